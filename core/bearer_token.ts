@@ -1,0 +1,23 @@
+/**
+ * RFC 6750 section 2.1: the scheme in any case, spaces, one token of `b64token` characters, nothing else. A percent sign
+ * is taken too: better-auth hands out signed tokens as its cookie holds them, percent-encoded.
+ */
+const BEARER = /^Bearer +([A-Za-z0-9._~+/%-]+=*)$/i;
+
+/**
+ * The token of an `Authorization` header.
+ *
+ * @param header The header's value.
+ * @returns The token, or `null` when the header is missing or malformed.
+ *
+ * @example
+ * ```ts
+ * import { extractBearerToken } from "@trellis/fn/core";
+ *
+ * console.log(extractBearerToken("Bearer abc")); // abc
+ * console.log(extractBearerToken("Basic abc")); // null
+ * ```
+ */
+export function extractBearerToken(header: string | null | undefined): string | null {
+  return typeof header === "string" ? BEARER.exec(header)?.[1] ?? null : null;
+}

@@ -1,0 +1,93 @@
+import { DeadlineExceededError } from "../errors/mod.ts";
+import type { LambdaContext } from "./lambda.ts";
+
+/** Time kept back to answer and to write the log, in milliseconds. */
+const MARGIN_MS = 250;
+
+/**
+ * When a handler must answer so that the platform does not end it in the middle: shortly before its time is up.
+ *
+ * @param context Lambda's context.
+ * @param nowMs Epoch milliseconds.
+ * @returns Epoch milliseconds, or `undefined` when the context tells no time that is left.
+ */
+export function deadlineOf(context: LambdaContext | undefined, nowMs: number): number | undefined {
+  const remaining = context?.getRemainingTimeInMillis?.();
+  if (remaining === undefined || !(remaining > 0)) return undefined;
+  return nowMs + remaining - Math.min(MARGIN_MS, remaining / 4);
+}
+
+/** Timers take 31 bits; a longer one would fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+interface Watch {
+  dueMs: number;
+  expire: () => void;
+}
+
+/**
+ * All running invocations share one timer. Where `keepTimer` says that it may stay armed between invocations (a
+ * Lambda sandbox), a call costs no timer at all: the one that is armed is due before the new deadline and looks again.
+ */
+const watches: Set<Watch> = new Set();
+let timer: ReturnType<typeof setTimeout> | undefined;
+let timerDueMs = Infinity;
+
+/**
+ * The result of `work`, or a rejection when the deadline passes first. The work is not stopped, nobody can do that;
+ * its signal is.
+ *
+ * @param work What is under way.
+ * @param dueMs Epoch milliseconds.
+ * @param keepTimer Whether the shared timer may outlive this call.
+ * @param onExpire Called when the deadline passes first.
+ * @returns What `work` resolves to.
+ * @throws {DeadlineExceededError} When the deadline passes first.
+ */
+export function raceDeadline<T>(work: Promise<T>, dueMs: number, keepTimer: boolean, onExpire: () => void): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const watch: Watch = {
+      dueMs,
+      expire(): void {
+        onExpire();
+        reject(new DeadlineExceededError());
+      },
+    };
+    function settle(done: () => void): void {
+      watches.delete(watch);
+      if (watches.size === 0 && !keepTimer) disarm();
+      done();
+    }
+    watches.add(watch);
+    if (dueMs < timerDueMs) arm(dueMs);
+    work.then((value) => settle(() => resolve(value)), (error) => settle(() => reject(error)));
+  });
+}
+
+function arm(dueMs: number): void {
+  disarm();
+  timerDueMs = dueMs;
+  timer = setTimeout(expireDue, Math.min(Math.max(0, dueMs - Date.now()), MAX_TIMER_MS));
+  // an armed timer must not keep a process alive
+  (timer as { unref?: () => void }).unref?.();
+}
+
+function disarm(): void {
+  if (timer !== undefined) clearTimeout(timer);
+  timer = undefined;
+  timerDueMs = Infinity;
+}
+
+function expireDue(): void {
+  timer = undefined;
+  timerDueMs = Infinity;
+  const now = Date.now();
+  let nextMs = Infinity;
+  for (const watch of watches) {
+    if (watch.dueMs <= now) {
+      watches.delete(watch);
+      watch.expire();
+    } else nextMs = Math.min(nextMs, watch.dueMs);
+  }
+  if (nextMs < Infinity) arm(nextMs);
+}

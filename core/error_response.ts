@@ -1,0 +1,123 @@
+import { type AppError, ERROR_CODES, type ErrorCode, isAppError, type ValidationError } from "../errors/mod.ts";
+import { currentInvocation } from "../observability/mod.ts";
+import { headerOf } from "./api_event.ts";
+import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
+import type { ApiEvent, LambdaContext, ProxyResult } from "./lambda.ts";
+
+/** The body of every error response, unless the client prefers a problem. */
+export interface ErrorBody {
+  /** What happened, in words that a client may read. */
+  message: string;
+  /** What to switch on. */
+  code: ErrorCode;
+  /** Lambda's id of the invocation, for support. */
+  requestId: string | undefined;
+  /** The id that the log lines have too. */
+  correlationId: string | undefined;
+  /** Messages by field, with status 400. */
+  errors?: Readonly<Record<string, string[]>>;
+}
+
+/**
+ * Turns anything that was thrown into a response that is safe to send: status, headers and code of an `AppError`, 500
+ * for everything else. From 500 on the message is the status' own phrase; causes, stacks, SQL and parameters never
+ * leave. When the request's `Accept` header prefers `application/problem+json`, the body is an RFC 9457 problem.
+ *
+ * @param context Lambda's context.
+ * @param error Anything that was thrown.
+ * @returns A plain proxy result.
+ *
+ * @example
+ * ```ts
+ * import { buildErrorResponse } from "@trellis/fn/core";
+ * import { NotFoundError } from "@trellis/fn/errors";
+ * import { createLambdaContext } from "@trellis/fn/testing";
+ *
+ * const response = buildErrorResponse(createLambdaContext(), new NotFoundError("No such note"));
+ * console.log(response.statusCode, JSON.parse(response.body).code); // 404 NOT_FOUND
+ * ```
+ */
+export function buildErrorResponse(context: LambdaContext | undefined, error: unknown): ProxyResult;
+/** The same with the arguments the other way round, as a `catch` block has them at hand. */
+export function buildErrorResponse(error: unknown, context?: LambdaContext): ProxyResult;
+export function buildErrorResponse(first: unknown, second?: unknown): ProxyResult {
+  const [context, error] = isContext(second) || (arguments.length === 1 && !isContext(first))
+    ? [second as LambdaContext | undefined, first]
+    : [first as LambdaContext | undefined, second];
+  const invocation = currentInvocation();
+  const requestId = context?.awsRequestId ?? invocation?.requestId;
+  const correlationId = invocation?.correlationId ?? requestId;
+  const { status, code, message, errors, headers } = readError(error);
+  const problem = prefersProblem(invocation?.event as ApiEvent | undefined);
+  const body = problem
+    ? {
+      type: "about:blank",
+      title: ERROR_CODES[code].title,
+      status,
+      detail: message,
+      code,
+      requestId,
+      correlationId,
+      ...(errors && { errors }),
+    }
+    : { message, code, requestId, correlationId, ...(errors && { errors }) } satisfies ErrorBody;
+  const all: Record<string, string> = {
+    "Content-Type": problem ? "application/problem+json" : "application/json",
+  };
+  for (const name in headers) all[name] = headers[name];
+  if (correlationId !== undefined) all[CORRELATION_ID_HEADER] = correlationId;
+  return { statusCode: status, headers: all, body: JSON.stringify(body) };
+}
+
+function isContext(value: unknown): boolean {
+  return typeof value === "object" && value !== null && typeof (value as LambdaContext).awsRequestId === "string";
+}
+
+interface ReadError {
+  status: number;
+  code: ErrorCode;
+  message: string;
+  errors: Readonly<Record<string, string[]>> | undefined;
+  headers: Readonly<Record<string, string>> | undefined;
+}
+
+function readError(error: unknown): ReadError {
+  try {
+    if (isAppError(error)) return readAppError(error);
+  } catch {
+    // a thrown proxy or getter: nothing of it can be trusted
+  }
+  const { status, title } = ERROR_CODES.UNEXPECTED;
+  return { status, code: "UNEXPECTED", message: title, errors: undefined, headers: undefined };
+}
+
+function readAppError(error: AppError): ReadError {
+  // another version of the package may know codes that this one does not
+  const code: ErrorCode = Object.hasOwn(ERROR_CODES, error.code) ? error.code : "UNEXPECTED";
+  const { status, title } = ERROR_CODES[code];
+  return {
+    status,
+    code,
+    message: error.expose && status < 500 ? error.message : title,
+    errors: code === "VALIDATION_FAILED" ? (error as ValidationError).errors : undefined,
+    headers: error.headers,
+  };
+}
+
+/** Whether `application/problem+json` has a higher weight than `application/json` (RFC 9110, 12.5.1). */
+function prefersProblem(event: ApiEvent | undefined): boolean {
+  const accept = event === undefined ? undefined : headerOf(event, "Accept", "accept");
+  if (accept === undefined || !accept.includes("problem+json")) return false;
+  const problem = weightOf(accept, "application/problem+json");
+  return problem > 0 && problem >= weightOf(accept, "application/json");
+}
+
+function weightOf(accept: string, type: string): number {
+  for (const range of accept.split(",")) {
+    const [name, ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
+    if (name !== type) continue;
+    const weight = parameters.find((parameter) => parameter.startsWith("q="));
+    return weight === undefined ? 1 : Number(weight.slice(2)) || 0;
+  }
+  return 0;
+}

@@ -1,0 +1,70 @@
+/**
+ * What every handler stands on: responses, errors as responses, observability around a handler, the context of the
+ * current request, and the small parts that other areas share (retry, backoff, clock, deadline).
+ *
+ * @example
+ * ```ts
+ * import { buildValidatedResponse, withObservability } from "@trellis/fn/core";
+ * import { createLambdaContext } from "@trellis/fn/testing";
+ *
+ * const handler = withObservability(
+ *   (_event: unknown, context) => buildValidatedResponse(context, 200, { ok: true }),
+ *   { operationName: "Health", logging: { level: "SILENT" }, metrics: false },
+ * );
+ * console.log((await handler({}, createLambdaContext())).body); // {"ok":true}
+ * ```
+ *
+ * @module
+ */
+export {
+  type ApiEventSource,
+  authorizerOf,
+  hasQuery,
+  headerOf,
+  isAlbEvent,
+  isHttpApiEvent,
+  methodOf,
+  pathOf,
+  pathParametersOf,
+  queryOf,
+  queryStringOf,
+  readRawBody,
+  sourceOf,
+} from "./api_event.ts";
+export { type BackoffOptions, fullJitterDelay } from "./backoff.ts";
+export { extractBearerToken } from "./bearer_token.ts";
+export { type Clock, systemClock } from "./clock.ts";
+export { CORRELATION_ID_HEADER, correlationIdOf } from "./correlation_id.ts";
+export { buildErrorResponse, type ErrorBody } from "./error_response.ts";
+export type {
+  AlbEvent,
+  ApiEvent,
+  AuthorizerContext,
+  EventHeaders,
+  HttpApiEvent,
+  LambdaContext,
+  ProxyResult,
+  RestApiEvent,
+} from "./lambda.ts";
+export { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
+export { shapeResult } from "./proxy_result.ts";
+export { getRequestContext, remainingMs, type RequestContext } from "./request_context.ts";
+export { buildValidatedResponse, type ResponseOptions } from "./response.ts";
+export { retry, type RetryOptions } from "./retry.ts";
+export {
+  getSessionAuthenticator,
+  type SessionAuthenticator,
+  type SessionResult,
+  setSessionAuthenticator,
+  type UserDetails,
+} from "./session_registry.ts";
+export { SingleFlight } from "./single_flight.ts";
+export { timingSafeEqual } from "./timing_safe_equal.ts";
+export { getOutgoingHeaders, traceIdOf } from "./trace_id.ts";
+export { UserStatus } from "./user_status.ts";
+export {
+  type LambdaHandler,
+  type ObservabilityOptions,
+  withObservability,
+  type WrapperMetadata,
+} from "./with_observability.ts";

@@ -1,0 +1,46 @@
+/**
+ * Values made once for each key, also when several callers ask at the same time. A failure is not kept: the next
+ * caller tries again.
+ *
+ * @example
+ * ```ts
+ * import { SingleFlight } from "@trellis/fn/core";
+ *
+ * const flights = new SingleFlight<string, number>();
+ * const [a, b] = await Promise.all([flights.get("k", async () => 1), flights.get("k", async () => 2)]);
+ * console.log(a, b); // 1 1
+ * ```
+ */
+export class SingleFlight<K, V> {
+  readonly #flights: Map<K, Promise<V>> = new Map();
+
+  /**
+   * The value of a key, made when it is not there.
+   *
+   * @param key What is asked for.
+   * @param make Makes the value.
+   * @returns The value that the first caller's `make` gave.
+   */
+  get(key: K, make: () => Promise<V>): Promise<V> {
+    const known = this.#flights.get(key);
+    if (known !== undefined) return known;
+    const flight = make();
+    this.#flights.set(key, flight);
+    flight.catch(() => {
+      if (this.#flights.get(key) === flight) this.#flights.delete(key);
+    });
+    return flight;
+  }
+
+  /** Forgets a key and gives what was kept for it. */
+  take(key: K): Promise<V> | undefined {
+    const flight = this.#flights.get(key);
+    this.#flights.delete(key);
+    return flight;
+  }
+
+  /** The keys that are kept. */
+  keys(): K[] {
+    return [...this.#flights.keys()];
+  }
+}

@@ -1,0 +1,9 @@
+/** What an authorizer found out about the caller. */
+export enum UserStatus {
+  /** A good credential was shown. */
+  Authenticated = "Authenticated",
+  /** A credential was shown and is not good. */
+  Unauthenticated = "Unauthenticated",
+  /** No credential was shown. */
+  Anonymous = "Anonymous",
+}

@@ -1,0 +1,218 @@
+import { AppError, isAppError } from "../errors/mod.ts";
+import {
+  allowOverlap,
+  endSpan,
+  Invocation,
+  isLevelEnabled,
+  log,
+  LOG_LEVELS,
+  type LogFields,
+  metrics,
+  MetricUnit,
+  parseLogLevel,
+  renderFields,
+  runInvocation,
+  type Span,
+  startSpan,
+} from "../observability/mod.ts";
+import { correlationIdOf } from "./correlation_id.ts";
+import { deadlineOf, raceDeadline } from "./deadline.ts";
+import type { LambdaContext } from "./lambda.ts";
+import { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
+import { traceIdOf } from "./trace_id.ts";
+
+/** What every handler is told about its invocation. */
+export interface WrapperMetadata {
+  /** Goes through logs, responses and calls to others. */
+  correlationId: string;
+  /** X-Ray or W3C trace id, when the caller sent one. */
+  traceId: string | undefined;
+  /** Lambda's id of this invocation. */
+  requestId: string;
+  /** The handler's name in metrics and spans. */
+  operationName: string;
+  /** Whether this is the first invocation of the process. */
+  coldStart: boolean;
+}
+
+/** Options of {@link withObservability}. */
+export interface ObservabilityOptions<E = unknown, R = unknown> {
+  /**
+   * Name in metrics and spans.
+   * @default the function's own name
+   */
+  operationName?: string;
+  /** How it logs. */
+  logging?: LoggingConfig;
+  /**
+   * Whether each invocation adds `Duration`, `Errors` and, the first time, `ColdStart` with the dimension `operationName`.
+   * @default true
+   */
+  metrics?: boolean;
+  /**
+   * Whether each invocation has a span.
+   * @default true
+   */
+  tracing?: boolean;
+  /**
+   * Turns a failure into a result. Without it the failure is thrown to the platform.
+   */
+  respondToError?: (error: unknown, context: LambdaContext, event: E) => R;
+}
+
+/** A function for Lambda. */
+export type LambdaHandler<E, R> = (event: E, context: LambdaContext) => Promise<R>;
+
+let coldStart = true;
+
+/**
+ * Wraps a handler of any trigger: a correlation id, one log line, metrics and a span for each invocation, written at
+ * once when it ends; and an answer before the platform's deadline instead of none.
+ *
+ * @param handler Called with the event, Lambda's context and the metadata.
+ * @param options Name, logging, what to do about failures.
+ * @returns The function to export.
+ * @throws {ConfigurationError} When an option cannot be meant.
+ *
+ * @example
+ * ```ts
+ * import { withObservability } from "@trellis/fn/core";
+ * import { createLambdaContext } from "@trellis/fn/testing";
+ *
+ * const handler = withObservability(
+ *   (event: { n: number }) => event.n * 2,
+ *   { operationName: "Double", logging: { summary: false }, metrics: false },
+ * );
+ * console.log(await handler({ n: 21 }, createLambdaContext())); // 42
+ * ```
+ */
+export function withObservability<E, R>(
+  handler: (event: E, context: LambdaContext, metadata: WrapperMetadata) => R | Promise<R>,
+  options: ObservabilityOptions<E, R> = {},
+): LambdaHandler<E, R> {
+  const { logging = {}, tracing = true, metrics: measured = true, respondToError } = options;
+  checkLoggingConfig(logging);
+  const operationName = options.operationName || handler.name || "handler";
+  const level = parseLogLevel(logging.level);
+  const redact = logging.redact === undefined ? undefined : new Set(logging.redact.map((name) => name.toLowerCase()));
+  const fields = logging.fields === undefined ? "" : renderFields(logging.fields, redact);
+  const { logEvent = false, logResult = false, summary = true, sampleRate = 0 } = logging;
+  const dimensions = { operationName };
+
+  function begin(event: E, context: LambdaContext): Invocation {
+    const correlationId = correlationIdOf(event, context);
+    const invocation = new Invocation({
+      correlationId,
+      requestId: context?.awsRequestId ?? correlationId,
+      traceId: traceIdOf(event, tracing),
+      operationName,
+      functionName: context?.functionName,
+      coldStart,
+    });
+    coldStart = false;
+    if (level !== undefined) invocation.level = LOG_LEVELS[level];
+    if (sampleRate > 0 && Math.random() < sampleRate) invocation.level = Math.min(invocation.level, LOG_LEVELS.DEBUG);
+    invocation.redact = redact;
+    invocation.fields = fields;
+    invocation.event = event;
+    invocation.deadlineMs = deadlineOf(context, Date.now());
+    return invocation;
+  }
+
+  function work(invocation: Invocation, event: E, context: LambdaContext): R | Promise<R> {
+    const { correlationId, traceId, requestId } = invocation;
+    const metadata = { correlationId, traceId, requestId, operationName, coldStart: invocation.coldStart };
+    const result = handler(event, context, metadata);
+    if (!(result instanceof Promise) || invocation.deadlineMs === undefined) return result;
+    return raceDeadline(result, invocation.deadlineMs, invocation.settings.oneAtATime, () => {
+      allowOverlap();
+      invocation.abort?.abort();
+    });
+  }
+
+  async function run(invocation: Invocation, event: E, context: LambdaContext): Promise<R> {
+    const startedMs = performance.now();
+    const span = tracing ? startSpan(operationName) : undefined;
+    let failure: { error: unknown } | undefined;
+    let result: R | undefined;
+    try {
+      warnOfUnknownLevel(invocation);
+      if (logEvent && isLevelEnabled("DEBUG")) log("DEBUG", "event", { event });
+      result = await work(invocation, event, context);
+      return result;
+    } catch (error) {
+      failure = { error };
+      if (respondToError === undefined) throw error;
+      result = respondToError(error, context, event);
+      return result;
+    } finally {
+      if (logResult && result !== undefined && isLevelEnabled("DEBUG")) log("DEBUG", "result", { result });
+      conclude(invocation, span, failure, result, performance.now() - startedMs);
+    }
+  }
+
+  function conclude(
+    invocation: Invocation,
+    span: Span | undefined,
+    failure: { error: unknown } | undefined,
+    result: R | undefined,
+    durationMs: number,
+  ): void {
+    const statusCode = (result as { statusCode?: unknown } | undefined)?.statusCode;
+    const fault = failure !== undefined && !isClientFault(failure.error);
+    if (fault || summary) logOutcome(operationName, failure, fault, statusCode, durationMs);
+    if (measured) {
+      metrics.addMetricsWithDimensions(dimensions, [
+        ["Duration", MetricUnit.Milliseconds, durationMs],
+        ["Errors", MetricUnit.Count, fault ? 1 : 0],
+        ...(invocation.coldStart ? [["ColdStart", MetricUnit.Count, 1] as const] : []),
+      ]);
+    }
+    if (span === undefined) return;
+    if (typeof statusCode === "number") span.attributes["http.response.status_code"] = statusCode;
+    span.attributes["faas.coldstart"] = invocation.coldStart;
+    endSpan(span, fault ? failure?.error ?? new AppError("UNEXPECTED") : undefined);
+  }
+
+  return function observed(event: E, context: LambdaContext): Promise<R> {
+    const invocation = begin(event, context);
+    return runInvocation(invocation, run, invocation, event, context);
+  };
+}
+
+/** Whether the caller, not the service, is at fault: an error of ours below status 500. */
+function isClientFault(error: unknown): boolean {
+  try {
+    return isAppError(error) && error.statusCode < 500;
+  } catch {
+    return false;
+  }
+}
+
+function logOutcome(
+  operation: string,
+  failure: { error: unknown } | undefined,
+  fault: boolean,
+  statusCode: unknown,
+  durationMs: number,
+): void {
+  const fields: Record<string, unknown> = { operation, duration_ms: Math.round(durationMs * 1000) / 1000 };
+  if (typeof statusCode === "number") fields.status = statusCode;
+  if (!fault) {
+    if (failure !== undefined) fields.error_code = (failure.error as AppError).code;
+    log("INFO", "request completed", fields);
+    return;
+  }
+  fields.error = failure?.error;
+  log("ERROR", "request failed", fields as LogFields);
+}
+
+let warnedOf: string | undefined;
+
+function warnOfUnknownLevel({ settings }: Invocation): void {
+  if (settings.unknownLevel === undefined || settings.unknownLevel === warnedOf) return;
+  warnedOf = settings.unknownLevel;
+  log("WARN", "LOG_LEVEL names no level, INFO is used: take TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL or SILENT", {
+    value: settings.unknownLevel,
+  });
+}

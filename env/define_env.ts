@@ -1,0 +1,118 @@
+import process from "node:process";
+import { ConfigurationError } from "../errors/mod.ts";
+import { type EnvSource, readEnv } from "./get_env.ts";
+import type { StandardSchema } from "./standard_schema.ts";
+
+/** How one variable is read. */
+export interface EnvVariable<T = string> {
+  /** A schema of any library that follows Standard Schema (zod, valibot, arktype): it parses the text. */
+  schema?: StandardSchema<T>;
+  /** The value when the variable is unset. Without one the variable is required. */
+  default?: T;
+  /** Whether the variable may be unset: its value is then `undefined`. */
+  optional?: boolean;
+  /** Whether the value is kept out of what is printed, logged or serialised. */
+  secret?: boolean;
+}
+
+/** Variables by name: a description, or a schema alone. */
+export type EnvDefinition = Readonly<Record<string, EnvVariable<unknown> | StandardSchema<unknown>>>;
+
+type Parsed<V> = V extends StandardSchema<infer T> ? T
+  : V extends { schema: StandardSchema<infer T> } ? T
+  : string;
+
+/** The values that a definition gives. */
+export type Env<D extends EnvDefinition> = {
+  readonly [K in keyof D]: D[K] extends { optional: true } ? Parsed<D[K]> | undefined : Parsed<D[K]>;
+};
+
+/** Options of {@link defineEnv}. */
+export interface DefineEnvOptions {
+  /**
+   * Where the variables are read from.
+   * @default process.env
+   */
+  source?: EnvSource;
+}
+
+const REDACTED = "[REDACTED]";
+
+/**
+ * Declares the environment that a program needs, typed. Nothing is read before the first access; then everything is,
+ * and all faults are told at once. Printing or serialising the result shows `[REDACTED]` for secrets.
+ *
+ * @param definition Variables by name.
+ * @param options Where to read from.
+ * @returns An object with a value for each variable.
+ * @throws {ConfigurationError} At the first access, when variables are missing or do not fit; names each, never a value.
+ *
+ * @example
+ * ```ts
+ * import { defineEnv } from "@trellis/fn/env";
+ * import * as z from "zod";
+ *
+ * const env = defineEnv({
+ *   PORT: { schema: z.coerce.number().int(), default: 8080 },
+ *   API_KEY: { secret: true },
+ * }, { source: { API_KEY: "k-123" } });
+ *
+ * console.log(env.PORT + 1, JSON.stringify(env)); // 8081 {"PORT":8080,"API_KEY":"[REDACTED]"}
+ * ```
+ */
+export function defineEnv<const D extends EnvDefinition>(definition: D, options: DefineEnvOptions = {}): Env<D> {
+  let values: Record<string, unknown> | undefined;
+  function read(): Record<string, unknown> {
+    return values ??= parseEnv(definition, options.source ?? process.env);
+  }
+  function printable(): Record<string, unknown> {
+    const parsed = read();
+    return Object.fromEntries(
+      Object.keys(definition).map((name) => [name, isSecret(definition[name]) ? REDACTED : parsed[name]]),
+    );
+  }
+  const env = Object.create(null, {
+    toJSON: { value: printable },
+    [Symbol.for("nodejs.util.inspect.custom")]: { value: printable },
+    [Symbol.for("Deno.customInspect")]: { value: (inspect: (value: unknown) => string) => inspect(printable()) },
+  });
+  for (const name of Object.keys(definition)) {
+    Object.defineProperty(env, name, { enumerable: true, get: () => read()[name] });
+  }
+  return Object.freeze(env) as Env<D>;
+}
+
+function isSchema(variable: EnvVariable<unknown> | StandardSchema<unknown>): variable is StandardSchema<unknown> {
+  return "~standard" in variable;
+}
+
+function isSecret(variable: EnvVariable<unknown> | StandardSchema<unknown> | undefined): boolean {
+  return variable !== undefined && !isSchema(variable) && variable.secret === true;
+}
+
+function parseEnv(definition: EnvDefinition, source: EnvSource): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  const faults: string[] = [];
+  for (const [name, entry] of Object.entries(definition)) {
+    const variable: EnvVariable<unknown> = isSchema(entry) ? { schema: entry } : entry;
+    const text = readEnv(source, name);
+    if (text === undefined && variable.default !== undefined) values[name] = variable.default;
+    else if (text === undefined && variable.optional) values[name] = undefined;
+    else if (variable.schema === undefined) {
+      if (text === undefined) faults.push(`${name} is not set`);
+      else values[name] = text;
+    } else {
+      // a schema sees an unset variable too: its own default or optional() may stand for it
+      const result = variable.schema["~standard"].validate(text);
+      if (result instanceof Promise) {
+        faults.push(`${name} has a schema that validates asynchronously: use a synchronous one`);
+      } else if (result.issues === undefined) values[name] = result.value;
+      else if (text === undefined) faults.push(`${name} is not set`);
+      else faults.push(`${name} ${variable.secret ? "is not valid" : result.issues.map((i) => i.message).join(", ")}`);
+    }
+  }
+  if (faults.length > 0) {
+    throw new ConfigurationError(`The environment does not fit: ${faults.join("; ")}`, { details: { faults } });
+  }
+  return values;
+}

@@ -1,0 +1,30 @@
+/**
+ * The part of Standard Schema (https://standardschema.dev, version 1) that is used here: the interface that zod,
+ * valibot, arktype and others share, so that none of them has to be imported to accept their schemas.
+ */
+export interface StandardSchema<Output = unknown> {
+  /** The interface's own property. */
+  readonly "~standard": {
+    /** Version of the interface. */
+    readonly version: 1;
+    /** The library's name. */
+    readonly vendor: string;
+    /** Parses a value; a promise when the schema is asynchronous. */
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    /** Types only. */
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+  };
+}
+
+/** What parsing gives: a value, or issues. */
+export type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] };
+
+/** One fault of an input. */
+export interface StandardIssue {
+  /** What is wrong. */
+  readonly message: string;
+  /** Where: keys from the outside in. */
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}

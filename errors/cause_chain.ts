@@ -1,0 +1,52 @@
+/** More links than this are no chain that a person reads; a guard against hostile getters. */
+const MAX_LINKS = 32;
+
+/**
+ * The error itself and what led to it, through `cause` and the parts of an `AggregateError`, nearest first.
+ * A chain that leads back to itself ends there.
+ *
+ * @param error Anything that was thrown.
+ * @returns At most 32 values, each once.
+ *
+ * @example
+ * ```ts
+ * import { causeChain } from "@trellis/fn/errors";
+ *
+ * const error = new Error("outer", { cause: new Error("inner") });
+ * console.log(causeChain(error).length); // 2
+ * ```
+ */
+export function causeChain(error: unknown): unknown[] {
+  const chain: unknown[] = [error];
+  for (let i = 0; i < chain.length; i++) {
+    const link = chain[i];
+    if (typeof link !== "object" || link === null) continue;
+    const { cause, errors } = link as { cause?: unknown; errors?: unknown };
+    const next = Array.isArray(errors) && link instanceof AggregateError ? [cause, ...errors] : [cause];
+    for (const value of next) {
+      if (value !== undefined && value !== null && chain.length < MAX_LINKS && !chain.includes(value)) {
+        chain.push(value);
+      }
+    }
+  }
+  return chain;
+}
+
+/**
+ * The first link of {@link causeChain} that fits.
+ *
+ * @param error Anything that was thrown.
+ * @param fits The test, called with each link.
+ * @returns The link, or `undefined`.
+ *
+ * @example
+ * ```ts
+ * import { findInCauseChain } from "@trellis/fn/errors";
+ *
+ * const error = new Error("query failed", { cause: { code: "40001" } });
+ * console.log(findInCauseChain(error, (link) => (link as { code?: string }).code === "40001")); // { code: "40001" }
+ * ```
+ */
+export function findInCauseChain(error: unknown, fits: (link: unknown) => boolean): unknown {
+  return causeChain(error).find(fits);
+}

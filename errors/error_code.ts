@@ -1,0 +1,36 @@
+/** What an {@link ErrorCode} means to an HTTP client. */
+export interface ErrorCodeEntry {
+  /** HTTP status, RFC 9110 section 15. */
+  readonly status: number;
+  /** The status' own phrase: what a client reads when the message stays inside. */
+  readonly title: string;
+}
+
+/**
+ * The closed list of error codes: callers switch on the code, never on the text of a message.
+ * An entry with a status of 500 or above never shows its message to a client.
+ */
+export const ERROR_CODES = {
+  VALIDATION_FAILED: { status: 400, title: "Bad Request" },
+  UNAUTHORIZED: { status: 401, title: "Unauthorized" },
+  FORBIDDEN: { status: 403, title: "Forbidden" },
+  NOT_FOUND: { status: 404, title: "Not Found" },
+  METHOD_NOT_ALLOWED: { status: 405, title: "Method Not Allowed" },
+  CONFLICT: { status: 409, title: "Conflict" },
+  FOREIGN_KEY_VIOLATION: { status: 409, title: "Conflict" },
+  PAYLOAD_TOO_LARGE: { status: 413, title: "Content Too Large" },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, title: "Unsupported Media Type" },
+  TOO_MANY_REQUESTS: { status: 429, title: "Too Many Requests" },
+  UNEXPECTED: { status: 500, title: "Internal Server Error" },
+  CONFIGURATION: { status: 500, title: "Internal Server Error" },
+  DATABASE: { status: 500, title: "Internal Server Error" },
+  COMMIT_OUTCOME_UNKNOWN: { status: 500, title: "Internal Server Error" },
+  MIGRATION: { status: 500, title: "Internal Server Error" },
+  UNSUPPORTED_STATEMENT: { status: 500, title: "Internal Server Error" },
+  RECREATION_REQUIRED: { status: 500, title: "Internal Server Error" },
+  SERVICE_UNAVAILABLE: { status: 503, title: "Service Unavailable" },
+  DEADLINE_EXCEEDED: { status: 504, title: "Gateway Timeout" },
+} as const satisfies Record<string, ErrorCodeEntry>;
+
+/** A code of {@link ERROR_CODES}. */
+export type ErrorCode = keyof typeof ERROR_CODES;

@@ -1,0 +1,47 @@
+/**
+ * Errors with a code, an HTTP status and a message that is safe to show. Knows no other part of the package and
+ * imports nothing.
+ *
+ * @example Throw in a handler, and the client gets a 404 with the documented body
+ * ```ts
+ * import { NotFoundError } from "@trellis/fn/errors";
+ *
+ * function findNote(notes: Map<string, string>, id: string): string {
+ *   const note = notes.get(id);
+ *   if (note === undefined) throw new NotFoundError("No such note");
+ *   return note;
+ * }
+ *
+ * console.log(findNote(new Map([["n1", "milk"]]), "n1")); // milk
+ * ```
+ *
+ * @module
+ */
+export { AppError, type AppErrorOptions, isAppError } from "./app_error.ts";
+export { causeChain, findInCauseChain } from "./cause_chain.ts";
+export {
+  CommitOutcomeUnknownError,
+  DatabaseError,
+  type DatabaseErrorOptions,
+  ForeignKeyViolationError,
+  type ForeignKeyViolationOptions,
+} from "./database_errors.ts";
+export { type DriverError, readDriverError, sqlStateOf } from "./driver_error.ts";
+export { ERROR_CODES, type ErrorCode, type ErrorCodeEntry } from "./error_code.ts";
+export {
+  ConfigurationError,
+  ConflictError,
+  DeadlineExceededError,
+  ForbiddenError,
+  MethodNotAllowedError,
+  NotFoundError,
+  PayloadTooLargeError,
+  type RetryAfterOptions,
+  ServiceUnavailableError,
+  TooManyRequestsError,
+  UnauthorizedError,
+  UnexpectedError,
+  UnsupportedMediaTypeError,
+  ValidationError,
+  type ValidationErrorOptions,
+} from "./http_errors.ts";

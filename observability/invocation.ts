@@ -1,0 +1,163 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import process from "node:process";
+import type { MetricGroup } from "./metric_group.ts";
+import { writeOutput } from "./output.ts";
+import { getSettings, type ObservabilitySettings } from "./settings.ts";
+import type { Span } from "./span.ts";
+
+/** What starts an {@link Invocation}. */
+export interface InvocationStart {
+  /** Goes through logs, responses and calls to others. */
+  correlationId: string;
+  /** Lambda's id of this invocation. */
+  requestId: string;
+  /** X-Ray or W3C trace id, when the caller sent one. */
+  traceId: string | undefined;
+  /** The name that metrics and spans carry. */
+  operationName: string;
+  /** Lambda's name of the function. */
+  functionName: string | undefined;
+  /** Whether this is the first invocation of the process. */
+  coldStart: boolean;
+}
+
+/**
+ * The state of one invocation, and all of it: nothing else in the package keeps any. Log lines and metrics collect
+ * here and leave in one write.
+ */
+export class Invocation {
+  /** Goes through logs, responses and calls to others. */
+  readonly correlationId: string;
+  /** Lambda's id of this invocation. */
+  readonly requestId: string;
+  /** X-Ray or W3C trace id, when the caller sent one. */
+  readonly traceId: string | undefined;
+  /** The name that metrics and spans carry. */
+  readonly operationName: string;
+  /** Lambda's name of the function. */
+  readonly functionName: string | undefined;
+  /** Whether this is the first invocation of the process. */
+  readonly coldStart: boolean;
+  /** What the environment said when the invocation began. */
+  readonly settings: ObservabilitySettings;
+  /** Lines below this severity are left out. */
+  level: number;
+  /** Key names whose values this handler wants redacted, in lower case. */
+  redact: ReadonlySet<string> | undefined = undefined;
+  /** Constant fields of each log line, serialised: `,"team":"notes"`. */
+  fields = "";
+  /** The part of a log line that does not change during the invocation, once a line was written. */
+  linePrefix: string | undefined = undefined;
+  /** The span that new spans become children of. */
+  span: Span | undefined = undefined;
+  /** Metrics by dimension set. */
+  metrics: Map<string, MetricGroup> | undefined = undefined;
+  /** Dimensions that the handler added to its metrics. */
+  dimensions: Record<string, string> | undefined = undefined;
+  /** Turns the collected metrics into lines; set by the first metric. */
+  renderMetrics: ((invocation: Invocation) => string) | undefined = undefined;
+  /** Epoch milliseconds after which there is no time left, when the platform says. */
+  deadlineMs: number | undefined = undefined;
+  /** The event and the headers that {@link correlationId} came from; read only by the layer that made the invocation. */
+  event: unknown = undefined;
+  /** Aborted when the deadline is near; made when somebody asks. */
+  abort: AbortController | undefined = undefined;
+  #lines = "";
+
+  /** @param start What is known when an invocation begins. */
+  constructor(start: InvocationStart) {
+    this.correlationId = start.correlationId;
+    this.requestId = start.requestId;
+    this.traceId = start.traceId;
+    this.operationName = start.operationName;
+    this.functionName = start.functionName;
+    this.coldStart = start.coldStart;
+    this.settings = getSettings();
+    this.level = this.settings.level;
+  }
+
+  /** Keeps a whole line until {@link flush}. */
+  append(line: string): void {
+    this.#lines += line;
+    if (this.#lines.length > MAX_BUFFERED) this.#writeLines();
+  }
+
+  /** Writes what was collected, in one write. */
+  flush(): void {
+    if (this.renderMetrics !== undefined) this.#lines += this.renderMetrics(this);
+    this.#writeLines();
+  }
+
+  #writeLines(): void {
+    if (this.#lines === "") return;
+    const lines = this.#lines;
+    this.#lines = "";
+    writeOutput(lines);
+  }
+}
+
+/** Characters after which an invocation that logs a lot writes in between. */
+const MAX_BUFFERED = 64 * 1024;
+
+/** Where one invocation at a time is promised; on Node 20 AsyncLocalStorage makes every promise about 3 times slower. */
+let slot: Invocation | undefined;
+let storage: AsyncLocalStorage<Invocation> | undefined;
+const open: Set<Invocation> = new Set();
+let watchesExit = false;
+
+/**
+ * The invocation that the calling code belongs to.
+ *
+ * @returns The invocation, or `undefined` outside of one.
+ */
+export function currentInvocation(): Invocation | undefined {
+  return storage?.getStore() ?? slot;
+}
+
+/**
+ * Runs a function as part of an invocation: everything that it calls and awaits finds it with {@link currentInvocation}.
+ * What was collected is written when it ends, also when it throws.
+ *
+ * @param invocation The invocation, not running yet.
+ * @param fn The work.
+ * @param args Handed to `fn`.
+ * @returns What `fn` returns.
+ */
+export async function runInvocation<A extends unknown[], T>(
+  invocation: Invocation,
+  fn: (...args: A) => T | Promise<T>,
+  ...args: A
+): Promise<T> {
+  if (!watchesExit) watchExit();
+  open.add(invocation);
+  const exclusive = storage === undefined && invocation.settings.oneAtATime;
+  const outer = slot;
+  try {
+    if (exclusive) {
+      slot = invocation;
+      return await fn(...args);
+    }
+    storage ??= new AsyncLocalStorage();
+    return await storage.run(invocation, fn, ...args);
+  } finally {
+    if (exclusive) slot = outer;
+    open.delete(invocation);
+    invocation.flush();
+  }
+}
+
+/**
+ * Says that work of an invocation goes on after its answer (it met its deadline), so that the promise of one
+ * invocation at a time does not hold any more: from now on each finds its own state by its asynchronous context.
+ */
+export function allowOverlap(): void {
+  storage ??= new AsyncLocalStorage();
+}
+
+/** A process that ends in the middle of an invocation (an unhandled rejection, `process.exit`) still tells what it logged. */
+function watchExit(): void {
+  watchesExit = true;
+  process.once("exit", function flushOpenInvocations(): void {
+    for (const invocation of open) invocation.flush();
+  });
+}

@@ -1,0 +1,178 @@
+import { currentInvocation, type Invocation } from "./invocation.ts";
+import { logWarn, quote } from "./logger.ts";
+import type { MetricGroup } from "./metric_group.ts";
+import { MetricUnit } from "./metric_unit.ts";
+import { writeOutput } from "./output.ts";
+import { getSettings, type ObservabilitySettings } from "./settings.ts";
+
+/** Limits of the embedded metric format (CloudWatch documentation, "Embedded metric format specification"). */
+const MAX_METRICS = 100, MAX_VALUES = 100, MAX_DIMENSIONS = 30, MAX_NAME = 1024;
+
+/** One value of a metric. */
+export type MetricDatum = readonly [name: string, unit: MetricUnit, value: number];
+
+/**
+ * Counts and measures for CloudWatch, in its embedded metric format: a log line that becomes metrics, without a call.
+ * Inside an invocation all lines leave in its one write; outside each leaves at once.
+ */
+export interface Metrics {
+  /**
+   * Adds a value. A value that is not finite is left out, with a warning.
+   *
+   * @param name At most 1,024 characters.
+   * @param unit One of {@link MetricUnit}.
+   * @param value The value.
+   * @throws {TypeError} When the name or the unit is none.
+   */
+  addMetric(name: string, unit: MetricUnit, value: number): void;
+  /**
+   * Adds a dimension to the metrics that this invocation adds with `addMetric`. Each distinct value makes, and
+   * costs, a metric of its own: no ids.
+   *
+   * @throws {RangeError} With the 30th dimension.
+   */
+  addDimension(name: string, value: string): void;
+  /** Adds several dimensions. */
+  addDimensions(dimensions: Readonly<Record<string, string>>): void;
+  /** Adds values with a dimension set of their own, whatever `addDimension` added. */
+  addMetricsWithDimensions(dimensions: Readonly<Record<string, string>>, data: readonly MetricDatum[]): void;
+}
+
+/**
+ * The metrics of the current invocation.
+ *
+ * @example
+ * ```ts
+ * import { metrics, MetricUnit, setLogOutput } from "@trellis/fn/observability";
+ *
+ * const restore = setLogOutput((line) => console.log(JSON.parse(line).NotesCreated));
+ * metrics.addMetric("NotesCreated", MetricUnit.Count, 1); // 1
+ * restore();
+ * ```
+ */
+export const metrics: Metrics = {
+  addMetric(name: string, unit: MetricUnit, value: number): void {
+    const invocation = currentInvocation();
+    addTo(invocation, invocation?.dimensions ?? NO_DIMENSIONS, [[name, unit, value]]);
+  },
+  addDimension(name: string, value: string): void {
+    metrics.addDimensions({ [name]: value });
+  },
+  addDimensions(dimensions: Readonly<Record<string, string>>): void {
+    const invocation = currentInvocation();
+    if (invocation === undefined) {
+      throw new TypeError("Dimensions belong to an invocation: outside of one use metrics.addMetricsWithDimensions");
+    }
+    invocation.dimensions = checkDimensions({ ...invocation.dimensions, ...dimensions });
+  },
+  addMetricsWithDimensions(dimensions: Readonly<Record<string, string>>, data: readonly MetricDatum[]): void {
+    addTo(currentInvocation(), checkDimensions(dimensions), data);
+  },
+};
+
+const NO_DIMENSIONS: Readonly<Record<string, string>> = Object.freeze({});
+const UNITS: ReadonlySet<string> = new Set(Object.values(MetricUnit));
+
+function addTo(
+  invocation: Invocation | undefined,
+  dimensions: Readonly<Record<string, string>>,
+  data: readonly MetricDatum[],
+): void {
+  const groups = invocation === undefined ? new Map<string, MetricGroup>() : invocation.metrics ??= new Map();
+  const key = dimensions === NO_DIMENSIONS ? "" : JSON.stringify(dimensions);
+  let group = groups.get(key);
+  for (const [name, unit, value] of data) {
+    checkMetric(name, unit);
+    if (!Number.isFinite(value)) {
+      logWarn("metric value left out: it is not a finite number", { metric: name, value: String(value) });
+      continue;
+    }
+    if (group === undefined) groups.set(key, group = { dimensions, values: new Map() });
+    const metric = group.values.get(name);
+    if (metric === undefined) group.values.set(name, { unit, values: [value] });
+    else metric.values.push(value);
+  }
+  if (invocation === undefined) writeOutput(renderGroups(groups, getSettings()));
+  else invocation.renderMetrics = renderAndClear;
+}
+
+function checkMetric(name: string, unit: MetricUnit): void {
+  if (typeof name !== "string" || name.trim() === "" || name.length > MAX_NAME) {
+    throw new TypeError(`A metric's name has 1 to ${MAX_NAME} characters, got ${JSON.stringify(name)?.slice(0, 80)}`);
+  }
+  if (!UNITS.has(unit)) throw new TypeError(`${unit} is no metric unit: take one of MetricUnit`);
+}
+
+function checkDimensions(dimensions: Record<string, string>): Record<string, string> {
+  const names = Object.keys(dimensions);
+  if (names.length >= MAX_DIMENSIONS) {
+    throw new RangeError(`A metric has at most ${MAX_DIMENSIONS} dimensions with service, got ${names.length + 1}`);
+  }
+  for (const name of names) {
+    if (name === "" || typeof dimensions[name] !== "string" || dimensions[name] === "") {
+      throw new TypeError(
+        `A metric's dimension has a name and a text, got ${JSON.stringify(name)}: ${dimensions[name]}`,
+      );
+    }
+  }
+  return dimensions;
+}
+
+function renderAndClear(invocation: Invocation): string {
+  if (invocation.metrics === undefined) return "";
+  const text = renderGroups(invocation.metrics, invocation.settings);
+  invocation.metrics = undefined;
+  return text;
+}
+
+/** One line for each group, several where a group is over the format's limits. */
+function renderGroups(groups: ReadonlyMap<string, MetricGroup>, settings: ObservabilitySettings): string {
+  let text = "";
+  for (const { dimensions, values } of groups.values()) {
+    let left = [...values];
+    while (left.length > 0) {
+      const now = left.slice(0, MAX_METRICS);
+      const rest = left.slice(MAX_METRICS);
+      text += renderDocument(
+        settings,
+        dimensions,
+        now.map(([name, m]) => [name, m.unit, m.values.slice(0, MAX_VALUES)]),
+      );
+      left = [
+        ...now.filter(([, m]) => m.values.length > MAX_VALUES)
+          .map(([name, m]) => [name, { unit: m.unit, values: m.values.slice(MAX_VALUES) }] as typeof now[number]),
+        ...rest,
+      ];
+    }
+  }
+  return text;
+}
+
+/** The parts of a document that depend on names only, by those names: they are the same from call to call. */
+const heads: Map<string, string> = new Map();
+
+function renderDocument(
+  settings: ObservabilitySettings,
+  dimensions: Readonly<Record<string, string>>,
+  data: readonly (readonly [string, MetricUnit, number[]])[],
+): string {
+  let signature = settings.namespace;
+  for (const name in dimensions) signature += `\0d${name}`;
+  for (const [name, unit] of data) signature += `\0m${name}\0${unit}`;
+  let head = heads.get(signature);
+  if (head === undefined) {
+    head = JSON.stringify([{
+      Namespace: settings.namespace,
+      Dimensions: [["service", ...Object.keys(dimensions)]],
+      Metrics: data.map(([Name, Unit]) => ({ Name, Unit })),
+    }]);
+    if (heads.size >= 500) heads.clear();
+    heads.set(signature, head);
+  }
+  let text = `{"_aws":{"Timestamp":${Date.now()},"CloudWatchMetrics":${head}},"service":${quote(settings.service)}`;
+  for (const name in dimensions) text += `,${quote(name)}:${quote(dimensions[name])}`;
+  for (const [name, , values] of data) {
+    text += `,${quote(name)}:${values.length === 1 ? values[0] : JSON.stringify(values)}`;
+  }
+  return `${text}}\n`;
+}

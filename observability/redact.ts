@@ -1,0 +1,117 @@
+import { describeError } from "./describe_error.ts";
+
+/** Stands where a value was taken out. */
+export const REDACTED = "[REDACTED]";
+
+const MAX_DEPTH = 8;
+const MAX_ITEMS = 200;
+const MAX_TEXT = 8192;
+
+/** Parts of key names, letters and digits only, whose values never leave the process. */
+const SENSITIVE =
+  /passw|passphrase|passcode|secret|token|authorization|cookie|apikey|accesskey|privatekey|credential|signature|connectionstring|jwt|cardnumber|securitycode|^(?:auth|pin|ssn|otp|cvv|cvc|sessionid|pwd)$/;
+
+/** Secrets that sit inside longer texts: credentials of an Authorization header, passwords in URLs, JSON web tokens. */
+const BEARER = /\b(bearer|basic)\s+[\w.~+/=-]+/gi;
+const URL_PASSWORD = /(:\/\/[^\s:@/]*):[^\s@/]+@/g;
+const JSON_WEB_TOKEN = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g;
+
+const verdicts: Map<string, boolean> = new Map();
+
+/**
+ * Whether values under this key are kept out of logs, by the key's name.
+ *
+ * @param key A property's name, in any spelling: `apiKey`, `api_key`, `X-Api-Key`.
+ * @param more Further names, in lower case, that count whole.
+ */
+export function isSensitiveKey(key: string, more?: ReadonlySet<string>): boolean {
+  let verdict = verdicts.get(key);
+  if (verdict === undefined) {
+    verdict = SENSITIVE.test(key.toLowerCase().replace(/[^a-z0-9]/g, ""));
+    if (verdicts.size >= 1000) verdicts.clear(); // names can come from outside
+    verdicts.set(key, verdict);
+  }
+  return verdict || (more !== undefined && more.has(key.toLowerCase()));
+}
+
+/**
+ * Takes secrets out of a text, and shortens one of over 8,192 characters.
+ *
+ * @param text Any text.
+ * @returns The text, the same string when there is nothing to take out.
+ */
+export function redactText(text: string): string {
+  let safe = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)` : text;
+  if (/earer|asic/i.test(safe)) safe = safe.replace(BEARER, `$1 ${REDACTED}`);
+  if (safe.includes("://")) safe = safe.replace(URL_PASSWORD, `$1:${REDACTED}@`);
+  if (safe.includes("eyJ")) safe = safe.replace(JSON_WEB_TOKEN, REDACTED);
+  return safe;
+}
+
+/**
+ * A copy of a value that may be logged: secrets taken out by key and by form, errors described, everything that JSON
+ * cannot hold replaced, and cut where it is deeper than 8 levels or longer than 200 items.
+ *
+ * @param value Any value; it is not changed, and what its getters throw is caught.
+ * @param more Further key names to redact, in lower case.
+ * @returns Something that `JSON.stringify` takes.
+ *
+ * @example
+ * ```ts
+ * import { redactValue } from "@trellis/fn/observability";
+ *
+ * console.log(redactValue({ user: "ada", password: "hunter2" })); // { user: "ada", password: "[REDACTED]" }
+ * ```
+ */
+export function redactValue(value: unknown, more?: ReadonlySet<string>): unknown {
+  return copy(value, more, 0, []);
+}
+
+function copy(value: unknown, more: ReadonlySet<string> | undefined, depth: number, above: object[]): unknown {
+  if (typeof value !== "object" || value === null) return copyPrimitive(value);
+  if (above.includes(value)) return "[Circular]";
+  if (depth >= MAX_DEPTH) return "[Truncated]";
+  const next = [...above, value];
+  try {
+    if (value instanceof Error) return copy(describeError(value), more, depth, above);
+    if (value instanceof Date) return Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString();
+    if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+    if (value instanceof Map) return copy(Object.fromEntries(value), more, depth, above);
+    if (value instanceof Set) return copy([...value], more, depth, above);
+    if (Array.isArray(value)) {
+      const items = value.slice(0, MAX_ITEMS).map((item) => copy(item, more, depth + 1, next) ?? null);
+      if (value.length > MAX_ITEMS) items.push(`… (${value.length} items)`);
+      return items;
+    }
+    if ("toJSON" in value && typeof value.toJSON === "function") return copy(value.toJSON(), more, depth + 1, next);
+    const safe: Record<string, unknown> = {};
+    for (const key of Object.keys(value).slice(0, MAX_ITEMS)) {
+      const item = (value as Record<string, unknown>)[key];
+      const hide = item !== null && item !== undefined && typeof item !== "boolean" && isSensitiveKey(key, more);
+      // a key such as __proto__ must become a property, not a prototype
+      Object.defineProperty(safe, key, {
+        value: hide ? REDACTED : copy(item, more, depth + 1, next),
+        enumerable: true,
+      });
+    }
+    return safe;
+  } catch {
+    return "[Unreadable]";
+  }
+}
+
+function copyPrimitive(value: unknown): unknown {
+  switch (typeof value) {
+    case "string":
+      return redactText(value);
+    case "number":
+      return Number.isFinite(value) ? value : String(value);
+    case "bigint":
+      return value.toString();
+    case "function":
+    case "symbol":
+      return `[${typeof value}]`;
+    default:
+      return value;
+  }
+}

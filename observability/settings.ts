@@ -1,0 +1,40 @@
+import { getOptionalEnv } from "../env/mod.ts";
+import { LOG_LEVELS, parseLogLevel } from "./log_level.ts";
+
+/** What the environment says about observability. */
+export interface ObservabilitySettings {
+  /** `SERVICE_NAME`, else `POWERTOOLS_SERVICE_NAME`, else the function's name. */
+  readonly service: string;
+  /** `METRICS_NAMESPACE`, else `POWERTOOLS_METRICS_NAMESPACE`. */
+  readonly namespace: string;
+  /** Lines below this severity are left out: `LOG_LEVEL`, `POWERTOOLS_LOG_LEVEL`, else `AWS_LAMBDA_LOG_LEVEL`. */
+  readonly level: number;
+  /** A level that a variable asks for and that does not exist. */
+  readonly unknownLevel: string | undefined;
+  /** Whether the environment promises one invocation at a time. */
+  readonly oneAtATime: boolean;
+}
+
+let kept: ObservabilitySettings | undefined;
+
+/**
+ * The settings. A Lambda sandbox never changes its environment, so there they are read once; elsewhere (tests, the
+ * local gateway) they are read each time.
+ */
+export function getSettings(): ObservabilitySettings {
+  if (kept !== undefined) return kept;
+  const inLambda = getOptionalEnv("AWS_EXECUTION_ENV", "").startsWith("AWS_Lambda_");
+  const asked = getOptionalEnv("LOG_LEVEL") ?? getOptionalEnv("POWERTOOLS_LOG_LEVEL") ??
+    getOptionalEnv("AWS_LAMBDA_LOG_LEVEL");
+  const level = parseLogLevel(asked);
+  const settings: ObservabilitySettings = {
+    service: getOptionalEnv("SERVICE_NAME") ?? getOptionalEnv("POWERTOOLS_SERVICE_NAME") ??
+      getOptionalEnv("AWS_LAMBDA_FUNCTION_NAME", "service_undefined"),
+    namespace: getOptionalEnv("METRICS_NAMESPACE") ?? getOptionalEnv("POWERTOOLS_METRICS_NAMESPACE", "Trellis"),
+    level: LOG_LEVELS[level ?? "INFO"],
+    unknownLevel: level === undefined ? asked : undefined,
+    oneAtATime: inLambda && getOptionalEnv("AWS_LAMBDA_MAX_CONCURRENCY") === undefined,
+  };
+  if (inLambda) kept = settings;
+  return settings;
+}

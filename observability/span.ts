@@ -1,0 +1,26 @@
+/** What an attribute may be. */
+export type SpanAttribute = string | number | boolean;
+
+/** A stretch of work: a plain object that becomes an OpenTelemetry span when a provider is registered. */
+export interface Span {
+  /** What was done. */
+  readonly name: string;
+  /** 32 hex digits (W3C). */
+  readonly traceId: string;
+  /** 16 hex digits (W3C). */
+  readonly spanId: string;
+  /** The span that this one is part of. */
+  readonly parentSpanId: string | undefined;
+  /** Epoch milliseconds. */
+  readonly startTimeMs: number;
+  /** Epoch milliseconds; `undefined` while the span runs. */
+  endTimeMs: number | undefined;
+  /** How it ended; `unset` while it runs. */
+  status: "unset" | "ok" | "error";
+  /** What it failed with. */
+  error: unknown;
+  /** Facts to search for. */
+  readonly attributes: Record<string, SpanAttribute>;
+  /** Facts to read, by namespace, redacted. */
+  metadata: Record<string, Record<string, unknown>> | undefined;
+}

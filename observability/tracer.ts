@@ -1,0 +1,180 @@
+import { currentInvocation, type Invocation } from "./invocation.ts";
+import { type OtelSpan, startOtelSpan } from "./opentelemetry.ts";
+import { redactValue } from "./redact.ts";
+import type { Span, SpanAttribute } from "./span.ts";
+import { toW3cTraceId } from "./trace_context.ts";
+
+/** Options of {@link startSpan}. */
+export interface StartSpanOptions {
+  /** Facts that are known at the start. */
+  attributes?: Record<string, SpanAttribute>;
+  /**
+   * Whether spans that start before this one ends become its children. Turn it off for a step that may run beside
+   * others, such as a query.
+   * @default true
+   */
+  active?: boolean;
+}
+
+interface RunningSpan extends Span {
+  parent: Span | undefined;
+  invocation: Invocation | undefined;
+  otel: OtelSpan | undefined;
+}
+
+/** Told of each span that ends. */
+export type SpanListener = (span: Span) => void;
+
+const listeners: Set<SpanListener> = new Set();
+
+/**
+ * Registers a function that is told of each span that ends: a test, a development server.
+ *
+ * @param listener Called synchronously; what it throws reaches whoever ended the span.
+ * @returns Takes the listener away.
+ */
+export function onSpanEnd(listener: SpanListener): () => void {
+  listeners.add(listener);
+  return function removeSpanListener(): void {
+    listeners.delete(listener);
+  };
+}
+
+/**
+ * Starts a span. Inside an invocation it is a child of the span that is active there.
+ *
+ * @param name What is done, in few words without ids: `charge card`, not `charge card 4711`.
+ * @param options Attributes; whether it becomes the active span.
+ * @returns The span, to be ended with {@link endSpan}.
+ *
+ * @example
+ * ```ts
+ * import { endSpan, startSpan } from "@trellis/fn/observability";
+ *
+ * const span = startSpan("charge card", { attributes: { provider: "example" } });
+ * try {
+ *   // the work
+ *   endSpan(span);
+ * } catch (error) {
+ *   endSpan(span, error);
+ *   throw error;
+ * }
+ * console.log(span.status); // ok
+ * ```
+ */
+export function startSpan(name: string, options: StartSpanOptions = {}): Span {
+  const invocation = currentInvocation();
+  const parent = invocation?.span;
+  const attributes: Record<string, SpanAttribute> = options.attributes === undefined ? {} : { ...options.attributes };
+  const startTimeMs = Date.now();
+  const otel = startOtelSpan(name, startTimeMs, attributes, (parent as RunningSpan | undefined)?.otel);
+  const ids = otel?.spanContext();
+  const span: RunningSpan = {
+    name,
+    traceId: ids?.traceId ?? parent?.traceId ?? (invocation?.traceId ? toW3cTraceId(invocation.traceId) : randomHex(4)),
+    spanId: ids?.spanId ?? randomHex(2),
+    parentSpanId: parent?.spanId,
+    startTimeMs,
+    endTimeMs: undefined,
+    status: "unset",
+    error: undefined,
+    attributes,
+    metadata: undefined,
+    parent,
+    invocation,
+    otel,
+  };
+  if (invocation !== undefined && options.active !== false) invocation.span = span;
+  return span;
+}
+
+/**
+ * Ends a span. Ending it again changes nothing.
+ *
+ * @param span What {@link startSpan} gave.
+ * @param error What the work failed with, when it failed.
+ */
+export function endSpan(span: Span, error?: unknown): void {
+  if (span.endTimeMs !== undefined) return;
+  const running = span as RunningSpan;
+  span.endTimeMs = Math.max(Date.now(), span.startTimeMs);
+  span.status = error === undefined ? "ok" : "error";
+  span.error = error;
+  const { invocation } = running;
+  // the parent may have ended before this span: the next that still runs becomes active
+  if (invocation?.span === span) {
+    let next = running.parent as RunningSpan | undefined;
+    while (next !== undefined && next.endTimeMs !== undefined) next = next.parent as RunningSpan | undefined;
+    invocation.span = next;
+  }
+  if (running.otel !== undefined) running.otel.finish(span);
+  for (const listener of listeners) listener(span);
+}
+
+/**
+ * Runs a function in a span and ends it, with the error when the function fails.
+ *
+ * @param name What is done.
+ * @param fn The work.
+ * @param options As for {@link startSpan}.
+ * @returns What `fn` returns.
+ *
+ * @example
+ * ```ts
+ * import { withSpan } from "@trellis/fn/observability";
+ *
+ * console.log(await withSpan("add", () => 1 + 1)); // 2
+ * ```
+ */
+export async function withSpan<T>(
+  name: string,
+  fn: (span: Span) => T | Promise<T>,
+  options?: StartSpanOptions,
+): Promise<T> {
+  const span = startSpan(name, options);
+  try {
+    const result = await fn(span);
+    endSpan(span);
+    return result;
+  } catch (error) {
+    endSpan(span, error ?? new Error("rejected with nothing"));
+    throw error;
+  }
+}
+
+/**
+ * Adds a fact to search for to the active span of this invocation. Outside of one it does nothing.
+ *
+ * @param key The fact's name.
+ * @param value The fact.
+ */
+export function addAnnotation(key: string, value: SpanAttribute): void {
+  const span = currentInvocation()?.span as RunningSpan | undefined;
+  if (span === undefined) return;
+  span.attributes[key] = value;
+  span.otel?.setAttribute(key, value);
+}
+
+/**
+ * Adds a fact to read, of any shape, to the active span of this invocation; sensitive keys are redacted. Outside of an
+ * invocation it does nothing.
+ *
+ * @param key The fact's name.
+ * @param value The fact.
+ * @param namespace Where it is filed.
+ */
+export function addMetadata(key: string, value: unknown, namespace = "default"): void {
+  const span = currentInvocation()?.span as RunningSpan | undefined;
+  if (span === undefined) return;
+  const safe = redactValue({ [key]: value }) as Record<string, unknown>;
+  span.metadata ??= {};
+  span.metadata[namespace] = { ...span.metadata[namespace], ...safe };
+  span.otel?.setAttribute(`metadata.${namespace}.${key}`, JSON.stringify(safe[key]) ?? "");
+}
+
+/** Ids are no secrets: `Math.random`, as OpenTelemetry does, saves loading crypto at a cold start. */
+function randomHex(words: number): string {
+  let text = "";
+  for (let i = 0; i < words; i++) text += ((Math.random() * 0x1_0000_0000) >>> 0).toString(16).padStart(8, "0");
+  return text;
+}

@@ -1,0 +1,57 @@
+import { type Clock, type LambdaContext, systemClock } from "../core/mod.ts";
+
+/** Options of {@link createLambdaContext}. */
+export interface LambdaContextOptions {
+  /**
+   * Milliseconds that the invocation has.
+   * @default 30000
+   */
+  timeoutMs?: number;
+  /**
+   * Lambda's id of the invocation.
+   * @default a new UUID
+   */
+  awsRequestId?: string;
+  /**
+   * The function's name.
+   * @default "test-function"
+   */
+  functionName?: string;
+  /**
+   * What the time that is left is read from.
+   * @default systemClock
+   */
+  clock?: Clock;
+}
+
+/**
+ * Lambda's context object, with a deadline that comes nearer.
+ *
+ * @param options Time, names, clock.
+ * @returns The context.
+ *
+ * @example
+ * ```ts
+ * import { createFakeClock, createLambdaContext } from "@trellis/fn/testing";
+ *
+ * const clock = createFakeClock();
+ * const context = createLambdaContext({ timeoutMs: 3000, clock });
+ * await clock.advance(1000);
+ * console.log(context.getRemainingTimeInMillis()); // 2000
+ * ```
+ */
+export function createLambdaContext(options: LambdaContextOptions = {}): LambdaContext {
+  const { timeoutMs = 30_000, functionName = "test-function", clock = systemClock } = options;
+  const endsAtMs = clock.now() + timeoutMs;
+  const arn = `arn:aws:lambda:eu-west-1:123456789012:function:${functionName}`;
+  return {
+    awsRequestId: options.awsRequestId ?? crypto.randomUUID(),
+    functionName,
+    functionVersion: "$LATEST",
+    invokedFunctionArn: arn,
+    memoryLimitInMB: "512",
+    logGroupName: `/aws/lambda/${functionName}`,
+    logStreamName: "2026/01/01/[$LATEST]0123456789abcdef0123456789abcdef",
+    getRemainingTimeInMillis: () => Math.max(0, endsAtMs - clock.now()),
+  };
+}

@@ -1,0 +1,188 @@
+import { Buffer } from "node:buffer";
+import type { AlbEvent, AuthorizerContext, HttpApiEvent, RestApiEvent } from "../core/mod.ts";
+
+/** A request, from which an event of any source is made. */
+export interface EventOptions {
+  /**
+   * The method.
+   * @default "GET"
+   */
+  method?: string;
+  /**
+   * The path.
+   * @default "/"
+   */
+  path?: string;
+  /** The route that matched, `/notes/{noteId}`; the path when left out. */
+  resource?: string;
+  /** Headers; a list for one that is repeated. */
+  headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** Query parameters, decoded; a list for one that is repeated. */
+  query?: Readonly<Record<string, string | readonly string[]>>;
+  /** Values of the route's parameters. */
+  pathParameters?: Readonly<Record<string, string>>;
+  /** Text as it is, bytes as base64, anything else as JSON with its media type. */
+  body?: unknown;
+  /** What the gateway's authorizer said. */
+  authorizer?: AuthorizerContext;
+  /**
+   * The gateway's id of the request.
+   * @default "gateway-request-id"
+   */
+  requestId?: string;
+  /** Whether a load balancer's target group sends all values of headers and query parameters. */
+  multiValue?: boolean;
+}
+
+type Values = Record<string, string[]>;
+
+/**
+ * An event of a REST API (payload format 1.0).
+ *
+ * @param options The request.
+ * @returns The event as the gateway sends it.
+ *
+ * @example
+ * ```ts
+ * import { createRestApiEvent } from "@trellis/fn/testing";
+ *
+ * const event = createRestApiEvent({ method: "POST", path: "/notes", body: { title: "milk" } });
+ * console.log(event.headers["Content-Type"]); // application/json
+ * ```
+ */
+export function createRestApiEvent(options: EventOptions = {}): RestApiEvent {
+  const { method = "GET", path = "/", resource = path, pathParameters, authorizer, requestId = GATEWAY_ID } = options;
+  const { body, isBase64Encoded, headers } = readBodyOption(options);
+  const query = toValues(options.query);
+  return {
+    resource,
+    path,
+    httpMethod: method,
+    headers: lastOf(headers),
+    multiValueHeaders: headers,
+    queryStringParameters: emptyAsNull(lastOf(query)),
+    multiValueQueryStringParameters: emptyAsNull(query),
+    pathParameters: pathParameters ?? null,
+    stageVariables: null,
+    requestContext: {
+      requestId,
+      stage: "test",
+      identity: { sourceIp: "127.0.0.1", userAgent: "test" },
+      ...(authorizer && { authorizer }),
+    },
+    body,
+    isBase64Encoded,
+  };
+}
+
+/**
+ * An event of an HTTP API (payload format 2.0).
+ *
+ * @param options The request.
+ * @returns The event as the gateway sends it: header names in lower case, cookies apart, repeated values joined.
+ */
+export function createHttpApiEvent(options: EventOptions = {}): HttpApiEvent {
+  const { method = "GET", path = "/", resource = path, pathParameters, authorizer, requestId = GATEWAY_ID } = options;
+  const { body, isBase64Encoded, headers } = readBodyOption(options);
+  const query = toValues(options.query);
+  const lower = Object.fromEntries(
+    Object.entries(headers).map(([name, values]) => [name.toLowerCase(), values.join(",")]),
+  );
+  const { cookie, ...others } = lower;
+  return {
+    version: "2.0",
+    routeKey: `${method} ${resource}`,
+    rawPath: path,
+    rawQueryString: queryString(query),
+    ...(cookie !== undefined && { cookies: cookie.split("; ") }),
+    headers: others,
+    ...(Object.keys(query).length > 0 && {
+      queryStringParameters: Object.fromEntries(
+        Object.entries(query).map(([name, values]) => [name, values.join(",")]),
+      ),
+    }),
+    ...(pathParameters && { pathParameters }),
+    requestContext: {
+      requestId,
+      stage: "$default",
+      http: { method, path, sourceIp: "127.0.0.1" },
+      ...(authorizer && { authorizer: { lambda: authorizer } }),
+    },
+    ...(body !== null && { body }),
+    isBase64Encoded,
+  };
+}
+
+/**
+ * An event of a function URL: that of an HTTP API with the route `$default`.
+ *
+ * @param options The request.
+ * @returns The event as Lambda sends it.
+ */
+export function createFunctionUrlEvent(options: EventOptions = {}): HttpApiEvent {
+  return { ...createHttpApiEvent(options), routeKey: "$default" };
+}
+
+/**
+ * An event of an Application Load Balancer.
+ *
+ * @param options The request; `multiValue` as the target group is set.
+ * @returns The event as the load balancer sends it: query parameters still encoded.
+ */
+export function createAlbEvent(options: EventOptions = {}): AlbEvent {
+  const { method = "GET", path = "/", multiValue = false } = options;
+  const { body, isBase64Encoded, headers } = readBodyOption(options);
+  const lower = Object.fromEntries(Object.entries(headers).map(([name, values]) => [name.toLowerCase(), values]));
+  const query = Object.fromEntries(
+    Object.entries(toValues(options.query)).map(([name, values]) => [encode(name), values.map(encode)]),
+  );
+  return {
+    requestContext: {
+      elb: { targetGroupArn: "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/test/0123456789abcdef" },
+    },
+    httpMethod: method,
+    path,
+    ...(multiValue
+      ? { multiValueHeaders: lower, multiValueQueryStringParameters: query }
+      : { headers: lastOf(lower), queryStringParameters: lastOf(query) }),
+    body: body ?? "",
+    isBase64Encoded,
+  };
+}
+
+const GATEWAY_ID = "gateway-request-id";
+
+function readBodyOption(options: EventOptions): { body: string | null; isBase64Encoded: boolean; headers: Values } {
+  const headers = toValues(options.headers);
+  const { body } = options;
+  if (body === undefined || body === null) return { body: null, isBase64Encoded: false, headers };
+  if (typeof body === "string") return { body, isBase64Encoded: false, headers };
+  if (body instanceof Uint8Array) return { body: Buffer.from(body).toString("base64"), isBase64Encoded: true, headers };
+  if (!Object.keys(headers).some((name) => name.toLowerCase() === "content-type")) {
+    headers["Content-Type"] = ["application/json"];
+  }
+  return { body: JSON.stringify(body), isBase64Encoded: false, headers };
+}
+
+function toValues(record: Readonly<Record<string, string | readonly string[]>> = {}): Values {
+  return Object.fromEntries(
+    Object.entries(record).map(([name, value]) => [name, typeof value === "string" ? [value] : [...value]]),
+  );
+}
+
+function lastOf(values: Values): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([name, all]) => [name, all[all.length - 1]]));
+}
+
+function emptyAsNull<T extends object>(values: T): T | null {
+  return Object.keys(values).length === 0 ? null : values;
+}
+
+function encode(text: string): string {
+  return encodeURIComponent(text).replaceAll("%20", "+");
+}
+
+function queryString(query: Values): string {
+  return new URLSearchParams(Object.entries(query).flatMap(([name, values]) => values.map((value) => [name, value])))
+    .toString();
+}

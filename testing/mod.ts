@@ -1,0 +1,22 @@
+/**
+ * What a test of handlers needs: events of every source, Lambda's context with a deadline, a clock that stands still.
+ *
+ * @example
+ * ```ts
+ * import { createHttpApiEvent, createLambdaContext } from "@trellis/fn/testing";
+ *
+ * const event = createHttpApiEvent({ method: "GET", path: "/notes", query: { limit: "5" } });
+ * console.log(event.rawQueryString, createLambdaContext().functionName); // limit=5 test-function
+ * ```
+ *
+ * @module
+ */
+export { createFakeClock, type FakeClock, type FakeClockOptions } from "./clock.ts";
+export { createLambdaContext, type LambdaContextOptions } from "./context.ts";
+export {
+  createAlbEvent,
+  createFunctionUrlEvent,
+  createHttpApiEvent,
+  createRestApiEvent,
+  type EventOptions,
+} from "./events.ts";

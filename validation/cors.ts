@@ -1,0 +1,35 @@
+import { type ApiEvent, headerOf } from "../core/mod.ts";
+import { getOptionalEnv } from "../env/mod.ts";
+
+/**
+ * Which origins may read the responses: `*`, one origin, a list, or `false` for none whatever the environment says.
+ */
+export type CorsOption = string | readonly string[] | false;
+
+const NONE: Readonly<Record<string, string>> = Object.freeze({});
+
+/**
+ * The CORS headers of a response (Fetch Standard, section 3.3). With several origins the request's own is answered
+ * when it is in the list; `Vary` keeps caches from mixing them up.
+ *
+ * @param option The handler's option; when left out, `CORS_ALLOW_ORIGIN`, whose origins are separated by commas.
+ * @returns Gives the headers for an event.
+ */
+export function corsHeadersFor(option: CorsOption | undefined): (event: ApiEvent) => Readonly<Record<string, string>> {
+  if (option === false) return () => NONE;
+  const fixed = option === undefined ? undefined : typeof option === "string" ? [option] : option;
+  return function corsHeaders(event: ApiEvent): Readonly<Record<string, string>> {
+    const origins = fixed ?? originsOfEnvironment();
+    if (origins.length === 0) return NONE;
+    if (origins.length === 1 && origins[0] === "*") return ANY_ORIGIN;
+    const origin = headerOf(event, "Origin", "origin");
+    const allowed = origins.length === 1 ? origins[0] : origins.find((known) => known === origin);
+    return allowed === undefined ? { Vary: "Origin" } : { "Access-Control-Allow-Origin": allowed, Vary: "Origin" };
+  };
+}
+
+const ANY_ORIGIN: Readonly<Record<string, string>> = Object.freeze({ "Access-Control-Allow-Origin": "*" });
+
+function originsOfEnvironment(): readonly string[] {
+  return (getOptionalEnv("CORS_ALLOW_ORIGIN") ?? "").split(",").map((origin) => origin.trim()).filter(Boolean);
+}

@@ -1,0 +1,98 @@
+import {
+  type ApiEvent,
+  buildErrorResponse,
+  CORRELATION_ID_HEADER,
+  correlationIdOf,
+  type LambdaContext,
+  type ProxyResult,
+  shapeResult,
+  sourceOf,
+  withObservability,
+  type WrapperMetadata,
+} from "../core/mod.ts";
+import { type Authenticator, AUTHENTICATORS, type AuthMode } from "./authenticate.ts";
+import { checkOptions } from "./check_options.ts";
+import { corsHeadersFor } from "./cors.ts";
+import type { ApiHandler, ApiHandlerFunction, DefineApiHandlerOptions, HandlerParams } from "./handler_types.ts";
+import { registerOperation } from "./openapi/registry.ts";
+import { createInputReader } from "./read_input.ts";
+
+/**
+ * Declares an HTTP function. The handler gets one object whose fields are those that the options call for; what it
+ * throws becomes a response. In this order: correlation id, authentication, size, media type and decoding of the
+ * body, validation of path, query and body together, then the handler.
+ *
+ * @param options Schemas, auth, names, limits. Checked here, so that a mistake shows when the module is loaded.
+ * @returns A function that takes the handler and returns the one to export for Lambda. It works behind REST APIs, HTTP
+ * APIs, function URLs and load balancers.
+ * @throws {ConfigurationError} When an option is unknown or out of range; the message names option and value.
+ *
+ * @example
+ * ```ts
+ * import { buildValidatedResponse } from "@trellis/fn/core";
+ * import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
+ * import { defineApiHandler } from "@trellis/fn/validation";
+ * import * as z from "zod";
+ *
+ * export const handler = defineApiHandler({
+ *   schema: z.object({ title: z.string().min(1) }),
+ *   logging: { level: "SILENT" },
+ *   metrics: false,
+ * })(function createNote({ body, context }) {
+ *   return buildValidatedResponse(context, 201, { id: "n1", title: body.title });
+ * });
+ *
+ * const event = createRestApiEvent({ method: "POST", path: "/notes", body: { title: "milk" } });
+ * console.log((await handler(event, createLambdaContext())).statusCode); // 201
+ * ```
+ */
+export function defineApiHandler<TBody = never, TQuery = never, TPath = never, TAuth extends AuthMode = "none">(
+  options: DefineApiHandlerOptions<TBody, TQuery, TPath, TAuth> = {},
+): (
+  handler: ApiHandlerFunction<HandlerParams<TBody, TQuery, TPath, TAuth>>,
+) => ApiHandler<HandlerParams<TBody, TQuery, TPath, TAuth>> {
+  checkOptions(options);
+  const authenticate: Authenticator = AUTHENTICATORS[options.auth ?? "none"];
+  const readInput = createInputReader(options);
+  const corsHeaders = corsHeadersFor(options.cors);
+
+  function respond(event: ApiEvent, result: ProxyResult, correlationId: string): ProxyResult {
+    const headers = { [CORRELATION_ID_HEADER]: correlationId, ...corsHeaders(event) };
+    return shapeResult(event, sourceOf(event), result, headers);
+  }
+
+  function respondToError(error: unknown, context: LambdaContext, event: ApiEvent): ProxyResult {
+    const response = buildErrorResponse(context, error);
+    return respond(
+      event,
+      response,
+      String(response.headers?.[CORRELATION_ID_HEADER] ?? correlationIdOf(event, context)),
+    );
+  }
+
+  return function wrapHandler(handler) {
+    async function answer(event: ApiEvent, context: LambdaContext, metadata: WrapperMetadata): Promise<ProxyResult> {
+      const identifying = authenticate(event);
+      const identity = identifying instanceof Promise ? await identifying : identifying;
+      const reading = readInput(event);
+      const input = reading instanceof Promise ? await reading : reading;
+      const params = { event, context, metadata, ...identity, ...input };
+      const result = await handler(params as unknown as HandlerParams<TBody, TQuery, TPath, TAuth>);
+      return respond(event, result, metadata.correlationId);
+    }
+
+    const { operationName = handler.name || "handler", logging, metrics, tracing } = options;
+    const lambda = withObservability(answer, { operationName, logging, metrics, tracing, respondToError });
+    return Object.assign(lambda, { handler, operation: registerOperation(describe(operationName, options)) });
+  };
+}
+
+function describe<TBody, TQuery, TPath, TAuth extends AuthMode>(
+  operationName: string,
+  options: DefineApiHandlerOptions<TBody, TQuery, TPath, TAuth>,
+): Parameters<typeof registerOperation>[0] {
+  const { auth = "none", schema, querySchema, pathSchema, responseSchema, openapi = {} } = options;
+  const { timeout, memorySize, reservedConcurrency, ephemeralStorage, deadLetterQueue, retryAttempts } = options;
+  const resources = { timeout, memorySize, reservedConcurrency, ephemeralStorage, deadLetterQueue, retryAttempts };
+  return { operationName, auth, schema, querySchema, pathSchema, responseSchema, openapi, resources };
+}

@@ -1,0 +1,144 @@
+import type { $ZodType } from "zod/v4/core";
+import type {
+  ApiEvent,
+  AuthorizerContext,
+  LambdaContext,
+  LoggingConfig,
+  ProxyResult,
+  RestApiEvent,
+  SessionResult,
+  UserStatus,
+  WrapperMetadata,
+} from "../core/mod.ts";
+import type { AuthMode } from "./authenticate.ts";
+import type { CorsOption } from "./cors.ts";
+import type { OpenApiMetadata, RegisteredOperation } from "./openapi/registry.ts";
+
+/** Options of `defineApiHandler`. What a type argument leaves out (`never`), the handler's parameters leave out too. */
+export interface DefineApiHandlerOptions<
+  TBody = never,
+  TQuery = never,
+  TPath = never,
+  TAuth extends AuthMode = "none",
+> {
+  /** Validates the request's body. */
+  schema?: $ZodType<TBody>;
+  /** Validates the query string. */
+  querySchema?: $ZodType<TQuery>;
+  /** Validates the route's parameters. */
+  pathSchema?: $ZodType<TPath>;
+  /**
+   * How the handler learns who calls.
+   * @default "none"
+   */
+  auth?: TAuth;
+  /** What the handler answers, for the OpenAPI document. Not enforced: `buildValidatedResponse` is. */
+  responseSchema?: $ZodType;
+  /**
+   * Name in metrics and spans.
+   * @default the handler function's name
+   */
+  operationName?: string;
+  /** How it logs. */
+  logging?: LoggingConfig;
+  /**
+   * Whether each request adds `Duration`, `Errors` and `ColdStart` to the metrics.
+   * @default true
+   */
+  metrics?: boolean;
+  /**
+   * Whether each request has a span.
+   * @default true
+   */
+  tracing?: boolean;
+  /**
+   * Origins that may read the responses, errors too.
+   * @default CORS_ALLOW_ORIGIN
+   */
+  cors?: CorsOption;
+  /**
+   * Bytes of a body from which on the request is answered with 413.
+   * @default 6291456, Lambda's own limit
+   */
+  maxBodyBytes?: number;
+  /** Facts for the OpenAPI document. */
+  openapi?: OpenApiMetadata;
+  /** The function's timeout in seconds, 1 to 900, for the infrastructure generator. */
+  timeout?: number;
+  /** The function's memory in MB, 128 to 10240, for the infrastructure generator. */
+  memorySize?: number;
+  /** Reserved concurrent executions, for the infrastructure generator. */
+  reservedConcurrency?: number;
+  /** Temporary storage in MB, 512 to 10240, for the infrastructure generator. */
+  ephemeralStorage?: number;
+  /** Where failed asynchronous events go, for the infrastructure generator. */
+  deadLetterQueue?: boolean | { targetArn?: string };
+  /** Retries of failed asynchronous events, 0 to 2, for the infrastructure generator. */
+  retryAttempts?: number;
+}
+
+/** What every handler gets. */
+export interface ApiHandlerParams {
+  /**
+   * The gateway's event, untouched. Typed as that of a REST API; behind an HTTP API, a function URL or a load balancer
+   * narrow it with `isHttpApiEvent` or `isAlbEvent`.
+   */
+  event: RestApiEvent;
+  /** Lambda's context. */
+  context: LambdaContext;
+  /** Ids of this invocation. */
+  metadata: WrapperMetadata;
+}
+
+type Flat<T> = { [K in keyof T]: T[K] };
+type Input<TBody, TQuery, TPath> =
+  & ([TBody] extends [never] ? unknown : { /** The parsed body. */ body: TBody })
+  & ([TQuery] extends [never] ? unknown : { /** The parsed query string. */ query: TQuery })
+  & ([TPath] extends [never] ? unknown : { /** The parsed route parameters. */ path: TPath });
+
+/** Parameters of a handler with auth `none` or `bearer`. */
+export type ValidatedApiParams<TBody = never, TQuery = never, TPath = never> = Flat<
+  ApiHandlerParams & Input<TBody, TQuery, TPath>
+>;
+
+/** Parameters of a handler with auth `authorizer`. */
+export type AuthorizedApiParams<TBody = never, TQuery = never, TPath = never> = Flat<
+  ApiHandlerParams & Input<TBody, TQuery, TPath> & {
+    authorizer: AuthorizerContext;
+    userId: string;
+    userStatus: UserStatus;
+  }
+>;
+
+/** Parameters of a handler with auth `authorizer-optional`. Check `userStatus` before you use `userId`. */
+export type AuthorizedOptionalApiParams<TBody = never, TQuery = never, TPath = never> = Flat<
+  ApiHandlerParams & Input<TBody, TQuery, TPath> & {
+    authorizer: AuthorizerContext;
+    userId: string | undefined;
+    userStatus: UserStatus;
+  }
+>;
+
+/** Parameters of a handler with auth `session`. */
+export type SessionApiParams<TBody = never, TQuery = never, TPath = never> = Flat<
+  ApiHandlerParams & Input<TBody, TQuery, TPath> & { userId: string; session: SessionResult }
+>;
+
+/** The parameters that options call for. */
+export type HandlerParams<TBody, TQuery, TPath, TAuth extends AuthMode> = TAuth extends "authorizer"
+  ? AuthorizedApiParams<TBody, TQuery, TPath>
+  : TAuth extends "authorizer-optional" ? AuthorizedOptionalApiParams<TBody, TQuery, TPath>
+  : TAuth extends "session" ? SessionApiParams<TBody, TQuery, TPath>
+  : ValidatedApiParams<TBody, TQuery, TPath>;
+
+/** The function that a user writes. */
+export type ApiHandlerFunction<TParams> = (params: TParams) => ProxyResult | Promise<ProxyResult>;
+
+/** The function to export for Lambda. It carries the user's own, so that this can be tested apart from its wrapper. */
+export interface ApiHandler<TParams> {
+  (event: ApiEvent, context: LambdaContext): Promise<ProxyResult>;
+  /** The user's own function. */
+  readonly handler: ApiHandlerFunction<TParams>;
+  /** What the OpenAPI document says of it. */
+  readonly operation: RegisteredOperation;
+}

@@ -1,0 +1,48 @@
+/**
+ * Requests in, validated and typed: `defineApiHandler` is the way to write an HTTP function. Bring your schemas from
+ * zod 4 (`import * as z from "zod"` keeps a bundle small) or zod/mini.
+ *
+ * @example
+ * ```ts
+ * import { buildValidatedResponse } from "@trellis/fn/core";
+ * import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
+ * import { defineApiHandler } from "@trellis/fn/validation";
+ * import * as z from "zod";
+ *
+ * const handler = defineApiHandler({
+ *   querySchema: z.object({ limit: z.coerce.number().int().min(1).max(100).default(20) }),
+ *   logging: { level: "SILENT" },
+ *   metrics: false,
+ * })(function listNotes({ query, context }) {
+ *   return buildValidatedResponse(context, 200, { limit: query.limit });
+ * });
+ *
+ * const response = await handler(createRestApiEvent({ query: { limit: "5" } }), createLambdaContext());
+ * console.log(response.body); // {"limit":5}
+ * ```
+ *
+ * @module
+ */
+import * as z from "./zod.ts";
+
+export { z };
+export { type AuthMode } from "./authenticate.ts";
+export type { CorsOption } from "./cors.ts";
+export { defineApiHandler } from "./define_api_handler.ts";
+export type {
+  ApiHandler,
+  ApiHandlerFunction,
+  ApiHandlerParams,
+  AuthorizedApiParams,
+  AuthorizedOptionalApiParams,
+  DefineApiHandlerOptions,
+  HandlerParams,
+  SessionApiParams,
+  ValidatedApiParams,
+} from "./handler_types.ts";
+export { type JsonSchema, toJsonSchema, type ToJsonSchemaOptions } from "./json_schema.ts";
+export { type ApiRoute, buildOpenApiDocument, type OpenApiDocument, type OpenApiInfo } from "./openapi/document.ts";
+export { getRegisteredOperations, type OpenApiMetadata, type RegisteredOperation } from "./openapi/registry.ts";
+export { validateSchema, validateSchemaAsync, type ValidationResult } from "./schema.ts";
+export { ZodError, type ZodSchema, type ZodType } from "./zod.ts";
+export type { LoggingConfig, UserStatus, WrapperMetadata } from "../core/mod.ts";

@@ -1,0 +1,121 @@
+import { Buffer } from "node:buffer";
+import { type ApiEvent, headerOf } from "../core/mod.ts";
+import { PayloadTooLargeError, UnsupportedMediaTypeError } from "../errors/mod.ts";
+
+/** What was read from a body: a value for the schema, or what is wrong with the whole of it. */
+export type BodyInput = { value: unknown } | { fault: string };
+
+/** `application/json`, `application/problem+json`, `text/json`. */
+const JSON_TYPE = /^(?:application|text)\/(?:[\w.!#$&^-]+\+)?json$/;
+const FORM_TYPE = "application/x-www-form-urlencoded";
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+/**
+ * Refuses a body that is too large, before anything is decoded.
+ *
+ * @throws {PayloadTooLargeError} When it has more than `maxBytes`.
+ */
+export function checkBodySize(event: ApiEvent, maxBytes: number): void {
+  const { body } = event;
+  if (typeof body !== "string" || body.length * 3 <= maxBytes) return;
+  const bytes = event.isBase64Encoded ? Math.floor(body.length * 3 / 4) - 2 : Buffer.byteLength(body);
+  if (bytes > maxBytes) {
+    throw new PayloadTooLargeError(`The request body is larger than the ${maxBytes} bytes that are accepted`);
+  }
+}
+
+/**
+ * Reads a body as its media type says. One without a media type is taken for JSON.
+ *
+ * @param event The event.
+ * @param listKeys Fields of a form whose schema asks for an array.
+ * @returns The value, or the fault.
+ * @throws {UnsupportedMediaTypeError} When it is neither JSON nor a form, or not in UTF-8.
+ */
+export function readBody(event: ApiEvent, listKeys: ReadonlySet<string>): BodyInput {
+  const isForm = checkMediaType(headerOf(event, "Content-Type", "content-type"));
+  let text = event.body;
+  if (typeof text !== "string" || text === "") return { fault: "A request body is required" };
+  if (event.isBase64Encoded) {
+    if (text.length % 4 !== 0 || !BASE64.test(text)) return { fault: "The request body is not valid base64" };
+    try {
+      text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(text, "base64"));
+    } catch {
+      return { fault: "The request body is not valid UTF-8" };
+    }
+  }
+  return isForm ? { value: readForm(text, listKeys) } : readJson(text);
+}
+
+function checkMediaType(contentType: string | undefined): boolean {
+  if (contentType === undefined || contentType === "application/json") return false;
+  const [type, ...parameters] = contentType.split(";").map((part) => part.trim().toLowerCase());
+  const isForm = type === FORM_TYPE;
+  if (!isForm && type !== "" && !JSON_TYPE.test(type)) {
+    throw new UnsupportedMediaTypeError(`The media type must be application/json or ${FORM_TYPE}`);
+  }
+  const charset = parameters.find((parameter) => parameter.startsWith("charset="))?.slice(8).replace(/^"|"$/g, "");
+  if (charset !== undefined && charset !== "utf-8" && charset !== "utf8" && charset !== "us-ascii") {
+    throw new UnsupportedMediaTypeError("The request body must be in UTF-8");
+  }
+  return isForm;
+}
+
+/** A key that could become an object's prototype in code that copies objects; also written with an escape. */
+const MAY_POLLUTE = /__proto__|"constructor"|\\u00/;
+
+function readJson(text: string): BodyInput {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.charCodeAt(0) === 0xFEFF ? text.slice(1) : text);
+  } catch {
+    return { fault: "The request body is not valid JSON" };
+  }
+  // only a body that looks like it is searched: a reviver for each would more than triple the parsing
+  if (MAY_POLLUTE.test(text) && pollutes(value)) {
+    return { fault: "The request body must not contain the keys __proto__ or constructor.prototype" };
+  }
+  return { value };
+}
+
+function pollutes(root: unknown): boolean {
+  const left: unknown[] = [root];
+  for (let value = left.pop(); left.length > 0 || value !== undefined; value = left.pop()) {
+    if (typeof value !== "object" || value === null) continue;
+    if (Object.hasOwn(value, "__proto__")) return true;
+    for (const [key, inner] of Object.entries(value)) {
+      if (typeof inner !== "object" || inner === null) continue;
+      if (key === "constructor" && Object.hasOwn(inner, "prototype")) return true;
+      left.push(inner);
+    }
+  }
+  return false;
+}
+
+function readForm(text: string, listKeys: ReadonlySet<string>): Record<string, string | string[]> {
+  const values = new Map<string, string[]>();
+  for (const [key, value] of new URLSearchParams(text)) {
+    const known = values.get(key);
+    if (known === undefined) values.set(key, [value]);
+    else known.push(value);
+  }
+  return toInput(values, listKeys);
+}
+
+/**
+ * Names with texts as an input for a schema: a list where the schema asks for one, else the last value.
+ *
+ * @param values All values by name.
+ * @param listKeys Names whose schema asks for an array.
+ */
+export function toInput(
+  values: ReadonlyMap<string, readonly string[]>,
+  listKeys: ReadonlySet<string>,
+): Record<string, string | string[]> {
+  const input: Record<string, string | string[]> = {};
+  for (const [key, all] of values) {
+    if (key === "__proto__") continue;
+    input[key] = listKeys.has(key) ? [...all] : all[all.length - 1];
+  }
+  return input;
+}
