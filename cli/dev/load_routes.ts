@@ -1,0 +1,23 @@
+import { pathToFileURL } from "node:url";
+import { ConfigurationError } from "../../errors/mod.ts";
+import { findRouteFiles } from "../discovery/route_files.ts";
+import type { LocalRoute } from "./route_table.ts";
+
+/**
+ * Loads the HTTP functions of a folder, one for each file that `findRouteFiles` finds.
+ *
+ * @param folder The folder, such as `src/functions/api`.
+ * @returns The functions at their routes.
+ * @throws {ConfigurationError} When a file exports no `handler`.
+ */
+export async function loadRoutes(folder: string): Promise<LocalRoute[]> {
+  return await Promise.all(
+    findRouteFiles(folder).map(async ({ file, ...route }) => {
+      const { handler } = await import(pathToFileURL(file).href);
+      if (typeof handler !== "function") {
+        throw new ConfigurationError(`${file} exports no handler: export const handler = defineApiHandler({ … })(…)`);
+      }
+      return { ...route, handler, operation: handler.operation };
+    }),
+  );
+}

@@ -1,0 +1,69 @@
+import { Buffer } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import type { AuthorizerContext, RestApiEvent } from "../../core/mod.ts";
+
+/** What the gateway found out before the function is called. */
+export interface EventParts {
+  /** The route's path. */
+  resource: string;
+  /** Values of its parameters. */
+  parameters: Record<string, string> | null;
+  /** The whole body. */
+  body: Buffer;
+  /** The gateway's id of the request. */
+  requestId: string;
+  /** What the authorizer said. */
+  authorizer?: AuthorizerContext;
+}
+
+/**
+ * A request as the event that a REST API makes of it. A body that is not UTF-8 comes as base64.
+ *
+ * @param request The request.
+ * @param url Its address.
+ * @param parts What the gateway found out.
+ * @returns The event.
+ */
+export function toRestApiEvent(request: IncomingMessage, url: URL, parts: EventParts): RestApiEvent {
+  const headers: Record<string, string[]> = {};
+  for (let i = 0; i < request.rawHeaders.length; i += 2) {
+    (headers[request.rawHeaders[i]] ??= []).push(request.rawHeaders[i + 1]);
+  }
+  const query: Record<string, string[]> = {};
+  for (const [name, value] of url.searchParams) {
+    if (Object.hasOwn(query, name)) query[name].push(value);
+    else Object.defineProperty(query, name, { value: [value], enumerable: true });
+  }
+  const text = parts.body.toString("utf8");
+  const isText = Buffer.from(text, "utf8").equals(parts.body);
+  return {
+    resource: parts.resource,
+    path: url.pathname,
+    httpMethod: request.method ?? "GET",
+    headers: lastOf(headers),
+    multiValueHeaders: headers,
+    queryStringParameters: url.search.length > 1 ? lastOf(query) : null,
+    multiValueQueryStringParameters: url.search.length > 1 ? query : null,
+    pathParameters: parts.parameters,
+    stageVariables: null,
+    requestContext: {
+      requestId: parts.requestId,
+      stage: "local",
+      identity: {
+        sourceIp: request.socket.remoteAddress ?? "127.0.0.1",
+        userAgent: request.headers["user-agent"] ?? null,
+      },
+      ...(parts.authorizer && { authorizer: parts.authorizer }),
+    },
+    body: parts.body.length === 0 ? null : isText ? text : parts.body.toString("base64"),
+    isBase64Encoded: parts.body.length > 0 && !isText,
+  };
+}
+
+function lastOf(values: Record<string, string[]>): Record<string, string> {
+  const last: Record<string, string> = {};
+  for (const name of Object.keys(values)) {
+    Object.defineProperty(last, name, { value: values[name].at(-1), enumerable: true });
+  }
+  return last;
+}

@@ -1,0 +1,29 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+
+const SECRETS = ["AUTH_SECRET", "API_BEARER_TOKEN", "CODE_HOST_WEBHOOK_SECRET", "PAYMENTS_WEBHOOK_SECRET"] as const;
+
+/**
+ * Sets what the functions read from the environment and nobody has set yet: the database in a folder, and secrets that
+ * are made at the first start and kept beside it, so that sessions survive a restart.
+ *
+ * @param dataFolder Where the database and the secrets are kept; it is made.
+ * @param port The port that the application will listen on.
+ */
+export function setLocalEnvironment(dataFolder: string, port: number): void {
+  mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+  const file = join(dataFolder, "secrets.json");
+  if (!existsSync(file)) {
+    const made = Object.fromEntries(SECRETS.map((name) => [name, randomBytes(32).toString("hex")]));
+    writeFileSync(file, JSON.stringify(made, null, 2), { mode: 0o600 });
+  }
+  const defaults: Record<string, string> = {
+    ...JSON.parse(readFileSync(file, "utf8")),
+    DATABASE_URL: join(dataFolder, "pg"),
+    AUTH_BASE_URL: `http://localhost:${port}/auth`,
+    SERVICE_NAME: "notes",
+  };
+  for (const [name, value] of Object.entries(defaults)) process.env[name] ||= value;
+}

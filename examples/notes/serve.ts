@@ -1,0 +1,51 @@
+import { type Gateway, loadRoutes, renderReferencePage, startGateway } from "@trellis/fn/cli";
+import { closeDrizzleClient, runMigrations } from "@trellis/fn/database";
+import { type ApiRoute, buildOpenApiDocument } from "@trellis/fn/validation";
+import { fileURLToPath } from "node:url";
+
+/** The application that runs. */
+export interface NotesServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * Migrates the database and serves the functions on loopback. The environment must be set: see `local_environment.ts`.
+ *
+ * @param port The port, 0 for a free one.
+ */
+export async function serveNotes(port: number): Promise<NotesServer> {
+  const { databaseConfig } = await import("./src/database.ts");
+  await runMigrations({
+    migrationsFolder: fileURLToPath(new URL("./migrations", import.meta.url)),
+    database: databaseConfig,
+  });
+  const { authorize } = await import("./src/authorizer.ts");
+  const routes = await loadRoutes(fileURLToPath(new URL("./src/functions/api", import.meta.url)));
+  const document = buildOpenApiDocument(
+    { title: "Notes", version: "1.0.0", description: "The example application of Trellis." },
+    routes.filter((route): route is typeof route & ApiRoute => route.operation !== undefined),
+  );
+  let gateway: Gateway;
+  try {
+    gateway = await startGateway({
+      routes,
+      port,
+      authorizer: authorize,
+      pages: {
+        "/": { contentType: "text/html; charset=utf-8", body: renderReferencePage(document) },
+        "/openapi.json": { contentType: "application/json", body: JSON.stringify(document, null, 2) },
+      },
+    });
+  } catch (error) {
+    await closeDrizzleClient();
+    throw error;
+  }
+  return {
+    url: gateway.url,
+    async stop(): Promise<void> {
+      await gateway.stop();
+      await closeDrizzleClient();
+    },
+  };
+}

@@ -1,0 +1,14 @@
+import { type AuthConfig, configureSessionAuth } from "@trellis/fn/auth";
+import { getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";
+import { getDb } from "./database.ts";
+
+/** Secure cookies need https; on localhost there is none. */
+const baseURL = getOptionalEnv("AUTH_BASE_URL", "http://localhost:8787/auth");
+
+export const authConfig: AuthConfig = {
+  secret: getRequiredEnv("AUTH_SECRET"),
+  baseURL,
+  useSecureCookies: baseURL.startsWith("https://"),
+};
+
+configureSessionAuth(getDb, authConfig);

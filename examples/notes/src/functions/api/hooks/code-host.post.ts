@@ -1,0 +1,20 @@
+import { validateCodeHostWebhook } from "@trellis/fn/auth";
+import { buildValidatedResponse, headerOf, readRawBody } from "@trellis/fn/core";
+import { getRequiredEnv } from "@trellis/fn/env";
+import { ValidationError } from "@trellis/fn/errors";
+import { defineApiHandler } from "@trellis/fn/validation";
+import { recordDelivery } from "../../../queries/deliveries.ts";
+
+export const handler = defineApiHandler({
+  openapi: { summary: "Events of the code host (X-Hub-Signature-256)", tags: ["hooks"], successStatus: 202 },
+})(async function codeHostHook({ context, event }) {
+  await validateCodeHostWebhook(
+    readRawBody(event),
+    headerOf(event, "X-Hub-Signature-256"),
+    getRequiredEnv("CODE_HOST_WEBHOOK_SECRET"),
+  );
+  const deliveryId = headerOf(event, "X-GitHub-Delivery");
+  if (!deliveryId) throw new ValidationError("The header X-GitHub-Delivery is missing");
+  const first = await recordDelivery("code-host", deliveryId);
+  return buildValidatedResponse(context, 202, { accepted: true, repeated: !first });
+});

@@ -1,0 +1,33 @@
+import { validatePaymentsWebhook } from "@trellis/fn/auth";
+import { buildValidatedResponse, headerOf, readRawBody } from "@trellis/fn/core";
+import { getRequiredEnv } from "@trellis/fn/env";
+import { ValidationError } from "@trellis/fn/errors";
+import { defineApiHandler, validateSchema } from "@trellis/fn/validation";
+import * as z from "zod";
+import { recordDelivery } from "../../../queries/deliveries.ts";
+
+const PaymentEvent = z.object({ id: z.string().min(1), type: z.string().min(1) });
+
+export const handler = defineApiHandler({
+  openapi: { summary: "Events of the payments provider (Payments-Signature)", tags: ["hooks"], successStatus: 202 },
+})(async function paymentsHook({ context, event }) {
+  const payload = readRawBody(event);
+  await validatePaymentsWebhook(
+    payload,
+    headerOf(event, "Payments-Signature"),
+    getRequiredEnv("PAYMENTS_WEBHOOK_SECRET"),
+  );
+  // the signature covers the bytes as they came: they are read only now
+  const parsed = validateSchema(PaymentEvent, parseJson(new TextDecoder().decode(payload)));
+  if (!parsed.success) throw new ValidationError("The event is not valid", { errors: parsed.errors });
+  const first = await recordDelivery("payments", parsed.data.id);
+  return buildValidatedResponse(context, 202, { accepted: true, repeated: !first });
+});
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ValidationError("The event is not valid", { errors: { _form: ["The request body is not valid JSON"] } });
+  }
+}

@@ -1,0 +1,183 @@
+import { assertEquals } from "@std/assert";
+import { dirname, join, relative } from "node:path/posix";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+/** Who may import whom: each folder, and the folders to its left. */
+const LAYERS: Record<string, readonly string[]> = {
+  errors: [],
+  env: ["errors"],
+  observability: ["errors", "env"],
+  core: ["errors", "env", "observability"],
+  validation: ["errors", "env", "observability", "core"],
+  database: ["errors", "env", "observability", "core"],
+  auth: ["errors", "env", "observability", "core", "database"],
+  testing: ["errors", "env", "observability", "core", "validation", "database", "auth"],
+  cli: ["errors", "env", "observability", "core", "validation", "database", "auth", "testing"],
+};
+
+/** Where each npm package may be named; types count. */
+const HOMES: Record<string, readonly string[]> = {
+  "zod": ["validation", "env"],
+  "drizzle-orm": ["database", "auth", "testing"],
+  "postgres": ["database"],
+  "@neondatabase/serverless": ["database"],
+  "@aws-sdk/client-rds-data": ["database"],
+  "@aws-sdk/dsql-signer": ["database"],
+  "@electric-sql/pglite": ["database", "testing"],
+  "better-auth": ["auth"],
+  "libpg-query": ["testing"],
+};
+
+/** Loaded with import() when they are needed: a static import of more than types would make every function pay. */
+const LAZY = [
+  "postgres",
+  "@neondatabase/serverless",
+  "@aws-sdk/client-rds-data",
+  "@aws-sdk/dsql-signer",
+  "@electric-sql/pglite",
+  "better-auth",
+  "libpg-query",
+];
+
+/** The driver of direct connections serves two providers. */
+const MAY_LOAD: Record<string, number> = { postgres: 2 };
+
+interface Import {
+  from: string;
+  specifier: string;
+  kind: "static" | "type" | "dynamic";
+}
+
+const STATEMENT = /^\s*(?:import|export)\s+(type\s+)?(?:[\w*{}\s,$]+?\s+from\s+)?"([^"]+)"/gm;
+const DYNAMIC = /\bimport\(\s*"([^"]+)"/g;
+
+function importsOf(file: string): Import[] {
+  const source = Deno.readTextFileSync(join(ROOT, file))
+    .replace(/\/\*[\s\S]*?\*\//g, "")
+    .replace(/^\s*\/\/.*$/gm, "");
+  return [
+    ...Array.from(source.matchAll(STATEMENT), ([, type, specifier]) => ({
+      from: file,
+      specifier,
+      kind: type ? "type" as const : "static" as const,
+    })),
+    ...Array.from(source.matchAll(DYNAMIC), ([, specifier]) => ({ from: file, specifier, kind: "dynamic" as const })),
+  ];
+}
+
+function sourcesOf(folder: string): string[] {
+  const files: string[] = [];
+  for (const entry of Deno.readDirSync(join(ROOT, folder))) {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory) files.push(...sourcesOf(path));
+    else if (entry.name.endsWith(".ts")) files.push(path);
+  }
+  return files;
+}
+
+const folders = Object.keys(LAYERS).filter((folder) => {
+  try {
+    return Deno.statSync(join(ROOT, folder)).isDirectory;
+  } catch {
+    return false;
+  }
+});
+const files = folders.flatMap(sourcesOf);
+const imports = files.flatMap(importsOf);
+const folderOf = (file: string): string => file.split("/")[0];
+const targetOf = ({ from, specifier }: Import): string | undefined =>
+  specifier.startsWith(".") ? join(dirname(from), specifier) : undefined;
+const packageOf = (specifier: string): string =>
+  specifier.replace(/^npm:/, "").split("/").slice(0, specifier.includes("@") && /^(?:npm:)?@/.test(specifier) ? 2 : 1)
+    .join("/").replace(/(?<=.)@[^/]*$/, "");
+const entryPoints = new Set(
+  Object.values<string>(JSON.parse(Deno.readTextFileSync(join(ROOT, "deno.json"))).exports).map((path) =>
+    path.slice(2)
+  ),
+);
+
+Deno.test("architecture: the sources are found and their imports are read", () => {
+  assertEquals(files.includes("errors/mod.ts"), true);
+  assertEquals(imports.some((i) => i.from === "core/response.ts" && i.specifier === "../errors/mod.ts"), true);
+});
+
+Deno.test("architecture: a folder imports only from folders to its left", () => {
+  const faults = imports.filter((i) => {
+    const target = targetOf(i);
+    if (target === undefined) return false;
+    const [from, to] = [folderOf(i.from), folderOf(target)];
+    return from !== to && !LAYERS[from].includes(to);
+  });
+  assertEquals(faults.map((i) => `${i.from} -> ${i.specifier}`), []);
+});
+
+Deno.test("architecture: other folders are imported by an entry point, the own folder by its files", () => {
+  const faults = imports.filter((i) => {
+    const target = targetOf(i);
+    if (target === undefined) return false;
+    return folderOf(i.from) === folderOf(target)
+      ? target === `${folderOf(target)}/mod.ts`
+      : target !== `${folderOf(target)}/mod.ts` && !entryPoints.has(target);
+  });
+  assertEquals(faults.map((i) => `${i.from} -> ${i.specifier}`), []);
+});
+
+Deno.test("architecture: files do not import each other in circles", () => {
+  const edges = new Map<string, string[]>();
+  for (const i of imports) {
+    const target = targetOf(i);
+    if (target !== undefined && i.kind !== "dynamic") edges.set(i.from, [...edges.get(i.from) ?? [], target]);
+  }
+  const done = new Set<string>();
+  const circles: string[] = [];
+  function visit(file: string, path: string[]): void {
+    if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(" -> "));
+    if (done.has(file) || path.includes(file)) return;
+    for (const next of edges.get(file) ?? []) visit(next, [...path, file]);
+    done.add(file);
+  }
+  for (const file of files) visit(file, []);
+  assertEquals(circles, []);
+});
+
+Deno.test("architecture: each npm package has its home", () => {
+  const faults = imports.filter((i) => {
+    if (i.specifier.startsWith(".") || i.specifier.startsWith("node:") || folderOf(i.from) === "cli") return false;
+    return !(HOMES[packageOf(i.specifier)] ?? []).includes(folderOf(i.from));
+  });
+  assertEquals(faults.map((i) => `${i.from} -> ${i.specifier}`), []);
+});
+
+Deno.test("architecture: heavy packages are loaded when they are needed, each by one file", () => {
+  // a file that nobody imports statically is itself loaded when it is needed
+  const importedStatically = new Set(imports.filter((i) => i.kind === "static").map(targetOf));
+  for (const name of LAZY) {
+    const loaders = new Set(
+      imports.filter((i) => packageOf(i.specifier) === name && folderOf(i.from) !== "cli" && i.kind !== "type")
+        .map((i) => {
+          const eager = i.kind === "static" && (importedStatically.has(i.from) || entryPoints.has(i.from));
+          assertEquals(eager, false, `${i.from} makes everybody load ${i.specifier}`);
+          return i.from;
+        }),
+    );
+    for (const folder of ["database", "auth"]) {
+      const own = [...loaders].filter((file) => folderOf(file) === folder);
+      assertEquals(own.length <= (MAY_LOAD[name] ?? 1), true, `${name} is loaded by ${own.join(", ")}`);
+    }
+  }
+});
+
+Deno.test("architecture: library code knows no Deno global", () => {
+  const faults = files.filter((file) => folderOf(file) !== "cli").filter((file) => {
+    const source = Deno.readTextFileSync(join(ROOT, file)).replace(/\/\*[\s\S]*?\*\//g, "").replace(/\/\/.*$/gm, "");
+    return /\bDeno\.(?!customInspect)/.test(source.replace(/"[^"\n]*"/g, '""'));
+  });
+  assertEquals(faults, []);
+});
+
+Deno.test("architecture: errors imports no package", () => {
+  const faults = imports.filter((i) => folderOf(i.from) === "errors" && !i.specifier.startsWith("."));
+  assertEquals(faults.map((i) => `${i.from} -> ${relative(".", i.specifier)}`), []);
+});

@@ -1,0 +1,114 @@
+import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { request as httpRequest } from "node:http";
+import { startGateway } from "../../../cli/dev/gateway.ts";
+import type { LocalRoute } from "../../../cli/dev/route_table.ts";
+import { buildValidatedResponse, type RestApiEvent } from "../../../core/mod.ts";
+import { ConfigurationError } from "../../../errors/mod.ts";
+import { defineApiHandler } from "../../../validation/mod.ts";
+
+const quiet = { logging: { level: "SILENT" }, metrics: false } as const;
+
+let lastEvent: RestApiEvent | undefined;
+const echo = defineApiHandler(quiet)(function echo({ event, context }) {
+  lastEvent = event;
+  return buildValidatedResponse(context, 200, { ok: true }, undefined, { cookies: ["a=1", "b=2"] });
+});
+const who = defineApiHandler({ ...quiet, auth: "authorizer-optional" })(function who({ userStatus, userId, context }) {
+  return buildValidatedResponse(context, 200, { userStatus, userId });
+});
+const routes: LocalRoute[] = [
+  { method: "GET", path: "/who", name: "Who", handler: who, operation: who.operation },
+  { method: "POST", path: "/things/{thingId}", name: "Things", handler: echo, operation: echo.operation },
+  { method: "ANY", path: "/all/{rest+}", name: "All", handler: echo, operation: echo.operation },
+  {
+    method: "GET",
+    path: "/broken",
+    name: "Broken",
+    handler: () => Promise.reject(new Error("no wrapper around this one")),
+  },
+];
+
+async function withGateway(test: (url: string, port: number) => Promise<void>): Promise<void> {
+  const gateway = await startGateway({
+    routes,
+    authorizer: (event) => ({ userStatus: event.headers.authorization ? "Authenticated" : "Anonymous", userId: "u1" }),
+    pages: { "/": { contentType: "text/html", body: "<p>hello</p>" } },
+  });
+  try {
+    await test(gateway.url, gateway.port);
+  } finally {
+    await gateway.stop();
+  }
+}
+
+Deno.test("startGateway() makes a REST API's event of a request", async () => {
+  await withGateway(async (url) => {
+    const response = await fetch(`${url}/things/a%20b?tag=x&tag=y&empty=`, {
+      method: "POST",
+      headers: { "X-One": "1", "Content-Type": "application/json" },
+      body: '{"é":1}',
+    });
+    assertEquals(await response.json(), { ok: true });
+    assertEquals(response.headers.getSetCookie(), ["a=1", "b=2"]);
+    const event = lastEvent!;
+    assertEquals(event.resource, "/things/{thingId}");
+    assertEquals(event.pathParameters, { thingId: "a b" });
+    assertEquals({ ...event.queryStringParameters }, { tag: "y", empty: "" });
+    assertEquals(event.multiValueQueryStringParameters?.tag, ["x", "y"]);
+    assertEquals([event.body, event.isBase64Encoded], ['{"é":1}', false]);
+    assertEquals(event.requestContext.identity?.sourceIp, "127.0.0.1");
+  });
+});
+
+Deno.test("startGateway() passes a body that is not UTF-8 as base64", async () => {
+  await withGateway(async (url) => {
+    await (await fetch(`${url}/all/a/b`, { method: "PUT", body: new Uint8Array([0xff, 0x00]) })).text();
+    assertEquals([lastEvent!.body, lastEvent!.isBase64Encoded], ["/wA=", true]);
+    assertEquals(lastEvent!.pathParameters, { rest: "a/b" });
+  });
+});
+
+Deno.test("startGateway() answers unknown paths, methods and sizes with the documented body", async () => {
+  await withGateway(async (url) => {
+    const cases: [path: string, init: RequestInit, status: number, code: string][] = [
+      ["/nothing", {}, 404, "NOT_FOUND"],
+      ["/things/1", { method: "DELETE" }, 405, "METHOD_NOT_ALLOWED"],
+      ["/things/1", { method: "POST", body: new Uint8Array(10 * 1024 * 1024 + 1) }, 413, "PAYLOAD_TOO_LARGE"],
+      ["/broken", {}, 500, "UNEXPECTED"],
+    ];
+    for (const [path, init, status, code] of cases) {
+      const response = await fetch(`${url}${path}`, init);
+      const body = await response.json();
+      assertEquals([response.status, body.code], [status, code]);
+      if (status === 405) assertEquals(response.headers.get("Allow"), "POST");
+    }
+  });
+});
+
+Deno.test("startGateway() asks the authorizer for functions that want one", async () => {
+  await withGateway(async (url) => {
+    const anonymous = await (await fetch(`${url}/who`)).json();
+    const known = await (await fetch(`${url}/who`, { headers: { Authorization: "Bearer x" } })).json();
+    assertEquals([anonymous, known], [{ userStatus: "Anonymous" }, { userStatus: "Authenticated", userId: "u1" }]);
+  });
+});
+
+Deno.test("startGateway() serves its pages, to localhost only", async () => {
+  await withGateway(async (url, port) => {
+    assertEquals(await (await fetch(`${url}/`)).text(), "<p>hello</p>");
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      httpRequest({ port, host: "127.0.0.1", path: "/", headers: { Host: "evil.example" } }, (response) => {
+        response.resume();
+        response.on("end", () => resolve(response.statusCode));
+      }).on("error", reject).end();
+    });
+    assertEquals(status, 403);
+  });
+});
+
+Deno.test("startGateway() says so when the port is in use", async () => {
+  await withGateway(async (_url, port) => {
+    const error = await assertRejects(() => startGateway({ routes, port }), ConfigurationError);
+    assertMatch(error.message, new RegExp(`Port ${port} is in use`));
+  });
+});
