@@ -15,6 +15,8 @@ export interface NotesServer {
  * @param port The port, 0 for a free one.
  */
 export async function serveNotes(port: number): Promise<NotesServer> {
+  // a port that is in use is told before the database is started
+  await (await startGateway({ routes: [], port })).stop();
   const { databaseConfig } = await import("./src/database.ts");
   await runMigrations({
     migrationsFolder: fileURLToPath(new URL("./migrations", import.meta.url)),

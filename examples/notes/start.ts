@@ -10,7 +10,8 @@ if (!Number.isInteger(port) || port < 1 || port > 65535) {
 }
 
 console.error("Starting the notes example on an embedded Postgres (the first start takes a few seconds) …");
-setLocalEnvironment(fileURLToPath(new URL("./.data", import.meta.url)), port);
+const dataFolder = process.env.NOTES_DATA || fileURLToPath(new URL("./.data", import.meta.url));
+setLocalEnvironment(dataFolder, port);
 const { serveNotes } = await import("./serve.ts");
 const server = await serveNotes(port).catch((error: Error) => {
   console.error(`Could not start: ${error.message}`);
@@ -41,5 +42,5 @@ Notes runs at ${server.url} (API reference: ${server.url}/). Try, one after the 
   curl -X POST ${server.url}/admin/reindex -H 'Authorization: Bearer ${process.env.API_BEARER_TOKEN}'
   curl -X POST ${server.url}/hooks/code-host ${json} -H 'X-GitHub-Delivery: d1' -H 'X-Hub-Signature-256: sha256=${signature}' -d '${push}'
 
-Ctrl-C stops it. Its data is kept in examples/notes/.data
+Ctrl-C stops it. Its data is kept in ${dataFolder}
 `);

@@ -11,14 +11,14 @@ import * as schema from "./schema.ts";
  * | `branching-pg`, `serverless-pg` | `DATABASE_URL` |
  * | `distsql` | `DATABASE_ENDPOINT`, `DATABASE_USERNAME` |
  */
-export const databaseConfig: DatabaseConfig = {
+export const databaseConfig = {
   provider: getOptionalEnv("DATABASE_PROVIDER", "embedded-pg") as DatabaseProvider,
   connectionString: getOptionalEnv("DATABASE_URL"),
   endpoint: getOptionalEnv("DATABASE_ENDPOINT"),
   username: getOptionalEnv("DATABASE_USERNAME"),
   schema,
-};
+} satisfies DatabaseConfig;
 
-export const getDb = () => getDrizzleClient<typeof schema>(databaseConfig);
+export const getDb = () => getDrizzleClient(databaseConfig);
 
 export const { defineQuery, definePreparedQuery } = createQueryFactory(getDb);
