@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console
 /**
  * Builds the npm package into `npm/`: dnt where it can be loaded (it lives on JSR), else `deno pack`, then one finishing step
  * for both: exact versions, the fields of package.json that neither writes, the Terraform modules as assets.

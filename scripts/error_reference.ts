@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console
 /**
  * Writes `docs/reference/errors.md` from the list of codes and the classes.
  *

@@ -1,0 +1,153 @@
+locals {
+  name      = "${var.name_prefix}-cdn-api"
+  origin_id = "api"
+}
+
+# What is in the cache key is what the origin gets. Authorization can be handed on
+# in no other way that also leaves other headers out; the times make sure that
+# nothing is kept unless the response asks for it.
+resource "aws_cloudfront_cache_policy" "this" {
+  name        = local.name
+  comment     = "Hands on ${length(var.forwarded_headers)} headers, all cookies and the query; keeps only what says so."
+  min_ttl     = 0
+  default_ttl = 0
+  max_ttl     = var.cache_max_seconds
+
+  parameters_in_cache_key_and_forwarded_to_origin {
+    enable_accept_encoding_brotli = true
+    enable_accept_encoding_gzip   = true
+
+    headers_config {
+      header_behavior = length(var.forwarded_headers) > 0 ? "whitelist" : "none"
+
+      dynamic "headers" {
+        for_each = length(var.forwarded_headers) > 0 ? [var.forwarded_headers] : []
+
+        content {
+          items = headers.value
+        }
+      }
+    }
+
+    cookies_config {
+      cookie_behavior = "all"
+    }
+
+    query_strings_config {
+      query_string_behavior = "all"
+    }
+  }
+}
+
+resource "aws_cloudfront_response_headers_policy" "this" {
+  count = var.enable_security_headers ? 1 : 0
+
+  name    = "${local.name}-security"
+  comment = "Security headers for ${local.name}."
+
+  security_headers_config {
+    strict_transport_security {
+      access_control_max_age_sec = 63072000
+      include_subdomains         = true
+      override                   = true
+    }
+
+    content_type_options {
+      override = true
+    }
+
+    frame_options {
+      frame_option = "DENY"
+      override     = true
+    }
+
+    referrer_policy {
+      referrer_policy = "no-referrer"
+      override        = true
+    }
+
+    content_security_policy {
+      content_security_policy = "default-src 'none'; frame-ancestors 'none'"
+      override                = false
+    }
+  }
+}
+
+resource "aws_cloudfront_distribution" "this" {
+  comment         = "API of ${var.name_prefix}."
+  enabled         = true
+  is_ipv6_enabled = true
+  http_version    = "http2and3"
+  price_class     = var.price_class
+  aliases         = var.aliases
+  web_acl_id      = var.web_acl_arn
+  tags            = var.tags
+
+  origin {
+    origin_id   = local.origin_id
+    domain_name = var.origin_domain
+    origin_path = var.origin_path
+
+    custom_origin_config {
+      http_port              = 80
+      https_port             = 443
+      origin_protocol_policy = "https-only"
+      origin_ssl_protocols   = ["TLSv1.2"]
+      origin_read_timeout    = 30
+    }
+
+    dynamic "custom_header" {
+      # Only whether there is a secret decides, so this much may be shown.
+      for_each = nonsensitive(var.origin_secret != null) ? [var.origin_secret_header] : []
+
+      content {
+        name  = custom_header.value
+        value = var.origin_secret
+      }
+    }
+  }
+
+  default_cache_behavior {
+    target_origin_id           = local.origin_id
+    viewer_protocol_policy     = "https-only" # A redirect would have sent the token in the clear already.
+    allowed_methods            = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]
+    cached_methods             = ["GET", "HEAD"]
+    compress                   = true
+    cache_policy_id            = aws_cloudfront_cache_policy.this.id
+    response_headers_policy_id = one(aws_cloudfront_response_headers_policy.this[*].id)
+
+    dynamic "lambda_function_association" {
+      for_each = var.lambda_edge_associations
+
+      content {
+        event_type   = lambda_function_association.value.event_type
+        lambda_arn   = lambda_function_association.value.lambda_arn
+        include_body = lambda_function_association.value.include_body
+      }
+    }
+  }
+
+  dynamic "logging_config" {
+    for_each = var.access_log_bucket_domain_name == null ? [] : [var.access_log_bucket_domain_name]
+
+    content {
+      bucket          = logging_config.value
+      prefix          = "${local.name}/"
+      include_cookies = false
+    }
+  }
+
+  restrictions {
+    geo_restriction {
+      restriction_type = var.geo_restriction_type
+      locations        = var.geo_restriction_locations
+    }
+  }
+
+  viewer_certificate {
+    cloudfront_default_certificate = var.certificate_arn == null ? true : null
+    acm_certificate_arn            = var.certificate_arn
+    ssl_support_method             = var.certificate_arn == null ? null : "sni-only"
+    minimum_protocol_version       = var.certificate_arn == null ? null : "TLSv1.2_2021"
+  }
+}

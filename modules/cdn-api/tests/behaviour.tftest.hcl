@@ -1,0 +1,109 @@
+# What is made, what it is called, and what reaches the origin.
+
+mock_provider "aws" {
+  source = "./tests/mocks"
+}
+
+variables {
+  origin_domain = "abc123.execute-api.eu-central-1.amazonaws.com"
+  name_prefix   = "notes-dev"
+  tags          = { Project = "notes" }
+}
+
+run "defaults" {
+  assert {
+    condition     = aws_cloudfront_distribution.this.tags == tomap({ Project = "notes" }) && aws_cloudfront_cache_policy.this.name == "notes-dev-cdn-api"
+    error_message = "The CDN must carry prefix and tags."
+  }
+
+  assert {
+    condition     = one(aws_cloudfront_distribution.this.default_cache_behavior).viewer_protocol_policy == "https-only" && one(one(aws_cloudfront_distribution.this.origin).custom_origin_config).origin_protocol_policy == "https-only" && one(one(aws_cloudfront_distribution.this.origin).custom_origin_config).origin_ssl_protocols == toset(["TLSv1.2"])
+    error_message = "Viewers and origin must be reached by HTTPS only."
+  }
+
+  assert {
+    condition     = one(one(one(aws_cloudfront_cache_policy.this.parameters_in_cache_key_and_forwarded_to_origin).headers_config).headers).items == toset(["Authorization", "X-Api-Key"])
+    error_message = "Authorization and X-Api-Key, and no other header, must reach the origin."
+  }
+
+  assert {
+    condition     = aws_cloudfront_cache_policy.this.default_ttl == 0 && aws_cloudfront_cache_policy.this.min_ttl == 0 && aws_cloudfront_cache_policy.this.max_ttl == 1
+    error_message = "Nothing must be kept that does not ask for it."
+  }
+
+  assert {
+    condition     = aws_cloudfront_distribution.this.price_class == "PriceClass_100" && one(one(aws_cloudfront_distribution.this.restrictions).geo_restriction).restriction_type == "none"
+    error_message = "The defaults must be those of the interface."
+  }
+
+  assert {
+    condition     = one(one(aws_cloudfront_response_headers_policy.this[0].security_headers_config).strict_transport_security).access_control_max_age_sec >= 31536000 && one(one(aws_cloudfront_response_headers_policy.this[0].security_headers_config).frame_options).frame_option == "DENY"
+    error_message = "Responses must carry security headers."
+  }
+
+  assert {
+    condition     = length(one(aws_cloudfront_distribution.this.origin).custom_header) == 0 && length(aws_cloudfront_distribution.this.logging_config) == 0 && length(one(aws_cloudfront_distribution.this.default_cache_behavior).lambda_function_association) == 0
+    error_message = "There must be no secret, log or edge function by default."
+  }
+
+  assert {
+    condition     = output.distribution_domain_name == "mocked.cloudfront.net" && output.distribution_id == "EMOCKED"
+    error_message = "The outputs must be those of the distribution."
+  }
+}
+
+run "no_headers" {
+  command = plan
+
+  variables {
+    forwarded_headers = []
+  }
+
+  assert {
+    condition     = one(one(aws_cloudfront_cache_policy.this.parameters_in_cache_key_and_forwarded_to_origin).headers_config).header_behavior == "none"
+    error_message = "An empty list must hand on no header."
+  }
+}
+
+run "without_security_headers" {
+  command = plan
+
+  variables {
+    enable_security_headers = false
+  }
+
+  assert {
+    condition     = length(aws_cloudfront_response_headers_policy.this) == 0
+    error_message = "The switch must take the headers away."
+  }
+}
+
+run "everything" {
+  command = plan
+
+  variables {
+    origin_path                   = "/live"
+    origin_secret                 = "0123456789abcdef"
+    aliases                       = ["api.example.com"]
+    certificate_arn               = "arn:aws:acm:us-east-1:123456789012:certificate/1"
+    geo_restriction_type          = "whitelist"
+    geo_restriction_locations     = ["DE"]
+    access_log_bucket_domain_name = "logs.s3.amazonaws.com"
+    lambda_edge_associations      = [{ event_type = "viewer-request", lambda_arn = "arn:aws:lambda:us-east-1:123456789012:function:f:1" }]
+  }
+
+  assert {
+    condition     = one(aws_cloudfront_distribution.this.origin).origin_path == "/live" && nonsensitive(one(one(aws_cloudfront_distribution.this.origin).custom_header).name) == "X-Origin-Verify"
+    error_message = "The origin must get path and secret."
+  }
+
+  assert {
+    condition     = one(aws_cloudfront_distribution.this.viewer_certificate).minimum_protocol_version == "TLSv1.2_2021" && one(one(aws_cloudfront_distribution.this.restrictions).geo_restriction).locations == toset(["DE"])
+    error_message = "A name of one's own must need TLS 1.2, and only the countries given be served."
+  }
+
+  assert {
+    condition     = one(one(aws_cloudfront_distribution.this.default_cache_behavior).lambda_function_association).event_type == "viewer-request" && one(aws_cloudfront_distribution.this.logging_config).prefix == "notes-dev-cdn-api/"
+    error_message = "Edge function and log must be there."
+  }
+}

@@ -1,0 +1,64 @@
+# Every rule of variables.tf refuses a value that breaks it.
+
+mock_provider "aws" {
+  source = "./tests/mocks"
+}
+
+variables {
+  project_name = "notes"
+  environment  = "dev"
+}
+
+run "accepts_the_base" {
+  command = plan
+}
+
+run "project_name_upper_case" {
+  command = plan
+
+  variables {
+    project_name = "Notes"
+  }
+
+  expect_failures = [var.project_name]
+}
+
+run "project_name_double_hyphen" {
+  command = plan
+
+  variables {
+    project_name = "my--notes"
+  }
+
+  expect_failures = [var.project_name]
+}
+
+run "project_name_too_long" {
+  command = plan
+
+  variables {
+    project_name = "abcdefghijklmnopqrstuvwxyz-0123456789"
+  }
+
+  expect_failures = [var.project_name]
+}
+
+run "environment_unknown_stage" {
+  command = plan
+
+  variables {
+    environment = "production"
+  }
+
+  expect_failures = [var.environment]
+}
+
+run "extra_tags_reserved_tag" {
+  command = plan
+
+  variables {
+    extra_tags = { "aws:owner" = "me" }
+  }
+
+  expect_failures = [var.extra_tags]
+}

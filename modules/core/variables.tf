@@ -1,0 +1,40 @@
+variable "project_name" {
+  description = "Name of the project: lower-case letters, digits and single hyphens, starting with a letter, at most 32 characters. It starts the name of everything that is made."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9]*(-[a-z0-9]+)*$", var.project_name)) && length(var.project_name) <= 32
+    error_message = "project_name is \"${var.project_name}\"; it must be lower-case letters, digits and single hyphens, start with a letter and have at most 32 characters."
+  }
+}
+
+variable "environment" {
+  description = "Stage of deployment: dev, staging or prod."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = contains(["dev", "staging", "prod"], var.environment)
+    error_message = "environment is \"${var.environment}\"; it must be dev, staging or prod."
+  }
+}
+
+variable "extra_tags" {
+  description = "Tags put on everything, besides Project, Environment and ManagedBy. A tag given here wins over one of these three."
+  type        = map(string)
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for name in keys(var.extra_tags) : !startswith(lower(name), "aws:")])
+    error_message = "extra_tags must not hold a name that starts with \"aws:\"; AWS keeps these for itself."
+  }
+}
+
+variable "manage_api_gateway_account" {
+  description = "Make the role with which API Gateway writes logs and enter it in the account's settings. The setting exists once for each account and region: switch it on in exactly one stack, before the first rest-api or websocket-api is made there."
+  type        = bool
+  default     = false
+  nullable    = false
+}

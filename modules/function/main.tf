@@ -1,0 +1,324 @@
+data "aws_partition" "current" {}
+
+locals {
+  name         = "${var.name_prefix}-${var.function_name}"
+  partition    = data.aws_partition.current.partition
+  is_zip       = var.package_type == "Zip"
+  architecture = var.is_edge_function ? "x86_64" : var.architecture
+  has_queue    = var.sqs_trigger_enabled == null ? var.sqs_trigger_arn != null : var.sqs_trigger_enabled
+  has_tracing  = var.xray_tracing_enabled && !var.is_edge_function
+  retention    = var.log_retention_days == null ? (var.environment == "prod" ? 365 : 30) : var.log_retention_days
+
+  # Put together from what is known at plan, so that a module which takes the ARN
+  # can decide by it; the reference to the name keeps the order of creation.
+  function_arn = "arn:${local.partition}:lambda:${var.region}:${var.account_id}:function:${aws_lambda_function.this.function_name}"
+  invoke_arn   = "arn:${local.partition}:apigateway:${var.region}:lambda:path/2015-03-31/functions/${local.function_arn}/invocations"
+
+  log_group_arn = "arn:${local.partition}:logs:${var.region}:${var.account_id}:log-group:${aws_cloudwatch_log_group.this.name}"
+
+  # Lambda@Edge logs in the region nearest to the viewer, under a name of its own
+  # with us-east-1 in it, and makes the group itself.
+  log_statements = var.is_edge_function ? [{
+    Sid      = "WriteLogs"
+    Effect   = "Allow"
+    Action   = ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"]
+    Resource = "arn:${local.partition}:logs:*:${var.account_id}:log-group:/aws/lambda/us-east-1.${local.name}:*"
+    }] : [{
+    # No logs:CreateLogGroup: a group that Lambda makes has no retention and
+    # stays behind when the function is destroyed.
+    Sid      = "WriteLogs"
+    Effect   = "Allow"
+    Action   = ["logs:CreateLogStream", "logs:PutLogEvents"]
+    Resource = "${local.log_group_arn}:*"
+  }]
+
+  tracing_statements = [for enabled in [local.has_tracing] : {
+    Sid      = "SendTraces"
+    Effect   = "Allow"
+    Action   = ["xray:PutTraceSegments", "xray:PutTelemetryRecords"]
+    Resource = "*" # policy: X-Ray has no resource to name for these actions.
+  } if enabled]
+
+  queue_statements = [for enabled in [local.has_queue] : {
+    Sid      = "ReceiveMessages"
+    Effect   = "Allow"
+    Action   = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"]
+    Resource = var.sqs_trigger_arn
+  } if enabled]
+
+  dead_letter_statements = [for arn in [var.dead_letter_target_arn] : {
+    Sid      = "SendDeadLetters"
+    Effect   = "Allow"
+    Action   = split(":", arn)[2] == "sns" ? "sns:Publish" : "sqs:SendMessage"
+    Resource = arn
+  } if arn != null]
+
+  network_statements = [for config in [var.vpc_config] : {
+    Sid    = "AttachNetworkInterfaces"
+    Effect = "Allow"
+    Action = [
+      "ec2:AssignPrivateIpAddresses",
+      "ec2:CreateNetworkInterface",
+      "ec2:DeleteNetworkInterface",
+      "ec2:DescribeNetworkInterfaces",
+      "ec2:DescribeSubnets",
+      "ec2:UnassignPrivateIpAddresses",
+    ]
+    Resource = "*" # policy: Lambda asks for these before any interface exists; the names are not known.
+  } if config != null]
+
+  # An event of the same form as a rule's, with the time that was meant rather
+  # than the time of delivery. Scheduler fills the words in angle brackets in;
+  # jsonencode escapes the brackets, which would hide them from it.
+  schedule_event = replace(replace(jsonencode({
+    version     = "0"
+    id          = "<aws.scheduler.execution-id>"
+    detail-type = "Scheduled Event"
+    source      = "aws.scheduler"
+    account     = var.account_id
+    time        = "<aws.scheduler.scheduled-time>"
+    region      = var.region
+    resources   = ["<aws.scheduler.schedule-arn>"]
+    detail      = {}
+  }), "\\u003c", "<"), "\\u003e", ">")
+}
+
+# Times and modes of the files are left out of account, so that the same content
+# gives the same hash on every machine.
+data "archive_file" "package" {
+  count = local.is_zip ? 1 : 0
+
+  type             = "zip"
+  source_dir       = var.source_dir
+  excludes         = var.source_excludes
+  output_path      = "${path.root}/.terraform/packages/${local.name}.zip"
+  output_file_mode = "0644"
+}
+
+resource "aws_cloudwatch_log_group" "this" {
+  name              = "/aws/lambda/${local.name}"
+  retention_in_days = local.retention
+  kms_key_id        = var.log_kms_key_arn
+  tags              = var.tags
+}
+
+resource "aws_iam_role" "this" {
+  name                 = local.name
+  description          = "Role of the function ${local.name}, and of nothing else."
+  assume_role_policy   = var.assume_role_policy
+  permissions_boundary = var.permissions_boundary_arn
+  tags                 = var.tags
+}
+
+resource "aws_iam_role_policy" "runtime" {
+  name = "runtime"
+  role = aws_iam_role.this.name
+
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = concat(
+      local.log_statements,
+      local.tracing_statements,
+      local.queue_statements,
+      local.dead_letter_statements,
+      local.network_statements,
+    )
+  })
+}
+
+resource "aws_iam_role_policy" "inline" {
+  for_each = var.inline_policies
+
+  name   = each.key
+  role   = aws_iam_role.this.name
+  policy = each.value
+}
+
+# By number, not by ARN: the ARNs may be known only after apply.
+resource "aws_iam_role_policy_attachment" "additional" {
+  count = length(var.additional_policy_arns)
+
+  role       = aws_iam_role.this.name
+  policy_arn = var.additional_policy_arns[count.index]
+}
+
+resource "aws_lambda_function" "this" {
+  function_name                  = local.name
+  description                    = var.description
+  role                           = aws_iam_role.this.arn
+  package_type                   = var.package_type
+  filename                       = one(data.archive_file.package[*].output_path)
+  source_code_hash               = one(data.archive_file.package[*].output_base64sha256)
+  image_uri                      = var.image_uri
+  handler                        = local.is_zip ? var.handler : null
+  runtime                        = local.is_zip ? var.runtime : null
+  layers                         = var.layers
+  architectures                  = [local.architecture]
+  memory_size                    = var.memory_size
+  timeout                        = var.timeout
+  kms_key_arn                    = var.kms_key_arn
+  reserved_concurrent_executions = var.reserved_concurrent_executions
+  publish                        = var.is_edge_function || var.publish
+  tags                           = var.tags
+
+  ephemeral_storage {
+    size = var.ephemeral_storage
+  }
+
+  dynamic "environment" {
+    for_each = var.is_edge_function ? [] : [merge({ ENVIRONMENT = var.environment }, var.environment_variables)]
+
+    content {
+      variables = environment.value
+    }
+  }
+
+  dynamic "image_config" {
+    for_each = length(var.image_command) > 0 ? [var.image_command] : []
+
+    content {
+      command = image_config.value
+    }
+  }
+
+  dynamic "logging_config" {
+    for_each = var.is_edge_function ? [] : [aws_cloudwatch_log_group.this.name]
+
+    content {
+      log_format            = "JSON"
+      application_log_level = var.log_level
+      system_log_level      = "INFO"
+      log_group             = logging_config.value
+    }
+  }
+
+  tracing_config {
+    mode = local.has_tracing ? "Active" : "PassThrough"
+  }
+
+  dynamic "dead_letter_config" {
+    for_each = var.dead_letter_target_arn == null ? [] : [var.dead_letter_target_arn]
+
+    content {
+      target_arn = dead_letter_config.value
+    }
+  }
+
+  dynamic "vpc_config" {
+    for_each = var.vpc_config == null ? [] : [var.vpc_config]
+
+    content {
+      subnet_ids         = vpc_config.value.subnet_ids
+      security_group_ids = vpc_config.value.security_group_ids
+    }
+  }
+
+  # The log group first, else Lambda makes it, without retention; the policy too,
+  # for Lambda checks it when tracing, a VPC or dead letters are asked for.
+  depends_on = [aws_cloudwatch_log_group.this, aws_iam_role_policy.runtime]
+}
+
+resource "aws_lambda_function_event_invoke_config" "this" {
+  count = var.is_edge_function ? 0 : 1
+
+  function_name                = aws_lambda_function.this.function_name
+  maximum_retry_attempts       = var.maximum_retry_attempts
+  maximum_event_age_in_seconds = var.maximum_event_age_seconds
+}
+
+resource "aws_lambda_permission" "api_gateway" {
+  count = var.api_gateway_enabled ? 1 : 0
+
+  statement_id  = "AllowApiGateway"
+  action        = "lambda:InvokeFunction"
+  function_name = aws_lambda_function.this.function_name
+  principal     = "apigateway.amazonaws.com"
+  source_arn    = "${var.api_gateway_execution_arn == null ? "arn:${local.partition}:execute-api:${var.region}:${var.account_id}:*" : var.api_gateway_execution_arn}/*"
+}
+
+resource "aws_lambda_event_source_mapping" "queue" {
+  count = local.has_queue ? 1 : 0
+
+  function_name                      = aws_lambda_function.this.arn
+  event_source_arn                   = var.sqs_trigger_arn
+  batch_size                         = var.sqs_batch_size
+  maximum_batching_window_in_seconds = var.sqs_batching_window_seconds
+  function_response_types            = ["ReportBatchItemFailures"]
+  tags                               = var.tags
+
+  dynamic "scaling_config" {
+    for_each = var.sqs_maximum_concurrency == null ? [] : [var.sqs_maximum_concurrency]
+
+    content {
+      maximum_concurrency = scaling_config.value
+    }
+  }
+}
+
+resource "aws_iam_role" "schedule" {
+  count = var.schedule_expression == null ? 0 : 1
+
+  name                 = "${substr(local.name, 0, 55)}-schedule"
+  description          = "Lets EventBridge Scheduler invoke the function ${local.name}."
+  permissions_boundary = var.permissions_boundary_arn
+  tags                 = var.tags
+
+  assume_role_policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Effect    = "Allow"
+      Action    = "sts:AssumeRole"
+      Principal = { Service = "scheduler.amazonaws.com" }
+      Condition = { StringEquals = { "aws:SourceAccount" = var.account_id } }
+    }]
+  })
+}
+
+resource "aws_iam_role_policy" "schedule" {
+  count = var.schedule_expression == null ? 0 : 1
+
+  name = "invoke"
+  role = aws_iam_role.schedule[0].name
+
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Sid      = "Invoke"
+      Effect   = "Allow"
+      Action   = "lambda:InvokeFunction"
+      Resource = local.function_arn
+    }]
+  })
+}
+
+resource "aws_scheduler_schedule" "this" {
+  count = var.schedule_expression == null ? 0 : 1
+
+  name                         = local.name
+  description                  = "Invokes the function ${local.name}."
+  schedule_expression          = var.schedule_expression
+  schedule_expression_timezone = var.schedule_timezone
+
+  flexible_time_window {
+    mode = "OFF"
+  }
+
+  target {
+    arn      = aws_lambda_function.this.arn
+    role_arn = aws_iam_role.schedule[0].arn
+    input    = local.schedule_event
+  }
+
+  depends_on = [aws_iam_role_policy.schedule]
+}
+
+# By number, not by ARN: the ARNs may be known only after apply.
+resource "aws_lambda_permission" "event_rule" {
+  count = length(var.eventbridge_rule_arns)
+
+  statement_id  = "AllowEventRule${count.index}"
+  action        = "lambda:InvokeFunction"
+  function_name = aws_lambda_function.this.function_name
+  principal     = "events.amazonaws.com"
+  source_arn    = var.eventbridge_rule_arns[count.index]
+}

@@ -1,0 +1,310 @@
+# What is made, what it is called, and what the policies allow. The archive
+# provider is the real one: the package is really made.
+
+mock_provider "aws" {
+  source = "./tests/mocks"
+}
+
+variables {
+  function_name      = "hello"
+  name_prefix        = "notes-dev"
+  source_dir         = "./examples/basic/src"
+  assume_role_policy = "{\"Version\":\"2012-10-17\",\"Statement\":[]}"
+  region             = "eu-central-1"
+  account_id         = "123456789012"
+  environment        = "dev"
+  tags               = { Project = "notes" }
+}
+
+run "defaults" {
+  assert {
+    condition     = output.function_name == "notes-dev-hello" && output.role_name == "notes-dev-hello" && output.log_group_name == "/aws/lambda/notes-dev-hello"
+    error_message = "Function, role and log group must be called by prefix and short name."
+  }
+
+  assert {
+    condition     = output.function_arn == "arn:aws:lambda:eu-central-1:123456789012:function:notes-dev-hello" && output.invoke_arn == "arn:aws:apigateway:eu-central-1:lambda:path/2015-03-31/functions/arn:aws:lambda:eu-central-1:123456789012:function:notes-dev-hello/invocations"
+    error_message = "The ARNs must be known from the names."
+  }
+
+  assert {
+    condition     = alltrue([for tags in [aws_lambda_function.this.tags, aws_iam_role.this.tags, aws_cloudwatch_log_group.this.tags] : tags == tomap({ Project = "notes" })])
+    error_message = "Everything must carry the tags."
+  }
+
+  assert {
+    condition     = aws_lambda_function.this.runtime == "nodejs24.x" && aws_lambda_function.this.handler == "index.handler" && aws_lambda_function.this.architectures == tolist(["arm64"]) && aws_lambda_function.this.memory_size == 512 && aws_lambda_function.this.timeout == 30 && !aws_lambda_function.this.publish
+    error_message = "The function must have the defaults of the interface."
+  }
+
+  assert {
+    condition     = one(aws_lambda_function.this.environment).variables == tomap({ ENVIRONMENT = "dev" })
+    error_message = "The function must find its stage in the environment."
+  }
+
+  assert {
+    condition     = one(aws_lambda_function.this.logging_config).log_format == "JSON" && one(aws_lambda_function.this.logging_config).log_group == "/aws/lambda/notes-dev-hello" && one(aws_lambda_function.this.tracing_config).mode == "Active"
+    error_message = "The function must log JSON to its own group, and be traced."
+  }
+
+  assert {
+    condition     = length(aws_lambda_permission.api_gateway) == 0 && length(aws_lambda_event_source_mapping.queue) == 0 && length(aws_scheduler_schedule.this) == 0 && length(aws_lambda_permission.event_rule) == 0 && length(aws_iam_role.schedule) == 0
+    error_message = "There must be no trigger by default."
+  }
+}
+
+run "the_role_may_write_to_its_own_log_group_and_trace" {
+  assert {
+    condition = jsondecode(aws_iam_role_policy.runtime.policy).Statement == [
+      { Sid = "WriteLogs", Effect = "Allow", Action = ["logs:CreateLogStream", "logs:PutLogEvents"], Resource = "arn:aws:logs:eu-central-1:123456789012:log-group:/aws/lambda/notes-dev-hello:*" },
+      { Sid = "SendTraces", Effect = "Allow", Action = ["xray:PutTraceSegments", "xray:PutTelemetryRecords"], Resource = "*" },
+    ]
+    error_message = "The role must be able to write its log and send traces, and no more."
+  }
+}
+
+run "without_tracing" {
+  variables {
+    xray_tracing_enabled = false
+  }
+
+  assert {
+    condition     = [for statement in jsondecode(aws_iam_role_policy.runtime.policy).Statement : statement.Sid] == ["WriteLogs"] && one(aws_lambda_function.this.tracing_config).mode == "PassThrough"
+    error_message = "The switch must take tracing and its permission away."
+  }
+}
+
+run "logs_are_kept_by_stage" {
+  command = plan
+
+  assert {
+    condition     = aws_cloudwatch_log_group.this.retention_in_days == 30
+    error_message = "Logs must be kept for 30 days outside prod."
+  }
+}
+
+run "logs_are_kept_for_a_year_in_prod" {
+  command = plan
+
+  variables {
+    environment = "prod"
+  }
+
+  assert {
+    condition     = aws_cloudwatch_log_group.this.retention_in_days == 365
+    error_message = "Logs must be kept for a year in prod."
+  }
+}
+
+run "logs_are_kept_as_long_as_told" {
+  command = plan
+
+  variables {
+    log_retention_days = 7
+  }
+
+  assert {
+    condition     = aws_cloudwatch_log_group.this.retention_in_days == 7
+    error_message = "The retention that is given must win."
+  }
+}
+
+run "package_hash" {
+  assert {
+    condition     = aws_lambda_function.this.source_code_hash == filebase64sha256(data.archive_file.package[0].output_path)
+    error_message = "The hash must be that of the package."
+  }
+}
+
+run "package_hash_is_the_same_again" {
+  assert {
+    condition     = aws_lambda_function.this.source_code_hash == run.package_hash.source_code_hash
+    error_message = "The same content must give the same hash."
+  }
+}
+
+run "api_gateway" {
+  variables {
+    api_gateway_enabled = true
+  }
+
+  assert {
+    condition     = aws_lambda_permission.api_gateway[0].principal == "apigateway.amazonaws.com" && aws_lambda_permission.api_gateway[0].source_arn == "arn:aws:execute-api:eu-central-1:123456789012:*/*"
+    error_message = "APIs of this account and region only may invoke the function."
+  }
+}
+
+run "one_api" {
+  variables {
+    api_gateway_enabled       = true
+    api_gateway_execution_arn = "arn:aws:execute-api:eu-central-1:123456789012:abc123"
+  }
+
+  assert {
+    condition     = aws_lambda_permission.api_gateway[0].source_arn == "arn:aws:execute-api:eu-central-1:123456789012:abc123/*"
+    error_message = "Only the API given may invoke the function."
+  }
+}
+
+run "queue" {
+  variables {
+    sqs_trigger_arn         = "arn:aws:sqs:eu-central-1:123456789012:notes-dev-mail"
+    sqs_maximum_concurrency = 5
+  }
+
+  assert {
+    condition     = aws_lambda_event_source_mapping.queue[0].function_response_types == toset(["ReportBatchItemFailures"]) && aws_lambda_event_source_mapping.queue[0].event_source_arn == "arn:aws:sqs:eu-central-1:123456789012:notes-dev-mail" && one(aws_lambda_event_source_mapping.queue[0].scaling_config).maximum_concurrency == 5
+    error_message = "The queue must be worked off, with failures message by message."
+  }
+
+  assert {
+    condition     = jsondecode(aws_iam_role_policy.runtime.policy).Statement[2] == { Sid = "ReceiveMessages", Effect = "Allow", Action = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"], Resource = "arn:aws:sqs:eu-central-1:123456789012:notes-dev-mail" }
+    error_message = "The role must be able to receive from this queue only."
+  }
+}
+
+run "queue_can_be_switched_off" {
+  command = plan
+
+  variables {
+    sqs_trigger_arn     = "arn:aws:sqs:eu-central-1:123456789012:notes-dev-mail"
+    sqs_trigger_enabled = false
+  }
+
+  assert {
+    condition     = length(aws_lambda_event_source_mapping.queue) == 0 && length(jsondecode(aws_iam_role_policy.runtime.policy).Statement) == 2
+    error_message = "The switch must win over the ARN."
+  }
+}
+
+run "schedule" {
+  variables {
+    schedule_expression = "cron(0 3 * * ? *)"
+    schedule_timezone   = "Europe/Berlin"
+  }
+
+  assert {
+    condition     = aws_scheduler_schedule.this[0].schedule_expression == "cron(0 3 * * ? *)" && aws_scheduler_schedule.this[0].schedule_expression_timezone == "Europe/Berlin" && aws_scheduler_schedule.this[0].name == "notes-dev-hello"
+    error_message = "The schedule must be as told."
+  }
+
+  assert {
+    condition     = jsondecode(aws_iam_role_policy.schedule[0].policy).Statement == [{ Sid = "Invoke", Effect = "Allow", Action = "lambda:InvokeFunction", Resource = output.function_arn }]
+    error_message = "The schedule must be able to invoke this function only."
+  }
+
+  assert {
+    condition     = jsondecode(aws_iam_role.schedule[0].assume_role_policy).Statement[0].Condition == { StringEquals = { "aws:SourceAccount" = "123456789012" } }
+    error_message = "Only schedules of this account may take on the role."
+  }
+
+  assert {
+    condition     = strcontains(one(aws_scheduler_schedule.this[0].target).input, "\"time\":\"<aws.scheduler.scheduled-time>\"") && jsondecode(one(aws_scheduler_schedule.this[0].target).input).detail-type == "Scheduled Event"
+    error_message = "The event must have the form of a rule's, with words that Scheduler fills in."
+  }
+}
+
+run "event_rules" {
+  variables {
+    eventbridge_rule_arns = ["arn:aws:events:eu-central-1:123456789012:rule/notes-dev-domain/a", "arn:aws:events:eu-central-1:123456789012:rule/notes-dev-domain/b"]
+  }
+
+  assert {
+    condition     = aws_lambda_permission.event_rule[*].source_arn == ["arn:aws:events:eu-central-1:123456789012:rule/notes-dev-domain/a", "arn:aws:events:eu-central-1:123456789012:rule/notes-dev-domain/b"]
+    error_message = "Each rule, and only these, may invoke the function."
+  }
+}
+
+run "asynchronous" {
+  variables {
+    maximum_retry_attempts    = 0
+    maximum_event_age_seconds = 600
+    dead_letter_target_arn    = "arn:aws:sqs:eu-central-1:123456789012:dead"
+  }
+
+  assert {
+    condition     = aws_lambda_function_event_invoke_config.this[0].maximum_retry_attempts == 0 && aws_lambda_function_event_invoke_config.this[0].maximum_event_age_in_seconds == 600
+    error_message = "The settings must reach the function."
+  }
+
+  assert {
+    condition     = one(aws_lambda_function.this.dead_letter_config).target_arn == "arn:aws:sqs:eu-central-1:123456789012:dead" && jsondecode(aws_iam_role_policy.runtime.policy).Statement[2] == { Sid = "SendDeadLetters", Effect = "Allow", Action = "sqs:SendMessage", Resource = "arn:aws:sqs:eu-central-1:123456789012:dead" }
+    error_message = "The role must be able to send dead letters to this queue only."
+  }
+}
+
+run "dead_letters_to_a_topic" {
+  variables {
+    dead_letter_target_arn = "arn:aws:sns:eu-central-1:123456789012:dead"
+  }
+
+  assert {
+    condition     = jsondecode(aws_iam_role_policy.runtime.policy).Statement[2].Action == "sns:Publish"
+    error_message = "A topic is published to."
+  }
+}
+
+run "policies" {
+  variables {
+    additional_policy_arns = ["arn:aws:iam::123456789012:policy/connect"]
+    inline_policies        = { send = "{\"Version\":\"2012-10-17\",\"Statement\":[]}" }
+  }
+
+  assert {
+    condition     = aws_iam_role_policy_attachment.additional[0].policy_arn == "arn:aws:iam::123456789012:policy/connect" && aws_iam_role_policy.inline["send"].name == "send"
+    error_message = "The role must get the policies given."
+  }
+}
+
+run "inside_a_vpc" {
+  variables {
+    vpc_config = { subnet_ids = ["subnet-1"], security_group_ids = ["sg-1"] }
+  }
+
+  assert {
+    condition     = one(aws_lambda_function.this.vpc_config).subnet_ids == toset(["subnet-1"])
+    error_message = "The function must be in the subnet."
+  }
+
+  assert {
+    condition     = alltrue([for action in jsondecode(aws_iam_role_policy.runtime.policy).Statement[2].Action : startswith(action, "ec2:") && !strcontains(action, "*")])
+    error_message = "The role must be able to attach interfaces, action by action."
+  }
+}
+
+run "image" {
+  variables {
+    package_type  = "Image"
+    image_uri     = "123456789012.dkr.ecr.eu-central-1.amazonaws.com/f:1"
+    image_command = ["index.handler"]
+    source_dir    = ""
+  }
+
+  assert {
+    condition     = length(data.archive_file.package) == 0 && aws_lambda_function.this.handler == null && aws_lambda_function.this.runtime == null && aws_lambda_function.this.image_uri == "123456789012.dkr.ecr.eu-central-1.amazonaws.com/f:1" && one(aws_lambda_function.this.image_config).command == tolist(["index.handler"])
+    error_message = "An image has neither package nor handler nor runtime."
+  }
+}
+
+run "edge" {
+  variables {
+    is_edge_function = true
+    region           = "us-east-1"
+    architecture     = "arm64"
+  }
+
+  assert {
+    condition     = aws_lambda_function.this.architectures == tolist(["x86_64"]) && aws_lambda_function.this.publish
+    error_message = "An edge function must be x86_64 and published."
+  }
+
+  assert {
+    condition     = length(aws_lambda_function.this.environment) == 0 && length(aws_lambda_function.this.logging_config) == 0 && one(aws_lambda_function.this.tracing_config).mode == "PassThrough" && length(aws_lambda_function_event_invoke_config.this) == 0
+    error_message = "An edge function must have nothing that CloudFront refuses."
+  }
+
+  assert {
+    condition     = jsondecode(aws_iam_role_policy.runtime.policy).Statement == [{ Sid = "WriteLogs", Effect = "Allow", Action = ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"], Resource = "arn:aws:logs:*:123456789012:log-group:/aws/lambda/us-east-1.notes-dev-hello:*" }]
+    error_message = "An edge function logs in every region, under its own name only."
+  }
+}

@@ -1,0 +1,553 @@
+variable "function_name" {
+  description = "Short name of the function: letters, digits, hyphens and underscores. The function is called `<name_prefix>-<function_name>`, at most 64 characters together."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9_-]+$", var.function_name)) && length("${var.name_prefix}-${var.function_name}") <= 64
+    error_message = "function_name is \"${var.function_name}\"; it must be letters, digits, hyphens and underscores, and with name_prefix at most 64 characters."
+  }
+}
+
+variable "name_prefix" {
+  description = "Start of every name; the core module's output."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[A-Za-z][A-Za-z0-9-]{0,63}$", var.name_prefix))
+    error_message = "name_prefix is \"${var.name_prefix}\"; it must start with a letter and hold letters, digits and hyphens only, at most 64."
+  }
+}
+
+variable "tags" {
+  description = "Tags for everything that is made; the core module's common_tags."
+  type        = map(string)
+  nullable    = false
+}
+
+variable "source_dir" {
+  description = "Folder with the built function; its whole content becomes the package. It must exist when the plan is made. For images give an empty string."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = var.package_type == "Image" || length(var.source_dir) > 0
+    error_message = "source_dir must be the folder of the built function, unless package_type is Image."
+  }
+}
+
+variable "assume_role_policy" {
+  description = "Policy (JSON) that says who may take on the function's role; the core module's function_assume_role_policy, or edge_function_assume_role_policy for edge functions."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = can(jsondecode(var.assume_role_policy).Statement)
+    error_message = "assume_role_policy must be a policy in JSON; the core module's outputs are."
+  }
+}
+
+variable "region" {
+  description = "Region that is deployed to; the core module's output."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[a-z]{2}(-[a-z]+)+-[0-9]+$", var.region))
+    error_message = "region is \"${var.region}\"; it must be a region such as eu-central-1."
+  }
+
+  validation {
+    condition     = !var.is_edge_function || var.region == "us-east-1"
+    error_message = "region is \"${var.region}\"; an edge function must be made in us-east-1: CloudFront copies it to the edge from there."
+  }
+}
+
+variable "account_id" {
+  description = "Number of the account that is deployed to; the core module's output."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^[0-9]{12}$", var.account_id))
+    error_message = "account_id is \"${var.account_id}\"; it must have twelve digits."
+  }
+}
+
+variable "environment" {
+  description = "Stage of deployment: dev, staging or prod. The function finds it in the variable ENVIRONMENT, and logs are kept for a year in prod."
+  type        = string
+  nullable    = false
+
+  validation {
+    condition     = contains(["dev", "staging", "prod"], var.environment)
+    error_message = "environment is \"${var.environment}\"; it must be dev, staging or prod."
+  }
+}
+
+variable "description" {
+  description = "What the function is for."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.description == null ? true : length(var.description) <= 256
+    error_message = "description must have at most 256 characters."
+  }
+}
+
+variable "handler" {
+  description = "File and exported name that Lambda calls. Not used for images."
+  type        = string
+  default     = "index.handler"
+  nullable    = false
+}
+
+variable "runtime" {
+  description = "Lambda runtime. Not used for images."
+  type        = string
+  default     = "nodejs24.x"
+  nullable    = false
+
+  validation {
+    condition     = can(regex("^(nodejs|python|ruby|java|dotnet|provided)[a-z0-9.]*$", var.runtime))
+    error_message = "runtime is \"${var.runtime}\"; it must be a Lambda runtime such as nodejs24.x."
+  }
+}
+
+variable "architecture" {
+  description = "Processor: arm64 (a fifth cheaper) or x86_64. Edge functions are x86_64 whatever is given."
+  type        = string
+  default     = "arm64"
+  nullable    = false
+
+  validation {
+    condition     = contains(["arm64", "x86_64"], var.architecture)
+    error_message = "architecture is \"${var.architecture}\"; it must be arm64 or x86_64."
+  }
+}
+
+variable "memory_size" {
+  description = "Memory in MB, 128 to 10240. The processor's share grows with it; 1769 MB is one whole core."
+  type        = number
+  default     = 512
+  nullable    = false
+
+  validation {
+    condition     = var.memory_size >= 128 && var.memory_size <= 10240 && floor(var.memory_size) == var.memory_size
+    error_message = "memory_size is ${var.memory_size}; it must be a whole number from 128 to 10240 (MB)."
+  }
+}
+
+variable "timeout" {
+  description = "Seconds after which an invocation is stopped, 1 to 900; at most 30 for edge functions. A REST gateway gives up after 29 s."
+  type        = number
+  default     = 30
+  nullable    = false
+
+  validation {
+    condition     = var.timeout >= 1 && var.timeout <= 900 && floor(var.timeout) == var.timeout
+    error_message = "timeout is ${var.timeout}; it must be a whole number from 1 to 900 (seconds)."
+  }
+
+  validation {
+    condition     = !var.is_edge_function || var.timeout <= 30
+    error_message = "timeout is ${var.timeout}; an edge function has at most 30 seconds."
+  }
+}
+
+variable "ephemeral_storage" {
+  description = "Size of /tmp in MB, 512 to 10240. The first 512 cost nothing."
+  type        = number
+  default     = 512
+  nullable    = false
+
+  validation {
+    condition     = var.ephemeral_storage >= 512 && var.ephemeral_storage <= 10240 && floor(var.ephemeral_storage) == var.ephemeral_storage
+    error_message = "ephemeral_storage is ${var.ephemeral_storage}; it must be a whole number from 512 to 10240 (MB)."
+  }
+
+  validation {
+    condition     = !var.is_edge_function || var.ephemeral_storage == 512
+    error_message = "An edge function has 512 MB of ephemeral_storage, no more."
+  }
+}
+
+variable "environment_variables" {
+  description = "Environment of the function. No secrets: whoever may read the function's settings reads them. Edge functions have none."
+  type        = map(string)
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for name in keys(var.environment_variables) : can(regex("^[A-Za-z][A-Za-z0-9_]*$", name))])
+    error_message = "Names in environment_variables must start with a letter and hold letters, digits and underscores only."
+  }
+
+  validation {
+    condition     = alltrue([for name in keys(var.environment_variables) : !startswith(name, "AWS_LAMBDA_") || contains(["AWS_LAMBDA_EXEC_WRAPPER", "AWS_LAMBDA_MAX_CONCURRENCY"], name)])
+    error_message = "environment_variables must not hold names that start with AWS_LAMBDA_; Lambda keeps these for itself."
+  }
+
+  validation {
+    condition     = !var.is_edge_function || length(var.environment_variables) == 0
+    error_message = "Edge functions cannot have environment_variables."
+  }
+}
+
+variable "kms_key_arn" {
+  description = "ARN of a key of your own that encrypts the environment. Without one Lambda's own key does."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.kms_key_arn == null ? true : startswith(var.kms_key_arn, "arn:")
+    error_message = "kms_key_arn must be the ARN of a key."
+  }
+}
+
+variable "layers" {
+  description = "ARNs of layer versions, at most five, in the order in which they are laid over each other."
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = length(var.layers) <= 5
+    error_message = "layers must have at most five entries."
+  }
+
+  validation {
+    condition     = alltrue([for arn in var.layers : can(regex(":layer:[^:]+:[0-9]+$", arn))])
+    error_message = "Each of layers must be the ARN of a layer version, with the version's number at its end."
+  }
+
+  validation {
+    condition     = length(var.layers) == 0 || (!var.is_edge_function && var.package_type == "Zip")
+    error_message = "Edge functions and images cannot have layers."
+  }
+}
+
+variable "additional_policy_arns" {
+  description = "ARNs of policies that the function's role gets besides its own."
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = length(var.additional_policy_arns) <= 10
+    error_message = "additional_policy_arns must have at most ten entries; IAM allows no more for one role."
+  }
+}
+
+variable "inline_policies" {
+  description = "Policies (JSON) that the function's role gets, by name. The policy outputs of the other modules fit here."
+  type        = map(string)
+  default     = {}
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for policy in values(var.inline_policies) : can(jsondecode(policy).Statement)])
+    error_message = "Each of inline_policies must be a policy in JSON."
+  }
+
+  validation {
+    condition     = !contains(keys(var.inline_policies), "runtime")
+    error_message = "The name \"runtime\" in inline_policies is taken by the module's own policy."
+  }
+}
+
+variable "permissions_boundary_arn" {
+  description = "ARN of the policy that bounds what the roles may do, where the account demands one."
+  type        = string
+  default     = null
+}
+
+variable "api_gateway_enabled" {
+  description = "Let API Gateway invoke the function: as the target of a method or as an authorizer."
+  type        = bool
+  default     = false
+  nullable    = false
+
+  validation {
+    condition     = !(var.api_gateway_enabled && var.is_edge_function)
+    error_message = "Edge functions are invoked by CloudFront only; api_gateway_enabled must be false."
+  }
+}
+
+variable "api_gateway_execution_arn" {
+  description = "Execution ARN of the one API that may invoke the function; the rest-api module's rest_api_execution_arn. Null for every API of this account and region."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.api_gateway_execution_arn == null ? true : can(regex("^arn:[a-z-]+:execute-api:", var.api_gateway_execution_arn))
+    error_message = "api_gateway_execution_arn must be the execution ARN of an API (arn:aws:execute-api:...)."
+  }
+}
+
+variable "sqs_trigger_arn" {
+  description = "ARN of the queue whose messages the function works off. Only the messages that failed come back (the handler reports them)."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.sqs_trigger_arn == null ? true : can(regex("^arn:[a-z-]+:sqs:", var.sqs_trigger_arn))
+    error_message = "sqs_trigger_arn must be the ARN of a queue (arn:aws:sqs:...)."
+  }
+
+  validation {
+    condition     = var.sqs_trigger_arn == null ? true : !var.is_edge_function
+    error_message = "Edge functions are invoked by CloudFront only; sqs_trigger_arn must be null."
+  }
+}
+
+variable "sqs_trigger_enabled" {
+  description = "Whether there is a queue. Null decides by sqs_trigger_arn; say true where that ARN is known only after apply (a queue that is not of the queue module)."
+  type        = bool
+  default     = null
+}
+
+variable "sqs_batch_size" {
+  description = "Most messages in one invocation, 1 to 10000; more than 10 needs sqs_batching_window_seconds."
+  type        = number
+  default     = 10
+  nullable    = false
+
+  validation {
+    condition     = var.sqs_batch_size >= 1 && var.sqs_batch_size <= 10000
+    error_message = "sqs_batch_size is ${var.sqs_batch_size}; it must be from 1 to 10000."
+  }
+
+  validation {
+    condition     = var.sqs_batch_size <= 10 || var.sqs_batching_window_seconds >= 1
+    error_message = "sqs_batch_size is ${var.sqs_batch_size}; more than 10 needs sqs_batching_window_seconds of at least 1."
+  }
+}
+
+variable "sqs_batching_window_seconds" {
+  description = "Seconds for which messages are gathered before the function is invoked, 0 to 300."
+  type        = number
+  default     = 0
+  nullable    = false
+
+  validation {
+    condition     = var.sqs_batching_window_seconds >= 0 && var.sqs_batching_window_seconds <= 300
+    error_message = "sqs_batching_window_seconds is ${var.sqs_batching_window_seconds}; it must be from 0 to 300."
+  }
+}
+
+variable "sqs_maximum_concurrency" {
+  description = "Most invocations at once for the queue, 2 to 1000. Null for no limit of its own."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = var.sqs_maximum_concurrency == null ? true : var.sqs_maximum_concurrency >= 2 && var.sqs_maximum_concurrency <= 1000
+    error_message = "sqs_maximum_concurrency must be from 2 to 1000, or null."
+  }
+}
+
+variable "schedule_expression" {
+  description = "When the function is invoked: `rate(5 minutes)`, `cron(0 3 * * ? *)` or `at(2030-01-31T12:00:00)`. Null for no schedule."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.schedule_expression == null ? true : can(regex("^(rate|cron|at)\\(.+\\)$", var.schedule_expression))
+    error_message = "schedule_expression must be rate(...), cron(...) or at(...)."
+  }
+
+  validation {
+    condition     = var.schedule_expression == null ? true : !var.is_edge_function
+    error_message = "Edge functions are invoked by CloudFront only; schedule_expression must be null."
+  }
+}
+
+variable "schedule_timezone" {
+  description = "Time zone of the schedule, such as Europe/Berlin."
+  type        = string
+  default     = "UTC"
+  nullable    = false
+}
+
+variable "eventbridge_rule_arns" {
+  description = "ARNs of the rules that may invoke the function. The rules' targets are made beside the rules."
+  type        = list(string)
+  default     = []
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for arn in var.eventbridge_rule_arns : can(regex("^arn:[a-z-]+:events:[^:]+:[0-9]+:rule/", arn))])
+    error_message = "Each of eventbridge_rule_arns must be the ARN of a rule (arn:aws:events:...:rule/...)."
+  }
+
+  validation {
+    condition     = length(var.eventbridge_rule_arns) == 0 || !var.is_edge_function
+    error_message = "Edge functions are invoked by CloudFront only; eventbridge_rule_arns must be empty."
+  }
+}
+
+variable "maximum_retry_attempts" {
+  description = "Further attempts at an asynchronous invocation that failed, 0 to 2."
+  type        = number
+  default     = 2
+  nullable    = false
+
+  validation {
+    condition     = contains([0, 1, 2], var.maximum_retry_attempts)
+    error_message = "maximum_retry_attempts is ${var.maximum_retry_attempts}; it must be 0, 1 or 2."
+  }
+}
+
+variable "maximum_event_age_seconds" {
+  description = "Seconds after which an asynchronous invocation is given up, 60 to 21600."
+  type        = number
+  default     = 21600
+  nullable    = false
+
+  validation {
+    condition     = var.maximum_event_age_seconds >= 60 && var.maximum_event_age_seconds <= 21600
+    error_message = "maximum_event_age_seconds is ${var.maximum_event_age_seconds}; it must be from 60 to 21600."
+  }
+}
+
+variable "dead_letter_target_arn" {
+  description = "ARN of the queue or topic that takes asynchronous invocations that failed for good. Wanted wherever events, topics, buckets or schedules invoke the function."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.dead_letter_target_arn == null ? true : can(regex("^arn:[a-z-]+:(sqs|sns):", var.dead_letter_target_arn))
+    error_message = "dead_letter_target_arn must be the ARN of a queue or a topic."
+  }
+
+  validation {
+    condition     = var.dead_letter_target_arn == null ? true : !var.is_edge_function
+    error_message = "Edge functions are not invoked asynchronously; dead_letter_target_arn must be null."
+  }
+}
+
+variable "is_edge_function" {
+  description = "Make a Lambda@Edge function: x86_64, with a published version, without environment, layers, tracing and triggers, in us-east-1."
+  type        = bool
+  default     = false
+  nullable    = false
+
+  validation {
+    condition     = !var.is_edge_function || var.package_type == "Zip"
+    error_message = "is_edge_function needs package_type = \"Zip\": CloudFront takes no images."
+  }
+}
+
+variable "publish" {
+  description = "Publish a version with each change, so that qualified_arn names it. Always so for edge functions."
+  type        = bool
+  default     = false
+  nullable    = false
+}
+
+variable "package_type" {
+  description = "Zip (from source_dir) or Image (from image_uri)."
+  type        = string
+  default     = "Zip"
+  nullable    = false
+
+  validation {
+    condition     = contains(["Zip", "Image"], var.package_type)
+    error_message = "package_type is \"${var.package_type}\"; it must be Zip or Image."
+  }
+}
+
+variable "image_uri" {
+  description = "URI of the container image, with its digest or tag, when package_type is Image."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.image_uri == null ? var.package_type == "Zip" : var.package_type == "Image"
+    error_message = "image_uri and package_type = \"Image\" go together: give both or neither."
+  }
+}
+
+variable "image_command" {
+  description = "Command that replaces the image's own, for instance the handler's name. Empty for the image's own."
+  type        = list(string)
+  default     = []
+  nullable    = false
+}
+
+variable "source_excludes" {
+  description = "Files of source_dir that stay out of the package, as patterns (`**/*.map`)."
+  type        = list(string)
+  default     = []
+  nullable    = false
+}
+
+variable "reserved_concurrent_executions" {
+  description = "Invocations at once that are kept for this function and are its limit; 0 stops it, -1 sets no limit."
+  type        = number
+  default     = -1
+  nullable    = false
+
+  validation {
+    condition     = var.reserved_concurrent_executions >= -1
+    error_message = "reserved_concurrent_executions is ${var.reserved_concurrent_executions}; it must be -1 or more."
+  }
+}
+
+variable "xray_tracing_enabled" {
+  description = "Trace invocations with X-Ray, and let the role send the traces. Never for edge functions."
+  type        = bool
+  default     = true
+  nullable    = false
+}
+
+variable "log_retention_days" {
+  description = "Days for which logs are kept. Null for 365 in prod and 30 elsewhere."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = var.log_retention_days == null ? true : contains([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653], var.log_retention_days)
+    error_message = "log_retention_days must be one of CloudWatch's periods: 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288 or 3653. Logs for ever are not offered."
+  }
+}
+
+variable "log_level" {
+  description = "Lowest level of the application's log lines that reach the log group: TRACE, DEBUG, INFO, WARN, ERROR or FATAL."
+  type        = string
+  default     = "DEBUG"
+  nullable    = false
+
+  validation {
+    condition     = contains(["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"], var.log_level)
+    error_message = "log_level is \"${var.log_level}\"; it must be TRACE, DEBUG, INFO, WARN, ERROR or FATAL."
+  }
+}
+
+variable "log_kms_key_arn" {
+  description = "ARN of a key of your own that encrypts the logs; it must admit CloudWatch Logs. Without one CloudWatch's own key does."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.log_kms_key_arn == null ? true : startswith(var.log_kms_key_arn, "arn:")
+    error_message = "log_kms_key_arn must be the ARN of a key."
+  }
+}
+
+variable "vpc_config" {
+  description = "Subnets and security groups, for a function inside a VPC. Null for outside, which is simpler, starts faster and is enough for the database of the database/distsql module."
+  type = object({
+    subnet_ids         = list(string)
+    security_group_ids = list(string)
+  })
+  default = null
+
+  validation {
+    condition     = var.vpc_config == null ? true : length(var.vpc_config.subnet_ids) > 0 && length(var.vpc_config.security_group_ids) > 0
+    error_message = "vpc_config must have at least one subnet and one security group."
+  }
+}

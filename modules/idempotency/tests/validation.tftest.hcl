@@ -1,0 +1,44 @@
+# Every rule of variables.tf refuses a value that breaks it.
+
+mock_provider "aws" {
+  source = "./tests/mocks"
+}
+
+variables {
+  name_prefix = "notes-dev"
+  tags        = { Project = "notes" }
+}
+
+run "accepts_the_base" {
+  command = plan
+}
+
+run "name_prefix_underscore" {
+  command = plan
+
+  variables {
+    name_prefix = "notes_dev"
+  }
+
+  expect_failures = [var.name_prefix]
+}
+
+run "table_name_slash" {
+  command = plan
+
+  variables {
+    table_name = "a/b"
+  }
+
+  expect_failures = [var.table_name]
+}
+
+run "kms_key_arn_key_id" {
+  command = plan
+
+  variables {
+    kms_key_arn = "11111111-2222"
+  }
+
+  expect_failures = [var.kms_key_arn]
+}

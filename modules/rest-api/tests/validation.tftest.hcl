@@ -1,0 +1,144 @@
+# Every rule of variables.tf refuses a value that breaks it.
+
+mock_provider "aws" {
+  source = "./tests/mocks"
+}
+
+variables {
+  name_prefix = "notes-dev"
+  tags        = { Project = "notes" }
+}
+
+run "accepts_the_base" {
+  command = plan
+}
+
+run "name_prefix_underscore" {
+  command = plan
+
+  variables {
+    name_prefix = "notes_dev"
+  }
+
+  expect_failures = [var.name_prefix]
+}
+
+run "stage_name_slash" {
+  command = plan
+
+  variables {
+    stage_name = "v1/live"
+  }
+
+  expect_failures = [var.stage_name]
+}
+
+run "endpoint_type_unknown_type" {
+  command = plan
+
+  variables {
+    endpoint_type = "GLOBAL"
+  }
+
+  expect_failures = [var.endpoint_type]
+}
+
+run "vpc_endpoint_ids_private_without_endpoint" {
+  command = plan
+
+  variables {
+    endpoint_type = "PRIVATE"
+  }
+
+  expect_failures = [var.vpc_endpoint_ids]
+}
+
+run "authorizer_function_invoke_arn_function_arn" {
+  command = plan
+
+  variables {
+    authorizer_function_invoke_arn = "arn:aws:lambda:eu-central-1:123456789012:function:f"
+  }
+
+  expect_failures = [var.authorizer_function_invoke_arn]
+}
+
+run "authorizer_ttl_seconds_over_an_hour" {
+  command = plan
+
+  variables {
+    authorizer_ttl_seconds = 3601
+  }
+
+  expect_failures = [var.authorizer_ttl_seconds]
+}
+
+run "authorizer_identity_source_remembered_by_nothing" {
+  command = plan
+
+  variables {
+    authorizer_identity_source = ""
+  }
+
+  expect_failures = [var.authorizer_identity_source]
+}
+
+run "throttle_burst_limit_fraction" {
+  command = plan
+
+  variables {
+    throttle_burst_limit = 1.5
+  }
+
+  expect_failures = [var.throttle_burst_limit]
+}
+
+run "throttle_rate_limit_negative" {
+  command = plan
+
+  variables {
+    throttle_rate_limit = -1
+  }
+
+  expect_failures = [var.throttle_rate_limit]
+}
+
+run "quota_limit_zero" {
+  command = plan
+
+  variables {
+    quota_limit = 0
+  }
+
+  expect_failures = [var.quota_limit]
+}
+
+run "cors_allow_origin_path" {
+  command = plan
+
+  variables {
+    cors_allow_origin = "https://app.example.com/"
+  }
+
+  expect_failures = [var.cors_allow_origin]
+}
+
+run "log_retention_days_no_such_period" {
+  command = plan
+
+  variables {
+    log_retention_days = 0
+  }
+
+  expect_failures = [var.log_retention_days]
+}
+
+run "log_kms_key_arn_key_id" {
+  command = plan
+
+  variables {
+    log_kms_key_arn = "11111111-2222"
+  }
+
+  expect_failures = [var.log_kms_key_arn]
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env -S deno run --allow-read --allow-write
+// deno-lint-ignore-file no-console
+/**
+ * Writes `cli/infra/modules_manifest.ts`: the files of the Terraform modules with their SHA-256, by which the command
+ * line fetches them where the package has no folder (JSR).
+ *
+ *   deno run -A scripts/modules_manifest.ts            writes
+ *   deno run -A scripts/modules_manifest.ts --check    exits 1 when the file is stale
+ *
+ * @module
+ */
+import { fileURLToPath } from "node:url";
+import { createHash } from "node:crypto";
+import { MODULE_NAMES } from "./terraform_module.ts";
+
+/**
+ * Renders the manifest's source text.
+ *
+ * @param root Folder that holds the modules.
+ */
+export async function renderManifest(root: string, names: readonly string[] = MODULE_NAMES): Promise<string> {
+  const lines: string[] = [];
+  for (const name of [...names].sort()) {
+    const files: string[] = [];
+    for await (const entry of Deno.readDir(`${root}/${name}`)) {
+      if (entry.isFile && entry.name.endsWith(".tf")) files.push(entry.name);
+    }
+    for (const file of files.sort()) {
+      const path = `${name}/${file}`;
+      lines.push(
+        `  "${path}": "${createHash("sha256").update(await Deno.readFile(`${root}/${path}`)).digest("hex")}",`,
+      );
+    }
+  }
+  return `// Written by scripts/modules_manifest.ts; do not edit.
+
+/** SHA-256 of each file of the Terraform modules, by its path under \`modules/\`. */
+export const MODULES_MANIFEST: Readonly<Record<string, string>> = {
+${lines.join("\n")}
+};
+`;
+}
+
+if (import.meta.main) {
+  const target = new URL("../cli/infra/modules_manifest.ts", import.meta.url);
+  const wanted = await renderManifest(fileURLToPath(new URL("../modules", import.meta.url)));
+  const present = await Deno.readTextFile(target).catch(() => "");
+  if (wanted !== present) {
+    if (Deno.args.includes("--check")) {
+      console.error("stale: cli/infra/modules_manifest.ts\nRun: deno run -A scripts/modules_manifest.ts");
+      Deno.exit(1);
+    }
+    await Deno.writeTextFile(target, wanted);
+    console.log("written: cli/infra/modules_manifest.ts");
+  }
+}
