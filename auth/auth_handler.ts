@@ -1,0 +1,135 @@
+import { Buffer } from "node:buffer";
+import {
+  type ApiEvent,
+  buildErrorResponse,
+  CORRELATION_ID_HEADER,
+  isAlbEvent,
+  isHttpApiEvent,
+  type LambdaHandler,
+  type LoggingConfig,
+  methodOf,
+  pathOf,
+  type ProxyResult,
+  queryStringOf,
+  readRawBody,
+  type RestApiEvent,
+  shapeResult,
+  sourceOf,
+  withObservability,
+} from "../core/mod.ts";
+import { ValidationError } from "../errors/mod.ts";
+import { type BetterAuthInstance, internalsOf } from "./instance.ts";
+
+/** Options of {@link createAuthHandler}. */
+export interface AuthHandlerOptions {
+  /**
+   * Name in metrics and spans.
+   * @default "Auth"
+   */
+  operationName?: string;
+  /** How it logs. */
+  logging?: LoggingConfig;
+}
+
+/**
+ * Makes the Lambda function that serves the auth library's own routes: sign-up, sign-in, sign-out, providers' callbacks.
+ * Mount it under `/api/auth/{proxy+}`, or under the path of `baseURL`, with any method. It takes events of REST APIs, HTTP
+ * APIs, function URLs and load balancers.
+ *
+ * @param getAuthInstance Gives the instance, such as `getConfiguredSessionAuth`.
+ * @param options Name and logging.
+ * @returns The function to export.
+ *
+ * @example
+ * ```ts
+ * import { configureSessionAuth, createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+ * import { getDrizzleClient } from "@trellis/fn/database";
+ *
+ * configureSessionAuth(() => getDrizzleClient({ provider: "embedded-pg" }), {
+ *   secret: "at-least-32-random-characters-0123456789",
+ *   baseURL: "http://localhost:3000",
+ * });
+ * export const handler = createAuthHandler(getConfiguredSessionAuth);
+ * ```
+ */
+export function createAuthHandler(
+  getAuthInstance: () => BetterAuthInstance | Promise<BetterAuthInstance>,
+  options: AuthHandlerOptions = {},
+): LambdaHandler<ApiEvent, ProxyResult> {
+  return withObservability<ApiEvent, ProxyResult>(
+    async function serveAuthRoutes(event, _context, { correlationId }): Promise<ProxyResult> {
+      const { settings, start } = internalsOf(await getAuthInstance());
+      const request = toRequest(event, settings.baseURL);
+      const response = await (await start()).handler(request);
+      const extra = { [CORRELATION_ID_HEADER]: correlationId };
+      return shapeResult(event, sourceOf(event), await toProxyResult(response), extra);
+    },
+    {
+      operationName: options.operationName ?? "Auth",
+      logging: options.logging,
+      respondToError: (error, context, event) =>
+        shapeResult(event, sourceOf(event), buildErrorResponse(context, error), {}),
+    },
+  );
+}
+
+/** The event as a web request to the address that the library knows itself by. */
+function toRequest(event: ApiEvent, baseURL: string): Request {
+  const { origin, pathname } = new URL(baseURL);
+  const query = queryStringOf(event);
+  const method = methodOf(event);
+  const body = method === "GET" || method === "HEAD" ? undefined : readRawBody(event);
+  try {
+    return new Request(`${origin}${routePathOf(event, pathname)}${query && `?${query}`}`, {
+      method,
+      headers: readHeaders(event),
+      body: body?.byteLength ? body : undefined,
+    });
+  } catch (error) {
+    throw new ValidationError("The request's method, path or headers are not valid", { cause: error });
+  }
+}
+
+/** A REST API leaves the stage out of `path`, though it is part of the address unless there is a custom domain. */
+function routePathOf(event: ApiEvent, basePath: string): string {
+  const path = pathOf(event);
+  const withStage = (event as RestApiEvent & { requestContext?: { path?: string } }).requestContext?.path;
+  return basePath !== "/" && !path.startsWith(basePath) && withStage?.startsWith(basePath) ? withStage : path;
+}
+
+function readHeaders(event: ApiEvent): Headers {
+  const headers = new Headers();
+  const several = (event as RestApiEvent).multiValueHeaders;
+  for (const [name, value] of Object.entries(several ?? event.headers ?? {})) {
+    for (const item of Array.isArray(value) ? value : [value]) if (typeof item === "string") headers.append(name, item);
+  }
+  if (isHttpApiEvent(event) && event.cookies && event.cookies.length > 0) {
+    headers.set("cookie", event.cookies.join("; "));
+  }
+  const address = sourceAddressOf(event, headers.get("x-forwarded-for"));
+  if (address !== undefined) headers.set("x-forwarded-for", address);
+  return headers;
+}
+
+/**
+ * Who is connected, which the library counts sign-in attempts by and notes in sessions. What a client wrote into
+ * `X-Forwarded-For` does not count: only the gateway's own word, or the entry that the load balancer added last.
+ */
+function sourceAddressOf(event: ApiEvent, forwardedFor: string | null): string | undefined {
+  if (isHttpApiEvent(event)) return event.requestContext.http.sourceIp;
+  if (isAlbEvent(event)) return forwardedFor?.split(",").at(-1)?.trim();
+  return event.requestContext?.identity?.sourceIp;
+}
+
+async function toProxyResult(response: Response): Promise<ProxyResult> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of response.headers) if (name !== "set-cookie") headers[name] = value;
+  const result: ProxyResult = { statusCode: response.status, headers, body: "" };
+  const cookies = response.headers.getSetCookie();
+  if (cookies.length > 0) result.cookies = cookies;
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const type = response.headers.get("content-type");
+  result.isBase64Encoded = bytes.length > 0 && type !== null && !/^text\/|json|xml|javascript/i.test(type);
+  result.body = bytes.toString(result.isBase64Encoded ? "base64" : "utf8");
+  return result;
+}

@@ -1,0 +1,83 @@
+// The only file that loads the auth library: `instance.ts` imports it when its API is first used.
+import { drizzleAdapter } from "better-auth/adapters/drizzle";
+import { betterAuth } from "better-auth/minimal";
+import { bearer } from "better-auth/plugins/bearer";
+import { socialProviderList } from "better-auth/social-providers";
+import { ConfigurationError } from "../errors/mod.ts";
+import type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_auth_types.ts";
+import type { AuthSettings } from "./config.ts";
+
+/** The auth library, started. */
+export interface StartedBetterAuth {
+  /** Its endpoints as functions. */
+  readonly api: BetterAuthApi;
+  /** Its routes. */
+  readonly handler: (request: Request) => Promise<Response>;
+}
+
+/**
+ * Starts the auth library.
+ *
+ * @param db The database client.
+ * @param settings The checked configuration.
+ * @param options What of the library's options is known without it.
+ * @returns The library's own instance.
+ * @throws {ConfigurationError} When a provider is unknown, relations are missing, or the environment overrides the secret.
+ */
+export async function startBetterAuth(
+  db: AuthDatabase,
+  settings: AuthSettings,
+  options: BetterAuthOptions,
+): Promise<StartedBetterAuth> {
+  const { social, custom } = settings.providers;
+  const known: readonly string[] = socialProviderList;
+  const unknown = Object.keys(social).filter((id) => !known.includes(id));
+  if (unknown.length > 0) {
+    throw new ConfigurationError(
+      `socialProviders has no built-in provider ${unknown.join(", ")}; known are ${known.join(", ")}. ` +
+        "Any other goes under socialProviders.custom",
+    );
+  }
+  if (settings.experimentalJoins) checkRelations(db, settings);
+  const plugins: BetterAuthOptions["plugins"] = [bearer()];
+  if (custom.length > 0) {
+    const { genericOAuth } = await import("better-auth/plugins/generic-oauth");
+    plugins.push(genericOAuth({ config: custom as unknown as Parameters<typeof genericOAuth>[0]["config"] }));
+  }
+  const auth = betterAuth<BetterAuthOptions>({
+    ...options,
+    // one transaction for a user and their account: half a sign-up would block the email address for good
+    database: drizzleAdapter(db, { provider: "pg", schema: settings.schema, transaction: "transaction" in db }),
+    plugins,
+  });
+  const context = await auth.$context;
+  if (context.secret !== settings.secret) {
+    throw new ConfigurationError(
+      "The environment variable BETTER_AUTH_SECRETS overrides AuthConfig.secret: unset it, or sessions signed with one would " +
+        "be checked with the other",
+    );
+  }
+  return auth;
+}
+
+interface RelationalClient {
+  readonly _?: {
+    readonly fullSchema?: Readonly<Record<string, unknown>>;
+    readonly schema?: Readonly<Record<string, { readonly relations?: Readonly<Record<string, unknown>> }>>;
+  };
+}
+
+/** Without relations better-auth would read each session without its user, and take it for no session. */
+function checkRelations(db: AuthDatabase, { schema }: AuthSettings): void {
+  const { fullSchema = {}, schema: relational = {} } = (db as RelationalClient)._ ?? {};
+  const needed = { user: "accounts", session: "user", account: "user" } as const;
+  for (const [model, relation] of Object.entries(needed)) {
+    const key = Object.keys(fullSchema).find((name) => fullSchema[name] === schema[model]);
+    if (key === undefined || relational[key]?.relations?.[relation] === undefined) {
+      throw new ConfigurationError(
+        `experimentalJoins needs the ${model} table and its drizzle relation "${relation}" in the database client's schema: ` +
+          "add the tables and authUserRelations, authSessionRelations, authAccountRelations of @trellis/fn/auth/schema",
+      );
+    }
+  }
+}

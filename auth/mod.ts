@@ -1,0 +1,60 @@
+/**
+ * Sessions for handlers, on better-auth with drizzle, and signatures of webhooks. Checking a session is one prepared
+ * query; the auth library itself is loaded only where its routes or its API are used.
+ *
+ * @example
+ * ```ts
+ * import { extractBearerToken, validateCodeHostWebhook } from "@trellis/fn/auth";
+ *
+ * console.log(extractBearerToken("Bearer abc")); // abc
+ * const header = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+ * await validateCodeHostWebhook("Hello, World!", header, "It's a Secret to Everybody");
+ * ```
+ *
+ * @module
+ */
+export { extractBearerToken, type SessionResult, type UserDetails } from "../core/mod.ts";
+export { type AuthHandlerOptions, createAuthHandler } from "./auth_handler.ts";
+export type { AuthConfig } from "./config.ts";
+export type { HmacAlgorithm } from "./hmac.ts";
+export type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_auth_types.ts";
+export { type BetterAuthInstance, createAuth, getAuth, resetAuth } from "./instance.ts";
+export type { CustomOAuthProvider, SocialProviderConfig, SocialProvidersConfig } from "./providers.ts";
+export {
+  AUTH_ACCOUNT_COLUMNS,
+  AUTH_MIGRATION_SQL,
+  AUTH_ROUTES_TABLE_PERMISSIONS,
+  AUTH_SCHEMA_MAPPING,
+  AUTH_SESSION_COLUMNS,
+  AUTH_TABLE_PERMISSIONS,
+  AUTH_USER_COLUMNS,
+  AUTH_VERIFICATION_COLUMNS,
+  type AuthAccountColumns,
+  authAccountRelations,
+  authAccounts,
+  type AuthSessionColumns,
+  authSessionRelations,
+  authSessions,
+  type AuthTable,
+  type AuthUserColumns,
+  authUserRelations,
+  authUsers,
+  authVerification,
+  type AuthVerificationColumns,
+} from "./schema.ts";
+export { configureSessionAuth, getConfiguredSessionAuth, resetSessionAuth } from "./session_auth.ts";
+export {
+  expireSession,
+  getSessionExpirationISO,
+  refreshSession,
+  validateSession,
+  validateSessionFromHeader,
+} from "./sessions.ts";
+export { validateStandardWebhook, type WebhookHeaders } from "./standard_webhook.ts";
+export type { WebhookPayload, WebhookSecret } from "./webhook_input.ts";
+export {
+  validateCodeHostWebhook,
+  validatePaymentsWebhook,
+  validateWebhookSignature,
+  type WebhookValidationOptions,
+} from "./webhooks.ts";

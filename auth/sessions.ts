@@ -1,0 +1,202 @@
+import { and, eq, gt, sql } from "drizzle-orm";
+import { extractBearerToken, type SessionResult } from "../core/mod.ts";
+import { withQueryMetrics } from "../database/mod.ts";
+import { UnauthorizedError } from "../errors/mod.ts";
+import type { AuthSchema, AuthSettings } from "./config.ts";
+import type { AuthDatabase } from "./better_auth_types.ts";
+import { type BetterAuthInstance, internalsOf } from "./instance.ts";
+import { readSessionToken } from "./session_token.ts";
+
+/** What one look-up reads. */
+interface SessionRow {
+  id: string;
+  token: string;
+  expiresAt: Date;
+  userId: string;
+  email: string;
+  name: string | null;
+  image: string | null;
+  emailVerified: boolean;
+}
+
+interface SessionQuery {
+  execute(values: { token: string }): Promise<SessionRow[]>;
+}
+
+const queries: WeakMap<AuthDatabase, WeakMap<AuthSchema, SessionQuery>> = new WeakMap();
+let lastQuery = 0;
+
+/**
+ * Checks a session by its token: one prepared query, and one update when the session is due to be extended. It gives what
+ * better-auth's `getSession` gives, without loading it; unlike there, an expired row stays where it is.
+ *
+ * @param auth The instance of {@link createAuth}.
+ * @param token The session's token, or the signed form that better-auth's cookie and its header `set-auth-token` carry.
+ * @returns The user and the session.
+ * @throws {UnauthorizedError} When the token is missing, malformed, unknown or expired, or its user is gone.
+ * @throws {DatabaseError} When the database does not answer.
+ *
+ * @example
+ * ```ts ignore
+ * import { getAuth, validateSession } from "@trellis/fn/auth";
+ *
+ * const auth = await getAuth(getDb, config);
+ * const { user, session } = await validateSession(auth, token);
+ * console.log(user.email, session.expiresAt);
+ * ```
+ */
+export async function validateSession(auth: BetterAuthInstance, token: string): Promise<SessionResult> {
+  const { db, settings } = internalsOf(auth);
+  if (!token) throw new UnauthorizedError("The session token is missing");
+  const stored = await readSessionToken(token, settings.secret);
+  if (stored === undefined) throw invalidSession();
+  const row = await findActive(db, settings.schema, stored);
+  const extendFromMs = row.expiresAt.getTime() - (settings.sessionExpiresIn - settings.sessionUpdateAge) * 1000;
+  const expiresAt = extendFromMs <= Date.now() ? await extend(db, settings, row) : row.expiresAt;
+  return {
+    user: {
+      id: row.userId,
+      email: row.email,
+      ...(row.name !== null && { name: row.name }),
+      ...(row.image !== null && { image: row.image }),
+      emailVerified: row.emailVerified,
+    },
+    session: { id: row.id, token: row.token, expiresAt },
+  };
+}
+
+/**
+ * Checks a session by the value of an `Authorization` header.
+ *
+ * @param auth The instance of {@link createAuth}.
+ * @param authorizationHeader `Bearer <token>`.
+ * @returns The user and the session.
+ * @throws {UnauthorizedError} When the header is missing or malformed, and as {@link validateSession} does.
+ */
+export async function validateSessionFromHeader(
+  auth: BetterAuthInstance,
+  authorizationHeader: string | null | undefined,
+): Promise<SessionResult> {
+  return await validateSession(auth, requireBearerToken(authorizationHeader));
+}
+
+/**
+ * The token of an `Authorization` header that must have one.
+ *
+ * @param authorizationHeader `Bearer <token>`.
+ * @returns The token.
+ * @throws {UnauthorizedError} When the header is missing or malformed.
+ */
+export function requireBearerToken(authorizationHeader: string | null | undefined): string {
+  const token = extractBearerToken(authorizationHeader);
+  if (token === null) throw new UnauthorizedError("The Authorization header must be: Bearer <token>");
+  return token;
+}
+
+/**
+ * Ends a session now. The row stays, for audit, until a clean-up of yours removes it.
+ *
+ * @param auth The instance of {@link createAuth}.
+ * @param token As for {@link validateSession}.
+ * @param db The client to write with; a transaction is fine.
+ * @throws {UnauthorizedError} When there is no such session, or it has expired already.
+ * @throws {DatabaseError} When the database does not answer.
+ */
+export async function expireSession(auth: BetterAuthInstance, token: string, db: AuthDatabase): Promise<void> {
+  const { settings } = internalsOf(auth);
+  if (!token) throw new UnauthorizedError("The session token is missing");
+  const stored = await readSessionToken(token, settings.secret);
+  if (stored === undefined) throw invalidSession();
+  const now = new Date();
+  const { session } = settings.schema;
+  const ended = await withQueryMetrics("expireSession", () =>
+    db.update(session).set({ expiresAt: now, updatedAt: now })
+      .where(and(eq(session.token, stored), gt(session.expiresAt, now)))
+      .returning({ id: session.id }));
+  if (ended.length === 0) throw invalidSession();
+}
+
+/**
+ * When a session ends.
+ *
+ * @param session What {@link validateSession} gave.
+ * @returns The instant in ISO 8601, in UTC.
+ *
+ * @example
+ * ```ts
+ * import { getSessionExpirationISO } from "@trellis/fn/auth";
+ *
+ * const session = { id: "s1", token: "t", expiresAt: new Date(Date.UTC(2030, 0, 1)) };
+ * const user = { id: "u1", email: "ada@example.com", emailVerified: true };
+ * console.log(getSessionExpirationISO({ user, session })); // 2030-01-01T00:00:00.000Z
+ * ```
+ */
+export function getSessionExpirationISO(session: SessionResult): string {
+  return session.session.expiresAt.toISOString();
+}
+
+/**
+ * Checks a session, which also extends it when it is due.
+ *
+ * @deprecated Use {@link validateSession}: the same thing.
+ * @param auth The instance of {@link createAuth}.
+ * @param token As for {@link validateSession}.
+ * @returns The user and the session.
+ */
+export function refreshSession(auth: BetterAuthInstance, token: string): Promise<SessionResult> {
+  return validateSession(auth, token);
+}
+
+async function findActive(db: AuthDatabase, schema: AuthSchema, token: string): Promise<SessionRow> {
+  const [row] = await withQueryMetrics("findSession", () => queryFor(db, schema).execute({ token }));
+  if (row === undefined || !(row.expiresAt.getTime() > Date.now())) throw invalidSession();
+  return row;
+}
+
+/**
+ * Extends the session as it was read and no other state of it: a sign-out in between, by whichever clock, is not undone.
+ * When another request changed it first, what that one left counts.
+ */
+async function extend(db: AuthDatabase, settings: AuthSettings, row: SessionRow): Promise<Date> {
+  const { session } = settings.schema;
+  const nowMs = Date.now();
+  const [extended] = await withQueryMetrics("extendSession", () =>
+    db.update(session)
+      .set({ expiresAt: new Date(nowMs + settings.sessionExpiresIn * 1000), updatedAt: new Date(nowMs) })
+      .where(and(
+        eq(session.token, row.token),
+        // a Date has milliseconds, the column microseconds
+        eq(sql`date_trunc('milliseconds', ${session.expiresAt})`, sql.param(row.expiresAt, session.expiresAt)),
+      ))
+      .returning({ expiresAt: session.expiresAt }));
+  return extended?.expiresAt ?? (await findActive(db, settings.schema, row.token)).expiresAt;
+}
+
+function queryFor(db: AuthDatabase, schema: AuthSchema): SessionQuery {
+  let ofClient = queries.get(db);
+  if (ofClient === undefined) queries.set(db, ofClient = new WeakMap());
+  let query = ofClient.get(schema);
+  if (query === undefined) {
+    const { session, user } = schema;
+    query = db.select({
+      id: session.id,
+      token: session.token,
+      expiresAt: session.expiresAt,
+      userId: user.id,
+      email: user.email,
+      name: user.name,
+      image: user.image,
+      emailVerified: user.emailVerified,
+    }).from(session).innerJoin(user, eq(user.id, session.userId)).where(eq(session.token, sql.placeholder("token")))
+      .limit(1)
+      // a name of its own for each: a connection keeps one statement under one name
+      .prepare(`trellis_find_session_${++lastQuery}`);
+    ofClient.set(schema, query);
+  }
+  return query;
+}
+
+/** One message for every reason, so that nobody learns which tokens exist. */
+function invalidSession(): UnauthorizedError {
+  return new UnauthorizedError("The session is invalid or has expired");
+}

@@ -1,0 +1,110 @@
+import { Buffer } from "node:buffer";
+import { ConfigurationError, UnauthorizedError } from "../errors/mod.ts";
+import type { HmacSecret } from "./hmac.ts";
+
+/** One secret, or several while one is being replaced. */
+export type WebhookSecret = string | readonly string[];
+
+/** The raw body of a request: exactly the bytes that were sent, never a parsed and re-serialized object. */
+export type WebhookPayload = string | Uint8Array;
+
+/**
+ * The secrets to try.
+ *
+ * @param secret As the application gives it.
+ * @param what What it is for, for the message.
+ * @returns At least one.
+ * @throws {ConfigurationError} When there is none or one of them is empty: a check against nothing would let anyone in.
+ */
+export function readSecrets(secret: WebhookSecret, what: string): HmacSecret[] {
+  const texts: readonly unknown[] = Array.isArray(secret) ? secret : [secret];
+  if (texts.length === 0 || !texts.every((text) => typeof text === "string" && text !== "")) {
+    throw new ConfigurationError(`The secret for ${what} is missing or empty: set it, each one if it is a list`);
+  }
+  return texts.map((text) => ({ text: text as string, encoding: "utf8" }));
+}
+
+/**
+ * The payload, an absent body being an empty one.
+ *
+ * @param payload As the application gives it.
+ * @returns Text or bytes.
+ * @throws {ConfigurationError} When it is neither, such as a parsed object.
+ */
+export function readPayload(payload: WebhookPayload | null | undefined): WebhookPayload {
+  if (payload === null || payload === undefined) return "";
+  if (typeof payload === "string" || payload instanceof Uint8Array) return payload;
+  throw new ConfigurationError(
+    `A webhook's payload must be the raw body as a string or bytes, got ${typeof payload}: the signature is over the exact bytes`,
+  );
+}
+
+/**
+ * The value of a signature header.
+ *
+ * @param value As it came.
+ * @param headerName For the message.
+ * @returns The value.
+ * @throws {UnauthorizedError} When it is missing or empty.
+ */
+export function readHeader(value: string | null | undefined, headerName: string): string {
+  if (typeof value !== "string" || value === "") throw new UnauthorizedError(`The ${headerName} header is missing`);
+  return value;
+}
+
+/**
+ * The bytes of a hexadecimal text in either case.
+ *
+ * @param text The text.
+ * @param length How many bytes there must be.
+ * @returns The bytes, or `undefined` when it is anything else.
+ */
+export function decodeHex(text: string, length: number): Uint8Array | undefined {
+  if (text.length !== length * 2 || !/^[0-9a-f]*$/i.test(text)) return undefined;
+  return Buffer.from(text, "hex");
+}
+
+/**
+ * The bytes of a base64 text (RFC 4648 section 4, with its padding).
+ *
+ * @param text The text.
+ * @returns The bytes, or `undefined` when it is anything else.
+ */
+export function decodeBase64(text: string): Uint8Array | undefined {
+  if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
+  return Buffer.from(text, "base64");
+}
+
+/**
+ * Refuses a request that was signed too long ago, or too far ahead of the clock: an old one may be a replay.
+ *
+ * @param timestamp Seconds since 1970, in decimal digits.
+ * @param toleranceSeconds How far it may be from now, either way.
+ * @param headerName For the message.
+ * @throws {UnauthorizedError} When it is further away.
+ */
+export function checkTimestamp(timestamp: string, toleranceSeconds: number, headerName: string): void {
+  const ageSeconds = Math.floor(Date.now() / 1000) - Number(timestamp);
+  if (Math.abs(ageSeconds) > toleranceSeconds) {
+    throw new UnauthorizedError(
+      `The timestamp in the ${headerName} header is ${
+        ageSeconds > 0 ? "older" : "further ahead"
+      } than ${toleranceSeconds} seconds`,
+    );
+  }
+}
+
+/**
+ * Checks the option of that name.
+ *
+ * @param toleranceSeconds As the application gives it.
+ * @throws {ConfigurationError} When it is no number of seconds from 0.
+ */
+export function checkTolerance(toleranceSeconds: number): void {
+  if (typeof toleranceSeconds !== "number" || !(toleranceSeconds >= 0)) {
+    throw new ConfigurationError(`toleranceSeconds must be a number of seconds from 0, got ${toleranceSeconds}`);
+  }
+}
+
+/** Seconds since 1970 as they stand in a header. */
+export const UNIX_SECONDS = /^\d{1,12}$/;

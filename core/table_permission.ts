@@ -1,0 +1,21 @@
+/** What a function may do with a table; the values are PostgreSQL's privilege names. */
+export enum DatabaseOperation {
+  /** Read rows. */
+  Select = "SELECT",
+  /** Add rows. */
+  Insert = "INSERT",
+  /** Change rows. */
+  Update = "UPDATE",
+  /** Remove rows. */
+  Delete = "DELETE",
+  /** All of them. */
+  All = "ALL",
+}
+
+/** A table and what is done with it: the source of a function's database grants. */
+export interface TablePermission {
+  /** The table's name in the database. */
+  table: string;
+  /** What is done with it. */
+  operations: DatabaseOperation[];
+}

@@ -1,0 +1,186 @@
+import { assert, assertEquals, assertFalse, assertMatch } from "@std/assert";
+import { drizzle } from "drizzle-orm/pglite";
+import { type AuthConfig, createAuth, createAuthHandler, validateSession } from "../../auth/mod.ts";
+import type { ApiEvent, ProxyResult } from "../../core/mod.ts";
+import { setLogOutput } from "../../observability/mod.ts";
+import {
+  createAlbEvent,
+  createHttpApiEvent,
+  createLambdaContext,
+  createRestApiEvent,
+  type EventOptions,
+} from "../../testing/mod.ts";
+import { openAuthDatabase, SECRET } from "./auth_database.ts";
+
+const config: AuthConfig = { secret: SECRET, baseURL: "http://localhost:3000" };
+const ADA = { name: "Ada", email: "ada@example.com", password: "correct horse battery" };
+
+const { pglite, db, reset } = await openAuthDatabase();
+globalThis.addEventListener("unload", () => void pglite.close());
+
+const auth = createAuth(db, config);
+const handler = createAuthHandler(() => auth);
+
+async function call(event: ApiEvent, serve = handler): Promise<{ result: ProxyResult; log: string }> {
+  let log = "";
+  const restore = setLogOutput((text) => log += text);
+  try {
+    return { result: await serve(event, createLambdaContext()), log };
+  } finally {
+    restore();
+  }
+}
+
+const post = (path: string, body: unknown, headers: Record<string, string> = {}): EventOptions => ({
+  method: "POST",
+  path: `/api/auth${path}`,
+  body,
+  headers,
+});
+
+/** Values of Set-Cookie, wherever the source wants them. */
+function cookiesOf({ headers = {}, multiValueHeaders = {}, cookies = [] }: ProxyResult): string[] {
+  const single = Object.entries(headers).filter(([name]) => name.toLowerCase() === "set-cookie").map(([, value]) =>
+    value
+  );
+  const several = Object.entries(multiValueHeaders).filter(([name]) => name.toLowerCase() === "set-cookie");
+  return [...single, ...several.flatMap(([, values]) => values), ...cookies].map(String);
+}
+
+const SOURCES: [string, (options: EventOptions) => ApiEvent][] = [
+  ["a REST API", createRestApiEvent],
+  ["an HTTP API or function URL", createHttpApiEvent],
+  ["a load balancer", createAlbEvent],
+  ["a load balancer with multi-value headers", (options) => createAlbEvent({ ...options, multiValue: true })],
+];
+
+for (const [source, createEvent] of SOURCES) {
+  Deno.test(`createAuthHandler() signs up, reads the session by cookie and signs out behind ${source}`, async () => {
+    await reset();
+    const up = (await call(createEvent(post("/sign-up/email", ADA)))).result;
+    assertEquals(up.statusCode, 200, up.body);
+    const { token, user } = JSON.parse(up.body);
+    assertEquals(user.email, ADA.email);
+    assertEquals((await validateSession(auth, token)).user.id, user.id);
+    const [cookie] = cookiesOf(up);
+    assertMatch(
+      cookie,
+      /^__Secure-better-auth\.session_token=[^;]+; Max-Age=2592000; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+    );
+
+    const headers = { cookie: cookie.split(";")[0] };
+    const session = (await call(createEvent({ path: "/api/auth/get-session", headers }))).result;
+    assertEquals(JSON.parse(session.body).user.id, user.id);
+
+    const out =
+      (await call(createEvent(post("/sign-out", {}, { ...headers, origin: "http://localhost:3000" })))).result;
+    assertEquals([out.statusCode, JSON.parse(out.body)], [200, { success: true }]);
+    const names = cookiesOf(out).map((cleared) => cleared.split("=")[0]);
+    assert(names.length > 1, "sign-out clears several cookies, and all of them must arrive");
+    assertEquals(names.length, new Set(names).size);
+    assert(cookiesOf(out).every((cleared) => cleared.includes("Max-Age=0")));
+    const { rows } = await pglite.query("SELECT * FROM sessions");
+    assertEquals(rows, []);
+  });
+}
+
+Deno.test("createAuthHandler() reads a base64 body and repeated query parameters", async () => {
+  await reset();
+  const event = createRestApiEvent(
+    post("/sign-up/email", new TextEncoder().encode(JSON.stringify({ ...ADA, name: "Ádá 😀" })), {
+      "content-type": "application/json",
+    }),
+  );
+  assert(event.isBase64Encoded);
+  assertEquals(JSON.parse((await call(event)).result.body).user.name, "Ádá 😀");
+});
+
+Deno.test("createAuthHandler() passes the library's refusals on and logs no credentials", async () => {
+  await reset();
+  await call(createRestApiEvent(post("/sign-up/email", ADA)));
+  const cases: [EventOptions, number, string | undefined][] = [
+    [post("/sign-in/email", { ...ADA, password: "wrong horse battery" }), 401, "INVALID_EMAIL_OR_PASSWORD"],
+    [post("/sign-in/email", { ...ADA, email: "nobody@example.com" }), 401, "INVALID_EMAIL_OR_PASSWORD"],
+    [post("/sign-up/email", { ...ADA, email: "no address" }), 400, "VALIDATION_ERROR"],
+    [post("/sign-up/email", { ...ADA, email: "b@example.com", password: "short" }), 400, "PASSWORD_TOO_SHORT"],
+    [post("/sign-in/email", ADA, { origin: "https://evil.example.com", cookie: "a=b" }), 403, "INVALID_ORIGIN"],
+    [
+      { ...post("/sign-in/email", undefined), body: "{", headers: { "content-type": "application/json" } },
+      400,
+      undefined,
+    ],
+    [{ path: "/api/auth/nothing" }, 404, undefined],
+    [{ path: "/elsewhere" }, 404, undefined],
+  ];
+  for (const [options, status, code] of cases) {
+    const { result, log } = await call(createRestApiEvent(options));
+    assertEquals(result.statusCode, status, `${options.path}: ${result.body}`);
+    if (code !== undefined) assertEquals(JSON.parse(result.body).code, code);
+    assertFalse(/correct horse|wrong horse|ada@example\.com|nobody@example/.test(log), log);
+  }
+});
+
+Deno.test("createAuthHandler() answers 500 with the documented body when the database fails", async () => {
+  const broken = createAuth(drizzle(pglite), config);
+  await pglite.exec("ALTER TABLE users RENAME TO away");
+  try {
+    const { result, log } = await call(
+      createRestApiEvent(post("/sign-in/email", ADA)),
+      createAuthHandler(() => broken),
+    );
+    assertEquals(result.statusCode, 500);
+    const { message, code, requestId, correlationId } = JSON.parse(result.body);
+    assertEquals([message, code], ["Internal Server Error", "UNEXPECTED"]);
+    assert(requestId && correlationId);
+    assertMatch(log, /42P01/);
+    assertFalse(/ada@example\.com|select |correct horse/.test(log), log);
+  } finally {
+    await pglite.exec("ALTER TABLE away RENAME TO users");
+  }
+});
+
+Deno.test("createAuthHandler() gives every response the correlation id", async () => {
+  const { result } = await call(createRestApiEvent({ path: "/api/auth/ok", headers: { "X-Correlation-Id": "c-1" } }));
+  assertEquals(JSON.parse(result.body), { ok: true });
+  assertEquals(Object.entries(result.headers!).find(([name]) => name.toLowerCase() === "x-correlation-id")?.[1], "c-1");
+});
+
+Deno.test("createAuthHandler() refuses a request that the web has no form for with 400", async () => {
+  const { result } = await call({
+    ...createRestApiEvent({ path: "/api/auth/ok" }),
+    headers: { "bad name": "x" },
+    multiValueHeaders: null,
+  });
+  assertEquals([result.statusCode, JSON.parse(result.body).code], [400, "VALIDATION_FAILED"]);
+});
+
+Deno.test("createAuthHandler() finds its routes under a stage and under a path of baseURL", async () => {
+  const staged = createAuth(db, { ...config, baseURL: "https://api.example.com/prod/api/auth" });
+  const serve = createAuthHandler(() => staged);
+  const rest = createRestApiEvent({ path: "/api/auth/ok" });
+  const withStage = { ...rest, requestContext: { ...rest.requestContext, path: "/prod/api/auth/ok" } };
+  assertEquals((await call(withStage, serve)).result.statusCode, 200);
+  assertEquals((await call(createHttpApiEvent({ path: "/prod/api/auth/ok" }), serve)).result.statusCode, 200);
+  assertEquals((await call(createHttpApiEvent({ path: "/api/auth/ok" }), serve)).result.statusCode, 404);
+});
+
+Deno.test("createAuthHandler() notes the address that the gateway saw, not the one that a client claims", async () => {
+  const claimed = { "x-forwarded-for": "198.51.100.1, 198.51.100.2" };
+  const signUp = (n: number) => post("/sign-up/email", { ...ADA, email: `ada${n}@example.com` }, claimed);
+  const rest = createRestApiEvent(signUp(1));
+  const http = createHttpApiEvent(signUp(2));
+  const events: [ApiEvent, string][] = [
+    [{ ...rest, requestContext: { ...rest.requestContext, identity: { sourceIp: "203.0.113.1" } } }, "203.0.113.1"],
+    [{
+      ...http,
+      requestContext: { ...http.requestContext, http: { ...http.requestContext.http, sourceIp: "203.0.113.2" } },
+    }, "203.0.113.2"],
+    [createAlbEvent(signUp(3)), "198.51.100.2"],
+  ];
+  for (const [event, address] of events) {
+    await reset();
+    await call(event);
+    const { rows } = await pglite.query<{ ip_address: string }>("SELECT ip_address FROM sessions");
+    assertEquals(rows.map((row) => row.ip_address), [address]);
+  }
+});
