@@ -1,0 +1,110 @@
+import { ConfigurationError } from "../../errors/mod.ts";
+import { findRelationNames, type NameUse } from "./relation_names.ts";
+import { nameOf, writeName } from "./sql_name.ts";
+import { splitStatements, terminateStatement } from "./statement.ts";
+import { StatementReader } from "./statement_reader.ts";
+import { asyncTableAt } from "./statement_table.ts";
+import { TokenEdits } from "./token_edits.ts";
+
+/** What is put before names: a schema, or the start of the name itself. */
+interface Prefix {
+  readonly text: string;
+  readonly isSchema: boolean;
+}
+
+const SYSTEM_SCHEMA = "sys";
+const READS: ReadonlySet<string> = new Set(["SELECT", "CALL", "WITH"]);
+
+function readPrefix(prefix: string): Prefix | undefined {
+  if (prefix === "") return undefined;
+  const isSchema = prefix.endsWith(".");
+  const raw = isSchema ? prefix.slice(0, -1) : prefix;
+  const text = /^".+"$/s.test(raw) ? raw.slice(1, -1).replaceAll('""', '"') : raw;
+  if (text === "" || text.includes("\0")) {
+    throw new ConfigurationError(
+      `prefix is ${JSON.stringify(prefix)}: give the start of a name (w1_) or a schema (w1.)`,
+    );
+  }
+  return { text, isSchema };
+}
+
+/** Whether a statement is the provider's own: IAM mappings, and reads of its jobs. */
+function isOwn(reader: StatementReader): boolean {
+  if (reader.is(0, "AWS", "IAM")) return true;
+  if (!reader.isOneOf(0, READS)) return false;
+  for (let at = 0; at < reader.size; at++) {
+    const isSystem = reader.key(at + 1) === "." && reader.key(at - 1) !== "." && reader.isName(at) &&
+      reader.isName(at + 2);
+    if (isSystem && nameOf(reader.token(at)!) === SYSTEM_SCHEMA) return true;
+  }
+  return false;
+}
+
+/** Takes ASYNC out of CREATE INDEX and of ALTER TABLE … VALIDATE CONSTRAINT. */
+function dropAsync(reader: StatementReader, edits: TokenEdits): void {
+  const index = reader.is(0, "CREATE", "INDEX") ? 2 : reader.is(0, "CREATE", "UNIQUE", "INDEX") ? 3 : -1;
+  if (index > 0 && reader.key(index) === "ASYNC") return edits.remove(index, index + 1);
+  if (asyncTableAt(reader) >= 0) edits.remove(2, 3);
+}
+
+function prefixName(reader: StatementReader, { at, role }: NameUse, prefix: Prefix, edits: TokenEdits): void {
+  if (prefix.isSchema) {
+    if (role === "relation") edits.insertBefore(at, `${writeName(prefix.text, false)}.`);
+    return;
+  }
+  const token = reader.token(at)!;
+  if (token.kind === "quoted") {
+    const open = token.text.indexOf('"') + 1;
+    edits.replace(at, at + 1, token.text.slice(0, open) + prefix.text.replaceAll('"', '""') + token.text.slice(open));
+  } else edits.replace(at, at + 1, writeName(prefix.text + nameOf(token), false));
+}
+
+function adaptStatement(statement: StatementReader, prefix: Prefix | undefined): string {
+  const edits = new TokenEdits(statement);
+  dropAsync(statement, edits);
+  if (!prefix) return edits.apply();
+  // Names are looked for in the statement as PostgreSQL sees it.
+  const plain = edits.isEmpty ? statement : new StatementReader(splitStatements(edits.apply())[0].tokens);
+  const names = new TokenEdits(plain);
+  for (const use of findRelationNames(plain)) prefixName(plain, use, prefix, names);
+  return names.apply();
+}
+
+/**
+ * The way back: SQL of the distributed-SQL provider as standard PostgreSQL runs it, for tests on an embedded database.
+ * ASYNC goes, and so do IAM mappings and reads of the provider's jobs; all else stays as written.
+ *
+ * A prefix sets the tables and indexes of a run apart from those of others: `w1_` makes `users` to `w1_users`, and
+ * names constraints the same way, because unique ones name an index; `w1.` puts `users` into the schema w1.
+ * Names that are qualified stay, and so do names inside literals, such as `nextval('seq')`.
+ *
+ * @param sql SQL of the provider, or of PostgreSQL.
+ * @param prefix The start of a name, or a schema with a dot at its end.
+ * @returns SQL of PostgreSQL; empty when nothing is left.
+ * @throws {ConfigurationError} when the prefix is a dot alone or holds a NUL.
+ *
+ * @example
+ * ```ts
+ * import { adaptForStandardPg } from "@trellis/fn/database";
+ *
+ * console.log(adaptForStandardPg("CREATE INDEX ASYNC at_idx ON notes (at)", "w1_"));
+ * // CREATE INDEX w1_at_idx ON w1_notes (at)
+ * ```
+ */
+export function adaptForStandardPg(sql: string, prefix = ""): string {
+  const given = readPrefix(prefix);
+  let text = "";
+  let at = 0;
+  let isEmpty = true;
+  const statements = splitStatements(sql);
+  for (const statement of statements) {
+    const reader = new StatementReader(statement.tokens);
+    text += sql.slice(at, statement.start);
+    at = statement.start + statement.text.length;
+    if (isOwn(reader)) continue;
+    isEmpty = false;
+    const adapted = adaptStatement(reader, given);
+    text += statements.length > 1 ? terminateStatement(adapted) : adapted;
+  }
+  return isEmpty ? "" : text + sql.slice(at);
+}

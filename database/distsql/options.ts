@@ -1,0 +1,88 @@
+import { ConfigurationError } from "../../errors/mod.ts";
+import type { IsoDay } from "./capabilities.ts";
+
+/** What may be told to the translation. */
+export interface DistSqlOptions {
+  /**
+   * The day whose rules apply, for a cluster or a test that stands at an earlier one.
+   * @default the newest rules
+   */
+  asOf?: Date | string;
+  /**
+   * CACHE of identity columns and sequences: 1 keeps the order, 65536 or more has gaps and a higher throughput.
+   * @default 1
+   */
+  identityCache?: number;
+  /**
+   * What numeric without precision becomes; left out, it stays, with a warning: the provider stores numeric(18,6).
+   */
+  numeric?: { precision: number; scale: number };
+  /**
+   * What becomes of enums: refused, or text with a CHECK of the labels.
+   * @default "error"
+   */
+  enums?: "error" | "check";
+  /** Labels of enums that earlier migrations created, by type name, for `enums: "check"`. */
+  enumLabels?: Readonly<Record<string, readonly string[]>>;
+  /** Names of domains that earlier migrations created: columns may have them as their type. */
+  domains?: readonly string[];
+  /**
+   * Whether row level security and its policies may be left out, which opens the rows to every role with a grant.
+   * @default false
+   */
+  dropRowSecurity?: boolean;
+}
+
+/** Options with their defaults filled in. */
+export interface ResolvedOptions {
+  readonly day: IsoDay;
+  readonly identityCache: number;
+  readonly numeric: { precision: number; scale: number } | undefined;
+  readonly enums: "error" | "check";
+  readonly enumLabels: Readonly<Record<string, readonly string[]>>;
+  readonly domains: readonly string[];
+  readonly dropRowSecurity: boolean;
+}
+
+/** Later than every rule. */
+const NEWEST: IsoDay = "9999-12-31";
+const SMALLEST_LARGE_CACHE = 65536;
+
+function dayOf(asOf: Date | string | undefined): IsoDay {
+  if (asOf === undefined) return NEWEST;
+  const date = asOf instanceof Date ? asOf : /^\d{4}-\d{2}-\d{2}(?:T|$)/.test(asOf) ? new Date(asOf) : new Date(NaN);
+  if (Number.isNaN(date.getTime())) {
+    throw new ConfigurationError(`asOf is ${String(asOf)}: give a Date or an ISO date such as 2026-08-25`);
+  }
+  return typeof asOf === "string" ? asOf.slice(0, 10) : date.toISOString().slice(0, 10);
+}
+
+/** Whether CACHE may have this value on the provider. */
+export function isAcceptedCache(cache: number): boolean {
+  return Number.isSafeInteger(cache) && (cache === 1 || cache >= SMALLEST_LARGE_CACHE);
+}
+
+/**
+ * Fills in the defaults and checks what was given.
+ *
+ * @param options What the caller gave.
+ * @returns Every option with a value.
+ * @throws {ConfigurationError} when a value is not one that the provider or the calendar knows.
+ */
+export function resolveOptions(options: DistSqlOptions = {}): ResolvedOptions {
+  const { asOf, identityCache = 1, numeric, enums = "error", enumLabels = {}, domains = [], dropRowSecurity = false } =
+    options;
+  if (!isAcceptedCache(identityCache)) {
+    throw new ConfigurationError(`identityCache is ${identityCache}: give 1, or 65536 or more`);
+  }
+  if (numeric && !(Number.isInteger(numeric.precision) && numeric.precision >= 1 && numeric.precision <= 1000)) {
+    throw new ConfigurationError(`numeric.precision is ${numeric.precision}: give 1 to 1000`);
+  }
+  if (numeric && !(Number.isInteger(numeric.scale) && numeric.scale >= 0 && numeric.scale <= numeric.precision)) {
+    throw new ConfigurationError(`numeric.scale is ${numeric.scale}: give 0 to the precision, ${numeric.precision}`);
+  }
+  if (enums !== "error" && enums !== "check") {
+    throw new ConfigurationError(`enums is ${String(enums)}: give "error" or "check"`);
+  }
+  return { day: dayOf(asOf), identityCache, numeric, enums, enumLabels, domains, dropRowSecurity };
+}

@@ -1,0 +1,280 @@
+import { nameOf } from "./sql_name.ts";
+import type { StatementReader } from "./statement_reader.ts";
+
+/** What a name in a statement stands for. */
+export type NameRole =
+  /** A table or view, or an index that is there: takes a schema. */
+  | "relation"
+  /** A name that lives where its table lives and takes no schema: a new index, a new name, an index that is taken over. */
+  | "local"
+  /** A constraint: unique ones name an index, so they share its names. */
+  | "constraint"
+  /** A table's name before a column. */
+  | "qualifier";
+
+/** A name and its place. */
+export interface NameUse {
+  /** The position of the name's token. */
+  readonly at: number;
+  /** What it stands for. */
+  readonly role: NameRole;
+}
+
+const CLAUSES_AFTER_FROM: ReadonlySet<string> = new Set([
+  ...["WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "FETCH", "FOR", "WINDOW", "UNION", "INTERSECT", "EXCEPT"],
+  ...["RETURNING", "SET", "FROM", "SELECT", ";", ")"],
+]);
+const QUERY_STARTS: ReadonlySet<string> = new Set([
+  ...["SELECT", "WITH", "VALUES", "TABLE", "INSERT", "UPDATE", "DELETE", "MERGE"],
+]);
+const END_OF_USING: ReadonlySet<string> = new Set(["USING", "WHERE", "RETURNING", ")"]);
+/** What GRANT may name that is no table. */
+const NOT_TABLES: ReadonlySet<string> = new Set([
+  ...["SCHEMA", "SEQUENCE", "FUNCTION", "PROCEDURE", "ROUTINE", "ALL", "DATABASE", "DOMAIN", "FOREIGN", "LANGUAGE"],
+  ...["LARGE", "PARAMETER", "TABLESPACE", "TYPE"],
+]);
+
+/** Collects the names of tables, views, indexes and constraints that a statement uses without a schema. */
+class NameCollector {
+  readonly uses: Map<number, NameRole> = new Map();
+  readonly #reader: StatementReader;
+  readonly #ctes: Set<string> = new Set();
+  readonly #aliases: Set<string> = new Set();
+  readonly #tables: Set<string> = new Set();
+
+  constructor(reader: StatementReader) {
+    this.#reader = reader;
+  }
+
+  collect(): NameUse[] {
+    this.#collectCtes();
+    this.#collectHead();
+    for (let at = 0; at < this.#reader.size; at++) this.#collectAt(at);
+    this.#collectQualifiers();
+    return [...this.uses].map(([at, role]) => ({ at, role }));
+  }
+
+  /** A name without a schema, of a table that is not the catalog's. */
+  #add(at: number, role: NameRole): void {
+    const reader = this.#reader;
+    if (!reader.isName(at) || reader.key(at + 1) === "." || this.uses.has(at)) return;
+    const name = nameOf(reader.token(at)!);
+    if (role === "relation" && (this.#ctes.has(name) || /^pg_/.test(name))) return;
+    this.uses.set(at, role);
+    if (role !== "relation") return;
+    this.#tables.add(name);
+    const alias = reader.skip(at + 1, "AS");
+    if (reader.isName(alias) && nameOf(reader.token(alias)!) === name) this.#aliases.add(name);
+  }
+
+  #addList(from: number, to: number, role: NameRole): void {
+    for (const [start] of this.#reader.list(from, to)) this.#add(this.#reader.skip(start, "ONLY"), role);
+  }
+
+  #afterExists(at: number): number {
+    const reader = this.#reader;
+    return reader.skip(reader.skip(reader.skip(at, "CONCURRENTLY"), "IF", "NOT", "EXISTS"), "IF", "EXISTS");
+  }
+
+  #collectCtes(): void {
+    const reader = this.#reader;
+    for (let start = 0; start < reader.size; start++) {
+      if (reader.key(start) !== "WITH") continue;
+      let at = reader.skip(start + 1, "RECURSIVE");
+      while (reader.isName(at)) {
+        let as = at + 1;
+        if (reader.key(as) === "(") as = reader.next(as);
+        if (reader.key(as) !== "AS") break;
+        this.#ctes.add(nameOf(reader.token(at)!));
+        const body = reader.skip(reader.skip(as + 1, "NOT"), "MATERIALIZED");
+        const end = reader.next(body);
+        if (reader.key(body) !== "(" || reader.key(end) !== ",") break;
+        at = end + 1;
+      }
+    }
+  }
+
+  /** The names that the first words of a statement say. */
+  #collectHead(): void {
+    const reader = this.#reader;
+    const first = reader.key(0);
+    if (first === "CREATE") return this.#collectCreate();
+    if (first === "ALTER") return this.#collectAlter();
+    if (first === "DROP") return this.#collectDrop();
+    if (first === "GRANT" || first === "REVOKE") return this.#collectGrant();
+    if (first === "COMMENT") return this.#collectComment();
+    if (first === "UPDATE") return this.#add(reader.skip(1, "ONLY"), "relation");
+    if (first === "COPY") return this.#add(1, "relation");
+    if (first === "TRUNCATE" || first === "LOCK") {
+      const from = reader.skip(1, "TABLE");
+      const end = reader.find(new Set(["RESTART", "CONTINUE", "CASCADE", "RESTRICT", "IN", "NOWAIT"]), from + 1);
+      return this.#addList(from, end < 0 ? reader.size : end, "relation");
+    }
+    if (first === "ANALYZE" || first === "VACUUM") {
+      return this.#addList(reader.skip(reader.skip(1, "VERBOSE"), "ANALYZE"), reader.size, "relation");
+    }
+  }
+
+  #collectCreate(): void {
+    const reader = this.#reader;
+    const object = reader.find(new Set(["TABLE", "INDEX", "VIEW", "TRIGGER", "POLICY", "SEQUENCE", "FUNCTION"]), 1);
+    const at = this.#afterExists(object + 1);
+    switch (reader.key(object)) {
+      case "TABLE":
+      case "VIEW":
+        return this.#add(at, "relation");
+      case "INDEX":
+        if (reader.key(at) !== "ON") this.#add(at, "local");
+        return this.#add(reader.skip(reader.find(new Set(["ON"]), at) + 1, "ONLY"), "relation");
+      case "TRIGGER":
+      case "POLICY":
+        return this.#add(reader.find(new Set(["ON"]), at) + 1, "relation");
+    }
+  }
+
+  #collectAlter(): void {
+    const reader = this.#reader;
+    const isRelation = reader.is(1, "TABLE") || reader.is(1, "INDEX") || reader.is(1, "VIEW");
+    if (!isRelation) return;
+    this.#add(reader.skip(this.#afterExists(2), "ONLY"), "relation");
+    const rename = reader.find(new Set(["RENAME"]), 2);
+    if (rename < 0) return;
+    if (reader.is(rename + 1, "TO")) this.#add(rename + 2, "local");
+    else if (reader.is(rename + 1, "CONSTRAINT")) this.#add(reader.find(new Set(["TO"]), rename) + 1, "constraint");
+  }
+
+  #collectDrop(): void {
+    const reader = this.#reader;
+    const isRelation = reader.is(1, "TABLE") || reader.is(1, "INDEX") || reader.is(1, "VIEW");
+    if (isRelation) {
+      const end = reader.find(new Set(["CASCADE", "RESTRICT"]), 3);
+      this.#addList(this.#afterExists(2), end < 0 ? reader.size : end, "relation");
+    } else if (reader.is(1, "TRIGGER") || reader.is(1, "POLICY")) {
+      this.#add(reader.find(new Set(["ON"]), 2) + 1, "relation");
+    }
+  }
+
+  #collectGrant(): void {
+    const reader = this.#reader;
+    const on = reader.find(new Set(["ON"]), 1);
+    if (on < 0 || reader.isOneOf(on + 1, NOT_TABLES)) return;
+    const end = reader.find(new Set(["TO", "FROM"]), on);
+    this.#addList(reader.skip(on + 1, "TABLE"), end < 0 ? reader.size : end, "relation");
+  }
+
+  #collectComment(): void {
+    const reader = this.#reader;
+    const object = reader.key(2);
+    if (object === "TABLE" || object === "VIEW" || object === "INDEX") this.#add(3, "relation");
+    else if (object === "CONSTRAINT") this.#add(reader.find(new Set(["ON"]), 3) + 1, "relation");
+    else if (object === "COLUMN" && reader.nameEnd(3) === 6) this.uses.set(3, "relation");
+  }
+
+  /** The names that a keyword anywhere in a statement brings. */
+  #collectAt(at: number): void {
+    const reader = this.#reader;
+    if (reader.key(at - 1) === ".") return;
+    switch (reader.key(at)) {
+      case "CONSTRAINT":
+        if (reader.key(at + 1) !== "TRIGGER") this.#add(reader.skip(at + 1, "IF", "EXISTS"), "constraint");
+        return;
+      case "REFERENCES":
+      case "JOIN":
+        return this.#addReference(at + 1);
+      case "LIKE":
+        if (reader.key(0) === "CREATE" && (reader.is(at - 1, "(") || reader.is(at - 1, ","))) {
+          this.#add(at + 1, "relation");
+        }
+        return;
+      case "INTO":
+        if (reader.is(at - 1, "INSERT") || reader.is(at - 1, "MERGE")) this.#add(at + 1, "relation");
+        return;
+      case "USING":
+        if (reader.is(at + 1, "INDEX") && reader.key(at + 2) !== "TABLESPACE") this.#add(at + 2, "local");
+        return;
+      case "DELETE":
+        return this.#addUsing(at);
+      case "UPDATE":
+        if (reader.is(at - 1, "(")) this.#add(reader.skip(at + 1, "ONLY"), "relation");
+        return;
+      case "SEQUENCE":
+        if (reader.is(at + 1, "NAME")) this.#add(at + 2, "local");
+        return;
+      case "FROM": {
+        const isOperator = reader.is(at - 1, "DISTINCT") && (reader.is(at - 2, "IS") || reader.is(at - 3, "IS", "NOT"));
+        const isClause = !isOperator && reader.key(0) !== "REVOKE" && reader.key(0) !== "COPY";
+        if (isClause && !this.#isArgument(at)) this.#addFrom(at + 1);
+      }
+    }
+  }
+
+  /** Whether a FROM is part of a call: `extract(day FROM at)`. */
+  #isArgument(at: number): boolean {
+    return (this.#callLevels ??= this.#findCalls()).has(at);
+  }
+
+  #callLevels: Set<number> | undefined;
+
+  /** The FROMs whose parentheses hold arguments instead of a query. */
+  #findCalls(): Set<number> {
+    const reader = this.#reader;
+    const found = new Set<number>();
+    const levels: boolean[] = [false];
+    for (let at = 0; at < reader.size; at++) {
+      if (reader.key(at) === "(") {
+        const isCall = reader.isName(at - 1) && !reader.isOneOf(at + 1, QUERY_STARTS) && reader.key(at + 1) !== "(";
+        levels.push(isCall);
+      } else if (reader.key(at) === ")") levels.pop();
+      else if (reader.key(at) === "FROM" && levels.at(-1)) found.add(at);
+    }
+    return found;
+  }
+
+  /** One table of FROM or JOIN; a function or a subquery is none. */
+  #addReference(at: number): void {
+    const reader = this.#reader;
+    at = reader.skip(reader.skip(at, "LATERAL"), "ONLY");
+    while (reader.key(at) === "(" && !reader.isOneOf(at + 1, QUERY_STARTS)) at++;
+    const isCall = reader.key(at + 1) === "(" && reader.key(0) !== "CREATE" && reader.key(0) !== "ALTER";
+    if (!isCall) this.#add(at, "relation");
+  }
+
+  /** The tables of `DELETE FROM a USING b`. */
+  #addUsing(at: number): void {
+    const reader = this.#reader;
+    if (!reader.is(at + 1, "FROM")) return;
+    const using = reader.find(END_OF_USING, at + 2);
+    if (using >= 0 && reader.is(using, "USING")) this.#addFrom(using + 1);
+  }
+
+  /** The tables of a FROM clause, which commas divide. */
+  #addFrom(from: number): void {
+    const reader = this.#reader;
+    this.#addReference(from);
+    for (let at = from; at < reader.size && !reader.isOneOf(at, CLAUSES_AFTER_FROM); at = reader.next(at)) {
+      if (reader.key(at) === ",") this.#addReference(at + 1);
+    }
+  }
+
+  /** `users.email` where users is a table of the statement and no alias. */
+  #collectQualifiers(): void {
+    const reader = this.#reader;
+    for (let at = 0; at < reader.size; at++) {
+      const isQualifier = reader.isName(at) && reader.key(at + 1) === "." && reader.key(at - 1) !== "." &&
+        reader.key(at + 3) !== ".";
+      if (!isQualifier || this.uses.has(at)) continue;
+      const name = nameOf(reader.token(at)!);
+      if (this.#tables.has(name) && !this.#aliases.has(name)) this.uses.set(at, "qualifier");
+    }
+  }
+}
+
+/**
+ * The names of tables, views, indexes and constraints that a statement uses without a schema.
+ *
+ * @param reader The statement.
+ * @returns Each name with its position and what it stands for.
+ */
+export function findRelationNames(reader: StatementReader): NameUse[] {
+  return new NameCollector(reader).collect();
+}

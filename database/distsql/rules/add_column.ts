@@ -1,0 +1,168 @@
+import type { StatementReader } from "../statement_reader.ts";
+import { TokenEdits } from "../token_edits.ts";
+import type { DistSqlStep, StatementTranslation } from "../translation.ts";
+import { notNullSteps, uniqueSteps } from "./add_constraint.ts";
+import { type AlterResult, type AlterTarget, nameConstraint, step, validateStep } from "./alter_target.ts";
+import { type ColumnClause, type ColumnDefinition, readColumn } from "./column_definition.ts";
+import { type ColumnType, defaultText, labelCheck, translateType } from "./column_type.ts";
+import { cleanAttributes } from "./table_constraint.ts";
+
+/** Functions that give another value at each call, or in each transaction. */
+const VOLATILE: ReadonlySet<string> = new Set([
+  ...["NOW", "CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIME", "LOCALTIMESTAMP", "CLOCK_TIMESTAMP"],
+  ...["TRANSACTION_TIMESTAMP", "STATEMENT_TIMESTAMP", "TIMEOFDAY", "RANDOM", "GEN_RANDOM_UUID", "NEXTVAL"],
+]);
+
+/** Clauses that take the table to be made again. */
+const RECREATES: ReadonlySet<string> = new Set(["primary_key", "generated", "identity"]);
+/** Clauses that a plain ADD COLUMN keeps, or loses without a loss. */
+const PLAIN: ReadonlySet<string> = new Set(["storage", "compression", "null", "attribute"]);
+
+/** An addition under way: what the steps are made of. */
+interface Addition {
+  readonly reader: StatementReader;
+  readonly column: ColumnDefinition;
+  readonly type: ColumnType;
+  readonly target: AlterTarget;
+  readonly t: StatementTranslation;
+}
+
+/** The plain column, without what the steps bring. */
+function plainColumn(from: number, to: number, { reader, column, type, t }: Addition): string {
+  const edits = new TokenEdits(reader);
+  if (type.replacement) edits.replace(column.typeFrom, column.typeTo, type.replacement);
+  for (const clause of column.clauses) {
+    if (clause.kind === "storage") continue;
+    if (clause.kind === "compression") t.apply("create-table-storage");
+    edits.remove(clause.from, clause.to);
+  }
+  return edits.isEmpty ? reader.text(from, to) : edits.apply(from, to);
+}
+
+function defaultSteps(clause: ColumnClause, { reader, column, type, target, t }: Addition): DistSqlStep[] {
+  const start = clause.bodyFrom + 1;
+  const isNull = reader.key(start) === "NULL" && (clause.to === start + 1 || reader.key(start + 1) === "::");
+  if (isNull) return [];
+  const value = defaultText(reader, start, clause.to, type);
+  const { text } = column.name;
+  for (let at = start; at < clause.to; at++) {
+    if (reader.isOneOf(at, VOLATILE)) {
+      t.warn(
+        "add-column-constraint",
+        "The default changes from call to call: each row that is there gets a value of its own.",
+      );
+    }
+  }
+  const table = target.table.text;
+  const where = `${text} IS NULL`;
+  return [
+    step(`${target.head} ALTER COLUMN ${text} SET DEFAULT ${value};`),
+    {
+      sql: `UPDATE ${table} SET ${text} = ${value} WHERE ${where};`,
+      batch: { verb: "update", table, set: `${text} = ${value}`, where },
+    },
+  ];
+}
+
+/** A constraint of the column, as one of the table. */
+function constraintSteps(clause: ColumnClause, attributes: ColumnClause[], addition: Addition): readonly DistSqlStep[] {
+  const { reader, column, target, t } = addition;
+  const body = reader.text(clause.bodyFrom, clause.to);
+  const name = (label: string): string => clause.name?.text ?? nameConstraint(target, [column.name], label, t);
+  let result: AlterResult;
+  if (clause.kind === "not_null") result = notNullSteps(column.name, clause.name, target, t);
+  else if (clause.kind === "unique") {
+    const nulls = reader.is(clause.bodyFrom + 1, "NULLS", "NOT") ? " NULLS NOT DISTINCT" : "";
+    result = uniqueSteps(name("key"), `(${column.name.text})`, nulls, target, t);
+  } else if (clause.kind === "check") result = checkedSteps(name("check"), body, addition);
+  else {
+    const rest = attributes.map((attribute) => ` ${reader.text(attribute.from, attribute.to)}`).join("");
+    result = checkedSteps(name("fkey"), `FOREIGN KEY (${column.name.text}) ${body}${rest}`, addition);
+  }
+  return result && "steps" in result ? result.steps : [];
+}
+
+function checkedSteps(name: string, body: string, { target }: Addition): AlterResult {
+  return { steps: [step(`${target.head} ADD CONSTRAINT ${name} ${body} NOT VALID;`), validateStep(target, name)] };
+}
+
+/** Refuses what steps cannot reach; tells whether something was refused. */
+function refuses(addition: Addition): boolean {
+  const { column, type, reader, t } = addition;
+  const before = t.refusals.length;
+  for (const clause of column.clauses) {
+    if (RECREATES.has(clause.kind)) t.refuse("add-column-recreate", "ADD COLUMN with a key or a generated value");
+    if (clause.kind === "not_enforced") t.refuse("constraint-not-enforced", "NOT ENFORCED");
+    const isKey = clause.kind === "unique";
+    if (isKey && type.isJson) t.refuse("index-json-key", `column ${column.name.name} of type ${type.name} in a key`);
+    if (isKey && type.isNumeric && !t.can("numeric_keys")) t.refuse("index-numeric-key", "a numeric key");
+    const takesSteps = !PLAIN.has(clause.kind) && clause.kind !== "references";
+    if (takesSteps && !t.can("check_not_valid")) {
+      t.refuse("add-column-recreate-before-steps", "ADD COLUMN with a constraint");
+    }
+  }
+  if (type.isSerial) t.refuse("add-serial-column", `ADD COLUMN of type ${type.name}`);
+  for (const clause of column.clauses) {
+    if (clause.kind === "unknown") t.refuse("add-column-recreate", `ADD COLUMN with ${reader.key(clause.bodyFrom)}`);
+  }
+  return t.refusals.length > before;
+}
+
+/** DEFERRABLE and its like that follow a clause: dropped but on foreign keys. */
+function attributesOf(clause: ColumnClause, addition: Addition): ColumnClause[] {
+  const { column, reader, t } = addition;
+  const next = column.clauses.indexOf(clause) + 1;
+  let end = next;
+  while (column.clauses[end]?.kind === "attribute") end++;
+  const attributes = column.clauses.slice(next, end);
+  if (clause.kind === "references") return attributes;
+  for (const { from, to } of attributes) cleanAttributes(reader, from, to, false, new TokenEdits(reader), t);
+  return [];
+}
+
+/**
+ * ADD COLUMN: plain ones stay; a default and constraints become steps of their own.
+ *
+ * @param reader The statement.
+ * @param from Where ADD is.
+ * @param to Where the action ends.
+ * @param target The table.
+ * @param t Where rules and refusals go.
+ * @returns The action or its steps.
+ */
+export function translateAddColumn(
+  reader: StatementReader,
+  from: number,
+  to: number,
+  target: AlterTarget,
+  t: StatementTranslation,
+): AlterResult {
+  const at = reader.skip(reader.skip(from + 1, "COLUMN"), "IF", "NOT", "EXISTS");
+  const column = readColumn(reader, at, to);
+  const refusedBefore = t.refusals.length;
+  const type = translateType(reader, column.typeFrom, column.typeTo, t);
+  const addition: Addition = { reader, column, type, target, t };
+  if (refuses(addition) || t.refusals.length > refusedBefore) return undefined;
+  const plain = plainColumn(from, to, addition);
+  const steps: DistSqlStep[] = [step(`${target.head} ${plain};`)];
+  const ordered = [...column.clauses].sort((a, b) => Number(b.kind === "default") - Number(a.kind === "default"));
+  for (const clause of ordered) {
+    const attributes = PLAIN.has(clause.kind) ? [] : attributesOf(clause, addition);
+    if (clause.kind === "default") steps.push(...defaultSteps(clause, addition));
+    else if (clause.kind === "references" && !t.can("foreign_keys")) t.warn("foreign-key-dropped");
+    else if (!PLAIN.has(clause.kind)) steps.push(...constraintSteps(clause, attributes, addition));
+  }
+  const kinds = new Set(column.clauses.map((clause) => clause.kind));
+  if (kinds.has("not_null") && !kinds.has("default")) {
+    t.warn("add-column-constraint", "NOT NULL without a default: the validation fails while rows have no value.");
+  }
+  if (type.labels) {
+    const name = nameConstraint(target, [column.name], "enum", t);
+    const check = checkedSteps(name, labelCheck(column.name.text, type.labels), addition);
+    if (check && "steps" in check) steps.push(...check.steps);
+  }
+  const isPlain = column.clauses.every((clause) => clause.kind === "storage");
+  if (isPlain && steps.length === 1) return { keep: plain };
+  t.apply(steps.length === 1 ? "add-column-null" : "add-column-constraint");
+  return steps.length === 1 ? { keep: plain } : { steps };
+}

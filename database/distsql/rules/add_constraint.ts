@@ -1,0 +1,185 @@
+import { nameOf, type QualifiedName } from "../sql_name.ts";
+import type { StatementReader } from "../statement_reader.ts";
+import { TokenEdits } from "../token_edits.ts";
+import type { StatementTranslation } from "../translation.ts";
+import { type AlterResult, type AlterTarget, nameConstraint, step, validateStep } from "./alter_target.ts";
+import { cleanConstraint, isNotValid, readTableConstraint, type TableConstraint } from "./table_constraint.ts";
+
+/** Words of expressions that are no columns. */
+const EXPRESSION_WORDS: ReadonlySet<string> = new Set([
+  ...[
+    "AND",
+    "OR",
+    "NOT",
+    "IS",
+    "NULL",
+    "IN",
+    "LIKE",
+    "ILIKE",
+    "SIMILAR",
+    "BETWEEN",
+    "TRUE",
+    "FALSE",
+    "DISTINCT",
+    "FROM",
+  ],
+  ...["CASE", "WHEN", "THEN", "ELSE", "END", "ANY", "ALL", "SOME", "ARRAY", "COLLATE", "UNKNOWN", "ESCAPE", "TO"],
+  ...["SYMMETRIC", "CAST", "AS", "CURRENT_DATE", "CURRENT_TIMESTAMP", "INTERVAL"],
+]);
+
+/** The one column that an expression reads, as PostgreSQL names a CHECK after it; none when there are more. */
+function onlyColumn(reader: StatementReader, from: number, to: number): QualifiedName[] {
+  let found: QualifiedName | undefined;
+  for (let at = from; at < to;) {
+    const end = reader.nameEnd(at);
+    if (end === at) {
+      at++;
+      continue;
+    }
+    const last = reader.token(end - 1)!;
+    const isType = reader.key(at - 1) === "::" || reader.key(at - 1) === "AS";
+    const isColumn = !isType && reader.key(end) !== "(" &&
+      !(last.kind === "word" && reader.isOneOf(at, EXPRESSION_WORDS));
+    if (isColumn) {
+      const name = nameOf(last);
+      if (found && found.name !== name) return [];
+      found = { text: last.text, name, path: name, isQuoted: last.kind === "quoted", end };
+    }
+    at = end;
+  }
+  return found ? [found] : [];
+}
+
+/** CHECK on a column that stands for NOT NULL: added unvalidated, then validated. */
+export function notNullSteps(
+  column: QualifiedName,
+  given: QualifiedName | undefined,
+  target: AlterTarget,
+  t: StatementTranslation,
+): AlterResult {
+  const name = given?.text ?? nameConstraint(target, [column], "not_null", t);
+  return {
+    steps: [
+      step(`${target.head} ADD CONSTRAINT ${name} CHECK (${column.text} IS NOT NULL) NOT VALID;`),
+      validateStep(target, name),
+    ],
+  };
+}
+
+/** A unique index, built in the background, then taken over by the constraint. */
+export function uniqueSteps(
+  name: string,
+  columns: string,
+  suffix: string,
+  target: AlterTarget,
+  t: StatementTranslation,
+): AlterResult {
+  t.apply("add-unique");
+  return {
+    steps: [
+      {
+        sql: `CREATE UNIQUE INDEX ASYNC ${name} ON ${target.table.text} ${columns}${suffix};`,
+        job: { kind: "index", table: target.table.text, name },
+      },
+      step(`${target.head} ADD CONSTRAINT ${name} UNIQUE USING INDEX ${name};`),
+    ],
+  };
+}
+
+function translateUnique(
+  reader: StatementReader,
+  constraint: TableConstraint,
+  target: AlterTarget,
+  t: StatementTranslation,
+): AlterResult {
+  const open = reader.find(new Set(["("]), constraint.bodyFrom, constraint.to);
+  const afterColumns = reader.next(open);
+  const include = reader.key(afterColumns) === "INCLUDE"
+    ? ` ${reader.text(afterColumns, reader.next(afterColumns + 1))}`
+    : "";
+  const nulls = reader.is(constraint.bodyFrom + 1, "NULLS", "NOT", "DISTINCT") ? " NULLS NOT DISTINCT" : "";
+  if (!constraint.name) t.warn("constraint-name");
+  const name = constraint.name?.text ?? nameConstraint(target, constraint.columns, "key", t);
+  return uniqueSteps(name, reader.text(open, afterColumns), include + nulls, target, t);
+}
+
+/** CHECK and FOREIGN KEY: as NOT VALID, then validated; what is NOT VALID already stays as written. */
+function translateChecked(
+  reader: StatementReader,
+  constraint: TableConstraint,
+  edits: TokenEdits,
+  target: AlterTarget,
+  t: StatementTranslation,
+): AlterResult {
+  const { kind, from, to } = constraint;
+  if (kind === "foreign_key" && !t.can("foreign_keys")) {
+    t.warn("foreign-key-dropped");
+    return undefined;
+  }
+  if (!t.can("check_not_valid")) {
+    t.refuse("add-constraint-recreate", "ADD CONSTRAINT");
+    return undefined;
+  }
+  const text = edits.apply(from, to);
+  if (isNotValid(reader, constraint)) {
+    const isValidatedLater = constraint.name && t.scope.validated.has(constraint.name.name);
+    if (!isValidatedLater) t.warn("constraint-unvalidated");
+    return { keep: `${reader.text(from - 1, from)} ${text}` };
+  }
+  t.apply("add-constraint-not-valid");
+  if (!constraint.name) t.warn("constraint-name");
+  const columns = kind === "foreign_key"
+    ? constraint.columns
+    : onlyColumn(reader, constraint.bodyFrom + 2, reader.closing(constraint.bodyFrom + 1));
+  const name = constraint.name?.text ?? nameConstraint(target, columns, kind === "foreign_key" ? "fkey" : "check", t);
+  const named = constraint.name ? text : `CONSTRAINT ${name} ${text}`;
+  return { steps: [step(`${target.head} ADD ${named} NOT VALID;`), validateStep(target, name)] };
+}
+
+/**
+ * ADD of a constraint to a table that is there.
+ *
+ * @param reader The statement.
+ * @param from Where ADD is.
+ * @param to Where the action ends.
+ * @param target The table.
+ * @param t Where rules and refusals go.
+ * @returns The steps.
+ */
+export function translateAddConstraint(
+  reader: StatementReader,
+  from: number,
+  to: number,
+  target: AlterTarget,
+  t: StatementTranslation,
+): AlterResult {
+  const constraint = readTableConstraint(reader, from + 1, to);
+  const edits = new TokenEdits(reader);
+  cleanConstraint(reader, constraint, edits, t);
+  switch (constraint.kind) {
+    case "primary_key":
+      t.refuse("primary-key-change", "ADD PRIMARY KEY");
+      return undefined;
+    case "unique":
+      if (constraint.usesIndex) return { keep: edits.isEmpty ? reader.text(from, to) : edits.apply(from, to) };
+      return translateUnique(reader, constraint, target, t);
+    case "not_null":
+      return addNotNull(constraint, target, t);
+    case "exclude":
+      return undefined;
+    case "check":
+    case "foreign_key":
+      return translateChecked(reader, constraint, edits, target, t);
+    case "unknown":
+      return { keep: reader.text(from, to) };
+  }
+}
+
+function addNotNull(constraint: TableConstraint, target: AlterTarget, t: StatementTranslation): AlterResult {
+  if (!t.can("check_not_valid")) {
+    t.refuse("set-not-null-recreate", "ADD NOT NULL");
+    return undefined;
+  }
+  t.apply("set-not-null");
+  return notNullSteps(constraint.columns[0], constraint.name, target, t);
+}

@@ -1,0 +1,63 @@
+import { readName } from "../sql_name.ts";
+import type { StatementReader } from "../statement_reader.ts";
+import { TokenEdits } from "../token_edits.ts";
+import type { StatementTranslation } from "../translation.ts";
+import { notNullSteps } from "./add_constraint.ts";
+import type { AlterResult, AlterTarget } from "./alter_target.ts";
+import { mendCache, mendIdentity } from "./identity.ts";
+
+/** SET DEFAULT, DROP DEFAULT and DROP NOT NULL, which took a new table before their day. */
+function keepSince(keep: string, t: StatementTranslation): AlterResult {
+  if (t.can("column_defaults")) return { keep };
+  t.refuse("alter-column-recreate", "ALTER COLUMN");
+  return undefined;
+}
+
+/**
+ * ALTER COLUMN of a table that is there.
+ *
+ * @param reader The statement.
+ * @param from Where ALTER is.
+ * @param to Where the action ends.
+ * @param target The table.
+ * @param t Where rules and refusals go.
+ * @returns The action, or its steps.
+ */
+export function translateAlterColumn(
+  reader: StatementReader,
+  from: number,
+  to: number,
+  target: AlterTarget,
+  t: StatementTranslation,
+): AlterResult {
+  const column = readName(reader, reader.skip(from + 1, "COLUMN"));
+  const at = column.end;
+  const text = reader.text(from, to);
+  if (reader.is(at, "TYPE") || reader.is(at, "SET", "DATA", "TYPE") || reader.is(at, "SET", "EXPRESSION")) {
+    t.refuse("alter-column-type", `a change of column ${column.name}`);
+    return undefined;
+  }
+  if (reader.is(at, "SET", "NOT", "NULL")) {
+    if (!t.can("check_not_valid")) {
+      t.refuse("set-not-null-recreate", "SET NOT NULL");
+      return undefined;
+    }
+    t.apply("set-not-null");
+    return notNullSteps(column, undefined, target, t);
+  }
+  if (reader.is(at, "DROP", "NOT", "NULL")) {
+    if (t.can("column_defaults")) t.warn("drop-not-null");
+    return keepSince(text, t);
+  }
+  if (reader.is(at, "SET", "DEFAULT") || reader.is(at, "DROP", "DEFAULT")) return keepSince(text, t);
+  const setsStorage = reader.is(at, "SET", "STATISTICS") || reader.is(at, "SET", "COMPRESSION") ||
+    reader.is(at, "SET", "(") || reader.is(at, "RESET", "(");
+  if (setsStorage) {
+    t.warn("table-settings");
+    return undefined;
+  }
+  const edits = new TokenEdits(reader);
+  if (reader.is(at, "ADD", "GENERATED")) mendIdentity(reader, at + 1, to, edits, t);
+  else mendCache(reader, at, to, "identity-cache", edits, t);
+  return { keep: edits.isEmpty ? text : edits.apply(from, to) };
+}

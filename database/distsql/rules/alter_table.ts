@@ -1,0 +1,180 @@
+import { readName } from "../sql_name.ts";
+import type { StatementReader } from "../statement_reader.ts";
+import { asyncTableAt } from "../statement_table.ts";
+import type { DistSqlStep, StatementTranslation } from "../translation.ts";
+import { translateAddColumn } from "./add_column.ts";
+import { translateAddConstraint } from "./add_constraint.ts";
+import { translateAlterColumn } from "./alter_column.ts";
+import { type AlterResult, type AlterTarget, step, validateStep } from "./alter_target.ts";
+import { isTableConstraint } from "./table_constraint.ts";
+
+/**
+ * In which order PostgreSQL does the actions of a statement: what is dropped makes room for what is added, and
+ * constraints come after their columns (PostgreSQL 18, AlterTablePass in tablecmds.c).
+ */
+function passOf(reader: StatementReader, from: number): number {
+  switch (reader.key(from)) {
+    case "DROP":
+      return 0;
+    case "ADD":
+      return isTableConstraint(reader, from + 1) ? 3 : 1;
+    case "ALTER":
+      return 2;
+    default:
+      return 4;
+  }
+}
+
+function strip(t: StatementTranslation): undefined {
+  t.warn("table-settings");
+}
+
+function translateRowSecurity(isRemoval: boolean, t: StatementTranslation): undefined {
+  if (isRemoval) t.apply("row-security-dropped");
+  else if (t.options.dropRowSecurity) t.warn("row-security-dropped");
+  else t.refuse("row-security", "ROW LEVEL SECURITY");
+}
+
+function translateSwitch(reader: StatementReader, from: number, to: number, t: StatementTranslation): AlterResult {
+  const isRemoval = reader.is(from, "DISABLE") || reader.is(from, "NO");
+  for (let at = from + 1; at < from + 3; at++) {
+    if (reader.is(at, "ROW", "LEVEL", "SECURITY")) return translateRowSecurity(isRemoval, t);
+    const isWholeTable = reader.is(at + 1, "ALL") || reader.is(at + 1, "USER");
+    if (reader.is(at, "TRIGGER") && isWholeTable) return { keep: reader.text(from, to) };
+  }
+  return strip(t);
+}
+
+function translateDrop(reader: StatementReader, from: number, to: number, t: StatementTranslation): AlterResult {
+  const keep = { keep: reader.text(from, to) };
+  if (reader.key(from + 1) === "CONSTRAINT") {
+    const { name } = readName(reader, reader.skip(from + 2, "IF", "EXISTS"));
+    if (/_pkey$|_pk$/.test(name)) {
+      t.refuse("primary-key-change", "DROP of a primary key");
+      return undefined;
+    }
+    return keep;
+  }
+  if (!t.can("drop_column")) {
+    t.refuse("drop-column-recreate", "DROP COLUMN");
+    return undefined;
+  }
+  t.warn("drop-column");
+  return keep;
+}
+
+function translateValidate(
+  reader: StatementReader,
+  from: number,
+  target: AlterTarget,
+  t: StatementTranslation,
+): AlterResult {
+  t.apply("validate-constraint");
+  return { steps: [validateStep(target, readName(reader, from + 2).text)] };
+}
+
+const SETTING_STARTS: ReadonlySet<string> = new Set(["SET", "RESET", "CLUSTER", "REPLICA"]);
+const SWITCH_STARTS: ReadonlySet<string> = new Set(["ENABLE", "DISABLE", "FORCE"]);
+const FAMILY_STARTS: ReadonlySet<string> = new Set(["INHERIT", "NO", "OF", "NOT", "ATTACH", "DETACH"]);
+
+function translateAction(
+  reader: StatementReader,
+  from: number,
+  to: number,
+  target: AlterTarget,
+  t: StatementTranslation,
+): AlterResult {
+  const key = reader.key(from);
+  const second = reader.key(from + 1);
+  if (key === "ADD") {
+    if (isTableConstraint(reader, from + 1)) return translateAddConstraint(reader, from, to, target, t);
+    return translateAddColumn(reader, from, to, target, t);
+  }
+  if (key === "ALTER" && second !== "CONSTRAINT") return translateAlterColumn(reader, from, to, target, t);
+  if (key === "DROP") return translateDrop(reader, from, to, t);
+  if (key === "VALIDATE") return translateValidate(reader, from, target, t);
+  if (SWITCH_STARTS.has(key) || reader.is(from, "NO", "FORCE")) return translateSwitch(reader, from, to, t);
+  if (SETTING_STARTS.has(key) && second !== "SCHEMA") return strip(t);
+  if (FAMILY_STARTS.has(key)) {
+    t.refuse("table-inheritance", "inheritance and partitions");
+    return undefined;
+  }
+  return { keep: reader.text(from, to) };
+}
+
+interface Action {
+  readonly from: number;
+  readonly text: string;
+  readonly result: AlterResult;
+}
+
+/** Writes actions that stay as statements: those side by side as one. */
+function emitResults(
+  results: readonly AlterResult[],
+  target: AlterTarget,
+  lead: string,
+  t: StatementTranslation,
+): void {
+  const steps: DistSqlStep[] = [];
+  let kept: string[] = [];
+  const flush = (): void => {
+    if (kept.length > 0) steps.push(step(`${target.head} ${kept.join(", ")};`));
+    kept = [];
+  };
+  for (const result of results) {
+    if (result === undefined) continue;
+    if ("keep" in result) kept.push(result.keep);
+    else {
+      flush();
+      steps.push(...result.steps);
+    }
+  }
+  flush();
+  steps.forEach(({ sql, ...rest }, index) => t.emit(index === 0 ? lead + sql : sql, rest));
+}
+
+/** The comments before a statement's first word. */
+function leadOf(reader: StatementReader): string {
+  return reader.tokens.slice(0, reader.places[0]).map((token) => token.text).join("");
+}
+
+function originalText(reader: StatementReader): string {
+  return reader.tokens.map((token) => token.text).join("");
+}
+
+/**
+ * ALTER TABLE: each action kept, done by steps, left out or refused. Constraints stay, validated in the background.
+ *
+ * @param reader The statement.
+ * @param t Where the result goes.
+ */
+export function translateAlterTable(reader: StatementReader, t: StatementTranslation): void {
+  const asyncAt = asyncTableAt(reader);
+  if (asyncAt >= 0) {
+    const table = readName(reader, asyncAt);
+    t.apply("validate-constraint");
+    const job = { kind: "constraint", table: table.text, name: readName(reader, table.end + 2).text } as const;
+    return t.emit(originalText(reader), { job });
+  }
+  if (reader.is(2, "ALL", "IN", "TABLESPACE")) return void t.warn("table-settings");
+  const afterExists = reader.skip(2, "IF", "EXISTS");
+  const nameAt = reader.skip(afterExists, "ONLY");
+  const table = readName(reader, nameAt);
+  const ifExists = afterExists > 2 ? "IF EXISTS " : "";
+  const target: AlterTarget = {
+    table,
+    head: `ALTER TABLE ${ifExists}${nameAt > afterExists ? "ONLY " : ""}${table.text}`,
+    asyncHead: `ALTER TABLE ASYNC ${ifExists}${table.text}`,
+  };
+  const start = reader.key(table.end) === "*" ? table.end + 1 : table.end;
+  const actions: Action[] = reader.list(start, reader.size).map(([from, to]) => ({
+    from,
+    text: reader.text(from, to),
+    result: translateAction(reader, from, to, target, t),
+  }));
+  const isUnchanged = actions.every(({ text, result }) => result && "keep" in result && result.keep === text);
+  if (isUnchanged) return t.emit(originalText(reader));
+  const splits = actions.some(({ result }) => result && "steps" in result);
+  const ordered = splits ? actions.toSorted((a, b) => passOf(reader, a.from) - passOf(reader, b.from)) : actions;
+  emitResults(ordered.map(({ result }) => result), target, leadOf(reader), t);
+}

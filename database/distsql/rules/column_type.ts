@@ -1,0 +1,174 @@
+import { nameOf, readName } from "../sql_name.ts";
+import type { StatementReader } from "../statement_reader.ts";
+import type { StatementTranslation } from "../translation.ts";
+
+const SERIAL: ReadonlySet<string> = new Set(["serial", "serial2", "serial4", "serial8", "smallserial", "bigserial"]);
+const JSON_TYPES: ReadonlySet<string> = new Set(["json", "jsonb"]);
+const NUMERIC: ReadonlySet<string> = new Set(["numeric", "decimal", "dec"]);
+const SMALL_INTEGERS: ReadonlySet<string> = new Set(["smallint", "int2", "int", "integer", "int4"]);
+
+/** First words of the types that can be stored (supported data types, read October 2026). */
+const STORABLE: ReadonlySet<string> = new Set([
+  ...SMALL_INTEGERS,
+  ...NUMERIC,
+  ...JSON_TYPES,
+  ...["bigint", "int8", "real", "float4", "double", "float8", "float"],
+  ...["char", "character", "nchar", "national", "bpchar", "varchar", "text"],
+  ...["date", "time", "timetz", "timestamp", "timestamptz", "interval", "boolean", "bool", "bytea", "uuid"],
+]);
+
+/** Types of PostgreSQL itself that cannot be stored. */
+const BUILT_IN: ReadonlySet<string> = new Set([
+  ...["money", "xml", "inet", "cidr", "macaddr", "macaddr8", "bit", "varbit", "pg_lsn", "jsonpath", "name", "oid"],
+  ...["point", "line", "lseg", "box", "path", "polygon", "circle", "tsvector", "tsquery", "refcursor", "xid", "xid8"],
+  ...["int4range", "int8range", "numrange", "tsrange", "tstzrange", "daterange", "int4multirange", "int8multirange"],
+  ...[
+    "nummultirange",
+    "tsmultirange",
+    "tstzmultirange",
+    "datemultirange",
+    "txid_snapshot",
+    "pg_snapshot",
+    "cid",
+    "tid",
+  ],
+  ...["regclass", "regtype", "regproc", "regprocedure", "regrole", "regnamespace", "regconfig", "regdictionary"],
+]);
+
+const OF_EXTENSIONS: ReadonlySet<string> = new Set([
+  ...["vector", "halfvec", "sparsevec", "citext", "hstore", "geometry", "geography", "ltree", "lquery", "cube", "seg"],
+  ...["isbn", "isbn13", "issn", "ean13", "upc", "semver"],
+]);
+
+const MAX_VARCHAR = 65_535;
+const MAX_CHAR = 4_096;
+const MAX_DIGITS_BEFORE_WIDE_NUMERIC = 38;
+
+/** What a column's type becomes. */
+export interface ColumnType {
+  /** What is written instead; as written when left out. */
+  readonly replacement?: string;
+  /** Whether it was a serial type, which implies an identity. */
+  readonly isSerial?: boolean;
+  /** Whether it is an integer type too small for an identity. */
+  readonly isSmallInteger?: boolean;
+  /** Whether it cannot be a key: json and jsonb. */
+  readonly isJson?: boolean;
+  /** Whether it is numeric, which could not be a key before its day. */
+  readonly isNumeric?: boolean;
+  /** The labels, when it was an enum that becomes text. */
+  readonly labels?: readonly string[];
+  /** The folded name of the type. */
+  readonly name: string;
+}
+
+/** The number after the type's name: `varchar(20)`, `character varying(20)`. */
+function sizeOf(reader: StatementReader, from: number, to: number): number | undefined {
+  for (let at = from; at < to; at++) {
+    if (reader.key(at) === "(") return Number(reader.token(at + 1)?.text.replaceAll("_", ""));
+  }
+  return undefined;
+}
+
+function numericType(reader: StatementReader, from: number, to: number, t: StatementTranslation): ColumnType {
+  const type = { name: "numeric", isNumeric: true };
+  const digits = sizeOf(reader, from, to);
+  if (digits === undefined) {
+    const { numeric } = t.options;
+    if (!numeric) t.warn("numeric-precision");
+    else {
+      t.apply("numeric-precision");
+      return { ...type, replacement: `numeric(${numeric.precision}, ${numeric.scale})` };
+    }
+  } else if (digits > MAX_DIGITS_BEFORE_WIDE_NUMERIC && !t.can("numeric_keys")) t.refuse("numeric-digits");
+  return type;
+}
+
+function storableType(
+  reader: StatementReader,
+  name: string,
+  from: number,
+  to: number,
+  t: StatementTranslation,
+): ColumnType {
+  if (NUMERIC.has(name)) return numericType(reader, from, to, t);
+  if (JSON_TYPES.has(name)) {
+    if (t.can("json_columns")) return { name, isJson: true };
+    t.warn("type-json-as-text");
+    return { name, replacement: "text" };
+  }
+  const size = sizeOf(reader, from, to);
+  if (size !== undefined && /char|national/.test(name)) {
+    const isVarying = name === "varchar" || reader.find(new Set(["VARYING"]), from, to) >= 0;
+    if (size > (isVarying ? MAX_VARCHAR : MAX_CHAR)) t.refuse("type-length");
+  }
+  return { name, isSmallInteger: SMALL_INTEGERS.has(name) };
+}
+
+/**
+ * Looks at the type of a column: what cannot be stored is refused, what has another spelling gets it.
+ *
+ * @param reader The statement.
+ * @param from Where the type starts.
+ * @param to Where it ends.
+ * @param t Where refusals and warnings go.
+ * @returns What the type becomes.
+ */
+export function translateType(reader: StatementReader, from: number, to: number, t: StatementTranslation): ColumnType {
+  const { name, path, end } = readName(reader, from);
+  const schema = path === name ? undefined : path.slice(0, -name.length - 1);
+  for (let at = from; at < to; at++) {
+    if (reader.key(at) === "[" || (at > from && reader.key(at) === "ARRAY")) {
+      t.refuse("type-array", "a column of an array type");
+      return { name };
+    }
+  }
+  const isBuiltIn = schema === undefined || schema === "pg_catalog";
+  const isInternalChar = reader.token(from)?.kind === "quoted" && name === "char";
+  if (isBuiltIn && SERIAL.has(name)) {
+    if (!t.can("sequences")) t.refuse("type-serial-unsupported");
+    return { name, isSerial: true };
+  }
+  if (isBuiltIn && STORABLE.has(name) && !isInternalChar) return storableType(reader, name, end - 1, to, t);
+  if (isBuiltIn && (BUILT_IN.has(name) || isInternalChar)) t.refuse("type-unsupported", `a column of type ${name}`);
+  else if (OF_EXTENSIONS.has(name)) t.refuse("type-extension", `a column of type ${name}`);
+  else return ownType(name, path, t);
+  return { name };
+}
+
+function ownType(name: string, path: string, t: StatementTranslation): ColumnType {
+  const { domains, enumLabels, options } = t.scope;
+  if (domains.has(path) || domains.has(name)) return { name };
+  const labels = enumLabels.get(path) ?? enumLabels.get(name);
+  if (options.enums === "check" && labels) {
+    t.apply("type-enum-check");
+    return { name, replacement: "text", labels };
+  }
+  t.refuse("type-user-defined", `a column of type ${path}`);
+  return { name };
+}
+
+/**
+ * Writes a default without the cast to an enum, which is text now.
+ *
+ * @param reader The statement.
+ * @param from Where the expression starts.
+ * @param to Where it ends.
+ * @param type What the column's type became.
+ * @returns The expression.
+ */
+export function defaultText(reader: StatementReader, from: number, to: number, type: ColumnType): string {
+  if (!type.labels) return reader.text(from, to);
+  for (let at = from; at < to; at++) {
+    const end = reader.nameEnd(at + 1);
+    if (reader.key(at) === "::" && end > at + 1 && nameOf(reader.token(end - 1)!) === type.name) {
+      return `${reader.text(from, at)}::text${reader.text(end, to)}`;
+    }
+  }
+  return reader.text(from, to);
+}
+
+/** The CHECK that keeps an enum's labels. */
+export function labelCheck(column: string, labels: readonly string[]): string {
+  return `CHECK (${column} IN (${labels.join(", ")}))`;
+}

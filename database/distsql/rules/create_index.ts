@@ -1,0 +1,143 @@
+import { readName } from "../sql_name.ts";
+import type { StatementReader } from "../statement_reader.ts";
+import { TokenEdits } from "../token_edits.ts";
+import type { StatementTranslation } from "../translation.ts";
+
+const MAX_KEY_COLUMNS = 8;
+const TREE_METHODS: ReadonlySet<string> = new Set(["btree", "btree_index", "hash"]);
+/** Operator classes of types that cannot be keys. */
+const REFUSED_CLASS =
+  /^(?:jsonb?|jsonb_path|vector|halfvec|sparsevec|bit|gin|gist|trgm|tsvector|tsquery|inet|cidr|range|array|xml|point|box)_/;
+/** Functions that are STABLE for timestamptz, and casts of one to text: no keys of an index. */
+const UNSTABLE: ReadonlySet<string> = new Set([
+  "DATE_TRUNC",
+  "TO_CHAR",
+  "NOW",
+  "AGE",
+  "CURRENT_TIMESTAMP",
+  "CURRENT_DATE",
+]);
+
+/** Where the column or expression of a key ends. */
+function keyHeadEnd(reader: StatementReader, from: number): number {
+  if (reader.key(from) === "(") return reader.next(from);
+  const end = reader.nameEnd(from);
+  return reader.key(end) === "(" ? reader.next(end) : Math.max(end, from + 1);
+}
+
+/** Takes the sort order and the operator class out of one key; tells the direction. */
+function translateKey(
+  reader: StatementReader,
+  from: number,
+  to: number,
+  edits: TokenEdits,
+  t: StatementTranslation,
+): "asc" | "desc" {
+  const head = keyHeadEnd(reader, from);
+  const isExpression = reader.key(head - 1) === ")";
+  if (isExpression && !t.can("expression_indexes")) {
+    t.refuse("index-expression-unsupported", "a key that is an expression");
+  }
+  for (let at = from; isExpression && at < head; at++) if (reader.isOneOf(at, UNSTABLE)) t.warn("index-expression");
+  let direction: "asc" | "desc" = "asc";
+  for (let at = head; at < to;) {
+    if (reader.is(at, "ASC") || reader.is(at, "DESC")) {
+      if (reader.is(at, "DESC")) direction = "desc";
+      edits.remove(at, at + 1);
+      t.apply("index-sort-order");
+      at++;
+    } else if (reader.is(at, "NULLS")) at += 2;
+    else {
+      const { name, end } = readName(reader, at);
+      if (REFUSED_CLASS.test(name)) t.refuse("index-operator-class-unsupported", `operator class ${name}`);
+      const next = reader.key(end) === "(" ? reader.next(end) : Math.max(end, at + 1);
+      edits.remove(at, next);
+      t.apply("index-operator-class");
+      at = next;
+    }
+  }
+  for (let at = head; direction === "desc" && at < to; at++) {
+    if (!reader.is(at, "NULLS")) continue;
+    edits.replace(at + 1, at + 2, reader.is(at + 1, "LAST") ? "FIRST" : "LAST");
+  }
+  return direction;
+}
+
+function translateMethod(reader: StatementReader, at: number, edits: TokenEdits, t: StatementTranslation): number {
+  if (reader.key(at) !== "USING") return at;
+  const method = readName(reader, at + 1);
+  if (method.name === "brin") t.warn("index-method");
+  else if (TREE_METHODS.has(method.name)) t.apply("index-method");
+  else t.refuse("index-method-unsupported", `USING ${method.name}`);
+  edits.remove(at, method.end);
+  return method.end;
+}
+
+/** What follows the keys: INCLUDE and NULLS NOT DISTINCT stay, storage goes, WHERE stays since its day. */
+function translateTail(
+  reader: StatementReader,
+  from: number,
+  isUnique: boolean,
+  edits: TokenEdits,
+  t: StatementTranslation,
+): void {
+  for (let at = from; at < reader.size;) {
+    let end = reader.next(at);
+    if (reader.is(at, "WHERE")) {
+      if (t.can("partial_indexes")) return t.apply("index-partial");
+      if (isUnique) return t.refuse("index-partial-unique-unsupported", "the WHERE of a unique index");
+      t.warn("index-partial-dropped");
+      return edits.remove(at, reader.size);
+    }
+    const isStorage = reader.is(at, "WITH", "(") || reader.is(at, "TABLESPACE");
+    if (isStorage) {
+      end = reader.is(at, "WITH") ? reader.next(at + 1) : reader.nameEnd(at + 1);
+      edits.remove(at, end);
+      t.apply("index-storage");
+    }
+    at = end;
+  }
+}
+
+/**
+ * CREATE INDEX: asynchronous, without what the provider refuses. The predicate of a partial index stays.
+ *
+ * @param reader The statement.
+ * @param t Where the result goes.
+ */
+export function translateCreateIndex(reader: StatementReader, t: StatementTranslation): void {
+  const edits = new TokenEdits(reader);
+  const isUnique = reader.key(1) === "UNIQUE";
+  let at = isUnique ? 3 : 2;
+  t.apply("index-async");
+  if (reader.key(at) === "CONCURRENTLY") edits.replace(at, at + 1, "ASYNC"), at++;
+  else if (reader.key(at) === "ASYNC") at++;
+  else edits.insertAfter(at - 1, " ASYNC");
+  at = reader.skip(at, "IF", "NOT", "EXISTS");
+  let index: string | undefined;
+  if (reader.key(at) !== "ON") {
+    const name = readName(reader, at);
+    index = reader.token(name.end - 1)?.text;
+    if (name.end - at > 1) {
+      edits.remove(at, name.end - 1);
+      t.apply("index-name-schema");
+    }
+    at = name.end;
+  }
+  at++;
+  if (reader.key(at) === "ONLY") {
+    edits.remove(at, at + 1);
+    t.apply("index-only");
+    at++;
+  }
+  const table = readName(reader, at);
+  at = translateMethod(reader, table.end, edits, t);
+  if (reader.key(at) === "(") {
+    const keys = reader.list(at + 1, reader.closing(at));
+    if (keys.length > MAX_KEY_COLUMNS) t.refuse("index-key-columns", `a key of ${keys.length} columns`);
+    const directions = new Set(keys.map(([from, to]) => translateKey(reader, from, to, edits, t)));
+    if (directions.size > 1) t.warn("index-sort-order");
+    translateTail(reader, reader.next(at), isUnique, edits, t);
+  }
+  t.emit(edits.apply(), { job: { kind: "index", table: table.text, name: index } });
+}

@@ -1,0 +1,80 @@
+import { nameOf, readName } from "../sql_name.ts";
+import { StatementReader } from "../statement_reader.ts";
+import { TokenEdits } from "../token_edits.ts";
+import { tokenize } from "../tokenize.ts";
+import type { StatementTranslation } from "../translation.ts";
+
+const UUID_RANDOM: ReadonlySet<string> = new Set(["uuid_generate_v4", "uuidv4"]);
+const UUID_OTHERS: ReadonlySet<string> = new Set([
+  ...["uuid_generate_v1", "uuid_generate_v1mc", "uuid_generate_v3", "uuid_generate_v5", "uuidv7"],
+]);
+const TEXT_SEARCH: ReadonlySet<string> = new Set([
+  ...["to_tsvector", "to_tsquery", "plainto_tsquery", "phraseto_tsquery", "websearch_to_tsquery", "ts_headline"],
+]);
+/** The collations that order as the database does. */
+const SAME_ORDER: ReadonlySet<string> = new Set(["C", "POSIX", "ucs_basic", "default", "c"]);
+
+/** Whether a string names a text search configuration other than `simple`: `to_tsvector('english', …)`. */
+function namesLanguage(reader: StatementReader, open: number): boolean {
+  const argument = reader.token(open + 1);
+  const isFirstOfSeveral = reader.key(open + 2) === "," || reader.key(open + 2) === "::";
+  return argument?.kind === "string" && isFirstOfSeveral && !/^'(?:pg_catalog\.)?simple'$/i.test(argument.text);
+}
+
+/** Looks at a call: replaces what has another name, refuses what is not there. */
+function translateCall(
+  reader: StatementReader,
+  at: number,
+  end: number,
+  edits: TokenEdits,
+  t: StatementTranslation,
+): void {
+  const name = nameOf(reader.token(end - 1)!);
+  const isQualified = end - at > 1;
+  const isPgcrypto = name === "gen_random_uuid" && isQualified && nameOf(reader.token(at)!) !== "pg_catalog";
+  if (UUID_RANDOM.has(name) || isPgcrypto) {
+    edits.replace(at, end, "gen_random_uuid");
+    t.apply("uuid-function");
+  } else if (UUID_OTHERS.has(name)) t.refuse("uuid-function-unsupported", `${name}()`);
+  else if (/^pg_(?:try_)?advisory_/.test(name)) t.refuse("advisory-lock", `${name}()`);
+  else if (TEXT_SEARCH.has(name) && namesLanguage(reader, end)) t.refuse("text-search", `${name}() in a language`);
+}
+
+/** Takes a COLLATE clause out of a definition; in a query it stays, with a warning. */
+function translateCollation(
+  reader: StatementReader,
+  at: number,
+  isDefinition: boolean,
+  edits: TokenEdits,
+  t: StatementTranslation,
+): void {
+  const collation = readName(reader, at + 1);
+  if (!isDefinition) return t.warn("collation");
+  edits.remove(at, collation.end);
+  if (SAME_ORDER.has(collation.name)) t.apply("collation");
+  else t.warn("collation");
+}
+
+/**
+ * Replaces what expressions name differently, in any statement: functions, and COLLATE in definitions.
+ *
+ * @param reader The statement.
+ * @param isDefinition Whether it defines a table, an index or a domain.
+ * @param t Where rules and refusals go.
+ * @returns The statement itself, or the changed one.
+ */
+export function translateExpressions(
+  reader: StatementReader,
+  isDefinition: boolean,
+  t: StatementTranslation,
+): StatementReader {
+  const edits = new TokenEdits(reader);
+  for (let at = 0; at < reader.size;) {
+    const isAttribute = reader.key(at - 1) === ".";
+    if (reader.key(at) === "COLLATE" && !isAttribute) translateCollation(reader, at, isDefinition, edits, t);
+    const end = isAttribute ? at : reader.nameEnd(at);
+    if (end > at && reader.key(end) === "(") translateCall(reader, at, end, edits, t);
+    at = Math.max(end, at + 1);
+  }
+  return edits.isEmpty ? reader : new StatementReader(tokenize(edits.apply()));
+}

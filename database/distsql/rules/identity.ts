@@ -1,0 +1,51 @@
+import { isAcceptedCache } from "../options.ts";
+import type { StatementReader } from "../statement_reader.ts";
+import type { TokenEdits } from "../token_edits.ts";
+import type { StatementTranslation } from "../translation.ts";
+
+/**
+ * Mends CACHE among the options of a sequence.
+ *
+ * @returns Whether CACHE is among them.
+ */
+export function mendCache(
+  reader: StatementReader,
+  from: number,
+  to: number,
+  rule: string,
+  edits: TokenEdits,
+  t: StatementTranslation,
+): boolean {
+  for (let at = from; at < to; at++) {
+    if (reader.key(at) !== "CACHE" || reader.token(at + 1)?.kind !== "number") continue;
+    if (!isAcceptedCache(Number(reader.token(at + 1)!.text.replaceAll("_", "")))) {
+      edits.replace(at + 1, at + 2, String(t.options.identityCache));
+      t.warn(rule);
+    }
+    return true;
+  }
+  return false;
+}
+
+/**
+ * Gives `GENERATED … AS IDENTITY` the CACHE that the provider asks for.
+ *
+ * @param reader The statement.
+ * @param from Where GENERATED is.
+ * @param to Where the clause ends, its options in parentheses included.
+ * @param edits Where the change goes.
+ * @param t Where the rule goes.
+ */
+export function mendIdentity(
+  reader: StatementReader,
+  from: number,
+  to: number,
+  edits: TokenEdits,
+  t: StatementTranslation,
+): void {
+  if (mendCache(reader, from, to, "identity-cache", edits, t)) return;
+  t.apply("identity-cache");
+  const cache = `CACHE ${t.options.identityCache}`;
+  if (reader.key(to - 1) !== ")") edits.insertAfter(to - 1, ` (${cache})`);
+  else edits.insertAfter(to - 2, reader.key(to - 2) === "(" ? cache : ` ${cache}`);
+}

@@ -1,0 +1,125 @@
+import { nameOf, readName } from "../sql_name.ts";
+import type { StatementReader } from "../statement_reader.ts";
+import { TokenEdits } from "../token_edits.ts";
+import type { StatementTranslation } from "../translation.ts";
+import { translateType } from "./column_type.ts";
+import { mendCache } from "./identity.ts";
+
+function originalText(reader: StatementReader): string {
+  return reader.tokens.map((token) => token.text).join("");
+}
+
+/** CREATE and ALTER SEQUENCE: of type bigint, with a CACHE that is accepted. */
+export function translateSequence(reader: StatementReader, t: StatementTranslation): void {
+  const edits = new TokenEdits(reader);
+  const isCreate = reader.key(0) === "CREATE";
+  if (!t.can("sequences")) return t.refuse("sequence-unsupported", "a sequence");
+  if (reader.is(1, "TEMP") || reader.is(1, "TEMPORARY")) {
+    return t.refuse("create-table-temporary", "a temporary sequence");
+  }
+  if (reader.is(1, "UNLOGGED")) {
+    edits.remove(1, 2);
+    t.warn("create-table-unlogged");
+  }
+  const nameAt = reader.find(new Set(["SEQUENCE"]), 1) + 1;
+  const name = readName(reader, reader.skip(reader.skip(nameAt, "IF", "NOT", "EXISTS"), "IF", "EXISTS"));
+  for (let at = name.end; at < reader.size; at++) {
+    if (reader.key(at) !== "AS") continue;
+    if (["bigint", "int8"].includes(readName(reader, at + 1).name)) break;
+    edits.replace(at + 1, reader.nameEnd(at + 1), "bigint");
+    t.warn("sequence-type");
+  }
+  const hasCache = mendCache(reader, name.end, reader.size, "sequence-cache", edits, t);
+  if (isCreate && !hasCache) {
+    edits.insertAfter(reader.size - 1, ` CACHE ${t.options.identityCache}`);
+    t.apply("sequence-cache");
+  }
+  t.emit(edits.apply());
+}
+
+/** CREATE TYPE: an enum's labels are kept for the option `enums`; all else is refused. */
+export function translateCreateType(reader: StatementReader, t: StatementTranslation): void {
+  const name = readName(reader, 2);
+  const isEnum = reader.is(name.end, "AS", "ENUM", "(");
+  if (!isEnum || t.options.enums !== "check") return t.refuse("create-type", isEnum ? "an enum" : "CREATE TYPE");
+  const open = name.end + 2;
+  const labels = reader.list(open + 1, reader.closing(open)).map(([from, to]) => reader.text(from, to));
+  for (const key of [name.path, name.name]) t.scope.enumLabels.set(key, labels);
+  t.apply("type-enum-check");
+}
+
+/** CREATE DOMAIN: kept, its name remembered for the columns that use it. */
+export function translateCreateDomain(reader: StatementReader, t: StatementTranslation): void {
+  const name = readName(reader, 2);
+  const typeFrom = reader.skip(name.end, "AS");
+  const constraints = new Set(["CONSTRAINT", "NOT", "NULL", "CHECK", "DEFAULT", "COLLATE"]);
+  const typeTo = reader.find(constraints, typeFrom);
+  const before = t.refusals.length;
+  const type = translateType(reader, typeFrom, typeTo < 0 ? reader.size : typeTo, t);
+  if (type.isSerial) t.refuse("type-serial-unsupported", "a domain of a serial type");
+  if (t.refusals.length > before) return;
+  for (const key of [name.path, name.name]) t.scope.domains.add(key);
+  const edits = new TokenEdits(reader);
+  if (type.replacement) edits.replace(typeFrom, typeTo < 0 ? reader.size : typeTo, type.replacement);
+  t.emit(edits.apply());
+}
+
+/** ALTER and DROP of a domain. */
+export function translateDomainChange(reader: StatementReader, t: StatementTranslation): void {
+  const at = readName(reader, reader.skip(2, "IF", "EXISTS")).end;
+  const isRefused = reader.key(0) === "DROP"
+    ? reader.is(reader.size - 1, "CASCADE")
+    : reader.is(at, "SET", "NOT", "NULL") || reader.is(at, "ADD") || reader.is(at, "VALIDATE");
+  if (isRefused) return t.refuse("alter-domain", `${reader.key(0)} DOMAIN`);
+  t.emit(originalText(reader));
+}
+
+/** CREATE FUNCTION: kept in SQL, refused in another language. */
+export function translateCreateFunction(reader: StatementReader, t: StatementTranslation): void {
+  const at = reader.find(new Set(["LANGUAGE"]), 1);
+  if (at >= 0) {
+    const token = reader.token(at + 1)!;
+    const language = token.kind === "string" ? token.text.replaceAll("'", "").toLowerCase() : nameOf(token);
+    if (language !== "sql") return t.refuse("function-language", `a function in ${language}`);
+  }
+  t.emit(originalText(reader));
+}
+
+/** CREATE VIEW: kept, but not a temporary one. */
+export function translateCreateView(reader: StatementReader, t: StatementTranslation): void {
+  const view = reader.find(new Set(["VIEW"]), 1);
+  for (let at = 1; at < view; at++) {
+    if (reader.is(at, "TEMP") || reader.is(at, "TEMPORARY")) {
+      return t.refuse("create-table-temporary", "a temporary view");
+    }
+  }
+  t.emit(originalText(reader));
+}
+
+/** CREATE SCHEMA: kept when it is that alone. */
+export function translateCreateSchema(reader: StatementReader, t: StatementTranslation): void {
+  for (let at = 2; at < reader.size; at++) {
+    if (reader.is(at, "CREATE") || reader.is(at, "GRANT")) {
+      return t.refuse("create-schema-elements", "CREATE SCHEMA with objects");
+    }
+  }
+  t.emit(originalText(reader));
+}
+
+/** DROP INDEX: without CONCURRENTLY. */
+export function translateDropIndex(reader: StatementReader, t: StatementTranslation): void {
+  const edits = new TokenEdits(reader);
+  if (reader.key(2) === "CONCURRENTLY") {
+    edits.remove(2, 3);
+    t.apply("drop-index-concurrently");
+  }
+  t.emit(edits.apply());
+}
+
+/** ALTER INDEX: names stay, storage goes. */
+export function translateAlterIndex(reader: StatementReader, t: StatementTranslation): void {
+  const at = readName(reader, reader.skip(2, "IF", "EXISTS")).end;
+  if (reader.key(at) === "RENAME") return t.emit(originalText(reader));
+  if (reader.key(at) === "ATTACH") return t.refuse("table-inheritance", "ATTACH PARTITION");
+  t.warn("index-settings");
+}

@@ -1,0 +1,68 @@
+import { readName } from "../sql_name.ts";
+import type { StatementReader } from "../statement_reader.ts";
+import type { StatementTranslation } from "../translation.ts";
+
+const AFTER_GROUP_BY_ALL: ReadonlySet<string> = new Set([
+  "",
+  ")",
+  "HAVING",
+  "ORDER",
+  "LIMIT",
+  "WINDOW",
+  "UNION",
+  "FETCH",
+]);
+
+/** FOR UPDATE and its like; `substring(x FOR 3)` has another FOR. */
+function checkRowLock(reader: StatementReader, at: number, t: StatementTranslation): void {
+  if (reader.is(at + 1, "SHARE") || reader.is(at + 1, "NO", "KEY", "UPDATE")) t.refuse("row-lock-strength");
+  else if (reader.is(at + 1, "KEY", "SHARE") && !t.can("for_key_share")) t.refuse("for-key-share");
+  for (let i = at + 1; i < reader.size && !reader.is(i, "FOR"); i++) {
+    if (reader.is(i, "SKIP", "LOCKED")) t.warn("skip-locked");
+  }
+}
+
+/** Whether parentheses hold a query rather than arguments. */
+function holdsQuery(reader: StatementReader, open: number): boolean {
+  return ["SELECT", "WITH", "VALUES", "TABLE", "("].includes(reader.key(open + 1));
+}
+
+/** Looks at a query, a change of rows, or a statement that holds one: refuses what it cannot say, warns of what differs. */
+export function checkQuery(reader: StatementReader, t: StatementTranslation): void {
+  const isQueryLevel: boolean[] = [true];
+  for (let at = 0; at < reader.size; at++) {
+    const key = reader.key(at);
+    if (key === "(") isQueryLevel.push(holdsQuery(reader, at));
+    else if (key === ")") isQueryLevel.pop();
+    if (reader.key(at - 1) === ".") continue;
+    const inQuery = isQueryLevel.at(-1) ?? true;
+    if (key === "TABLESAMPLE" && at > 0) t.refuse("tablesample", "TABLESAMPLE");
+    else if (key === "FOR" && inQuery) checkRowLock(reader, at, t);
+    else if (reader.is(at, "GROUP", "BY", "ALL") && AFTER_GROUP_BY_ALL.has(reader.key(at + 3))) {
+      t.refuse("group-by-all");
+    } else if (key === "INTO" && inQuery && at > 0 && !["INSERT", "MERGE"].includes(reader.key(at - 1))) {
+      t.refuse("create-table-as", "SELECT INTO");
+    } else if (key === "MERGE" && reader.is(at + 1, "INTO")) t.refuse("merge", "MERGE");
+  }
+}
+
+/** UPDATE and DELETE: told when they touch the whole table. */
+export function translateRowChange(reader: StatementReader, t: StatementTranslation): void {
+  checkQuery(reader, t);
+  if (reader.find(new Set(["WHERE"]), 0) < 0) t.warn("whole-table-change");
+}
+
+/** TRUNCATE: a DELETE for each table. */
+export function translateTruncate(reader: StatementReader, t: StatementTranslation): void {
+  const start = reader.skip(1, "TABLE");
+  let end = start;
+  while (end < reader.size && !["RESTART", "CONTINUE", "CASCADE", "RESTRICT"].includes(reader.key(end))) end++;
+  // A table may be called `cascade` only in quotes here: unquoted and first, it is the name.
+  if (end === start) end = reader.nameEnd(start);
+  t.warn("truncate");
+  reader.list(start, end).forEach(([from]) => {
+    const only = reader.is(from, "ONLY") && reader.isName(from + 1) ? "ONLY " : "";
+    const table = readName(reader, from + (only === "" ? 0 : 1));
+    t.emit(`DELETE FROM ${only}${table.text};`, { batch: { verb: "delete", table: table.text } });
+  });
+}

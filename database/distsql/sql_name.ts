@@ -1,0 +1,84 @@
+import type { SqlToken } from "./tokenize.ts";
+import type { StatementReader } from "./statement_reader.ts";
+
+/** The longest name, in bytes (NAMEDATALEN - 1). */
+const MAX_NAME_BYTES = 63;
+
+const encoder = new TextEncoder();
+
+/** PostgreSQL folds the ASCII letters of an unquoted name, others stay. */
+function fold(name: string): string {
+  return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+/**
+ * The name that a token stands for, without quotes and folded as PostgreSQL does.
+ *
+ * @param token A word or a quoted name.
+ * @returns The name as the catalog has it; of `U&""` the text between the quotes, escapes undone not.
+ */
+export function nameOf(token: SqlToken): string {
+  if (token.kind !== "quoted") return fold(token.text);
+  const start = token.text.indexOf('"') + 1;
+  const end = token.text.endsWith('"') && token.text.length > start ? -1 : undefined;
+  return token.text.slice(start, end).replaceAll('""', '"');
+}
+
+/** A name with its qualifiers, as read from a statement. */
+export interface QualifiedName {
+  /** As written. */
+  readonly text: string;
+  /** The last part, folded. */
+  readonly name: string;
+  /** All parts, folded, with dots: what messages show. */
+  readonly path: string;
+  /** Whether one of the parts is in quotes. */
+  readonly isQuoted: boolean;
+  /** The position after it. */
+  readonly end: number;
+}
+
+/** Reads a qualified name at a position; an empty one when there is none. */
+export function readName(reader: StatementReader, at: number): QualifiedName {
+  const end = reader.nameEnd(at);
+  const parts: string[] = [];
+  let isQuoted = false;
+  for (let i = at; i < end; i += 2) {
+    const token = reader.token(i)!;
+    parts.push(nameOf(token));
+    isQuoted ||= token.kind === "quoted";
+  }
+  return { text: reader.text(at, end), name: parts.at(-1) ?? "", path: parts.join("."), isQuoted, end };
+}
+
+/** Writes a name; in quotes when asked for or when it would not be the same without. */
+export function writeName(name: string, quoted: boolean): string {
+  return quoted || !/^[a-z_][a-z0-9_$]*$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
+}
+
+function clip(text: string, maxBytes: number): string {
+  let bytes = 0;
+  let end = 0;
+  for (const character of text) {
+    bytes += encoder.encode(character).length;
+    if (bytes > maxBytes) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
+}
+
+/**
+ * A name for a constraint or an index by PostgreSQL's rule: table, columns and label joined by underscores; over
+ * 63 bytes, the longer of the first two is cut (PostgreSQL 18, makeObjectName in indexcmds.c).
+ */
+export function deriveName(table: string, columns: string, label: string): string {
+  const overhead = label.length + 1 + (columns === "" ? 0 : 1);
+  let first = encoder.encode(table).length;
+  let second = encoder.encode(columns).length;
+  while (first + second + overhead > MAX_NAME_BYTES) {
+    if (first > second) first--;
+    else second--;
+  }
+  const parts = [clip(table, first), ...(columns === "" ? [] : [clip(columns, second)]), label];
+  return parts.join("_");
+}

@@ -1,0 +1,122 @@
+import { type SqlToken, tokenize } from "./tokenize.ts";
+
+/** What drizzle-kit writes between the statements of a migration; to PostgreSQL it is a comment. */
+export const STATEMENT_BREAKPOINT = "--> statement-breakpoint";
+
+/** One statement of a text. */
+export interface SqlStatement {
+  /** The statement as written, from its first comment or word to its semicolon. */
+  readonly text: string;
+  /** Where it starts in the text that was split. */
+  readonly start: number;
+  /** Its tokens, spaces and comments included; joined, they are the text. */
+  readonly tokens: readonly SqlToken[];
+}
+
+function isTrivia(token: SqlToken): boolean {
+  return token.kind === "space" || token.kind === "line_comment" || token.kind === "block_comment";
+}
+
+/**
+ * Follows the blocks whose semicolons end no statement: parentheses (CREATE RULE) and the SQL body
+ * of a function (`BEGIN ATOMIC … END`, in which CASE has an END too).
+ */
+class BlockTracker {
+  #parentheses = 0;
+  #blocks = 0;
+  #words: string[] = [];
+
+  see(token: SqlToken): void {
+    if (token.text === "(") this.#parentheses++;
+    else if (token.text === ")") this.#parentheses = Math.max(0, this.#parentheses - 1);
+    else if (token.kind === "word") this.#seeWord(token.text.toUpperCase());
+    else if (!isTrivia(token)) this.#note("");
+  }
+
+  #note(word: string): void {
+    if (this.#words.length < 4) this.#words.push(word);
+  }
+
+  #seeWord(word: string): void {
+    if (this.#words.length < 4) return this.#note(word);
+    if (!this.#createsRoutine()) return;
+    if (word === "BEGIN" || (word === "CASE" && this.#blocks > 0)) this.#blocks++;
+    else if (word === "END" && this.#blocks > 0) this.#blocks--;
+  }
+
+  #createsRoutine(): boolean {
+    const [first, second, third, fourth] = this.#words;
+    const object = second === "OR" && third === "REPLACE" ? fourth : second;
+    return first === "CREATE" && (object === "FUNCTION" || object === "PROCEDURE");
+  }
+
+  get isInside(): boolean {
+    return this.#parentheses > 0 || this.#blocks > 0;
+  }
+}
+
+function buildStatement(tokens: readonly SqlToken[], offset: number): SqlStatement | undefined {
+  if (tokens.every((token) => isTrivia(token) || token.text === ";")) return undefined;
+  const start = tokens.findIndex((token) => token.kind !== "space");
+  let end = tokens.length;
+  while (tokens[end - 1].kind === "space") end--;
+  const own = tokens.slice(start, end);
+  const leading = start > 0 ? tokens[0].text.length : 0;
+  return { text: own.map((token) => token.text).join(""), start: offset + leading, tokens: own };
+}
+
+/**
+ * Puts a semicolon at the end of a statement that has none, before the comments that follow it.
+ *
+ * @param sql One statement.
+ * @returns The statement with its semicolon.
+ */
+export function terminateStatement(sql: string): string {
+  const tokens = tokenize(sql);
+  let last = tokens.length - 1;
+  while (last >= 0 && isTrivia(tokens[last])) last--;
+  if (last < 0 || tokens[last].text === ";" || tokens[last].kind === "psql") return sql;
+  return tokens.map((token, place) => place === last ? `${token.text};` : token.text).join("");
+}
+
+/**
+ * Splits SQL at semicolons and at drizzle-kit's breakpoints, wherever they are not part of a literal, a comment,
+ * a quoted name or a function's body. A comment stays with the statement after it; what holds no statement is left out.
+ *
+ * @param sql Any text: one statement, a migration file, a dump.
+ * @returns The statements in their order.
+ *
+ * @example
+ * ```ts
+ * import { splitStatements } from "@trellis/fn/database";
+ *
+ * console.log(splitStatements("SELECT ';'; SELECT 2").map((statement) => statement.text)); // ["SELECT ';';", "SELECT 2"]
+ * ```
+ */
+export function splitStatements(sql: string): SqlStatement[] {
+  const statements: SqlStatement[] = [];
+  let current: SqlToken[] = [];
+  let blocks = new BlockTracker();
+  let offset = 0; // of the first token of the current statement
+  let at = 0;
+  const finish = (): void => {
+    const statement = buildStatement(current, offset);
+    if (statement) statements.push(statement);
+    current = [];
+    blocks = new BlockTracker();
+    offset = at;
+  };
+  for (const token of tokenize(sql)) {
+    at += token.text.length;
+    if (token.kind === "line_comment" && token.text.startsWith(STATEMENT_BREAKPOINT)) {
+      finish();
+      continue;
+    }
+    current.push(token);
+    blocks.see(token);
+    const ends = (token.kind === "symbol" && token.text === ";" && !blocks.isInside) || token.kind === "psql";
+    if (ends) finish();
+  }
+  finish();
+  return statements;
+}

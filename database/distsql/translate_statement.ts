@@ -1,0 +1,300 @@
+import { StatementReader } from "./statement_reader.ts";
+import { DistSqlAction } from "./incompatibility.ts";
+import { getIncompatibility } from "./incompatibilities.ts";
+import { translateAlterTable } from "./rules/alter_table.ts";
+import { translateCreateIndex } from "./rules/create_index.ts";
+import { translateCreateTable } from "./rules/create_table.ts";
+import { unwrapDoBlock } from "./rules/do_block.ts";
+import { translateExpressions } from "./rules/expressions.ts";
+import {
+  translateAlterIndex,
+  translateCreateDomain,
+  translateCreateFunction,
+  translateCreateSchema,
+  translateCreateType,
+  translateCreateView,
+  translateDomainChange,
+  translateDropIndex,
+  translateSequence,
+} from "./rules/objects.ts";
+import { translateGrant, translateRole } from "./rules/permission.ts";
+import { checkQuery, translateRowChange, translateTruncate } from "./rules/query.ts";
+import { translateAnalyze, translateCopy, translatePsql, translateSet, translateTransaction } from "./rules/session.ts";
+import { readName } from "./sql_name.ts";
+import { tableOf } from "./statement_table.ts";
+import type { StatementTranslation } from "./translation.ts";
+
+type Rule = (reader: StatementReader, t: StatementTranslation) => void;
+
+/** Words between CREATE and the object. */
+const MODIFIERS: ReadonlySet<string> = new Set([
+  ...[
+    "OR",
+    "REPLACE",
+    "UNIQUE",
+    "TEMP",
+    "TEMPORARY",
+    "LOCAL",
+    "GLOBAL",
+    "UNLOGGED",
+    "RECURSIVE",
+    "CONSTRAINT",
+    "EVENT",
+  ],
+]);
+
+/** The object of CREATE, ALTER, DROP and COMMENT ON, by its first word. */
+function objectAt(reader: StatementReader): number {
+  let at = reader.is(0, "COMMENT", "ON") ? 2 : 1;
+  while (reader.key(0) === "CREATE" && reader.isOneOf(at, MODIFIERS)) at++;
+  return at;
+}
+
+function keep(reader: StatementReader, t: StatementTranslation): void {
+  t.emit(reader.tokens.map((token) => token.text).join(""));
+}
+
+/** Does what the registry's entry says: refuses the statement, or leaves it out and tells. */
+function byEntry(id: string): Rule {
+  const { action } = getIncompatibility(id)!;
+  return function followEntry(_reader, t): void {
+    if (action === DistSqlAction.Strip) t.warn(id);
+    else t.refuse(id);
+  };
+}
+
+function keepQuery(reader: StatementReader, t: StatementTranslation): void {
+  checkQuery(reader, t);
+  keep(reader, t);
+}
+
+function translateStatistics(reader: StatementReader, t: StatementTranslation): void {
+  if (t.can("statistics")) keep(reader, t);
+  else t.warn("statistics");
+}
+
+function translatePolicy(reader: StatementReader, t: StatementTranslation): void {
+  if (reader.key(0) === "DROP") t.apply("row-security-dropped");
+  else if (t.options.dropRowSecurity) t.warn("row-security-dropped");
+  else t.refuse("row-security", "a policy");
+}
+
+function translateDropTrigger(reader: StatementReader, t: StatementTranslation): void {
+  if (reader.is(2, "IF", "EXISTS")) keep(reader, t);
+  else t.warn("drop-object-unsupported");
+}
+
+function translateUser(reader: StatementReader, t: StatementTranslation): void {
+  if (reader.key(2) === "MAPPING") t.refuse("create-object-unsupported", "a user mapping");
+  else translateRole(reader, t);
+}
+
+const stripExtension = byEntry("extension");
+function refuseObject(_reader: StatementReader, t: StatementTranslation): void {
+  t.refuse("create-object-unsupported", "this kind of object");
+}
+
+const stripObject = byEntry("drop-object-unsupported");
+
+const CREATE: Readonly<Record<string, Rule>> = {
+  TABLE: translateCreateTable,
+  INDEX: translateCreateIndex,
+  SEQUENCE: translateSequence,
+  TYPE: translateCreateType,
+  DOMAIN: translateCreateDomain,
+  FUNCTION: translateCreateFunction,
+  VIEW(reader, t): void {
+    checkQuery(reader, t);
+    translateCreateView(reader, t);
+  },
+  SCHEMA: translateCreateSchema,
+  ROLE: translateRole,
+  USER: translateUser,
+  EXTENSION: stripExtension,
+  PROCEDURE: byEntry("procedure"),
+  TRIGGER: byEntry("trigger"),
+  MATERIALIZED: byEntry("materialized-view"),
+  POLICY: translatePolicy,
+  STATISTICS: translateStatistics,
+};
+
+const ALTER: Readonly<Record<string, Rule>> = {
+  TABLE: translateAlterTable,
+  INDEX: translateAlterIndex,
+  SEQUENCE: translateSequence,
+  TYPE: byEntry("create-type"),
+  DOMAIN: translateDomainChange,
+  ROLE: translateRole,
+  USER: translateUser,
+  EXTENSION: stripExtension,
+  MATERIALIZED: byEntry("materialized-view"),
+  POLICY: translatePolicy,
+  STATISTICS: translateStatistics,
+  SYSTEM: byEntry("system-settings"),
+  DATABASE: byEntry("system-settings"),
+  TRIGGER: byEntry("trigger"),
+  DEFAULT: keep, // ALTER DEFAULT PRIVILEGES
+  VIEW: keep,
+  SCHEMA: keep,
+  FUNCTION: keep,
+  ROUTINE: keep,
+};
+
+const DROP: Readonly<Record<string, Rule>> = {
+  TABLE: keep,
+  VIEW: keep,
+  SCHEMA: keep,
+  SEQUENCE: keep,
+  FUNCTION: keep,
+  ROUTINE: keep,
+  ROLE: keep,
+  USER(reader, t): void {
+    if (reader.key(2) === "MAPPING") stripObject(reader, t);
+    else keep(reader, t);
+  },
+  OWNED: keep,
+  INDEX: translateDropIndex,
+  DOMAIN: translateDomainChange,
+  STATISTICS: translateStatistics,
+  TYPE: byEntry("drop-type"),
+  EXTENSION: stripExtension,
+  TRIGGER: translateDropTrigger,
+  POLICY: translatePolicy,
+};
+
+/** Objects whose comments go, because the objects cannot be there. */
+const NO_COMMENT: ReadonlySet<string> = new Set([
+  ...["EXTENSION", "TYPE", "TRIGGER", "POLICY", "RULE", "MATERIALIZED", "AGGREGATE", "OPERATOR", "PROCEDURE", "CAST"],
+  ...["COLLATION", "CONVERSION", "DATABASE", "FOREIGN", "SERVER", "LANGUAGE", "LARGE", "PUBLICATION", "SUBSCRIPTION"],
+  ...["TABLESPACE", "TEXT", "TRANSFORM", "EVENT", "ACCESS"],
+]);
+
+function translateComment(reader: StatementReader, t: StatementTranslation): void {
+  if (reader.isOneOf(2, NO_COMMENT)) stripObject(reader, t);
+  else if (reader.key(2) === "SCHEMA" && readName(reader, 3).name === "public") t.apply("grant-schema-public");
+  else keep(reader, t);
+}
+
+function translateCreate(reader: StatementReader, t: StatementTranslation): void {
+  (CREATE[reader.key(objectAt(reader))] ?? refuseObject)(reader, t);
+}
+
+function translateAlter(reader: StatementReader, t: StatementTranslation): void {
+  (ALTER[reader.key(objectAt(reader))] ?? refuseObject)(reader, t);
+}
+
+function translateDrop(reader: StatementReader, t: StatementTranslation): void {
+  (DROP[reader.key(objectAt(reader))] ?? stripObject)(reader, t);
+}
+
+function translateDo(reader: StatementReader, t: StatementTranslation): void {
+  const inner = unwrapDoBlock(reader);
+  if (!inner) return t.refuse("do-block", "a DO block");
+  const before = t.steps.length;
+  t.apply("do-block-unwrapped");
+  translateStatement(new StatementReader(inner.tokens), t);
+  for (let i = before; i < t.steps.length; i++) t.steps[i] = { ...t.steps[i], ignores: inner.ignores };
+}
+
+function translateAws(reader: StatementReader, t: StatementTranslation): void {
+  t.apply("iam-grant");
+  keep(reader, t);
+}
+
+function translatePrepare(reader: StatementReader, t: StatementTranslation): void {
+  if (reader.key(1) === "TRANSACTION") t.refuse("two-phase-commit", "PREPARE TRANSACTION");
+  else t.refuse("prepare", reader.key(0));
+}
+
+function translateDeallocate(reader: StatementReader, t: StatementTranslation): void {
+  if (reader.is(reader.skip(1, "PREPARE"), "ALL")) keep(reader, t);
+  else t.warn("discard");
+}
+
+const BY_FIRST_WORD: Readonly<Record<string, Rule>> = {
+  CREATE: translateCreate,
+  ALTER: translateAlter,
+  DROP: translateDrop,
+  COMMENT: translateComment,
+  GRANT: translateGrant,
+  REVOKE: translateGrant,
+  AWS: translateAws,
+  SELECT: keepQuery,
+  WITH: keepQuery,
+  INSERT: keepQuery,
+  VALUES: keepQuery,
+  EXPLAIN: keepQuery,
+  "(": keepQuery,
+  UPDATE(reader, t): void {
+    translateRowChange(reader, t);
+    keep(reader, t);
+  },
+  DELETE(reader, t): void {
+    translateRowChange(reader, t);
+    keep(reader, t);
+  },
+  MERGE: byEntry("merge"),
+  TRUNCATE: translateTruncate,
+  LOCK: byEntry("lock-table"),
+  LISTEN: byEntry("notify"),
+  NOTIFY: byEntry("notify"),
+  UNLISTEN: byEntry("notify"),
+  VACUUM: byEntry("maintenance"),
+  CHECKPOINT: byEntry("maintenance"),
+  ANALYZE: translateAnalyze,
+  ANALYSE: translateAnalyze,
+  REINDEX: byEntry("reindex"),
+  CLUSTER: byEntry("reindex"),
+  REFRESH: byEntry("materialized-view"),
+  COPY: translateCopy,
+  PREPARE: translatePrepare,
+  EXECUTE: translatePrepare,
+  DEALLOCATE: translateDeallocate,
+  DISCARD: byEntry("discard"),
+  DECLARE: byEntry("cursor"),
+  FETCH: byEntry("cursor"),
+  MOVE: byEntry("cursor"),
+  CLOSE: byEntry("cursor"),
+  LOAD: byEntry("system-settings"),
+  DO: translateDo,
+  BEGIN: translateTransaction,
+  START: translateTransaction,
+  COMMIT: translateTransaction,
+  END: translateTransaction,
+  ROLLBACK: translateTransaction,
+  ABORT: translateTransaction,
+  SAVEPOINT: translateTransaction,
+  RELEASE: translateTransaction,
+  SET: translateSet,
+  RESET: translateSet,
+  SECURITY: refuseObject,
+  IMPORT: refuseObject,
+};
+
+const DEFINED_WITH_EXPRESSIONS: ReadonlySet<string> = new Set(["TABLE", "INDEX", "DOMAIN", "VIEW"]);
+const QUERIES: ReadonlySet<string> = new Set([
+  ...["SELECT", "WITH", "INSERT", "VALUES", "EXPLAIN", "(", "UPDATE", "DELETE", "CALL"],
+]);
+
+/**
+ * Translates one statement by the rule of its first words. A statement that no rule knows stays as it is: the provider decides.
+ *
+ * @param statement The statement.
+ * @param t Where steps, warnings and refusals go.
+ */
+export function translateStatement(statement: StatementReader, t: StatementTranslation): void {
+  if (statement.token(0)?.kind === "psql") {
+    t.kind = "psql";
+    return translatePsql(statement.token(0)!.text, t);
+  }
+  const first = statement.key(0);
+  const isObject = first === "CREATE" || first === "ALTER" || first === "DROP" || first === "COMMENT";
+  const object = isObject ? statement.key(objectAt(statement)) : "";
+  t.kind = `${first === "(" ? "SELECT" : first} ${object}`.trim();
+  t.table = tableOf(statement);
+  const isDefinition = (first === "CREATE" || first === "ALTER") && DEFINED_WITH_EXPRESSIONS.has(object);
+  const hasExpressions = isDefinition || QUERIES.has(first);
+  const reader = hasExpressions ? translateExpressions(statement, isDefinition && object !== "VIEW", t) : statement;
+  const rule = Object.hasOwn(BY_FIRST_WORD, first) ? BY_FIRST_WORD[first] : keep;
+  rule(reader, t);
+}

@@ -1,0 +1,146 @@
+import { type DistSqlCapabilityName, hasCapability } from "./capabilities.ts";
+import { RecreationRequiredError, UnsupportedStatementError } from "./errors.ts";
+import { DistSqlAction } from "./incompatibility.ts";
+import { getIncompatibility } from "./incompatibilities.ts";
+import type { ResolvedOptions } from "./options.ts";
+
+/** A change of rows that may have to be run in batches below the provider's row limit. */
+export interface DistSqlBatch {
+  /** What is done to the rows. */
+  readonly verb: "update" | "delete";
+  /** The table, as written in the statement. */
+  readonly table: string;
+  /** The assignment of an update, as SQL. */
+  readonly set?: string;
+  /** Which rows; a batch is done when none is left. All rows when left out. */
+  readonly where?: string;
+}
+
+/** A background job that a statement starts: what to look at in the catalog once it has ended. */
+export interface DistSqlJob {
+  /** `index`: look at pg_index.indisvalid. `constraint`: look at pg_constraint.convalidated. */
+  readonly kind: "index" | "constraint";
+  /** The table, as written in the statement. */
+  readonly table: string;
+  /** The index or the constraint, as written; an index without a name gets one from the server. */
+  readonly name?: string;
+}
+
+/** One statement to run, in a transaction of its own. */
+export interface DistSqlStep {
+  /** The statement. */
+  readonly sql: string;
+  /** Given when its answer is a `job_id`: the job to wait for before the next statement. */
+  readonly job?: DistSqlJob;
+  /** Given when the statement may touch more rows than a transaction can. */
+  readonly batch?: DistSqlBatch;
+  /** SQLSTATEs that mean "already there" and that the source ignored (a DO block with EXCEPTION). */
+  readonly ignores?: readonly string[];
+}
+
+/** Something to know about a translation. */
+export interface DistSqlWarning {
+  /** The registry's entry. */
+  readonly id: string;
+  /** What changes, and what to do. */
+  readonly message: string;
+  /** The table that the statement is about. */
+  readonly table?: string;
+}
+
+/** What a text of SQL becomes on the distributed-SQL provider. */
+export interface DistSqlTranslation {
+  /** What to run, in order, each in a transaction of its own. */
+  readonly statements: readonly DistSqlStep[];
+  /** What behaves differently afterwards. */
+  readonly warnings: readonly DistSqlWarning[];
+  /** The registry's entries that applied, in the order in which they did. */
+  readonly rules: readonly string[];
+  /** What stands in the way; empty when everything is translated. Nothing may be run while there is one. */
+  readonly refusals: readonly (UnsupportedStatementError | RecreationRequiredError)[];
+  /** What was done on the whole: the first refusal's action, else `Strip`, `Rewrite`, `Warn` or `Compatible`. */
+  readonly action: DistSqlAction;
+  /** The table of the first statement that names one, without quotes. */
+  readonly table?: string;
+  /** Labels of the enums that the text creates, for the option `enumLabels` of later texts. */
+  readonly enumLabels: Readonly<Record<string, readonly string[]>>;
+  /** Names of the domains that the text creates, for the option `domains` of later texts. */
+  readonly domains: readonly string[];
+}
+
+/** What is known across the statements of a text. */
+export interface TextScope {
+  readonly options: ResolvedOptions;
+  readonly enumLabels: Map<string, readonly string[]>;
+  readonly domains: Set<string>;
+  /** How often a name was made for a constraint, so that two of one text differ. */
+  readonly names: Map<string, number>;
+  /** Constraints that a later statement of the text validates. */
+  readonly validated: ReadonlySet<string>;
+  /** How many statements the text has. */
+  readonly statementCount: number;
+  /** Whether the text leaves a transaction by ROLLBACK. */
+  readonly rollsBack: boolean;
+}
+
+/** What the rules write into while they translate one statement. */
+export class StatementTranslation {
+  readonly steps: DistSqlStep[] = [];
+  readonly warnings: DistSqlWarning[] = [];
+  readonly rules: Set<string> = new Set();
+  readonly refusals: (UnsupportedStatementError | RecreationRequiredError)[] = [];
+  readonly scope: TextScope;
+  /** The kind of statement, such as ALTER TABLE. */
+  kind = "";
+  /** The table that the statement is about. */
+  table: string | undefined;
+
+  /** @param scope What is known across the statements of the text. */
+  constructor(scope: TextScope) {
+    this.scope = scope;
+  }
+
+  /** The options of the translation. */
+  get options(): ResolvedOptions {
+    return this.scope.options;
+  }
+
+  /** Whether the provider can do something on the day that applies. */
+  can(name: DistSqlCapabilityName): boolean {
+    return hasCapability(name, this.scope.options.day);
+  }
+
+  /** Notes that an entry of the registry applied. */
+  apply(id: string): void {
+    this.rules.add(id);
+  }
+
+  /** Notes an entry and tells the user; its advice is the message unless another is given. */
+  warn(id: string, message: string = getIncompatibility(id)!.advice): void {
+    this.rules.add(id);
+    if (!this.warnings.some((warning) => warning.id === id && warning.message === message)) {
+      this.warnings.push(this.table === undefined ? { id, message } : { id, message, table: this.table });
+    }
+  }
+
+  /** Notes that the statement cannot be translated: by the entry's action a refusal or a table to make again. */
+  refuse(id: string, what: string = getIncompatibility(id)!.title): void {
+    const { action, advice } = getIncompatibility(id)!;
+    this.rules.add(id);
+    const subject = this.table === undefined ? this.kind : `${this.kind} ${this.table}`;
+    const options = { id, advice, table: this.table, details: { id, table: this.table, kind: this.kind } };
+    this.refusals.push(
+      action === DistSqlAction.Recreate
+        ? new RecreationRequiredError(
+          `${subject}: the table has to be made again for ${what} (${id}). ${advice}`,
+          options,
+        )
+        : new UnsupportedStatementError(`${subject}: not supported: ${what} (${id}). ${advice}`, options),
+    );
+  }
+
+  /** Adds a statement to run. */
+  emit(sql: string, rest: Omit<DistSqlStep, "sql"> = {}): void {
+    this.steps.push({ ...rest, sql });
+  }
+}

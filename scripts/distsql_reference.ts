@@ -1,0 +1,108 @@
+#!/usr/bin/env -S deno run --allow-read --allow-write
+/**
+ * Writes docs/reference/distsql.md from the registry. With `--check` it writes nothing and fails when the file is not
+ * what the registry gives.
+ *
+ *   deno run -A scripts/distsql_reference.ts [--check]
+ */
+// deno-lint-ignore-file no-console -- a script
+import { CAPABILITIES_AS_OF, DIST_SQL_CAPABILITIES, DIST_SQL_SOURCES } from "../database/distsql/capabilities.ts";
+import { DistSqlCategory, type DistSqlIncompatibility } from "../database/distsql/incompatibility.ts";
+import { getByCategory } from "../database/distsql/incompatibilities.ts";
+
+const FILE = new URL("../docs/reference/distsql.md", import.meta.url);
+
+const TITLES: Readonly<Record<DistSqlCategory, string>> = {
+  [DistSqlCategory.DDL]: "Tables, columns, constraints and other objects",
+  [DistSqlCategory.Index]: "Indexes",
+  [DistSqlCategory.DataType]: "Column types",
+  [DistSqlCategory.Function]: "Functions, triggers, extensions",
+  [DistSqlCategory.DML]: "Queries and changes of rows",
+  [DistSqlCategory.Transaction]: "Transactions",
+  [DistSqlCategory.Permission]: "Roles and grants",
+  [DistSqlCategory.Connection]: "Sessions",
+  [DistSqlCategory.SystemCatalog]: "Catalogs and jobs",
+};
+
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
+}
+
+function sources(keys: readonly string[]): string {
+  return keys.map((key) => `[${key}](#${key.toLowerCase()})`).join(" ");
+}
+
+function answer({ sqlState, message }: DistSqlIncompatibility): string {
+  return [sqlState, message && `\`${message}\``].filter(Boolean).join(" ");
+}
+
+function days({ since, until }: DistSqlIncompatibility): string {
+  return [since && `from ${since}`, until && `until ${until}`].filter(Boolean).join(" ");
+}
+
+function category(name: DistSqlCategory): string[] {
+  const rows = getByCategory(name).map((entry) =>
+    [
+      `\`${entry.id}\``,
+      cell(entry.title),
+      entry.action,
+      cell(entry.advice),
+      days(entry),
+      cell(answer(entry)),
+      `${entry.evidence} ${sources(entry.source)}`,
+    ].join(" | ")
+  );
+  return [
+    `## ${TITLES[name]}`,
+    "",
+    "| id | PostgreSQL | action | what is done, what to do | days | the provider's answer | known from |",
+    "|---|---|---|---|---|---|---|",
+    ...rows.map((row) => `| ${row} |`),
+    "",
+  ];
+}
+
+function render(): string {
+  return [
+    "# Reference: PostgreSQL on the distributed-SQL provider",
+    "",
+    "Generated from the registry `DIST_SQL_INCOMPATIBILITIES` by `scripts/distsql_reference.ts`: change the registry, not this file.",
+    `The newest observation is of ${CAPABILITIES_AS_OF}; the provider may have learned more since.`,
+    "",
+    "`translateForDistSql` does what the column *action* says:",
+    "",
+    "- **Compatible**: kept. **Warn**: kept, with a warning. **Rewrite**: written another way that reaches the same end.",
+    "- **Strip**: left out; `sanitizeForDistSql` gives `null` when nothing else is left.",
+    "- **Recreate**: the table is made again (`RecreationRequiredError`), or changed in steps where the entry says so.",
+    "- **Error**, **AppLayer**: refused with the advice (`UnsupportedStatementError`).",
+    "",
+    "The option `asOf` picks the rules of an earlier day.",
+    "",
+    "## What the provider learned, and when",
+    "",
+    "| from | what | known from |",
+    "|---|---|---|",
+    ...Object.values(DIST_SQL_CAPABILITIES).map(({ since, title, source }) =>
+      `| ${since} | ${cell(title)} | ${sources(source)} |`
+    ),
+    "",
+    ...Object.values(DistSqlCategory).flatMap(category),
+    "## Sources",
+    "",
+    ...Object.entries(DIST_SQL_SOURCES).map(([key, { title, url }]) =>
+      `- <a id="${key.toLowerCase()}"></a>**${key}**: ${url ? `[${title}](${url})` : title}`
+    ),
+    "",
+  ].join("\n");
+}
+
+const text = render();
+if (Deno.args.includes("--check")) {
+  const written = await Deno.readTextFile(FILE).catch(() => "");
+  if (written !== text) {
+    console.error(
+      "docs/reference/distsql.md is not what the registry gives: run deno run -A scripts/distsql_reference.ts",
+    );
+    Deno.exit(1);
+  }
+} else await Deno.writeTextFile(FILE, text);

@@ -1,0 +1,186 @@
+import { assert, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import * as z from "zod";
+import { type ApiEvent, buildValidatedResponse, isAlbEvent, isHttpApiEvent, type ProxyResult } from "../../core/mod.ts";
+import { setLogOutput } from "../../observability/mod.ts";
+import { createAlbEvent, createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
+import { defineApiHandler } from "../../validation/mod.ts";
+
+/** `TRELLIS_PROPERTY_SEED` runs a seed again, `TRELLIS_PROPERTY_RUNS` more cases than the short form. */
+const seed = Number(Deno.env.get("TRELLIS_PROPERTY_SEED") ?? Date.now() % 2 ** 31);
+const numRuns = Number(Deno.env.get("TRELLIS_PROPERTY_RUNS") ?? 2000);
+console.log(`property tests of handlers: TRELLIS_PROPERTY_SEED=${seed}`);
+
+const token = (): fc.Arbitrary<string> => fc.stringMatching(/^[A-Za-z0-9-]{1,12}$/);
+const anyText = (): fc.Arbitrary<string> => fc.oneof(fc.string(), fc.string({ unit: "binary" }), fc.constant("\r\nX: y"));
+
+const headers = fc.dictionary(
+  fc.oneof(
+    fc.constantFrom("Content-Type", "content-type", "Accept", "Authorization", "Origin", "X-Correlation-Id", "traceparent", "X-Amzn-Trace-Id"),
+    token(),
+  ),
+  fc.oneof(
+    fc.constantFrom(
+      "application/json",
+      "application/x-www-form-urlencoded",
+      "application/problem+json",
+      "text/plain",
+      "application/json; charset=latin1",
+      "Bearer t",
+    ),
+    anyText(),
+  ),
+  { maxKeys: 6 },
+);
+
+const query = fc.dictionary(
+  fc.oneof(fc.constantFrom("limit", "tags", "__proto__", "constructor"), anyText()),
+  fc.oneof(anyText(), fc.array(anyText(), { minLength: 1, maxLength: 3 })),
+  { maxKeys: 5 },
+);
+
+const body: fc.Arbitrary<unknown> = fc.oneof(
+  fc.record({ title: fc.oneof(fc.string(), fc.integer()), tags: fc.array(anyText()) }, { requiredKeys: [] }),
+  fc.jsonValue().map((value) => JSON.stringify(value)),
+  fc.constantFrom(undefined, "", "{", "[", "null", "\uFEFF{}", '{"__proto__":{"x":1}}', "title=a&tags=b&tags=c", "[".repeat(9999)),
+  anyText(),
+  fc.uint8Array({ maxLength: 40 }),
+);
+
+const event: fc.Arbitrary<ApiEvent> = fc.record({
+  make: fc.constantFrom(createRestApiEvent, createHttpApiEvent, createAlbEvent),
+  method: fc.constantFrom("GET", "POST", "put", "DELETE"),
+  path: anyText().map((text) => `/${text}`),
+  headers,
+  query,
+  body,
+  pathParameters: fc.dictionary(fc.constantFrom("noteId", "__proto__", "x"), anyText(), { maxKeys: 2 }),
+  authorizer: fc.option(
+    fc.record({ userId: anyText(), userStatus: fc.constantFrom("Authenticated", "Anonymous", "Unauthenticated", "x") }, {
+      requiredKeys: [],
+    }),
+    { nil: undefined },
+  ),
+  multiValue: fc.boolean(),
+  claimsBase64: fc.boolean(),
+}).map(({ make, claimsBase64, ...options }) => {
+  const made = make(options);
+  return claimsBase64 ? { ...made, isBase64Encoded: true } : made;
+});
+
+/** What API Gateway and a load balancer take for an answer. */
+function assertWellFormed(asked: ApiEvent, answer: ProxyResult): void {
+  assert(Number.isInteger(answer.statusCode) && answer.statusCode >= 100 && answer.statusCode <= 599);
+  assertEquals(typeof answer.body, "string");
+  const allowed = new Set(["statusCode", "body", "isBase64Encoded"]);
+  const all = isAlbEvent(asked) && !!asked.multiValueHeaders;
+  for (const key of isHttpApiEvent(asked) ? ["headers", "cookies"] : all ? ["multiValueHeaders"] : ["headers", "multiValueHeaders"]) {
+    allowed.add(key);
+  }
+  for (const key of Object.keys(answer)) assert(allowed.has(key), `${key} in an answer to ${JSON.stringify(asked)}`);
+  const values = [...Object.values(answer.headers ?? {}), ...Object.values(answer.multiValueHeaders ?? {}).flat()];
+  for (const value of values) {
+    assert(["string", "number", "boolean"].includes(typeof value));
+    // deno-lint-ignore no-control-regex
+    assert(!/[\r\n\0]/.test(String(value)));
+  }
+  const names = Object.keys(answer.headers ?? answer.multiValueHeaders ?? {}).map((name) => name.toLowerCase());
+  assertEquals(new Set(names).size, names.length, "a header stands there twice");
+  assert(names.includes("x-correlation-id"));
+  if (answer.statusCode >= 400) {
+    const parsed = JSON.parse(answer.body);
+    assertEquals(typeof (parsed.message ?? parsed.detail), "string");
+    assertEquals(parsed.correlationId, headersOf(answer)["X-Correlation-Id"]);
+  }
+}
+
+function headersOf(answer: ProxyResult): Record<string, unknown> {
+  const several = Object.entries(answer.multiValueHeaders ?? {}).map(([name, values]) => [name, values[0]]);
+  return { ...Object.fromEntries(several), ...answer.headers };
+}
+
+const schema = z.object({ title: z.string(), tags: z.array(z.string()).default([]) });
+const querySchema = z.object({ limit: z.coerce.number().optional(), tags: z.array(z.string()).optional() });
+const pathSchema = z.object({ noteId: z.string() });
+
+const HANDLERS = (["none", "authorizer", "authorizer-optional"] as const).flatMap((auth) => [
+  defineApiHandler({ auth, schema, querySchema, pathSchema, maxBodyBytes: 2000, cors: ["https://a.example", "https://b.example"] })(
+    ({ body, query, path, context }) => buildValidatedResponse(context, 200, { body, query, path }),
+  ),
+  defineApiHandler({ auth, querySchema: z.looseObject({}), logging: { level: "TRACE", logEvent: true, logResult: true } })(
+    ({ query, context, event }) =>
+      buildValidatedResponse(context, 200, query, undefined, { headers: { "X-Path": event.path ?? "" }, cookies: ["a=1"] }),
+  ),
+]);
+
+async function quietly(fn: () => Promise<void>): Promise<string[]> {
+  const writes: string[] = [];
+  const restore = setLogOutput((text) => writes.push(text));
+  try {
+    await fn();
+  } finally {
+    restore();
+  }
+  return writes;
+}
+
+Deno.test("a handler answers every event with a well formed result of its source's shape, never 5xx for a client's fault", async () => {
+  await quietly(() =>
+    fc.assert(
+      fc.asyncProperty(event, fc.nat(HANDLERS.length - 1), async (asked, i) => {
+        const before = JSON.stringify(asked);
+        const answer = await HANDLERS[i](asked, createLambdaContext());
+        assert(answer.statusCode < 500, `${answer.statusCode} for ${before}`);
+        assertWellFormed(asked, answer);
+        assertEquals(JSON.stringify(asked), before, "the event was changed");
+        assertEquals(({} as Record<string, unknown>).x, undefined);
+      }),
+      { seed, numRuns },
+    )
+  );
+});
+
+Deno.test("what a handler logs is lines of JSON without control characters, whatever comes in", async () => {
+  await quietly(() =>
+    fc.assert(
+      fc.asyncProperty(event, async (asked) => {
+        const writes = await quietly(() => HANDLERS[1](asked, createLambdaContext()).then(() => {}));
+        assertEquals(writes.length, 1);
+        for (const line of writes[0].trimEnd().split("\n")) JSON.parse(line);
+        // deno-lint-ignore no-control-regex
+        assert(!/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029]/.test(writes[0]));
+      }),
+      { seed, numRuns: Math.ceil(numRuns / 3) },
+    )
+  );
+});
+
+Deno.test("requests that run at the same time never see another's data", async () => {
+  const echo = defineApiHandler({ auth: "authorizer", schema: z.object({ secret: z.string(), turns: z.number() }) })(
+    async ({ body, userId, metadata, context }) => {
+      for (let turn = 0; turn < body.turns; turn++) await Promise.resolve();
+      return buildValidatedResponse(context, 200, { secret: body.secret, userId, correlationId: metadata.correlationId });
+    },
+  );
+  await quietly(() =>
+    fc.assert(
+      fc.asyncProperty(fc.array(fc.record({ secret: anyText(), turns: fc.nat(9) }), { maxLength: 12 }), async (requests) => {
+        const answers = await Promise.all(requests.map((request, i) =>
+          echo(
+            createRestApiEvent({
+              method: "POST",
+              body: request,
+              authorizer: { userId: `u${i}` },
+              headers: { "X-Correlation-Id": `c${i}` },
+            }),
+            createLambdaContext(),
+          )
+        ));
+        for (const [i, answer] of answers.entries()) {
+          assertEquals(JSON.parse(answer.body), { secret: requests[i].secret.toWellFormed(), userId: `u${i}`, correlationId: `c${i}` });
+        }
+      }),
+      { seed, numRuns: Math.ceil(numRuns / 6) },
+    )
+  );
+});
