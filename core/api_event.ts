@@ -39,14 +39,14 @@ export function pathOf(event: ApiEvent): string {
  * @returns The value, or `undefined`.
  */
 export function headerOf(event: ApiEvent, name: string, lowerCase: string = name.toLowerCase()): string | undefined {
-  const headers = event.headers;
+  const headers = (event as ApiEvent | null)?.headers; // null when somebody invokes the function by hand
   if (headers) {
     // the usual spellings cost nanoseconds; HTTP API and load balancers write lower case
     const value = headers[name] ?? headers[lowerCase];
     if (value !== undefined) return value;
     for (const key in headers) if (key.length === name.length && key.toLowerCase() === lowerCase) return headers[key];
   }
-  const all = (event as RestApiEvent).multiValueHeaders;
+  const all = (event as RestApiEvent | null)?.multiValueHeaders;
   if (all) { for (const key in all) if (key.toLowerCase() === lowerCase) return all[key]?.at(-1); }
   return undefined;
 }

@@ -41,7 +41,7 @@ export function buildErrorResponse(context: LambdaContext | undefined, error: un
 /** The same with the arguments the other way round, as a `catch` block has them at hand. */
 export function buildErrorResponse(error: unknown, context?: LambdaContext): ProxyResult;
 export function buildErrorResponse(first: unknown, second?: unknown): ProxyResult {
-  const [context, error] = isContext(second) || (arguments.length === 1 && !isContext(first))
+  const [context, error] = isContext(second) || (second === undefined && !isContext(first))
     ? [second as LambdaContext | undefined, first]
     : [first as LambdaContext | undefined, second];
   const invocation = currentInvocation();
@@ -70,7 +70,11 @@ export function buildErrorResponse(first: unknown, second?: unknown): ProxyResul
 }
 
 function isContext(value: unknown): boolean {
-  return typeof value === "object" && value !== null && typeof (value as LambdaContext).awsRequestId === "string";
+  try {
+    return typeof value === "object" && value !== null && typeof (value as LambdaContext).awsRequestId === "string";
+  } catch {
+    return false; // a thrown proxy or getter
+  }
 }
 
 interface ReadError {
@@ -104,20 +108,22 @@ function readAppError(error: AppError): ReadError {
   };
 }
 
-/** Whether `application/problem+json` has a higher weight than `application/json` (RFC 9110, 12.5.1). */
+/** Whether `application/problem+json` is named, with no less weight than `application/json` has (RFC 9110, 12.5.1). */
 function prefersProblem(event: ApiEvent | undefined): boolean {
-  const accept = event === undefined ? undefined : headerOf(event, "Accept", "accept");
-  if (accept === undefined || !accept.includes("problem+json")) return false;
-  const problem = weightOf(accept, "application/problem+json");
-  return problem > 0 && problem >= weightOf(accept, "application/json");
+  const accept = event && headerOf(event, "Accept", "accept");
+  if (!accept || !/problem\+json/i.test(accept)) return false;
+  const problem = weightOf(accept, "application/problem+json") ?? 0;
+  const json = weightOf(accept, "application/json") ?? weightOf(accept, "application/*") ?? weightOf(accept, "*/*") ??
+    0;
+  return problem > 0 && problem >= json;
 }
 
-function weightOf(accept: string, type: string): number {
+function weightOf(accept: string, type: string): number | undefined {
   for (const range of accept.split(",")) {
     const [name, ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
     if (name !== type) continue;
     const weight = parameters.find((parameter) => parameter.startsWith("q="));
     return weight === undefined ? 1 : Number(weight.slice(2)) || 0;
   }
-  return 0;
+  return undefined;
 }

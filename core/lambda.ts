@@ -81,7 +81,8 @@ export interface HttpApiEvent {
   /** What the gateway knows of the request. */
   readonly requestContext: {
     readonly requestId?: string;
-    readonly authorizer?: AuthorizerContext | null;
+    /** By the kind of the authorizer: what a Lambda authorizer said, the claims of a token, IAM's facts. */
+    readonly authorizer?: { readonly lambda?: unknown; readonly jwt?: unknown; readonly iam?: unknown } | null;
     readonly http: { readonly method: string; readonly path: string; readonly sourceIp?: string };
     readonly stage?: string;
   };

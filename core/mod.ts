@@ -36,6 +36,89 @@ export { extractBearerToken } from "./bearer_token.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { CORRELATION_ID_HEADER, correlationIdOf } from "./correlation_id.ts";
 export { buildErrorResponse, type ErrorBody } from "./error_response.ts";
+export {
+  type AuthorizerDecision,
+  type AuthorizerHandler,
+  type AuthorizerHandlerFunction,
+  type AuthorizerHandlerOptions,
+  type AuthorizerHandlerParams,
+  defineAuthorizerHandler,
+} from "./handlers/authorizer.ts";
+export type { AuthorizerRequest } from "./handlers/authorizer_request.ts";
+export {
+  defineEventHandler,
+  type EventHandler,
+  type EventHandlerFunction,
+  type EventHandlerOptions,
+  type EventHandlerParams,
+} from "./handlers/event.ts";
+export {
+  defineQueueHandler,
+  type QueueHandler,
+  type QueueHandlerFunction,
+  type QueueHandlerOptions,
+  type QueueHandlerParams,
+} from "./handlers/queue.ts";
+export type { QueueEnvelope } from "./handlers/queue_message.ts";
+export {
+  defineScheduleHandler,
+  type ScheduleHandler,
+  type ScheduleHandlerFunction,
+  type ScheduleHandlerOptions,
+  type ScheduleHandlerParams,
+} from "./handlers/schedule.ts";
+export {
+  defineStorageHandler,
+  type StorageEvent,
+  type StorageHandler,
+  type StorageHandlerFunction,
+  type StorageHandlerOptions,
+  type StorageHandlerParams,
+} from "./handlers/storage.ts";
+export {
+  defineTopicHandler,
+  type TopicHandler,
+  type TopicHandlerFunction,
+  type TopicHandlerOptions,
+  type TopicHandlerParams,
+} from "./handlers/topic.ts";
+export type {
+  AuthorizerEvent,
+  AuthorizerPolicyResult,
+  AuthorizerResult,
+  AuthorizerSimpleResult,
+  EventBridgeEvent,
+  HttpAuthorizerEvent,
+  RequestAuthorizerEvent,
+  S3Event,
+  S3EventBridgeEvent,
+  S3Record,
+  S3TestEvent,
+  ScheduleEvent,
+  SnsEvent,
+  SnsMessage,
+  SnsMessageAttribute,
+  SnsRecord,
+  SqsBatchResult,
+  SqsEvent,
+  SqsMessageAttribute,
+  SqsRecord,
+  TokenAuthorizerEvent,
+  WebSocketEvent,
+  WebSocketEventType,
+  WebSocketResult,
+} from "./handlers/trigger_events.ts";
+export type { AsyncTriggerOptions, TriggerHandler, TriggerOptions } from "./handlers/trigger_options.ts";
+export {
+  defineWebSocketHandler,
+  type WebSocketConnectParams,
+  type WebSocketDisconnectParams,
+  type WebSocketHandler,
+  type WebSocketHandlerFunction,
+  type WebSocketHandlerOptions,
+  type WebSocketHandlerParams,
+  type WebSocketMessageParams,
+} from "./handlers/websocket.ts";
 export type {
   AlbEvent,
   ApiEvent,

@@ -3,7 +3,6 @@ import { type ApiEventSource, isAlbEvent } from "./api_event.ts";
 import type { ApiEvent, ProxyResult } from "./lambda.ts";
 
 /** Characters that would end a header and begin another one (response splitting), or the value. */
-// deno-lint-ignore no-control-regex
 const UNSAFE_IN_HEADER = /[\0\r\n]/;
 
 /**
@@ -23,17 +22,18 @@ export function shapeResult(
   result: ProxyResult,
   extra: Readonly<Record<string, string>>,
 ): ProxyResult {
-  if (typeof result !== "object" || result === null || !Number.isInteger(result.statusCode)) {
+  if (!isProxyResult(result)) {
     throw new UnexpectedError(
-      "The handler did not return a proxy result with a statusCode: return what buildValidatedResponse gives",
+      "The handler did not return a proxy result with a statusCode from 100 to 599 and a text as the body: return what " +
+        "buildValidatedResponse gives",
     );
   }
-  const headers: Record<string, string | number | boolean> = {};
+  const headers: SingleHeaders = {};
   for (const name in result.headers) headers[name] = safeValue(result.headers[name]);
-  for (const name in extra) headers[name] ??= safeValue(extra[name]);
+  for (const name in extra) addHeader(headers, name, safeValue(extra[name]));
   const shaped: ProxyResult = { statusCode: result.statusCode, headers, body: result.body ?? "" };
   if (result.isBase64Encoded) shaped.isBase64Encoded = true;
-  const several = severalValues(result);
+  const several = severalValues(result, headers);
   if (source === "rest") {
     if (several !== undefined) shaped.multiValueHeaders = several;
   } else if (source === "http") shapeForHttpApi(shaped, several);
@@ -42,20 +42,50 @@ export function shapeResult(
 }
 
 function safeValue<V extends string | number | boolean>(value: V): V | string {
-  return typeof value === "string" && UNSAFE_IN_HEADER.test(value)
-    // deno-lint-ignore no-control-regex
-    ? value.replace(/[\0\r\n]+/g, " ")
-    : value;
+  return typeof value === "string" && UNSAFE_IN_HEADER.test(value) ? value.replace(/[\0\r\n]+/g, " ") : value;
+}
+
+function isProxyResult(result: ProxyResult | null): boolean {
+  if (typeof result !== "object" || result === null) return false;
+  const { statusCode, body } = result as { statusCode: unknown; body: unknown };
+  return Number.isInteger(statusCode) && statusCode as number >= 100 && statusCode as number <= 599 &&
+    (typeof body === "string" || body === undefined || body === null);
+}
+
+type SingleHeaders = Record<string, string | number | boolean>;
+
+/** The handler's own header stays, whatever the case of its name; of `Vary` both are needed. */
+function addHeader(headers: SingleHeaders, name: string, value: string): void {
+  const own = headers[name] === undefined ? nameIn(headers, name) : name;
+  if (own === undefined) headers[name] = value;
+  else if (name === "Vary") headers[own] = addToVary(String(headers[own]), value);
+}
+
+function nameIn(headers: Readonly<Record<string, unknown>>, name: string): string | undefined {
+  const lowerCase = name.toLowerCase();
+  return Object.keys(headers).find((key) => headers[key] !== undefined && key.toLowerCase() === lowerCase);
+}
+
+function addToVary(names: string, name: string): string {
+  const known = names.toLowerCase().split(",").map((part) => part.trim());
+  return known.includes("*") || known.includes(name.toLowerCase()) ? names : `${names}, ${name}`;
 }
 
 /** Headers with several values, cookies among them; `undefined` when there are none, as is usual. */
-function severalValues({ multiValueHeaders, cookies }: ProxyResult): Record<string, string[]> | undefined {
+function severalValues(
+  { multiValueHeaders, cookies }: ProxyResult,
+  headers: SingleHeaders,
+): Record<string, string[]> | undefined {
   if (multiValueHeaders === undefined && cookies === undefined) return undefined;
   const all: Record<string, string[]> = {};
   for (const name in multiValueHeaders) all[name] = multiValueHeaders[name].map((value) => String(safeValue(value)));
-  if (cookies !== undefined && cookies.length > 0) {
-    const name = Object.keys(all).find((key) => key.toLowerCase() === "set-cookie") ?? "Set-Cookie";
-    all[name] = [...all[name] ?? [], ...cookies.map((cookie) => String(safeValue(cookie)))];
+  // a cookie among the headers with one value stands beside the others, not in their place
+  const single = nameIn(headers, "Set-Cookie");
+  const later = (cookies ?? []).map((cookie) => String(safeValue(cookie)));
+  if (single !== undefined || later.length > 0) {
+    const name = nameIn(all, "Set-Cookie") ?? "Set-Cookie";
+    all[name] = [...(single === undefined ? [] : [String(headers[single])]), ...all[name] ?? [], ...later];
+    if (single !== undefined) delete headers[single];
   }
   return all;
 }

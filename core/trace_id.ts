@@ -1,5 +1,11 @@
 import { getOptionalEnv } from "../env/mod.ts";
-import { currentInvocation, parseTraceparent, parseXrayHeader, toW3cTraceId } from "../observability/mod.ts";
+import {
+  currentInvocation,
+  parseTraceparent,
+  parseXrayHeader,
+  toW3cTraceId,
+  type TraceContext,
+} from "../observability/mod.ts";
 import { headerOf } from "./api_event.ts";
 import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
 import type { ApiEvent } from "./lambda.ts";
@@ -10,20 +16,18 @@ import type { ApiEvent } from "./lambda.ts";
  *
  * @param event Any event; only those that stand for an HTTP request have headers.
  * @param readEnvironment Whether `_X_AMZN_TRACE_ID` counts.
- * @returns X-Ray's or W3C's trace id.
+ * @returns The ids of X-Ray's or W3C's trace, and whether the caller records it.
  */
-export function traceIdOf(event: unknown, readEnvironment: boolean): string | undefined {
+export function traceContextOf(event: unknown, readEnvironment: boolean): TraceContext | undefined {
   if (typeof event === "object" && event !== null && (event as ApiEvent).headers) {
     const xray = headerOf(event as ApiEvent, "X-Amzn-Trace-Id", "x-amzn-trace-id");
-    const root = xray === undefined ? undefined : parseXrayHeader(xray)?.traceId;
+    const root = xray === undefined ? undefined : parseXrayHeader(xray);
     if (root !== undefined) return root;
     const w3c = headerOf(event as ApiEvent, "traceparent", "traceparent");
-    if (w3c !== undefined) {
-      const traceId = parseTraceparent(w3c)?.traceId;
-      if (traceId !== undefined) return traceId;
-    }
+    const context = w3c === undefined ? undefined : parseTraceparent(w3c);
+    if (context !== undefined) return context;
   }
-  return readEnvironment ? parseXrayHeader(getOptionalEnv("_X_AMZN_TRACE_ID"))?.traceId : undefined;
+  return readEnvironment ? parseXrayHeader(getOptionalEnv("_X_AMZN_TRACE_ID")) : undefined;
 }
 
 /**
@@ -44,10 +48,19 @@ export function getOutgoingHeaders(): Record<string, string> {
   if (invocation === undefined) return {};
   const headers: Record<string, string> = { [CORRELATION_ID_HEADER]: invocation.correlationId };
   const { span, traceId } = invocation;
-  if (span !== undefined) headers.traceparent = `00-${span.traceId}-${span.spanId}-01`;
+  const ours = traceId === undefined ? undefined : toW3cTraceId(traceId);
+  // without a span of ours the caller's own ids go on
+  const spanId = span?.spanId ?? invocation.parentSpanId;
+  const w3cId = span?.traceId ?? ours;
+  const sampled = span === undefined ? invocation.sampled : span.sampled;
+  if (w3cId !== undefined && spanId !== undefined) {
+    headers.traceparent = `00-${w3cId}-${spanId}-${sampled === false ? "00" : "01"}`;
+  }
   if (traceId?.startsWith("1-")) {
-    const parent = span !== undefined && span.traceId === toW3cTraceId(traceId) ? `;Parent=${span.spanId}` : "";
-    headers["X-Amzn-Trace-Id"] = `Root=${traceId}${parent}`;
+    const parent = spanId !== undefined && w3cId === ours ? `;Parent=${spanId}` : "";
+    headers["X-Amzn-Trace-Id"] = `Root=${traceId}${parent}${
+      sampled === undefined ? "" : `;Sampled=${sampled ? 1 : 0}`
+    }`;
   }
   return headers;
 }

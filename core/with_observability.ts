@@ -1,4 +1,4 @@
-import { AppError, isAppError } from "../errors/mod.ts";
+import { AppError, ConfigurationError, isAppError } from "../errors/mod.ts";
 import {
   allowOverlap,
   endSpan,
@@ -18,8 +18,9 @@ import {
 import { correlationIdOf } from "./correlation_id.ts";
 import { deadlineOf, raceDeadline } from "./deadline.ts";
 import type { LambdaContext } from "./lambda.ts";
+import { toLoggable } from "./loggable_message.ts";
 import { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
-import { traceIdOf } from "./trace_id.ts";
+import { traceContextOf } from "./trace_id.ts";
 
 /** What every handler is told about its invocation. */
 export interface WrapperMetadata {
@@ -65,6 +66,9 @@ export type LambdaHandler<E, R> = (event: E, context: LambdaContext) => Promise<
 
 let coldStart = true;
 
+/** The name is a dimension of metrics, whose values CloudWatch limits. */
+const MAX_NAME = 1024;
+
 /**
  * Wraps a handler of any trigger: a correlation id, one log line, metrics and a span for each invocation, written at
  * once when it ends; and an answer before the platform's deadline instead of none.
@@ -93,6 +97,11 @@ export function withObservability<E, R>(
   const { logging = {}, tracing = true, metrics: measured = true, respondToError } = options;
   checkLoggingConfig(logging);
   const operationName = options.operationName || handler.name || "handler";
+  if (typeof operationName !== "string" || operationName.length > MAX_NAME) {
+    throw new ConfigurationError(
+      `operationName is ${String(operationName).slice(0, 80)}: it must be a text of at most ${MAX_NAME} characters`,
+    );
+  }
   const level = parseLogLevel(logging.level);
   const redact = logging.redact === undefined ? undefined : new Set(logging.redact.map((name) => name.toLowerCase()));
   const fields = logging.fields === undefined ? "" : renderFields(logging.fields, redact);
@@ -101,10 +110,13 @@ export function withObservability<E, R>(
 
   function begin(event: E, context: LambdaContext): Invocation {
     const correlationId = correlationIdOf(event, context);
+    const trace = traceContextOf(event, tracing);
     const invocation = new Invocation({
       correlationId,
       requestId: context?.awsRequestId ?? correlationId,
-      traceId: traceIdOf(event, tracing),
+      traceId: trace?.traceId,
+      parentSpanId: trace?.parentId,
+      sampled: trace?.sampled,
       operationName,
       functionName: context?.functionName,
       coldStart,
@@ -137,7 +149,7 @@ export function withObservability<E, R>(
     let result: R | undefined;
     try {
       warnOfUnknownLevel(invocation);
-      if (logEvent && isLevelEnabled("DEBUG")) log("DEBUG", "event", { event });
+      if (logEvent && isLevelEnabled("DEBUG")) log("DEBUG", "event", { event: toLoggable(event) });
       result = await work(invocation, event, context);
       return result;
     } catch (error) {
@@ -146,7 +158,9 @@ export function withObservability<E, R>(
       result = respondToError(error, context, event);
       return result;
     } finally {
-      if (logResult && result !== undefined && isLevelEnabled("DEBUG")) log("DEBUG", "result", { result });
+      if (logResult && result !== undefined && isLevelEnabled("DEBUG")) {
+        log("DEBUG", "result", { result: toLoggable(result) });
+      }
       conclude(invocation, span, failure, result, performance.now() - startedMs);
     }
   }

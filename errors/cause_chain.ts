@@ -1,4 +1,4 @@
-/** More links than this are no chain that a person reads; a guard against hostile getters. */
+/** More links than this are no chain that a person reads. */
 const MAX_LINKS = 32;
 
 /**
@@ -21,15 +21,22 @@ export function causeChain(error: unknown): unknown[] {
   for (let i = 0; i < chain.length; i++) {
     const link = chain[i];
     if (typeof link !== "object" || link === null) continue;
-    const { cause, errors } = link as { cause?: unknown; errors?: unknown };
-    const next = Array.isArray(errors) && link instanceof AggregateError ? [cause, ...errors] : [cause];
-    for (const value of next) {
+    for (const value of causesOf(link)) {
       if (value !== undefined && value !== null && chain.length < MAX_LINKS && !chain.includes(value)) {
         chain.push(value);
       }
     }
   }
   return chain;
+}
+
+function causesOf(link: object): unknown[] {
+  try {
+    const { cause, errors } = link as { cause?: unknown; errors?: unknown };
+    return Array.isArray(errors) && link instanceof AggregateError ? [cause, ...errors] : [cause];
+  } catch {
+    return []; // a proxy or a getter that throws
+  }
 }
 
 /**

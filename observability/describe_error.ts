@@ -13,11 +13,16 @@ export interface ErrorDescription {
   /** Facts that an `AppError` carries, or the names that a database gave. */
   details?: unknown;
   /** What led to it. */
-  cause?: unknown;
+  cause?: ErrorDescription;
+  /** The parts of an `AggregateError`. */
+  errors?: ErrorDescription[];
 }
 
 const MAX_FRAMES = 16;
 const MAX_CAUSES = 8;
+const MAX_PARTS = 8;
+/** A frame ends with a position; a line of a message (SQL has `at time zone`) does not. */
+const FRAME = /^\s+at .*(?::\d+:\d+|<anonymous>|native|index \d+)\)?$/;
 
 /**
  * Describes anything that was thrown, with its causes. Drivers put SQL and parameters into messages, and the first
@@ -26,10 +31,20 @@ const MAX_CAUSES = 8;
  * @param error Anything that was thrown.
  * @returns A plain object for a log line; not yet redacted.
  */
-export function describeError(error: unknown, depth = 0): ErrorDescription {
-  if (!(error instanceof Error)) {
-    return { name: typeof error, message: typeof error === "string" ? error : "a value that is no Error was thrown" };
+export function describeError(error: unknown): ErrorDescription {
+  return describe(error, 0);
+}
+
+function describe(error: unknown, depth: number): ErrorDescription {
+  try {
+    if (error instanceof Error) return describeReadable(error, depth);
+  } catch {
+    return { name: "Error", message: "an error that cannot be read was thrown" }; // a proxy or a getter that throws
   }
+  return { name: typeof error, message: typeof error === "string" ? error : "a value that is no Error was thrown" };
+}
+
+function describeReadable(error: Error, depth: number): ErrorDescription {
   const { code, details, cause } = error as { code?: unknown; details?: unknown; cause?: unknown };
   const driver = readDriverError(error);
   const description: ErrorDescription = {
@@ -37,12 +52,17 @@ export function describeError(error: unknown, depth = 0): ErrorDescription {
     message: isQueryError(error) ? "Failed query" : driver?.message ?? error.message,
   };
   if (typeof code === "string" || typeof code === "number") description.code = String(code);
-  const frames = typeof error.stack === "string" ? error.stack.split("\n").filter((line) => /^\s+at /.test(line)) : [];
+  const frames = typeof error.stack === "string" ? error.stack.split("\n").filter((line) => FRAME.test(line)) : [];
   if (frames.length > 0) description.stack = frames.slice(0, MAX_FRAMES).map((line) => line.trim()).join("\n");
   if (driver !== undefined) {
     if (Object.keys(driver.names).length > 0) description.details = driver.names;
   } else if (typeof details === "object" && details !== null) description.details = details;
-  if (cause !== undefined && depth < MAX_CAUSES) description.cause = describeError(cause, depth + 1);
+  if (depth >= MAX_CAUSES) return description;
+  if (cause !== undefined) description.cause = describe(cause, depth + 1);
+  if (error instanceof AggregateError && Array.isArray(error.errors)) {
+    const partDepth = Math.max(depth + 1, MAX_CAUSES - 1);
+    description.errors = error.errors.slice(0, MAX_PARTS).map((part) => describe(part, partDepth));
+  }
   return description;
 }
 

@@ -13,6 +13,10 @@ export interface InvocationStart {
   requestId: string;
   /** X-Ray or W3C trace id, when the caller sent one. */
   traceId: string | undefined;
+  /** The caller's span, when it sent one. */
+  parentSpanId?: string;
+  /** Whether the caller records the trace, when it said so. */
+  sampled?: boolean;
   /** The name that metrics and spans carry. */
   operationName: string;
   /** Lambda's name of the function. */
@@ -32,6 +36,10 @@ export class Invocation {
   readonly requestId: string;
   /** X-Ray or W3C trace id, when the caller sent one. */
   readonly traceId: string | undefined;
+  /** The caller's span, when it sent one. */
+  readonly parentSpanId: string | undefined;
+  /** Whether the caller records the trace, when it said so. */
+  readonly sampled: boolean | undefined;
   /** The name that metrics and spans carry. */
   readonly operationName: string;
   /** Lambda's name of the function. */
@@ -63,12 +71,15 @@ export class Invocation {
   /** Aborted when the deadline is near; made when somebody asks. */
   abort: AbortController | undefined = undefined;
   #lines = "";
+  #ended = false;
 
   /** @param start What is known when an invocation begins. */
   constructor(start: InvocationStart) {
     this.correlationId = start.correlationId;
     this.requestId = start.requestId;
     this.traceId = start.traceId;
+    this.parentSpanId = start.parentSpanId;
+    this.sampled = start.sampled;
     this.operationName = start.operationName;
     this.functionName = start.functionName;
     this.coldStart = start.coldStart;
@@ -76,14 +87,20 @@ export class Invocation {
     this.level = this.settings.level;
   }
 
-  /** Keeps a whole line until {@link flush}. */
+  /** Whether it was written: work that goes on after the answer has nobody who writes for it later. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Keeps a whole line until {@link flush}; after that it is written at once. */
   append(line: string): void {
     this.#lines += line;
-    if (this.#lines.length > MAX_BUFFERED) this.#writeLines();
+    if (this.#ended || this.#lines.length > MAX_BUFFERED) this.#writeLines();
   }
 
   /** Writes what was collected, in one write. */
   flush(): void {
+    this.#ended = true;
     if (this.renderMetrics !== undefined) this.#lines += this.renderMetrics(this);
     this.#writeLines();
   }

@@ -2,7 +2,7 @@ import { describeError } from "./describe_error.ts";
 import { currentInvocation, type Invocation } from "./invocation.ts";
 import { LOG_LEVELS, type LogLevel } from "./log_level.ts";
 import { writeOutput } from "./output.ts";
-import { isSensitiveKey, REDACTED, redactText, redactValue } from "./redact.ts";
+import { isSensitiveKey, redactDocument, REDACTED, redactText, redactValue, UNREADABLE } from "./redact.ts";
 import { getSettings } from "./settings.ts";
 
 /** Fields of one log line. An `error` may be any thrown value. */
@@ -92,25 +92,37 @@ export function isLevelEnabled(level: LogLevel): boolean {
   return LOG_LEVELS[level] >= (currentInvocation()?.level ?? getSettings().level);
 }
 
-/** Fields as they stand in a line: `,"noteId":"n1"`. */
+/** Fields as they stand in a line: `,"noteId":"n1"`. It never throws: a log line must not break what it tells of. */
 export function renderFields(fields: LogFields | Error, redact?: ReadonlySet<string>): string {
-  if (fields instanceof Error) return `,"error":${toJson(redactValue(fields, redact))}`;
-  let text = "";
-  for (const key of Object.keys(fields)) {
-    const value = fields[key];
-    if (value === undefined) continue;
-    const name = RESERVED.has(key) ? `_${key}` : key;
-    text += `,${quote(name)}:${renderField(key, value, redact)}`;
+  try {
+    if (fields instanceof Error) return `,"error":${toJson(redactValue(fields, redact))}`;
+    let text = "";
+    for (const key of Object.keys(fields)) {
+      const value = readField(fields, key);
+      if (value === undefined) continue;
+      const name = RESERVED.has(key) ? `_${key}` : key;
+      text += `,${quote(name)}:${renderField(key, value, redact)}`;
+    }
+    return text;
+  } catch {
+    return `,"fields":"${UNREADABLE}"`; // a proxy that throws
   }
-  return text;
+}
+
+function readField(fields: LogFields, key: string): unknown {
+  try {
+    return fields[key];
+  } catch {
+    return UNREADABLE; // a getter that throws
+  }
 }
 
 function renderField(key: string, value: unknown, redact: ReadonlySet<string> | undefined): string {
   if (typeof value === "boolean" || value === null) return String(value);
   if (isSensitiveKey(key, redact)) return `"${REDACTED}"`;
   if (typeof value === "number" && Number.isFinite(value)) return String(value);
-  if (typeof value === "string") return quote(redactText(value));
-  return toJson(redactValue(key === "error" && !(value instanceof Error) ? describeError(value) : value, redact));
+  if (typeof value === "string") return quote(redactDocument(value, redact));
+  return toJson(redactValue(key === "error" ? describeError(value) : value, redact));
 }
 
 function toJson(value: unknown): string {
@@ -135,7 +147,6 @@ export function quote(text: string): string {
 }
 
 function escapeControls(json: string): string {
-  // deno-lint-ignore no-control-regex
   return json.replace(
     /[\u007f-\u009f\u2028\u2029]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,

@@ -7,6 +7,10 @@ import { getSettings, type ObservabilitySettings } from "./settings.ts";
 
 /** Limits of the embedded metric format (CloudWatch documentation, "Embedded metric format specification"). */
 const MAX_METRICS = 100, MAX_VALUES = 100, MAX_DIMENSIONS = 30, MAX_NAME = 1024;
+const MAX_DIMENSION_NAME = 250, MAX_DIMENSION_VALUE = 1024;
+
+/** Members that each document has already; a second one of the same name would hide it. */
+const RESERVED: ReadonlySet<string> = new Set(["_aws", "service"]);
 
 /** One value of a metric. */
 export type MetricDatum = readonly [name: string, unit: MetricUnit, value: number];
@@ -22,7 +26,7 @@ export interface Metrics {
    * @param name At most 1,024 characters.
    * @param unit One of {@link MetricUnit}.
    * @param value The value.
-   * @throws {TypeError} When the name or the unit is none.
+   * @throws {TypeError} When the name or the unit is none, or a dimension has the name.
    */
   addMetric(name: string, unit: MetricUnit, value: number): void;
   /**
@@ -30,6 +34,7 @@ export interface Metrics {
    * costs, a metric of its own: no ids.
    *
    * @throws {RangeError} With the 30th dimension.
+   * @throws {TypeError} When a name or a value is none, and outside of an invocation.
    */
   addDimension(name: string, value: string): void;
   /** Adds several dimensions. */
@@ -78,11 +83,12 @@ function addTo(
   dimensions: Readonly<Record<string, string>>,
   data: readonly MetricDatum[],
 ): void {
-  const groups = invocation === undefined ? new Map<string, MetricGroup>() : invocation.metrics ??= new Map();
+  const writesNow = invocation === undefined || invocation.ended;
+  const groups = writesNow ? new Map<string, MetricGroup>() : invocation.metrics ??= new Map();
   const key = dimensions === NO_DIMENSIONS ? "" : JSON.stringify(dimensions);
   let group = groups.get(key);
   for (const [name, unit, value] of data) {
-    checkMetric(name, unit);
+    checkMetric(name, unit, dimensions);
     if (!Number.isFinite(value)) {
       logWarn("metric value left out: it is not a finite number", { metric: name, value: String(value) });
       continue;
@@ -92,13 +98,16 @@ function addTo(
     if (metric === undefined) group.values.set(name, { unit, values: [value] });
     else metric.values.push(value);
   }
-  if (invocation === undefined) writeOutput(renderGroups(groups, getSettings()));
+  if (writesNow) writeOutput(renderGroups(groups, invocation?.settings ?? getSettings()));
   else invocation.renderMetrics = renderAndClear;
 }
 
-function checkMetric(name: string, unit: MetricUnit): void {
+function checkMetric(name: string, unit: MetricUnit, dimensions: Readonly<Record<string, string>>): void {
   if (typeof name !== "string" || name.trim() === "" || name.length > MAX_NAME) {
     throw new TypeError(`A metric's name has 1 to ${MAX_NAME} characters, got ${JSON.stringify(name)?.slice(0, 80)}`);
+  }
+  if (RESERVED.has(name) || Object.hasOwn(dimensions, name)) {
+    throw new TypeError(`A metric's name must differ from _aws, service and its dimensions, got "${name}"`);
   }
   if (!UNITS.has(unit)) throw new TypeError(`${unit} is no metric unit: take one of MetricUnit`);
 }
@@ -109,11 +118,16 @@ function checkDimensions(dimensions: Record<string, string>): Record<string, str
     throw new RangeError(`A metric has at most ${MAX_DIMENSIONS} dimensions with service, got ${names.length + 1}`);
   }
   for (const name of names) {
-    if (name === "" || typeof dimensions[name] !== "string" || dimensions[name] === "") {
-      throw new TypeError(
-        `A metric's dimension has a name and a text, got ${JSON.stringify(name)}: ${dimensions[name]}`,
-      );
-    }
+    const value: unknown = dimensions[name];
+    const fits = name.trim() !== "" && name.length <= MAX_DIMENSION_NAME && !RESERVED.has(name) &&
+      typeof value === "string" && value.trim() !== "" && value.length <= MAX_DIMENSION_VALUE;
+    if (fits) continue;
+    throw new TypeError(
+      `A metric's dimension has a name of 1 to ${MAX_DIMENSION_NAME} characters, neither _aws nor service, and a text ` +
+        `of 1 to ${MAX_DIMENSION_VALUE}, got ${JSON.stringify(name).slice(0, 80)}: ${
+          JSON.stringify(value)?.slice(0, 80)
+        }`,
+    );
   }
   return dimensions;
 }

@@ -2,14 +2,28 @@ import type { Span, SpanAttribute } from "./span.ts";
 
 /** A span of the registered OpenTelemetry provider, as far as it is used here. */
 export interface OtelSpan {
-  spanContext(): { traceId: string; spanId: string };
+  spanContext(): SpanIds;
   setAttribute(key: string, value: SpanAttribute): void;
   /** Hands over how our span ended. */
   finish(span: Span): void;
 }
 
+/** What a provider says of a span. */
+export interface SpanIds {
+  traceId: string;
+  spanId: string;
+  traceFlags: number;
+}
+
+/** The caller's span in another process. */
+export interface RemoteSpan {
+  traceId: string;
+  spanId: string | undefined;
+  sampled: boolean | undefined;
+}
+
 interface ApiSpan {
-  spanContext(): { traceId: string; spanId: string };
+  spanContext(): SpanIds;
   setAttribute(key: string, value: SpanAttribute): unknown;
   setStatus(status: { code: number; message?: string }): unknown;
   recordException(exception: { name: string; message: string }, time?: number): unknown;
@@ -44,11 +58,17 @@ export function startOtelSpan(
   startTimeMs: number,
   attributes: Record<string, SpanAttribute>,
   parent: OtelSpan | undefined,
+  remote: RemoteSpan | undefined,
 ): OtelSpan | undefined {
   const api = (globalThis as Record<symbol, unknown>)[API] as ApiGlobal | undefined;
   if (api?.trace === undefined) return undefined;
   let context: ApiContext = api.context?.active() ?? new Context();
   if (parent !== undefined) context = context.setValue(SPAN_KEY, (parent as BridgedSpan).span);
+  else if (remote?.spanId !== undefined && context.getValue(SPAN_KEY) === undefined) {
+    // an instrumentation around the handler has read the request's headers already: its span goes first
+    const ids = { traceId: remote.traceId, spanId: remote.spanId, traceFlags: remote.sampled === false ? 0 : 1 };
+    context = context.setValue(SPAN_KEY, { spanContext: () => ({ ...ids, isRemote: true }) });
+  }
   const span = api.trace.getTracer("@trellis/fn").startSpan(name, { startTime: startTimeMs, attributes }, context);
   return new BridgedSpan(span);
 }
@@ -60,7 +80,7 @@ class BridgedSpan implements OtelSpan {
     this.span = span;
   }
 
-  spanContext(): { traceId: string; spanId: string } {
+  spanContext(): SpanIds {
     return this.span.spanContext();
   }
 

@@ -3,6 +3,9 @@ import { describeError } from "./describe_error.ts";
 /** Stands where a value was taken out. */
 export const REDACTED = "[REDACTED]";
 
+/** Stands where a value could not be read. */
+export const UNREADABLE = "[Unreadable]";
+
 const MAX_DEPTH = 8;
 const MAX_ITEMS = 200;
 const MAX_TEXT = 8192;
@@ -13,8 +16,12 @@ const SENSITIVE =
 
 /** Secrets that sit inside longer texts: credentials of an Authorization header, passwords in URLs, JSON web tokens. */
 const BEARER = /\b(bearer|basic)\s+[\w.~+/=-]+/gi;
-const URL_PASSWORD = /(:\/\/[^\s:@/]*):[^\s@/]+@/g;
+/** Up to the last `@`, since a password may hold one, or a slash, unencoded; digits before a slash are a port. */
+const URL_PASSWORD = /(:\/\/[^\s:@/]*):(?!\d+(?:[/?#]|$))[^\s"'<>]*@/g;
 const JSON_WEB_TOKEN = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g;
+/** `access_token=…` in a URL or a form, `"password": "…"` in a piece of JSON. */
+const PARAMETER = /(?<![\w.%-])([\w.%-]{1,64})=([^&;\s"'<>]+)/g;
+const MEMBER = /"([^"\\]{1,64})"(\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|[\d.eE+-]+)/g;
 
 const verdicts: Map<string, boolean> = new Map();
 
@@ -45,7 +52,31 @@ export function redactText(text: string): string {
   if (/earer|asic/i.test(safe)) safe = safe.replace(BEARER, `$1 ${REDACTED}`);
   if (safe.includes("://")) safe = safe.replace(URL_PASSWORD, `$1:${REDACTED}@`);
   if (safe.includes("eyJ")) safe = safe.replace(JSON_WEB_TOKEN, REDACTED);
+  if (safe.includes("=")) {
+    safe = safe.replace(PARAMETER, (all, name) => isSensitiveKey(name) ? `${name}=${REDACTED}` : all);
+  }
+  if (safe.includes('":') || safe.includes('" :')) {
+    safe = safe.replace(MEMBER, (all, name, colon) => isSensitiveKey(name) ? `"${name}"${colon}"${REDACTED}"` : all);
+  }
   return safe;
+}
+
+/**
+ * A text that stands alone, such as a request's body: one that is JSON is redacted by its keys at every level.
+ *
+ * @param text Any text.
+ * @param more Further key names to redact, in lower case.
+ * @returns The text without secrets.
+ */
+export function redactDocument(text: string, more?: ReadonlySet<string>): string {
+  if (text.startsWith("{") || text.startsWith("[")) {
+    try {
+      return redactText(JSON.stringify(redactValue(JSON.parse(text), more)));
+    } catch {
+      // no JSON after all
+    }
+  }
+  return redactText(text);
 }
 
 /**
@@ -68,6 +99,7 @@ export function redactValue(value: unknown, more?: ReadonlySet<string>): unknown
 }
 
 function copy(value: unknown, more: ReadonlySet<string> | undefined, depth: number, above: object[]): unknown {
+  if (typeof value === "string") return redactDocument(value, more);
   if (typeof value !== "object" || value === null) return copyPrimitive(value);
   if (above.includes(value)) return "[Circular]";
   if (depth >= MAX_DEPTH) return "[Truncated]";
@@ -96,14 +128,12 @@ function copy(value: unknown, more: ReadonlySet<string> | undefined, depth: numb
     }
     return safe;
   } catch {
-    return "[Unreadable]";
+    return UNREADABLE;
   }
 }
 
 function copyPrimitive(value: unknown): unknown {
   switch (typeof value) {
-    case "string":
-      return redactText(value);
     case "number":
       return Number.isFinite(value) ? value : String(value);
     case "bigint":

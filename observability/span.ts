@@ -11,6 +11,8 @@ export interface Span {
   readonly spanId: string;
   /** The span that this one is part of. */
   readonly parentSpanId: string | undefined;
+  /** Whether the trace is recorded, as the caller or the OpenTelemetry provider decided; `undefined` when nobody did. */
+  readonly sampled: boolean | undefined;
   /** Epoch milliseconds. */
   readonly startTimeMs: number;
   /** Epoch milliseconds; `undefined` while the span runs. */

@@ -16,6 +16,9 @@ export interface StartSpanOptions {
   active?: boolean;
 }
 
+/** W3C Trace Context, section 3.2.2.5. */
+const SAMPLED = 1;
+
 interface RunningSpan extends Span {
   parent: Span | undefined;
   invocation: Invocation | undefined;
@@ -67,13 +70,17 @@ export function startSpan(name: string, options: StartSpanOptions = {}): Span {
   const parent = invocation?.span;
   const attributes: Record<string, SpanAttribute> = options.attributes === undefined ? {} : { ...options.attributes };
   const startTimeMs = Date.now();
-  const otel = startOtelSpan(name, startTimeMs, attributes, (parent as RunningSpan | undefined)?.otel);
+  const remote = invocation?.traceId && parent === undefined
+    ? { traceId: toW3cTraceId(invocation.traceId), spanId: invocation.parentSpanId, sampled: invocation.sampled }
+    : undefined;
+  const otel = startOtelSpan(name, startTimeMs, attributes, (parent as RunningSpan | undefined)?.otel, remote);
   const ids = otel?.spanContext();
   const span: RunningSpan = {
     name,
-    traceId: ids?.traceId ?? parent?.traceId ?? (invocation?.traceId ? toW3cTraceId(invocation.traceId) : randomHex(4)),
+    traceId: ids?.traceId ?? parent?.traceId ?? remote?.traceId ?? randomHex(4),
     spanId: ids?.spanId ?? randomHex(2),
-    parentSpanId: parent?.spanId,
+    parentSpanId: parent?.spanId ?? (ids === undefined || ids.traceId === remote?.traceId ? remote?.spanId : undefined),
+    sampled: ids === undefined ? (parent ?? remote)?.sampled : (ids.traceFlags & SAMPLED) !== 0,
     startTimeMs,
     endTimeMs: undefined,
     status: "unset",

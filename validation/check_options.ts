@@ -37,6 +37,9 @@ type AnyOptions = DefineApiHandlerOptions<any, any, any, AuthMode>;
  * @throws {ConfigurationError} Naming the option and the value.
  */
 export function checkOptions(options: AnyOptions): void {
+  if (typeof options !== "object" || options === null) {
+    throw new ConfigurationError(`The options of defineApiHandler are ${options}: they must be an object`);
+  }
   for (const key of Object.keys(options)) {
     if (!KEYS.has(key)) {
       throw new ConfigurationError(`defineApiHandler has no option ${key}: it has ${[...KEYS].join(", ")}`);
@@ -55,7 +58,17 @@ export function checkOptions(options: AnyOptions): void {
       throw new ConfigurationError(`${name} is no zod schema (zod 4): got ${typeof schema}`);
     }
   }
-  const { auth, deadLetterQueue, logging } = options;
+  for (const name of ["metrics", "tracing"] as const) {
+    const value = options[name];
+    if (value !== undefined && typeof value !== "boolean") {
+      throw new ConfigurationError(`${name} is ${value}: it must be true or false`);
+    }
+  }
+  const { auth, deadLetterQueue, logging, cors, openapi } = options;
+  if (openapi !== undefined && (typeof openapi !== "object" || openapi === null)) {
+    throw new ConfigurationError(`openapi is ${openapi}: it must be an object`);
+  }
+  if (cors !== undefined) checkCors(cors);
   if (auth !== undefined && !AUTH_MODES.includes(auth)) {
     throw new ConfigurationError(`auth is ${JSON.stringify(auth)}: it must be ${AUTH_MODES.join(", ")}`);
   }
@@ -71,4 +84,18 @@ export function checkOptions(options: AnyOptions): void {
     }
   }
   if (logging !== undefined) checkLoggingConfig(logging);
+}
+
+/** An origin as browsers send it (RFC 6454, section 6.2): scheme, host and port, no path and no slash at the end. */
+const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^\s/,*?#]+$/i;
+
+function checkCors(cors: unknown): void {
+  if (cors === false || cors === "*") return;
+  const origins: unknown[] = Array.isArray(cors) ? cors : [cors];
+  if (origins.length > 0 && origins.every((origin) => typeof origin === "string" && ORIGIN.test(origin))) return;
+  throw new ConfigurationError(
+    `cors is ${
+      JSON.stringify(cors)
+    }: it must be "*", an origin such as "https://example.com", a list of them, or false`,
+  );
 }

@@ -18,7 +18,7 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 export function checkBodySize(event: ApiEvent, maxBytes: number): void {
   const { body } = event;
   if (typeof body !== "string" || body.length * 3 <= maxBytes) return;
-  const bytes = event.isBase64Encoded ? Math.floor(body.length * 3 / 4) - 2 : Buffer.byteLength(body);
+  const bytes = Buffer.byteLength(body, event.isBase64Encoded ? "base64" : "utf8");
   if (bytes > maxBytes) {
     throw new PayloadTooLargeError(`The request body is larger than the ${maxBytes} bytes that are accepted`);
   }

@@ -39,15 +39,17 @@ export function createInputReader(options: InputOptions): (event: ApiEvent) => R
   const validateBody = schema && createValidator(schema);
   const validateQuery = querySchema && createValidator(querySchema);
   const validatePath = pathSchema && createValidator(pathSchema);
-  const formLists = listKeysOf(schema), queryLists = listKeysOf(querySchema);
+  // read with the first request: a schema may refer, through z.lazy, to one that is declared further down in its module
+  let formLists: ReadonlySet<string> | undefined, queryLists: ReadonlySet<string> | undefined;
 
   return function readInput(event: ApiEvent): RequestInput | Promise<RequestInput> {
     checkBodySize(event, maxBodyBytes);
     // the media type is refused before anything is validated
-    const bodyInput = validateBody && readBody(event, formLists);
+    const bodyInput = validateBody && readBody(event, formLists ??= listKeysOf(schema));
     const outcomes: (Outcome | Promise<Outcome>)[] = [];
     if (validatePath !== undefined) outcomes.push(outcomeOf("path", validatePath({ ...pathParametersOf(event) })));
     if (validateQuery !== undefined) {
+      queryLists ??= listKeysOf(querySchema);
       outcomes.push(outcomeOf("query", validateQuery(hasQuery(event) ? toInput(queryOf(event), queryLists) : {})));
     }
     if (bodyInput !== undefined) {
@@ -69,19 +71,26 @@ function outcomeOf(part: Part, result: ValidationResult | Promise<ValidationResu
 
 function combine(outcomes: readonly Outcome[]): RequestInput {
   const input: RequestInput = {};
-  let errors: Record<string, string[]> | undefined;
+  const faults: [part: Part, errors: Readonly<Record<string, string[]>>][] = [];
   for (const [part, result] of outcomes) {
-    if (result.success) {
-      input[part] = result.data;
-      continue;
-    }
-    errors ??= {};
-    // a body's fields stand alone; the others say where they are when there is more than one input
-    const prefix = part === "body" || outcomes.length === 1 ? "" : `${part}.`;
-    for (const [field, messages] of Object.entries(result.errors)) {
-      for (const message of messages) addFieldError(errors, prefix + field, message);
+    if (result.success) input[part] = result.data;
+    else faults.push([part, result.errors]);
+  }
+  if (faults.length > 0) throw new ValidationError("Validation failed", { errors: mergeErrors(faults) });
+  return input;
+}
+
+/** A body's fields stand alone; those of query and path say where they are when more than one input is at fault. */
+function mergeErrors(
+  faults: readonly (readonly [part: Part, errors: Readonly<Record<string, string[]>>])[],
+): Record<string, string[]> {
+  if (faults.length === 1) return faults[0][1];
+  const merged: Record<string, string[]> = {};
+  for (const [part, errors] of faults) {
+    const prefix = part === "body" ? "" : `${part}.`;
+    for (const [field, messages] of Object.entries(errors)) {
+      for (const message of messages) addFieldError(merged, prefix + field, message);
     }
   }
-  if (errors !== undefined) throw new ValidationError("Validation failed", { errors });
-  return input;
+  return merged;
 }

@@ -48,22 +48,59 @@ export async function validateSchemaAsync<T>(schema: $ZodType<T>, data: unknown)
   return toResult(await safeParseAsync(schema, data));
 }
 
-/** A schema's parser: synchronous as long as the schema is, which the first value decides. */
+/**
+ * A schema's parser: synchronous as long as the schema is. Until one value has passed it is not known whether the
+ * schema ever has to wait, and asking zod's synchronous parser would leave the promise of an asynchronous refinement
+ * to nobody: when that rejects, the process ends.
+ */
 export function createValidator<T>(
   schema: $ZodType<T>,
 ): (data: unknown) => ValidationResult<T> | Promise<ValidationResult<T>> {
-  let asynchronous = false;
+  let mode: "undecided" | "synchronous" | "asynchronous" = "undecided";
+
+  function parseAsynchronously(data: unknown): Promise<ValidationResult<T>> {
+    mode = "asynchronous";
+    return validateSchemaAsync(schema, data).catch((error) => faultOfDepth(error, data));
+  }
+
   return function validate(data: unknown): ValidationResult<T> | Promise<ValidationResult<T>> {
-    if (!asynchronous) {
-      try {
-        return toResult(safeParse(schema, data));
-      } catch (error) {
-        if (!(error instanceof $ZodAsyncError)) throw error;
-        asynchronous = true;
+    if (mode === "asynchronous") return parseAsynchronously(data);
+    try {
+      if (mode === "undecided") {
+        // neither synchronous nor asynchronous is asked for: it waits only where it has to
+        const payload = schema._zod.run({ value: data, issues: [] }, {});
+        if (payload instanceof Promise) {
+          return payload.then(() => parseAsynchronously(data), (error) => faultOfDepth(error, data));
+        }
+        if (payload.issues.length === 0) {
+          mode = "synchronous";
+          return { success: true, data: payload.value as T };
+        }
       }
+      return toResult(safeParse(schema, data));
+    } catch (error) {
+      return error instanceof $ZodAsyncError ? parseAsynchronously(data) : faultOfDepth(error, data);
     }
-    return validateSchemaAsync(schema, data);
   };
+}
+
+/** More levels than any honest input has; a schema that refers to itself follows some thousands. */
+const MAX_NESTING = 500;
+
+/** A stack that overflows over an input that is nested very deeply is the input's fault, not the service's. */
+function faultOfDepth(error: unknown, data: unknown): ValidationResult<never> {
+  const overflow = error instanceof RangeError && /call stack/i.test(error.message);
+  if (!overflow || !isNestedDeeper(data, MAX_NESTING)) throw error;
+  return { success: false, errors: { [FORM_KEY]: ["The input is nested too deeply"] } };
+}
+
+function isNestedDeeper(root: unknown, levels: number): boolean {
+  let level: unknown[] = [root];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > levels) return true;
+    level = level.flatMap((value) => typeof value === "object" && value !== null ? Object.values(value) : []);
+  }
+  return false;
 }
 
 type Parsed<T> = { success: true; data: T } | { success: false; error: { issues: readonly $ZodIssue[] } };

@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console
 import { createHmac } from "node:crypto";
 import process from "node:process";
 import { fileURLToPath } from "node:url";

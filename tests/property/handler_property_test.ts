@@ -9,14 +9,25 @@ import { defineApiHandler } from "../../validation/mod.ts";
 /** `TRELLIS_PROPERTY_SEED` runs a seed again, `TRELLIS_PROPERTY_RUNS` more cases than the short form. */
 const seed = Number(Deno.env.get("TRELLIS_PROPERTY_SEED") ?? Date.now() % 2 ** 31);
 const numRuns = Number(Deno.env.get("TRELLIS_PROPERTY_RUNS") ?? 2000);
+// deno-lint-ignore no-console
 console.log(`property tests of handlers: TRELLIS_PROPERTY_SEED=${seed}`);
 
 const token = (): fc.Arbitrary<string> => fc.stringMatching(/^[A-Za-z0-9-]{1,12}$/);
-const anyText = (): fc.Arbitrary<string> => fc.oneof(fc.string(), fc.string({ unit: "binary" }), fc.constant("\r\nX: y"));
+const anyText = (): fc.Arbitrary<string> =>
+  fc.oneof(fc.string(), fc.string({ unit: "binary" }), fc.constant("\r\nX: y"));
 
 const headers = fc.dictionary(
   fc.oneof(
-    fc.constantFrom("Content-Type", "content-type", "Accept", "Authorization", "Origin", "X-Correlation-Id", "traceparent", "X-Amzn-Trace-Id"),
+    fc.constantFrom(
+      "Content-Type",
+      "content-type",
+      "Accept",
+      "Authorization",
+      "Origin",
+      "X-Correlation-Id",
+      "traceparent",
+      "X-Amzn-Trace-Id",
+    ),
     token(),
   ),
   fc.oneof(
@@ -42,7 +53,17 @@ const query = fc.dictionary(
 const body: fc.Arbitrary<unknown> = fc.oneof(
   fc.record({ title: fc.oneof(fc.string(), fc.integer()), tags: fc.array(anyText()) }, { requiredKeys: [] }),
   fc.jsonValue().map((value) => JSON.stringify(value)),
-  fc.constantFrom(undefined, "", "{", "[", "null", "\uFEFF{}", '{"__proto__":{"x":1}}', "title=a&tags=b&tags=c", "[".repeat(9999)),
+  fc.constantFrom(
+    undefined,
+    "",
+    "{",
+    "[",
+    "null",
+    "\uFEFF{}",
+    '{"__proto__":{"x":1}}',
+    "title=a&tags=b&tags=c",
+    "[".repeat(9999),
+  ),
   anyText(),
   fc.uint8Array({ maxLength: 40 }),
 );
@@ -56,9 +77,12 @@ const event: fc.Arbitrary<ApiEvent> = fc.record({
   body,
   pathParameters: fc.dictionary(fc.constantFrom("noteId", "__proto__", "x"), anyText(), { maxKeys: 2 }),
   authorizer: fc.option(
-    fc.record({ userId: anyText(), userStatus: fc.constantFrom("Authenticated", "Anonymous", "Unauthenticated", "x") }, {
-      requiredKeys: [],
-    }),
+    fc.record(
+      { userId: anyText(), userStatus: fc.constantFrom("Authenticated", "Anonymous", "Unauthenticated", "x") },
+      {
+        requiredKeys: [],
+      },
+    ),
     { nil: undefined },
   ),
   multiValue: fc.boolean(),
@@ -74,14 +98,19 @@ function assertWellFormed(asked: ApiEvent, answer: ProxyResult): void {
   assertEquals(typeof answer.body, "string");
   const allowed = new Set(["statusCode", "body", "isBase64Encoded"]);
   const all = isAlbEvent(asked) && !!asked.multiValueHeaders;
-  for (const key of isHttpApiEvent(asked) ? ["headers", "cookies"] : all ? ["multiValueHeaders"] : ["headers", "multiValueHeaders"]) {
+  for (
+    const key of isHttpApiEvent(asked)
+      ? ["headers", "cookies"]
+      : all
+      ? ["multiValueHeaders"]
+      : ["headers", "multiValueHeaders"]
+  ) {
     allowed.add(key);
   }
   for (const key of Object.keys(answer)) assert(allowed.has(key), `${key} in an answer to ${JSON.stringify(asked)}`);
   const values = [...Object.values(answer.headers ?? {}), ...Object.values(answer.multiValueHeaders ?? {}).flat()];
   for (const value of values) {
     assert(["string", "number", "boolean"].includes(typeof value));
-    // deno-lint-ignore no-control-regex
     assert(!/[\r\n\0]/.test(String(value)));
   }
   const names = Object.keys(answer.headers ?? answer.multiValueHeaders ?? {}).map((name) => name.toLowerCase());
@@ -104,12 +133,26 @@ const querySchema = z.object({ limit: z.coerce.number().optional(), tags: z.arra
 const pathSchema = z.object({ noteId: z.string() });
 
 const HANDLERS = (["none", "authorizer", "authorizer-optional"] as const).flatMap((auth) => [
-  defineApiHandler({ auth, schema, querySchema, pathSchema, maxBodyBytes: 2000, cors: ["https://a.example", "https://b.example"] })(
+  defineApiHandler({
+    auth,
+    schema,
+    querySchema,
+    pathSchema,
+    maxBodyBytes: 2000,
+    cors: ["https://a.example", "https://b.example"],
+  })(
     ({ body, query, path, context }) => buildValidatedResponse(context, 200, { body, query, path }),
   ),
-  defineApiHandler({ auth, querySchema: z.looseObject({}), logging: { level: "TRACE", logEvent: true, logResult: true } })(
+  defineApiHandler({
+    auth,
+    querySchema: z.looseObject({}),
+    logging: { level: "TRACE", logEvent: true, logResult: true },
+  })(
     ({ query, context, event }) =>
-      buildValidatedResponse(context, 200, query, undefined, { headers: { "X-Path": event.path ?? "" }, cookies: ["a=1"] }),
+      buildValidatedResponse(context, 200, query, undefined, {
+        headers: { "X-Path": event.path ?? "" },
+        cookies: ["a=1"],
+      }),
   ),
 ]);
 
@@ -159,27 +202,38 @@ Deno.test("requests that run at the same time never see another's data", async (
   const echo = defineApiHandler({ auth: "authorizer", schema: z.object({ secret: z.string(), turns: z.number() }) })(
     async ({ body, userId, metadata, context }) => {
       for (let turn = 0; turn < body.turns; turn++) await Promise.resolve();
-      return buildValidatedResponse(context, 200, { secret: body.secret, userId, correlationId: metadata.correlationId });
+      return buildValidatedResponse(context, 200, {
+        secret: body.secret,
+        userId,
+        correlationId: metadata.correlationId,
+      });
     },
   );
   await quietly(() =>
     fc.assert(
-      fc.asyncProperty(fc.array(fc.record({ secret: anyText(), turns: fc.nat(9) }), { maxLength: 12 }), async (requests) => {
-        const answers = await Promise.all(requests.map((request, i) =>
-          echo(
-            createRestApiEvent({
-              method: "POST",
-              body: request,
-              authorizer: { userId: `u${i}` },
-              headers: { "X-Correlation-Id": `c${i}` },
-            }),
-            createLambdaContext(),
-          )
-        ));
-        for (const [i, answer] of answers.entries()) {
-          assertEquals(JSON.parse(answer.body), { secret: requests[i].secret.toWellFormed(), userId: `u${i}`, correlationId: `c${i}` });
-        }
-      }),
+      fc.asyncProperty(
+        fc.array(fc.record({ secret: anyText(), turns: fc.nat(9) }), { maxLength: 12 }),
+        async (requests) => {
+          const answers = await Promise.all(requests.map((request, i) =>
+            echo(
+              createRestApiEvent({
+                method: "POST",
+                body: request,
+                authorizer: { userId: `u${i}` },
+                headers: { "X-Correlation-Id": `c${i}` },
+              }),
+              createLambdaContext(),
+            )
+          ));
+          for (const [i, answer] of answers.entries()) {
+            assertEquals(JSON.parse(answer.body), {
+              secret: requests[i].secret.toWellFormed(),
+              userId: `u${i}`,
+              correlationId: `c${i}`,
+            });
+          }
+        },
+      ),
       { seed, numRuns: Math.ceil(numRuns / 6) },
     )
   );

@@ -1,6 +1,7 @@
 import { ERROR_CODES } from "../../errors/mod.ts";
 import type { AuthMode } from "../authenticate.ts";
 import { type JsonSchema, toJsonSchema } from "../json_schema.ts";
+import { Components } from "./components.ts";
 import type { RegisteredOperation } from "./registry.ts";
 
 /** What a document says of itself. */
@@ -62,7 +63,7 @@ const SECURITY_SCHEMES = {
  * @param routes The operations and where they are.
  * @param servers Base addresses.
  * @returns A plain object, the same for the same input.
- * @throws {TypeError} When two operations have the same method and path.
+ * @throws {TypeError} When two operations have the same method and path, or the same `operationId`.
  */
 export function buildOpenApiDocument(
   info: OpenApiInfo,
@@ -70,29 +71,57 @@ export function buildOpenApiDocument(
   servers?: readonly string[],
 ): OpenApiDocument {
   const paths: OpenApiDocument["paths"] = {};
+  const components = new Components();
+  components.schemas.Error = ERROR_SCHEMA;
+  const ids = new Set<string>();
   for (const route of routes) {
     const item = paths[route.path] ??= {};
     const method = route.method.toLowerCase();
     if (method in item) throw new TypeError(`Two operations have the route ${route.method} ${route.path}`);
-    item[method] = describeOperation(route);
+    item[method] = describeOperation(route, operationIdOf(route, ids), components);
   }
   return {
     openapi: "3.1.0",
     info,
     ...(servers && { servers: servers.map((url) => ({ url })) }),
     paths,
-    components: { schemas: { Error: ERROR_SCHEMA }, securitySchemes: SECURITY_SCHEMES },
+    components: { schemas: components.schemas, securitySchemes: SECURITY_SCHEMES },
   };
 }
 
-function describeOperation({ path, operation }: ApiRoute): Record<string, unknown> {
+/** A document's ids are unique. Functions without a name share one, so theirs is made of the route. */
+function operationIdOf({ method, path, operation }: ApiRoute, ids: Set<string>): string {
+  const { operationId } = operation.openapi;
+  if (operationId !== undefined && ids.has(operationId)) {
+    throw new TypeError(`Two operations have the operationId ${operationId}, the second at ${method} ${path}`);
+  }
+  const route = [method.toLowerCase(), ...path.split(/\W+/)].filter(Boolean).join("_");
+  const id = operationId ?? (ids.has(operation.operationName) ? route : operation.operationName);
+  ids.add(id);
+  return id;
+}
+
+function describeOperation(
+  { path, operation }: ApiRoute,
+  operationId: string,
+  components: Components,
+): Record<string, unknown> {
   const { openapi, schema, querySchema, pathSchema, responseSchema, auth } = operation;
-  const { successStatus = 200, summary, description, tags, operationId = operation.operationName, deprecated } =
-    openapi;
+  const { successStatus = 200, summary, description, tags, deprecated } = openapi;
   const takesInput = schema !== undefined || querySchema !== undefined || pathSchema !== undefined;
+
+  function describe(part: Schema, name: string, io: "input" | "output" = "input"): JsonSchema {
+    // a document says its JSON Schema version once, for all
+    const { $schema: _, ...converted } = toJsonSchema(part, { io });
+    return components.adopt(converted, operationId + name);
+  }
+  function describeFields(part: Schema | undefined, name: string): JsonSchema | undefined {
+    return part && components.resolve(describe(part, name));
+  }
+
   const parameters = [
-    ...parametersOf("path", withRouteParameters(path, pathSchema && inputSchema(pathSchema))),
-    ...parametersOf("query", querySchema && inputSchema(querySchema)),
+    ...parametersOf("path", withRouteParameters(path, describeFields(pathSchema, "Path"))),
+    ...parametersOf("query", describeFields(querySchema, "Query")),
   ];
   const failures = [
     ...(takesInput ? [400] : []),
@@ -108,12 +137,12 @@ function describeOperation({ path, operation }: ApiRoute): Record<string, unknow
     ...(tags && { tags: [...tags] }),
     ...(deprecated && { deprecated }),
     ...(parameters.length > 0 && { parameters }),
-    ...(schema && { requestBody: { required: true, content: jsonContent(inputSchema(schema)) } }),
+    ...(schema && { requestBody: { required: true, content: jsonContent(describe(schema, "Body")) } }),
     security: securityOf(auth),
     responses: {
       [successStatus]: {
         description: "The answer",
-        ...(responseSchema && { content: jsonContent(withoutVersion(toJsonSchema(responseSchema))) }),
+        ...(responseSchema && { content: jsonContent(describe(responseSchema, "Response", "output")) }),
       },
       ...Object.fromEntries(failures.map((status) => [status, {
         description: Object.values(ERROR_CODES).find((code) => code.status === status)?.title,
@@ -123,17 +152,10 @@ function describeOperation({ path, operation }: ApiRoute): Record<string, unknow
   };
 }
 
+type Schema = NonNullable<RegisteredOperation["schema"]>;
+
 function jsonContent(schema: JsonSchema): Record<string, unknown> {
   return { "application/json": { schema } };
-}
-
-function inputSchema(schema: NonNullable<RegisteredOperation["schema"]>): JsonSchema {
-  return withoutVersion(toJsonSchema(schema, { io: "input" }));
-}
-
-/** A document says its JSON Schema version once, for all. */
-function withoutVersion({ $schema: _, ...schema }: JsonSchema): JsonSchema {
-  return schema;
 }
 
 /** Every parameter of a route must be described, also one without a schema. */

@@ -1,0 +1,49 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { correlationIdOf } from "../../core/mod.ts";
+import {
+  createAlbEvent,
+  createHttpApiEvent,
+  createLambdaContext,
+  createRestApiEvent,
+  type EventOptions,
+} from "../../testing/mod.ts";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const context = createLambdaContext({ awsRequestId: "lambda-id" });
+
+const CASES: [headers: EventOptions["headers"], id: string][] = [
+  [{ "X-Correlation-Id": "c-1", "X-Request-Id": "r-1" }, "c-1"],
+  [{ "x-correlation-id": "c-1" }, "c-1"],
+  [{ "X-Request-Id": "r-1" }, "r-1"],
+  [{}, "gateway-request-id"],
+  [{ "X-Correlation-Id": "A.z_0:9-" }, "A.z_0:9-"],
+  [{ "X-Correlation-Id": "x".repeat(128) }, "x".repeat(128)],
+  [{ "X-Correlation-Id": "x".repeat(129), "X-Request-Id": "r-1" }, "r-1"],
+  [{ "X-Correlation-Id": "", "X-Request-Id": "r-1" }, "r-1"],
+  [{ "X-Correlation-Id": "a b", "X-Request-Id": "é" }, "gateway-request-id"],
+  [{ "X-Correlation-Id": "a\nb" }, "gateway-request-id"],
+  [{ "X-Correlation-Id": "c-1\n" }, "gateway-request-id"],
+  [{ "X-Correlation-Id": "<script>" }, "gateway-request-id"],
+];
+
+for (const [headers, id] of CASES) {
+  Deno.test(`correlationIdOf() is ${id.slice(0, 20)} for ${JSON.stringify(headers).slice(0, 60)}`, () => {
+    assertEquals(correlationIdOf(createRestApiEvent({ headers }), context), id);
+    assertEquals(correlationIdOf(createHttpApiEvent({ headers }), context), id);
+  });
+}
+
+Deno.test("correlationIdOf() reads headers that stand in multiValueHeaders alone", () => {
+  const event = createAlbEvent({ headers: { "X-Correlation-Id": "c-1" }, multiValue: true });
+  assertEquals(correlationIdOf(event, context), "c-1");
+});
+
+Deno.test("correlationIdOf() takes Lambda's id where the gateway gives none that is well formed, else a new one", () => {
+  for (const requestId of ["", "a b", "x".repeat(129)]) {
+    assertEquals(correlationIdOf(createRestApiEvent({ requestId }), context), "lambda-id");
+  }
+  assertEquals(correlationIdOf(createAlbEvent(), context), "lambda-id");
+  for (const event of [null, undefined, "text", 7, [], {}]) assertEquals(correlationIdOf(event, context), "lambda-id");
+  assertMatch(correlationIdOf({}, createLambdaContext({ awsRequestId: "not well formed" })), UUID);
+  assertMatch(correlationIdOf({}, undefined), UUID);
+});

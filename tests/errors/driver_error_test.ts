@@ -1,0 +1,87 @@
+import { assertEquals } from "@std/assert";
+import { readDriverError, sqlStateOf } from "../../errors/mod.ts";
+
+const HOSTILE = {
+  get code(): string {
+    throw new Error("no");
+  },
+};
+
+Deno.test("sqlStateOf() tells a SQLSTATE from other codes", () => {
+  const cases: [unknown, string | undefined][] = [
+    [{ code: "23505" }, "23505"],
+    [{ code: "40001" }, "40001"],
+    [{ code: "OC000" }, "OC000"],
+    [{ code: "P0001" }, "P0001"],
+    [{ sqlState: "22P02" }, "22P02"],
+    [{ code: "ECONNRESET", sqlState: "08006" }, "08006"],
+    [{ code: "EPIPE" }, undefined],
+    [{ code: "E2BIG" }, undefined],
+    [{ code: "ECONNRESET" }, undefined],
+    [{ code: "2350" }, undefined],
+    [{ code: "23505x" }, undefined],
+    [{ code: "2350a" }, undefined],
+    [{ code: 23505 }, undefined],
+    [{}, undefined],
+    [null, undefined],
+    [undefined, undefined],
+    ["23505", undefined],
+    [HOSTILE, undefined],
+  ];
+  for (const [value, expected] of cases) assertEquals(sqlStateOf(value), expected);
+});
+
+/** Messages as PostgreSQL 18 writes them, `VALUE` standing for what a statement carried. */
+const MESSAGES: [code: string, message: string, safe: string][] = [
+  ["22P02", 'invalid input syntax for type uuid: "VALUE"', 'invalid input syntax for type uuid: "…"'],
+  ["22P02", 'invalid input value for enum mood: "VALUE"', 'invalid input value for enum mood: "…"'],
+  ["22P02", 'malformed array literal: "VALUE ""quoted"" VALUE"', 'malformed array literal: "…"'],
+  ["22003", 'value "VALUE" is out of range for type integer', 'value "…" is out of range for type integer'],
+  ["22007", 'invalid input syntax for type date: "VALUE"', 'invalid input syntax for type date: "…"'],
+  ["22021", "invalid byte sequence for encoding UTF8: VALUE", "invalid byte sequence for encoding UTF8: …"],
+  ["42601", 'syntax error at or near "VALUE"', 'syntax error at or near "…"'],
+  ["P0001", "the balance of VALUE is too low", "raised by a database function"],
+  ["XX000", "unexpected: VALUE\nsecond VALUE", "unexpected: …"],
+  ["22001", "value too long for type character varying(3)", "value too long for type character varying(3)"],
+  ["23505", 'duplicate key value violates unique constraint "users_email_key"', ""],
+  ["23502", 'null value in column "email" of relation "users" violates not-null constraint', ""],
+  ["42P01", 'relation "notes" does not exist', ""],
+  ["42703", 'column "tilte" does not exist', ""],
+  ["40001", "could not serialize access due to concurrent update", ""],
+  ["57014", "canceling statement due to statement timeout", ""],
+  ["OC001", "schema has been updated by another transaction, please retry: (OC001)", ""],
+];
+
+Deno.test("readDriverError() takes values out of the server's messages and leaves names in", () => {
+  for (const [code, message, safe] of MESSAGES) {
+    const read = readDriverError(Object.assign(new Error(message), { code }));
+    assertEquals(read, { sqlState: code, message: safe || message, names: {} });
+    assertEquals(read?.message.includes("VALUE"), false, message);
+  }
+});
+
+Deno.test("readDriverError() reads the names of postgres.js and of node-postgres, and no detail, hint or query", () => {
+  const rest = { detail: "Key (email)=(VALUE)", hint: "VALUE", where: "VALUE", query: "VALUE", parameters: ["VALUE"] };
+  const expected = { schema: "public", table: "users", column: "email", constraint: "users_email_key" };
+  const postgresJs = {
+    schema_name: "public",
+    table_name: "users",
+    column_name: "email",
+    constraint_name: "users_email_key",
+  };
+  for (const names of [expected, postgresJs]) {
+    const read = readDriverError({ code: "23505", message: "m", ...names, ...rest });
+    assertEquals(read, { sqlState: "23505", message: "m", names: expected });
+  }
+});
+
+Deno.test("readDriverError() leaves out names that are empty or no text", () => {
+  const read = readDriverError({ code: "23505", message: 7, table: "", column: 3 });
+  assertEquals(read, { sqlState: "23505", message: "", names: {} });
+});
+
+Deno.test("readDriverError() is undefined for anything else", () => {
+  for (const value of [new Error("x"), { code: "ENOENT" }, null, "23505"]) {
+    assertEquals(readDriverError(value), undefined);
+  }
+});

@@ -1,0 +1,149 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import {
+  currentInvocation,
+  Invocation,
+  logInfo,
+  metrics,
+  MetricUnit,
+  runInvocation,
+  setLogOutput,
+} from "../../observability/mod.ts";
+import { captureLogs } from "../support/capture_logs.ts";
+
+function newInvocation(correlationId = "c"): Invocation {
+  return new Invocation({
+    correlationId,
+    requestId: "r",
+    traceId: undefined,
+    operationName: "Test",
+    functionName: undefined,
+    coldStart: false,
+  });
+}
+
+Deno.test("runInvocation() makes the invocation current below it and nowhere else", async () => {
+  const invocation = newInvocation();
+  assertEquals(currentInvocation(), undefined);
+  const result = await runInvocation(
+    invocation,
+    async (a: number, b: number) => {
+      assertEquals(currentInvocation(), invocation);
+      await Promise.resolve();
+      assertEquals(currentInvocation(), invocation);
+      return a + b;
+    },
+    1,
+    2,
+  );
+  assertEquals(result, 3);
+  assertEquals(currentInvocation(), undefined);
+});
+
+Deno.test("runInvocation() writes everything in one write when the work ends", async () => {
+  const { writes, lines } = await captureLogs(() =>
+    runInvocation(newInvocation(), async () => {
+      for (let i = 0; i < 10; i++) logInfo(`line ${i}`);
+      await Promise.resolve();
+      metrics.addMetric("Notes", MetricUnit.Count, 1);
+    })
+  );
+  assertEquals([writes.length, lines.length], [1, 11]);
+});
+
+Deno.test("runInvocation() writes also when the work throws", async () => {
+  const { writes } = await captureLogs(() =>
+    assertRejects(
+      () =>
+        runInvocation(newInvocation(), () => {
+          logInfo("before");
+          throw new TypeError("broken");
+        }),
+      TypeError,
+      "broken",
+    )
+  );
+  assertEquals(writes.length, 1);
+});
+
+Deno.test("runInvocation() writes nothing for work that logs nothing", async () => {
+  assertEquals((await captureLogs(() => runInvocation(newInvocation(), () => 1))).writes, []);
+});
+
+Deno.test("runInvocation() writes in between when an invocation logs very much", async () => {
+  const { writes, lines } = await captureLogs(() =>
+    runInvocation(newInvocation(), () => {
+      for (let i = 0; i < 100; i++) logInfo("x".repeat(2000));
+    })
+  );
+  assert(writes.length > 1 && writes.length < 10, String(writes.length));
+  assertEquals(lines.length, 100);
+});
+
+Deno.test("runInvocation() keeps nested and interleaved invocations apart", async () => {
+  const { lines } = await captureLogs(() =>
+    Promise.all(
+      Array.from({ length: 100 }, (_, i) =>
+        runInvocation(newInvocation(`c${i}`), async () => {
+          for (let turn = 0; turn < i % 7; turn++) await Promise.resolve();
+          await runInvocation(newInvocation(`inner${i}`), () => logInfo("inner", { i }));
+          logInfo("outer", { i });
+        })),
+    )
+  );
+  assertEquals(lines.length, 200);
+  for (const line of lines) {
+    assertEquals(line.correlation_id, `${line.message === "inner" ? "inner" : "c"}${line.i}`);
+  }
+});
+
+Deno.test("what an invocation logs and measures after its end is written at once, under its own ids", async () => {
+  const writes: string[] = [];
+  const restore = setLogOutput((text) => writes.push(text));
+  try {
+    let goOn = (): void => {};
+    const gate = new Promise<void>((resolve) => goOn = resolve);
+    let late: Promise<void> | undefined;
+    await runInvocation(newInvocation("first"), () => {
+      logInfo("in time");
+      late = gate.then(() => {
+        logInfo("late");
+        metrics.addMetric("Late", MetricUnit.Count, 1);
+      });
+    });
+    assertEquals(writes.length, 1);
+    goOn();
+    await late;
+    assertEquals(writes.length, 3);
+    assertEquals(JSON.parse(writes[1]).correlation_id, "first");
+    assertEquals(JSON.parse(writes[2]).Late, 1);
+  } finally {
+    restore();
+  }
+});
+
+async function runProgram(body: string): Promise<{ code: number; lines: Record<string, unknown>[] }> {
+  const from = JSON.stringify(new URL("../../observability/mod.ts", import.meta.url).href);
+  const program = `
+    import process from "node:process";
+    import { Invocation, logInfo, metrics, runInvocation } from ${from};
+    const invocation = new Invocation({ correlationId: "c", requestId: "r", operationName: "o", coldStart: true });
+    ${body}`;
+  const { code, stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--no-lock", "--ext=ts", "--no-check", program],
+    cwd: new URL("../..", import.meta.url),
+    stderr: "null",
+  }).output();
+  const text = new TextDecoder().decode(stdout);
+  return { code, lines: text.split("\n").filter(Boolean).map((line) => JSON.parse(line)) };
+}
+
+Deno.test("an invocation that is open when the process exits is written", async () => {
+  const { code, lines } = await runProgram(`
+    await runInvocation(invocation, async () => {
+      logInfo("before the end");
+      metrics.addMetric("Notes", "Count", 1);
+      process.exit(3);
+    });`);
+  assertEquals(code, 3);
+  assertEquals(lines.map((line) => line.message ?? line.Notes), ["before the end", 1]);
+});

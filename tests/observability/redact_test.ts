@@ -1,0 +1,194 @@
+import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
+import { REDACTED, redactText, redactValue } from "../../observability/mod.ts";
+import { isSensitiveKey } from "../../observability/redact.ts";
+
+const SENSITIVE_KEYS = [
+  ..."password Password PASSWD userPassword passphrase passcode secret clientSecret client_secret".split(" "),
+  ..."token accessToken refresh_token idToken csrf-token X-Amz-Security-Token authorization Authorization".split(" "),
+  ..."Proxy-Authorization cookie Set-Cookie cookies apiKey api_key X-Api-Key accessKeyId privateKey".split(" "),
+  ..."credentials signature X-Hub-Signature-256 connectionString connection_string jwt cardNumber".split(" "),
+  ..."securityCode auth pin ssn otp cvv cvc sessionId session_id pwd".split(" "),
+];
+const PLAIN_KEYS = "user author pinned email path status count opinion pincode_city authored notes shipping".split(" ");
+
+Deno.test("isSensitiveKey() knows secrets by name, in any spelling", () => {
+  for (const key of SENSITIVE_KEYS) assert(isSensitiveKey(key), key);
+  for (const key of PLAIN_KEYS) assertFalse(isSensitiveKey(key), key);
+});
+
+Deno.test("isSensitiveKey() takes further names, whole and in any case", () => {
+  const more = new Set(["iban"]);
+  assert(isSensitiveKey("IBAN", more));
+  assertFalse(isSensitiveKey("ibanCountry", more));
+  assertFalse(isSensitiveKey("iban"));
+});
+
+Deno.test("isSensitiveKey() goes on after more names than it remembers", () => {
+  for (let i = 0; i < 2500; i++) assertFalse(isSensitiveKey(`field${i}`));
+  assert(isSensitiveKey("password"));
+});
+
+const JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+const TEXTS: [text: string, safe: string][] = [
+  ["nothing here", "nothing here"],
+  ["Authorization: Bearer abc.def-123==", `Authorization: Bearer ${REDACTED}`],
+  ["bearer abc then BEARER def", `bearer ${REDACTED} then BEARER ${REDACTED}`],
+  ["Basic dXNlcjpwYXNz", `Basic ${REDACTED}`],
+  ["postgres://user:p%40ss@db.example/notes", `postgres://user:${REDACTED}@db.example/notes`],
+  ["redis://:hunter2@cache:6379", `redis://:${REDACTED}@cache:6379`],
+  ["postgres://user:p@ss@db/notes", `postgres://user:${REDACTED}@db/notes`],
+  ["Invalid URL: 'postgres://user:p/ss@db/notes'", `Invalid URL: 'postgres://user:${REDACTED}@db/notes'`],
+  ['{"a":"db://u:p@h","b":"c@d"}', `{"a":"db://u:${REDACTED}@h","b":"c@d"}`],
+  ["GET /x?access_token=abc&page=2&api_key=d%20e#f", `GET /x?access_token=${REDACTED}&page=2&api_key=${REDACTED}`],
+  ["password=abc&title=x", `password=${REDACTED}&title=x`],
+  ["a = b, size=3", "a = b, size=3"],
+  ['sent {"password": "a\\"b", "n": 1, "pin":1234}', `sent {"password": "${REDACTED}", "n": 1, "pin":"${REDACTED}"}`],
+  ['{"title":"x","token":"cut of', `{"title":"x","token":"${REDACTED}"`],
+  ["https://example.com:8080/path@here", "https://example.com:8080/path@here"],
+  [`token ${JWT} end`, `token ${REDACTED} end`],
+];
+
+for (const [text, safe] of TEXTS) {
+  Deno.test(`redactText() makes ${JSON.stringify(safe)} of a text`, () => assertEquals(redactText(text), safe));
+}
+
+Deno.test("redactText() shortens a long text and says how long it was", () => {
+  const text = redactText("x".repeat(10_000));
+  assertEquals(text.length < 8300, true);
+  assertStringIncludes(text, "(10000 characters)");
+  assertEquals(redactText("x".repeat(8192)).length, 8192);
+});
+
+Deno.test("redactText() takes a secret out that the cut would halve", () => {
+  assertFalse(redactText(`${"x ".repeat(4090)}Bearer ${"s".repeat(100)}`).includes("ss"));
+});
+
+Deno.test("redactValue() takes values out by key at any depth, and keeps booleans and empty ones", () => {
+  assertEquals(
+    redactValue({
+      user: "ada",
+      password: "hunter2",
+      pin: 1234,
+      token: { value: "x" },
+      cookies: ["a=b"],
+      secret: true,
+      apiKey: null,
+      otp: undefined,
+      nested: [{ deep: { clientSecret: "x", name: "n" } }],
+    }),
+    {
+      user: "ada",
+      password: REDACTED,
+      pin: REDACTED,
+      token: REDACTED,
+      cookies: REDACTED,
+      secret: true,
+      apiKey: null,
+      otp: undefined,
+      nested: [{ deep: { clientSecret: REDACTED, name: "n" } }],
+    },
+  );
+});
+
+Deno.test("redactValue() takes values out of texts that are JSON, at every level", () => {
+  const body = JSON.stringify({
+    a: { tokens: ["x"], iban: "DE1" },
+    list: [JSON.stringify({ password: "x" })],
+    keep: 1,
+  });
+  const { event } = redactValue({ event: { body } }, new Set(["iban"])) as { event: { body: string } };
+  assertEquals(JSON.parse(event.body), {
+    a: { tokens: REDACTED, iban: REDACTED },
+    list: [`{"password":"${REDACTED}"}`],
+    keep: 1,
+  });
+  for (const text of ["[not json", "{", "[REDACTED]"]) assertEquals(redactValue(text), text);
+});
+
+Deno.test("redactValue() takes further key names", () => {
+  assertEquals(redactValue({ Iban: "DE1", a: [{ IBAN: "DE2" }] }, new Set(["iban"])), {
+    Iban: REDACTED,
+    a: [{ IBAN: REDACTED }],
+  });
+});
+
+class Point {
+  x = 1;
+  password = "hunter2";
+}
+
+const VALUES: [name: string, value: unknown, copy: unknown][] = [
+  ["a Map", new Map<unknown, unknown>([["password", "x"], ["a", 1]]), { password: REDACTED, a: 1 }],
+  ["a Set", new Set(["Bearer abc", 1]), [`Bearer ${REDACTED}`, 1]],
+  ["a Date", new Date(0), "1970-01-01T00:00:00.000Z"],
+  ["an invalid Date", new Date(NaN), "Invalid Date"],
+  ["a BigInt", 12345678901234567890n, "12345678901234567890"],
+  ["bytes", new Uint8Array(5), "[5 bytes]"],
+  ["NaN", NaN, "NaN"],
+  ["Infinity", -Infinity, "-Infinity"],
+  ["a function", () => 1, "[function]"],
+  ["a symbol", Symbol("secret"), "[symbol]"],
+  ["an instance of a class", new Point(), { x: 1, password: REDACTED }],
+  ["toJSON", { toJSON: () => ({ password: "x", a: 1 }) }, { password: REDACTED, a: 1 }],
+  ["a URL with a password", new URL("https://u:p@example.com/"), `https://u:${REDACTED}@example.com/`],
+  ["an object without a prototype", Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
+  ["null", null, null],
+  ["undefined", undefined, undefined],
+  ["undefined in a list", [undefined], [null]],
+];
+
+for (const [name, value, copy] of VALUES) {
+  Deno.test(`redactValue() copies ${name}`, () => assertEquals(redactValue(value), copy));
+}
+
+Deno.test("redactValue() marks what cannot be read, and goes on beside it", () => {
+  const getter = {
+    get bad(): never {
+      throw new Error("no");
+    },
+  };
+  const proxy = new Proxy({}, {
+    get(): never {
+      throw new Error("no");
+    },
+    getPrototypeOf(): never {
+      throw new Error("no");
+    },
+  });
+  const { proxy: revoked, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const text = JSON.stringify(redactValue({ getter, proxy, revoked, a: 1 }));
+  assertEquals(text, '{"getter":"[Unreadable]","proxy":"[Unreadable]","revoked":"[Unreadable]","a":1}');
+});
+
+Deno.test("redactValue() ends a cycle, and shows a value that stands twice without one", () => {
+  const a: Record<string, unknown> = { shared: [1] };
+  a.self = a;
+  a.again = a.shared;
+  assertEquals(redactValue(a), { shared: [1], self: "[Circular]", again: [1] });
+  const endless: Record<string, unknown> = { toJSON: (): unknown => ({ endless }) };
+  JSON.stringify(redactValue(endless));
+});
+
+Deno.test("redactValue() cuts what is deep, long or wide", () => {
+  let deep: unknown = "bottom";
+  for (let i = 0; i < 100_000; i++) deep = { deep };
+  assertStringIncludes(JSON.stringify(redactValue(deep)), "[Truncated]");
+  const list = redactValue(Array.from({ length: 1000 }, (_, i) => i)) as unknown[];
+  assertEquals([list.length, list.at(-1)], [201, "… (1000 items)"]);
+  const wide = redactValue(Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`k${i}`, i]))) as object;
+  assertEquals(Object.keys(wide).length, 200);
+});
+
+Deno.test("redactValue() makes a property, not a prototype, of the key __proto__", () => {
+  const copy = redactValue(JSON.parse('{"__proto__":{"polluted":true},"password":"x"}')) as Record<string, unknown>;
+  assertEquals(Object.getPrototypeOf(copy), Object.prototype);
+  assertEquals(copy.polluted, undefined);
+  assertEquals(JSON.stringify(copy), '{"__proto__":{"polluted":true},"password":"[REDACTED]"}');
+});
+
+Deno.test("redactValue() leaves its argument as it was", () => {
+  const value = { password: "hunter2", list: [{ token: "t" }] };
+  redactValue(value);
+  assertEquals(value, { password: "hunter2", list: [{ token: "t" }] });
+});

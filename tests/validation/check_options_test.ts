@@ -1,0 +1,84 @@
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import * as z from "zod";
+import * as mini from "zod/mini";
+import { ConfigurationError } from "../../errors/mod.ts";
+import { defineApiHandler, type DefineApiHandlerOptions } from "../../validation/mod.ts";
+
+const GOOD: unknown[] = [
+  {},
+  { timeout: 1, memorySize: 128, reservedConcurrency: 0, ephemeralStorage: 512, retryAttempts: 0, maxBodyBytes: 1 },
+  { timeout: 900, memorySize: 10240, reservedConcurrency: 5000, ephemeralStorage: 10240, retryAttempts: 2 },
+  { schema: z.object({}), querySchema: mini.object({}), pathSchema: z.any(), responseSchema: z.compile(z.object({})) },
+  { auth: "none", operationName: "Op", metrics: false, tracing: false, logging: {}, openapi: {} },
+  { deadLetterQueue: true },
+  { deadLetterQueue: false },
+  { deadLetterQueue: {} },
+  { deadLetterQueue: { targetArn: "arn:aws:sqs:eu-west-1:123456789012:dead" } },
+  { deadLetterQueue: { targetArn: "arn:aws-cn:sns:cn-north-1:123456789012:dead" } },
+  { cors: "*" },
+  { cors: "https://example.com" },
+  { cors: ["https://a.example", "https://b.example"] },
+  { cors: false },
+  { schema: undefined, timeout: undefined, auth: undefined, cors: undefined, logging: undefined },
+];
+
+Deno.test("defineApiHandler() takes every option within its range", () => {
+  for (const options of GOOD) defineApiHandler(options as DefineApiHandlerOptions);
+});
+
+const BAD: [options: unknown, inMessage: string[]][] = [
+  [{ scheme: {} }, ["scheme", "querySchema"]],
+  [{ retryAttempts: 3 }, ["retryAttempts is 3", "0 to 2"]],
+  [{ retryAttempts: -1 }, ["retryAttempts is -1"]],
+  [{ retryAttempts: 1.5 }, ["retryAttempts is 1.5"]],
+  [{ timeout: 901 }, ["timeout is 901", "1 to 900", "seconds"]],
+  [{ timeout: 0 }, ["timeout is 0"]],
+  [{ timeout: NaN }, ["timeout is NaN"]],
+  [{ timeout: "30" }, ["timeout is 30"]],
+  [{ memorySize: 127 }, ["memorySize is 127", "128 to 10240", "MB"]],
+  [{ memorySize: 10241 }, ["memorySize is 10241"]],
+  [{ ephemeralStorage: 511 }, ["ephemeralStorage is 511", "512 to 10240"]],
+  [{ ephemeralStorage: 10241 }, ["ephemeralStorage is 10241"]],
+  [{ reservedConcurrency: -1 }, ["reservedConcurrency is -1", "from 0"]],
+  [{ maxBodyBytes: 0 }, ["maxBodyBytes is 0", "from 1"]],
+  [{ maxBodyBytes: Infinity }, ["maxBodyBytes is Infinity"]],
+  [{ schema: {} }, ["schema is no zod schema"]],
+  [{ querySchema: "x" }, ["querySchema is no zod schema", "string"]],
+  [{ pathSchema: null }, ["pathSchema is no zod schema"]],
+  [{ responseSchema: () => 1 }, ["responseSchema is no zod schema", "function"]],
+  [{ auth: "basic" }, ["auth", '"basic"', "authorizer-optional"]],
+  [{ auth: "" }, ["auth", '""']],
+  [{ auth: null }, ["auth", "null"]],
+  [{ auth: "toString" }, ["auth", '"toString"']],
+  [{ deadLetterQueue: "queue" }, ["deadLetterQueue"]],
+  [{ deadLetterQueue: null }, ["deadLetterQueue"]],
+  [{ deadLetterQueue: { arn: "x" } }, ["deadLetterQueue", "targetArn"]],
+  [{ deadLetterQueue: { targetArn: "queue" } }, ["deadLetterQueue.targetArn is queue"]],
+  [{ deadLetterQueue: { targetArn: "arn:aws:s3:::bucket" } }, ["deadLetterQueue.targetArn is arn:aws:s3:::bucket"]],
+  [{ logging: { level: "LOUD" } }, ["logging.level", "LOUD"]],
+  [{ logging: null }, ["logging", "null"]],
+  [{ cors: true }, ["cors is true"]],
+  [{ cors: "" }, ["cors is"]],
+  [{ cors: [] }, ["cors is"]],
+  [{ cors: ["https://a.example", ""] }, ["cors is"]],
+  [{ cors: ["*", "https://a.example"] }, ["cors is", "*"]],
+  [{ cors: "https://a.example/" }, ["cors is", "https://a.example/"]],
+  [{ cors: "a.example" }, ["cors is", "a.example"]],
+  [{ metrics: "no" }, ["metrics is no"]],
+  [{ tracing: 0 }, ["tracing is 0"]],
+  [{ openapi: "x" }, ["openapi is x"]],
+  [null, ["options"]],
+];
+
+for (const [options, inMessage] of BAD) {
+  Deno.test(`defineApiHandler() refuses ${JSON.stringify(options)} and names option and value`, () => {
+    const error = assertThrows(() => defineApiHandler(options as DefineApiHandlerOptions), ConfigurationError);
+    assertEquals(error.code, "CONFIGURATION");
+    for (const text of inMessage) assertStringIncludes(error.message, text);
+  });
+}
+
+Deno.test("defineApiHandler() refuses an operation name that is none", () => {
+  const define = defineApiHandler({ operationName: 7 as unknown as string });
+  assertThrows(() => define(() => ({ statusCode: 200, body: "" })), ConfigurationError, "operationName is 7");
+});
