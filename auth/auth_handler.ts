@@ -3,6 +3,8 @@ import {
   type ApiEvent,
   buildErrorResponse,
   CORRELATION_ID_HEADER,
+  corsHeadersFor,
+  type CorsOption,
   isAlbEvent,
   isHttpApiEvent,
   type LambdaHandler,
@@ -29,6 +31,11 @@ export interface AuthHandlerOptions {
   operationName?: string;
   /** How it logs. */
   logging?: LoggingConfig;
+  /**
+   * Origins that may read the responses.
+   * @default CORS_ALLOW_ORIGIN
+   */
+  cors?: CorsOption;
 }
 
 /**
@@ -56,19 +63,20 @@ export function createAuthHandler(
   getAuthInstance: () => BetterAuthInstance | Promise<BetterAuthInstance>,
   options: AuthHandlerOptions = {},
 ): LambdaHandler<ApiEvent, ProxyResult> {
+  const corsHeaders = corsHeadersFor(options.cors);
   return withObservability<ApiEvent, ProxyResult>(
     async function serveAuthRoutes(event, _context, { correlationId }): Promise<ProxyResult> {
       const { settings, start } = internalsOf(await getAuthInstance());
       const request = toRequest(event, settings.baseURL);
       const response = await (await start()).handler(request);
-      const extra = { [CORRELATION_ID_HEADER]: correlationId };
+      const extra = { [CORRELATION_ID_HEADER]: correlationId, ...corsHeaders(event) };
       return shapeResult(event, sourceOf(event), await toProxyResult(response), extra);
     },
     {
       operationName: options.operationName ?? "Auth",
       logging: options.logging,
       respondToError: (error, context, event) =>
-        shapeResult(event, sourceOf(event), buildErrorResponse(context, error), {}),
+        shapeResult(event, sourceOf(event), buildErrorResponse(context, error), corsHeaders(event)),
     },
   );
 }

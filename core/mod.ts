@@ -35,6 +35,7 @@ export { type BackoffOptions, fullJitterDelay } from "./backoff.ts";
 export { extractBearerToken } from "./bearer_token.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { CORRELATION_ID_HEADER, correlationIdOf } from "./correlation_id.ts";
+export { corsHeadersFor, type CorsOption } from "./cors.ts";
 export { buildErrorResponse, type ErrorBody } from "./error_response.ts";
 export {
   type AuthorizerDecision,

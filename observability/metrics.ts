@@ -141,6 +141,7 @@ function renderAndClear(invocation: Invocation): string {
 
 /** One line for each group, several where a group is over the format's limits. */
 function renderGroups(groups: ReadonlyMap<string, MetricGroup>, settings: ObservabilitySettings): string {
+  if (settings.metricsDisabled) return "";
   let text = "";
   for (const { dimensions, values } of groups.values()) {
     let left = [...values];

@@ -11,6 +11,8 @@ export interface ObservabilitySettings {
   readonly level: number;
   /** A level that a variable asks for and that does not exist. */
   readonly unknownLevel: string | undefined;
+  /** Whether metrics are left out: `METRICS_DISABLED`, else `POWERTOOLS_METRICS_DISABLED`, is `true`. */
+  readonly metricsDisabled: boolean;
   /** Whether the environment promises one invocation at a time. */
   readonly oneAtATime: boolean;
 }
@@ -33,6 +35,9 @@ export function getSettings(): ObservabilitySettings {
     namespace: getOptionalEnv("METRICS_NAMESPACE") ?? getOptionalEnv("POWERTOOLS_METRICS_NAMESPACE", "Trellis"),
     level: LOG_LEVELS[level ?? "INFO"],
     unknownLevel: level === undefined ? asked : undefined,
+    metricsDisabled: /^(?:true|1)$/i.test(
+      getOptionalEnv("METRICS_DISABLED") ?? getOptionalEnv("POWERTOOLS_METRICS_DISABLED", ""),
+    ),
     oneAtATime: inLambda && getOptionalEnv("AWS_LAMBDA_MAX_CONCURRENCY") === undefined,
   };
   if (inLambda) kept = settings;

@@ -3,6 +3,7 @@ import {
   buildErrorResponse,
   CORRELATION_ID_HEADER,
   correlationIdOf,
+  corsHeadersFor,
   type LambdaContext,
   type ProxyResult,
   shapeResult,
@@ -12,7 +13,6 @@ import {
 } from "../core/mod.ts";
 import { type Authenticator, AUTHENTICATORS, type AuthMode } from "./authenticate.ts";
 import { checkOptions } from "./check_options.ts";
-import { corsHeadersFor } from "./cors.ts";
 import type { ApiHandler, ApiHandlerFunction, DefineApiHandlerOptions, HandlerParams } from "./handler_types.ts";
 import { registerOperation } from "./openapi/registry.ts";
 import { createInputReader } from "./read_input.ts";

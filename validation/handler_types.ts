@@ -2,6 +2,7 @@ import type { $ZodType } from "zod/v4/core";
 import type {
   ApiEvent,
   AuthorizerContext,
+  CorsOption,
   LambdaContext,
   LoggingConfig,
   ProxyResult,
@@ -11,7 +12,6 @@ import type {
   WrapperMetadata,
 } from "../core/mod.ts";
 import type { AuthMode } from "./authenticate.ts";
-import type { CorsOption } from "./cors.ts";
 import type { OpenApiMetadata, RegisteredOperation } from "./openapi/registry.ts";
 
 /** Options of `defineApiHandler`. What a type argument leaves out (`never`), the handler's parameters leave out too. */

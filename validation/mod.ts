@@ -27,7 +27,6 @@ import * as z from "./zod.ts";
 
 export { z };
 export { type AuthMode } from "./authenticate.ts";
-export type { CorsOption } from "./cors.ts";
 export { defineApiHandler } from "./define_api_handler.ts";
 export type {
   ApiHandler,
@@ -45,4 +44,4 @@ export { type ApiRoute, buildOpenApiDocument, type OpenApiDocument, type OpenApi
 export { getRegisteredOperations, type OpenApiMetadata, type RegisteredOperation } from "./openapi/registry.ts";
 export { validateSchema, validateSchemaAsync, type ValidationResult } from "./schema.ts";
 export { ZodError, type ZodSchema, type ZodType } from "./zod.ts";
-export type { LoggingConfig, UserStatus, WrapperMetadata } from "../core/mod.ts";
+export type { CorsOption, LoggingConfig, UserStatus, WrapperMetadata } from "../core/mod.ts";

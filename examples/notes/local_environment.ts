@@ -24,6 +24,7 @@ export function setLocalEnvironment(dataFolder: string, port: number): void {
     DATABASE_URL: join(dataFolder, "pg"),
     AUTH_BASE_URL: `http://localhost:${port}/auth`,
     SERVICE_NAME: "notes",
+    METRICS_DISABLED: "true",
   };
   for (const [name, value] of Object.entries(defaults)) process.env[name] ||= value;
 }

@@ -145,6 +145,15 @@ Deno.test("createAuthHandler() gives every response the correlation id", async (
   assertEquals(Object.entries(result.headers!).find(([name]) => name.toLowerCase() === "x-correlation-id")?.[1], "c-1");
 });
 
+Deno.test("createAuthHandler() sends CORS headers with answers and errors", async () => {
+  const serve = createAuthHandler(() => auth, { cors: ["https://app.example.com"] });
+  const failing = createAuthHandler(() => Promise.reject(new Error("no database")), { cors: "*" });
+  const event = createRestApiEvent({ path: "/api/auth/ok", headers: { Origin: "https://app.example.com" } });
+  assertEquals((await call(event, serve)).result.headers?.["Access-Control-Allow-Origin"], "https://app.example.com");
+  const { result } = await call(event, failing);
+  assertEquals([result.statusCode, result.headers?.["Access-Control-Allow-Origin"]], [500, "*"]);
+});
+
 Deno.test("createAuthHandler() refuses a request that the web has no form for with 400", async () => {
   const { result } = await call({
     ...createRestApiEvent({ path: "/api/auth/ok" }),

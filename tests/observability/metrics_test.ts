@@ -81,6 +81,16 @@ Deno.test("metrics.addMetric() outside of an invocation writes a document at onc
   lines.forEach(checkDocument);
 });
 
+Deno.test("metrics are left out when METRICS_DISABLED is true, inside and outside of an invocation", async () => {
+  await withEnv({ METRICS_DISABLED: "true" }, async () => {
+    const { lines } = await captureLogs(async () => {
+      metrics.addMetric("Outside", Count, 1);
+      await runInvocation(newInvocation(), () => metrics.addMetric("Inside", Count, 1));
+    });
+    assertEquals(lines, []);
+  });
+});
+
 Deno.test("metrics.addDimension() holds for what addMetric() adds after it", async () => {
   const documents = await documentsOf(() => {
     metrics.addMetric("A", Count, 1);

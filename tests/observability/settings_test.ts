@@ -13,6 +13,8 @@ const UNSET = {
   AWS_LAMBDA_LOG_LEVEL: undefined,
   AWS_EXECUTION_ENV: undefined,
   AWS_LAMBDA_MAX_CONCURRENCY: undefined,
+  METRICS_DISABLED: undefined,
+  POWERTOOLS_METRICS_DISABLED: undefined,
 };
 
 const { INFO, WARN, DEBUG, ERROR } = LOG_LEVELS;
@@ -29,6 +31,9 @@ const CASES: [Record<string, string>, Partial<ObservabilitySettings>][] = [
   [{ AWS_LAMBDA_LOG_LEVEL: "error", POWERTOOLS_LOG_LEVEL: "WARN" }, { level: WARN }],
   [{ POWERTOOLS_LOG_LEVEL: "WARN", LOG_LEVEL: "debug" }, { level: DEBUG }],
   [{ LOG_LEVEL: "verbose" }, { level: INFO, unknownLevel: "verbose" }],
+  [{}, { metricsDisabled: false }],
+  [{ POWERTOOLS_METRICS_DISABLED: "TRUE" }, { metricsDisabled: true }],
+  [{ POWERTOOLS_METRICS_DISABLED: "true", METRICS_DISABLED: "false" }, { metricsDisabled: false }],
   [{ AWS_LAMBDA_MAX_CONCURRENCY: "4" }, { oneAtATime: false }],
 ];
 

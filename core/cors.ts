@@ -1,5 +1,6 @@
-import { type ApiEvent, headerOf } from "../core/mod.ts";
 import { getOptionalEnv } from "../env/mod.ts";
+import { headerOf } from "./api_event.ts";
+import type { ApiEvent } from "./lambda.ts";
 
 /**
  * Which origins may read the responses: `*`, one origin, a list, or `false` for none whatever the environment says.
