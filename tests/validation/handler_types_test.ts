@@ -3,8 +3,7 @@
  * below it does too. What runs is only what shows that values and types agree.
  */
 import { assertEquals, assertStrictEquals } from "@std/assert";
-// deno-lint-ignore no-import-prefix
-import type * as aws from "npm:@types/aws-lambda@8.10.164";
+import type * as aws from "aws-lambda";
 import * as z from "zod";
 import * as mini from "zod/mini";
 import type {

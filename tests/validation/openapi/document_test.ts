@@ -1,6 +1,5 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-// deno-lint-ignore no-import-prefix
-import { compileErrors, validate } from "npm:@readme/openapi-parser@9.0.0";
+import { compileErrors, validate } from "@readme/openapi-parser";
 import * as z from "zod";
 import * as mini from "zod/mini";
 import type { ProxyResult } from "../../../core/mod.ts";
