@@ -1,0 +1,134 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+
+/** An IAM principal that may sign tokens for the server. */
+export interface DistSqlPrincipal {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** When set, a token must carry exactly this session token. */
+  readonly sessionToken?: string;
+  /** What `AWS IAM GRANT role TO 'arn'` names. */
+  readonly arn: string;
+  /**
+   * The actions that the principal's policy allows.
+   *
+   * @default ["DbConnect", "DbConnectAdmin"]
+   */
+  readonly actions?: readonly DistSqlIamAction[];
+}
+
+/** The two IAM actions of the provider: one for roles, one for `admin`. */
+export type DistSqlIamAction = "DbConnect" | "DbConnectAdmin";
+
+/** Why a token was refused; a client only ever sees `expired` apart from the rest. */
+export type TokenFault =
+  | "malformed"
+  | "host"
+  | "action"
+  | "unknown-key"
+  | "session-token"
+  | "region"
+  | "signature"
+  | "not-yet-valid"
+  | "expired"
+  | "not-allowed";
+
+/** What a token is checked against. */
+export interface TokenExpectation {
+  readonly user: string;
+  readonly hostname: string;
+  readonly region: string;
+  readonly principals: readonly DistSqlPrincipal[];
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** A week, the longest that Signature Version 4 allows for a presigned request. */
+const MAX_EXPIRES_SECONDS = 604_800;
+
+/** Clocks may differ: a token from up to five minutes ahead is accepted, as the AWS services do. */
+const CLOCK_SKEW_MS = 5 * 60_000;
+
+function hmac(key: string | Uint8Array, data: string): Uint8Array {
+  return createHmac("sha256", key).update(data).digest();
+}
+
+function sha256Hex(data: string): string {
+  return createHash("sha256").update(data).digest("hex");
+}
+
+function encodeRfc3986(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** Signs as Signature Version 4 prescribes for query-string authentication. */
+function expectedSignature(url: URL, secretAccessKey: string, scope: readonly string[], date: string): string {
+  const query = [...url.searchParams]
+    .filter(([name]) => name !== "X-Amz-Signature")
+    .map(([name, value]) => [encodeRfc3986(name), encodeRfc3986(value)])
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map((pair) => pair.join("="))
+    .join("&");
+  const canonicalRequest = ["GET", "/", query, `host:${url.host}`, "", "host", sha256Hex("")].join("\n");
+  const toSign = ["AWS4-HMAC-SHA256", date, scope.join("/"), sha256Hex(canonicalRequest)].join("\n");
+  let key: string | Uint8Array = `AWS4${secretAccessKey}`;
+  for (const part of scope) key = hmac(key, part);
+  return createHmac("sha256", key).update(toSign).digest("hex");
+}
+
+function parseAmzDate(date: string): number {
+  const match = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(date);
+  if (!match) return Number.NaN;
+  const [year, month, day, hour, minute, second] = match.slice(1).map(Number);
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}
+
+function parseTokenUrl(token: string): URL | undefined {
+  try {
+    return new URL(`https://${token}`);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Checks an authentication token: a presigned URL without its scheme, as `@aws-sdk/dsql-signer` makes it.
+ *
+ * `admin` needs a `DbConnectAdmin` token, every other role a `DbConnect` one. The signature is computed again with the
+ * principal's secret, so a token that was changed anywhere is refused.
+ *
+ * @param token The password that the client presented.
+ * @param expected User, host, region and the principals that are known.
+ * @returns The principal that signed the token, or the fault.
+ */
+export function checkIamToken(
+  token: string,
+  expected: TokenExpectation,
+): { principal: DistSqlPrincipal } | { fault: TokenFault } {
+  const url = parseTokenUrl(token);
+  if (!url) return { fault: "malformed" };
+  const parameter = (name: string): string => url.searchParams.get(name) ?? "";
+  const [accessKeyId, ...scope] = parameter("X-Amz-Credential").split("/");
+  if (
+    parameter("X-Amz-Algorithm") !== "AWS4-HMAC-SHA256" || parameter("X-Amz-SignedHeaders") !== "host" ||
+    scope.length !== 4 || scope[2] !== "dsql" || scope[3] !== "aws4_request"
+  ) return { fault: "malformed" };
+  if (url.host !== expected.hostname) return { fault: "host" };
+  const action: DistSqlIamAction = expected.user === "admin" ? "DbConnectAdmin" : "DbConnect";
+  if (parameter("Action") !== action) return { fault: "action" };
+  const principal = expected.principals.find((known) => known.accessKeyId === accessKeyId);
+  if (!principal) return { fault: "unknown-key" };
+  if (parameter("X-Amz-Security-Token") !== (principal.sessionToken ?? "")) return { fault: "session-token" };
+  if (scope[1] !== expected.region) return { fault: "region" };
+  const date = parameter("X-Amz-Date");
+  const signature = new TextEncoder().encode(parameter("X-Amz-Signature"));
+  const wanted = new TextEncoder().encode(expectedSignature(url, principal.secretAccessKey, scope, date));
+  if (signature.length !== wanted.length || !timingSafeEqual(signature, wanted)) return { fault: "signature" };
+  const signedAt = parseAmzDate(date);
+  const expiresSeconds = Number(parameter("X-Amz-Expires"));
+  if (Number.isNaN(signedAt) || scope[0] !== date.slice(0, 8)) return { fault: "malformed" };
+  if (!(expiresSeconds >= 0 && expiresSeconds <= MAX_EXPIRES_SECONDS)) return { fault: "malformed" };
+  if (signedAt > expected.now + CLOCK_SKEW_MS) return { fault: "not-yet-valid" };
+  if (expected.now >= signedAt + expiresSeconds * 1000) return { fault: "expired" };
+  if (!(principal.actions ?? ["DbConnect", "DbConnectAdmin"]).includes(action)) return { fault: "not-allowed" };
+  return { principal };
+}

@@ -1,0 +1,217 @@
+import { child, children, type SyntaxNode, textOf } from "../syntax_tree.ts";
+import type { Statement } from "../statements.ts";
+import type { Refusal, RefusalRule } from "./rule.ts";
+import { cacheSize, isCacheAccepted } from "./statement_rules.ts";
+import { IDENTITY_CACHE, refuseColumn } from "./table_rules.ts";
+
+/** The actions of ALTER TABLE that the provider takes (AT, EMU; state of 2026-09). */
+const ACCEPTED = new Set([
+  ...["AT_AddColumn", "AT_DropColumn", "AT_ColumnDefault", "AT_DropNotNull", "AT_AddIdentity", "AT_SetIdentity"],
+  ...[
+    "AT_DropIdentity",
+    "AT_DropExpression",
+    "AT_SetStorage",
+    "AT_ChangeOwner",
+    "AT_EnableTrigAll",
+    "AT_EnableTrigUser",
+  ],
+  ...["AT_DisableTrigAll", "AT_DisableTrigUser", "AT_AddConstraint", "AT_DropConstraint", "AT_ValidateConstraint"],
+  "AT_AlterConstraint",
+]);
+
+/** The words of the actions that are refused, for the text `unsupported ALTER TABLE … statement`. */
+const ACTION_WORDS: Record<string, string> = {
+  AT_AlterColumnType: "ALTER COLUMN ... SET DATA TYPE",
+  AT_SetNotNull: "ALTER COLUMN ... SET NOT NULL",
+  AT_SetStatistics: "ALTER COLUMN ... SET STATISTICS",
+  AT_SetCompression: "ALTER COLUMN ... SET COMPRESSION",
+  AT_ReplicaIdentity: "REPLICA IDENTITY",
+  AT_ClusterOn: "CLUSTER ON",
+  AT_SetTableSpace: "SET TABLESPACE",
+  AT_SetRelOptions: "SET",
+  AT_AddInherit: "INHERIT",
+  AT_AttachPartition: "ATTACH PARTITION",
+};
+
+/** These texts lack the word "statement" at the end. */
+const ROW_SECURITY: Record<string, string> = {
+  AT_EnableRowSecurity: "unsupported ALTER TABLE ENABLE ROW SECURITY",
+  AT_DisableRowSecurity: "unsupported ALTER TABLE DISABLE ROW SECURITY",
+  AT_ForceRowSecurity: "unsupported ALTER TABLE FORCE ROW SECURITY",
+};
+
+const ADD_CONSTRAINT = "unsupported ALTER TABLE ADD CONSTRAINT statement";
+
+function actions(statement: Statement): SyntaxNode[] {
+  if (textOf(statement.node, "objtype") !== "OBJECT_TABLE") return [];
+  return children(statement.node, "cmds").map((command) => child(command, "AlterTableCmd"));
+}
+
+function firstOf<T>(statement: Statement, look: (action: SyntaxNode, kind: string) => T | undefined): T | undefined {
+  for (const action of actions(statement)) {
+    const found = look(action, textOf(action, "subtype"));
+    if (found !== undefined) return found;
+  }
+}
+
+function refuseConstraint(constraint: SyntaxNode): string | Refusal | undefined {
+  const kind = textOf(constraint, "contype");
+  if (["CONSTR_CHECK", "CONSTR_FOREIGN", "CONSTR_NOTNULL"].includes(kind)) {
+    return constraint.skip_validation ? undefined : ADD_CONSTRAINT;
+  }
+  if (kind === "CONSTR_UNIQUE" && constraint.indexname) {
+    return constraint.deferrable ? "DEFERRABLE constraint not supported" : undefined;
+  }
+  return ADD_CONSTRAINT;
+}
+
+function refuseNewColumn(column: SyntaxNode): string | Refusal | undefined {
+  const refused = refuseColumn({ ...column, constraints: [] });
+  if (refused) return refused;
+  if (column.collClause) return "COLLATE clause not supported";
+  return children(column, "constraints").length > 0
+    ? "ALTER TABLE ADD COLUMN with constraint not supported"
+    : undefined;
+}
+
+/** Refusals of ALTER TABLE. */
+export const ALTER_RULES: readonly RefusalRule[] = [
+  {
+    id: "alter-async",
+    on: ["AlterTableStmt"],
+    sqlstate: "42601",
+    sure: "I",
+    source: "AT (ASYNC goes with VALIDATE CONSTRAINT alone; text inferred)",
+    refuse(statement) {
+      if (!statement.isAsync) return undefined;
+      const isValidation = actions(statement).every((action) => textOf(action, "subtype") === "AT_ValidateConstraint");
+      return isValidation ? undefined : 'syntax error at or near "ASYNC"';
+    },
+  },
+  {
+    id: "alter-action",
+    on: ["AlterTableStmt"],
+    sure: "L",
+    source: "EMU 2026-09-18, MTX 2026-08-28, SPIKE 2026-09-23",
+    refuse(statement) {
+      return firstOf(statement, (_action, kind) => {
+        if (ACCEPTED.has(kind)) return undefined;
+        const words = ACTION_WORDS[kind] ?? kind.replace("AT_", "").replace(/(?<=[a-z])(?=[A-Z])/g, " ").toUpperCase();
+        return ROW_SECURITY[kind] ?? `unsupported ALTER TABLE ${words} statement`;
+      });
+    },
+  },
+  {
+    id: "alter-add-column",
+    on: ["AlterTableStmt"],
+    sure: "L",
+    source: "EMU 2026-09-18, SPIKE 2026-09-23",
+    refuse(statement) {
+      return firstOf(
+        statement,
+        (action, kind) =>
+          kind === "AT_AddColumn" ? refuseNewColumn(child(child(action, "def"), "ColumnDef")) : undefined,
+      );
+    },
+  },
+  {
+    id: "alter-drop-column",
+    on: ["AlterTableStmt"],
+    until: "2026-08-03",
+    sure: "I",
+    source: "REL 2026-08-03 (accepted from then on; earlier text inferred)",
+    refuse(statement) {
+      return firstOf(
+        statement,
+        (_action, kind) => kind === "AT_DropColumn" ? "unsupported ALTER TABLE DROP COLUMN statement" : undefined,
+      );
+    },
+  },
+  {
+    id: "alter-column-default",
+    on: ["AlterTableStmt"],
+    until: "2026-07-20",
+    sure: "I",
+    source: "LINT PR 110, 2026-07-20 (accepted from then on; earlier text inferred)",
+    refuse(statement) {
+      return firstOf(
+        statement,
+        (_action, kind) =>
+          ["AT_ColumnDefault", "AT_DropNotNull"].includes(kind)
+            ? "unsupported ALTER TABLE ALTER COLUMN statement"
+            : undefined,
+      );
+    },
+  },
+  {
+    id: "alter-add-identity",
+    on: ["AlterTableStmt"],
+    sure: "D",
+    source: "AT, DSB 2026-10-03",
+    refuse(statement) {
+      return firstOf(statement, (action, kind) => {
+        if (kind !== "AT_AddIdentity") return undefined;
+        const options = children(child(child(action, "def"), "Constraint"), "options");
+        return isCacheAccepted(cacheSize(options)) ? undefined : IDENTITY_CACHE;
+      });
+    },
+  },
+  {
+    id: "alter-foreign-key",
+    on: ["AlterTableStmt"],
+    until: "2026-08-26",
+    sure: "I",
+    source: "REL 2026-08-26 (NOT VALID accepted from then on)",
+    refuse(statement) {
+      return firstOf(
+        statement,
+        (action) =>
+          textOf(child(child(action, "def"), "Constraint"), "contype") === "CONSTR_FOREIGN"
+            ? ADD_CONSTRAINT
+            : undefined,
+      );
+    },
+  },
+  {
+    id: "alter-check",
+    on: ["AlterTableStmt"],
+    until: "2026-08-03",
+    sure: "I",
+    source: "REL 2026-08-03 (NOT VALID accepted from then on)",
+    refuse(statement) {
+      return firstOf(
+        statement,
+        (action) =>
+          textOf(child(child(action, "def"), "Constraint"), "contype") === "CONSTR_CHECK" ? ADD_CONSTRAINT : undefined,
+      );
+    },
+  },
+  {
+    id: "alter-add-constraint",
+    on: ["AlterTableStmt"],
+    sure: "L",
+    source: "EMU 2026-09-18, SPIKE 2026-09-23",
+    refuse(statement) {
+      return firstOf(
+        statement,
+        (action, kind) =>
+          kind === "AT_AddConstraint" ? refuseConstraint(child(child(action, "def"), "Constraint")) : undefined,
+      );
+    },
+  },
+  {
+    id: "alter-validate",
+    on: ["AlterTableStmt"],
+    sure: "L",
+    source: "EMU 2026-09-18",
+    refuse(statement) {
+      return firstOf(
+        statement,
+        (_action, kind) =>
+          kind === "AT_ValidateConstraint" && !statement.isAsync
+            ? "unsupported ALTER TABLE VALIDATE CONSTRAINT statement"
+            : undefined,
+      );
+    },
+  },
+];

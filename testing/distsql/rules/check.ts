@@ -1,0 +1,46 @@
+import type { Statement } from "../statements.ts";
+import { child, children, textOf } from "../syntax_tree.ts";
+import { ALTER_RULES } from "./alter_rules.ts";
+import { INDEX_RULES } from "./index_rules.ts";
+import type { Refusal, RefusalRule } from "./rule.ts";
+import { STATEMENT_RULES } from "./statement_rules.ts";
+import { TABLE_RULES } from "./table_rules.ts";
+
+/** Everything that is refused for what a statement says, in the order in which it is answered. */
+export const REFUSAL_RULES: readonly RefusalRule[] = [
+  ...STATEMENT_RULES,
+  ...INDEX_RULES,
+  ...TABLE_RULES,
+  ...ALTER_RULES,
+];
+
+/** EXPLAIN is refused for what it explains. */
+function explained(statement: Statement): Statement {
+  const [type, node] = Object.entries(child(statement.node, "query"))[0] ?? [];
+  return type === undefined ? statement : { ...statement, type, node: node as Statement["node"] };
+}
+
+/**
+ * Says why the provider refuses a statement.
+ *
+ * @param statement A parsed statement.
+ * @param asOf The day, YYYY-MM-DD, whose rules count.
+ * @returns SQLSTATE and text of the first rule that applies, or undefined.
+ */
+export function checkRefusals(statement: Statement, asOf: string): Refusal | undefined {
+  for (const rule of REFUSAL_RULES) {
+    if (rule.on && !rule.on.includes(statement.type)) continue;
+    if (rule.until && asOf >= rule.until) continue;
+    const found = rule.refuse(statement);
+    if (found === undefined) continue;
+    return typeof found === "string" ? { sqlstate: rule.sqlstate ?? "0A000", message: found } : found;
+  }
+  return statement.type === "ExplainStmt" ? checkRefusals(explained(statement), asOf) : undefined;
+}
+
+/** The columns that an ALTER TABLE drops: only the database knows whether one belongs to the primary key. */
+export function droppedColumns(statement: Statement): string[] {
+  if (statement.type !== "AlterTableStmt") return [];
+  return children(statement.node, "cmds").map((command) => child(command, "AlterTableCmd"))
+    .filter((action) => textOf(action, "subtype") === "AT_DropColumn").map((action) => textOf(action, "name"));
+}

@@ -1,0 +1,328 @@
+import { child, children, definitions, findNodes, strings, type SyntaxNode, textOf } from "../syntax_tree.ts";
+import type { RefusalRule } from "./rule.ts";
+
+/** The statements that the provider takes; everything else is an "unsupported statement". */
+const ACCEPTED = new Set([
+  ...["SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "TransactionStmt", "ExplainStmt", "CallStmt", "CopyStmt"],
+  ...["CreateStmt", "AlterTableStmt", "IndexStmt", "DropStmt", "RenameStmt", "ViewStmt", "CommentStmt", "IamStmt"],
+  ...["CreateSeqStmt", "AlterSeqStmt", "CreateSchemaStmt", "CreateFunctionStmt", "AlterFunctionStmt"],
+  ...[
+    "CreateDomainStmt",
+    "AlterDomainStmt",
+    "AlterObjectSchemaStmt",
+    "AlterOwnerStmt",
+    "CreateStatsStmt",
+    "AlterStatsStmt",
+  ],
+  ...["GrantStmt", "GrantRoleStmt", "CreateRoleStmt", "AlterRoleStmt", "DropRoleStmt", "AlterDefaultPrivilegesStmt"],
+  ...["VariableSetStmt", "VariableShowStmt", "VacuumStmt", "DeallocateStmt"],
+]);
+
+/** Refusals with a text of their own, by node type. */
+const OWN_TEXTS: Record<string, string> = {
+  MergeStmt: "unsupported statement type: MERGE",
+  CreateTrigStmt: "CREATE TRIGGER not supported",
+  CreateEnumStmt: "CREATE TYPE not supported",
+  DefineStmt: "CREATE TYPE not supported",
+  AlterEnumStmt: "ALTER TYPE not supported",
+  AlterTypeStmt: "ALTER TYPE not supported",
+  CompositeTypeStmt: "unsupported statement: CompositeType",
+};
+
+const TRANSACTION_WORDS: Record<string, string> = {
+  TRANS_STMT_SAVEPOINT: "SAVEPOINT",
+  TRANS_STMT_RELEASE: "RELEASE",
+  TRANS_STMT_ROLLBACK_TO: "ROLLBACK TO",
+  TRANS_STMT_PREPARE: "PREPARE TRANSACTION",
+  TRANS_STMT_COMMIT_PREPARED: "COMMIT PREPARED",
+  TRANS_STMT_ROLLBACK_PREPARED: "ROLLBACK PREPARED",
+};
+
+const DROPPABLE = ["TABLE", "INDEX", "VIEW", "SEQUENCE", "SCHEMA", "FUNCTION", "DOMAIN", "TRIGGER", "STATISTIC_EXT"];
+
+const FIXED_SETTINGS = ["role", "session_authorization", "transaction_isolation", "default_transaction_isolation"];
+
+const TEXT_SEARCH = /^(to_tsvector|(plain|phrase|websearch_)?to_tsquery|ts_headline)$/;
+
+function functionNames(node: SyntaxNode): { name: string; call: SyntaxNode }[] {
+  return findNodes(node, "FuncCall").map((call) => ({ name: strings(children(call, "funcname")).at(-1) ?? "", call }));
+}
+
+function firstArgument(call: SyntaxNode): string | undefined {
+  const constants = findNodes(children(call, "args")[0], "A_Const");
+  return constants.length > 0 ? textOf(child(constants[0], "sval"), "sval") : undefined;
+}
+
+/** A sequence's cache, or undefined when it is not given. */
+export function cacheSize(options: readonly SyntaxNode[]): number | undefined {
+  const argument = child(definitions(options).get("cache") ?? {}, "arg");
+  if (Object.keys(argument).length === 0) return undefined;
+  return Number(child(argument, "Integer").ival ?? textOf(child(argument, "Float"), "fval"));
+}
+
+/** Whether the provider takes a cache of this size. */
+export function isCacheAccepted(cache: number | undefined): boolean {
+  return cache !== undefined && (cache === 1 || cache >= 65_536);
+}
+
+/** Refusals of whole statements, transaction control, settings and parts of queries. */
+export const STATEMENT_RULES: readonly RefusalRule[] = [
+  {
+    id: "transaction-statement",
+    on: ["TransactionStmt"],
+    sure: "L",
+    source: "EMU 2026-09-18",
+    refuse({ node }) {
+      const word = TRANSACTION_WORDS[textOf(node, "kind")];
+      return word && `unsupported transaction statement: ${word}`;
+    },
+  },
+  {
+    id: "isolation-level",
+    on: ["TransactionStmt"],
+    sure: "L",
+    source: "EMU 2026-09-18",
+    refuse({ node }) {
+      const level = definitions(children(node, "options")).get("transaction_isolation");
+      const name = level && textOf(child(child(child(level, "arg"), "A_Const"), "sval"), "sval");
+      if (name && name !== "repeatable read") return `Unsupported isolation level: ${name.toUpperCase()}`;
+    },
+  },
+  {
+    id: "set-transaction",
+    on: ["VariableSetStmt"],
+    sure: "L",
+    source: "EMU 2026-09-18",
+    refuse({ node }) {
+      const isTransaction = ["TRANSACTION", "SESSION CHARACTERISTICS", "TRANSACTION SNAPSHOT"].includes(
+        textOf(node, "name"),
+      );
+      return isTransaction ? 'setting configuration parameter "TRANSACTION" not supported' : undefined;
+    },
+  },
+  {
+    id: "set-fixed-parameter",
+    on: ["VariableSetStmt"],
+    sure: "L",
+    source: "PGR 2026-08-19, EMU 2026-09-18",
+    refuse({ node }) {
+      const name = textOf(node, "name");
+      if (FIXED_SETTINGS.includes(name)) return `setting configuration parameter "${name}" not supported`;
+    },
+  },
+  {
+    id: "materialized-view",
+    on: ["RefreshMatViewStmt", "CreateTableAsStmt"],
+    sure: "L",
+    source: "EMU 2026-09-18",
+    refuse({ type }) {
+      return `unsupported statement: ${type === "CreateTableAsStmt" ? "CreateTableAs" : "RefreshMatView"}`;
+    },
+  },
+  {
+    id: "select-into",
+    on: ["SelectStmt"],
+    sure: "L",
+    source: "EMU 2026-09-18",
+    refuse({ node }) {
+      return node.intoClause ? "unsupported statement: CreateTableAs" : undefined;
+    },
+  },
+  {
+    id: "own-text",
+    on: Object.keys(OWN_TEXTS),
+    sure: "L",
+    source: "EMU 2026-09-18",
+    refuse({ type }) {
+      return OWN_TEXTS[type];
+    },
+  },
+  {
+    id: "unknown-statement",
+    sure: "L",
+    source:
+      "EMU 2026-09-18 (Truncate, CreateExtension, Listen, AlterSystem and others; the form of the text is the same)",
+    refuse({ type }) {
+      return ACCEPTED.has(type) ? undefined : `unsupported statement: ${type.replace(/Stmt$/, "")}`;
+    },
+  },
+  {
+    id: "vacuum",
+    on: ["VacuumStmt"],
+    sure: "L",
+    source: "EMU 2026-09-18; ANALYZE without a table: FKP 2026-08-28",
+    refuse({ node }) {
+      if (node.is_vacuumcmd) return "unsupported VACUUM statement";
+      return children(node, "rels").length === 0 ? "unsupported ANALYZE statement" : undefined;
+    },
+  },
+  {
+    id: "deallocate-name",
+    on: ["DeallocateStmt"],
+    sure: "T",
+    source: "LINT 2026-08",
+    refuse({ node }) {
+      return textOf(node, "name") ? "unsupported statement: Deallocate" : undefined;
+    },
+  },
+  {
+    id: "copy-file",
+    on: ["CopyStmt"],
+    sure: "I",
+    source: "LINT 2026-08 (only STDIN and STDOUT)",
+    refuse({ node }) {
+      return node.filename || node.is_program ? "unsupported statement: Copy" : undefined;
+    },
+  },
+  {
+    id: "function-language",
+    on: ["CreateFunctionStmt"],
+    sure: "L",
+    source: "EMU 2026-09-18",
+    refuse({ node }) {
+      if (node.is_procedure) return "PROCEDURE is not supported";
+      const language = definitions(children(node, "options")).get("language");
+      const name = language ? textOf(child(child(language, "arg"), "String"), "sval").toLowerCase() : "sql";
+      return name === "sql" ? undefined : `CREATE FUNCTION with language ${name} not supported`;
+    },
+  },
+  {
+    id: "drop-object",
+    on: ["DropStmt"],
+    sure: "L",
+    source: "EMU 2026-09-18",
+    refuse({ node }) {
+      const object = textOf(node, "removeType").replace("OBJECT_", "");
+      if (!DROPPABLE.includes(object) || (object === "TRIGGER" && !node.missing_ok)) {
+        return "unsupported object in DROP statement";
+      }
+    },
+  },
+  {
+    id: "drop-domain-cascade",
+    on: ["DropStmt"],
+    sure: "I",
+    source: "EMU 2026-09-18, MTX 2026-08-28 (refused; text inferred)",
+    refuse({ node }) {
+      const cascades = textOf(node, "removeType") === "OBJECT_DOMAIN" && textOf(node, "behavior") === "DROP_CASCADE";
+      return cascades ? "CASCADE not supported for DROP DOMAIN" : undefined;
+    },
+  },
+  {
+    id: "rename-type",
+    on: ["RenameStmt"],
+    sure: "L",
+    source: "EMU 2026-09-18",
+    refuse({ node }) {
+      return textOf(node, "renameType") === "OBJECT_TYPE" ? "unsupported object in RENAME statement" : undefined;
+    },
+  },
+  {
+    id: "alter-domain",
+    on: ["AlterDomainStmt"],
+    sure: "I",
+    source: "EMU 2026-09-18, MTX 2026-08-28 (refused; text inferred)",
+    refuse({ node }) {
+      const kind = textOf(node, "subtype");
+      if (kind === "O" || kind === "C") {
+        return `unsupported ALTER DOMAIN ${kind === "O" ? "SET NOT NULL" : "ADD CONSTRAINT"} statement`;
+      }
+    },
+  },
+  {
+    id: "sequence-cache",
+    on: ["CreateSeqStmt"],
+    sure: "L",
+    source: "EMU 2026-09-18, CS",
+    refuse({ node }) {
+      if (isCacheAccepted(cacheSize(children(node, "options")))) return undefined;
+      return "CREATE SEQUENCE is not supported without an explicit cache size. please define CACHE greater than or equal to 65536 or equal to 1";
+    },
+  },
+  {
+    id: "role-password",
+    on: ["CreateRoleStmt", "AlterRoleStmt"],
+    sure: "I",
+    source: "ROLE (roles sign in through IAM; text inferred)",
+    refuse({ node }) {
+      return definitions(children(node, "options")).has("password") ? "PASSWORD not supported for roles" : undefined;
+    },
+  },
+  {
+    id: "grant-on-system-schema",
+    on: ["GrantStmt"],
+    sure: "L",
+    source: "PGR 2026-08-19, MTX 2026-08-28",
+    refuse({ node }) {
+      if (textOf(node, "objtype") !== "OBJECT_SCHEMA") return undefined;
+      const isSystem = strings(children(node, "objects")).some((name) =>
+        ["public", "sys", "pg_catalog"].includes(name)
+      );
+      return isSystem ? "feature not supported on system entity" : undefined;
+    },
+  },
+  {
+    id: "temporary-view",
+    on: ["ViewStmt"],
+    sure: "I",
+    source: "EMU 2026-09-18 (refused; text inferred)",
+    refuse({ node }) {
+      return textOf(child(node, "view"), "relpersistence") === "t"
+        ? "TEMPORARY or TEMP view not supported for CREATE VIEW"
+        : undefined;
+    },
+  },
+  {
+    id: "wait-for-job-arguments",
+    on: ["SelectStmt"],
+    sqlstate: "42809",
+    sure: "L",
+    source: "EMU 2026-09-18",
+    refuse({ node }) {
+      const called = findNodes(node, "FuncCall").some((call) =>
+        strings(children(call, "funcname")).join(".") === "sys.wait_for_job"
+      );
+      return called ? "sys.wait_for_job(unknown) is a procedure" : undefined;
+    },
+  },
+  {
+    id: "tablesample",
+    sure: "L",
+    source: "EMU 2026-09-18",
+    refuse({ node }) {
+      return findNodes(node, "RangeTableSample").length > 0 ? "TABLESAMPLE clause not supported" : undefined;
+    },
+  },
+  {
+    id: "locking-clause",
+    sure: "L",
+    source: "EMU 2026-09-18; FOR KEY SHARE since 2026-08-25 (REL)",
+    refuse({ node }) {
+      const refused = findNodes(node, "LockingClause").some((clause) =>
+        ["LCS_FORSHARE", "LCS_FORNOKEYUPDATE"].includes(textOf(clause, "strength"))
+      );
+      return refused ? "locking clauses other than FOR UPDATE/FOR KEY SHARE are not supported" : undefined;
+    },
+  },
+  {
+    id: "advisory-locks",
+    sure: "L",
+    source: "LIM 2026-10",
+    refuse({ node }) {
+      const found = functionNames(node).find(({ name }) => /^pg_(try_)?advisory_/.test(name));
+      return found && `function ${found.name} not supported`;
+    },
+  },
+  {
+    id: "text-search-configuration",
+    sqlstate: "42704",
+    sure: "L",
+    source: "EMU 2026-09-18",
+    refuse({ node }) {
+      const found = functionNames(node).some(({ name, call }) =>
+        TEXT_SEARCH.test(name) && firstArgument(call) !== "simple"
+      );
+      return found ? 'text search configuration "english" does not exist' : undefined;
+    },
+  },
+];

@@ -1,0 +1,199 @@
+import { displayType, isKeyType, refuseType, typeName } from "../column_types.ts";
+import { child, children, strings, type SyntaxNode, textOf } from "../syntax_tree.ts";
+import type { Refusal, RefusalRule } from "./rule.ts";
+import { cacheSize, isCacheAccepted } from "./statement_rules.ts";
+
+function columns(node: SyntaxNode): SyntaxNode[] {
+  return children(node, "tableElts").map((element) => child(element, "ColumnDef")).filter((column) => column.colname);
+}
+
+function columnConstraints(column: SyntaxNode): SyntaxNode[] {
+  return children(column, "constraints").map((constraint) => child(constraint, "Constraint"));
+}
+
+function tableConstraints(node: SyntaxNode): SyntaxNode[] {
+  return children(node, "tableElts").map((element) => child(element, "Constraint")).filter((found) => found.contype);
+}
+
+/** Says why a column cannot have its type, or have it as an identity. */
+export function refuseColumn(column: SyntaxNode): Refusal | undefined {
+  const type = child(column, "typeName");
+  const refused = refuseType(type);
+  if (refused) return refused;
+  const identity = columnConstraints(column).find((found) => textOf(found, "contype") === "CONSTR_IDENTITY");
+  if (!identity) return undefined;
+  if (!isCacheAccepted(cacheSize(children(identity, "options")))) {
+    return { sqlstate: "0A000", message: IDENTITY_CACHE };
+  }
+  if (typeName(type) !== "int8") {
+    return {
+      sqlstate: "0A000",
+      message: `datatype ${displayType(type)} not supported, identity column type must be bigint`,
+    };
+  }
+}
+
+/** The text for an identity whose CACHE is absent or between 2 and 65535. */
+export const IDENTITY_CACHE =
+  "identity column is not supported without an explicit cache size. please define CACHE greater than or equal to 65536 or equal to 1";
+
+function keyColumns(node: SyntaxNode): string[] {
+  const isKey = (constraint: SyntaxNode): boolean =>
+    ["CONSTR_PRIMARY", "CONSTR_UNIQUE"].includes(textOf(constraint, "contype"));
+  return [
+    ...columns(node).filter((column) => columnConstraints(column).some(isKey)).map((column) =>
+      textOf(column, "colname")
+    ),
+    ...tableConstraints(node).filter(isKey).flatMap((constraint) => strings(children(constraint, "keys"))),
+  ];
+}
+
+function hasForeignKey(node: SyntaxNode): boolean {
+  const all = [...tableConstraints(node), ...columns(node).flatMap(columnConstraints)];
+  return all.some((constraint) => textOf(constraint, "contype") === "CONSTR_FOREIGN");
+}
+
+function isDeferrableKey(constraints: readonly SyntaxNode[]): boolean {
+  return constraints.some((constraint, index) => {
+    if (!["CONSTR_PRIMARY", "CONSTR_UNIQUE"].includes(textOf(constraint, "contype"))) return false;
+    const next = constraints[index + 1];
+    return constraint.deferrable === true ||
+      (next !== undefined && textOf(next, "contype") === "CONSTR_ATTR_DEFERRABLE");
+  });
+}
+
+const CLAUSES: readonly { id: string; text: string; sure: "L" | "I"; has(node: SyntaxNode): boolean }[] = [
+  {
+    id: "temporary-table",
+    text: "TEMPORARY or TEMP table not supported for CREATE TABLE",
+    sure: "L",
+    has: (node) => textOf(child(node, "relation"), "relpersistence") === "t",
+  },
+  {
+    id: "unlogged-table",
+    text: "UNLOGGED table not supported for CREATE TABLE",
+    sure: "L",
+    has: (node) => textOf(child(node, "relation"), "relpersistence") === "u",
+  },
+  {
+    id: "partition",
+    text: "PARTITION BY clause not supported",
+    sure: "L",
+    has: (node) => node.partspec !== undefined || node.partbound !== undefined,
+  },
+  {
+    id: "inherits",
+    text: "INHERITS clause not supported",
+    sure: "I",
+    has: (node) => children(node, "inhRelations").length > 0 && node.partbound === undefined,
+  },
+  {
+    id: "tablespace",
+    text: "TABLESPACE not supported for CREATE TABLE",
+    sure: "I",
+    has: (node) => Boolean(node.tablespacename),
+  },
+  {
+    id: "with",
+    text: "WITH not supported for CREATE TABLE",
+    sure: "I",
+    has: (node) => children(node, "options").length > 0,
+  },
+  {
+    id: "on-commit",
+    text: "ON COMMIT not supported for CREATE TABLE",
+    sure: "I",
+    has: (node) => !["", "ONCOMMIT_NOOP"].includes(textOf(node, "oncommit")),
+  },
+  {
+    id: "compression",
+    text: "COMPRESSION not supported for CREATE TABLE",
+    sure: "I",
+    has: (node) => columns(node).some((column) => Boolean(column.compression)),
+  },
+  {
+    id: "collate",
+    text: "COLLATE clause not supported",
+    sure: "L",
+    has: (node) => columns(node).some((column) => column.collClause !== undefined),
+  },
+  {
+    id: "exclude",
+    text: "EXCLUDE constraint not supported",
+    sure: "I",
+    has: (node) => tableConstraints(node).some((found) => textOf(found, "contype") === "CONSTR_EXCLUSION"),
+  },
+  {
+    id: "deferrable-key",
+    text: "DEFERRABLE constraint not supported",
+    sure: "L",
+    has: (node) =>
+      isDeferrableKey(tableConstraints(node)) ||
+      columns(node).some((column) => isDeferrableKey(columnConstraints(column))),
+  },
+];
+
+/** Refusals of CREATE TABLE and of what a column may be. */
+export const TABLE_RULES: readonly RefusalRule[] = [
+  ...CLAUSES.map(({ id, text, sure, has }): RefusalRule => ({
+    id: `table-${id}`,
+    on: ["CreateStmt"],
+    sure,
+    source: sure === "L" ? "EMU 2026-09-18, SPIKE 2026-09-23, LIM 2026-10" : "LINT 2026-08 (refused; text inferred)",
+    refuse: ({ node }) => has(node) ? text : undefined,
+  })),
+  {
+    id: "table-foreign-key",
+    on: ["CreateStmt"],
+    until: "2026-08-26",
+    sure: "I",
+    source: "REL 2026-08-26 (accepted from then on; earlier text inferred)",
+    refuse({ node }) {
+      return hasForeignKey(node) ? "FOREIGN KEY constraint not supported" : undefined;
+    },
+  },
+  {
+    id: "table-column",
+    on: ["CreateStmt"],
+    sure: "L",
+    source: "EMU 2026-09-18, DT, CS",
+    refuse({ node }) {
+      for (const column of columns(node)) {
+        const refused = refuseColumn(column);
+        if (refused) return refused;
+      }
+    },
+  },
+  {
+    id: "table-key-type",
+    on: ["CreateStmt"],
+    sure: "L",
+    source: "LIM 2026-10, DT",
+    refuse({ node }) {
+      const keys = keyColumns(node);
+      const bad = columns(node).find((column) =>
+        keys.includes(textOf(column, "colname")) && !isKeyType(child(column, "typeName"))
+      );
+      return bad && `datatype ${displayType(child(bad, "typeName"))} is not supported in a key`;
+    },
+  },
+  {
+    id: "table-columns",
+    on: ["CreateStmt"],
+    sqlstate: "54011",
+    sure: "I",
+    source: "Q (255 columns; text inferred)",
+    refuse({ node }) {
+      return columns(node).length > 255 ? "tables can have at most 255 columns" : undefined;
+    },
+  },
+  {
+    id: "domain-type",
+    on: ["CreateDomainStmt"],
+    sure: "I",
+    source: "DT (a domain cannot be over what cannot be stored; inferred)",
+    refuse({ node }) {
+      return refuseType(child(node, "typeName"));
+    },
+  },
+];

@@ -1,0 +1,264 @@
+import { randomInt } from "node:crypto";
+import type { Socket } from "node:net";
+import { type Backend, type BackendSession, queryRows, quoteLiteral } from "./backend.ts";
+import { watchBlocked } from "./blocked_watch.ts";
+import { accessDenied, ClientConnection, type ConnectionHost } from "./connection.ts";
+import { openEmbeddedBackend } from "./embedded_backend.ts";
+import { type DistSqlInjection, FaultRegistry, type InjectedFault } from "./faults.ts";
+import { checkIamToken, type DistSqlPrincipal } from "./iam_token.ts";
+import { JobRunner, type SystemWork } from "./jobs.ts";
+import { listen } from "./listener.ts";
+import { openPostgresBackend } from "./postgres_backend.ts";
+import { checkRefusals } from "./rules/check.ts";
+import type { DistSqlLimits, DistSqlStatistics } from "./server_context.ts";
+import { checkServerOptions, type DistSqlBackend, type DistSqlServerOptions } from "./server_options.ts";
+import type { Session } from "./session.ts";
+import { SqlError } from "./sql_error.ts";
+import { loadStatementParser, type StatementParser } from "./statements.ts";
+import { prepareDatabase } from "./sys_schema.ts";
+
+/** A running server. */
+export interface DistSqlServer {
+  readonly hostname: string;
+  readonly port: number;
+  readonly region: string;
+  /** The certificate authority in PEM, for a client's `ssl.ca`. */
+  readonly ca: string;
+  /** The first principal: sign tokens with its keys. */
+  readonly principal: DistSqlPrincipal;
+  /** What has happened so far. */
+  readonly statistics: Readonly<DistSqlStatistics>;
+  /** Open connections. */
+  readonly connections: number;
+  /** Makes the server answer with a fault. */
+  inject(injection: DistSqlInjection): InjectedFault;
+  /** Closes every connection that is in no transaction, as the provider may at any time; tells how many. */
+  closeIdleConnections(): number;
+  /** Keeps asynchronous jobs from running, so that indexes stay invalid. */
+  holdJobs(): void;
+  /** Lets held jobs run. */
+  releaseJobs(): void;
+  /** Closes every connection and the database behind the server. */
+  stop(): Promise<void>;
+}
+
+const DEFAULT_PRINCIPAL: DistSqlPrincipal = {
+  accessKeyId: "AKIADISTSQLSTANDIN00",
+  secretAccessKey: "stand-in/secret/access/key",
+  arn: "arn:aws:iam::000000000000:role/app",
+};
+
+const DEFAULT_LIMITS: DistSqlLimits = { rows: 3000, bytes: 10 * 1024 * 1024, transactionAgeMs: 300_000 };
+
+/** A transaction that began in the session's last minute has its five minutes still (Q). */
+const EXPIRY_GRACE_MS = 300_000;
+
+async function openBackend(options: DistSqlBackend, surrenderAfterMs: number): Promise<Backend> {
+  if ("url" in options) return await openPostgresBackend(options.url);
+  return await openEmbeddedBackend({ ...options, surrenderAfterMs });
+}
+
+/** One connection of the server's own, used by one piece of work at a time. */
+function createSystemWork(session: BackendSession): SystemWork {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = last.then(async () => {
+      await session.enter();
+      try {
+        return await work((sql) => queryRows(session, sql));
+      } finally {
+        session.leave();
+      }
+    });
+    last = result.catch(() => {});
+    return result;
+  };
+}
+
+/** The connections of one server, by the process id that their clients were told. */
+class ConnectionTable {
+  readonly #byProcessId = new Map<number, ClientConnection>();
+  readonly #lifetimeMs: number;
+  #lastProcessId = 0;
+
+  constructor(lifetimeMs: number) {
+    this.#lifetimeMs = lifetimeMs;
+  }
+
+  get size(): number {
+    return this.#byProcessId.size;
+  }
+
+  all(): ClientConnection[] {
+    return [...this.#byProcessId.values()];
+  }
+
+  sessions(): Session[] {
+    return this.all().flatMap(({ session }) => session ? [session] : []);
+  }
+
+  open(host: ConnectionHost, socket: Socket): void {
+    const connection = new ClientConnection(host, socket, ++this.#lastProcessId, randomInt(2 ** 31));
+    this.#byProcessId.set(connection.processId, connection);
+    const timers = [
+      setTimeout(() => connection.expire(), this.#lifetimeMs),
+      setTimeout(() => connection.destroy(), this.#lifetimeMs + EXPIRY_GRACE_MS),
+    ];
+    connection.done.finally(() => {
+      timers.forEach((timer) => clearTimeout(timer));
+      this.#byProcessId.delete(connection.processId);
+    });
+  }
+
+  async cancel(processId: number, secretKey: number): Promise<void> {
+    const connection = this.#byProcessId.get(processId);
+    if (!connection || connection.secretKey !== secretKey) return;
+    connection.cancelWait();
+    await connection.session?.cancel();
+  }
+
+  async close(): Promise<void> {
+    const open = this.all();
+    for (const connection of open) connection.destroy();
+    await Promise.all(open.map((connection) => connection.done));
+  }
+}
+
+/**
+ * Starts a PostgreSQL server on the loopback interface that behaves as the distributed-SQL provider does.
+ *
+ * It requires TLS and an IAM token, refuses what the provider refuses with the provider's SQLSTATE and text, keeps the
+ * provider's limits, runs index builds and validations as jobs, lets transactions conflict at COMMIT, and answers with
+ * faults on demand. Real clients connect to it: postgres.js with `@aws-sdk/dsql-signer`, or this library's `distsql`.
+ *
+ * @param options What lies behind the server and how it behaves.
+ * @returns The running server; call `stop()` in the end.
+ * @throws {RangeError} when an option is out of its range.
+ * @throws {TypeError} when `backend.url` is no PostgreSQL URL, or its user is no superuser.
+ *
+ * @example
+ * ```ts
+ * import { startDistSqlServer } from "@trellis/fn/testing";
+ *
+ * const server = await startDistSqlServer();
+ * console.log(`${server.hostname}:${server.port}`);
+ * await server.stop();
+ * ```
+ */
+export async function startDistSqlServer(options: DistSqlServerOptions = {}): Promise<DistSqlServer> {
+  checkServerOptions(options);
+  const parse = await loadStatementParser();
+  const backend = await openBackend(options.backend ?? {}, options.surrenderAfterMs ?? 1000);
+  try {
+    return await startOn(backend, parse, options);
+  } catch (error) {
+    await backend.close();
+    throw error;
+  }
+}
+
+async function startOn(
+  backend: Backend,
+  parse: StatementParser,
+  options: DistSqlServerOptions,
+): Promise<DistSqlServer> {
+  const { hostname = "localhost", region = "us-east-1", asOf = "9999-12-31", now = Date.now } = options;
+  const principals = options.principals ?? [DEFAULT_PRINCIPAL];
+  const ownSessions = [await backend.openSession(), await backend.openSession()];
+  const [system, jobWork] = ownSessions.map(createSystemWork);
+  await system(prepareDatabase);
+
+  const faults = new FaultRegistry();
+  const statistics: DistSqlStatistics = { connections: 0, statements: 0, commits: 0, conflicts: 0, refusals: 0 };
+  const connections = new ConnectionTable(options.sessionLifetimeMs ?? 3_600_000);
+  let catalogVersion = 0;
+  const jobs = new JobRunner({
+    work: jobWork,
+    faults,
+    delayMs: options.jobDelayMs ?? 0,
+    onCatalogChange: () => catalogVersion++,
+  });
+
+  async function authenticate(user: string, token: string): ReturnType<ConnectionHost["authenticate"]> {
+    const checked = checkIamToken(token, { user, hostname, region, principals, now: now() });
+    if ("fault" in checked) return accessDenied(checked.fault === "expired" ? "Signature expired" : undefined);
+    if (user === "admin") return undefined;
+    const mappings = await system((query) =>
+      query(
+        `SELECT FROM sys.iam_mapping_records m JOIN pg_roles r ON r.rolname = m.pg_role_name AND r.rolcanlogin ` +
+          `WHERE m.pg_role_name = ${quoteLiteral(user)} AND m.arn = ${quoteLiteral(checked.principal.arn)}`,
+      )
+    );
+    return mappings.length > 0 ? undefined : accessDenied();
+  }
+
+  const host: ConnectionHost = {
+    backend,
+    faults,
+    statistics,
+    now,
+    parse,
+    authenticate,
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    superuser: backend.superuser,
+    isConcurrent: backend.isConcurrent,
+    reportsCatalogChanges: options.catalogConflicts ?? false,
+    get catalogVersion() {
+      return catalogVersion;
+    },
+    refuse: (statement) => checkRefusals(statement, asOf),
+    noteCatalogChange: () => ++catalogVersion,
+    scheduleJobs: (jobIds) => jobs.schedule(jobIds),
+    watchBlocked: (processId, marker) => watchBlocked(system, () => connections.sessions(), processId, marker),
+    cancel: (processId, secretKey) => connections.cancel(processId, secretKey),
+    countError({ sqlstate }) {
+      if (sqlstate === "40001") statistics.conflicts++;
+      if (sqlstate === "0A000" || sqlstate === "54000") statistics.refusals++;
+    },
+    async waitForJob(jobId, runner) {
+      const connection = connections.all().find(({ session }) => session?.runner === runner);
+      const signal = connection?.waitSignal() ?? AbortSignal.abort();
+      await jobs.wait(jobId, signal);
+      if (signal.aborted) throw new SqlError({ sqlstate: "57014", message: "canceling statement due to user request" });
+    },
+  };
+
+  const listener = await listen({
+    hostname,
+    port: options.port ?? 0,
+    onSecure: (socket) => connections.open(host, socket),
+    onCancel: (processId, secretKey) => void connections.cancel(processId, secretKey).catch(() => {}),
+  });
+  await jobs.resume();
+
+  async function stop(): Promise<void> {
+    const closed = listener.close();
+    await connections.close();
+    await jobs.stop();
+    await closed;
+    for (const session of ownSessions) await session.close();
+    await backend.close();
+  }
+
+  let stopping: Promise<void> | undefined;
+  return {
+    hostname,
+    region,
+    statistics,
+    port: listener.port,
+    ca: listener.ca,
+    principal: principals[0],
+    get connections() {
+      return connections.size;
+    },
+    inject: (injection) => faults.inject(injection),
+    closeIdleConnections() {
+      const idle = connections.all().filter(({ session }) => session?.isIdle);
+      for (const connection of idle) connection.destroy();
+      return idle.length;
+    },
+    holdJobs: () => jobs.hold(),
+    releaseJobs: () => jobs.release(),
+    stop: () => stopping ??= stop(),
+  };
+}

@@ -1,0 +1,231 @@
+import { child, children, definitions, findNodes, strings, type SyntaxNode, textOf } from "./syntax_tree.ts";
+
+/** What a statement does to its transaction. */
+export type StatementKind = "begin" | "commit" | "rollback" | "ddl" | "write" | "lock" | "read" | "utility" | "wait";
+
+/** A word, literal or sign of a statement, with its place in bytes. */
+export interface SqlToken {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+  readonly name: string;
+}
+
+/** `AWS IAM GRANT role TO 'arn'` or `AWS IAM REVOKE role FROM 'arn'`. */
+export interface IamStatement {
+  readonly grants: boolean;
+  readonly role: string;
+  readonly arn: string;
+}
+
+/** One statement as the server sees it. */
+export interface Statement {
+  /** What PostgreSQL can run: the provider's own words are blanked out. */
+  readonly sql: string;
+  /** Where the statement starts in its text, in bytes: the parse tree's locations count from the text's start. */
+  readonly start: number;
+  /** The parse tree's node type, for example `IndexStmt`; `IamStmt` for the provider's own. */
+  readonly type: string;
+  readonly node: SyntaxNode;
+  readonly kind: StatementKind;
+  /** Whether ASYNC was written. */
+  readonly isAsync: boolean;
+  readonly iam?: IamStatement;
+  /** Tokens with places relative to {@link Statement.sql}, comments left out. */
+  readonly tokens: readonly SqlToken[];
+}
+
+/** A text that does not parse. */
+export class SqlSyntaxError extends Error {
+  /** @param sqlstate 42601, or 0A000 where PostgreSQL's grammar itself refuses a feature. */
+  constructor(message: string, readonly sqlstate: string, readonly position?: number) {
+    super(message);
+    this.name = "SqlSyntaxError";
+  }
+}
+
+/** Takes a text apart into statements; throws {@link SqlSyntaxError}. */
+export type StatementParser = (sql: string) => Statement[];
+
+/** The parts of libpg-query that are used here. */
+interface PgQuery {
+  loadModule(): Promise<void>;
+  parseSync(sql: string): { stmts?: SyntaxNode[] };
+  scanSync(sql: string): { tokens: { start: number; end: number; text: string; tokenName: string }[] };
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const ALTER_ACTIONS = ["ADD", "DROP", "ALTER", "RENAME", "SET", "OWNER", "ENABLE", "DISABLE", "VALIDATE"];
+
+function wordAt(tokens: readonly SqlToken[], index: number): string {
+  return tokens[index]?.text.toUpperCase() ?? "";
+}
+
+/** The tokens of each statement; a semicolon inside parentheses separates nothing. */
+function splitTokens(tokens: readonly SqlToken[]): SqlToken[][] {
+  const groups: SqlToken[][] = [[]];
+  let depth = 0;
+  for (const token of tokens) {
+    if (token.text === "(") depth++;
+    if (token.text === ")") depth--;
+    if (token.text === ";" && depth === 0) groups.push([]);
+    else groups[groups.length - 1].push(token);
+  }
+  return groups.filter((group) => group.length > 0);
+}
+
+/** The index of the provider's ASYNC among a statement's tokens, or -1. */
+function asyncIndex(tokens: readonly SqlToken[]): number {
+  if (wordAt(tokens, 0) === "CREATE") {
+    const index = wordAt(tokens, 1) === "UNIQUE" ? 2 : 1;
+    if (wordAt(tokens, index) === "INDEX" && wordAt(tokens, index + 1) === "ASYNC") return index + 1;
+  }
+  if (wordAt(tokens, 0) === "ALTER" && wordAt(tokens, 1) === "TABLE" && wordAt(tokens, 2) === "ASYNC") {
+    // A table may be called "async"; then an action follows its name.
+    if (!ALTER_ACTIONS.includes(wordAt(tokens, 3)) && wordAt(tokens, 3) !== ".") return 2;
+  }
+  return -1;
+}
+
+function unquote(token: SqlToken): string {
+  const quote = token.text[0];
+  if (quote !== '"' && quote !== "'") return token.text.toLowerCase();
+  return token.text.slice(1, -1).replaceAll(quote + quote, quote);
+}
+
+function readIamStatement(tokens: readonly SqlToken[]): IamStatement | undefined {
+  if (wordAt(tokens, 0) !== "AWS" || wordAt(tokens, 1) !== "IAM") return undefined;
+  const grants = wordAt(tokens, 2) === "GRANT";
+  if (!grants && wordAt(tokens, 2) !== "REVOKE") throw syntaxErrorAt(tokens[2] ?? tokens[1]);
+  const [role, preposition, arn, surplus] = tokens.slice(3);
+  if (!role || !/^["a-z_]/i.test(role.text)) throw syntaxErrorAt(role ?? tokens[2]);
+  if (preposition?.text.toUpperCase() !== (grants ? "TO" : "FROM")) throw syntaxErrorAt(preposition ?? role);
+  if (arn?.name !== "SCONST") throw syntaxErrorAt(arn ?? preposition);
+  if (surplus) throw syntaxErrorAt(surplus);
+  return { grants, role: unquote(role), arn: unquote(arn) };
+}
+
+function syntaxErrorAt(token: SqlToken): SqlSyntaxError {
+  return new SqlSyntaxError(`syntax error at or near "${token.text}"`, "42601", token.start + 1);
+}
+
+function blank(bytes: Uint8Array, start: number, end: number, replacement = ""): void {
+  bytes.fill(0x20, start, end);
+  bytes.set(encoder.encode(replacement), start);
+}
+
+function isWaitForJob(node: SyntaxNode): boolean {
+  return strings(children(child(node, "funccall"), "funcname")).join(".") === "sys.wait_for_job";
+}
+
+const WRITES = ["InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt"];
+const UTILITIES = ["VariableSetStmt", "VariableShowStmt", "DeallocateStmt", "VacuumStmt", "CallStmt"];
+
+function queryKind(node: unknown): StatementKind {
+  if (WRITES.some((type) => findNodes(node, type).length > 0)) return "write";
+  return findNodes(node, "LockingClause").length > 0 ? "lock" : "read";
+}
+
+function kindOf(type: string, node: SyntaxNode): StatementKind {
+  if (type === "TransactionStmt") {
+    const kind = textOf(node, "kind");
+    if (kind === "TRANS_STMT_BEGIN" || kind === "TRANS_STMT_START") return "begin";
+    if (kind === "TRANS_STMT_COMMIT") return "commit";
+    return kind === "TRANS_STMT_ROLLBACK" ? "rollback" : "utility";
+  }
+  if (WRITES.includes(type)) return "write";
+  if (type === "SelectStmt") return queryKind(node);
+  if (type === "ExplainStmt") return definitions(children(node, "options")).has("analyze") ? queryKind(node) : "read";
+  if (type === "CopyStmt") return node.is_from ? "write" : "read";
+  if (type === "CallStmt" && isWaitForJob(node)) return "wait";
+  return UTILITIES.includes(type) ? "utility" : "ddl";
+}
+
+function toSyntaxError(error: unknown): SqlSyntaxError {
+  const message = error instanceof Error ? error.message : String(error);
+  const details = (error as { sqlDetails?: { cursorPosition?: number } }).sqlDetails;
+  // PostgreSQL's grammar refuses some features by itself, as not supported.
+  const sqlstate = /cannot be marked|not yet implemented|is not supported/.test(message) ? "0A000" : "42601";
+  return new SqlSyntaxError(
+    message,
+    sqlstate,
+    details?.cursorPosition === undefined ? undefined : details.cursorPosition + 1,
+  );
+}
+
+function parseNodes(pgQuery: PgQuery, sql: string): readonly SyntaxNode[] {
+  try {
+    return pgQuery.parseSync(sql).stmts ?? [];
+  } catch (error) {
+    throw toSyntaxError(error);
+  }
+}
+
+function scanTokens(pgQuery: PgQuery, sql: string): SqlToken[] {
+  let scanned: ReturnType<PgQuery["scanSync"]>;
+  try {
+    scanned = pgQuery.scanSync(sql);
+  } catch (error) {
+    // The scanner cannot say what is wrong with a text, the parser can.
+    parseNodes(pgQuery, sql);
+    throw toSyntaxError(error);
+  }
+  return scanned.tokens
+    .filter((token) => token.tokenName !== "SQL_COMMENT" && token.tokenName !== "C_COMMENT")
+    .map(({ start, end, text, tokenName }) => ({ start, end, text, name: tokenName }));
+}
+
+function parseStatements(pgQuery: PgQuery, sql: string): Statement[] {
+  const bytes = encoder.encode(sql);
+  const iamByStart: { start: number; iam: IamStatement }[] = [];
+  const asyncStarts: number[] = [];
+  const tokens = scanTokens(pgQuery, sql);
+  for (const group of splitTokens(tokens)) {
+    const iam = readIamStatement(group);
+    if (iam) {
+      iamByStart.push({ start: group[0].start, iam });
+      blank(bytes, group[0].start, group[group.length - 1].end, "SELECT");
+    }
+    const index = asyncIndex(group);
+    if (index >= 0) {
+      asyncStarts.push(group[index].start);
+      blank(bytes, group[index].start, group[index].end);
+    }
+  }
+  return parseNodes(pgQuery, decoder.decode(bytes)).map((raw) => {
+    const start = Number(raw.stmt_location ?? 0);
+    const end = raw.stmt_len ? start + Number(raw.stmt_len) : bytes.length;
+    const within = (place: number): boolean => place >= start && place < end;
+    const [type, node] = Object.entries(child(raw, "stmt"))[0] as [string, SyntaxNode];
+    const iam = iamByStart.find((entry) => within(entry.start))?.iam;
+    return {
+      sql: decoder.decode(bytes.subarray(start, end)),
+      start,
+      type: iam ? "IamStmt" : type,
+      node: iam ? {} : node,
+      kind: iam ? "ddl" : kindOf(type, node),
+      isAsync: asyncStarts.some(within),
+      iam,
+      tokens: tokens.filter((token) => within(token.start)).map((token) => ({
+        ...token,
+        start: token.start - start,
+        end: token.end - start,
+      })),
+    };
+  });
+}
+
+/**
+ * Loads PostgreSQL's own parser (libpg-query).
+ *
+ * What the parser does not know is recognised before it runs: `CREATE INDEX ASYNC`, `ALTER TABLE ASYNC` and
+ * `AWS IAM GRANT`/`REVOKE`. Their words are blanked out, so every place in the text stays where it was.
+ *
+ * @returns A synchronous parser.
+ */
+export async function loadStatementParser(): Promise<StatementParser> {
+  const pgQuery = await import("libpg-query") as unknown as PgQuery;
+  await pgQuery.loadModule();
+  return (sql) => parseStatements(pgQuery, sql);
+}

@@ -1,0 +1,439 @@
+import {
+  changeIamMapping,
+  createIndexAsync,
+  type DdlConnection,
+  recordDrops,
+  validateConstraintAsync,
+} from "./async_ddl.ts";
+import { type BackendSession, queryRows, quoteIdentifier, throwBackendError } from "./backend.ts";
+import { toBackendSql } from "./backend_sql.ts";
+import type { DistSqlFault } from "./faults.ts";
+import { isJobId } from "./jobs.ts";
+import { droppedColumns } from "./rules/check.ts";
+import type { ServerContext } from "./server_context.ts";
+import { shadowTables } from "./shadow_tables.ts";
+import { abortedTransactionError, conflictError, type ConflictMarker, ConnectionCut, SqlError } from "./sql_error.ts";
+import type { Statement } from "./statements.ts";
+import { child, findNodes, relationName, textOf } from "./syntax_tree.ts";
+import { measureTransaction } from "./transaction_size.ts";
+import { commandComplete, frame, textDataRow, textRowDescription, type WireMessage } from "./wire.ts";
+
+/** How a statement is run on the database: once by the simple protocol or again and again by the extended one. */
+export interface Execution {
+  /** Runs the statement; may be called twice. Throws {@link SqlError}. */
+  run(): Promise<WireMessage[]>;
+  /** What the statement and its values weigh on the wire. */
+  readonly bytes: number;
+  /** Whether other statements belong to the same implicit transaction. */
+  readonly isBatch: boolean;
+  /** The first argument of a CALL, if it has one value. */
+  firstArgument(): string | undefined;
+}
+
+/** A statement's answer: whole messages, the RowDescription apart because the extended protocol sends it earlier. */
+export interface Answer {
+  readonly description?: Uint8Array;
+  readonly messages: readonly Uint8Array[];
+}
+
+/** How long a statement of a transaction waits for a row before it counts as in conflict. */
+const CONFLICT_WAIT_MS = 25;
+
+/** Faults that strike at COMMIT. */
+const COMMIT_FAULTS: readonly DistSqlFault[] = [
+  ...[
+    "OC000",
+    "cut-before-commit",
+    "cut-after-commit",
+    "unavailable-before-commit",
+    "unavailable-after-commit",
+  ] as const,
+];
+
+function relay(messages: readonly WireMessage[]): Answer {
+  return { messages: messages.filter(({ type }) => type !== "Z").map(({ type, payload }) => frame(type, payload)) };
+}
+
+function tagged(tag: string): Answer {
+  return { messages: [commandComplete(tag)] };
+}
+
+function affectedRows(messages: readonly WireMessage[]): number {
+  const complete = messages.find((message) => message.type === "C");
+  const tag = complete ? new TextDecoder().decode(complete.payload.subarray(0, -1)) : "";
+  return /^(INSERT|UPDATE|DELETE|COPY) /.test(tag) ? Number(tag.split(" ").at(-1)) : 0;
+}
+
+/** Only INSERT tells every row that it changed: UPDATE and DELETE cascade, and a WITH hides its parts. */
+function hidesRows(statement: Statement): boolean {
+  return statement.type !== "InsertStmt" || findNodes(statement.node, "CommonTableExpr").length > 0;
+}
+
+function limitError(message: string): SqlError {
+  return new SqlError({ sqlstate: "54000", message });
+}
+
+/** Runs a session's statements in the transactions of the provider. */
+export class TransactionRunner {
+  readonly #server: ServerContext;
+  readonly #backend: BackendSession;
+  readonly #user: string;
+  #state: "idle" | "implicit" | "explicit" | "failed" = "idle";
+  #startedAt = 0;
+  #ddlCount = 0;
+  #rows = 0;
+  #bytes = 0;
+  #hasWritten = false;
+  #walStart = "";
+  #texts: string[] = [];
+  #jobs: string[] = [];
+  #shadowed = new Set<string>();
+  /** The conflict that COMMIT will answer with; the transaction goes on until then. */
+  #conflict: ConflictMarker | undefined;
+  /** The conflict because of which the transaction is gone already. */
+  #lost: ConflictMarker | undefined;
+  #catalogVersion: number;
+  readonly #ddl: DdlConnection;
+
+  constructor(server: ServerContext, backend: BackendSession, user: string) {
+    this.#server = server;
+    this.#backend = backend;
+    this.#user = user;
+    this.#catalogVersion = server.catalogVersion;
+    this.#ddl = { query: (sql) => queryRows(backend, sql), asSuperuser: (work) => this.#asSuperuser(work) };
+  }
+
+  /** What ReadyForQuery says. */
+  get status(): "I" | "T" | "E" {
+    if (this.#state === "failed") return "E";
+    return this.#state === "explicit" ? "T" : "I";
+  }
+
+  /** Whether names stand for copies now, so that a prepared statement has to be parsed again. */
+  get hasShadows(): boolean {
+    return this.#shadowed.size > 0;
+  }
+
+  /** Whether an explicit transaction holds the database's own. */
+  get isOpen(): boolean {
+    return this.#state === "explicit" && this.#lost === undefined;
+  }
+
+  /** Throws what a statement that is only prepared would be told. */
+  checkPreparable(statement: Statement): void {
+    if (this.#state === "failed" && !["commit", "rollback"].includes(statement.kind)) throw abortedTransactionError();
+  }
+
+  /** Runs one statement; every error leaves the transaction as the provider would. */
+  async run(statement: Statement, execution: Execution): Promise<Answer> {
+    this.#server.statistics.statements++;
+    if (this.#state === "failed" || this.#lost !== undefined) return this.#runEnded(statement);
+    try {
+      return await this.#runOpen(statement, execution);
+    } catch (error) {
+      if (error instanceof SqlError) this.#server.countError(error);
+      await this.fail();
+      throw error;
+    }
+  }
+
+  /** Ends a batch: its implicit transaction is committed, or given up after an error. */
+  async endBatch(isGood: boolean): Promise<void> {
+    try {
+      if (this.#state === "implicit") {
+        if (isGood) await this.#commit();
+        else await this.#rollback();
+      }
+    } catch (error) {
+      if (error instanceof SqlError) this.#server.countError(error);
+      throw error;
+    } finally {
+      if (this.#state === "idle") this.#backend.leave();
+    }
+  }
+
+  /** Gives the open transaction up after an error: an explicit one stays as failed until the client ends it. */
+  async fail(): Promise<void> {
+    const wasExplicit = this.#state === "explicit";
+    if (this.#state === "implicit" || wasExplicit) await this.#rollback();
+    if (wasExplicit) this.#state = "failed";
+    this.#backend.leave();
+  }
+
+  /** Gives the open transaction up because another session needs what it holds. */
+  async surrender(marker: ConflictMarker): Promise<void> {
+    if (!this.isOpen) return;
+    await this.#rollback();
+    this.#state = "explicit";
+    this.#lost = marker;
+    this.#backend.leave();
+  }
+
+  #runEnded(statement: Statement): Answer {
+    if (statement.kind === "rollback" || (statement.kind === "commit" && this.#state === "failed")) {
+      this.#reset();
+      return tagged("ROLLBACK");
+    }
+    if (this.#state === "failed") throw abortedTransactionError();
+    const error = conflictError(this.#lost ?? "OC000");
+    this.#reset();
+    if (statement.kind !== "commit") this.#state = "failed";
+    this.#server.countError(error);
+    throw error;
+  }
+
+  async #runOpen(statement: Statement, execution: Execution): Promise<Answer> {
+    this.#texts.push(statement.sql);
+    this.#strike(statement);
+    if (this.#state === "explicit" && this.#server.now() - this.#startedAt > this.#server.limits.transactionAgeMs) {
+      throw limitError(`transaction age limit of ${Math.round(this.#server.limits.transactionAgeMs / 1000)}s exceeded`);
+    }
+    const refused = this.#server.refuse(statement);
+    if (refused) throw new SqlError(refused);
+    switch (statement.kind) {
+      case "begin":
+        if (this.#state === "idle") await this.#begin(statement.sql, true);
+        this.#state = "explicit";
+        return tagged(statement.node.kind === "TRANS_STMT_START" ? "START TRANSACTION" : "BEGIN");
+      case "commit":
+        await this.#commit();
+        return tagged("COMMIT");
+      case "rollback":
+        await this.#rollback();
+        return tagged("ROLLBACK");
+      case "ddl":
+        return await this.#runDdl(statement, execution);
+      case "write":
+      case "lock":
+        return await this.#runWrite(statement, execution);
+      case "wait":
+        return await this.#runWait(execution);
+      default:
+        await this.#enter(execution.isBatch);
+        return relay(await execution.run());
+    }
+  }
+
+  /** Faults that are meant for this statement, and the schema that changed since the last one. */
+  #strike(statement: Statement): void {
+    const isStale = this.#server.reportsCatalogChanges && this.#catalogVersion < this.#server.catalogVersion;
+    this.#catalogVersion = this.#server.catalogVersion;
+    const fault = this.#server.faults.take(["OC001", "cut-at-statement"], { user: this.#user, texts: [statement.sql] });
+    if (fault === "cut-at-statement") throw new ConnectionCut();
+    const ends = statement.kind === "commit" || statement.kind === "rollback";
+    if (fault === "OC001" || (isStale && !ends)) throw conflictError("OC001");
+  }
+
+  async #enter(needsTransaction: boolean): Promise<void> {
+    if (this.#state === "idle" && needsTransaction) {
+      await this.#begin("BEGIN", false);
+      this.#state = "implicit";
+    }
+    await this.#backend.enter();
+  }
+
+  async #begin(sql: string, isExplicit: boolean): Promise<void> {
+    await this.#backend.enter();
+    const timeout = isExplicit && this.#server.isConcurrent ? `SET LOCAL lock_timeout = ${CONFLICT_WAIT_MS}; ` : "";
+    const [[walStart]] = await queryRows(this.#backend, `${sql}; ${timeout}SELECT pg_current_wal_insert_lsn()`);
+    this.#walStart = walStart ?? "";
+    this.#startedAt = this.#server.now();
+  }
+
+  async #runDdl(statement: Statement, execution: Execution): Promise<Answer> {
+    if (this.#ddlCount > 0) {
+      throw new SqlError({ sqlstate: "0A000", message: "multiple ddl statements not supported in a transaction" });
+    }
+    if (this.#hasWritten) throw mixedError();
+    await this.#enter(true);
+    this.#ddlCount++;
+    return await this.#withConflicts("OC001", () => this.#executeDdl(statement, execution));
+  }
+
+  async #executeDdl(statement: Statement, execution: Execution): Promise<Answer> {
+    if (statement.iam) {
+      await changeIamMapping(statement.iam, this.#user, this.#ddl);
+      return tagged(statement.iam.grants ? "GRANT" : "REVOKE");
+    }
+    if (statement.type === "IndexStmt") {
+      return this.#jobAnswer("CREATE INDEX", await createIndexAsync(statement, toBackendSql(statement), this.#ddl));
+    }
+    if (statement.isAsync) return this.#jobAnswer("ALTER TABLE", await validateConstraintAsync(statement, this.#ddl));
+    await this.#checkDroppedColumns(statement);
+    const isDrop = statement.type === "DropStmt" &&
+      ["OBJECT_TABLE", "OBJECT_INDEX"].includes(textOf(statement.node, "removeType"));
+    return relay(isDrop ? await recordDrops(statement, this.#ddl, () => execution.run()) : await execution.run());
+  }
+
+  #jobAnswer(tag: string, jobId: string | undefined): Answer {
+    if (jobId !== undefined) this.#jobs.push(jobId);
+    const rows = jobId === undefined ? [] : [textDataRow([jobId])];
+    return { description: textRowDescription(["job_id"]), messages: [...rows, commandComplete(tag)] };
+  }
+
+  async #checkDroppedColumns(statement: Statement): Promise<void> {
+    const columns = droppedColumns(statement);
+    if (columns.length === 0) return;
+    const table = relationName(child(statement.node, "relation")).replaceAll("'", "''");
+    const keys = await queryRows(
+      this.#backend,
+      `SELECT a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey) ` +
+        `WHERE i.indisprimary AND i.indrelid = to_regclass('${table}')`,
+    );
+    const key = keys.map(([name]) => name).find((name) => name !== null && columns.includes(name));
+    if (key) throw new SqlError({ sqlstate: "0A000", message: `cannot drop primary key column ${key}` });
+  }
+
+  async #runWrite(statement: Statement, execution: Execution): Promise<Answer> {
+    const isWrite = statement.kind === "write";
+    if (isWrite && this.#ddlCount > 0) throw mixedError();
+    await this.#enter(true);
+    if (isWrite) this.#hasWritten = true;
+    this.#bytes += execution.bytes;
+    const counts = isWrite && hidesRows(statement);
+    const before = counts ? await this.#changedRows() : 0;
+    const messages = await this.#withConflicts("OC000", () => execution.run(), statement);
+    this.#rows += counts ? await this.#changedRows() - before : affectedRows(messages);
+    if (isWrite && this.#rows > this.#server.limits.rows) throw limitError("transaction row limit exceeded");
+    return relay(messages);
+  }
+
+  async #changedRows(): Promise<number> {
+    const [[rows]] = await queryRows(
+      this.#backend,
+      "SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) FROM pg_stat_xact_user_tables WHERE schemaname !~ '^pg_temp'",
+    );
+    return Number(rows);
+  }
+
+  /**
+   * Runs what may meet another transaction. In autocommit the other one loses what it holds, because this one commits
+   * first; in a transaction this one goes on over copies and loses at its COMMIT.
+   */
+  async #withConflicts<T>(marker: ConflictMarker, work: () => Promise<T>, statement?: Statement): Promise<T> {
+    if (!this.#server.isConcurrent) return await work();
+    if (this.#state === "implicit") {
+      const stopWatching = this.#server.watchBlocked(this.#backend.processId, marker);
+      try {
+        return await work();
+      } catch (error) {
+        throw isConflict(error) ? conflictError(marker) : error;
+      } finally {
+        stopWatching();
+      }
+    }
+    await queryRows(this.#backend, "SAVEPOINT distsql");
+    try {
+      const result = await work();
+      await queryRows(this.#backend, "RELEASE SAVEPOINT distsql");
+      return result;
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      await queryRows(this.#backend, "ROLLBACK TO SAVEPOINT distsql");
+      if (!statement) throw conflictError(marker);
+      return await this.#runOverCopies(statement, work);
+    }
+  }
+
+  async #runOverCopies<T>(statement: Statement, work: () => Promise<T>): Promise<T> {
+    try {
+      if (!await shadowTables((sql) => queryRows(this.#backend, sql), statement, this.#shadowed)) {
+        throw conflictError("OC000");
+      }
+      this.#conflict = "OC000";
+      return await work();
+    } catch (error) {
+      throw isConflict(error) || (error instanceof SqlError && error.sqlstate === "42501")
+        ? conflictError("OC000")
+        : error;
+    }
+  }
+
+  async #runWait(execution: Execution): Promise<Answer> {
+    if (this.#state !== "idle" || execution.isBatch) {
+      throw new SqlError({ sqlstate: "25001", message: "sys.wait_for_job cannot run inside a transaction block" });
+    }
+    const jobId = execution.firstArgument();
+    if (jobId !== undefined) {
+      if (!isJobId(jobId)) throw new SqlError({ sqlstate: "22P02", message: "Unable to convert text to UUID" });
+      this.#backend.leave();
+      await this.#server.waitForJob(jobId, this);
+    }
+    await this.#backend.enter();
+    return relay(await execution.run());
+  }
+
+  async #commit(): Promise<void> {
+    if (this.#state === "idle") return;
+    const fault = this.#hasWritten || this.#ddlCount > 0 || this.#state === "explicit"
+      ? this.#server.faults.take(COMMIT_FAULTS, { user: this.#user, texts: this.#texts })
+      : undefined;
+    const conflict = fault === "OC000" ? "OC000" : this.#conflict;
+    if (conflict || fault?.endsWith("before-commit")) {
+      await this.#rollback();
+      throw conflict ? conflictError(conflict) : faultError(fault);
+    }
+    if (this.#hasWritten && await this.#isTooLarge()) {
+      await this.#rollback();
+      throw limitError("transaction size limit 10mb exceeded");
+    }
+    const messages = await this.#backend.exchange(frame("Q", new TextEncoder().encode("COMMIT\0")));
+    const { jobs, ddl } = { jobs: this.#jobs, ddl: this.#ddlCount };
+    this.#reset();
+    throwBackendError(messages);
+    this.#server.statistics.commits++;
+    this.#server.scheduleJobs(jobs);
+    if (ddl > 0) this.#catalogVersion = this.#server.noteCatalogChange();
+    if (fault) throw faultError(fault);
+  }
+
+  async #isTooLarge(): Promise<boolean> {
+    const { bytes: limit } = this.#server.limits;
+    const [[logged]] = await queryRows(
+      this.#backend,
+      `SELECT pg_current_wal_insert_lsn() - '${this.#walStart}'::pg_lsn`,
+    );
+    if (this.#bytes <= limit && Number(logged) <= limit) return false;
+    const bytes = await this.#asSuperuser(() => measureTransaction((sql) => queryRows(this.#backend, sql)));
+    return bytes > limit;
+  }
+
+  async #asSuperuser<T>(work: () => Promise<T>): Promise<T> {
+    await queryRows(this.#backend, `SET SESSION AUTHORIZATION ${quoteIdentifier(this.#server.superuser)}`);
+    const result = await work();
+    await queryRows(this.#backend, `SET SESSION AUTHORIZATION ${quoteIdentifier(this.#user)}`);
+    return result;
+  }
+
+  async #rollback(): Promise<void> {
+    if (this.#state !== "idle") await this.#backend.exchange(frame("Q", new TextEncoder().encode("ROLLBACK\0")));
+    this.#reset();
+  }
+
+  #reset(): void {
+    this.#state = "idle";
+    this.#ddlCount = 0;
+    this.#rows = 0;
+    this.#bytes = 0;
+    this.#hasWritten = false;
+    this.#texts = [];
+    this.#jobs = [];
+    this.#shadowed = new Set();
+    this.#conflict = undefined;
+    this.#lost = undefined;
+  }
+}
+
+function mixedError(): SqlError {
+  return new SqlError({ sqlstate: "0A000", message: "ddl and dml are not supported in the same transaction" });
+}
+
+function faultError(fault: DistSqlFault | undefined): Error {
+  if (fault?.startsWith("cut")) return new ConnectionCut();
+  return new SqlError({ sqlstate: "XX000", message: "server unavailable" });
+}
+
+/** Serialization failure, a lock that was not to be had, a deadlock: to the provider they are all conflicts. */
+function isConflict(error: unknown): boolean {
+  return error instanceof SqlError && ["40001", "55P03", "40P01"].includes(error.sqlstate);
+}

@@ -1,0 +1,42 @@
+import type { Query } from "./jobs.ts";
+
+/** What one column of a row weighs: bytes as they are, everything else as its text, before any compression. */
+function weight(expression: string, type: string): string {
+  return `coalesce(octet_length(${type === "bytea" ? expression : `(${expression})::text`}), 0)`;
+}
+
+/**
+ * Measures what the open transaction has written: rows and their index entries.
+ *
+ * Every visible row whose xmin is not older than the transaction's own id is its own, because the snapshot was taken
+ * before the id was given.
+ *
+ * @param query Runs SQL in the transaction as the superuser.
+ * @returns Bytes.
+ */
+export async function measureTransaction(query: Query): Promise<number> {
+  const columns = await query(
+    `SELECT s.relid::regclass, quote_ident(a.attname), format_type(a.atttypid, NULL)
+     FROM pg_stat_xact_user_tables s JOIN pg_attribute a ON a.attrelid = s.relid AND a.attnum > 0 AND NOT a.attisdropped
+     WHERE s.n_tup_ins + s.n_tup_upd > 0
+     UNION ALL
+     SELECT s.relid::regclass, '(' || pg_get_indexdef(i.indexrelid, a.attnum, true) || ')', format_type(a.atttypid, NULL)
+     FROM pg_stat_xact_user_tables s JOIN pg_index i ON i.indrelid = s.relid
+     JOIN pg_attribute a ON a.attrelid = i.indexrelid WHERE s.n_tup_ins + s.n_tup_upd > 0`,
+  );
+  const weights = new Map<string, string[]>();
+  for (const [table, expression, type] of columns) {
+    const list = weights.get(table ?? "") ?? [];
+    list.push(weight(expression ?? "", type ?? ""));
+    weights.set(table ?? "", list);
+  }
+  let bytes = 0;
+  for (const [table, list] of weights) {
+    const [row] = await query(
+      `SELECT coalesce(sum(${list.join(" + ")}), 0) FROM ONLY ${table} ` +
+        `WHERE xmin::text::bigint >= pg_current_xact_id()::xid::text::bigint`,
+    );
+    bytes += Number(row[0]);
+  }
+  return bytes;
+}
