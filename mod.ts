@@ -50,6 +50,13 @@ export {
 export {
   buildErrorResponse,
   buildValidatedResponse,
+  defineAuthorizerHandler,
+  defineEventHandler,
+  defineQueueHandler,
+  defineScheduleHandler,
+  defineStorageHandler,
+  defineTopicHandler,
+  defineWebSocketHandler,
   getOutgoingHeaders,
   getRequestContext,
   type LambdaContext,

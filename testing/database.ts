@@ -55,9 +55,10 @@ export async function createTestDatabase<TSchema extends Record<string, unknown>
   options: TestDatabaseOptions<TSchema> = {},
 ): Promise<TestDatabase<TSchema>> {
   const { migrationsFolder, schema } = options;
-  const snapshot = await (migrationsFolder === undefined
-    ? snapshots.get("", loadEmptySnapshot)
-    : snapshots.get(migrationsFolder, () => makeMigratedSnapshot(migrationsFolder)));
+  const snapshot =
+    await (migrationsFolder === undefined
+      ? snapshots.get("", loadEmptySnapshot)
+      : snapshots.get(migrationsFolder, () => makeMigratedSnapshot(migrationsFolder)));
   const config = { provider: "embedded-pg", connectionString: nextAddress(), instrument: false, schema } as const;
   const db = await openFrom(snapshot, () => getDrizzleClient<TSchema>(config));
   return { config, db, close: () => closeDrizzleClient(config) };

@@ -23,9 +23,6 @@
  *
  * @module
  */
-import * as z from "./zod.ts";
-
-export { z };
 export { type AuthMode } from "./authenticate.ts";
 export { defineApiHandler } from "./define_api_handler.ts";
 export type {
@@ -43,5 +40,6 @@ export { type JsonSchema, toJsonSchema, type ToJsonSchemaOptions } from "./json_
 export { type ApiRoute, buildOpenApiDocument, type OpenApiDocument, type OpenApiInfo } from "./openapi/document.ts";
 export { getRegisteredOperations, type OpenApiMetadata, type RegisteredOperation } from "./openapi/registry.ts";
 export { validateSchema, validateSchemaAsync, type ValidationResult } from "./schema.ts";
+export { z } from "./z.ts";
 export { ZodError, type ZodSchema, type ZodType } from "./zod.ts";
 export type { CorsOption, LoggingConfig, UserStatus, WrapperMetadata } from "../core/mod.ts";

@@ -4,7 +4,8 @@
  */
 import { getRequestContext, withObservability } from "../../core/mod.ts";
 import { currentInvocation, getSettings, logInfo } from "../../observability/mod.ts";
-import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
+import { createLambdaContext } from "../../testing/context.ts";
+import { createRestApiEvent } from "../../testing/events.ts";
 
 const seen: Record<string, unknown> = { oneAtATime: getSettings().oneAtATime };
 

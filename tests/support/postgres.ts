@@ -86,8 +86,8 @@ async function untilReady(child: Deno.ChildProcess): Promise<void> {
 }
 
 /**
- * Starts a real PostgreSQL on the loopback interface: the one in `$PGBIN`, else the system's newest, else the binaries
- * of an npm package. Its data lives in a folder of its own and is not synced to disk.
+ * Starts a real PostgreSQL on the loopback interface: the one in the folder `$PGBIN`, else the system's newest, else (or
+ * when `$PGBIN` is `npm`) the binaries of an npm package. Its data lives in a folder of its own and is not synced to disk.
  *
  * @param options Further settings.
  * @returns The running server, to be stopped by the test.
@@ -95,7 +95,7 @@ async function untilReady(child: Deno.ChildProcess): Promise<void> {
 export async function startPostgres(options: StartPostgresOptions = {}): Promise<TestPostgres> {
   const as = Deno.uid() === 0 ? NOBODY : {};
   const folder = await Deno.makeTempDir({ prefix: "trellis-postgres-" });
-  const bin = findSystemBin() ?? await copyNpmBin(folder);
+  const bin = (Deno.env.get("PGBIN") === "npm" ? undefined : findSystemBin()) ?? await copyNpmBin(folder);
   const data = join(folder, "data");
   await Deno.mkdir(data, { mode: 0o700 });
   if (as === NOBODY) await run("chown", ["-R", `${NOBODY.uid}:${NOBODY.gid}`, folder]);

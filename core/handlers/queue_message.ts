@@ -1,0 +1,68 @@
+import { correlationIdsOfEvent } from "./correlation.ts";
+import { misfit, parseJson } from "./parse_input.ts";
+import type { EventBridgeEvent, SnsMessage, SqsRecord } from "./trigger_events.ts";
+
+/** What the body of a message is wrapped in by the service that put it into the queue. */
+export type QueueEnvelope = "none" | "topic" | "event";
+
+/** The envelopes, for checks and messages. */
+export const QUEUE_ENVELOPES = ["none", "topic", "event"] as const satisfies QueueEnvelope[];
+
+/** A message of a queue, out of its envelope. */
+export interface QueueMessage {
+  /** What it says of its correlation, best first. */
+  readonly correlationIds: readonly unknown[];
+  /** The input for the schema. It throws `ValidationError` when the message is not what the envelope promises. */
+  readonly readInput: () => unknown;
+}
+
+/**
+ * Takes a message out of its envelope. It never throws: what is wrong with the message is told when its input is read.
+ *
+ * @param record The record.
+ * @param envelope What the queue's messages are wrapped in.
+ */
+export function openMessage(record: SqsRecord, envelope: QueueEnvelope): QueueMessage {
+  const own = record.messageAttributes?.correlationId?.stringValue;
+  const { correlationIds, readInput } = OPENERS[envelope](record.body);
+  return { correlationIds: [own, ...correlationIds, record.messageId], readInput };
+}
+
+const OPENERS: Readonly<Record<QueueEnvelope, (body: string) => QueueMessage>> = {
+  none: (body) => ({ correlationIds: [], readInput: () => parseJson(body) }),
+  topic: openTopicEnvelope,
+  event: openEventEnvelope,
+};
+
+function openTopicEnvelope(body: string): QueueMessage {
+  const notification = readEnvelope(body) as Partial<SnsMessage> | undefined;
+  return {
+    correlationIds: [notification?.MessageAttributes?.correlationId?.Value, notification?.MessageId],
+    readInput(): unknown {
+      if (typeof notification?.Message !== "string") {
+        throw misfit("It is no notification of a topic: is raw message delivery on? Then envelope must be none");
+      }
+      return parseJson(notification.Message);
+    },
+  };
+}
+
+function openEventEnvelope(body: string): QueueMessage {
+  const event = readEnvelope(body) as EventBridgeEvent | undefined;
+  return {
+    correlationIds: correlationIdsOfEvent(event),
+    readInput(): unknown {
+      if (typeof event?.["detail-type"] !== "string") throw misfit("It is no event of EventBridge");
+      return event.detail;
+    },
+  };
+}
+
+function readEnvelope(body: string): unknown {
+  try {
+    const value = parseJson(body);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

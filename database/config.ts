@@ -1,0 +1,260 @@
+import { ConfigurationError } from "../errors/mod.ts";
+
+/**
+ * Where the database lives: `distsql` (Aurora DSQL), `serverless-pg` (Aurora PostgreSQL Serverless, by the Data API or
+ * directly), `branching-pg` (Neon), `embedded-pg` (PGlite: a folder or memory, for development and tests).
+ */
+export type DatabaseProvider = "distsql" | "serverless-pg" | "branching-pg" | "embedded-pg";
+
+/** How to reach a database. */
+export interface DatabaseConfig {
+  /** Where the database lives. */
+  provider: DatabaseProvider;
+  /**
+   * `branching-pg`: `postgres://…`. `serverless-pg`: `postgres://…`, or
+   * `rds-data://<cluster-arn>?secretArn=…&database=…` for the Data API. `embedded-pg`: a folder, or `memory://` with
+   * any name after it.
+   * @default "memory://" for embedded-pg
+   */
+  connectionString?: string;
+  /** `distsql`: the cluster's host name, with `:port` where it is not 5432. */
+  endpoint?: string;
+  /**
+   * `distsql` and the Data API: the AWS region that requests are signed for.
+   * @default the region in the endpoint or in the cluster's ARN
+   */
+  region?: string;
+  /** `distsql`: the database role. Required unless `isAdmin`. */
+  username?: string;
+  /**
+   * `distsql`: connect as `admin` (IAM action `dsql:DbConnectAdmin`). For migrations, not for functions.
+   * @default false
+   */
+  isAdmin?: boolean;
+  /** The tables and relations that `db.query` knows. */
+  schema?: Record<string, unknown>;
+  /**
+   * Connections of this process.
+   * @default 1
+   */
+  maxConnections?: number;
+  /**
+   * Seconds after which a connection that is not used is closed.
+   * @default 600 for distsql, none for the others
+   */
+  idleTimeout?: number;
+  /**
+   * Seconds that connecting may take.
+   * @default 10
+   */
+  connectTimeout?: number;
+  /**
+   * Emit metrics when a connection is made.
+   * @default true
+   */
+  instrument?: boolean;
+  /**
+   * Direct connections: let the server keep the plans of statements, which halves the round trips. Turn it off behind
+   * a pooler that hands a connection to another client after each transaction.
+   * @default true
+   */
+  prepare?: boolean;
+  /** Certificate authorities in PEM form that are trusted beside the runtime's, such as Amazon's RDS bundle. */
+  ca?: string;
+}
+
+const PROVIDERS: readonly DatabaseProvider[] = ["distsql", "serverless-pg", "branching-pg", "embedded-pg"];
+
+const FIELD_TYPES: Readonly<Record<keyof DatabaseConfig, "string" | "boolean" | "object" | "number">> = {
+  provider: "string",
+  connectionString: "string",
+  endpoint: "string",
+  region: "string",
+  username: "string",
+  isAdmin: "boolean",
+  schema: "object",
+  maxConnections: "number",
+  idleTimeout: "number",
+  connectTimeout: "number",
+  instrument: "boolean",
+  prepare: "boolean",
+  ca: "string",
+};
+
+/** Fields that one provider has and the others would silently ignore. */
+const ONLY_FOR: Partial<Record<keyof DatabaseConfig, readonly DatabaseProvider[]>> = {
+  endpoint: ["distsql"],
+  username: ["distsql"],
+  isAdmin: ["distsql"],
+  region: ["distsql", "serverless-pg"],
+  connectionString: ["serverless-pg", "branching-pg", "embedded-pg"],
+};
+
+const DISTSQL_HOST = /^[a-z0-9]+\.dsql(?:-[a-z0-9]+)?\.([a-z]{2}(?:-[a-z]+)+-\d)\.on\.aws$/;
+const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d$/;
+
+/**
+ * Checks a configuration before anything is opened.
+ *
+ * @param config What the application gave.
+ * @returns The same configuration.
+ * @throws {ConfigurationError} When a field is missing, unknown or wrong: names the field, its value (never a
+ * connection string, which holds a password) and the fix.
+ */
+export function checkDatabaseConfig(config: DatabaseConfig): DatabaseConfig {
+  if (typeof config !== "object" || config === null) {
+    throw new ConfigurationError(`The database configuration must be an object, got ${describe(config)}`);
+  }
+  if (!PROVIDERS.includes(config.provider)) {
+    throw new ConfigurationError(
+      `DatabaseConfig.provider must be one of ${PROVIDERS.join(", ")}, got ${describe(config.provider)}`,
+    );
+  }
+  for (const [field, value] of Object.entries(config)) checkField(config.provider, field, value);
+  if (config.provider === "distsql") checkDistSql(config);
+  else checkConnectionString(config.provider, config.connectionString);
+  return config;
+}
+
+function checkField(provider: DatabaseProvider, field: string, value: unknown): void {
+  if (value === undefined) return;
+  const type = Object.hasOwn(FIELD_TYPES, field) ? FIELD_TYPES[field as keyof DatabaseConfig] : undefined;
+  if (type === undefined) {
+    throw new ConfigurationError(
+      `DatabaseConfig has no field ${JSON.stringify(field)}; it has ${Object.keys(FIELD_TYPES).join(", ")}`,
+    );
+  }
+  // what a connection string holds is never shown, whatever was put there instead of one
+  const shown = field === "connectionString" || field === "ca" ? typeof value : describe(value);
+  if (typeof value !== type || value === null) {
+    throw new ConfigurationError(`DatabaseConfig.${field} must be a ${type}, got ${shown}`);
+  }
+  if (value === "") throw new ConfigurationError(`DatabaseConfig.${field} is empty: give a value or leave it out`);
+  const only = ONLY_FOR[field as keyof DatabaseConfig];
+  if (only !== undefined && !only.includes(provider) && value !== false) {
+    throw new ConfigurationError(
+      `DatabaseConfig.${field} belongs to ${only.join(" and ")}: leave it out for provider ${provider}`,
+    );
+  }
+  if (field === "maxConnections" && !(Number.isInteger(value) && (value as number) >= 1)) {
+    throw new ConfigurationError(`DatabaseConfig.maxConnections must be a whole number from 1, got ${shown}`);
+  }
+  if ((field === "idleTimeout" || field === "connectTimeout") && !((value as number) > 0 && (value as number) < 1e6)) {
+    throw new ConfigurationError(`DatabaseConfig.${field} must be a number of seconds above 0, got ${shown}`);
+  }
+}
+
+function checkDistSql(config: DatabaseConfig): void {
+  const { endpoint, region, username, isAdmin } = config;
+  if (endpoint === undefined) {
+    throw new ConfigurationError(
+      "DatabaseConfig.endpoint is missing: give the cluster's host name, <id>.dsql.<region>.on.aws",
+    );
+  }
+  const [host, port] = splitEndpoint(endpoint);
+  if (!/^[a-z0-9.-]+$/i.test(host) || (port !== undefined && !/^\d{1,5}$/.test(port))) {
+    throw new ConfigurationError(
+      `DatabaseConfig.endpoint must be a host name without scheme and path, got ${describe(redactUrl(endpoint))}`,
+    );
+  }
+  if (region !== undefined && !REGION.test(region)) {
+    throw new ConfigurationError(
+      `DatabaseConfig.region must be a region such as eu-central-1, got ${describe(region)}`,
+    );
+  }
+  const own = DISTSQL_HOST.exec(host)?.[1];
+  if (region === undefined && own === undefined) {
+    throw new ConfigurationError(
+      `DatabaseConfig.region is missing, and the endpoint ${describe(endpoint)} does not tell it: set the region`,
+    );
+  }
+  if (own !== undefined && region !== undefined && own !== region) {
+    throw new ConfigurationError(
+      `DatabaseConfig.region is ${describe(region)}, but the endpoint is in ${own}: leave the region out`,
+    );
+  }
+  if (isAdmin === true && username !== undefined && username !== "admin") {
+    throw new ConfigurationError(
+      `DatabaseConfig.username is ${describe(username)} with isAdmin: the admin's name is admin, leave one of them out`,
+    );
+  }
+  if (isAdmin !== true && username === undefined) {
+    throw new ConfigurationError(
+      "DatabaseConfig.username is missing: give the database role of this function, or isAdmin: true for migrations",
+    );
+  }
+  if (isAdmin !== true && username === "admin") {
+    throw new ConfigurationError(
+      'DatabaseConfig.username is "admin" without isAdmin: set isAdmin: true, or the role of this function',
+    );
+  }
+}
+
+function checkConnectionString(provider: DatabaseProvider, value: string | undefined): void {
+  if (provider === "embedded-pg") {
+    if (value !== undefined && /^[a-z][a-z0-9+.-]+:\/\//i.test(value) && !/^(?:memory|file):\/\//.test(value)) {
+      throw new ConfigurationError(
+        `DatabaseConfig.connectionString of embedded-pg is a folder or memory://, got a ${schemeOf(value)} URL`,
+      );
+    }
+    return;
+  }
+  const schemes = provider === "serverless-pg" ? ["rds-data", "postgres", "postgresql"] : ["postgres", "postgresql"];
+  if (value === undefined) {
+    throw new ConfigurationError(
+      `DatabaseConfig.connectionString is missing: provider ${provider} needs ${
+        schemes.map((s) => `${s}://…`).join(" or ")
+      }`,
+    );
+  }
+  if (!schemes.includes(schemeOf(value))) {
+    throw new ConfigurationError(
+      `DatabaseConfig.connectionString of ${provider} must begin with ${schemes.map((s) => `${s}://`).join(" or ")}, ` +
+        `got ${schemeOf(value) === "" ? "a text without a scheme" : `${schemeOf(value)}://`}`,
+    );
+  }
+}
+
+/** Host and port of a distsql endpoint. */
+export function splitEndpoint(endpoint: string): [host: string, port: string | undefined] {
+  const colon = endpoint.lastIndexOf(":");
+  return colon < 0 ? [endpoint, undefined] : [endpoint.slice(0, colon), endpoint.slice(colon + 1)];
+}
+
+/** The region of a distsql cluster: the one that was given, else the one in its host name. */
+export function regionOf(config: DatabaseConfig): string {
+  return config.region ?? DISTSQL_HOST.exec(splitEndpoint(config.endpoint ?? "")[0])?.[1] ?? "";
+}
+
+function schemeOf(value: string): string {
+  return /^([a-z][a-z0-9+.-]*):\/\//i.exec(value)?.[1].toLowerCase() ?? "";
+}
+
+function redactUrl(value: string): string {
+  return value.replace(/(:\/\/)[^@/]*@/, "$1…@");
+}
+
+function describe(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.slice(0, 100));
+  return typeof value === "object" && value !== null ? "an object" : String(value);
+}
+
+const schemaIds: WeakMap<object, number> = new WeakMap();
+let nextSchemaId = 1;
+
+/** What two configurations have in common when they may share a connection: all but the schema. */
+export function connectionKeyOf(config: DatabaseConfig): string {
+  const { connectionString = config.provider === "embedded-pg" ? "memory://" : undefined, isAdmin = false } = config;
+  const { instrument: _instrument, schema: _schema, ...rest } = config;
+  const fields = Object.entries({ ...rest, connectionString, isAdmin }).filter(([, value]) => value !== undefined);
+  return JSON.stringify(fields.sort(([a], [b]) => a < b ? -1 : 1));
+}
+
+/** What two configurations have in common when they get the same client. */
+export function clientKeyOf(config: DatabaseConfig): string {
+  const { schema } = config;
+  if (schema === undefined) return `${connectionKeyOf(config)}#0`;
+  let id = schemaIds.get(schema);
+  if (id === undefined) schemaIds.set(schema, id = nextSchemaId++);
+  return `${connectionKeyOf(config)}#${id}`;
+}

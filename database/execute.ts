@@ -1,0 +1,31 @@
+import type { SQL } from "drizzle-orm";
+import type { DrizzleClient, Row } from "./providers/provider.ts";
+
+/**
+ * Runs SQL that drizzle does not build and gives its rows, in one shape for all drivers: some answer with the rows,
+ * some with an object that has them.
+ *
+ * @param db A client or a transaction's client.
+ * @param query The statement: a drizzle `sql` template.
+ * @returns The rows.
+ *
+ * @example
+ * ```ts
+ * import { closeDrizzleClient, executeRows, getDrizzleClient } from "@trellis/fn/database";
+ * import { sql } from "@trellis/fn/database/orm";
+ *
+ * const db = await getDrizzleClient({ provider: "embedded-pg" });
+ * console.log(await executeRows(db, sql`select 1 as one`)); // [{ one: 1 }]
+ * await closeDrizzleClient();
+ * ```
+ */
+export async function executeRows<
+  T extends Row = Row,
+  TSchema extends Record<string, unknown> = Record<string, unknown>,
+>(
+  db: DrizzleClient<TSchema>,
+  query: SQL,
+): Promise<T[]> {
+  const result: unknown = await db.execute(query);
+  return (Array.isArray(result) ? [...result] : (result as { rows: T[] }).rows) as T[];
+}

@@ -1,0 +1,103 @@
+import { remainingMs } from "../../core/mod.ts";
+import type { DistSqlJob } from "../distsql/translation.ts";
+import { nameOf } from "../distsql/sql_name.ts";
+import { tokenize } from "../distsql/tokenize.ts";
+import type { MigrationContext } from "./context.ts";
+import { MigrationError } from "./migration_error.ts";
+import { CONSTRAINT_STATE, INDEX_STATE } from "./recover.ts";
+import { retryIdempotent } from "./retry_idempotent.ts";
+
+/** How a background job ended. */
+export interface JobOutcome {
+  /** Whether the catalog says that the index or constraint is valid. */
+  isValid: boolean;
+  /** What the provider says about a failure. */
+  detail: string | undefined;
+}
+
+const RUNNING: ReadonlySet<string> = new Set(["submitted", "processing"]);
+const FIRST_POLL_MS = 200;
+const LONGEST_POLL_MS = 3000;
+
+/**
+ * Waits for a background job. The catalog decides, not the job's word: a job that is "completed" may have found its table
+ * gone, and jobs are forgotten half an hour after their end.
+ *
+ * @param job What the job makes valid.
+ * @param jobId Its id, when it is known.
+ * @param context What the run shares.
+ * @returns How it ended.
+ * @throws {MigrationError} When it takes longer than the run may wait.
+ */
+export async function waitForJob(
+  job: DistSqlJob,
+  jobId: string | undefined,
+  context: MigrationContext,
+): Promise<JobOutcome> {
+  const { clock, jobTimeoutMs, lock, logger } = context;
+  const dueMs = clock.now() + jobTimeoutMs;
+  for (let delayMs = FIRST_POLL_MS;; delayMs = Math.min(LONGEST_POLL_MS, delayMs * 1.5)) {
+    // the job first: what it did is in the catalog when it says that it has ended
+    const state = await readJob(jobId, job, context);
+    if (await isValid(job, state?.objectName, context)) return { isValid: true, detail: undefined };
+    if (state === undefined || !RUNNING.has(state.status)) {
+      return { isValid: false, detail: state === undefined ? undefined : `${state.status}: ${state.details ?? ""}` };
+    }
+    const now = clock.now();
+    if (now + delayMs > dueMs || remainingMs(now) < 2 * delayMs) {
+      throw new MigrationError(
+        `The background job on ${job.table} is still ${state.status}: run the migrations again, they wait for it`,
+      );
+    }
+    if (delayMs === FIRST_POLL_MS) logger(`waiting for the background job on ${job.table}`);
+    await clock.sleep(delayMs);
+    await lock.check();
+  }
+}
+
+interface JobState {
+  status: string;
+  details: string | undefined;
+  objectName: string | undefined;
+}
+
+async function readJob(
+  jobId: string | undefined,
+  job: DistSqlJob,
+  context: MigrationContext,
+): Promise<JobState | undefined> {
+  const { session, clock } = context;
+  // without an id the newest job of that name is the one; the provider shows names with or without their schema
+  const [where, param] = jobId === undefined
+    ? [
+      "object_name = $1 OR object_name LIKE '%.' || $1 ORDER BY start_time DESC LIMIT 1",
+      lastName(job.name ?? job.table),
+    ]
+    : ["job_id = $1", jobId];
+  const rows = await retryIdempotent(
+    () => session.query(`SELECT status, details, object_name FROM sys.jobs WHERE ${where}`, [param]),
+    clock,
+  );
+  if (rows.length === 0) return undefined;
+  const [{ status, details, object_name }] = rows;
+  return {
+    status: String(status).toLowerCase(),
+    details: details === null ? undefined : String(details),
+    objectName: object_name === null ? undefined : String(object_name),
+  };
+}
+
+async function isValid(job: DistSqlJob, objectName: string | undefined, context: MigrationContext): Promise<boolean> {
+  const { session, clock } = context;
+  const name = job.name ?? objectName;
+  if (name === undefined) return false;
+  const sql = job.kind === "index" ? INDEX_STATE : CONSTRAINT_STATE;
+  const rows = await retryIdempotent(() => session.query(sql, [lastName(name), job.table]), clock);
+  return rows[0]?.valid === true;
+}
+
+/** The last part of a name, as the catalog has it. */
+function lastName(name: string): string {
+  const token = tokenize(name).filter(({ kind }) => kind === "word" || kind === "quoted").at(-1);
+  return token === undefined ? name : nameOf(token);
+}

@@ -1,0 +1,75 @@
+import { readMigrationFiles } from "./files.ts";
+import { clearSteps, createTables, nameTables, readApplied, writeApplied } from "./history.ts";
+import { MigrationError } from "./migration_error.ts";
+import { type MigrationTarget, withSession } from "./run.ts";
+import { runWithRetry } from "../retry.ts";
+
+/** Options of {@link markMigrationApplied}. */
+export interface MarkAppliedConfig extends MigrationTarget {
+  /** The migration to mark: a file of the folder, with or without `.sql`. */
+  tag: string;
+}
+
+/** What {@link markMigrationApplied} did. */
+export interface MarkAppliedResult {
+  /** The migration. */
+  tag: string;
+  /** SHA-256 of its file. */
+  hash: string;
+  /** Whether the database had it as applied already, with this very content; then nothing was written. */
+  alreadyApplied: boolean;
+}
+
+/**
+ * Notes a migration as applied without running it, after its work was done by other means. What an interrupted run of it
+ * had noted is forgotten.
+ *
+ * @param config Folder, database and migration.
+ * @returns What was noted.
+ * @throws {MigrationError} When the folder has no such file, or the database has it with another content.
+ *
+ * @example
+ * ```ts
+ * import { closeDrizzleClient, markMigrationApplied, runMigrations } from "@trellis/fn/database";
+ * import { mkdtempSync, writeFileSync } from "node:fs";
+ *
+ * const migrationsFolder = mkdtempSync("/tmp/migrations-");
+ * writeFileSync(`${migrationsFolder}/0001_notes.sql`, "CREATE TABLE notes (id int PRIMARY KEY);");
+ * const target = { migrationsFolder, database: { provider: "embedded-pg" as const } };
+ * await markMigrationApplied({ ...target, tag: "0001_notes" });
+ * console.log((await runMigrations(target)).applied); // 0
+ * await closeDrizzleClient();
+ * ```
+ */
+export async function markMigrationApplied(config: MarkAppliedConfig): Promise<MarkAppliedResult> {
+  const tables = nameTables(config.migrationsTable, config.migrationsSchema);
+  const tag = config.tag.replace(/\.sql$/, "");
+  const files = readMigrationFiles(config.migrationsFolder);
+  const file = files.find((candidate) => candidate.tag === tag);
+  if (file === undefined) {
+    const last = files.at(-1)?.tag;
+    throw new MigrationError(
+      `The folder has no ${JSON.stringify(`${tag}.sql`)}: give the name of one of its ${files.length} files` +
+        `${last === undefined ? "" : `, such as ${last}`}`,
+      { tag },
+    );
+  }
+  return await withSession(config.database, async (session) => {
+    await createTables(session, tables);
+    const known = (await readApplied(session, tables))?.find((row) => row.tag === tag);
+    if (known !== undefined && known.hash !== file.hash) {
+      throw new MigrationError(
+        `${tag} is applied with another content: restore the file that was applied and put the change into a new migration`,
+        { tag },
+      );
+    }
+    if (known === undefined) {
+      await runWithRetry(() =>
+        session.transaction(async (tx) => {
+          await tx.query(writeApplied(tables, { tag, hash: file.hash, statements: 0, durationMs: 0, executed: false }));
+          await tx.query(clearSteps(tables, tag));
+        }), {});
+    }
+    return { tag, hash: file.hash, alreadyApplied: known !== undefined };
+  });
+}

@@ -1,0 +1,215 @@
+import { nameOf, type QualifiedName, readName } from "../distsql/sql_name.ts";
+import { StatementReader } from "../distsql/statement_reader.ts";
+import { tokenize } from "../distsql/tokenize.ts";
+import type { Row, SqlSession } from "../providers/provider.ts";
+
+/**
+ * What the catalog says about a statement of which nobody knows whether it ran: it did (`done`), it did not or may be
+ * run again (`run`), its index is there and not valid (`invalid`), or the catalog cannot tell (`unknown`).
+ */
+export type StatementEvidence = "done" | "run" | "invalid" | "unknown";
+
+interface Question {
+  sql: string;
+  params: string[];
+  /** Reads the answer. */
+  read: (row: Row | undefined) => StatementEvidence;
+}
+
+const AGAIN: ReadonlySet<string> = new Set([
+  "COMMENT",
+  "GRANT",
+  "REVOKE",
+  "SET",
+  "RESET",
+  "ANALYZE",
+  "VACUUM",
+  "REINDEX",
+  "CLUSTER",
+  "REFRESH",
+  "SELECT",
+]);
+
+/**
+ * Looks in the catalog for the work of a DDL statement.
+ *
+ * @param session Where to look.
+ * @param sql The statement.
+ * @returns What the catalog says.
+ */
+export async function lookUpStatement(session: SqlSession, sql: string): Promise<StatementEvidence> {
+  const question = ask(new StatementReader(tokenize(sql)));
+  if (typeof question === "string") return question;
+  const [row] = await session.query(question.sql, question.params);
+  return question.read(row);
+}
+
+function ask(reader: StatementReader): Question | StatementEvidence {
+  if (reader.isOneOf(0, AGAIN)) return "run";
+  if (reader.is(0, "CREATE")) return askCreate(reader);
+  if (reader.is(0, "DROP")) return askDrop(reader);
+  if (reader.is(0, "ALTER", "TABLE")) return askAlterTable(reader);
+  if (reader.is(0, "ALTER", "INDEX")) return askRename(reader, reader.skip(2, "IF", "EXISTS"));
+  if (reader.is(0, "ALTER", "TYPE")) return askAddValue(reader);
+  return "unknown";
+}
+
+const RELATIONS: ReadonlySet<string> = new Set(["TABLE", "VIEW", "SEQUENCE"]);
+
+function askCreate(reader: StatementReader): Question | StatementEvidence {
+  let at = 1;
+  if (reader.is(at, "OR", "REPLACE")) return "run";
+  while (["UNIQUE", "UNLOGGED", "MATERIALIZED"].includes(reader.key(at))) at++;
+  const kind = reader.key(at++);
+  if (kind === "INDEX") return askIndex(reader, at);
+  if (reader.is(at, "IF", "NOT", "EXISTS")) return "run";
+  const name = readName(reader, at);
+  if (RELATIONS.has(kind)) return exists("SELECT to_regclass($1) IS NOT NULL AS there", [name.text], "done", "run");
+  const catalog = NAMED[kind];
+  return catalog === undefined
+    ? "unknown"
+    : exists(`SELECT count(*) > 0 AS there FROM ${catalog[0]} WHERE ${catalog[1]} = $1`, [name.name], "done", "run");
+}
+
+/** Objects whose name alone tells enough. */
+const NAMED: Readonly<Record<string, readonly [catalog: string, column: string] | undefined>> = {
+  SCHEMA: ["pg_namespace", "nspname"],
+  ROLE: ["pg_roles", "rolname"],
+  USER: ["pg_roles", "rolname"],
+  EXTENSION: ["pg_extension", "extname"],
+  DATABASE: ["pg_database", "datname"],
+};
+
+function exists(sql: string, params: string[], there: StatementEvidence, gone: StatementEvidence): Question {
+  return { sql, params, read: (row) => row?.there === true ? there : gone };
+}
+
+function askIndex(reader: StatementReader, start: number): Question | StatementEvidence {
+  let at = start;
+  if (reader.is(at, "ASYNC") || reader.is(at, "CONCURRENTLY")) at++;
+  at = reader.skip(at, "IF", "NOT", "EXISTS");
+  if (reader.is(at, "ON")) return "unknown";
+  const name = readName(reader, at);
+  if (!reader.is(name.end, "ON")) return "unknown";
+  const table = readName(reader, reader.skip(name.end + 1, "ONLY"));
+  return {
+    sql: INDEX_STATE,
+    params: [name.name, table.text],
+    read: (row) => row === undefined ? "run" : row.valid === true ? "done" : "invalid",
+  };
+}
+
+/** Whether an index of a table is valid; no row when it is not there. */
+export const INDEX_STATE = "SELECT i.indisvalid AS valid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid " +
+  "WHERE c.relname = $1 AND i.indrelid = to_regclass($2)";
+
+/** Whether a constraint of a table is validated; no row when it is not there. */
+export const CONSTRAINT_STATE = "SELECT convalidated AS valid FROM pg_constraint " +
+  "WHERE conname = $1 AND conrelid = to_regclass($2)";
+
+function askDrop(reader: StatementReader): Question | StatementEvidence {
+  const kind = reader.key(1) === "MATERIALIZED" ? reader.key(2) : reader.key(1);
+  let at = reader.key(1) === "MATERIALIZED" ? 3 : 2;
+  at = reader.skip(at, "CONCURRENTLY");
+  if (reader.is(at, "IF", "EXISTS")) return "run";
+  const name = readName(reader, at);
+  if (RELATIONS.has(kind) || kind === "INDEX") {
+    return exists("SELECT to_regclass($1) IS NOT NULL AS there", [name.text], "run", "done");
+  }
+  const catalog = NAMED[kind];
+  return catalog === undefined
+    ? "unknown"
+    : exists(`SELECT count(*) > 0 AS there FROM ${catalog[0]} WHERE ${catalog[1]} = $1`, [name.name], "run", "done");
+}
+
+const COLUMN = "SELECT count(*) > 0 AS there FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = $2 " +
+  "AND NOT attisdropped";
+const CONSTRAINT = "SELECT count(*) > 0 AS there FROM pg_constraint WHERE conrelid = to_regclass($1) AND conname = $2";
+
+/** All actions of one ALTER TABLE happen together, so the first one that leaves a trace speaks for all. */
+function askAlterTable(reader: StatementReader): Question | StatementEvidence {
+  let at = reader.skip(2, "ASYNC");
+  at = reader.skip(at, "IF", "EXISTS");
+  at = reader.skip(at, "ONLY");
+  const table = readName(reader, at);
+  if (reader.is(table.end, "RENAME")) return askRename(reader, at);
+  let answer: Question | StatementEvidence = "run";
+  for (const [from] of reader.list(table.end, reader.size)) {
+    const action = askAction(reader, from, table);
+    if (typeof action === "object") return action;
+    if (action === "unknown") answer = "unknown";
+  }
+  return answer;
+}
+
+const SETTINGS: ReadonlySet<string> = new Set(["VALIDATE", "OWNER", "ENABLE", "DISABLE", "SET", "RESET", "FORCE"]);
+
+function askAction(reader: StatementReader, at: number, table: QualifiedName): Question | StatementEvidence {
+  if (reader.isOneOf(at, SETTINGS)) return reader.is(at, "SET", "SCHEMA") ? "unknown" : "run";
+  const verb = reader.key(at);
+  if (verb === "ALTER") {
+    const column = reader.nameEnd(reader.skip(at + 1, "COLUMN"));
+    const what = reader.key(column) + " " + reader.key(column + 1);
+    return /^(?:SET|DROP) (?:DEFAULT|NOT|STORAGE|STATISTICS)$/.test(what) ? "run" : "unknown";
+  }
+  if (verb !== "ADD" && verb !== "DROP") return "unknown";
+  const [there, gone]: [StatementEvidence, StatementEvidence] = verb === "ADD" ? ["done", "run"] : ["run", "done"];
+  let next = at + 1;
+  const isConstraint = reader.is(next, "CONSTRAINT");
+  if (!isConstraint && verb === "ADD" && UNNAMED_CONSTRAINT.has(reader.key(next))) return "unknown";
+  if (isConstraint || reader.is(next, "COLUMN")) next++;
+  if (reader.is(next, "IF")) return "run";
+  const name = readName(reader, next);
+  if (name.name === "") return "unknown";
+  return exists(isConstraint ? CONSTRAINT : COLUMN, [table.text, name.name], there, gone);
+}
+
+const UNNAMED_CONSTRAINT: ReadonlySet<string> = new Set(["PRIMARY", "UNIQUE", "CHECK", "FOREIGN", "EXCLUDE"]);
+
+function askRename(reader: StatementReader, at: number): Question | StatementEvidence {
+  const owner = readName(reader, at);
+  let next = owner.end;
+  if (!reader.is(next, "RENAME")) return "unknown";
+  next++;
+  if (reader.is(next, "TO")) {
+    return exists("SELECT to_regclass($1) IS NOT NULL AS there", [owner.text], "run", "done");
+  }
+  const isConstraint = reader.is(next, "CONSTRAINT");
+  if (isConstraint || reader.is(next, "COLUMN")) next++;
+  const from = readName(reader, next);
+  return exists(isConstraint ? CONSTRAINT : COLUMN, [owner.text, from.name], "run", "done");
+}
+
+function askAddValue(reader: StatementReader): Question | StatementEvidence {
+  const type = readName(reader, 2);
+  if (!reader.is(type.end, "ADD", "VALUE")) return "unknown";
+  if (reader.is(type.end + 2, "IF")) return "run";
+  const label = reader.token(type.end + 2);
+  if (label === undefined || !/^'[^']*'$/.test(label.text)) return "unknown";
+  return exists(
+    "SELECT count(*) > 0 AS there FROM pg_enum WHERE enumtypid = to_regtype($1) AND enumlabel = $2",
+    [type.text, label.text.slice(1, -1)],
+    "done",
+    "run",
+  );
+}
+
+/** The name of the index that a statement makes, when it names one. */
+export function indexOf(sql: string): { name: string; dropSql: string } | undefined {
+  const reader = new StatementReader(tokenize(sql));
+  let at = reader.skip(1, "UNIQUE");
+  if (!reader.is(0, "CREATE") || !reader.is(at, "INDEX")) return undefined;
+  at++;
+  if (reader.is(at, "ASYNC") || reader.is(at, "CONCURRENTLY")) at++;
+  at = reader.skip(at, "IF", "NOT", "EXISTS");
+  if (!reader.isName(at) || reader.is(at, "ON")) return undefined;
+  const name = readName(reader, at);
+  const on = reader.skip(name.end + 1, "ONLY");
+  const table = reader.token(reader.nameEnd(on) - 1);
+  // an index lives in its table's schema
+  const schema = reader.nameEnd(on) - on > 1 ? `${reader.text(on, reader.nameEnd(on) - 2)}.` : "";
+  return table === undefined ? undefined : {
+    name: nameOf(reader.token(at)!),
+    dropSql: `DROP INDEX IF EXISTS ${schema}${name.text}`,
+  };
+}

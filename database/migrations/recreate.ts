@@ -1,0 +1,42 @@
+import { readName } from "../distsql/sql_name.ts";
+import { StatementReader } from "../distsql/statement_reader.ts";
+import { tokenize } from "../distsql/tokenize.ts";
+import type { DrizzleClient } from "../providers/provider.ts";
+import { applyAlterToSchema } from "../recreation/alter.ts";
+import { executeRecreation } from "../recreation/execute.ts";
+import { getEstimatedRowCount, introspectTable } from "../recreation/introspect.ts";
+import { generateRecreationPlan } from "../recreation/plan.ts";
+import type { RecreationPlan } from "../recreation/recreation_plan.ts";
+import type { MigrationContext } from "./context.ts";
+
+/**
+ * Makes a table again where the provider has no statement for a change. The plan is kept before anything is done: from
+ * the middle of a recreation the table as it was cannot be read any more.
+ *
+ * @param sql The statement that wants it, an ALTER TABLE.
+ * @param kept The plan that an earlier run kept, as JSON.
+ * @param keep Keeps the plan.
+ * @param context What the run shares.
+ */
+export async function recreateTable(
+  sql: string,
+  kept: string | undefined,
+  keep: (plan: string) => Promise<void>,
+  context: MigrationContext,
+): Promise<void> {
+  const { logger, clock, jobTimeoutMs } = context;
+  const db = await context.openClient();
+  let plan: RecreationPlan;
+  if (kept === undefined) {
+    plan = await planRecreation(db, sql);
+    await keep(JSON.stringify(plan));
+  } else plan = JSON.parse(kept);
+  await executeRecreation(db, plan, logger, { clock, jobTimeout: jobTimeoutMs / 1000 });
+}
+
+async function planRecreation(db: DrizzleClient, sql: string): Promise<RecreationPlan> {
+  const reader = new StatementReader(tokenize(sql));
+  const table = readName(reader, reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY")).text;
+  const current = await introspectTable(db, table);
+  return generateRecreationPlan(current, applyAlterToSchema(current, sql), await getEstimatedRowCount(db, table));
+}

@@ -1,0 +1,36 @@
+import { type Clock, fullJitterDelay, remainingMs, systemClock } from "../../core/mod.ts";
+import { isAppError } from "../../errors/mod.ts";
+import { isCommitOutcomeUnknown, isOccError } from "../sqlstate.ts";
+
+const MAX_RETRIES = 8;
+
+/**
+ * Runs work again that may be done twice: after a conflict, and after a connection that was lost with or without the
+ * work's being done.
+ *
+ * @param fn The work.
+ * @param clock Waits.
+ * @returns What `fn` returns.
+ */
+export async function retryIdempotent<T>(fn: () => Promise<T>, clock: Clock = systemClock): Promise<T> {
+  for (let attempt = 1;; attempt++) {
+    try {
+      return await fn();
+    } catch (error) {
+      const mayPass = isOccError(error) || isConnectionLost(error);
+      const delayMs = fullJitterDelay(attempt, { baseDelayMs: 50, maxDelayMs: 2000 });
+      if (!mayPass || attempt > MAX_RETRIES || delayMs >= remainingMs(clock.now())) throw error;
+      await clock.sleep(delayMs);
+    }
+  }
+}
+
+/**
+ * Whether the server gave no word about a statement that was sent.
+ *
+ * @param error What was thrown.
+ */
+export function isConnectionLost(error: unknown): boolean {
+  if (isAppError(error)) return isAppError(error, "COMMIT_OUTCOME_UNKNOWN");
+  return !(error instanceof TypeError) && isCommitOutcomeUnknown(error);
+}

@@ -1,0 +1,286 @@
+import { type Clock, systemClock } from "../../core/mod.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
+import { closeUnused, openShared } from "../client.ts";
+import { checkDatabaseConfig, connectionKeyOf, type DatabaseConfig } from "../config.ts";
+import type { DistSqlOptions } from "../distsql/options.ts";
+import type { DedicatedSession } from "../providers/provider.ts";
+import { guardTransactions } from "../transaction_guard.ts";
+import { applyAtomic } from "./apply_atomic.ts";
+import { applyStepwise } from "./apply_stepwise.ts";
+import { type MigrationContext, titleOf, type UndecidedStatement } from "./context.ts";
+import { type MigrationFile, readMigrationFiles } from "./files.ts";
+import { createTables, type HistoryTables, nameTables, readApplied } from "./history.ts";
+import { type MigrationLock, takeAdvisoryLock, takeLease, takeProcessLock } from "./lock.ts";
+import { assertNothingChanged, type MigrationStatus, planMigrations } from "./plan.ts";
+import { type PlannedMigration, planSteps } from "./steps.ts";
+
+/** Which database the migrations of which folder belong to. */
+export interface MigrationTarget {
+  /** The folder of the files `<number>_<name>.sql`. */
+  migrationsFolder: string;
+  /** The database; on `distsql` with `isAdmin`. */
+  database: DatabaseConfig;
+  /**
+   * The table that says which migrations are applied.
+   * @default "__orm_migrations"
+   */
+  migrationsTable?: string;
+  /**
+   * The schema of that table.
+   * @default "orm"
+   */
+  migrationsSchema?: string;
+}
+
+/** Options of {@link runMigrations}. */
+export interface MigrateConfig extends MigrationTarget {
+  /**
+   * Let one run at a time migrate the database.
+   * @default true
+   */
+  useLock?: boolean;
+  /** Told what happens, one line each, without data. */
+  logger?: (msg: string) => void;
+  /**
+   * Tell the plan and write nothing.
+   * @default false
+   */
+  dryRun?: boolean;
+  /**
+   * Seconds to wait for another run.
+   * @default 600
+   */
+  lockTimeout?: number;
+  /**
+   * Seconds after which a run that died is taken over, where the lock does not end with its connection.
+   * @default 60
+   */
+  lockTtl?: number;
+  /**
+   * Seconds that a background job of `distsql` (an index, a validation) may take.
+   * @default 3600
+   */
+  jobTimeout?: number;
+  /** Choices of the translation for `distsql`. */
+  translation?: DistSqlOptions;
+  /**
+   * Decides about a statement in whose middle an earlier run died, when neither its progress nor the catalog tells
+   * whether it ran. Without it the run stops with that question.
+   */
+  onUndecided?: (statement: UndecidedStatement) => "done" | "run" | Promise<"done" | "run">;
+  /**
+   * Waits.
+   * @default systemClock
+   */
+  clock?: Clock;
+}
+
+/** A migration that a run applied. */
+export interface MigratedFile {
+  /** The migration. */
+  tag: string;
+  /** SHA-256 of its file. */
+  hash: string;
+  /** How long it took, in milliseconds. */
+  durationMs: number;
+}
+
+/** A migration of a dry run. */
+export interface DryRunMigration {
+  /** The migration. */
+  tag: string;
+  /** The statements as the provider would get them. */
+  statements: string[];
+  /** Whether they would be one transaction. */
+  atomic: boolean;
+  /** What would behave differently on the provider. */
+  warnings: string[];
+}
+
+/** What {@link runMigrations} did. */
+export interface MigrateResult {
+  /** How many migrations this run applied. */
+  applied: number;
+  /** Which, in order. */
+  migrations: MigratedFile[];
+  /** Tags that another run applied while this one waited for it. */
+  appliedElsewhere: string[];
+  /** What should be looked at, one sentence each. */
+  warnings: string[];
+  /** What a dry run would do. */
+  plan?: DryRunMigration[];
+}
+
+/**
+ * Runs the migrations that a database lacks, in the order of their numbers. On PostgreSQL a file is one transaction; on
+ * the distributed-SQL provider, and where a file says so, each statement stands for itself and its progress is noted, so
+ * that a run which died goes on where it stopped. Of several runs at once one works and the others wait and report.
+ *
+ * @param config Folder, database, and how to run.
+ * @returns What was applied.
+ * @throws {MigrationError} When the folder is not in order, an applied file was changed, a statement fails, or another run
+ * takes too long.
+ * @throws {UnsupportedStatementError} When the distributed-SQL provider has no counterpart of a statement; nothing was run.
+ *
+ * @example
+ * ```ts
+ * import { closeDrizzleClient, runMigrations } from "@trellis/fn/database";
+ * import { mkdtempSync, writeFileSync } from "node:fs";
+ *
+ * const migrationsFolder = mkdtempSync("/tmp/migrations-");
+ * writeFileSync(`${migrationsFolder}/0001_notes.sql`, "CREATE TABLE notes (id int PRIMARY KEY);");
+ * const result = await runMigrations({ migrationsFolder, database: { provider: "embedded-pg" } });
+ * console.log(result.applied); // 1
+ * await closeDrizzleClient();
+ * ```
+ */
+export async function runMigrations(config: MigrateConfig): Promise<MigrateResult> {
+  const settings = resolve(config);
+  const files = readMigrationFiles(config.migrationsFolder);
+  return await withSession(config.database, async (session) => {
+    const before = planMigrations(files, await readApplied(session, settings.tables) ?? []);
+    assertNothingChanged(before);
+    for (const warning of before.warnings) settings.logger(`warning: ${warning}`);
+    const result: MigrateResult = { applied: 0, migrations: [], appliedElsewhere: [], warnings: before.warnings };
+    if (before.pending.length === 0) {
+      settings.logger("nothing to migrate");
+      return config.dryRun === true ? { ...result, plan: [] } : result;
+    }
+    // planned before anything is locked or written: what cannot be run is said first
+    const planned = planSteps(files, new Set(before.pending), config.database.provider, config.translation ?? {});
+    if (config.dryRun === true) return { ...result, plan: tellPlan(planned, settings.logger) };
+    return await migrate(config, settings, session, { files, planned, before, result });
+  });
+}
+
+interface Settings {
+  tables: HistoryTables;
+  logger: (message: string) => void;
+  clock: Clock;
+  lockTimeoutMs: number;
+  lockTtlMs: number;
+  jobTimeoutMs: number;
+}
+
+function resolve(config: MigrateConfig): Settings {
+  const { lockTimeout = 600, lockTtl = 60, jobTimeout = 3600, logger = () => {}, clock = systemClock } = config;
+  for (const [name, value] of Object.entries({ lockTimeout, lockTtl, jobTimeout })) {
+    if (!(value > 0 && value < 1e6)) {
+      throw new ConfigurationError(`MigrateConfig.${name} must be a number of seconds above 0, got ${value}`);
+    }
+  }
+  checkDatabaseConfig(config.database);
+  return {
+    tables: nameTables(config.migrationsTable, config.migrationsSchema),
+    logger,
+    clock,
+    lockTimeoutMs: lockTimeout * 1000,
+    lockTtlMs: lockTtl * 1000,
+    jobTimeoutMs: jobTimeout * 1000,
+  };
+}
+
+/**
+ * Runs work on a session of its own. A connection to a server is opened for the work and closed after it; a database in
+ * this process stays open, since closing it would lose what it holds in memory.
+ */
+export async function withSession<T>(
+  database: DatabaseConfig,
+  fn: (session: DedicatedSession) => Promise<T>,
+): Promise<T> {
+  const connection = await openShared(checkDatabaseConfig(database));
+  const session = await connection.openSession();
+  try {
+    return await fn(session);
+  } finally {
+    await session.close();
+    if (database.provider !== "embedded-pg") await closeUnused(database);
+  }
+}
+
+interface Work {
+  files: readonly MigrationFile[];
+  planned: readonly PlannedMigration[];
+  before: MigrationStatus;
+  result: MigrateResult;
+}
+
+async function migrate(
+  config: MigrateConfig,
+  settings: Settings,
+  session: DedicatedSession,
+  { files, planned, before, result }: Work,
+): Promise<MigrateResult> {
+  const { tables, logger, clock } = settings;
+  const lock = await takeLock(config, settings, session);
+  try {
+    await createTables(session, tables);
+    const after = lock.waited ? planMigrations(files, await readApplied(session, tables) ?? []) : before;
+    assertNothingChanged(after);
+    const pending = new Set(after.pending);
+    const appliedElsewhere = before.pending.filter((tag) => !pending.has(tag));
+    if (appliedElsewhere.length > 0) logger(`another run applied ${appliedElsewhere.join(", ")}`);
+    const context: MigrationContext = {
+      session,
+      tables,
+      lock,
+      limitsRows: config.database.provider === "distsql",
+      jobTimeoutMs: settings.jobTimeoutMs,
+      logger,
+      clock,
+      onUndecided: config.onUndecided,
+      openClient: async () => guardTransactions((await openShared(config.database)).createClient(undefined)),
+    };
+    const migrations: MigratedFile[] = [];
+    for (const migration of planned) {
+      if (!pending.has(migration.file.tag)) continue;
+      for (const warning of migration.warnings) logger(`${migration.file.tag}: warning: ${warning}`);
+      const startedAt = clock.now();
+      await lock.check();
+      await (migration.atomic ? applyAtomic : applyStepwise)(migration, context);
+      const durationMs = clock.now() - startedAt;
+      const { tag, hash } = migration.file;
+      migrations.push({ tag, hash, durationMs });
+      logger(`${tag}: applied in ${durationMs} ms`);
+    }
+    const warnings = [
+      ...result.warnings,
+      ...planned.flatMap(({ file, warnings }) => warnings.map((w) => `${file.tag}: ${w}`)),
+    ];
+    return { ...result, applied: migrations.length, migrations, appliedElsewhere, warnings };
+  } finally {
+    // a lock whose connection is gone is gone too, and the error that ended the run matters more
+    await lock.release().catch(() => {});
+  }
+}
+
+const NO_LOCK: Omit<MigrationLock, "owner"> = {
+  waited: true, // without a lock another run may have been here since the plan was made
+  fence: undefined,
+  check: () => Promise.resolve(),
+  release: () => Promise.resolve(),
+};
+
+async function takeLock(config: MigrateConfig, settings: Settings, session: DedicatedSession): Promise<MigrationLock> {
+  if (config.useLock === false) return { ...NO_LOCK, owner: crypto.randomUUID() };
+  const options = {
+    timeoutMs: settings.lockTimeoutMs,
+    ttlMs: settings.lockTtlMs,
+    logger: settings.logger,
+    clock: settings.clock,
+    openSession: async () => (await openShared(config.database)).openSession(),
+  };
+  if (config.database.provider === "embedded-pg") {
+    return await takeProcessLock(`${connectionKeyOf(config.database)} ${settings.tables.migrations}`, options);
+  }
+  return await (session.keepsSession ? takeAdvisoryLock : takeLease)(session, settings.tables, options);
+}
+
+function tellPlan(planned: readonly PlannedMigration[], logger: (message: string) => void): DryRunMigration[] {
+  return planned.map(({ file, steps, atomic, warnings }) => {
+    logger(`${file.tag}: ${steps.length} statements${atomic ? " in one transaction" : ""}`);
+    steps.forEach((step, index) => logger(`${file.tag}:   ${index + 1}. ${titleOf(step)}`));
+    for (const warning of warnings) logger(`${file.tag}:   warning: ${warning}`);
+    return { tag: file.tag, statements: steps.map(({ sql }) => sql), atomic, warnings };
+  });
+}

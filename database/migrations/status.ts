@@ -1,0 +1,31 @@
+import { readMigrationFiles } from "./files.ts";
+import { nameTables, readApplied } from "./history.ts";
+import { type MigrationStatus, planMigrations } from "./plan.ts";
+import { type MigrationTarget, withSession } from "./run.ts";
+
+/**
+ * Which migrations a database has, which it lacks, and which of its files were changed since. Changes nothing.
+ *
+ * @param target Folder and database.
+ * @returns The comparison.
+ * @throws {MigrationError} When the folder is not in order.
+ *
+ * @example
+ * ```ts
+ * import { closeDrizzleClient, getMigrationStatus } from "@trellis/fn/database";
+ * import { mkdtempSync, writeFileSync } from "node:fs";
+ *
+ * const migrationsFolder = mkdtempSync("/tmp/migrations-");
+ * writeFileSync(`${migrationsFolder}/0001_notes.sql`, "CREATE TABLE notes (id int PRIMARY KEY);");
+ * const status = await getMigrationStatus({ migrationsFolder, database: { provider: "embedded-pg" } });
+ * console.log(status.pending); // ["0001_notes"]
+ * await closeDrizzleClient();
+ * ```
+ */
+export async function getMigrationStatus(target: MigrationTarget): Promise<MigrationStatus> {
+  const tables = nameTables(target.migrationsTable, target.migrationsSchema);
+  const files = readMigrationFiles(target.migrationsFolder);
+  return await withSession(target.database, async (session) => {
+    return planMigrations(files, await readApplied(session, tables) ?? []);
+  });
+}

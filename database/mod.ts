@@ -1,0 +1,144 @@
+/**
+ * The database: one client for each configuration on four kinds of PostgreSQL, transactions, retries of conflicts,
+ * queries with metrics and declared tables, and migrations.
+ *
+ * @example
+ * ```ts
+ * import { closeDrizzleClient, getDrizzleClient, withTransaction } from "@trellis/fn/database";
+ * import { sql } from "@trellis/fn/database/orm";
+ *
+ * const db = await getDrizzleClient({ provider: "embedded-pg" });
+ * await withTransaction(db, (tx) => tx.execute(sql`select 1`));
+ * await closeDrizzleClient();
+ * ```
+ *
+ * @module
+ */
+export {
+  CommitOutcomeUnknownError,
+  DatabaseError,
+  type DatabaseErrorOptions,
+  ForeignKeyViolationError,
+  type ForeignKeyViolationOptions,
+} from "../errors/mod.ts";
+export { closeDrizzleClient, getDrizzleClient } from "./client.ts";
+export type { DatabaseConfig, DatabaseProvider } from "./config.ts";
+export {
+  type ConnectionInvalidation,
+  type ConnectionInvalidationReason,
+  onConnectionInvalidated,
+} from "./connection_events.ts";
+export { adaptForStandardPg } from "./distsql/adapt.ts";
+export {
+  CAPABILITIES_AS_OF,
+  DIST_SQL_CAPABILITIES,
+  DIST_SQL_SOURCES,
+  type DistSqlCapability,
+  type DistSqlCapabilityName,
+  type DistSqlSource,
+  hasCapability,
+  type IsoDay,
+} from "./distsql/capabilities.ts";
+export { classifyStatement, type StatementClassification } from "./distsql/classify.ts";
+export { RecreationRequiredError, type StatementErrorOptions, UnsupportedStatementError } from "./distsql/errors.ts";
+export {
+  DIST_SQL_INCOMPATIBILITIES,
+  getByAction,
+  getByCategory,
+  getIncompatibility,
+  isActiveOn,
+} from "./distsql/incompatibilities.ts";
+export {
+  DistSqlAction,
+  DistSqlCategory,
+  type DistSqlEvidence,
+  type DistSqlIncompatibility,
+} from "./distsql/incompatibility.ts";
+export type { DistSqlOptions } from "./distsql/options.ts";
+export { sanitizeForDistSql, translateForDistSql } from "./distsql/sanitize.ts";
+export { splitStatements, type SqlStatement, STATEMENT_BREAKPOINT } from "./distsql/statement.ts";
+export type { SqlToken, SqlTokenKind } from "./distsql/tokenize.ts";
+export type {
+  DistSqlBatch,
+  DistSqlJob,
+  DistSqlStep,
+  DistSqlTranslation,
+  DistSqlWarning,
+} from "./distsql/translation.ts";
+export { executeRows } from "./execute.ts";
+export { assertRowExists, assertRowsExist } from "./integrity.ts";
+export { applyPermissions, type PermissionsConfig, type PermissionsResult } from "./permissions/apply.ts";
+export type { PermissionObjectType } from "./permissions/permission_statement.ts";
+export type { PermissionVariables } from "./permissions/substitute.ts";
+export {
+  type PermissionGap,
+  validatePermissions,
+  type ValidatePermissionsConfig,
+  type ValidatePermissionsResult,
+} from "./permissions/validate.ts";
+export { type EmbeddedSnapshot, setEmbeddedSnapshot } from "./providers/embedded_pg.ts";
+export { type MigrationFile, readMigrationFiles } from "./migrations/files.ts";
+export { type MarkAppliedConfig, type MarkAppliedResult, markMigrationApplied } from "./migrations/mark_applied.ts";
+export { MigrationError, type MigrationErrorOptions } from "./migrations/migration_error.ts";
+export type { AppliedMigration, MigrationStatus } from "./migrations/plan.ts";
+export type { UndecidedStatement } from "./migrations/context.ts";
+export {
+  type DryRunMigration,
+  type MigrateConfig,
+  type MigratedFile,
+  type MigrateResult,
+  type MigrationTarget,
+  runMigrations,
+} from "./migrations/run.ts";
+export { getMigrationStatus } from "./migrations/status.ts";
+export type { DrizzleClient, Row } from "./providers/provider.ts";
+export { applyAlterToSchema } from "./recreation/alter.ts";
+export { buildCreateTableSql } from "./recreation/create_table.ts";
+export { executeRecreation, type RecreationOptions, type RecreationResult } from "./recreation/execute.ts";
+export { getEstimatedRowCount, introspectTable } from "./recreation/introspect.ts";
+export { generateRecreationPlan } from "./recreation/plan.ts";
+export { RecreationError, type RecreationErrorOptions, type RecreationFailure } from "./recreation/recreation_error.ts";
+export type {
+  CopiedColumn,
+  CopyKey,
+  CopyStep,
+  GrantsStep,
+  PositionStep,
+  RecreationCopy,
+  RecreationPhase,
+  RecreationPlan,
+  RecreationStep,
+  RenameSequenceStep,
+  StatementStep,
+  VerifyStep,
+} from "./recreation/recreation_plan.ts";
+export type {
+  IncomingForeignKey,
+  OwnedSequence,
+  TableColumn,
+  TableConstraint,
+  TableConstraintType,
+  TableGrant,
+  TableIdentity,
+  TableIndex,
+  TableSchema,
+} from "./recreation/table_schema.ts";
+export {
+  createQueryFactory,
+  type DefinedQuery,
+  type DefineQueryOptions,
+  type QueryFactory,
+  type QueryTable,
+} from "./queries/query_factory.ts";
+export { type QueryMetricsOptions, withQueryMetrics } from "./queries/query_metrics.ts";
+export { getTablePermissions, RequiresTable, type TableDecorator } from "./queries/requires_table.ts";
+export { DatabaseOperation, type TablePermission } from "../core/mod.ts";
+export { type DistSqlRetryOptions, withDistSqlRetry } from "./retry.ts";
+export {
+  IDEMPOTENT_DDL_CODES,
+  IDEMPOTENT_TEST_CODES,
+  isIdempotentDdlError,
+  isOccError,
+  OCC_ERROR_CODES,
+} from "./sqlstate.ts";
+export { type TransactionClient, withTransaction } from "./transaction.ts";

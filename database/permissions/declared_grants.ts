@@ -1,0 +1,131 @@
+import { type Grant, grantKey, iamKey, type LiveGrants, objectKey, readGrantKey } from "./live_grants.ts";
+import type { PermissionAction, PermissionObject, PermissionStatement } from "./permission_statement.ts";
+
+/** What the statements of the files, run one after the other, come to for one privilege. */
+export interface DeclaredGrant {
+  /** The statement that had the last word. */
+  statement: PermissionStatement;
+  /** Whether it is granted at the end, and not revoked. */
+  isGranted: boolean;
+  /** Whether it may be passed on. */
+  grantable: boolean;
+}
+
+/** What permission files declare, as far as it can be compared with a database. */
+export interface DeclaredGrants {
+  /** By `grantKey`. */
+  grants: Map<string, DeclaredGrant>;
+  /** By `iamKey`. */
+  iam: Map<string, { statement: PermissionStatement; isGranted: boolean }>;
+  /** Roles that the files create. */
+  roles: Map<string, { statement: PermissionStatement; canLogin: boolean }>;
+  /** Roles that the files are about: what else they may do is a surplus. */
+  managed: Set<string>;
+}
+
+/**
+ * Goes through the statements as the server would, without running them.
+ *
+ * @param statements The statements of all files.
+ * @param live Says what names and ALL stand for.
+ * @param skipsPublicSchema Whether schema public needs no grants, as on the distributed provider.
+ */
+export function declareGrants(
+  statements: readonly PermissionStatement[],
+  live: LiveGrants,
+  skipsPublicSchema: boolean,
+): DeclaredGrants {
+  const declared: DeclaredGrants = { grants: new Map(), iam: new Map(), roles: new Map(), managed: new Set() };
+  for (const statement of statements) {
+    const { action } = statement;
+    switch (action.kind) {
+      case "create_role":
+        declared.roles.set(action.role, { statement, canLogin: action.canLogin });
+        declared.managed.add(action.role);
+        break;
+      case "iam_grant":
+      case "iam_revoke":
+        declared.iam.set(iamKey(action.role, action.arn), { statement, isGranted: action.kind === "iam_grant" });
+        declared.managed.add(action.role);
+        break;
+      case "grant":
+      case "revoke":
+        for (const role of action.roles) if (role !== null) declared.managed.add(role);
+        declare(declared, statement, action, live, skipsPublicSchema);
+    }
+  }
+  return declared;
+}
+
+function declare(
+  declared: DeclaredGrants,
+  statement: PermissionStatement,
+  action: PermissionAction & { kind: "grant" | "revoke" },
+  live: LiveGrants,
+  skipsPublicSchema: boolean,
+): void {
+  const isGranted = action.kind === "grant";
+  for (const grant of expand(action, live)) {
+    if (skipsPublicSchema && grant.type === "schema" && grant.name === "public") continue;
+    const key = grantKey(grant);
+    const before = declared.grants.get(key);
+    const grantable = action.grantable || (before?.isGranted === true && before.grantable);
+    declared.grants.set(key, { statement, isGranted, grantable: isGranted && grantable });
+  }
+  if (!isGranted) revokeColumns(declared, statement, action, live);
+}
+
+/** A privilege that is taken on a table is taken on its columns too (PostgreSQL 18, REVOKE). */
+function revokeColumns(
+  declared: DeclaredGrants,
+  statement: PermissionStatement,
+  action: PermissionAction & { kind: "grant" | "revoke" },
+  live: LiveGrants,
+): void {
+  const whole = new Set(expand(action, live).filter(({ column }) => column === undefined).map(grantKey));
+  for (const key of new Set([...declared.grants.keys(), ...live.grants.keys()])) {
+    const grant = readGrantKey(key);
+    if (grant.column === undefined || !whole.has(grantKey({ ...grant, column: undefined }))) continue;
+    declared.grants.set(key, { statement, isGranted: false, grantable: false });
+  }
+}
+
+function expand(action: PermissionAction & { kind: "grant" | "revoke" }, live: LiveGrants): Grant[] {
+  const grants: Grant[] = [];
+  for (const object of action.objects.flatMap((one) => resolveObject(one, live))) {
+    for (const { name, columns } of action.privileges) {
+      const names = name === "ALL" ? live.allPrivileges[object.type] : [name];
+      // of all privileges, columns have these alone
+      const own = columns.length === 0 ? names : names.filter((one) => COLUMN_PRIVILEGES.has(one));
+      for (const privilege of own) {
+        for (const column of columns.length === 0 ? [undefined] : columns) {
+          for (const role of action.roles) grants.push({ ...object, column, role, privilege });
+        }
+      }
+    }
+  }
+  return grants;
+}
+
+const COLUMN_PRIVILEGES: ReadonlySet<string> = new Set(["SELECT", "INSERT", "UPDATE", "REFERENCES"]);
+
+/** The objects that a name stands for; one that is not there is looked for where it would be made. */
+function resolveObject(
+  { type, schema, name }: PermissionObject,
+  live: LiveGrants,
+): Pick<Grant, "type" | "schema" | "name">[] {
+  if (name === undefined) {
+    return [...live.owners.keys()].map((key) => JSON.parse(key) as [typeof type, string, string])
+      .filter(([ownType, ownSchema]) => ownType === type && ownSchema === schema)
+      .map(([, ownSchema, ownName]) => ({ type, schema: ownSchema, name: ownName }));
+  }
+  if (type === "schema") return [{ type, schema: name, name }];
+  const schemas = schema === undefined ? live.searchPath : [schema];
+  // GRANT ON TABLE takes sequences too
+  for (const one of schemas) {
+    for (const ownType of type === "table" ? ["table", "sequence"] as const : [type]) {
+      if (live.owners.has(objectKey(ownType, one, name))) return [{ type: ownType, schema: one, name }];
+    }
+  }
+  return [{ type, schema: schemas[0] ?? "public", name }];
+}

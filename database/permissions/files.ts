@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ConfigurationError } from "../../errors/mod.ts";
+import { splitStatements } from "../distsql/statement.ts";
+import { StatementReader } from "../distsql/statement_reader.ts";
+import { type PermissionStatement, readAction } from "./permission_statement.ts";
+import { type PermissionVariables, substituteVariables, type VariableFault } from "./substitute.ts";
+
+interface PermissionFile {
+  name: string;
+  text: string;
+}
+
+/**
+ * Reads the permission files of a folder: every `.sql` file, in the order of their names, with `${NAME}` replaced.
+ *
+ * @param folder The folder's path.
+ * @param variables Where `${NAME}` takes its value from, such as `process.env`.
+ * @returns The statements, in order; nothing is run.
+ * @throws {ConfigurationError} When the folder cannot be read or has no statement, and when variables are not set or do
+ * not fit their places: all of them in one error.
+ */
+export function readPermissionFiles(folder: string, variables: PermissionVariables): PermissionStatement[] {
+  const files = readFolder(folder);
+  const faults: { file: string; fault: VariableFault }[] = [];
+  const statements: PermissionStatement[] = [];
+  for (const { name, text } of files) {
+    const { sql, faults: found } = substituteVariables(text, variables);
+    faults.push(...found.map((fault) => ({ file: name, fault })));
+    if (found.length === 0) statements.push(...readStatements(name, sql));
+  }
+  if (faults.length > 0) throw faultsError(faults);
+  if (statements.length === 0) {
+    throw new ConfigurationError(`The permissions folder ${JSON.stringify(folder)} has no statement in any .sql file`);
+  }
+  return statements;
+}
+
+function readFolder(folder: string): PermissionFile[] {
+  let names: string[];
+  try {
+    names = readdirSync(folder).filter((name) => name.endsWith(".sql")).sort();
+  } catch (cause) {
+    throw new ConfigurationError(`The permissions folder ${JSON.stringify(folder)} cannot be read: check the path`, {
+      cause,
+    });
+  }
+  return names.map((name) => {
+    try {
+      return { name, text: new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(join(folder, name))) };
+    } catch (cause) {
+      throw new ConfigurationError(`The permission file ${name} cannot be read: save it as UTF-8`, { cause });
+    }
+  });
+}
+
+function readStatements(file: string, sql: string): PermissionStatement[] {
+  return splitStatements(sql).map(({ tokens, start }) => {
+    const reader = new StatementReader(tokens);
+    // the comments before a statement are part of it
+    const before = tokens.slice(0, reader.places[0]).reduce((length, token) => length + token.text.length, 0);
+    const line = sql.slice(0, start + before).split("\n").length;
+    const text = reader.text(0, reader.size);
+    return { source: { file, line }, sql: text, title: titleOf(reader), action: readAction(reader) };
+  });
+}
+
+/** The first words: they name no secret. */
+function titleOf(reader: StatementReader): string {
+  const words: string[] = [];
+  for (let at = 0; at < 3 && reader.token(at)?.kind === "word"; at++) words.push(reader.key(at));
+  const isCreate = words[0] === "CREATE" || words[0] === "ALTER" || words[0] === "DROP";
+  return words.slice(0, words[0] === "AWS" ? 3 : isCreate ? 2 : 1).join(" ");
+}
+
+/** One error for all; values are not shown, since nobody knows what they are. */
+function faultsError(faults: readonly { file: string; fault: VariableFault }[]): ConfigurationError {
+  const places = (isMissing: boolean): string[] => {
+    const byName = new Map<string, string>();
+    for (const { file, fault: { name, line, why } } of faults) {
+      if ((why === undefined) !== isMissing || byName.has(name)) continue;
+      byName.set(name, `${name} (${file}:${line})${why === undefined ? "" : ` ${why}`}`);
+    }
+    return [...byName.values()];
+  };
+  const [missing, unfit] = [places(true), places(false)];
+  const parts = [
+    ...missing.length === 0 ? [] : [`set these environment variables, which the files name: ${missing.join(", ")}`],
+    ...unfit.length === 0
+      ? []
+      : [`these values would change the statements that they are put into: ${unfit.join("; ")}`],
+  ];
+  return new ConfigurationError(`The permission files cannot be used: ${parts.join("; ")}`, {
+    details: { variables: [...new Set(faults.map(({ fault }) => fault.name))] },
+  });
+}

@@ -1,0 +1,157 @@
+import { nameOf, readName } from "../distsql/sql_name.ts";
+import type { StatementReader } from "../distsql/statement_reader.ts";
+
+/** Where a statement stands. */
+export interface PermissionSource {
+  /** The file's name. */
+  file: string;
+  /** The line, from 1. */
+  line: number;
+}
+
+/** What privileges are given on. */
+export type PermissionObjectType = "table" | "sequence" | "schema";
+
+/** One object of a GRANT, or all of a kind in a schema. */
+export interface PermissionObject {
+  type: PermissionObjectType;
+  /** The schema, when it is named; of all in a schema, that schema. */
+  schema: string | undefined;
+  /** The name; `undefined` for all in the schema. */
+  name: string | undefined;
+}
+
+/** What a statement of a permission file does. */
+export type PermissionAction =
+  | { kind: "create_role"; role: string; canLogin: boolean }
+  | {
+    kind: "grant" | "revoke";
+    /** In upper case; `ALL` for all. `columns` is empty for the whole object. */
+    privileges: { name: string; columns: string[] }[];
+    objects: PermissionObject[];
+    /** Roles; `null` for PUBLIC. */
+    roles: (string | null)[];
+    grantable: boolean;
+  }
+  | { kind: "iam_grant" | "iam_revoke"; role: string; arn: string }
+  /** Anything else: run as it is, compared with nothing. */
+  | { kind: "other" };
+
+/** A statement of a permission file. */
+export interface PermissionStatement {
+  /** Where it stands. */
+  source: PermissionSource;
+  /** The statement, its variables replaced. */
+  sql: string;
+  /** Its first words, for messages. */
+  title: string;
+  /** What it does. */
+  action: PermissionAction;
+}
+
+/**
+ * Reads what a statement does.
+ *
+ * @param reader The statement.
+ * @returns `other` for what is not understood to its last word: guessing at permissions is worse than running them.
+ */
+export function readAction(reader: StatementReader): PermissionAction {
+  const other: PermissionAction = { kind: "other" };
+  if (reader.is(0, "CREATE", "ROLE") || reader.is(0, "CREATE", "USER")) return readCreateRole(reader);
+  if (reader.is(0, "AWS", "IAM", "GRANT")) return readIam(reader, "iam_grant", "TO") ?? other;
+  if (reader.is(0, "AWS", "IAM", "REVOKE")) return readIam(reader, "iam_revoke", "FROM") ?? other;
+  if (reader.is(0, "GRANT")) return readGrant(reader, "grant", "TO") ?? other;
+  if (reader.is(0, "REVOKE") && !reader.is(1, "GRANT", "OPTION")) return readGrant(reader, "revoke", "FROM") ?? other;
+  return other;
+}
+
+function readCreateRole(reader: StatementReader): PermissionAction {
+  const name = readName(reader, 2);
+  if (name.name === "" || reader.is(2, "MAPPING")) return { kind: "other" };
+  let canLogin = reader.is(1, "USER");
+  for (let at = name.end; at < reader.size; at++) {
+    if (reader.is(at, "LOGIN")) canLogin = true;
+    else if (reader.is(at, "NOLOGIN")) canLogin = false;
+  }
+  return { kind: "create_role", role: name.name, canLogin };
+}
+
+function readIam(
+  reader: StatementReader,
+  kind: "iam_grant" | "iam_revoke",
+  word: string,
+): PermissionAction | undefined {
+  const role = readName(reader, 3);
+  const arn = reader.token(role.end + 1);
+  const isWhole = role.name !== "" && reader.is(role.end, word) && role.end + 2 === reader.size;
+  if (!isWhole || arn?.kind !== "string" || !/^'(?:[^']|'')*'$/.test(arn.text)) return undefined;
+  return { kind, role: role.name, arn: arn.text.slice(1, -1).replaceAll("''", "'") };
+}
+
+const OBJECT_WORDS: Readonly<Record<string, PermissionObjectType>> = {
+  TABLE: "table",
+  SEQUENCE: "sequence",
+  SCHEMA: "schema",
+};
+const ALL_WORDS: Readonly<Record<string, PermissionObjectType>> = { TABLES: "table", SEQUENCES: "sequence" };
+/** Objects of which the catalog is not compared. */
+const OTHER_OBJECTS: ReadonlySet<string> = new Set([
+  ...["DATABASE", "DOMAIN", "FOREIGN", "FUNCTION", "LANGUAGE", "LARGE", "PARAMETER", "PROCEDURE", "ROUTINE"],
+  ...["TABLESPACE", "TYPE"],
+]);
+const ROLE_WORDS: ReadonlySet<string> = new Set(["CURRENT_USER", "CURRENT_ROLE", "SESSION_USER"]);
+
+function readGrant(reader: StatementReader, kind: "grant" | "revoke", word: string): PermissionAction | undefined {
+  const on = reader.find(new Set(["ON"]), 1);
+  const to = reader.find(new Set([word]), on);
+  if (on < 0 || to < 0) return undefined;
+  const privileges = readPrivileges(reader, on);
+  const objects = readObjects(reader, on + 1, to);
+  const tail = reader.find(new Set(["WITH", "GRANTED", "CASCADE", "RESTRICT"]), to);
+  const grantable = kind === "grant" && tail >= 0 && reader.is(tail, "WITH", "GRANT", "OPTION");
+  const isKnownTail = tail < 0 || (grantable && tail + 3 === reader.size);
+  const roles = readRoles(reader, to + 1, tail < 0 ? reader.size : tail);
+  if (privileges === undefined || objects === undefined || roles === undefined || !isKnownTail) return undefined;
+  return { kind, privileges, objects, roles, grantable };
+}
+
+function readPrivileges(reader: StatementReader, to: number): { name: string; columns: string[] }[] | undefined {
+  const privileges: { name: string; columns: string[] }[] = [];
+  for (const [from, end] of reader.list(1, to)) {
+    const open = reader.find(new Set(["("]), from, end);
+    const name = reader.text(from, open < 0 ? end : open).trim().toUpperCase();
+    if (!/^[A-Z]+(?: PRIVILEGES)?$/.test(name)) return undefined;
+    const columns = open < 0
+      ? []
+      : reader.list(open + 1, reader.closing(open)).map(([at]) => nameOf(reader.token(at)!));
+    privileges.push({ name: name.replace(" PRIVILEGES", ""), columns });
+  }
+  return privileges;
+}
+
+function readObjects(reader: StatementReader, from: number, to: number): PermissionObject[] | undefined {
+  const key = reader.key(from);
+  if (OTHER_OBJECTS.has(key)) return undefined;
+  if (key === "ALL") {
+    const type = ALL_WORDS[reader.key(from + 1)];
+    if (type === undefined || !reader.is(from + 2, "IN", "SCHEMA")) return undefined;
+    return reader.list(from + 4, to).map(([at]) => ({ type, schema: readName(reader, at).name, name: undefined }));
+  }
+  const type = OBJECT_WORDS[key] ?? "table";
+  const start = OBJECT_WORDS[key] === undefined ? from : from + 1;
+  return reader.list(start, to).map(([at]) => {
+    const end = reader.nameEnd(at);
+    const schema = end - at > 1 ? nameOf(reader.token(end - 3)!) : undefined;
+    return { type, schema, name: nameOf(reader.token(end - 1)!) };
+  });
+}
+
+function readRoles(reader: StatementReader, from: number, to: number): (string | null)[] | undefined {
+  const roles: (string | null)[] = [];
+  for (const [start, end] of reader.list(from, to)) {
+    const at = reader.skip(start, "GROUP");
+    if (at + 1 !== end || !reader.isName(at) || reader.isOneOf(at, ROLE_WORDS)) return undefined;
+    roles.push(reader.is(at, "PUBLIC") ? null : nameOf(reader.token(at)!));
+  }
+  return roles;
+}

@@ -1,0 +1,189 @@
+import process from "node:process";
+import type { DatabaseConfig } from "../config.ts";
+import { withSession } from "../migrations/run.ts";
+import type { SqlSession } from "../providers/provider.ts";
+import { withDistSqlRetry } from "../retry.ts";
+import { differs } from "./apply.ts";
+import { type DeclaredGrants, declareGrants } from "./declared_grants.ts";
+import { readPermissionFiles } from "./files.ts";
+import { type Grant, type LiveGrants, objectKey, readGrantKey, readLiveGrants } from "./live_grants.ts";
+import type { PermissionObjectType, PermissionStatement } from "./permission_statement.ts";
+import type { PermissionVariables } from "./substitute.ts";
+
+/** Options of {@link validatePermissions}. */
+export interface ValidatePermissionsConfig {
+  /** The folder of the `.sql` files. */
+  permissionsFolder: string;
+  /** The database; any role that may log in can read what is compared. */
+  database: DatabaseConfig;
+  /** Told what differs, one line each. */
+  logger?: (msg: string) => void;
+  /**
+   * Where `${NAME}` takes its value from.
+   * @default process.env
+   */
+  env?: PermissionVariables;
+}
+
+/** A permission that the files declare and the database lacks, or the other way round. */
+export interface PermissionGap {
+  /** A role, its right to log in, a privilege, or an IAM mapping. */
+  kind: "role" | "login" | "grant" | "iam";
+  /** The role; `PUBLIC` for everybody. */
+  role: string;
+  /** `grant`: the privilege, such as `SELECT`. */
+  privilege?: string;
+  /** `grant`: what it is on. */
+  objectType?: PermissionObjectType;
+  /** `grant`: the object with its schema, such as `public.notes`. */
+  object?: string;
+  /** `grant`: the column, for a privilege on one. */
+  column?: string;
+  /** `iam`: the principal. */
+  arn?: string;
+  /** The statement that declares or revokes it, such as `permissions.sql:12`. */
+  source?: string;
+  /** All of this in one sentence. */
+  message: string;
+}
+
+/** What {@link validatePermissions} found. */
+export interface ValidatePermissionsResult {
+  /** Whether nothing is missing; a surplus alone breaks nothing. */
+  valid: boolean;
+  /** What the files declare and the database lacks. */
+  gaps: PermissionGap[];
+  /** What roles of the files have that no file declares, or that a file revokes. */
+  surpluses: PermissionGap[];
+  /** Statements that are not compared, such as `permissions.sql:3: ALTER DEFAULT`. */
+  unchecked: string[];
+}
+
+/**
+ * Compares what permission files declare with what a database grants: roles, privileges on tables, columns, sequences and
+ * schemas, and IAM mappings. Reads catalogs and nothing else: it grants nothing, whatever it finds.
+ *
+ * @param config Folder, database and variables.
+ * @returns Gaps and surpluses.
+ * @throws {ConfigurationError} When a file cannot be read or variables are missing or do not fit.
+ *
+ * @example
+ * ```ts
+ * import { closeDrizzleClient, validatePermissions } from "@trellis/fn/database";
+ * import { mkdtempSync, writeFileSync } from "node:fs";
+ *
+ * const permissionsFolder = mkdtempSync("/tmp/permissions-");
+ * writeFileSync(`${permissionsFolder}/permissions.sql`, 'CREATE ROLE "writer" WITH LOGIN;');
+ * const { gaps } = await validatePermissions({ permissionsFolder, database: { provider: "embedded-pg" } });
+ * console.log(gaps[0].message); // role writer is missing
+ * await closeDrizzleClient();
+ * ```
+ */
+export async function validatePermissions(config: ValidatePermissionsConfig): Promise<ValidatePermissionsResult> {
+  const { permissionsFolder, database, env = process.env, logger = () => {} } = config;
+  const statements = readPermissionFiles(permissionsFolder, env);
+  return await withSession(database, (session) => {
+    return compareStatements(session, statements, database.provider === "distsql", logger);
+  });
+}
+
+/**
+ * Compares statements with a database; for {@link validatePermissions}.
+ *
+ * @param session Where to read.
+ * @param statements The statements, in order.
+ * @param isDistSql Whether the provider is the distributed one.
+ * @param logger Told what differs.
+ */
+export async function compareStatements(
+  session: SqlSession,
+  statements: readonly PermissionStatement[],
+  isDistSql: boolean,
+  logger: (message: string) => void,
+): Promise<ValidatePermissionsResult> {
+  const live = await withDistSqlRetry(() => readLiveGrants(session), { maxRetries: 8 });
+  const declared = declareGrants(statements, live, isDistSql);
+  const gaps = findGaps(declared, live);
+  const surpluses = findSurpluses(declared, live);
+  const unchecked = statements.filter(({ action }) => action.kind === "other").map((one) =>
+    `${sourceOf(one)}: ${one.title}`
+  );
+  for (const { message } of gaps) logger(`missing: ${message}`);
+  for (const { message } of surpluses) logger(`not declared: ${message}`);
+  return { valid: gaps.length === 0, gaps, surpluses, unchecked };
+}
+
+function sourceOf({ source: { file, line } }: PermissionStatement): string {
+  return `${file}:${line}`;
+}
+
+function findGaps(declared: DeclaredGrants, live: LiveGrants): PermissionGap[] {
+  const gaps: PermissionGap[] = [];
+  for (const [role, { statement, canLogin }] of declared.roles) {
+    const source = sourceOf(statement);
+    const present = live.roles.get(role);
+    if (present === undefined) gaps.push({ kind: "role", role, source, message: `role ${role} is missing` });
+    else if (canLogin && !present) gaps.push({ kind: "login", role, source, message: `role ${role} cannot log in` });
+  }
+  for (const [key, grant] of declared.grants) {
+    if (grant.isGranted && differs(live.grants.get(key), grant)) {
+      gaps.push(toGap(readGrantKey(key), live, sourceOf(grant.statement), grant.grantable));
+    }
+  }
+  if (live.iam === undefined) return gaps;
+  for (const [key, { statement, isGranted }] of declared.iam) {
+    if (isGranted && !live.iam.has(key)) gaps.push(toIamGap(key, sourceOf(statement)));
+  }
+  return gaps;
+}
+
+function findSurpluses(declared: DeclaredGrants, live: LiveGrants): PermissionGap[] {
+  const surpluses: PermissionGap[] = [];
+  for (const key of live.grants.keys()) {
+    const known = declared.grants.get(key);
+    const grant = readGrantKey(key);
+    const isManaged = grant.role !== null && declared.managed.has(grant.role);
+    const isOwner = live.owners.get(objectKey(grant.type, grant.schema, grant.name)) === grant.role;
+    if (known === undefined ? isManaged && !isOwner : !known.isGranted) {
+      surpluses.push(toGap(grant, live, known === undefined ? undefined : sourceOf(known.statement), false));
+    }
+  }
+  for (const key of live.iam ?? []) {
+    const known = declared.iam.get(key);
+    const [role] = JSON.parse(key) as [string, string];
+    if (known === undefined ? declared.managed.has(role) : !known.isGranted) {
+      surpluses.push(toIamGap(key, known === undefined ? undefined : sourceOf(known.statement)));
+    }
+  }
+  return surpluses;
+}
+
+function toGap(grant: Grant, live: LiveGrants, source: string | undefined, grantable: boolean): PermissionGap {
+  const { type, schema, name, column, privilege } = grant;
+  const role = grant.role ?? "PUBLIC";
+  const object = type === "schema" ? name : `${schema}.${name}`;
+  const isThere = live.owners.has(objectKey(type, schema, name));
+  const message = `${privilege}${column === undefined ? "" : ` (${column})`} on ${type} ${object} to ${role}` +
+    `${grantable ? " with grant option" : ""}${isThere ? "" : ` (there is no such ${type})`}`;
+  return {
+    kind: "grant",
+    role,
+    privilege,
+    objectType: type,
+    object,
+    ...column === undefined ? {} : { column },
+    ...source === undefined ? {} : { source },
+    message,
+  };
+}
+
+function toIamGap(key: string, source: string | undefined): PermissionGap {
+  const [role, arn] = JSON.parse(key) as [string, string];
+  return {
+    kind: "iam",
+    role,
+    arn,
+    ...source === undefined ? {} : { source },
+    message: `IAM principal ${arn} as role ${role}`,
+  };
+}

@@ -1,0 +1,103 @@
+import type { Client, Pool, PoolClient } from "@neondatabase/serverless";
+import process from "node:process";
+import { ConfigurationError } from "../../errors/mod.ts";
+import type { DatabaseConfig } from "../config.ts";
+import type { Connection, DedicatedSession, DrizzleClient, Invalidate, Row, SqlSession } from "./provider.ts";
+
+/**
+ * Opens Neon: its own driver, PostgreSQL's protocol in a WebSocket, a pool of connections and transactions over several
+ * statements.
+ *
+ * @param config `connectionString` is `postgres://…`.
+ * @param invalidate Told of connections that end.
+ * @returns The connection, which works.
+ * @throws {ConfigurationError} When the runtime has no WebSocket.
+ */
+export async function openBranchingPg(config: DatabaseConfig, invalidate: Invalidate): Promise<Connection> {
+  const [neon, { drizzle }] = await Promise.all([
+    import("@neondatabase/serverless"),
+    import("drizzle-orm/neon-serverless"),
+  ]);
+  if (neon.neonConfig.webSocketConstructor === undefined && typeof globalThis.WebSocket === "undefined") {
+    throw new ConfigurationError(
+      `Provider branching-pg needs WebSocket, which ${
+        process.release?.name ?? "this runtime"
+      } ${process.version} lacks: ` +
+        "take a runtime that has it (Node 22 or later, Deno, Bun), or give neonConfig.webSocketConstructor of " +
+        "@neondatabase/serverless the one of the package ws",
+    );
+  }
+  const connectMs = (config.connectTimeout ?? 10) * 1000;
+  const settings = { connectionString: config.connectionString, connectionTimeoutMillis: connectMs };
+  const pool = new neon.Pool({
+    ...settings,
+    max: config.maxConnections ?? 1,
+    // 0 keeps a connection as long as the server does
+    idleTimeoutMillis: (config.idleTimeout ?? 0) * 1000,
+  });
+  let isClosing = false;
+  // without a listener a connection that ends while it is idle would end the process
+  pool.on("error", (error: unknown) => {
+    if (!isClosing) invalidate("ended", error);
+  });
+  // the same for one that is in use: its statement fails by itself
+  pool.on("connect", (client: Client) => void client.on("error", () => {}));
+  try {
+    await pool.query("select 1");
+  } catch (error) {
+    isClosing = true;
+    await pool.end();
+    invalidate("refused", error);
+    throw error;
+  }
+  return {
+    createClient: (schema) => drizzle({ client: pool, schema }) as unknown as DrizzleClient,
+    openSession: () => openSession(new neon.Client(settings), isPooled(config.connectionString)),
+    async close(): Promise<void> {
+      isClosing = true;
+      await pool.end();
+    },
+  };
+}
+
+/** Neon's pooler hands a server session to another client after each transaction. */
+function isPooled(connectionString: string | undefined): boolean {
+  return /@[^/?]*-pooler\./.test(connectionString ?? "");
+}
+
+function toSession(client: Client | Pool | PoolClient): SqlSession {
+  return {
+    async query(text, params = []): Promise<Row[]> {
+      // the extended protocol, also without parameters: a stray second statement is refused instead of run
+      const run = client.query.bind(client) as unknown as (query: object) => Promise<{ rows: Row[] }>;
+      return (await run({ text, values: [...params], queryMode: "extended" })).rows;
+    },
+    async script(statements): Promise<void> {
+      await client.query(statements.join("\n;\n"));
+    },
+  };
+}
+
+async function openSession(client: Client, isPooled: boolean): Promise<DedicatedSession> {
+  // an ended connection shows at the next statement
+  client.on("error", () => {});
+  await client.connect();
+  const session = toSession(client);
+  return {
+    ...session,
+    keepsSession: !isPooled,
+    async transaction(fn): Promise<never> {
+      await session.query("begin");
+      let result: unknown;
+      try {
+        result = await fn(session);
+      } catch (error) {
+        await session.query("rollback").catch(() => {});
+        throw error;
+      }
+      await session.query("commit");
+      return result as never;
+    },
+    close: () => client.end(),
+  };
+}

@@ -1,0 +1,182 @@
+import type { RDSDataClient } from "@aws-sdk/client-rds-data";
+import { createTableRelationsHelpers, extractTablesRelationalConfig } from "drizzle-orm";
+import { PgDatabase } from "drizzle-orm/pg-core";
+import { fullJitterDelay } from "../../core/mod.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
+import type { DatabaseConfig } from "../config.ts";
+import { DataApiDialect, DataApiSession } from "./data_api_drizzle.ts";
+import { type DataApiClient, type DataApiResult, readFailure, type StatementInput } from "./data_api_values.ts";
+import type { Connection, DedicatedSession, DrizzleClient, Row, SqlSession } from "./provider.ts";
+
+/** The cluster, its secret and the database, as every request names them. */
+export interface DataApiTarget {
+  /** The cluster. */
+  resourceArn: string;
+  /** The secret with user and password. */
+  secretArn: string;
+  /** The database's name. */
+  database: string | undefined;
+}
+
+/**
+ * Opens Aurora by the Data API: HTTPS requests signed with IAM, no connection to keep. The IAM actions are
+ * `rds-data:ExecuteStatement`, `BeginTransaction`, `CommitTransaction`, `RollbackTransaction`, and
+ * `secretsmanager:GetSecretValue` on the secret.
+ *
+ * @param config `connectionString` is `rds-data://<cluster-arn>?secretArn=…&database=…`.
+ * @returns The connection, which works.
+ */
+export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
+  const { target, region } = readTarget(config);
+  const sdk = await import("@aws-sdk/client-rds-data");
+  const client = new sdk.RDSDataClient({
+    region,
+    // the SDK would send an INSERT again whose answer was lost
+    maxAttempts: 1,
+    requestHandler: { connectionTimeout: (config.connectTimeout ?? 10) * 1000 },
+  });
+  const api = toApi(client, sdk, target, (config.connectTimeout ?? 10) * 1000);
+  try {
+    await api.execute({ sql: "select 1" });
+  } catch (error) {
+    client.destroy();
+    throw error;
+  }
+  return {
+    createClient: (schema) => createClient(api, schema),
+    openSession: () => Promise.resolve(openSession(api)),
+    close: () => Promise.resolve(client.destroy()),
+  };
+}
+
+const ARN = /^arn:[a-z-]+:rds:([a-z0-9-]+):\d+:cluster:[A-Za-z0-9-]+$/;
+
+function readTarget(config: DatabaseConfig): { target: DataApiTarget; region: string } {
+  const [resourceArn, query = ""] = (config.connectionString ?? "").slice("rds-data://".length).split("?");
+  const params = new URLSearchParams(query);
+  const secretArn = params.get("secretArn");
+  const region = ARN.exec(resourceArn)?.[1];
+  if (region === undefined) {
+    throw new ConfigurationError(
+      `DatabaseConfig.connectionString must name a cluster, rds-data://arn:aws:rds:<region>:<account>:cluster:<name>, ` +
+        `got ${JSON.stringify(resourceArn)}`,
+    );
+  }
+  if (secretArn === null || secretArn === "") {
+    throw new ConfigurationError(
+      "DatabaseConfig.connectionString lacks ?secretArn=…: give the ARN of the secret with user and password",
+    );
+  }
+  const unknown = [...params.keys()].find((key) => key !== "secretArn" && key !== "database");
+  if (unknown !== undefined) {
+    throw new ConfigurationError(
+      `DatabaseConfig.connectionString has the parameter ${
+        JSON.stringify(unknown)
+      }: the Data API knows secretArn and database`,
+    );
+  }
+  return {
+    target: { resourceArn, secretArn, database: params.get("database") ?? undefined },
+    region: config.region ?? region,
+  };
+}
+
+/** Answers that say that nothing was done yet: the cluster wakes from its pause, or too many asked at once. */
+const NOT_YET: ReadonlySet<string> = new Set(["DatabaseResumingException", "ThrottlingException"]);
+
+function toApi(
+  client: RDSDataClient,
+  sdk: typeof import("@aws-sdk/client-rds-data"),
+  target: DataApiTarget,
+  patienceMs: number,
+): DataApiClient {
+  async function send<T>(request: () => Promise<T>): Promise<T> {
+    const dueMs = Date.now() + patienceMs;
+    for (let attempt = 1;; attempt++) {
+      try {
+        return await request();
+      } catch (error) {
+        const delayMs = fullJitterDelay(attempt, { baseDelayMs: 500, maxDelayMs: 5000 });
+        if (!NOT_YET.has((error as Error).name) || Date.now() + delayMs > dueMs) throw readFailure(error);
+        await new Promise((resolve) => setTimeout(resolve, delayMs));
+      }
+    }
+  }
+  return {
+    execute({ sql, parameters, transactionId }: StatementInput): Promise<DataApiResult> {
+      return send(() =>
+        client.send(
+          new sdk.ExecuteStatementCommand({
+            ...target,
+            sql,
+            parameters,
+            transactionId,
+            includeResultMetadata: true,
+            // as a number a bigint beyond 2^53 would lose its last digits
+            resultSetOptions: { longReturnType: "STRING", decimalReturnType: "STRING" },
+          }),
+        )
+      );
+    },
+    async begin(): Promise<string> {
+      const { transactionId } = await send(() => client.send(new sdk.BeginTransactionCommand(target)));
+      if (transactionId === undefined) throw new Error("The Data API gave no transaction id");
+      return transactionId;
+    },
+    async commit(transactionId: string): Promise<void> {
+      const { resourceArn, secretArn } = target;
+      await send(() => client.send(new sdk.CommitTransactionCommand({ resourceArn, secretArn, transactionId })));
+    },
+    async rollback(transactionId: string): Promise<void> {
+      const { resourceArn, secretArn } = target;
+      await send(() => client.send(new sdk.RollbackTransactionCommand({ resourceArn, secretArn, transactionId })));
+    },
+  };
+}
+
+function createClient(api: DataApiClient, schema: Record<string, unknown> | undefined): DrizzleClient {
+  const dialect = new DataApiDialect();
+  const extracted = schema && extractTablesRelationalConfig(schema, createTableRelationsHelpers);
+  const relational = extracted && {
+    fullSchema: schema,
+    schema: extracted.tables,
+    tableNamesMap: extracted.tableNamesMap,
+  };
+  const session = new DataApiSession(api, dialect, relational, undefined);
+  return new PgDatabase(dialect, session, relational) as unknown as DrizzleClient;
+}
+
+function toSession(api: DataApiClient, transactionId: string | undefined): SqlSession {
+  const dialect = new DataApiDialect();
+  return {
+    async query(text, params = []): Promise<Row[]> {
+      const session = new DataApiSession(api, dialect, undefined, transactionId);
+      return (await session.run(params.length === 0 ? text : text.replace(/\$(\d+)/g, ":$1"), params)).rows;
+    },
+    async script(statements): Promise<void> {
+      for (const statement of statements) await this.query(statement);
+    },
+  };
+}
+
+function openSession(api: DataApiClient): DedicatedSession {
+  async function transaction<T>(fn: (tx: SqlSession) => Promise<T>): Promise<T> {
+    const transactionId = await api.begin();
+    let result: T;
+    try {
+      result = await fn(toSession(api, transactionId));
+    } catch (error) {
+      await api.rollback(transactionId).catch(() => {});
+      throw error;
+    }
+    await api.commit(transactionId);
+    return result;
+  }
+  return {
+    query: toSession(api, undefined).query,
+    script: (statements) => transaction((tx) => tx.script(statements)),
+    transaction,
+    keepsSession: false,
+    close: () => Promise.resolve(),
+  };
+}

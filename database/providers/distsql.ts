@@ -1,0 +1,91 @@
+import { fullJitterDelay } from "../../core/mod.ts";
+import { causeChain, DatabaseError } from "../../errors/mod.ts";
+import { type DatabaseConfig, regionOf, splitEndpoint } from "../config.ts";
+import { openPostgres } from "./postgres_js.ts";
+import type { ConnectRetry } from "./postgres_js_driver.ts";
+import type { Connection, Invalidate } from "./provider.ts";
+
+/** The server ends a session after 60 minutes; the spread keeps a fleet from coming back all at once. */
+const MIN_LIFETIME_SECONDS = 50 * 60;
+const LIFETIME_SPREAD_SECONDS = 5 * 60;
+const IDLE_SECONDS = 10 * 60;
+
+/**
+ * Opens Aurora DSQL: postgres.js, an IAM token made for each connection, TLS from the first byte with the server's
+ * certificate verified. Facts: Aurora DSQL user guide and connection measurements, 2026-10.
+ *
+ * @param config The cluster and the role.
+ * @param invalidate Told of connections that end.
+ * @returns The connection, which works.
+ * @throws {DatabaseError} When the cluster refuses the role: names the IAM action that is missing.
+ */
+export async function openDistSql(config: DatabaseConfig, invalidate: Invalidate): Promise<Connection> {
+  const [host, port] = splitEndpoint(config.endpoint ?? "");
+  const isAdmin = config.isAdmin === true;
+  const username = isAdmin ? "admin" : config.username;
+  const { DsqlSigner } = await import("@aws-sdk/dsql-signer");
+  const signer = new DsqlSigner({ hostname: host, region: regionOf(config) });
+  try {
+    // there are no advisory locks, and a session that ends is replaced
+    const keepsSession = false;
+    return await openPostgres(
+      config,
+      {
+        host,
+        port: port === undefined ? 5432 : Number(port),
+        database: "postgres",
+        username,
+        // made without a call; the server looks at its age only while connecting, so it is never used twice
+        password: () => isAdmin ? signer.getDbConnectAdminAuthToken() : signer.getDbConnectAuthToken(),
+        ssl: { rejectUnauthorized: true, ...(config.ca === undefined ? {} : { ca: config.ca }) },
+        sslnegotiation: "direct",
+        idle_timeout: config.idleTimeout ?? IDLE_SECONDS,
+        // postgres.js takes a function as well, and calls it for each connection
+        max_lifetime: (() => MIN_LIFETIME_SECONDS + Math.random() * LIFETIME_SPREAD_SECONDS) as unknown as number,
+      } as Parameters<typeof openPostgres>[1],
+      invalidate,
+      connectRetry(config),
+      keepsSession,
+    );
+  } catch (error) {
+    throw explain(error, String(username), isAdmin);
+  }
+}
+
+interface ServerFailure {
+  message: string;
+  hint: string;
+}
+
+function readFailure(error: unknown): ServerFailure {
+  for (const link of causeChain(error)) {
+    const { severity_local, severity, message, hint } = link as Record<string, unknown>;
+    if ((severity ?? severity_local) !== "FATAL") continue;
+    return { message: String(message ?? ""), hint: String(hint ?? "") };
+  }
+  return { message: "", hint: "" };
+}
+
+/** Refusals while connecting, when nothing has been sent yet: a sleeping cluster, and a token that became too old. */
+function connectRetry(config: DatabaseConfig): ConnectRetry {
+  const patienceMs = (config.connectTimeout ?? 10) * 1000;
+  return function delayBeforeRetry(error, attempt, elapsedMs): number | undefined {
+    const { message, hint } = readFailure(error);
+    // a new token is made for the new connection; a second refusal means that the clock is wrong
+    if (/signature expired/i.test(hint)) return attempt === 1 ? 0 : undefined;
+    if (!/waking up cluster/i.test(message)) return undefined;
+    const delayMs = fullJitterDelay(attempt, { baseDelayMs: 200, maxDelayMs: 2000 });
+    return elapsedMs + delayMs < patienceMs ? delayMs : undefined;
+  };
+}
+
+function explain(error: unknown, username: string, isAdmin: boolean): unknown {
+  const { message, hint } = readFailure(error);
+  if (!/access denied/i.test(message)) return error;
+  const why = /signature expired/i.test(hint)
+    ? "its token had expired: the clock of this machine is wrong"
+    : isAdmin
+    ? "the IAM identity needs dsql:DbConnectAdmin on the cluster"
+    : `the IAM identity needs dsql:DbConnect on the cluster, and the role needs AWS IAM GRANT ${username} TO '<arn>'`;
+  return new DatabaseError(`The cluster refused the database role ${username}: ${why}`, { cause: error });
+}

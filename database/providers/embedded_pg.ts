@@ -1,0 +1,70 @@
+import type { PGlite, Transaction } from "@electric-sql/pglite";
+import type { DatabaseConfig } from "../config.ts";
+import type { Connection, DedicatedSession, DrizzleClient, Row, SqlSession } from "./provider.ts";
+
+/** Gives the files of a database to begin with, as `PGlite.dumpDataDir` wrote them. */
+export type EmbeddedSnapshot = () => Promise<Blob | undefined>;
+
+let snapshot: EmbeddedSnapshot | undefined;
+
+/**
+ * Sets where new databases in memory begin, since making one from nothing takes seconds of CPU. For tests.
+ *
+ * @param load Gives the snapshot, or `undefined` to begin from nothing.
+ */
+export function setEmbeddedSnapshot(load: EmbeddedSnapshot | undefined): void {
+  snapshot = load;
+}
+
+function isInMemory(folder: string): boolean {
+  return folder.startsWith("memory://");
+}
+
+/**
+ * Opens an embedded PostgreSQL (PGlite): one connection, in this process.
+ *
+ * @param config `connectionString` is a folder or `memory://`.
+ * @returns The connection.
+ */
+export async function openEmbeddedPg(config: DatabaseConfig): Promise<Connection> {
+  const [{ PGlite }, { drizzle }] = await Promise.all([
+    import("@electric-sql/pglite"),
+    import("drizzle-orm/pglite"),
+  ]);
+  const folder = config.connectionString ?? "memory://";
+  if (!isInMemory(folder)) await makeFolder(folder);
+  const loadDataDir = isInMemory(folder) ? await snapshot?.() : undefined;
+  const pglite = await PGlite.create(folder, { loadDataDir });
+  return {
+    createClient: (schema) => drizzle({ client: pglite, schema }) as unknown as DrizzleClient,
+    openSession: () => Promise.resolve(openSession(pglite)),
+    close: () => pglite.close(),
+  };
+}
+
+/** PGlite makes the folder itself, but not the folders above it. */
+async function makeFolder(folder: string): Promise<void> {
+  const { mkdir } = await import("node:fs/promises");
+  await mkdir(folder.replace(/^file:\/\//, ""), { recursive: true });
+}
+
+function toSession(target: PGlite | Transaction): SqlSession {
+  return {
+    async query(text, params = []): Promise<Row[]> {
+      return (await target.query<Row>(text, [...params])).rows;
+    },
+    async script(statements): Promise<void> {
+      await target.exec(statements.join(";\n"));
+    },
+  };
+}
+
+function openSession(pglite: PGlite): DedicatedSession {
+  return {
+    ...toSession(pglite),
+    // the session is shared with the clients, and a lock that it takes would be given to every taker
+    keepsSession: false,
+    transaction: (fn) => pglite.transaction((tx) => fn(toSession(tx))),
+    close: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,86 @@
+import type { Sql } from "postgres";
+import { ConfigurationError } from "../../errors/mod.ts";
+import type { DatabaseConfig } from "../config.ts";
+import { type ConnectRetry, toDedicatedSession, toDrizzleDriver } from "./postgres_js_driver.ts";
+import { type PostgresOptions, PostgresPool } from "./postgres_js_pool.ts";
+import type { Connection, DrizzleClient, Invalidate } from "./provider.ts";
+
+/**
+ * Opens a pool of direct connections with postgres.js.
+ *
+ * @param config The database.
+ * @param options What the provider decides: host, password, TLS, lifetimes.
+ * @param invalidate Told of connections that end.
+ * @param connectRetry Which refused connections are tried again.
+ * @param keepsSession Whether a session's locks last as long as its connection.
+ * @returns The connection, which works.
+ */
+export async function openPostgres(
+  config: DatabaseConfig,
+  options: PostgresOptions,
+  invalidate: Invalidate,
+  connectRetry: ConnectRetry = () => undefined,
+  keepsSession = true,
+): Promise<Connection> {
+  const [{ default: postgres }, { drizzle }] = await Promise.all([
+    import("postgres"),
+    import("drizzle-orm/postgres-js"),
+  ]);
+  const common: PostgresOptions = {
+    max: config.maxConnections ?? 1,
+    connect_timeout: config.connectTimeout ?? 10,
+    idle_timeout: config.idleTimeout,
+    max_lifetime: null,
+    // arrays are the only types that it would ask the server for; drizzle reads and writes those itself
+    fetch_types: false,
+    onnotice: () => {},
+    ...options,
+  };
+  const pool = new PostgresPool(postgres, common, () => invalidate("ended"));
+  const driver = toDrizzleDriver(pool, config.prepare !== false, connectRetry);
+  const createClient = (schema?: Record<string, unknown>): DrizzleClient =>
+    drizzle(driver as unknown as Sql, { schema }) as unknown as DrizzleClient;
+  // drizzle sets its readers of values on the driver, and a connection takes those that it finds
+  createClient();
+  try {
+    await driver.unsafe("select 1");
+  } catch (error) {
+    await pool.close();
+    invalidate("refused", error);
+    throw error;
+  }
+  return {
+    createClient,
+    openSession(): ReturnType<Connection["openSession"]> {
+      let isLost = false;
+      const own = new PostgresPool(postgres, { ...common, max: 1 }, () => isLost = keepsSession);
+      return Promise.resolve({ ...toDedicatedSession(own, connectRetry, () => isLost), keepsSession });
+    },
+    close: () => pool.close(),
+  };
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[?::1\]?)$/;
+
+/**
+ * TLS settings of a `postgres://` URL. `require`, `prefer` and `allow` encrypt without looking whom they talk to, so
+ * they are refused; `disable` is taken at its word.
+ *
+ * @param url The URL; its `sslmode` is taken out.
+ * @param ca Certificate authorities to trust beside the runtime's.
+ * @returns What postgres.js takes as `ssl`.
+ * @throws {ConfigurationError} When `sslmode` would not verify the server.
+ */
+export function readTls(url: URL, ca: string | undefined): PostgresOptions["ssl"] {
+  const isLocal = LOOPBACK.test(url.hostname) && ca === undefined;
+  const mode = url.searchParams.get("sslmode") ?? (isLocal ? "disable" : "verify-full");
+  url.searchParams.delete("sslmode");
+  if (mode === "disable") return false;
+  if (mode !== "verify-full") {
+    throw new ConfigurationError(
+      `sslmode=${mode} in DatabaseConfig.connectionString does not verify the server: leave it out or give verify-full, ` +
+        "with the server's certificate authority in DatabaseConfig.ca where the runtime does not know it",
+    );
+  }
+  return ca === undefined ? true : { rejectUnauthorized: true, ca };
+}

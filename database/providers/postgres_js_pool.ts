@@ -1,0 +1,120 @@
+import { connect, type Socket } from "node:net";
+import type { Options, Sql } from "postgres";
+import type postgres from "postgres";
+
+/** Settings of postgres.js that a provider decides. */
+export type PostgresOptions = Options<Record<string, never>>;
+
+/** The connections that postgres.js made since the last one was lost. */
+interface Generation {
+  sql: Sql;
+  /** Statements and transactions under way. */
+  active: number;
+  isSpent: boolean;
+}
+
+const REPLACED = "CONNECTION_REPLACED";
+
+/** Whether a statement was turned away because its connection had ended; it was not sent. */
+export function isReplaced(error: unknown): boolean {
+  return (error as { code?: unknown }).code === REPLACED;
+}
+
+/**
+ * A pool of postgres.js that is made anew when a connection ends. postgres.js 3.4.9 connects again with the same object,
+ * and that keeps what the lost connection left in it: the next result begins with as many holes as the lost one had rows,
+ * and the next statement is rejected with the error that ended the connection.
+ */
+export class PostgresPool {
+  readonly #postgres: typeof postgres;
+  readonly #options: PostgresOptions;
+  readonly #onEnd: () => void;
+  #current: Generation | undefined;
+  #isClosing = false;
+
+  /**
+   * @param driver postgres.js.
+   * @param options Its settings, with one `host` and `port`.
+   * @param onEnd Told when a connection ends while the pool is open.
+   */
+  constructor(driver: typeof postgres, options: PostgresOptions, onEnd: () => void) {
+    this.#postgres = driver;
+    this.#options = options;
+    this.#onEnd = onEnd;
+  }
+
+  /** What drizzle reads and changes of the settings; the same object for all generations. */
+  readonly drizzleOptions: Pick<Sql["options"], "parsers" | "serializers"> = { parsers: {}, serializers: {} };
+
+  /**
+   * Runs work on the connections of today.
+   *
+   * @param work A statement or a transaction.
+   * @returns What it resolves to.
+   */
+  async use<T>(work: (sql: Sql) => PromiseLike<T>): Promise<T> {
+    const generation = this.#current ??= this.#open();
+    generation.active++;
+    try {
+      return await work(generation.sql);
+    } finally {
+      generation.active--;
+      if (generation.isSpent) this.#retire(generation);
+    }
+  }
+
+  /** Ends all connections, after what is under way. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#current?.sql.end({ timeout: 5 });
+  }
+
+  #open(): Generation {
+    const options: PostgresOptions = {
+      ...this.#options,
+      // called for each connection: one that ended must not connect again
+      socket: () => generation.isSpent ? Promise.reject(replaced()) : openSocket(this.#options),
+      onclose: () => this.#spend(generation),
+    } as PostgresOptions;
+    const generation: Generation = { sql: this.#postgres(options) as Sql, active: 0, isSpent: false };
+    Object.assign(generation.sql.options.parsers, this.drizzleOptions.parsers);
+    Object.assign(generation.sql.options.serializers, this.drizzleOptions.serializers);
+    return generation;
+  }
+
+  #spend(generation: Generation): void {
+    if (generation.isSpent || this.#isClosing) return;
+    generation.isSpent = true;
+    this.#current = undefined;
+    this.#onEnd();
+    this.#retire(generation);
+  }
+
+  #retire(generation: Generation): void {
+    if (generation.active === 0) void generation.sql.end({ timeout: 0 });
+  }
+}
+
+function replaced(): Error {
+  return Object.assign(new Error("The connection had ended"), { code: REPLACED });
+}
+
+/** postgres.js takes a socket that is connected, and its host for the name in TLS. */
+function openSocket(options: PostgresOptions): Promise<Socket> {
+  const host = String(options.host);
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port: Number(options.port) });
+    const timer = setTimeout(() => {
+      socket.destroy(Object.assign(new Error(`No connection to ${host} in time`), { code: "CONNECT_TIMEOUT" }));
+    }, Number(options.connect_timeout) * 1000);
+    socket.once("error", (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    socket.once("connect", () => {
+      clearTimeout(timer);
+      socket.removeAllListeners("error");
+      resolve(Object.assign(socket, { host }));
+    });
+  });
+}

@@ -1,0 +1,61 @@
+import type { Sql, TransactionSql } from "postgres";
+
+/** What a transaction's statements are run through. */
+export interface StatementGate {
+  /** Runs a statement, unless the transaction's connection is gone. */
+  run<T>(statement: () => PromiseLike<T>): Promise<T>;
+}
+
+/** How long the end of a socket may take after the server said that it ends the session. */
+const CLOSE_MS = 2000;
+
+/**
+ * `sql.begin` for connections that may end in the middle. postgres.js 3.4.9 goes on with such a transaction on the same
+ * connection object: its ROLLBACK on a closed socket throws where nobody can catch it, and once the pool has connected
+ * again, the transaction's next statement runs outside of any transaction. So nothing is sent any more once the connection
+ * is known to be gone; the promise of `begin` rejects by itself when its socket closes.
+ *
+ * @param sql The pool.
+ * @param fn The work; each statement must go through the gate.
+ * @returns What `fn` returns.
+ */
+export function beginSafely<T>(
+  sql: Sql,
+  fn: (tx: TransactionSql, gate: StatementGate) => Promise<T>,
+): Promise<T> {
+  let isGone = false;
+  const gate: StatementGate = {
+    async run<R>(statement: () => PromiseLike<R>): Promise<R> {
+      if (isGone) {
+        throw Object.assign(new Error("The transaction's connection was lost"), { code: "CONNECTION_CLOSED" });
+      }
+      try {
+        return await statement();
+      } catch (error) {
+        if (endsConnection(error)) isGone = true;
+        throw error;
+      }
+    },
+  };
+  const whole = sql.begin(async (tx) => {
+    try {
+      const result = await fn(tx, gate);
+      if (!isGone) return result;
+    } catch (error) {
+      if (!isGone) throw error;
+      // the first word about the loss says more than the close of the socket that follows it
+      await new Promise((resolve) => setTimeout(resolve, CLOSE_MS));
+      throw error;
+    }
+    return await new Promise<never>(() => {});
+  }) as Promise<T>;
+  whole.catch(() => isGone = true);
+  return whole;
+}
+
+/** Errors after which the connection is closed, or about to be. */
+function endsConnection(error: unknown): boolean {
+  const { code, severity, severity_local, syscall } = error as Record<string, unknown>;
+  return severity === "FATAL" || severity_local === "FATAL" || severity === "PANIC" || syscall !== undefined ||
+    (typeof code === "string" && code.startsWith("CONNECTION_"));
+}

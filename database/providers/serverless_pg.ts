@@ -1,0 +1,41 @@
+import { ConfigurationError } from "../../errors/mod.ts";
+import type { DatabaseConfig } from "../config.ts";
+import { openPostgres, readTls } from "./postgres_js.ts";
+import type { Connection, Invalidate } from "./provider.ts";
+
+/**
+ * Opens Aurora PostgreSQL Serverless: by the Data API (`rds-data://`) or by a direct connection (`postgres://`).
+ *
+ * @param config The database.
+ * @param invalidate Told of connections that end.
+ * @returns The connection.
+ */
+export async function openServerlessPg(config: DatabaseConfig, invalidate: Invalidate): Promise<Connection> {
+  const { connectionString = "" } = config;
+  if (connectionString.startsWith("rds-data://")) {
+    return await (await import("./data_api.ts")).openDataApi(config);
+  }
+  return await openPostgres(config, readUrl(connectionString, config.ca), invalidate);
+}
+
+function readUrl(text: string, ca: string | undefined): Parameters<typeof openPostgres>[1] {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    // the URL parser's error would show the text, and with it the password
+    throw new ConfigurationError(
+      "DatabaseConfig.connectionString is no URL: percent-encode what stands in user and password",
+    );
+  }
+  const ssl = readTls(url, ca);
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port: url.port === "" ? 5432 : Number(url.port),
+    database: decodeURIComponent(url.pathname.slice(1)) || "postgres",
+    username: decodeURIComponent(url.username),
+    password: decodeURIComponent(url.password),
+    ssl,
+    connection: Object.fromEntries(url.searchParams),
+  };
+}

@@ -1,0 +1,128 @@
+import { DatabaseOperation, type TablePermission } from "../../core/mod.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
+
+/**
+ * A method decorator, in the two forms that TypeScript compiles: the standard one, and the one of
+ * `experimentalDecorators`.
+ */
+export interface TableDecorator {
+  /** The standard form. */
+  <This, Args extends unknown[], Return>(
+    method: (this: This, ...args: Args) => Return,
+    context: ClassMethodDecoratorContext<This, (this: This, ...args: Args) => Return>,
+  ): void;
+  /** The form of `experimentalDecorators`. */
+  (target: object, name: string | symbol, descriptor: PropertyDescriptor): void;
+}
+
+/** What was declared for each class, by method. */
+const byClass: WeakMap<object, Map<string | symbol, readonly TablePermission[]>> = new WeakMap();
+/** What was declared for a method whose class is not known when the decorator runs (standard, not static). */
+const byMethod: WeakMap<object, readonly TablePermission[]> = new WeakMap();
+
+/**
+ * Declares what a query method does with which tables, as a source for the grants of the functions that use it. For new
+ * code `createQueryFactory` takes the same declaration without a class.
+ *
+ * @param permissions Tables with operations.
+ * @returns A decorator for a static method or a method.
+ * @throws {ConfigurationError} When a table has no name or an operation is none.
+ *
+ * @example
+ * ```ts
+ * import { DatabaseOperation, getTablePermissions, RequiresTable } from "@trellis/fn/database";
+ *
+ * class NoteQueries {
+ *   @RequiresTable([{ table: "notes", operations: [DatabaseOperation.Select] }])
+ *   static find(): void {}
+ * }
+ * console.log(getTablePermissions(NoteQueries)); // [{ table: "notes", operations: ["SELECT"] }]
+ * ```
+ */
+export function RequiresTable(permissions: TablePermission[]): TableDecorator {
+  const declared = checkPermissions(permissions);
+  return function declareTables(
+    target: object,
+    context: string | symbol | ClassMethodDecoratorContext,
+  ): void {
+    if (typeof context !== "object") {
+      // experimental: a static method's target is the class, another's is the prototype
+      declare(typeof target === "function" ? target : target.constructor, context, declared);
+      return;
+    }
+    byMethod.set(target, declared);
+    if (context.static) {
+      context.addInitializer(function declareOnClass(this: unknown): void {
+        declare(this as object, context.name, declared);
+      });
+    }
+  } as TableDecorator;
+}
+
+function declare(target: object, name: string | symbol, permissions: readonly TablePermission[]): void {
+  let methods = byClass.get(target);
+  if (methods === undefined) byClass.set(target, methods = new Map());
+  methods.set(name, permissions);
+}
+
+/**
+ * What {@link RequiresTable} declared on the methods of a class and of the classes that it extends.
+ *
+ * @param target The class.
+ * @returns One entry for each table, with every operation that some method declared, in the order of declaration.
+ */
+// deno-lint-ignore ban-types -- a class of any kind
+export function getTablePermissions(target: Function): TablePermission[] {
+  const chain: object[] = [];
+  for (let link: object | null = target; typeof link === "function"; link = Object.getPrototypeOf(link)) {
+    if (link !== Function.prototype) chain.unshift(link);
+  }
+  const merged = new Map<string, Set<DatabaseOperation>>();
+  for (const link of chain) {
+    for (const { table, operations } of declaredOn(link)) {
+      const known = merged.get(table) ?? new Set();
+      merged.set(table, known);
+      for (const operation of operations) known.add(operation);
+    }
+  }
+  return [...merged].map(([table, operations]) => ({ table, operations: [...operations] }));
+}
+
+function declaredOn(target: object): TablePermission[] {
+  const own = new Map(byClass.get(target));
+  const { prototype } = target as { prototype?: object };
+  if (prototype !== undefined) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+      const declared = typeof value === "function" ? byMethod.get(value) : undefined;
+      if (declared !== undefined) own.set(name, declared);
+    }
+  }
+  return [...own.values()].flat();
+}
+
+const OPERATIONS: ReadonlySet<string> = new Set(Object.values(DatabaseOperation));
+
+/**
+ * Checks a declaration of tables and operations.
+ *
+ * @throws {ConfigurationError} When it is not one.
+ */
+export function checkPermissions(permissions: readonly TablePermission[]): TablePermission[] {
+  if (!Array.isArray(permissions)) {
+    throw new ConfigurationError("Tables are declared as a list of { table, operations }");
+  }
+  return permissions.map(({ table, operations }) => {
+    if (typeof table !== "string" || table.trim() === "") {
+      throw new ConfigurationError(`A declared table needs a name, got ${JSON.stringify(table)}`);
+    }
+    const wrong = Array.isArray(operations) ? operations.find((operation) => !OPERATIONS.has(operation)) : "none";
+    if (wrong !== undefined || operations.length === 0) {
+      throw new ConfigurationError(
+        `The operations of table ${table} must be from ${[...OPERATIONS].join(", ")}, got ${
+          JSON.stringify(operations)
+        }`,
+      );
+    }
+    return { table, operations: [...operations] };
+  });
+}

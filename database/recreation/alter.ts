@@ -1,0 +1,110 @@
+import { readName } from "../distsql/sql_name.ts";
+import { splitStatements } from "../distsql/statement.ts";
+import { StatementReader } from "../distsql/statement_reader.ts";
+import { isTableConstraint } from "../distsql/rules/table_constraint.ts";
+import { addColumn, alterColumn, dropColumn, renameColumn } from "./alter_column.ts";
+import { addConstraint, dropConstraint, findConstraint } from "./alter_constraint.ts";
+import { RecreationError } from "./recreation_error.ts";
+import type { TableSchema } from "./table_schema.ts";
+
+/** PostgreSQL drops first and adds constraints last (PostgreSQL 18, AlterTablePass in tablecmds.c). */
+function passOf(reader: StatementReader, from: number): number {
+  if (reader.key(from) === "DROP") return 0;
+  if (reader.key(from) === "ALTER") return 1;
+  if (reader.key(from) === "ADD") return isTableConstraint(reader, from + 1) ? 3 : 2;
+  return 4;
+}
+
+/**
+ * What a table is after ALTER TABLE. Nothing is run and the schema that is handed in stays as it is.
+ *
+ * A change of type keeps USING; when the column has the type already, nothing is left to do and USING is left out, so
+ * that asking for the same change again does not convert the values again.
+ *
+ * @param schema The table before.
+ * @param stmt One or more ALTER TABLE statements about it.
+ * @returns The table after.
+ * @throws {RecreationError} When a statement is about something else, names what the table has not, or changes what making
+ * it again cannot change.
+ *
+ * @example
+ * ```ts
+ * import { applyAlterToSchema } from "@trellis/fn/database";
+ *
+ * const notes = {
+ *   name: "notes",
+ *   columns: [{ name: "pages", type: "integer", notNull: false }],
+ *   constraints: [],
+ *   indexes: [],
+ * };
+ * const after = applyAlterToSchema(notes, "ALTER TABLE notes ALTER COLUMN pages TYPE bigint, ALTER pages SET NOT NULL");
+ * console.log(after.columns[0]); // { name: "pages", type: "bigint", notNull: true }
+ * ```
+ */
+export function applyAlterToSchema(schema: TableSchema, stmt: string): TableSchema {
+  let result = structuredClone(schema);
+  const statements = splitStatements(stmt);
+  if (statements.length === 0) throw refuse(schema, "there is no statement: give an ALTER TABLE");
+  for (const { tokens } of statements) result = applyStatement(result, new StatementReader(tokens));
+  return result;
+}
+
+function refuse(schema: TableSchema, why: string): RecreationError {
+  return new RecreationError(`${schema.name}: ${why}`, { reason: "statement", table: schema.name });
+}
+
+function applyStatement(schema: TableSchema, reader: StatementReader): TableSchema {
+  if (!reader.is(0, "ALTER", "TABLE")) {
+    throw refuse(
+      schema,
+      `${reader.key(0)} ${reader.key(1)} is no ALTER TABLE, which is what a table is made again for`,
+    );
+  }
+  const isAsync = reader.is(2, "ASYNC") && reader.isName(3);
+  const nameAt = reader.skip(reader.skip(isAsync ? 3 : 2, "IF", "EXISTS"), "ONLY");
+  const name = readName(reader, nameAt);
+  if (name.name !== schema.name) throw refuse(schema, `the statement is about table ${JSON.stringify(name.path)}`);
+  const start = reader.skip(name.end, "*");
+  const actions = reader.list(start, reader.size);
+  if (actions.length === 0) throw refuse(schema, "the statement has no action");
+  const ordered = actions
+    .map(([from, to], place) => ({ from, to, place, pass: passOf(reader, from) }))
+    .sort((a, b) => a.pass - b.pass || a.place - b.place);
+  for (const { from, to } of ordered) applyAction(schema, reader, from, to);
+  return schema;
+}
+
+function applyAction(schema: TableSchema, reader: StatementReader, from: number, to: number): void {
+  const second = reader.key(from + 1);
+  switch (reader.key(from)) {
+    case "ADD":
+      if (isTableConstraint(reader, from + 1)) return addConstraint(schema, reader, from + 1, to);
+      return addColumn(schema, reader, from, to);
+    case "DROP":
+      if (second === "CONSTRAINT") return dropConstraint(schema, reader, from);
+      return dropColumn(schema, reader, from);
+    case "ALTER":
+      if (second !== "CONSTRAINT") return alterColumn(schema, reader, from, to);
+      break;
+    case "RENAME":
+      if (second === "CONSTRAINT") {
+        const old = readName(reader, from + 2);
+        findConstraint(schema, old.name).name = readName(reader, old.end + 1).name;
+        return;
+      }
+      if (second !== "TO") return renameColumn(schema, reader, from);
+      break;
+    case "VALIDATE":
+      findConstraint(schema, readName(reader, from + 2).name).validated = true;
+      return;
+    case "OWNER": {
+      const owner = readName(reader, from + 2).name;
+      if (["current_user", "session_user", "current_role"].includes(owner)) break;
+      for (const grant of schema.grants ?? []) if (grant.grantee === schema.owner) grant.grantee = owner;
+      schema.owner = owner;
+      return;
+    }
+  }
+  const words = [reader.key(from), reader.key(from + 1)].filter((word) => /^[A-Z]+$/.test(word)).join(" ");
+  throw refuse(schema, `the action ${words} is none that a table is made again for: run it as its own statement`);
+}

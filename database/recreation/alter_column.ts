@@ -1,0 +1,262 @@
+import { type ColumnClause, readColumn } from "../distsql/rules/column_definition.ts";
+import { nameOf, readName } from "../distsql/sql_name.ts";
+import type { StatementReader } from "../distsql/statement_reader.ts";
+import { TokenEdits } from "../distsql/token_edits.ts";
+import { columnsIn, findColumn, pushConstraint } from "./alter_constraint.ts";
+import { formatForeignKey, parseForeignKey } from "./foreign_key.ts";
+import { RecreationError } from "./recreation_error.ts";
+import { normalizeType, quoteName, readSql } from "./sql_text.ts";
+import type { TableColumn, TableIdentity, TableSchema } from "./table_schema.ts";
+
+function refuse(schema: TableSchema, why: string): RecreationError {
+  return new RecreationError(`${schema.name}: ${why}`, { reason: "statement", table: schema.name });
+}
+
+/** ADD COLUMN. */
+export function addColumn(schema: TableSchema, reader: StatementReader, from: number, to: number): void {
+  const afterColumn = reader.skip(from + 1, "COLUMN");
+  const nameAt = reader.skip(afterColumn, "IF", "NOT", "EXISTS");
+  const { name, typeFrom, typeTo, clauses } = readColumn(reader, nameAt, to);
+  if (schema.columns.some((column) => column.name === name.name)) {
+    if (nameAt > afterColumn) return;
+    throw refuse(schema, `there is a column ${JSON.stringify(name.name)} already`);
+  }
+  const column: TableColumn = {
+    name: name.name,
+    type: normalizeType(reader.text(typeFrom, typeTo)),
+    notNull: false,
+    added: true,
+  };
+  schema.columns.push(column);
+  for (const clause of clauses) applyClause(schema, column, reader, clause);
+}
+
+function applyClause(schema: TableSchema, column: TableColumn, reader: StatementReader, clause: ColumnClause): void {
+  const { kind, bodyFrom, to } = clause;
+  const text = reader.text(bodyFrom, to);
+  const name = clause.name?.name;
+  const base = { name, columns: [column.name], definition: text, validated: true };
+  switch (kind) {
+    case "not_null":
+      column.notNull = true;
+      if (name !== undefined) column.notNullName = name;
+      return;
+    case "default":
+      column.default = reader.text(bodyFrom + 1, to);
+      return;
+    case "check":
+      return pushConstraint(schema, { ...base, type: "check", columns: columnsIn(schema, text) });
+    case "unique": {
+      const rest = reader.text(bodyFrom + 1, to);
+      const isDistinctness = /^NULLS\b/i.test(rest);
+      const definition = isDistinctness
+        ? `UNIQUE ${rest} (${quoteName(column.name)})`
+        : `UNIQUE (${quoteName(column.name)}) ${rest}`.trim();
+      return pushConstraint(schema, { ...base, type: "unique", definition });
+    }
+    case "primary_key": {
+      const definition = `PRIMARY KEY (${quoteName(column.name)}) ${reader.text(bodyFrom + 2, to)}`.trim();
+      return pushConstraint(schema, { ...base, type: "primary_key", definition });
+    }
+    case "references": {
+      const parts = parseForeignKey(text, column.name);
+      const references = { schema: parts.schema, table: parts.table, columns: parts.targets };
+      return pushConstraint(schema, { ...base, type: "foreign_key", definition: formatForeignKey(parts), references });
+    }
+    case "generated": {
+      const open = reader.find(new Set(["("]), bodyFrom, to);
+      column.generated = {
+        expression: reader.text(open + 1, reader.closing(open)),
+        stored: reader.key(to - 1) !== "VIRTUAL",
+      };
+      return;
+    }
+    case "identity":
+      column.identity = readIdentity(reader, bodyFrom, to);
+      column.notNull = true;
+      return;
+    case "storage":
+    case "compression":
+      (column.settings ??= []).push(`SET ${text}`);
+      return;
+    case "unknown":
+      if (reader.key(bodyFrom) === "COLLATE") column.collation = readName(reader, bodyFrom + 1).text;
+      else if (
+        reader.key(bodyFrom - 1) !== "COLLATE" && reader.key(bodyFrom) !== "." && reader.key(bodyFrom - 1) !== "."
+      ) {
+        throw refuse(schema, `the definition of column ${JSON.stringify(column.name)} cannot be read`);
+      }
+      return;
+    case "null":
+      return;
+    default:
+      throw refuse(
+        schema,
+        `${reader.key(bodyFrom)} of column ${JSON.stringify(column.name)}: write the constraint apart`,
+      );
+  }
+}
+
+/** `GENERATED ALWAYS AS IDENTITY (…)`. */
+function readIdentity(reader: StatementReader, from: number, to: number): TableIdentity {
+  const open = reader.find(new Set(["("]), from, to);
+  return {
+    always: reader.is(from + 1, "ALWAYS"),
+    options: open < 0 ? "" : reader.text(open + 1, reader.closing(open)),
+  };
+}
+
+/** DROP COLUMN: what uses it goes with it, as in PostgreSQL. */
+export function dropColumn(schema: TableSchema, reader: StatementReader, from: number): void {
+  const afterColumn = reader.skip(from + 1, "COLUMN");
+  const nameAt = reader.skip(afterColumn, "IF", "EXISTS");
+  const { name } = readName(reader, nameAt);
+  if (nameAt > afterColumn && !schema.columns.some((column) => column.name === name)) return;
+  const column = findColumn(schema, name);
+  const user = schema.columns.find((one) => one.generated !== undefined && usesName(one.generated.expression, name));
+  if (user !== undefined && user !== column) {
+    throw refuse(schema, `column ${JSON.stringify(user.name)} is computed from ${JSON.stringify(name)}: drop it first`);
+  }
+  const foreign = schema.referencedBy?.find((one) => one.references?.columns.includes(column.source ?? name));
+  if (foreign !== undefined) {
+    throw refuse(schema, `${foreign.from.table} points to ${JSON.stringify(name)} (${foreign.name}): drop that first`);
+  }
+  schema.columns.splice(schema.columns.indexOf(column), 1);
+  schema.constraints = schema.constraints.filter((one) => !one.columns.includes(name));
+  schema.indexes = schema.indexes.filter((one) => !one.columns.includes(name));
+  schema.sequences = schema.sequences?.filter((one) => one.column !== name);
+  schema.grants = schema.grants?.filter((one) => one.column !== name);
+}
+
+function usesName(text: string, name: string): boolean {
+  const reader = readSql(text);
+  for (let at = 0; at < reader.size; at++) {
+    if (reader.isName(at) && nameOf(reader.token(at)!) === name) return true;
+  }
+  return false;
+}
+
+/** ALTER COLUMN. */
+export function alterColumn(schema: TableSchema, reader: StatementReader, from: number, to: number): void {
+  const name = readName(reader, reader.skip(from + 1, "COLUMN"));
+  const column = findColumn(schema, name.name);
+  const at = name.end;
+  if (reader.is(at, "TYPE")) return changeType(schema, column, reader, at + 1, to);
+  if (reader.is(at, "SET", "DATA", "TYPE")) return changeType(schema, column, reader, at + 3, to);
+  if (reader.is(at, "SET", "NOT", "NULL")) column.notNull = true;
+  else if (reader.is(at, "DROP", "NOT", "NULL")) {
+    const key = schema.constraints.find((one) => one.type === "primary_key");
+    if (key?.columns.includes(column.name)) {
+      throw refuse(schema, `${JSON.stringify(column.name)} is in the primary key`);
+    }
+    column.notNull = false;
+    delete column.notNullName;
+  } else if (reader.is(at, "SET", "DEFAULT")) column.default = reader.text(at + 2, to);
+  else if (reader.is(at, "DROP", "DEFAULT")) delete column.default;
+  else if (reader.is(at, "ADD", "GENERATED")) {
+    if (column.identity !== undefined || column.default !== undefined) {
+      throw refuse(schema, `${JSON.stringify(column.name)} has a default or is an identity already: drop that first`);
+    }
+    column.identity = readIdentity(reader, at + 1, to);
+    column.notNull = true;
+  } else if (reader.is(at, "DROP", "IDENTITY")) delete column.identity;
+  else if (reader.is(at, "DROP", "EXPRESSION")) delete column.generated;
+  else if (reader.is(at, "SET", "EXPRESSION", "AS") && column.generated !== undefined) {
+    column.generated.expression = reader.text(at + 4, reader.closing(at + 3));
+  } else if (
+    reader.is(at, "SET", "GENERATED") && column.identity !== undefined && to === at + (reader.is(at + 2, "BY") ? 4 : 3)
+  ) {
+    column.identity.always = reader.is(at + 2, "ALWAYS");
+  } else if (["STORAGE", "STATISTICS", "COMPRESSION", "("].includes(reader.key(at + 1)) && reader.is(at, "SET")) {
+    (column.settings ??= []).push(reader.text(at, to));
+  } else {
+    const words = [reader.key(at), reader.key(at + 1)].filter((word) => /^[A-Z]+$/.test(word)).join(" ");
+    throw refuse(schema, `ALTER COLUMN ${words} is none that a table is made again for: run it as its own statement`);
+  }
+}
+
+function changeType(schema: TableSchema, column: TableColumn, reader: StatementReader, from: number, to: number): void {
+  const usingAt = reader.find(new Set(["USING"]), from, to);
+  const collateAt = reader.find(new Set(["COLLATE"]), from, to);
+  const typeTo = Math.min(...[usingAt, collateAt, to].filter((at) => at >= 0));
+  const type = normalizeType(reader.text(from, typeTo));
+  if (type === "") throw refuse(schema, `ALTER COLUMN ${JSON.stringify(column.name)} TYPE names no type`);
+  if (column.generated !== undefined && usingAt >= 0) {
+    throw refuse(schema, `${JSON.stringify(column.name)} is computed: its type takes no USING`);
+  }
+  const isSame = type === normalizeType(column.type);
+  if (collateAt >= 0) column.collation = readName(reader, collateAt + 1).text;
+  else if (!isSame) delete column.collation;
+  if (isSame) return;
+  if (usingAt >= 0) {
+    if (column.using !== undefined) {
+      throw refuse(schema, `the type of ${JSON.stringify(column.name)} changes twice: write it as one change`);
+    }
+    column.using = onSources(schema, reader.text(usingAt + 1, to));
+  } else if (column.using !== undefined) column.using = `(${column.using})::${column.type}`;
+  column.type = type;
+}
+
+/** An expression over the columns' names of now as one over the names that the table has. */
+function onSources(schema: TableSchema, expression: string): string {
+  let text = expression;
+  for (const { name, source } of schema.columns) if (source !== undefined) text = renameIn(text, name, source);
+  return text;
+}
+
+/** RENAME COLUMN. */
+export function renameColumn(schema: TableSchema, reader: StatementReader, from: number): void {
+  const old = readName(reader, reader.skip(from + 1, "COLUMN"));
+  const { name } = readName(reader, old.end + 1);
+  const column = findColumn(schema, old.name);
+  if (schema.columns.some((one) => one.name === name)) {
+    throw refuse(schema, `there is a column ${JSON.stringify(name)} already`);
+  }
+  const rename = (names: string[]): string[] => names.map((one) => one === old.name ? name : one);
+  if (column.added !== true) column.source ??= old.name;
+  column.name = name;
+  for (const one of schema.columns) {
+    if (one.generated !== undefined) one.generated.expression = renameIn(one.generated.expression, old.name, name);
+  }
+  for (const one of schema.constraints) {
+    if (one.type === "foreign_key") renameForeignKey(schema, one, rename);
+    else one.definition = renameIn(one.definition, old.name, name);
+    one.columns = rename(one.columns);
+  }
+  for (const one of schema.indexes) {
+    one.definition = renameIn(one.definition, old.name, name);
+    one.columns = rename(one.columns);
+    if (one.keys !== undefined) one.keys = rename(one.keys);
+  }
+  for (const one of schema.referencedBy ?? []) {
+    const parts = parseForeignKey(one.definition);
+    one.definition = formatForeignKey({ ...parts, targets: rename(parts.targets) });
+    if (one.references !== undefined) one.references.columns = rename(one.references.columns);
+  }
+  for (const one of schema.sequences ?? []) if (one.column === old.name) one.column = name;
+  for (const one of schema.grants ?? []) if (one.column === old.name) one.column = name;
+}
+
+function renameForeignKey(
+  schema: TableSchema,
+  one: TableSchema["constraints"][number],
+  rename: (names: string[]) => string[],
+): void {
+  const parts = parseForeignKey(one.definition);
+  const isOwn = parts.table === schema.name && (parts.schema === undefined || parts.schema === schema.schema);
+  const targets = isOwn ? rename(parts.targets) : parts.targets;
+  one.definition = formatForeignKey({ ...parts, columns: rename(parts.columns), targets });
+  if (one.references !== undefined) one.references.columns = targets;
+}
+
+/** Puts another name where a column's name stands: not before `(`, `.` or after `::`, where it is another thing's. */
+export function renameIn(text: string, from: string, to: string): string {
+  const reader = readSql(text);
+  const edits = new TokenEdits(reader);
+  for (let at = 0; at < reader.size; at++) {
+    if (!reader.isName(at) || nameOf(reader.token(at)!) !== from) continue;
+    if (reader.key(at + 1) === "(" || reader.key(at + 1) === "." || reader.key(at - 1) === "::") continue;
+    edits.replace(at, at + 1, quoteName(to));
+  }
+  return edits.isEmpty ? text : edits.apply();
+}

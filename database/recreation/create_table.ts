@@ -1,0 +1,69 @@
+import { formatForeignKey, parseForeignKey } from "./foreign_key.ts";
+import { qualify, quoteName, temporaryName } from "./sql_text.ts";
+import type { TableColumn, TableConstraint, TableSchema } from "./table_schema.ts";
+
+/** Whether a constraint has an index, whose name is the schema's and not the table's alone. */
+export function ownsIndex({ type }: TableConstraint): boolean {
+  return type === "primary_key" || type === "unique" || type === "exclude";
+}
+
+/** The name of a constraint while its table has another name than its own. */
+export function constraintName(constraint: TableConstraint, isRenamed: boolean): string {
+  return isRenamed && ownsIndex(constraint) ? temporaryName(constraint.name, "new") : constraint.name;
+}
+
+function columnSql(column: TableColumn): string {
+  const { name, type, collation, generated, identity, notNull, notNullName } = column;
+  const parts = [quoteName(name), type];
+  if (collation !== undefined) parts.push(`COLLATE ${collation}`);
+  if (generated !== undefined) {
+    parts.push(`GENERATED ALWAYS AS (${generated.expression}) ${generated.stored ? "STORED" : "VIRTUAL"}`);
+  } else if (identity !== undefined) {
+    const options = identity.options === "" ? "" : ` (${identity.options})`;
+    parts.push(`GENERATED ${identity.always ? "ALWAYS" : "BY DEFAULT"} AS IDENTITY${options}`);
+  } else if (column.default !== undefined) parts.push(`DEFAULT ${column.default}`);
+  if (notNull) parts.push(notNullName === undefined ? "NOT NULL" : `CONSTRAINT ${quoteName(notNullName)} NOT NULL`);
+  return parts.join(" ");
+}
+
+/** The definition of a constraint; one that points to the own table points to it under its name of now. */
+export function constraintDefinition(constraint: TableConstraint, schema: TableSchema, table: string): string {
+  if (constraint.type !== "foreign_key") return constraint.definition;
+  const parts = parseForeignKey(constraint.definition);
+  const isOwn = parts.table === schema.name && (parts.schema === undefined || parts.schema === schema.schema);
+  return isOwn ? formatForeignKey({ ...parts, schema: schema.schema, table }) : constraint.definition;
+}
+
+/**
+ * The CREATE TABLE statement of a table, under any name: columns, defaults, identities and constraints. Indexes, comments,
+ * grants and the owner are statements of their own, which a recreation's plan has.
+ *
+ * Under another name than the schema's own, constraints that have an index get names of their own too, since both tables
+ * may live side by side.
+ *
+ * @param name The table's name as the catalog is to have it, without quotes.
+ * @param schema The table.
+ * @returns One statement for PostgreSQL.
+ *
+ * @example
+ * ```ts
+ * import { buildCreateTableSql } from "@trellis/fn/database";
+ *
+ * const columns = [{ name: "id", type: "uuid", notNull: true, default: "gen_random_uuid()" }];
+ * console.log(buildCreateTableSql("notes", { name: "notes", columns, constraints: [], indexes: [] }));
+ * // CREATE TABLE "notes" ("id" uuid DEFAULT gen_random_uuid() NOT NULL)
+ * ```
+ */
+export function buildCreateTableSql(name: string, schema: TableSchema): string {
+  const isRenamed = name !== schema.name;
+  const constraints = schema.constraints.map((constraint) =>
+    `CONSTRAINT ${quoteName(constraintName(constraint, isRenamed))} ${constraintDefinition(constraint, schema, name)}`
+  );
+  const elements = [...schema.columns.map(columnSql), ...constraints].join(", ");
+  const options = schema.options === undefined || schema.options.length === 0
+    ? ""
+    : ` WITH (${schema.options.join(", ")})`;
+  return `CREATE ${schema.unlogged === true ? "UNLOGGED " : ""}TABLE ${
+    qualify(schema.schema, name)
+  } (${elements})${options}`;
+}

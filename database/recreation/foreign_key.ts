@@ -1,0 +1,54 @@
+import { nameOf, readName } from "../distsql/sql_name.ts";
+import { qualify, quoteName, readSql } from "./sql_text.ts";
+
+/** A foreign key, read. */
+export interface ForeignKeyParts {
+  /** The columns that point. */
+  columns: string[];
+  /** The schema of what they point to, when it is named. */
+  schema: string | undefined;
+  /** The table that they point to. */
+  table: string;
+  /** The columns that they point to; empty for the primary key. */
+  targets: string[];
+  /** What follows: MATCH, ON DELETE, ON UPDATE, DEFERRABLE, without NOT VALID. */
+  rest: string;
+}
+
+/**
+ * Reads `FOREIGN KEY (…) REFERENCES …`, or what follows a column: `REFERENCES …`.
+ *
+ * @param definition As `pg_get_constraintdef` or a user writes it.
+ * @param column The column, when the definition stands with it.
+ */
+export function parseForeignKey(definition: string, column?: string): ForeignKeyParts {
+  const reader = readSql(definition);
+  const namesIn = (at: number): string[] =>
+    reader.list(at + 1, reader.closing(at)).map(([from]) => nameOf(reader.token(from)!));
+  const columns = column === undefined ? namesIn(2) : [column];
+  const at = reader.find(new Set(["REFERENCES"]), 0);
+  const target = readName(reader, at + 1);
+  const parts: string[] = [];
+  for (let i = at + 1; i < target.end; i += 2) parts.push(nameOf(reader.token(i)!));
+  const hasTargets = reader.key(target.end) === "(";
+  const restFrom = hasTargets ? reader.next(target.end) : target.end;
+  return {
+    columns,
+    schema: parts.length > 1 ? parts.at(-2) : undefined,
+    table: parts.at(-1) ?? "",
+    targets: hasTargets ? namesIn(target.end) : [],
+    rest: stripNotValid(reader.text(restFrom, reader.size)),
+  };
+}
+
+/** Writes a foreign key. */
+export function formatForeignKey({ columns, schema, table, targets, rest }: ForeignKeyParts): string {
+  const list = (names: readonly string[]): string => names.map(quoteName).join(", ");
+  const to = `${qualify(schema, table)}${targets.length === 0 ? "" : ` (${list(targets)})`}`;
+  return `FOREIGN KEY (${list(columns)}) REFERENCES ${to}${rest === "" ? "" : ` ${rest}`}`;
+}
+
+/** A definition without NOT VALID at its end. */
+export function stripNotValid(definition: string): string {
+  return definition.replace(/\s*\bNOT\s+VALID\s*$/i, "").trim();
+}

@@ -1,0 +1,333 @@
+import { nameOf } from "../distsql/sql_name.ts";
+import type { DrizzleClient, Row } from "../providers/provider.ts";
+import { formatForeignKey, parseForeignKey, stripNotValid } from "./foreign_key.ts";
+import {
+  columnsQuery,
+  constraintsQuery,
+  dependentsQuery,
+  grantsQuery,
+  indexesQuery,
+  sequencesQuery,
+  tableQuery,
+} from "./introspect_queries.ts";
+import type { RecreationPlan } from "./recreation_plan.ts";
+import { RecreationError } from "./recreation_error.ts";
+import { qualify, quoteText, readSql, temporaryName } from "./sql_text.ts";
+import type {
+  IncomingForeignKey,
+  OwnedSequence,
+  TableColumn,
+  TableConstraint,
+  TableConstraintType,
+  TableGrant,
+  TableIdentity,
+  TableIndex,
+  TableSchema,
+} from "./table_schema.ts";
+import { readWork, runSql } from "./work_table.ts";
+
+/**
+ * Reads a table as it is: columns, constraints, indexes, comments, owner, grants, the foreign keys that point to it, and
+ * what hangs on it. While a recreation of the table has not ended, this is the table that it began with, so that the
+ * same plan comes out and the recreation goes on.
+ *
+ * @param db A client.
+ * @param tableName The table's exact name, or, when there is none of that name, its name as SQL: `app.notes`,
+ * `"app"."Notes"`.
+ * @returns The table.
+ * @throws {RecreationError} When there is no such table, or it is a view, a partition or partitioned.
+ *
+ * @example
+ * ```ts
+ * import { closeDrizzleClient, getDrizzleClient, introspectTable } from "@trellis/fn/database";
+ * import { sql } from "@trellis/fn/database/orm";
+ *
+ * const db = await getDrizzleClient({ provider: "embedded-pg" });
+ * await db.execute(sql`CREATE TABLE notes (id int PRIMARY KEY, title text NOT NULL)`);
+ * const table = await introspectTable(db, "notes");
+ * console.log(table.columns.map((column) => column.name)); // ["id", "title"]
+ * await closeDrizzleClient();
+ * ```
+ */
+export async function introspectTable(db: DrizzleClient, tableName: string): Promise<TableSchema> {
+  const found = await findTable(db, tableName);
+  const unfinished = found ?? await findUnfinished(db, tableName);
+  if (unfinished === undefined) {
+    throw new RecreationError(
+      `There is no table ${
+        JSON.stringify(tableName)
+      } that this role can see: check the name, and name its schema when it is not in the search path`,
+      { reason: "statement", table: tableName },
+    );
+  }
+  const plan = await readWork<RecreationPlan>(db, String(unfinished.schema), String(unfinished.name), "plan");
+  if (plan !== undefined) return plan.current;
+  if (found === undefined) {
+    throw new RecreationError(
+      `${tableName} was renamed by a recreation whose notes are gone: rename ${unfinished.old} back to it`,
+      { reason: "unfinished", table: tableName },
+    );
+  }
+  return await readTable(db, found);
+}
+
+/** The table that is there, whatever a recreation that has not ended says. */
+export async function introspectLive(db: DrizzleClient, oid: string): Promise<TableSchema | undefined> {
+  const [row] = await runSql(db, tableQuery(`c.oid = ${oid}`));
+  return row === undefined ? undefined : await readTable(db, row);
+}
+
+async function findTable(db: DrizzleClient, tableName: string): Promise<Row | undefined> {
+  const [exact] = await runSql(
+    db,
+    tableQuery(`c.relname = ${quoteText(tableName)} AND pg_table_is_visible(c.oid)`),
+  );
+  if (exact !== undefined) return exact;
+  const parts = partsOf(tableName);
+  if (parts === undefined) return undefined;
+  const [row] = await runSql(db, tableQuery(whereNamed(parts)));
+  return row;
+}
+
+/** A table between its two renamings. */
+async function findUnfinished(db: DrizzleClient, tableName: string): Promise<Row | undefined> {
+  for (const parts of [[tableName], partsOf(tableName) ?? []]) {
+    const name = parts.at(-1);
+    if (name === undefined) continue;
+    const old = [...parts.slice(0, -1), temporaryName(name, "old")];
+    const [row] = await runSql(db, tableQuery(whereNamed(old)));
+    if (row !== undefined) return { ...row, name, old: qualify(String(row.schema), old.at(-1)!) };
+  }
+  return undefined;
+}
+
+function whereNamed(parts: readonly string[]): string {
+  const name = `c.relname = ${quoteText(parts.at(-1)!)}`;
+  return parts.length > 1
+    ? `${name} AND n.nspname = ${quoteText(parts.at(-2)!)}`
+    : `${name} AND pg_table_is_visible(c.oid)`;
+}
+
+/** The parts of a name that is written as SQL. */
+function partsOf(tableName: string): string[] | undefined {
+  const reader = readSql(tableName);
+  if (reader.size === 0 || reader.nameEnd(0) !== reader.size) return undefined;
+  const parts: string[] = [];
+  for (let at = 0; at < reader.size; at += 2) parts.push(nameOf(reader.token(at)!));
+  return parts;
+}
+
+async function readTable(db: DrizzleClient, row: Row): Promise<TableSchema> {
+  const oid = String(row.oid);
+  const name = String(row.name);
+  if (row.kind !== "r" || row.is_partition === true) {
+    throw new RecreationError(
+      `${name} is no ordinary table (a view, a partition, partitioned or foreign): it cannot be made again by copying its rows`,
+      { reason: "statement", table: name },
+    );
+  }
+  const dialect = row.distsql === true ? "distsql" : "postgres";
+  const constraintRows = await runSql(db, constraintsQuery(oid, "conrelid"));
+  const columnRows = await runSql(db, columnsQuery(oid));
+  const needsSequences = columnRows.some(({ identity, expression }) =>
+    identity !== "" || String(expression).includes("nextval(")
+  );
+  const sequenceRows = needsSequences ? await runSql(db, sequencesQuery(oid)) : [];
+  const indexRows = await runSql(db, indexesQuery(oid));
+  const incoming = await runSql(db, constraintsQuery(oid, "confrelid"));
+  const grants = await readGrants(db, oid);
+  const dependents = (await runSql(db, dependentsQuery(oid))).map(({ what }) => String(what));
+  if (row.row_security === true) dependents.push("row level security");
+  if (row.tablespace !== "0") dependents.push("a tablespace of its own");
+  if (dialect === "postgres" && row.replica_identity !== "d") dependents.push("a replica identity of its own");
+  const columns = columnRows.map((column) => toColumn(column, constraintRows, sequenceRows, dialect));
+  for (const { column, oid, kind } of sequenceRows) {
+    const identity = columns.find((one) => one.name === column)?.identity;
+    if (kind === "i" && identity?.sequence !== undefined) {
+      identity.sequence.grants = await readGrants(db, String(oid), "s");
+    }
+  }
+  return {
+    schema: String(row.schema),
+    name,
+    oid,
+    dialect,
+    owner: String(row.owner),
+    ...row.persistence === "u" ? { unlogged: true } : {},
+    ...row.options === null ? {} : { options: toNames(row.options) },
+    ...optional("comment", row.comment),
+    columns,
+    constraints: constraintRows.filter(({ type }) => TYPES[String(type)] !== undefined).map(toConstraint),
+    indexes: indexRows.map(toIndex),
+    grants,
+    referencedBy: incoming.map((one): IncomingForeignKey => ({
+      ...toConstraint(one),
+      from: { schema: String(one.schema), table: String(one.table) },
+    })),
+    sequences: sequenceRows.filter(({ kind }) => kind === "a").map(({ schema, name, column }): OwnedSequence => ({
+      schema: String(schema),
+      name: String(name),
+      column: String(column),
+    })),
+    dependents,
+  };
+}
+
+/** The grants of a relation. */
+export async function readGrants(db: DrizzleClient, oid: string, kind: "r" | "s" = "r"): Promise<TableGrant[]> {
+  return (await runSql(db, grantsQuery(oid, kind))).map(({ grantee, privilege, grantable, column }) => ({
+    grantee: grantee === null ? null : String(grantee),
+    privilege: String(privilege),
+    grantable: grantable === true,
+    ...optional("column", column),
+  }));
+}
+
+const STORAGE: Readonly<Record<string, string>> = { p: "PLAIN", e: "EXTERNAL", m: "MAIN", x: "EXTENDED" };
+const COMPRESSION: Readonly<Record<string, string>> = { p: "pglz", l: "lz4" };
+
+function toColumn(row: Row, constraints: readonly Row[], sequences: readonly Row[], dialect: string): TableColumn {
+  const name = String(row.name);
+  const notNull = constraints.find(({ type, columns }) => type === "n" && toNames(columns)[0] === name);
+  const settings: string[] = [];
+  if (dialect === "postgres") {
+    if (row.storage !== null) settings.push(`SET STORAGE ${STORAGE[String(row.storage)]}`);
+    if (row.compression !== null) settings.push(`SET COMPRESSION ${COMPRESSION[String(row.compression)]}`);
+    if (row.statistics !== null) settings.push(`SET STATISTICS ${row.statistics}`);
+    if (row.options !== null) settings.push(`SET (${toNames(row.options).join(", ")})`);
+  }
+  const isGenerated = row.generated !== "";
+  return {
+    name,
+    type: String(row.type),
+    notNull: row.not_null === true,
+    ...optional("notNullName", notNull?.name),
+    ...isGenerated ? {} : optional("default", row.expression),
+    ...row.identity === "" ? {} : { identity: toIdentity(row, sequences.find(({ column }) => column === name)) },
+    ...isGenerated ? { generated: { expression: String(row.expression), stored: row.generated === "s" } } : {},
+    ...dialect === "postgres" ? optional("collation", row.collation) : {},
+    ...optional("comment", row.comment),
+    ...settings.length > 0 ? { settings } : {},
+  };
+}
+
+const LARGEST: Readonly<Record<string, string>> = {
+  smallint: "32767",
+  integer: "2147483647",
+  bigint: "9223372036854775807",
+};
+
+/** The bounds of the type are left out, so that they follow when the type changes. */
+function toIdentity(column: Row, row: Row | undefined): TableIdentity {
+  const always = column.identity === "a";
+  if (row === undefined) return { always, options: "" };
+  const isTypical = row.min === "1" && row.max === LARGEST[String(row.type)];
+  const options = [
+    `START WITH ${row.start}`,
+    `INCREMENT BY ${row.increment}`,
+    ...isTypical ? [] : [`MINVALUE ${row.min}`, `MAXVALUE ${row.max}`],
+    `CACHE ${row.cache}`,
+    ...row.cycle === true ? ["CYCLE"] : [],
+  ].join(" ");
+  const sequence = { schema: String(row.schema), name: String(row.name), increment: String(row.increment) };
+  return { always, options, sequence };
+}
+
+const TYPES: Readonly<Record<string, TableConstraintType | undefined>> = {
+  p: "primary_key",
+  u: "unique",
+  c: "check",
+  f: "foreign_key",
+  x: "exclude",
+};
+
+function toConstraint(row: Row): TableConstraint {
+  const type = TYPES[String(row.type)] ?? "check";
+  const definition = stripNotValid(String(row.definition));
+  const base = {
+    name: String(row.name),
+    type,
+    columns: toNames(row.columns),
+    definition,
+    validated: row.validated === true,
+    ...optional("comment", row.comment),
+  };
+  if (type !== "foreign_key") return base;
+  const references = {
+    schema: String(row.target_schema),
+    table: String(row.target),
+    columns: toNames(row.targets),
+  };
+  // the server leaves the schema out when it is in the search path, and a later run may have another path
+  const { schema, table, columns: targets } = references;
+  return {
+    ...base,
+    definition: formatForeignKey({ ...parseForeignKey(definition), schema, table, targets }),
+    references,
+  };
+}
+
+function toIndex(row: Row): TableIndex {
+  const definition = String(row.definition);
+  const reader = readSql(definition);
+  const on = reader.find(new Set(["ON"]), 0);
+  const from = reader.nameEnd(reader.skip(on + 1, "ONLY"));
+  const keys = toNames(row.keys);
+  return {
+    name: String(row.name),
+    unique: row.is_unique === true,
+    definition: reader.text(from, reader.size),
+    columns: [...new Set([...keys, ...toNames(row.used)])],
+    ...row.is_plain === true ? { keys: keys.slice(0, Number(row.key_count)) } : {},
+    valid: row.valid === true,
+    ...optional("comment", row.comment),
+  };
+}
+
+function toNames(json: unknown): string[] {
+  if (json === null || json === undefined) return [];
+  return (typeof json === "string" ? JSON.parse(json) : json) as string[];
+}
+
+function optional<K extends string>(key: K, value: unknown): Partial<Record<K, string>> {
+  return value === null || value === undefined ? {} : { [key]: String(value) } as Partial<Record<K, string>>;
+}
+
+/**
+ * About how many rows a table has: what the planner believes, or a count when it does not know.
+ *
+ * @param db A client.
+ * @param tableName As for {@link introspectTable}.
+ * @returns The number of rows.
+ * @throws {RecreationError} When there is no such table.
+ *
+ * @example
+ * ```ts
+ * import { closeDrizzleClient, getDrizzleClient, getEstimatedRowCount } from "@trellis/fn/database";
+ * import { sql } from "@trellis/fn/database/orm";
+ *
+ * const db = await getDrizzleClient({ provider: "embedded-pg" });
+ * await db.execute(sql`CREATE TABLE drafts AS SELECT generate_series(1, 20) AS id`);
+ * console.log(await getEstimatedRowCount(db, "drafts")); // 20
+ * await closeDrizzleClient();
+ * ```
+ */
+export async function getEstimatedRowCount(db: DrizzleClient, tableName: string): Promise<number> {
+  const found = await findTable(db, tableName) ?? await findUnfinished(db, tableName);
+  if (found === undefined) {
+    throw new RecreationError(`There is no table ${JSON.stringify(tableName)} that this role can see: check the name`, {
+      reason: "statement",
+      table: tableName,
+    });
+  }
+  const [row] = await runSql(db, `SELECT reltuples::bigint::text AS rows FROM pg_class WHERE oid = ${found.oid}`);
+  const estimate = Number(row.rows);
+  // never analyzed: -1 since PostgreSQL 14, 0 before
+  if (estimate > 0) return estimate;
+  const table = qualify(
+    String(found.schema),
+    String(found.old === undefined ? found.name : temporaryName(String(found.name), "old")),
+  );
+  const [counted] = await runSql(db, `SELECT count(*)::text AS rows FROM ${table}`);
+  return Number(counted.rows);
+}

@@ -1,0 +1,300 @@
+import { sanitizeForDistSql } from "../distsql/sanitize.ts";
+import { formatForeignKey, parseForeignKey } from "./foreign_key.ts";
+import { constraintDefinition, ownsIndex } from "./create_table.ts";
+import type { RecreationPhase, RecreationStep } from "./recreation_plan.ts";
+import { qualify, quoteName, quoteText, temporaryName } from "./sql_text.ts";
+import type { TableConstraint, TableIndex, TableSchema } from "./table_schema.ts";
+import { workTable } from "./work_table.ts";
+
+/** Writes the steps of a plan, each with the question to the catalog that tells whether it is done. */
+export class PlanBuilder {
+  /** The steps so far. */
+  readonly steps: RecreationStep[] = [];
+  /** What the new table is called until it takes the name. */
+  readonly newName: string;
+  readonly #current: TableSchema;
+  readonly #desired: TableSchema;
+  readonly #new: string;
+  readonly #old: string;
+  readonly #final: string;
+
+  /**
+   * @param current The table as it is.
+   * @param desired The table as it is to be.
+   */
+  constructor(current: TableSchema, desired: TableSchema) {
+    const { schema, name } = current;
+    this.#current = current;
+    this.#desired = desired;
+    this.newName = temporaryName(name, "new");
+    this.#new = qualify(schema, this.newName);
+    this.#old = qualify(schema, temporaryName(name, "old"));
+    this.#final = qualify(schema, name);
+  }
+
+  /** Adds a step. */
+  push(step: RecreationStep): void {
+    this.steps.push(step);
+  }
+
+  /** Adds a statement with its question. */
+  once(phase: RecreationPhase, title: string, sql: string, done: string): void {
+    this.push({ kind: "statement", phase, title, sql, done });
+  }
+
+  /** Whether a relation of the table's schema is there. */
+  isThere(name: string): string {
+    return `SELECT to_regclass(${quoteText(qualify(this.#current.schema, name))}) IS NOT NULL AS done`;
+  }
+
+  #hasConstraint(table: string, name: string, more = ""): string {
+    return `EXISTS (SELECT FROM pg_constraint WHERE conrelid = to_regclass(${quoteText(table)}) AND conname = ${
+      quoteText(name)
+    }${more})`;
+  }
+
+  /** Storage, compression and statistics of columns. */
+  columnSettings(): void {
+    const actions = this.#desired.columns.flatMap(({ name, settings = [] }) =>
+      settings.map((setting) => `ALTER COLUMN ${quoteName(name)} ${setting}`)
+    );
+    if (actions.length === 0) return;
+    const sql = `ALTER TABLE ${this.#new} ${actions.join(", ")}`;
+    this.push({ kind: "statement", phase: "before", title: "set up columns", sql });
+  }
+
+  /** Indexes that belong to no constraint, under names of their own. */
+  indexes(): void {
+    const isDistSql = this.#current.dialect === "distsql";
+    for (const index of this.#desired.indexes) {
+      if (!index.valid) continue;
+      const name = temporaryName(index.name, "new");
+      // the provider names its own index method, and takes none in CREATE INDEX
+      const definition = isDistSql ? index.definition.replace(/^USING\s+\S+\s*/i, "") : index.definition;
+      const create = `CREATE ${index.unique ? "UNIQUE " : ""}INDEX ${quoteName(name)} ON ${this.#new} ${definition}`;
+      const isValid = `SELECT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass(${
+        quoteText(qualify(this.#current.schema, name))
+      }) AND indisvalid) AS done`;
+      this.push({
+        kind: "statement",
+        phase: "before",
+        title: `build index ${index.name}`,
+        sql: isDistSql ? sanitizeForDistSql(create) ?? create : create,
+        done: isValid,
+        ...isDistSql ? { job: { kind: "index", name, table: this.#new } } : {},
+        undo: {
+          index: qualify(this.#current.schema, name),
+          sql: `DROP INDEX IF EXISTS ${qualify(this.#current.schema, name)}`,
+        },
+      });
+    }
+  }
+
+  /** Checks that the rows need not pass. */
+  looseChecks(): void {
+    for (const { name, type, validated, definition } of this.#desired.constraints) {
+      if (type === "foreign_key" || validated) continue;
+      const sql = `ALTER TABLE ${this.#new} ADD CONSTRAINT ${quoteName(name)} ${definition} NOT VALID`;
+      this.once("before", `add constraint ${name}`, sql, `SELECT ${this.#hasConstraint(this.#new, name)} AS done`);
+    }
+  }
+
+  /** Foreign keys of the table itself. */
+  foreignKeys(): void {
+    for (const constraint of this.#desired.constraints) {
+      if (constraint.type !== "foreign_key") continue;
+      const definition = constraintDefinition(constraint, this.#desired, this.newName);
+      this.#addForeignKey("before", this.#new, constraint.name, definition);
+      if (constraint.validated) this.#validate("before", this.#new, constraint.name);
+    }
+  }
+
+  #addForeignKey(phase: RecreationPhase, table: string, name: string, definition: string): void {
+    const sql = `ALTER TABLE ${table} ADD CONSTRAINT ${quoteName(name)} ${definition} NOT VALID`;
+    this.once(phase, `add foreign key ${name}`, sql, `SELECT ${this.#hasConstraint(table, name)} AS done`);
+  }
+
+  #validate(phase: RecreationPhase, table: string, name: string): void {
+    const isDistSql = this.#current.dialect === "distsql";
+    this.push({
+      kind: "statement",
+      phase,
+      title: `check the rows against ${name}`,
+      sql: `ALTER TABLE ${isDistSql ? "ASYNC " : ""}${table} VALIDATE CONSTRAINT ${quoteName(name)}`,
+      done: `SELECT ${this.#hasConstraint(table, name, " AND convalidated")} AS done`,
+      ...isDistSql ? { job: { kind: "constraint", name, table } } : {},
+    });
+  }
+
+  /** Comments on the table and its parts. */
+  comments(): void {
+    const { comment, columns, constraints, indexes } = this.#desired;
+    const table = `to_regclass(${quoteText(this.#new)})`;
+    const same = (found: string, text: string): string =>
+      `SELECT coalesce((${found}) = ${quoteText(text)}, false) AS done`;
+    if (comment !== undefined) {
+      const sql = `COMMENT ON TABLE ${this.#new} IS ${quoteText(comment)}`;
+      this.once("before", "comment on the table", sql, same(`SELECT obj_description(${table}, 'pg_class')`, comment));
+    }
+    for (const { name, comment } of columns) {
+      if (comment === undefined) continue;
+      const sql = `COMMENT ON COLUMN ${this.#new}.${quoteName(name)} IS ${quoteText(comment)}`;
+      const found =
+        `SELECT col_description(attrelid, attnum) FROM pg_attribute WHERE attrelid = ${table} AND attname = ${
+          quoteText(name)
+        }`;
+      this.once("before", `comment on column ${name}`, sql, same(found, comment));
+    }
+    for (const constraint of constraints) {
+      if (constraint.comment === undefined) continue;
+      const name = ownsIndex(constraint) ? temporaryName(constraint.name, "new") : constraint.name;
+      const sql = `COMMENT ON CONSTRAINT ${quoteName(name)} ON ${this.#new} IS ${quoteText(constraint.comment)}`;
+      const found =
+        `SELECT obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE conrelid = ${table} AND conname = ${
+          quoteText(name)
+        }`;
+      this.once("before", `comment on constraint ${constraint.name}`, sql, same(found, constraint.comment));
+    }
+    for (const { name, comment, valid } of indexes) {
+      if (comment === undefined || !valid) continue;
+      const index = qualify(this.#current.schema, temporaryName(name, "new"));
+      const sql = `COMMENT ON INDEX ${index} IS ${quoteText(comment)}`;
+      const found = `SELECT obj_description(to_regclass(${quoteText(index)}), 'pg_class')`;
+      this.once("before", `comment on index ${name}`, sql, same(found, comment));
+    }
+  }
+
+  /** The owner, and who may do what. */
+  ownerAndGrants(): void {
+    const { owner, grants, columns } = this.#desired;
+    if (owner !== undefined) {
+      const done = `SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(${
+        quoteText(this.#new)
+      }) AND pg_get_userbyid(relowner) = ${quoteText(owner)}) AS done`;
+      this.once("before", "set the owner", `ALTER TABLE ${this.#new} OWNER TO ${quoteName(owner)}`, done);
+    }
+    if (grants !== undefined) {
+      this.push({ kind: "grants", phase: "before", title: "copy the grants", table: this.#new, grants });
+    }
+    for (const { name, identity } of columns) {
+      const own = identity?.sequence?.grants;
+      if (own === undefined) continue;
+      const title = `copy the grants of the sequence of ${name}`;
+      this.push({ kind: "grants", phase: "before", title, table: this.#new, column: name, grants: own });
+    }
+  }
+
+  /** From here on nobody can write into the old table: its name is gone. */
+  renameAway(): void {
+    const { oid = "0", name } = this.#current;
+    const sql = `ALTER TABLE ${this.#final} RENAME TO ${quoteName(temporaryName(name, "old"))}`;
+    const done = `SELECT relname <> ${quoteText(name)} AS done FROM pg_class WHERE oid = ${oid}`;
+    this.once("before", "take the name from the old table", sql, done);
+  }
+
+  /** Identity columns go on where they were. */
+  positions(): void {
+    for (const { name, identity, added } of this.#desired.columns) {
+      if (identity === undefined || added === true) continue;
+      const { schema, name: sequence, increment } = identity.sequence ?? {};
+      this.push({
+        kind: "position",
+        phase: "frozen",
+        title: `set the position of ${name}`,
+        column: name,
+        ...sequence === undefined ? {} : { sequence: { schema: schema!, name: sequence, increment: increment! } },
+      });
+    }
+  }
+
+  /** The new table takes the name. */
+  takeName(): void {
+    const { name } = this.#current;
+    const sql = `ALTER TABLE ${this.#new} RENAME TO ${quoteName(name)}`;
+    this.once("frozen", "give the name to the new table", sql, this.isThere(name));
+  }
+
+  /** Foreign keys of other tables: the new one stands before the old one goes, so that no row slips through. */
+  incomingForeignKeys(): void {
+    const { oid = "0", schema, name } = this.#current;
+    for (const key of this.#desired.referencedBy ?? []) {
+      const child = qualify(key.from.schema, key.from.table);
+      const temporary = temporaryName(key.name, "new");
+      const parts = parseForeignKey(key.definition);
+      const definition = formatForeignKey({ ...parts, schema, table: name });
+      const toOld = this.#hasConstraint(child, key.name, ` AND confrelid = ${oid}`);
+      const isNew = this.#hasConstraint(child, key.name, ` AND confrelid <> ${oid}`);
+      const hasTemporary = this.#hasConstraint(child, temporary);
+      this.once(
+        "after",
+        `point ${key.name} of ${key.from.table} to the new table`,
+        `ALTER TABLE ${child} ADD CONSTRAINT ${quoteName(temporary)} ${definition} NOT VALID`,
+        `SELECT ${hasTemporary} OR ${isNew} AS done`,
+      );
+      const drop = `ALTER TABLE ${child} DROP CONSTRAINT ${quoteName(key.name)}`;
+      this.once("after", `drop ${key.name} to the old table`, drop, `SELECT NOT ${toOld} AS done`);
+      const rename = `ALTER TABLE ${child} RENAME CONSTRAINT ${quoteName(temporary)} TO ${quoteName(key.name)}`;
+      this.once("after", `name ${key.name}`, rename, `SELECT NOT ${hasTemporary} AS done`);
+      if (key.validated) this.#validate("after", child, key.name);
+      if (key.comment !== undefined) {
+        const sql = `COMMENT ON CONSTRAINT ${quoteName(key.name)} ON ${child} IS ${quoteText(key.comment)}`;
+        this.push({ kind: "statement", phase: "after", title: `comment on ${key.name}`, sql });
+      }
+    }
+  }
+
+  /** Sequences of serial columns must not go with the old table. */
+  ownedSequences(): void {
+    for (const { schema, name, column } of this.#desired.sequences ?? []) {
+      const sequence = qualify(schema, name);
+      const done = `SELECT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = to_regclass(${
+        quoteText(sequence)
+      }) AND refobjid = to_regclass(${quoteText(this.#final)}) AND deptype = 'a') AS done`;
+      const sql = `ALTER SEQUENCE ${sequence} OWNED BY ${this.#final}.${quoteName(column)}`;
+      this.once("after", `keep the sequence ${name}`, sql, done);
+    }
+  }
+
+  /** The old table goes. */
+  dropOld(): void {
+    const { oid = "0" } = this.#current;
+    const done = `SELECT NOT EXISTS (SELECT FROM pg_class WHERE oid = ${oid}) AS done`;
+    this.once("after", "drop the old table", `DROP TABLE ${this.#old}`, done);
+  }
+
+  /** A constraint's name is free now. */
+  renameConstraint(constraint: TableConstraint, temporary: string): void {
+    if (!ownsIndex(constraint)) return;
+    const sql = `ALTER TABLE ${this.#final} RENAME CONSTRAINT ${quoteName(temporary)} TO ${quoteName(constraint.name)}`;
+    const done = `SELECT NOT ${this.#hasConstraint(this.#final, temporary)} AS done`;
+    this.once("after", `name ${constraint.name}`, sql, done);
+  }
+
+  /** An index's name is free now. */
+  renameIndex({ name, valid }: TableIndex): void {
+    if (!valid) return;
+    const temporary = qualify(this.#current.schema, temporaryName(name, "new"));
+    const done = `SELECT to_regclass(${quoteText(temporary)}) IS NULL AS done`;
+    this.once("after", `name ${name}`, `ALTER INDEX ${temporary} RENAME TO ${quoteName(name)}`, done);
+  }
+
+  /** A sequence's name is free now. */
+  renameSequences(): void {
+    for (const { name: column, identity } of this.#desired.columns) {
+      if (identity?.sequence === undefined) continue;
+      const { name } = identity.sequence;
+      this.push({ kind: "rename_sequence", phase: "after", title: `name ${name}`, column, name });
+    }
+  }
+
+  /** Nothing is left to note. */
+  dropWork(): void {
+    const { schema, name } = this.#current;
+    this.once(
+      "after",
+      "forget the plan",
+      `DROP TABLE ${workTable(schema, name)}`,
+      `SELECT to_regclass(${quoteText(workTable(schema, name))}) IS NULL AS done`,
+    );
+  }
+}

@@ -1,0 +1,88 @@
+import type { RecreationPlan } from "./recreation_plan.ts";
+import { RecreationError } from "./recreation_error.ts";
+import { normalizeType } from "./sql_text.ts";
+import type { TableSchema } from "./table_schema.ts";
+
+/** Types whose values a foreign key compares across columns of either. */
+const FAMILIES: readonly (readonly string[])[] = [
+  ["smallint", "integer", "bigint"],
+  ["text", "character varying"],
+];
+
+/**
+ * Refuses what could not be finished or would lose something, before anything is done.
+ *
+ * @throws {RecreationError} Names what stands in the way.
+ */
+export function checkPlan(current: TableSchema, desired: TableSchema): void {
+  const { name, dependents = [] } = current;
+  if (dependents.length > 0) {
+    throw new RecreationError(
+      `${name} cannot be made again while this hangs on it: ${
+        dependents.join(", ")
+      }. Drop it before and create it after`,
+      { reason: "blocked", table: name },
+    );
+  }
+  if (desired.name !== current.name || desired.schema !== current.schema) {
+    throw new RecreationError(`${name}: the desired schema is of table ${desired.name}`, {
+      reason: "statement",
+      table: name,
+    });
+  }
+  if (desired.columns.length === 0) {
+    throw new RecreationError(`${name}: no column is left`, { reason: "statement", table: name });
+  }
+  checkIncoming(current, desired);
+}
+
+/** A foreign key of another table is made again after the names changed: by then it must not fail. */
+function checkIncoming(current: TableSchema, desired: TableSchema): void {
+  for (const key of desired.referencedBy ?? []) {
+    const columns: readonly string[] = key.references?.columns ?? [];
+    const wanted = [...columns].sort().join("\0");
+    const has = (names: readonly string[] | undefined): boolean => [...names ?? []].sort().join("\0") === wanted;
+    const isKey = desired.constraints.some(({ type, columns }) =>
+      (type === "primary_key" || type === "unique") && has(columns)
+    ) || desired.indexes.some(({ unique, valid, keys }) => unique && valid && has(keys));
+    if (!isKey) {
+      throw new RecreationError(
+        `${current.name}: ${key.name} of ${key.from.table} points to (${
+          columns.join(", ")
+        }), which is no key any more: drop it first`,
+        { reason: "blocked", table: current.name },
+      );
+    }
+    for (const column of desired.columns.filter(({ name }) => columns.includes(name))) {
+      const before = current.columns.find(({ name }) => name === (column.source ?? column.name));
+      if (before === undefined || canReference(before.type, column.type)) continue;
+      throw new RecreationError(
+        `${current.name}: ${key.name} of ${key.from.table} points to ${column.name}, whose type changes from ${before.type} ` +
+          `to ${column.type}: drop it first, change both columns, and add it again`,
+        { reason: "blocked", table: current.name },
+      );
+    }
+  }
+}
+
+function canReference(before: string, after: string): boolean {
+  const bare = (type: string): string => normalizeType(type).replace(/\(.*\)/, "");
+  const [a, b] = [bare(before), bare(after)];
+  return a === b || FAMILIES.some((family) => family.includes(a) && family.includes(b));
+}
+
+/** What to know before a plan is run. */
+export function warnAbout({ current, desired, copy }: RecreationPlan): string[] {
+  const warnings: string[] = [];
+  const dropped = current.columns.filter(({ name }) =>
+    !desired.columns.some((column) => (column.source ?? column.name) === name && column.added !== true)
+  );
+  if (dropped.length > 0) warnings.push(`values are dropped with ${dropped.map(({ name }) => name).join(", ")}`);
+  for (const { name, valid } of current.indexes) {
+    if (!valid) warnings.push(`index ${name} is not valid and is not made again`);
+  }
+  if (copy.key.length === 0) {
+    warnings.push("the table has no key to go along, so all rows are copied by one statement");
+  }
+  return warnings;
+}

@@ -1,0 +1,252 @@
+import { causeChain, findInCauseChain, isAppError, readDriverError } from "../../errors/mod.ts";
+import type { Clock } from "../../core/mod.ts";
+import type { DrizzleClient } from "../providers/provider.ts";
+import { isCommitOutcomeUnknown } from "../sqlstate.ts";
+import { digestSource, digestTarget, sameRows } from "./compare_rows.ts";
+import { type BatchLimits, RowCopy } from "./copy_rows.ts";
+import { introspectLive } from "./introspect.ts";
+import { RecreationError } from "./recreation_error.ts";
+import type { RecreationPhase, RecreationPlan, RecreationStep } from "./recreation_plan.ts";
+import { isSameShape } from "./same_shape.ts";
+import { qualify, quoteName } from "./sql_text.ts";
+import { copyGrants, renameSequence, runStatement, setPosition } from "./steps.ts";
+import { createWorkTableSql, readWork, relationOid, runSql, workTable, writeWork } from "./work_table.ts";
+
+/** What a run is given. */
+export interface RunSettings {
+  logger: (message: string) => void;
+  limits: BatchLimits;
+  jobTimeoutMs: number;
+  clock: Clock;
+}
+
+const ORDER: readonly RecreationPhase[] = ["before", "frozen", "after"];
+
+/** How often a step is tried when the connection is lost under it; each step looks first whether it is done. */
+const MAX_LOST_CONNECTIONS = 5;
+
+/** One run of a plan: finds where an earlier one stopped, and goes on from there. */
+export class RecreationRun {
+  readonly #db: DrizzleClient;
+  readonly #plan: RecreationPlan;
+  readonly #settings: RunSettings;
+  readonly #copy: RowCopy;
+  #rows = 0;
+
+  /**
+   * @param db A client.
+   * @param plan What is done.
+   * @param settings Sizes and waits.
+   */
+  constructor(db: DrizzleClient, plan: RecreationPlan, settings: RunSettings) {
+    this.#db = db;
+    this.#plan = plan;
+    this.#settings = settings;
+    this.#copy = new RowCopy(db, plan, settings.limits, settings.logger);
+  }
+
+  /** Runs what is not done; gives nothing when everything is. */
+  async run(): Promise<{ rows: number; resumed: boolean } | undefined> {
+    const { table, steps, batches, rows } = this.#plan;
+    const start = await this.#retry(() => this.#findPhase());
+    if (start === undefined) return undefined;
+    const { schema } = this.#plan;
+    const resumed = await readWork(this.#db, schema, table, "plan") !== undefined;
+    if (start === "after") this.#rows = (await readWork<{ rows: number }>(this.#db, schema, table, "copy"))?.rows ?? 0;
+    this.#settings.logger(
+      `${table}: ${
+        resumed ? "goes on with a recreation that had stopped" : "is made again"
+      }: about ${rows} rows in ${batches} batches`,
+    );
+    if (start === "before") await this.#guard("before", "note the plan", () => this.#retry(() => this.#prepare()));
+    for (const step of steps) {
+      if (ORDER.indexOf(step.phase) < ORDER.indexOf(start)) continue;
+      this.#settings.logger(`${table}: ${step.title}`);
+      await this.#guard(step.phase, step.title, () => this.#retry(() => this.#runStep(step)));
+    }
+    return { rows: this.#rows, resumed };
+  }
+
+  #fail(reason: RecreationError["reason"], message: string, cause?: unknown): RecreationError {
+    const { table } = this.#plan;
+    return new RecreationError(`${table}: ${message}`, { reason, table, ...cause === undefined ? {} : { cause } });
+  }
+
+  /** Where to start; `undefined` when everything is done. */
+  async #findPhase(): Promise<RecreationPhase | undefined> {
+    const { schema, table, current, desired, copy } = this.#plan;
+    if (current.oid === undefined) {
+      throw this.#fail(
+        "statement",
+        "the plan was not made from a table that introspectTable read, so it cannot be run",
+      );
+    }
+    const stored = await readWork<RecreationPlan>(this.#db, schema, table, "plan");
+    if (stored !== undefined && !isSamePlan(stored, this.#plan)) {
+      throw this.#fail(
+        "unfinished",
+        `another change of it has begun and not ended: run that one to its end, or drop ${workTable(schema, table)} ` +
+          `and ${copy.target} when ${copy.source} is still the old table`,
+      );
+    }
+    const [old] = await runSql(this.#db, `SELECT relname::text AS name FROM pg_class WHERE oid = ${current.oid}`);
+    if (old?.name === table) return "before";
+    const named = await relationOid(this.#db, copy.source);
+    if (old !== undefined && named === undefined) return "frozen";
+    if (stored !== undefined) {
+      await this.#assertOurs(named);
+      return "after";
+    }
+    const live = old === undefined && named !== undefined ? await introspectLive(this.#db, named) : undefined;
+    if (live !== undefined && isSameShape(live, desired)) return undefined;
+    throw this.#fail("schema_changed", "this is not the table that the plan was made for: read it and plan again");
+  }
+
+  /** Between the two changes of names somebody may have made a table of that name. */
+  async #assertOurs(named: string | undefined): Promise<void> {
+    const { schema, table, copy } = this.#plan;
+    const state = await readWork<{ target: string }>(this.#db, schema, table, "copy");
+    if (state !== undefined && state.target === named) return;
+    throw this.#fail(
+      "unfinished",
+      `something else has taken its name while it was changed: rename or drop that, then run this again; ` +
+        `the rows are in ${copy.target} and ${copy.frozen}`,
+    );
+  }
+
+  /** Makes sure that nothing of an earlier try is in the way, and notes the plan. */
+  async #prepare(): Promise<void> {
+    const { schema, table, current, copy } = this.#plan;
+    const live = await introspectLive(this.#db, current.oid ?? "0");
+    if (JSON.stringify(live) !== JSON.stringify(current)) {
+      await this.#discard();
+      const { dependents = [] } = live ?? {};
+      if (dependents.length > 0) {
+        throw this.#fail("blocked", `this hangs on it since the plan was made: ${dependents.join(", ")}`);
+      }
+      throw this.#fail(
+        "schema_changed",
+        `it changed since the plan was made (${differences(live, current)}): read it and plan again`,
+      );
+    }
+    if (!await this.#copy.canGoOn()) await runSql(this.#db, `DROP TABLE ${copy.target}`);
+    if (await relationOid(this.#db, workTable(schema, table)) === undefined) {
+      await runSql(this.#db, createWorkTableSql(schema, table));
+    }
+    if (await readWork(this.#db, schema, table, "plan") === undefined) {
+      await writeWork(this.#db, this.#plan, "plan", this.#plan);
+    }
+  }
+
+  async #runStep(step: RecreationStep): Promise<void> {
+    const { schema, table, copy } = this.#plan;
+    switch (step.kind) {
+      case "statement":
+        return await runStatement(this.#db, step, this.#settings);
+      case "copy":
+        return await this.#copy.run();
+      case "verify":
+        return await this.#verify(step.phase);
+      case "position":
+        return await setPosition(this.#db, copy.target, step);
+      case "grants":
+        return await copyGrants(this.#db, step);
+      case "rename_sequence":
+        return await renameSequence(this.#db, qualify(schema, table), step);
+    }
+  }
+
+  async #verify(phase: RecreationPhase): Promise<void> {
+    const { table, copy } = this.#plan;
+    const target = await digestTarget(this.#db, copy);
+    const source = await digestSource(this.#db, copy, phase === "frozen" ? copy.frozen : copy.source, table);
+    if (sameRows(source, target)) {
+      this.#rows = Number(target.rows);
+      return;
+    }
+    if (phase === "frozen" && !await this.#restoreName()) {
+      await this.#assertOurs(await relationOid(this.#db, copy.source));
+    }
+    await this.#discard();
+    throw this.#fail(
+      "rows_changed",
+      `rows changed while they were copied (${source.rows} rows in the table, ${target.rows} in the copy), and changing ` +
+        "over would lose that. The table is as it was: stop what writes to it, and run this again",
+    );
+  }
+
+  /** The old table gets its name back; `false` when something else has it. */
+  async #restoreName(): Promise<boolean> {
+    const { table, copy } = this.#plan;
+    if (await relationOid(this.#db, copy.source) !== undefined) return false;
+    await runSql(this.#db, `ALTER TABLE ${copy.frozen} RENAME TO ${quoteName(table)}`);
+    return true;
+  }
+
+  /** Takes away what was made while the old table has its name. */
+  async #discard(): Promise<void> {
+    const { schema, table, copy } = this.#plan;
+    for (const name of [copy.target, workTable(schema, table)]) await runSql(this.#db, `DROP TABLE IF EXISTS ${name}`);
+  }
+
+  /** Runs work again after a lost connection; it looks by itself what is done already. */
+  async #retry<T>(work: () => Promise<T>): Promise<T> {
+    for (let lost = 0;; lost++) {
+      try {
+        return await work();
+      } catch (error) {
+        const isLost = !causeChain(error).some((link) => isAppError(link)) && isCommitOutcomeUnknown(error);
+        if (!isLost || lost >= MAX_LOST_CONNECTIONS) throw error;
+        await this.#settings.clock.sleep(200 * 2 ** lost);
+      }
+    }
+  }
+
+  /** Says what a failure means for the table; what cannot be mended by running again leaves nothing behind. */
+  async #guard(phase: RecreationPhase, title: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      const driver = readDriverError(findInCauseChain(error, (link) => readDriverError(link) !== undefined));
+      const isOwn = error instanceof RecreationError;
+      if (isOwn && error.table !== undefined) throw error;
+      if (isOwn && error.reason !== "failed") throw this.#fail(error.reason, error.message, error);
+      if (!isOwn && driver === undefined) throw error;
+      const why = driver === undefined ? "" : ` (SQLSTATE ${driver.sqlState}: ${driver.message})`;
+      const message = isOwn ? error.message : `could not ${title}`;
+      const where = await this.#leave(phase, driver === undefined || isDefinite(driver.sqlState));
+      throw this.#fail("failed", `${message}${why}. ${where}`, error);
+    }
+  }
+
+  /** Leaves the table in order after a failure, and says how. */
+  async #leave(phase: RecreationPhase, isDefinite: boolean): Promise<string> {
+    if (phase === "after") return "The new table has taken the name: mend that and run this again to finish";
+    if (!isDefinite) return "Run this again: it goes on from here";
+    try {
+      if (phase === "frozen" && !await this.#restoreName()) {
+        return "Something else has taken the name: rename or drop that and run this again";
+      }
+      await this.#discard();
+      return "The table is as it was: mend that and run this again";
+    } catch {
+      return "Run this again: it goes on from here";
+    }
+  }
+}
+
+/** An answer of the server that will be the same the next time: no conflict, no lost connection, no lack of resources. */
+function isDefinite(sqlState: string): boolean {
+  return /^(?:0A|0L|22|23|2B|42|44|54|P0)/.test(sqlState);
+}
+
+function isSamePlan(a: RecreationPlan, b: RecreationPlan): boolean {
+  return JSON.stringify([a.current, a.desired]) === JSON.stringify([b.current, b.desired]);
+}
+
+/** Names what is not the same, without its values. */
+function differences(live: object | undefined, planned: object): string {
+  if (live === undefined) return "it is gone";
+  const [a, b] = [live as Record<string, unknown>, planned as Record<string, unknown>];
+  return Object.keys({ ...a, ...b }).filter((key) => JSON.stringify(a[key]) !== JSON.stringify(b[key])).join(", ");
+}

@@ -1,0 +1,92 @@
+import { createHash } from "node:crypto";
+import { writeName } from "../distsql/sql_name.ts";
+import { StatementReader } from "../distsql/statement_reader.ts";
+import { tokenize } from "../distsql/tokenize.ts";
+
+/** A name in quotes. */
+export function quoteName(name: string): string {
+  return writeName(name, true);
+}
+
+/** A name with its schema, in quotes. */
+export function qualify(schema: string | undefined, name: string): string {
+  return schema === undefined ? quoteName(name) : `${quoteName(schema)}.${quoteName(name)}`;
+}
+
+/** A text as SQL literal; right whatever `standard_conforming_strings` is. */
+export function quoteText(text: string): string {
+  const escaped = text.replaceAll("'", "''");
+  return escaped.includes("\\") ? `E'${escaped.replaceAll("\\", "\\\\")}'` : `'${escaped}'`;
+}
+
+/** Reads SQL by its tokens. */
+export function readSql(text: string): StatementReader {
+  return new StatementReader(tokenize(text));
+}
+
+const MAX_NAME_BYTES = 63;
+
+/**
+ * The name that something has until its final name is free. A name that would be too long is cut, with a hash that
+ * keeps two of them apart.
+ *
+ * @param name The final name.
+ * @param suffix What it is for.
+ */
+export function temporaryName(name: string, suffix: "new" | "old" | "work"): string {
+  const end = `__trellis_${suffix}`;
+  const encoder = new TextEncoder();
+  if (encoder.encode(name + end).length <= MAX_NAME_BYTES) return name + end;
+  const hash = createHash("sha256").update(name).digest("hex").slice(0, 8);
+  let cut = name;
+  while (encoder.encode(`${cut}_${hash}${end}`).length > MAX_NAME_BYTES) cut = [...cut].slice(0, -1).join("");
+  return `${cut}_${hash}${end}`;
+}
+
+const ALIASES: Readonly<Record<string, string>> = {
+  int: "integer",
+  int4: "integer",
+  int2: "smallint",
+  int8: "bigint",
+  bool: "boolean",
+  float4: "real",
+  float8: "double precision",
+  float: "double precision",
+  decimal: "numeric",
+  dec: "numeric",
+  varchar: "character varying",
+  "char varying": "character varying",
+  char: "character",
+  bpchar: "character",
+  timestamptz: "timestamp with time zone",
+  timestamp: "timestamp without time zone",
+  timetz: "time with time zone",
+  time: "time without time zone",
+};
+
+/**
+ * A type as `format_type` writes it, so that two spellings of one type are equal. Quoted and unknown types stay.
+ *
+ * @param text The type as somebody wrote it.
+ */
+export function normalizeType(text: string): string {
+  const spaced = text.trim().replace(/\s+/g, " ");
+  if (spaced.includes('"')) return spaced;
+  const match = /^([a-z0-9_. ]+?)\s*(?:\(\s*([^)]*?)\s*\))?\s*((?:with|without) time zone)?\s*((?:\[\s*\d*\s*\])*)$/
+    .exec(
+      spaced.toLowerCase(),
+    );
+  if (match === null) return spaced;
+  const [, base, modifier, zone, array] = match;
+  const name = base.replace(/^pg_catalog\./, "");
+  let full = Object.hasOwn(ALIASES, name) && zone === undefined ? ALIASES[name] : zone ? `${name} ${zone}` : name;
+  if (full === "character" && modifier === undefined && array === "" && name !== "bpchar") full = "character(1)";
+  if (modifier !== undefined) {
+    const inner = `(${modifier.replace(/\s*,\s*/g, ",")})`;
+    const [first, ...rest] = full.split(" ");
+    // the precision of a time stands before its zone
+    full = /^time(?:stamp)?$/.test(first) ? [first + inner, ...rest].join(" ") : full + inner;
+    if (/^numeric\(\d+\)$/.test(full)) full = full.replace(")", ",0)");
+  }
+  return full + array.replace(/\s|\d/g, "");
+}

@@ -1,0 +1,166 @@
+import { type Clock, remainingMs } from "../../core/mod.ts";
+import { findInCauseChain, sqlStateOf } from "../../errors/mod.ts";
+import type { DrizzleClient } from "../providers/provider.ts";
+import { readGrants } from "./introspect.ts";
+import { RecreationError } from "./recreation_error.ts";
+import type { GrantsStep, PositionStep, RenameSequenceStep, StatementStep } from "./recreation_plan.ts";
+import { qualify, quoteName, quoteText } from "./sql_text.ts";
+import type { TableGrant } from "./table_schema.ts";
+import { relationOid, runSql } from "./work_table.ts";
+
+const FIRST_POLL_MS = 100;
+const LONGEST_POLL_MS = 3000;
+
+/** How to wait for background jobs. */
+export interface JobSettings {
+  jobTimeoutMs: number;
+  clock: Clock;
+}
+
+async function isDone(db: DrizzleClient, { done }: StatementStep): Promise<boolean> {
+  return done !== undefined && (await runSql(db, done))[0]?.done === true;
+}
+
+/** Runs a statement unless the catalog says that its work is there, and waits for the job that it starts. */
+export async function runStatement(db: DrizzleClient, step: StatementStep, settings: JobSettings): Promise<void> {
+  if (await isDone(db, step)) return;
+  const { job, undo, sql } = step;
+  if (job !== undefined && (await readJob(db, job.name, undefined))?.isRunning) {
+    return await waitForJob(db, step, undefined, settings);
+  }
+  // what is left of a build that failed has the name
+  if (undo !== undefined && await relationOid(db, undo.index) !== undefined) await runSql(db, undo.sql);
+  const [row] = await runSql(db, sql);
+  const jobId = row?.job_id;
+  if (job !== undefined) await waitForJob(db, step, jobId === undefined ? undefined : String(jobId), settings);
+}
+
+interface JobState {
+  isRunning: boolean;
+  details: string;
+}
+
+async function readJob(db: DrizzleClient, name: string, jobId: string | undefined): Promise<JobState | undefined> {
+  // the provider shows names with or without their schema, and in quotes where they need them
+  const names = [name, quoteName(name)].map(quoteText);
+  const where = jobId === undefined
+    ? `object_name IN (${names.join(", ")}) OR ${names.map((one) => `object_name LIKE '%.' || ${one}`).join(" OR ")}`
+    : `job_id = ${quoteText(jobId)}`;
+  const [row] = await runSql(
+    db,
+    `SELECT status, details FROM sys.jobs WHERE ${where} ORDER BY start_time DESC LIMIT 1`,
+  );
+  if (row === undefined) return undefined;
+  const status = String(row.status).toLowerCase();
+  return { isRunning: status === "submitted" || status === "processing", details: `${status}: ${row.details ?? ""}` };
+}
+
+/** The catalog decides, not the job's word; jobs are forgotten half an hour after their end. */
+async function waitForJob(
+  db: DrizzleClient,
+  step: StatementStep,
+  jobId: string | undefined,
+  { clock, jobTimeoutMs }: JobSettings,
+): Promise<void> {
+  const { name } = step.job!;
+  const dueMs = clock.now() + jobTimeoutMs;
+  for (let delayMs = FIRST_POLL_MS;; delayMs = Math.min(LONGEST_POLL_MS, delayMs * 1.5)) {
+    // the job first: what it did is in the catalog when it says that it has ended
+    const job = await readJob(db, name, jobId);
+    if (await isDone(db, step)) return;
+    if (!job?.isRunning) {
+      const details = job === undefined ? "" : ` (${job.details})`;
+      throw new RecreationError(`could not ${step.title}: the background job ended without it${details}`, {
+        reason: "failed",
+      });
+    }
+    const now = clock.now();
+    if (now + delayMs > dueMs || remainingMs(now) < 2 * delayMs) {
+      throw new RecreationError(`the background job to ${step.title} still runs: run this again, it waits for it`, {
+        reason: "unfinished",
+      });
+    }
+    await clock.sleep(delayMs);
+  }
+}
+
+/** Lets an identity column go on where the old one was. */
+export async function setPosition(db: DrizzleClient, table: string, step: PositionStep): Promise<void> {
+  const column = quoteName(step.column);
+  let next: bigint;
+  if (step.sequence === undefined) {
+    const [row] = await runSql(db, `SELECT (coalesce(max(${column}), 0) + 1)::text AS next FROM ${table}`);
+    next = BigInt(String(row.next));
+    if (next < 1n) return;
+  } else {
+    const { schema, name, increment } = step.sequence;
+    const [row] = await runSql(db, `SELECT last_value::text AS last, is_called FROM ${qualify(schema, name)}`);
+    next = BigInt(String(row.last)) + (row.is_called === true ? BigInt(increment) : 0n);
+  }
+  const [{ own }] = await runSql(db, `SELECT ${sequenceOf(table, step.column)} AS own`);
+  const [now] = await runSql(db, `SELECT last_value::text AS last, is_called FROM ${own}`);
+  if (now.is_called === false && BigInt(String(now.last)) === next) return;
+  await runSql(db, `ALTER TABLE ${table} ALTER COLUMN ${column} RESTART WITH ${next}`);
+}
+
+/** Gives a table, or the sequence of its column, the grants that are wanted, and takes those that came by default. */
+export async function copyGrants(db: DrizzleClient, step: GrantsStep): Promise<void> {
+  const { table, column, grants } = step;
+  const relation = column === undefined
+    ? table
+    : String((await runSql(db, `SELECT ${sequenceOf(table, column)} AS name`))[0].name);
+  const [{ oid }] = await runSql(db, `SELECT to_regclass(${quoteText(relation)})::oid::text AS oid`);
+  const present = await readGrants(db, String(oid), column === undefined ? "r" : "s");
+  const keyOf = (grant: TableGrant): string => JSON.stringify(grant);
+  const minus = (a: readonly TableGrant[], b: readonly TableGrant[]): TableGrant[] => {
+    const keys = new Set(b.map(keyOf));
+    return a.filter((grant) => !keys.has(keyOf(grant)));
+  };
+  const on = `ON ${column === undefined ? "TABLE" : "SEQUENCE"} ${relation}`;
+  for (const [first, privileges] of group(minus(present, grants))) {
+    await runSql(db, `REVOKE ${privileges} ${on} FROM ${roleSql(first)}`);
+  }
+  for (const [first, privileges] of group(minus(grants, present))) {
+    await runSql(db, `GRANT ${privileges} ${on} TO ${roleSql(first)}${first.grantable ? " WITH GRANT OPTION" : ""}`);
+  }
+}
+
+function roleSql({ grantee }: TableGrant): string {
+  return grantee === null ? "PUBLIC" : quoteName(grantee);
+}
+
+/** One statement for each role and each way of granting. */
+function group(grants: readonly TableGrant[]): [TableGrant, string][] {
+  const groups = new Map<string, TableGrant[]>();
+  for (const grant of grants) {
+    const key = JSON.stringify([grant.grantee, grant.grantable]);
+    groups.set(key, [...groups.get(key) ?? [], grant]);
+  }
+  return [...groups.values()].map((own) => [
+    own[0],
+    own.map(({ privilege, column }) => column === undefined ? privilege : `${privilege} (${quoteName(column)})`).join(
+      ", ",
+    ),
+  ]);
+}
+
+function sequenceOf(table: string, column: string): string {
+  return `pg_get_serial_sequence(${quoteText(table)}, ${quoteText(column)})`;
+}
+
+/** Gives the sequence of an identity column the name that the old one had. */
+export async function renameSequence(db: DrizzleClient, table: string, step: RenameSequenceStep): Promise<void> {
+  const [row] = await runSql(
+    db,
+    `SELECT c.oid::regclass::text AS sequence, c.relname::text AS name FROM pg_class c WHERE c.oid = ${
+      sequenceOf(table, step.column)
+    }::regclass`,
+  );
+  if (row === undefined || row.name === step.name) return;
+  try {
+    await runSql(db, `ALTER SEQUENCE ${row.sequence} RENAME TO ${quoteName(step.name)}`);
+  } catch (error) {
+    // a name that nobody needs is no reason to stop where sequences cannot be renamed
+    if (findInCauseChain(error, (link) => sqlStateOf(link) === "0A000") === undefined) throw error;
+  }
+}

@@ -1,0 +1,54 @@
+import { sql } from "drizzle-orm";
+import { executeRows } from "../execute.ts";
+import type { DrizzleClient, Row } from "../providers/provider.ts";
+import { withDistSqlRetry } from "../retry.ts";
+import type { RecreationPlan } from "./recreation_plan.ts";
+import { qualify, quoteText, temporaryName } from "./sql_text.ts";
+
+/** Runs one statement as it is, again after a conflict since it is a transaction of its own, and gives its rows. */
+export function runSql(db: DrizzleClient, text: string): Promise<Row[]> {
+  return withDistSqlRetry(() => executeRows(db, sql.raw(text)), { maxRetries: 8 });
+}
+
+/** The table beside the one that is made again, which keeps the plan and how far the copy got. */
+export function workTable(schema: string | undefined, name: string): string {
+  return qualify(schema, temporaryName(name, "work"));
+}
+
+/** The statement that makes it. */
+export function createWorkTableSql(schema: string | undefined, name: string): string {
+  return `CREATE TABLE ${workTable(schema, name)} (key text PRIMARY KEY, value text NOT NULL)`;
+}
+
+/** Whether a relation is there. */
+export async function relationOid(db: DrizzleClient, qualified: string): Promise<string | undefined> {
+  const [row] = await runSql(db, `SELECT to_regclass(${quoteText(qualified)})::oid::text AS oid`);
+  return row?.oid === null || row?.oid === undefined ? undefined : String(row.oid);
+}
+
+/** Reads an entry; `undefined` when the table or the entry is not there. */
+export async function readWork<T>(
+  db: DrizzleClient,
+  schema: string | undefined,
+  name: string,
+  key: "plan" | "copy",
+): Promise<T | undefined> {
+  const table = workTable(schema, name);
+  if (await relationOid(db, table) === undefined) return undefined;
+  const [row] = await runSql(db, `SELECT value FROM ${table} WHERE key = ${quoteText(key)}`);
+  return row === undefined ? undefined : JSON.parse(String(row.value)) as T;
+}
+
+/** Writes an entry. */
+export async function writeWork(
+  db: DrizzleClient,
+  plan: Pick<RecreationPlan, "schema" | "table">,
+  key: "plan" | "copy",
+  value: unknown,
+): Promise<void> {
+  await runSql(
+    db,
+    `INSERT INTO ${workTable(plan.schema, plan.table)} (key, value) VALUES ` +
+      `(${quoteText(key)}, ${quoteText(JSON.stringify(value))}) ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value`,
+  );
+}

@@ -1,0 +1,49 @@
+import { type ExtractTablesWithRelations, is } from "drizzle-orm";
+import type { PgQueryResultHKT, PgTransaction, PgTransactionConfig } from "drizzle-orm/pg-core";
+import { PgTransaction as PgTransactionClass } from "drizzle-orm/pg-core";
+import type { DrizzleClient } from "./providers/provider.ts";
+import { guardTransactions } from "./transaction_guard.ts";
+
+/** drizzle's PostgreSQL client inside a transaction. */
+export type TransactionClient<TSchema extends Record<string, unknown> = Record<string, unknown>> = PgTransaction<
+  PgQueryResultHKT,
+  TSchema,
+  ExtractTablesWithRelations<TSchema>
+>;
+
+/**
+ * Runs work in a transaction: committed when the function's promise resolves, rolled back when it rejects or when a
+ * statement of it failed. Everything in the transaction must go through the client that the function gets: with one
+ * connection, a query on the outer client waits for the transaction, which waits for the query.
+ *
+ * Within `withDistSqlRetry`, `withQueryMetrics` or a defined query, a conflict runs the whole function again: it must
+ * have no effects outside of the database.
+ *
+ * @param db The client, or a transaction's client for a savepoint.
+ * @param fn The work.
+ * @param config Isolation level and access mode, where the provider lets one choose.
+ * @returns What `fn` returns.
+ * @throws {CommitOutcomeUnknownError} When the connection was lost during COMMIT.
+ *
+ * @example
+ * ```ts
+ * import { closeDrizzleClient, getDrizzleClient, withTransaction } from "@trellis/fn/database";
+ * import { sql } from "@trellis/fn/database/orm";
+ *
+ * const db = await getDrizzleClient({ provider: "embedded-pg" });
+ * await withTransaction(db, async (tx) => {
+ *   await tx.execute(sql`CREATE TABLE transfers (amount int)`);
+ *   await tx.execute(sql`INSERT INTO transfers VALUES (5), (-5)`);
+ * });
+ * await closeDrizzleClient();
+ * ```
+ */
+export function withTransaction<T, TSchema extends Record<string, unknown> = Record<string, unknown>>(
+  db: DrizzleClient<TSchema>,
+  fn: (tx: TransactionClient<TSchema>) => Promise<T>,
+  config?: PgTransactionConfig,
+): Promise<T> {
+  // a savepoint takes no configuration, and its session is guarded by the transaction around it
+  if (is(db, PgTransactionClass)) return db.transaction(fn as Parameters<typeof db.transaction>[0]) as Promise<T>;
+  return guardTransactions(db).transaction(fn, config);
+}

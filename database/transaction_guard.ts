@@ -1,0 +1,146 @@
+import type { PgQueryResultHKT, PgSession, PgTransaction, PgTransactionConfig } from "drizzle-orm/pg-core";
+import { sql } from "drizzle-orm";
+import { causeChain, CommitOutcomeUnknownError, ConfigurationError } from "../errors/mod.ts";
+import type { DrizzleClient } from "./providers/provider.ts";
+import { isCommitOutcomeUnknown } from "./sqlstate.ts";
+
+type Session = PgSession<PgQueryResultHKT, Record<string, unknown>>;
+type Transaction = PgTransaction<PgQueryResultHKT, Record<string, unknown>>;
+type Prepared = Record<"execute" | "all", unknown>;
+
+/**
+ * Errors of statements in transactions that have not ended yet. Whoever retries must leave them alone: only the whole
+ * transaction can be run again. The errors carry this themselves because a statement cannot know what it is part of.
+ */
+const insideTransaction: WeakSet<object> = new WeakSet();
+
+/** Whether an error comes out of a transaction that has not ended yet. */
+export function isInsideTransaction(error: unknown): boolean {
+  return causeChain(error).some((link) => typeof link === "object" && link !== null && insideTransaction.has(link));
+}
+
+const guarded: WeakSet<object> = new WeakSet();
+
+/** What the server behind a client cannot do in a transaction. */
+export interface TransactionRules {
+  /** Whether there are savepoints, which a transaction inside a transaction needs. */
+  savepoints: boolean;
+  /** Whether a transaction can choose its isolation level and access mode. */
+  settings: boolean;
+}
+
+const POSTGRES: TransactionRules = { savepoints: true, settings: true };
+
+/**
+ * Puts a guard on a client's transactions, whichever driver works below: a statement's failure is marked while its
+ * transaction runs, a COMMIT without an answer becomes {@link CommitOutcomeUnknownError}, and a transaction whose
+ * failed statement was caught does not pass for committed (the server answers such a COMMIT with a silent ROLLBACK).
+ *
+ * @param db The client; guarding it again changes nothing.
+ * @param rules What the server cannot do.
+ * @returns The same client.
+ */
+export function guardTransactions<TSchema extends Record<string, unknown>>(
+  db: DrizzleClient<TSchema>,
+  rules: TransactionRules = POSTGRES,
+): DrizzleClient<TSchema> {
+  const session = db._.session as unknown as Session;
+  if (guarded.has(session)) return db;
+  guarded.add(session);
+  const begin = session.transaction.bind(session);
+  session.transaction = async function guardedTransaction<T>(
+    fn: (tx: Transaction) => Promise<T>,
+    config?: PgTransactionConfig,
+  ): Promise<T> {
+    const failures: unknown[] = [];
+    let bodyDone = false;
+    try {
+      return await begin(async (tx) => {
+        watchTransaction(tx as Transaction, failures, rules);
+        const result = await fn(tx as Transaction);
+        if (failures.length > 0) await assertNotAborted(tx as Transaction, failures);
+        bodyDone = true;
+        return result;
+      }, rules.settings ? config : withoutSettings(config));
+    } catch (error) {
+      if (bodyDone && isCommitOutcomeUnknown(error)) throw new CommitOutcomeUnknownError(undefined, { cause: error });
+      throw error;
+    } finally {
+      for (const failure of failures) unmark(failure);
+    }
+  };
+  return db;
+}
+
+/** All transactions are REPEATABLE READ, READ WRITE there, and saying so ends them: SET TRANSACTION is refused. */
+function withoutSettings(config: PgTransactionConfig | undefined): undefined {
+  const { isolationLevel = "repeatable read", accessMode = "read write" } = config ?? {};
+  if (isolationLevel === "repeatable read" && accessMode === "read write") return undefined;
+  throw new ConfigurationError(
+    `The provider's transactions are repeatable read and read write, not ${isolationLevel} and ${accessMode}: leave both out`,
+  );
+}
+
+function watchTransaction(tx: Transaction, failures: unknown[], rules: TransactionRules): void {
+  watchStatements(tx._.session as unknown as Session, failures);
+  const nest = tx.transaction.bind(tx);
+  tx.transaction = function guardedSavepoint<T>(fn: (inner: Transaction) => Promise<T>): Promise<T> {
+    if (!rules.savepoints) {
+      return Promise.reject(
+        new ConfigurationError(
+          "A transaction inside a transaction needs savepoints, which the provider does not have: " +
+            "hand the outer transaction's client to the inner work",
+        ),
+      );
+    }
+    return nest((inner) => {
+      watchTransaction(inner as Transaction, failures, rules);
+      return fn(inner as Transaction);
+    });
+  } as Transaction["transaction"];
+}
+
+function watchStatements(session: Session, failures: unknown[]): void {
+  // some drivers use one session for a transaction and its savepoints
+  if (guarded.has(session)) return;
+  guarded.add(session);
+  const prepare = session.prepareQuery.bind(session) as unknown as (...args: unknown[]) => Prepared;
+  session.prepareQuery = function prepareWatched(...args: unknown[]): unknown {
+    const prepared = prepare(...args);
+    for (const method of ["execute", "all"] as const) {
+      const run = prepared[method] as ((...values: unknown[]) => Promise<unknown>) | undefined;
+      if (typeof run !== "function") continue;
+      prepared[method] = async function runWatched(...values: unknown[]): Promise<unknown> {
+        try {
+          return await run.apply(prepared, values);
+        } catch (error) {
+          failures.push(error);
+          mark(error);
+          throw error;
+        }
+      };
+    }
+    return prepared;
+  } as Session["prepareQuery"];
+}
+
+function mark(error: unknown): void {
+  for (const link of causeChain(error)) {
+    if (typeof link === "object" && link !== null) insideTransaction.add(link);
+  }
+}
+
+function unmark(error: unknown): void {
+  for (const link of causeChain(error)) {
+    if (typeof link === "object" && link !== null) insideTransaction.delete(link);
+  }
+}
+
+async function assertNotAborted(tx: Transaction, failures: readonly unknown[]): Promise<void> {
+  const [first] = failures;
+  try {
+    await tx.execute(sql`select 1`);
+  } catch {
+    throw first;
+  }
+}

@@ -1,0 +1,49 @@
+// deno-lint-ignore-file no-console
+/**
+ * A Lambda sandbox for a test: it is started with `AWS_EXECUTION_ENV`, so that state is kept in one slot, and tells on
+ * standard error what the handlers of its queues saw. Its log goes to standard output as in production.
+ */
+import { defineQueueHandler, getRequestContext } from "../../../core/mod.ts";
+import { currentInvocation, getSettings, logInfo } from "../../../observability/mod.ts";
+import { createLambdaContext } from "../../../testing/context.ts";
+import { createQueueEvent } from "../../../testing/trigger_events.ts";
+
+const seen: Record<string, unknown> = { oneAtATime: getSettings().oneAtATime };
+const event = createQueueEvent(["a", "b", "c"].map((id) => ({ messageId: id, body: id })));
+
+let goOn = (): void => {};
+const gate = new Promise<void>((resolve) => goOn = resolve);
+let late: Promise<void> | undefined;
+
+async function consume(concurrency: number): Promise<unknown> {
+  const ids: unknown[] = [];
+  const handler = defineQueueHandler({ concurrency })(async function note({ record }) {
+    goOn();
+    await late;
+    ids.push([record.messageId, getRequestContext()?.correlationId]);
+    logInfo("in the record");
+    if (record.messageId === "b") throw new Error("why");
+  });
+  await handler(event, createLambdaContext({ awsRequestId: `batch-${concurrency}` }));
+  return [ids, currentInvocation()?.correlationId];
+}
+
+async function abandon(): Promise<unknown> {
+  const hold = setTimeout(() => {}, 10_000);
+  const handler = defineQueueHandler()(() =>
+    late = gate.then(() => {
+      seen.late = getRequestContext()?.correlationId ?? null;
+    })
+  );
+  const result = await handler(event, createLambdaContext({ awsRequestId: "abandoned", timeoutMs: 60 }));
+  clearTimeout(hold);
+  return [result, currentInvocation()?.correlationId];
+}
+
+const STEPS: Record<string, () => Promise<unknown>> = {
+  sequential: () => consume(1),
+  overlapping: () => consume(3),
+  abandoned: abandon,
+};
+for (const step of Deno.args) seen[step] = await STEPS[step]();
+console.error(JSON.stringify(seen));

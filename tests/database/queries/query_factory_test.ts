@@ -1,0 +1,107 @@
+import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import { integer, pgSchema, pgTable, text } from "drizzle-orm/pg-core";
+import {
+  closeDrizzleClient,
+  createQueryFactory,
+  type DatabaseConfig,
+  DatabaseError,
+  DatabaseOperation,
+  executeRows,
+  getDrizzleClient,
+  withTransaction,
+} from "../../../database/mod.ts";
+import { eq, sql } from "../../../database/orm.ts";
+import { ConfigurationError } from "../../../errors/mod.ts";
+import { setLogOutput } from "../../../observability/mod.ts";
+import { startPostgres } from "../../support/postgres.ts";
+
+const notes = pgTable("notes", { id: integer("id").primaryKey(), title: text("title").notNull() });
+const schema = { notes };
+const tables = [{ table: notes, operations: [DatabaseOperation.Select, DatabaseOperation.Insert] }];
+
+Deno.test("defineQuery() carries name, tables and transaction, and refuses what is no declaration", () => {
+  const { defineQuery } = createQueryFactory(() => Promise.reject(new Error("not called")));
+  const named = defineQuery({ tables, transaction: true }, async function findNote(_db, _id: number) {});
+  assertEquals([named.queryName, named.transaction], ["findNote", true]);
+  assertEquals(named.tables, [{ table: "notes", operations: [DatabaseOperation.Select, DatabaseOperation.Insert] }]);
+  assertEquals(defineQuery({ tables, name: "given" }, async () => {}).queryName, "given");
+  assertEquals(defineQuery({ tables }, async () => {}).queryName, "select insert notes");
+  const other = pgSchema("app").table("tags", { id: integer("id") });
+  const qualified = defineQuery(
+    { tables: [{ table: other, operations: [DatabaseOperation.Delete] }] },
+    async () => {},
+  );
+  assertEquals(qualified.tables[0].table, "app.tags");
+  const error = assertThrows(
+    () => defineQuery({ tables: [{ table: "notes", operations: ["READ" as never] }] }, async () => {}),
+    ConfigurationError,
+  );
+  assertStringIncludes(error.message, "READ");
+  assertThrows(() => createQueryFactory({} as never), ConfigurationError, "createQueryFactory");
+  assertThrows(() => defineQuery({} as never, async () => {}), ConfigurationError);
+});
+
+Deno.test("createQueryFactory() on PostgreSQL: transactions roll back, prepared statements live as long as the connection", async () => {
+  const postgres = await startPostgres();
+  const config: DatabaseConfig & { schema: typeof schema } = {
+    provider: "serverless-pg",
+    connectionString: postgres.url,
+    instrument: false,
+    schema,
+  };
+  const getDb = () => getDrizzleClient(config);
+  const { defineQuery, definePreparedQuery } = createQueryFactory(getDb);
+  const add = defineQuery({ tables, transaction: true }, async function addNotes(db, ids: number[], fail: boolean) {
+    for (const id of ids) await db.insert(notes).values({ id, title: `note ${id}` });
+    if (fail) throw new Error("after the rows");
+    return ids.length;
+  });
+  let builds = 0;
+  const find = definePreparedQuery({ tables }, function findNote(db, id: number) {
+    const select = db.select().from(notes).where(eq(notes.id, sql.placeholder("id")));
+    return (builds++, select).prepare("find").execute({ id });
+  });
+  const findRelational = definePreparedQuery({ tables }, function findRelational(db, id: number) {
+    return db.query.notes.findFirst({ where: eq(notes.id, sql.placeholder("id")) }).prepare("find").execute({ id });
+  });
+  const restore = setLogOutput(() => {});
+  try {
+    const db = await getDb();
+    await db.execute(sql`CREATE TABLE notes (id int PRIMARY KEY, title text NOT NULL)`);
+    assertEquals(await add([1, 2], false), 2);
+    await assertRejects(() => add([3], true), DatabaseError);
+    assertEquals(await db.$count(notes), 2);
+
+    for (let i = 0; i < 5; i++) {
+      assertEquals(await find(1), [{ id: 1, title: "note 1" }]);
+      assertEquals(await findRelational(2), { id: 2, title: "note 2" });
+    }
+    const prepared = (): Promise<unknown> =>
+      executeRows(
+        db,
+        sql`SELECT statement, (generic_plans + custom_plans)::int AS runs FROM pg_prepared_statements
+            WHERE statement LIKE '%"notes"."id" = $1%' OR statement LIKE '%"id" = $1%' ORDER BY length(statement)`,
+      );
+    const kept = await prepared() as { runs: number }[];
+    assertEquals(kept.map(({ runs }) => runs), [5, 5]);
+
+    // a new connection gets them again, and the query goes on
+    await assertRejects(() => db.execute(sql`SELECT pg_terminate_backend(pg_backend_pid())`));
+    assertEquals(await find(1), [{ id: 1, title: "note 1" }]);
+    assertEquals((await prepared() as { runs: number }[]).map(({ runs }) => runs), [1]);
+
+    // as a part of the caller's transaction
+    await withTransaction(db, async (tx) => {
+      assertEquals(await add.on(tx as unknown as typeof db, [7], false), 1);
+      assertEquals(await find.on(tx as unknown as typeof db, 7), [{ id: 7, title: "note 7" }]);
+      throw new Error("undo");
+    }).catch(() => {});
+    assertEquals(await find(7), []);
+    await closeDrizzleClient(config);
+    assertEquals(await find(2), [{ id: 2, title: "note 2" }]);
+  } finally {
+    restore();
+    await closeDrizzleClient(config);
+    await postgres.stop();
+  }
+});

@@ -1,0 +1,135 @@
+import { assert, assertEquals, assertInstanceOf, assertRejects, assertStrictEquals } from "@std/assert";
+import { closeDrizzleClient, DatabaseError, getDrizzleClient, withQueryMetrics } from "../../../database/mod.ts";
+import { sql } from "../../../database/orm.ts";
+import { causeChain, NotFoundError } from "../../../errors/mod.ts";
+import { onSpanEnd, setLogOutput, type Span } from "../../../observability/mod.ts";
+import { inspect } from "node:util";
+
+interface Seen {
+  text: string;
+  lines: Record<string, unknown>[];
+  spans: Span[];
+}
+
+async function observe(work: () => Promise<unknown>): Promise<Seen> {
+  let text = "";
+  const spans: Span[] = [];
+  const restore = setLogOutput((part) => void (text += part));
+  const unregister = onSpanEnd((span) => void spans.push(span));
+  try {
+    await work();
+  } finally {
+    restore();
+    unregister();
+  }
+  return { text, spans, lines: text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line)) };
+}
+
+function conflict(): Error {
+  return Object.assign(new Error("conflict"), { code: "40001" });
+}
+
+Deno.test("withQueryMetrics() emits duration, errors and retries with the query's name, and a span", async () => {
+  const { lines, spans } = await observe(() => withQueryMetrics("findNote", () => Promise.resolve(1)));
+  assertEquals(lines.length, 1);
+  assertEquals([lines[0].queryName, lines[0].QueryErrors, lines[0].QueryRetries], ["findNote", 0, 0]);
+  assertEquals(typeof lines[0].QueryDuration, "number");
+  const [{ CloudWatchMetrics: [{ Dimensions }] }] = [lines[0]._aws as { CloudWatchMetrics: { Dimensions: unknown }[] }];
+  assertEquals(Dimensions, [["service", "queryName"]]);
+  assertEquals(spans.map(({ name, status }) => [name, status]), [["findNote", "ok"]]);
+});
+
+Deno.test("withQueryMetrics() retries conflicts unless told not to, and counts the retries", async () => {
+  let calls = 0;
+  const { lines } = await observe(() =>
+    withQueryMetrics("q", () => ++calls < 3 ? Promise.reject(conflict()) : Promise.resolve(), {
+      retry: { baseDelayMs: 1 },
+    })
+  );
+  assertEquals([calls, lines[0].QueryRetries, lines[0].QueryErrors], [3, 2, 0]);
+  calls = 0;
+  await observe(() =>
+    assertRejects(() => withQueryMetrics("q", () => (calls++, Promise.reject(conflict())), { retry: false }))
+  );
+  assertEquals(calls, 1);
+});
+
+Deno.test("withQueryMetrics() logs one line for a failure, also when queries are nested", async () => {
+  const { lines, spans } = await observe(() =>
+    assertRejects(
+      () => withQueryMetrics("outer", () => withQueryMetrics("inner", () => Promise.reject(new TypeError("broken")))),
+      DatabaseError,
+      "Query inner failed",
+    )
+  );
+  const errors = lines.filter(({ level }) => level === "ERROR");
+  assertEquals(errors.map(({ queryName }) => queryName), ["inner"]);
+  assertEquals(spans.map(({ status }) => status), ["error", "error"]);
+  assertEquals(lines.filter(({ QueryErrors }) => QueryErrors === 1).length, 2);
+});
+
+Deno.test("withQueryMetrics() lets an application's own error pass, and counts none below status 500", async () => {
+  const error = new NotFoundError("No such note");
+  const { lines, spans } = await observe(async () => {
+    assertStrictEquals(await assertRejects(() => withQueryMetrics("q", () => Promise.reject(error))), error);
+  });
+  assertEquals(lines.map(({ level, QueryErrors }) => [level, QueryErrors]), [[undefined, 0]]);
+  assertEquals(spans[0].status, "ok");
+});
+
+Deno.test("withQueryMetrics() logs its input at DEBUG alone, without secrets", async () => {
+  const run = (): Promise<unknown> =>
+    withQueryMetrics("q", () => Promise.resolve(), { logInput: { title: "Milk", password: "marker-secret" } });
+  assertEquals((await observe(run)).text.includes("Milk"), false);
+  const previous = Deno.env.get("LOG_LEVEL");
+  Deno.env.set("LOG_LEVEL", "DEBUG");
+  try {
+    const { Invocation, runInvocation } = await import("../../../observability/mod.ts");
+    const start = { correlationId: "c", requestId: "r", traceId: undefined, operationName: "o", functionName: "f" };
+    const invocation = new Invocation({ ...start, coldStart: false });
+    invocation.level = 0;
+    const { text } = await observe(() => runInvocation(invocation, run));
+    assert(text.includes("Milk"));
+    assert(!text.includes("marker-secret"));
+  } finally {
+    if (previous === undefined) Deno.env.delete("LOG_LEVEL");
+    else Deno.env.set("LOG_LEVEL", previous);
+  }
+});
+
+Deno.test("withQueryMetrics() shows SQL and parameters in no error, log line, metric or span", async () => {
+  const config = { provider: "embedded-pg", connectionString: "memory://marker", instrument: false } as const;
+  const db = await getDrizzleClient(config);
+  const MARKER = "marker-4711";
+  await db.execute(sql`CREATE TABLE m (id uuid PRIMARY KEY, email text UNIQUE, n int CHECK (n < 5))`);
+  await db.execute(sql`INSERT INTO m VALUES (gen_random_uuid(), ${MARKER}, 1)`);
+  const failures: [sqlState: string | undefined, run: () => Promise<unknown>][] = [
+    ["23505", () => db.execute(sql`INSERT INTO m VALUES (gen_random_uuid(), ${MARKER}, 1)`)],
+    ["22P02", () => db.execute(sql`SELECT * FROM m WHERE id = ${MARKER}`)],
+    ["42601", () => db.execute(sql`SELEKT ${MARKER}`)],
+    ["42P01", () => db.execute(sql`SELECT ${MARKER} FROM secret_plan`)],
+    ["23514", () => db.execute(sql`INSERT INTO m VALUES (gen_random_uuid(), ${MARKER + "2"}, 9)`)],
+    ["P0001", () => db.execute(sql.raw(`DO $$ BEGIN RAISE EXCEPTION '${MARKER}'; END $$`))],
+    ["23505", () => db.transaction((tx) => tx.execute(sql`INSERT INTO m VALUES (gen_random_uuid(), ${MARKER}, 1)`))],
+  ];
+  try {
+    for (const [sqlState, run] of failures) {
+      let error: unknown;
+      const seen = await observe(async () => {
+        error = await assertRejects(() => withQueryMetrics("q", run), DatabaseError);
+      });
+      assertInstanceOf(error, DatabaseError);
+      assertEquals([error.sqlState, error.queryName, error.statusCode], [sqlState, "q", 500]);
+      const everything = [
+        seen.text,
+        JSON.stringify(seen.spans.map(({ name, attributes, metadata }) => ({ name, attributes, metadata }))),
+        // the error with its whole chain as a debugger or console.log would show it
+        inspect(error, { depth: 9, showHidden: true }),
+        ...causeChain(error).map((link) => `${link} ${(link as Error).stack} ${JSON.stringify(link)}`),
+      ].join("\n");
+      assertEquals(/marker-4711|INSERT INTO|SELEKT/.test(everything), false, `${sqlState}: ${everything}`);
+    }
+  } finally {
+    await closeDrizzleClient(config);
+  }
+});

@@ -1,0 +1,159 @@
+import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import type { Clock } from "../../core/mod.ts";
+import { CommitOutcomeUnknownError, type DistSqlRetryOptions, withDistSqlRetry } from "../../database/mod.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
+import { Invocation, runInvocation } from "../../observability/mod.ts";
+
+function conflict(code = "40001"): Error {
+  return new Error("Failed query", { cause: Object.assign(new Error("conflict"), { code }) });
+}
+
+/** Time that passes only by sleeping. */
+function fakeClock(): Clock & { slept: number[] } {
+  const slept: number[] = [];
+  let now = 1_000_000;
+  return {
+    slept,
+    now: () => now,
+    sleep(ms): Promise<void> {
+      slept.push(ms);
+      now += ms;
+      return Promise.resolve();
+    },
+  };
+}
+
+function failing(times: number, error: () => unknown = conflict): { calls: number; run: () => Promise<string> } {
+  const state = {
+    calls: 0,
+    run(): Promise<string> {
+      return ++state.calls <= times ? Promise.reject(error()) : Promise.resolve("done");
+    },
+  };
+  return state;
+}
+
+for (const code of ["40001", "OC000", "OC001"]) {
+  Deno.test(`withDistSqlRetry() runs again after ${code} with doubling bounds and full jitter`, async () => {
+    const clock = fakeClock();
+    const work = failing(3, () => conflict(code));
+    assertEquals(await withDistSqlRetry(work.run, { clock, random: () => 0.5 }), "done");
+    assertEquals(work.calls, 4);
+    assertEquals(clock.slept, [50, 100, 200]);
+  });
+}
+
+Deno.test("withDistSqlRetry() gives up after maxRetries with the last error", async () => {
+  const errors: Error[] = [];
+  const work = failing(9, () => {
+    errors.push(conflict());
+    return errors.at(-1);
+  });
+  const thrown = await assertRejects(() => withDistSqlRetry(work.run, { clock: fakeClock() }));
+  assertEquals(work.calls, 4);
+  assertStrictEquals(thrown, errors[3]);
+});
+
+Deno.test("withDistSqlRetry() keeps every delay below maxDelayMs", async () => {
+  const clock = fakeClock();
+  const options = { clock, maxRetries: 9, random: () => 0.999999 };
+  await withDistSqlRetry(failing(9).run, options);
+  assertEquals(Math.max(...clock.slept) <= 5000, true);
+  assertEquals(Math.round(clock.slept[8]), 5000);
+});
+
+Deno.test("withDistSqlRetry() throws every other error at once", async () => {
+  for (const code of ["23505", "40P01", "25P02", "0A000", "54000", "08006", "CONNECTION_CLOSED"]) {
+    const work = failing(1, () => conflict(code));
+    await assertRejects(() => withDistSqlRetry(work.run, { clock: fakeClock() }));
+    assertEquals(work.calls, 1, code);
+  }
+});
+
+Deno.test("withDistSqlRetry() tells onRetry the error and the retry's number", async () => {
+  const told: [unknown, number][] = [];
+  const error = conflict();
+  await withDistSqlRetry(failing(2, () => error).run, {
+    clock: fakeClock(),
+    onRetry: (...args) => void told.push(args),
+  });
+  assertEquals(told, [[error, 1], [error, 2]]);
+});
+
+Deno.test("withDistSqlRetry() does not multiply when one is inside another", async () => {
+  for (
+    const [inner, outer, calls] of [[3, 3, 4], [2, 5, 3], [1, 0, 2], [0, 3, 4]] as [number, number, number][]
+  ) {
+    const work = failing(99);
+    const options = (maxRetries: number): DistSqlRetryOptions => ({ maxRetries, clock: fakeClock() });
+    await assertRejects(() =>
+      withDistSqlRetry(async () => {
+        try {
+          return await withDistSqlRetry(work.run, options(inner));
+        } catch (error) {
+          throw new Error("wrapped", { cause: error });
+        }
+      }, options(outer))
+    );
+    assertEquals(work.calls, calls, `${inner} inside ${outer}`);
+  }
+});
+
+Deno.test("withDistSqlRetry() runs again although the same error object was given up on before", async () => {
+  const error = conflict();
+  for (let round = 0; round < 2; round++) {
+    const work = failing(99, () => error);
+    await assertRejects(() => withDistSqlRetry(work.run, { clock: fakeClock() }));
+    assertEquals(work.calls, 4);
+  }
+});
+
+Deno.test("withDistSqlRetry() runs the outer work again for a conflict of its own after an inner success", async () => {
+  const inner = failing(1);
+  let outerCalls = 0;
+  const result = await withDistSqlRetry(async () => {
+    outerCalls++;
+    await withDistSqlRetry(inner.run, { clock: fakeClock() });
+    if (outerCalls === 1) throw conflict();
+    return "committed";
+  }, { clock: fakeClock() });
+  assertEquals([result, outerCalls, inner.calls], ["committed", 2, 3]);
+});
+
+Deno.test("withDistSqlRetry() leaves a COMMIT without answer alone unless the work is idempotent", async () => {
+  const lost = (): unknown => new CommitOutcomeUnknownError(undefined, { cause: conflict() });
+  const once = failing(1, lost);
+  await assertRejects(() => withDistSqlRetry(once.run, { clock: fakeClock() }), CommitOutcomeUnknownError);
+  assertEquals(once.calls, 1);
+  const again = failing(1, lost);
+  assertEquals(await withDistSqlRetry(again.run, { clock: fakeClock(), idempotent: true }), "done");
+  assertEquals(again.calls, 2);
+});
+
+Deno.test("withDistSqlRetry() never waits past the invocation's deadline", async () => {
+  const clock = fakeClock();
+  const invocation = new Invocation({
+    correlationId: "c",
+    requestId: "r",
+    traceId: undefined,
+    operationName: "op",
+    functionName: undefined,
+    coldStart: false,
+  });
+  invocation.deadlineMs = clock.now() + 260;
+  const work = failing(99);
+  await runInvocation(
+    invocation,
+    () => assertRejects(() => withDistSqlRetry(work.run, { clock, maxRetries: 9, random: () => 0.99999 })),
+  );
+  // 100 ms fit, 200 more would not
+  assertEquals(work.calls, 2);
+  assertEquals(clock.slept.map(Math.round), [100]);
+});
+
+Deno.test("withDistSqlRetry() refuses options that are no numbers from 0", async () => {
+  for (const options of [{ maxRetries: -1 }, { baseDelayMs: NaN }, { maxDelayMs: -5 }]) {
+    const error = await assertRejects(() => withDistSqlRetry(() => Promise.resolve(), options), ConfigurationError);
+    assertEquals(error.message.includes(String(Object.values(options)[0])), true);
+  }
+});

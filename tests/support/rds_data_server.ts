@@ -1,0 +1,227 @@
+import postgres from "postgres";
+import { tokenize } from "../../database/distsql/tokenize.ts";
+
+/** A stand-in for the RDS Data API, over a real PostgreSQL. */
+export interface RdsDataServer {
+  /** For `AWS_ENDPOINT_URL_RDS_DATA`. */
+  readonly url: string;
+  /** The requests so far: operation and first words of the statement. */
+  readonly requests: string[];
+  /** Answers the next requests with an error of this name instead of running them, or after running them. */
+  fail(error: { name: string; message?: string; times?: number; operation?: string; afterRunning?: boolean }): void;
+  /** Ends the server. */
+  stop(): Promise<void>;
+}
+
+type Field = Record<string, unknown>;
+interface Parameter {
+  name: string;
+  value: Field;
+  typeHint?: string;
+}
+interface Body {
+  sql: string;
+  parameters?: Parameter[];
+  transactionId?: string;
+  resultSetOptions?: { longReturnType?: string };
+}
+
+/** The Data API tells the server the type of each value; nothing is left for it to infer. */
+const HINTS: Record<string, string> = {
+  UUID: "uuid",
+  JSON: "jsonb",
+  TIMESTAMP: "timestamp",
+  DATE: "date",
+  TIME: "time",
+  DECIMAL: "numeric",
+};
+
+function bind({ value, typeHint }: Parameter): [value: unknown, type: string] {
+  if (value.isNull) return [null, HINTS[typeHint ?? ""] ?? "text"];
+  if ("stringValue" in value) return [value.stringValue, HINTS[typeHint ?? ""] ?? "text"];
+  if ("longValue" in value) return [String(value.longValue), "bigint"];
+  if ("doubleValue" in value) return [String(value.doubleValue), "float8"];
+  if ("booleanValue" in value) return [String(value.booleanValue), "boolean"];
+  const hex = [...atob(String(value.blobValue))].map((c) => c.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+  return [`\\x${hex}`, "bytea"];
+}
+
+function bindNames(sql: string, parameters: Parameter[]): { text: string; values: unknown[] } {
+  const values: unknown[] = [];
+  const tokens = tokenize(sql);
+  let text = "";
+  for (let at = 0; at < tokens.length; at++) {
+    const next = tokens[at + 1];
+    const isName = tokens[at].text === ":" && tokens[at - 1]?.text !== ":" &&
+      (next?.kind === "number" || next?.kind === "word");
+    const parameter = isName ? parameters.find(({ name }) => name === next.text) : undefined;
+    if (parameter === undefined) {
+      text += tokens[at].text;
+      continue;
+    }
+    const [value, type] = bind(parameter);
+    values.push(value);
+    text += `($${values.length}::text)::${type}`;
+    at++;
+  }
+  return { text, values };
+}
+
+const TYPE_NAMES: Record<number, string> = {
+  16: "bool",
+  17: "bytea",
+  20: "int8",
+  21: "int2",
+  23: "int4",
+  25: "text",
+  114: "json",
+  700: "float4",
+  701: "float8",
+  1000: "_bool",
+  1007: "_int4",
+  1009: "_text",
+  1082: "date",
+  1114: "timestamp",
+  1184: "timestamptz",
+  1700: "numeric",
+  2950: "uuid",
+  2951: "_uuid",
+  3802: "jsonb",
+};
+
+function toField(text: string | null, typeName: string, options: Body["resultSetOptions"]): Field {
+  if (text === null) return { isNull: true };
+  switch (typeName) {
+    case "bool":
+      return { booleanValue: text === "t" };
+    case "int8":
+      return options?.longReturnType === "STRING" ? { stringValue: text } : { longValue: Number(text) };
+    case "int2":
+    case "int4":
+      return options?.longReturnType === "STRING" ? { stringValue: text } : { longValue: Number(text) };
+    case "float4":
+    case "float8":
+      return { doubleValue: Number(text) };
+    case "bytea":
+      return { blobValue: btoa(String.fromCharCode(...text.slice(2).match(/../g)!.map((hex) => parseInt(hex, 16)))) };
+    case "timestamptz":
+      // UTC, and without saying so
+      return { stringValue: new Date(text.replace(" ", "T") + ":00").toISOString().replace("T", " ").replace("Z", "") };
+    case "_int4":
+      return { arrayValue: { longValues: text.slice(1, -1).split(",").map(Number) } };
+    case "_bool":
+      return { arrayValue: { booleanValues: text.slice(1, -1).split(",").map((item) => item === "t") } };
+    case "_text":
+    case "_uuid":
+      return { arrayValue: { stringValues: readTexts(text) } };
+    default:
+      return { stringValue: text };
+  }
+}
+
+/** The items of an array literal such as `{a,"b \\"c\\""}`. */
+function readTexts(literal: string): string[] {
+  return [...literal.slice(1, -1).matchAll(/"((?:[^"\\]|\\.)*)"|[^",]+/g)].map(([whole, quoted]) =>
+    quoted === undefined ? whole : quoted.replace(/\\(.)/g, "$1")
+  );
+}
+
+function failure(name: string, message: string): Response {
+  return Response.json({ message }, { status: 400, headers: { "x-amzn-errortype": name } });
+}
+
+/**
+ * Starts a stand-in for the RDS Data API on the loopback interface. It declares the types of parameters as the service
+ * does (text for a string without a hint), which is where drivers that lean on PostgreSQL's inference fail.
+ *
+ * @param databaseUrl A real PostgreSQL.
+ * @returns The running server.
+ */
+export function startRdsDataServer(databaseUrl: string): RdsDataServer {
+  const pool = postgres(databaseUrl, {
+    max: 20,
+    fetch_types: false,
+    onnotice: () => {},
+    connection: { TimeZone: "UTC" },
+  });
+  for (const type of Object.keys(pool.options.parsers)) delete pool.options.parsers[Number(type)];
+  const transactions = new Map<string, postgres.ReservedSql>();
+  const requests: string[] = [];
+  let failing:
+    | { name: string; message?: string; times: number; operation?: string; afterRunning?: boolean }
+    | undefined;
+
+  async function run(sql: postgres.Sql, body: Body): Promise<unknown> {
+    const { text, values } = bindNames(body.sql, body.parameters ?? []);
+    const result = await sql.unsafe(text, values as never[], { simple: false } as never).values();
+    const columns = (result.columns ?? []).map(({ name, type }) => ({ name, typeName: TYPE_NAMES[type] ?? "other" }));
+    return {
+      records: result.columns === undefined || result.columns === null
+        ? undefined
+        : [...result].map((row) =>
+          columns.map(({ typeName }, at) => toField((row as string[])[at], typeName, body.resultSetOptions))
+        ),
+      columnMetadata: columns.map(({ name, typeName }) => ({ name, label: name, typeName })),
+      numberOfRecordsUpdated: result.count ?? 0,
+    };
+  }
+
+  async function handle(operation: string, body: Body): Promise<unknown> {
+    if (operation === "BeginTransaction") {
+      const reserved = await pool.reserve();
+      await reserved.unsafe("begin");
+      const transactionId = crypto.randomUUID();
+      transactions.set(transactionId, reserved);
+      return { transactionId };
+    }
+    const reserved = transactions.get(body.transactionId ?? "");
+    if (operation === "ExecuteStatement") return await run(reserved ?? pool, body);
+    if (reserved === undefined) {
+      throw Object.assign(new Error("Transaction is not found"), { name: "TransactionNotFoundException" });
+    }
+    transactions.delete(body.transactionId ?? "");
+    try {
+      await reserved.unsafe(operation === "CommitTransaction" ? "commit" : "rollback");
+    } finally {
+      reserved.release();
+    }
+    return { transactionStatus: operation === "CommitTransaction" ? "Transaction Committed" : "Rollback Complete" };
+  }
+
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    const operation = new URL(request.url).pathname.replace(/^\/(?:Execute)?$/, "ExecuteStatement").slice(
+      new URL(request.url).pathname === "/Execute" ? 0 : 1,
+    );
+    const body: Body = await request.json();
+    requests.push(`${operation} ${(body.sql ?? "").slice(0, 60)}`.trim());
+    const fault = failing !== undefined && (failing.operation ?? operation) === operation ? failing : undefined;
+    if (fault !== undefined && --fault.times <= 0) failing = undefined;
+    if (fault !== undefined && !fault.afterRunning) return failure(fault.name, fault.message ?? "");
+    try {
+      const answer = await handle(operation, body);
+      if (fault !== undefined) return failure(fault.name, fault.message ?? "");
+      return Response.json(answer);
+    } catch (error) {
+      const { code, message, detail, name } = error as {
+        code?: string;
+        message: string;
+        detail?: string;
+        name: string;
+      };
+      if (code === undefined) return failure(name, message);
+      return failure(
+        "DatabaseErrorException",
+        `ERROR: ${message}${detail === undefined ? "" : `\n  Detail: ${detail}`}; SQLState: ${code}`,
+      );
+    }
+  });
+  return {
+    url: `http://127.0.0.1:${server.addr.port}`,
+    requests,
+    fail: (error) => void (failing = { times: 1, ...error }),
+    async stop(): Promise<void> {
+      await server.shutdown();
+      await pool.end({ timeout: 1 });
+    },
+  };
+}

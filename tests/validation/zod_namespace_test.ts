@@ -1,0 +1,19 @@
+import { assertEquals } from "@std/assert";
+import * as zod from "zod";
+import { z } from "../../validation/mod.ts";
+
+Deno.test("z has every value of zod but core and locales", () => {
+  const names = (namespace: object): string[] => Object.keys(namespace).filter((name) => name !== "default").sort();
+  assertEquals(names(z), names(zod).filter((name) => !["core", "locales", "z"].includes(name)));
+});
+
+Deno.test("z is a value and has the types of zod", () => {
+  const Note = z.object({ id: z.uuid(), tags: z.array(z.string()).default([]) });
+  type Note = z.infer<typeof Note>;
+  const note: Note = { id: "3f2504e0-4f89-41d3-9a0c-0305e82c3301", tags: [] };
+  const input: z.input<typeof Note> = { id: note.id };
+  const generic = <T extends z.ZodType>(schema: T, value: unknown): z.output<T> => schema.parse(value);
+  const shape: z.ZodObject<{ id: z.ZodUUID }> = Note.pick({ id: true });
+  assertEquals(generic(Note, input), note);
+  assertEquals(shape.safeParse({ id: "x" }).error instanceof z.ZodError, true);
+});
