@@ -57,7 +57,6 @@ export {
 export type { DistSqlOptions } from "./distsql/options.ts";
 export { sanitizeForDistSql, translateForDistSql } from "./distsql/sanitize.ts";
 export { splitStatements, type SqlStatement, STATEMENT_BREAKPOINT } from "./distsql/statement.ts";
-export type { SqlToken, SqlTokenKind } from "./distsql/tokenize.ts";
 export type {
   DistSqlBatch,
   DistSqlJob,
@@ -65,6 +64,7 @@ export type {
   DistSqlTranslation,
   DistSqlWarning,
 } from "./distsql/translation.ts";
+export { type SqlToken, type SqlTokenKind, tokenize } from "./distsql/tokenize.ts";
 export { executeRows } from "./execute.ts";
 export { assertRowExists, assertRowsExist } from "./integrity.ts";
 export { applyPermissions, type PermissionsConfig, type PermissionsResult } from "./permissions/apply.ts";

@@ -63,5 +63,6 @@ export async function startNotes(dataFolder: string, port: number): Promise<Note
 }
 
 async function collect(stream: ReadableStream<Uint8Array>, take: (text: string) => void): Promise<void> {
-  for await (const text of stream.pipeThrough(new TextDecoderStream())) take(text);
+  const decoder = new TextDecoder();
+  for await (const chunk of stream) take(decoder.decode(chunk, { stream: true }));
 }
