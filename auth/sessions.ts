@@ -37,12 +37,22 @@ let lastQuery = 0;
  * @throws {DatabaseError} When the database does not answer.
  *
  * @example
- * ```ts ignore
- * import { getAuth, validateSession } from "@trellis/fn/auth";
+ * ```ts
+ * import { AUTH_MIGRATION_SQL, createAuth, validateSession } from "@trellis/fn/auth";
+ * import { sql } from "@trellis/fn/database/orm";
+ * import { createTestDatabase } from "@trellis/fn/testing";
  *
- * const auth = await getAuth(getDb, config);
- * const { user, session } = await validateSession(auth, token);
- * console.log(user.email, session.expiresAt);
+ * const { db, close } = await createTestDatabase();
+ * for (const statement of AUTH_MIGRATION_SQL.split("--> statement-breakpoint")) await db.execute(sql.raw(statement));
+ *
+ * const auth = createAuth(db, { secret: crypto.randomUUID(), baseURL: "http://localhost:3000" });
+ * try {
+ *   const { user } = await validateSession(auth, "a token that nobody was given");
+ *   console.log(user.email);
+ * } catch (error) {
+ *   console.log((error as { code: string }).code); // UNAUTHORIZED
+ * }
+ * await close();
  * ```
  */
 export async function validateSession(auth: BetterAuthInstance, token: string): Promise<SessionResult> {
