@@ -1,6 +1,7 @@
 /**
- * The command line's parts that programs may use: the local gateway, the API reference page, where the Terraform
- * modules are.
+ * The command line: run as a program it is `trellis` (`deno run -A jsr:@trellis/fn/cli generate permissions`); imported, it
+ * gives the parts that programs may use: the configuration's type, the functions of a project, the local gateway, the API
+ * reference page, where the Terraform modules are.
  *
  * ```ts
  * import { resolveModulesPath } from "@trellis/fn/cli";
@@ -10,9 +11,11 @@
  *
  * @module
  */
+export { defineConfig, type PermissionsSettings, type TrellisConfig } from "./config.ts";
 export { type Gateway, type GatewayOptions, startGateway } from "./dev/gateway.ts";
 export { loadRoutes } from "./dev/load_routes.ts";
 export type { LocalRoute } from "./dev/route_table.ts";
+export { findFunctionFiles, FUNCTION_KINDS, type FunctionFile, type FunctionKind } from "./discovery/function_files.ts";
 export { findRouteFiles, ROUTE_METHODS, type RouteFile } from "./discovery/route_files.ts";
 export {
   ModulesPathError,
@@ -21,3 +24,6 @@ export {
   type ResolveModulesPathOptions,
 } from "./infra/modules_path.ts";
 export { renderReferencePage } from "./openapi/reference_page.ts";
+
+// not awaited: a module that awaits cannot be required
+if (import.meta.main) void import("./main.ts");

@@ -28,7 +28,7 @@ const OPTIONAL = [
   "libpg-query",
 ];
 /** What the library's own code imports; the other entries of the import map belong to tests and scripts. */
-const REQUIRED = ["better-auth", "drizzle-orm", "postgres", "zod"];
+const REQUIRED = ["better-auth", "drizzle-orm", "postgres", "typescript", "zod"];
 
 await Deno.remove(OUT, { recursive: true }).catch(() => {});
 const engine = await buildWithDnt() ? "dnt" : await buildWithDenoPack();
@@ -83,6 +83,7 @@ async function finish(): Promise<void> {
     type: "module",
     engines: { node: ">=20.19" },
     sideEffects: false,
+    bin: { trellis: "./cli/main.js" },
     exports: packed.exports,
     dependencies: pins(REQUIRED),
     peerDependencies: pins(OPTIONAL),

@@ -31,6 +31,7 @@ const TYPES = `/**
  * \`z\` as a value with its types. Made by scripts/zod_namespace.ts.
  * @module
  */
+// deno-lint-ignore-file no-explicit-any
 import type * as core from "zod/v4/core";
 import * as all from "./zod.ts";
 
@@ -41,7 +42,6 @@ import * as all from "./zod.ts";
 export const z: typeof all = all;
 
 /** Types of {@link z}. */
-// deno-lint-ignore no-namespace
 export declare namespace z {
 ${typesOfZod().map((line) => `  ${line}`).join("\n")}
 }

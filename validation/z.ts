@@ -2,6 +2,7 @@
  * `z` as a value with its types. Made by scripts/zod_namespace.ts.
  * @module
  */
+// deno-lint-ignore-file no-explicit-any
 import type * as core from "zod/v4/core";
 import * as all from "./zod.ts";
 
@@ -12,7 +13,6 @@ import * as all from "./zod.ts";
 export const z: typeof all = all;
 
 /** Types of {@link z}. */
-// deno-lint-ignore no-namespace
 export declare namespace z {
   export type $brand<T extends string | number | symbol = string | number | symbol> = all.$brand<T>;
   export type $input = all.$input;

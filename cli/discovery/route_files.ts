@@ -1,6 +1,6 @@
-import { readdirSync } from "node:fs";
-import { join, relative, sep } from "node:path";
+import { relative, sep } from "node:path";
 import { ConfigurationError } from "../../errors/mod.ts";
+import { nameOfSegments, pascal, readParameter, SOURCE, sourceFiles } from "./source_files.ts";
 
 /** Methods that a file's name may end with. */
 export const ROUTE_METHODS = ["get", "post", "put", "patch", "delete", "head", "options", "any"] as const;
@@ -16,10 +16,6 @@ export interface RouteFile {
   /** The function's name: `NotesByNoteIdDelete`. */
   readonly name: string;
 }
-
-const SOURCE = /\.(?:ts|tsx|mts|js|mjs)$/;
-const IGNORED = /(?:[._]test|\.spec|\.d)\.[a-z]+$/;
-const PARAMETER = /^\[(\.\.\.)?([A-Za-z_][A-Za-z0-9_]*)\]$/;
 
 /**
  * Finds the HTTP functions of a folder by their files: `user/login.post.ts` is `POST /user/login` and `UserLogin`,
@@ -48,14 +44,6 @@ export function findRouteFiles(folder: string): RouteFile[] {
   return routes.sort((a, b) => specificity(a.path).localeCompare(specificity(b.path)) || a.name.localeCompare(b.name));
 }
 
-function sourceFiles(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && SOURCE.test(entry.name) && !IGNORED.test(entry.name))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((file) => !relative(folder, file).split(sep).some((part) => /^[._]/.test(part)))
-    .sort();
-}
-
 function readRouteFile(folder: string, file: string): RouteFile {
   const parts = relative(folder, file).replace(SOURCE, "").split(sep);
   const last = parts.pop()!;
@@ -70,22 +58,13 @@ function readRouteFile(folder: string, file: string): RouteFile {
   }
   const base = last.slice(0, dot);
   const segments = base === "index" ? parts : [...parts, base];
-  const name = segments.map(nameOf).join("") + (base === "index" ? pascal(method) : "");
+  const name = nameOfSegments(segments) + (base === "index" ? pascal(method) : "");
   return { file, method: method.toUpperCase(), path: `/${segments.map(toPathSegment).join("/")}`, name };
 }
 
 function toPathSegment(segment: string): string {
-  const parameter = PARAMETER.exec(segment);
-  return parameter === null ? segment : `{${parameter[2]}${parameter[1] ? "+" : ""}}`;
-}
-
-function nameOf(segment: string): string {
-  const parameter = PARAMETER.exec(segment);
-  return parameter === null ? pascal(segment) : `By${pascal(parameter[2])}`;
-}
-
-function pascal(text: string): string {
-  return text.split(/[^A-Za-z0-9]+/).filter(Boolean).map((word) => word[0].toUpperCase() + word.slice(1)).join("");
+  const parameter = readParameter(segment);
+  return parameter === undefined ? segment : `{${parameter.name}${parameter.takesRest ? "+" : ""}}`;
 }
 
 /** Sorts fixed segments before parameters, and these before the rest of a path. */

@@ -38,7 +38,7 @@ export const findNote = defineQuery(
 
 export const createNote = defineQuery(
   {
-    tables: [{ table: notes, operations: [Insert] }, { table: labels, operations: [Select] }],
+    tables: [{ table: notes, operations: [Select, Insert] }, { table: labels, operations: [Select] }],
     transaction: true,
   },
   async function createNote(db, note: NewNote) {

@@ -1,0 +1,102 @@
+import { load } from "./collect_call.ts";
+import { collectClass } from "./collect_class.ts";
+import { collectExpression } from "./collect_expression.ts";
+import { collectFunction } from "./collect_function.ts";
+import { describeSink, isSink } from "./collect_sink.ts";
+import { collectStatements } from "./collect_statements.ts";
+import { collectTarget } from "./collect_target.ts";
+import type { Collector } from "./collector.ts";
+import { DEFER, type Effect, isCall, NONE, type QueryDeclaration, type Unit, Units } from "./effects.ts";
+import type { Evaluator } from "./evaluate.ts";
+import type { Project } from "./project.ts";
+import type { SourceModule } from "./source_module.ts";
+import { ts } from "./typescript.ts";
+
+/** Collects the effects of units, each once. */
+export interface Collection {
+  readonly units: Units;
+  readonly queries: readonly QueryDeclaration[];
+  /** What a unit leads to, whoever reaches it. */
+  effectsOf(unit: Unit): readonly Effect[];
+  /** The unit of what a file exports under a name; `undefined` when it exports no such value. */
+  exportUnit(module: SourceModule, name: string): Unit | undefined;
+}
+
+/**
+ * Makes the collection of a project's effects.
+ *
+ * @param project The sources.
+ * @param evaluator The constants.
+ * @returns The collection.
+ */
+export function createCollection(project: Project, evaluator: Evaluator): Collection {
+  const units = new Units();
+  const queries: QueryDeclaration[] = [];
+
+  function effectsOf(unit: Unit): readonly Effect[] {
+    return unit.effects ??= collectUnit(unit);
+  }
+
+  function collectUnit({ node, path }: Unit): Effect[] {
+    const effects: Effect[] = [];
+    const c = createCollector(effects);
+    if (ts.isSourceFile(node)) loadModule(c, node);
+    else if (ts.isClassLike(node)) collectClass(c, node, path);
+    else if (ts.isFunctionLike(node)) collectFunction(c, node as ts.FunctionLikeDeclaration, path);
+    else c.use(node as ts.Expression, path);
+    return effects;
+  }
+
+  function createCollector(effects: Effect[]): Collector {
+    const c: Collector = {
+      project,
+      evaluator,
+      units,
+      queries,
+      emit: (effect) => void effects.push(effect),
+      reach(node, path): void {
+        const { unit, cut } = units.of(node, path);
+        effects.push({ kind: "unit", unit });
+        // a value that must be told is lost where the way to it is too long
+        if (cut.length > 0) c.unknown(node, cut);
+      },
+      use: (expression, path) => collectExpression(c, expression, path),
+      run: (node, result) => collectStatements(c, node, result),
+      release(path): void {
+        // what a module's constant is made of runs when the constant is used
+        if (path.at(-1) === DEFER) return;
+        for (const step of path) {
+          if (!isCall(step)) continue;
+          for (const argument of step.call.arguments ?? []) {
+            c.reach(ts.isSpreadElement(argument) ? argument.expression : argument, []);
+          }
+        }
+      },
+      unknown(node, path): void {
+        const last = path.at(-1);
+        if (isSink(last)) c.unresolved(node, `${describeSink(c, last)} cannot be told from the text`);
+        c.release(path);
+      },
+      unresolved: (node, message) => void effects.push({ kind: "unresolved", node, message }),
+    };
+    return c;
+  }
+
+  function exportUnit(module: SourceModule, name: string): Unit | undefined {
+    const target = project.exportOf(module, name);
+    if (target.kind === "missing") return undefined;
+    const effects: Effect[] = [];
+    collectTarget(createCollector(effects), target, module.source, []);
+    const holder = units.of(module.source, ["\0export", name]).unit;
+    holder.effects = effects;
+    return holder;
+  }
+
+  return { units, queries, effectsOf, exportUnit };
+}
+
+/** Evaluating a file: what it imports, then its statements. */
+function loadModule(c: Collector, source: ts.SourceFile): void {
+  for (const specifier of c.project.moduleOf(source).loads) load(c, specifier);
+  for (const statement of source.statements) c.run(statement, [NONE]);
+}

@@ -1,0 +1,133 @@
+import { collectNamespace, collectTarget } from "./collect_target.ts";
+import { collectQuery } from "./collect_query.ts";
+import { collectThis } from "./collect_this.ts";
+import { collectTouches } from "./collect_touches.ts";
+import type { Collector } from "./collector.ts";
+import { CALL, DEFER, isNotCalled, isUnused, LOAD, NONE, type Path } from "./effects.ts";
+import { ts, unwrap } from "./typescript.ts";
+
+/**
+ * Collects a call: what it runs, and what is used of its result.
+ *
+ * @param c The collector.
+ * @param node The call.
+ * @param path What is used of the result.
+ */
+export function collectCall(c: Collector, node: ts.CallExpression, path: Path): void {
+  const callee = unwrap(node.expression);
+  if (callee.kind === ts.SyntaxKind.ImportKeyword) return useImport(c, node, path);
+  collectTouches(c, node);
+  if (ts.isIdentifier(callee) && callee.text === "require" && c.project.targetOf(callee).kind === "opaque") {
+    return useImport(c, node, path);
+  }
+  if (callee.kind === ts.SyntaxKind.SuperKeyword) {
+    for (const argument of node.arguments) c.use(argument, [NONE]);
+    return collectThis(c, callee, [c.units.stepOf(node), NONE]);
+  }
+  if (ts.isPropertyAccessExpression(callee)) {
+    if (usePromise(c, node, callee, path)) return;
+    const [only, ...others] = node.arguments;
+    if (only !== undefined && others.length === 0 && isTransparent(c, callee)) {
+      return c.use(only, path);
+    }
+  }
+  if (useQueryDeclaration(c, node, callee, path)) return;
+  for (const argument of node.arguments) c.use(argument, [path[0] === DEFER ? DEFER : NONE]);
+  c.use(callee, [c.units.stepOf(node), ...path]);
+}
+
+/** Functions of the language that give back what they get, or the promise of it. */
+const TRANSPARENT = ["Object.freeze", "Object.seal", "Promise.all", "Promise.resolve"];
+
+function isTransparent(c: Collector, callee: ts.PropertyAccessExpression): boolean {
+  const owner = callee.expression;
+  return ts.isIdentifier(owner) && TRANSPARENT.includes(`${owner.text}.${callee.name.text}`) &&
+    c.project.targetOf(owner).kind === "opaque";
+}
+
+function useQueryDeclaration(c: Collector, node: ts.CallExpression, callee: ts.Expression, path: Path): boolean {
+  const name = ts.isPropertyAccessExpression(callee) ? callee.name : ts.isIdentifier(callee) ? callee : undefined;
+  const value = c.evaluator.evaluate(callee);
+  if (value.kind === "define") {
+    if (!isNotCalled(path)) collectQuery(c, node, path);
+    return true;
+  }
+  const isNamedSo = name?.text === "defineQuery" || name?.text === "definePreparedQuery";
+  if (isNamedSo && value.kind === "unknown" && !isNotCalled(path)) {
+    c.unresolved(node, `it cannot be told that ${name!.text} comes from createQueryFactory`);
+  }
+  return false;
+}
+
+/** `promise.then(use)`: a promise stands for what it resolves to. */
+function usePromise(
+  c: Collector,
+  node: ts.CallExpression,
+  callee: ts.PropertyAccessExpression,
+  path: Path,
+): boolean {
+  const [first] = node.arguments;
+  const method = callee.name.text;
+  if (method === "catch" || method === "finally") {
+    c.use(callee.expression, path[0] === DEFER ? [NONE] : path);
+  } else if (method === "then" && first !== undefined) {
+    const parameter = ts.isFunctionLike(first) ? first.parameters[0] as ts.ParameterDeclaration | undefined : undefined;
+    c.use(callee.expression, [NONE]);
+    if (!ts.isFunctionLike(first)) c.reach(callee.expression, []);
+    else if (parameter !== undefined) c.emit({ kind: "bind", node: parameter, argument: callee.expression });
+    c.use(first, [CALL, ...path[0] === DEFER ? [NONE] : path]);
+    for (const other of node.arguments.slice(1)) c.use(other, []);
+    return true;
+  } else {
+    return false;
+  }
+  for (const argument of node.arguments) c.use(argument, []);
+  return true;
+}
+
+/** `import(...)` and `require(...)`. */
+function useImport(c: Collector, node: ts.CallExpression, path: Path): void {
+  const [given] = node.arguments;
+  for (const specifier of given === undefined ? [undefined] : specifiersOf(c, given)) {
+    if (specifier === undefined) {
+      c.unresolved(node, "a module is imported by a name that is worked out at run time");
+      continue;
+    }
+    load(c, specifier);
+    const found = c.project.resolve(specifier);
+    if (isUnused(path) || found.kind === "missing") continue;
+    if (found.kind === "package") collectNamespace(c, node, found.name, path);
+    else if (found.kind === "file") {
+      collectTarget(c, { kind: "namespace", module: c.project.read(found.path) }, node, path);
+    } else c.release(path);
+  }
+}
+
+function specifiersOf(c: Collector, given: ts.Expression): (ts.StringLiteralLike | undefined)[] {
+  const node = unwrap(given);
+  if (ts.isStringLiteralLike(node)) return [node];
+  if (ts.isConditionalExpression(node)) {
+    return [...specifiersOf(c, node.whenTrue), ...specifiersOf(c, node.whenFalse)];
+  }
+  if (!ts.isIdentifier(node)) return [undefined];
+  const target = c.project.targetOf(node);
+  if (target.kind !== "declaration" || !ts.isVariableDeclaration(target.node)) return [undefined];
+  const { initializer, parent } = target.node;
+  return initializer !== undefined && (parent.flags & ts.NodeFlags.Const) !== 0 && ts.isStringLiteralLike(initializer)
+    ? [initializer]
+    : [undefined];
+}
+
+/**
+ * Collects the evaluation of the file that a specifier leads to.
+ *
+ * @param c The collector.
+ * @param specifier The specifier.
+ */
+export function load(c: Collector, specifier: ts.StringLiteralLike): void {
+  const found = c.project.resolve(specifier);
+  if (found.kind === "missing") c.unresolved(specifier, `there is no file for "${specifier.text}"`);
+  if (found.kind !== "file") return;
+  const { unit } = c.units.of(c.project.read(found.path).source, [LOAD]);
+  c.emit({ kind: "load", unit });
+}

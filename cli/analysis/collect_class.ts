@@ -1,0 +1,154 @@
+import { isAssignment } from "./assignments.ts";
+import { bindArguments } from "./collect_function.ts";
+import { collectRequiredTables } from "./collect_query.ts";
+import type { Collector } from "./collector.ts";
+import { CALL, INSTANCE, isCall, isNotCalled, isUnused, NONE, type Path } from "./effects.ts";
+import { hasModifier } from "./source_module.ts";
+import { ts } from "./typescript.ts";
+
+/**
+ * Collects what is used of a class: static members, instances that `new` makes, or what its evaluation runs.
+ *
+ * @param c The collector.
+ * @param node The class.
+ * @param path What is used of it.
+ */
+export function collectClass(c: Collector, node: ts.ClassLikeDeclaration, path: Path): void {
+  const [first, ...rest] = path;
+  if (isUnused(path)) return evaluateClass(c, node);
+  if (first === undefined || first === CALL) {
+    construct(c, node, undefined);
+    useMembers(c, node, []);
+    return useMembers(c, node, [INSTANCE]);
+  }
+  if (isCall(first)) {
+    construct(c, node, first.call.arguments ?? []);
+    const base = baseOf(node);
+    // without a constructor of its own the class passes the arguments on
+    if (base !== undefined && constructorOf(node) === undefined) c.reach(base, [first, NONE]);
+    return isUnused(rest) ? undefined : c.reach(node, [INSTANCE, ...rest]);
+  }
+  if (first === "prototype") return useMembers(c, node, [INSTANCE, ...rest]);
+  useMembers(c, node, path);
+}
+
+function baseOf(node: ts.ClassLikeDeclaration): ts.Expression | undefined {
+  return node.heritageClauses?.find((clause) => clause.token === ts.SyntaxKind.ExtendsKeyword)?.types[0]?.expression;
+}
+
+function constructorOf(node: ts.ClassLikeDeclaration): ts.ConstructorDeclaration | undefined {
+  return node.members.find((member) => ts.isConstructorDeclaration(member) && member.body !== undefined) as
+    | ts.ConstructorDeclaration
+    | undefined;
+}
+
+function isStatic(member: ts.ClassElement): boolean {
+  return hasModifier(member, ts.SyntaxKind.StaticKeyword);
+}
+
+/** What runs when the class itself is made. */
+function evaluateClass(c: Collector, node: ts.ClassLikeDeclaration): void {
+  const base = baseOf(node);
+  if (base !== undefined) c.use(base, [NONE]);
+  for (const decorator of ts.canHaveDecorators(node) ? ts.getDecorators(node) ?? [] : []) {
+    c.use(decorator.expression, [NONE]);
+  }
+  for (const member of node.members) {
+    if (ts.isClassStaticBlockDeclaration(member)) c.run(member.body, [NONE]);
+    else if (ts.isPropertyDeclaration(member) && isStatic(member) && member.initializer !== undefined) {
+      c.use(member.initializer, [NONE]);
+    }
+  }
+}
+
+/** What runs when an instance is made. */
+function construct(c: Collector, node: ts.ClassLikeDeclaration, given: readonly ts.Expression[] | undefined): void {
+  for (const member of node.members) {
+    if (ts.isPropertyDeclaration(member) && !isStatic(member) && member.initializer !== undefined) {
+      c.use(member.initializer, [NONE]);
+    }
+  }
+  const own = constructorOf(node);
+  if (own !== undefined) {
+    if (given !== undefined) bindArguments(c, own, given);
+    c.run(own.body!, [NONE]);
+  }
+}
+
+/** Uses one member, or all when the path names none, of the class or of its instances. */
+function useMembers(c: Collector, node: ts.ClassLikeDeclaration, path: Path): void {
+  const ofInstance = path[0] === INSTANCE;
+  const [name, ...rest] = ofInstance ? path.slice(1) : path;
+  const base = baseOf(node);
+  let found = false;
+  for (const member of node.members) {
+    if (ts.isConstructorDeclaration(member)) {
+      if (!ofInstance) continue;
+      for (const parameter of member.parameters) {
+        if (!ts.isParameterPropertyDeclaration(parameter, member)) continue;
+        if (name !== undefined && parameter.name.getText() !== name) continue;
+        found = true;
+        c.emit({ kind: "parameter", node: parameter, path: rest });
+        if (parameter.initializer !== undefined) c.reach(parameter.initializer, rest);
+      }
+    } else if (isStatic(member) !== ofInstance && (name === undefined || nameOf(c, member) === name)) {
+      found = useMember(c, member, rest) || found;
+    } else if (member.name !== undefined && nameOf(c, member) === undefined && isStatic(member) !== ofInstance) {
+      useMember(c, member, []);
+    }
+  }
+  for (const assigned of assignedMembers(node)) {
+    if (name !== undefined && assigned.name !== name) continue;
+    found = true;
+    c.reach(assigned.value, rest);
+  }
+  if (base !== undefined && (name === undefined || !found)) c.reach(base, path);
+  else if (!found) c.release(path);
+}
+
+function nameOf(c: Collector, member: ts.ClassElement): string | undefined {
+  const { name } = member;
+  if (name === undefined) return undefined;
+  if (!ts.isComputedPropertyName(name)) return name.text;
+  const value = c.evaluator.evaluate(name.expression);
+  return value.kind === "string" ? value.text : undefined;
+}
+
+function useMember(c: Collector, member: ts.ClassElement, path: Path): boolean {
+  if (ts.isPropertyDeclaration(member)) {
+    if (member.initializer !== undefined) c.reach(member.initializer, path);
+    return member.initializer !== undefined;
+  }
+  if (ts.isMethodDeclaration(member)) {
+    if (member.body === undefined) return false;
+    if (!isNotCalled(path)) collectRequiredTables(c, member);
+    c.reach(member, path);
+    return true;
+  }
+  if (ts.isAccessor(member)) {
+    // a setter runs by an assignment, which uses nothing of the value
+    c.reach(member, ts.isGetAccessor(member) ? [CALL, ...path] : [CALL]);
+    return true;
+  }
+  return false;
+}
+
+const assignedByClass: WeakMap<ts.Node, { name: string; value: ts.Expression }[]> = new WeakMap();
+
+/** `this.repository = ...`, anywhere in the class. */
+function assignedMembers(node: ts.ClassLikeDeclaration): readonly { name: string; value: ts.Expression }[] {
+  let assigned = assignedByClass.get(node);
+  if (assigned !== undefined) return assigned;
+  assignedByClass.set(node, assigned = []);
+  function visit(child: ts.Node): void {
+    if (ts.isBinaryExpression(child) && isAssignment(child)) {
+      const left = child.left;
+      if (ts.isPropertyAccessExpression(left) && left.expression.kind === ts.SyntaxKind.ThisKeyword) {
+        assigned!.push({ name: left.name.text, value: child.right });
+      }
+    }
+    ts.forEachChild(child, visit);
+  }
+  if (/\bthis\b/.test(node.getText())) ts.forEachChild(node, visit);
+  return assigned;
+}

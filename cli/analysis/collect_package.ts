@@ -1,0 +1,73 @@
+import type { Collector } from "./collector.ts";
+import { AUTH_MODE, AUTH_TABLE, type AuthNeed, CALL, isCall, isUnused, NONE, type Path } from "./effects.ts";
+import { isTrellis } from "./evaluate.ts";
+import type { ts } from "./typescript.ts";
+
+/** Functions that check or end a session by an instance that they get: the instance's routes are not used. */
+const SESSION_NEEDS: Readonly<Record<string, AuthNeed>> = {
+  validateSession: "check",
+  validateSessionFromHeader: "check",
+  refreshSession: "check",
+  expireSession: "expire",
+};
+
+/** The tables of better-auth, by the keys of `AuthConfig.schema`. */
+const MODELS = ["user", "session", "account", "verification"] as const;
+
+/**
+ * Collects what is used of a name of a package. Of this package the meaning is known; what is given to any other may be
+ * called by it.
+ *
+ * @param c The collector.
+ * @param node Where the name stands.
+ * @param module The package and its entry point.
+ * @param name The name.
+ * @param path What is used of it.
+ */
+export function collectPackage(c: Collector, node: ts.Node, module: string, name: string, path: Path): void {
+  if (isUnused(path)) return;
+  if (!isTrellis(module)) return c.unknown(node, path);
+  const [first, ...rest] = path;
+  const given = isCall(first) ? first.call.arguments ?? [] : [];
+
+  const need = SESSION_NEEDS[name];
+  if (need !== undefined) {
+    c.emit({ kind: "auth", need, why: name, node });
+    for (const argument of given.slice(1)) c.reach(argument, []);
+    return c.release(rest);
+  }
+  switch (name) {
+    case "createAuth":
+    case "getAuth":
+    case "getConfiguredSessionAuth": {
+      const [member] = isCall(first) || first === CALL ? rest : [];
+      if (member === undefined || member === "api" || member === "handler") {
+        c.emit({ kind: "auth", need: "routes", why: name, node });
+      }
+      if (given[1] !== undefined) collectAuthConfig(c, given[1]);
+      return c.release(path);
+    }
+    case "createAuthHandler":
+      c.emit({ kind: "auth", need: "routes", why: name, node });
+      // it calls what gives the instance; what it does with the instance is counted above
+      if (given[0] !== undefined) c.reach(given[0], [CALL, NONE]);
+      for (const argument of given.slice(1)) c.reach(argument, []);
+      return c.release(rest);
+    case "configureSessionAuth":
+      c.emit({ kind: "auth-configured" });
+      if (given[1] !== undefined) collectAuthConfig(c, given[1]);
+      return c.release(path);
+    case "defineApiHandler":
+      if (given[0] !== undefined) c.reach(given[0], ["auth", AUTH_MODE]);
+      return c.release(path);
+    case "getTablePermissions":
+      return c.release(rest);
+    default:
+      return c.unknown(node, path);
+  }
+}
+
+/** Tables of the project's own in place of the package's. */
+function collectAuthConfig(c: Collector, config: ts.Expression): void {
+  for (const model of MODELS) c.reach(config, ["schema", model, AUTH_TABLE + model]);
+}

@@ -1,0 +1,93 @@
+import type { Collector } from "./collector.ts";
+import { CALL, type Path, type QueryDeclaration, TABLES } from "./effects.ts";
+import { isTrellis } from "./evaluate.ts";
+import { ts } from "./typescript.ts";
+
+const byNode: WeakMap<ts.Node, QueryDeclaration> = new WeakMap();
+
+/** What a query has beside its function: reading it runs nothing. */
+const METADATA = ["queryName", "tables", "transaction"];
+
+/**
+ * Collects what is used of a `defineQuery(options, fn)`.
+ *
+ * @param c The collector.
+ * @param node The call.
+ * @param path What is used of the query.
+ */
+export function collectQuery(c: Collector, node: ts.CallExpression, path: Path): void {
+  if (METADATA.includes(path[0] as string)) return;
+  c.release(path);
+  c.use(node.expression, []);
+  let query = byNode.get(node);
+  if (query === undefined) {
+    const [options, fn] = node.arguments;
+    if (options === undefined || fn === undefined || ts.isSpreadElement(options) || ts.isSpreadElement(fn)) {
+      return c.unresolved(node, "this query's options and function are not written as its two arguments");
+    }
+    const id = c.queries.length;
+    query = {
+      id,
+      name: nameOf(c, node, options, fn),
+      node,
+      tables: c.units.of(options, ["tables", TABLES + id]).unit,
+      body: [
+        c.units.of(fn, [CALL]).unit,
+        ...["retry", "name", "logInput"].map((option) => c.units.of(options, [option]).unit),
+      ],
+      fn,
+    };
+    byNode.set(node, query);
+    c.queries.push(query);
+  }
+  c.emit({ kind: "query", query });
+}
+
+function nameOf(c: Collector, node: ts.CallExpression, options: ts.Expression, fn: ts.Expression): string {
+  const given = c.evaluator.memberOf(c.evaluator.evaluate(options), "name", options);
+  if (given.kind === "string") return given.text;
+  const value = c.evaluator.evaluate(fn);
+  const named = value.kind === "function" ? value.node.name : undefined;
+  if (named !== undefined) return named.getText();
+  const { parent } = node;
+  if (ts.isVariableDeclaration(parent) || ts.isPropertyAssignment(parent)) return parent.name.getText();
+  return "a query";
+}
+
+/**
+ * Collects the tables that `RequiresTable` declares for a method.
+ *
+ * @param c The collector.
+ * @param member The method.
+ */
+export function collectRequiredTables(c: Collector, member: ts.MethodDeclaration): void {
+  for (const decorator of ts.getDecorators(member) ?? []) {
+    const { expression } = decorator;
+    const callee = ts.isCallExpression(expression) ? c.evaluator.evaluate(expression.expression) : undefined;
+    if (callee?.kind !== "package" || !isTrellis(callee.module) || callee.name !== "RequiresTable") {
+      c.use(expression, []);
+      continue;
+    }
+    const [tables] = (expression as ts.CallExpression).arguments;
+    if (tables === undefined) {
+      c.unresolved(decorator, "RequiresTable has no list of tables");
+      continue;
+    }
+    let query = byNode.get(decorator);
+    if (query === undefined) {
+      const id = c.queries.length;
+      const owner = (member.parent as ts.ClassLikeDeclaration).name?.text ?? "a class";
+      query = {
+        id,
+        name: `${owner}.${member.name.getText()}`,
+        node: decorator,
+        tables: c.units.of(tables, [TABLES + id]).unit,
+        body: [],
+        fn: member,
+      };
+      byNode.set(decorator, query);
+      c.queries.push(query);
+    }
+    c.emit({ kind: "query", query });
+  }
+}

@@ -1,0 +1,132 @@
+import { DatabaseOperation } from "../../core/mod.ts";
+import type { Collector } from "./collector.ts";
+import { AUTH_MODE, AUTH_TABLE, ENTRY, type Path, type Step, TABLES } from "./effects.ts";
+import { isTrellis, type TableName, type Value } from "./evaluate.ts";
+import { ts } from "./typescript.ts";
+
+const OPERATIONS: readonly DatabaseOperation[] = [
+  DatabaseOperation.Select,
+  DatabaseOperation.Insert,
+  DatabaseOperation.Update,
+  DatabaseOperation.Delete,
+];
+
+/**
+ * Whether a step asks for a value that must be told from the text.
+ *
+ * @param step The step.
+ */
+export function isSink(step: Step | undefined): step is string {
+  return typeof step === "string" &&
+    (step === AUTH_MODE || step.startsWith(TABLES) || step.startsWith(ENTRY) || step.startsWith(AUTH_TABLE));
+}
+
+/**
+ * Whether a step asks for a table in place of one of the auth package's.
+ *
+ * @param step The step.
+ */
+export function isAuthTable(step: Step | undefined): boolean {
+  return typeof step === "string" && step.startsWith(AUTH_TABLE);
+}
+
+/**
+ * Reads a value that must be told from the text.
+ *
+ * @param c The collector.
+ * @param node The expression.
+ * @param path A path that begins with what is asked for.
+ * @returns Whether it was read; a name or a call that leads elsewhere is to be followed.
+ */
+export function collectSink(c: Collector, node: ts.Expression, path: Path): boolean {
+  const sink = path[0] as string;
+  const value = c.evaluator.evaluate(node);
+  if (value.kind === "undefined") return true;
+  if (sink === AUTH_MODE) {
+    if (value.kind !== "string") return false;
+    if (value.text === "session") c.emit({ kind: "auth", need: "check", why: "auth: session", node });
+    return true;
+  }
+  if (sink.startsWith(AUTH_TABLE)) {
+    if (value.kind !== "table") return false;
+    c.emit({ kind: "auth-table", model: sink.slice(AUTH_TABLE.length), table: value.table });
+    return true;
+  }
+  if (sink.startsWith(TABLES)) {
+    if (value.kind !== "array" || value.env !== undefined) return false;
+    const entry = ENTRY + sink.slice(TABLES.length);
+    for (const element of value.node.elements) {
+      if (ts.isSpreadElement(element)) c.reach(element.expression, [sink]);
+      else c.reach(element, [entry]);
+    }
+    return true;
+  }
+  if (value.kind !== "object" || value.env !== undefined) return false;
+  collectEntry(c, value, Number(sink.slice(ENTRY.length)));
+  return true;
+}
+
+/**
+ * What a sink asks for, for a message.
+ *
+ * @param c The collector.
+ * @param sink The step.
+ */
+export function describeSink(c: Collector, sink: string): string {
+  if (sink === AUTH_MODE) return "the auth mode of a handler";
+  if (sink.startsWith(AUTH_TABLE)) return `the auth table "${sink.slice(AUTH_TABLE.length)}"`;
+  return `the tables of ${c.queries[Number(sink.slice(sink.indexOf(":") + 1))].name}`;
+}
+
+function collectEntry(c: Collector, entry: Value & { kind: "object" }, id: number): void {
+  const { name } = c.queries[id];
+  const table = c.evaluator.memberOf(entry, "table", entry.node);
+  const named = table.kind === "table" ? table.table : table.kind === "string" ? parseTable(table.text) : undefined;
+  if (named === undefined) {
+    return c.unresolved(
+      table.kind === "unknown" ? table.node : entry.node,
+      `a table of ${name} is worked out at run time`,
+    );
+  }
+  const operations = readOperations(c, c.evaluator.memberOf(entry, "operations", entry.node));
+  if (!Array.isArray(operations)) {
+    return c.unresolved(operations as ts.Node, `the operations of ${name} are worked out at run time`);
+  }
+  const definition = table.kind === "table" ? table.node : undefined;
+  c.emit({ kind: "grant", query: id, table: named, operations, definition });
+}
+
+function readOperations(c: Collector, value: Value): DatabaseOperation[] | ts.Node {
+  if (value.kind !== "array") return (value as { node: ts.Node }).node;
+  const operations = new Set<DatabaseOperation>();
+  for (const element of value.node.elements) {
+    if (ts.isSpreadElement(element)) {
+      const spread = readOperations(c, c.evaluator.evaluate(element.expression));
+      if (!Array.isArray(spread)) return element;
+      for (const operation of spread) operations.add(operation);
+      continue;
+    }
+    const operation = toOperation(c.evaluator.evaluate(element));
+    if (operation === undefined) return element;
+    for (const each of operation === DatabaseOperation.All ? OPERATIONS : [operation]) operations.add(each);
+  }
+  return [...operations];
+}
+
+function toOperation(value: Value): DatabaseOperation | undefined {
+  if (value.kind === "string") return Object.values(DatabaseOperation).find((operation) => operation === value.text);
+  if (value.kind !== "package" || !isTrellis(value.module) || !value.name.startsWith("DatabaseOperation.")) {
+    return undefined;
+  }
+  return (DatabaseOperation as Record<string, DatabaseOperation>)[value.name.slice("DatabaseOperation.".length)];
+}
+
+/**
+ * A table's name from a declaration: `app.notes` is `notes` in the schema `app`.
+ *
+ * @param text The declared name.
+ */
+export function parseTable(text: string): TableName {
+  const dot = text.indexOf(".");
+  return dot < 0 ? { name: text } : { schema: text.slice(0, dot), name: text.slice(dot + 1) };
+}

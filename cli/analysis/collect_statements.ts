@@ -1,0 +1,71 @@
+import type { Collector } from "./collector.ts";
+import { DEFER, NONE, type Path } from "./effects.ts";
+import { ts } from "./typescript.ts";
+
+/**
+ * Collects what statements do when they run: expressions for their effect, initializers for theirs. Functions and classes
+ * run when somebody uses them.
+ *
+ * @param c The collector.
+ * @param node A statement, a block or a file.
+ * @param result What is used of the function's result.
+ */
+export function collectStatements(c: Collector, node: ts.Node, result: Path): void {
+  if (ts.isExpression(node)) return c.use(node, [NONE]);
+  if (ts.isTypeNode(node) || ts.isFunctionDeclaration(node)) return;
+  if (ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) return;
+  if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return;
+  if (ts.isClassDeclaration(node)) return c.reach(node, [NONE]);
+  if (ts.isReturnStatement(node)) {
+    if (node.expression !== undefined) collectResult(c, node.expression, result);
+  } else if (ts.isThrowStatement(node)) {
+    c.use(node.expression, []);
+  } else if (ts.isExportAssignment(node)) {
+    c.use(node.expression, [DEFER]);
+  } else if (ts.isForOfStatement(node)) {
+    c.use(node.expression, []);
+    collectStatements(c, node.initializer, result);
+    collectStatements(c, node.statement, result);
+  } else if (ts.isVariableDeclaration(node)) {
+    if (node.initializer !== undefined) c.use(node.initializer, [isDeferred(node) ? DEFER : NONE]);
+    collectDefaults(c, node.name);
+  } else {
+    ts.forEachChild(node, (child) => collectStatements(c, child, result));
+  }
+}
+
+/**
+ * Collects an expression that is a function's result.
+ *
+ * @param c The collector.
+ * @param expression The expression.
+ * @param result What is used of it.
+ */
+export function collectResult(c: Collector, expression: ts.Expression, result: Path): void {
+  c.use(expression, [NONE]);
+  if (result[0] !== NONE && result[0] !== DEFER) c.use(expression, result);
+}
+
+function collectDefaults(c: Collector, name: ts.BindingName): void {
+  if (ts.isIdentifier(name)) return;
+  for (const element of name.elements) {
+    if (!ts.isBindingElement(element)) continue;
+    if (element.initializer !== undefined) c.use(element.initializer, [NONE]);
+    collectDefaults(c, element.name);
+  }
+}
+
+/**
+ * A module's constant may be made by a call whose arguments run only when the constant is used (`memoize(query)`); one that
+ * nobody can refer to is made for its effect (`setInterval(...)`).
+ */
+function isDeferred(node: ts.VariableDeclaration): boolean {
+  const statement = node.parent.parent;
+  if (!ts.isVariableStatement(statement) || !ts.isSourceFile(statement.parent)) return false;
+  if (statement.modifiers?.some((modifier) => modifier.kind === ts.SyntaxKind.ExportKeyword)) return true;
+  if (!ts.isIdentifier(node.name)) return true;
+  const mentions = statement.parent.text.match(
+    new RegExp(`(?<![\\w$])${node.name.text.replaceAll("$", "\\$")}(?![\\w$])`, "g"),
+  );
+  return mentions !== null && mentions.length > 1;
+}

@@ -1,0 +1,134 @@
+import { assignmentsTo } from "./assignments.ts";
+import { collectPackage } from "./collect_package.ts";
+import { isAuthTable } from "./collect_sink.ts";
+import type { Collector } from "./collector.ts";
+import { isUnused, type Path } from "./effects.ts";
+import { isTrellis } from "./evaluate.ts";
+import type { Target } from "./project.ts";
+import { type Declaration, scopeOf } from "./scopes.ts";
+import type { SourceModule } from "./source_module.ts";
+import { ts } from "./typescript.ts";
+
+/**
+ * Collects what is used of what a name means.
+ *
+ * @param c The collector.
+ * @param name The name.
+ * @param path What is used of it.
+ */
+export function collectName(c: Collector, name: ts.Identifier, path: Path): void {
+  if (isUnused(path)) return;
+  if (name.text === "undefined") return;
+  collectTarget(c, c.project.targetOf(name), name, path);
+}
+
+/**
+ * Collects what is used of what a name was found to mean.
+ *
+ * @param c The collector.
+ * @param target What it means.
+ * @param at Where the name stands.
+ * @param path What is used of it.
+ */
+export function collectTarget(c: Collector, target: Target, at: ts.Node, path: Path): void {
+  switch (target.kind) {
+    case "missing":
+      // a missing file is told where it is imported, and a table that the project does not have is the package's
+      if (target.message !== undefined && !isAuthTable(path.at(-1))) c.unresolved(at, target.message);
+      return;
+    case "opaque":
+      return c.unknown(at, path);
+    case "package":
+      return target.name === ""
+        ? collectNamespace(c, at, target.module, path)
+        : collectPackage(c, at, target.module, target.name, path);
+    case "expression":
+      return c.reach(target.node, path);
+    case "namespace":
+      return useNamespace(c, target.module, at, path);
+    case "declaration":
+      return useDeclaration(c, target.node, at, path);
+  }
+}
+
+function useNamespace(c: Collector, module: SourceModule, at: ts.Node, path: Path): void {
+  const [name, ...rest] = path;
+  if (isUnused(path)) return;
+  if (typeof name === "string" && !name.startsWith("\0")) {
+    return collectTarget(c, c.project.exportOf(module, name), at, rest);
+  }
+  c.unknown(at, path);
+  for (const each of c.project.exportNamesOf(module)) {
+    const target = c.project.exportOf(module, each);
+    // a type that is exported again without saying so
+    if (target.kind !== "missing") collectTarget(c, target, at, []);
+  }
+}
+
+/**
+ * Collects what is used of a package's whole namespace.
+ *
+ * @param c The collector.
+ * @param node Where the namespace stands.
+ * @param module The package and its entry point.
+ * @param path What is used of it.
+ */
+export function collectNamespace(c: Collector, node: ts.Node, module: string, path: Path): void {
+  const [name, ...rest] = path;
+  if (typeof name === "string" && !name.startsWith("\0")) collectPackage(c, node, module, name, rest);
+  else if (isTrellis(module) && name === undefined) {
+    c.unresolved(node, `all of ${module} is handed on: name what is used`);
+  } else c.unknown(node, path);
+}
+
+function useDeclaration(c: Collector, node: Declaration, at: ts.Node, path: Path): void {
+  if (ts.isBindingElement(node)) return useBinding(c, node, at, path);
+  if (ts.isParameter(node)) {
+    c.emit({ kind: "parameter", node, path });
+    return node.initializer === undefined ? undefined : c.reach(node.initializer, path);
+  }
+  if (ts.isVariableDeclaration(node)) {
+    const values = [...node.initializer === undefined ? [] : [node.initializer]];
+    if ((node.parent.flags & ts.NodeFlags.Const) === 0) values.push(...assignmentsTo(node));
+    for (const value of values) c.reach(value, path);
+    return values.length === 0 ? c.unknown(at, path) : undefined;
+  }
+  if (ts.isFunctionLike(node) || ts.isClassLike(node)) return c.reach(node, path);
+  if (ts.isModuleDeclaration(node) && node.body !== undefined && ts.isModuleBlock(node.body)) {
+    const [name, ...rest] = path;
+    for (const [key, member] of scopeOf(node.body)) {
+      if (name === undefined || key === name) useDeclaration(c, member, at, rest);
+    }
+    return;
+  }
+  c.unknown(at, path);
+}
+
+/** `const { list: [first] } = queries`: the path begins with the way to the name. */
+function useBinding(c: Collector, node: ts.BindingElement, at: ts.Node, path: Path): void {
+  const pattern = node.parent;
+  let inner: Path = path;
+  if (ts.isArrayBindingPattern(pattern)) {
+    inner = node.dotDotDotToken === undefined ? [String(pattern.elements.indexOf(node)), ...path] : [];
+  } else if (node.dotDotDotToken === undefined) {
+    const key = keyOf(c, (node.propertyName ?? node.name) as ts.PropertyName);
+    inner = key === undefined ? [] : [key, ...path];
+  }
+  if (inner.length === 0) c.unknown(at, path);
+  if (node.initializer !== undefined) c.reach(node.initializer, path);
+  const holder = pattern.parent;
+  if (ts.isBindingElement(holder)) return useBinding(c, holder, at, inner);
+  useDeclaration(c, holder, at, inner);
+}
+
+/**
+ * The name of a property, as far as the text tells it.
+ *
+ * @param c The collector.
+ * @param name The name as it is written.
+ */
+export function keyOf(c: Collector, name: ts.PropertyName): string | undefined {
+  if (!ts.isComputedPropertyName(name)) return name.text;
+  const value = c.evaluator.evaluate(name.expression);
+  return value.kind === "string" ? value.text : undefined;
+}

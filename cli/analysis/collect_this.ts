@@ -1,0 +1,54 @@
+import type { Collector } from "./collector.ts";
+import { INSTANCE, isCall, isUnused, type Path } from "./effects.ts";
+import { hasModifier } from "./source_module.ts";
+import { ts } from "./typescript.ts";
+
+/**
+ * The class that `this` belongs to, and whether it means the class itself.
+ *
+ * @param node Where `this` stands.
+ */
+export function enclosingClass(node: ts.Node): { node: ts.ClassLikeDeclaration; isStatic: boolean } | undefined {
+  const owner = enclosingOwner(node);
+  return owner !== undefined && "isStatic" in owner ? owner : undefined;
+}
+
+function enclosingOwner(
+  node: ts.Node,
+): { node: ts.ClassLikeDeclaration; isStatic: boolean } | { node: ts.ObjectLiteralExpression } | undefined {
+  for (let at = node.parent; at !== undefined; at = at.parent) {
+    if (ts.isClassElement(at) && ts.isClassLike(at.parent)) {
+      const isStatic = ts.isClassStaticBlockDeclaration(at) || hasModifier(at, ts.SyntaxKind.StaticKeyword);
+      return { node: at.parent, isStatic };
+    }
+    if (ts.isObjectLiteralElementLike(at) && (ts.isMethodDeclaration(at) || ts.isAccessor(at))) {
+      return { node: at.parent as ts.ObjectLiteralExpression };
+    }
+    if (ts.isFunctionDeclaration(at)) return undefined;
+    if (ts.isFunctionExpression(at)) {
+      return ts.isPropertyAssignment(at.parent) ? { node: at.parent.parent } : undefined;
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Collects what is used of `this` or `super`.
+ *
+ * @param c The collector.
+ * @param node The keyword.
+ * @param path What is used of it.
+ */
+export function collectThis(c: Collector, node: ts.Node, path: Path): void {
+  if (isUnused(path)) return;
+  const owner = enclosingOwner(node);
+  if (owner === undefined) return c.unknown(node, path);
+  if (!("isStatic" in owner)) return c.reach(owner.node, path);
+  const member = owner.isStatic ? path : [INSTANCE, ...path];
+  if (node.kind === ts.SyntaxKind.SuperKeyword) {
+    const base = owner.node.heritageClauses?.find((clause) => clause.token === ts.SyntaxKind.ExtendsKeyword)?.types[0];
+    return base === undefined ? c.release(path) : c.reach(base.expression, isCall(path[0]) ? path : member);
+  }
+  c.reach(owner.node, member);
+  c.emit({ kind: "dispatch", node: owner.node, path: member });
+}

@@ -1,0 +1,89 @@
+import { DatabaseOperation } from "../../core/mod.ts";
+import { parseTable } from "./collect_sink.ts";
+import type { Collector } from "./collector.ts";
+import { isTrellis } from "./evaluate.ts";
+import { ts, unwrap } from "./typescript.ts";
+
+const { Select, Insert, Update, Delete } = DatabaseOperation;
+
+/** drizzle's methods that take a table, and what they do with it. */
+const METHODS: Readonly<Record<string, DatabaseOperation>> = {
+  from: Select,
+  leftJoin: Select,
+  rightJoin: Select,
+  innerJoin: Select,
+  fullJoin: Select,
+  crossJoin: Select,
+  $count: Select,
+  insert: Insert,
+  update: Update,
+  delete: Delete,
+};
+
+/** What later methods of the same statement need besides (PostgreSQL's reference of INSERT, UPDATE and DELETE). */
+const LATER: Readonly<Record<string, readonly DatabaseOperation[]>> = {
+  where: [Select],
+  returning: [Select],
+  onConflictDoUpdate: [Select, Update],
+};
+
+/**
+ * Notes which tables a call touches, to compare with what is declared. It gives no grants.
+ *
+ * @param c The collector.
+ * @param call The call.
+ */
+export function collectTouches(c: Collector, call: ts.CallExpression): void {
+  const callee = unwrap(call.expression);
+  if (ts.isPropertyAccessExpression(callee)) {
+    const operation = METHODS[callee.name.text];
+    const [table] = call.arguments;
+    if (operation === undefined || table === undefined || !mayBeTable(table)) return;
+    const value = c.evaluator.evaluate(table);
+    if (value.kind !== "table") return;
+    const needed = [operation, ...operation === Select ? [] : laterNeeds(call)];
+    for (const each of new Set(needed)) c.emit({ kind: "touch", node: table, table: value.table, operation: each });
+    return;
+  }
+  if (!ts.isIdentifier(callee) || call.arguments.length < 2) return;
+  const value = c.evaluator.evaluate(callee);
+  if (value.kind !== "package" || !isTrellis(value.module) || !/^assertRows?Exist/.test(value.name)) return;
+  const table = c.evaluator.evaluate(call.arguments[1]);
+  if (table.kind !== "table" && table.kind !== "string") return;
+  const named = table.kind === "table" ? table.table : parseTable(table.text);
+  c.emit({ kind: "touch", node: call.arguments[1], table: named, operation: Select });
+}
+
+/**
+ * Notes the tables that stand in a template such as `sql`: what is done with them is not known.
+ *
+ * @param c The collector.
+ * @param template The template.
+ */
+export function collectTemplateTouches(c: Collector, template: ts.TemplateLiteral): void {
+  if (!ts.isTemplateExpression(template)) return;
+  for (const { expression } of template.templateSpans) {
+    if (!mayBeTable(expression)) continue;
+    const value = c.evaluator.evaluate(expression);
+    if (value.kind === "table") c.emit({ kind: "touch", node: expression, table: value.table });
+  }
+}
+
+/** A name or a member: `notes`, `schema.notes`. */
+function mayBeTable(expression: ts.Expression): boolean {
+  return ts.isIdentifier(expression) || ts.isPropertyAccessExpression(expression);
+}
+
+function laterNeeds(call: ts.CallExpression): DatabaseOperation[] {
+  const needed: DatabaseOperation[] = [];
+  let at: ts.Node = call;
+  while (ts.isPropertyAccessExpression(at.parent) && ts.isCallExpression(at.parent.parent)) {
+    const { name } = at.parent;
+    const later = at.parent.parent;
+    needed.push(...LATER[name.text] ?? []);
+    // with a conflict's target its columns are read; without one nothing is
+    if (name.text === "onConflictDoNothing" && later.arguments.length > 0) needed.push(Select);
+    at = later;
+  }
+  return needed;
+}

@@ -1,0 +1,304 @@
+import type { Project, Target } from "./project.ts";
+import { TRELLIS } from "./resolve_module.ts";
+import type { SourceModule } from "./source_module.ts";
+import { ts, unwrap } from "./typescript.ts";
+
+/** A table as grants name it. */
+export interface TableName {
+  /** The schema; none is the one that the connection finds by itself. */
+  readonly schema?: string;
+  /** The table's name in its schema. */
+  readonly name: string;
+}
+
+/** What an expression is, as far as its text tells without running it. */
+export type Value =
+  | { readonly kind: "string"; readonly text: string }
+  | { readonly kind: "undefined" }
+  /** A name of a package: `drizzle-orm/pg-core`, `pgTable`. */
+  | { readonly kind: "package"; readonly module: string; readonly name: string }
+  | { readonly kind: "namespace"; readonly module: SourceModule }
+  | { readonly kind: "object"; readonly node: ts.ObjectLiteralExpression; readonly env: Env }
+  | { readonly kind: "array"; readonly node: ts.ArrayLiteralExpression; readonly env: Env }
+  | { readonly kind: "function"; readonly node: ts.FunctionLikeDeclaration }
+  | { readonly kind: "class"; readonly node: ts.ClassLikeDeclaration }
+  | { readonly kind: "table"; readonly table: TableName; readonly node?: ts.CallExpression }
+  /** What `pgSchema(name)` gives. */
+  | { readonly kind: "schema"; readonly name: string }
+  /** What `pgTableCreator(rename)` gives. */
+  | { readonly kind: "creator"; readonly rename: Value }
+  /** What `createQueryFactory(getDb)` gives, and its functions. */
+  | { readonly kind: "factory" }
+  | { readonly kind: "define" }
+  | { readonly kind: "unknown"; readonly node: ts.Node };
+
+/** The arguments of a call, while the function's result is worked out. */
+type Env = ReadonlyMap<ts.Node, Value> | undefined;
+
+/** Works out what expressions are. */
+export interface Evaluator {
+  /** What an expression is; `unknown` names the part that cannot be told. */
+  evaluate(expression: ts.Expression, env?: Env): Value;
+  /** A member of a value. */
+  memberOf(value: Value, name: string, at: ts.Node): Value;
+}
+
+const MAX_DEPTH = 60;
+
+/**
+ * Makes the evaluator of a project's constants: strings, tables, and what names of packages stand for.
+ *
+ * @param project The project.
+ * @param packageTables Tables that a package exports, by `package/path#name`.
+ * @returns The evaluator.
+ */
+export function createEvaluator(project: Project, packageTables: ReadonlyMap<string, TableName>): Evaluator {
+  const known: Map<ts.Node, Value> = new Map();
+  let depth = 0;
+
+  function evaluate(expression: ts.Expression, env?: Env): Value {
+    if (env === undefined) {
+      const value = known.get(expression);
+      if (value !== undefined) return value;
+    }
+    if (depth > MAX_DEPTH) return unknown(expression);
+    // a name that leads to itself is unknown
+    if (env === undefined) known.set(expression, unknown(expression));
+    depth++;
+    try {
+      const value = compute(expression, env);
+      if (env === undefined) known.set(expression, value);
+      return value;
+    } finally {
+      depth--;
+    }
+  }
+
+  function compute(expression: ts.Expression, env: Env): Value {
+    const node = unwrap(expression);
+    if (node !== expression) return evaluate(node, env);
+    if (ts.isStringLiteralLike(node)) return { kind: "string", text: node.text };
+    if (ts.isNumericLiteral(node)) return { kind: "string", text: node.text };
+    if (ts.isTemplateExpression(node)) return template(node, env);
+    if (ts.isObjectLiteralExpression(node)) return { kind: "object", node, env };
+    if (ts.isArrayLiteralExpression(node)) return { kind: "array", node, env };
+    if (ts.isArrowFunction(node) || ts.isFunctionExpression(node)) return { kind: "function", node };
+    if (ts.isClassExpression(node)) return { kind: "class", node };
+    if (ts.isIdentifier(node)) return ofName(node, env);
+    if (ts.isAwaitExpression(node)) return evaluate(node.expression, env);
+    if (ts.isPropertyAccessExpression(node)) return memberOf(evaluate(node.expression, env), node.name.text, node);
+    if (ts.isElementAccessExpression(node)) {
+      const key = evaluate(node.argumentExpression, env);
+      return key.kind === "string" ? memberOf(evaluate(node.expression, env), key.text, node) : unknown(node);
+    }
+    if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken) {
+      return join([evaluate(node.left, env), evaluate(node.right, env)], node);
+    }
+    if (ts.isCallExpression(node)) return call(node, env);
+    return unknown(node);
+  }
+
+  function template(node: ts.TemplateExpression, env: Env): Value {
+    const parts = node.templateSpans.flatMap((span): Value[] => [
+      evaluate(span.expression, env),
+      { kind: "string", text: span.literal.text },
+    ]);
+    return join([{ kind: "string", text: node.head.text }, ...parts], node);
+  }
+
+  function ofName(name: ts.Identifier, env: Env): Value {
+    if (name.text === "undefined") return { kind: "undefined" };
+    return ofTarget(project.targetOf(name), name, env);
+  }
+
+  function ofTarget(target: Target, at: ts.Node, env?: Env): Value {
+    if (target.kind === "expression") return evaluate(target.node);
+    if (target.kind === "namespace") return { kind: "namespace", module: target.module };
+    if (target.kind === "package") return ofPackage(target.module, target.name);
+    if (target.kind !== "declaration") return unknown(at);
+    const { node } = target;
+    if (ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node)) return { kind: "function", node };
+    if (ts.isClassLike(node)) return { kind: "class", node };
+    if (ts.isVariableDeclaration(node)) {
+      const isConst = (node.parent.flags & ts.NodeFlags.Const) !== 0;
+      return node.initializer !== undefined && isConst ? evaluate(node.initializer, env) : unknown(at);
+    }
+    if (ts.isParameter(node)) return env?.get(node) ?? unknown(at);
+    if (ts.isBindingElement(node)) return ofBinding(node, at, env);
+    return unknown(at);
+  }
+
+  function ofBinding(node: ts.BindingElement, at: ts.Node, env: Env): Value {
+    const pattern = node.parent;
+    const holder = pattern.parent;
+    let whole: Value;
+    if (ts.isBindingElement(holder)) whole = ofBinding(holder, at, env);
+    else if (ts.isVariableDeclaration(holder) && holder.initializer !== undefined) {
+      whole = evaluate(holder.initializer, env);
+    } else whole = (ts.isParameter(holder) ? env?.get(holder) : undefined) ?? unknown(at);
+    if (!ts.isObjectBindingPattern(pattern) || node.dotDotDotToken !== undefined || node.initializer !== undefined) {
+      return unknown(at);
+    }
+    const key = node.propertyName ?? node.name;
+    return ts.isIdentifier(key) || ts.isStringLiteralLike(key) ? memberOf(whole, key.text, at) : unknown(at);
+  }
+
+  function ofPackage(module: string, name: string): Value {
+    const table = packageTables.get(`${module}#${name}`);
+    return table === undefined ? { kind: "package", module, name } : { kind: "table", table };
+  }
+
+  function memberOf(value: Value, name: string, at: ts.Node): Value {
+    switch (value.kind) {
+      case "namespace":
+        return ofTarget(project.exportOf(value.module, name), at);
+      case "package":
+        return ofPackage(value.module, value.name === "" ? name : `${value.name}.${name}`);
+      case "factory":
+        return name === "defineQuery" || name === "definePreparedQuery" ? { kind: "define" } : unknown(at);
+      case "object": {
+        const found = propertyOf(value, name);
+        return found ?? unknown(at);
+      }
+      case "schema":
+      case "creator":
+      case "table":
+        // a method: what it gives is known when it is called
+        return { kind: "unknown", node: at };
+      default:
+        return unknown(at);
+    }
+  }
+
+  function propertyOf({ node, env }: Value & { kind: "object" }, name: string): Value | undefined {
+    for (const property of [...node.properties].reverse()) {
+      if (ts.isSpreadAssignment(property)) {
+        const spread = evaluate(property.expression, env);
+        if (spread.kind !== "object") return unknown(property);
+        const found = propertyOf(spread, name);
+        if (found !== undefined) return found;
+        continue;
+      }
+      const key = property.name;
+      const text = ts.isComputedPropertyName(key) ? evaluate(key.expression, env) : { kind: "string", text: key.text };
+      if (text.kind !== "string") return unknown(property);
+      if ((text as { text: string }).text !== name) continue;
+      if (ts.isPropertyAssignment(property)) return evaluate(property.initializer, env);
+      if (ts.isShorthandPropertyAssignment(property)) return ofName(property.name, env);
+      if (ts.isMethodDeclaration(property)) return { kind: "function", node: property };
+      return unknown(property);
+    }
+    return undefined;
+  }
+
+  function call(node: ts.CallExpression, env: Env): Value {
+    const callee = unwrap(node.expression);
+    if (ts.isPropertyAccessExpression(callee)) {
+      const owner = evaluate(callee.expression, env);
+      const method = callee.name.text;
+      if (owner.kind === "schema" && /^(?:table|view|materializedView)$/.test(method)) {
+        return table(node, env, owner.name);
+      }
+      // what adds to a table or keeps it as it is
+      if (owner.kind === "table") {
+        return /^(?:enableRLS|as|existing|with|using)$/.test(method) ? owner : unknown(node);
+      }
+    }
+    const value = evaluate(callee, env);
+    if (value.kind === "creator") {
+      const name = argument(node, 0, env);
+      return table(node, env, undefined, apply(value.rename, [name], node));
+    }
+    if (value.kind === "function") return apply(value, node.arguments.map((each) => evaluate(each, env)), node);
+    if (value.kind !== "package") return unknown(node);
+    return callPackage(node, value.module, value.name, env);
+  }
+
+  function callPackage(node: ts.CallExpression, module: string, name: string, env: Env): Value {
+    if (isTrellis(module)) return name === "createQueryFactory" ? { kind: "factory" } : unknown(node);
+    if (module !== "drizzle-orm" && !module.startsWith("drizzle-orm/")) return unknown(node);
+    switch (name) {
+      case "pgTable":
+      case "pgTable.withRLS":
+      case "pgView":
+      case "pgMaterializedView":
+        return table(node, env);
+      case "pgSchema": {
+        const schema = argument(node, 0, env);
+        return schema.kind === "string" ? { kind: "schema", name: schema.text } : unknown(node.arguments[0] ?? node);
+      }
+      case "pgTableCreator":
+        return { kind: "creator", rename: argument(node, 0, env) };
+      case "alias":
+      case "aliasedTable":
+        return argument(node, 0, env);
+      case "getTableName":
+      case "getTableUniqueName": {
+        const named = argument(node, 0, env);
+        return named.kind === "table" ? { kind: "string", text: printTable(named.table) } : unknown(node);
+      }
+      default:
+        return unknown(node);
+    }
+  }
+
+  function table(node: ts.CallExpression, env: Env, schema?: string, given: Value = argument(node, 0, env)): Value {
+    if (given.kind !== "string") return given.kind === "unknown" ? given : unknown(node.arguments[0] ?? node);
+    return { kind: "table", table: { schema, name: given.text }, node };
+  }
+
+  function argument(node: ts.CallExpression, index: number, env: Env): Value {
+    const given = node.arguments[index];
+    return given === undefined || ts.isSpreadElement(given) ? unknown(node) : evaluate(given, env);
+  }
+
+  /** The result of a function that is one expression, or one `return` after constants. */
+  function apply(value: Value, given: readonly Value[], at: ts.Node): Value {
+    if (value.kind !== "function" || value.node.body === undefined) return unknown(at);
+    const { node } = value;
+    const env = new Map<ts.Node, Value>();
+    node.parameters.forEach((parameter, index) => {
+      if (parameter.dotDotDotToken === undefined && given[index] !== undefined) env.set(parameter, given[index]);
+    });
+    if (!ts.isBlock(node.body!)) return evaluate(node.body!, env);
+    const { statements } = node.body;
+    const last = statements.at(-1);
+    const isPlain = statements.slice(0, -1).every((each) => ts.isVariableStatement(each));
+    return isPlain && last !== undefined && ts.isReturnStatement(last) && last.expression !== undefined
+      ? evaluate(last.expression, env)
+      : unknown(at);
+  }
+
+  return { evaluate, memberOf };
+}
+
+/**
+ * Whether a specifier names this package or one of its entry points.
+ *
+ * @param module A package's specifier.
+ */
+export function isTrellis(module: string): boolean {
+  return module === TRELLIS || module.startsWith(`${TRELLIS}/`);
+}
+
+/**
+ * A table's name as declarations write it.
+ *
+ * @param table The table.
+ */
+export function printTable(table: TableName): string {
+  return table.schema === undefined ? table.name : `${table.schema}.${table.name}`;
+}
+
+function unknown(node: ts.Node): Value {
+  return { kind: "unknown", node };
+}
+
+function join(parts: readonly Value[], at: ts.Node): Value {
+  let text = "";
+  for (const part of parts) {
+    if (part.kind !== "string") return part.kind === "unknown" ? part : unknown(at);
+    text += part.text;
+  }
+  return { kind: "string", text };
+}

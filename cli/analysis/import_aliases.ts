@@ -1,0 +1,219 @@
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { ts } from "./typescript.ts";
+
+/** Conditions of package.json's `imports` and `exports`, the ones that lead to sources first. */
+const CONDITIONS = ["source", "deno", "import", "module-sync", "module", "node", "development", "default", "require"];
+
+interface JsonObject {
+  readonly [key: string]: unknown;
+}
+
+/** Where an alias leads. */
+export interface AliasTargets {
+  /** Places to try, best first: absolute paths, or specifiers of packages. */
+  readonly places: readonly string[];
+  /** Whether the specifier may as well be a package: a catch-all such as tsconfig's `baseUrl` gave the places. */
+  readonly isGuess: boolean;
+}
+
+const NOWHERE: AliasTargets = { places: [], isGuess: true };
+
+function certain(...places: string[]): AliasTargets {
+  return places.length === 0 ? NOWHERE : { places, isGuess: false };
+}
+
+/** Reads the files that give specifiers other meanings: deno.json, import maps, package.json, tsconfig.json. */
+export interface ImportAliases {
+  /**
+   * What an alias stands for.
+   *
+   * @param specifier The specifier of an import, not a relative one.
+   * @param folder The folder of the importing file.
+   * @returns Where it leads; no places when no file knows the alias.
+   */
+  find(specifier: string, folder: string): AliasTargets;
+}
+
+/**
+ * Makes the reader of aliases; each file is read once.
+ *
+ * @returns The reader.
+ */
+export function createImportAliases(): ImportAliases {
+  const files = new Map<string, JsonObject | undefined>();
+
+  function readJson(path: string): JsonObject | undefined {
+    if (!files.has(path)) {
+      const text = existsSync(path) ? readFileSync(path, "utf8") : undefined;
+      const { config, error } = text === undefined
+        ? { config: undefined, error: undefined }
+        : ts.parseConfigFileTextToJson(path, text);
+      if (error !== undefined) {
+        throw new SyntaxError(`${path}: ${ts.flattenDiagnosticMessageText(error.messageText, " ")}`);
+      }
+      files.set(path, config);
+    }
+    return files.get(path);
+  }
+
+  function* upwards(folder: string): Generator<string> {
+    for (let at = folder;; at = dirname(at)) {
+      yield at;
+      if (dirname(at) === at) return;
+    }
+  }
+
+  function fromDeno(specifier: string, folder: string): AliasTargets {
+    for (const at of upwards(folder)) {
+      const path = ["deno.json", "deno.jsonc"].map((name) => join(at, name)).find((file) => readJson(file));
+      if (path === undefined) continue;
+      const config = readJson(path)!;
+      const map = typeof config.importMap === "string" ? resolve(at, config.importMap) : undefined;
+      const imports = map === undefined ? config.imports : readJson(map)?.imports;
+      const target = matchImportMap(imports as JsonObject | undefined, specifier);
+      if (target !== undefined) {
+        return certain(/^\.{0,2}\//.test(target) ? resolve(map === undefined ? at : dirname(map), target) : target);
+      }
+      const member = fromWorkspace(config, at, specifier);
+      if (member !== undefined) return certain(member);
+    }
+    return NOWHERE;
+  }
+
+  /** A member of a Deno workspace is imported by its name. */
+  function fromWorkspace(config: JsonObject, folder: string, specifier: string): string | undefined {
+    const { workspace } = config;
+    const members = Array.isArray(workspace) ? workspace : (workspace as { members?: unknown[] } | undefined)?.members;
+    for (const member of [".", ...members ?? []]) {
+      const at = resolve(folder, String(member));
+      const own = readJson(join(at, "deno.json")) ?? readJson(join(at, "deno.jsonc"));
+      const target = own?.name === undefined ? undefined : exported(own, specifier);
+      if (target !== undefined) return resolve(at, target);
+    }
+    return undefined;
+  }
+
+  function fromPackageImports(specifier: string, folder: string): AliasTargets {
+    if (!specifier.startsWith("#")) return NOWHERE;
+    for (const at of upwards(folder)) {
+      const config = readJson(join(at, "package.json"));
+      if (config === undefined) continue;
+      const targets = matchPattern(config.imports as JsonObject | undefined, specifier);
+      return certain(...targets.map((target) => target.startsWith(".") ? resolve(at, target) : target));
+    }
+    return NOWHERE;
+  }
+
+  function fromTsConfig(specifier: string, folder: string): AliasTargets {
+    for (const at of upwards(folder)) {
+      const path = ["tsconfig.json", "jsconfig.json"].map((name) => join(at, name)).find((file) => readJson(file));
+      if (path === undefined) continue;
+      const { paths, base, baseUrl } = compilerPaths(path, new Set());
+      const targets = matchPattern(paths, specifier).map((target) => resolve(base, target));
+      if (targets.length > 0 && matchPattern({ ...paths, "*": undefined }, specifier).length > 0) {
+        return certain(...targets);
+      }
+      const places = [...targets, ...baseUrl === undefined ? [] : [resolve(baseUrl, specifier)]];
+      return { places, isGuess: true };
+    }
+    return NOWHERE;
+  }
+
+  function compilerPaths(path: string, seen: Set<string>): { paths?: JsonObject; base: string; baseUrl?: string } {
+    const config = readJson(path) ?? {};
+    const at = dirname(path);
+    const options = (config.compilerOptions ?? {}) as { paths?: JsonObject; baseUrl?: string };
+    const baseUrl = options.baseUrl === undefined ? undefined : resolve(at, options.baseUrl);
+    seen.add(path);
+    let inherited: { paths?: JsonObject; base: string; baseUrl?: string } = { base: at };
+    for (const parent of [config.extends ?? []].flat() as string[]) {
+      if (!/^\.{0,2}\//.test(parent)) continue;
+      const file = [resolve(at, parent), resolve(at, `${parent}.json`)].find((candidate) => readJson(candidate));
+      if (file !== undefined && !seen.has(file)) inherited = compilerPaths(file, seen);
+    }
+    if (options.paths !== undefined) return { paths: options.paths, base: baseUrl ?? at, baseUrl: baseUrl };
+    return { ...inherited, base: baseUrl ?? inherited.base, baseUrl: baseUrl ?? inherited.baseUrl };
+  }
+
+  /** A package of the same repository is linked into node_modules: its real path is outside. */
+  function fromLinkedPackage(specifier: string, folder: string): AliasTargets {
+    const name = packageNameOf(specifier);
+    for (const at of upwards(folder)) {
+      const link = join(at, "node_modules", name);
+      if (!existsSync(join(link, "package.json"))) continue;
+      const real = realpathSync(link);
+      if (/[/\\]node_modules[/\\]/.test(real)) return NOWHERE;
+      const config = readJson(join(real, "package.json"))!;
+      const target = exported({ main: "./index", ...config, name }, specifier);
+      return target === undefined ? NOWHERE : certain(resolve(real, target));
+    }
+    return NOWHERE;
+  }
+
+  return {
+    find(specifier, folder): AliasTargets {
+      for (const read of [fromPackageImports, fromDeno, fromTsConfig, fromLinkedPackage]) {
+        const targets = read(specifier, folder);
+        if (targets.places.length > 0) return targets;
+      }
+      return NOWHERE;
+    },
+  };
+}
+
+/**
+ * The package that a specifier names: `@acme/db/queries` is of `@acme/db`.
+ *
+ * @param specifier A bare specifier.
+ */
+export function packageNameOf(specifier: string): string {
+  return specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
+}
+
+/** https://html.spec.whatwg.org/multipage/webappapis.html#import-maps: the whole key, else the longest that ends in a slash. */
+function matchImportMap(imports: JsonObject | undefined, specifier: string): string | undefined {
+  const exact = imports?.[specifier];
+  if (typeof exact === "string") return exact;
+  const [prefix] = Object.keys(imports ?? {})
+    .filter((key) => key.endsWith("/") && specifier.startsWith(key))
+    .sort((a, b) => b.length - a.length);
+  return prefix === undefined ? undefined : `${imports![prefix]}${specifier.slice(prefix.length)}`;
+}
+
+/** Keys with one `*`, as in package.json and in tsconfig's `paths`; the longest part before it wins. */
+function matchPattern(table: JsonObject | undefined, specifier: string): string[] {
+  if (table === undefined) return [];
+  if (table[specifier] !== undefined) return targetsOf(table[specifier]);
+  const [best] = Object.keys(table).filter((key) => key.includes("*")).map((key) => {
+    const [before, after] = key.split("*");
+    const fits = specifier.startsWith(before) && specifier.endsWith(after) &&
+      specifier.length >= before.length + after.length;
+    return { key, before, star: fits ? specifier.slice(before.length, specifier.length - after.length) : undefined };
+  }).filter(({ star }) => star !== undefined).sort((a, b) => b.before.length - a.before.length);
+  return best === undefined ? [] : targetsOf(table[best.key]).map((target) => target.replaceAll("*", best.star!));
+}
+
+function targetsOf(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  if (Array.isArray(value)) return value.flatMap(targetsOf);
+  if (typeof value !== "object" || value === null) return [];
+  return CONDITIONS.flatMap((condition) => targetsOf((value as JsonObject)[condition]));
+}
+
+function exported(config: JsonObject, specifier: string): string | undefined {
+  const name = String(config.name);
+  if (specifier !== name && !specifier.startsWith(`${name}/`)) return undefined;
+  const subpath = `.${specifier.slice(name.length)}`;
+  const { exports } = config;
+  if (exports === undefined) {
+    return subpath === "." ? String(config.source ?? config.module ?? config.main ?? "./index") : subpath;
+  }
+  const isTable = typeof exports === "object" && exports !== null && !Array.isArray(exports) &&
+    Object.keys(exports).every((key) => key.startsWith("."));
+  return isTable
+    ? matchPattern(exports as JsonObject, subpath)[0]
+    : subpath === "."
+    ? targetsOf(exports)[0]
+    : undefined;
+}

@@ -1,0 +1,254 @@
+import { DatabaseOperation, type TablePermission } from "../../core/mod.ts";
+import { AUTH_OPERATIONS, AUTH_TABLES, PACKAGE_TABLES } from "./auth_tables.ts";
+import { type Collection, createCollection } from "./collect.ts";
+import { CALL, LOAD, type QueryDeclaration } from "./effects.ts";
+import { parseTable } from "./collect_sink.ts";
+import { createEvaluator, type Evaluator, printTable, type TableName } from "./evaluate.ts";
+import { openProject, type Project } from "./project.ts";
+import { reach, type Reached } from "./reach.ts";
+import { serialColumnsOf } from "./serial_columns.ts";
+import type { ts } from "./typescript.ts";
+
+/** What a function may do with one table, and which queries need it. */
+export interface TableGrant {
+  readonly table: TableName;
+  /** In the order SELECT, INSERT, UPDATE, DELETE. */
+  readonly operations: readonly DatabaseOperation[];
+  /** Sequences that inserting takes values from. */
+  readonly sequences: readonly TableName[];
+  /** `listNotes (src/queries/notes.ts)`, sorted. */
+  readonly neededBy: readonly string[];
+}
+
+/** What a function needs of the database. */
+export interface FunctionPermissions {
+  readonly name: string;
+  /** Relative to the project. */
+  readonly file: string;
+  /** Whether it connects at all: a query without tables needs a role and no grants. */
+  readonly usesDatabase: boolean;
+  /** Sorted by table. */
+  readonly tables: readonly TableGrant[];
+}
+
+/** A place in the sources and what is to be said of it. */
+export interface Finding {
+  /** Relative to the project. */
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+  /** The functions that reach the place. */
+  readonly functions: readonly string[];
+}
+
+/** What the analysis found. */
+export interface PermissionsAnalysis {
+  readonly functions: readonly FunctionPermissions[];
+  /** What cannot be told from the text: the grants of these functions may be incomplete. */
+  readonly unresolved: readonly Finding[];
+  /** What will fail or is not needed when the program runs. */
+  readonly warnings: readonly Finding[];
+  readonly fileCount: number;
+  readonly queryCount: number;
+}
+
+/** Options of {@link analysePermissions}. */
+export interface AnalyseOptions {
+  /** Absolute path of the project's folder. */
+  readonly root: string;
+  /** The functions, with absolute paths. */
+  readonly functions: readonly { readonly name: string; readonly file: string }[];
+  /** What functions need beside what their sources show, by name. */
+  readonly extra?: Readonly<Record<string, readonly TablePermission[]>>;
+  /** Told from time to time how many functions are done. */
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+const ORDER = [DatabaseOperation.Select, DatabaseOperation.Insert, DatabaseOperation.Update, DatabaseOperation.Delete];
+
+/**
+ * Finds out from the sources, without running them, which tables each function can reach and what it does there.
+ *
+ * @param options The project and its functions.
+ * @returns Grants by function, and what could not be told.
+ * @throws {SyntaxError} When a file cannot be parsed.
+ */
+export async function analysePermissions(options: AnalyseOptions): Promise<PermissionsAnalysis> {
+  const project = openProject(options.root);
+  const evaluator = createEvaluator(project, PACKAGE_TABLES);
+  const collection = createCollection(project, evaluator);
+  const unresolved = createFindings(project);
+  const warnings = createFindings(project);
+  const functions: FunctionPermissions[] = [];
+  const queries = new Set<QueryDeclaration>();
+
+  for (const { name, file } of options.functions) {
+    const module = project.read(file);
+    const handler = collection.exportUnit(module, "handler");
+    if (handler === undefined) {
+      unresolved.add(
+        module.source,
+        "the file exports no handler: export const handler = defineApiHandler({ … })(…)",
+        name,
+      );
+      continue;
+    }
+    const roots = [collection.units.of(module.source, [LOAD]).unit, handler];
+    const reached = reach(collection, evaluator, roots);
+    for (const { node, message } of reached.unresolved) unresolved.add(node, message, name);
+    for (const { node, message } of problemsOutsideQueries(reached, reach(collection, evaluator, roots, false))) {
+      warnings.add(node, message, name);
+    }
+    for (const query of reached.queries) {
+      queries.add(query);
+      for (const { node, message } of undeclaredTouches(collection, evaluator, query)) {
+        warnings.add(node, message, name);
+      }
+    }
+    const extra = options.extra?.[name] ?? [];
+    functions.push({
+      name,
+      file: project.pathOf(module.source),
+      usesDatabase: reached.queries.size > 0 || reached.auth.length > 0 || extra.length > 0,
+      tables: toGrants(project, collection, reached, extra),
+    });
+    options.onProgress?.(functions.length, options.functions.length);
+    // signals and timers have their turn
+    if (functions.length % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  return {
+    functions,
+    unresolved: unresolved.list(),
+    warnings: warnings.list(),
+    fileCount: project.fileCount,
+    queryCount: queries.size,
+  };
+}
+
+interface Entry {
+  readonly table: TableName;
+  readonly operations: Set<DatabaseOperation>;
+  readonly sequences: Map<string, TableName>;
+  readonly neededBy: Set<string>;
+}
+
+function toGrants(
+  project: Project,
+  collection: Collection,
+  reached: Reached,
+  extra: readonly TablePermission[],
+): TableGrant[] {
+  const tables = new Map<string, Entry>();
+  function add(table: TableName, operations: readonly DatabaseOperation[], reason: string): Entry {
+    const key = printTable(table);
+    let entry = tables.get(key);
+    if (entry === undefined) {
+      tables.set(key, entry = { table, operations: new Set(), sequences: new Map(), neededBy: new Set() });
+    }
+    for (const operation of operations.includes(DatabaseOperation.All) ? ORDER : operations) {
+      entry.operations.add(operation);
+    }
+    entry.neededBy.add(reason);
+    return entry;
+  }
+  for (const { query, table, operations, definition } of reached.grants) {
+    const { name, node } = collection.queries[query];
+    const entry = add(table, operations, `${name} (${project.pathOf(node)})`);
+    if (definition === undefined || !operations.includes(DatabaseOperation.Insert)) continue;
+    for (const column of serialColumnsOf(definition)) {
+      const sequence = { schema: table.schema, name: `${table.name}_${column}_seq` };
+      entry.sequences.set(sequence.name, sequence);
+    }
+  }
+  for (const { need, why, node } of reached.auth) {
+    for (const [model, operations] of Object.entries(AUTH_OPERATIONS[need])) {
+      for (const table of reached.authTables.get(model) ?? [AUTH_TABLES[model]]) {
+        add(table, operations, `${why} (${project.pathOf(node)})`);
+      }
+    }
+  }
+  for (const { table, operations } of extra) {
+    add(parseTable(table), operations, "permissions.functions of the configuration");
+  }
+  return [...tables].sort(([a], [b]) => compare(a, b)).map(([, { table, operations, sequences, neededBy }]) => ({
+    table,
+    operations: ORDER.filter((operation) => operations.has(operation)),
+    sequences: [...sequences].sort(([a], [b]) => compare(a, b)).map(([, sequence]) => sequence),
+    neededBy: [...neededBy].sort(compare),
+  }));
+}
+
+interface Problem {
+  readonly node: ts.Node;
+  readonly message: string;
+}
+
+function problemsOutsideQueries(reached: Reached, outside: Reached): Problem[] {
+  const problems: Problem[] = outside.touches.map(({ node, table, operation }) => ({
+    node,
+    message: `table ${printTable(table)} is ${verb(operation)} outside a declared query, which grants nothing: ` +
+      "move it into a defineQuery that lists the table",
+  }));
+  const session = reached.auth.find(({ why }) => why === "auth: session");
+  if (session !== undefined && !reached.isAuthConfigured) {
+    problems.push({
+      node: session.node,
+      message: "auth is 'session', but nothing that the function loads calls configureSessionAuth: it will fail",
+    });
+  }
+  return problems;
+}
+
+const touchesByQuery: WeakMap<QueryDeclaration, Problem[]> = new WeakMap();
+
+function undeclaredTouches(collection: Collection, evaluator: Evaluator, query: QueryDeclaration): Problem[] {
+  const known = touchesByQuery.get(query);
+  if (known !== undefined) return known;
+  const declared = reach(collection, evaluator, [query.tables]);
+  const body = query.fn === undefined ? [] : [collection.units.of(query.fn, [CALL]).unit];
+  const problems: Problem[] = [];
+  touchesByQuery.set(query, problems);
+  // where the tables cannot be told there is nothing to compare with
+  if (declared.unresolved.length > 0) return problems;
+  for (const { node, table, operation } of reach(collection, evaluator, body, false).touches) {
+    const name = printTable(table);
+    const grants = declared.grants.filter((grant) => printTable(grant.table) === name);
+    const isDeclared = grants.some(({ operations }) => operation === undefined || operations.includes(operation));
+    if (isDeclared) continue;
+    problems.push({
+      node,
+      message: grants.length === 0
+        ? `${query.name} uses table ${name}, which its tables do not list`
+        : `${query.name} needs ${operation} on table ${name}, which its tables do not list`,
+    });
+  }
+  return problems;
+}
+
+function verb(operation: DatabaseOperation | undefined): string {
+  return operation === undefined ? "used" : operation === DatabaseOperation.Select ? "read" : "written";
+}
+
+function createFindings(project: Project): {
+  add(node: ts.Node, message: string, functionName: string): void;
+  list(): Finding[];
+} {
+  const found = new Map<string, Finding & { functions: string[] }>();
+  return {
+    add(node, message, functionName): void {
+      const file = project.pathOf(node);
+      const line = project.lineOf(node);
+      const key = `${file}\0${line}\0${message}`;
+      const finding = found.get(key) ?? { file, line, message, functions: [] };
+      if (!finding.functions.includes(functionName)) finding.functions.push(functionName);
+      found.set(key, finding);
+    },
+    list: () =>
+      [...found.values()].sort((a, b) => compare(a.file, b.file) || a.line - b.line || compare(a.message, b.message)),
+  };
+}
+
+/** The same on every machine, whatever its language. */
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,198 @@
+import type { Collection } from "./collect.ts";
+import { type AuthNeed, DEFER, type Effect, isCall, type Path, type QueryDeclaration, type Unit } from "./effects.ts";
+import { isSink } from "./collect_sink.ts";
+import type { Evaluator, TableName, Value } from "./evaluate.ts";
+import { ts } from "./typescript.ts";
+
+/** Everything that can be reached from a place in the program. */
+export interface Reached {
+  readonly queries: ReadonlySet<QueryDeclaration>;
+  readonly grants: readonly Extract<Effect, { kind: "grant" }>[];
+  readonly auth: readonly { readonly need: AuthNeed; readonly why: string; readonly node: ts.Node }[];
+  /** Whether `configureSessionAuth` is called. */
+  readonly isAuthConfigured: boolean;
+  /** Tables in place of the auth package's, by model. */
+  readonly authTables: ReadonlyMap<string, readonly TableName[]>;
+  readonly touches: readonly Extract<Effect, { kind: "touch" }>[];
+  readonly unresolved: readonly { readonly node: ts.Node; readonly message: string }[];
+}
+
+/**
+ * Arguments and uses of a parameter. What a module's constant is made with (`memoize(query)`) is kept apart until the constant
+ * is used: else one use of `memoize` would reach the queries of all.
+ */
+interface Parameter {
+  /** All of the arguments is used: of a recursive function the paths would go on for ever. */
+  isWhole: boolean;
+  readonly paths: Path[];
+  readonly arguments: ts.Expression[];
+  /** How many of the paths have given their calls' arguments away. */
+  released: number;
+}
+
+const UNKNOWN_PARAMETER = "what this is given cannot be told from the text, but tables or auth depend on it";
+
+/** Of a parameter; far more than a function that does not call itself has. */
+const MAX_PATHS = 100;
+
+/**
+ * Follows effects from some units to everything that they lead to. Arguments are paired with what is used of the parameters
+ * that take them, and members of a class with those of the subclasses that are in use.
+ *
+ * @param collection The effects.
+ * @param evaluator The constants.
+ * @param roots Where to begin.
+ * @param enterQueries Whether what a query runs is followed too.
+ * @returns What is reached.
+ */
+export function reach(
+  collection: Collection,
+  evaluator: Evaluator,
+  roots: readonly Unit[],
+  enterQueries = true,
+): Reached {
+  const seen = new Set<Unit>();
+  const work: Unit[] = [];
+  const queries = new Set<QueryDeclaration>();
+  const grants: Extract<Effect, { kind: "grant" }>[] = [];
+  const auth: Extract<Effect, { kind: "auth" }>[] = [];
+  const authTables = new Map<string, TableName[]>();
+  const touches: Extract<Effect, { kind: "touch" }>[] = [];
+  const unresolved: { node: ts.Node; message: string }[] = [];
+  const parameters = new Map<ts.Node, Parameter>();
+  const deferred = new Map<ts.Node, Parameter>();
+  const escaped = new Set<ts.Node>();
+  const classes = new Set<ts.ClassLikeDeclaration>();
+  const dispatches: { node: ts.ClassLikeDeclaration; path: Path }[] = [];
+  let isAuthConfigured = false;
+
+  function visit(unit: Unit): void {
+    if (seen.has(unit)) return;
+    seen.add(unit);
+    work.push(unit);
+  }
+
+  function visitNode(node: ts.Node, path: Path): void {
+    const { unit, cut } = collection.units.of(node, path);
+    visit(unit);
+    if (isSink(cut.at(-1))) unresolved.push({ node, message: UNKNOWN_PARAMETER });
+    visitArguments(cut);
+  }
+
+  function visitArguments(path: Path): void {
+    for (const step of path) {
+      for (const argument of isCall(step) ? step.call.arguments ?? [] : []) visitNode(argument, []);
+    }
+  }
+
+  function parameterOf(node: ts.Node, user: Unit): Parameter {
+    const all = user.path.at(-1) === DEFER ? deferred : parameters;
+    let parameter = all.get(node);
+    if (parameter === undefined) all.set(node, parameter = { isWhole: false, paths: [], arguments: [], released: 0 });
+    return parameter;
+  }
+
+  function follow(effect: Effect, from: Unit): void {
+    switch (effect.kind) {
+      case "unit":
+      case "load":
+        return visit(effect.unit);
+      case "parameter": {
+        const parameter = parameterOf(effect.node, from);
+        parameter.paths.push(effect.path);
+        // what must be told is asked for by its own path, however many there are
+        const isExact = !parameter.isWhole || isSink(effect.path.at(-1));
+        parameter.isWhole ||= parameter.paths.length > MAX_PATHS;
+        if (isExact) { for (const argument of parameter.arguments) visitNode(argument, effect.path); }
+        if (parameter.isWhole) { for (const argument of parameter.arguments) visitNode(argument, []); }
+        return;
+      }
+      case "bind": {
+        const parameter = parameterOf(effect.node, from);
+        parameter.arguments.push(effect.argument);
+        for (const path of parameter.paths) {
+          if (!parameter.isWhole || isSink(path.at(-1))) visitNode(effect.argument, path);
+        }
+        if (parameter.isWhole) visitNode(effect.argument, []);
+        return;
+      }
+      case "escape":
+        return void escaped.add(effect.node);
+      case "dispatch":
+        dispatches.push(effect);
+        for (const other of classes) dispatch(other, effect);
+        return;
+      case "query":
+        queries.add(effect.query);
+        visit(effect.query.tables);
+        if (enterQueries) { for (const unit of effect.query.body) visit(unit); }
+        return;
+      case "grant":
+        return void grants.push(effect);
+      case "auth":
+        return void auth.push(effect);
+      case "auth-configured":
+        isAuthConfigured = true;
+        return;
+      case "auth-table":
+        authTables.set(effect.model, [...authTables.get(effect.model) ?? [], effect.table]);
+        return;
+      case "touch":
+        return void touches.push(effect);
+      case "unresolved":
+        return void unresolved.push(effect);
+    }
+  }
+
+  function dispatch(subclass: ts.ClassLikeDeclaration, { node, path }: { node: ts.Node; path: Path }): void {
+    if (subclass !== node && extendsClass(evaluator, subclass, node)) visitNode(subclass, path);
+  }
+
+  /** Whoever gives an unknown function for a parameter may call what the function is given. */
+  function releaseUnknown(node: ts.Node, parameter: Parameter): void {
+    if (parameter.arguments.length > 0 && !escaped.has(node.parent)) return;
+    for (const path of parameter.paths.slice(parameter.released)) {
+      if (path.at(-1) !== DEFER) visitArguments(path);
+    }
+    parameter.released = parameter.paths.length;
+  }
+
+  function followAll(): void {
+    for (let unit = work.pop(); unit !== undefined; unit = work.pop()) {
+      if (ts.isClassLike(unit.node) && !classes.has(unit.node)) {
+        classes.add(unit.node);
+        for (const each of dispatches) dispatch(unit.node, each);
+      }
+      for (const effect of collection.effectsOf(unit)) follow(effect, unit);
+    }
+  }
+
+  for (const root of roots) visit(root);
+  // only when nothing more can be reached is it known which parameters nobody gives a value
+  while (work.length > 0) {
+    followAll();
+    for (const all of [parameters, deferred]) for (const [node, parameter] of all) releaseUnknown(node, parameter);
+  }
+  for (const [node, { paths, arguments: given }] of parameters) {
+    if (given.length === 0 && paths.some((path) => isSink(path.at(-1)))) {
+      unresolved.push({ node, message: UNKNOWN_PARAMETER });
+    }
+  }
+  return { queries, grants, auth, isAuthConfigured, authTables, touches, unresolved };
+}
+
+function extendsClass(evaluator: Evaluator, node: ts.ClassLikeDeclaration, base: ts.Node): boolean {
+  const seen = new Set<ts.Node>();
+  for (let at: ts.ClassLikeDeclaration | undefined = node; at !== undefined && !seen.has(at);) {
+    seen.add(at);
+    const clause: ts.HeritageClause | undefined = at.heritageClauses?.find((each) =>
+      each.token === ts.SyntaxKind.ExtendsKeyword
+    );
+    const parent: Value | undefined = clause?.types[0] === undefined
+      ? undefined
+      : evaluator.evaluate(clause.types[0].expression);
+    at = parent?.kind === "class" ? parent.node : undefined;
+    if (at === base) return true;
+  }
+  return false;
+}

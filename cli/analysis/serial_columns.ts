@@ -1,0 +1,32 @@
+import { ts, unwrap } from "./typescript.ts";
+
+/**
+ * The columns of a drizzle table whose values come from a sequence: inserting needs that sequence too.
+ *
+ * @param definition The call that makes the table.
+ * @returns The columns' names in the database.
+ */
+export function serialColumnsOf(definition: ts.CallExpression): string[] {
+  let columns: ts.Expression | undefined = definition.arguments[1] && unwrap(definition.arguments[1]);
+  if (columns !== undefined && ts.isArrowFunction(columns) && !ts.isBlock(columns.body)) columns = unwrap(columns.body);
+  if (columns === undefined || !ts.isObjectLiteralExpression(columns)) return [];
+  return columns.properties.flatMap((property) => {
+    if (!ts.isPropertyAssignment(property) || ts.isComputedPropertyName(property.name)) return [];
+    const first = firstCallOf(property.initializer);
+    if (first === undefined || !/(?:^|\.)(?:small|big)?serial$/.test(first.expression.getText())) return [];
+    const [name] = first.arguments;
+    return [name !== undefined && ts.isStringLiteralLike(name) ? name.text : property.name.text];
+  });
+}
+
+/** `serial("id")` of `serial("id").primaryKey()`. */
+function firstCallOf(expression: ts.Expression): ts.CallExpression | undefined {
+  let first: ts.CallExpression | undefined;
+  for (let at: ts.Expression = expression;;) {
+    if (ts.isCallExpression(at)) {
+      first = at;
+      at = at.expression;
+    } else if (ts.isPropertyAccessExpression(at) && ts.isCallExpression(at.expression)) at = at.expression;
+    else return first;
+  }
+}

@@ -1,0 +1,97 @@
+import { resolve } from "node:path";
+import process from "node:process";
+import { isAppError } from "../errors/mod.ts";
+import { type Command, ExitCode, parseOptions, renderHelp, UsageError } from "./command.ts";
+import { COMMANDS } from "./commands/commands.ts";
+import { createOutput, type Output, type OutputOptions } from "./output.ts";
+
+/** The terminal of a command line. */
+export interface CliOptions extends Omit<OutputOptions, "json"> {
+  /**
+   * The commands.
+   * @default all
+   */
+  readonly commands?: readonly Command[];
+  /**
+   * The working directory.
+   * @default process.cwd()
+   */
+  readonly cwd?: string;
+}
+
+/**
+ * Runs a command line. It asks nothing: what is missing is an error.
+ *
+ * @param args What follows the program's name: `["generate", "permissions", "--check"]`.
+ * @param options Streams and commands.
+ * @returns The exit code: 0 done, 1 found something, 2 wrong usage, 3 could not run.
+ */
+export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<ExitCode> {
+  const { commands = COMMANDS, cwd = process.cwd(), ...streams } = options;
+  const output = createOutput({ ...streams, json: args.includes("--json") });
+  // help is text, whatever else is asked for
+  const text = createOutput(streams);
+  try {
+    if (args.length === 0 || args[0] === "help" || args[0].startsWith("-")) {
+      const [flag] = args;
+      const isHelp = flag === "help" || flag === "--help" || flag === "-h";
+      if (flag !== undefined && !isHelp) {
+        throw new UsageError(`${flag} comes after a command: trellis --help lists them`);
+      }
+      text.line(renderOverview(commands));
+      return isHelp ? ExitCode.Done : ExitCode.Usage;
+    }
+    const command = findCommand(commands, args);
+    const rest = args.slice(command.name.split(" ").length);
+    const values = parseOptions(command, rest);
+    if (values.help) {
+      text.line(renderHelp(command));
+      return ExitCode.Done;
+    }
+    return await command.run({
+      options: values,
+      root: resolve(cwd, typeof values.project === "string" ? values.project : "."),
+      output,
+    });
+  } catch (error) {
+    output.endProgress();
+    return reportError(output, error);
+  }
+}
+
+function findCommand(commands: readonly Command[], args: readonly string[]): Command {
+  const words = args.filter((arg) => !arg.startsWith("-"));
+  const found = commands.find(({ name }) => name.split(" ").every((word, index) => args[index] === word));
+  if (found !== undefined) return found;
+  const siblings = commands.filter(({ name }) => name.split(" ")[0] === words[0]).map(({ name }) => name);
+  throw new UsageError(
+    `There is no command "${words.slice(0, 2).join(" ")}"; known are ${
+      (siblings.length > 0 ? siblings : commands.map(({ name }) => name)).join(", ")
+    }`,
+  );
+}
+
+function renderOverview(commands: readonly Command[]): string {
+  const width = Math.max(...commands.map(({ name }) => name.length));
+  return [
+    "Usage: trellis <command> [options]",
+    "",
+    "Commands:",
+    ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
+    "",
+    "trellis <command> --help tells its options, examples and exit codes.",
+    "Exit codes: 0 done, 1 found something, 2 wrong usage, 3 could not run.",
+  ].join("\n");
+}
+
+function reportError(output: Output, error: unknown): ExitCode {
+  const exitCode = error instanceof UsageError ? ExitCode.Usage : ExitCode.Failed;
+  const message = error instanceof Error ? error.message : String(error);
+  output.result({ exitCode, error: message });
+  if (output.isJson) return exitCode;
+  output.note(`${output.red("error")} ${message}`);
+  // a fault of ours, or one that nobody thought of: its place is what helps
+  const isExpected = error instanceof UsageError || error instanceof SyntaxError || isAppError(error);
+  if (!isExpected && error instanceof Error && error.stack !== undefined) output.note(error.stack);
+  return exitCode;
+}

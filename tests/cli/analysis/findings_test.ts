@@ -1,0 +1,177 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { analyse, type Fixture, grantsOf, handler } from "../fixtures/analyse.ts";
+
+const QUERY = (options: string, more = "") =>
+  `import { defineQuery } from "./db.ts"; import { b, a } from "./schema.ts"; import { pgTable } from "drizzle-orm/pg-core";\n${more}
+export const run = defineQuery(${options}, async function run(db: any) {});`;
+const RUN = { "fn.ts": handler(`import { run } from "./q.ts";`, "return run();") };
+
+const UNRESOLVED: readonly [what: string, place: string, message: string, files: Fixture][] = [
+  ["a dynamic import by a computed name", "fn.ts:3", "a module is imported by a name that is worked out at run time", {
+    "fn.ts": handler("", "return import(`./${path.name}.ts`);"),
+  }],
+  ["a require by a computed name", "fn.ts:3", "a module is imported by a name that is worked out at run time", {
+    "fn.ts": handler("", "return require(path.name);"),
+  }],
+  ["a file that is not there", "fn.ts:2", `there is no file for "./none.ts"`, {
+    "fn.ts": handler(`import { x } from "./none.ts";`, "return x();"),
+  }],
+  ["an alias that leads nowhere", "fn.ts:2", `there is no file for "#db/none.ts"`, {
+    "package.json": `{ "imports": { "#db/*": "./*" } }`,
+    "fn.ts": handler(`import { x } from "#db/none.ts";`, "return x();"),
+  }],
+  ["a name that a file does not export", "fn.ts:4", `queries.ts exports no "nothing"`, {
+    "fn.ts": handler(`import { nothing } from "./queries.ts";`, "\nreturn nothing();"),
+  }],
+  ["a default export that export * does not pass on", "fn.ts:3", `barrel.ts exports no "default"`, {
+    "add.ts": `import { addB } from "./queries.ts"; export default addB;`,
+    "barrel.ts": `export * from "./add.ts";`,
+    "fn.ts": handler(`import add from "./barrel.ts";`, "return add('1');"),
+  }],
+  ["a CommonJS file", "fn.ts:4", "q.js is a CommonJS module, whose exports cannot be told from its text", {
+    "q.js": `module.exports = { run: require("./queries.ts").readA };`,
+    "fn.ts": handler(`import { run } from "./q.js";`, "\nreturn run();"),
+  }],
+  ["a table whose name is computed", "q.ts:2", "a table of run is worked out at run time", {
+    ...RUN,
+    "q.ts": QUERY(`{ tables: [{ table: t, operations: ["SELECT"] }] }`, "const t = pgTable(process.env.TABLE!, {});"),
+  }],
+  ["tables that are computed", "q.ts:3", "the tables of run cannot be told from the text", {
+    ...RUN,
+    "q.ts": QUERY(`{ tables: Object.values({ a, b }).map((table) => ({ table, operations: ["SELECT"] })) }`),
+  }],
+  ["options from a spread of something unknown", "q.ts:3", "the tables of run cannot be told from the text", {
+    ...RUN,
+    "q.ts": QUERY(`{ ...loadOptions() }`, `import { loadOptions } from "elsewhere";`),
+  }],
+  ["an operation that is none", "q.ts:3", "the operations of run are worked out at run time", {
+    ...RUN,
+    "q.ts": QUERY(`{ tables: [{ table: a, operations: ["READ"] }] }`),
+  }],
+  ["operations that are computed", "q.ts:2", "the operations of run are worked out at run time", {
+    ...RUN,
+    "q.ts": QUERY(`{ tables: [{ table: a, operations: ops }] }`, `const ops = ["SELECT"].filter(Boolean);`),
+  }],
+  ["an auth mode from somewhere else", "fn.ts:4", "the auth mode of a handler cannot be told from the text", {
+    "fn.ts": handler(`import { mode } from "elsewhere";`, "return 1;", "{\nauth: mode }"),
+  }],
+  ["a defineQuery of unknown origin", "q.ts:1", "it cannot be told that defineQuery comes from createQueryFactory", {
+    ...RUN,
+    "q.ts":
+      `import { factory } from "elsewhere"; const { defineQuery } = factory(); export const run = defineQuery({ tables: [] }, async () => {});`,
+  }],
+  [
+    "a file without a handler",
+    "fn.ts:1",
+    "the file exports no handler: export const handler = defineApiHandler({ … })(…)",
+    {
+      "fn.ts": `export const handle = 1;`,
+    },
+  ],
+];
+
+for (const [what, place, message, files] of UNRESOLVED) {
+  Deno.test(`analysePermissions() names ${what} with its place`, async () => {
+    const { unresolved } = await analyse(files);
+    const found = unresolved.map((finding) => [`${finding.file}:${finding.line}`, finding.message, finding.functions]);
+    assertEquals(found.filter(([, text]) => text === message), [[place, message, ["Fn"]]], JSON.stringify(unresolved));
+  });
+}
+
+Deno.test("analysePermissions() names only what a function reaches", async () => {
+  const files = {
+    "other.ts": `export const load = (name: string) => import(name); export const one = 1;`,
+    "fn.ts": handler(`import { one } from "./other.ts";`, "return one;"),
+  };
+  assertEquals((await analyse(files)).unresolved, []);
+});
+
+Deno.test("analysePermissions() says file and line of a syntax error", async () => {
+  await assertRejects(
+    () => analyse({ "fn.ts": "export const handler =\n  (;" }),
+    SyntaxError,
+    "fn.ts:2: Expression expected",
+  );
+});
+
+const WARNINGS: readonly [what: string, body: string, declared: string, messages: readonly string[]][] = [
+  ["a table that is not listed", "await db.select().from(b);", `{ table: a, operations: ["SELECT"] }`, [
+    "q uses table b, which its tables do not list",
+  ]],
+  [
+    "assertRowExists on a table that is not listed",
+    "await assertRowExists(db, b, b.id, 1);",
+    `{ table: a, operations: ["SELECT"] }`,
+    [
+      "q uses table b, which its tables do not list",
+    ],
+  ],
+  ["returning() without SELECT", "await db.insert(a).values({}).returning();", `{ table: a, operations: ["INSERT"] }`, [
+    "q needs SELECT on table a, which its tables do not list",
+  ]],
+  [
+    "where() without SELECT",
+    "await db.update(a).set({}).where(eq(a.id, '1'));",
+    `{ table: a, operations: ["UPDATE"] }`,
+    [
+      "q needs SELECT on table a, which its tables do not list",
+    ],
+  ],
+  [
+    "an upsert without UPDATE",
+    "await db.insert(a).values({}).onConflictDoUpdate({});",
+    `{ table: a, operations: ["INSERT", "SELECT"] }`,
+    [
+      "q needs UPDATE on table a, which its tables do not list",
+    ],
+  ],
+  ["a table in a template", "await db.execute(sql`select * from ${b}`);", `{ table: a, operations: ["SELECT"] }`, [
+    "q uses table b, which its tables do not list",
+  ]],
+  ["a table that a helper touches", "await help(db);", `{ table: b, operations: ["SELECT"] }`, [
+    "q needs DELETE on table b, which its tables do not list",
+  ]],
+  [
+    "nothing when all is listed",
+    "await db.select().from(a).innerJoin(b, eq(a.id, b.id)); await db.insert(a).values({}).onConflictDoNothing();",
+    `{ table: a, operations: ["ALL"] }, { table: "b", operations: ["SELECT"] }`,
+    [],
+  ],
+  [
+    "nothing for methods of other things",
+    "new Map().delete(1); new Set([a]).values(); from(a); function from(x: unknown) {}",
+    `{ table: b, operations: ["SELECT"] }`,
+    [],
+  ],
+];
+
+for (const [what, body, declared, messages] of WARNINGS) {
+  Deno.test(`analysePermissions() warns of ${what} in a query`, async () => {
+    const { warnings, unresolved } = await analyse({
+      "fn.ts": handler(`import { q } from "./q.ts";`, "return q();"),
+      "q.ts":
+        `import { defineQuery } from "./db.ts"; import { a, b } from "./schema.ts"; import { assertRowExists } from "@trellis/fn/database";
+        import { eq, sql } from "@trellis/fn/database/orm";
+        async function help(db: any) { await db.delete(b); }
+        export const q = defineQuery({ tables: [${declared}] }, async function q(db: any) { ${body} });`,
+    });
+    assertEquals(unresolved, []);
+    assertEquals(warnings.map(({ message }) => message), messages);
+  });
+}
+
+Deno.test("analysePermissions() warns of a table that is touched outside a declared query, and grants nothing", async () => {
+  const analysis = await analyse({
+    "fn.ts": handler(
+      `import { a } from "./schema.ts"; import { getDb } from "elsewhere";`,
+      "const db = await getDb();\nawait db.insert(a).values({});",
+    ),
+  });
+  assertEquals(grantsOf(analysis), "");
+  assertEquals(analysis.warnings.map(({ line, message }) => [line, message]), [
+    [
+      4,
+      "table a is written outside a declared query, which grants nothing: move it into a defineQuery that lists the table",
+    ],
+  ]);
+});

@@ -1,0 +1,236 @@
+import { assertEquals } from "@std/assert";
+import { createHmac } from "node:crypto";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import postgres from "postgres";
+import { renderPermissionFiles } from "../../../cli/analysis/permission_files.ts";
+import { analysePermissions, type FunctionPermissions } from "../../../cli/analysis/permissions.ts";
+import { findFunctionFiles } from "../../../cli/discovery/function_files.ts";
+import type { ApiEvent, LambdaContext, ProxyResult } from "../../../core/mod.ts";
+import { applyPermissions, closeDrizzleClient, runMigrations } from "../../../database/mod.ts";
+import { setLogOutput } from "../../../observability/mod.ts";
+import { createLambdaContext, createRestApiEvent } from "../../../testing/mod.ts";
+import { startPostgres } from "../../support/postgres.ts";
+import { withEnv } from "../../support/with_env.ts";
+
+const EXAMPLE = fileURLToPath(new URL("../../../examples/notes", import.meta.url));
+const OPERATIONS = ["SELECT", "INSERT", "UPDATE", "DELETE"];
+const PASSWORD = "correct-horse";
+
+type Handler = (event: ApiEvent, context: LambdaContext) => Promise<ProxyResult>;
+type Call = Parameters<typeof createRestApiEvent>[0];
+
+/** What is known while the functions are called one after the other. */
+interface State {
+  token: string;
+  noteId: string;
+}
+
+/** A function's call, and the answer when it may do all that it needs. */
+interface Scenario {
+  readonly status: number;
+  call(state: State): Call;
+  after?(state: State, body: { id: string; token: string }): void;
+}
+
+const json = { "Content-Type": "application/json" };
+const bearer = ({ token }: State) => ({ Authorization: `Bearer ${token}` });
+const sign = (body: string, secret: string) => createHmac("sha256", secret).update(body).digest("hex");
+const user = { name: "Ada", email: "ada@example.com", password: PASSWORD };
+let delivery = 0;
+
+const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  AuthSignUpEmail: {
+    status: 200,
+    call: () => ({ method: "POST", path: "/auth/sign-up/email", headers: json, body: user }),
+  },
+  AuthSignInEmail: {
+    status: 200,
+    call: () => ({ method: "POST", path: "/auth/sign-in/email", headers: json, body: user }),
+    after: (state, body) => void (state.token = body.token),
+  },
+  NotesPost: {
+    status: 201,
+    call: (state) => ({
+      method: "POST",
+      path: "/notes",
+      headers: { ...json, ...bearer(state) },
+      body: { title: "Milk", labelId: "todo" },
+    }),
+    after: (state, body) => void (state.noteId = body.id),
+  },
+  NotesGet: { status: 200, call: (state) => ({ path: "/notes", headers: bearer(state) }) },
+  NotesByNoteIdGet: {
+    status: 200,
+    call: (state) => ({ headers: bearer(state), pathParameters: { noteId: state.noteId } }),
+  },
+  NotesByNoteIdPatch: {
+    status: 200,
+    call: (state) => ({
+      method: "PATCH",
+      headers: { ...json, ...bearer(state) },
+      pathParameters: { noteId: state.noteId },
+      body: { title: "Bread", labelId: "done" },
+    }),
+  },
+  AdminReindex: { status: 200, call: () => ({ method: "POST", headers: { Authorization: "Bearer admin" } }) },
+  HooksCodeHost: {
+    status: 202,
+    call: () => ({
+      method: "POST",
+      headers: {
+        ...json,
+        "X-GitHub-Delivery": `d${++delivery}`,
+        "X-Hub-Signature-256": `sha256=${sign('{"a":1}', "code")}`,
+      },
+      body: '{"a":1}',
+    }),
+  },
+  HooksPayments: {
+    status: 202,
+    call: () => {
+      const body = JSON.stringify({ id: `e${++delivery}`, type: "paid" });
+      const at = Math.floor(Date.now() / 1000);
+      const signature = `t=${at},v1=${sign(`${at}.${body}`, "pay")}`;
+      return { method: "POST", headers: { ...json, "Payments-Signature": signature }, body };
+    },
+  },
+  NotesByNoteIdDelete: {
+    status: 204,
+    call: (state) => ({ method: "DELETE", headers: bearer(state), pathParameters: { noteId: state.noteId } }),
+  },
+  AuthSignOut: {
+    status: 200,
+    call: (state) => ({ method: "POST", path: "/auth/sign-out", headers: { ...json, ...bearer(state) }, body: {} }),
+  },
+};
+
+Deno.test("each function of the example runs under its generated role, which may do nothing else", async (test) => {
+  setLogOutput(() => {});
+  const server = await startPostgres();
+  const url = await server.createDatabase("notes");
+  const admin = postgres(url, { max: 1, onnotice: () => {} });
+  const permissionsFolder = await Deno.makeTempDir();
+  const database = { provider: "serverless-pg", connectionString: url, maxConnections: 1 } as const;
+  const environment = {
+    DATABASE_PROVIDER: database.provider,
+    DATABASE_URL: url,
+    AUTH_SECRET: "at-least-32-random-characters-0123456789",
+    AUTH_BASE_URL: "http://localhost:8787/auth",
+    API_BEARER_TOKEN: "admin",
+    CODE_HOST_WEBHOOK_SECRET: "code",
+    PAYMENTS_WEBHOOK_SECRET: "pay",
+    AWS_ACCOUNT_ID: "123456789012",
+    RESOURCE_PREFIX: "notes-dev",
+  };
+  try {
+    await withEnv(environment, async () => {
+      await runMigrations({ migrationsFolder: join(EXAMPLE, "migrations"), database });
+      const files = findFunctionFiles(join(EXAMPLE, "src/functions"));
+      const analysis = await analysePermissions({ root: EXAMPLE, functions: files });
+      const { files: sql, roles } = renderPermissionFiles(analysis.functions, {
+        dir: ".",
+        terraformFile: "roles.tf",
+        rolePrefix: "fn_",
+      });
+      for (const [path, text] of sql) await Deno.writeTextFile(join(permissionsFolder, path), text);
+
+      await test.step("analysePermissions() finds nothing to complain about", () => {
+        assertEquals(analysis.unresolved, []);
+        assertEquals(analysis.warnings, []);
+      });
+      await test.step("applyPermissions() takes the files, and a second time changes nothing", async () => {
+        const first = await applyPermissions({ permissionsFolder, database });
+        assertEquals(first.errors, []);
+        const again = await applyPermissions({ permissionsFolder, database });
+        assertEquals([again.applied, again.errors], [0, []]);
+      });
+      await test.step("a role has the privileges of its file on the tables of the database, and no other", async () => {
+        const tables = (await admin`select tablename from pg_tables where schemaname = 'public'`).map((row) =>
+          row.tablename as string
+        );
+        for (const fn of analysis.functions.filter(({ usesDatabase }) => usesDatabase)) {
+          const expected = fn.tables.flatMap(({ table, operations }) =>
+            operations.map((operation) => `${table.name} ${operation}`)
+          );
+          const held: string[] = [];
+          for (const table of tables) {
+            for (const operation of [...OPERATIONS, "TRUNCATE", "REFERENCES", "TRIGGER"]) {
+              const [row] = await admin`select has_table_privilege(${roles.get(
+                fn.name,
+              )!}, ${`"${table}"`}, ${operation}) as held`;
+              if (row.held) held.push(`${table} ${operation}`);
+            }
+          }
+          assertEquals(held.sort(), expected.sort(), fn.name);
+        }
+      });
+
+      const handlers = new Map<string, Handler>();
+      for (const { name, file } of files) handlers.set(name, (await import(file)).handler);
+      const { getDb } = await import(join(EXAMPLE, "src/database.ts"));
+      const state: State = { token: "", noteId: "" };
+
+      async function answer(name: string): Promise<ProxyResult> {
+        // the session is due to be extended, which is a part of checking it
+        await admin`update sessions set expires_at = now() + interval '1 day'`;
+        const db = await getDb();
+        await db.execute(`set role ${roles.get(name)}`);
+        try {
+          return await handlers.get(name)!(createRestApiEvent(SCENARIOS[name].call(state)), createLambdaContext());
+        } finally {
+          await db.execute("reset role");
+        }
+      }
+
+      assertEquals(Object.keys(SCENARIOS).sort(), [...roles.keys()].sort());
+      for (const [name, { status, after }] of Object.entries(SCENARIOS)) {
+        const fn = analysis.functions.find((each) => each.name === name)!;
+        // without a note there is nothing to delete, and without a session nothing to end
+        const isLast = name === "NotesByNoteIdDelete" || name === "AuthSignOut";
+        if (isLast) await withoutEach(fn);
+        await test.step(`${name} can do all that it needs`, async () => {
+          const result = await answer(name);
+          assertEquals(result.statusCode, status, result.body);
+          after?.(state, result.body === "" ? {} : JSON.parse(result.body));
+        });
+        if (!isLast) await withoutEach(fn);
+      }
+
+      /** The routes of the auth library share one set of grants, of which each of the three uses a part. */
+      async function withoutEach(fn: FunctionPermissions): Promise<void> {
+        if (fn.name.startsWith("Auth")) return;
+        const role = roles.get(fn.name)!;
+        for (const { table, operations } of fn.tables) {
+          for (const operation of operations) {
+            await test.step(`${fn.name} fails without ${operation} on ${table.name}`, async () => {
+              await admin.unsafe(`revoke ${operation} on "${table.name}" from ${role}`);
+              try {
+                assertEquals((await answer(fn.name)).statusCode, 500);
+              } finally {
+                await admin.unsafe(`grant ${operation} on "${table.name}" to ${role}`);
+              }
+            });
+          }
+        }
+      }
+
+      await test.step("a role may log in, and is refused a table that it has no grant for", async () => {
+        const own = postgres(url, { max: 1, username: roles.get("HooksCodeHost"), onnotice: () => {} });
+        try {
+          assertEquals((await own`select count(*)::int as n from deliveries`)[0].n > 0, true);
+          const code = await own`select 1 from notes`.then(() => "allowed", (error) => error.code);
+          assertEquals(code, "42501");
+        } finally {
+          await own.end();
+        }
+      });
+      await closeDrizzleClient();
+    });
+  } finally {
+    await closeDrizzleClient().catch(() => {});
+    await admin.end();
+    await server.stop();
+    await Deno.remove(permissionsFolder, { recursive: true });
+  }
+});

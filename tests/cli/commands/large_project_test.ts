@@ -1,0 +1,65 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { writeLargeProject } from "../fixtures/large_project.ts";
+
+const MAIN = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
+const CONFIG = fileURLToPath(new URL("../../../deno.json", import.meta.url));
+
+Deno.test("generate permissions on 1,000 functions, 300 queries and 40 tables", async (test) => {
+  const root = await Deno.makeTempDir({ prefix: "trellis-large-" });
+  const expected = await writeLargeProject(root, { functions: 1000, queries: 300, tables: 40 });
+  const command = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-lock", "--config", CONFIG, MAIN, "generate", "permissions", "--project", root],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+    env: { NO_COLOR: "1" },
+  });
+  try {
+    await test.step("leaves no half-written file when it is interrupted", async () => {
+      const child = command.spawn();
+      const stdout = new Response(child.stdout).text();
+      let isInterrupted = false;
+      // the first line of progress comes after a second; a fast machine may be done before
+      for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) {
+        if (isInterrupted || !chunk.includes("Reading functions")) continue;
+        isInterrupted = true;
+        child.kill("SIGINT");
+      }
+      assertEquals((await child.status).code, isInterrupted ? 130 : 0);
+      await stdout;
+      const entries = await Array.fromAsync(Deno.readDir(join(root, "permissions"))).catch(() => []);
+      for (const { name } of entries) {
+        assertMatch(await Deno.readTextFile(join(root, "permissions", name)), /^-- Generated[^]*AWS IAM GRANT .*;\n$/);
+      }
+    });
+
+    await test.step("gives each function what it needs, within 10 seconds", async () => {
+      const startedAt = performance.now();
+      const { code, stdout } = await command.output();
+      const seconds = (performance.now() - startedAt) / 1000;
+      assertEquals(code, 0);
+      assertMatch(new TextDecoder().decode(stdout), /1000 functions, 300 queries, 1000 roles/);
+      for (const [name, grants] of expected) {
+        const sql = await Deno.readTextFile(join(root, `permissions/${name}.sql`));
+        const found = [...sql.matchAll(/^GRANT (.*) ON "(.*)" TO/gm)].map(([, operations, table]) =>
+          `${table} ${operations}`
+        );
+        const merged = new Map<string, string[]>();
+        for (const grant of grants) {
+          const [table, operation] = grant.split(" ");
+          merged.set(table, [...merged.get(table) ?? [], operation]);
+        }
+        const order = ["SELECT", "INSERT", "UPDATE", "DELETE"];
+        const wanted = [...merged].map(([table, operations]) =>
+          `${table} ${order.filter((each) => operations.includes(each)).join(", ")}`
+        );
+        assertEquals(found.sort(), ["sessions SELECT, UPDATE", "users SELECT", ...wanted].sort(), name);
+      }
+      assert(seconds < 10, `it took ${seconds.toFixed(1)} s`);
+    });
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
+});

@@ -1,0 +1,93 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { type Command, ExitCode } from "../../../cli/command.ts";
+import { COMMANDS } from "../../../cli/commands/commands.ts";
+import { createOutput } from "../../../cli/output.ts";
+import { runInProcess } from "../fixtures/run.ts";
+
+Deno.test("runCli() prints the commands for --help, and as wrong usage for nothing", async () => {
+  for (const [args, exitCode] of [[["--help"], 0], [["-h"], 0], [["help"], 0], [[], 2]] as const) {
+    const result = await runInProcess(args);
+    assertEquals([result.exitCode, result.stderr], [exitCode, ""]);
+    for (const { name } of COMMANDS) assertStringIncludes(result.stdout, name);
+  }
+});
+
+Deno.test("runCli() refuses unknown commands and options with 2 and says which there are", async () => {
+  const cases: readonly [args: string[], message: RegExp][] = [
+    [["generate"], /There is no command "generate"; known are generate permissions/],
+    [["generate", "permission"], /There is no command "generate permission"/],
+    [["--check"], /--check comes after a command/],
+    [["generate", "permissions", "--chek"], /Unknown option '--chek'.*Known are --check/],
+    [["generate", "permissions", "--project"], /--project/],
+    [["generate", "permissions", "extra"], /extra/],
+    [["generate", "permissions", "--check=yes"], /--check/],
+  ];
+  for (const [args, message] of cases) {
+    const { exitCode, stdout, stderr } = await runInProcess(args);
+    assertEquals([exitCode, stdout], [2, ""]);
+    assertMatch(stderr, message);
+  }
+});
+
+Deno.test("every command has help with options, an example and exit codes", async () => {
+  for (const { name, exitCodes } of COMMANDS) {
+    const { exitCode, stdout } = await runInProcess([...name.split(" "), "--help", "--json"]);
+    assertEquals(exitCode, 0);
+    assertStringIncludes(stdout, `Usage: trellis ${name} [options]`);
+    assertMatch(stdout, /\n {2}--json {2,}Print one JSON document/);
+    assertMatch(stdout, new RegExp(`Examples:\\n {2}# .+\\n {2}trellis ${name}`));
+    assertEquals(Object.keys(exitCodes), ["0", "1", "2", "3"]);
+  }
+});
+
+Deno.test("runCli() answers a fault of its own with 3, its message and its place", async () => {
+  const broken: Command = { ...COMMANDS[0], name: "break", run: () => Promise.reject(new TypeError("oops")) };
+  const { exitCode, stderr } = await runInProcess(["break"], { commands: [broken] });
+  assertEquals(exitCode, ExitCode.Failed);
+  assertMatch(stderr, /^error oops\nTypeError: oops\n {4}at /);
+});
+
+Deno.test("createOutput() colours for a terminal, and not with NO_COLOR, a dumb terminal or --json", () => {
+  const stdout = { write: () => {}, isTTY: true };
+  const cases: readonly [env: Record<string, string>, isTTY: boolean, json: boolean, isColoured: boolean][] = [
+    [{}, true, false, true],
+    [{}, false, false, false],
+    [{ NO_COLOR: "1" }, true, false, false],
+    [{ NO_COLOR: "" }, true, false, true],
+    [{ TERM: "dumb" }, true, false, false],
+    [{ FORCE_COLOR: "1" }, false, false, true],
+    [{ FORCE_COLOR: "1", NO_COLOR: "1" }, false, false, false],
+    [{}, true, true, false],
+  ];
+  for (const [env, isTTY, json, isColoured] of cases) {
+    const output = createOutput({ stdout: { ...stdout, isTTY }, env, json });
+    assertEquals(output.red("x") !== "x", isColoured, JSON.stringify({ env, isTTY, json }));
+  }
+});
+
+Deno.test("createOutput() shows progress after a second, on one line of a terminal and in lines elsewhere", () => {
+  for (const isTTY of [true, false]) {
+    let now = 0;
+    let written = "";
+    const output = createOutput({
+      stderr: { write: (text) => void (written += text), isTTY },
+      env: {},
+      now: () => now,
+    });
+    const at = (time: number, done: number) => {
+      now = time;
+      output.progress("Reading", done, 9);
+    };
+    at(999, 1);
+    assertEquals(written, "");
+    at(1000, 2);
+    at(1050, 3);
+    at(1150, 4);
+    at(6000, 5);
+    output.endProgress();
+    assertEquals(
+      written,
+      isTTY ? "\r\x1b[KReading 2/9\r\x1b[KReading 4/9\r\x1b[KReading 5/9\r\x1b[K" : "Reading 2/9\nReading 5/9\n",
+    );
+  }
+});
