@@ -131,6 +131,7 @@ export type {
   RestApiEvent,
 } from "./lambda.ts";
 export { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
+export { type JsonResult, parseJson } from "./parse_json.ts";
 export { shapeResult } from "./proxy_result.ts";
 export { getRequestContext, remainingMs, type RequestContext } from "./request_context.ts";
 export { buildValidatedResponse, type ResponseOptions } from "./response.ts";

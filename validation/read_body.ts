@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { type ApiEvent, headerOf } from "../core/mod.ts";
+import { type ApiEvent, headerOf, parseJson } from "../core/mod.ts";
 import { PayloadTooLargeError, UnsupportedMediaTypeError } from "../errors/mod.ts";
 
 /** What was read from a body: a value for the schema, or what is wrong with the whole of it. */
@@ -61,35 +61,9 @@ function checkMediaType(contentType: string | undefined): boolean {
   return isForm;
 }
 
-/** A key that could become an object's prototype in code that copies objects; also written with an escape. */
-const MAY_POLLUTE = /__proto__|"constructor"|\\u00/;
-
 function readJson(text: string): BodyInput {
-  let value: unknown;
-  try {
-    value = JSON.parse(text.charCodeAt(0) === 0xFEFF ? text.slice(1) : text);
-  } catch {
-    return { fault: "The request body is not valid JSON" };
-  }
-  // only a body that looks like it is searched: a reviver for each would more than triple the parsing
-  if (MAY_POLLUTE.test(text) && pollutes(value)) {
-    return { fault: "The request body must not contain the keys __proto__ or constructor.prototype" };
-  }
-  return { value };
-}
-
-function pollutes(root: unknown): boolean {
-  const left: unknown[] = [root];
-  for (let value = left.pop(); left.length > 0 || value !== undefined; value = left.pop()) {
-    if (typeof value !== "object" || value === null) continue;
-    if (Object.hasOwn(value, "__proto__")) return true;
-    for (const [key, inner] of Object.entries(value)) {
-      if (typeof inner !== "object" || inner === null) continue;
-      if (key === "constructor" && Object.hasOwn(inner, "prototype")) return true;
-      left.push(inner);
-    }
-  }
-  return false;
+  const parsed = parseJson(text);
+  return "fault" in parsed ? { fault: `The request body ${parsed.fault}` } : parsed;
 }
 
 function readForm(text: string, listKeys: ReadonlySet<string>): Record<string, string | string[]> {

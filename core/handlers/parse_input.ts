@@ -1,8 +1,6 @@
 import type { StandardIssue, StandardResult, StandardSchema } from "../../env/mod.ts";
 import { ValidationError } from "../../errors/mod.ts";
-
-/** A key that could become an object's prototype in code that copies objects; also written with an escape. */
-const MAY_POLLUTE = /__proto__|"constructor"|\\u00/;
+import { parseJson as parseText } from "../parse_json.ts";
 
 /**
  * Parses JSON that came from outside.
@@ -14,17 +12,9 @@ const MAY_POLLUTE = /__proto__|"constructor"|\\u00/;
  */
 export function parseJson(text: unknown): unknown {
   if (typeof text !== "string" || text === "") throw misfit("It is empty, JSON is expected");
-  let value: unknown;
-  try {
-    value = JSON.parse(text.charCodeAt(0) === 0xFEFF ? text.slice(1) : text);
-  } catch {
-    throw misfit("It is not valid JSON");
-  }
-  // only a text that looks like it is searched: a reviver for each would more than triple the parsing
-  if (MAY_POLLUTE.test(text) && pollutes(value)) {
-    throw misfit("It must not contain the keys __proto__ or constructor.prototype");
-  }
-  return value;
+  const parsed = parseText(text);
+  if ("fault" in parsed) throw misfit(`It ${parsed.fault}`);
+  return parsed.value;
 }
 
 /**
@@ -78,19 +68,4 @@ function valueOf<T>(result: StandardResult<T>): T {
 
 function pathOf({ path = [] }: StandardIssue): string {
   return path.map((part) => String(typeof part === "object" ? part.key : part)).join(".") || "_form";
-}
-
-function pollutes(root: unknown): boolean {
-  const left: unknown[] = [root];
-  while (left.length > 0) {
-    const value = left.pop();
-    if (typeof value !== "object" || value === null) continue;
-    if (Object.hasOwn(value, "__proto__")) return true;
-    for (const [key, inner] of Object.entries(value)) {
-      if (typeof inner !== "object" || inner === null) continue;
-      if (key === "constructor" && Object.hasOwn(inner, "prototype")) return true;
-      left.push(inner);
-    }
-  }
-  return false;
 }
