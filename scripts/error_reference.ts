@@ -44,7 +44,8 @@ const WHEN: Record<errors.ErrorCode, string> = {
   CONFIGURATION: "A setting is missing or wrong; the log names it and the fix.",
   DATABASE: "A query failed after its retries; the log has its name and the SQLSTATE.",
   COMMIT_OUTCOME_UNKNOWN: "The connection was lost during COMMIT: the work may or may not have been applied.",
-  MIGRATION: "A migration cannot be read, planned or applied.",
+  MIGRATION:
+    "A migration (`MigrationError`) or a table recreation (`RecreationError`) cannot be read, planned or applied.",
   UNSUPPORTED_STATEMENT: "The distributed provider refuses a statement and nothing equal can be sent.",
   RECREATION_REQUIRED: "A change needs the table to be made again.",
   SERVICE_UNAVAILABLE: "Something that the request needs is down. `Retry-After` may be set.",

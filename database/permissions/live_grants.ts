@@ -3,6 +3,7 @@ import type { PermissionObjectType } from "./permission_statement.ts";
 
 /** One privilege of one role on one object. */
 export interface Grant {
+  /** What it is on. */
   type: PermissionObjectType;
   /** The schema; of a schema, its own name. */
   schema: string;

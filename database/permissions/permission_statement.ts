@@ -14,6 +14,7 @@ export type PermissionObjectType = "table" | "sequence" | "schema";
 
 /** One object of a GRANT, or all of a kind in a schema. */
 export interface PermissionObject {
+  /** What it is. */
   type: PermissionObjectType;
   /** The schema, when it is named; of all in a schema, that schema. */
   schema: string | undefined;

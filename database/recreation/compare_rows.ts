@@ -9,7 +9,9 @@ const ROWS_PER_QUERY = 50_000;
 
 /** What a table holds: how many rows, and two sums over 64-bit hashes of them. The order of the rows does not matter. */
 export interface RowDigest {
+  /** How many. */
   rows: bigint;
+  /** The sums. */
   sums: [bigint, bigint];
 }
 

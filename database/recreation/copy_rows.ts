@@ -88,7 +88,7 @@ export class RowCopy {
     }
     // nobody but this copy writes the new table, and a batch is there as a whole or not at all; where rows came or went
     // since the batch was looked for, this may be wrong, and the comparison of all rows tells
-    const isApplied = false && known.batch > 0 && await this.#count() !== known.rows;
+    const isApplied = known.batch > 0 && await this.#count() !== known.rows;
     return isApplied ? this.#afterBatch(known) : known;
   }
 
@@ -124,9 +124,8 @@ export class RowCopy {
         { reason: "failed", cause: error },
       );
     }
-    if (this.#limits.rows === 1) throw error;
-    this.#limits.rows = Math.max(1, Math.floor(this.#limits.rows / 4));
-    this.#limits.bytes = Math.max(1, Math.floor(this.#limits.bytes / 4));
+    if (state.batch === 1) throw error;
+    this.#limits.rows = Math.max(1, Math.floor(state.batch / 4));
     const next = await this.#nextBatch(state);
     await this.#write(next);
     return next;

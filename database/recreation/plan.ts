@@ -154,8 +154,9 @@ function planSteps(current: TableSchema, desired: TableSchema): RecreationPlan["
   build.renameAway();
   build.push({ kind: "verify", phase: "frozen", title: "compare all rows again, now that nobody writes" });
   build.positions();
+  build.newIncomingKeys();
   build.takeName();
-  build.incomingForeignKeys();
+  build.oldIncomingKeys();
   build.ownedSequences();
   build.dropOld();
   for (const constraint of desired.constraints) build.renameConstraint(constraint, constraintName(constraint, true));

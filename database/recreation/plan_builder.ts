@@ -211,30 +211,38 @@ export class PlanBuilder {
   takeName(): void {
     const { name } = this.#current;
     const sql = `ALTER TABLE ${this.#new} RENAME TO ${quoteName(name)}`;
-    this.once("frozen", "give the name to the new table", sql, this.isThere(name));
+    const done = `SELECT to_regclass(${quoteText(this.#new)}) IS NULL AS done`;
+    this.once("frozen", "give the name to the new table", sql, done);
   }
 
-  /** Foreign keys of other tables: the new one stands before the old one goes, so that no row slips through. */
-  incomingForeignKeys(): void {
-    const { oid = "0", schema, name } = this.#current;
+  /** Foreign keys of other tables, on the new table before it has the name: so no row of theirs is ever unguarded. */
+  newIncomingKeys(): void {
+    const { oid = "0", schema } = this.#current;
     for (const key of this.#desired.referencedBy ?? []) {
       const child = qualify(key.from.schema, key.from.table);
       const temporary = temporaryName(key.name, "new");
-      const parts = parseForeignKey(key.definition);
-      const definition = formatForeignKey({ ...parts, schema, table: name });
-      const toOld = this.#hasConstraint(child, key.name, ` AND confrelid = ${oid}`);
+      const definition = formatForeignKey({ ...parseForeignKey(key.definition), schema, table: this.newName });
       const isNew = this.#hasConstraint(child, key.name, ` AND confrelid <> ${oid}`);
-      const hasTemporary = this.#hasConstraint(child, temporary);
       this.once(
-        "after",
-        `point ${key.name} of ${key.from.table} to the new table`,
+        "frozen",
+        `point ${key.name} of ${key.from.table} to the new table too`,
         `ALTER TABLE ${child} ADD CONSTRAINT ${quoteName(temporary)} ${definition} NOT VALID`,
-        `SELECT ${hasTemporary} OR ${isNew} AS done`,
+        `SELECT ${this.#hasConstraint(child, temporary)} OR ${isNew} AS done`,
       );
+    }
+  }
+
+  /** The foreign keys to the old table go, the new ones take their names and are checked. */
+  oldIncomingKeys(): void {
+    const { oid = "0" } = this.#current;
+    for (const key of this.#desired.referencedBy ?? []) {
+      const child = qualify(key.from.schema, key.from.table);
+      const temporary = temporaryName(key.name, "new");
+      const toOld = this.#hasConstraint(child, key.name, ` AND confrelid = ${oid}`);
       const drop = `ALTER TABLE ${child} DROP CONSTRAINT ${quoteName(key.name)}`;
       this.once("after", `drop ${key.name} to the old table`, drop, `SELECT NOT ${toOld} AS done`);
       const rename = `ALTER TABLE ${child} RENAME CONSTRAINT ${quoteName(temporary)} TO ${quoteName(key.name)}`;
-      this.once("after", `name ${key.name}`, rename, `SELECT NOT ${hasTemporary} AS done`);
+      this.once("after", `name ${key.name}`, rename, `SELECT NOT ${this.#hasConstraint(child, temporary)} AS done`);
       if (key.validated) this.#validate("after", child, key.name);
       if (key.comment !== undefined) {
         const sql = `COMMENT ON CONSTRAINT ${quoteName(key.name)} ON ${child} IS ${quoteText(key.comment)}`;

@@ -28,6 +28,7 @@ export interface RecreationErrorOptions extends AppErrorOptions {
  * ```
  */
 export class RecreationError extends AppError {
+  /** The class's name. */
   override readonly name: string = "RecreationError";
   /** Why. */
   readonly reason: RecreationFailure;

@@ -48,15 +48,13 @@ export interface RecreationCopy {
   overriding: boolean;
 }
 
-interface StepBase {
+/** One statement. */
+export interface StatementStep {
   /** When it runs. */
   phase: RecreationPhase;
   /** What it does, for the log. */
   title: string;
-}
-
-/** One statement. */
-export interface StatementStep extends StepBase {
+  /** What kind of step it is. */
   kind: "statement";
   /** The statement. */
   sql: string;
@@ -69,17 +67,32 @@ export interface StatementStep extends StepBase {
 }
 
 /** Copies rows in batches. */
-export interface CopyStep extends StepBase {
+export interface CopyStep {
+  /** When it runs. */
+  phase: RecreationPhase;
+  /** What it does, for the log. */
+  title: string;
+  /** What kind of step it is. */
   kind: "copy";
 }
 
 /** Counts and compares the rows of both tables. */
-export interface VerifyStep extends StepBase {
+export interface VerifyStep {
+  /** When it runs. */
+  phase: RecreationPhase;
+  /** What it does, for the log. */
+  title: string;
+  /** What kind of step it is. */
   kind: "verify";
 }
 
 /** Sets the position of an identity column. */
-export interface PositionStep extends StepBase {
+export interface PositionStep {
+  /** When it runs. */
+  phase: RecreationPhase;
+  /** What it does, for the log. */
+  title: string;
+  /** What kind of step it is. */
   kind: "position";
   /** The column of the new table. */
   column: string;
@@ -88,7 +101,12 @@ export interface PositionStep extends StepBase {
 }
 
 /** Gives a relation the grants that the old one has, and no others. */
-export interface GrantsStep extends StepBase {
+export interface GrantsStep {
+  /** When it runs. */
+  phase: RecreationPhase;
+  /** What it does, for the log. */
+  title: string;
+  /** What kind of step it is. */
   kind: "grants";
   /** The table. */
   table: string;
@@ -99,7 +117,12 @@ export interface GrantsStep extends StepBase {
 }
 
 /** Gives the sequence of an identity column its name. */
-export interface RenameSequenceStep extends StepBase {
+export interface RenameSequenceStep {
+  /** When it runs. */
+  phase: RecreationPhase;
+  /** What it does, for the log. */
+  title: string;
+  /** What kind of step it is. */
   kind: "rename_sequence";
   /** The column. */
   column: string;

@@ -8,15 +8,19 @@ import { introspectLive } from "./introspect.ts";
 import { RecreationError } from "./recreation_error.ts";
 import type { RecreationPhase, RecreationPlan, RecreationStep } from "./recreation_plan.ts";
 import { isSameShape } from "./same_shape.ts";
-import { qualify, quoteName } from "./sql_text.ts";
+import { qualify, quoteName, quoteText, temporaryName } from "./sql_text.ts";
 import { copyGrants, renameSequence, runStatement, setPosition } from "./steps.ts";
 import { createWorkTableSql, readWork, relationOid, runSql, workTable, writeWork } from "./work_table.ts";
 
 /** What a run is given. */
 export interface RunSettings {
+  /** Told what happens. */
   logger: (message: string) => void;
+  /** How large a batch may get at first. */
   limits: BatchLimits;
+  /** How long a background job may take. */
   jobTimeoutMs: number;
+  /** Waits. */
   clock: Clock;
 }
 
@@ -89,8 +93,8 @@ export class RecreationRun {
           `and ${copy.target} when ${copy.source} is still the old table`,
       );
     }
-    const [old] = await runSql(this.#db, `SELECT relname::text AS name FROM pg_class WHERE oid = ${current.oid}`);
-    if (old?.name === table) return "before";
+    const old = await this.#nameOfOld();
+    if (old === table) return "before";
     const named = await relationOid(this.#db, copy.source);
     if (old !== undefined && named === undefined) return "frozen";
     if (stored !== undefined) {
@@ -159,8 +163,15 @@ export class RecreationRun {
   async #verify(phase: RecreationPhase): Promise<void> {
     const { table, copy } = this.#plan;
     const target = await digestTarget(this.#db, copy);
-    const source = await digestSource(this.#db, copy, phase === "frozen" ? copy.frozen : copy.source, table);
-    if (sameRows(source, target)) {
+    // a try whose connection was lost may have given the name back already
+    const isRefused = phase === "frozen" && await this.#nameOfOld() === table;
+    const source = await digestSource(
+      this.#db,
+      copy,
+      phase === "before" || isRefused ? copy.source : copy.frozen,
+      table,
+    );
+    if (!isRefused && sameRows(source, target)) {
       this.#rows = Number(target.rows);
       return;
     }
@@ -175,9 +186,17 @@ export class RecreationRun {
     );
   }
 
+  /** What the old table is called now; `undefined` when it is gone. */
+  async #nameOfOld(): Promise<string | undefined> {
+    const { oid } = this.#plan.current;
+    const [old] = await runSql(this.#db, `SELECT relname::text AS name FROM pg_class WHERE oid = ${oid}`);
+    return old === undefined ? undefined : String(old.name);
+  }
+
   /** The old table gets its name back; `false` when something else has it. */
   async #restoreName(): Promise<boolean> {
     const { table, copy } = this.#plan;
+    if (await this.#nameOfOld() === table) return true;
     if (await relationOid(this.#db, copy.source) !== undefined) return false;
     await runSql(this.#db, `ALTER TABLE ${copy.frozen} RENAME TO ${quoteName(table)}`);
     return true;
@@ -185,7 +204,14 @@ export class RecreationRun {
 
   /** Takes away what was made while the old table has its name. */
   async #discard(): Promise<void> {
-    const { schema, table, copy } = this.#plan;
+    const { schema, table, copy, desired } = this.#plan;
+    for (const { name, from } of desired.referencedBy ?? []) {
+      const child = qualify(from.schema, from.table);
+      const key = temporaryName(name, "new");
+      const where = `conrelid = to_regclass(${quoteText(child)}) AND conname = ${quoteText(key)}`;
+      const [found] = await runSql(this.#db, `SELECT 1 AS one FROM pg_constraint WHERE ${where}`);
+      if (found !== undefined) await runSql(this.#db, `ALTER TABLE ${child} DROP CONSTRAINT ${quoteName(key)}`);
+    }
     for (const name of [copy.target, workTable(schema, table)]) await runSql(this.#db, `DROP TABLE IF EXISTS ${name}`);
   }
 

@@ -13,7 +13,9 @@ const LONGEST_POLL_MS = 3000;
 
 /** How to wait for background jobs. */
 export interface JobSettings {
+  /** How long a job may take. */
   jobTimeoutMs: number;
+  /** Waits. */
   clock: Clock;
 }
 

@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console -- the output is what the test reads
 // a recreation in a process of its own, which tells its memory and times: url, table, statement
 import process from "node:process";
 import { openClient, recreate, watch } from "./recreation_support.ts";

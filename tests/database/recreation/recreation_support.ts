@@ -1,3 +1,5 @@
+import { assertEquals } from "@std/assert";
+import { fileURLToPath } from "node:url";
 import { drizzle } from "drizzle-orm/postgres-js";
 import { sql } from "drizzle-orm";
 import { applyAlterToSchema } from "../../../database/recreation/alter.ts";
@@ -79,3 +81,21 @@ export function watch(db: DrizzleClient, before: (text: string) => void | Promis
 
 /** Names of relations that a recreation leaves behind while it runs. */
 export const LEFTOVERS = "SELECT relname::text AS name FROM pg_class WHERE relname LIKE '%trellis%' ORDER BY 1";
+
+/**
+ * Lets a process of its own recreate the table `notes`.
+ *
+ * @param database A URL of a PostgreSQL, or a configuration as JSON.
+ * @param statement What is changed.
+ * @param dieAt The change before which the process kills itself, from 1; -1 for none.
+ * @returns Whether it was killed.
+ */
+export async function isKilled(database: string, statement: string, dieAt: number): Promise<boolean> {
+  const child = fileURLToPath(new URL("killed_process.ts", import.meta.url));
+  const args = ["run", "-A", "--frozen", "--cached-only", child, database, "notes", statement, String(dieAt)];
+  const { code, signal, stderr } = await new Deno.Command(Deno.execPath(), { args, stdout: "null", stderr: "piped" })
+    .output();
+  if (signal === "SIGKILL") return true;
+  assertEquals(code, 0, new TextDecoder().decode(stderr));
+  return false;
+}
