@@ -2,7 +2,7 @@
  * What the database package costs beside what it wraps: a prepared query with retry and metrics against the bare one, and
  * `runMigrations` against drizzle-orm's `migrate()` on the same PostgreSQL.
  *
- * `deno run -A bench/database_bench.ts`
+ * `deno run -A bench/database.ts`
  */
 // deno-lint-ignore-file no-console
 import { eq, sql } from "drizzle-orm";

@@ -1,0 +1,56 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { pgTable, text } from "drizzle-orm/pg-core";
+import { executeRows, getDrizzleClient } from "../../database/mod.ts";
+import { sql } from "../../database/orm.ts";
+import { createTestDatabase } from "../../testing/mod.ts";
+
+const notes = pgTable("notes", { title: text("title") });
+
+async function withMigrations(test: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/0001_notes.sql`, "CREATE TABLE notes (title text);");
+    await Deno.writeTextFile(`${folder}/0002_first.sql`, "INSERT INTO notes VALUES ('first');");
+    await test(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("createTestDatabase() gives each test a database of its own", async () => {
+  const [one, other] = await Promise.all([createTestDatabase(), createTestDatabase()]);
+  try {
+    await one.db.execute(sql`CREATE TABLE only_here (id int)`);
+    const tables = await executeRows(other.db, sql`SELECT to_regclass('only_here') AS found`);
+    assertEquals(tables, [{ found: null }]);
+    assertEquals(await getDrizzleClient(one.config), one.db);
+  } finally {
+    await one.close();
+    await other.close();
+  }
+});
+
+Deno.test("createTestDatabase() begins with the migrations, whatever an earlier test wrote", async () => {
+  await withMigrations(async (migrationsFolder) => {
+    for (let round = 0; round < 2; round++) {
+      const database = await createTestDatabase({ migrationsFolder, schema: { notes } });
+      try {
+        assertEquals(await database.db.select().from(notes), [{ title: "first" }]);
+        await database.db.insert(notes).values({ title: "second" });
+        assertEquals((await database.db.query.notes.findMany()).length, 2);
+      } finally {
+        await database.close();
+      }
+    }
+  });
+});
+
+Deno.test("createTestDatabase() tells which migration failed, and tries again the next time", async () => {
+  await withMigrations(async (migrationsFolder) => {
+    const file = `${migrationsFolder}/0003_broken.sql`;
+    await Deno.writeTextFile(file, "CREATE TABLE broken (id nonsense);");
+    await assertRejects(() => createTestDatabase({ migrationsFolder }), Error, "0003_broken");
+    await Deno.writeTextFile(file, "CREATE TABLE broken (id int);");
+    await (await createTestDatabase({ migrationsFolder })).close();
+  });
+});
