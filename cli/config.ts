@@ -1,5 +1,13 @@
-import type { TablePermission } from "../core/mod.ts";
+import type { DatabaseOperation, TablePermission } from "../core/mod.ts";
 import { ConfigurationError } from "../errors/mod.ts";
+
+/** A table and what a function may do with it, as the configuration writes it. */
+export interface ConfiguredGrant {
+  /** The table's name in the database. */
+  table: string;
+  /** What may be done with it: `"SELECT"` or `DatabaseOperation.Select`, and so on. */
+  operations: (DatabaseOperation | `${DatabaseOperation}`)[];
+}
 
 /** Settings of `trellis generate permissions`. */
 export interface PermissionsSettings {
@@ -23,7 +31,7 @@ export interface PermissionsSettings {
    * from the text is a warning: whoever lists them here vouches for them.
    * @default {}
    */
-  functions?: Record<string, TablePermission[]>;
+  functions?: Record<string, ConfiguredGrant[]>;
 }
 
 /** What `trellis.config.ts` exports as its default. Paths are relative to that file. */
@@ -41,7 +49,9 @@ export interface TrellisConfig {
 /** A configuration that was checked, with its defaults. */
 export interface ResolvedConfig {
   readonly functionsDir: string;
-  readonly permissions: Readonly<Required<PermissionsSettings>>;
+  readonly permissions:
+    & Readonly<Required<Omit<PermissionsSettings, "functions">>>
+    & { readonly functions: Readonly<Record<string, TablePermission[]>> };
 }
 
 /**
@@ -112,8 +122,8 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
       dir: "permissions",
       terraformFile: "infra/database_roles.tf",
       rolePrefix: "fn_",
-      functions: {},
       ...permissions,
+      functions: (permissions.functions ?? {}) as Record<string, TablePermission[]>,
     },
   };
 }

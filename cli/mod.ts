@@ -11,7 +11,7 @@
  *
  * @module
  */
-export { defineConfig, type PermissionsSettings, type TrellisConfig } from "./config.ts";
+export { type ConfiguredGrant, defineConfig, type PermissionsSettings, type TrellisConfig } from "./config.ts";
 export { type Gateway, type GatewayOptions, startGateway } from "./dev/gateway.ts";
 export { loadRoutes } from "./dev/load_routes.ts";
 export type { LocalRoute } from "./dev/route_table.ts";

@@ -14,7 +14,7 @@ import { withEnv } from "../../support/with_env.ts";
 import { isKilled, LEFTOVERS, planFor, recreate, watch } from "./recreation_support.ts";
 
 /** Minutes instead of seconds, every boundary on its own. */
-const IS_SLOW = Deno.env.get("TRELLIS_SLOW") !== undefined;
+const IS_SLOW = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 
 interface Lab {
   server: DistSqlServer;

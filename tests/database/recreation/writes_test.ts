@@ -116,7 +116,7 @@ Deno.test("executeRecreation() loses no row of writers beside it", options, asyn
 Deno.test({
   name: "executeRecreation() of a million rows stays under 150 MB in the client",
   ...options,
-  ignore: Deno.env.get("TRELLIS_SLOW") === undefined,
+  ignore: Deno.env.get("TRELLIS_FULL_TESTS") !== "1",
   fn: async () => {
     await withDatabase(async ({ script, rows }, url) => {
       await script(
