@@ -12,8 +12,21 @@ export function constraintName(constraint: TableConstraint, isRenamed: boolean):
   return isRenamed && ownsIndex(constraint) ? temporaryName(constraint.name, "new") : constraint.name;
 }
 
-function columnSql(column: TableColumn): string {
-  const { name, type, collation, generated, identity, notNull, notNullName } = column;
+/** PostgreSQL's limit of a name, in bytes. */
+const MAX_NAME_BYTES = 63;
+
+/**
+ * The name that PostgreSQL 18 gives a NOT NULL constraint in a table of this name; `undefined` where it would shorten it.
+ * Without it the constraint of a column that a recreation adds would be named after the work table for good.
+ */
+function notNullNameIn(table: string, column: string): string | undefined {
+  const name = `${table}_${column}_not_null`;
+  return new TextEncoder().encode(name).length <= MAX_NAME_BYTES ? name : undefined;
+}
+
+function columnSql(column: TableColumn, table: string | undefined): string {
+  const { name, type, collation, generated, identity, notNull } = column;
+  const notNullName = column.notNullName ?? (table === undefined ? undefined : notNullNameIn(table, name));
   const parts = [quoteName(name), type];
   if (collation !== undefined) parts.push(`COLLATE ${collation}`);
   if (generated !== undefined) {
@@ -59,7 +72,10 @@ export function buildCreateTableSql(name: string, schema: TableSchema): string {
   const constraints = schema.constraints.map((constraint) =>
     `CONSTRAINT ${quoteName(constraintName(constraint, isRenamed))} ${constraintDefinition(constraint, schema, name)}`
   );
-  const elements = [...schema.columns.map(columnSql), ...constraints].join(", ");
+  // servers before PostgreSQL 18 name no NOT NULL constraint, so none of the table's has a name there
+  const namesNotNull = isRenamed && schema.columns.some((column) => column.notNullName !== undefined);
+  const columns = schema.columns.map((column) => columnSql(column, namesNotNull ? schema.name : undefined));
+  const elements = [...columns, ...constraints].join(", ");
   const options = schema.options === undefined || schema.options.length === 0
     ? ""
     : ` WITH (${schema.options.join(", ")})`;

@@ -26,7 +26,11 @@ const options = { sanitizeOps: false, sanitizeResources: false };
 
 /** What two tables must have in common: everything but the catalog's number and the marks of a change. */
 function comparable({ oid: _oid, ...schema }: TableSchema): unknown {
-  const columns = schema.columns.map(({ source: _source, using: _using, added: _added, ...column }) => column);
+  const columns = schema.columns.map(({ source: _source, using: _using, added: _added, notNullName, ...column }) => ({
+    ...column,
+    // PostgreSQL 18 names NOT NULL constraints: the name that it chooses itself is as good as none
+    ...(notNullName !== undefined && notNullName !== `${schema.name}_${column.name}_not_null` && { notNullName }),
+  }));
   const byName = <T extends { name: string }>(list: T[]): T[] => list.toSorted((a, b) => a.name < b.name ? -1 : 1);
   return { ...schema, columns, constraints: byName(schema.constraints), indexes: byName(schema.indexes) };
 }

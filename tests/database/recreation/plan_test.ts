@@ -37,6 +37,25 @@ Deno.test("buildCreateTableSql() writes columns and constraints", () => {
   );
 });
 
+Deno.test("buildCreateTableSql() names new NOT NULL constraints after the table where the server names them", () => {
+  const id = { name: "id", type: "bigint", notNull: true };
+  const note = { name: "note", type: "text", notNull: true };
+  const long = { name: "n".repeat(60), type: "text", notNull: true };
+  const build = (columns: TableSchema["columns"], name = "t__work"): string =>
+    buildCreateTableSql(name, { name: "t", columns, constraints: [], indexes: [] });
+  const named = { ...id, notNullName: "t_id_not_null" };
+  assertEquals(
+    build([named, note, long]),
+    `CREATE TABLE "t__work" ("id" bigint CONSTRAINT "t_id_not_null" NOT NULL, "note" text CONSTRAINT "t_note_not_null" NOT NULL, ` +
+      `"${long.name}" text NOT NULL)`,
+  );
+  assertEquals(build([id, note]), `CREATE TABLE "t__work" ("id" bigint NOT NULL, "note" text NOT NULL)`);
+  assertEquals(
+    build([named, note], "t"),
+    `CREATE TABLE "t" ("id" bigint CONSTRAINT "t_id_not_null" NOT NULL, "note" text NOT NULL)`,
+  );
+});
+
 Deno.test("buildCreateTableSql() gives names of their own to what cannot share one under another table name", () => {
   const sql = buildCreateTableSql('co"py', { ...NOTES, unlogged: true, options: ["fillfactor=70"] });
   assertStringIncludes(sql, 'CREATE UNLOGGED TABLE "app"."co""py" (');
