@@ -41,6 +41,12 @@ import * as all from "./zod.ts";
  */
 export const z: typeof all = all;
 
+/** Any schema of zod, by what it gives and what it takes. */
+export type ZodType<Output = unknown, Input = unknown> = all.ZodType<Output, Input>;
+
+/** {@link ZodType} under its older name. */
+export type ZodSchema<Output = unknown, Input = unknown> = all.ZodSchema<Output, Input>;
+
 /** Types of {@link z}. */
 export declare namespace z {
 ${typesOfZod().map((line) => `  ${line}`).join("\n")}

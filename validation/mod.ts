@@ -40,6 +40,6 @@ export { type JsonSchema, toJsonSchema, type ToJsonSchemaOptions } from "./json_
 export { type ApiRoute, buildOpenApiDocument, type OpenApiDocument, type OpenApiInfo } from "./openapi/document.ts";
 export { getRegisteredOperations, type OpenApiMetadata, type RegisteredOperation } from "./openapi/registry.ts";
 export { validateSchema, validateSchemaAsync, type ValidationResult } from "./schema.ts";
-export { z } from "./z.ts";
-export { ZodError, type ZodSchema, type ZodType } from "./zod.ts";
+export { z, type ZodSchema, type ZodType } from "./z.ts";
+export { ZodError } from "./zod.ts";
 export type { CorsOption, LoggingConfig, UserStatus, WrapperMetadata } from "../core/mod.ts";
