@@ -7,6 +7,11 @@ export const CORRELATION_ID_HEADER = "X-Correlation-Id";
 /** What may stand in logs, headers and bodies as it came. */
 const WELL_FORMED = /^[A-Za-z0-9._:-]{1,128}$/;
 
+/** Whether a value is well formed: 1 to 128 characters of `[A-Za-z0-9._:-]`. */
+export function isCorrelationId(value: unknown): value is string {
+  return typeof value === "string" && WELL_FORMED.test(value);
+}
+
 /**
  * The id that ties a request to its log lines and to the calls it makes: `X-Correlation-Id`, else `X-Request-Id`, else
  * the gateway's request id, else Lambda's, else a new one. One that is not 1 to 128 characters of `[A-Za-z0-9._:-]` is passed over.
@@ -20,13 +25,13 @@ export function correlationIdOf(event: unknown, context: LambdaContext | undefin
     const request = event as ApiEvent;
     if (request.headers || (request as { multiValueHeaders?: unknown }).multiValueHeaders) {
       const sent = headerOf(request, CORRELATION_ID_HEADER, "x-correlation-id");
-      if (sent !== undefined && WELL_FORMED.test(sent)) return sent;
+      if (isCorrelationId(sent)) return sent;
       const requestId = headerOf(request, "X-Request-Id", "x-request-id");
-      if (requestId !== undefined && WELL_FORMED.test(requestId)) return requestId;
+      if (isCorrelationId(requestId)) return requestId;
     }
     const gatewayId = (request.requestContext as { requestId?: unknown } | undefined)?.requestId;
-    if (typeof gatewayId === "string" && WELL_FORMED.test(gatewayId)) return gatewayId;
+    if (isCorrelationId(gatewayId)) return gatewayId;
   }
   const lambdaId = context?.awsRequestId;
-  return lambdaId !== undefined && WELL_FORMED.test(lambdaId) ? lambdaId : crypto.randomUUID();
+  return isCorrelationId(lambdaId) ? lambdaId : crypto.randomUUID();
 }

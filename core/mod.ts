@@ -120,6 +120,7 @@ export {
   type WebSocketHandlerParams,
   type WebSocketMessageParams,
 } from "./handlers/websocket.ts";
+export { checkDeadLetterQueue, checkRange, FUNCTION_RANGES, type OptionRange } from "./function_options.ts";
 export type {
   AlbEvent,
   ApiEvent,

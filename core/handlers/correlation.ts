@@ -1,4 +1,4 @@
-import { CORRELATION_ID_HEADER, correlationIdOf } from "../correlation_id.ts";
+import { CORRELATION_ID_HEADER, isCorrelationId } from "../correlation_id.ts";
 import type { EventBridgeEvent } from "./trigger_events.ts";
 
 /**
@@ -19,8 +19,4 @@ export function headersWith(correlationId: string | undefined): Record<string, s
 /** What an EventBridge event says of its correlation: `correlationId` in its detail, else its own id. */
 export function correlationIdsOfEvent(event: EventBridgeEvent | undefined): unknown[] {
   return [(event?.detail as { correlationId?: unknown } | null | undefined)?.correlationId, event?.id];
-}
-
-function isCorrelationId(value: unknown): value is string {
-  return typeof value === "string" && correlationIdOf({ headers: headersWith(value) }, undefined) === value;
 }

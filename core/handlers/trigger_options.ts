@@ -1,5 +1,6 @@
 import type { StandardSchema } from "../../env/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
+import { checkDeadLetterQueue, checkRange, FUNCTION_RANGES, type OptionRange } from "../function_options.ts";
 import type { LambdaContext } from "../lambda.ts";
 import { checkLoggingConfig, type LoggingConfig } from "../logging_config.ts";
 
@@ -53,13 +54,8 @@ const KEYS = ["operationName", "logging", "timeout", "memorySize", "reservedConc
 /** Options of triggers that do not wait, beside those of all. */
 export const ASYNC_KEYS = ["deadLetterQueue", "retryAttempts"] as const satisfies (keyof AsyncTriggerOptions)[];
 
-/** Whole numbers that Lambda takes (Lambda quotas, CreateFunction), and our own. */
-const RANGES: Readonly<Record<string, readonly [least: number, most: number, unit: string]>> = {
-  timeout: [1, 900, "seconds"],
-  memorySize: [128, 10240, "MB"],
-  ephemeralStorage: [512, 10240, "MB"],
-  reservedConcurrency: [0, Infinity, "executions"],
-  retryAttempts: [0, 2, "retries"],
+const RANGES: Readonly<Record<string, OptionRange>> = {
+  ...FUNCTION_RANGES,
   concurrency: [1, 10_000, "records at once"],
 };
 
@@ -82,7 +78,7 @@ export function checkTriggerOptions(factory: string, options: object, ownKeys: r
       throw new ConfigurationError(`${factory} has no option ${key}: it has ${known.join(", ")}`);
     }
     if (value === undefined) continue;
-    if (key in RANGES) checkRange(key, value);
+    if (Object.hasOwn(RANGES, key)) checkRange(key, value, RANGES[key]);
     else if ((BOOLEANS as readonly string[]).includes(key) && typeof value !== "boolean") {
       throw new ConfigurationError(`${key} is ${value}: it must be true or false`);
     }
@@ -111,28 +107,10 @@ export function checkHandler(factory: string, handler: unknown): void {
   }
 }
 
-function checkRange(name: string, value: unknown): void {
-  const [least, most, unit] = RANGES[name];
-  if (Number.isInteger(value) && value as number >= least && value as number <= most) return;
-  const range = most === Infinity ? `from ${least}` : `from ${least} to ${most}`;
-  throw new ConfigurationError(`${name} is ${value}: it must be a whole number of ${unit} ${range}`);
-}
-
 function checkSchema(schema: unknown): void {
   // arktype's schemas are functions
   const standard = (schema as StandardSchema | null)?.["~standard"];
   if (typeof standard?.validate !== "function") {
     throw new ConfigurationError(`schema follows no Standard Schema (zod 4, valibot, arktype): got ${typeof schema}`);
-  }
-}
-
-function checkDeadLetterQueue(value: unknown): void {
-  if (typeof value === "boolean") return;
-  const { targetArn, ...others } = Object(value) as { targetArn?: unknown };
-  if (typeof value !== "object" || value === null || Object.keys(others).length > 0) {
-    throw new ConfigurationError("deadLetterQueue must be a boolean or { targetArn }");
-  }
-  if (targetArn !== undefined && !/^arn:[^:]+:(?:sqs|sns):/.test(String(targetArn))) {
-    throw new ConfigurationError(`deadLetterQueue.targetArn is ${targetArn}: it must be the ARN of a queue or a topic`);
   }
 }
