@@ -25,10 +25,24 @@ export interface CommandOption {
   readonly description: string;
 }
 
+/** What follows a command's name without dashes. */
+export interface CommandArgument {
+  /** `folder` for `<folder>`. */
+  readonly name: string;
+  /** One sentence. */
+  readonly description: string;
+  /** Whether it may be left out. */
+  readonly isOptional?: boolean;
+}
+
 /** What a command gets. */
 export interface CommandContext {
   /** Switches and values by option. */
   readonly options: Readonly<Record<string, string | boolean | undefined>>;
+  /** The arguments, as many as the command declares at most. */
+  readonly args: readonly string[];
+  /** Absolute path of the working directory. */
+  readonly cwd: string;
   /** Absolute path of the project's folder. */
   readonly root: string;
   readonly output: Output;
@@ -43,6 +57,8 @@ export interface Command {
   /** What it reads, writes and decides, in paragraphs. */
   readonly description: readonly string[];
   readonly options: readonly CommandOption[];
+  /** What follows the name, in order. */
+  readonly args?: readonly CommandArgument[];
   /** Command lines with what they are for. */
   readonly examples: readonly (readonly [line: string, what: string])[];
   /** What the exit codes mean here. */
@@ -65,19 +81,27 @@ export const COMMON_OPTIONS: readonly CommandOption[] = [
   { name: "help", short: "h", description: "Print this help." },
 ];
 
+/** A command line, taken apart. */
+export interface ParsedArguments {
+  readonly options: Record<string, string | boolean | undefined>;
+  readonly args: string[];
+}
+
 /**
- * Reads the options of a command.
+ * Reads the options and arguments of a command.
  *
  * @param command The command.
- * @param args What follows its name.
- * @returns Values by option.
- * @throws {UsageError} When an option is unknown or has no value, or an argument is left over.
+ * @param given What follows its name.
+ * @returns Values by option, and arguments in order.
+ * @throws {UsageError} When an option is unknown or has no value, or an argument is missing or left over.
  */
-export function parseOptions(command: Command, args: readonly string[]): Record<string, string | boolean | undefined> {
+export function parseArguments(command: Command, given: readonly string[]): ParsedArguments {
   const known = [...command.options, ...COMMON_OPTIONS];
+  const expected = command.args ?? [];
   try {
-    const { values } = parseArgs({
-      args: [...args],
+    const { values, positionals } = parseArgs({
+      args: [...given],
+      allowPositionals: expected.length > 0,
       options: Object.fromEntries(
         known.map(({ name, short, value }) => [name, {
           type: value === undefined ? "boolean" as const : "string" as const,
@@ -85,8 +109,19 @@ export function parseOptions(command: Command, args: readonly string[]): Record<
         }]),
       ),
     });
-    return values as Record<string, string | boolean | undefined>;
+    const options = values as Record<string, string | boolean | undefined>;
+    const missing = expected.slice(positionals.length).find(({ isOptional }) => !isOptional);
+    if (missing !== undefined && !options.help) {
+      throw new UsageError(`<${missing.name}> is missing: trellis ${renderUsage(command)}`);
+    }
+    if (positionals.length > expected.length) {
+      throw new UsageError(
+        `"${positionals[expected.length]}" is one argument too many: trellis ${renderUsage(command)}`,
+      );
+    }
+    return { options, args: positionals };
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     const [sentence] = (error as Error).message.split(/\. |\n/);
     throw new UsageError(`${sentence}. Known are ${known.map(({ name }) => `--${name}`).join(", ")}`);
   }
@@ -106,9 +141,10 @@ export function renderHelp(command: Command): string {
   return [
     command.summary,
     "",
-    `Usage: trellis ${command.name} [options]`,
+    `Usage: trellis ${renderUsage(command)}`,
     "",
     ...command.description.flatMap((paragraph) => [paragraph, ""]),
+    ...renderArguments(command),
     "Options:",
     ...options.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`),
     "",
@@ -118,6 +154,22 @@ export function renderHelp(command: Command): string {
     "Exit codes:",
     ...codes,
   ].join("\n");
+}
+
+/**
+ * The shape of a command line: `db mark-applied <tag> [options]`.
+ *
+ * @param command The command.
+ */
+export function renderUsage({ name, args = [] }: Command): string {
+  const parts = args.map((argument) => argument.isOptional ? `[${argument.name}]` : `<${argument.name}>`);
+  return [name, ...parts, "[options]"].join(" ");
+}
+
+function renderArguments({ args = [] }: Command): string[] {
+  if (args.length === 0) return [];
+  const width = Math.max(...args.map(({ name }) => name.length));
+  return ["Arguments:", ...args.map(({ name, description }) => `  ${name.padEnd(width)}  ${description}`), ""];
 }
 
 /**

@@ -11,7 +11,13 @@
  *
  * @module
  */
-export { type ConfiguredGrant, defineConfig, type PermissionsSettings, type TrellisConfig } from "./config.ts";
+export { defineConfig, type TrellisConfig } from "./config/config.ts";
+export type { BuildSettings } from "./config/build.ts";
+export type { DatabaseSettings } from "./config/database.ts";
+export type { DevSettings } from "./config/dev.ts";
+export type { InfraSettings } from "./config/infra.ts";
+export type { OpenapiSettings } from "./config/openapi.ts";
+export type { ConfiguredGrant, PermissionsSettings } from "./config/permissions.ts";
 export { type Gateway, type GatewayOptions, startGateway } from "./dev/gateway.ts";
 export { loadRoutes } from "./dev/load_routes.ts";
 export type { LocalRoute } from "./dev/route_table.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import process from "node:process";
 import { isAppError } from "../errors/mod.ts";
-import { type Command, ExitCode, parseOptions, renderHelp, UsageError } from "./command.ts";
+import { type Command, ExitCode, parseArguments, renderHelp, UsageError } from "./command.ts";
 import { COMMANDS } from "./commands/commands.ts";
 import { createOutput, type Output, type OutputOptions } from "./output.ts";
 
@@ -43,14 +43,16 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
     }
     const command = findCommand(commands, args);
     const rest = args.slice(command.name.split(" ").length);
-    const values = parseOptions(command, rest);
-    if (values.help) {
+    const { options, args: given } = parseArguments(command, rest);
+    if (options.help) {
       text.line(renderHelp(command));
       return ExitCode.Done;
     }
     return await command.run({
-      options: values,
-      root: resolve(cwd, typeof values.project === "string" ? values.project : "."),
+      options,
+      args: given,
+      cwd,
+      root: resolve(cwd, typeof options.project === "string" ? options.project : "."),
       output,
     });
   } catch (error) {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { ConfigurationError } from "../../errors/mod.ts";
-import { resolveConfig, type ResolvedConfig } from "../config.ts";
+import { resolveConfig, type ResolvedConfig } from "../config/config.ts";
 import { openProject, type Project } from "./project.ts";
 import { ts, unwrap } from "./typescript.ts";
 

@@ -1,7 +1,7 @@
 import { relative, resolve, sep } from "node:path";
 import type { Finding, PermissionsAnalysis } from "../analysis/permissions.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
-import type { ResolvedConfig } from "../config.ts";
+import type { ResolvedConfig } from "../config/config.ts";
 import { applyGeneratedFiles, type FileChange, planGeneratedFiles } from "../generated_files.ts";
 import type { Output } from "../output.ts";
 

@@ -1,0 +1,118 @@
+import { ConfigurationError } from "../../errors/mod.ts";
+import type { TablePermission } from "../../core/mod.ts";
+import { BUILD_SETTINGS, type BuildSettings } from "./build.ts";
+import { DATABASE_SETTINGS, type DatabaseSettings } from "./database.ts";
+import { DEV_SETTINGS, type DevSettings } from "./dev.ts";
+import { INFRA_SETTINGS, type InfraSettings } from "./infra.ts";
+import { OPENAPI_SETTINGS, type OpenapiSettings } from "./openapi.ts";
+import { PERMISSIONS_SETTINGS, type PermissionsSettings } from "./permissions.ts";
+import { type Check, isObject, isText, type Resolved } from "./settings.ts";
+
+/** What `trellis.config.ts` exports as its default. Paths are relative to that file. */
+export interface TrellisConfig {
+  /**
+   * Folder of the functions: `api/`, `queue/`, `topic/`, `event/`, `schedule/`, `storage/`, `websocket/`, `authorizer/` and
+   * `standalone/` are in it.
+   * @default "src/functions"
+   */
+  functionsDir?: string;
+  /** Database roles and grants. */
+  permissions?: PermissionsSettings;
+  /** Terraform. */
+  infra?: InfraSettings;
+  /** The OpenAPI document. */
+  openapi?: OpenapiSettings;
+  /** Migrations. */
+  database?: DatabaseSettings;
+  /** Bundles. */
+  build?: BuildSettings;
+  /** The application on the local machine. */
+  dev?: DevSettings;
+}
+
+const GROUPS = {
+  permissions: PERMISSIONS_SETTINGS,
+  infra: INFRA_SETTINGS,
+  openapi: OPENAPI_SETTINGS,
+  database: DATABASE_SETTINGS,
+  build: BUILD_SETTINGS,
+  dev: DEV_SETTINGS,
+} as const;
+
+/** A configuration that was checked, with its defaults. */
+export interface ResolvedConfig {
+  readonly functionsDir: string;
+  readonly permissions:
+    & Readonly<Required<Omit<PermissionsSettings, "functions">>>
+    & { readonly functions: Readonly<Record<string, TablePermission[]>> };
+  readonly infra: Resolved<InfraSettings, typeof INFRA_SETTINGS>;
+  readonly openapi: Resolved<OpenapiSettings, typeof OPENAPI_SETTINGS>;
+  readonly database: Resolved<DatabaseSettings, typeof DATABASE_SETTINGS>;
+  readonly build: Resolved<BuildSettings, typeof BUILD_SETTINGS>;
+  readonly dev: Resolved<DevSettings, typeof DEV_SETTINGS>;
+}
+
+/**
+ * Types the configuration in `trellis.config.ts`. The file is read and not run: everything in it is written out, as
+ * literals and constants.
+ *
+ * @param config The configuration.
+ * @returns The same.
+ *
+ * @example
+ * ```ts
+ * import { defineConfig } from "@trellis/fn/cli";
+ *
+ * const config = defineConfig({ functionsDir: "src/functions", permissions: { dir: "permissions" } });
+ * console.log(config.functionsDir); // src/functions
+ * // in trellis.config.ts: export default config;
+ * ```
+ */
+export function defineConfig(config: TrellisConfig): TrellisConfig {
+  return config;
+}
+
+/**
+ * Checks a configuration and fills in its defaults.
+ *
+ * @param config What the file says.
+ * @param file The file's name, for messages.
+ * @returns The checked configuration.
+ * @throws {ConfigurationError} When a setting is unknown or wrong; the message names it.
+ */
+export function resolveConfig(config: unknown, file: string): ResolvedConfig {
+  if (!isObject(config)) {
+    throw new ConfigurationError(`${file} exports no configuration: export default defineConfig({ … })`);
+  }
+  checkLevel(config, "", file, {
+    functionsDir: ["a folder", isText],
+    ...Object.fromEntries(Object.keys(GROUPS).map((name) => [name, ["an object", isObject] as const])),
+  });
+  const { functionsDir = "src/functions" } = config as TrellisConfig;
+  const groups = Object.fromEntries(
+    Object.entries(GROUPS).map(([name, { checks, defaults }]) => {
+      const settings = (config[name] ?? {}) as Record<string, unknown>;
+      checkLevel(settings, `${name}.`, file, checks);
+      return [name, { ...defaults, ...withoutUndefined(settings) }];
+    }),
+  );
+  return { functionsDir, ...groups } as unknown as ResolvedConfig;
+}
+
+type Checks = Readonly<Record<string, readonly [what: string, check: Check]>>;
+
+function checkLevel(level: Record<string, unknown>, prefix: string, file: string, checks: Checks): void {
+  for (const [key, value] of Object.entries(withoutUndefined(level))) {
+    const name = prefix + key;
+    if (!Object.hasOwn(checks, key)) {
+      const known = Object.keys(checks).map((each) => prefix + each);
+      throw new ConfigurationError(`${file}: there is no setting ${name}; known are ${known.join(", ")}`);
+    }
+    const [what, check] = checks[key];
+    if (!check(value)) throw new ConfigurationError(`${file}: ${name} must be ${what}, got ${JSON.stringify(value)}`);
+  }
+}
+
+function withoutUndefined(level: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(level).filter(([, value]) => value !== undefined));
+}

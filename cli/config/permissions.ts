@@ -1,0 +1,64 @@
+import type { DatabaseOperation } from "../../core/mod.ts";
+import { type Check, isObject, isText, type SettingsGroup } from "./settings.ts";
+
+/** A table and what a function may do with it, as the configuration writes it. */
+export interface ConfiguredGrant {
+  /** The table's name in the database. */
+  table: string;
+  /** What may be done with it: `"SELECT"` or `DatabaseOperation.Select`, and so on. */
+  operations: (DatabaseOperation | `${DatabaseOperation}`)[];
+}
+
+/** Settings of `trellis generate permissions`. */
+export interface PermissionsSettings {
+  /**
+   * Folder of the SQL files, which `applyPermissions` reads.
+   * @default "permissions"
+   */
+  dir?: string;
+  /**
+   * Terraform file with the database role of each function, for `DATABASE_USERNAME`.
+   * @default "infra/database_roles.tf"
+   */
+  terraformFile?: string;
+  /**
+   * Start of every role's name; it keeps functions' roles apart from all others, such as `admin`.
+   * @default "fn_"
+   */
+  rolePrefix?: string;
+  /**
+   * What functions need beside what their sources show, by function name. For these functions a place that cannot be told
+   * from the text is a warning: whoever lists them here vouches for them.
+   * @default {}
+   */
+  functions?: Record<string, ConfiguredGrant[]>;
+}
+
+const isGrantTable: Check = (value) =>
+  isObject(value) &&
+  Object.values(value).every((list) =>
+    Array.isArray(list) &&
+    list.every((entry) =>
+      isObject(entry) && isText(entry.table) && Array.isArray(entry.operations) &&
+      entry.operations.every((operation: unknown) => /^(?:SELECT|INSERT|UPDATE|DELETE|ALL)$/.test(String(operation)))
+    )
+  );
+
+/** What {@link PermissionsSettings} may be. */
+export const PERMISSIONS_SETTINGS = {
+  checks: {
+    dir: ["a folder", isText],
+    terraformFile: ["a file that ends in .tf", (value) => isText(value) && String(value).endsWith(".tf")],
+    rolePrefix: [
+      "lower-case letters, digits and _, beginning with a letter",
+      (value) => typeof value === "string" && /^(?:[a-z][a-z0-9_]{0,30})?$/.test(value) && !value.startsWith("pg_"),
+    ],
+    functions: ["an object: { FunctionName: [{ table, operations }] }", isGrantTable],
+  },
+  defaults: {
+    dir: "permissions",
+    terraformFile: "infra/database_roles.tf",
+    rolePrefix: "fn_",
+    functions: {} as Record<string, ConfiguredGrant[]>,
+  },
+} as const satisfies SettingsGroup<PermissionsSettings, PermissionsSettings>;
