@@ -16,9 +16,10 @@ const SENSITIVE =
 
 /** Secrets that sit inside longer texts: credentials of an Authorization header, passwords in URLs, JSON web tokens. */
 const BEARER = /\b(bearer|basic)\s+[\w.~+/=-]+/gi;
-/** Up to the last `@`, since a password may hold one, or a slash, unencoded; digits before a slash are a port. */
-const URL_PASSWORD = /(:\/\/[^\s:@/]*):(?!\d+(?:[/?#]|$))[^\s"'<>]*@/g;
-const JSON_WEB_TOKEN = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g;
+const WORD = /[^\s"'<>]+/g;
+/** Digits before a slash are a port. */
+const URL_USER = /:\/\/[^\s:@/]*:(?!\d+(?:[/?#]|$))/;
+const DOTTED_WORD = /[\w.-]+/g;
 /** `access_token=…` in a URL or a form, `"password": "…"` in a piece of JSON. */
 const PARAMETER = /(?<![\w.%-])([\w.%-]{1,64})=([^&;\s"'<>]+)/g;
 const MEMBER = /"([^"\\]{1,64})"(\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|[\d.eE+-]+)/g;
@@ -50,8 +51,8 @@ export function isSensitiveKey(key: string, more?: ReadonlySet<string>): boolean
 export function redactText(text: string): string {
   let safe = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)` : text;
   if (/earer|asic/i.test(safe)) safe = safe.replace(BEARER, `$1 ${REDACTED}`);
-  if (safe.includes("://")) safe = safe.replace(URL_PASSWORD, `$1:${REDACTED}@`);
-  if (safe.includes("eyJ")) safe = safe.replace(JSON_WEB_TOKEN, REDACTED);
+  if (safe.includes("://")) safe = safe.replace(WORD, withoutUrlPassword);
+  if (safe.includes("eyJ")) safe = safe.replace(DOTTED_WORD, withoutWebToken);
   if (safe.includes("=")) {
     safe = safe.replace(PARAMETER, (all, name) => isSensitiveKey(name) ? `${name}=${REDACTED}` : all);
   }
@@ -59,6 +60,31 @@ export function redactText(text: string): string {
     safe = safe.replace(MEMBER, (all, name, colon) => isSensitiveKey(name) ? `"${name}"${colon}"${REDACTED}"` : all);
   }
   return safe;
+}
+
+/** Up to the last `@`, since a password may hold one, or a slash, unencoded. */
+function withoutUrlPassword(word: string): string {
+  const end = word.lastIndexOf("@");
+  const user = end < 0 ? null : URL_USER.exec(word);
+  if (user === null) return word;
+  const start = user.index + user[0].length;
+  return start > end ? word : word.slice(0, start) + REDACTED + word.slice(end);
+}
+
+/** Three parts between dots, the first of which begins as JSON does in base64. */
+function withoutWebToken(word: string): string {
+  if (!word.includes("eyJ")) return word;
+  const parts = word.split(".");
+  const kept: string[] = [];
+  for (let index = 0; index < parts.length; index++) {
+    const start = index + 2 < parts.length && parts[index + 1] !== "" ? parts[index].search(/\beyJ[\w-]/) : -1;
+    if (start < 0) kept.push(parts[index]);
+    else {
+      kept.push(parts[index].slice(0, start) + REDACTED);
+      index += 2;
+    }
+  }
+  return kept.join(".");
 }
 
 /**

@@ -31,7 +31,7 @@ export function findRouteFiles(folder: string): RouteFile[] {
   for (const what of ["name", "route"] as const) {
     const seen = new Map<string, RouteFile>();
     for (const route of routes) {
-      const key = what === "name" ? route.name : `${route.method} ${route.path.replace(/\{[^}]*\}/g, "{}")}`;
+      const key = what === "name" ? route.name : `${route.method} ${route.path.replace(/\{[^{}]*\}/g, "{}")}`;
       const other = seen.get(key);
       if (other !== undefined) {
         throw new ConfigurationError(

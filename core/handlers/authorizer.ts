@@ -157,7 +157,7 @@ export function defineAuthorizerHandler(
 /** What the policy is about: the stage, so that it holds for every method that the gateway remembers it for. */
 function resourceOf(event: AuthorizerEvent): string | undefined {
   if (isHttpAuthorizerEvent(event)) return undefined;
-  const stage = /^arn:[^/]+:execute-api:[^/]+\/[^/]+\//.exec(String(event?.methodArn))?.[0];
+  const stage = /^arn:[^/:]+:execute-api:[^/]+\/[^/]+\//.exec(String(event?.methodArn))?.[0];
   if (stage === undefined) {
     throw new UnexpectedError(
       "The event asks for no decision of an authorizer: a gateway must call this function as one",

@@ -21,7 +21,8 @@ export interface Substituted {
   faults: VariableFault[];
 }
 
-const VARIABLE = /\$\{([^}]*)\}/g;
+/** Its end may be missing, so that no place is looked through twice. */
+const VARIABLE = /\$\{([^}]*)(\}?)/g;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** What a value must not have, by the place that it is put in: nothing that ends a literal or a quoted name. */
@@ -59,7 +60,8 @@ export function substituteVariables(sql: string, variables: PermissionVariables)
     if (place !== undefined) {
       text += token.text.replace(
         VARIABLE,
-        (_, name: string, offset: number) => put(name, place, line + countLines(token.text.slice(0, offset))),
+        (all, name: string, end: string, offset: number) =>
+          end === "" ? all : put(name, place, line + countLines(token.text.slice(0, offset))),
       );
     } else if (isBareVariable(tokens, at)) {
       text += put(tokens[at + 2].text, "bare", line);

@@ -62,7 +62,7 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
 
 /** Neon's pooler hands a server session to another client after each transaction. */
 function isPooled(connectionString: string | undefined): boolean {
-  return /@[^/?]*-pooler\./.test(connectionString ?? "");
+  return /@[^/?@]*-pooler\./.test(connectionString ?? "");
 }
 
 function toSession(client: Client | Pool | PoolClient): SqlSession {

@@ -50,5 +50,5 @@ export function formatForeignKey({ columns, schema, table, targets, rest }: Fore
 
 /** A definition without NOT VALID at its end. */
 export function stripNotValid(definition: string): string {
-  return definition.replace(/\s*\bNOT\s+VALID\s*$/i, "").trim();
+  return definition.trim().replace(/\bNOT\s+VALID$/i, "").trim();
 }

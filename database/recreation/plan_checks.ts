@@ -66,7 +66,7 @@ function checkIncoming(current: TableSchema, desired: TableSchema): void {
 }
 
 function canReference(before: string, after: string): boolean {
-  const bare = (type: string): string => normalizeType(type).replace(/\(.*\)/, "");
+  const bare = (type: string): string => normalizeType(type).replace(/\([^()]*\)/, "");
   const [a, b] = [bare(before), bare(after)];
   return a === b || FAMILIES.some((family) => family.includes(a) && family.includes(b));
 }

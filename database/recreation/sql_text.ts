@@ -64,6 +64,35 @@ const ALIASES: Readonly<Record<string, string>> = {
   time: "time without time zone",
 };
 
+interface TypeParts {
+  readonly base: string;
+  /** `10,2` of `numeric(10,2)`. */
+  readonly modifier: string | undefined;
+  readonly zone: string | undefined;
+  /** `[]` */
+  readonly array: string;
+}
+
+/** Takes `timestamp(3) with time zone[]` apart; none of a text that is no type. */
+function splitType(text: string): TypeParts | undefined {
+  const bracket = text.indexOf("[");
+  const array = bracket < 0 ? "" : text.slice(bracket).replaceAll(" ", "");
+  if (!/^(?:\[\d*\])*$/.test(array)) return undefined;
+  let rest = (bracket < 0 ? text : text.slice(0, bracket)).trimEnd();
+  const zone = ["with time zone", "without time zone"].find((words) =>
+    / |\)/.test(rest.at(-words.length - 1) ?? "") && rest.endsWith(words)
+  );
+  if (zone !== undefined) rest = rest.slice(0, -zone.length).trimEnd();
+  let modifier: string | undefined;
+  if (rest.endsWith(")")) {
+    const open = rest.indexOf("(");
+    modifier = rest.slice(open + 1, -1).trim();
+    if (open < 0 || modifier.includes(")")) return undefined;
+    rest = rest.slice(0, open).trimEnd();
+  }
+  return /^[a-z0-9_. ]+$/.test(rest) ? { base: rest, modifier, zone, array } : undefined;
+}
+
 /**
  * A type as `format_type` writes it, so that two spellings of one type are equal. Quoted and unknown types stay.
  *
@@ -72,21 +101,18 @@ const ALIASES: Readonly<Record<string, string>> = {
 export function normalizeType(text: string): string {
   const spaced = text.trim().replace(/\s+/g, " ");
   if (spaced.includes('"')) return spaced;
-  const match = /^([a-z0-9_. ]+?)\s*(?:\(\s*([^)]*?)\s*\))?\s*((?:with|without) time zone)?\s*((?:\[\s*\d*\s*\])*)$/
-    .exec(
-      spaced.toLowerCase(),
-    );
-  if (match === null) return spaced;
-  const [, base, modifier, zone, array] = match;
+  const parts = splitType(spaced.toLowerCase());
+  if (parts === undefined) return spaced;
+  const { base, modifier, zone, array } = parts;
   const name = base.replace(/^pg_catalog\./, "");
   let full = Object.hasOwn(ALIASES, name) && zone === undefined ? ALIASES[name] : zone ? `${name} ${zone}` : name;
   if (full === "character" && modifier === undefined && array === "" && name !== "bpchar") full = "character(1)";
   if (modifier !== undefined) {
-    const inner = `(${modifier.replace(/\s*,\s*/g, ",")})`;
+    const inner = `(${modifier.split(",").map((part) => part.trim()).join(",")})`;
     const [first, ...rest] = full.split(" ");
     // the precision of a time stands before its zone
     full = /^time(?:stamp)?$/.test(first) ? [first + inner, ...rest].join(" ") : full + inner;
     if (/^numeric\(\d+\)$/.test(full)) full = full.replace(")", ",0)");
   }
-  return full + array.replace(/\s|\d/g, "");
+  return full + array.replace(/\d/g, "");
 }

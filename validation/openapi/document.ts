@@ -161,7 +161,7 @@ function jsonContent(schema: JsonSchema): Record<string, unknown> {
 /** Every parameter of a route must be described, also one without a schema. */
 function withRouteParameters(path: string, schema: JsonSchema | undefined): JsonSchema {
   const properties: Record<string, unknown> = {};
-  for (const [, name] of path.matchAll(/\{([^}+]+)\+?\}/g)) properties[name] = { type: "string" };
+  for (const [, name] of path.matchAll(/\{([^{}+]+)\+?\}/g)) properties[name] = { type: "string" };
   return { properties: { ...properties, ...schema?.properties as object } };
 }
 

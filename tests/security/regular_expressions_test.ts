@@ -1,0 +1,73 @@
+import { assertEquals, assertGreater } from "@std/assert";
+import { checkSync } from "recheck";
+import ts from "typescript";
+
+const ROOT = new URL("../../", import.meta.url);
+const FOLDERS = ["errors", "env", "observability", "core", "validation", "database", "auth", "testing", "cli"];
+
+interface Found {
+  readonly place: string;
+  readonly source: string;
+  readonly flags: string;
+}
+
+/** Regular expressions of our own sources: literals, and constant texts given to `RegExp`. */
+function findExpressions(): Found[] {
+  const found: Found[] = [];
+  for (const file of FOLDERS.flatMap((folder) => sourceFiles(new URL(`${folder}/`, ROOT)))) {
+    const source = ts.createSourceFile(file.pathname, Deno.readTextFileSync(file), ts.ScriptTarget.Latest, true);
+    const visit = (node: ts.Node): void => {
+      const text = textOf(node);
+      if (text !== undefined) {
+        const line = source.getLineAndCharacterOfPosition(node.getStart()).line + 1;
+        found.push({ place: `${file.pathname.slice(ROOT.pathname.length)}:${line}`, ...text });
+      }
+      ts.forEachChild(node, visit);
+    };
+    visit(source);
+  }
+  return found;
+}
+
+function textOf(node: ts.Node): { source: string; flags: string } | undefined {
+  if (ts.isRegularExpressionLiteral(node)) {
+    const end = node.text.lastIndexOf("/");
+    return { source: node.text.slice(1, end), flags: node.text.slice(end + 1) };
+  }
+  if (!ts.isNewExpression(node) && !ts.isCallExpression(node)) return undefined;
+  if (node.expression.getText() !== "RegExp") return undefined;
+  const [pattern, flags] = node.arguments ?? [];
+  if (pattern === undefined || !ts.isStringLiteralLike(pattern)) return undefined;
+  return { source: pattern.text, flags: flags !== undefined && ts.isStringLiteralLike(flags) ? flags.text : "" };
+}
+
+function sourceFiles(folder: URL): URL[] {
+  return [...Deno.readDirSync(folder)].flatMap((entry) =>
+    entry.isDirectory
+      ? sourceFiles(new URL(`${entry.name}/`, folder))
+      : entry.name.endsWith(".ts")
+      ? [new URL(entry.name, folder)]
+      : []
+  );
+}
+
+const judge = ({ source, flags }: Pick<Found, "source" | "flags">) =>
+  // recheck reads ECMAScript 2022: v and d do not change what a pattern costs
+  checkSync(source, flags.replace(/[vd]/g, ""), { timeout: 20_000 });
+
+Deno.test("the checker tells an expression that back-tracks from one that does not", () => {
+  assertEquals(judge({ source: "^(?:[a-z]+-?)+$", flags: "" }).status, "vulnerable");
+  assertEquals(judge({ source: "^[a-z]+(?:-[a-z]+)*$", flags: "" }).status, "safe");
+});
+
+Deno.test("no regular expression of the library takes more than linear time", () => {
+  const expressions = findExpressions();
+  assertGreater(expressions.length, 100);
+  const seen = new Map(expressions.map((each) => [`/${each.source}/${each.flags}`, each]));
+  const faults = [...seen].flatMap(([text, each]) => {
+    const verdict = judge(each);
+    const cost = verdict.status === "vulnerable" ? verdict.complexity.summary : "";
+    return verdict.status === "safe" ? [] : [`${each.place} ${text} ${verdict.status} ${cost}`];
+  });
+  assertEquals(faults, []);
+});
