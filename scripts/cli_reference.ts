@@ -4,20 +4,31 @@
  *
  *   deno run -A scripts/cli_reference.ts [--check]
  */
-import { COMMON_OPTIONS, renderOption } from "../cli/command.ts";
+import { COMMON_OPTIONS, renderOption, renderUsage } from "../cli/command.ts";
 import { COMMANDS } from "../cli/commands/commands.ts";
 
 const FILE = new URL("../docs/reference/cli.md", import.meta.url);
 
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
-const sections = COMMANDS.map(({ name, summary, description, options, examples, exitCodes }) =>
-  `## trellis ${name}
+const sections = COMMANDS.map((command) => {
+  const { name, summary, description, options, args = [], examples, exitCodes } = command;
+  return `## trellis ${name}
 
 ${summary}
 
 ${description.map((paragraph) => paragraph.replaceAll("\n", " ")).join("\n\n")}
 
+\`\`\`
+trellis ${renderUsage(command)}
+\`\`\`
+${
+    args.length === 0 ? "" : `
+| Argument | |
+| --- | --- |
+${args.map((argument) => `| \`${argument.name}\` | ${cell(argument.description)} |`).join("\n")}
+`
+  }
 | Option | |
 | --- | --- |
 ${
@@ -32,8 +43,8 @@ ${examples.map(([line, what]) => `# ${what}\n${line}`).join("\n")}
 | Exit code | |
 | --- | --- |
 ${Object.entries(exitCodes).map(([code, what]) => `| ${code} | ${cell(what)} |`).join("\n")}
-`
-);
+`;
+});
 
 const text = `<!-- made by scripts/cli_reference.ts -->
 
