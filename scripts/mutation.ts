@@ -1,0 +1,131 @@
+// deno-lint-ignore-file no-console
+/**
+ * Mutation testing: changes the program in one place at a time and looks whether a test fails.
+ *
+ *   deno run -A scripts/mutation.ts                    every mutant of every area
+ *   deno run -A scripts/mutation.ts --area sessions    of one area
+ *   deno run -A scripts/mutation.ts --sample 30        some, by a seed that is printed (--seed N)
+ *
+ * It works in a copy of the checkout. Exit code 1: a mutant survived that `tests/mutation/explained.json` does not explain.
+ */
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { type Mutant, mutantsOf } from "../tests/mutation/mutants.ts";
+
+interface Area {
+  readonly sources: readonly string[];
+  readonly tests: readonly string[];
+}
+
+/** Why a mutant may survive, by file, code and change. */
+type Explained = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const AREAS: Readonly<Record<string, Area>> = JSON.parse(
+  await Deno.readTextFile(join(ROOT, "tests/mutation/areas.json")),
+);
+const EXPLAINED: Explained = JSON.parse(await Deno.readTextFile(join(ROOT, "tests/mutation/explained.json")));
+/** A mutant that loops is as good as found. */
+const TIMEOUT_MS = 120_000;
+
+const { values } = parseArgs({
+  options: {
+    area: { type: "string" },
+    sample: { type: "string" },
+    seed: { type: "string" },
+    jobs: { type: "string", default: String(navigator.hardwareConcurrency) },
+  },
+});
+const names = values.area === undefined ? Object.keys(AREAS) : values.area.split(",");
+const unknown = names.filter((name) => !Object.hasOwn(AREAS, name));
+if (unknown.length > 0) {
+  console.error(`There is no area ${unknown.join(", ")}; known are ${Object.keys(AREAS).join(", ")}`);
+  Deno.exit(2);
+}
+
+const queue = pick(
+  names.flatMap((area) =>
+    AREAS[area].sources.flatMap((file) =>
+      mutantsOf(file, Deno.readTextFileSync(join(ROOT, file))).map((mutant) => ({ area, mutant }))
+    )
+  ),
+);
+const total = queue.length;
+const tally = new Map(names.map((name) => [name, { killed: 0, explained: 0, survived: 0 }]));
+const survivors: Mutant[] = [];
+await Promise.all(Array.from({ length: Math.min(Number(values.jobs), total) }, work));
+
+console.log("\n| area | mutants | killed | explained | survived |\n| --- | ---: | ---: | ---: | ---: |");
+for (const [name, { killed, explained, survived }] of tally) {
+  console.log(`| ${name} | ${killed + explained + survived} | ${killed} | ${explained} | ${survived} |`);
+}
+for (const { file, line, code, change } of survivors) console.log(`survived: ${file}:${line} ${change}\n    ${code}`);
+Deno.exit(survivors.length > 0 ? 1 : 0);
+
+function pick<T>(all: T[]): T[] {
+  if (values.sample === undefined) return all;
+  let state = Number(values.seed ?? Date.now() % 2 ** 31) >>> 0;
+  console.log(`mutation testing: --sample ${values.sample} --seed ${state}`);
+  const rest = [...all];
+  return Array.from({ length: Math.min(Number(values.sample), all.length) }, () => {
+    // xorshift, 32 bits
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return rest.splice((state >>> 0) % rest.length, 1)[0];
+  });
+}
+
+async function work(): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "trellis-mutation-" });
+  try {
+    await copyCheckout(folder);
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const { area, mutant } = next;
+      const outcome = await judge(folder, mutant, AREAS[area].tests);
+      tally.get(area)![outcome]++;
+      if (outcome === "survived") survivors.push(mutant);
+      const done = total - queue.length;
+      if (done % 50 === 0) console.log(`${done} of ${total}, ${survivors.length} survived`);
+    }
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+async function copyCheckout(folder: string): Promise<void> {
+  const listed = await new Deno.Command("git", { args: ["ls-files", "-co", "--exclude-standard"], cwd: ROOT }).output();
+  for (const file of new TextDecoder().decode(listed.stdout).trim().split("\n")) {
+    if (/^(?:modules|docs|examples|bench)\//.test(file)) continue;
+    await Deno.mkdir(join(folder, dirname(file)), { recursive: true });
+    await Deno.copyFile(join(ROOT, file), join(folder, file)).catch((error) => {
+      // listed, and removed in the work tree
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    });
+  }
+}
+
+async function judge(
+  folder: string,
+  mutant: Mutant,
+  tests: readonly string[],
+): Promise<"killed" | "explained" | "survived"> {
+  if (EXPLAINED[mutant.file]?.[`${mutant.change} in ${mutant.code}`] !== undefined) return "explained";
+  const path = join(folder, mutant.file);
+  const source = await Deno.readTextFile(path);
+  await Deno.writeTextFile(path, source.slice(0, mutant.start) + mutant.text + source.slice(mutant.end));
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["test", "-A", "--no-check", "--quiet", "--fail-fast", ...tests],
+    cwd: folder,
+    env: { NO_COLOR: "1" },
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  const timer = setTimeout(() => child.kill("SIGKILL"), TIMEOUT_MS);
+  const { success } = await child.status;
+  clearTimeout(timer);
+  await Deno.writeTextFile(path, source);
+  return success ? "survived" : "killed";
+}
