@@ -18,9 +18,8 @@ const MAX_LINKS = 32;
  */
 export function causeChain(error: unknown): unknown[] {
   const chain: unknown[] = [error];
-  for (let i = 0; i < chain.length; i++) {
-    const link = chain[i];
-    if (typeof link !== "object" || link === null) continue;
+  // what is added while it goes on is visited too
+  for (const link of chain) {
     for (const value of causesOf(link)) {
       if (value !== undefined && value !== null && chain.length < MAX_LINKS && !chain.includes(value)) {
         chain.push(value);
@@ -30,12 +29,12 @@ export function causeChain(error: unknown): unknown[] {
   return chain;
 }
 
-function causesOf(link: object): unknown[] {
+function causesOf(link: unknown): unknown[] {
   try {
     const { cause, errors } = link as { cause?: unknown; errors?: unknown };
     return Array.isArray(errors) && link instanceof AggregateError ? [cause, ...errors] : [cause];
   } catch {
-    return []; // a proxy or a getter that throws
+    return []; // null, a proxy or a getter that throws
   }
 }
 

@@ -32,12 +32,11 @@ const QUOTES_NAMES_ONLY = /^(?:08|0A|23|25|28|2B|3D|3F|40|53|55|57|OC)|^42(?!601
  * @returns Five characters, or `undefined` when this is no driver error.
  */
 export function sqlStateOf(error: unknown): string | undefined {
-  if (typeof error !== "object" || error === null) return undefined;
   try {
     const { code, sqlState } = error as { code?: unknown; sqlState?: unknown };
     for (const value of [code, sqlState]) if (typeof value === "string" && SQL_STATE.test(value)) return value;
   } catch {
-    // a proxy or a getter that throws is no driver's error
+    // nothing, a proxy or a getter that throws is no driver's error
   }
   return undefined;
 }
