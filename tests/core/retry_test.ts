@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { retry, type RetryOptions, withObservability } from "../../core/mod.ts";
 import { createFakeClock, createLambdaContext, type FakeClock } from "../../testing/mod.ts";
+import { Invocation, runInvocation } from "../../observability/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 
 function failing(times: number): { calls: number[]; fn: (retries: number) => string } {
@@ -49,6 +50,9 @@ Deno.test("retry() bounds a delay by maxDelayMs", async () => {
   const limits = { maxRetries: 5, baseDelayMs: 100, maxDelayMs: 300, random: () => 1 };
   await retry(failing(5).fn, options(clock, limits));
   assertEquals(clock.sleeps, [100, 200, 300, 300, 300]);
+  const usual = createFakeClock({ autoAdvance: true });
+  await retry(failing(7).fn, options(usual, { maxRetries: 7, random: () => 1 }));
+  assertEquals(usual.sleeps, [100, 200, 400, 800, 1600, 3200, 5000]);
 });
 
 Deno.test("retry() never waits past the deadline of its invocation", async () => {
@@ -61,6 +65,18 @@ Deno.test("retry() never waits past the deadline of its invocation", async () =>
     assertRejects(() => handler({}, createLambdaContext({ timeoutMs: 10_000 })), TypeError, "failure 4")
   );
   assertEquals(clock.sleeps, [1000, 2000, 4000]);
+});
+
+Deno.test("retry() does not wait up to the very deadline", async () => {
+  for (const [leftMs, calls] of [[100, 1], [101, 2]]) {
+    const clock = createFakeClock({ nowMs: 5000, autoAdvance: true }), work = failing(99);
+    const facts = { correlationId: "c", requestId: "r", traceId: undefined, operationName: "op", coldStart: false };
+    const invocation = new Invocation({ ...facts, functionName: undefined });
+    invocation.deadlineMs = clock.now() + leftMs;
+    const run = () => assertRejects(() => retry(work.fn, options(clock, { random: () => 1 })));
+    await runInvocation(invocation, run);
+    assertEquals(work.calls.length, calls);
+  }
 });
 
 Deno.test("retry() refuses options that are no numbers from 0 and names them", async () => {

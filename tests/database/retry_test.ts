@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import type { Clock } from "../../core/mod.ts";
 import { CommitOutcomeUnknownError, type DistSqlRetryOptions, withDistSqlRetry } from "../../database/mod.ts";
+import { type RetryCount, runWithRetry } from "../../database/retry.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { Invocation, runInvocation } from "../../observability/mod.ts";
 
@@ -82,7 +83,7 @@ Deno.test("withDistSqlRetry() tells onRetry the error and the retry's number", a
 
 Deno.test("withDistSqlRetry() does not multiply when one is inside another", async () => {
   for (
-    const [inner, outer, calls] of [[3, 3, 4], [2, 5, 3], [1, 0, 2], [0, 3, 4]] as [number, number, number][]
+    const [inner, outer, calls] of [[3, 3, 4], [2, 5, 3], [1, 0, 2], [1, 3, 2], [0, 3, 4]] as [number, number, number][]
   ) {
     const work = failing(99);
     const options = (maxRetries: number): DistSqlRetryOptions => ({ maxRetries, clock: fakeClock() });
@@ -130,8 +131,8 @@ Deno.test("withDistSqlRetry() leaves a COMMIT without answer alone unless the wo
   assertEquals(again.calls, 2);
 });
 
-Deno.test("withDistSqlRetry() never waits past the invocation's deadline", async () => {
-  const clock = fakeClock();
+/** An invocation that has so much time left on the clock. */
+function within(clock: Clock, ms: number, run: () => Promise<unknown>): Promise<unknown> {
   const invocation = new Invocation({
     correlationId: "c",
     requestId: "r",
@@ -140,15 +141,46 @@ Deno.test("withDistSqlRetry() never waits past the invocation's deadline", async
     functionName: undefined,
     coldStart: false,
   });
-  invocation.deadlineMs = clock.now() + 260;
-  const work = failing(99);
-  await runInvocation(
-    invocation,
-    () => assertRejects(() => withDistSqlRetry(work.run, { clock, maxRetries: 9, random: () => 0.99999 })),
+  invocation.deadlineMs = clock.now() + ms;
+  return runInvocation(invocation, run);
+}
+
+Deno.test("withDistSqlRetry() never waits past the invocation's deadline, nor up to it", async () => {
+  for (const [leftMs, random, slept] of [[260, 0.99999, [100]], [300, 1, [100]], [301, 1, [100, 200]]] as const) {
+    const clock = fakeClock();
+    const work = failing(99);
+    const options = { clock, maxRetries: 9, random: () => random };
+    await within(clock, leftMs, () => assertRejects(() => withDistSqlRetry(work.run, options)));
+    assertEquals(clock.slept.map(Math.round), [...slept], `${leftMs} ms left`);
+    assertEquals(work.calls, slept.length + 1);
+  }
+});
+
+Deno.test("withDistSqlRetry() gives onRetry an error also for what is none, and survives texts in the chain", async () => {
+  const told: Error[] = [];
+  const thrown = { code: "40001", cause: "the server said so" };
+  const work = failing(99, () => thrown);
+  const error = await assertRejects(() =>
+    withDistSqlRetry(work.run, { clock: fakeClock(), maxRetries: 1, onRetry: (each) => void told.push(each) })
+      .catch((each) => {
+        throw new Error("as it was thrown", { cause: each });
+      })
   );
-  // 100 ms fit, 200 more would not
-  assertEquals(work.calls, 2);
-  assertEquals(clock.slept.map(Math.round), [100]);
+  assertStrictEquals((error as Error).cause, thrown);
+  assertEquals(told.map(({ message, cause }) => [message, cause === thrown]), [["conflict", true]]);
+});
+
+Deno.test("withDistSqlRetry() waits by the system's clock unless told", async () => {
+  const work = failing(2);
+  assertEquals(await withDistSqlRetry(work.run, { baseDelayMs: 0 }), "done");
+});
+
+Deno.test("runWithRetry() counts the retries", async () => {
+  for (const times of [0, 1, 3]) {
+    const count: RetryCount = { retries: 0 };
+    await runWithRetry(failing(times).run, { clock: fakeClock() }, count);
+    assertEquals(count.retries, times);
+  }
 });
 
 Deno.test("withDistSqlRetry() refuses options that are no numbers from 0", async () => {
