@@ -26,8 +26,8 @@ const AREAS: Readonly<Record<string, Area>> = JSON.parse(
   await Deno.readTextFile(join(ROOT, "tests/mutation/areas.json")),
 );
 const EXPLAINED: Explained = JSON.parse(await Deno.readTextFile(join(ROOT, "tests/mutation/explained.json")));
-/** A mutant that loops is as good as found. */
-const TIMEOUT_MS = 120_000;
+/** A mutant that loops is as good as found: it is stopped after so many times what the tests take. */
+const PATIENCE = 5;
 
 const { values } = parseArgs({
   options: {
@@ -52,9 +52,12 @@ const queue = pick(
   ),
 );
 const total = queue.length;
+const limitMs = new Map<string, number>();
 const tally = new Map(names.map((name) => [name, { killed: 0, explained: 0, survived: 0 }]));
 const survivors: Mutant[] = [];
-await Promise.all(Array.from({ length: Math.min(Number(values.jobs), total) }, work));
+const jobs = Math.min(Number(values.jobs), total);
+await measure();
+await Promise.all(Array.from({ length: jobs }, work));
 
 console.log("\n| area | mutants | killed | explained | survived |\n| --- | ---: | ---: | ---: | ---: |");
 for (const [name, { killed, explained, survived }] of tally) {
@@ -77,13 +80,26 @@ function pick<T>(all: T[]): T[] {
   });
 }
 
+/** How long the tests of each area take when nothing is wrong, with as many at once as there will be. */
+async function measure(): Promise<void> {
+  for (const area of new Set(queue.map((each) => each.area))) {
+    const started = performance.now();
+    const passed = await Promise.all(Array.from({ length: jobs }, () => runTests(ROOT, AREAS[area].tests, 600_000)));
+    if (passed.includes(false)) {
+      console.error(`The tests of ${area} fail before anything is changed: ${AREAS[area].tests.join(" ")}`);
+      Deno.exit(3);
+    }
+    limitMs.set(area, 5000 + PATIENCE * (performance.now() - started));
+  }
+}
+
 async function work(): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "trellis-mutation-" });
   try {
     await copyCheckout(folder);
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const { area, mutant } = next;
-      const outcome = await judge(folder, mutant, AREAS[area].tests);
+      const outcome = await judge(folder, mutant, area);
       tally.get(area)![outcome]++;
       if (outcome === "survived") survivors.push(mutant);
       const done = total - queue.length;
@@ -109,12 +125,18 @@ async function copyCheckout(folder: string): Promise<void> {
 async function judge(
   folder: string,
   mutant: Mutant,
-  tests: readonly string[],
+  area: string,
 ): Promise<"killed" | "explained" | "survived"> {
   if (EXPLAINED[mutant.file]?.[`${mutant.change} in ${mutant.code}`] !== undefined) return "explained";
   const path = join(folder, mutant.file);
   const source = await Deno.readTextFile(path);
   await Deno.writeTextFile(path, source.slice(0, mutant.start) + mutant.text + source.slice(mutant.end));
+  const passed = await runTests(folder, AREAS[area].tests, limitMs.get(area)!);
+  await Deno.writeTextFile(path, source);
+  return passed ? "survived" : "killed";
+}
+
+async function runTests(folder: string, tests: readonly string[], timeoutMs: number): Promise<boolean> {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["test", "-A", "--no-check", "--quiet", "--fail-fast", ...tests],
     cwd: folder,
@@ -123,9 +145,8 @@ async function judge(
     stdout: "null",
     stderr: "null",
   }).spawn();
-  const timer = setTimeout(() => child.kill("SIGKILL"), TIMEOUT_MS);
+  const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
   const { success } = await child.status;
   clearTimeout(timer);
-  await Deno.writeTextFile(path, source);
-  return success ? "survived" : "killed";
+  return success;
 }
