@@ -10,11 +10,14 @@ const TOKEN = /^[\x21-\x7e]{1,4096}$/;
  *
  * @param given What the client sent.
  * @param secret Signs cookies.
- * @returns The token to look up, or `undefined` when it cannot be one.
+ * @returns The token to look up, or `undefined` when it cannot be one; a promise where there is a signature to check.
  */
-export async function readSessionToken(given: unknown, secret: string): Promise<string | undefined> {
+export function readSessionToken(given: unknown, secret: string): string | undefined | Promise<string | undefined> {
   if (typeof given !== "string" || !TOKEN.test(given)) return undefined;
-  if (!given.includes(".")) return given;
+  return given.includes(".") ? readSignedToken(given, secret) : given;
+}
+
+async function readSignedToken(given: string, secret: string): Promise<string | undefined> {
   const signed = decodePercent(given);
   const [token, base64, ...rest] = signed.split(".");
   if (rest.length > 0 || !TOKEN.test(token)) return undefined;

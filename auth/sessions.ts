@@ -58,7 +58,8 @@ let lastQuery = 0;
 export async function validateSession(auth: BetterAuthInstance, token: string): Promise<SessionResult> {
   const { db, settings } = internalsOf(auth);
   if (!token) throw new UnauthorizedError("The session token is missing");
-  const stored = await readSessionToken(token, settings.secret);
+  let stored = readSessionToken(token, settings.secret);
+  if (stored instanceof Promise) stored = await stored;
   if (stored === undefined) throw invalidSession();
   const row = await findActive(db, settings.schema, stored);
   const extendFromMs = row.expiresAt.getTime() - (settings.sessionExpiresIn - settings.sessionUpdateAge) * 1000;

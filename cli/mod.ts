@@ -15,8 +15,17 @@ export { defineConfig, type TrellisConfig } from "./config/config.ts";
 export type { BuildSettings } from "./config/build.ts";
 export type { DatabaseSettings } from "./config/database.ts";
 export type { DevSettings } from "./config/dev.ts";
-export type { InfraSettings } from "./config/infra.ts";
-export type { OpenapiSettings } from "./config/openapi.ts";
+export type {
+  ApiInfra,
+  BucketInfra,
+  BusInfra,
+  EnvironmentValue,
+  FunctionInfra,
+  InfraSettings,
+  QueueInfra,
+  WebSocketInfra,
+} from "./config/infra.ts";
+export type { ConfiguredServer, OpenapiSettings } from "./config/openapi.ts";
 export type { ConfiguredGrant, PermissionsSettings } from "./config/permissions.ts";
 export { type Gateway, type GatewayOptions, startGateway } from "./dev/gateway.ts";
 export { loadRoutes } from "./dev/load_routes.ts";
@@ -29,7 +38,7 @@ export {
   resolveModulesPath,
   type ResolveModulesPathOptions,
 } from "./infra/modules_path.ts";
-export { renderReferencePage } from "./openapi/reference_page.ts";
+export { type ReferencePageOptions, renderReferencePage } from "./openapi/reference_page.ts";
 
 // not awaited: a module that awaits cannot be required
 if (import.meta.main) void import("./main.ts");

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import process from "node:process";
+import { explainMissing } from "../core/mod.ts";
 import { isAppError } from "../errors/mod.ts";
 import { type Command, ExitCode, parseArguments, renderHelp, UsageError } from "./command.ts";
 import { COMMANDS } from "./commands/commands.ts";
@@ -54,7 +55,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
       cwd,
       root: resolve(cwd, typeof options.project === "string" ? options.project : "."),
       output,
-    });
+    }).catch(explainMissing("typescript", `trellis ${command.name}`));
   } catch (error) {
     output.endProgress();
     return reportError(output, error);

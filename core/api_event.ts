@@ -47,7 +47,9 @@ export function headerOf(event: ApiEvent, name: string, lowerCase: string = name
     for (const key in headers) if (key.length === name.length && key.toLowerCase() === lowerCase) return headers[key];
   }
   const all = (event as RestApiEvent | null)?.multiValueHeaders;
-  if (all) { for (const key in all) if (key.toLowerCase() === lowerCase) return all[key]?.at(-1); }
+  if (all) {
+    for (const key in all) if (key.length === name.length && key.toLowerCase() === lowerCase) return all[key]?.at(-1);
+  }
   return undefined;
 }
 

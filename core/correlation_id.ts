@@ -4,12 +4,13 @@ import type { ApiEvent, LambdaContext } from "./lambda.ts";
 /** Name of the header that carries a correlation id, in requests and responses. */
 export const CORRELATION_ID_HEADER = "X-Correlation-Id";
 
-/** What may stand in logs, headers and bodies as it came. */
-const WELL_FORMED = /^[A-Za-z0-9._:-]{1,128}$/;
+/** What may not stand in logs, headers and bodies as it came. */
+const ILL_FORMED = /[^A-Za-z0-9._:-]/;
+const MAX_LENGTH = 128;
 
 /** Whether a value is well formed: 1 to 128 characters of `[A-Za-z0-9._:-]`. */
 export function isCorrelationId(value: unknown): value is string {
-  return typeof value === "string" && WELL_FORMED.test(value);
+  return typeof value === "string" && value !== "" && value.length <= MAX_LENGTH && !ILL_FORMED.test(value);
 }
 
 /**

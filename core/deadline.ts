@@ -44,7 +44,12 @@ let timerDueMs = Infinity;
  * @returns What `work` resolves to.
  * @throws {DeadlineExceededError} When the deadline passes first.
  */
-export function raceDeadline<T>(work: Promise<T>, dueMs: number, keepTimer: boolean, onExpire: () => void): Promise<T> {
+export function raceDeadline<T>(
+  work: PromiseLike<T>,
+  dueMs: number,
+  keepTimer: boolean,
+  onExpire: () => void,
+): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const watch: Watch = {
       dueMs,

@@ -1,5 +1,5 @@
 import { type AppError, ERROR_CODES, type ErrorCode, isAppError, type ValidationError } from "../errors/mod.ts";
-import { currentInvocation } from "../observability/mod.ts";
+import { currentInvocation, logError } from "../observability/mod.ts";
 import { headerOf } from "./api_event.ts";
 import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "./lambda.ts";
@@ -44,29 +44,51 @@ export function buildErrorResponse(first: unknown, second?: unknown): ProxyResul
   const [context, error] = isContext(second) || (second === undefined && !isContext(first))
     ? [second as LambdaContext | undefined, first]
     : [first as LambdaContext | undefined, second];
+  return errorResponseOf(context, error);
+}
+
+/** Gives the body of an error response another form, for clients that expect one. */
+export type ErrorBodyFormat = (body: ErrorBody, statusCode: number) => unknown;
+
+/**
+ * {@link buildErrorResponse} with its arguments in order.
+ *
+ * @param context Lambda's context.
+ * @param error Anything that was thrown.
+ * @param format Gets the body that is safe to send, and gives the one that is sent. When it throws, the safe one is.
+ */
+export function errorResponseOf(
+  context: LambdaContext | undefined,
+  error: unknown,
+  format?: ErrorBodyFormat,
+): ProxyResult {
   const invocation = currentInvocation();
   const requestId = context?.awsRequestId ?? invocation?.requestId;
   const correlationId = invocation?.correlationId ?? requestId;
   const { status, code, message, errors, headers } = readError(error);
-  const problem = prefersProblem(invocation?.event as ApiEvent | undefined);
-  const body = problem
-    ? {
-      type: "about:blank",
-      title: ERROR_CODES[code].title,
-      status,
-      detail: message,
-      code,
-      requestId,
-      correlationId,
-      ...(errors && { errors }),
-    }
-    : { message, code, requestId, correlationId, ...(errors && { errors }) } satisfies ErrorBody;
-  const all: Record<string, string> = {
-    "Content-Type": problem ? "application/problem+json" : "application/json",
-  };
+  const safe: ErrorBody = errors === undefined
+    ? { message, code, requestId, correlationId }
+    : { message, code, requestId, correlationId, errors };
+  const problem = format === undefined && prefersProblem(invocation?.event as ApiEvent | undefined);
+  const all: Record<string, string> = { "Content-Type": problem ? "application/problem+json" : "application/json" };
   for (const name in headers) all[name] = headers[name];
   if (correlationId !== undefined) all[CORRELATION_ID_HEADER] = correlationId;
-  return { statusCode: status, headers: all, body: JSON.stringify(body) };
+  const body = problem ? toProblem(safe, status) : format === undefined ? safe : formatBody(format, safe, status);
+  return { statusCode: status, headers: all, body: JSON.stringify(body) ?? "" };
+}
+
+function formatBody(format: ErrorBodyFormat, safe: ErrorBody, status: number): unknown {
+  try {
+    return format(safe, status);
+  } catch (error) {
+    logError("errorBody failed: the usual body is sent", { error });
+    return safe;
+  }
+}
+
+/** The same facts as a problem (RFC 9457, section 3.1). */
+function toProblem({ message, code, ...facts }: ErrorBody, status: number): Record<string, unknown> {
+  return { type: "about:blank", title: ERROR_CODES[code].title, status, detail: message, code, ...facts };
 }
 
 function isContext(value: unknown): boolean {

@@ -35,8 +35,8 @@ export { type BackoffOptions, fullJitterDelay } from "./backoff.ts";
 export { extractBearerToken } from "./bearer_token.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { CORRELATION_ID_HEADER, correlationIdOf } from "./correlation_id.ts";
-export { corsHeadersFor, type CorsOption } from "./cors.ts";
-export { buildErrorResponse, type ErrorBody } from "./error_response.ts";
+export { corsHeadersFor, type CorsOption, NO_CORS_HEADERS } from "./cors.ts";
+export { buildErrorResponse, type ErrorBody, type ErrorBodyFormat, errorResponseOf } from "./error_response.ts";
 export {
   type AuthorizerDecision,
   type AuthorizerHandler,
@@ -132,6 +132,7 @@ export type {
   RestApiEvent,
 } from "./lambda.ts";
 export { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
+export { explainMissing, OPTIONAL_PACKAGES, type OptionalPackage } from "./optional_package.ts";
 export { type JsonResult, parseJson } from "./parse_json.ts";
 export { shapeResult } from "./proxy_result.ts";
 export { getRequestContext, remainingMs, type RequestContext } from "./request_context.ts";

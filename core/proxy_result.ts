@@ -12,7 +12,7 @@ const UNSAFE_IN_HEADER = /[\0\r\n]/;
  * @param event The event that is answered.
  * @param source Where it comes from.
  * @param result What the handler returned.
- * @param extra Headers that every response has, such as the correlation id and CORS.
+ * @param extra Headers that every response has, such as the correlation id and CORS: known to be safe.
  * @returns A proxy result for that source.
  * @throws {UnexpectedError} When the handler returned something else than a proxy result.
  */
@@ -28,9 +28,9 @@ export function shapeResult(
         "buildValidatedResponse gives",
     );
   }
-  const headers: SingleHeaders = {};
-  for (const name in result.headers) headers[name] = safeValue(result.headers[name]);
-  for (const name in extra) addHeader(headers, name, safeValue(extra[name]));
+  if (source === "rest" && isShaped(result, extra)) return result;
+  const headers = copyHeaders(result.headers, extra);
+  for (const name in extra) if (headers[name] !== extra[name]) addHeader(headers, name, safeValue(extra[name]));
   const shaped: ProxyResult = { statusCode: result.statusCode, headers, body: result.body ?? "" };
   if (result.isBase64Encoded) shaped.isBase64Encoded = true;
   const several = severalValues(result, headers);
@@ -39,6 +39,35 @@ export function shapeResult(
   } else if (source === "http") shapeForHttpApi(shaped, several);
   else shapeForLoadBalancer(shaped, several, isAlbEvent(event) && !!event.multiValueHeaders);
   return shaped;
+}
+
+const MEMBERS = 3;
+
+/** Whether a result is what `buildValidatedResponse` gives: status, body, and headers that need no second look. */
+function isShaped(result: ProxyResult, extra: Readonly<Record<string, string>>): boolean {
+  if (typeof result.body !== "string") return false;
+  let missing = 0;
+  for (const _ in extra) missing++;
+  for (const name in result.headers) {
+    const value = result.headers[name];
+    if (value === extra[name]) missing--;
+    else if (value !== "application/json") return false;
+  }
+  let members = 0;
+  for (const _ in result) members++;
+  return missing === 0 && members === MEMBERS;
+}
+
+/** The handler's headers; those that it took over from `extra` need no second look. */
+function copyHeaders(own: SingleHeaders | undefined, extra: Readonly<Record<string, string>>): SingleHeaders {
+  const headers: SingleHeaders = { ...own };
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== extra[name] && typeof value === "string" && UNSAFE_IN_HEADER.test(value)) {
+      headers[name] = safeValue(value);
+    }
+  }
+  return headers;
 }
 
 function safeValue<V extends string | number | boolean>(value: V): V | string {

@@ -51,8 +51,8 @@ export function buildValidatedResponse(
   }
   const empty = statusCode === 204 || statusCode === 304 || statusCode < 200;
   const text = empty ? "" : serialize(schema === undefined ? body : parse(body, schema));
-  const headers: Record<string, string | number | boolean> = text === "" ? {} : { "Content-Type": "application/json" };
   const correlationId = currentInvocation()?.correlationId ?? context?.awsRequestId;
+  const headers: Record<string, string | number | boolean> = text === "" ? {} : { "Content-Type": "application/json" };
   if (correlationId !== undefined) headers[CORRELATION_ID_HEADER] = correlationId;
   if (options === undefined) return { statusCode, headers, body: text };
   const result: ProxyResult = { statusCode, headers: { ...headers, ...options.headers }, body: text };

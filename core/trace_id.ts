@@ -32,7 +32,7 @@ export function traceContextOf(event: unknown, readEnvironment: boolean): TraceC
 
 /**
  * Headers that pass the current request's ids on to a service that is called: the correlation id, `traceparent` (W3C)
- * and `X-Amzn-Trace-Id` when the trace came from X-Ray.
+ * with the `tracestate` that came beside it, and `X-Amzn-Trace-Id` when the trace came from X-Ray.
  *
  * @returns Headers for `fetch`; empty outside of a handler.
  *
@@ -56,6 +56,8 @@ export function getOutgoingHeaders(): Record<string, string> {
   if (w3cId !== undefined && spanId !== undefined) {
     headers.traceparent = `00-${w3cId}-${spanId}-${sampled === false ? "00" : "01"}`;
   }
+  const state = traceId?.startsWith("1-") || w3cId !== ours ? undefined : traceStateOf(invocation.event);
+  if (headers.traceparent !== undefined && state !== undefined) headers.tracestate = state;
   if (traceId?.startsWith("1-")) {
     const parent = spanId !== undefined && w3cId === ours ? `;Parent=${spanId}` : "";
     headers["X-Amzn-Trace-Id"] = `Root=${traceId}${parent}${
@@ -63,4 +65,15 @@ export function getOutgoingHeaders(): Record<string, string> {
     }`;
   }
   return headers;
+}
+
+/** Printable ASCII, as much as everybody has to pass on (W3C Trace Context, sections 3.3.1 and 3.3.1.5). */
+const TRACE_STATE = /^[\x20-\x7e]{1,512}$/;
+
+/** What other vendors keep in the trace; it belongs to a `traceparent` that was taken over. */
+function traceStateOf(event: unknown): string | undefined {
+  const state = typeof event === "object" && event !== null
+    ? headerOf(event as ApiEvent, "tracestate", "tracestate")
+    : undefined;
+  return state !== undefined && TRACE_STATE.test(state) ? state : undefined;
 }

@@ -2,8 +2,9 @@ import { AppError, ConfigurationError, isAppError } from "../errors/mod.ts";
 import {
   allowOverlap,
   endSpan,
-  Invocation,
+  enterInvocation,
   isLevelEnabled,
+  isThenable,
   log,
   LOG_LEVELS,
   type LogFields,
@@ -11,12 +12,10 @@ import {
   MetricUnit,
   parseLogLevel,
   renderFields,
-  runInvocation,
-  type Span,
   startSpan,
 } from "../observability/mod.ts";
-import { correlationIdOf } from "./correlation_id.ts";
-import { deadlineOf, raceDeadline } from "./deadline.ts";
+import { raceDeadline } from "./deadline.ts";
+import { HandlerInvocation } from "./handler_invocation.ts";
 import type { LambdaContext } from "./lambda.ts";
 import { toLoggable } from "./loggable_message.ts";
 import { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
@@ -107,91 +106,107 @@ export function withObservability<E, R>(
   const fields = logging.fields === undefined ? "" : renderFields(logging.fields, redact);
   const { logEvent = false, logResult = false, summary = true, sampleRate = 0 } = logging;
   const dimensions = { operationName };
+  // the clock costs as much as all the rest of a call that writes nothing
+  const timed = summary || measured;
 
-  function begin(event: E, context: LambdaContext): Invocation {
-    const correlationId = correlationIdOf(event, context);
-    const trace = traceContextOf(event, tracing);
-    const invocation = new Invocation({
-      correlationId,
-      requestId: context?.awsRequestId ?? correlationId,
-      traceId: trace?.traceId,
-      parentSpanId: trace?.parentId,
-      sampled: trace?.sampled,
-      operationName,
-      functionName: context?.functionName,
-      coldStart,
-    });
+  function begin(event: E, context: LambdaContext): HandlerInvocation {
+    const invocation = new HandlerInvocation(operationName, event, context, traceContextOf(event, tracing), coldStart);
     coldStart = false;
     if (level !== undefined) invocation.level = LOG_LEVELS[level];
     if (sampleRate > 0 && Math.random() < sampleRate) invocation.level = Math.min(invocation.level, LOG_LEVELS.DEBUG);
     invocation.redact = redact;
     invocation.fields = fields;
-    invocation.event = event;
-    invocation.deadlineMs = deadlineOf(context, Date.now());
     return invocation;
   }
 
-  function work(invocation: Invocation, event: E, context: LambdaContext): R | Promise<R> {
-    const { correlationId, traceId, requestId } = invocation;
-    const metadata = { correlationId, traceId, requestId, operationName, coldStart: invocation.coldStart };
-    const result = handler(event, context, metadata);
-    if (!(result instanceof Promise) || invocation.deadlineMs === undefined) return result;
-    return raceDeadline(result, invocation.deadlineMs, invocation.settings.oneAtATime, () => {
-      allowOverlap();
-      invocation.abort?.abort();
-    });
+  /** Everything up to the handler's answer, or to the promise of one. Nothing here waits, so that nothing has to be resumed. */
+  function run(invocation: HandlerInvocation): R | Promise<R> {
+    const { event, context } = invocation as { event: E; context: LambdaContext };
+    if (timed) invocation.startedMs = performance.now();
+    if (tracing) invocation.rootSpan = startSpan(operationName);
+    let result: R | Promise<R>;
+    try {
+      if (invocation.settings.unknownLevel !== undefined) warnOfUnknownLevel(invocation.settings.unknownLevel);
+      if (logEvent && isLevelEnabled("DEBUG")) log("DEBUG", "event", { event: toLoggable(event) });
+      result = handler(event, context, metadataOf(invocation));
+    } catch (error) {
+      return fail(invocation, error);
+    }
+    return isThenable(result) ? settle(invocation, result) : succeed(invocation, result);
   }
 
-  async function run(invocation: Invocation, event: E, context: LambdaContext): Promise<R> {
-    const startedMs = performance.now();
-    const span = tracing ? startSpan(operationName) : undefined;
-    let failure: { error: unknown } | undefined;
+  async function settle(invocation: HandlerInvocation, pending: PromiseLike<R>): Promise<R> {
+    let result: R;
+    try {
+      result = await inTime(invocation, pending);
+    } catch (error) {
+      return fail(invocation, error);
+    }
+    return succeed(invocation, result);
+  }
+
+  function succeed(invocation: HandlerInvocation, result: R): R {
+    conclude(invocation, undefined, result);
+    return result;
+  }
+
+  function fail(invocation: HandlerInvocation, error: unknown): R {
     let result: R | undefined;
     try {
-      warnOfUnknownLevel(invocation);
-      if (logEvent && isLevelEnabled("DEBUG")) log("DEBUG", "event", { event: toLoggable(event) });
-      result = await work(invocation, event, context);
-      return result;
-    } catch (error) {
-      failure = { error };
       if (respondToError === undefined) throw error;
-      result = respondToError(error, context, event);
-      return result;
+      return result = respondToError(error, invocation.context, invocation.event as E);
     } finally {
-      if (logResult && result !== undefined && isLevelEnabled("DEBUG")) {
-        log("DEBUG", "result", { result: toLoggable(result) });
-      }
-      conclude(invocation, span, failure, result, performance.now() - startedMs);
+      conclude(invocation, { error }, result);
     }
   }
 
   function conclude(
-    invocation: Invocation,
-    span: Span | undefined,
+    invocation: HandlerInvocation,
     failure: { error: unknown } | undefined,
     result: R | undefined,
-    durationMs: number,
   ): void {
-    const statusCode = (result as { statusCode?: unknown } | undefined)?.statusCode;
-    const fault = failure !== undefined && !isClientFault(failure.error);
-    if (fault || summary) logOutcome(operationName, failure, fault, statusCode, durationMs);
-    if (measured) {
-      metrics.addMetricsWithDimensions(dimensions, [
-        ["Duration", MetricUnit.Milliseconds, durationMs],
-        ["Errors", MetricUnit.Count, fault ? 1 : 0],
-        ...(invocation.coldStart ? [["ColdStart", MetricUnit.Count, 1] as const] : []),
-      ]);
+    const { rootSpan, coldStart } = invocation;
+    if (logResult && result !== undefined && isLevelEnabled("DEBUG")) {
+      log("DEBUG", "result", { result: toLoggable(result) });
     }
-    if (span === undefined) return;
-    if (typeof statusCode === "number") span.attributes["http.response.status_code"] = statusCode;
-    span.attributes["faas.coldstart"] = invocation.coldStart;
-    endSpan(span, fault ? failure?.error ?? new AppError("UNEXPECTED") : undefined);
+    const statusCode = (result as { statusCode?: unknown } | null | undefined)?.statusCode;
+    const fault = failure !== undefined && !isClientFault(failure.error);
+    if (fault || timed) {
+      const durationMs = timed ? performance.now() - invocation.startedMs : undefined;
+      if (fault || summary) logOutcome(operationName, failure, fault, statusCode, durationMs);
+      if (durationMs !== undefined && measured) {
+        metrics.addMetricsWithDimensions(dimensions, [
+          ["Duration", MetricUnit.Milliseconds, durationMs],
+          ["Errors", MetricUnit.Count, fault ? 1 : 0],
+          ...(coldStart ? [["ColdStart", MetricUnit.Count, 1] as const] : []),
+        ]);
+      }
+    }
+    if (rootSpan === undefined) return;
+    if (typeof statusCode === "number") rootSpan.attributes["http.response.status_code"] = statusCode;
+    rootSpan.attributes["faas.coldstart"] = coldStart;
+    endSpan(rootSpan, fault ? failure?.error ?? new AppError("UNEXPECTED") : undefined);
   }
 
   return function observed(event: E, context: LambdaContext): Promise<R> {
-    const invocation = begin(event, context);
-    return runInvocation(invocation, run, invocation, event, context);
+    return enterInvocation(begin(event, context), run);
   };
+}
+
+function metadataOf(
+  { correlationId, traceId, requestId, operationName, coldStart }: HandlerInvocation,
+): WrapperMetadata {
+  return { correlationId, traceId, requestId, operationName, coldStart };
+}
+
+/** What is under way, or a rejection when the deadline passes first. */
+function inTime<R>(invocation: HandlerInvocation, pending: PromiseLike<R>): PromiseLike<R> {
+  const { deadlineMs } = invocation;
+  if (deadlineMs === undefined) return pending;
+  return raceDeadline(pending, deadlineMs, invocation.settings.oneAtATime, () => {
+    allowOverlap();
+    invocation.abort?.abort();
+  });
 }
 
 /** Whether the caller, not the service, is at fault: an error of ours below status 500. */
@@ -208,9 +223,10 @@ function logOutcome(
   failure: { error: unknown } | undefined,
   fault: boolean,
   statusCode: unknown,
-  durationMs: number,
+  durationMs: number | undefined,
 ): void {
-  const fields: Record<string, unknown> = { operation, duration_ms: Math.round(durationMs * 1000) / 1000 };
+  const fields: Record<string, unknown> = { operation };
+  if (durationMs !== undefined) fields.duration_ms = Math.round(durationMs * 1000) / 1000;
   if (typeof statusCode === "number") fields.status = statusCode;
   if (!fault) {
     if (failure !== undefined) fields.error_code = (failure.error as AppError).code;
@@ -223,10 +239,10 @@ function logOutcome(
 
 let warnedOf: string | undefined;
 
-function warnOfUnknownLevel({ settings }: Invocation): void {
-  if (settings.unknownLevel === undefined || settings.unknownLevel === warnedOf) return;
-  warnedOf = settings.unknownLevel;
+function warnOfUnknownLevel(value: string): void {
+  if (value === warnedOf) return;
+  warnedOf = value;
   log("WARN", "LOG_LEVEL names no level, INFO is used: take TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL or SILENT", {
-    value: settings.unknownLevel,
+    value,
   });
 }

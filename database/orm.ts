@@ -46,6 +46,7 @@ export type InsertModel<T extends Table> = InferInsertModel<T>;
  * What may be changed of a row: every column but `id`, `createdAt` and the named keys, each optional:
  * `UpdateModel<typeof notes, "ownerId">`.
  */
-export type UpdateModel<T extends Table, Keys extends keyof InferInsertModel<T> = never> = Partial<
-  Omit<InferInsertModel<T>, "id" | "createdAt" | Keys>
->;
+export type UpdateModel<T extends Table, Keys extends keyof InferInsertModel<T> = never> = {
+  // not Partial<Omit<…>>: TypeScript 5.9 then loses the columns that an insert may leave out
+  [K in keyof InferInsertModel<T> as K extends "id" | "createdAt" | Keys ? never : K]?: InferInsertModel<T>[K];
+};

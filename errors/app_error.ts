@@ -55,7 +55,11 @@ export class AppError extends Error {
     this.details = options.details;
     this.headers = options.headers;
     this.expose = status < 500 && options.expose !== false;
-    Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  /** What {@link isAppError} looks for, also in a copy of the package that another bundle brought. */
+  get [BRAND](): true {
+    return true;
   }
 }
 

@@ -64,12 +64,13 @@ export class Invocation {
   dimensions: Record<string, string> | undefined = undefined;
   /** Turns the collected metrics into lines; set by the first metric. */
   renderMetrics: ((invocation: Invocation) => string) | undefined = undefined;
-  /** Epoch milliseconds after which there is no time left, when the platform says. */
-  deadlineMs: number | undefined = undefined;
   /** The event and the headers that {@link correlationId} came from; read only by the layer that made the invocation. */
   event: unknown = undefined;
   /** Aborted when the deadline is near; made when somebody asks. */
   abort: AbortController | undefined = undefined;
+  /** The invocation that this one runs inside of, where one slot holds both; read only by this file. */
+  outer: Invocation | undefined = undefined;
+  #deadlineMs: number | undefined = undefined;
   #lines = "";
   #ended = false;
 
@@ -85,6 +86,15 @@ export class Invocation {
     this.coldStart = start.coldStart;
     this.settings = getSettings();
     this.level = this.settings.level;
+  }
+
+  /** Epoch milliseconds after which there is no time left, when the platform says. */
+  get deadlineMs(): number | undefined {
+    return this.#deadlineMs;
+  }
+
+  set deadlineMs(deadlineMs: number | undefined) {
+    this.#deadlineMs = deadlineMs;
   }
 
   /** Whether it was written: work that goes on after the answer has nobody who writes for it later. */
@@ -119,6 +129,7 @@ const MAX_BUFFERED = 64 * 1024;
 /** Where one invocation at a time is promised; on Node 20 AsyncLocalStorage makes every promise about 3 times slower. */
 let slot: Invocation | undefined;
 let storage: AsyncLocalStorage<Invocation> | undefined;
+/** Those that are found by their asynchronous context. */
 const open: Set<Invocation> = new Set();
 let watchesExit = false;
 
@@ -136,28 +147,72 @@ export function currentInvocation(): Invocation | undefined {
  * What was collected is written when it ends, also when it throws.
  *
  * @param invocation The invocation, not running yet.
- * @param fn The work.
+ * @param fn The work. It begins at once, and where it waits for nothing it also ends at once.
  * @param args Handed to `fn`.
  * @returns What `fn` returns.
  */
-export async function runInvocation<A extends unknown[], T>(
+export function runInvocation<A extends unknown[], T>(
   invocation: Invocation,
   fn: (...args: A) => T | Promise<T>,
   ...args: A
 ): Promise<T> {
+  return enterInvocation(invocation, () => fn(...args));
+}
+
+/**
+ * {@link runInvocation} for work that needs nothing but the invocation: it makes no closure and no list of arguments.
+ *
+ * @param invocation The invocation, not running yet.
+ * @param fn The work.
+ * @returns What `fn` returns.
+ */
+export function enterInvocation<I extends Invocation, T>(
+  invocation: I,
+  fn: (invocation: I) => T | Promise<T>,
+): Promise<T> {
   if (!watchesExit) watchExit();
-  open.add(invocation);
-  const exclusive = storage === undefined && invocation.settings.oneAtATime;
-  const outer = slot;
+  if (storage !== undefined || !invocation.settings.oneAtATime) return enterStorage(invocation, fn);
+  invocation.outer = slot;
+  slot = invocation;
+  let result: T | Promise<T>;
   try {
-    if (exclusive) {
-      slot = invocation;
-      return await fn(...args);
-    }
-    storage ??= new AsyncLocalStorage();
-    return await storage.run(invocation, fn, ...args);
+    result = fn(invocation);
+  } catch (error) {
+    leaveSlot(invocation);
+    return Promise.reject(error);
+  }
+  if (isThenable(result)) return leaveSlotAfter(result, invocation);
+  leaveSlot(invocation);
+  return Promise.resolve(result);
+}
+
+/** Whether a value has to be waited for: a promise, or something like a query that is run by awaiting it. */
+export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as PromiseLike<T> | null | undefined)?.then === "function";
+}
+
+async function leaveSlotAfter<T>(pending: PromiseLike<T>, invocation: Invocation): Promise<T> {
+  try {
+    return await pending;
   } finally {
-    if (exclusive) slot = outer;
+    leaveSlot(invocation);
+  }
+}
+
+function leaveSlot(invocation: Invocation): void {
+  slot = invocation.outer;
+  invocation.flush();
+}
+
+async function enterStorage<I extends Invocation, T>(
+  invocation: I,
+  fn: (invocation: I) => T | Promise<T>,
+): Promise<T> {
+  open.add(invocation);
+  try {
+    storage ??= new AsyncLocalStorage();
+    return await storage.run(invocation, fn, invocation);
+  } finally {
     open.delete(invocation);
     invocation.flush();
   }
@@ -175,6 +230,7 @@ export function allowOverlap(): void {
 function watchExit(): void {
   watchesExit = true;
   process.once("exit", function flushOpenInvocations(): void {
+    for (let invocation = slot; invocation !== undefined; invocation = invocation.outer) invocation.flush();
     for (const invocation of open) invocation.flush();
   });
 }

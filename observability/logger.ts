@@ -3,7 +3,7 @@ import { currentInvocation, type Invocation } from "./invocation.ts";
 import { LOG_LEVELS, type LogLevel } from "./log_level.ts";
 import { writeOutput } from "./output.ts";
 import { isSensitiveKey, redactDocument, REDACTED, redactText, redactValue, UNREADABLE } from "./redact.ts";
-import { getSettings } from "./settings.ts";
+import { getSettings, type ObservabilitySettings } from "./settings.ts";
 
 /** Fields of one log line. An `error` may be any thrown value. */
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -80,11 +80,40 @@ export function logError(message: string, fields?: LogFields | Error): void {
 export function log(level: LogLevel, message: string, fields?: LogFields | Error): void {
   const invocation = currentInvocation();
   if (LOG_LEVELS[level] < (invocation?.level ?? getSettings().level)) return;
-  const line = `{"level":"${level}","message":${quote(redactText(String(message)))},"timestamp":"${
-    new Date().toISOString()
-  }"${prefixOf(invocation)}${fields === undefined ? "" : renderFields(fields, invocation?.redact)}}\n`;
+  const line = `{"level":"${level}","message":${renderMessage(String(message))},"timestamp":"${timestamp()}"${
+    prefixOf(invocation)
+  }${fields === undefined ? "" : renderFields(fields, invocation?.redact)}}\n`;
   if (invocation === undefined) writeOutput(line);
   else invocation.append(line);
+}
+
+const messages: Map<string, string> = new Map();
+const MAX_MESSAGES = 200, MAX_KEPT_LENGTH = 120;
+
+/** A message as JSON, without secrets. Messages are the same words each time, so that the search for secrets is kept. */
+function renderMessage(message: string): string {
+  let text = messages.get(message);
+  if (text !== undefined) return text;
+  text = quote(redactText(message));
+  if (message.length <= MAX_KEPT_LENGTH) {
+    if (messages.size >= MAX_MESSAGES) messages.clear(); // somebody puts ids into messages
+    messages.set(message, text);
+  }
+  return text;
+}
+
+let second = NaN;
+let secondText = "";
+
+/** The time in ISO 8601. All but the milliseconds is the same for many lines. */
+function timestamp(): string {
+  const nowMs = Date.now();
+  const ms = nowMs % 1000;
+  if (nowMs - ms !== second) {
+    second = nowMs - ms;
+    secondText = new Date(second).toISOString().slice(0, -4);
+  }
+  return `${secondText}${ms < 10 ? "00" : ms < 100 ? "0" : ""}${ms}Z`;
 }
 
 /** Whether a line of this level would be shown here: to skip work that only a log line needs. */
@@ -131,12 +160,23 @@ function toJson(value: unknown): string {
 
 /** The part of a line that is the same for a whole invocation, serialised once. */
 function prefixOf(invocation: Invocation | undefined): string {
-  if (invocation === undefined) return `,"service":${quote(getSettings().service)}`;
-  return invocation.linePrefix ??= `,"service":${quote(invocation.settings.service)}` +
-    (invocation.functionName === undefined ? "" : `,"function_name":${quote(invocation.functionName)}`) +
+  if (invocation === undefined) return serviceOf(getSettings(), undefined);
+  return invocation.linePrefix ??= serviceOf(invocation.settings, invocation.functionName) +
     `,"function_request_id":${quote(invocation.requestId)},"cold_start":${invocation.coldStart}` +
     (invocation.traceId === undefined ? "" : `,"xray_trace_id":${quote(invocation.traceId)}`) +
     `,"correlation_id":${quote(invocation.correlationId)}${invocation.fields}`;
+}
+
+let servicePart: { settings: ObservabilitySettings; functionName: string | undefined; text: string } | undefined;
+
+/** The part of a line that is the same for a whole sandbox. */
+function serviceOf(settings: ObservabilitySettings, functionName: string | undefined): string {
+  if (servicePart?.settings !== settings || servicePart.functionName !== functionName) {
+    const text = `,"service":${quote(settings.service)}` +
+      (functionName === undefined ? "" : `,"function_name":${quote(functionName)}`);
+    servicePart = { settings, functionName, text };
+  }
+  return servicePart.text;
 }
 
 const PLAIN = /^[\w .:=;/@+-]*$/;

@@ -58,7 +58,9 @@ export interface Metrics {
 export const metrics: Metrics = {
   addMetric(name: string, unit: MetricUnit, value: number): void {
     const invocation = currentInvocation();
-    addTo(invocation, invocation?.dimensions ?? NO_DIMENSIONS, [[name, unit, value]]);
+    const dimensions = invocation?.dimensions ?? NO_DIMENSIONS;
+    if (invocation === undefined || invocation.ended) writeAtOnce(invocation, dimensions, [[name, unit, value]]);
+    else addTo(groupFor(invocation, dimensions), name, unit, value);
   },
   addDimension(name: string, value: string): void {
     metrics.addDimensions({ [name]: value });
@@ -71,35 +73,47 @@ export const metrics: Metrics = {
     invocation.dimensions = checkDimensions({ ...invocation.dimensions, ...dimensions });
   },
   addMetricsWithDimensions(dimensions: Readonly<Record<string, string>>, data: readonly MetricDatum[]): void {
-    addTo(currentInvocation(), checkDimensions(dimensions), data);
+    const invocation = currentInvocation();
+    checkDimensions(dimensions);
+    if (invocation === undefined || invocation.ended) return writeAtOnce(invocation, dimensions, data);
+    const group = groupFor(invocation, dimensions);
+    for (const [name, unit, value] of data) addTo(group, name, unit, value);
   },
 };
 
 const NO_DIMENSIONS: Readonly<Record<string, string>> = Object.freeze({});
 const UNITS: ReadonlySet<string> = new Set(Object.values(MetricUnit));
 
-function addTo(
+/** The group that values with these dimensions belong to; it leaves with the invocation's one write. */
+function groupFor(invocation: Invocation, dimensions: Readonly<Record<string, string>>): MetricGroup {
+  invocation.renderMetrics = renderAndClear;
+  const groups = invocation.metrics ??= new Map();
+  const key = dimensions === NO_DIMENSIONS ? "" : JSON.stringify(dimensions);
+  let group = groups.get(key);
+  if (group === undefined) groups.set(key, group = { dimensions, values: new Map() });
+  return group;
+}
+
+function addTo({ dimensions, values }: MetricGroup, name: string, unit: MetricUnit, value: number): void {
+  checkMetric(name, unit, dimensions);
+  if (!Number.isFinite(value)) {
+    logWarn("metric value left out: it is not a finite number", { metric: name, value: String(value) });
+    return;
+  }
+  const metric = values.get(name);
+  if (metric === undefined) values.set(name, { unit, values: [value] });
+  else metric.values.push(value);
+}
+
+/** Outside of an invocation, or after its end, nobody writes later. */
+function writeAtOnce(
   invocation: Invocation | undefined,
   dimensions: Readonly<Record<string, string>>,
   data: readonly MetricDatum[],
 ): void {
-  const writesNow = invocation === undefined || invocation.ended;
-  const groups = writesNow ? new Map<string, MetricGroup>() : invocation.metrics ??= new Map();
-  const key = dimensions === NO_DIMENSIONS ? "" : JSON.stringify(dimensions);
-  let group = groups.get(key);
-  for (const [name, unit, value] of data) {
-    checkMetric(name, unit, dimensions);
-    if (!Number.isFinite(value)) {
-      logWarn("metric value left out: it is not a finite number", { metric: name, value: String(value) });
-      continue;
-    }
-    if (group === undefined) groups.set(key, group = { dimensions, values: new Map() });
-    const metric = group.values.get(name);
-    if (metric === undefined) group.values.set(name, { unit, values: [value] });
-    else metric.values.push(value);
-  }
-  if (writesNow) writeOutput(renderGroups(groups, invocation?.settings ?? getSettings()));
-  else invocation.renderMetrics = renderAndClear;
+  const group: MetricGroup = { dimensions, values: new Map() };
+  for (const [name, unit, value] of data) addTo(group, name, unit, value);
+  writeOutput(renderGroups([group], invocation?.settings ?? getSettings()));
 }
 
 function checkMetric(name: string, unit: MetricUnit, dimensions: Readonly<Record<string, string>>): void {
@@ -134,60 +148,99 @@ function checkDimensions(dimensions: Record<string, string>): Record<string, str
 
 function renderAndClear(invocation: Invocation): string {
   if (invocation.metrics === undefined) return "";
-  const text = renderGroups(invocation.metrics, invocation.settings);
+  const text = renderGroups(invocation.metrics.values(), invocation.settings);
   invocation.metrics = undefined;
   return text;
 }
 
+type Values = MetricGroup["values"];
+
 /** One line for each group, several where a group is over the format's limits. */
-function renderGroups(groups: ReadonlyMap<string, MetricGroup>, settings: ObservabilitySettings): string {
+function renderGroups(groups: Iterable<MetricGroup>, settings: ObservabilitySettings): string {
   if (settings.metricsDisabled) return "";
   let text = "";
-  for (const { dimensions, values } of groups.values()) {
-    let left = [...values];
-    while (left.length > 0) {
-      const now = left.slice(0, MAX_METRICS);
-      const rest = left.slice(MAX_METRICS);
-      text += renderDocument(
-        settings,
-        dimensions,
-        now.map(([name, m]) => [name, m.unit, m.values.slice(0, MAX_VALUES)]),
-      );
-      left = [
-        ...now.filter(([, m]) => m.values.length > MAX_VALUES)
-          .map(([name, m]) => [name, { unit: m.unit, values: m.values.slice(MAX_VALUES) }] as typeof now[number]),
-        ...rest,
-      ];
-    }
+  for (const { dimensions, values } of groups) {
+    if (values.size === 0) continue;
+    if (fitsOneDocument(values)) text += renderDocument(settings, dimensions, values);
+    else for (const part of split(values)) text += renderDocument(settings, dimensions, part);
   }
   return text;
 }
 
-/** The parts of a document that depend on names only, by those names: they are the same from call to call. */
-const heads: Map<string, string> = new Map();
+function fitsOneDocument(values: Values): boolean {
+  if (values.size > MAX_METRICS) return false;
+  for (const metric of values.values()) if (metric.values.length > MAX_VALUES) return false;
+  return true;
+}
+
+function* split(values: Values): Generator<Values> {
+  let left = [...values];
+  while (left.length > 0) {
+    const now = left.slice(0, MAX_METRICS);
+    const rest = left.slice(MAX_METRICS);
+    yield new Map(now.map(([name, m]) => [name, { unit: m.unit, values: m.values.slice(0, MAX_VALUES) }]));
+    left = [
+      ...now.filter(([, m]) => m.values.length > MAX_VALUES)
+        .map(([name, m]) => [name, { unit: m.unit, values: m.values.slice(MAX_VALUES) }] as typeof now[number]),
+      ...rest,
+    ];
+  }
+}
+
+/**
+ * The part of a document that depends on names only, serialised once. Documents with the same first names share the way
+ * to it: looking names up one by one costs less than making one key of them.
+ */
+interface Head {
+  /** `,"NotesCreated":`, of the last name. */
+  readonly member: string;
+  readonly unit: MetricUnit | undefined;
+  readonly next: Map<string, Head>;
+  text: string | undefined;
+}
+
+function newHead(member: string, unit?: MetricUnit): Head {
+  return { member, unit, next: new Map(), text: undefined };
+}
+
+const MAX_HEADS = 1000;
+let heads = newHead("");
+let headCount = 0;
+
+function headAfter(head: Head, name: string, unit?: MetricUnit): Head {
+  const known = head.next.get(name);
+  if (known !== undefined && known.unit === unit) return known;
+  if (++headCount > MAX_HEADS) {
+    // names can come from outside
+    headCount = 0;
+    heads = newHead("");
+  }
+  const next = newHead(`,${quote(name)}:`, unit);
+  head.next.set(name, next);
+  return next;
+}
 
 function renderDocument(
   settings: ObservabilitySettings,
   dimensions: Readonly<Record<string, string>>,
-  data: readonly (readonly [string, MetricUnit, number[]])[],
+  values: Values,
 ): string {
-  let signature = settings.namespace;
-  for (const name in dimensions) signature += `\0d${name}`;
-  for (const [name, unit] of data) signature += `\0m${name}\0${unit}`;
-  let head = heads.get(signature);
-  if (head === undefined) {
-    head = JSON.stringify([{
-      Namespace: settings.namespace,
-      Dimensions: [["service", ...Object.keys(dimensions)]],
-      Metrics: data.map(([Name, Unit]) => ({ Name, Unit })),
-    }]);
-    if (heads.size >= 500) heads.clear();
-    heads.set(signature, head);
+  let head = headAfter(heads, settings.namespace);
+  let members = "";
+  for (const name in dimensions) {
+    head = headAfter(head, name);
+    members += head.member + quote(dimensions[name]);
   }
-  let text = `{"_aws":{"Timestamp":${Date.now()},"CloudWatchMetrics":${head}},"service":${quote(settings.service)}`;
-  for (const name in dimensions) text += `,${quote(name)}:${quote(dimensions[name])}`;
-  for (const [name, , values] of data) {
-    text += `,${quote(name)}:${values.length === 1 ? values[0] : JSON.stringify(values)}`;
+  for (const [name, metric] of values) {
+    head = headAfter(head, name, metric.unit);
+    members += head.member + (metric.values.length === 1 ? metric.values[0] : JSON.stringify(metric.values));
   }
-  return `${text}}\n`;
+  head.text ??= JSON.stringify([{
+    Namespace: settings.namespace,
+    Dimensions: [["service", ...Object.keys(dimensions)]],
+    Metrics: Array.from(values, ([Name, { unit: Unit }]) => ({ Name, Unit })),
+  }]);
+  return `{"_aws":{"Timestamp":${Date.now()},"CloudWatchMetrics":${head.text}},"service":${
+    quote(settings.service)
+  }${members}}\n`;
 }

@@ -18,7 +18,15 @@
  * @module
  */
 export { describeError, type ErrorDescription } from "./describe_error.ts";
-export { allowOverlap, currentInvocation, Invocation, type InvocationStart, runInvocation } from "./invocation.ts";
+export {
+  allowOverlap,
+  currentInvocation,
+  enterInvocation,
+  Invocation,
+  type InvocationStart,
+  isThenable,
+  runInvocation,
+} from "./invocation.ts";
 export { LOG_LEVELS, type LogLevel, parseLogLevel } from "./log_level.ts";
 export {
   isLevelEnabled,

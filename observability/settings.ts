@@ -13,6 +13,8 @@ export interface ObservabilitySettings {
   readonly unknownLevel: string | undefined;
   /** Whether metrics are left out: `METRICS_DISABLED`, else `POWERTOOLS_METRICS_DISABLED`, is `true`. */
   readonly metricsDisabled: boolean;
+  /** Whether the environment stays as it is, as in a Lambda sandbox: what was read from it once may be kept. */
+  readonly fixed: boolean;
   /** Whether the environment promises one invocation at a time. */
   readonly oneAtATime: boolean;
 }
@@ -38,6 +40,7 @@ export function getSettings(): ObservabilitySettings {
     metricsDisabled: /^(?:true|1)$/i.test(
       getOptionalEnv("METRICS_DISABLED") ?? getOptionalEnv("POWERTOOLS_METRICS_DISABLED", ""),
     ),
+    fixed: inLambda,
     oneAtATime: inLambda && getOptionalEnv("AWS_LAMBDA_MAX_CONCURRENCY") === undefined,
   };
   if (inLambda) kept = settings;

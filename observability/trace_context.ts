@@ -11,6 +11,8 @@ export interface TraceContext {
 /** W3C Trace Context, section 3.2: version, trace id, parent id, flags; later versions may append fields. */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const XRAY_ROOT = /^1-[0-9a-f]{8}-[0-9a-f]{24}$/i;
+/** What API Gateway sends for a request that belongs to no trace yet. */
+const NEW_TRACE = /^Root=1-[0-9a-f]{8}-[0-9a-f]{24}$/;
 const SPAN_ID = /^[0-9a-f]{16}$/i;
 
 /**
@@ -51,11 +53,15 @@ export function parseTraceparent(header: string | null | undefined): TraceContex
  */
 export function parseXrayHeader(header: string | null | undefined): TraceContext | undefined {
   if (!header) return undefined;
+  if (NEW_TRACE.test(header)) return { traceId: header.slice("Root=".length), parentId: undefined, sampled: undefined };
   let traceId: string | undefined, parentId: string | undefined, sampled: boolean | undefined;
-  for (const part of header.split(";")) {
-    const at = part.indexOf("=");
-    const value = part.slice(at + 1).trim();
-    switch (part.slice(0, Math.max(at, 0)).trim()) {
+  for (let start = 0, end = 0; start < header.length; start = end + 1) {
+    end = header.indexOf(";", start);
+    if (end < 0) end = header.length;
+    const at = header.indexOf("=", start);
+    if (at < 0 || at > end) continue;
+    const value = header.slice(at + 1, end).trim();
+    switch (header.slice(start, at).trim()) {
       case "Root":
         if (XRAY_ROOT.test(value)) traceId = value;
         break;
@@ -71,5 +77,5 @@ export function parseXrayHeader(header: string | null | undefined): TraceContext
 
 /** A W3C trace id from either format: X-Ray's is the same 128 bits with two hyphens and a version. */
 export function toW3cTraceId(traceId: string): string {
-  return traceId.startsWith("1-") ? traceId.slice(2).replace("-", "").toLowerCase() : traceId;
+  return traceId.startsWith("1-") ? (traceId.slice(2, 10) + traceId.slice(11)).toLowerCase() : traceId;
 }

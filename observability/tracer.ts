@@ -179,9 +179,15 @@ export function addMetadata(key: string, value: unknown, namespace = "default"):
   span.otel?.setAttribute(`metadata.${namespace}.${key}`, JSON.stringify(safe[key]) ?? "");
 }
 
+const hexOfByte: string[] = [];
+
 /** Ids are no secrets: `Math.random`, as OpenTelemetry does, saves loading crypto at a cold start. */
 function randomHex(words: number): string {
+  if (hexOfByte.length === 0) { for (let byte = 256; byte < 512; byte++) hexOfByte.push(byte.toString(16).slice(1)); }
   let text = "";
-  for (let i = 0; i < words; i++) text += ((Math.random() * 0x1_0000_0000) >>> 0).toString(16).padStart(8, "0");
+  for (let i = 0; i < words; i++) {
+    const word = (Math.random() * 0x1_0000_0000) | 0;
+    text += hexOfByte[word >>> 24] + hexOfByte[word >>> 16 & 255] + hexOfByte[word >>> 8 & 255] + hexOfByte[word & 255];
+  }
   return text;
 }

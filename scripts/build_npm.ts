@@ -1,110 +1,152 @@
 // deno-lint-ignore-file no-console
 /**
- * Builds the npm package into `npm/`: dnt where it can be loaded (it lives on JSR), else `deno pack`, then one finishing step
- * for both: exact versions, the fields of package.json that neither writes, the Terraform modules as assets.
+ * Builds the npm package: dnt where it can be loaded (it lives on JSR), else `deno pack`, then one finishing step for both: the
+ * whole package.json, the Terraform modules, the texts. The same sources give the same bytes; a release names its engine.
  *
- *   deno run -A scripts/build_npm.ts
+ *   deno run -A scripts/build_npm.ts [--out <folder>] [--engine dnt|deno-pack]
+ *
+ * @module
  */
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
+import { createManifest, type ExportTarget, type PackageConfig } from "./npm_manifest.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const OUT = `${ROOT}npm`;
 
-interface Config {
-  name: string;
-  version: string;
-  license: string;
-  exports: Record<string, string>;
-  imports: Record<string, string>;
+/** What turns the sources into JavaScript and declarations. */
+export type Engine = "dnt" | "deno-pack";
+
+/** Where and how the package is built. */
+export interface BuildOptions {
+  /** The folder; what is in it is removed. @default npm/ in the project */
+  out?: string;
+  /** @default dnt where it can be loaded, else deno-pack */
+  engine?: Engine;
 }
-const config: Config = JSON.parse(Deno.readTextFileSync(`${ROOT}deno.json`));
 
-/** Packages that only some functions need: the file that needs one loads it and says how to install it. */
-const OPTIONAL = [
-  "@aws-sdk/client-rds-data",
-  "@aws-sdk/dsql-signer",
-  "@electric-sql/pglite",
-  "@neondatabase/serverless",
-  "libpg-query",
-];
-/** What the library's own code imports; the other entries of the import map belong to tests and scripts. */
-const REQUIRED = ["better-auth", "drizzle-orm", "postgres", "typescript", "zod"];
+/**
+ * Builds the npm package into a folder.
+ *
+ * @param options Where and how.
+ * @returns The engine that was used.
+ * @throws {Error} When the engine fails, cannot be loaded, or leaves an entry point without declarations.
+ */
+export async function buildNpm({ out = join(ROOT, "npm"), engine }: BuildOptions = {}): Promise<Engine> {
+  const config: PackageConfig = JSON.parse(Deno.readTextFileSync(join(ROOT, "deno.json")));
+  await emptyFolder(out, config.name);
+  const dnt = engine === "deno-pack" ? undefined : await loadDnt();
+  if (dnt === undefined && engine === "dnt") throw new Error("@deno/dnt cannot be loaded here: it comes from JSR");
+  if (dnt !== undefined) await dnt.build(dntOptions(config, out));
+  else await runDenoPack(out);
+  await finish(config, out, dnt === undefined ? "." : "./esm");
+  return dnt === undefined ? "deno-pack" : "dnt";
+}
 
-await Deno.remove(OUT, { recursive: true }).catch(() => {});
-const engine = await buildWithDnt() ? "dnt" : await buildWithDenoPack();
-await finish();
-console.log(`built ${config.name} ${config.version} into npm/ with ${engine}`);
+interface Dnt {
+  build(options: Record<string, unknown>): Promise<void>;
+}
 
-async function buildWithDnt(): Promise<boolean> {
+async function loadDnt(): Promise<Dnt | undefined> {
   // the name in a variable keeps the type checker from looking for a package that may be out of reach
   const name = "@deno/dnt";
-  const dnt = await import(name).catch(() => undefined);
-  if (dnt === undefined) return false;
-  await dnt.build({
-    entryPoints: Object.entries(config.exports).map(([entry, path]) => ({
-      name: entry,
-      path: `${ROOT}${path.slice(2)}`,
-    })),
-    outDir: OUT,
+  return await import(name).catch(() => undefined);
+}
+
+function dntOptions(config: PackageConfig, out: string): Record<string, unknown> {
+  return {
+    entryPoints: Object.entries(config.exports).map(([name, path]) => ({ name, path: join(ROOT, path) })),
+    outDir: out,
     shims: {},
     test: false,
     scriptModule: false,
+    declaration: "inline",
+    sourceMap: false,
+    skipSourceOutput: true,
+    skipNpmInstall: true,
+    typeCheck: false,
     configFile: new URL("../deno.json", import.meta.url).href,
     package: { name: config.name, version: config.version, license: config.license },
-  });
-  return true;
+  };
 }
 
-async function buildWithDenoPack(): Promise<string> {
-  await Deno.mkdir(OUT);
-  const archive = `${OUT}/raw.tgz`;
+async function runDenoPack(out: string): Promise<void> {
+  const archive = join(out, "raw.tgz");
   await run(Deno.execPath(), ["pack", "--allow-dirty", "--no-source-maps", "--ignore=deno.lock", "-o", archive]);
-  await run("tar", ["xzf", archive, "--strip-components=1", "-C", OUT]);
+  await run("tar", ["xzf", archive, "--strip-components=1", "--no-same-owner", "-C", out]);
   await Deno.remove(archive);
-  return "deno pack";
 }
 
-async function finish(): Promise<void> {
-  const path = `${OUT}/package.json`;
-  const packed = JSON.parse(Deno.readTextFileSync(path));
-  const version = (name: string): string => {
-    const found = /^npm:(?:@[^/]+\/)?[^@]+@(.+)$/.exec(config.imports[name] ?? "")?.[1];
-    if (found === undefined) throw new Error(`deno.json pins no version of ${name}`);
-    return found;
-  };
-  const pins = (names: string[]) => Object.fromEntries(names.sort().map((name) => [name, version(name)]));
-  const manifest = {
-    name: config.name,
-    version: config.version,
-    description: "API backends out of functions: typed handlers, sessions, database and observability for AWS Lambda",
-    keywords: ["lambda", "serverless", "api", "zod", "drizzle", "better-auth", "aurora-dsql", "openapi", "typescript"],
-    license: config.license,
-    repository: { type: "git", url: "git+https://github.com/trellis-fn/trellis.git" },
-    type: "module",
-    engines: { node: ">=20.19" },
-    sideEffects: false,
-    bin: { trellis: "./cli/main.js" },
-    exports: packed.exports,
-    dependencies: pins(REQUIRED),
-    peerDependencies: pins(OPTIONAL),
-    peerDependenciesMeta: Object.fromEntries(OPTIONAL.sort().map((name) => [name, { optional: true }])),
-  };
-  for (const [entry, target] of Object.entries<Record<string, string>>(manifest.exports)) {
-    if (typeof target !== "object") continue;
-    const { types, import: esm, default: fallback } = target;
-    manifest.exports[entry] = { types, import: esm ?? fallback, default: fallback ?? esm };
+/** What both engines leave undone. `base` is the folder of the JavaScript, as the manifest writes it. */
+async function finish(config: PackageConfig, out: string, base: string): Promise<void> {
+  const exports: Record<string, ExportTarget> = {};
+  for (const [entry, source] of Object.entries(config.exports)) {
+    const path = `${base}/${source.replace(/^\.\//, "").replace(/\.ts$/, "")}`;
+    exports[entry] = { types: `${path}.d.ts`, import: `${path}.js`, default: `${path}.js` };
+    for (const file of [`${path}.d.ts`, `${path}.js`]) {
+      if (!await exists(join(out, file))) throw new Error(`The build made no ${file} for the entry point ${entry}`);
+    }
   }
-  Deno.writeTextFileSync(path, JSON.stringify(manifest, null, 2) + "\n");
-  for (const file of ["README.md", "LICENSE", "CHANGELOG.md"]) await Deno.copyFile(`${ROOT}${file}`, `${OUT}/${file}`);
-  if (await exists(`${ROOT}modules`)) await run("cp", ["-R", "modules", `${OUT}/`]);
+  await Deno.writeTextFile(join(out, "package.json"), JSON.stringify(createManifest(config, exports), null, 2) + "\n");
+  for (const file of ["README.md", "LICENSE", "CHANGELOG.md"]) await Deno.copyFile(join(ROOT, file), join(out, file));
+  // deno pack has packed them; beside the JavaScript, as in the sources: they are found by a relative address
+  const modules = join(out, base, "modules");
+  if (!await exists(modules)) await copyFolder(join(ROOT, "modules"), modules);
+  await removeTests(modules);
+}
+
+/** Empties a folder only when it is a package of ours: a slip in `--out` must not cost anybody their files. */
+async function emptyFolder(folder: string, packageName: string): Promise<void> {
+  await Deno.mkdir(folder, { recursive: true });
+  const present = [...Deno.readDirSync(folder)].map(({ name }) => name);
+  if (present.length === 0) return;
+  const manifest = await Deno.readTextFile(join(folder, "package.json")).catch(() => "{}");
+  if (present.includes("deno.json") || JSON.parse(manifest).name !== packageName) {
+    throw new Error(`${folder} holds something else than an earlier build: give an empty folder`);
+  }
+  await Deno.remove(folder, { recursive: true });
+  await Deno.mkdir(folder);
+}
+
+/** The tests of a Terraform module are run in the project, not where it is used. */
+async function removeTests(folder: string): Promise<void> {
+  for (const { name, isDirectory } of [...Deno.readDirSync(folder)]) {
+    if (!isDirectory) continue;
+    if (name === "tests") await Deno.remove(join(folder, name), { recursive: true });
+    else await removeTests(join(folder, name));
+  }
+}
+
+async function copyFolder(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to, { recursive: true });
+  for await (const { name, isDirectory } of Deno.readDir(from)) {
+    // what an initialised module leaves beside its sources
+    if (name.startsWith(".terraform")) continue;
+    if (isDirectory) await copyFolder(join(from, name), join(to, name));
+    else await Deno.copyFile(join(from, name), join(to, name));
+  }
 }
 
 async function run(command: string, args: string[]): Promise<void> {
-  const { success } = await new Deno.Command(command, { args, cwd: ROOT, stdout: "inherit", stderr: "inherit" })
+  const { success, stderr } = await new Deno.Command(command, { args, cwd: ROOT, stdout: "null", stderr: "piped" })
     .output();
-  if (!success) throw new Error(`${command} ${args.join(" ")} failed`);
+  if (!success) throw new Error(`${command} ${args.join(" ")} failed:\n${new TextDecoder().decode(stderr)}`);
 }
 
 async function exists(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    args: Deno.args,
+    options: { out: { type: "string" }, engine: { type: "string" } },
+  });
+  if (values.engine !== undefined && values.engine !== "dnt" && values.engine !== "deno-pack") {
+    console.error(`--engine ${values.engine}: it is dnt or deno-pack`);
+    Deno.exit(2);
+  }
+  const out = values.out === undefined ? undefined : resolve(values.out);
+  const engine = await buildNpm({ out, engine: values.engine });
+  console.log(`built the npm package in ${out ?? "npm/"} with ${engine}`);
 }

@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { SingleFlight } from "../core/mod.ts";
+import { explainMissing, SingleFlight } from "../core/mod.ts";
 import {
   closeDrizzleClient,
   type DatabaseConfig,
@@ -86,7 +86,7 @@ function openFrom<T>(snapshot: Blob, open: () => Promise<T>): Promise<T> {
 
 async function makeMigratedSnapshot(migrationsFolder: string): Promise<Blob> {
   const empty = await snapshots.get("", loadEmptySnapshot);
-  const { PGlite } = await import("@electric-sql/pglite");
+  const { PGlite } = await loadPglite();
   // migrations run through the package's own client, on files that can be dumped afterwards
   const folder = join(tmpdir(), `trellis-migrated-${process.pid}-${++made}`);
   await (await PGlite.create(folder, { loadDataDir: empty })).close();
@@ -103,7 +103,12 @@ async function makeMigratedSnapshot(migrationsFolder: string): Promise<Blob> {
   }
 }
 
+async function loadPglite(): Promise<typeof import("@electric-sql/pglite")> {
+  return await import("@electric-sql/pglite").catch(explainMissing("@electric-sql/pglite", "createTestDatabase()"));
+}
+
 async function loadEmptySnapshot(): Promise<Blob> {
+  const { PGlite } = await loadPglite();
   // the resolved address names PGlite's version, whose files these are
   const key = createHash("sha256").update(import.meta.resolve("@electric-sql/pglite")).digest("hex").slice(0, 16);
   const folder = join(tmpdir(), "trellis-testing");
@@ -113,7 +118,6 @@ async function loadEmptySnapshot(): Promise<Blob> {
   } catch {
     // not made yet on this machine
   }
-  const { PGlite } = await import("@electric-sql/pglite");
   const pglite = await PGlite.create();
   const snapshot = await pglite.dumpDataDir("none");
   await pglite.close();

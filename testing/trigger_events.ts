@@ -239,7 +239,10 @@ export interface StorageRecordOptions {
   bucket?: string;
   /** Key of the object, not encoded. */
   key: string;
-  /** @default "created" */
+  /**
+   * What happened to the object.
+   * @default "created"
+   */
   change?: "created" | "deleted";
   /**
    * S3's id of the request that made the change.

@@ -35,7 +35,8 @@ export interface Identity {
 /** Finds out who calls, or throws `UnauthorizedError`. */
 export type Authenticator = (event: ApiEvent) => Identity | Promise<Identity>;
 
-const NOBODY: Identity = Object.freeze({});
+/** What nothing is known of. */
+export const NOBODY: Identity = Object.freeze({});
 
 /** How each mode authenticates. A credential that is bad is refused: it never falls back to another or to anonymous. */
 export const AUTHENTICATORS = {

@@ -22,6 +22,7 @@ const KEYS: ReadonlySet<string> = new Set([
   "metrics",
   "tracing",
   "cors",
+  "errorBody",
   "openapi",
   "deadLetterQueue",
 ]);
@@ -59,9 +60,12 @@ export function checkOptions(options: AnyOptions): void {
       throw new ConfigurationError(`${name} is ${value}: it must be true or false`);
     }
   }
-  const { auth, deadLetterQueue, logging, cors, openapi } = options;
+  const { auth, deadLetterQueue, logging, cors, errorBody, openapi } = options;
   if (openapi !== undefined && (typeof openapi !== "object" || openapi === null)) {
     throw new ConfigurationError(`openapi is ${openapi}: it must be an object`);
+  }
+  if (errorBody !== undefined && typeof errorBody !== "function") {
+    throw new ConfigurationError(`errorBody is ${errorBody}: it must be a function`);
   }
   if (cors !== undefined) checkCors(cors);
   if (auth !== undefined && !AUTH_MODES.includes(auth)) {

@@ -1,21 +1,30 @@
 import {
   type ApiEvent,
-  buildErrorResponse,
   CORRELATION_ID_HEADER,
   correlationIdOf,
   corsHeadersFor,
+  errorResponseOf,
   type LambdaContext,
+  NO_CORS_HEADERS,
   type ProxyResult,
   shapeResult,
   sourceOf,
   withObservability,
   type WrapperMetadata,
 } from "../core/mod.ts";
-import { type Authenticator, AUTHENTICATORS, type AuthMode } from "./authenticate.ts";
+import { isThenable } from "../observability/mod.ts";
+import { type Authenticator, AUTHENTICATORS, type AuthMode, type Identity, NOBODY } from "./authenticate.ts";
 import { checkOptions } from "./check_options.ts";
 import type { ApiHandler, ApiHandlerFunction, DefineApiHandlerOptions, HandlerParams } from "./handler_types.ts";
 import { registerOperation } from "./openapi/registry.ts";
-import { createInputReader } from "./read_input.ts";
+import { createInputReader, type RequestInput } from "./read_input.ts";
+
+/** What the user's function gets, while it is put together. */
+interface Params extends Identity, RequestInput {
+  event: ApiEvent;
+  context: LambdaContext;
+  metadata: WrapperMetadata;
+}
 
 /**
  * Declares an HTTP function. The handler gets one object whose fields are those that the options call for; what it
@@ -57,12 +66,15 @@ export function defineApiHandler<TBody = never, TQuery = never, TPath = never, T
   const corsHeaders = corsHeadersFor(options.cors);
 
   function respond(event: ApiEvent, result: ProxyResult, correlationId: string): ProxyResult {
-    const headers = { [CORRELATION_ID_HEADER]: correlationId, ...corsHeaders(event) };
+    const cors = corsHeaders(event);
+    const headers = cors === NO_CORS_HEADERS
+      ? { [CORRELATION_ID_HEADER]: correlationId }
+      : { [CORRELATION_ID_HEADER]: correlationId, ...cors };
     return shapeResult(event, sourceOf(event), result, headers);
   }
 
   function respondToError(error: unknown, context: LambdaContext, event: ApiEvent): ProxyResult {
-    const response = buildErrorResponse(context, error);
+    const response = errorResponseOf(context, error, options.errorBody);
     return respond(
       event,
       response,
@@ -71,14 +83,36 @@ export function defineApiHandler<TBody = never, TQuery = never, TPath = never, T
   }
 
   return function wrapHandler(handler) {
-    async function answer(event: ApiEvent, context: LambdaContext, metadata: WrapperMetadata): Promise<ProxyResult> {
-      const identifying = authenticate(event);
-      const identity = identifying instanceof Promise ? await identifying : identifying;
-      const reading = readInput(event);
-      const input = reading instanceof Promise ? await reading : reading;
-      const params = { event, context, metadata, ...identity, ...input };
-      const result = await handler(params as unknown as HandlerParams<TBody, TQuery, TPath, TAuth>);
-      return respond(event, result, metadata.correlationId);
+    // each step goes on at once where it need not wait: a promise in between costs more than most of the steps
+    function answer(
+      event: ApiEvent,
+      context: LambdaContext,
+      metadata: WrapperMetadata,
+    ): ProxyResult | Promise<ProxyResult> {
+      const identity = authenticate(event);
+      return identity instanceof Promise
+        ? identity.then((known) => read(known, event, context, metadata))
+        : read(identity, event, context, metadata);
+    }
+
+    function read(
+      identity: Identity,
+      event: ApiEvent,
+      context: LambdaContext,
+      metadata: WrapperMetadata,
+    ): ProxyResult | Promise<ProxyResult> {
+      const params: Params = { event, context, metadata };
+      if (identity !== NOBODY) Object.assign(params, identity);
+      const reading = readInput(event, params);
+      return reading === undefined ? call(params) : reading.then(() => call(params));
+    }
+
+    function call(params: Params): ProxyResult | Promise<ProxyResult> {
+      const { event, metadata: { correlationId } } = params;
+      const result = handler(params as unknown as HandlerParams<TBody, TQuery, TPath, TAuth>);
+      return isThenable(result)
+        ? Promise.resolve(result).then((settled) => respond(event, settled, correlationId))
+        : respond(event, result, correlationId);
     }
 
     const { operationName = handler.name || "handler", logging, metrics, tracing } = options;

@@ -3,6 +3,7 @@ import type {
   ApiEvent,
   AuthorizerContext,
   CorsOption,
+  ErrorBodyFormat,
   LambdaContext,
   LoggingConfig,
   ProxyResult,
@@ -61,6 +62,12 @@ export interface DefineApiHandlerOptions<
    * @default 6291456, Lambda's own limit
    */
   maxBodyBytes?: number;
+  /**
+   * Gives the body of error responses another form, for clients that expect one. It gets the body that would be sent,
+   * which is safe to show, and the status. `Accept: application/problem+json` has no effect then.
+   * @default the documented body
+   */
+  errorBody?: ErrorBodyFormat;
   /** Facts for the OpenAPI document. */
   openapi?: OpenApiMetadata;
   /** The function's timeout in seconds, 1 to 900, for the infrastructure generator. */

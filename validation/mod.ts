@@ -37,7 +37,15 @@ export type {
   ValidatedApiParams,
 } from "./handler_types.ts";
 export { type JsonSchema, toJsonSchema, type ToJsonSchemaOptions } from "./json_schema.ts";
-export { type ApiRoute, buildOpenApiDocument, type OpenApiDocument, type OpenApiInfo } from "./openapi/document.ts";
+export type { SchemaIssue, SchemaRegistry } from "./openapi/convert.ts";
+export {
+  type ApiRoute,
+  buildOpenApiDocument,
+  type OpenApiDocument,
+  type OpenApiInfo,
+  type OpenApiOptions,
+  type OpenApiServer,
+} from "./openapi/document.ts";
 export { getRegisteredOperations, type OpenApiMetadata, type RegisteredOperation } from "./openapi/registry.ts";
 export { validateSchema, validateSchemaAsync, type ValidationResult } from "./schema.ts";
 export { z, type ZodSchema, type ZodType } from "./z.ts";

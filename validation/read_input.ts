@@ -24,17 +24,19 @@ export interface InputOptions {
 const DEFAULT_MAX_BODY_BYTES = 6 * 1024 * 1024;
 
 type Part = keyof RequestInput;
-type Outcome = readonly [part: Part, result: ValidationResult];
+type Outcome = ValidationResult | undefined;
 
 /**
  * Makes the function that reads and validates path, query and body of a request. Faults in all of them are told
  * together.
  *
  * @param options The handler's schemas and its limit for the body.
- * @returns Reads an event: synchronously unless a schema is asynchronous. It throws `ValidationError`,
- * `PayloadTooLargeError` or `UnsupportedMediaTypeError`.
+ * @returns Reads an event into the handler's parameters: at once unless a schema is asynchronous. It throws
+ * `ValidationError`, `PayloadTooLargeError` or `UnsupportedMediaTypeError`.
  */
-export function createInputReader(options: InputOptions): (event: ApiEvent) => RequestInput | Promise<RequestInput> {
+export function createInputReader(
+  options: InputOptions,
+): (event: ApiEvent, params: RequestInput) => Promise<void> | undefined {
   const { schema, querySchema, pathSchema, maxBodyBytes = DEFAULT_MAX_BODY_BYTES } = options;
   const validateBody = schema && createValidator(schema);
   const validateQuery = querySchema && createValidator(querySchema);
@@ -42,53 +44,56 @@ export function createInputReader(options: InputOptions): (event: ApiEvent) => R
   // read with the first request: a schema may refer, through z.lazy, to one that is declared further down in its module
   let formLists: ReadonlySet<string> | undefined, queryLists: ReadonlySet<string> | undefined;
 
-  return function readInput(event: ApiEvent): RequestInput | Promise<RequestInput> {
+  function readQuery(event: ApiEvent): Record<string, string | string[]> {
+    queryLists ??= listKeysOf(querySchema);
+    return hasQuery(event) ? toInput(queryOf(event), queryLists) : {};
+  }
+
+  return function readInput(event: ApiEvent, params: RequestInput): Promise<void> | undefined {
     checkBodySize(event, maxBodyBytes);
     // the media type is refused before anything is validated
-    const bodyInput = validateBody && readBody(event, formLists ??= listKeysOf(schema));
-    const outcomes: (Outcome | Promise<Outcome>)[] = [];
-    if (validatePath !== undefined) outcomes.push(outcomeOf("path", validatePath({ ...pathParametersOf(event) })));
-    if (validateQuery !== undefined) {
-      queryLists ??= listKeysOf(querySchema);
-      outcomes.push(outcomeOf("query", validateQuery(hasQuery(event) ? toInput(queryOf(event), queryLists) : {})));
+    const input = validateBody && readBody(event, formLists ??= listKeysOf(schema));
+    const path = validatePath?.({ ...pathParametersOf(event) });
+    const query = validateQuery?.(readQuery(event));
+    const body = input === undefined || "fault" in input
+      ? input && { success: false as const, errors: { [FORM_KEY]: [input.fault] } }
+      : validateBody!(input.value);
+    if (path instanceof Promise || query instanceof Promise || body instanceof Promise) {
+      return Promise.all([path, query, body]).then((outcomes) => combine(params, ...outcomes));
     }
-    if (bodyInput !== undefined) {
-      outcomes.push(
-        "fault" in bodyInput
-          ? ["body", { success: false, errors: { [FORM_KEY]: [bodyInput.fault] } }]
-          : outcomeOf("body", validateBody!(bodyInput.value)),
-      );
-    }
-    return outcomes.some((outcome) => outcome instanceof Promise)
-      ? Promise.all(outcomes).then(combine)
-      : combine(outcomes as Outcome[]);
+    combine(params, path, query, body);
+    return undefined;
   };
 }
 
-function outcomeOf(part: Part, result: ValidationResult | Promise<ValidationResult>): Outcome | Promise<Outcome> {
-  return result instanceof Promise ? result.then((settled) => [part, settled] as const) : [part, result];
+function combine(params: RequestInput, path: Outcome, query: Outcome, body: Outcome): void {
+  if (path?.success === false || query?.success === false || body?.success === false) {
+    throw validationError({ path: path?.errors, query: query?.errors, body: body?.errors });
+  }
+  if (path !== undefined) params.path = path.data;
+  if (query !== undefined) params.query = query.data;
+  if (body !== undefined) params.body = body.data;
 }
 
-function combine(outcomes: readonly Outcome[]): RequestInput {
-  const input: RequestInput = {};
-  const faults: [part: Part, errors: Readonly<Record<string, string[]>>][] = [];
-  for (const [part, result] of outcomes) {
-    if (result.success) input[part] = result.data;
-    else faults.push([part, result.errors]);
+/** An error without frames: where the code stood says nothing of a client's fault, and costs ten times the error. */
+function validationError(faults: Readonly<Partial<Record<Part, Record<string, string[]>>>>): ValidationError {
+  const { stackTraceLimit } = Error;
+  try {
+    Error.stackTraceLimit = 0;
+    return new ValidationError("Validation failed", { errors: mergeErrors(faults) });
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
-  if (faults.length > 0) throw new ValidationError("Validation failed", { errors: mergeErrors(faults) });
-  return input;
 }
 
 /** A body's fields stand alone; those of query and path say where they are when more than one input is at fault. */
-function mergeErrors(
-  faults: readonly (readonly [part: Part, errors: Readonly<Record<string, string[]>>])[],
-): Record<string, string[]> {
-  if (faults.length === 1) return faults[0][1];
+function mergeErrors(faults: Readonly<Partial<Record<Part, Record<string, string[]>>>>): Record<string, string[]> {
+  const parts = (Object.keys(faults) as Part[]).filter((part) => faults[part] !== undefined);
+  if (parts.length === 1) return faults[parts[0]]!;
   const merged: Record<string, string[]> = {};
-  for (const [part, errors] of faults) {
+  for (const part of parts) {
     const prefix = part === "body" ? "" : `${part}.`;
-    for (const [field, messages] of Object.entries(errors)) {
+    for (const [field, messages] of Object.entries(faults[part]!)) {
       for (const message of messages) addFieldError(merged, prefix + field, message);
     }
   }

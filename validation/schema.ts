@@ -1,4 +1,24 @@
-import { $ZodAsyncError, type $ZodIssue, type $ZodType, safeParse, safeParseAsync } from "zod/v4/core";
+import {
+  $ZodAsyncError,
+  type $ZodErrorClass,
+  type $ZodIssue,
+  type $ZodType,
+  _safeParse,
+  _safeParseAsync,
+} from "zod/v4/core";
+import { ASK_ZOD, compileSchema, type FastParser } from "./compile_schema.ts";
+
+/** In place of zod's error, whose making costs a tenth of a failed parse, and of which only the issues are read. */
+class IssueList {
+  readonly issues: readonly $ZodIssue[];
+
+  constructor(issues: readonly $ZodIssue[]) {
+    this.issues = issues;
+  }
+}
+
+const safeParse = _safeParse(IssueList as unknown as $ZodErrorClass);
+const safeParseAsync = _safeParseAsync(IssueList as unknown as $ZodErrorClass);
 
 /** What validating gives: the parsed and coerced payload, or messages by field. Check `success` first. */
 export type ValidationResult<T = unknown> =
@@ -51,12 +71,13 @@ export async function validateSchemaAsync<T>(schema: $ZodType<T>, data: unknown)
 /**
  * A schema's parser: synchronous as long as the schema is. Until one value has passed it is not known whether the
  * schema ever has to wait, and asking zod's synchronous parser would leave the promise of an asynchronous refinement
- * to nobody: when that rejects, the process ends.
+ * to nobody: when that rejects, the process ends. A schema that can be compiled runs nobody's code, and never waits.
  */
 export function createValidator<T>(
   schema: $ZodType<T>,
 ): (data: unknown) => ValidationResult<T> | Promise<ValidationResult<T>> {
-  let mode: "undecided" | "synchronous" | "asynchronous" = "undecided";
+  let mode: "unused" | "undecided" | "synchronous" | "asynchronous" = "unused";
+  let parseFast: FastParser | undefined;
 
   function parseAsynchronously(data: unknown): Promise<ValidationResult<T>> {
     mode = "asynchronous";
@@ -66,6 +87,15 @@ export function createValidator<T>(
   return function validate(data: unknown): ValidationResult<T> | Promise<ValidationResult<T>> {
     if (mode === "asynchronous") return parseAsynchronously(data);
     try {
+      if (mode === "unused") {
+        // with the first value: a schema may refer to one further down in its module, and zod's own first parse costs more
+        parseFast = compileSchema(schema);
+        mode = parseFast === undefined ? "undecided" : "synchronous";
+      }
+      if (parseFast !== undefined) {
+        const value = parseFast(data);
+        if (value !== ASK_ZOD) return { success: true, data: value as T };
+      }
       if (mode === "undecided") {
         // neither synchronous nor asynchronous is asked for: it waits only where it has to
         const payload = schema._zod.run({ value: data, issues: [] }, {});

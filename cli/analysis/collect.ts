@@ -2,7 +2,7 @@ import { load } from "./collect_call.ts";
 import { collectClass } from "./collect_class.ts";
 import { collectExpression } from "./collect_expression.ts";
 import { collectFunction } from "./collect_function.ts";
-import { describeSink, isSink } from "./collect_sink.ts";
+import { describeSink, isSink, subjectOf } from "./collect_sink.ts";
 import { collectStatements } from "./collect_statements.ts";
 import { collectTarget } from "./collect_target.ts";
 import type { Collector } from "./collector.ts";
@@ -74,10 +74,10 @@ export function createCollection(project: Project, evaluator: Evaluator): Collec
       },
       unknown(node, path): void {
         const last = path.at(-1);
-        if (isSink(last)) c.unresolved(node, `${describeSink(c, last)} cannot be told from the text`);
+        if (isSink(last)) c.unresolved(node, `${describeSink(c, last)} cannot be told from the text`, subjectOf(last));
         c.release(path);
       },
-      unresolved: (node, message) => void effects.push({ kind: "unresolved", node, message }),
+      unresolved: (node, message, subject) => void effects.push({ kind: "unresolved", node, message, subject }),
     };
     return c;
   }

@@ -54,7 +54,7 @@ function useQueryDeclaration(c: Collector, node: ts.CallExpression, callee: ts.E
   }
   const isNamedSo = name?.text === "defineQuery" || name?.text === "definePreparedQuery";
   if (isNamedSo && value.kind === "unknown" && !isNotCalled(path)) {
-    c.unresolved(node, `it cannot be told that ${name!.text} comes from createQueryFactory`);
+    c.unresolved(node, `it cannot be told that ${name!.text} comes from createQueryFactory`, "grants");
   }
   return false;
 }

@@ -1,5 +1,6 @@
 import { isAssignment } from "./assignments.ts";
 import { collectCall } from "./collect_call.ts";
+import { collectProcess, isProcessModule } from "./collect_package.ts";
 import { collectSink, isSink } from "./collect_sink.ts";
 import { collectName, keyOf } from "./collect_target.ts";
 import { collectThis, enclosingClass } from "./collect_this.ts";
@@ -27,6 +28,7 @@ export function collectExpression(c: Collector, expression: ts.Expression, path:
   if (ts.isObjectLiteralExpression(node)) return useObject(c, node, path);
   if (ts.isArrayLiteralExpression(node)) return useArray(c, node, path);
   if (ts.isPropertyAccessExpression(node)) {
+    collectProcessMember(c, node);
     return isUnused(path)
       ? useMemberForEffect(c, node.expression, node.name.text, path)
       : useMember(c, node.expression, node.name.text, path);
@@ -61,6 +63,17 @@ export function collectExpression(c: Collector, expression: ts.Expression, path:
   const isJsx = ts.isJsxElement(node) || ts.isJsxSelfClosingElement(node) || ts.isJsxFragment(node);
   // what operators and templates take is read, not called
   useChildren(c, node, isJsx ? [] : [NONE]);
+}
+
+/** `process.env.STAGE` is read wherever it stands, also in a comparison, which uses nothing of it. */
+function collectProcessMember(c: Collector, node: ts.PropertyAccessExpression): void {
+  const owner = unwrap(node.expression);
+  if (!ts.isPropertyAccessExpression(owner) || owner.name.text !== "env" || !ts.isIdentifier(owner.expression)) return;
+  const target = c.project.targetOf(owner.expression);
+  const isProcess = target.kind === "opaque"
+    ? owner.expression.text === "process"
+    : target.kind === "package" && isProcessModule(target.module);
+  if (isProcess) collectProcess(c, node, ["env", node.name.text]);
 }
 
 function useChildren(c: Collector, node: ts.Node, path: Path): void {

@@ -1,4 +1,5 @@
 import type { Collector } from "./collector.ts";
+import { envNameStep } from "./collect_sink.ts";
 import { AUTH_MODE, AUTH_TABLE, type AuthNeed, CALL, isCall, isUnused, NONE, type Path } from "./effects.ts";
 import { isTrellis } from "./evaluate.ts";
 import type { ts } from "./typescript.ts";
@@ -26,6 +27,9 @@ const MODELS = ["user", "session", "account", "verification"] as const;
  */
 export function collectPackage(c: Collector, node: ts.Node, module: string, name: string, path: Path): void {
   if (isUnused(path)) return;
+  if (isProcessModule(module)) {
+    collectProcess(c, node, name === "default" ? path : [name, ...path]);
+  }
   if (!isTrellis(module)) return c.unknown(node, path);
   const [first, ...rest] = path;
   const given = isCall(first) ? first.call.arguments ?? [] : [];
@@ -60,11 +64,49 @@ export function collectPackage(c: Collector, node: ts.Node, module: string, name
     case "defineApiHandler":
       if (given[0] !== undefined) c.reach(given[0], ["auth", AUTH_MODE]);
       return c.release(path);
+    case "getRequiredEnv":
+    case "getOptionalEnv":
+      if (given[0] === undefined) {
+        c.unresolved(
+          node,
+          `${name} is handed on: which variables it reads cannot be told from the text`,
+          "environment",
+        );
+      } else c.reach(given[0], [envNameStep(name === "getRequiredEnv")]);
+      return c.release(path);
+    case "defineEnv":
+      // what a constant holds is read when it is first used; a second argument may name another source
+      if (given[0] !== undefined && given[1] === undefined && !isUnused(rest)) {
+        c.emit({ kind: "env-definition", definition: given[0], node });
+      }
+      return c.release(path);
     case "getTablePermissions":
       return c.release(rest);
     default:
       return c.unknown(node, path);
   }
+}
+
+/**
+ * Whether a specifier names the runtime's own module of the process.
+ *
+ * @param module A package's specifier.
+ */
+export function isProcessModule(module: string): boolean {
+  return module === "node:process" || module === "process";
+}
+
+/**
+ * Collects a variable that is read without the package: `process.env.STAGE`. Whether it must be set is not told.
+ *
+ * @param c The collector.
+ * @param node Where the name stands.
+ * @param path What is used of `process`.
+ */
+export function collectProcess(c: Collector, node: ts.Node, path: Path): void {
+  const [member, name] = path;
+  if (member !== "env" || typeof name !== "string" || name.startsWith("\0")) return;
+  c.emit({ kind: "env", name, isRequired: false, node });
 }
 
 /** Tables of the project's own in place of the package's. */

@@ -23,7 +23,7 @@ export function collectQuery(c: Collector, node: ts.CallExpression, path: Path):
   if (query === undefined) {
     const [options, fn] = node.arguments;
     if (options === undefined || fn === undefined || ts.isSpreadElement(options) || ts.isSpreadElement(fn)) {
-      return c.unresolved(node, "this query's options and function are not written as its two arguments");
+      return c.unresolved(node, "this query's options and function are not written as its two arguments", "grants");
     }
     const id = c.queries.length;
     query = {
@@ -70,7 +70,7 @@ export function collectRequiredTables(c: Collector, member: ts.MethodDeclaration
     }
     const [tables] = (expression as ts.CallExpression).arguments;
     if (tables === undefined) {
-      c.unresolved(decorator, "RequiresTable has no list of tables");
+      c.unresolved(decorator, "RequiresTable has no list of tables", "grants");
       continue;
     }
     let query = byNode.get(decorator);

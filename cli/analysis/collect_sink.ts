@@ -1,6 +1,6 @@
 import { DatabaseOperation } from "../../core/mod.ts";
 import type { Collector } from "./collector.ts";
-import { AUTH_MODE, AUTH_TABLE, ENTRY, type Path, type Step, TABLES } from "./effects.ts";
+import { AUTH_MODE, AUTH_TABLE, ENTRY, ENV_NAME, type Path, type Step, type Subject, TABLES } from "./effects.ts";
 import { isTrellis, type TableName, type Value } from "./evaluate.ts";
 import { ts } from "./typescript.ts";
 
@@ -18,7 +18,22 @@ const OPERATIONS: readonly DatabaseOperation[] = [
  */
 export function isSink(step: Step | undefined): step is string {
   return typeof step === "string" &&
-    (step === AUTH_MODE || step.startsWith(TABLES) || step.startsWith(ENTRY) || step.startsWith(AUTH_TABLE));
+    (step === AUTH_MODE || step.startsWith(TABLES) || step.startsWith(ENTRY) || step.startsWith(AUTH_TABLE) ||
+      step.startsWith(ENV_NAME));
+}
+
+/**
+ * What a sink is asked for.
+ *
+ * @param sink The step.
+ */
+export function subjectOf(sink: string): Subject {
+  return sink.startsWith(ENV_NAME) ? "environment" : "grants";
+}
+
+/** The step that asks for the name of an environment variable. */
+export function envNameStep(isRequired: boolean): Step {
+  return ENV_NAME + (isRequired ? "required" : "optional");
 }
 
 /**
@@ -45,6 +60,11 @@ export function collectSink(c: Collector, node: ts.Expression, path: Path): bool
   if (sink === AUTH_MODE) {
     if (value.kind !== "string") return false;
     if (value.text === "session") c.emit({ kind: "auth", need: "check", why: "auth: session", node });
+    return true;
+  }
+  if (sink.startsWith(ENV_NAME)) {
+    if (value.kind !== "string") return false;
+    c.emit({ kind: "env", name: value.text, isRequired: sink === envNameStep(true), node });
     return true;
   }
   if (sink.startsWith(AUTH_TABLE)) {
@@ -74,6 +94,7 @@ export function collectSink(c: Collector, node: ts.Expression, path: Path): bool
  */
 export function describeSink(c: Collector, sink: string): string {
   if (sink === AUTH_MODE) return "the auth mode of a handler";
+  if (sink.startsWith(ENV_NAME)) return "the name of an environment variable";
   if (sink.startsWith(AUTH_TABLE)) return `the auth table "${sink.slice(AUTH_TABLE.length)}"`;
   return `the tables of ${c.queries[Number(sink.slice(sink.indexOf(":") + 1))].name}`;
 }
@@ -86,11 +107,12 @@ function collectEntry(c: Collector, entry: Value & { kind: "object" }, id: numbe
     return c.unresolved(
       table.kind === "unknown" ? table.node : entry.node,
       `a table of ${name} is worked out at run time`,
+      "grants",
     );
   }
   const operations = readOperations(c, c.evaluator.memberOf(entry, "operations", entry.node));
   if (!Array.isArray(operations)) {
-    return c.unresolved(operations as ts.Node, `the operations of ${name} are worked out at run time`);
+    return c.unresolved(operations as ts.Node, `the operations of ${name} are worked out at run time`, "grants");
   }
   const definition = table.kind === "table" ? table.node : undefined;
   c.emit({ kind: "grant", query: id, table: named, operations, definition });

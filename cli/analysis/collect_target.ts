@@ -1,5 +1,5 @@
 import { assignmentsTo } from "./assignments.ts";
-import { collectPackage } from "./collect_package.ts";
+import { collectPackage, collectProcess } from "./collect_package.ts";
 import { isAuthTable } from "./collect_sink.ts";
 import type { Collector } from "./collector.ts";
 import { isUnused, type Path } from "./effects.ts";
@@ -37,6 +37,7 @@ export function collectTarget(c: Collector, target: Target, at: ts.Node, path: P
       if (target.message !== undefined && !isAuthTable(path.at(-1))) c.unresolved(at, target.message);
       return;
     case "opaque":
+      if (ts.isIdentifier(at) && at.text === "process") collectProcess(c, at, path);
       return c.unknown(at, path);
     case "package":
       return target.name === ""

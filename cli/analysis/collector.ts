@@ -1,4 +1,4 @@
-import type { Effect, Path, QueryDeclaration, Units } from "./effects.ts";
+import type { Effect, Path, QueryDeclaration, Subject, Units } from "./effects.ts";
 import type { Evaluator } from "./evaluate.ts";
 import type { Project } from "./project.ts";
 import type { ts } from "./typescript.ts";
@@ -22,6 +22,6 @@ export interface Collector {
   release(path: Path): void;
   /** As {@link Collector.release}, for a value that the text does not tell: also where one must be told. */
   unknown(node: ts.Node, path: Path): void;
-  /** Says that something cannot be told from the text. */
-  unresolved(node: ts.Node, message: string): void;
+  /** Says that something cannot be told from the text: grants, environment variables, or both where the subject is left out. */
+  unresolved(node: ts.Node, message: string, subject?: Subject): void;
 }

@@ -35,6 +35,11 @@ export const TABLES = "\0tables:";
 export const ENTRY = "\0entry:";
 /** As {@link AUTH_MODE}: a table in place of one of the auth package's. */
 export const AUTH_TABLE = "\0model:";
+/** As {@link AUTH_MODE}: the name of an environment variable that must be set, or that may be. */
+export const ENV_NAME = "\0env:";
+
+/** What cannot be told where a value is not: grants, or environment variables; none of the two where it may be either. */
+export type Subject = "grants" | "environment";
 
 /** A piece of the program with what is used of it. Its effects do not depend on who reaches it. */
 export interface Unit {
@@ -88,7 +93,17 @@ export type Effect =
     readonly table: TableName;
     readonly operation?: DatabaseOperation;
   }
-  | { readonly kind: "unresolved"; readonly node: ts.Node; readonly message: string };
+  /** An environment variable that is read. */
+  | { readonly kind: "env"; readonly name: string; readonly isRequired: boolean; readonly node: ts.Node }
+  /** What `defineEnv` is given. */
+  | { readonly kind: "env-definition"; readonly definition: ts.Expression; readonly node: ts.Node }
+  | {
+    readonly kind: "unresolved";
+    readonly node: ts.Node;
+    readonly message: string;
+    /** What it keeps from being told; both when left out. */
+    readonly subject?: Subject;
+  };
 
 /**
  * Longer paths are cut, and so are those that name a member twice, as a walk along a list or a tree does: else a loop such as

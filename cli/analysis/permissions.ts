@@ -95,7 +95,9 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
     }
     const roots = [collection.units.of(module.source, [LOAD]).unit, handler];
     const reached = reach(collection, evaluator, roots);
-    for (const { node, message } of reached.unresolved) unresolved.add(node, message, name);
+    for (const { node, message, subject } of reached.unresolved) {
+      if (subject !== "environment") unresolved.add(node, message, name);
+    }
     for (const { node, message } of problemsOutsideQueries(reached, reach(collection, evaluator, roots, false))) {
       warnings.add(node, message, name);
     }
@@ -209,7 +211,7 @@ function undeclaredTouches(collection: Collection, evaluator: Evaluator, query: 
   const problems: Problem[] = [];
   touchesByQuery.set(query, problems);
   // where the tables cannot be told there is nothing to compare with
-  if (declared.unresolved.length > 0) return problems;
+  if (declared.unresolved.some(({ subject }) => subject !== "environment")) return problems;
   for (const { node, table, operation } of reach(collection, evaluator, body, false).touches) {
     const name = printTable(table);
     const grants = declared.grants.filter((grant) => printTable(grant.table) === name);
@@ -229,10 +231,19 @@ function verb(operation: DatabaseOperation | undefined): string {
   return operation === undefined ? "used" : operation === DatabaseOperation.Select ? "read" : "written";
 }
 
-function createFindings(project: Project): {
+/** Places in the sources, each with the functions that reach it. */
+export interface Findings {
   add(node: ts.Node, message: string, functionName: string): void;
+  /** Sorted by file, line and message. */
   list(): Finding[];
-} {
+}
+
+/**
+ * Makes an empty list of findings.
+ *
+ * @param project The sources.
+ */
+export function createFindings(project: Project): Findings {
   const found = new Map<string, Finding & { functions: string[] }>();
   return {
     add(node, message, functionName): void {

@@ -1,6 +1,6 @@
 import type { Collection } from "./collect.ts";
 import { type AuthNeed, DEFER, type Effect, isCall, type Path, type QueryDeclaration, type Unit } from "./effects.ts";
-import { isSink } from "./collect_sink.ts";
+import { isSink, subjectOf } from "./collect_sink.ts";
 import type { Evaluator, TableName, Value } from "./evaluate.ts";
 import { ts } from "./typescript.ts";
 
@@ -14,8 +14,12 @@ export interface Reached {
   /** Tables in place of the auth package's, by model. */
   readonly authTables: ReadonlyMap<string, readonly TableName[]>;
   readonly touches: readonly Extract<Effect, { kind: "touch" }>[];
-  readonly unresolved: readonly { readonly node: ts.Node; readonly message: string }[];
+  readonly variables: readonly Extract<Effect, { kind: "env" | "env-definition" }>[];
+  readonly unresolved: readonly Unresolved[];
 }
+
+/** What cannot be told from the text. */
+export type Unresolved = Omit<Extract<Effect, { kind: "unresolved" }>, "kind">;
 
 /**
  * Arguments and uses of a parameter. What a module's constant is made with (`memoize(query)`) is kept apart until the constant
@@ -30,7 +34,10 @@ interface Parameter {
   released: number;
 }
 
-const UNKNOWN_PARAMETER = "what this is given cannot be told from the text, but tables or auth depend on it";
+const UNKNOWN_PARAMETER = {
+  grants: "what this is given cannot be told from the text, but tables or auth depend on it",
+  environment: "what this is given cannot be told from the text, but the name of an environment variable depends on it",
+} as const;
 
 /** Of a parameter; far more than a function that does not call itself has. */
 const MAX_PATHS = 100;
@@ -58,7 +65,8 @@ export function reach(
   const auth: Extract<Effect, { kind: "auth" }>[] = [];
   const authTables = new Map<string, TableName[]>();
   const touches: Extract<Effect, { kind: "touch" }>[] = [];
-  const unresolved: { node: ts.Node; message: string }[] = [];
+  const variables: Extract<Effect, { kind: "env" | "env-definition" }>[] = [];
+  const unresolved: Unresolved[] = [];
   const parameters = new Map<ts.Node, Parameter>();
   const deferred = new Map<ts.Node, Parameter>();
   const escaped = new Set<ts.Node>();
@@ -75,8 +83,14 @@ export function reach(
   function visitNode(node: ts.Node, path: Path): void {
     const { unit, cut } = collection.units.of(node, path);
     visit(unit);
-    if (isSink(cut.at(-1))) unresolved.push({ node, message: UNKNOWN_PARAMETER });
+    const sink = cut.at(-1);
+    if (isSink(sink)) unresolvedParameter(node, sink);
     visitArguments(cut);
+  }
+
+  function unresolvedParameter(node: ts.Node, sink: string): void {
+    const subject = subjectOf(sink);
+    unresolved.push({ node, message: UNKNOWN_PARAMETER[subject], subject });
   }
 
   function visitArguments(path: Path): void {
@@ -139,6 +153,9 @@ export function reach(
         return;
       case "touch":
         return void touches.push(effect);
+      case "env":
+      case "env-definition":
+        return void variables.push(effect);
       case "unresolved":
         return void unresolved.push(effect);
     }
@@ -174,11 +191,10 @@ export function reach(
     for (const all of [parameters, deferred]) for (const [node, parameter] of all) releaseUnknown(node, parameter);
   }
   for (const [node, { paths, arguments: given }] of parameters) {
-    if (given.length === 0 && paths.some((path) => isSink(path.at(-1)))) {
-      unresolved.push({ node, message: UNKNOWN_PARAMETER });
-    }
+    if (given.length > 0) continue;
+    for (const sink of new Set(paths.map((path) => path.at(-1)).filter(isSink))) unresolvedParameter(node, sink);
   }
-  return { queries, grants, auth, isAuthConfigured, authTables, touches, unresolved };
+  return { queries, grants, auth, isAuthConfigured, authTables, touches, variables, unresolved };
 }
 
 function extendsClass(evaluator: Evaluator, node: ts.ClassLikeDeclaration, base: ts.Node): boolean {

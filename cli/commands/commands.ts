@@ -1,5 +1,31 @@
 import type { Command } from "../command.ts";
+import { build } from "./build.ts";
+import { createCheckAll, listChecks } from "./check_all.ts";
+import { checkPermissionsFresh } from "./check_permissions_fresh.ts";
+import { dbClone } from "./db_clone.ts";
+import { dbMarkApplied } from "./db_mark_applied.ts";
+import { dbMigrate } from "./db_migrate.ts";
+import { dbStatus } from "./db_status.ts";
+import { dbTranslate } from "./db_translate.ts";
+import { dev } from "./dev.ts";
+import { generateInfra } from "./generate_infra.ts";
+import { generateOpenapi } from "./generate_openapi.ts";
 import { generatePermissions } from "./generate_permissions.ts";
+import { init } from "./init.ts";
 
 /** Every command, in the order of the help. */
-export const COMMANDS: readonly Command[] = [generatePermissions];
+export const COMMANDS: readonly Command[] = [
+  init,
+  dev,
+  generatePermissions,
+  generateInfra,
+  generateOpenapi,
+  dbMigrate,
+  dbStatus,
+  dbMarkApplied,
+  dbClone,
+  dbTranslate,
+  checkPermissionsFresh,
+  createCheckAll(listChecks([generatePermissions, generateInfra, generateOpenapi])),
+  build,
+];

@@ -1,20 +1,62 @@
+import type { DatabaseProvider } from "../../database/mod.ts";
 import { isText, type SettingsGroup } from "./settings.ts";
 
-/** Settings of the commands of `trellis db`, and of `trellis dev`. */
+/** Settings of the commands of `trellis db` and `trellis check`, and of `trellis dev`. Secrets stay in the environment. */
 export interface DatabaseSettings {
   /**
    * Folder of the migrations.
    * @default "migrations"
    */
   migrationsDir?: string;
+  /**
+   * The table that says which migrations are applied.
+   * @default "__orm_migrations"
+   */
+  migrationsTable?: string;
+  /**
+   * The schema of that table.
+   * @default "orm"
+   */
+  migrationsSchema?: string;
+  /**
+   * Where the database lives; `DATABASE_PROVIDER` and `--provider` win.
+   * @default told from what names the database
+   */
+  provider?: DatabaseProvider;
+  /**
+   * The environment variable with the connection string.
+   * @default "DATABASE_URL"
+   */
+  urlEnv?: string;
+  /** `distsql`: the cluster's host name; `DATABASE_ENDPOINT` and `--endpoint` win. */
+  endpoint?: string;
+  /** `distsql`: the region, where the endpoint does not tell it. */
+  region?: string;
+  /** `embedded-pg`: the folder of the database; `--folder` wins. */
+  folder?: string;
 }
+
+const PROVIDERS: readonly string[] = ["distsql", "serverless-pg", "branching-pg", "embedded-pg"];
 
 /** What {@link DatabaseSettings} may be. */
 export const DATABASE_SETTINGS = {
   checks: {
     migrationsDir: ["a folder", isText],
+    migrationsTable: ["a name", isText],
+    migrationsSchema: ["a name", isText],
+    provider: [`one of ${PROVIDERS.join(", ")}`, (value) => PROVIDERS.includes(String(value))],
+    urlEnv: [
+      "the name of an environment variable, not its value",
+      (value) => typeof value === "string" && /^[A-Za-z_][A-Za-z0-9_]*$/.test(value),
+    ],
+    endpoint: ["a host name", isText],
+    region: ["a region", isText],
+    folder: ["a folder", isText],
   },
   defaults: {
     migrationsDir: "migrations",
+    migrationsTable: "__orm_migrations",
+    migrationsSchema: "orm",
+    urlEnv: "DATABASE_URL",
   },
 } as const satisfies SettingsGroup<DatabaseSettings, DatabaseSettings>;

@@ -1,4 +1,4 @@
-import type { SettingsGroup } from "./settings.ts";
+import { isText, type SettingsGroup } from "./settings.ts";
 
 /** Settings of `trellis dev`. */
 export interface DevSettings {
@@ -7,12 +7,21 @@ export interface DevSettings {
    * @default 8787
    */
   port?: number;
+  /**
+   * What fills a new database: a `.sql` file, or a module that exports `async function seed({ db })`. It runs once, after the
+   * first migrations.
+   */
+  seed?: string;
 }
 
 /** What {@link DevSettings} may be. */
 export const DEV_SETTINGS = {
   checks: {
     port: ["a port, 1 to 65535", (value) => Number.isInteger(value) && Number(value) > 0 && Number(value) < 65536],
+    seed: [
+      "a file that ends in .sql, .ts, .mts, .js or .mjs",
+      (value) => isText(value) && /\.(?:sql|m?[tj]s)$/.test(String(value)),
+    ],
   },
   defaults: {
     port: 8787,

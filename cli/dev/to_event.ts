@@ -1,5 +1,4 @@
 import { Buffer } from "node:buffer";
-import type { IncomingMessage } from "node:http";
 import type { AuthorizerContext, RestApiEvent } from "../../core/mod.ts";
 
 /** What the gateway found out before the function is called. */
@@ -16,6 +15,13 @@ export interface EventParts {
   authorizer?: AuthorizerContext;
 }
 
+/** What an event is made of, beside the body. */
+export interface RequestHead {
+  readonly method?: string;
+  readonly rawHeaders: readonly string[];
+  readonly socket: { readonly remoteAddress?: string };
+}
+
 /**
  * A request as the event that a REST API makes of it. A body that is not UTF-8 comes as base64.
  *
@@ -24,7 +30,7 @@ export interface EventParts {
  * @param parts What the gateway found out.
  * @returns The event.
  */
-export function toRestApiEvent(request: IncomingMessage, url: URL, parts: EventParts): RestApiEvent {
+export function toRestApiEvent(request: RequestHead, url: URL, parts: EventParts): RestApiEvent {
   const headers: Record<string, string[]> = {};
   for (let i = 0; i < request.rawHeaders.length; i += 2) {
     (headers[request.rawHeaders[i]] ??= []).push(request.rawHeaders[i + 1]);
@@ -51,13 +57,18 @@ export function toRestApiEvent(request: IncomingMessage, url: URL, parts: EventP
       stage: "local",
       identity: {
         sourceIp: request.socket.remoteAddress ?? "127.0.0.1",
-        userAgent: request.headers["user-agent"] ?? null,
+        userAgent: userAgentOf(headers),
       },
       ...(parts.authorizer && { authorizer: parts.authorizer }),
     },
     body: parts.body.length === 0 ? null : isText ? text : parts.body.toString("base64"),
     isBase64Encoded: parts.body.length > 0 && !isText,
   };
+}
+
+function userAgentOf(headers: Record<string, string[]>): string | null {
+  const name = Object.keys(headers).find((each) => each.toLowerCase() === "user-agent");
+  return name === undefined ? null : headers[name][0];
 }
 
 function lastOf(values: Record<string, string[]>): Record<string, string> {

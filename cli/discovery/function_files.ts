@@ -22,6 +22,7 @@ export type FunctionKind = typeof FUNCTION_KINDS[number];
 
 /** A function, found by its file. */
 export interface FunctionFile {
+  /** What starts it. */
   readonly kind: FunctionKind;
   /** The function's name: `NotesByNoteIdDelete`, `SendMail`. */
   readonly name: string;

@@ -1,49 +1,77 @@
+import { createHash } from "node:crypto";
 import type { OpenApiDocument } from "../../validation/mod.ts";
+import { escapeHtml, renderProse } from "./escape_html.ts";
+import { type Operation, renderOperation } from "./reference_operation.ts";
+import { anchorOf, renderSchema, type Schema } from "./reference_schema.ts";
 import { REFERENCE_STYLE } from "./reference_style.ts";
 
-type Schema = Record<string, unknown>;
+/** Options of {@link renderReferencePage}. */
+export interface ReferencePageOptions {
+  /**
+   * Where the document is, seen from the page.
+   * @default "openapi.json"
+   */
+  readonly documentUrl?: string;
+}
 
-interface Operation {
-  operationId: string;
-  summary?: string;
-  description?: string;
-  deprecated?: boolean;
-  parameters?: { name: string; in: string; required: boolean; schema: Schema }[];
-  requestBody?: { content: Record<string, { schema: Schema }> };
-  security: Record<string, string[]>[];
-  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>;
+interface Placed {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: Operation;
 }
 
 /**
- * An OpenAPI document as one HTML page that needs nothing else: no script, no font, no request to another address.
+ * An OpenAPI document as one HTML page that needs nothing else: no script, no font, no request to another address. Its own
+ * policy forbids all of that, so that no text of the document can bring it in.
  *
  * @param document What `buildOpenApiDocument` gives.
+ * @param options Where the document is.
  * @returns The page.
  */
-export function renderReferencePage(document: OpenApiDocument): string {
-  const { info, paths, components } = document;
-  const operations = Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, operation]) => ({ method, path, operation: operation as Operation }))
+export function renderReferencePage(document: OpenApiDocument, options: ReferencePageOptions = {}): string {
+  const { documentUrl = "openapi.json" } = options;
+  const { info, servers = [], paths, components } = document;
+  const groups = groupByTag(
+    Object.entries(paths).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, operation]) => ({ method, path, operation: operation as Operation }))
+    ),
   );
+  const schemas = Object.entries(components.schemas);
+  // CSP level 3: a style is allowed by the hash of its text
+  const hash = createHash("sha256").update(REFERENCE_STYLE).digest("base64");
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escape(info.title)}</title>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${hash}'">
+<title>${escapeHtml(info.title)}</title>
 <style>${REFERENCE_STYLE}</style>
 </head>
 <body>
+<a class="skip" href="#operations">Skip to the operations</a>
 <header>
-<h1>${escape(info.title)} <small>${escape(info.version)}</small></h1>
-${info.description ? `<p>${escape(info.description)}</p>` : ""}
-<p><a href="/openapi.json">openapi.json</a></p>
-</header>
-<main>
+<h1>${escapeHtml(info.title)} <small>${escapeHtml(info.version)}</small></h1>
+${info.description ? renderProse(info.description) : ""}
 ${
-    operations.map(({ method, path, operation }) => renderOperation(method, path, operation, components.schemas)).join(
-      "\n",
-    )
+    servers.map(({ url, description }) =>
+      `<p class="server"><code>${escapeHtml(url)}</code> ${escapeHtml(description ?? "")}</p>`
+    ).join("\n")
+  }
+<p><a href="${escapeHtml(documentUrl)}">The document</a> (OpenAPI ${escapeHtml(document.openapi)})</p>
+</header>
+<nav aria-label="Groups">
+<ul>
+${groups.map(([tag]) => `<li><a href="#${escapeHtml(anchorOfTag(tag))}">${escapeHtml(tag)}</a></li>`).join("\n")}
+${schemas.length > 0 ? `<li><a href="#schemas">Schemas</a></li>` : ""}
+</ul>
+</nav>
+<main id="operations">
+${groups.map(([tag, operations]) => renderGroup(tag, operations, components)).join("\n")}
+${
+    schemas.length > 0
+      ? `<section><h2 id="schemas">Schemas</h2>\n${schemas.map(renderComponent).join("\n")}\n</section>`
+      : ""
   }
 </main>
 </body>
@@ -51,65 +79,35 @@ ${
 `;
 }
 
-function renderOperation(method: string, path: string, operation: Operation, schemas: Record<string, Schema>): string {
-  const auth = operation.security.flatMap((entry) => Object.keys(entry));
-  const optional = operation.security.some((entry) => Object.keys(entry).length === 0);
-  const body = operation.requestBody?.content["application/json"]?.schema;
-  return `<details class="operation" id="${escape(operation.operationId)}">
-<summary>
-<span class="method ${escape(method)}">${escape(method.toUpperCase())}</span>
-<code class="path">${escape(path)}</code>
-<span class="summary">${escape(operation.summary ?? operation.operationId)}${
-    operation.deprecated ? " (deprecated)" : ""
-  }</span>
-${auth.length > 0 ? `<span class="auth">${escape(auth.join(", "))}${optional ? " (optional)" : ""}</span>` : ""}
-</summary>
-<div class="body">
-${operation.description ? `<p>${escape(operation.description)}</p>` : ""}
-${operation.parameters ? `<h3>Parameters</h3>\n${renderParameters(operation.parameters)}` : ""}
-${body ? `<h3>Request body</h3>\n${renderSchema(body, schemas)}` : ""}
-<h3>Responses</h3>
-${Object.entries(operation.responses).map(([status, response]) => renderResponse(status, response, schemas)).join("\n")}
-</div>
-</details>`;
+/** Under their first tag; operations without one come last. */
+function groupByTag(operations: readonly Placed[]): [tag: string, operations: Placed[]][] {
+  const groups = new Map<string, Placed[]>();
+  for (const placed of operations) {
+    const tag = placed.operation.tags?.[0] ?? "";
+    const group = groups.get(tag);
+    if (group === undefined) groups.set(tag, [placed]);
+    else group.push(placed);
+  }
+  return [...groups].map(([tag, placed]): [string, Placed[]] => [tag === "" ? "Other" : tag, placed])
+    .sort(([a], [b]) => a === "Other" ? 1 : b === "Other" ? -1 : a < b ? -1 : 1);
 }
 
-function renderParameters(parameters: NonNullable<Operation["parameters"]>): string {
-  const rows = parameters.map(({ name, in: place, required, schema }) =>
-    `<tr><td><code>${escape(name)}</code></td><td>${escape(place)}</td><td>${escape(typeOf(schema))}</td><td>${
-      required ? "required" : "default" in schema ? `default ${escape(JSON.stringify(schema.default))}` : ""
-    }</td></tr>`
-  );
-  return `<table><thead><tr><th>Name</th><th>In</th><th>Type</th><th></th></tr></thead><tbody>${
-    rows.join("")
-  }</tbody></table>`;
+function anchorOfTag(tag: string): string {
+  return `tag-${tag.replace(/\s+/g, "-")}`;
 }
 
-function renderResponse(
-  status: string,
-  { description, content }: Operation["responses"][string],
-  schemas: Record<string, Schema>,
-): string {
-  const schema = content?.["application/json"]?.schema;
-  const title = `<span class="status s${escape(status[0])}">${escape(status)}</span> ${escape(description)}`;
-  return schema === undefined
-    ? `<p>${title}</p>`
-    : `<details class="response"><summary>${title}</summary>${renderSchema(schema, schemas)}</details>`;
+function renderGroup(tag: string, operations: readonly Placed[], components: OpenApiDocument["components"]): string {
+  return `<section>
+<h2 id="${escapeHtml(anchorOfTag(tag))}">${escapeHtml(tag)}</h2>
+${operations.map(({ method, path, operation }) => renderOperation(method, path, operation, components)).join("\n")}
+</section>`;
 }
 
-function renderSchema(schema: Schema, schemas: Record<string, Schema>): string {
-  const name = typeof schema.$ref === "string" ? schema.$ref.split("/").at(-1) : undefined;
-  const resolved = name === undefined ? schema : schemas[name] ?? schema;
-  return `<pre tabindex="0"><code>${escape(JSON.stringify(resolved, null, 2))}</code></pre>`;
-}
-
-function typeOf(schema: Schema): string {
-  const { type, format, enum: values, anyOf } = schema;
-  if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(" | ");
-  if (Array.isArray(anyOf)) return anyOf.map((option) => typeOf(option as Schema)).join(" | ");
-  return `${type ?? "any"}${format ? ` (${format})` : ""}`;
-}
-
-function escape(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
+function renderComponent([name, schema]: readonly [name: string, schema: Schema]): string {
+  const { description } = schema;
+  return `<article class="component" id="${escapeHtml(anchorOf(name))}">
+<h3>${escapeHtml(name)}</h3>
+${typeof description === "string" ? renderProse(description) : ""}
+${renderSchema(schema)}
+</article>`;
 }

@@ -260,6 +260,7 @@ export interface WebSocketResult {
 
 /** What a REST API asks an authorizer of the type TOKEN. */
 export interface TokenAuthorizerEvent {
+  /** Tells the two kinds apart. */
   readonly type: "TOKEN";
   /** The header that the authorizer is set to, whole. */
   readonly authorizationToken: string;
@@ -269,6 +270,7 @@ export interface TokenAuthorizerEvent {
 
 /** What a REST API, a WebSocket API or an HTTP API (payload format 1.0) asks an authorizer of the type REQUEST. */
 export interface RequestAuthorizerEvent extends Omit<RestApiEvent, "body" | "isBase64Encoded"> {
+  /** Tells the two kinds apart. */
   readonly type: "REQUEST";
   /** `arn:aws:execute-api:eu-west-1:123456789012:<api>/<stage>/GET/notes`; it ends with `/$connect` for a WebSocket. */
   readonly methodArn: string;
@@ -276,6 +278,7 @@ export interface RequestAuthorizerEvent extends Omit<RestApiEvent, "body" | "isB
 
 /** What an HTTP API asks an authorizer (payload format 2.0). */
 export interface HttpAuthorizerEvent extends Omit<HttpApiEvent, "body" | "isBase64Encoded"> {
+  /** Tells the two kinds apart. */
   readonly type: "REQUEST";
   /** `arn:aws:execute-api:eu-west-1:123456789012:<api>/<stage>/GET/notes` */
   readonly routeArn: string;

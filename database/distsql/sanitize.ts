@@ -3,7 +3,7 @@ import { DistSqlAction } from "./incompatibility.ts";
 import { getIncompatibility } from "./incompatibilities.ts";
 import { type DistSqlOptions, resolveOptions } from "./options.ts";
 import { readName } from "./sql_name.ts";
-import { splitStatements, STATEMENT_BREAKPOINT, terminateStatement } from "./statement.ts";
+import { splitStatements, type SqlStatement, STATEMENT_BREAKPOINT, terminateStatement } from "./statement.ts";
 import { StatementReader } from "./statement_reader.ts";
 import { translateStatement } from "./translate_statement.ts";
 import {
@@ -14,33 +14,49 @@ import {
   type TextScope,
 } from "./translation.ts";
 
-/** The constraints that statements of a text validate, by name. */
-function validatedConstraints(readers: readonly StatementReader[]): Set<string> {
-  const names = new Set<string>();
-  for (const reader of readers) {
-    if (!reader.is(0, "ALTER", "TABLE")) continue;
-    for (let at = 2; at < reader.size; at++) {
-      if (reader.is(at, "VALIDATE", "CONSTRAINT")) names.add(readName(reader, at + 2).name);
-    }
+/** What statements elsewhere in the text decide; only what may say so is read for it. */
+function lookAhead(sources: readonly SqlStatement[]): { validated: Set<string>; rollsBack: boolean } {
+  const validated = new Set<string>();
+  let rollsBackAnywhere = false;
+  for (const { text, tokens } of sources) {
+    const mayValidate = /validate/i.test(text);
+    if (!mayValidate && !/rollback|abort/i.test(text)) continue;
+    const reader = new StatementReader(tokens);
+    rollsBackAnywhere ||= rollsBack(reader);
+    if (mayValidate) collectValidated(reader, validated);
   }
-  return names;
+  return { validated, rollsBack: rollsBackAnywhere };
 }
+
+/** The constraints that a statement validates, by name. */
+function collectValidated(reader: StatementReader, names: Set<string>): void {
+  if (!reader.is(0, "ALTER", "TABLE")) return;
+  for (let at = 2; at < reader.size; at++) {
+    if (reader.is(at, "VALIDATE", "CONSTRAINT")) names.add(readName(reader, at + 2).name);
+  }
+}
+
+const TO: ReadonlySet<string> = new Set(["TO"]);
 
 function rollsBack(reader: StatementReader): boolean {
   const isRollback = reader.is(0, "ROLLBACK") || reader.is(0, "ABORT");
-  return isRollback && reader.find(new Set(["TO"]), 1) < 0;
+  return isRollback && reader.find(TO, 1) < 0;
+}
+
+/** Whether the provider gets what was written, word for word. */
+function isAsWritten(sources: readonly SqlStatement[], statements: readonly DistSqlStep[]): boolean {
+  return sources.length === 1 && statements.length === 1 && statements[0].sql === sources[0].text;
 }
 
 function actionOf(
-  source: string,
+  sources: readonly SqlStatement[],
   statements: readonly DistSqlStep[],
   refusals: DistSqlTranslation["refusals"],
   hasWarnings: boolean,
 ): DistSqlAction {
   if (refusals.length > 0) return getIncompatibility(refusals[0].id)!.action;
   if (statements.length === 0) return DistSqlAction.Strip;
-  const written = statements.map((statement) => statement.sql).join("\n");
-  if (statements.length > 1 || written !== source) return DistSqlAction.Rewrite;
+  if (!isAsWritten(sources, statements)) return DistSqlAction.Rewrite;
   return hasWarnings ? DistSqlAction.Warn : DistSqlAction.Compatible;
 }
 
@@ -69,38 +85,37 @@ function actionOf(
 export function translateForDistSql(sql: string, options: DistSqlOptions = {}): DistSqlTranslation {
   const resolved = resolveOptions(options);
   const sources = splitStatements(sql);
-  const readers = sources.map((statement) => new StatementReader(statement.tokens));
   const scope: TextScope = {
     options: resolved,
     enumLabels: new Map(Object.entries(resolved.enumLabels).map(([name, labels]) => [name, labels.map(quoteLabel)])),
     domains: new Set(resolved.domains),
     names: new Map(),
-    validated: validatedConstraints(readers),
-    statementCount: readers.length,
-    rollsBack: readers.some(rollsBack),
+    statementCount: sources.length,
+    ...lookAhead(sources),
   };
   const statements: DistSqlStep[] = [];
   const warnings = new Map<string, DistSqlWarning>(); // each once
   const refusals: (UnsupportedStatementError | RecreationRequiredError)[] = [];
   const rules = new Set<string>();
   let table: string | undefined;
-  for (const reader of readers) {
+  for (const { tokens } of sources) {
     const t = new StatementTranslation(scope);
-    translateStatement(reader, t);
+    translateStatement(new StatementReader(tokens), t);
     table ??= t.table;
     if (t.refusals.length === 0) statements.push(...t.steps);
-    for (const warning of t.warnings) warnings.set(JSON.stringify(warning), warning);
+    for (const warning of t.warnings) {
+      warnings.set(`${warning.id}\0${warning.table ?? ""}\0${warning.message}`, warning);
+    }
     refusals.push(...t.refusals);
     for (const rule of t.rules) rules.add(rule);
   }
-  if (readers.length === 0) rules.add("empty-statement");
-  const source = sources.map((statement) => statement.text).join("\n");
+  if (sources.length === 0) rules.add("empty-statement");
   return {
     statements,
     warnings: [...warnings.values()],
     rules: [...rules],
     refusals,
-    action: actionOf(source, statements, refusals, warnings.size > 0),
+    action: actionOf(sources, statements, refusals, warnings.size > 0),
     table,
     enumLabels: Object.fromEntries([...scope.enumLabels].map(([name, labels]) => [name, labels.map(unquoteLabel)])),
     domains: [...scope.domains],

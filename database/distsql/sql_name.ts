@@ -5,9 +5,11 @@ import type { StatementReader } from "./statement_reader.ts";
 const MAX_NAME_BYTES = 63;
 
 const encoder = new TextEncoder();
+const BEYOND_ASCII = /[\u0080-\uffff]/;
 
 /** PostgreSQL folds the ASCII letters of an unquoted name, others stay. */
 function fold(name: string): string {
+  if (!/[A-Z]/.test(name)) return name;
   return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
@@ -56,7 +58,12 @@ export function writeName(name: string, quoted: boolean): string {
   return quoted || !/^[a-z_][a-z0-9_$]*$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
 }
 
+function bytesOf(text: string): number {
+  return BEYOND_ASCII.test(text) ? encoder.encode(text).length : text.length;
+}
+
 function clip(text: string, maxBytes: number): string {
+  if (bytesOf(text) <= maxBytes) return text;
   let bytes = 0;
   let end = 0;
   for (const character of text) {
@@ -73,8 +80,8 @@ function clip(text: string, maxBytes: number): string {
  */
 export function deriveName(table: string, columns: string, label: string): string {
   const overhead = label.length + 1 + (columns === "" ? 0 : 1);
-  let first = encoder.encode(table).length;
-  let second = encoder.encode(columns).length;
+  let first = bytesOf(table);
+  let second = bytesOf(columns);
   while (first + second + overhead > MAX_NAME_BYTES) {
     if (first > second) first--;
     else second--;

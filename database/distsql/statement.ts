@@ -24,22 +24,24 @@ function isTrivia(token: SqlToken): boolean {
 class BlockTracker {
   #parentheses = 0;
   #blocks = 0;
+  /** The first four, by which a routine is known. */
   #words: string[] = [];
+  #isRoutine = false;
 
   see(token: SqlToken): void {
     if (token.text === "(") this.#parentheses++;
     else if (token.text === ")") this.#parentheses = Math.max(0, this.#parentheses - 1);
-    else if (token.kind === "word") this.#seeWord(token.text.toUpperCase());
-    else if (!isTrivia(token)) this.#note("");
+    else if (this.#words.length < 4) {
+      if (!isTrivia(token)) this.#note(token.kind === "word" ? token.text.toUpperCase() : "");
+    } else if (this.#isRoutine && token.kind === "word") this.#seeWord(token.text.toUpperCase());
   }
 
   #note(word: string): void {
-    if (this.#words.length < 4) this.#words.push(word);
+    this.#words.push(word);
+    this.#isRoutine = this.#createsRoutine();
   }
 
   #seeWord(word: string): void {
-    if (this.#words.length < 4) return this.#note(word);
-    if (!this.#createsRoutine()) return;
     if (word === "BEGIN" || (word === "CASE" && this.#blocks > 0)) this.#blocks++;
     else if (word === "END" && this.#blocks > 0) this.#blocks--;
   }
@@ -55,14 +57,18 @@ class BlockTracker {
   }
 }
 
-function buildStatement(tokens: readonly SqlToken[], offset: number): SqlStatement | undefined {
+/** A statement of a part of a text: without the spaces around it; none when it holds comments alone. */
+function buildStatement(
+  sql: string,
+  tokens: readonly SqlToken[],
+  from: number,
+  to: number,
+): SqlStatement | undefined {
   if (tokens.every((token) => isTrivia(token) || token.text === ";")) return undefined;
-  const start = tokens.findIndex((token) => token.kind !== "space");
-  let end = tokens.length;
-  while (tokens[end - 1].kind === "space") end--;
-  const own = tokens.slice(start, end);
-  const leading = start > 0 ? tokens[0].text.length : 0;
-  return { text: own.map((token) => token.text).join(""), start: offset + leading, tokens: own };
+  let [first, last, start, end] = [0, tokens.length, from, to];
+  while (tokens[first].kind === "space") start += tokens[first++].text.length;
+  while (tokens[last - 1].kind === "space") end -= tokens[--last].text.length;
+  return { text: sql.slice(start, end), start, tokens: tokens.slice(first, last) };
 }
 
 /**
@@ -99,8 +105,8 @@ export function splitStatements(sql: string): SqlStatement[] {
   let blocks = new BlockTracker();
   let offset = 0; // of the first token of the current statement
   let at = 0;
-  const finish = (): void => {
-    const statement = buildStatement(current, offset);
+  const finish = (end: number): void => {
+    const statement = buildStatement(sql, current, offset, end);
     if (statement) statements.push(statement);
     current = [];
     blocks = new BlockTracker();
@@ -109,14 +115,14 @@ export function splitStatements(sql: string): SqlStatement[] {
   for (const token of tokenize(sql)) {
     at += token.text.length;
     if (token.kind === "line_comment" && token.text.startsWith(STATEMENT_BREAKPOINT)) {
-      finish();
+      finish(at - token.text.length);
       continue;
     }
     current.push(token);
     blocks.see(token);
     const ends = (token.kind === "symbol" && token.text === ";" && !blocks.isInside) || token.kind === "psql";
-    if (ends) finish();
+    if (ends) finish(at);
   }
-  finish();
+  finish(at);
   return statements;
 }

@@ -1,10 +1,10 @@
 import type { SqlToken } from "./tokenize.ts";
 
-const OPENING: Readonly<Record<string, string>> = { "(": ")", "[": "]" };
+const BEYOND_ASCII = /[\u0080-\uffff]/;
 
 /** Upper case for words of plain ASCII: `ſelect` is no keyword, though JavaScript makes it SELECT. */
 function keyOf(token: SqlToken): string {
-  if (token.kind === "word") return /[\u0080-\uffff]/.test(token.text) ? token.text : token.text.toUpperCase();
+  if (token.kind === "word") return BEYOND_ASCII.test(token.text) ? token.text : token.text.toUpperCase();
   return token.kind === "symbol" ? token.text : "";
 }
 
@@ -20,23 +20,23 @@ export class StatementReader {
   /** For each significant token its place among all tokens. */
   readonly places: readonly number[];
   readonly #keys: readonly string[];
-  readonly #closings: ReadonlyMap<number, number>;
+  #closings: ReadonlyMap<number, number> | undefined;
 
   /** @param tokens The tokens of one statement. */
   constructor(tokens: readonly SqlToken[]) {
     const places: number[] = [];
     const keys: string[] = [];
-    tokens.forEach((token, place) => {
-      if (token.kind === "space" || token.kind === "line_comment" || token.kind === "block_comment") return;
+    for (let place = 0; place < tokens.length; place++) {
+      const token = tokens[place];
+      if (token.kind === "space" || token.kind === "line_comment" || token.kind === "block_comment") continue;
       places.push(place);
       keys.push(keyOf(token));
-    });
+    }
     this.tokens = tokens;
     this.places = places;
     this.#keys = keys;
     while (keys.at(-1) === ";") keys.pop();
     this.size = keys.length;
-    this.#closings = matchBrackets(keys);
   }
 
   /** The keyword or symbol at a position, in upper case; empty for literals, quoted names and past the end. */
@@ -82,12 +82,13 @@ export class StatementReader {
 
   /** The position of the bracket that closes the one at a position; the end of the statement when none does. */
   closing(at: number): number {
-    return this.#closings.get(at) ?? this.size;
+    return (this.#closings ??= matchBrackets(this.#keys)).get(at) ?? this.size;
   }
 
   /** The next position on the same level: past a bracket and what it holds. */
   next(at: number): number {
-    return (OPENING[this.key(at)] === undefined ? at : this.closing(at)) + 1;
+    const key = this.key(at);
+    return (key === "(" || key === "[" ? this.closing(at) : at) + 1;
   }
 
   /** The first position on the same level, from `from` up to `to`, that holds one of the keywords; else -1. */
@@ -114,19 +115,22 @@ export class StatementReader {
   text(from: number, to: number): string {
     if (from >= to || from >= this.size) return "";
     const last = this.places[Math.min(to, this.size) - 1];
-    return this.tokens.slice(this.places[from], last + 1).map((token) => token.text).join("");
+    let text = "";
+    for (let place = this.places[from]; place <= last; place++) text += this.tokens[place].text;
+    return text;
   }
 }
 
 function matchBrackets(keys: readonly string[]): Map<number, number> {
   const closings = new Map<number, number>();
   const open: number[] = [];
-  keys.forEach((key, at) => {
-    if (OPENING[key] !== undefined) open.push(at);
+  for (let at = 0; at < keys.length; at++) {
+    const key = keys[at];
+    if (key === "(" || key === "[") open.push(at);
     else if (key === ")" || key === "]") {
       const start = open.pop();
       if (start !== undefined) closings.set(start, at);
     }
-  });
+  }
   return closings;
 }

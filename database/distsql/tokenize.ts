@@ -176,6 +176,17 @@ function operatorEnd(sql: string, at: number): number {
   return at;
 }
 
+/**
+ * Tokens of one character, by its code: half of a text's tokens are a space, a comma or a bracket, and one object serves for
+ * all of a kind.
+ */
+const SINGLE: (SqlToken | undefined)[] = new Array(128).fill(undefined);
+for (const text of " \n()[],;.") SINGLE[text.charCodeAt(0)] = Object.freeze({ kind: kindOfSingle(text), text });
+
+function kindOfSingle(text: string): SqlTokenKind {
+  return isSpace(text.charCodeAt(0)) ? "space" : "symbol";
+}
+
 function wordIs(sql: string, start: number, end: number, word: string): boolean {
   return end - start === word.length && sql.slice(start, end).toUpperCase() === word;
 }
@@ -262,7 +273,8 @@ export function tokenize(sql: string): SqlToken[] {
     } else {
       at += code === COLON && next === COLON ? 2 : 1;
     }
-    tokens.push({ kind, text: sql.slice(start, at) });
+    const single = at - start === 1 && code < 128 ? SINGLE[code] : undefined;
+    tokens.push(single ?? { kind, text: sql.slice(start, at) });
     if (code === SEMICOLON) {
       if (awaitsRows && rowsEnd >= 0) rowsEnd = copyRowsEnd(sql, at);
       if (awaitsRows && rowsEnd >= 0) {

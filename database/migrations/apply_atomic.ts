@@ -14,10 +14,9 @@ import type { PlannedMigration } from "./steps.ts";
  */
 export async function applyAtomic(planned: PlannedMigration, context: MigrationContext): Promise<void> {
   const { session, tables, lock } = context;
-  const note = writeAppliedNow(planned, tables);
   if (lock.fence === undefined) {
     try {
-      await session.script([...planned.steps.map(({ sql }) => sql), note]);
+      await session.script([...planned.steps.map(({ sql }) => sql), writeAppliedNow(planned, tables)]);
       return;
     } catch (error) {
       // without a SQLSTATE the server may have committed: the next run reads what became of it
@@ -29,18 +28,25 @@ export async function applyAtomic(planned: PlannedMigration, context: MigrationC
       }
     }
   }
-  await applyOneByOne(planned, context, note);
+  await applyOneByOne(planned, context);
 }
 
-/** Also the second try after a message that failed: it was rolled back, and now the failing statement gets its name. */
-async function applyOneByOne(planned: PlannedMigration, context: MigrationContext, note: string): Promise<void> {
-  const { session, lock } = context;
+/**
+ * Applies a migration in one transaction, a statement at a time. Also the second try after a message that failed: it was
+ * rolled back, and now the failing statement gets its name.
+ *
+ * @param planned The migration.
+ * @param context What the run shares.
+ * @throws {MigrationError} Names the statement that failed; nothing of the migration is left.
+ */
+export async function applyOneByOne(planned: PlannedMigration, context: MigrationContext): Promise<void> {
+  const { session, tables, lock } = context;
   let index = 0;
   try {
     await session.transaction(async (tx) => {
       if (lock.fence !== undefined && (await tx.query(lock.fence)).length === 0) await lock.check();
       for (; index < planned.steps.length; index++) await tx.query(planned.steps[index].sql);
-      await tx.query(note);
+      await tx.query(writeAppliedNow(planned, tables));
     });
   } catch (error) {
     throw toMigrationError(planned.file.tag, Math.min(index, planned.steps.length - 1), error);

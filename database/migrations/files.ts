@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { sha256 } from "./sha256.ts";
 import { STATEMENT_BREAKPOINT } from "../distsql/statement.ts";
 import { tokenize } from "../distsql/tokenize.ts";
 import { MigrationError } from "./migration_error.ts";
@@ -46,13 +46,28 @@ export function readMigrationFiles(folder: string): MigrationFile[] {
     throw new MigrationError(`${unnumbered}.sql has no number: name it <number>_<name>.sql`, { tag: unnumbered });
   }
   checkNumbers(tags);
-  checkJournal(folder, tags);
-  return tags.sort(compareTags).map((tag) => readFile(folder, tag));
+  checkJournal(folder, new Set(tags));
+  return sortByTag(tags, (tag) => tag).map((tag) => readFile(folder, tag));
+}
+
+/**
+ * Things that have a tag, in the order of migrations.
+ *
+ * @param things Left as they are.
+ * @param tagOf Gives the tag.
+ */
+export function sortByTag<T>(things: readonly T[], tagOf: (thing: T) => string): T[] {
+  const numbered = things.map((thing) => ({ thing, tag: tagOf(thing), number: numberOf(tagOf(thing)) }));
+  numbered.sort((a, b) => compareNumbered(a.number, a.tag, b.number, b.tag));
+  return numbered.map(({ thing }) => thing);
 }
 
 /** The order of migrations: by number, however many zeros are before it. */
 export function compareTags(a: string, b: string): number {
-  const [x, y] = [numberOf(a), numberOf(b)];
+  return compareNumbered(numberOf(a), a, numberOf(b), b);
+}
+
+function compareNumbered(x: bigint, a: string, y: bigint, b: string): number {
   return x === y ? (a < b ? -1 : a > b ? 1 : 0) : x < y ? -1 : 1;
 }
 
@@ -85,7 +100,7 @@ function checkNumbers(tags: readonly string[]): void {
 }
 
 /** A file that drizzle-kit made and that did not get into the package would be passed over in silence. */
-function checkJournal(folder: string, tags: readonly string[]): void {
+function checkJournal(folder: string, tags: ReadonlySet<string>): void {
   const path = join(folder, "meta", "_journal.json");
   if (!existsSync(path)) return;
   let entries: { tag?: unknown }[];
@@ -94,7 +109,7 @@ function checkJournal(folder: string, tags: readonly string[]): void {
   } catch (cause) {
     throw new MigrationError(`${path} is no JSON: restore it from version control`, { cause });
   }
-  const missing = entries.find(({ tag }) => typeof tag === "string" && !tags.includes(tag));
+  const missing = entries.find(({ tag }) => typeof tag === "string" && !tags.has(tag));
   if (missing !== undefined) {
     throw new MigrationError(`${missing.tag}.sql is named in meta/_journal.json but is not there: restore the file`, {
       tag: String(missing.tag),
@@ -110,12 +125,21 @@ function readFile(folder: string, tag: string): MigrationFile {
   } catch (cause) {
     throw new MigrationError(`${tag}.sql is not UTF-8: save it as UTF-8`, { tag, cause });
   }
-  return { tag, hash: hashText(sql), sql, statements: splitAtBreakpoints(stripMark(sql)) };
+  let statements: string[] | undefined;
+  return {
+    tag,
+    hash: hashText(sql),
+    sql,
+    // a run that has nothing to do does not look at them
+    get statements(): string[] {
+      return statements ??= splitAtBreakpoints(stripMark(sql));
+    },
+  };
 }
 
 /** SHA-256 in hex. */
 export function hashText(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+  return sha256(text).toString("hex");
 }
 
 /** A text without the byte order mark that some editors put first. */

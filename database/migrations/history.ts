@@ -1,7 +1,8 @@
 import { causeChain, ConfigurationError, sqlStateOf } from "../../errors/mod.ts";
-import type { Row, SqlSession } from "../providers/provider.ts";
+import type { DedicatedSession, Row, SqlSession } from "../providers/provider.ts";
+import { compareTags } from "./files.ts";
 import { MigrationError } from "./migration_error.ts";
-import type { AppliedMigration } from "./plan.ts";
+import type { AppliedMigration, MigrationStatus } from "./plan.ts";
 import { retryIdempotent } from "./retry_idempotent.ts";
 
 /** Where the runner keeps its tables, quoted and qualified. */
@@ -93,14 +94,27 @@ const MISSING = ["42P01", "3F000"];
 /** Two runners that make the same table at once: IF NOT EXISTS looks before the other one has committed. */
 const LOST_A_RACE = ["23505", "42P06", "42P07", "42710", "40001"];
 
-/** Makes the runner's tables where they are not there; runners may race. */
-export async function createTables(session: SqlSession, tables: HistoryTables): Promise<void> {
+/**
+ * Makes the runner's tables where they are not there; runners may race. A session that is one on the server makes them in
+ * one message, which is one transaction.
+ */
+export async function createTables(
+  session: SqlSession & Partial<Pick<DedicatedSession, "keepsSession">>,
+  tables: HistoryTables,
+): Promise<void> {
   const count = "SELECT count(*)::int AS there FROM (VALUES (to_regclass($1)), (to_regclass($2)), (to_regclass($3))) " +
     "AS t (id) WHERE id IS NOT NULL";
   const names = [tables.migrations, tables.steps, tables.lease];
   const present = await retryIdempotent(() => session.query(count, names));
   // asked first, since CREATE SCHEMA IF NOT EXISTS needs the right to create schemas even when it is there
   if (Number(present[0].there) === 3) return;
+  if (session.keepsSession === true) {
+    try {
+      return await session.script(createStatements(tables));
+    } catch (error) {
+      if (!LOST_A_RACE.includes(codeOf(error) ?? "")) throw error;
+    }
+  }
   for (const statement of createStatements(tables)) {
     for (let attempt = 0;; attempt++) {
       try {
@@ -154,6 +168,26 @@ export async function readSteps(session: SqlSession, tables: HistoryTables, tag:
     jobId: job_id === null ? undefined : String(job_id),
     watermark: watermark === null ? undefined : String(watermark),
   }));
+}
+
+/** Migrations that began statement by statement and have not ended; none where the runner has made no tables. */
+export async function readUnfinished(
+  session: SqlSession,
+  tables: HistoryTables,
+): Promise<NonNullable<MigrationStatus["unfinished"]>> {
+  try {
+    const select = `SELECT tag, count(*) FILTER (WHERE state = 'done')::int AS done, ` +
+      `to_char(max(updated_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS noted FROM ${tables.steps} GROUP BY tag`;
+    const rows = await retryIdempotent(() => session.query(select));
+    return rows.map(({ tag, done, noted }) => ({
+      tag: String(tag),
+      statementsDone: Number(done),
+      notedAt: new Date(String(noted)),
+    })).sort((a, b) => compareTags(a.tag, b.tag));
+  } catch (cause) {
+    if (MISSING.includes(codeOf(cause) ?? "")) return [];
+    throw cause;
+  }
 }
 
 /** Texts of the runner's own as SQL literals, for scripts that take no parameters. */

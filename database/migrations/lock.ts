@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
 import { type Clock, remainingMs } from "../../core/mod.ts";
 import type { DedicatedSession, SqlSession } from "../providers/provider.ts";
 import { isOccError } from "../sqlstate.ts";
 import { isConnectionLost, retryIdempotent } from "./retry_idempotent.ts";
 import { createTables, type HistoryTables, literal } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
+import { sha256 } from "./sha256.ts";
 
 /** The right to migrate a database, which one runner has at a time. */
 export interface MigrationLock {
@@ -82,7 +82,7 @@ export async function takeAdvisoryLock(
   tables: HistoryTables,
   options: LockOptions,
 ): Promise<MigrationLock> {
-  const key = createHash("sha256").update(`trellis migrations ${tables.migrations}`).digest().readBigInt64BE(0);
+  const key = sha256(`trellis migrations ${tables.migrations}`).readBigInt64BE(0);
   const waited = await waitFor(async () => {
     const [row] = await session.query(`SELECT pg_try_advisory_lock(${key}) AS taken`);
     return row.taken === true;

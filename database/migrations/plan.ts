@@ -1,4 +1,4 @@
-import { compareTags, isSameButLineEndings, type MigrationFile } from "./files.ts";
+import { compareTags, isSameButLineEndings, type MigrationFile, sortByTag } from "./files.ts";
 import { MigrationError } from "./migration_error.ts";
 
 /** A migration that the database has. */
@@ -25,6 +25,18 @@ export interface MigrationStatus {
   unknown: string[];
   /** What is not wrong but should be looked at, one sentence each. */
   warnings: string[];
+  /**
+   * Given by `getMigrationStatus`: migrations that began statement by statement and have not ended, because a run is at
+   * work or one has failed. What PostgreSQL takes as one transaction is never among them.
+   */
+  unfinished?: {
+    /** The migration. */
+    tag: string;
+    /** How many of its statements are done. */
+    statementsDone: number;
+    /** When something was last noted of it. */
+    notedAt: Date;
+  }[];
 }
 
 /**
@@ -38,7 +50,7 @@ export function planMigrations(
   files: readonly MigrationFile[],
   applied: readonly AppliedMigration[],
 ): MigrationStatus {
-  const rows = [...applied].sort((a, b) => compareTags(a.tag, b.tag));
+  const rows = sortByTag(applied, ({ tag }) => tag);
   const byTag = new Map(rows.map((row) => [row.tag, row]));
   const tags = new Set(files.map(({ tag }) => tag));
   const pending = files.filter(({ tag }) => !byTag.has(tag)).map(({ tag }) => tag);

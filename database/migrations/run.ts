@@ -5,14 +5,15 @@ import { checkDatabaseConfig, connectionKeyOf, type DatabaseConfig } from "../co
 import type { DistSqlOptions } from "../distsql/options.ts";
 import type { DedicatedSession } from "../providers/provider.ts";
 import { guardTransactions } from "../transaction_guard.ts";
-import { applyAtomic } from "./apply_atomic.ts";
-import { applyStepwise } from "./apply_stepwise.ts";
+import { applyPending, type MigratedFile } from "./apply_pending.ts";
 import { type MigrationContext, titleOf, type UndecidedStatement } from "./context.ts";
 import { type MigrationFile, readMigrationFiles } from "./files.ts";
 import { createTables, type HistoryTables, nameTables, readApplied } from "./history.ts";
 import { type MigrationLock, takeAdvisoryLock, takeLease, takeProcessLock } from "./lock.ts";
 import { assertNothingChanged, type MigrationStatus, planMigrations } from "./plan.ts";
 import { type PlannedMigration, planSteps } from "./steps.ts";
+
+export type { MigratedFile } from "./apply_pending.ts";
 
 /** Which database the migrations of which folder belong to. */
 export interface MigrationTarget {
@@ -73,16 +74,6 @@ export interface MigrateConfig extends MigrationTarget {
    * @default systemClock
    */
   clock?: Clock;
-}
-
-/** A migration that a run applied. */
-export interface MigratedFile {
-  /** The migration. */
-  tag: string;
-  /** SHA-256 of its file. */
-  hash: string;
-  /** How long it took, in milliseconds. */
-  durationMs: number;
 }
 
 /** A migration of a dry run. */
@@ -231,18 +222,8 @@ async function migrate(
       onUndecided: config.onUndecided,
       openClient: async () => guardTransactions((await openShared(config.database)).createClient(undefined)),
     };
-    const migrations: MigratedFile[] = [];
-    for (const migration of planned) {
-      if (!pending.has(migration.file.tag)) continue;
-      for (const warning of migration.warnings) logger(`${migration.file.tag}: warning: ${warning}`);
-      const startedAt = clock.now();
-      await lock.check();
-      await (migration.atomic ? applyAtomic : applyStepwise)(migration, context);
-      const durationMs = clock.now() - startedAt;
-      const { tag, hash } = migration.file;
-      migrations.push({ tag, hash, durationMs });
-      logger(`${tag}: applied in ${durationMs} ms`);
-    }
+    const todo = planned.filter(({ file }) => pending.has(file.tag));
+    const migrations = await applyPending(todo, context, session.keepsSession && lock.fence === undefined);
     const warnings = [
       ...result.warnings,
       ...planned.flatMap(({ file, warnings }) => warnings.map((w) => `${file.tag}: ${w}`)),

@@ -1,10 +1,11 @@
 import { readMigrationFiles } from "./files.ts";
-import { nameTables, readApplied } from "./history.ts";
+import { nameTables, readApplied, readUnfinished } from "./history.ts";
 import { type MigrationStatus, planMigrations } from "./plan.ts";
 import { type MigrationTarget, withSession } from "./run.ts";
 
 /**
- * Which migrations a database has, which it lacks, and which of its files were changed since. Changes nothing.
+ * Which migrations a database has, which it lacks, which of its files were changed since, and which began and have not
+ * ended. Changes nothing.
  *
  * @param target Folder and database.
  * @returns The comparison.
@@ -26,6 +27,7 @@ export async function getMigrationStatus(target: MigrationTarget): Promise<Migra
   const tables = nameTables(target.migrationsTable, target.migrationsSchema);
   const files = readMigrationFiles(target.migrationsFolder);
   return await withSession(target.database, async (session) => {
-    return planMigrations(files, await readApplied(session, tables) ?? []);
+    const applied = await readApplied(session, tables) ?? [];
+    return { ...planMigrations(files, applied), unfinished: await readUnfinished(session, tables) };
   });
 }

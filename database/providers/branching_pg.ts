@@ -1,5 +1,6 @@
 import type { Client, Pool, PoolClient } from "@neondatabase/serverless";
 import process from "node:process";
+import { explainMissing } from "../../core/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
 import type { Connection, DedicatedSession, DrizzleClient, Invalidate, Row, SqlSession } from "./provider.ts";
@@ -14,9 +15,10 @@ import type { Connection, DedicatedSession, DrizzleClient, Invalidate, Row, SqlS
  * @throws {ConfigurationError} When the runtime has no WebSocket.
  */
 export async function openBranchingPg(config: DatabaseConfig, invalidate: Invalidate): Promise<Connection> {
+  const explain = explainMissing("@neondatabase/serverless", "Provider branching-pg");
   const [neon, { drizzle }] = await Promise.all([
-    import("@neondatabase/serverless"),
-    import("drizzle-orm/neon-serverless"),
+    import("@neondatabase/serverless").catch(explain),
+    import("drizzle-orm/neon-serverless").catch(explain),
   ]);
   if (neon.neonConfig.webSocketConstructor === undefined && typeof globalThis.WebSocket === "undefined") {
     throw new ConfigurationError(

@@ -1,7 +1,7 @@
 import type { RDSDataClient } from "@aws-sdk/client-rds-data";
 import { createTableRelationsHelpers, extractTablesRelationalConfig } from "drizzle-orm";
 import { PgDatabase } from "drizzle-orm/pg-core";
-import { fullJitterDelay } from "../../core/mod.ts";
+import { explainMissing, fullJitterDelay } from "../../core/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { DataApiDialect, DataApiSession } from "./data_api_drizzle.ts";
@@ -28,7 +28,9 @@ export interface DataApiTarget {
  */
 export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
   const { target, region } = readTarget(config);
-  const sdk = await import("@aws-sdk/client-rds-data");
+  const sdk = await import("@aws-sdk/client-rds-data").catch(
+    explainMissing("@aws-sdk/client-rds-data", "Provider serverless-pg over the Data API"),
+  );
   const client = new sdk.RDSDataClient({
     region,
     // the SDK would send an INSERT again whose answer was lost

@@ -1,4 +1,4 @@
-import { fullJitterDelay } from "../../core/mod.ts";
+import { explainMissing, fullJitterDelay } from "../../core/mod.ts";
 import { causeChain, DatabaseError } from "../../errors/mod.ts";
 import { type DatabaseConfig, regionOf, splitEndpoint } from "../config.ts";
 import { openPostgres } from "./postgres_js.ts";
@@ -23,7 +23,9 @@ export async function openDistSql(config: DatabaseConfig, invalidate: Invalidate
   const [host, port] = splitEndpoint(config.endpoint ?? "");
   const isAdmin = config.isAdmin === true;
   const username = isAdmin ? "admin" : config.username;
-  const { DsqlSigner } = await import("@aws-sdk/dsql-signer");
+  const { DsqlSigner } = await import("@aws-sdk/dsql-signer").catch(
+    explainMissing("@aws-sdk/dsql-signer", "Provider distsql"),
+  );
   const signer = new DsqlSigner({ hostname: host, region: regionOf(config) });
   try {
     // there are no advisory locks, and a session that ends is replaced

@@ -1,4 +1,5 @@
 import type { PGlite, Transaction } from "@electric-sql/pglite";
+import { explainMissing } from "../../core/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
 import type { Connection, DedicatedSession, DrizzleClient, Row, SqlSession } from "./provider.ts";
 
@@ -27,9 +28,10 @@ function isInMemory(folder: string): boolean {
  * @returns The connection.
  */
 export async function openEmbeddedPg(config: DatabaseConfig): Promise<Connection> {
+  const explain = explainMissing("@electric-sql/pglite", "Provider embedded-pg");
   const [{ PGlite }, { drizzle }] = await Promise.all([
-    import("@electric-sql/pglite"),
-    import("drizzle-orm/pglite"),
+    import("@electric-sql/pglite").catch(explain),
+    import("drizzle-orm/pglite").catch(explain),
   ]);
   const folder = config.connectionString ?? "memory://";
   if (!isInMemory(folder)) await makeFolder(folder);

@@ -1,4 +1,5 @@
 import { type Gateway, loadRoutes, renderReferencePage, startGateway } from "@trellis/fn/cli";
+import { headerOf } from "@trellis/fn/core";
 import { closeDrizzleClient, runMigrations } from "@trellis/fn/database";
 import { type ApiRoute, buildOpenApiDocument } from "@trellis/fn/validation";
 import { fileURLToPath } from "node:url";
@@ -22,7 +23,7 @@ export async function serveNotes(port: number): Promise<NotesServer> {
     migrationsFolder: fileURLToPath(new URL("./migrations", import.meta.url)),
     database: databaseConfig,
   });
-  const { authorize } = await import("./src/authorizer.ts");
+  const { findCaller } = await import("./src/authorizer.ts");
   const routes = await loadRoutes(fileURLToPath(new URL("./src/functions/api", import.meta.url)));
   const document = buildOpenApiDocument(
     { title: "Notes", version: "1.0.0", description: "The example application of Trellis." },
@@ -33,7 +34,9 @@ export async function serveNotes(port: number): Promise<NotesServer> {
     gateway = await startGateway({
       routes,
       port,
-      authorizer: authorize,
+      authorizer: async (event) => ({
+        ...await findCaller(headerOf(event, "Authorization")?.replace(/^bearer +/i, "")),
+      }),
       pages: {
         "/": { contentType: "text/html; charset=utf-8", body: renderReferencePage(document) },
         "/openapi.json": { contentType: "application/json", body: JSON.stringify(document, null, 2) },

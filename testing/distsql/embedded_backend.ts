@@ -1,10 +1,13 @@
+import { explainMissing } from "../../core/mod.ts";
 import type { Backend, BackendOwner, BackendSession } from "./backend.ts";
 import { frame, readMessages, type WireMessage } from "./wire.ts";
 import { queryMessage } from "./wire_extended.ts";
 
 /** The part of PGlite that the server uses. */
 export interface EmbeddedDatabase {
+  /** Takes and gives messages of PostgreSQL's protocol. */
   execProtocolRaw(message: Uint8Array): Promise<Uint8Array>;
+  /** Ends it. */
   close(): Promise<void>;
 }
 
@@ -153,7 +156,9 @@ export interface EmbeddedBackendOptions {
 /** Opens PGlite as the database behind the server. */
 export async function openEmbeddedBackend(options: EmbeddedBackendOptions): Promise<Backend> {
   if (options.database) return new EmbeddedBackend(options.database, false, options.surrenderAfterMs);
-  const { PGlite } = await import("@electric-sql/pglite");
+  const { PGlite } = await import("@electric-sql/pglite").catch(
+    explainMissing("@electric-sql/pglite", "startDistSqlServer()"),
+  );
   const database = await PGlite.create(options.dataDir ?? "memory://");
   return new EmbeddedBackend(database, true, options.surrenderAfterMs);
 }

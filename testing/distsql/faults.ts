@@ -23,6 +23,7 @@ export type DistSqlFault =
 
 /** When and how often a fault strikes. */
 export interface DistSqlInjection {
+  /** What goes wrong. */
   readonly fault: DistSqlFault;
   /**
    * How many times it strikes; `Infinity` for ever.

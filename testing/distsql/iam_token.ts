@@ -2,7 +2,9 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
 /** An IAM principal that may sign tokens for the server. */
 export interface DistSqlPrincipal {
+  /** The id of its key. */
   readonly accessKeyId: string;
+  /** What its tokens are signed with. */
   readonly secretAccessKey: string;
   /** When set, a token must carry exactly this session token. */
   readonly sessionToken?: string;

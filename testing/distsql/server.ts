@@ -19,8 +19,11 @@ import { prepareDatabase } from "./sys_schema.ts";
 
 /** A running server. */
 export interface DistSqlServer {
+  /** The host name that tokens are signed for. */
   readonly hostname: string;
+  /** The port on the loopback interface. */
   readonly port: number;
+  /** The region that tokens are signed for. */
   readonly region: string;
   /** The certificate authority in PEM, for a client's `ssl.ca`. */
   readonly ca: string;

@@ -13,7 +13,11 @@ export type DistSqlBackend =
 
 /** Options of `startDistSqlServer`. */
 export interface DistSqlServerOptions {
-  /** @default {} (PGlite in memory) */
+  /**
+   * What keeps the rows.
+   *
+   * @default {} (PGlite in memory)
+   */
   readonly backend?: DistSqlBackend;
   /**
    * The host name that tokens are signed for and that the certificate names, beside `localhost` and `127.0.0.1`.
@@ -27,7 +31,11 @@ export interface DistSqlServerOptions {
    * @default 0 (a free one)
    */
   readonly port?: number;
-  /** @default "us-east-1" */
+  /**
+   * The region that tokens are signed for.
+   *
+   * @default "us-east-1"
+   */
   readonly region?: string;
   /**
    * Who may sign tokens.
@@ -41,7 +49,11 @@ export interface DistSqlServerOptions {
    * @default Every rule that is known.
    */
   readonly asOf?: string;
-  /** @default The provider's limits. */
+  /**
+   * Limits that differ from the provider's.
+   *
+   * @default The provider's limits.
+   */
   readonly limits?: Partial<DistSqlLimits>;
   /**
    * After how long a connection is closed, in milliseconds; a transaction that is open then may last five minutes more.

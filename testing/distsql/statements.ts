@@ -1,3 +1,4 @@
+import { explainMissing } from "../../core/mod.ts";
 import { child, children, definitions, findNodes, strings, type SyntaxNode, textOf } from "./syntax_tree.ts";
 
 /** What a statement does to its transaction. */
@@ -225,7 +226,9 @@ function parseStatements(pgQuery: PgQuery, sql: string): Statement[] {
  * @returns A synchronous parser.
  */
 export async function loadStatementParser(): Promise<StatementParser> {
-  const pgQuery = await import("libpg-query") as unknown as PgQuery;
+  const pgQuery = await import("libpg-query").catch(
+    explainMissing("libpg-query", "startDistSqlServer()"),
+  ) as unknown as PgQuery;
   await pgQuery.loadModule();
   return (sql) => parseStatements(pgQuery, sql);
 }

@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { type ProxyResult, shapeResult, sourceOf } from "../../core/mod.ts";
 import { UnexpectedError } from "../../errors/mod.ts";
 import { createAlbEvent, createFunctionUrlEvent, createHttpApiEvent, createRestApiEvent } from "../../testing/mod.ts";
@@ -136,5 +136,25 @@ const NO_RESULTS: unknown[] = [
 Deno.test("shapeResult() refuses what is no proxy result and says what to return", () => {
   for (const result of NO_RESULTS) {
     assertThrows(() => shape("rest", result as ProxyResult), UnexpectedError, "buildValidatedResponse");
+  }
+});
+
+Deno.test("shapeResult() leaves a finished result of a REST API as it is, and no other", () => {
+  const extra = { "X-Correlation-Id": "c-1" };
+  const finished = { statusCode: 200, headers: { "Content-Type": "application/json", ...extra }, body: "{}" };
+  assertStrictEquals(shape("rest", finished, extra), finished);
+  const others: ProxyResult[] = [
+    { ...finished, headers: { "Content-Type": "application/json" } },
+    { ...finished, headers: { ...finished.headers, Evil: "a\r\nSet-Cookie: b" } },
+    { ...finished, headers: { ...extra, "Content-Type": "text/html\n" } },
+    { ...finished, cookies: ["a=1"] },
+    { ...finished, other: true } as ProxyResult,
+    { ...finished, body: undefined as unknown as string },
+  ];
+  for (const result of others) {
+    const shaped = shape("rest", result, extra);
+    assertEquals(shaped === result, false);
+    assertEquals(shaped.headers?.["X-Correlation-Id"], "c-1");
+    assertEquals(/[\r\n]/.test(JSON.stringify(Object.values(shaped.headers ?? {})).replaceAll("\\\\", "")), false);
   }
 });

@@ -76,3 +76,18 @@ Deno.test("the span of a request is a child of the caller's", async () => {
   assertEquals(await ask({ "X-Amzn-Trace-Id": `Root=${ROOT};Parent=${PARENT}` }), PARENT);
   assertEquals(await ask({}), undefined);
 });
+
+Deno.test("getOutgoingHeaders() passes tracestate on beside the traceparent that it came with, and only then", async () => {
+  const tracestate = "vendor=a1,other=b2", traceparent = `00-${TRACE}-${PARENT}-01`;
+  const cases: [headers: Record<string, string>, passed: string | undefined][] = [
+    [{ traceparent, tracestate }, tracestate],
+    [{ traceparent }, undefined],
+    [{ traceparent: "garbage", tracestate }, undefined],
+    [{ tracestate }, undefined],
+    [{ "X-Amzn-Trace-Id": `Root=${ROOT}`, traceparent, tracestate }, undefined],
+    [{ traceparent, tracestate: "a=b\r\nX-Evil: 1" }, undefined],
+    [{ traceparent, tracestate: "x".repeat(513) }, undefined],
+  ];
+  for (const [headers, passed] of cases) assertEquals((await outgoing(headers)).tracestate, passed);
+  assertEquals((await outgoing({ traceparent, tracestate }, false)).tracestate, tracestate);
+});

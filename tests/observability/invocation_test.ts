@@ -121,7 +121,10 @@ Deno.test("what an invocation logs and measures after its end is written at once
   }
 });
 
-async function runProgram(body: string): Promise<{ code: number; lines: Record<string, unknown>[] }> {
+async function runProgram(
+  body: string,
+  env: Record<string, string> = {},
+): Promise<{ code: number; lines: Record<string, unknown>[] }> {
   const from = JSON.stringify(new URL("../../observability/mod.ts", import.meta.url).href);
   const program = `
     import process from "node:process";
@@ -132,18 +135,49 @@ async function runProgram(body: string): Promise<{ code: number; lines: Record<s
     args: ["eval", "--no-lock", "--ext=ts", "--no-check", program],
     cwd: new URL("../..", import.meta.url),
     stderr: "null",
+    env,
   }).output();
   const text = new TextDecoder().decode(stdout);
   return { code, lines: text.split("\n").filter(Boolean).map((line) => JSON.parse(line)) };
 }
 
-Deno.test("an invocation that is open when the process exits is written", async () => {
-  const { code, lines } = await runProgram(`
-    await runInvocation(invocation, async () => {
-      logInfo("before the end");
-      metrics.addMetric("Notes", "Count", 1);
-      process.exit(3);
-    });`);
-  assertEquals(code, 3);
-  assertEquals(lines.map((line) => line.message ?? line.Notes), ["before the end", 1]);
+for (
+  const [where, env] of [["beside others", {}], ["alone", { AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x" }]] as const
+) {
+  Deno.test(`invocations that are open when the process exits are written, running ${where}`, async () => {
+    const { code, lines } = await runProgram(
+      `
+      await runInvocation(invocation, async () => {
+        logInfo("before the end");
+        metrics.addMetric("Notes", "Count", 1);
+        const inner = new Invocation({ correlationId: "inner", requestId: "r", operationName: "o", coldStart: false });
+        await runInvocation(inner, async () => {
+          await Promise.resolve();
+          logInfo("inside");
+          process.exit(3);
+        });
+      });`,
+      env,
+    );
+    assertEquals(code, 3);
+    assertEquals(lines.map((line) => String(line.message ?? line.Notes)).sort(), ["1", "before the end", "inside"]);
+  });
+}
+
+Deno.test("runInvocation() ends at once where the work waits for nothing, and rejects where it throws at once", async () => {
+  const { writes } = await captureLogs(async () => {
+    const result = runInvocation(newInvocation(), () => logInfo("now"));
+    assertEquals(result instanceof Promise, true);
+    await assertRejects(() =>
+      runInvocation(newInvocation(), () => {
+        throw new TypeError("at once");
+      }), TypeError);
+    await result;
+  });
+  assertEquals(writes.length, 1);
+});
+
+Deno.test("runInvocation() waits for what is no promise but can be awaited, such as a query", async () => {
+  const query = { then: (resolve: (value: number) => void) => void setTimeout(() => resolve(7), 1) };
+  assertEquals(await runInvocation(newInvocation(), () => query as unknown as Promise<number>), 7);
 });

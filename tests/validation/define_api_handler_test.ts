@@ -296,3 +296,81 @@ Deno.test("1,000 interleaved requests keep their user, ids, logs, metrics and an
   assertEquals(measured.length, 1000);
   for (const line of measured) assertEquals(line.user, `u${line.N}`);
 });
+
+Deno.test("defineApiHandler() sends errors in the form that errorBody gives, with the facts that are safe", async () => {
+  const seen: unknown[] = [];
+  const options = {
+    schema: z.object({ a: z.string() }),
+    errorBody(body: unknown, statusCode: number) {
+      seen.push(body);
+      return { error: statusCode };
+    },
+  };
+  const handler = defineApiHandler(options)(() => {
+    throw new Error("select secret");
+  });
+  const headers = { "X-Correlation-Id": "c-1", Accept: "application/problem+json" };
+  for (const [body, status] of [["{}", 400], ['{"a":"x"}', 500]] as const) {
+    const { result } = await captureLogs(() => handler(createRestApiEvent({ method: "POST", headers, body }), context));
+    assertEquals([result.statusCode, result.body], [status, `{"error":${status}}`]);
+    assertEquals([result.headers?.["Content-Type"], result.headers?.["X-Correlation-Id"]], ["application/json", "c-1"]);
+  }
+  const ids = { requestId: "lambda-id", correlationId: "c-1" };
+  assertEquals(seen, [
+    {
+      message: "Validation failed",
+      code: "VALIDATION_FAILED",
+      ...ids,
+      errors: { a: ["Invalid input: expected string, received undefined"] },
+    },
+    { message: "Internal Server Error", code: "UNEXPECTED", ...ids },
+  ]);
+});
+
+Deno.test("defineApiHandler() sends the usual body when errorBody fails, and says so in the log", async () => {
+  const handler = defineApiHandler({
+    errorBody() {
+      throw new TypeError("broken");
+    },
+  })(() => {
+    throw new NotFoundError("No such note");
+  });
+  const { result, lines } = await captureLogs(() => handler(createRestApiEvent(), context));
+  assertEquals(JSON.parse(result.body).message, "No such note");
+  assertEquals(lines.find((line) => line.level === "ERROR")?.error.message, "broken");
+});
+
+Deno.test("defineApiHandler() answers the same whether its steps wait or not", async () => {
+  const event = createRestApiEvent({ method: "POST", headers: { "X-Correlation-Id": "c-1" }, body: { a: "x" } });
+  const schema = z.object({ a: z.string() });
+  const waiting = schema.refine(() => Promise.resolve(true));
+  const answers: unknown[] = [];
+  for (const one of [schema, waiting]) {
+    const plain = defineApiHandler({ schema: one })(({ body }) => ({ statusCode: 200, body: body.a }));
+    const later = defineApiHandler({ schema: one })(async ({ body }) => {
+      await Promise.resolve();
+      return { statusCode: 200, body: body.a };
+    });
+    for (const handler of [plain, later]) {
+      const { result } = await captureLogs(() => handler(event, context));
+      answers.push(result);
+    }
+  }
+  const expected = { statusCode: 200, headers: { "X-Correlation-Id": "c-1" }, body: "x" };
+  assertEquals(answers, [expected, expected, expected, expected]);
+});
+
+Deno.test("defineApiHandler() gives and refuses what zod does, whether a schema can be compiled or not", async () => {
+  const schema = z.strictObject({ a: z.string().trim().min(1), b: z.int().default(7) });
+  const bodies = [{ a: " x " }, { b: 1, a: "y" }, { a: " " }, { a: "x", c: 1 }, { a: 1 }];
+  const answers = await Promise.all([schema, schema.refine(() => true)].map((one) => {
+    const handler = defineApiHandler({ schema: one })(({ body }) => ({ statusCode: 200, body: JSON.stringify(body) }));
+    return Promise.all(bodies.map(async (body) => {
+      const event = createRestApiEvent({ method: "POST", headers: { "X-Correlation-Id": "c-1" }, body });
+      const { result } = await captureLogs(() => handler(event, context));
+      return [result.statusCode, result.body];
+    }));
+  }));
+  assertEquals(answers[0], answers[1]);
+  assertEquals(answers[0].map(([status]) => status), [200, 200, 400, 400, 400]);
+});

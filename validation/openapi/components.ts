@@ -1,49 +1,207 @@
+import { type $ZodType, globalRegistry } from "zod/v4/core";
 import type { JsonSchema } from "../json_schema.ts";
+import { convertSchema, type Direction, type SchemaIssue, type SchemaRegistry } from "./convert.ts";
 
 const PREFIX = "#/components/schemas/";
+/** Of one name the answers' schema keeps it, the requests' gets another, where the two differ. */
+const DIRECTIONS = ["output", "input"] as const satisfies readonly Direction[];
+
+/** Options of {@link Components}. */
+export interface ComponentsOptions {
+  /** Names of schemas that have no `id` of their own. */
+  readonly schemaNames?: ReadonlyMap<$ZodType, string>;
+  /** Registries of other copies of zod. */
+  readonly registries?: readonly SchemaRegistry[];
+  /** Hears what cannot be described; without it that throws, unless it can be described as `{}`. */
+  readonly onIssue?: (issue: SchemaIssue) => void;
+}
+
+/** A schema that the document shares, as it is in each direction. */
+type Shared = { readonly schema: $ZodType | undefined } & { [D in Direction]?: JsonSchema };
 
 /**
- * The schemas that a document shares. zod writes references relative to the schema (`#`, `#/$defs/Note`); inside of a
- * document they would lead somewhere else, so what they lead to moves here.
+ * The schemas that a document shares. Names are not settled before all schemas are known: one that is the same in requests
+ * and answers is one component, one that differs there (defaults, transforms) is two. Until then a reference is a draft.
  */
 export class Components {
-  /** Schemas by name. */
-  readonly schemas: Record<string, JsonSchema> = {};
+  readonly #shared: Map<string, Shared> = new Map();
+  readonly #described: Map<$ZodType, Record<string, JsonSchema>> = new Map();
+  readonly #own: Map<string, JsonSchema> = new Map();
+  readonly #options: ComponentsOptions;
 
   /**
-   * Makes a schema fit to stand anywhere in the document.
-   *
-   * @param schema A schema as zod converts it.
-   * @param name A name that no other schema has, for what has none of its own.
-   * @returns The schema, its references leading into {@link schemas}.
+   * @param options Names, and what hears of faults.
    */
-  adopt(schema: JsonSchema, name: string): JsonSchema {
-    const { $defs = {}, ...root } = schema as JsonSchema & { $defs?: Record<string, JsonSchema> };
-    const parts = Object.entries($defs);
-    const base = componentName(name);
-    // what has an id of its own keeps it, unless another schema has it: the input of one may be the output of another
-    const own = namesOf(parts, (key) => key.startsWith("__schema") ? `${base}${key}` : componentName(key));
-    const isTaken = parts.some(([key, part]) => {
-      const known = this.schemas[own.get(pointerTo(key))!];
-      return known !== undefined && JSON.stringify(known) !== JSON.stringify(rewrite(part, own));
-    });
-    const names = isTaken ? namesOf(parts, (key) => `${base}_${componentName(key)}`) : own;
-    names.set("#", base);
-    for (const [key, part] of parts) this.schemas[names.get(pointerTo(key))!] = rewrite(part, names);
-    const adopted = rewrite(root, names);
-    if (refersTo(root, "#")) this.schemas[base] = adopted;
-    return adopted;
+  constructor(options: ComponentsOptions = {}) {
+    this.#options = options;
   }
 
-  /** What a reference leads to; a schema that is none stays as it is. */
-  resolve(schema: JsonSchema): JsonSchema {
-    const { $ref } = schema;
-    return typeof $ref === "string" && $ref.startsWith(PREFIX) ? this.schemas[$ref.slice(PREFIX.length)] : schema;
+  /**
+   * A schema, fit to stand anywhere in the document: a reference where it has a name.
+   *
+   * @param schema The schema.
+   * @param direction Which way its values go.
+   * @param fallback A name that no other schema has, for one that refers to itself and has none.
+   */
+  describe(schema: $ZodType, direction: Direction, fallback: string): JsonSchema {
+    return this.#once(schema, direction, () => this.#adopt(schema, direction, fallback, false));
+  }
+
+  /**
+   * A schema of a request whose fields are wanted, not a reference to it.
+   *
+   * @param schema The schema.
+   * @param fallback A name that no other schema has.
+   */
+  describeFields(schema: $ZodType, fallback: string): JsonSchema {
+    return this.#once(schema, "fields", () => this.#adopt(schema, "input", fallback, true));
+  }
+
+  /**
+   * A schema of ours, which gives way to one of the application that has its name.
+   *
+   * @param name Its name.
+   * @param json The schema.
+   * @returns A reference.
+   */
+  own(name: string, json: JsonSchema): JsonSchema {
+    this.#own.set(name, json);
+    return { $ref: draftOf("own", name) };
+  }
+
+  /**
+   * Settles the names.
+   *
+   * @param document What holds the drafts.
+   * @returns The same with true references, and the schemas that it needs, by name.
+   */
+  finish<T>(document: T): { document: T; schemas: Record<string, JsonSchema> } {
+    const names = this.#settle();
+    const final = (reference: string) => names.has(reference) ? PREFIX + names.get(reference) : reference;
+    const drafts = new Map<string, JsonSchema>();
+    for (const [name, json] of this.#own) drafts.set(draftOf("own", name), json);
+    for (const [name, shared] of this.#shared) {
+      for (const direction of DIRECTIONS) {
+        const json = shared[direction];
+        if (json !== undefined) drafts.set(draftOf(direction, name), json);
+      }
+    }
+    const needed = new Map<string, JsonSchema>();
+    const pending = [...referencesIn(document)];
+    for (let draft = pending.pop(); draft !== undefined; draft = pending.pop()) {
+      const name = names.get(draft);
+      if (name === undefined || needed.has(name)) continue;
+      const json = drafts.get(draft)!;
+      needed.set(name, replaceReferences(json, final));
+      pending.push(...referencesIn(json));
+    }
+    const schemas = Object.fromEntries([...needed].sort(([a], [b]) => a < b ? -1 : 1));
+    return { document: replaceReferences(document, final), schemas };
+  }
+
+  #once(schema: $ZodType, kind: string, describe: () => JsonSchema): JsonSchema {
+    let known = this.#described.get(schema);
+    if (known === undefined) this.#described.set(schema, known = {});
+    return known[kind] ??= describe();
+  }
+
+  #adopt(schema: $ZodType, direction: Direction, fallback: string, isInline: boolean): JsonSchema {
+    const { schemaNames, registries = [], onIssue } = this.#options;
+    const owners = new Map<string, $ZodType>();
+
+    function nameOf(part: $ZodType): string | undefined {
+      if (isInline && part === schema) return undefined;
+      const ids = [globalRegistry, ...registries].map((registry) => idOf(registry, part));
+      const name = ids.find((id) => id !== undefined) ?? schemaNames?.get(part);
+      if (name !== undefined && !owners.has(name)) owners.set(name, part);
+      return name;
+    }
+
+    try {
+      const { $defs = {}, ...root } = convertSchema(schema, { direction, nameOf, registries, onIssue }) as
+        & JsonSchema
+        & {
+          $defs?: Record<string, JsonSchema>;
+        };
+      const nameOfKey = (key: string) => owners.has(key) ? key : `${fallback}_${key.replace(/\D+/, "")}`;
+      const drafts = new Map([["#", draftOf(direction, fallback)]]);
+      for (const key of Object.keys($defs)) drafts.set(pointerTo(key), draftOf(direction, nameOfKey(key)));
+      const settle = <T>(json: T): T => replaceReferences(json, (reference) => drafts.get(reference) ?? reference);
+      for (const [key, json] of Object.entries($defs)) {
+        this.#share(nameOfKey(key), owners.get(key), direction, settle(json));
+      }
+      const refersToItself = referencesIn(root).includes("#");
+      if (!refersToItself) return settle(root);
+      this.#share(fallback, schema, direction, settle(root));
+      return isInline ? settle(root) : { $ref: draftOf(direction, fallback) };
+    } catch (cause) {
+      if (onIssue === undefined) throw cause;
+      onIssue({ schema, path: "", message: cause instanceof Error ? cause.message : String(cause), cause });
+      return {};
+    }
+  }
+
+  #share(name: string, schema: $ZodType | undefined, direction: Direction, json: JsonSchema): void {
+    let shared = this.#shared.get(name);
+    if (shared === undefined) this.#shared.set(name, shared = { schema });
+    // two schemas with one id are compared as they are in this direction
+    if (shared.schema !== schema && shared.schema !== undefined && shared[direction] === undefined) {
+      this.describe(shared.schema, direction, name);
+    }
+    const known = shared[direction];
+    if (known === undefined) shared[direction] = json;
+    else if (shared.schema !== schema && JSON.stringify(known) !== JSON.stringify(json)) {
+      throw new TypeError(`Two schemas have the id ${name} and are not the same: give one of them another id`);
+    }
+  }
+
+  /** Names by draft. */
+  #settle(): Map<string, string> {
+    const differing = new Set<string>();
+    const asNames = (json: JsonSchema) =>
+      JSON.stringify(replaceReferences(json, (draft) => draft.replace(/^.*?:/, ":")));
+    const pairs = [...this.#shared].flatMap(([name, { input, output }]) =>
+      input === undefined || output === undefined ? [] : [{
+        name,
+        isSame: asNames(input) === asNames(output),
+        parts: referencesIn(input).map((draft) => draft.replace(/^.*?:/, "")),
+      }]
+    );
+    for (let count = -1; count !== differing.size;) {
+      count = differing.size;
+      for (const { name, isSame, parts } of pairs) {
+        if (!isSame || parts.some((part) => differing.has(part))) differing.add(name);
+      }
+    }
+
+    const names = new Map<string, string>();
+    const taken = new Set<string>();
+    function take(wish: string): string {
+      // what OpenAPI 3.1 allows as a component's name
+      const base = wish.replace(/[^\w.-]/g, "_");
+      let name = base;
+      for (let count = 2; taken.has(name); count++) name = `${base}${count}`;
+      taken.add(name);
+      return name;
+    }
+    const sorted = [...this.#shared.keys()].sort();
+    for (const name of sorted) {
+      const taking = take(name);
+      for (const direction of DIRECTIONS) names.set(draftOf(direction, name), taking);
+    }
+    for (const name of sorted) if (differing.has(name)) names.set(draftOf("input", name), take(`${name}Input`));
+    for (const name of this.#own.keys()) names.set(draftOf("own", name), take(name));
+    return names;
   }
 }
 
-function namesOf(parts: readonly [string, JsonSchema][], nameOf: (key: string) => string): Map<string, string> {
-  return new Map(parts.map(([key]) => [pointerTo(key), nameOf(key)]));
+function draftOf(kind: Direction | "own", name: string): string {
+  return `${kind}:${name}`;
+}
+
+function idOf(registry: SchemaRegistry, schema: $ZodType): string | undefined {
+  const id = (registry.get(schema) as { id?: unknown } | undefined)?.id;
+  return id === undefined ? undefined : String(id);
 }
 
 /** A JSON pointer, RFC 6901 section 3. */
@@ -51,23 +209,33 @@ function pointerTo(key: string): string {
   return `#/$defs/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-/** What OpenAPI 3.1 allows as a component's name. */
-function componentName(text: string): string {
-  return text.replace(/[^\w.-]/g, "_");
-}
+/** What only says how a value may look holds no references. */
+const DATA_KEYS: ReadonlySet<string> = new Set(["default", "example", "examples", "const", "enum"]);
 
-function rewrite<T>(value: T, names: ReadonlyMap<string, string>): T {
-  if (Array.isArray(value)) return value.map((item) => rewrite(item, names)) as T;
+function replaceReferences<T>(value: T, replace: (reference: string) => string): T {
+  if (Array.isArray(value)) return value.map((item) => replaceReferences(item, replace)) as T;
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => {
-      const name = key === "$ref" ? names.get(inner as string) : undefined;
-      return [key, name === undefined ? rewrite(inner, names) : PREFIX + name];
-    }),
-  ) as T;
+  const result: Record<string, unknown> = {};
+  for (const [key, inner] of Object.entries(value)) {
+    const isReference = key === "$ref" && typeof inner === "string";
+    const changed = isReference ? replace(inner) : isData(key, inner) ? inner : replaceReferences(inner, replace);
+    // a field called __proto__ becomes a property as well
+    Object.defineProperty(result, key, { value: changed, enumerable: true, configurable: true, writable: true });
+  }
+  return result as T;
 }
 
-function refersTo(value: unknown, pointer: string): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return Object.entries(value).some(([key, inner]) => key === "$ref" ? inner === pointer : refersTo(inner, pointer));
+function referencesIn(value: unknown, found: string[] = []): string[] {
+  if (typeof value !== "object" || value === null) return found;
+  for (const [key, inner] of Object.entries(value)) {
+    if (key === "$ref" && typeof inner === "string") found.push(inner);
+    else if (!isData(key, inner)) referencesIn(inner, found);
+  }
+  return found;
+}
+
+/** A field may have such a name too: then it is described by an object. */
+function isData(key: string, value: unknown): boolean {
+  return DATA_KEYS.has(key) &&
+    !(typeof value === "object" && value !== null && !Array.isArray(value) && "type" in value);
 }

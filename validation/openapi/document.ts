@@ -1,7 +1,9 @@
-import { ERROR_CODES } from "../../errors/mod.ts";
-import type { AuthMode } from "../authenticate.ts";
-import { type JsonSchema, toJsonSchema } from "../json_schema.ts";
+import type { $ZodType } from "zod/v4/core";
+import type { JsonSchema } from "../json_schema.ts";
+import { SharedAnswers } from "./answers.ts";
 import { Components } from "./components.ts";
+import type { SchemaIssue, SchemaRegistry } from "./convert.ts";
+import { describeOperation } from "./operation.ts";
 import type { RegisteredOperation } from "./registry.ts";
 
 /** What a document says of itself. */
@@ -14,39 +16,53 @@ export interface OpenApiInfo {
   description?: string;
 }
 
+/** A base address of the API. */
+export interface OpenApiServer {
+  /** `https://api.example.com` */
+  url: string;
+  /** What it is, in CommonMark: `Production`. */
+  description?: string;
+}
+
 /** An operation at its place. */
 export interface ApiRoute {
-  /** `GET` */
+  /** `GET`; `ANY` for all. */
   method: string;
-  /** `/notes/{noteId}` */
+  /** `/notes/{noteId}`; `{proxy+}` takes the rest of a path. */
   path: string;
   /** What its handler declares. */
   operation: RegisteredOperation;
+}
+
+/** More for a document. */
+export interface OpenApiOptions {
+  /** Names of schemas that have no `id` of their own. Schemas without a name stand where they are used. */
+  schemaNames?: ReadonlyMap<$ZodType, string>;
+  /** Registries of other copies of zod, which hold what `.meta()` said there. */
+  registries?: readonly SchemaRegistry[];
+  /**
+   * Hears what cannot be described. Without it, what JSON cannot carry is described as `{}`, and two different schemas with
+   * one id throw.
+   */
+  onIssue?: (issue: SchemaIssue) => void;
 }
 
 /** An OpenAPI 3.1 document. */
 export type OpenApiDocument = {
   openapi: "3.1.0";
   info: OpenApiInfo;
-  servers?: { url: string }[];
+  servers?: OpenApiServer[];
+  tags?: { name: string }[];
   paths: Record<string, Record<string, unknown>>;
-  components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, unknown> };
-};
-
-const ERROR_SCHEMA: JsonSchema = {
-  type: "object",
-  required: ["message", "code", "requestId", "correlationId"],
-  properties: {
-    message: { type: "string" },
-    code: { type: "string", enum: Object.keys(ERROR_CODES) },
-    requestId: { type: "string" },
-    correlationId: { type: "string" },
-    errors: { type: "object", additionalProperties: { type: "array", items: { type: "string" } } },
-  },
+  components: {
+    schemas: Record<string, JsonSchema>;
+    responses: Record<string, unknown>;
+    securitySchemes: Record<string, unknown>;
+  };
 };
 
 const SECURITY_SCHEMES = {
-  bearer: { type: "http", scheme: "bearer" },
+  bearer: { type: "http", scheme: "bearer", description: "A static token" },
   session: { type: "http", scheme: "bearer", description: "A session token, as sign-in gives it" },
   authorizer: {
     type: "apiKey",
@@ -56,37 +72,84 @@ const SECURITY_SCHEMES = {
   },
 } as const;
 
+/** What `ANY` stands for: a document names each method. */
+const ANY = ["get", "post", "put", "patch", "delete"] as const;
+
 /**
  * One OpenAPI 3.1 document for functions that are deployed one by one.
  *
  * @param info Name and version.
- * @param routes The operations and where they are.
+ * @param routes The operations and where they are. Those with `openapi.hidden` are left out.
  * @param servers Base addresses.
+ * @param options Names of schemas, and what hears of faults.
  * @returns A plain object, the same for the same input.
- * @throws {TypeError} When two operations have the same method and path, or the same `operationId`.
+ * @throws {TypeError} When two operations have the same method and path, or the same `operationId`, or two schemas that are
+ * not the same have one id.
+ *
+ * @example
+ * ```ts
+ * import { buildOpenApiDocument, defineApiHandler } from "@trellis/fn/validation";
+ *
+ * const { operation } = defineApiHandler({ openapi: { summary: "Whether the service answers" } })(function health() {
+ *   return { statusCode: 200, body: "" };
+ * });
+ * const document = buildOpenApiDocument({ title: "Notes", version: "1.0.0" }, [{ method: "GET", path: "/health", operation }]);
+ * console.log(Object.keys(document.paths)); // [ "/health" ]
+ * ```
  */
 export function buildOpenApiDocument(
   info: OpenApiInfo,
   routes: readonly ApiRoute[],
-  servers?: readonly string[],
+  servers?: readonly (string | OpenApiServer)[],
+  options: OpenApiOptions = {},
 ): OpenApiDocument {
   const paths: OpenApiDocument["paths"] = {};
-  const components = new Components();
-  components.schemas.Error = ERROR_SCHEMA;
+  const components = new Components(options);
+  const answers = new SharedAnswers(components);
   const ids = new Set<string>();
-  for (const route of routes) {
-    const item = paths[route.path] ??= {};
-    const method = route.method.toLowerCase();
-    if (method in item) throw new TypeError(`Two operations have the route ${route.method} ${route.path}`);
-    item[method] = describeOperation(route, operationIdOf(route, ids), components);
+  const tags = new Set<string>();
+  const shown = routes.filter(({ operation }) => !operation.openapi.hidden);
+  // OpenAPI has no parameter that takes several segments: its name is what fits
+  const pathOf = (route: ApiRoute) => route.path.replaceAll("+}", "}");
+  for (const route of shown) paths[pathOf(route)] = {};
+  // a method of its own goes before ANY
+  for (const route of [...shown.filter((route) => !isAny(route)), ...shown.filter(isAny)]) {
+    const path = pathOf(route);
+    const item = paths[path];
+    const operationId = operationIdOf(route, ids);
+    for (const method of isAny(route) ? ANY : [route.method.toLowerCase()]) {
+      if (method in item) {
+        if (isAny(route)) continue;
+        throw new TypeError(`Two operations have the route ${route.method} ${route.path}`);
+      }
+      const id = isAny(route) ? `${operationId}_${method}` : operationId;
+      item[method] = describeOperation(path, route.operation, id, { components, answers, onIssue: options.onIssue });
+    }
+    for (const tag of route.operation.openapi.tags ?? []) tags.add(tag);
   }
+  const schemes = new Set(shown.map(({ operation }) => operation.auth.replace(/-optional$/, "")));
+  const draft = { paths, responses: answers.responses };
+  const { document, schemas } = components.finish(draft);
   return {
     openapi: "3.1.0",
     info,
-    ...(servers && { servers: servers.map((url) => ({ url })) }),
-    paths,
-    components: { schemas: components.schemas, securitySchemes: SECURITY_SCHEMES },
+    ...(servers && { servers: servers.map((server) => typeof server === "string" ? { url: server } : { ...server }) }),
+    ...(tags.size > 0 && { tags: [...tags].sort().map((name) => ({ name })) }),
+    paths: document.paths,
+    components: {
+      schemas,
+      responses: sortKeys(document.responses),
+      securitySchemes: Object.fromEntries(Object.entries(SECURITY_SCHEMES).filter(([name]) => schemes.has(name))),
+    },
   };
+}
+
+function isAny({ method }: ApiRoute): boolean {
+  return method.toUpperCase() === "ANY";
+}
+
+function sortKeys<T>(record: Record<string, T>): Record<string, T> {
+  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => a < b ? -1 : 1));
 }
 
 /** A document's ids are unique. Functions without a name share one, so theirs is made of the route. */
@@ -99,89 +162,4 @@ function operationIdOf({ method, path, operation }: ApiRoute, ids: Set<string>):
   const id = operationId ?? (ids.has(operation.operationName) ? route : operation.operationName);
   ids.add(id);
   return id;
-}
-
-function describeOperation(
-  { path, operation }: ApiRoute,
-  operationId: string,
-  components: Components,
-): Record<string, unknown> {
-  const { openapi, schema, querySchema, pathSchema, responseSchema, auth } = operation;
-  const { successStatus = 200, summary, description, tags, deprecated } = openapi;
-  const takesInput = schema !== undefined || querySchema !== undefined || pathSchema !== undefined;
-
-  function describe(part: Schema, name: string, io: "input" | "output" = "input"): JsonSchema {
-    // a document says its JSON Schema version once, for all
-    const { $schema: _, ...converted } = toJsonSchema(part, { io });
-    return components.adopt(converted, operationId + name);
-  }
-  function describeFields(part: Schema | undefined, name: string): JsonSchema | undefined {
-    return part && components.resolve(describe(part, name));
-  }
-
-  const parameters = [
-    ...parametersOf("path", withRouteParameters(path, describeFields(pathSchema, "Path"))),
-    ...parametersOf("query", describeFields(querySchema, "Query")),
-  ];
-  const failures = [
-    ...(takesInput ? [400] : []),
-    ...(auth === "none" ? [] : [401]),
-    ...(path.includes("{") ? [404] : []),
-    ...(schema ? [413, 415] : []),
-    500,
-  ];
-  return {
-    operationId,
-    ...(summary && { summary }),
-    ...(description && { description }),
-    ...(tags && { tags: [...tags] }),
-    ...(deprecated && { deprecated }),
-    ...(parameters.length > 0 && { parameters }),
-    ...(schema && { requestBody: { required: true, content: jsonContent(describe(schema, "Body")) } }),
-    security: securityOf(auth),
-    responses: {
-      [successStatus]: {
-        description: "The answer",
-        ...(responseSchema && { content: jsonContent(describe(responseSchema, "Response", "output")) }),
-      },
-      ...Object.fromEntries(failures.map((status) => [status, {
-        description: Object.values(ERROR_CODES).find((code) => code.status === status)?.title,
-        content: jsonContent({ $ref: "#/components/schemas/Error" }),
-      }])),
-    },
-  };
-}
-
-type Schema = NonNullable<RegisteredOperation["schema"]>;
-
-function jsonContent(schema: JsonSchema): Record<string, unknown> {
-  return { "application/json": { schema } };
-}
-
-/** Every parameter of a route must be described, also one without a schema. */
-function withRouteParameters(path: string, schema: JsonSchema | undefined): JsonSchema {
-  const properties: Record<string, unknown> = {};
-  for (const [, name] of path.matchAll(/\{([^{}+]+)\+?\}/g)) properties[name] = { type: "string" };
-  return { properties: { ...properties, ...schema?.properties as object } };
-}
-
-function parametersOf(place: "path" | "query", schema: JsonSchema | undefined): Record<string, unknown>[] {
-  const required = schema?.required as string[] | undefined;
-  return Object.entries(schema?.properties ?? {}).map(([name, property]) => ({
-    name,
-    in: place,
-    required: place === "path" || required?.includes(name) === true,
-    schema: property,
-  }));
-}
-
-function securityOf(auth: AuthMode): Record<string, string[]>[] {
-  switch (auth) {
-    case "none":
-      return [];
-    case "authorizer-optional":
-      return [{}, { authorizer: [] }];
-    default:
-      return [{ [auth]: [] }];
-  }
 }

@@ -18,6 +18,16 @@ export interface OpenApiMetadata {
    * @default 200
    */
   successStatus?: number;
+  /**
+   * More answers by status, with what they mean: `{ 409: "The title is taken" }`. From 400 on their body is that of every
+   * error.
+   */
+  responses?: Readonly<Record<number, string>>;
+  /**
+   * Whether the operation is left out of the document.
+   * @default false
+   */
+  hidden?: boolean;
 }
 
 /** An operation as its handler declares it. Its route is known to whoever deploys it. */

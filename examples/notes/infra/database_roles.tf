@@ -7,6 +7,7 @@ locals {
     AuthSignInEmail     = "fn_auth_sign_in_email"
     AuthSignOut         = "fn_auth_sign_out"
     AuthSignUpEmail     = "fn_auth_sign_up_email"
+    Authorize           = "fn_authorize"
     HooksCodeHost       = "fn_hooks_code_host"
     HooksPayments       = "fn_hooks_payments"
     NotesByNoteIdDelete = "fn_notes_by_note_id_delete"

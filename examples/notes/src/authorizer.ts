@@ -1,14 +1,21 @@
-import { extractBearerToken, getConfiguredSessionAuth, validateSession } from "@trellis/fn/auth";
-import { type AuthorizerContext, headerOf, type RestApiEvent, UserStatus } from "@trellis/fn/core";
+import { getConfiguredSessionAuth, validateSession } from "@trellis/fn/auth";
+import { UserStatus } from "@trellis/fn/core";
 import { isAppError } from "@trellis/fn/errors";
 import "./auth.ts";
 
-/** What the gateway's authorizer says of a caller: the context that handlers with auth `authorizer…` read. */
-export async function authorize(event: RestApiEvent): Promise<AuthorizerContext> {
-  const header = headerOf(event, "Authorization");
-  if (header === undefined) return { userStatus: UserStatus.Anonymous };
-  const token = extractBearerToken(header);
-  if (token === null) return { userStatus: UserStatus.Unauthenticated };
+/** What handlers with auth `authorizer…` are told about a caller. */
+export interface Caller {
+  readonly userStatus: UserStatus;
+  readonly userId?: string;
+}
+
+/**
+ * Finds out who shows a credential.
+ *
+ * @param token What was shown, `undefined` for nothing.
+ */
+export async function findCaller(token: string | undefined): Promise<Caller> {
+  if (token === undefined) return { userStatus: UserStatus.Anonymous };
   try {
     const { user } = await validateSession(await getConfiguredSessionAuth(), token);
     return { userStatus: UserStatus.Authenticated, userId: user.id };

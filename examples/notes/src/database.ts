@@ -9,13 +9,15 @@ import * as schema from "./schema.ts";
  * | --- | --- |
  * | `embedded-pg` | `DATABASE_URL`: a folder, or `memory://` |
  * | `branching-pg`, `serverless-pg` | `DATABASE_URL` |
- * | `distsql` | `DATABASE_ENDPOINT`, `DATABASE_USERNAME` |
+ * | `distsql` | `DATABASE_ENDPOINT`, `DATABASE_USERNAME`; `DATABASE_REGION`, `DATABASE_CA` for `trellis dev --db distsql` |
  */
 export const databaseConfig = {
   provider: getOptionalEnv("DATABASE_PROVIDER", "embedded-pg") as DatabaseProvider,
   connectionString: getOptionalEnv("DATABASE_URL"),
   endpoint: getOptionalEnv("DATABASE_ENDPOINT"),
+  region: getOptionalEnv("DATABASE_REGION"),
   username: getOptionalEnv("DATABASE_USERNAME"),
+  ca: getOptionalEnv("DATABASE_CA"),
   schema,
 } satisfies DatabaseConfig;
 

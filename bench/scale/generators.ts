@@ -1,0 +1,69 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Command } from "../../cli/command.ts";
+import { runCli } from "../../cli/run_cli.ts";
+import { writeLargeOpenapiProject } from "../../tests/cli/fixtures/large_openapi_project.ts";
+import { writeLargeProject } from "../../tests/cli/fixtures/large_project.ts";
+import type { Series, Subject, Workload } from "./subject.ts";
+
+type WriteProject = (root: string, functions: number) => Promise<unknown>;
+
+const withQueries: WriteProject = (root, functions) =>
+  writeLargeProject(root, { functions, queries: functions, tables: Math.max(2, Math.ceil(functions / 10)) });
+
+/** A generator, what it writes into a project, and a project of some number of functions. */
+const GENERATORS: readonly { command: string; load: () => Promise<Command>; write: WriteProject }[] = [
+  {
+    command: "generate permissions",
+    load: async () => (await import("../../cli/commands/generate_permissions.ts")).generatePermissions,
+    write: withQueries,
+  },
+  {
+    command: "generate infra",
+    load: async () => (await import("../../cli/commands/generate_infra.ts")).generateInfra,
+    write: withQueries,
+  },
+  {
+    command: "generate openapi",
+    load: async () => (await import("../../cli/commands/generate_openapi.ts")).generateOpenapi,
+    write: writeLargeOpenapiProject,
+  },
+];
+
+function toSeries({ command, load, write }: typeof GENERATORS[number]): Series {
+  return {
+    name: command,
+    async prepare(size): Promise<Workload> {
+      // the package's own root, so that the project finds the package that it imports
+      const root = mkdtempSync(join(tmpdir(), "trellis-scale-"));
+      mkdirSync(join(root, "permissions"));
+      await write(root, size);
+      const commands = [await load()];
+      let text = "";
+      const stream = { write: (part: string) => void (text += part), isTTY: false };
+      return {
+        async run(): Promise<void> {
+          text = "";
+          const exitCode = await runCli([...command.split(" "), "--project", root], {
+            commands,
+            env: {},
+            stdout: stream,
+            stderr: stream,
+          });
+          if (exitCode !== 0) throw new Error(`trellis ${command} ended with ${exitCode}: ${text.slice(0, 2000)}`);
+        },
+        close: () => rmSync(root, { recursive: true }),
+      };
+    },
+  };
+}
+
+/** Generators against the number of functions in the project. */
+export const generators: Subject = {
+  id: "scale_generators",
+  title: "Generators against the functions of the project",
+  unit: "functions",
+  sizes: [10, 50, 200, 500, 1000, 2000],
+  series: GENERATORS.map(toSeries),
+};

@@ -1,0 +1,332 @@
+import { isTrellis } from "./evaluate.ts";
+import { compute, enumValue, type Literal, PACKAGE_ENUMS, partsOf } from "./literal_values.ts";
+import type { Project, Target } from "./project.ts";
+import { TRELLIS } from "./resolve_module.ts";
+import type { SourceModule } from "./source_module.ts";
+import { ts, unwrap } from "./typescript.ts";
+
+export type { Literal };
+
+/** What the parameters of the functions around an expression stand for. */
+export type Bindings = ReadonlyMap<ts.ParameterDeclaration, Place | undefined>;
+
+/** An expression where it stands. */
+export interface Place {
+  readonly node: ts.Expression;
+  readonly bindings?: Bindings;
+}
+
+/** What a chain of names leads to. */
+export type Lead =
+  | { readonly kind: "place"; readonly node: ts.Expression; readonly bindings?: Bindings }
+  | { readonly kind: "package"; readonly module: string; readonly name: string }
+  | { readonly kind: "namespace"; readonly module: SourceModule }
+  | { readonly kind: "enum"; readonly node: ts.EnumDeclaration }
+  | { readonly kind: "function"; readonly node: ts.FunctionLikeDeclaration; readonly bindings?: Bindings }
+  | { readonly kind: "undefined" }
+  | { readonly kind: "unknown"; readonly node: ts.Node };
+
+/** A property of an object, `unknown` where a spread or a computed name may hold it. */
+export type Property = Place | { readonly unknown: ts.Node } | undefined;
+
+/** The names of an object's properties, or the part that cannot be told. */
+export type Names = { readonly names: readonly string[] } | { readonly unknown: ts.Node };
+
+/** Reads literals from the text; nothing is run. */
+export interface LiteralReader {
+  /** The value of an expression. */
+  read(place: Place): Literal;
+  /** What an expression leads to, through names, imports, members and calls of simple functions. */
+  follow(place: Place): Lead;
+  /** A property of an object literal, through spreads. */
+  propertyOf(object: Place & { readonly node: ts.ObjectLiteralExpression }, name: string): Property;
+  /** The names of an object's properties, through spreads. */
+  namesOf(place: Place): Names;
+  /** The result of a function that is one expression, or one `return` after constants. */
+  resultOf(fn: Lead & { kind: "function" }, call: Place & { readonly node: ts.CallExpression }): Place | undefined;
+}
+
+/** A name that leads to itself ends here. */
+const MAX_DEPTH = 100;
+
+/** Functions that give back what they get. */
+const TRANSPARENT_GLOBALS = ["Object.freeze", "Object.seal"];
+
+/**
+ * Makes the reader of a project's literals.
+ *
+ * @param project The project.
+ * @returns The reader.
+ */
+export function createLiteralReader(project: Project): LiteralReader {
+  let depth = 0;
+
+  function deeper<T>(node: ts.Node, work: () => T, otherwise: (node: ts.Node) => T): T {
+    if (depth > MAX_DEPTH) return otherwise(node);
+    depth++;
+    try {
+      return work();
+    } finally {
+      depth--;
+    }
+  }
+
+  const follow = (place: Place): Lead => deeper<Lead>(place.node, () => computeLead(place), unknown);
+
+  function computeLead({ node: expression, bindings }: Place): Lead {
+    const node = unwrap(expression);
+    if (ts.isIdentifier(node)) {
+      return node.text === "undefined" ? { kind: "undefined" } : ofTarget(project.targetOf(node), node, bindings);
+    }
+    if (ts.isArrowFunction(node) || ts.isFunctionExpression(node)) return { kind: "function", node, bindings };
+    if (ts.isPropertyAccessExpression(node)) {
+      return memberOf(follow({ node: node.expression, bindings }), node.name.text, node);
+    }
+    if (ts.isElementAccessExpression(node)) {
+      const key = read({ node: node.argumentExpression, bindings });
+      return key.kind === "known"
+        ? memberOf(follow({ node: node.expression, bindings }), String(key.value), node)
+        : unknown(key.node);
+    }
+    if (ts.isCallExpression(node)) return ofCall(node, bindings);
+    return { kind: "place", node, bindings };
+  }
+
+  function ofTarget(target: Target, at: ts.Node, bindings?: Bindings): Lead {
+    if (target.kind === "expression") return follow({ node: target.node });
+    if (target.kind === "namespace" || target.kind === "package") return target;
+    // a configuration that is not run need not import the enum that it names
+    if (target.kind === "opaque" && ts.isIdentifier(at) && Object.hasOwn(PACKAGE_ENUMS, at.text)) {
+      return { kind: "package", module: TRELLIS, name: at.text };
+    }
+    if (target.kind !== "declaration") return unknown(at);
+    const { node } = target;
+    if (ts.isEnumDeclaration(node)) return { kind: "enum", node };
+    if (ts.isFunctionDeclaration(node)) return { kind: "function", node, bindings };
+    if (ts.isVariableDeclaration(node)) {
+      const isConst = (node.parent.flags & ts.NodeFlags.Const) !== 0;
+      return node.initializer !== undefined && isConst ? follow({ node: node.initializer, bindings }) : unknown(at);
+    }
+    if (ts.isParameter(node)) return ofParameter(node, at, bindings);
+    return ts.isBindingElement(node) ? ofBinding(node, at, bindings) : unknown(at);
+  }
+
+  function ofParameter(node: ts.ParameterDeclaration, at: ts.Node, bindings?: Bindings): Lead {
+    if (bindings === undefined || !bindings.has(node)) return unknown(at);
+    const given = bindings.get(node);
+    const lead: Lead = given === undefined ? { kind: "undefined" } : follow(given);
+    return lead.kind === "undefined" && node.initializer !== undefined
+      ? follow({ node: node.initializer, bindings })
+      : lead;
+  }
+
+  /** `const { limits: { timeout } } = settings` */
+  function ofBinding(node: ts.BindingElement, at: ts.Node, bindings?: Bindings): Lead {
+    const { parent: pattern } = node;
+    const holder = pattern.parent;
+    const whole = ts.isBindingElement(holder)
+      ? ofBinding(holder, at, bindings)
+      : ts.isParameter(holder)
+      ? ofParameter(holder, at, bindings)
+      : holder.initializer !== undefined && (holder.parent.flags & ts.NodeFlags.Const) !== 0
+      ? follow({ node: holder.initializer, bindings })
+      : unknown(at);
+    if (node.dotDotDotToken !== undefined) return unknown(at);
+    const key = ts.isArrayBindingPattern(pattern)
+      ? String(pattern.elements.indexOf(node))
+      : nameOf((node.propertyName ?? node.name) as ts.PropertyName, bindings);
+    const lead = key === undefined ? unknown(at) : memberOf(whole, key, at);
+    return lead.kind === "undefined" && node.initializer !== undefined
+      ? follow({ node: node.initializer, bindings })
+      : lead;
+  }
+
+  function memberOf(owner: Lead, name: string, at: ts.Node): Lead {
+    switch (owner.kind) {
+      case "namespace":
+        return ofTarget(project.exportOf(owner.module, name), at);
+      case "package":
+        return { kind: "package", module: owner.module, name: owner.name === "" ? name : `${owner.name}.${name}` };
+      case "enum": {
+        const value = enumMember(owner.node, name);
+        return value === undefined ? unknown(at) : { kind: "place", node: value };
+      }
+      case "place": {
+        const { node } = owner;
+        if (ts.isObjectLiteralExpression(node)) {
+          const property = propertyOf({ node, bindings: owner.bindings }, name);
+          if (property === undefined) return { kind: "undefined" };
+          return "unknown" in property ? unknown(property.unknown) : follow(property);
+        }
+        if (ts.isArrayLiteralExpression(node) && /^\d+$/.test(name) && !node.elements.some(ts.isSpreadElement)) {
+          const element = node.elements[Number(name)];
+          return element === undefined ? { kind: "undefined" } : follow({ node: element, bindings: owner.bindings });
+        }
+        return unknown(at);
+      }
+      case "unknown":
+        return owner;
+      default:
+        return unknown(at);
+    }
+  }
+
+  function ofCall(node: ts.CallExpression, bindings?: Bindings): Lead {
+    const [only] = node.arguments;
+    const callee = follow({ node: node.expression, bindings });
+    if (only !== undefined && node.arguments.length === 1 && isTransparent(node, callee)) {
+      return follow({ node: only, bindings });
+    }
+    if (callee.kind !== "function") return { kind: "place", node, bindings };
+    const result = resultOf(callee, { node, bindings });
+    return result === undefined ? { kind: "place", node, bindings } : follow(result);
+  }
+
+  function isTransparent(node: ts.CallExpression, callee: Lead): boolean {
+    if (callee.kind === "package") return isTrellis(callee.module) && callee.name === "defineConfig";
+    const name = unwrap(node.expression);
+    return ts.isPropertyAccessExpression(name) && ts.isIdentifier(name.expression) &&
+      TRANSPARENT_GLOBALS.includes(`${name.expression.text}.${name.name.text}`) &&
+      project.targetOf(name.expression).kind === "opaque";
+  }
+
+  function resultOf(
+    fn: Lead & { kind: "function" },
+    { node: call, bindings }: Place & { readonly node: ts.CallExpression },
+  ): Place | undefined {
+    const { body, parameters, asteriskToken } = fn.node;
+    if (body === undefined || asteriskToken !== undefined || call.arguments.some(ts.isSpreadElement)) return undefined;
+    if (parameters.some((parameter) => parameter.dotDotDotToken !== undefined)) return undefined;
+    const inner = new Map(fn.bindings);
+    parameters.forEach((parameter, index) => {
+      const argument = call.arguments[index] as ts.Expression | undefined;
+      inner.set(parameter, argument && { node: argument, bindings });
+    });
+    const result = ts.isBlock(body) ? returned(body) : body;
+    return result && { node: result, bindings: inner };
+  }
+
+  function propertyOf(
+    { node, bindings }: Place & { readonly node: ts.ObjectLiteralExpression },
+    name: string,
+  ): Property {
+    for (const property of [...node.properties].reverse()) {
+      if (ts.isSpreadAssignment(property)) {
+        const spread = follow({ node: property.expression, bindings });
+        if (spread.kind === "undefined") continue;
+        if (spread.kind !== "place" || !ts.isObjectLiteralExpression(spread.node)) {
+          return { unknown: spread.kind === "unknown" ? spread.node : property };
+        }
+        const found = propertyOf({ node: spread.node, bindings: spread.bindings }, name);
+        if (found !== undefined) return found;
+        continue;
+      }
+      const key = nameOf(property.name, bindings);
+      if (key === undefined) return { unknown: property };
+      if (key !== name) continue;
+      if (ts.isPropertyAssignment(property)) return { node: property.initializer, bindings };
+      return ts.isShorthandPropertyAssignment(property) ? { node: property.name, bindings } : { unknown: property };
+    }
+    return undefined;
+  }
+
+  function namesOf(place: Place): Names {
+    const lead = follow(place);
+    if (lead.kind === "undefined") return { names: [] };
+    if (lead.kind !== "place" || !ts.isObjectLiteralExpression(lead.node)) {
+      return { unknown: lead.kind === "unknown" ? lead.node : place.node };
+    }
+    const names = new Set<string>();
+    for (const property of lead.node.properties) {
+      if (ts.isSpreadAssignment(property)) {
+        const spread = namesOf({ node: property.expression, bindings: lead.bindings });
+        if ("unknown" in spread) return spread;
+        for (const name of spread.names) names.add(name);
+        continue;
+      }
+      const name = nameOf(property.name, lead.bindings);
+      if (name === undefined) return { unknown: property };
+      names.add(name);
+    }
+    return { names: [...names] };
+  }
+
+  function nameOf(name: ts.PropertyName, bindings?: Bindings): string | undefined {
+    if (!ts.isComputedPropertyName(name)) return name.text;
+    const key = read({ node: name.expression, bindings });
+    return key.kind === "known" ? String(key.value) : undefined;
+  }
+
+  const read = (place: Place): Literal => deeper<Literal>(place.node, () => computeLiteral(place), unknown);
+
+  function computeLiteral(place: Place): Literal {
+    const lead = follow(place);
+    if (lead.kind === "undefined") return { kind: "known", value: undefined };
+    if (lead.kind === "unknown") return lead;
+    if (lead.kind === "package") {
+      const value = enumValue(lead.module, lead.name);
+      return value === undefined ? unknown(place.node) : { kind: "known", value };
+    }
+    if (lead.kind !== "place") return unknown(place.node);
+    const { node, bindings } = lead;
+    if (ts.isStringLiteralLike(node)) return { kind: "known", value: node.text };
+    if (ts.isNumericLiteral(node)) return { kind: "known", value: Number(node.text.replaceAll("_", "")) };
+    if (node.kind === ts.SyntaxKind.TrueKeyword) return { kind: "known", value: true };
+    if (node.kind === ts.SyntaxKind.FalseKeyword) return { kind: "known", value: false };
+    if (node.kind === ts.SyntaxKind.NullKeyword) return { kind: "known", value: null };
+    const parts = partsOf(node);
+    if (parts === undefined) {
+      return ts.isObjectLiteralExpression(node) ? readObject(node, bindings) : unknown(node);
+    }
+    const values: unknown[] = [];
+    for (const part of parts) {
+      const value = read({ node: ts.isSpreadElement(part) ? part.expression : part, bindings });
+      if (value.kind === "unknown") return value;
+      if (!ts.isSpreadElement(part)) values.push(value.value);
+      else if (Array.isArray(value.value)) values.push(...value.value);
+      else return unknown(part);
+    }
+    return compute(node, values);
+  }
+
+  function readObject(node: ts.ObjectLiteralExpression, bindings?: Bindings): Literal {
+    const result = new Map<string, unknown>();
+    for (const property of node.properties) {
+      if (ts.isSpreadAssignment(property)) {
+        const spread = read({ node: property.expression, bindings });
+        if (spread.kind === "unknown") return spread;
+        for (const [key, value] of Object.entries(spread.value ?? {})) result.set(key, value);
+        continue;
+      }
+      const key = nameOf(property.name, bindings);
+      if (key === undefined) return unknown(property.name);
+      const initializer = ts.isPropertyAssignment(property)
+        ? property.initializer
+        : ts.isShorthandPropertyAssignment(property)
+        ? property.name
+        : undefined;
+      if (initializer === undefined) return unknown(property);
+      const value = read({ node: initializer, bindings });
+      if (value.kind === "unknown") return value;
+      result.set(key, value.value);
+    }
+    return { kind: "known", value: Object.fromEntries(result) };
+  }
+
+  return { read, follow, propertyOf, namesOf, resultOf };
+}
+
+function enumMember(node: ts.EnumDeclaration, name: string): ts.Expression | undefined {
+  return node.members.find((member) => !ts.isComputedPropertyName(member.name) && member.name.text === name)
+    ?.initializer;
+}
+
+function returned({ statements }: ts.Block): ts.Expression | undefined {
+  const last = statements.at(-1);
+  const isPlain = statements.slice(0, -1).every((each) => ts.isVariableStatement(each));
+  return isPlain && last !== undefined && ts.isReturnStatement(last) ? last.expression : undefined;
+}
+
+function unknown(node: ts.Node): { kind: "unknown"; node: ts.Node } {
+  return { kind: "unknown", node };
+}

@@ -1,0 +1,116 @@
+import { isTrellis } from "./evaluate.ts";
+import type { Project, Target } from "./project.ts";
+import { findDeclaration } from "./scopes.ts";
+import { ts } from "./typescript.ts";
+import { visitValues } from "./value_references.ts";
+
+/** Statuses of the package's errors, by the class that is thrown. */
+const THROWN: Readonly<Record<string, number>> = {
+  ValidationError: 400,
+  UnauthorizedError: 401,
+  ForbiddenError: 403,
+  NotFoundError: 404,
+  ConflictError: 409,
+  ForeignKeyViolationError: 409,
+  PayloadTooLargeError: 413,
+  UnsupportedMediaTypeError: 415,
+  TooManyRequestsError: 429,
+  ServiceUnavailableError: 503,
+};
+
+/** Statuses of what the package's functions throw. */
+const CALLED: Readonly<Record<string, number>> = {
+  assertRowExists: 409,
+  assertRowsExist: 409,
+  validateSession: 401,
+  validateSessionFromHeader: 401,
+  expireSession: 401,
+  validateWebhookSignature: 401,
+  validateCodeHostWebhook: 401,
+  validatePaymentsWebhook: 401,
+  validateStandardWebhook: 401,
+};
+
+/** What a declaration tells by itself, and where it leads. */
+interface Facts {
+  readonly statuses: ReadonlySet<number>;
+  readonly next: readonly ts.Node[];
+}
+
+/**
+ * Makes the reader of the error statuses that code can end with: errors of the package that it makes, functions of the
+ * package that throw, responses with a status that is written out. It follows names over files; what stands in a branch
+ * counts like everything else.
+ *
+ * @param project The sources.
+ * @returns The reader: the statuses of a node and of all that it leads to.
+ */
+export function createStatusReader(project: Project): (node: ts.Node) => Set<number> {
+  const known: Map<ts.Node, Facts> = new Map();
+
+  function read(node: ts.Node): Facts {
+    const found = known.get(node);
+    if (found !== undefined) return found;
+    const statuses = new Set<number>();
+    const next: ts.Node[] = [];
+
+    function lead(target: Target, at: ts.Node): void {
+      if (target.kind === "expression") next.push(target.node);
+      else if (target.kind === "declaration") {
+        let { node: holder }: { node: ts.Node } = target;
+        while (ts.isBindingElement(holder)) holder = holder.parent.parent;
+        if (!ts.isParameter(holder)) next.push(holder);
+      } else if (target.kind === "package" && isTrellis(target.module)) {
+        const status = statusOf(target.name, at);
+        if (status !== undefined) statuses.add(status);
+      }
+    }
+    function isOutside(name: ts.Identifier): boolean {
+      const declaration = findDeclaration(name);
+      return declaration !== undefined &&
+        (declaration.getSourceFile() !== node.getSourceFile() || declaration.pos < node.pos ||
+          declaration.end > node.end);
+    }
+    visitValues(node, {
+      name: (name) => void (isOutside(name) && lead(project.targetOf(name), name)),
+      member(part): boolean {
+        const owner = part.expression;
+        if (!ts.isIdentifier(owner) || !isOutside(owner)) return false;
+        const target = project.targetOf(owner);
+        if (target.kind === "namespace") lead(project.exportOf(target.module, part.name.text), part);
+        else if (target.kind === "package" && target.name === "") lead({ ...target, name: part.name.text }, part);
+        else return false;
+        return true;
+      },
+      special: () => {},
+    });
+    const facts = { statuses, next };
+    known.set(node, facts);
+    return facts;
+  }
+
+  return function statusesOf(node): Set<number> {
+    const seen = new Set<ts.Node>();
+    const statuses = new Set<number>();
+    const pending = [node];
+    for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
+      if (seen.has(at)) continue;
+      seen.add(at);
+      const facts = read(at);
+      for (const status of facts.statuses) statuses.add(status);
+      pending.push(...facts.next);
+    }
+    return statuses;
+  };
+}
+
+function statusOf(name: string, at: ts.Node): number | undefined {
+  const { parent } = at;
+  if (ts.isNewExpression(parent) && parent.expression === at) return THROWN[name];
+  if (!ts.isCallExpression(parent) || parent.expression !== at) return undefined;
+  if (name !== "buildValidatedResponse") return CALLED[name];
+  const status = parent.arguments[1];
+  return status !== undefined && ts.isNumericLiteral(status) && Number(status.text) >= 400
+    ? Number(status.text)
+    : undefined;
+}

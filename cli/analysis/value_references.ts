@@ -1,0 +1,89 @@
+import { ts } from "./typescript.ts";
+
+/** Where a walk over a node's values stops to ask. */
+export interface ValueVisitor {
+  /** A name that stands for a value. `isShorthand` is `{ name }`. */
+  name(name: ts.Identifier, isShorthand: boolean): void;
+  /**
+   * A member access, before its parts are walked.
+   *
+   * @returns Whether the whole of it was dealt with.
+   */
+  member(node: ts.PropertyAccessExpression): boolean;
+  /** `import.meta`, `import()`, and an `await` outside of functions; their parts are not walked. */
+  special(node: ts.Node, what: string): void;
+}
+
+/**
+ * Walks the names in a node that stand for values at run time: no types, no keys, no labels, and not the names that the
+ * node itself declares.
+ *
+ * @param root The node.
+ * @param visitor What is told.
+ */
+export function visitValues(root: ts.Node, visitor: ValueVisitor): void {
+  let functionDepth = 0;
+
+  function visitName(name: ts.PropertyName | ts.BindingName | undefined): void {
+    if (name === undefined) return;
+    if (ts.isComputedPropertyName(name)) visit(name.expression);
+    else if (ts.isObjectBindingPattern(name) || ts.isArrayBindingPattern(name)) name.elements.forEach(visit);
+  }
+
+  function visitRest(node: ts.Node, name: ts.Node | undefined): void {
+    ts.forEachChild(node, (child) => child === name ? undefined : visit(child));
+  }
+
+  function visit(node: ts.Node): void {
+    if (ts.isExpressionWithTypeArguments(node)) return visit(node.expression);
+    if (ts.isTypeNode(node) || ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) return;
+    if (ts.isTypeParameterDeclaration(node)) return;
+    if (ts.isIdentifier(node)) return visitor.name(node, false);
+    if (ts.isPropertyAccessExpression(node)) return visitor.member(node) ? undefined : visit(node.expression);
+    if (ts.isShorthandPropertyAssignment(node)) {
+      visitor.name(node.name, true);
+      return node.objectAssignmentInitializer && visit(node.objectAssignmentInitializer);
+    }
+    if (ts.isMetaProperty(node)) {
+      return node.keywordToken === ts.SyntaxKind.ImportKeyword ? visitor.special(node, "import.meta") : undefined;
+    }
+    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      return visitor.special(node, "import()");
+    }
+    if (ts.isAwaitExpression(node) && functionDepth === 0) return visitor.special(node, "await");
+    if (ts.isBreakOrContinueStatement(node)) return;
+    if (ts.isLabeledStatement(node)) return visit(node.statement);
+    if (ts.isHeritageClause(node)) {
+      return node.token === ts.SyntaxKind.ExtendsKeyword ? node.types.forEach(visit) : undefined;
+    }
+    if (ts.isBindingElement(node)) {
+      visitName(node.propertyName);
+      visitName(node.name);
+      return node.initializer && visit(node.initializer);
+    }
+    if (ts.isVariableDeclaration(node) || ts.isParameter(node) || ts.isPropertyAssignment(node)) {
+      visitName(node.name);
+      return visitRest(node, node.name);
+    }
+    if (ts.isFunctionLike(node)) {
+      visitName(node.name as ts.PropertyName | undefined);
+      functionDepth++;
+      visitRest(node, node.name);
+      functionDepth--;
+      return;
+    }
+    if (ts.isPropertyDeclaration(node) || ts.isEnumMember(node)) {
+      visitName(node.name as ts.PropertyName);
+      functionDepth++;
+      visitRest(node, node.name);
+      functionDepth--;
+      return;
+    }
+    if (ts.isClassLike(node) || ts.isEnumDeclaration(node) || ts.isModuleDeclaration(node)) {
+      return visitRest(node, node.name);
+    }
+    ts.forEachChild(node, visit);
+  }
+
+  visit(root);
+}

@@ -1,0 +1,188 @@
+import type { BuildFailure, BuildOptions, Message, Metafile } from "esbuild";
+import { join, relative, resolve, sep } from "node:path";
+import type { BuildSettings } from "../config/build.ts";
+import type { FunctionFile } from "../discovery/function_files.ts";
+import { findDenoConfig, loadDenoGraph } from "./deno_graph.ts";
+import { denoPlugin } from "./deno_plugin.ts";
+import { lazyBuiltinsPlugin } from "./lazy_builtins.ts";
+import { loadEsbuild } from "./load_esbuild.ts";
+import { createModulePaths } from "./module_paths.ts";
+import type { Needs } from "./needs.ts";
+import { optionalPartsPlugin, type Parts, partsOf } from "./optional_parts.ts";
+import { scanNeeds } from "./scan_needs.ts";
+import { type ModuleSize, sizesOf } from "./sizes.ts";
+
+/** The first line of a bundle of ours. */
+export const MARKER = "// Built by trellis build. Changes are overwritten; without this line the file is left alone.";
+
+/** A function's bundle. */
+export interface Bundle {
+  readonly name: string;
+  /** The source, relative to the project. */
+  readonly source: string;
+  readonly code: string;
+  readonly map?: string;
+  /** What is in it, the largest first. */
+  readonly modules: readonly ModuleSize[];
+  /** What of the package's optional parts is in it. */
+  readonly parts: Parts;
+}
+
+/** Why a function cannot be bundled. */
+export interface BundleFault {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+
+/** Options of {@link bundleFunctions}. */
+export interface BundleOptions {
+  /** The project's folder, without symbolic links. */
+  readonly root: string;
+  readonly functions: readonly FunctionFile[];
+  readonly settings: Omit<BuildSettings, "budgets"> & Required<Omit<BuildSettings, "budgets" | "databaseProviders">>;
+  /** Takes each bundle as soon as it is made; they come in no order. */
+  readonly onBundle: (bundle: Bundle) => void;
+  /** How many are done. */
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+/** So many functions are bundled at once: what they share is read once, and all that they are is in memory together. */
+const BATCH = 16;
+
+/**
+ * Bundles functions, one ES module each.
+ *
+ * @param options Functions and settings.
+ * @returns What keeps functions from being bundled; nothing when all is well.
+ * @throws {ConfigurationError} When esbuild or Deno is missing.
+ */
+export async function bundleFunctions(options: BundleOptions): Promise<BundleFault[]> {
+  const { root, functions, settings, onBundle, onProgress } = options;
+  if (functions.length === 0) return [];
+  const esbuild = await loadEsbuild();
+  const paths = createModulePaths(root);
+  const outdir = resolve(root, settings.dir);
+  try {
+    const denoConfig = findDenoConfig(root);
+    const resolvers = denoConfig === undefined
+      ? []
+      : [denoPlugin(await loadDenoGraph(denoConfig, functions.map(({ file }) => file)), paths)];
+    const common: BuildOptions = {
+      absWorkingDir: root,
+      outdir,
+      outExtension: { ".js": ".mjs" },
+      bundle: true,
+      minify: true,
+      // a handler's and a query's own names are what logs and metrics call them
+      keepNames: true,
+      format: "esm",
+      platform: "node",
+      target: settings.target,
+      // ES modules before CommonJS: only they can be tree-shaken
+      mainFields: ["module", "main"],
+      charset: "utf8",
+      legalComments: "none",
+      sourcemap: settings.sourceMaps === "none" ? false : settings.sourceMaps === "apart" ? "external" : "linked",
+      sourcesContent: false,
+      metafile: true,
+      write: false,
+      logLevel: "silent",
+      banner: { js: MARKER },
+    };
+    const entryPoints = (batch: readonly FunctionFile[]) =>
+      Object.fromEntries(batch.map(({ name, file }) => [`${name}/index`, file]));
+    const outputOf = ({ name }: FunctionFile) => join(outdir, name, "index.mjs");
+
+    const groups = new Map<string, { functions: FunctionFile[]; parts: Parts; required: Needs["providers"] }>();
+    for (const batch of batches(functions)) {
+      const needs = await scanNeeds(esbuild, { ...common, entryPoints: entryPoints(batch), plugins: resolvers }, paths);
+      for (const fn of batch) {
+        const own = needs.get(outputOf(fn))!;
+        const parts = partsOf(own, settings.databaseProviders);
+        const required = settings.databaseProviders ?? (own.anyProvider ? [] : own.providers);
+        const key = JSON.stringify([parts, required]);
+        const group = groups.get(key) ?? { functions: [], parts, required };
+        group.functions.push(fn);
+        groups.set(key, group);
+      }
+    }
+
+    const faults: BundleFault[] = [];
+    let done = 0;
+    for (const { functions: group, parts, required } of groups.values()) {
+      const optionalParts = optionalPartsPlugin({
+        ...parts,
+        required: denoConfig === undefined ? required : [],
+        paths,
+        external: [...settings.external, ...settings.awsSdk === "runtime" ? ["@aws-sdk/*"] : []],
+      });
+      for (const batch of batches(group)) {
+        const { metafile, outputFiles } = await esbuild.build({
+          ...common,
+          entryPoints: entryPoints(batch),
+          plugins: [optionalParts, lazyBuiltinsPlugin(), ...resolvers],
+        }) as { metafile: Metafile; outputFiles: { path: string; text: string }[] };
+        const texts = new Map(outputFiles.map((file) => [file.path, file]));
+        for (const fn of batch) {
+          const path = outputOf(fn);
+          const output = metafile.outputs[toPosix(relative(root, path))];
+          const source = toPosix(relative(root, fn.file));
+          if (!output.exports.includes("handler")) {
+            faults.push({ file: source, line: 1, column: 1, message: "exports no handler" });
+            continue;
+          }
+          const { code, map } = withRequire(texts.get(path)!.text, texts.get(`${path}.map`)?.text);
+          onBundle({ name: fn.name, source, code, map, modules: sizesOf(output, root, paths), parts });
+        }
+        onProgress(done += batch.length, functions.length);
+      }
+    }
+    return faults;
+  } catch (error) {
+    const { errors } = error as BuildFailure;
+    if (!Array.isArray(errors)) throw error;
+    return errors.map(toFault);
+  } finally {
+    await esbuild.stop();
+  }
+}
+
+function* batches(functions: readonly FunctionFile[]): Generator<readonly FunctionFile[]> {
+  for (let at = 0; at < functions.length; at += BATCH) yield functions.slice(at, at + BATCH);
+}
+
+/** CommonJS packages call `require` and look for their folder, which an ES module lacks; the others need no such line. */
+function withRequire(code: string, map: string | undefined): { code: string; map?: string } {
+  const lines: string[] = [];
+  if (code.includes("Dynamic require of")) {
+    lines.push(
+      `import{createRequire as __createRequire}from"node:module";const require=__createRequire(import.meta.url);`,
+    );
+  }
+  if (/\b__(?:dirname|filename)\b/.test(code)) {
+    lines.push("const{dirname:__dirname,filename:__filename}=import.meta;");
+  }
+  if (lines.length === 0) return { code, map };
+  const at = code.indexOf("\n") + 1;
+  return {
+    code: `${code.slice(0, at)}${lines.join("")}\n${code.slice(at)}`,
+    // one more line without mappings
+    map: map?.replace('"mappings": "', '"mappings": ";'),
+  };
+}
+
+function toFault({ text, location, notes }: Message): BundleFault {
+  const note = notes.length === 0 ? "" : `. ${notes.map((each) => each.text).join(" ")}`;
+  return {
+    file: location?.file ?? "",
+    line: location?.line ?? 1,
+    column: (location?.column ?? 0) + 1,
+    message: `${text}${note}`,
+  };
+}
+
+function toPosix(path: string): string {
+  return path.split(sep).join("/");
+}

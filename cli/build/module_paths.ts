@@ -1,0 +1,97 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, sep } from "node:path";
+import { TRELLIS } from "../analysis/resolve_module.ts";
+
+/** Where modules belong. A path is absolute, or the URL of a module that Deno fetched. */
+export interface ModulePaths {
+  /**
+   * The root of `@trellis/fn`, when a module is of it.
+   *
+   * @param path The module.
+   */
+  trellisRoot(path: string): string | undefined;
+  /**
+   * The package of a module: `zod`; nothing for the project's own.
+   *
+   * @param path The module.
+   */
+  packageOf(path: string): string | undefined;
+  /**
+   * Whether a package builds on `@trellis/fn`, so that it may open a database or start the auth library.
+   *
+   * @param path A module of it.
+   */
+  usesTrellis(path: string): boolean;
+}
+
+const INSTALLED = /^(.*[/\\]node_modules[/\\])((?:@[^/\\]+[/\\])?[^/\\]+)/;
+/** `…/npm/<registry>/<name>/<version>/` in Deno's cache. */
+const CACHED = /^(.*[/\\]npm[/\\][^/\\]+[/\\])((?:@[^/\\]+[/\\])?[^/\\]+)([/\\]\d[^/\\]*)/;
+const REMOTE = /^https?:\/\/[^/]+\/(@[^/]+\/[^/]+)\/[^/]+\//;
+
+interface Manifest {
+  readonly name?: string;
+  readonly dependencies?: Record<string, string>;
+  readonly peerDependencies?: Record<string, string>;
+}
+
+/**
+ * Makes the reader of paths; each folder is looked at once.
+ *
+ * @param project Absolute path of the project's folder: what is in it is its own, but for node_modules.
+ * @returns The reader.
+ */
+export function createModulePaths(project: string): ModulePaths {
+  const roots = new Map<string, string | undefined>();
+  const users = new Map<string, boolean>();
+
+  function trellisRoot(path: string): string | undefined {
+    const remote = REMOTE.exec(path);
+    if (remote !== null) return remote[1] === TRELLIS ? remote[0] : undefined;
+    // an example may lie in the checkout of what it uses
+    const isOwn = path.startsWith(project + sep) && !INSTALLED.test(path.slice(project.length));
+    return isOwn ? undefined : rootOf(dirname(path));
+  }
+
+  function rootOf(folder: string): string | undefined {
+    if (!roots.has(folder)) {
+      const file = ["package.json", "deno.json"].map((name) => join(folder, name)).find((each) => existsSync(each));
+      const parent = dirname(folder);
+      const root = file === undefined && parent !== folder
+        ? rootOf(parent)
+        : file !== undefined && readManifest(file).name === TRELLIS
+        ? folder
+        : undefined;
+      roots.set(folder, root);
+    }
+    return roots.get(folder);
+  }
+
+  function packageOf(path: string): string | undefined {
+    const name = REMOTE.exec(path)?.[1] ?? (CACHED.exec(path) ?? INSTALLED.exec(path))?.[2].replaceAll("\\", "/");
+    return trellisRoot(path) === undefined ? name : TRELLIS;
+  }
+
+  function usesTrellis(path: string): boolean {
+    const found = CACHED.exec(path) ?? INSTALLED.exec(path);
+    if (found === null) return true;
+    const [folder] = found;
+    if (!users.has(folder)) {
+      const file = join(folder, "package.json");
+      const { dependencies, peerDependencies } = existsSync(file) ? readManifest(file) : {};
+      users.set(folder, dependencies?.[TRELLIS] !== undefined || peerDependencies?.[TRELLIS] !== undefined);
+    }
+    return users.get(folder)!;
+  }
+
+  return { trellisRoot, packageOf, usesTrellis };
+}
+
+function readManifest(file: string): Manifest {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    // deno.json may hold comments; ours holds none
+    return {};
+  }
+}

@@ -1,0 +1,147 @@
+import type { DatabaseProvider } from "../../database/mod.ts";
+import { TRELLIS } from "../analysis/resolve_module.ts";
+import { ts, unwrap } from "../analysis/typescript.ts";
+
+/** What of the package's optional parts a function calls for. */
+export interface Needs {
+  /** Providers that its configurations name, sorted. */
+  readonly providers: readonly DatabaseProvider[];
+  /** Whether a provider is worked out at run time, so that each may be meant. */
+  readonly anyProvider: boolean;
+  /** Whether it may use the auth library itself, and not only check sessions. */
+  readonly betterAuth: boolean;
+}
+
+/** The providers that can run in a function. */
+export const DEPLOYABLE: readonly DatabaseProvider[] = ["branching-pg", "distsql", "serverless-pg"];
+
+/** What hands out an auth instance, or calls its routes. */
+const INSTANCES: ReadonlySet<string> = new Set([
+  "createAuth",
+  "createAuthHandler",
+  "getAuth",
+  "getConfiguredSessionAuth",
+]);
+/** What takes an auth instance as its first argument and never starts the library. */
+const SESSION_CHECKS: ReadonlySet<string> = new Set([
+  "expireSession",
+  "refreshSession",
+  "validateSession",
+  "validateSessionFromHeader",
+]);
+
+/**
+ * Reads what a function calls for from its tree-shaken sources: what is imported in them is used.
+ *
+ * @param code The function's own code, bundled, with `@trellis/fn` and other packages left as imports.
+ * @returns The needs.
+ */
+export function readNeeds(code: string): Needs {
+  const file = ts.createSourceFile("function.js", code, ts.ScriptTarget.Latest, true, ts.ScriptKind.JS);
+  const imports = readImports(file);
+  const names = new Set(imports.map(({ name }) => name));
+  const isWhole = names.has("*");
+  const usesDatabase = isWhole || imports.some(({ from }) => from.includes("/database") && !from.includes("/orm"));
+  const providers = usesDatabase ? readProviders(file) : { providers: [], anyProvider: false };
+  return { ...providers, betterAuth: isWhole || startsBetterAuth(file, imports) };
+}
+
+interface Imported {
+  /** The exported name; `*` for all of a module. */
+  readonly name: string;
+  /** The name in this file. */
+  readonly local: string;
+  readonly from: string;
+}
+
+function readImports(file: ts.SourceFile): Imported[] {
+  const found: Imported[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) {
+      const from = node.moduleSpecifier.text;
+      const bindings = node.importClause?.namedBindings;
+      if (!isTrellis(from) || bindings === undefined) return;
+      if (ts.isNamespaceImport(bindings)) found.push({ name: "*", local: bindings.name.text, from });
+      else {
+        for (const { name, propertyName } of bindings.elements) {
+          found.push({ name: (propertyName ?? name).text, local: name.text, from });
+        }
+      }
+    } else if (ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined) {
+      const from = (node.moduleSpecifier as ts.StringLiteral).text;
+      if (isTrellis(from)) found.push({ name: "*", local: "", from });
+    } else if (ts.isCallExpression(node) && node.arguments.length > 0) {
+      // import("@trellis/fn/auth"), require("@trellis/fn/auth")
+      const [argument] = node.arguments;
+      const isLoad = node.expression.kind === ts.SyntaxKind.ImportKeyword ||
+        /require$/.test(node.expression.getText(file));
+      if (isLoad && ts.isStringLiteralLike(argument) && isTrellis(argument.text)) {
+        found.push({ name: "*", local: "", from: argument.text });
+      }
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return found;
+}
+
+function isTrellis(specifier: string): boolean {
+  return specifier === TRELLIS || specifier.startsWith(`${TRELLIS}/`);
+}
+
+/** `{ provider: "distsql" }`, also behind `?:`, `??` and `||`. */
+function readProviders(file: ts.SourceFile): Pick<Needs, "providers" | "anyProvider"> {
+  const named = new Set<DatabaseProvider>();
+  let found = false;
+  let anyProvider = false;
+  const read = (value: ts.Expression): void => {
+    const node = unwrap(value);
+    if (ts.isConditionalExpression(node)) {
+      read(node.whenTrue);
+      read(node.whenFalse);
+    } else if (
+      ts.isBinaryExpression(node) &&
+      [ts.SyntaxKind.QuestionQuestionToken, ts.SyntaxKind.BarBarToken].includes(node.operatorToken.kind)
+    ) {
+      read(node.left);
+      read(node.right);
+    } else if (!ts.isStringLiteralLike(node)) anyProvider = true;
+    else if (DEPLOYABLE.includes(node.text as DatabaseProvider) || node.text === "embedded-pg") {
+      named.add(node.text as DatabaseProvider);
+      found = true;
+    }
+  };
+  const visit = (node: ts.Node): void => {
+    if (ts.isPropertyAssignment(node) && nameOf(node.name) === "provider") read(node.initializer);
+    else if (ts.isShorthandPropertyAssignment(node) && node.name.text === "provider") anyProvider = true;
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return { providers: [...named].sort(), anyProvider: anyProvider || !found };
+}
+
+function nameOf(name: ts.PropertyName): string | undefined {
+  return ts.isIdentifier(name) || ts.isStringLiteralLike(name) ? name.text : undefined;
+}
+
+/** An instance that goes nowhere but into a session check never loads the library. */
+function startsBetterAuth(file: ts.SourceFile, imports: readonly Imported[]): boolean {
+  const locals = new Map(imports.map(({ local, name }) => [local, name]));
+  if (!imports.some(({ name }) => INSTANCES.has(name))) return false;
+  let starts = false;
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node)) return;
+    if (ts.isIdentifier(node) && INSTANCES.has(locals.get(node.text) ?? "") && !isForSessionCheck(node)) starts = true;
+    else ts.forEachChild(node, visit);
+  };
+  const isForSessionCheck = (name: ts.Identifier): boolean => {
+    let node: ts.Node = name.parent;
+    if (!ts.isCallExpression(node) || node.expression !== name) return false;
+    while (ts.isAwaitExpression(node.parent) || ts.isParenthesizedExpression(node.parent)) node = node.parent;
+    const { parent } = node;
+    return ts.isCallExpression(parent) && parent.arguments[0] === node && ts.isIdentifier(parent.expression) &&
+      SESSION_CHECKS.has(locals.get(parent.expression.text) ?? "");
+  };
+  visit(file);
+  return starts;
+}

@@ -1,0 +1,137 @@
+import type { Plugin } from "esbuild";
+import { dirname } from "node:path";
+import { packageNameOf } from "../analysis/import_aliases.ts";
+import { OPTIONAL_PACKAGES, type OptionalPackage } from "../../core/mod.ts";
+import type { DatabaseProvider } from "../../database/mod.ts";
+import type { ModulePaths } from "./module_paths.ts";
+import { DEPLOYABLE, type Needs } from "./needs.ts";
+
+/** A part of `@trellis/fn` that is loaded when it is first used, and that not every function needs. */
+interface OptionalPart {
+  /** The provider that it serves. */
+  readonly provider?: DatabaseProvider;
+  /** Its module, without extension, and what imports it. */
+  readonly module: string;
+  readonly importer: string;
+  /** What the importer takes from it. */
+  readonly exports: string;
+  /** The package without which it cannot work. */
+  readonly peer?: OptionalPackage;
+}
+
+const PARTS: readonly OptionalPart[] = [
+  {
+    provider: "distsql",
+    module: "providers/distsql",
+    importer: "client",
+    exports: "openDistSql",
+    peer: "@aws-sdk/dsql-signer",
+  },
+  { provider: "serverless-pg", module: "providers/serverless_pg", importer: "client", exports: "openServerlessPg" },
+  {
+    provider: "branching-pg",
+    module: "providers/branching_pg",
+    importer: "client",
+    exports: "openBranchingPg",
+    peer: "@neondatabase/serverless",
+  },
+  {
+    provider: "embedded-pg",
+    module: "providers/embedded_pg",
+    importer: "client",
+    exports: "openEmbeddedPg",
+    peer: "@electric-sql/pglite",
+  },
+  { module: "better_auth", importer: "instance", exports: "startBetterAuth" },
+];
+
+const NAMESPACE = "left out";
+
+/** Which optional parts go into a bundle. */
+export interface Parts {
+  readonly providers: readonly DatabaseProvider[];
+  readonly betterAuth: boolean;
+}
+
+/** Options of {@link optionalPartsPlugin}. */
+export interface OptionalPartsOptions extends Parts {
+  readonly paths: ModulePaths;
+  /** Providers that must work: their packages have to be installed. Deno fetches what modules import. */
+  readonly required: readonly DatabaseProvider[];
+  /** Packages that stay imports; `@aws-sdk/*` is all of them. */
+  readonly external: readonly string[];
+}
+
+/** Packages that read files beside their own code, which no bundle has. */
+const NEVER_BUNDLED = ["@electric-sql/pglite", "libpg-query"] as const;
+
+/**
+ * The parts that a function gets.
+ *
+ * @param needs What its sources show.
+ * @param configured `build.databaseProviders`.
+ * @returns The parts. PGlite is only there when it is configured: it reads files that lie beside its own code.
+ */
+export function partsOf(needs: Needs, configured: readonly DatabaseProvider[] | undefined): Parts {
+  const shown = needs.anyProvider ? DEPLOYABLE : needs.providers.filter((provider) => provider !== "embedded-pg");
+  return { providers: configured ?? shown, betterAuth: needs.betterAuth };
+}
+
+/**
+ * Keeps the parts that a function does not need out of its bundle; whoever uses one of them all the same reads why it is
+ * not there.
+ *
+ * @param options The parts that are needed.
+ * @returns The plugin; it comes before those that resolve.
+ */
+export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
+  const { providers, required, betterAuth, paths } = options;
+  const external = [...options.external, ...NEVER_BUNDLED];
+  const isExternal = (name: string) =>
+    external.some((each) => each === name || (each.endsWith("/*") && name.startsWith(each.slice(0, -1))));
+  return {
+    name: "optional parts",
+    setup(build): void {
+      build.onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
+        // npm:zod@4/v4 is zod/v4
+        const name = path.replace(/^npm:\/?((?:@[^/]+\/)?[^/@]+)(?:@[^/]*)?/, "$1");
+        return kind !== "entry-point" && isExternal(packageNameOf(name)) ? { path: name, external: true } : undefined;
+      });
+
+      build.onResolve({ filter: /(?:_pg|distsql|better_auth)\.[jt]s$/ }, async ({ path, importer, kind }) => {
+        if (kind !== "dynamic-import" || paths.trellisRoot(importer) === undefined) return undefined;
+        const part = PARTS.find(({ module, importer: name }) =>
+          path.replace(/\.[jt]s$/, "") === `./${module}` && importer.replace(/\.[jt]s$/, "").endsWith(`/${name}`)
+        );
+        if (part === undefined) return undefined;
+        const { provider, peer } = part;
+        const isNeeded = provider === undefined ? betterAuth : providers.includes(provider);
+        if (!isNeeded) return { path: part.exports, namespace: NAMESPACE, pluginData: explain(part) };
+        // a provider that is only possible may lack its package: its file says so when it is used
+        const mustWork = provider !== undefined && required.includes(provider) && !isExternal(peer ?? "");
+        if (peer === undefined || !mustWork) return undefined;
+        const { errors } = await build.resolve(peer, { kind, importer, resolveDir: dirname(importer) });
+        if (errors.length === 0) return undefined;
+        const install = `npm install "${peer}@${OPTIONAL_PACKAGES[peer]}"`;
+        return {
+          errors: [{ text: `Provider ${provider} needs the package ${peer}, which is not installed: ${install}` }],
+        };
+      });
+
+      build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path, pluginData }) => ({
+        contents: `export function ${path}() { throw new Error(${JSON.stringify(pluginData)}); }`,
+        loader: "js",
+      }));
+    },
+  };
+}
+
+function explain({ provider }: OptionalPart): string {
+  if (provider === undefined) {
+    return "trellis build left better-auth out of this function, since nothing in its sources uses the auth instance";
+  }
+  return `trellis build left provider ${provider} out of this function: ` +
+    (provider === "embedded-pg"
+      ? "it is for development and tests. Check the environment variables that choose the provider"
+      : "nothing in its sources names it. Set build.databaseProviders in trellis.config.ts");
+}

@@ -1,0 +1,68 @@
+import type { BuildOptions, Plugin } from "esbuild";
+import { builtinModules } from "node:module";
+import { isAbsolute } from "node:path";
+import { TRELLIS } from "../analysis/resolve_module.ts";
+import type { loadEsbuild } from "./load_esbuild.ts";
+import type { ModulePaths } from "./module_paths.ts";
+import { type Needs, readNeeds } from "./needs.ts";
+
+const SCANNED = { isScanned: true };
+
+/**
+ * Bundles the functions' own code, with packages left as imports, and reads from what is left after tree shaking what
+ * they need.
+ *
+ * @param esbuild The bundler.
+ * @param options The options of the build itself.
+ * @param paths Where modules belong.
+ * @returns Needs by output name.
+ */
+export async function scanNeeds(
+  esbuild: Awaited<ReturnType<typeof loadEsbuild>>,
+  options: BuildOptions,
+  paths: ModulePaths,
+): Promise<Map<string, Needs>> {
+  const { outputFiles = [] } = await esbuild.build({
+    ...options,
+    banner: {},
+    // constants are put in their places; names stay
+    minify: false,
+    minifySyntax: true,
+    keepNames: false,
+    sourcemap: false,
+    metafile: false,
+    write: false,
+    plugins: [ownCode(paths), ...options.plugins ?? []],
+  });
+  return new Map(outputFiles.map(({ path, text }) => [path, readNeeds(text)]));
+}
+
+/** Leaves packages as imports, but for those that build on `@trellis/fn` themselves. */
+function ownCode(paths: ModulePaths): Plugin {
+  return {
+    name: "own code",
+    setup(build): void {
+      build.onResolve({ filter: /.*/ }, async (args) => {
+        const { path, kind, pluginData } = args;
+        if (pluginData !== undefined || kind === "entry-point" || isAbsolute(path)) return undefined;
+        const isRelative = /^\.{1,2}(?:\/|$)/.test(path);
+        if (isRelative && args.namespace === "file") return undefined;
+        if (path.startsWith("node:") || builtinModules.includes(path)) return { path, external: true };
+        // without side effects, so that an import that nothing uses is dropped
+        if (path === TRELLIS || path.startsWith(`${TRELLIS}/`)) return { path, external: true, sideEffects: false };
+
+        const { importer, namespace, resolveDir } = args;
+        const found = await build.resolve(path, { kind, importer, namespace, resolveDir, pluginData: SCANNED });
+        if (found.errors.length > 0 || found.external) return { path, external: true };
+        const root = paths.trellisRoot(found.path);
+        if (root !== undefined) {
+          return { path: `${TRELLIS}/${found.path.slice(root.length)}`, external: true, sideEffects: false };
+        }
+        if (paths.packageOf(found.path) !== undefined && !paths.usesTrellis(found.path)) {
+          return { path, external: true };
+        }
+        return { path: found.path, namespace: found.namespace, sideEffects: found.sideEffects };
+      });
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import type { DryRunMigration, MigrateResult, MigrationStatus } from "../../database/mod.ts";
+import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
+import { migrationOptions } from "../database/migration_options.ts";
+import type { Output } from "../output.ts";
+
+/** `trellis db migrate`. */
+export const dbMigrate: Command = {
+  name: "db migrate",
+  summary: "Runs the migrations that a database lacks.",
+  description: [
+    "Shows the plan, then runs it in the order of the numbers. On PostgreSQL a file is one transaction; on Aurora DSQL each\n" +
+    "statement is translated, run by itself and noted, and a run that was stopped goes on with the statement where it was.",
+    "Of several runs at once one works and the others wait for it. An applied file that was changed since stops the run before\n" +
+    "anything is done.",
+  ],
+  options: [
+    { name: "dry-run", description: "Show the statements of the plan and write nothing." },
+    { name: "check", description: "Write nothing; exit with 1 when a migration is pending or a file drifted." },
+    { name: "lock-timeout", value: "seconds", description: "How long to wait for another run; 600 without it." },
+    ...migrationOptions(),
+  ],
+  examples: [
+    ["trellis db migrate", "the project's database, as DATABASE_URL and trellis.config.ts name it"],
+    ["trellis db migrate --endpoint abc123.dsql.eu-central-1.on.aws --dry-run", "what Aurora DSQL would get"],
+    ["trellis db migrate --url-env STAGING_URL --check", "in CI: fail unless staging is up to date"],
+  ],
+  exitCodes: {
+    [ExitCode.Done]: "Done; with --check: there is nothing to do.",
+    [ExitCode.Found]: "A file drifted and nothing was run; with --check also: a migration is pending.",
+    [ExitCode.Usage]: "The command line is wrong.",
+    [ExitCode.Failed]: "It could not run, or a statement failed: the message names it.",
+  },
+  run,
+};
+
+async function run(context: CommandContext): Promise<ExitCode> {
+  const { options, output } = context;
+  const lockTimeout = readSeconds(options["lock-timeout"] as string | undefined);
+  const [{ findMigrations }, { getMigrationStatus, runMigrations }, { closing, reaching }] = await Promise.all([
+    import("../database/migration_target.ts"),
+    import("../../database/mod.ts"),
+    import("../database/reaching.ts"),
+  ]);
+  const { target, label } = findMigrations(context);
+  const mayWrite = options.check !== true && options["dry-run"] !== true;
+  return await closing(target.database, () =>
+    reaching(label, async () => {
+      const status = await getMigrationStatus(target);
+      for (const warning of status.warnings) output.warn(warning);
+      if (status.changed.length > 0) return reportDrift(output, label, status);
+      const { plan = [] } = status.pending.length === 0 ? {} : await runMigrations({ ...target, dryRun: true });
+      tellPlan(output, plan, options["dry-run"] === true);
+      let result: MigrateResult | undefined;
+      if (mayWrite && plan.length > 0) {
+        result = await runMigrations({ ...target, ...lockTimeout, logger: (message) => follow(output, message) });
+        output.endProgress();
+      }
+      const exitCode = options.check === true && plan.length > 0 ? ExitCode.Found : ExitCode.Done;
+      output.line(`${output.bold(label)}: ${summarize(output, plan, result, mayWrite)}`);
+      output.result({
+        command: "db migrate",
+        exitCode,
+        database: label,
+        plan,
+        applied: result?.migrations ?? [],
+        appliedElsewhere: result?.appliedElsewhere ?? [],
+        drifted: [],
+        warnings: status.warnings,
+      });
+      return exitCode;
+    }));
+}
+
+function readSeconds(text: string | undefined): { lockTimeout?: number } {
+  if (text === undefined) return {};
+  const seconds = Number(text);
+  if (!(seconds > 0 && seconds < 1e6)) {
+    throw new UsageError(`--lock-timeout must be a number of seconds above 0, got ${JSON.stringify(text)}`);
+  }
+  return { lockTimeout: seconds };
+}
+
+function reportDrift(output: Output, label: string, { changed, pending, warnings }: MigrationStatus): ExitCode {
+  for (const tag of changed) output.line(`${output.red("drifted")} ${tag}.sql was changed after it had been applied`);
+  output.line(
+    `${output.bold(label)}: nothing was run. Restore ${
+      changed.length === 1 ? "the file" : "the files"
+    } from version control, ` +
+      "and put the change into a new migration",
+  );
+  output.result({
+    command: "db migrate",
+    exitCode: ExitCode.Found,
+    database: label,
+    plan: pending.map((tag) => ({ tag })),
+    applied: [],
+    appliedElsewhere: [],
+    drifted: changed,
+    warnings,
+  });
+  return ExitCode.Found;
+}
+
+function tellPlan(output: Output, plan: readonly DryRunMigration[], isFull: boolean): void {
+  for (const { tag, statements, atomic, warnings } of plan) {
+    const count = `${statements.length} ${statements.length === 1 ? "statement" : "statements"}`;
+    output.line(`${output.yellow("pending")} ${tag}: ${count}${atomic ? " in one transaction" : ""}`);
+    if (isFull) {
+      for (const statement of statements) output.line(statement.replace(/^/gm, "    ").replace(/\s*$/, ";"));
+    }
+    for (const warning of warnings) output.warn(`${tag}: ${warning}`);
+  }
+}
+
+/** What the runner says: statements as progress, all else as it is. */
+function follow(output: Output, message: string): void {
+  const statement = /^(.+): statement (\d+) of (\d+): (.*)$/.exec(message);
+  if (statement !== null) {
+    const [, tag, done, total, title] = statement;
+    output.progress(`${tag} ${title}`, Number(done), Number(total));
+  } else if (!/^(?:\S+: )?warning: /.test(message)) output.note(message);
+}
+
+function summarize(
+  output: Output,
+  plan: readonly DryRunMigration[],
+  result: MigrateResult | undefined,
+  mayWrite: boolean,
+): string {
+  if (plan.length === 0) return output.green("up to date");
+  if (!mayWrite) return `${plan.length} pending, nothing was run`;
+  const elsewhere = result?.appliedElsewhere.length ?? 0;
+  return output.green(`${result?.applied ?? 0} applied`) + (elsewhere > 0 ? `, ${elsewhere} by another run` : "");
+}

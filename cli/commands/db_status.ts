@@ -1,0 +1,108 @@
+import type { MigrationStatus } from "../../database/mod.ts";
+import { type Command, type CommandContext, ExitCode } from "../command.ts";
+import { migrationOptions } from "../database/migration_options.ts";
+
+/** A migration and where it stands. */
+interface MigrationLine {
+  readonly tag: string;
+  readonly state: "applied" | "marked" | "pending" | "drifted" | "unfinished" | "not in the folder";
+  readonly detail: string;
+}
+
+/** `trellis db status`. */
+export const dbStatus: Command = {
+  name: "db status",
+  summary: "Tells which migrations a database has, lacks, or has with another content.",
+  description: [
+    "Compares the files of the migrations' folder with what the database has noted. Changes nothing.",
+    "applied: run. marked: noted without being run. pending: not applied yet. drifted: the file was changed after it had been\n" +
+    "applied. unfinished: it began and has not ended, because a run is at work or one has failed; db migrate goes on with it.",
+  ],
+  options: [
+    { name: "check", description: "Exit with 1 also when a migration is pending." },
+    ...migrationOptions(),
+  ],
+  examples: [
+    ["trellis db status", "the project's database, as DATABASE_URL and trellis.config.ts name it"],
+    ["trellis db status --url-env STAGING_URL --check", "in CI: fail unless staging is up to date"],
+    ["trellis db status --endpoint abc123.dsql.eu-central-1.on.aws --json", "Aurora DSQL, for a program"],
+  ],
+  exitCodes: {
+    [ExitCode.Done]: "Nothing is wrong; with --check: nothing is pending either.",
+    [ExitCode.Found]: "A file drifted or a migration is unfinished; with --check also: one is pending.",
+    [ExitCode.Usage]: "The command line is wrong.",
+    [ExitCode.Failed]: "It could not run: no database, no folder, or no answer.",
+  },
+  run,
+};
+
+async function run(context: CommandContext): Promise<ExitCode> {
+  const { options, output } = context;
+  const [{ findMigrations }, { getMigrationStatus }, { reaching, closing }, { renderTable }] = await Promise.all([
+    import("../database/migration_target.ts"),
+    import("../../database/mod.ts"),
+    import("../database/reaching.ts"),
+    import("../database/text_table.ts"),
+  ]);
+  const { target, label } = findMigrations(context);
+  const status = await closing(target.database, () => reaching(label, () => getMigrationStatus(target)));
+  const lines = toLines(status);
+  const isWrong = status.changed.length > 0 || (status.unfinished ?? []).length > 0;
+  const exitCode = isWrong || (options.check === true && status.pending.length > 0) ? ExitCode.Found : ExitCode.Done;
+
+  for (const warning of status.warnings) output.warn(warning);
+  if (lines.length > 0) {
+    const paint = (cell: string, row: number, column: number): string => {
+      if (row === 0) return output.bold(cell);
+      if (column !== 1) return cell;
+      const { state } = lines[row - 1];
+      return state === "drifted" || state === "unfinished"
+        ? output.red(cell)
+        : state === "applied" || state === "marked"
+        ? output.green(cell)
+        : output.yellow(cell);
+    };
+    const rows = [["migration", "state", ""], ...lines.map(({ tag, state, detail }) => [tag, state, detail])];
+    for (const line of renderTable(rows, paint)) output.line(line);
+  }
+  output.line(`${output.bold(label)}: ${summarize(lines)}`);
+  output.result({
+    command: "db status",
+    exitCode,
+    database: label,
+    migrations: lines.map(({ tag, state }) => ({
+      tag,
+      state,
+      appliedAt: status.applied.find((row) => row.tag === tag)?.appliedAt.toISOString() ?? null,
+      statementsDone: status.unfinished?.find((one) => one.tag === tag)?.statementsDone ?? null,
+    })),
+    warnings: status.warnings,
+  });
+  return exitCode;
+}
+
+function toLines(status: MigrationStatus): MigrationLine[] {
+  const when = (date: Date) => date.toISOString().slice(0, 19).replace("T", " ");
+  const unfinished = new Map((status.unfinished ?? []).map((one) => [one.tag, one]));
+  const applied = status.applied.map(({ tag, executed, appliedAt }): MigrationLine => {
+    if (status.changed.includes(tag)) {
+      return { tag, state: "drifted", detail: `applied ${when(appliedAt)}, and the file was changed since` };
+    }
+    if (status.unknown.includes(tag)) return { tag, state: "not in the folder", detail: `applied ${when(appliedAt)}` };
+    return { tag, state: executed ? "applied" : "marked", detail: when(appliedAt) };
+  });
+  const pending = status.pending.map((tag): MigrationLine => {
+    const begun = unfinished.get(tag);
+    if (begun === undefined) return { tag, state: "pending", detail: "" };
+    const { statementsDone, notedAt } = begun;
+    return { tag, state: "unfinished", detail: `${statementsDone} statements done, last at ${when(notedAt)}` };
+  });
+  return [...applied, ...pending];
+}
+
+function summarize(lines: readonly MigrationLine[]): string {
+  if (lines.length === 0) return "no migrations";
+  const counts = new Map<string, number>();
+  for (const { state } of lines) counts.set(state, (counts.get(state) ?? 0) + 1);
+  return [...counts].map(([state, count]) => `${count} ${state}`).join(", ");
+}

@@ -1,0 +1,370 @@
+import type { TableSchema } from "../../../database/mod.ts";
+import { ConfigurationError } from "../../../errors/mod.ts";
+import { UsageError } from "../../command.ts";
+import type { DatabaseTarget } from "../database_target.ts";
+import { toDatabaseError } from "../reaching.ts";
+import { qualify, quoteName, quoteText } from "../sql_text.ts";
+import type { BatchLimits, CloneOptions } from "./clone_options.ts";
+import { CloneState, type StoredClone } from "./clone_state.ts";
+import { type CloneConnection, connect } from "./connection.ts";
+import { copyRows } from "./copy_rows.ts";
+import { planClone, tableKey } from "./plan_clone.ts";
+import { readObjects, readRelations, readTable, type Relation, type SequenceSchema } from "./read_catalog.ts";
+import { runDdl } from "./run_ddl.ts";
+
+/** A clone to run. */
+export interface CloneWork {
+  readonly source: DatabaseTarget;
+  readonly target: DatabaseTarget;
+  readonly options: CloneOptions;
+  /** Whether a clone that stopped goes on. */
+  readonly resume: boolean;
+  /** The table of applied migrations, whose helpers are not cloned. */
+  readonly migrations: { readonly schema: string; readonly table: string };
+  /**
+   * Seconds after which a clone that died while it made tables or indexes on the distributed provider is taken over.
+   * @default 15
+   */
+  readonly leaseSeconds?: number;
+  /** Told how far a part of the work is. */
+  readonly onProgress: (label: string, done: number, total: number) => void;
+  /** Told what happens. */
+  readonly onMessage: (message: string) => void;
+}
+
+/** A table of a clone. */
+export interface ClonedTable {
+  readonly schema: string;
+  readonly name: string;
+  /** Rows in the source and in the target when the clone ended. */
+  readonly source: number;
+  readonly target: number;
+}
+
+/** What came of a clone. */
+export interface CloneOutcome {
+  /** What stood in the way: nothing was done. */
+  readonly refusals: readonly string[];
+  readonly warnings: readonly string[];
+  readonly tables: readonly ClonedTable[];
+  /** Whether an earlier clone went on. */
+  readonly resumed: boolean;
+}
+
+/**
+ * Clones a database into another one. The source is read and never written.
+ *
+ * @param work From where to where, and how.
+ * @returns What came of it.
+ * @throws {ConfigurationError} When the target is not empty, or has a clone of something else.
+ * @throws {DatabaseError} When a database cannot be reached or refuses something.
+ */
+export async function runClone(work: CloneWork): Promise<CloneOutcome> {
+  if (JSON.stringify(work.source.config) === JSON.stringify(work.target.config)) {
+    throw new UsageError(`Source and target are the same database, ${work.source.label}`);
+  }
+  const source = await connect(work.source);
+  try {
+    const target = await connect(work.target);
+    try {
+      return await new Clone(work, source, target).run();
+    } catch (error) {
+      throw error instanceof UsageError ? error : toDatabaseError(error, `${source.label} to ${target.label}`);
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+class Clone {
+  readonly #work: CloneWork;
+  readonly #source: CloneConnection;
+  readonly #target: CloneConnection;
+  readonly #state: CloneState;
+
+  constructor(work: CloneWork, source: CloneConnection, target: CloneConnection) {
+    this.#work = work;
+    this.#source = source;
+    this.#target = target;
+    this.#state = new CloneState(target);
+  }
+
+  async run(): Promise<CloneOutcome> {
+    const { resume, onMessage } = this.#work;
+    const stored = await this.#state.read();
+    if (stored !== undefined) this.#assertSame(stored);
+    else if (resume) onMessage(`no clone has stopped in ${this.#target.label}: this one begins`);
+    const begun = stored ?? await this.#begin();
+    if ("refusals" in begun) return begun;
+    await this.#ddl(begun.before, 1, "Making tables");
+    await this.#copy(begun);
+    await this.#ddl(begun.after, begun.before.length + 1, "Making indexes and constraints");
+    if (begun.options.mode !== "schema") await this.#positions(begun.sequences);
+    const tables = await this.#count(begun);
+    await this.#state.drop();
+    return { refusals: [], warnings: begun.warnings, tables, resumed: stored !== undefined };
+  }
+
+  #assertSame(stored: StoredClone): void {
+    const { resume, source, target, options } = this.#work;
+    if (stored.source !== source.label) {
+      throw new ConfigurationError(
+        `${target.label} has a clone of ${stored.source} that stopped, and this is ${source.label}: name that source, or take ` +
+          "an empty target",
+      );
+    }
+    if (!resume) {
+      throw new ConfigurationError(
+        `A clone has stopped in ${target.label}: go on with --resume, or take an empty target`,
+      );
+    }
+    if (JSON.stringify(stored.options) !== JSON.stringify(options)) {
+      throw new ConfigurationError(
+        `The clone in ${target.label} began with other options (${JSON.stringify(stored.options)}): give the same`,
+      );
+    }
+  }
+
+  async #begin(): Promise<StoredClone | CloneOutcome> {
+    const { options, source, onProgress } = this.#work;
+    const relations = await readRelations(this.#source);
+    const chosen = this.#choose(relations);
+    const present = await readRelations(this.#target);
+    const targets = new Map<string, TableSchema>();
+    if (options.mode === "data") await this.#readTargets(chosen, present, targets);
+    else this.#assertEmpty(relations, chosen, present);
+    const tables: TableSchema[] = [];
+    for (const relation of chosen) {
+      tables.push(await readTable(this.#source, relation));
+      onProgress("Reading tables", tables.length, chosen.length);
+    }
+    const isFromDistSql = this.#source.isDistSql;
+    const isToDistSql = this.#target.isDistSql;
+    const objects = await readObjects(this.#source);
+    const plan = planClone({ tables, objects, options, isFromDistSql, isToDistSql, targets });
+    const refusals = [...blockers(relations, options), ...plan.refusals];
+    for (const copy of plan.copies) refusals.push(...await this.#findRounded(copy));
+    const warnings = [...plan.warnings];
+    if (refusals.length > 0) return { refusals, warnings, tables: [], resumed: false };
+    await this.#state.write(plan, source.label, options);
+    const { before, after, sequences, copies } = plan;
+    return { source: source.label, options, before, after, sequences, copies, warnings };
+  }
+
+  /** The tables to clone; the runner's helpers are made anew when they are needed. */
+  #choose(relations: readonly Relation[]): Relation[] {
+    const { options, migrations } = this.#work;
+    const isHelper = ({ schema, name }: Relation): boolean =>
+      schema === migrations.schema && [`${migrations.table}_steps`, `${migrations.table}_lease`].includes(name);
+    const isHistory = ({ schema, name }: Relation): boolean =>
+      schema === migrations.schema && name === migrations.table;
+    const tables = relations.filter((relation) =>
+      relation.kind === "r" && !relation.isPartition && !isHelper(relation) &&
+      // a target that has tables has its own history of them
+      !(options.mode === "data" && isHistory(relation))
+    );
+    if (options.tables.length === 0) return tables;
+    const isNamed = (name: string) => (relation: Relation) =>
+      name === relation.name || name === `${relation.schema}.${relation.name}`;
+    for (const name of options.tables) {
+      const found = relations.filter(isNamed(name));
+      if (found.length === 0) {
+        throw new UsageError(`--tables names ${name}, and ${this.#source.label} has no such table`);
+      }
+      if (found.length > 1) {
+        throw new UsageError(
+          `--tables names ${name}, which is ${
+            found.map((one) => `${one.schema}.${one.name}`).join(" and ")
+          }: give the schema`,
+        );
+      }
+      if (!tables.includes(found[0])) {
+        throw new UsageError(`--tables names ${name}, which is no table that can be cloned`);
+      }
+    }
+    return tables.filter((relation) => options.tables.some((name) => isNamed(name)(relation)));
+  }
+
+  #assertEmpty(all: readonly Relation[], chosen: readonly Relation[], present: readonly Relation[]): void {
+    const { options } = this.#work;
+    if (present.length === 0) return;
+    const planned = options.tables.length === 0 ? all : chosen;
+    const same = present.filter((one) =>
+      planned.some(({ schema, name }) => schema === one.schema && name === one.name)
+    );
+    const list = (relations: readonly Relation[]) =>
+      relations.slice(0, 5).map(({ schema, name }) => `${schema}.${name}`).join(", ") +
+      (relations.length > 5 ? ` and ${relations.length - 5} more` : "");
+    if (same.length > 0) {
+      throw new ConfigurationError(
+        `The target ${this.#target.label} has ${
+          list(same)
+        } already, and a clone overwrites nothing: take an empty database, ` +
+          "or give --data-only to fill tables that are there and empty",
+      );
+    }
+    if (options.beside) return;
+    throw new ConfigurationError(
+      `The target ${this.#target.label} is not empty (${
+        list(present)
+      }): take an empty database, or give --beside to put the ` +
+        "clone's tables beside those",
+    );
+  }
+
+  async #readTargets(
+    chosen: readonly Relation[],
+    present: readonly Relation[],
+    targets: Map<string, TableSchema>,
+  ): Promise<void> {
+    for (const { schema, name } of chosen) {
+      const found = present.find((one) => one.schema === schema && one.name === name);
+      if (found === undefined) {
+        throw new ConfigurationError(
+          `The target ${this.#target.label} has no table ${schema}.${name}: migrate it first, or leave --data-only out`,
+        );
+      }
+      const [row] = await this.#target.run(`SELECT 1 AS one FROM ${qualify(schema, name)} LIMIT 1`);
+      if (row !== undefined) {
+        throw new ConfigurationError(
+          `${schema}.${name} of the target ${this.#target.label} has rows, and a clone overwrites nothing: empty it, or leave ` +
+            "it out with --tables",
+        );
+      }
+      targets.set(qualify(schema, name), await readTable(this.#target, found));
+    }
+  }
+
+  /** Values that the target would round. */
+  async #findRounded(
+    copy: { schema: string; name: string; scaled: readonly { column: string; scale: number }[] },
+  ): Promise<string[]> {
+    const found: string[] = [];
+    for (const { column, scale } of copy.scaled) {
+      const [row] = await this.#source.run(
+        `SELECT max(scale(${quoteName(column)}))::text AS scale FROM ${qualify(copy.schema, copy.name)}`,
+      );
+      if (row.scale === null || Number(row.scale) <= scale) continue;
+      found.push(
+        `${copy.schema}.${copy.name}: ${column} has values with ${row.scale} digits after the point, and the target keeps ` +
+          `${scale}: give a --numeric with a larger scale`,
+      );
+    }
+    return found;
+  }
+
+  async #ddl(files: StoredClone["before"], from: number, label: string): Promise<void> {
+    const { target, options, leaseSeconds = 15, onProgress, onMessage } = this.#work;
+    await runDdl({
+      target,
+      options,
+      leaseSeconds,
+      files,
+      from,
+      onMessage,
+      onProgress: (done, total) => onProgress(label, done, total),
+    });
+  }
+
+  async #copy({ copies }: StoredClone): Promise<void> {
+    if (copies.length === 0) return;
+    const { onProgress } = this.#work;
+    const limits = limitsOf(this.#source, this.#target);
+    const expected = new Map(
+      (await readRelations(this.#source)).map((one) => [qualify(one.schema, one.name), one.rows]),
+    );
+    const counts = copies.map((copy) => Math.max(0, expected.get(tableKey(copy)) ?? 0));
+    let before = 0;
+    for (const [at, copy] of copies.entries()) {
+      const context = {
+        source: this.#source,
+        target: this.#target,
+        state: this.#state,
+        limits,
+        onProgress: (rows: number) => {
+          counts[at] = Math.max(counts[at], rows);
+          onProgress(`Copying ${copy.name}`, before + rows, counts.reduce((sum, count) => sum + count, 0));
+        },
+      };
+      try {
+        counts[at] = await copyRows(copy, context);
+      } catch (error) {
+        throw toDatabaseError(error, this.#target.label, `the rows of ${copy.schema}.${copy.name} could not be copied`);
+      }
+      before += counts[at];
+    }
+  }
+
+  /** Sequences go on where they are in the source. */
+  async #positions(sequences: readonly SequenceSchema[]): Promise<void> {
+    for (const { schema, name, increment, owner } of sequences) {
+      const [at] = await this.#source.run(`SELECT last_value::text AS last, is_called FROM ${qualify(schema, name)}`);
+      const next = BigInt(String(at.last)) + (at.is_called === true ? BigInt(increment) : 0n);
+      if (owner?.isIdentity === true) {
+        const table = qualify(owner.schema, owner.table);
+        await this.#target.run(`ALTER TABLE ${table} ALTER COLUMN ${quoteName(owner.column)} RESTART WITH ${next}`);
+        continue;
+      }
+      const [there] = await this.#target.run(
+        `SELECT to_regclass(${quoteText(qualify(schema, name))}) IS NOT NULL AS there`,
+      );
+      // a target with tables of its own may number them another way
+      if (there.there === true) await this.#target.run(`ALTER SEQUENCE ${qualify(schema, name)} RESTART WITH ${next}`);
+    }
+  }
+
+  async #count({ copies }: StoredClone): Promise<ClonedTable[]> {
+    const { onProgress } = this.#work;
+    const tables: ClonedTable[] = [];
+    for (const { schema, name } of copies) {
+      onProgress("Counting rows", tables.length + 1, copies.length);
+      const [source, target] = await Promise.all([this.#source, this.#target].map(async ({ run }) => {
+        const [row] = await run(`SELECT count(*)::text AS rows FROM ${qualify(schema, name)}`);
+        return Number(row.rows);
+      }));
+      tables.push({ schema, name, source, target });
+    }
+    return tables;
+  }
+}
+
+/** What a clone of everything cannot take along, and would not be whole without. */
+function blockers(relations: readonly Relation[], options: CloneOptions): string[] {
+  if (options.tables.length > 0 || options.mode === "schema") {
+    return relations.filter(({ isFiltered, schema, name }) =>
+      isFiltered && options.mode !== "schema" &&
+      options.tables.some((table) => [name, `${schema}.${name}`].includes(table))
+    ).map(filtered);
+  }
+  return relations.flatMap((relation) => {
+    const { schema, name, kind, isPartition, isFiltered } = relation;
+    if (isFiltered) return [filtered(relation)];
+    if (kind === "p" && !isPartition) {
+      return [`${schema}.${name} is partitioned, which a clone cannot make: name the tables to clone with --tables`];
+    }
+    if (kind === "f") return [`${schema}.${name} is a foreign table: name the tables to clone with --tables`];
+    return [];
+  });
+}
+
+function filtered({ schema, name }: Relation): string {
+  return `policies of ${schema}.${name} hide rows from this role: connect as its owner, or as a role with BYPASSRLS`;
+}
+
+/**
+ * How large a batch may get. Aurora DSQL: 3,000 rows and 10 MiB with index entries in a transaction; the Data API: 1 MiB in an
+ * answer. Sources: Aurora DSQL user guide, quotas (2026-10); Aurora user guide, Data API limitations.
+ */
+function limitsOf(source: CloneConnection, target: CloneConnection): BatchLimits {
+  const limits: BatchLimits[] = [{ rows: 5000, bytes: 2 * 1024 * 1024 }];
+  // one row of it is the clone's own mark
+  if (target.isDistSql) limits.push({ rows: 2500, bytes: 3 * 1024 * 1024 });
+  if (target.isEmbedded) limits.push({ rows: 2000, bytes: 1024 * 1024 });
+  if (source.isDataApi || target.isDataApi) limits.push({ rows: 1000, bytes: 300 * 1024 });
+  return {
+    rows: Math.min(...limits.map(({ rows }) => rows)),
+    bytes: Math.min(...limits.map(({ bytes }) => bytes)),
+  };
+}

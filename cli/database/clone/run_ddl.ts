@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { MigrationError, runMigrations } from "../../../database/mod.ts";
+import type { DatabaseTarget } from "../database_target.ts";
+import type { CloneOptions } from "./clone_options.ts";
+import { type DdlFile, translationOf } from "./plan_clone.ts";
+import { CLONE_SCHEMA } from "./read_catalog.ts";
+
+/** Statements of a clone that change the target's schema. */
+export interface DdlRun {
+  readonly target: DatabaseTarget;
+  readonly options: CloneOptions;
+  /** All that were to be run by now, and those to be run. Their names and order never change. */
+  readonly files: readonly DdlFile[];
+  /** The number of the first file. */
+  readonly from: number;
+  /** Seconds after which a run that died is taken over, on the distributed provider. */
+  readonly leaseSeconds: number;
+  /** Told of the work: a message, or a file and its number. */
+  readonly onProgress: (done: number, total: number) => void;
+  readonly onMessage: (message: string) => void;
+}
+
+/**
+ * Runs statements as migrations: translated where the provider needs it, noted as they go, so that a clone which was
+ * stopped in the middle goes on with the statement where it was.
+ *
+ * @param work The statements.
+ * @throws {MigrationError} Names the statement that failed.
+ */
+export async function runDdl(work: DdlRun): Promise<void> {
+  const { target, options, files, from, leaseSeconds, onProgress, onMessage } = work;
+  if (files.length === 0) return;
+  const folder = mkdtempSync(join(tmpdir(), "trellis-clone-"));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  process.once("exit", remove);
+  try {
+    const tags = files.map(({ name, statements }, at) => {
+      const tag = `${String(from + at).padStart(6, "0")}_${name.replaceAll(/[^A-Za-z0-9]+/g, "_").slice(0, 60) || "_"}`;
+      writeFileSync(join(folder, `${tag}.sql`), `${statements.join(";\n")};\n`, { mode: 0o600 });
+      return tag;
+    });
+    await runMigrations({
+      migrationsFolder: folder,
+      database: target.config,
+      migrationsSchema: CLONE_SCHEMA,
+      migrationsTable: "statements",
+      lockTtl: leaseSeconds,
+      translation: translationOf(options),
+      logger(message): void {
+        const [tag] = message.split(":");
+        const at = tags.indexOf(tag);
+        if (at >= 0) onProgress(at + (/: applied in /.test(message) ? 1 : 0), files.length);
+        else if (/^(?:waiting|another run)/.test(message)) onMessage(message);
+      },
+    });
+  } catch (error) {
+    throw error instanceof MigrationError ? describe(error, files, from) : error;
+  } finally {
+    process.removeListener("exit", remove);
+    remove();
+  }
+}
+
+/** The statement in place of a file that nobody has. */
+function describe(error: MigrationError, files: readonly DdlFile[], from: number): MigrationError {
+  const file = files[Number(/^\d+/.exec(error.tag ?? "")?.[0]) - from];
+  if (file === undefined) return error;
+  const why = /\((SQLSTATE .*)\)$/s.exec(error.message)?.[1] ?? error.message;
+  return new MigrationError(
+    `The target refused a statement for ${file.name} (${why}): put that right and go on with --resume`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,235 @@
+import { readFileSync } from "node:fs";
+import { relative, resolve } from "node:path";
+import type { DatabaseConfig, DatabaseProvider } from "../../database/mod.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
+import { type CommandContext, UsageError } from "../command.ts";
+import type { ResolvedConfig } from "../config/config.ts";
+import { type DatabaseSide, environmentOf } from "./database_options.ts";
+
+/** A database that a command works on. */
+export interface DatabaseTarget {
+  /** How to reach it. It may hold a password: it is never printed. */
+  readonly config: DatabaseConfig;
+  /** What may be printed: `serverless-pg postgres://app@localhost:5432/notes`. */
+  readonly label: string;
+}
+
+/** Where the parts of a target come from. */
+export interface TargetSources {
+  /** The command's options. */
+  readonly options: CommandContext["options"];
+  /** Settings of the project; a clone's target has none. */
+  readonly settings?: ResolvedConfig["database"];
+  /** The environment. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Absolute path of the project. */
+  readonly root: string;
+}
+
+interface Named {
+  provider: DatabaseProvider;
+  url?: string;
+  /** What to call the URL in a message. */
+  urlName?: string;
+  endpoint?: string;
+  folder?: string;
+}
+
+/**
+ * The database that options, environment and settings name, in this order. Nothing is connected to.
+ *
+ * @param sources Where to look.
+ * @param side Which database.
+ * @returns The target, or `undefined` when nothing names one.
+ * @throws {UsageError} When options contradict each other.
+ * @throws {ConfigurationError} When what is named is not there or does not fit.
+ */
+export function findDatabase(sources: TargetSources, side: DatabaseSide = ""): DatabaseTarget | undefined {
+  const { options, settings, env, root } = sources;
+  const flag = (name: string) => options[`${side}${name}`] as string | undefined;
+  const variable = (name: string) => env[`${environmentOf(side)}${name}`] || undefined;
+  const provider = readProvider(flag("provider"), `--${side}provider`) ??
+    readProvider(variable("PROVIDER"), `${environmentOf(side)}PROVIDER`) ?? settings?.provider;
+  const isByFlag = ["url-env", "endpoint", "folder"].some((name) => flag(name) !== undefined);
+  const named = isByFlag
+    ? readFlags(sources, side, flag("provider") === undefined ? undefined : provider)
+    : readEnvironment(sources, side, provider);
+  if (named === undefined) return undefined;
+  const caFile = flag("ca-file") ?? variable("CA_FILE");
+  const ca = caFile === undefined ? undefined : readCa(resolve(root, caFile), caFile);
+  const region = flag("region") ?? variable("REGION") ?? settings?.region ??
+    (named.endpoint !== undefined && !/\.on\.aws(?::\d+)?$/.test(named.endpoint) ? env.AWS_REGION : undefined);
+  const username = flag("username");
+  return toTarget(named, { ca, region, username, root });
+}
+
+/**
+ * Like {@link findDatabase}, for commands that cannot do without one.
+ *
+ * @param sources Where to look.
+ * @param side Which database.
+ * @returns The target.
+ * @throws {ConfigurationError} When nothing names a database; the message tells the ways to do it.
+ */
+export function requireDatabase(sources: TargetSources, side: DatabaseSide = ""): DatabaseTarget {
+  const found = findDatabase(sources, side);
+  if (found !== undefined) return found;
+  const which = side === "to-" ? "target" : side === "from-" ? "source" : "database";
+  const url = side === "to-" ? "TARGET_DATABASE_URL" : sources.settings?.urlEnv ?? "DATABASE_URL";
+  throw new ConfigurationError(
+    `No ${which} is named: set ${url} to a connection string, or give --${side}url-env <variable>, ` +
+      `--${side}endpoint <host> (Aurora DSQL) or --${side}folder <folder> (embedded)`,
+  );
+}
+
+const PROVIDERS: readonly DatabaseProvider[] = ["distsql", "serverless-pg", "branching-pg", "embedded-pg"];
+
+function readProvider(value: string | undefined, name: string): DatabaseProvider | undefined {
+  if (value === undefined || PROVIDERS.includes(value as DatabaseProvider)) {
+    return value as DatabaseProvider | undefined;
+  }
+  throw new UsageError(`${name} must be one of ${PROVIDERS.join(", ")}, got ${JSON.stringify(value)}`);
+}
+
+function readFlags({ options, env }: TargetSources, side: DatabaseSide, provider?: DatabaseProvider): Named {
+  const [urlEnv, endpoint, folder] = ["url-env", "endpoint", "folder"].map((name) =>
+    options[`${side}${name}`] as string | undefined
+  );
+  const given = [urlEnv && "url-env", endpoint && "endpoint", folder && "folder"].filter(Boolean);
+  if (given.length !== 1) {
+    throw new UsageError(`Give one of ${given.map((name) => `--${side}${name}`).join(" and ")}: each names a database`);
+  }
+  const implied = endpoint !== undefined ? "distsql" : folder !== undefined ? "embedded-pg" : undefined;
+  if (implied !== undefined && provider !== undefined && provider !== implied) {
+    throw new UsageError(`--${side}${given[0]} belongs to ${implied}, and --${side}provider says ${provider}`);
+  }
+  if (urlEnv === undefined) return { provider: implied!, endpoint, folder };
+  if (/[:/@]/.test(urlEnv)) {
+    throw new UsageError(
+      `--${side}url-env takes the name of an environment variable, such as PROD_DATABASE_URL: a connection string on the ` +
+        "command line would stay in the shell's history",
+    );
+  }
+  const url = env[urlEnv];
+  if (!url) throw new ConfigurationError(`The environment variable ${urlEnv} (--${side}url-env) is not set`);
+  return fromUrl(url, urlEnv, provider);
+}
+
+function readEnvironment(
+  { env, settings }: TargetSources,
+  side: DatabaseSide,
+  provider?: DatabaseProvider,
+): Named | undefined {
+  const start = environmentOf(side);
+  const urlName = side === "to-" ? `${start}URL` : settings?.urlEnv ?? `${start}URL`;
+  const url = env[urlName] || undefined;
+  const endpoint = env[`${start}ENDPOINT`] || settings?.endpoint;
+  const folder = settings?.folder;
+  switch (provider) {
+    case "distsql":
+      if (endpoint !== undefined) return { provider, endpoint };
+      return missing(provider, `${start}ENDPOINT to the cluster's host name`);
+    case "embedded-pg":
+      if (url !== undefined) return fromUrl(url, urlName, provider);
+      if (folder !== undefined) return { provider, folder };
+      return missing(provider, `${urlName} to a folder`);
+    case "serverless-pg":
+    case "branching-pg":
+      if (url !== undefined) return fromUrl(url, urlName, provider);
+      return missing(provider, `${urlName} to a connection string`);
+    case undefined:
+      if (url !== undefined && endpoint !== undefined) {
+        throw new ConfigurationError(
+          `${urlName} and an endpoint both name a database: say which with ${start}PROVIDER or --${side}provider`,
+        );
+      }
+      if (url !== undefined) return fromUrl(url, urlName, undefined);
+      if (endpoint !== undefined) return { provider: "distsql", endpoint };
+      return folder === undefined ? undefined : { provider: "embedded-pg", folder };
+  }
+}
+
+function missing(provider: DatabaseProvider, what: string): never {
+  throw new ConfigurationError(`The provider is ${provider}, and nothing says where it is: set ${what}`);
+}
+
+function fromUrl(url: string, urlName: string, provider: DatabaseProvider | undefined): Named {
+  return { provider: provider ?? providerOf(url, urlName), url, urlName };
+}
+
+function providerOf(url: string, urlName: string): DatabaseProvider {
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1].toLowerCase();
+  if (scheme === "rds-data") return "serverless-pg";
+  if (scheme === "postgres" || scheme === "postgresql") {
+    return /^[^?#]*@[^/?#]*\.neon\.tech(?:[:/?#]|$)/i.test(url) ? "branching-pg" : "serverless-pg";
+  }
+  if (scheme === "memory" || scheme === "file" || scheme === undefined && /^[./~\\]|^[a-z]:\\/i.test(url)) {
+    return "embedded-pg";
+  }
+  throw new ConfigurationError(
+    `${urlName} is neither a postgres://, rds-data:// or memory:// URL nor a path that begins with . or /: ` +
+      "give --provider if it is meant so",
+  );
+}
+
+interface Extras {
+  ca: string | undefined;
+  region: string | undefined;
+  username: string | undefined;
+  root: string;
+}
+
+function toTarget({ provider, url, endpoint, folder }: Named, extras: Extras): DatabaseTarget {
+  const { ca, region, username, root } = extras;
+  // no metrics: they go to standard output, which is the command's; no plans: each statement is run once, and the texts of
+  // those that have a plan are kept
+  const common = { provider, instrument: false, prepare: false, ...(ca === undefined ? {} : { ca }) } as const;
+  if (provider === "distsql") {
+    const role = username === undefined || username === "admin" ? { isAdmin: true } : { username };
+    const config: DatabaseConfig = { ...common, endpoint, ...(region === undefined ? {} : { region }), ...role };
+    return { config, label: `distsql ${username ?? "admin"}@${endpoint}` };
+  }
+  if (provider === "embedded-pg") {
+    const place = folder ?? url!;
+    const isUrl = /^[a-z][a-z0-9+.-]+:\/\//i.test(place);
+    const connectionString = isUrl ? place : resolve(root, place);
+    return {
+      config: { ...common, connectionString },
+      label: `embedded-pg ${isUrl ? place : relative(root, connectionString) || "."}`,
+    };
+  }
+  return {
+    config: { ...common, connectionString: url },
+    label: `${provider} ${redactUrl(url!)}`,
+  };
+}
+
+/**
+ * A connection string without what it keeps secret: user, host and database stay.
+ *
+ * @param url The connection string.
+ * @returns What may be printed.
+ */
+export function redactUrl(url: string): string {
+  if (url.startsWith("rds-data://")) {
+    const [cluster, query = ""] = url.split("?");
+    const database = new URLSearchParams(query).get("database");
+    return database === null ? cluster : `${cluster} ${database}`;
+  }
+  try {
+    const { protocol, username, host, pathname } = new URL(url);
+    return `${protocol}//${username === "" ? "" : `${decodeURIComponent(username)}@`}${host}${pathname}`;
+  } catch {
+    return "a connection string that is no URL";
+  }
+}
+
+function readCa(path: string, name: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new ConfigurationError(`${name} (certificate authorities) could not be read: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,193 @@
+import type { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+/** An attribute beside a message. */
+export interface SentAttribute {
+  readonly type: string;
+  readonly value: string;
+}
+
+/** What a function sent. */
+export interface SentMessage {
+  readonly id: string;
+  readonly service: "sqs" | "sns" | "eventbridge";
+  /** Name of the queue, topic or bus. */
+  readonly target: string;
+  readonly at: string;
+  /** The message, or the detail. */
+  readonly body: string;
+  readonly attributes: Readonly<Record<string, SentAttribute>>;
+  /** Of an event. */
+  readonly detailType?: string;
+  /** Of an event. */
+  readonly source?: string;
+  /** Of a message to a topic. */
+  readonly subject?: string;
+  /** Of a FIFO queue. */
+  readonly groupId?: string;
+}
+
+/** The path that AWS clients are pointed to. */
+export const AWS_PATH = "/_trellis/aws";
+
+/** The account in local ARNs and queue URLs. */
+export const LOCAL_ACCOUNT = "000000000000";
+
+/** Faults are answered as AWS does, so that clients throw them. */
+class AwsFault extends Error {
+  constructor(readonly code: string, message: string) {
+    super(message);
+  }
+}
+
+type Json = Record<string, unknown>;
+
+/**
+ * Answers AWS clients that send messages: SQS (`SendMessage`, `SendMessageBatch`, `GetQueueUrl`), SNS (`Publish`,
+ * `PublishBatch`) and EventBridge (`PutEvents`), in the protocols of their SDK (AWS JSON 1.0 and 1.1, AWS query; SDK for
+ * JavaScript 3, 2026-11). Nothing leaves the machine.
+ *
+ * @param request The request.
+ * @param response Its answer.
+ * @param body The request's body.
+ * @param url Where clients reach this.
+ * @param onSent Told of each message.
+ */
+export function answerAwsClient(
+  request: IncomingMessage,
+  response: ServerResponse,
+  body: Buffer,
+  url: string,
+  onSent: (sent: SentMessage) => void,
+): void {
+  const target = String(request.headers["x-amz-target"] ?? "");
+  const isQuery = target === "";
+  try {
+    if (isQuery) {
+      const form = new URLSearchParams(body.toString("utf8"));
+      response.writeHead(200, { "Content-Type": "text/xml" }).end(answerSns(form, onSent));
+      return;
+    }
+    const input = JSON.parse(body.toString("utf8")) as Json;
+    const output = target.startsWith("AmazonSQS.")
+      ? answerSqs(target.slice("AmazonSQS.".length), input, url, onSent)
+      : target === "AWSEvents.PutEvents"
+      ? putEvents(input, onSent)
+      : unsupported(target);
+    response.writeHead(200, { "Content-Type": "application/x-amz-json-1.0" }).end(JSON.stringify(output));
+  } catch (error) {
+    const { code = "InvalidRequest", message } = error as AwsFault;
+    response.writeHead(400, { "Content-Type": isQuery ? "text/xml" : "application/x-amz-json-1.0" }).end(
+      isQuery
+        ? `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>${
+          escape(message)
+        }</Message></Error></ErrorResponse>`
+        : JSON.stringify({ __type: code, message }),
+    );
+  }
+}
+
+function unsupported(what: string): never {
+  throw new AwsFault(
+    "UnsupportedOperation",
+    `trellis dev takes SendMessage, SendMessageBatch, GetQueueUrl, Publish, PublishBatch and PutEvents, not ${what}`,
+  );
+}
+
+function answerSqs(operation: string, input: Json, url: string, onSent: (sent: SentMessage) => void): Json {
+  if (operation === "GetQueueUrl") return { QueueUrl: `${url}${AWS_PATH}/${LOCAL_ACCOUNT}/${input.QueueName}` };
+  const queue = String(input.QueueUrl ?? "").split("/").at(-1) ?? "";
+  if (queue === "") throw new AwsFault("MissingParameter", "The request has no QueueUrl");
+  const send = (entry: Json): Json => {
+    const body = String(entry.MessageBody ?? "");
+    const sent = newMessage("sqs", queue, body, {
+      attributes: readAttributes(entry.MessageAttributes),
+      groupId: entry.MessageGroupId === undefined ? undefined : String(entry.MessageGroupId),
+    });
+    onSent(sent);
+    // clients compare it
+    return { MessageId: sent.id, MD5OfMessageBody: createHash("md5").update(body).digest("hex") };
+  };
+  if (operation === "SendMessage") return send(input);
+  if (operation !== "SendMessageBatch") return unsupported(operation);
+  const entries = (input.Entries ?? []) as Json[];
+  return { Successful: entries.map((entry) => ({ Id: entry.Id, ...send(entry) })), Failed: [] };
+}
+
+function putEvents(input: Json, onSent: (sent: SentMessage) => void): Json {
+  const entries = (input.Entries ?? []) as Json[];
+  return {
+    FailedEntryCount: 0,
+    Entries: entries.map((entry) => {
+      const bus = String(entry.EventBusName ?? "default").split("/").at(-1)!;
+      const sent = newMessage("eventbridge", bus, String(entry.Detail ?? "{}"), {
+        attributes: {},
+        detailType: String(entry.DetailType ?? ""),
+        source: String(entry.Source ?? ""),
+      });
+      onSent(sent);
+      return { EventId: sent.id };
+    }),
+  };
+}
+
+function answerSns(form: URLSearchParams, onSent: (sent: SentMessage) => void): string {
+  const action = form.get("Action");
+  if (action !== "Publish" && action !== "PublishBatch") return unsupported(String(action));
+  const topic = (form.get("TopicArn") ?? form.get("TargetArn") ?? "").split(":").at(-1)!;
+  if (topic === "") throw new AwsFault("InvalidParameter", "The request has no TopicArn");
+  const publish = (prefix: string): string => {
+    const sent = newMessage("sns", topic, form.get(`${prefix}Message`) ?? "", {
+      attributes: readQueryAttributes(form, prefix),
+      subject: form.get(`${prefix}Subject`) ?? undefined,
+    });
+    onSent(sent);
+    return sent.id;
+  };
+  const wrap = (result: string) =>
+    `<${action}Response xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><${action}Result>${result}</${action}Result>` +
+    `<ResponseMetadata><RequestId>${crypto.randomUUID()}</RequestId></ResponseMetadata></${action}Response>`;
+  if (action === "Publish") return wrap(`<MessageId>${publish("")}</MessageId>`);
+  const entry = (index: number) => `PublishBatchRequestEntries.member.${index}.`;
+  const members: string[] = [];
+  for (let i = 1; form.has(`${entry(i)}Id`); i++) {
+    const id = escape(form.get(`${entry(i)}Id`)!);
+    members.push(`<member><Id>${id}</Id><MessageId>${publish(entry(i))}</MessageId></member>`);
+  }
+  return wrap(`<Failed/><Successful>${members.join("")}</Successful>`);
+}
+
+function newMessage(
+  service: SentMessage["service"],
+  target: string,
+  body: string,
+  rest: Pick<SentMessage, "attributes" | "detailType" | "source" | "subject" | "groupId">,
+): SentMessage {
+  return { id: crypto.randomUUID(), service, target, at: new Date().toISOString(), body, ...rest };
+}
+
+function readAttributes(attributes: unknown): Record<string, SentAttribute> {
+  return Object.fromEntries(
+    Object.entries((attributes ?? {}) as Record<string, Json>).map(([name, { DataType, StringValue, BinaryValue }]) => [
+      name,
+      { type: String(DataType), value: String(StringValue ?? BinaryValue ?? "") },
+    ]),
+  );
+}
+
+function readQueryAttributes(form: URLSearchParams, prefix: string): Record<string, SentAttribute> {
+  const attributes: Record<string, SentAttribute> = {};
+  for (let i = 1; form.has(`${prefix}MessageAttributes.entry.${i}.Name`); i++) {
+    const at = `${prefix}MessageAttributes.entry.${i}.`;
+    attributes[form.get(`${at}Name`)!] = {
+      type: form.get(`${at}Value.DataType`) ?? "String",
+      value: form.get(`${at}Value.StringValue`) ?? form.get(`${at}Value.BinaryValue`) ?? "",
+    };
+  }
+  return attributes;
+}
+
+function escape(text: string): string {
+  return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
+}

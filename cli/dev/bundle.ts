@@ -1,0 +1,139 @@
+import type { BuildResult, OnResolveArgs, OnResolveResult, Plugin } from "esbuild";
+import { relative, resolve } from "node:path";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+import { ConfigurationError } from "../../errors/mod.ts";
+import { createImportAliases, type ImportAliases, packageNameOf } from "../analysis/import_aliases.ts";
+import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
+import { toBuildError } from "./build_error.ts";
+import { type Inputs, stampOf } from "./file_stamps.ts";
+import { ownModule } from "./own_modules.ts";
+
+/** What is bundled. */
+export interface BundleOptions {
+  /** The function's name, for messages. */
+  readonly name: string;
+  /** Absolute path of its file. */
+  readonly file: string;
+  /** Absolute path of the project. */
+  readonly root: string;
+  /** Absolute path that the bundle will have: its source map is relative to it. */
+  readonly outfile: string;
+}
+
+/** A function's own sources as one module; packages are imported by it. */
+export interface Bundle {
+  readonly code: string;
+}
+
+/** Marks what esbuild is asked itself. */
+const ASKED = Symbol("asked");
+
+const isDeno = process.versions.deno !== undefined;
+
+/**
+ * Bundles the sources of a function. What is in the project is bundled, aliases included, so that one module is loaded
+ * anew when any of it changes; packages stay outside, so that they are loaded once.
+ *
+ * @param options The function.
+ * @param inputs Takes all sources as they are before they are read, also when the build fails.
+ * @returns The module.
+ * @throws {BuildError} When a source is not valid or an import leads nowhere.
+ * @throws {ConfigurationError} When esbuild is not installed.
+ */
+export async function bundleFunction(options: BundleOptions, inputs: Inputs): Promise<Bundle> {
+  const { name, file, root, outfile } = options;
+  const { build } = await loadEsbuild();
+  inputs.set(file, stampOf(file));
+  let result: BuildResult<{ write: false }>;
+  try {
+    result = await build({
+      entryPoints: [file],
+      outfile,
+      absWorkingDir: root,
+      bundle: true,
+      write: false,
+      format: "esm",
+      platform: "node",
+      target: "node20",
+      // the names of functions are names of operations
+      keepNames: true,
+      sourcemap: "inline",
+      sourcesContent: false,
+      logLevel: "silent",
+      plugins: [resolver(root, inputs)],
+    });
+  } catch (error) {
+    throw toBuildError(name, error);
+  }
+  return { code: result.outputFiles[0].text };
+}
+
+/**
+ * Loads esbuild.
+ *
+ * @throws {ConfigurationError} When it is not installed.
+ */
+export async function loadEsbuild(): Promise<typeof import("esbuild")> {
+  try {
+    return await import("esbuild");
+  } catch (cause) {
+    throw new ConfigurationError(
+      `trellis dev needs esbuild: ${isDeno ? "deno add npm:esbuild" : "npm install --save-dev esbuild"}`,
+      { cause },
+    );
+  }
+}
+
+function resolver(root: string, inputs: Inputs): Plugin {
+  // read anew for each build: the files that hold aliases may have changed
+  const aliases = createImportAliases();
+  return {
+    name: "trellis",
+    setup(build): void {
+      build.onResolve({ filter: /.*/ }, async (args): Promise<OnResolveResult | undefined> => {
+        if (args.kind === "entry-point" || args.path.startsWith("node:") || args.pluginData === ASKED) return undefined;
+        const found = resolveModule(args.path, args.importer, aliases);
+        if (found.kind === "file") {
+          inputs.set(found.path, stampOf(found.path));
+          return { path: found.path };
+        }
+        if (found.kind === "data" && args.path.startsWith(".")) {
+          const path = resolve(args.resolveDir, args.path);
+          inputs.set(path, stampOf(path));
+        }
+        if (found.kind !== "package") return undefined;
+        if (packageNameOf(found.name) === TRELLIS) {
+          const own = ownModule(found.name);
+          return own === undefined
+            ? { errors: [{ text: `There is no entry point ${found.name}` }] }
+            : { path: own, external: true };
+        }
+        if (isDeno) return { path: denoSpecifier(args, aliases), external: true };
+        if (isInside(root, args.importer)) return { path: found.name, external: true };
+        // a linked package's own packages cannot be found from the bundle's folder
+        const { path } = await build.resolve(found.name, {
+          kind: args.kind,
+          resolveDir: args.resolveDir,
+          importer: args.importer,
+          pluginData: ASKED,
+        });
+        return { path: /^[/\\]|^[A-Za-z]:/.test(path) ? pathToFileURL(path).href : found.name, external: true };
+      });
+    },
+  };
+}
+
+/** The project's own import map may be another one than that of the program. */
+function denoSpecifier({ path, resolveDir }: OnResolveArgs, aliases: ImportAliases): string {
+  if (/^(?:npm|jsr|https?):/.test(path)) return path;
+  const [whole] = aliases.find(path, resolveDir).places;
+  if (whole !== undefined && /^(?:npm|jsr):/.test(whole)) return whole;
+  const name = packageNameOf(path);
+  const [target] = aliases.find(name, resolveDir).places;
+  return target !== undefined && /^(?:npm|jsr):/.test(target) ? `${target}${path.slice(name.length)}` : path;
+}
+
+function isInside(root: string, file: string): boolean {
+  return !relative(root, file).startsWith("..");
+}

@@ -1,0 +1,76 @@
+import { createEventBridgeEvent, createQueueEvent, createTopicEvent } from "../../testing/mod.ts";
+import type { FunctionInfra } from "../config/infra.ts";
+import type { FunctionFile } from "../discovery/function_files.ts";
+import { nameOfSegments } from "../discovery/source_files.ts";
+import type { SentMessage } from "./aws_sink.ts";
+import { matchesPattern } from "./match_pattern.ts";
+
+/** What the configuration says of functions: `infra.functions`. */
+export type Wiring = Readonly<Record<string, FunctionInfra>>;
+
+/**
+ * The functions of this project that a message is for, by what the infrastructure is generated from: the queue or topic of
+ * a function (named like it when the configuration names none), the pattern of an event's function.
+ *
+ * @param sent The message.
+ * @param functions The functions of the project.
+ * @param wiring What the configuration says of them.
+ */
+export function receiversOf(sent: SentMessage, functions: readonly FunctionFile[], wiring: Wiring): FunctionFile[] {
+  return functions.filter((fn) => {
+    const { queue, topic, filterPolicy, pattern } = wiring[fn.name] ?? {};
+    if (sent.service === "sqs") return fn.kind === "queue" && isNamed(sent.target, queue ?? fn.name);
+    if (sent.service === "sns") {
+      const attributes = Object.fromEntries(Object.entries(sent.attributes).map(([name, { value }]) => [name, value]));
+      return fn.kind === "topic" && isNamed(sent.target, topic ?? fn.name) &&
+        (filterPolicy === undefined || matchesPattern(filterPolicy, attributes));
+    }
+    if (fn.kind !== "event") return false;
+    return pattern === undefined
+      ? isNamed(sent.detailType ?? "", fn.name)
+      : matchesPattern(pattern, toDeliveredEvent(sent, fn));
+  });
+}
+
+/** Deployed names have the project and the stage before them: `notes-dev-send-mail` is the queue of `SendMail`. */
+function isNamed(deployed: string, name: string): boolean {
+  const [long, short] = [deployed, name].map((each) => nameOfSegments([each.replace(/\.fifo$/, "")]));
+  return short !== "" && long.endsWith(short);
+}
+
+/**
+ * A sent message as the event that its receiver gets.
+ *
+ * @param sent The message.
+ * @param fn The receiver.
+ */
+export function toDeliveredEvent(sent: SentMessage, fn: FunctionFile): unknown {
+  if (fn.kind === "event") {
+    const { id, detailType, source, body } = sent;
+    return { ...createEventBridgeEvent({ detail: parse(body), detailType, source, id }), time: sent.at };
+  }
+  if (fn.kind === "topic") {
+    const { Records: [record] } = createTopicEvent([{ message: sent.body, messageId: sent.id, subject: sent.subject }]);
+    const MessageAttributes = attributesOf(sent, ({ type, value }) => ({ Type: type, Value: value }));
+    return { Records: [{ ...record, Sns: { ...record.Sns, Timestamp: sent.at, MessageAttributes } }] };
+  }
+  const records = [{ body: sent.body, messageId: sent.id, groupId: sent.groupId }];
+  const { Records: [record] } = createQueueEvent(records, sent.target);
+  const messageAttributes = attributesOf(
+    sent,
+    ({ type, value }) => ({ dataType: type, [type.startsWith("Binary") ? "binaryValue" : "stringValue"]: value }),
+  );
+  return { Records: [{ ...record, messageAttributes }] };
+}
+
+function attributesOf<T>(sent: SentMessage, change: (attribute: SentMessage["attributes"][string]) => T): object {
+  return Object.fromEntries(Object.entries(sent.attributes).map(([name, attribute]) => [name, change(attribute)]));
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

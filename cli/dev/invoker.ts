@@ -1,0 +1,177 @@
+import type { AuthorizerContext, LambdaContext, ProxyResult, RestApiEvent } from "../../core/mod.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
+import { createRequestAuthorizerEvent } from "../../testing/mod.ts";
+import type { FunctionFile } from "../discovery/function_files.ts";
+import { BuildError } from "./build_error.ts";
+import type { FunctionStore, LoadedFunction } from "./function_store.ts";
+import { createLocalContext } from "./http_server.ts";
+import type { Call, CallStart, Recorder } from "./recorder.ts";
+import { toSafeInput, toSafeOutput } from "./safe_copy.ts";
+
+/** How a call of a function that has no client ended. */
+export interface InvokeOutcome {
+  readonly call: Call;
+  readonly requestId: string;
+  readonly result?: unknown;
+  /** What the function threw, or why it could not be loaded. */
+  readonly error?: unknown;
+  /** Ids of the messages that a queue's function reported as failed. */
+  readonly failures: readonly string[];
+}
+
+/** Calls functions as Lambda does, and records what happens. */
+export interface Invoker {
+  /** Calls a function with an event. What it throws is part of the outcome. */
+  invoke(fn: FunctionFile, event: unknown, start: Omit<CallStart, "kind" | "functionName">): Promise<InvokeOutcome>;
+  /** Answers a request through its function, after the authorizer where there is one. */
+  answer(
+    fn: FunctionFile,
+    event: RestApiEvent,
+    start: Omit<CallStart, "kind" | "functionName">,
+    toFailure: (error: unknown) => ProxyResult,
+  ): Promise<ProxyResult>;
+}
+
+/** Options of {@link createInvoker}. */
+export interface InvokerOptions {
+  readonly store: FunctionStore;
+  /** Where calls are kept. */
+  readonly recorder: Recorder;
+  /** The function of `authorizer/` that the API asks; the only one without it. */
+  readonly authorizer?: string;
+  /** Told of each event before it is handed over, to repeat the call later. */
+  readonly onEvent: (call: Call, fn: FunctionFile, event: unknown) => void;
+}
+
+/**
+ * Makes what calls the functions of a store.
+ *
+ * @param options The functions, and who is told.
+ */
+export function createInvoker({ store, recorder, authorizer, onEvent }: InvokerOptions): Invoker {
+  async function run(call: Call, loaded: LoadedFunction, event: unknown, context: LambdaContext): Promise<unknown> {
+    return await recorder.run(call, async () => await loaded.handler(event, context));
+  }
+
+  async function authorize(event: RestApiEvent): Promise<AuthorizerContext | undefined> {
+    const known = store.list().filter(({ kind }) => kind === "authorizer");
+    const fn = authorizer === undefined ? known[0] : known.find(({ name }) => name === authorizer);
+    if (fn === undefined) return undefined;
+    if (authorizer === undefined && known.length > 1) {
+      throw new ConfigurationError(
+        `Several authorizers: ${
+          known.map(({ name }) => name).join(", ")
+        }. Name that of the API in infra.api.authorizer`,
+      );
+    }
+    const asked = {
+      ...createRequestAuthorizerEvent({ method: event.httpMethod, path: event.path }),
+      headers: event.headers,
+      multiValueHeaders: event.multiValueHeaders,
+      queryStringParameters: event.queryStringParameters,
+      multiValueQueryStringParameters: event.multiValueQueryStringParameters,
+      pathParameters: event.pathParameters,
+      requestContext: event.requestContext,
+    };
+    const { result, error } = await invoker.invoke(fn, asked, { title: `authorize ${event.httpMethod} ${event.path}` });
+    if (error instanceof BuildError) throw error;
+    if (error !== undefined) throw new GatewayRefusal((error as Error).message === "Unauthorized" ? 401 : 500);
+    const policy = result as { policyDocument?: { Statement?: { Effect?: string }[] }; context?: AuthorizerContext };
+    const allows = policy?.policyDocument?.Statement?.some(({ Effect }) => Effect === "Allow");
+    if (!allows) throw new GatewayRefusal(403);
+    return policy.context ?? {};
+  }
+
+  const invoker: Invoker = {
+    async invoke(fn, event, start): Promise<InvokeOutcome> {
+      const call = recorder.begin({ ...start, kind: fn.kind, functionName: fn.name });
+      const context = createLocalContext(fn.name);
+      call.input = toSafeInput(event);
+      onEvent(call, fn, event);
+      try {
+        const result = await run(call, await recorder.run(call, () => store.load(fn)), event, context);
+        const failures = failuresOf(result);
+        recorder.end(call, {
+          isFailed: failures.length > 0,
+          note: failures.length > 0 ? `${failures.length} failed` : "done",
+          output: toSafeOutput(result),
+        });
+        return { call, result, failures, requestId: context.awsRequestId };
+      } catch (error) {
+        recorder.end(call, { isFailed: true, note: describe(error), output: { error: describe(error) } });
+        return {
+          call,
+          error: error ?? new Error("rejected with nothing"),
+          failures: [],
+          requestId: context.awsRequestId,
+        };
+      }
+    },
+
+    async answer(fn, event, start, toFailure): Promise<ProxyResult> {
+      const call = recorder.begin({ ...start, kind: "api", functionName: fn.name });
+      call.input = toSafeInput(event);
+      onEvent(call, fn, event);
+      let result: ProxyResult;
+      let note: string | undefined;
+      try {
+        const loaded = await recorder.run(call, () => store.load(fn));
+        if (loaded.operation?.auth.startsWith("authorizer")) {
+          const said = await authorize(event);
+          if (said !== undefined) Object.assign(event.requestContext, { authorizer: said });
+        }
+        const context = createLocalContext(fn.name, loaded.operation?.resources);
+        result = checkResult(fn, await run(call, loaded, event, context));
+      } catch (error) {
+        note = describe(error);
+        result = error instanceof GatewayRefusal ? error.toResult() : toFailure(error);
+      }
+      recorder.end(call, {
+        status: result.statusCode,
+        isFailed: result.statusCode >= 500,
+        note,
+        output: toSafeOutput(result),
+      });
+      return result;
+    },
+  };
+  return invoker;
+}
+
+/** What the gateway itself answers when the authorizer lets nobody through. */
+class GatewayRefusal extends Error {
+  constructor(readonly status: 401 | 403 | 500) {
+    super(`The authorizer ${status === 401 ? "denied" : status === 403 ? "gave a policy that denies" : "failed"}`);
+  }
+
+  toResult(): ProxyResult {
+    const message = this.status === 401
+      ? "Unauthorized"
+      : this.status === 403
+      ? "User is not authorized to access this resource"
+      : null;
+    return {
+      statusCode: this.status,
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ message }),
+      isBase64Encoded: false,
+    };
+  }
+}
+
+function checkResult(fn: FunctionFile, result: unknown): ProxyResult {
+  const { statusCode } = (result ?? {}) as Partial<ProxyResult>;
+  if (typeof statusCode === "number") {
+    return { ...(result as ProxyResult), body: String((result as ProxyResult).body ?? "") };
+  }
+  throw new TypeError(`${fn.name} returned no statusCode: a REST API answers 502 to that`);
+}
+
+function failuresOf(result: unknown): string[] {
+  const { batchItemFailures } = (result ?? {}) as { batchItemFailures?: { itemIdentifier: string }[] };
+  return Array.isArray(batchItemFailures) ? batchItemFailures.map(({ itemIdentifier }) => itemIdentifier) : [];
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

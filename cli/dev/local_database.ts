@@ -1,0 +1,175 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import {
+  closeDrizzleClient,
+  type DatabaseConfig,
+  executeRows,
+  getDrizzleClient,
+  runMigrations,
+} from "../../database/mod.ts";
+import { sql } from "../../database/orm.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
+import type { DistSqlServer } from "../../testing/mod.ts";
+import { runSeed } from "./seed.ts";
+
+/** Which database the functions get: an embedded one, the strict stand-in, or that of the environment. */
+export type DatabaseChoice = "embedded" | "distsql" | "env";
+
+/** Options of {@link openLocalDatabase}. */
+export interface LocalDatabaseOptions {
+  readonly choice: DatabaseChoice;
+  /** Absolute path of the project. */
+  readonly root: string;
+  /** Absolute path of the folder that keeps the data. */
+  readonly dataDir: string;
+  /** Absolute path of the migrations; there may be none. */
+  readonly migrationsDir: string;
+  /** Absolute path of the seed. */
+  readonly seedFile?: string;
+  /** Deletes the data first. */
+  readonly reset?: boolean;
+  readonly onProgress?: (what: string) => void;
+}
+
+/** A database that the functions may use. */
+export interface LocalDatabase {
+  /** `embedded Postgres, 2 migrations applied, seeded` */
+  readonly summary: string;
+  /** How the table browser reaches it; none for the environment's own database. */
+  readonly config?: DatabaseConfig;
+  close(): Promise<void>;
+}
+
+/** Sets variables for the functions. */
+export type Provide = (values: Readonly<Record<string, string | undefined>>) => void;
+
+const ROLE = "trellis_dev";
+
+/**
+ * Opens the database of a project on this machine, with its migrations, and with its seed when it is new.
+ *
+ * @param options Which, and where things are.
+ * @param provide Sets what functions read to reach it, before anything else of the project runs.
+ * @returns The database.
+ * @throws {MigrationError} When a migration fails.
+ * @throws {ConfigurationError} When the seed fails or is missing.
+ */
+export async function openLocalDatabase(options: LocalDatabaseOptions, provide: Provide): Promise<LocalDatabase> {
+  const { choice, dataDir, reset } = options;
+  if (choice === "env") {
+    return { summary: "that of the environment, as it is (trellis db migrate migrates it)", close: closeAll };
+  }
+  const own = join(dataDir, choice === "embedded" ? "pg" : "distsql");
+  const folder = choice === "embedded" ? process.env.DATABASE_URL || own : own;
+  const marker = `${own}.seeded`;
+  if (reset) {
+    if (folder !== own) {
+      throw new ConfigurationError(
+        `--reset deletes what is in ${dataDir}, not the ${folder} of DATABASE_URL: delete that yourself`,
+      );
+    }
+    rmSync(folder, { recursive: true, force: true });
+    rmSync(marker, { force: true });
+  }
+  mkdirSync(dataDir, { recursive: true });
+  const opened = choice === "embedded" ? openEmbedded(folder, provide) : await openStandIn(folder, provide);
+  const { config, server } = opened;
+  async function close(): Promise<void> {
+    await closeDrizzleClient(config);
+    await closeAll();
+    await server?.stop();
+  }
+  const parts = [choice === "embedded" ? "embedded Postgres" : "strict stand-in for the distributed provider"];
+  try {
+    const hasMigrations = existsSync(options.migrationsDir);
+    if (hasMigrations || options.seedFile !== undefined || server !== undefined) {
+      options.onProgress?.("Opening the database (the first start takes a few seconds) …");
+      // kept open: an embedded database cannot be opened twice, and opening takes time
+      await getDrizzleClient(config);
+    }
+    if (hasMigrations) {
+      const { applied } = await runMigrations({ migrationsFolder: options.migrationsDir, database: config });
+      parts.push(
+        applied === 0 ? "migrations up to date" : `${applied} ${applied === 1 ? "migration" : "migrations"} applied`,
+      );
+    }
+    if (options.seedFile !== undefined && !existsSync(marker)) {
+      options.onProgress?.("Seeding …");
+      await runSeed({ file: options.seedFile, root: options.root, outDir: join(dataDir, "seed"), config });
+      writeFileSync(marker, "");
+      parts.push("seeded");
+    }
+    if (server !== undefined) await allowRole(config, server);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { summary: parts.join(", "), config, close };
+}
+
+interface Opened {
+  readonly config: DatabaseConfig;
+  readonly server?: DistSqlServer;
+}
+
+function openEmbedded(folder: string, provide: Provide): Opened {
+  provide({ DATABASE_PROVIDER: "embedded-pg", DATABASE_URL: folder });
+  return { config: { provider: "embedded-pg", connectionString: folder } };
+}
+
+async function openStandIn(folder: string, provide: Provide): Promise<Opened> {
+  const { startDistSqlServer } = await import("../../testing/mod.ts");
+  const server = await startDistSqlServer({ backend: { dataDir: folder } });
+  const endpoint = `localhost:${server.port}`;
+  provide({
+    DATABASE_PROVIDER: "distsql",
+    DATABASE_URL: undefined,
+    DATABASE_ENDPOINT: endpoint,
+    DATABASE_REGION: server.region,
+    DATABASE_USERNAME: ROLE,
+    DATABASE_CA: server.ca,
+    // tokens are signed for the stand-in, not with the developer's own keys
+    AWS_ACCESS_KEY_ID: server.principal.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: server.principal.secretAccessKey,
+    AWS_SESSION_TOKEN: undefined,
+    AWS_PROFILE: undefined,
+  });
+  const config: DatabaseConfig = {
+    provider: "distsql",
+    endpoint,
+    region: server.region,
+    isAdmin: true,
+    ca: server.ca,
+    instrument: false,
+  };
+  return { config, server };
+}
+
+/** Deployed, every function has a role of its own; here all share one that may do everything with the rows. */
+async function allowRole(config: DatabaseConfig, server: DistSqlServer): Promise<void> {
+  const db = await getDrizzleClient(config);
+  const roles = await executeRows(db, sql`SELECT rolname FROM pg_roles WHERE rolname = ${ROLE}`);
+  if (roles.length === 0) await db.execute(sql.raw(`CREATE ROLE ${ROLE} WITH LOGIN`));
+  const { arn } = server.principal;
+  const mappings = await executeRows(
+    db,
+    sql`SELECT arn FROM sys.iam_pg_role_mappings WHERE pg_role_name = ${ROLE} AND arn = ${arn}`,
+  );
+  if (mappings.length === 0) await db.execute(sql.raw(`AWS IAM GRANT ${ROLE} TO '${arn}'`));
+  await db.execute(sql.raw(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${ROLE}`));
+}
+
+/** Functions may have opened several; the default is the one that was opened first, so each call closes one. */
+async function closeAll(): Promise<void> {
+  for (let i = 0; i < 16; i++) await closeDrizzleClient();
+}
+
+/**
+ * Whether the environment names a server of its own. A folder is an embedded database, which is ours to migrate.
+ */
+export function namesServer(): boolean {
+  const { DATABASE_PROVIDER, DATABASE_URL = "", DATABASE_ENDPOINT } = process.env;
+  return Boolean(DATABASE_ENDPOINT) || (DATABASE_PROVIDER || "embedded-pg") !== "embedded-pg" ||
+    /^(?:postgres|postgresql|rds-data):/.test(DATABASE_URL);
+}

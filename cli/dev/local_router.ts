@@ -1,0 +1,47 @@
+import { existsSync } from "node:fs";
+import { MethodNotAllowedError, NotFoundError } from "../../errors/mod.ts";
+import type { FunctionFile } from "../discovery/function_files.ts";
+import type { FunctionStore } from "./function_store.ts";
+import { createRouteTable, type LocalRoute, type RouteMatch } from "./route_table.ts";
+
+/** A function that answers a request. */
+export interface LocalMatch {
+  readonly fn: FunctionFile;
+  /** Values of the route's parameters. */
+  readonly parameters: Record<string, string> | null;
+}
+
+/**
+ * Makes what finds the function of a request, also when its file came a moment ago.
+ *
+ * @param store The functions.
+ * @returns Finds the function; throws `NotFoundError` or `MethodNotAllowedError` when there is none.
+ */
+export function createLocalRouter(store: FunctionStore): (method: string, path: string) => LocalMatch {
+  let of: readonly FunctionFile[] | undefined;
+  let match: (method: string, path: string) => RouteMatch;
+  let byName: Map<string, FunctionFile>;
+
+  function lookUp(method: string, path: string): LocalMatch | { readonly allowed: string[] } {
+    const routes = store.routes();
+    if (of !== routes) {
+      of = routes;
+      match = createRouteTable(routes.map(toLocalRoute));
+      byName = new Map(routes.map((fn) => [fn.name, fn]));
+    }
+    const found = match(method, path);
+    return "route" in found ? { fn: byName.get(found.route.name)!, parameters: found.parameters } : found;
+  }
+
+  return function findFunction(method, path): LocalMatch {
+    let found = lookUp(method, path);
+    // looking at all folders takes time: only a file that came or went makes it worth it
+    if ((!("fn" in found) || !existsSync(found.fn.file)) && store.scan()) found = lookUp(method, path);
+    if ("fn" in found) return found;
+    throw found.allowed.length > 0 ? new MethodNotAllowedError(found.allowed) : new NotFoundError("No such route");
+  };
+}
+
+function toLocalRoute({ method, path, name }: FunctionFile): LocalRoute {
+  return { method: method!, path: path!, name, handler: () => Promise.reject(new Error("it is loaded by the store")) };
+}

@@ -1,0 +1,145 @@
+import { ask, block, byId, el } from "./dom.js";
+import { open as openTab } from "./tabs.js";
+import { openCall } from "./requests.js";
+
+const panel = byId("panel-functions");
+const KINDS = {
+  api: "HTTP",
+  queue: "Queues",
+  topic: "Topics",
+  event: "Events",
+  schedule: "Schedules",
+  storage: "Buckets",
+  websocket: "WebSockets",
+  authorizer: "Authorizers",
+  standalone: "Called directly",
+};
+/** Rows stay open while the list is drawn again. */
+const opened = new Map();
+
+/** Shows the functions. */
+export function showFunctions(functions, base) {
+  const active = document.activeElement?.dataset?.name;
+  panel.replaceChildren(
+    ...Object.entries(KINDS).flatMap(([kind, title]) => {
+      const some = functions.filter((fn) => fn.kind === kind);
+      if (some.length === 0) return [];
+      return [el("h2", {}, title), el("ul", { class: "list" }, some.map((fn) => renderFunction(fn, base)))];
+    }),
+  );
+  if (functions.length === 0) panel.append(el("p", { class: "empty" }, "There is no function yet."));
+  if (active !== undefined) panel.querySelector(`button[data-name="${CSS.escape(active)}"]`)?.focus();
+}
+
+function renderFunction(fn, base) {
+  const isApi = fn.kind === "api";
+  const detail = opened.get(fn.name) ?? renderDetail(fn, base);
+  detail.hidden = !opened.has(fn.name);
+  const button = el(
+    "button",
+    { class: "row", "aria-expanded": String(!detail.hidden), "aria-controls": detail.id, "data-name": fn.name },
+    el("span", { class: `badge ${fn.error ? "bad" : "dim"}` }, isApi ? fn.method : fn.error ? "fault" : "send"),
+    el(
+      "span",
+      { class: "what" },
+      el("code", {}, isApi ? fn.path : fn.name),
+      el("span", { class: "who" }, [isApi ? fn.name : fn.routeKey, fn.summary].filter(Boolean).join(" · ")),
+      fn.error ? el("span", { class: "who bad" }, fn.error) : undefined,
+    ),
+    el("span", { class: "when" }, fn.auth && fn.auth !== "none" ? el("span", { class: "chip" }, fn.auth) : ""),
+  );
+  button.addEventListener("click", () => {
+    detail.hidden = !detail.hidden;
+    button.setAttribute("aria-expanded", String(!detail.hidden));
+    if (detail.hidden) opened.delete(fn.name);
+    else opened.set(fn.name, detail);
+  });
+  return el("li", {}, button, detail);
+}
+
+function renderDetail(fn, base) {
+  const id = `function-${fn.name}`;
+  if (fn.kind === "api") {
+    const line = `curl ${fn.method === "GET" || fn.method === "ANY" ? "" : `-X ${fn.method} `}${quote(base + fn.path)}`;
+    const auth = { bearer: "$API_BEARER_TOKEN", session: "$TOKEN", authorizer: "$TOKEN" }[fn.auth];
+    return el(
+      "div",
+      { class: "detail", id },
+      el("h3", {}, "Call it"),
+      block(auth === undefined ? line : `${line} -H "Authorization: Bearer ${auth}"`, "Command line"),
+    );
+  }
+  const curl = block("", "Command line");
+  const result = el("div", { role: "status" });
+  const inputs = fn.form.params.map((
+    name,
+  ) => [name, el("input", { type: "text", id: `${id}-${name}`, autocomplete: "off" })]);
+  const body = fn.form.body === undefined ? undefined : el("textarea", { id: `${id}-body`, spellcheck: "false" });
+  if (body !== undefined) body.value = "{}";
+  const path = () => {
+    const query = new URLSearchParams(inputs.flatMap(([name, { value }]) => value === "" ? [] : [[name, value]]));
+    return `functions/${encodeURIComponent(fn.name)}/invoke${query.size === 0 ? "" : `?${query}`}`;
+  };
+  const showCurl = () => {
+    const data = body === undefined ? "-X POST" : `-d ${quote(body.value)}`;
+    curl.textContent = `curl ${data} ${quote(`${base}/_trellis/api/${path()}`)}`;
+  };
+  const form = el(
+    "form",
+    { class: "form" },
+    inputs.length === 0 ? undefined : el(
+      "div",
+      { class: "params" },
+      inputs.map(([name, input]) => el("label", { for: input.id }, el("span", {}, name), input)),
+    ),
+    body === undefined ? undefined : el("label", { for: body.id }, el("span", {}, fn.form.body), body),
+    el(
+      "div",
+      { class: "actions" },
+      el("button", { class: "primary" }, "Send"),
+      el("span", { class: "dim" }, "or from a terminal:"),
+    ),
+    curl,
+    result,
+  );
+  form.addEventListener("input", showCurl);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    result.replaceChildren(el("p", { class: "dim" }, "Sending …"));
+    try {
+      showResult(result, await ask(path(), { method: "POST", body: body?.value }));
+    } catch (error) {
+      result.replaceChildren(el("p", { class: "bad" }, error.message));
+    }
+  });
+  showCurl();
+  return el("div", { class: "detail", id }, form);
+}
+
+function showResult(place, { callId, durationMs, result, error, failures = [] }) {
+  const text = error !== undefined
+    ? `Failed: ${error.message}`
+    : failures.length > 0
+    ? `${failures.length} failed: ${failures.join(", ")}`
+    : "Done";
+  place.replaceChildren(
+    el("p", { class: error !== undefined || failures.length > 0 ? "bad" : "good" }, `${text} (${durationMs} ms)`),
+    ...(error === undefined && result !== null ? [block(result, "Result")] : []),
+    el(
+      "p",
+      {},
+      el("button", {
+        type: "button",
+        onclick: () => {
+          openTab("requests");
+          openCall(callId);
+        },
+      }, "Show its log"),
+    ),
+  );
+}
+
+/** A word of a shell's command line. */
+function quote(text) {
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,60 @@
+import { ask, byId, el } from "./dom.js";
+import { openData } from "./data.js";
+import { showFunctions } from "./functions.js";
+import { resetCalls, showCall } from "./requests.js";
+import { resetSent, showSent } from "./sent.js";
+import { onOpen } from "./tabs.js";
+
+let state;
+
+async function readState() {
+  state = await ask("state");
+  document.title = `${state.project} · Trellis`;
+  byId("project").textContent = state.project;
+  byId("facts").textContent = `${state.url} · ${state.functions.length} functions · ${state.database.summary}`;
+  showFunctions(state.functions, state.url);
+}
+
+async function readAll() {
+  await readState();
+  resetCalls(state.calls);
+  resetSent(state.sent);
+}
+
+function setConnection(text, isOpen) {
+  const place = byId("connection");
+  if (place.textContent === text) return;
+  place.textContent = text;
+  place.classList.toggle("open", isOpen);
+}
+
+const stream = new EventSource("/_trellis/api/live");
+// after a restart of the server everything is read again
+stream.addEventListener("open", () => {
+  setConnection("Live", true);
+  readAll().catch((error) => setConnection(error.message, false));
+});
+stream.addEventListener("error", () => setConnection("Not connected: is trellis dev running?", false));
+stream.addEventListener("message", ({ data }) => {
+  const message = JSON.parse(data);
+  if (message.type === "call") showCall(message.call);
+  if (message.type === "sent") showSent(message.sent);
+  if (message.type === "functions") readState().catch(() => {});
+});
+
+onOpen("data", () => {
+  if (state !== undefined) void openData(state.database);
+  else ask("state").then(({ database }) => openData(database)).catch(() => {});
+});
+onOpen("api", () => {
+  byId("panel-api").replaceChildren(
+    el(
+      "p",
+      { class: "note" },
+      el("a", { href: "/_trellis/reference", target: "_blank" }, "Open in a tab of its own"),
+      " · ",
+      el("a", { href: "/openapi.json", target: "_blank" }, "openapi.json"),
+    ),
+    el("iframe", { src: "/_trellis/reference", title: "API reference" }),
+  );
+});

@@ -1,0 +1,247 @@
+import { ask, block, byId, el, timeOf } from "./dom.js";
+
+/** Rows by the id of their call. */
+const rows = new Map();
+const list = byId("calls");
+const filter = byId("filter");
+const onlyFailed = byId("only-failed");
+const MAX_ROWS = 200;
+
+filter.addEventListener("input", showMatching);
+onlyFailed.addEventListener("change", showMatching);
+
+/** Shows the calls that the server has kept. */
+export function resetCalls(calls) {
+  list.replaceChildren();
+  rows.clear();
+  for (const call of [...calls].reverse()) showCall(call, false);
+}
+
+/** Shows a call that began or ended. */
+export function showCall(call, isLive = true) {
+  let row = rows.get(call.id);
+  if (row === undefined) {
+    row = createRow(call);
+    rows.set(call.id, row);
+    list.prepend(row.item);
+    if (isLive) row.item.classList.add("fresh");
+    while (list.children.length > MAX_ROWS) {
+      rows.delete(list.lastElementChild.dataset.id);
+      list.lastElementChild.remove();
+    }
+  }
+  row.call = call;
+  const outcome = outcomeOf(call);
+  row.badge.className = `badge ${outcome.look}`;
+  row.badge.textContent = outcome.text;
+  row.when.textContent = call.isRunning ? timeOf(call.startedAt) : `${call.durationMs} ms · ${timeOf(call.startedAt)}`;
+  row.item.hidden = !matches(call);
+  if (!row.detail.hidden && !call.isRunning) void fill(row);
+  if (isLive && !call.isRunning) {
+    byId("announcer").textContent = `${call.title}: ${outcome.text}, ${call.durationMs} ms`;
+  }
+  showEmpty();
+}
+
+/** Opens a call and goes to it. */
+export function openCall(id) {
+  const row = rows.get(id);
+  if (row === undefined) return;
+  if (row.detail.hidden) row.button.click();
+  row.button.focus();
+}
+
+function createRow(call) {
+  const detail = el("div", { class: "detail", id: `call-${call.id}`, hidden: true });
+  const badge = el("span", { class: "badge" });
+  const when = el("span", { class: "when" });
+  const repeated = call.replayOf === undefined ? "" : " · replayed";
+  const sent = call.sentId === undefined ? "" : " · sent by a function";
+  const button = el(
+    "button",
+    { class: "row", "aria-expanded": "false", "aria-controls": detail.id },
+    badge,
+    el(
+      "span",
+      { class: "what" },
+      el("code", {}, call.title),
+      el("span", { class: "who" }, `${call.functionName ?? "no route"}${repeated}${sent}`),
+    ),
+    when,
+  );
+  const row = { item: el("li", { "data-id": call.id }, button, detail), button, badge, when, detail, call };
+  button.addEventListener("click", () => {
+    detail.hidden = !detail.hidden;
+    button.setAttribute("aria-expanded", String(!detail.hidden));
+    if (!detail.hidden) void fill(row);
+  });
+  return row;
+}
+
+function outcomeOf({ isRunning, isFailed, status }) {
+  if (isRunning) return { text: "…", look: "dim" };
+  if (status === undefined) {
+    return isFailed ? { text: "failed", look: "bad" } : { text: "done", look: "good" };
+  }
+  return { text: String(status), look: status >= 500 ? "bad" : status >= 400 ? "warn" : "good" };
+}
+
+function matches(call) {
+  const text = `${call.title} ${call.functionName ?? ""} ${call.status ?? ""} ${call.kind}`.toLowerCase();
+  return text.includes(filter.value.trim().toLowerCase()) &&
+    (!onlyFailed.checked || call.isFailed || call.status >= 400);
+}
+
+function showMatching() {
+  for (const { item, call } of rows.values()) item.hidden = !matches(call);
+  showEmpty();
+}
+
+function showEmpty() {
+  const isEmpty = ![...rows.values()].some(({ item }) => !item.hidden);
+  byId("no-calls").hidden = !isEmpty;
+  byId("no-calls").textContent = rows.size === 0
+    ? "No request yet. Call a function, and it shows here."
+    : "No request fits the filter.";
+  list.hidden = isEmpty;
+}
+
+async function fill(row) {
+  let call;
+  try {
+    call = await ask(`calls/${row.call.id}`);
+  } catch (error) {
+    row.detail.replaceChildren(el("p", { class: "bad" }, error.message));
+    return;
+  }
+  const status = el("span", { role: "status", class: "dim" });
+  const replay = el("button", {
+    onclick: async () => {
+      status.textContent = "Sending …";
+      try {
+        await ask(`calls/${call.id}/replay`, { method: "POST" });
+        status.textContent = "Sent again: see the top of the list.";
+      } catch (error) {
+        status.textContent = error.message;
+      }
+    },
+  }, "Replay");
+  const parts = [
+    call.note && call.isFailed ? el("p", { class: "bad" }, call.note) : undefined,
+    el("h3", {}, "Log"),
+    call.logs.length === 0 ? el("p", { class: "dim" }, "Nothing was logged.") : renderLogs(call.logs),
+    ...(call.spans.length === 0 ? [] : [el("h3", {}, "Spans"), renderSpans(call)]),
+    el(
+      "div",
+      { class: "columns" },
+      el(
+        "div",
+        {},
+        el("h3", {}, call.status === undefined ? "Event" : "Request"),
+        block(call.input ?? null, "Request"),
+      ),
+      el(
+        "div",
+        {},
+        el("h3", {}, call.status === undefined ? "Result" : "Response"),
+        block(call.output ?? null, "Response"),
+      ),
+    ),
+    ...(call.metrics.length === 0 ? [] : [el("h3", {}, "Metrics"), renderMetrics(call.metrics)]),
+    el("div", { class: "actions" }, call.functionName === undefined ? undefined : replay, status),
+  ];
+  row.detail.replaceChildren(...parts.filter((part) => part !== undefined));
+}
+
+/** Fields that every line has; they say the same in each. */
+const COMMON = new Set([
+  "level",
+  "message",
+  "timestamp",
+  "service",
+  "function_name",
+  "function_request_id",
+  "cold_start",
+  "xray_trace_id",
+  "correlation_id",
+]);
+const LOOKS = { WARN: "warn", ERROR: "bad", CRITICAL: "bad", DEBUG: "dim" };
+
+function renderLogs(logs) {
+  const lines = logs.map((line) => {
+    const fields = Object.entries(line).filter(([name]) => !COMMON.has(name));
+    return el(
+      "li",
+      {},
+      el("span", { class: `level ${LOOKS[line.level] ?? ""}` }, line.level),
+      String(line.message),
+      fields.length === 0 ? undefined : el(
+        "span",
+        { class: "fields" },
+        ` ${
+          fields.map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`).join(
+            " ",
+          )
+        }`,
+      ),
+    );
+  });
+  return el("ol", { class: "logs" }, lines);
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function renderSpans({ spans, durationMs = 1 }) {
+  const whole = Math.max(durationMs, 1, ...spans.map((span) => span.startMs + span.durationMs));
+  const depths = new Map();
+  const byId = new Map(spans.map((span) => [span.spanId, span]));
+  const depthOf = (span) => {
+    if (!depths.has(span.spanId)) {
+      const parent = byId.get(span.parentSpanId);
+      depths.set(span.spanId, parent === undefined ? 0 : depthOf(parent) + 1);
+    }
+    return depths.get(span.spanId);
+  };
+  const ordered = [...spans].sort((a, b) => a.startMs - b.startMs || depthOf(a) - depthOf(b));
+  return el(
+    "ol",
+    { class: "spans" },
+    ordered.map((span) => {
+      const chart = document.createElementNS(SVG, "svg");
+      chart.setAttribute("viewBox", "0 0 100 8");
+      chart.setAttribute("preserveAspectRatio", "none");
+      chart.setAttribute("aria-hidden", "true");
+      const bar = document.createElementNS(SVG, "rect");
+      const facts = {
+        x: Math.min(99, Math.max(0, span.startMs) / whole * 100),
+        width: Math.max(1, span.durationMs / whole * 100),
+        y: 1,
+        height: 6,
+        rx: 1,
+      };
+      for (const [name, value] of Object.entries(facts)) bar.setAttribute(name, String(value));
+      chart.append(bar);
+      return el(
+        "li",
+        { class: span.status === "error" ? "bad" : undefined },
+        el("span", { class: "name" }, `${"· ".repeat(depthOf(span))}${span.name}`),
+        chart,
+        el("span", { class: "ms" }, `${span.durationMs} ms`),
+      );
+    }),
+  );
+}
+
+function renderMetrics(metrics) {
+  const items = metrics.flatMap((line) =>
+    (line._aws?.CloudWatchMetrics ?? []).flatMap((group) =>
+      group.Metrics.map(({ Name, Unit }) => `${Name} ${pretty(line[Name])} ${Unit ?? ""}`.trim())
+    )
+  );
+  return el("p", { class: "dim" }, items.join(" · "));
+}
+
+function pretty(value) {
+  const number = (each) => typeof each === "number" ? String(Math.round(each * 1000) / 1000) : String(each);
+  return [value].flat().map(number).join(", ");
+}

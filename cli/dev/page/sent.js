@@ -1,0 +1,84 @@
+import { block, byId, el, timeOf } from "./dom.js";
+
+const panel = byId("panel-sent");
+const list = el("ol", { class: "list" });
+const empty = el("p", { class: "empty" }, "Nothing was sent yet.");
+const items = new Map();
+
+panel.append(
+  el(
+    "p",
+    { class: "note" },
+    "What functions send through AWS clients to queues, topics and buses stops here and goes to the functions of this project that " +
+      "infra.functions names for it, or that are named like it. It proves no permissions, batching, delays, redelivery or dead letters.",
+  ),
+  list,
+  empty,
+);
+
+/** Shows what the server has kept. */
+export function resetSent(messages) {
+  items.clear();
+  list.replaceChildren();
+  for (const message of [...messages].reverse()) showSent(message);
+}
+
+/** Shows a message that was sent, or what became of it. */
+export function showSent(message) {
+  const item = renderSent(message);
+  const before = items.get(message.id);
+  if (before === undefined) list.prepend(item);
+  else before.replaceWith(item);
+  items.set(message.id, item);
+  empty.hidden = items.size > 0;
+}
+
+function renderSent({ service, target, at, body, detailType, source, subject, attributes, receivers, outcomes }) {
+  const id = `sent-${crypto.randomUUID()}`;
+  const isFailed = outcomes.some((outcome) => outcome !== "done");
+  const isDone = receivers.length > 0 && outcomes.length === receivers.length;
+  const detail = el(
+    "div",
+    { class: "detail", id, hidden: true },
+    el("h3", {}, "Message"),
+    block(readable(body), "Message"),
+    Object.keys(attributes).length === 0 ? undefined : [el("h3", {}, "Attributes"), block(attributes, "Attributes")],
+  );
+  const button = el(
+    "button",
+    { class: "row", "aria-expanded": "false", "aria-controls": id },
+    el(
+      "span",
+      { class: `badge ${isFailed ? "bad" : isDone ? "good" : "dim"}` },
+      service === "eventbridge" ? "bus" : service,
+    ),
+    el(
+      "span",
+      { class: "what" },
+      el("code", {}, detailType ? `${detailType} (${source})` : target),
+      el(
+        "span",
+        { class: "who" },
+        [
+          service === "eventbridge" ? `bus ${target}` : subject,
+          receivers.length === 0 ? "no function of this name" : `to ${receivers.join(", ")}`,
+          ...new Set(outcomes),
+        ].filter(Boolean).join(" · "),
+      ),
+    ),
+    el("span", { class: "when" }, timeOf(at)),
+  );
+  button.addEventListener("click", () => {
+    detail.hidden = !detail.hidden;
+    button.setAttribute("aria-expanded", String(!detail.hidden));
+  });
+  return el("li", {}, button, detail);
+}
+
+function readable(body) {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return body;
+  }
+}

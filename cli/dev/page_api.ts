@@ -1,0 +1,250 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ProxyResult, RestApiEvent } from "../../core/mod.ts";
+import {
+  ForbiddenError,
+  MethodNotAllowedError,
+  NotFoundError,
+  UnexpectedError,
+  ValidationError,
+} from "../../errors/mod.ts";
+import type { OpenApiDocument } from "../../validation/mod.ts";
+import type { FunctionFile } from "../discovery/function_files.ts";
+import { renderReferencePage } from "../openapi/reference_page.ts";
+import { BuildError } from "./build_error.ts";
+import { contentSecurityPolicyOf, PAGE_POLICY, readAsset } from "./page_assets.ts";
+import type { FunctionStore } from "./function_store.ts";
+import { readBody } from "./http_server.ts";
+import type { Invoker } from "./invoker.ts";
+import type { LocalDatabase } from "./local_database.ts";
+import type { SentEntry } from "./message_bus.ts";
+import type { Call, DevEvent, Recorder } from "./recorder.ts";
+import { toSafeOutput } from "./safe_copy.ts";
+import { listTables, readRows } from "./table_browser.ts";
+import { toTriggerEvent, TRIGGER_FORMS } from "./trigger_event.ts";
+
+/** What the page shows. */
+export interface PageSource {
+  readonly project: string;
+  readonly url: string;
+  readonly database: LocalDatabase;
+  readonly recorder: Recorder;
+  readonly store: FunctionStore;
+  readonly invoker: Invoker;
+  /** The last sent messages, the latest first. */
+  readonly sent: readonly SentEntry[];
+  /** Names of generated secrets. */
+  secrets(): string[];
+  /** The API as it is now. */
+  document(): Promise<OpenApiDocument>;
+  /** What a call was made with. */
+  eventOf(call: Call): { fn: FunctionFile; event: unknown } | undefined;
+  toFailure(error: unknown): ProxyResult;
+  track<T>(work: Promise<T>): Promise<T>;
+}
+
+/** Answers the requests of the page, and of programs that do what it does. */
+export interface PageApi {
+  /** Answers when the request is one of the page's; tells whether it did. */
+  answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<boolean>;
+  /** Ends what is open. */
+  close(): void;
+}
+
+const BASE = "/_trellis";
+
+/**
+ * Makes the page at `/_trellis`.
+ *
+ * @param source What it shows.
+ */
+export function createPageApi(source: PageSource): PageApi {
+  const { recorder, store, invoker } = source;
+  const streams = new Set<ServerResponse>();
+  const unlisten = recorder.listen((event) => {
+    const text = `data: ${JSON.stringify(toMessage(event))}\n\n`;
+    for (const stream of streams) stream.write(text);
+  });
+
+  function describeFunction(fn: FunctionFile): Record<string, unknown> {
+    const { operation, error } = store.peek(fn);
+    const { file: _file, ...rest } = fn;
+    return {
+      ...rest,
+      auth: operation?.auth,
+      summary: operation?.openapi.summary,
+      error: error?.message,
+      form: fn.kind === "api" ? undefined : TRIGGER_FORMS[fn.kind],
+    };
+  }
+
+  function live(response: ServerResponse): void {
+    response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
+    response.write("retry: 1000\n\n");
+    streams.add(response);
+    response.on("close", () => streams.delete(response));
+  }
+
+  async function invoke(name: string, request: IncomingMessage, params: URLSearchParams): Promise<unknown> {
+    const find = () => store.list().find((each) => each.name === name);
+    let fn = find();
+    if (fn === undefined && store.scan()) fn = find();
+    if (fn === undefined) throw new NotFoundError(`There is no function ${name}`);
+    const event = toTriggerEvent(fn, { body: (await readBody(request)).toString("utf8"), params });
+    return await run(fn, event, `${fn.name} (${fn.kind})`);
+  }
+
+  async function replay(id: string): Promise<unknown> {
+    const call = recorder.calls.find((each) => each.id === id);
+    const known = call === undefined ? undefined : source.eventOf(call);
+    if (call === undefined || known === undefined) throw new NotFoundError("No such call, or it is too old");
+    // the function may have been replaced meanwhile
+    const fn = store.list().find(({ name }) => name === known.fn.name);
+    if (fn === undefined) throw new NotFoundError(`There is no function ${known.fn.name} any more`);
+    if (fn.kind !== "api") return await run(fn, known.event, call.title, id);
+    const event = known.event as RestApiEvent;
+    const { authorizer: _former, ...requestContext } = event.requestContext;
+    const result = await source.track(invoker.answer(
+      fn,
+      { ...event, requestContext: { ...requestContext, requestId: crypto.randomUUID() } },
+      { title: call.title, method: call.method, replayOf: id },
+      source.toFailure,
+    ));
+    return { function: fn.name, status: result.statusCode };
+  }
+
+  async function run(fn: FunctionFile, event: unknown, title: string, replayOf?: string): Promise<unknown> {
+    const { call, result, error, failures, requestId } = await source.track(
+      invoker.invoke(fn, event, { title, replayOf }),
+    );
+    if (error instanceof BuildError) throw error;
+    return {
+      function: fn.name,
+      kind: fn.kind,
+      callId: call.id,
+      requestId,
+      durationMs: call.durationMs,
+      ...(error === undefined
+        ? { result: toSafeOutput(result), failures }
+        : { error: { name: (error as Error).name, message: (error as Error).message } }),
+    };
+  }
+
+  async function answerApi(request: IncomingMessage, url: URL): Promise<unknown> {
+    const [area, name, action] = url.pathname.slice(`${BASE}/api/`.length).split("/").map(decodeURIComponent);
+    const isPost = request.method === "POST";
+    if (!isPost && request.method !== "GET") throw new MethodNotAllowedError(["GET", "POST"]);
+    if (isPost) {
+      if (area === "functions" && action === "invoke") return await invoke(name, request, url.searchParams);
+      if (area === "calls" && action === "replay") return await replay(name);
+    } else if (area === "state") {
+      store.scan();
+      return {
+        project: source.project,
+        url: source.url,
+        database: { summary: source.database.summary, canBrowse: source.database.config !== undefined },
+        secrets: source.secrets(),
+        functions: store.list().map(describeFunction),
+        calls: recorder.calls.map(summaryOf),
+        sent: source.sent,
+      };
+    } else if (area === "calls" && name !== undefined) {
+      const call = recorder.calls.find(({ id }) => id === name);
+      if (call !== undefined) return call;
+    } else if (area === "tables") {
+      const { config } = source.database;
+      if (config === undefined) throw new NotFoundError("The database of the environment is not browsed");
+      return name === undefined
+        ? await listTables(config)
+        : await readRows(config, name, action ?? "", Number(url.searchParams.get("offset")) || 0);
+    }
+    throw new NotFoundError("No such page");
+  }
+
+  return {
+    async answer(request, response, url): Promise<boolean> {
+      const path = url.pathname;
+      const isFree = () => !store.routes().some((route) => route.path === path);
+      const isDocument = path === `${BASE}/openapi.json` || (path === "/openapi.json" && isFree());
+      const isHome = path === "/" && isFree() && String(request.headers.accept ?? "").includes("text/html");
+      if (isHome) {
+        response.writeHead(302, { Location: BASE }).end();
+        return true;
+      }
+      if (isDocument) {
+        sendJson(response, 200, await source.document());
+        return true;
+      }
+      if (path !== BASE && !path.startsWith(`${BASE}/`)) return false;
+      refuseOtherPages(request);
+      if (path === `${BASE}/api/live`) live(response);
+      else if (path.startsWith(`${BASE}/api/`)) {
+        await answerApi(request, url).then(
+          (value) => sendJson(response, hasError(value) ? 502 : 200, value),
+          (error) => {
+            if (error instanceof BuildError) {
+              return sendJson(response, 500, { code: "BUILD_FAILED", message: error.message, errors: error.faults });
+            }
+            // what a database says of our own query is what whoever looks at this page wants to read
+            const known = error instanceof ValidationError || error instanceof NotFoundError ||
+              error instanceof MethodNotAllowedError;
+            throw known ? error : new UnexpectedError((error as Error).message, { cause: error, expose: true });
+          },
+        );
+      } else if (path === `${BASE}/reference`) {
+        const html = renderReferencePage(await source.document());
+        response.writeHead(200, {
+          "Content-Type": "text/html; charset=utf-8",
+          "Content-Security-Policy": contentSecurityPolicyOf(html),
+          "Cache-Control": "no-store",
+        }).end(html);
+      } else {
+        const asset = await readAsset(
+          path === BASE || path === `${BASE}/` ? "index.html" : path.slice(BASE.length + 1),
+        );
+        if (asset === undefined) throw new NotFoundError("No such page");
+        response.writeHead(200, {
+          "Content-Type": asset.contentType,
+          "Content-Security-Policy": PAGE_POLICY,
+          "Cache-Control": "no-store",
+          "X-Content-Type-Options": "nosniff",
+          "Referrer-Policy": "no-referrer",
+        }).end(asset.text);
+      }
+      return true;
+    },
+    close(): void {
+      unlisten();
+      for (const stream of streams) stream.end();
+    },
+  };
+}
+
+/** Other programs on this machine serve pages too: only our own may read and act. */
+function refuseOtherPages({ headers, method }: IncomingMessage): void {
+  const { origin, host } = headers;
+  const site = headers["sec-fetch-site"];
+  const isVisit = method === "GET" && headers["sec-fetch-mode"] === "navigate";
+  const isForeign = (origin !== undefined && origin !== `http://${host}`) ||
+    (site !== undefined && site !== "same-origin" && site !== "none" && !isVisit);
+  if (isForeign) throw new ForbiddenError("This page answers to itself only");
+}
+
+function toMessage(event: DevEvent): unknown {
+  return event.type === "call" ? { type: "call", call: summaryOf(event.call) } : event;
+}
+
+/** What a list of calls shows; the rest is asked for when somebody opens one. */
+function summaryOf(call: Call): Partial<Call> & { logCount: number } {
+  const { logs, spans: _spans, metrics: _metrics, input: _input, output: _output, ...summary } = call;
+  return { ...summary, logCount: logs.length };
+}
+
+function hasError(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "error" in value && "callId" in value;
+}
+
+function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  response.writeHead(status, { "Content-Type": "application/json", "Cache-Control": "no-store" }).end(
+    `${JSON.stringify(value, null, 2)}\n`,
+  );
+}

@@ -1,0 +1,52 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+
+/** A file of the page. */
+export interface Asset {
+  readonly contentType: string;
+  readonly text: string;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  "index.html": "text/html; charset=utf-8",
+  "style.css": "text/css; charset=utf-8",
+  "main.js": "text/javascript; charset=utf-8",
+  "dom.js": "text/javascript; charset=utf-8",
+  "tabs.js": "text/javascript; charset=utf-8",
+  "requests.js": "text/javascript; charset=utf-8",
+  "functions.js": "text/javascript; charset=utf-8",
+  "data.js": "text/javascript; charset=utf-8",
+  "sent.js": "text/javascript; charset=utf-8",
+};
+
+/** Nothing but the page's own files; nobody may frame it. */
+export const PAGE_POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+  "img-src data:; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/**
+ * Reads a file of the page, which lies beside this module wherever that was loaded from.
+ *
+ * @param name The file's name.
+ * @returns The file, or `undefined` when the page has none of that name.
+ */
+export async function readAsset(name: string): Promise<Asset | undefined> {
+  if (!Object.hasOwn(TYPES, name)) return undefined;
+  const url = new URL(`./page/${name}`, import.meta.url);
+  const text = url.protocol === "file:" ? await readFile(url, "utf8") : await (await fetch(url)).text();
+  return { text, contentType: TYPES[name] };
+}
+
+/**
+ * The policy of a page whose styles and scripts are in it: exactly these, by their hashes.
+ *
+ * @param html The page.
+ */
+export function contentSecurityPolicyOf(html: string): string {
+  const hashes = (tag: string) =>
+    Array.from(
+      html.matchAll(new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`, "g")),
+      ([, text]) => ` 'sha256-${createHash("sha256").update(text).digest("base64")}'`,
+    ).join("") || " 'none'";
+  return `default-src 'none'; style-src${hashes("style")}; script-src${hashes("script")}; ` +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+}

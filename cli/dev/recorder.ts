@@ -1,0 +1,178 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { onSpanEnd, redactValue, setLogOutput, type Span } from "../../observability/mod.ts";
+import type { FunctionKind } from "../discovery/function_files.ts";
+
+/** A log line, as the function wrote it. */
+export interface LogLine {
+  readonly level: string;
+  readonly message: string;
+  readonly [field: string]: unknown;
+}
+
+/** A span, for the page. */
+export interface RecordedSpan {
+  readonly name: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  /** Milliseconds after the call began. */
+  readonly startMs: number;
+  readonly durationMs: number;
+  readonly status: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+
+/** A call of a function. */
+export interface Call {
+  readonly id: string;
+  readonly kind: FunctionKind | "none";
+  /** None when no route matched. */
+  readonly functionName?: string;
+  /** `POST /notes?x=1`, or what started another function: `queue message`. */
+  readonly title: string;
+  readonly method?: string;
+  readonly startedAt: string;
+  /** The call that this one repeats. */
+  readonly replayOf?: string;
+  /** The sent message that started it. */
+  readonly sentId?: string;
+  isRunning: boolean;
+  durationMs?: number;
+  /** Of an HTTP answer. */
+  status?: number;
+  isFailed: boolean;
+  /** What went wrong, in a few words. */
+  note?: string;
+  readonly logs: LogLine[];
+  readonly spans: RecordedSpan[];
+  readonly metrics: Record<string, unknown>[];
+  /** What came in: headers and body, or the event; without credentials. */
+  input?: unknown;
+  /** What came out. */
+  output?: unknown;
+}
+
+/** A call as it begins. */
+export type CallStart = Pick<Call, "kind" | "functionName" | "title" | "method" | "replayOf" | "sentId">;
+
+/** What happens. */
+export type DevEvent =
+  | { readonly type: "call"; readonly call: Call }
+  | { readonly type: "sent"; readonly sent: unknown }
+  | { readonly type: "functions" }
+  | { readonly type: "log"; readonly log: LogLine };
+
+/** Keeps the last calls, with everything that their functions told. */
+export interface Recorder {
+  /** The last calls, the latest first. */
+  readonly calls: readonly Call[];
+  /** Begins a call. */
+  begin(start: CallStart): Call;
+  /** Ends it. */
+  end(call: Call, outcome: Pick<Call, "status" | "isFailed" | "note" | "output">): void;
+  /** Runs what belongs to a call: its log lines, metrics and spans are kept with it. */
+  run<T>(call: Call, work: () => T): T;
+  /** Tells listeners. */
+  emit(event: DevEvent): void;
+  /** Registers a listener. */
+  listen(listener: (event: DevEvent) => void): () => void;
+  /** Lets log lines go where they went before. */
+  stop(): void;
+}
+
+const MAX_CALLS = 200;
+const MAX_LINES = 1000;
+
+/**
+ * Starts keeping calls: from now on the log's output comes here.
+ *
+ * @param pass Takes the raw text of log lines as well, such as the terminal.
+ * @returns The recorder.
+ */
+export function createRecorder(pass: (text: string) => void = () => {}): Recorder {
+  const current = new AsyncLocalStorage<Call>();
+  const listeners = new Set<(event: DevEvent) => void>();
+  const calls: Call[] = [];
+  const startTimes = new WeakMap<Call, number>();
+
+  function emit(event: DevEvent): void {
+    for (const listener of listeners) listener(event);
+  }
+
+  const restoreLog = setLogOutput(function keepLines(text): void {
+    pass(text);
+    const call = current.getStore();
+    for (const line of text.split("\n")) {
+      const fields = parseLine(line);
+      if (fields === undefined) continue;
+      if (call === undefined) emit({ type: "log", log: fields as LogLine });
+      else if ("_aws" in fields) call.metrics.push(fields);
+      else if (call.logs.length < MAX_LINES) call.logs.push(fields as LogLine);
+    }
+    // work that goes on after the answer
+    if (call !== undefined && !call.isRunning) emit({ type: "call", call });
+  });
+
+  const removeSpans = onSpanEnd(function keepSpan(span: Span): void {
+    const call = current.getStore();
+    if (call === undefined || call.spans.length >= MAX_LINES) return;
+    const endMs = span.endTimeMs ?? span.startTimeMs;
+    call.spans.push({
+      name: span.name,
+      spanId: span.spanId,
+      parentSpanId: span.parentSpanId,
+      startMs: span.startTimeMs - Date.parse(call.startedAt),
+      durationMs: endMs - span.startTimeMs,
+      status: span.status,
+      attributes: redactValue(span.attributes) as Record<string, unknown>,
+    });
+  });
+
+  return {
+    calls,
+    emit,
+    begin(start): Call {
+      const call: Call = {
+        id: crypto.randomUUID(),
+        startedAt: new Date().toISOString(),
+        ...start,
+        isRunning: true,
+        isFailed: false,
+        logs: [],
+        spans: [],
+        metrics: [],
+      };
+      startTimes.set(call, performance.now());
+      calls.unshift(call);
+      calls.length = Math.min(calls.length, MAX_CALLS);
+      emit({ type: "call", call });
+      return call;
+    },
+    end(call, outcome): void {
+      Object.assign(call, outcome, {
+        isRunning: false,
+        durationMs: Math.round((performance.now() - startTimes.get(call)!) * 10) / 10,
+      });
+      emit({ type: "call", call });
+    },
+    run: (call, work) => current.run(call, work),
+    listen(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    stop(): void {
+      restoreLog();
+      removeSpans();
+    },
+  };
+}
+
+function parseLine(line: string): Record<string, unknown> | undefined {
+  if (line === "") return undefined;
+  try {
+    const fields = JSON.parse(line);
+    if (typeof fields === "object" && fields !== null) return fields;
+  } catch {
+    // not one of ours
+  }
+  return { level: "INFO", message: line };
+}

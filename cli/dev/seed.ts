@@ -1,0 +1,74 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import {
+  type DatabaseConfig,
+  type DrizzleClient,
+  executeRows,
+  getDrizzleClient,
+  splitStatements,
+} from "../../database/mod.ts";
+import { sql } from "../../database/orm.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
+import { bundleFunction } from "./bundle.ts";
+
+/** What is run, and where. */
+export interface SeedOptions {
+  /** Absolute path of a `.sql` file, or of a module that exports `seed` or a default. */
+  readonly file: string;
+  /** Absolute path of the project. */
+  readonly root: string;
+  /** Absolute path of a folder for the module's bundle. */
+  readonly outDir: string;
+  readonly config: DatabaseConfig;
+}
+
+/** What a seed's function gets. */
+export interface SeedContext {
+  /** A client of the database that the functions use. */
+  readonly db: DrizzleClient;
+}
+
+/**
+ * Fills a new database: runs the statements of a SQL file one by one, or the function `seed` (or the default) of a module.
+ *
+ * @param options The file.
+ * @throws {ConfigurationError} When the file is missing, exports no function or fails.
+ */
+export async function runSeed(options: SeedOptions): Promise<void> {
+  const { file, root, config } = options;
+  const name = relative(root, file);
+  if (!existsSync(file)) throw new ConfigurationError(`There is no seed ${name} (dev.seed in trellis.config.ts)`);
+  const db = await getDrizzleClient(config);
+  try {
+    if (file.endsWith(".sql")) {
+      for (const { text } of splitStatements(readFileSync(file, "utf8"))) await executeRows(db, sql.raw(text));
+    } else {
+      await (await loadSeed(options))({ db });
+    }
+  } catch (cause) {
+    if (cause instanceof ConfigurationError) throw cause;
+    const { message } = ((cause as Error).cause ?? cause) as Error;
+    throw new ConfigurationError(
+      `The seed ${name} failed: ${message}. Mend it and start with --reset, which begins with an empty database`,
+      { cause },
+    );
+  }
+}
+
+async function loadSeed({ file, root, outDir }: SeedOptions): Promise<(context: SeedContext) => unknown> {
+  const outfile = join(outDir, `seed-${Date.now()}.mjs`);
+  const { code } = await bundleFunction({ name: "seed", file, root, outfile }, new Map());
+  mkdirSync(outDir, { recursive: true });
+  writeFileSync(outfile, code);
+  try {
+    const { seed, default: fallback } = await import(pathToFileURL(outfile).href);
+    const fn = seed ?? fallback;
+    if (typeof fn === "function") return fn;
+  } finally {
+    rmSync(outDir, { recursive: true, force: true });
+  }
+  throw new ConfigurationError(
+    `${relative(root, file)} exports no seed: export async function seed({ db }) { … }`,
+  );
+}

@@ -1,0 +1,123 @@
+import { type DatabaseConfig, type DrizzleClient, executeRows, getDrizzleClient } from "../../database/mod.ts";
+import { sql } from "../../database/orm.ts";
+import { NotFoundError } from "../../errors/mod.ts";
+import { REDACTED, redactValue } from "../../observability/mod.ts";
+
+/** A table and how much is in it. */
+export interface BrowsedTable {
+  readonly schema: string;
+  readonly name: string;
+  readonly rowCount: number;
+}
+
+/** A page of a table's rows. */
+export interface BrowsedRows {
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  /** Texts and null, in the order of the columns. */
+  readonly rows: readonly (readonly (string | null)[])[];
+  readonly offset: number;
+  readonly rowCount: number;
+}
+
+/** Rows on a page. */
+export const PAGE_ROWS = 25;
+
+const MAX_TEXT = 500;
+
+/**
+ * The tables of a database, with the number of their rows.
+ *
+ * @param config The database.
+ */
+export async function listTables(config: DatabaseConfig): Promise<BrowsedTable[]> {
+  const db = await getDrizzleClient(config);
+  const tables: BrowsedTable[] = [];
+  for (const { schema, name } of await tableNames(db)) {
+    tables.push({ schema, name, rowCount: await countRows(db, schema, name) });
+  }
+  return tables;
+}
+
+/**
+ * A page of a table, by primary key. Values under the names that logs redact are redacted.
+ *
+ * @param config The database.
+ * @param schema The table's schema.
+ * @param name The table's name.
+ * @param offset Rows before the page.
+ * @throws {NotFoundError} When there is no such table.
+ */
+export async function readRows(
+  config: DatabaseConfig,
+  schema: string,
+  name: string,
+  offset: number,
+): Promise<BrowsedRows> {
+  const db = await getDrizzleClient(config);
+  // names go into a statement only when the catalog knows them
+  if (!(await tableNames(db)).some((table) => table.schema === schema && table.name === name)) {
+    throw new NotFoundError("No such table");
+  }
+  const columns = await executeRows<{ name: string; type: string }>(
+    db,
+    sql`select column_name as name, data_type as type from information_schema.columns
+      where table_schema = ${schema} and table_name = ${name} order by ordinal_position`,
+  );
+  const key = await executeRows<{ name: string }>(
+    db,
+    sql`select a.attname as name from pg_index i
+      join pg_class c on c.oid = i.indrelid join pg_namespace n on n.oid = c.relnamespace
+      join pg_attribute a on a.attrelid = c.oid and a.attnum = any(i.indkey)
+      where i.indisprimary and n.nspname = ${schema} and c.relname = ${name} order by a.attnum`,
+  );
+  const order = key.length === 0
+    ? sql.raw("")
+    : sql` order by ${sql.join(key.map((column) => sql.identifier(column.name)), sql`, `)}`;
+  const found = await executeRows(
+    db,
+    sql`select * from ${sql.identifier(schema)}.${sql.identifier(name)}${order} limit ${
+      sql.raw(String(PAGE_ROWS))
+    } offset ${sql.raw(String(Math.max(0, Math.trunc(offset))))}`,
+  );
+  return {
+    columns,
+    rows: found.map((row) =>
+      columns.map(({ name }) => toText(row[name] !== null && isSensitive(name) ? REDACTED : row[name]))
+    ),
+    offset,
+    rowCount: await countRows(db, schema, name),
+  };
+}
+
+function isSensitive(name: string): boolean {
+  return (redactValue({ [name]: "value" }) as Record<string, unknown>)[name] === REDACTED;
+}
+
+async function tableNames(db: DrizzleClient): Promise<{ schema: string; name: string }[]> {
+  return await executeRows(
+    db,
+    sql`select table_schema as schema, table_name as name from information_schema.tables
+      where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema', 'sys')
+      order by table_schema <> 'public', table_schema, table_name`,
+  );
+}
+
+async function countRows(db: DrizzleClient, schema: string, name: string): Promise<number> {
+  const [{ count }] = await executeRows<{ count: unknown }>(
+    db,
+    sql`select count(*) as count from ${sql.identifier(schema)}.${sql.identifier(name)}`,
+  );
+  return Number(count);
+}
+
+function toText(value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  const text = value instanceof Date
+    ? value.toISOString()
+    : value instanceof Uint8Array
+    ? `\\x${Array.from(value.subarray(0, 64), (byte) => byte.toString(16).padStart(2, "0")).join("")}`
+    : typeof value === "object"
+    ? JSON.stringify(value)
+    : String(value);
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+}

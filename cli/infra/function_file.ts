@@ -1,0 +1,123 @@
+import { block, type Expression, expression, type HclBlock, type HclValue } from "./hcl.ts";
+import type { FunctionEnvironment, InfraFunction } from "./infra_plan.ts";
+import { shorten } from "./names.ts";
+import type { Resources } from "./triggers.ts";
+import { resourceOf } from "./triggers.ts";
+
+/** What a function's block refers to. */
+export interface FunctionBlockOptions {
+  readonly environment: FunctionEnvironment;
+  /** Folder of the bundle, from the Terraform files. */
+  readonly sourceDir: string;
+  readonly moduleSource: (name: string) => string;
+  readonly queues: Resources;
+  /** Whether it is the authorizer of the REST API. */
+  readonly isApiAuthorizer: boolean;
+}
+
+/** Triggers that do not wait: what fails for good is lost without a queue that takes it. */
+const ASYNCHRONOUS = ["topic", "event", "schedule", "storage"];
+
+/** Whether a function has a dead-letter queue of its own. */
+export function hasDeadLetters({ kind, options: { deadLetterQueue } }: InfraFunction): boolean {
+  if (deadLetterQueue === undefined) return ASYNCHRONOUS.includes(kind);
+  return deadLetterQueue === true ||
+    typeof deadLetterQueue === "object" && deadLetterQueue.targetArn === undefined;
+}
+
+/** Under the gateway's 29 s, so that a handler that is too slow still answers 504 itself, with its correlation id. */
+const API_TIMEOUT_SECONDS = 28;
+
+/** Most characters of the queue module's queue_name. */
+const MAX_QUEUE_NAME = 40;
+
+/**
+ * A function: its module, and its dead-letter queue.
+ *
+ * @param fn The function.
+ * @param options What it refers to.
+ */
+export function renderFunction(fn: InfraFunction, options: FunctionBlockOptions): HclBlock[] {
+  const { environment, moduleSource, sourceDir } = options;
+  const deadLetters = deadLetterTarget(fn);
+  const module = block(
+    "module",
+    [`fn_${fn.id}`],
+    { source: moduleSource("function") },
+    {
+      function_name: fn.name,
+      source_dir: expression(`"\${path.module}/${sourceDir}"`),
+      environment: expression("var.environment"),
+      name_prefix: expression("module.core.name_prefix"),
+      tags: expression("module.core.common_tags"),
+      region: expression("module.core.region"),
+      account_id: expression("module.core.account_id"),
+      assume_role_policy: expression("module.core.function_assume_role_policy"),
+    },
+    {
+      timeout: fn.options.timeout ?? (fn.kind === "api" ? API_TIMEOUT_SECONDS : undefined),
+      memory_size: fn.options.memorySize,
+      ephemeral_storage: fn.options.ephemeralStorage,
+      reserved_concurrent_executions: fn.options.reservedConcurrency,
+      maximum_retry_attempts: fn.options.retryAttempts,
+      dead_letter_target_arn: deadLetters,
+    },
+    triggerArguments(fn, options),
+    {
+      additional_policy_arns: environment.usesCluster ? [expression("module.database.connect_policy_arn")] : undefined,
+      inline_policies: Object.keys(environment.policies).length === 0 ? undefined : environment.policies,
+      environment_variables: Object.keys(environment.values).length === 0 ? undefined : environment.values,
+    },
+  );
+  if (!hasDeadLetters(fn)) return [module];
+  const queue = block(
+    "module",
+    [`dead_letters_${fn.id}`],
+    { source: moduleSource("queue") },
+    {
+      queue_name: shorten(`${fn.name}-failed`, MAX_QUEUE_NAME),
+      name_prefix: expression("module.core.name_prefix"),
+      tags: expression("module.core.common_tags"),
+      retention_seconds: 1_209_600,
+      enable_dlq_alarm: false,
+    },
+  );
+  return [module, queue];
+}
+
+function deadLetterTarget(fn: InfraFunction): HclValue | undefined {
+  const { deadLetterQueue } = fn.options;
+  if (hasDeadLetters(fn)) return expression(`module.dead_letters_${fn.id}.queue_arn`);
+  return typeof deadLetterQueue === "object" ? deadLetterQueue.targetArn : undefined;
+}
+
+function triggerArguments(
+  fn: InfraFunction,
+  { queues, isApiAuthorizer }: FunctionBlockOptions,
+): Record<string, HclValue | undefined> {
+  const { settings } = fn;
+  switch (fn.kind) {
+    case "api":
+      return GATEWAY;
+    case "authorizer":
+      return isApiAuthorizer ? GATEWAY : {};
+    case "queue":
+      return {
+        sqs_trigger_arn: expression(`module.queue_${queues.ids.get(resourceOf(fn)!)}.queue_arn`),
+        sqs_batch_size: settings.batchSize,
+        sqs_batching_window_seconds: settings.batchingWindowSeconds,
+        sqs_maximum_concurrency: settings.maximumConcurrency,
+      };
+    case "schedule":
+      return { schedule_expression: settings.schedule, schedule_timezone: settings.timezone };
+    case "event":
+      return { eventbridge_rule_arns: [expression(`aws_cloudwatch_event_rule.${fn.id}.arn`)] };
+    default:
+      return {};
+  }
+}
+
+const GATEWAY: Readonly<Record<string, boolean | Expression>> = {
+  api_gateway_enabled: true,
+  api_gateway_execution_arn: expression("module.api.rest_api_execution_arn"),
+};

@@ -1,0 +1,214 @@
+/** Terraform's own text, such as `module.core.region`. A class, so that nothing a user writes is taken for one. */
+export class Expression {
+  /** The text. */
+  readonly hcl: string;
+
+  /**
+   * Makes the expression.
+   *
+   * @param hcl The text.
+   */
+  constructor(hcl: string) {
+    this.hcl = hcl;
+  }
+}
+
+/** A value as Terraform writes it. */
+export type HclValue =
+  | string
+  | number
+  | boolean
+  | null
+  | Expression
+  | readonly HclValue[]
+  | { readonly [key: string]: HclValue | undefined };
+
+/** Part of a block's body: arguments that stand together, a block in it, or a comment. What is `undefined` is left out. */
+export type HclPart =
+  | { readonly kind: "arguments"; readonly values: Readonly<Record<string, HclValue | undefined>> }
+  | { readonly kind: "block"; readonly block: HclBlock }
+  | { readonly kind: "comment"; readonly text: string };
+
+/** A block: `resource "aws_sqs_queue" "mail" { … }`. */
+export interface HclBlock {
+  readonly type: string;
+  readonly labels: readonly string[];
+  readonly body: readonly HclPart[];
+}
+
+/**
+ * Takes a text as Terraform's own, unquoted.
+ *
+ * @param hcl The text.
+ */
+export function expression(hcl: string): Expression {
+  return new Expression(hcl);
+}
+
+/**
+ * A call of a function of Terraform: `jsonencode({ … })`.
+ *
+ * @param name The function.
+ * @param argument Its only argument.
+ */
+export function call(name: string, argument: HclValue): Expression {
+  return new Expression(`${name}(${renderValue(argument, "")})`);
+}
+
+/**
+ * Makes a block.
+ *
+ * @param type `resource`
+ * @param labels `["aws_sqs_queue", "mail"]`
+ * @param body Its parts; a record stands for arguments.
+ */
+export function block(
+  type: string,
+  labels: readonly string[],
+  ...body: readonly (HclPart | Readonly<Record<string, HclValue | undefined>>)[]
+): HclBlock {
+  return {
+    type,
+    labels,
+    body: body.map((part): HclPart =>
+      isPart(part) ? part : { kind: "arguments", values: part as Record<string, HclValue | undefined> }
+    ),
+  };
+}
+
+/**
+ * A block inside another one.
+ *
+ * @param inner The block.
+ */
+export function nested(inner: HclBlock): HclPart {
+  return { kind: "block", block: inner };
+}
+
+/**
+ * A comment before what follows.
+ *
+ * @param text One line.
+ */
+export function comment(text: string): HclPart {
+  return { kind: "comment", text };
+}
+
+function isPart(part: object): part is HclPart {
+  return "kind" in part && typeof part.kind === "string" && ("values" in part || "block" in part || "text" in part);
+}
+
+/**
+ * A text in quotes, as Terraform reads it: `${` and `%{` of the text are no templates.
+ *
+ * @param text Any text.
+ */
+export function quote(text: string): string {
+  const escaped = text
+    .replace(/[\\"]/g, "\\$&")
+    .replace(/\n/g, "\\n")
+    .replace(/\r/g, "\\r")
+    .replace(/\t/g, "\\t")
+    // deno-lint-ignore no-control-regex
+    .replace(/[\u0000-\u001f\u007f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .replace(/[$%](?=\{)/g, "$&$&");
+  return `"${escaped}"`;
+}
+
+/**
+ * The text of a file, as `terraform fmt` lays it out.
+ *
+ * @param parts Comments, and the blocks after them.
+ */
+export function renderFile(parts: readonly (HclBlock | string)[]): string {
+  const remarks = parts.filter((part) => typeof part === "string").map((text) => `# ${oneLine(text)}\n`);
+  const blocks = parts.filter((part) => typeof part !== "string").map((part) => renderBlock(part, ""));
+  return [remarks.join(""), ...blocks].join("\n");
+}
+
+function renderBlock({ type, labels, body }: HclBlock, indent: string): string {
+  const head = [type, ...labels.map(quote)].join(" ");
+  const inner = `${indent}  `;
+  const groups: string[] = [];
+  let remarks = "";
+  for (const part of body) {
+    if (part.kind === "comment") {
+      remarks += `${inner}# ${oneLine(part.text)}\n`;
+      continue;
+    }
+    const rendered = part.kind === "block" ? [renderBlock(part.block, inner)] : renderArguments(part.values, inner);
+    if (rendered.length === 0) continue;
+    groups.push(remarks + rendered[0], ...rendered.slice(1));
+    remarks = "";
+  }
+  if (groups.length === 0) return `${indent}${head} {}\n`;
+  return `${indent}${head} {\n${groups.join("\n")}${indent}}\n`;
+}
+
+/** Groups of lines: those of one line together, each of several lines for itself. */
+function renderArguments(values: Readonly<Record<string, HclValue | undefined>>, indent: string): string[] {
+  const groups: string[] = [];
+  let short: [string, string][] = [];
+  function flush(): void {
+    if (short.length > 0) groups.push(alignLines(short, indent));
+    short = [];
+  }
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined) continue;
+    const text = renderValue(value, indent);
+    if (!text.includes("\n")) {
+      short.push([name, text]);
+      continue;
+    }
+    flush();
+    groups.push(`${indent}${name} = ${text}\n`);
+  }
+  flush();
+  return groups;
+}
+
+function alignLines(lines: readonly (readonly [name: string, text: string])[], indent: string): string {
+  const width = Math.max(...lines.map(([name]) => [...name].length));
+  return lines.map(([name, text]) => `${indent}${name}${" ".repeat(width - [...name].length)} = ${text}\n`).join("");
+}
+
+function renderValue(value: HclValue, indent: string): string {
+  if (value === null || typeof value === "boolean" || typeof value === "number") return String(value);
+  if (typeof value === "string") return quote(value);
+  if (value instanceof Expression) return value.hcl.replaceAll("\n", `\n${indent}`);
+  const inner = `${indent}  `;
+  if (isList(value)) {
+    const items = value.map((item) => renderValue(item, inner));
+    const line = `[${items.join(", ")}]`;
+    const fits = line.length + indent.length < 100 && !line.includes("\n");
+    return fits ? line : `[\n${items.map((item) => `${inner}${item},\n`).join("")}${indent}]`;
+  }
+  const entries = Object.entries(value).filter((entry): entry is [string, HclValue] => entry[1] !== undefined);
+  if (entries.length === 0) return "{}";
+  let text = "";
+  let short: [string, string][] = [];
+  for (const [key, item] of entries) {
+    const rendered = renderValue(item, inner);
+    if (!rendered.includes("\n")) {
+      short.push([renderKey(key), rendered]);
+      continue;
+    }
+    if (short.length > 0) text += alignLines(short, inner);
+    short = [];
+    text += `${inner}${renderKey(key)} = ${rendered}\n`;
+  }
+  if (short.length > 0) text += alignLines(short, inner);
+  return `{\n${text}${indent}}`;
+}
+
+function renderKey(key: string): string {
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(key) && !/^(?:true|false|null|for)$/.test(key) ? key : quote(key);
+}
+
+function isList(value: HclValue): value is readonly HclValue[] {
+  return Array.isArray(value);
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}

@@ -1,0 +1,134 @@
+import { block, comment, type Expression, expression, type HclBlock, nested } from "./hcl.ts";
+import type { TerraformVariable } from "./infra_plan.ts";
+
+/** What the Terraform files that are not one function's are made of. */
+export interface RootOptions {
+  readonly projectName: string;
+  readonly moduleSource: (name: string) => string;
+  readonly region?: string;
+  readonly hasDatabase: boolean;
+  readonly hasApi: boolean;
+  readonly hasWebSocket: boolean;
+  readonly variables: readonly TerraformVariable[];
+  /** Modules of functions, by function. */
+  readonly functions: Readonly<Record<string, string>>;
+  /** Names of queues that take what failed. */
+  readonly deadLetters: readonly Expression[];
+}
+
+/** Terraform and providers: what the modules need. */
+export function renderVersions(): HclBlock[] {
+  return [
+    block(
+      "terraform",
+      [],
+      { required_version: ">= 1.9" },
+      nested(block("required_providers", [], {
+        archive: { source: "hashicorp/archive", version: ">= 2.7, < 3.0" },
+      }, {
+        aws: { source: "hashicorp/aws", version: ">= 6.0, < 7.0" },
+      })),
+    ),
+    block("provider", ["aws"], { region: expression("var.region") }),
+  ];
+}
+
+/**
+ * Names, tags and the database.
+ *
+ * @param options The project.
+ */
+export function renderMain({ projectName, moduleSource, hasApi, hasWebSocket, hasDatabase }: RootOptions): HclBlock[] {
+  const core = block(
+    "module",
+    ["core"],
+    { source: moduleSource("core") },
+    { project_name: projectName, environment: expression("var.environment") },
+    { manage_api_gateway_account: hasApi || hasWebSocket ? expression("var.manage_api_gateway_account") : undefined },
+  );
+  if (!hasDatabase) return [core];
+  return [
+    core,
+    block("module", ["database"], { source: moduleSource("database/distsql") }, {
+      name_prefix: expression("module.core.name_prefix"),
+      tags: expression("module.core.common_tags"),
+      deletion_protection: expression('var.environment != "dev"'),
+    }),
+  ];
+}
+
+/**
+ * The variables.
+ *
+ * @param options The project.
+ */
+export function renderVariables({ region, hasApi, hasWebSocket, variables }: RootOptions): HclBlock[] {
+  const own: TerraformVariable[] = [
+    {
+      name: "environment",
+      description: "Stage of deployment: dev, staging or prod.",
+      type: "string",
+      default: "dev",
+    },
+    { name: "region", description: "Region to deploy to.", type: "string", default: region },
+  ];
+  if (hasApi || hasWebSocket) {
+    own.push({
+      name: "manage_api_gateway_account",
+      description: "Make the role with which API Gateway writes logs: once for each account and region.",
+      type: "bool",
+      default: false,
+    });
+  }
+  const sorted = [...variables].sort((a, b) => a.name < b.name ? -1 : 1);
+  return [...own, ...sorted].map((variable) =>
+    block("variable", [variable.name], {
+      description: variable.description,
+      type: expression(variable.type),
+      default: variable.default,
+      sensitive: variable.isSensitive ? true : undefined,
+      nullable: false,
+    })
+  );
+}
+
+/**
+ * The outputs.
+ *
+ * @param options The project.
+ */
+export function renderOutputs({ functions, deadLetters, hasApi, hasWebSocket, hasDatabase }: RootOptions): HclBlock[] {
+  const output = (name: string, description: string, value: Expression) =>
+    block("output", [name], { description, value });
+  const table = (member: string) =>
+    Object.fromEntries(Object.entries(functions).map(([name, module]) => [name, expression(`${module}.${member}`)]));
+  return [
+    output(
+      "resource_prefix",
+      "Start of every name: RESOURCE_PREFIX where grants are applied.",
+      expression("module.core.name_prefix"),
+    ),
+    ...hasApi ? [output("api_url", "URL of the API.", expression("module.api.invoke_url"))] : [],
+    ...hasWebSocket
+      ? [output("websocket_url", "URL of the WebSocket API.", expression("module.websocket.invoke_url"))]
+      : [],
+    ...hasDatabase
+      ? [
+        output(
+          "database_endpoint",
+          "Host name of the database, for migrations and grants.",
+          expression("module.database.cluster_endpoint"),
+        ),
+        output(
+          "database_admin_policy_arn",
+          "Policy for the role that applies migrations and grants.",
+          expression("module.database.admin_connect_policy_arn"),
+        ),
+      ]
+      : [],
+    block("locals", [], comment("For files of yours, such as alarms."), {
+      function_names: table("function_name"),
+    }, { dead_letter_queue_names: [...deadLetters] }),
+    output("function_names", "Full names of the functions.", expression("local.function_names")),
+  ];
+}

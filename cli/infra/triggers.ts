@@ -1,0 +1,238 @@
+import type { InfraSettings } from "../config/infra.ts";
+import { block, call, expression, type HclBlock, type HclValue, nested } from "./hcl.ts";
+import type { InfraFunction } from "./infra_plan.ts";
+import { identifiersOf, kebabCase } from "./names.ts";
+
+/** The queue, topic, bus or bucket that a function hangs on, by the configuration or by its name. */
+export function resourceOf({ kind, name, settings }: InfraFunction): string | undefined {
+  switch (kind) {
+    case "queue":
+      return settings.queue ?? kebabCase(name);
+    case "topic":
+      return settings.topic ?? kebabCase(name);
+    case "event":
+      return settings.bus ?? "events";
+    case "storage":
+      return settings.bucket ?? kebabCase(name);
+    default:
+      return undefined;
+  }
+}
+
+/** The account's own bus, which nobody makes. */
+export const DEFAULT_BUS = "default";
+
+/** Names of one kind of resources, with the functions that hang on them. */
+export interface Resources {
+  /** Names in Terraform, without the kind before them. */
+  readonly ids: ReadonlyMap<string, string>;
+  readonly functions: ReadonlyMap<string, readonly InfraFunction[]>;
+}
+
+/**
+ * Gathers the resources of a kind: those that functions hang on, and those that the configuration lists.
+ *
+ * @param functions The functions of the kind.
+ * @param listed Names of the configuration.
+ */
+export function gatherResources(functions: readonly InfraFunction[], listed: readonly string[]): Resources {
+  const byName = new Map<string, InfraFunction[]>(listed.map((name) => [name, []]));
+  for (const fn of functions) {
+    const name = resourceOf(fn)!;
+    byName.set(name, [...byName.get(name) ?? [], fn]);
+  }
+  const sorted = new Map([...byName].sort(([a], [b]) => a < b ? -1 : 1));
+  return { ids: identifiersOf(sorted.keys()), functions: sorted };
+}
+
+const NAMING = {
+  name_prefix: expression("module.core.name_prefix"),
+  tags: expression("module.core.common_tags"),
+} as const;
+
+/** Six times the function's timeout, as AWS advises; the module's default at least. */
+const VISIBILITY_FACTOR = 6;
+const LEAST_VISIBILITY_SECONDS = 180;
+/** The function module's. */
+export const DEFAULT_TIMEOUT_SECONDS = 30;
+
+/**
+ * The queues.
+ *
+ * @param queues Their names and the functions that work them off.
+ * @param settings The configuration's.
+ * @param source The module.
+ */
+export function renderQueues(queues: Resources, settings: InfraSettings["queues"], source: string): HclBlock[] {
+  return [...queues.functions].map(([name, functions]) => {
+    const { fifo, contentBasedDeduplication, visibilityTimeoutSeconds, ...other } = settings?.[name] ?? {};
+    const timeouts = functions.map(({ options }) => options.timeout ?? DEFAULT_TIMEOUT_SECONDS);
+    return block(
+      "module",
+      [`queue_${queues.ids.get(name)}`],
+      { source },
+      { queue_name: name, ...NAMING },
+      {
+        visibility_timeout_seconds: visibilityTimeoutSeconds ??
+          Math.max(LEAST_VISIBILITY_SECONDS, ...timeouts.map((timeout) => timeout * VISIBILITY_FACTOR)),
+        fifo_queue: fifo,
+        content_based_deduplication: contentBasedDeduplication,
+        max_receive_count: other.maxReceiveCount,
+        delay_seconds: other.delaySeconds,
+        retention_seconds: other.retentionSeconds,
+      },
+    );
+  });
+}
+
+/**
+ * The topics, with their subscribers.
+ *
+ * @param topics Their names and the functions that are subscribed.
+ * @param source The module.
+ */
+export function renderTopics(topics: Resources, source: string): HclBlock[] {
+  return [...topics.functions].map(([name, functions]) =>
+    block("module", [`topic_${topics.ids.get(name)}`], { source }, { topic_name: name, ...NAMING }, {
+      subscriptions: functions.length === 0 ? undefined : Object.fromEntries(
+        functions.map((fn) => [fn.name, {
+          protocol: "lambda",
+          endpoint: expression(`module.fn_${fn.id}.function_arn`),
+          filter_policy: fn.settings.filterPolicy &&
+            call("jsonencode", fn.settings.filterPolicy as HclValue),
+        }]),
+      ),
+    })
+  );
+}
+
+/**
+ * The buses that are ours.
+ *
+ * @param buses Their names and the functions that get their events.
+ * @param settings The configuration's.
+ * @param source The module.
+ */
+export function renderBuses(buses: Resources, settings: InfraSettings["buses"], source: string): HclBlock[] {
+  return [...buses.functions.keys()].filter((name) => name !== DEFAULT_BUS).map((name) => {
+    const { archiveDays } = settings?.[name] ?? {};
+    return block("module", [`bus_${buses.ids.get(name)}`], { source }, { bus_name: name, ...NAMING }, {
+      archive_enabled: archiveDays === undefined ? undefined : true,
+      archive_retention_days: archiveDays,
+    });
+  });
+}
+
+/**
+ * The buckets, with the functions that they invoke.
+ *
+ * @param buckets Their names and functions.
+ * @param settings The configuration's.
+ * @param prefix The word before their names.
+ * @param source The module.
+ */
+export function renderBuckets(
+  buckets: Resources,
+  settings: InfraSettings["buckets"],
+  prefix: string | undefined,
+  source: string,
+): HclBlock[] {
+  return [...buckets.functions].map(([name, functions]) => {
+    const { corsAllowedOrigins, expirationDays } = settings?.[name] ?? {};
+    return block(
+      "module",
+      [`bucket_${buckets.ids.get(name)}`],
+      { source },
+      { bucket_name: name, project_name: prefix, ...NAMING },
+      {
+        force_destroy: expression('var.environment == "dev"'),
+        cors_allowed_origins: corsAllowedOrigins,
+        expiration_days: expirationDays,
+        lambda_notifications: functions.length === 0 ? undefined : functions.map(({ id, settings }) => ({
+          function_arn: expression(`module.fn_${id}.function_arn`),
+          events: settings.events,
+          filter_prefix: settings.prefix,
+          filter_suffix: settings.suffix,
+        })),
+      },
+    );
+  });
+}
+
+/**
+ * What invokes a function from its topic or bus: rule, target and permission.
+ *
+ * @param fn The function.
+ * @param buses The buses.
+ * @param topics The topics.
+ */
+export function renderTrigger(fn: InfraFunction, buses: Resources, topics: Resources): HclBlock[] {
+  if (fn.kind === "topic") {
+    return [
+      block("resource", ["aws_lambda_permission", `${fn.id}_topic`], {
+        statement_id: "AllowTopic",
+        action: "lambda:InvokeFunction",
+        function_name: expression(`module.fn_${fn.id}.function_name`),
+        principal: "sns.amazonaws.com",
+        source_arn: expression(`module.topic_${topics.ids.get(resourceOf(fn)!)}.topic_arn`),
+      }),
+    ];
+  }
+  if (fn.kind !== "event") return [];
+  const bus = resourceOf(fn)!;
+  const module = bus === DEFAULT_BUS ? undefined : `module.bus_${buses.ids.get(bus)}`;
+  const rule = `aws_cloudwatch_event_rule.${fn.id}`;
+  return [
+    block("resource", ["aws_cloudwatch_event_rule", fn.id], {
+      name: expression(`"\${module.core.name_prefix}-${fn.name}"`),
+      description: `Events for the function ${fn.name}.`,
+      event_bus_name: module && expression(`${module}.bus_name`),
+      tags: expression("module.core.common_tags"),
+      event_pattern: call("jsonencode", fn.settings.pattern as HclValue),
+    }),
+    block(
+      "resource",
+      ["aws_cloudwatch_event_target", fn.id],
+      {
+        rule: expression(`${rule}.name`),
+        event_bus_name: expression(`${rule}.event_bus_name`),
+        arn: expression(`module.fn_${fn.id}.function_arn`),
+      },
+      ...module === undefined
+        ? []
+        : [nested(block("dead_letter_config", [], { arn: expression(`${module}.dead_letter_queue_arn`) }))],
+    ),
+  ];
+}
+
+/** What two functions of one bucket may not share. */
+export interface Overlap {
+  readonly first: InfraFunction;
+  readonly second: InfraFunction;
+}
+
+/**
+ * Finds functions that S3 would have to tell of the same change: it refuses such notifications.
+ *
+ * @param functions The functions of one bucket.
+ */
+export function findOverlaps(functions: readonly InfraFunction[]): Overlap[] {
+  return functions.flatMap((first, index) =>
+    functions.slice(index + 1).filter((second) => overlap(first, second)).map((second) => ({ first, second }))
+  );
+}
+
+function overlap({ settings: a }: InfraFunction, { settings: b }: InfraFunction): boolean {
+  const shareEvents = eventsOf(a).some((one) => eventsOf(b).some((other) => covers(one, other) || covers(other, one)));
+  const { prefix: pa = "", suffix: sa = "" } = a;
+  const { prefix: pb = "", suffix: sb = "" } = b;
+  return shareEvents && (pa.startsWith(pb) || pb.startsWith(pa)) && (sa.endsWith(sb) || sb.endsWith(sa));
+}
+
+function eventsOf({ events = ["s3:ObjectCreated:*"] }: InfraFunction["settings"]): readonly string[] {
+  return events;
+}
+
+function covers(pattern: string, event: string): boolean {
+  return pattern === event || pattern.endsWith("*") && event.startsWith(pattern.slice(0, -1));
+}

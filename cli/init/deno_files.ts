@@ -1,0 +1,65 @@
+import { renderReadme } from "./readme.ts";
+import { VERSIONS } from "./versions.ts";
+
+/** What the project imports from npm. The package's own optional parts come with it. */
+const FROM_NPM = ["drizzle-orm", "zod"] as const;
+/** Entry points that the project may import. */
+const ENTRIES = [
+  "",
+  "/auth",
+  "/auth/schema",
+  "/cli",
+  "/core",
+  "/database",
+  "/database/orm",
+  "/env",
+  "/errors",
+  "/observability",
+  "/testing",
+  "/validation",
+] as const;
+
+/**
+ * What makes a project one of Deno's.
+ *
+ * @param name The project's name.
+ * @returns Texts by path.
+ */
+export function denoFiles(name: string): Record<string, string> {
+  const trellis = "deno run -A @trellis/fn/cli";
+  const config = {
+    tasks: {
+      dev: `${trellis} dev`,
+      test: "deno test -A tests",
+      check: "deno check scripts src tests trellis.config.ts",
+      generate: `${trellis} generate permissions && ${trellis} generate infra && ${trellis} generate openapi`,
+      build: `${trellis} build`,
+      grants: "deno run -A scripts/apply_permissions.ts",
+      trellis,
+      ci: `deno task check && deno task test && ${trellis} check all && ${trellis} build --check`,
+    },
+    imports: {
+      ...Object.fromEntries(
+        ENTRIES.map((entry) => [`@trellis/fn${entry}`, `jsr:@trellis/fn@${VERSIONS["@trellis/fn"]}${entry}`]),
+      ),
+      ...Object.fromEntries(FROM_NPM.map((each) => [each, `npm:${each}@${VERSIONS[each]}`])),
+      "drizzle-orm/pg-core": `npm:drizzle-orm@${VERSIONS["drizzle-orm"]}/pg-core`,
+    },
+    compilerOptions: { strict: true },
+    fmt: { lineWidth: 120 },
+    exclude: ["dist/", "dist.maps/", ".trellis/"],
+  };
+  return {
+    "deno.json": `${JSON.stringify(config, null, 2)}\n`,
+    ".gitignore": "dist/\ndist.maps/\n.trellis/\n.env\n.terraform/\n*.tfstate*\n*.tfvars\n",
+    "README.md": renderReadme(name, {
+      dev: "deno task dev",
+      test: "deno task test",
+      check: "deno task check",
+      generate: "deno task generate",
+      build: "deno task build",
+      grants: "deno task grants",
+      ci: "deno task ci",
+    }),
+  };
+}

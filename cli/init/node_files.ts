@@ -1,0 +1,64 @@
+import { renderReadme } from "./readme.ts";
+import { NODE_TOOLS, VERSIONS } from "./versions.ts";
+
+/**
+ * What makes a project one of Node's.
+ *
+ * @param name The project's name.
+ * @returns Texts by path.
+ */
+export function nodeFiles(name: string): Record<string, string> {
+  const pick = (...names: (keyof typeof VERSIONS)[]) => Object.fromEntries(names.map((each) => [each, VERSIONS[each]]));
+  const manifest = {
+    name,
+    private: true,
+    type: "module",
+    engines: { node: ">=20.19" },
+    scripts: {
+      dev: "trellis dev",
+      test: "node --import tsx --test tests/*.test.ts",
+      check: "tsc",
+      generate: "trellis generate permissions && trellis generate infra && trellis generate openapi",
+      build: "trellis build",
+      grants: "node --import tsx scripts/apply_permissions.ts",
+      ci: "npm run check && npm test && trellis check all && trellis build --check",
+    },
+    dependencies: pick("@aws-sdk/dsql-signer", "@trellis/fn", "drizzle-orm", "zod"),
+    devDependencies: {
+      ...pick("@electric-sql/pglite"),
+      "@types/node": NODE_TOOLS["@types/node"],
+      ...pick("esbuild"),
+      tsx: NODE_TOOLS.tsx,
+      ...pick("typescript"),
+    },
+  };
+  const compiler = {
+    compilerOptions: {
+      target: "ES2023",
+      module: "NodeNext",
+      allowImportingTsExtensions: true,
+      noEmit: true,
+      strict: true,
+      skipLibCheck: true,
+      verbatimModuleSyntax: true,
+      erasableSyntaxOnly: true,
+      types: ["node"],
+    },
+    include: ["scripts", "src", "tests", "trellis.config.ts"],
+  };
+  return {
+    "package.json": `${JSON.stringify(manifest, null, 2)}\n`,
+    "tsconfig.json": `${JSON.stringify(compiler, null, 2)}\n`,
+    ".gitignore": "node_modules/\ndist/\ndist.maps/\n.trellis/\n.env\n.terraform/\n*.tfstate*\n*.tfvars\n",
+    "README.md": renderReadme(name, {
+      install: "npm install",
+      dev: "npm run dev",
+      test: "npm test",
+      check: "npm run check",
+      generate: "npm run generate",
+      build: "npm run build",
+      grants: "npm run grants",
+      ci: "npm run ci",
+    }),
+  };
+}

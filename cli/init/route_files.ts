@@ -1,0 +1,134 @@
+import { withoutMargin } from "./margin.ts";
+
+const AUTH_ROUTE = (up: string) =>
+  withoutMargin(`|import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+|import "${up}auth.ts";
+|
+|export const handler = createAuthHandler(getConfiguredSessionAuth);
+`);
+
+/** The functions of a new project, their schemas and their test. */
+export const ROUTE_FILES: Readonly<Record<string, string>> = {
+  "src/functions/api/auth/sign-up/email.post.ts": AUTH_ROUTE("../../../../"),
+  "src/functions/api/auth/sign-in/email.post.ts": AUTH_ROUTE("../../../../"),
+  "src/functions/api/auth/sign-out.post.ts": AUTH_ROUTE("../../../"),
+  "src/functions/api/health.get.ts": withoutMargin(`|import { buildValidatedResponse } from "@trellis/fn/core";
+|import { defineApiHandler } from "@trellis/fn/validation";
+|import * as z from "zod";
+|
+|const Health = z.object({ status: z.literal("ok") });
+|
+|export const handler = defineApiHandler({
+|  responseSchema: Health,
+|  openapi: { summary: "Whether the service answers", tags: ["service"] },
+|  timeout: 5,
+|})(function health({ context }) {
+|  return buildValidatedResponse(context, 200, { status: "ok" }, Health);
+|});
+`),
+  "src/functions/api/notes/index.get.ts": withoutMargin(`|import { buildValidatedResponse } from "@trellis/fn/core";
+|import { defineApiHandler } from "@trellis/fn/validation";
+|import "../../../auth.ts";
+|import { NoteList, NoteQuery } from "../../../notes_schemas.ts";
+|import { listNotes } from "../../../queries/notes.ts";
+|
+|export const handler = defineApiHandler({
+|  auth: "session",
+|  querySchema: NoteQuery,
+|  responseSchema: NoteList,
+|  openapi: { summary: "Your notes, newest first", tags: ["notes"] },
+|})(async function getNotes({ context, query, userId }) {
+|  return buildValidatedResponse(context, 200, { notes: await listNotes(userId, query.limit) }, NoteList);
+|});
+`),
+  "src/functions/api/notes/index.post.ts": withoutMargin(`|import { buildValidatedResponse } from "@trellis/fn/core";
+|import { defineApiHandler } from "@trellis/fn/validation";
+|import "../../../auth.ts";
+|import { Note, NoteInput } from "../../../notes_schemas.ts";
+|import { createNote } from "../../../queries/notes.ts";
+|
+|export const handler = defineApiHandler({
+|  auth: "session",
+|  schema: NoteInput,
+|  responseSchema: Note,
+|  openapi: { summary: "Write a note", tags: ["notes"], successStatus: 201 },
+|})(async function postNote({ context, body, userId }) {
+|  const note = await createNote({ ...body, userId });
+|  return buildValidatedResponse(context, 201, note, Note);
+|});
+`),
+  "src/notes_schemas.ts": withoutMargin(`|import * as z from "zod";
+|
+|export const NoteInput = z.strictObject({
+|  title: z.string().trim().min(1).max(200),
+|  body: z.string().max(20_000).default(""),
+|});
+|
+|export const NoteQuery = z.object({ limit: z.coerce.number().int().min(1).max(100).default(20) });
+|
+|export const Note = z.object({ id: z.uuid(), title: z.string(), body: z.string(), createdAt: z.date() });
+|
+|export const NoteList = z.object({ notes: z.array(Note) });
+`),
+  "tests/environment.ts": withoutMargin(`|import process from "node:process";
+|
+|// imported first: functions read the environment when they are loaded
+|process.env.AUTH_SECRET = "for tests alone: 32 characters or more";
+|process.env.LOG_LEVEL = "SILENT";
+|process.env.METRICS_DISABLED = "true";
+`),
+  "tests/notes.test.ts": withoutMargin(`|import "./environment.ts";
+|import { createLambdaContext, createRestApiEvent, createTestDatabase } from "@trellis/fn/testing";
+|import assert from "node:assert/strict";
+|import process from "node:process";
+|import { test } from "node:test";
+|import { fileURLToPath } from "node:url";
+|
+|test("a user signs up, writes a note and finds it again", async () => {
+|  const migrationsFolder = fileURLToPath(new URL("../migrations", import.meta.url));
+|  const database = await createTestDatabase({ migrationsFolder });
+|  process.env.DATABASE_URL = database.config.connectionString;
+|  try {
+|    const { handler: signUp } = await import("../src/functions/api/auth/sign-up/email.post.ts");
+|    const { handler: postNote } = await import("../src/functions/api/notes/index.post.ts");
+|    const { handler: getNotes } = await import("../src/functions/api/notes/index.get.ts");
+|
+|    const ada = { name: "Ada", email: "ada@example.com", password: "correct-horse" };
+|    const signedUp = await signUp(
+|      createRestApiEvent({ method: "POST", path: "/auth/sign-up/email", body: ada }),
+|      createLambdaContext(),
+|    );
+|    assert.equal(signedUp.statusCode, 200, signedUp.body);
+|    const headers = { Authorization: "Bearer " + JSON.parse(signedUp.body).token };
+|
+|    const bad = await postNote(createRestApiEvent({ method: "POST", headers, body: {} }), createLambdaContext());
+|    assert.equal(bad.statusCode, 400);
+|    assert.deepEqual(Object.keys(JSON.parse(bad.body).errors), ["title"]);
+|
+|    const written = await postNote(
+|      createRestApiEvent({ method: "POST", headers, body: { title: "Milk" } }),
+|      createLambdaContext(),
+|    );
+|    assert.equal(written.statusCode, 201, written.body);
+|
+|    const found = await getNotes(createRestApiEvent({ headers }), createLambdaContext());
+|    assert.deepEqual(JSON.parse(found.body).notes, [JSON.parse(written.body)]);
+|    assert.equal((await getNotes(createRestApiEvent(), createLambdaContext())).statusCode, 401);
+|  } finally {
+|    await database.close();
+|  }
+|});
+`),
+  "tests/health.test.ts": withoutMargin(`|import "./environment.ts";
+|import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
+|import assert from "node:assert/strict";
+|import { test } from "node:test";
+|import { handler } from "../src/functions/api/health.get.ts";
+|
+|test("GET /health answers", async () => {
+|  const response = await handler(createRestApiEvent(), createLambdaContext());
+|  assert.equal(response.statusCode, 200);
+|  assert.deepEqual(JSON.parse(response.body), { status: "ok" });
+|});
+`),
+};

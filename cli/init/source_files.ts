@@ -1,0 +1,144 @@
+import { withoutMargin } from "./margin.ts";
+
+/**
+ * The configuration of a new project.
+ *
+ * @param name The project's name, written out so that resources keep their names when the folder gets another one.
+ */
+export function renderConfig(name: string): string {
+  return withoutMargin(`|import { defineConfig } from "@trellis/fn/cli";
+|
+|// read, not run: everything in it is written out
+|export default defineConfig({
+|  infra: {
+|    projectName: "${name}",
+|    environment: {
+|      AUTH_SECRET: { variable: true },
+|      AUTH_BASE_URL: { variable: true },
+|    },
+|  },
+|  build: {
+|    // the most bytes of a function; trellis build --check holds it to that
+|    budgets: { "*": 1_300_000, Health: 200_000 },
+|  },
+|});
+`);
+}
+
+/** The database and the sessions of a new project. */
+export const DATABASE_FILES: Readonly<Record<string, string>> = {
+  ".env.example": withoutMargin(
+    `|# Copy to .env for settings of your own. trellis dev makes what is missing; never commit .env.
+|
+|# Signs sessions: at least 32 random characters.
+|AUTH_SECRET=
+|# Where the routes of auth/ are, as the outside sees them.
+|AUTH_BASE_URL=http://localhost:8787/auth
+|# Deployed: the cluster's host name, and the function's database role.
+|DATABASE_ENDPOINT=
+|DATABASE_USERNAME=
+`,
+  ),
+  "src/schema.ts": withoutMargin(`|import { index, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+|
+|export { authAccounts, authSessions, authUsers, authVerification } from "@trellis/fn/auth/schema";
+|
+|export const notes = pgTable("notes", {
+|  id: uuid("id").primaryKey().defaultRandom(),
+|  userId: uuid("user_id").notNull(),
+|  title: text("title").notNull(),
+|  body: text("body").notNull(),
+|  createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
+|}, (table) => [index("notes_user_id_created_at_idx").on(table.userId, table.createdAt)]);
+`),
+  "migrations/0002_notes.sql": withoutMargin(`|CREATE TABLE "notes" (
+|  "id" uuid PRIMARY KEY DEFAULT gen_random_uuid() NOT NULL,
+|  "user_id" uuid NOT NULL,
+|  "title" text NOT NULL,
+|  "body" text NOT NULL,
+|  "created_at" timestamp with time zone DEFAULT now() NOT NULL
+|);
+|--> statement-breakpoint
+|CREATE INDEX "notes_user_id_created_at_idx" ON "notes" ("user_id","created_at");
+`),
+  "src/database.ts": withoutMargin(
+    `|import { createQueryFactory, type DatabaseConfig, getDrizzleClient } from "@trellis/fn/database";
+|import { getOptionalEnv } from "@trellis/fn/env";
+|import * as schema from "./schema.ts";
+|
+|const endpoint = getOptionalEnv("DATABASE_ENDPOINT");
+|
+|/** Aurora DSQL where there is an endpoint, else a PostgreSQL inside the process, in a folder or in memory. */
+|export const databaseConfig = (endpoint === undefined
+|  ? { provider: "embedded-pg", connectionString: getOptionalEnv("DATABASE_URL", ".trellis/pg"), schema }
+|  : {
+|    provider: "distsql",
+|    endpoint,
+|    region: getOptionalEnv("DATABASE_REGION"),
+|    username: getOptionalEnv("DATABASE_USERNAME"),
+|    ca: getOptionalEnv("DATABASE_CA"),
+|    schema,
+|  }) satisfies DatabaseConfig;
+|
+|export const getDb = () => getDrizzleClient(databaseConfig);
+|
+|export const { defineQuery } = createQueryFactory(getDb);
+`,
+  ),
+  "src/auth.ts": withoutMargin(`|import { type AuthConfig, configureSessionAuth } from "@trellis/fn/auth";
+|import { getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";
+|import { getDb } from "./database.ts";
+|
+|const baseURL = getOptionalEnv("AUTH_BASE_URL", "http://localhost:8787/auth");
+|
+|export const authConfig: AuthConfig = {
+|  secret: getRequiredEnv("AUTH_SECRET"),
+|  baseURL,
+|  // on localhost there is no https
+|  useSecureCookies: baseURL.startsWith("https://"),
+|};
+|
+|configureSessionAuth(getDb, authConfig);
+`),
+  "src/queries/notes.ts": withoutMargin(`|import { DatabaseOperation } from "@trellis/fn/database";
+|import { desc, eq, type InsertModel } from "@trellis/fn/database/orm";
+|import { defineQuery } from "../database.ts";
+|import { notes } from "../schema.ts";
+|
+|const { Select, Insert } = DatabaseOperation;
+|
+|type NewNote = Pick<InsertModel<typeof notes>, "userId" | "title" | "body">;
+|
+|// the declared tables become the grants of the functions that call the query
+|export const listNotes = defineQuery(
+|  { tables: [{ table: notes, operations: [Select] }] },
+|  async function listNotes(db, userId: string, limit: number) {
+|    return await db.select().from(notes).where(eq(notes.userId, userId)).orderBy(desc(notes.createdAt)).limit(limit);
+|  },
+|);
+|
+|export const createNote = defineQuery(
+|  { tables: [{ table: notes, operations: [Select, Insert] }] },
+|  async function createNote(db, note: NewNote) {
+|    const [created] = await db.insert(notes).values(note).returning();
+|    return created;
+|  },
+|);
+`),
+  "scripts/apply_permissions.ts": withoutMargin(
+    `|import { applyPermissions, closeDrizzleClient } from "@trellis/fn/database";
+|import { getRequiredEnv } from "@trellis/fn/env";
+|import process from "node:process";
+|
+|// at every deployment: after the migrations, before the new code
+|const { applied, skipped, errors } = await applyPermissions({
+|  permissionsFolder: "permissions",
+|  database: { provider: "distsql", endpoint: getRequiredEnv("DATABASE_ENDPOINT"), isAdmin: true, instrument: false },
+|});
+|await closeDrizzleClient();
+|console.log(applied + " applied, " + skipped + " skipped");
+|for (const error of errors) console.error(error);
+|if (errors.length > 0) process.exitCode = 1;
+`,
+  ),
+};

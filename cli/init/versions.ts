@@ -1,0 +1,16 @@
+/** What a new project pins: the versions that this release was tested with. A test compares them with deno.json. */
+export const VERSIONS = {
+  "@trellis/fn": "0.1.0",
+  "@aws-sdk/dsql-signer": "3.1142.0",
+  "@electric-sql/pglite": "0.5.16",
+  "drizzle-orm": "0.45.4",
+  esbuild: "0.28.2",
+  typescript: "5.9.3",
+  zod: "4.6.7",
+} as const;
+
+/** Tools of a project for Node, which this package does not use itself. */
+export const NODE_TOOLS = {
+  "@types/node": "22.20.5",
+  tsx: "4.23.15",
+} as const;

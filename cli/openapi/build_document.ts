@@ -1,0 +1,165 @@
+import {
+  type ApiRoute,
+  buildOpenApiDocument,
+  type OpenApiDocument,
+  type OpenApiInfo,
+  type OpenApiMetadata,
+  type RegisteredOperation,
+} from "../../validation/mod.ts";
+import type { SourcePlace } from "../analysis/slice.ts";
+import type { ConfiguredServer } from "../config/openapi.ts";
+import type { PackageLoader } from "./package_loader.ts";
+import {
+  type OpenApiFinding,
+  SCHEMA_OPTIONS,
+  type SchemaUse,
+  type SourceOperation,
+  type SourceOperations,
+} from "./read_operations.ts";
+import { runSlice, SliceError, type SliceValues } from "./run_slice.ts";
+import { type AnySchema, isSchema, nameSchemas } from "./schema_names.ts";
+
+/** A document, and what stands in its way. */
+export interface BuiltDocument {
+  readonly document: OpenApiDocument;
+  /** With these the document is not what the sources mean. */
+  readonly findings: readonly OpenApiFinding[];
+  readonly warnings: readonly OpenApiFinding[];
+}
+
+/**
+ * Evaluates the schemas of a project's operations and writes the document.
+ *
+ * @param sources What the files say.
+ * @param info What the document says of itself.
+ * @param servers Base addresses.
+ * @param load Loads packages.
+ */
+export function buildDocument(
+  sources: SourceOperations,
+  info: OpenApiInfo,
+  servers: readonly (string | ConfiguredServer)[] | undefined,
+  load: PackageLoader,
+): Promise<BuiltDocument> {
+  return runSlice(sources.slice, load, (values) => build(sources, info, servers, values));
+}
+
+function build(
+  { operations }: SourceOperations,
+  info: OpenApiInfo,
+  servers: readonly (string | ConfiguredServer)[] | undefined,
+  values: SliceValues,
+): BuiltDocument {
+  const findings = new Map<string, OpenApiFinding>();
+  const uses = new Map<AnySchema, SchemaUse & { readonly option: string }>();
+  const find = (finding: OpenApiFinding) => {
+    findings.set(`${finding.file}\0${finding.line}\0${finding.message}`, finding);
+  };
+
+  function evaluate(use: SchemaUse, option: string): AnySchema | undefined {
+    try {
+      const value = values.valueOf(use.unit);
+      if (isSchema(value)) {
+        if (!uses.has(value)) uses.set(value, { ...use, option });
+        return value;
+      }
+      if (value !== undefined) find({ ...placeOf(use), message: `${option} is no schema of zod 4` });
+    } catch (error) {
+      find(locate(error, use));
+    }
+    return undefined;
+  }
+
+  const ids = nameOperations(operations, find);
+  const routes = operations.map((operation): ApiRoute => {
+    const { fn, auth, openapi, schemas, statuses } = operation;
+    const described = Object.fromEntries(
+      SCHEMA_OPTIONS.map((option) => [option, schemas[option] && evaluate(schemas[option], option)]),
+    ) as Pick<RegisteredOperation, typeof SCHEMA_OPTIONS[number]>;
+    const metadata: OpenApiMetadata = {
+      ...openapi,
+      operationId: ids.get(operation),
+      responses: { ...Object.fromEntries(statuses.map((status) => [status, ""])), ...openapi.responses },
+    };
+    return {
+      method: fn.method!,
+      path: fn.path!,
+      operation: { ...described, operationName: fn.name, auth, openapi: metadata, resources: {} },
+    };
+  });
+
+  const evaluated = values.evaluated();
+  const { names, clashes } = nameSchemas(evaluated);
+  const declarations = new Map(evaluated.filter(([unit]) => unit.isNamed).map(([unit, value]) => [value, unit]));
+  const document = buildOpenApiDocument(info, routes, servers, {
+    schemaNames: names,
+    registries: registriesOf(values),
+    onIssue({ schema, path, message, cause }): void {
+      const use = uses.get(schema)!;
+      if (cause instanceof SliceError) return find(locate(cause, use));
+      const declared = declarations.get(schema);
+      const what = declared?.label ?? use.option;
+      find({ ...placeOf(declared ?? use), message: `${what}${path === "" ? "" : `, ${path}`}: ${message}` });
+    },
+  });
+  const warnings = clashes.map(({ name, units }): OpenApiFinding => ({
+    file: units[0].file,
+    line: units[0].line,
+    message: `${name} is exported by ${
+      units.slice(1).map(({ file, line }) => `${file}:${line}`).join(", ")
+    } too: the components have the file before the name. Give one .meta({ id: "…" })`,
+  }));
+  return { document, findings: [...findings.values()], warnings };
+}
+
+/** Explicit ids, else the handler's own name where only one operation has it, else the name of the function. */
+function nameOperations(
+  operations: readonly SourceOperation[],
+  find: (finding: OpenApiFinding) => void,
+): Map<SourceOperation, string> {
+  const ownName = ({ operationName, functionName }: SourceOperation) => operationName ?? functionName;
+  const counts = new Map<string, number>();
+  const count = (name: string | undefined) => name !== undefined && counts.set(name, (counts.get(name) ?? 0) + 1);
+  for (const operation of operations) {
+    count(operation.openapi.operationId ?? ownName(operation));
+    count(operation.fn.name);
+  }
+  const ids = new Map<SourceOperation, string>();
+  const owners = new Map<string, SourceOperation>();
+  for (const operation of operations) {
+    const { operationId } = operation.openapi;
+    const own = ownName(operation);
+    const isFree = own !== undefined && (counts.get(own) === 1 || (counts.get(own) === 2 && own === operation.fn.name));
+    const id = operationId ?? (isFree ? own : operation.fn.name);
+    const other = owners.get(id);
+    if (other !== undefined) {
+      find({
+        ...placeOf(operation),
+        message: `two operations have the operationId ${id}; the other is in ${other.file}:${other.line}`,
+      });
+      ids.set(operation, `${id}_${operation.fn.name}`);
+      continue;
+    }
+    owners.set(id, operation);
+    ids.set(operation, id);
+  }
+  return ids;
+}
+
+/** The project may have a copy of zod of its own, with a registry of its own. */
+function registriesOf(values: SliceValues): { get(schema: AnySchema): object | undefined }[] {
+  const registries = values.packages().map(({ globalRegistry }) => globalRegistry);
+  return [...new Set(registries)].filter((each): each is { get(schema: AnySchema): object | undefined } =>
+    typeof each === "object" && each !== null && "get" in each
+  );
+}
+
+function placeOf({ file, line }: SourcePlace): SourcePlace {
+  return { file, line };
+}
+
+function locate(error: unknown, use: SchemaUse): OpenApiFinding {
+  return error instanceof SliceError
+    ? { ...error.place, message: error.message }
+    : { ...placeOf(use), message: error instanceof Error ? error.message : String(error) };
+}

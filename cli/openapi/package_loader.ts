@@ -1,0 +1,120 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+import { createImportAliases, packageNameOf } from "../analysis/import_aliases.ts";
+import { TRELLIS } from "../analysis/resolve_module.ts";
+
+/** A package's exports by name. */
+export type PackageExports = Readonly<Record<string, unknown>>;
+
+/** Loads a package as the file that imports it would. */
+export type PackageLoader = (specifier: string, from: string) => Promise<PackageExports>;
+
+/** This package is the one that runs, whatever version the project has; what reads the environment is left out. */
+const OWN: Readonly<Record<string, () => Promise<object>>> = {
+  "": async () => ({
+    ...await import("../../errors/mod.ts"),
+    ...await import("../../core/mod.ts"),
+    ...await import("../../validation/mod.ts"),
+  }),
+  "/auth/schema": () => import("../../auth/schema.ts"),
+  "/core": () => import("../../core/mod.ts"),
+  "/database/orm": () => import("../../database/orm.ts"),
+  "/errors": () => import("../../errors/mod.ts"),
+  "/validation": () => import("../../validation/mod.ts"),
+};
+
+/**
+ * Makes the loader of the packages that a project's schemas use: zod, and what publishes schemas. Nothing is written for it:
+ * Node resolves from the importing file, Deno by the project's import map and package.json.
+ *
+ * @returns The loader. It rejects when a package is not installed.
+ */
+export function createPackageLoader(): PackageLoader {
+  const load = "Deno" in globalThis ? createDenoLoader() : loadOnNode;
+
+  return async function loadPackage(specifier, from): Promise<PackageExports> {
+    if (packageNameOf(specifier.replace(/^(?:npm|jsr):\/?/, "")).replace(/(?<=.)@.*$/, "") === TRELLIS) {
+      const entry = specifier.slice(specifier.indexOf(TRELLIS) + TRELLIS.length).replace(/^@[^/]*/, "");
+      const own = OWN[entry];
+      if (own === undefined) {
+        throw new Error(`schemas may not use it: it reads the environment, or reaches other systems`);
+      }
+      return await own() as PackageExports;
+    }
+    return await load(specifier, from);
+  };
+}
+
+interface VmModule {
+  readonly Script: new (code: string, options: object) => { runInThisContext(): unknown };
+  readonly constants: { readonly USE_MAIN_CONTEXT_DEFAULT_LOADER: symbol };
+}
+
+type Importer = (specifier: string) => Promise<PackageExports>;
+
+const importers: Map<string, Importer> = new Map();
+
+/** `import()` as if it stood in a file of that folder. */
+async function loadOnNode(specifier: string, from: string): Promise<PackageExports> {
+  const { Script, constants } = await import("node:vm") as unknown as VmModule;
+  const folder = dirname(from);
+  const { emitWarning } = process;
+  // an `import()` that stands in another file is marked experimental, for which Node warns once
+  process.emitWarning = () => {};
+  try {
+    let importer = importers.get(folder);
+    if (importer === undefined) {
+      const script = new Script("(specifier) => import(specifier)", {
+        filename: join(folder, "schemas.mjs"),
+        importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+      });
+      importers.set(folder, importer = script.runInThisContext() as Importer);
+    }
+    return importer(withoutRegistry(specifier));
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+/** `npm:zod@4.6.7/mini` is `zod/mini` in node_modules. */
+function withoutRegistry(specifier: string): string {
+  return specifier.replace(/^(?:npm|jsr):\/?((?:@[^/]+\/)?[^/@]+)(?:@[^/]*)?/, "$1");
+}
+
+function createDenoLoader(): PackageLoader {
+  const aliases = createImportAliases();
+
+  /** Deno reads one import map for a whole run, which need not be that of the project. */
+  function resolve(specifier: string, folder: string): string {
+    if (/^[a-z][a-z0-9+.-]+:/i.test(specifier)) return specifier;
+    const [place] = aliases.find(specifier, folder).places;
+    if (place !== undefined) return toUrl(place);
+    const name = packageNameOf(specifier);
+    const [whole] = aliases.find(name, folder).places;
+    // "zod": "npm:zod@4" stands for zod/mini too
+    if (whole !== undefined && /^(?:npm|jsr):/.test(whole)) return whole + specifier.slice(name.length);
+    const version = dependencyOf(name, folder);
+    return version === undefined ? specifier : `npm:${name}@${version}${specifier.slice(name.length)}`;
+  }
+
+  return async (specifier, from) => await import(resolve(specifier, dirname(from)));
+}
+
+function toUrl(place: string): string {
+  return /^(?:[A-Za-z]:)?[/\\]/.test(place) ? pathToFileURL(place).href : place;
+}
+
+/** The version that package.json asks for; none for what only a package manager understands. */
+function dependencyOf(name: string, folder: string): string | undefined {
+  for (let at = folder;; at = dirname(at)) {
+    const file = join(at, "package.json");
+    if (existsSync(file)) {
+      const { dependencies, devDependencies, peerDependencies } = JSON.parse(readFileSync(file, "utf8"));
+      const version = { ...peerDependencies, ...devDependencies, ...dependencies }[name];
+      if (version !== undefined) return /^[\^~\d<>=*.|\s-]+[\w.+-]*$/.test(version) ? version : undefined;
+    }
+    if (dirname(at) === at) return undefined;
+  }
+}

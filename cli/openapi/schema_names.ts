@@ -1,0 +1,50 @@
+import type { SliceUnit } from "../analysis/slice.ts";
+import type { RegisteredOperation } from "../../validation/mod.ts";
+
+/** A schema as handlers take it. */
+export type AnySchema = NonNullable<RegisteredOperation["schema"]>;
+
+/**
+ * Names schemas after the constants that they are exported as. Where two files export different schemas under one name, both
+ * get the name of their file before it.
+ *
+ * @param values Exported values with where they come from, in any order.
+ * @returns Names by schema, and those that two files claim.
+ */
+export function nameSchemas(
+  values: readonly (readonly [unit: SliceUnit, value: unknown])[],
+): { names: Map<AnySchema, string>; clashes: { name: string; units: SliceUnit[] }[] } {
+  const owners = new Map<AnySchema, SliceUnit>();
+  for (const [unit, value] of [...values].sort(([a], [b]) => keyOf(a) < keyOf(b) ? -1 : 1)) {
+    if (unit.exportedAs !== undefined && isSchema(value) && !owners.has(value)) owners.set(value, unit);
+  }
+  const byName = new Map<string, SliceUnit[]>();
+  for (const unit of owners.values()) {
+    byName.set(unit.exportedAs!, [...byName.get(unit.exportedAs!) ?? [], unit]);
+  }
+  const clashes = [...byName].filter(([, units]) => units.length > 1).map(([name, units]) => ({ name, units }));
+  const names = new Map<AnySchema, string>();
+  for (const [schema, unit] of owners) {
+    const isShared = byName.get(unit.exportedAs!)!.length > 1;
+    names.set(schema, isShared ? `${fileName(unit.file)}.${unit.exportedAs}` : unit.exportedAs!);
+  }
+  return { names, clashes };
+}
+
+/**
+ * Whether a value is a schema of zod 4 or zod/mini.
+ *
+ * @param value Anything.
+ */
+export function isSchema(value: unknown): value is AnySchema {
+  return typeof value === "object" && value !== null && "_zod" in value;
+}
+
+function keyOf({ file, line, label }: SliceUnit): string {
+  return `${file}\0${String(line).padStart(9, "0")}\0${label}`;
+}
+
+/** `src/billing/schemas.ts` is `src.billing.schemas` */
+function fileName(file: string): string {
+  return file.replace(/\.[^./]+$/, "").replace(/[^\w]+/g, ".").replace(/^\.+|\.+$/g, "");
+}

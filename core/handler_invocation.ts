@@ -1,0 +1,55 @@
+import { Invocation, type Span, type TraceContext } from "../observability/mod.ts";
+import { correlationIdOf } from "./correlation_id.ts";
+import { deadlineOf } from "./deadline.ts";
+import type { LambdaContext } from "./lambda.ts";
+
+/** The state of one call of a handler. */
+export class HandlerInvocation extends Invocation {
+  /** When it began, by the clock that `performance.now()` reads. */
+  startedMs = 0;
+  /** The span around all of it. */
+  rootSpan: Span | undefined = undefined;
+  /** Lambda's context; missing when somebody calls the function by hand. */
+  readonly context: LambdaContext;
+  #knowsDeadline = false;
+
+  /**
+   * @param operationName The name that metrics and spans carry.
+   * @param event Any event.
+   * @param context Lambda's context; missing when somebody calls the function by hand.
+   * @param trace The trace that it belongs to.
+   * @param coldStart Whether this is the first invocation of the process.
+   */
+  constructor(
+    operationName: string,
+    event: unknown,
+    context: LambdaContext,
+    trace: TraceContext | undefined,
+    coldStart: boolean,
+  ) {
+    const correlationId = correlationIdOf(event, context);
+    super({
+      correlationId,
+      requestId: context?.awsRequestId ?? correlationId,
+      traceId: trace?.traceId,
+      parentSpanId: trace?.parentId,
+      sampled: trace?.sampled,
+      operationName,
+      functionName: context?.functionName,
+      coldStart,
+    });
+    this.event = event;
+    this.context = context;
+  }
+
+  /** Looked up when somebody asks: what answers at once has no use for it, and the clock costs more than the rest. */
+  override get deadlineMs(): number | undefined {
+    if (!this.#knowsDeadline) this.deadlineMs = deadlineOf(this.context, Date.now());
+    return super.deadlineMs;
+  }
+
+  override set deadlineMs(deadlineMs: number | undefined) {
+    this.#knowsDeadline = true;
+    super.deadlineMs = deadlineMs;
+  }
+}

@@ -1,0 +1,54 @@
+import { ConfigurationError } from "../errors/mod.ts";
+
+/**
+ * Packages that may be missing, with the versions that work: the npm package's optional peers, and the parser of the command
+ * line. Each is loaded where it is used, so that nobody installs or bundles what they do not use.
+ */
+export const OPTIONAL_PACKAGES = {
+  "@aws-sdk/client-rds-data": "^3.1143.0",
+  "@aws-sdk/dsql-signer": "^3.1142.0",
+  "@electric-sql/pglite": "^0.5.16",
+  "@neondatabase/serverless": "^1.2.0",
+  "esbuild": ">=0.28.2 <1",
+  "libpg-query": "^18.1.5",
+  "typescript": "5.9.3",
+} as const satisfies Record<string, string>;
+
+/** A package of {@link OPTIONAL_PACKAGES}. */
+export type OptionalPackage = keyof typeof OPTIONAL_PACKAGES;
+
+/**
+ * Explains a failed `import()` of an optional package: what needs it, and the command that installs it. Any other failure is
+ * thrown as it is. Bundlers take an `import()` with a `catch` for one that may be missing, and bundle the rest.
+ *
+ * @param name The package.
+ * @param purpose What needs it, as the message begins.
+ * @returns A function for `catch`, which throws.
+ * @throws {ConfigurationError} When the package is not installed.
+ * @example Say how to install a driver
+ * ```ts
+ * import { explainMissing } from "@trellis/fn/core";
+ *
+ * const { PGlite } = await import("@electric-sql/pglite").catch(explainMissing("@electric-sql/pglite", "My tests"));
+ * console.log(typeof PGlite); // function
+ * ```
+ */
+export function explainMissing(name: OptionalPackage, purpose: string): (error: unknown) => never {
+  return function explain(error): never {
+    if (!isMissing(error, name)) throw error;
+    throw new ConfigurationError(
+      `${purpose} needs the package ${name}, which is not installed. Install it: npm install "${name}@${
+        OPTIONAL_PACKAGES[name]
+      }"`,
+      { cause: error },
+    );
+  };
+}
+
+/** Node, Bun and Deno name the package that was not found; a file missing inside of it is another fault. */
+function isMissing(error: unknown, name: string): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { code?: unknown };
+  return (code === "ERR_MODULE_NOT_FOUND" || code === "MODULE_NOT_FOUND") &&
+    new RegExp(`(package|module) ['"]${name}['"]`).test(error.message);
+}

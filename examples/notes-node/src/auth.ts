@@ -1,0 +1,12 @@
+import { configureSessionAuth } from "@trellis/fn/auth";
+import { getOptionalEnv } from "@trellis/fn/env";
+import { getDb } from "./database.ts";
+
+const baseURL = getOptionalEnv("AUTH_BASE_URL", "http://localhost:8787/auth");
+
+configureSessionAuth(getDb, {
+  secret: getOptionalEnv("AUTH_SECRET", "for a laptop only, and not for production"),
+  baseURL,
+  // secure cookies need https; on localhost there is none
+  useSecureCookies: baseURL.startsWith("https://"),
+});

@@ -1,0 +1,198 @@
+// deno-lint-ignore-file no-console
+/**
+ * Bundles small functions with esbuild from the BUILT npm package, as a user would, and compares their size with a budget. Prints
+ * each figure; exits 1 when one is over its budget or holds what it must not.
+ *
+ *   deno run -A scripts/check_bundles.ts [--package <folder with a build>] [--json]
+ *
+ * Counted are the minified bytes that the runtime reads before and while the function works: the entry, what it imports, and
+ * the driver that it connects with. What stays behind an `import()` that the function never makes is not.
+ *
+ * @module
+ */
+import type { Metafile } from "esbuild";
+import * as esbuild from "esbuild";
+import { gzipSync } from "node:zlib";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+interface Bundle {
+  readonly name: string;
+  /** The function's source. */
+  readonly source: string;
+  /** Kilobytes (1,000 bytes), minified. */
+  readonly budget: number;
+  /** Parts of paths: chunks that begin at such a file are counted although they are loaded late. */
+  readonly loads?: readonly string[];
+}
+
+const ZOD_HANDLER = (zod: string) =>
+  `import { defineApiHandler } from "@trellis/fn/validation";
+import { buildValidatedResponse } from "@trellis/fn/core";
+import * as z from "${zod}";
+const Note = z.object({ title: z.string(), done: z.optional(z.boolean()), tags: z.array(z.string()) });
+export const handler = defineApiHandler({ schema: Note })(function createNote({ body, context }) {
+  return buildValidatedResponse(context, 201, body, Note);
+});`;
+
+const BUNDLES: readonly Bundle[] = [
+  { name: "./errors, all of it", budget: 8, source: `export * from "@trellis/fn/errors";` },
+  { name: "./validation with a zod schema", budget: 110, source: ZOD_HANDLER("zod") },
+  { name: "./validation with a zod/mini schema", budget: 40, source: ZOD_HANDLER("zod/mini") },
+  {
+    name: "a session handler with drizzle and postgres.js",
+    budget: 260,
+    source: `import { configureSessionAuth } from "@trellis/fn/auth";
+import { createQueryFactory, DatabaseOperation, getDrizzleClient } from "@trellis/fn/database";
+import { eq } from "@trellis/fn/database/orm";
+import { buildValidatedResponse } from "@trellis/fn/core";
+import { defineApiHandler } from "@trellis/fn/validation";
+import { pgTable, text, uuid } from "drizzle-orm/pg-core";
+import * as z from "zod";
+const notes = pgTable("notes", { id: uuid("id").primaryKey(), userId: uuid("user_id").notNull(), title: text("title").notNull() });
+const getDb = () => getDrizzleClient({ provider: "serverless-pg", connectionString: process.env.DATABASE_URL });
+const { defineQuery } = createQueryFactory(getDb);
+configureSessionAuth(getDb, { secret: process.env.AUTH_SECRET, baseURL: "https://api.example.com" });
+const listNotes = defineQuery({ tables: [{ table: notes, operations: [DatabaseOperation.Select] }] },
+  async function listNotes(db, userId) { return await db.select().from(notes).where(eq(notes.userId, userId)); });
+export const handler = defineApiHandler({ auth: "session", querySchema: z.object({ limit: z.coerce.number().default(20) }) })(
+  async function getNotes({ userId, context }) {
+    return buildValidatedResponse(context, 200, { notes: await listNotes(userId) });
+  });`,
+    loads: ["database/providers/serverless_pg", "drizzle-orm/postgres-js", "/postgres/"],
+  },
+];
+
+/** What none of them may contain, by a part of the path. */
+const FORBIDDEN: Readonly<Record<string, RegExp>> = {
+  "better-auth": /node_modules\/(better-auth|@better-auth|better-call)\//,
+  "AWS clients": /node_modules\/(@aws-sdk|@smithy)\//,
+  "PGlite": /node_modules\/@electric-sql\//,
+  "the command line": /@trellis\/fn\/cli\/|node_modules\/typescript\//,
+  "testing": /@trellis\/fn\/testing\//,
+};
+
+/** Packages that are not installed, or have no place in a function; the drivers of drizzle import them without asking. */
+const EXTERNAL = ["drizzle-orm/pglite", "drizzle-orm/neon-serverless"];
+
+interface Figure {
+  readonly name: string;
+  readonly bytes: number;
+  readonly gzip: number;
+  readonly budget: number;
+  readonly forbidden: string[];
+  /** The largest packages in it. */
+  readonly parts: [string, number][];
+}
+
+/**
+ * Bundles one function in a folder where the package is installed.
+ *
+ * @param folder The folder.
+ * @param bundle What.
+ */
+async function measure(folder: string, bundle: Bundle): Promise<Figure> {
+  const { metafile, outputFiles } = await esbuild.build({
+    stdin: { contents: bundle.source, resolveDir: folder, sourcefile: "function.js" },
+    bundle: true,
+    minify: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    outdir: join(folder, "out"),
+    external: EXTERNAL,
+    metafile: true,
+    write: false,
+    logLevel: "error",
+    absWorkingDir: folder,
+  });
+  const files = outputsOf(metafile, bundle.loads ?? []);
+  const parts = new Map<string, number>();
+  const forbidden = new Set<string>();
+  for (const file of files) {
+    for (const [path, { bytesInOutput }] of Object.entries(metafile.outputs[file].inputs)) {
+      if (bytesInOutput === 0) continue;
+      const name = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? "the function";
+      parts.set(name, (parts.get(name) ?? 0) + bytesInOutput);
+      for (const [what, pattern] of Object.entries(FORBIDDEN)) if (pattern.test(path)) forbidden.add(what);
+    }
+  }
+  const texts = outputFiles.filter(({ path }) => files.some((file) => path.endsWith(file))).map(({ contents }) =>
+    contents
+  );
+  return {
+    name: bundle.name,
+    bytes: files.reduce((sum, file) => sum + metafile.outputs[file].bytes, 0),
+    gzip: texts.reduce((sum, contents) => sum + gzipSync(contents).length, 0),
+    budget: bundle.budget * 1000,
+    forbidden: [...forbidden],
+    parts: [...parts].sort((a, b) => b[1] - a[1]).slice(0, 4),
+  };
+}
+
+/** The outputs that are read: from the entry along static imports, and along those late ones that the function makes. */
+function outputsOf(metafile: Metafile, loads: readonly string[]): string[] {
+  const entry = Object.keys(metafile.outputs).find((path) => metafile.outputs[path].entryPoint === "function.js")!;
+  const reached = new Set([entry]);
+  for (const path of reached) {
+    for (const imported of metafile.outputs[path].imports) {
+      if (imported.external) continue;
+      const start = metafile.outputs[imported.path]?.entryPoint ?? "";
+      if (imported.kind === "import-statement" || loads.some((part) => start.includes(part))) {
+        reached.add(imported.path);
+      }
+    }
+  }
+  return [...reached];
+}
+
+/** Packs and installs a build in a fresh folder, as a user would. */
+async function install(built: string): Promise<string> {
+  const folder = await Deno.makeTempDir({ prefix: "trellis-bundles-" });
+  await Deno.writeTextFile(join(folder, "package.json"), '{ "private": true, "type": "module" }');
+  await npm(folder, ["pack", built, "--silent"]);
+  const [archive] = [...Deno.readDirSync(folder)].filter(({ name }) => name.endsWith(".tgz"));
+  // the parser of the command line is of no use here
+  await npm(folder, ["install", "--silent", "--no-audit", "--no-fund", "--omit=optional", `./${archive.name}`]);
+  return folder;
+}
+
+async function npm(cwd: string, args: string[]): Promise<void> {
+  const { success, stderr } = await new Deno.Command("npm", { args, cwd, stdout: "null", stderr: "piped" }).output();
+  if (!success) throw new Error(`npm ${args.join(" ")} failed:\n${new TextDecoder().decode(stderr)}`);
+}
+
+const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(1)} KB`;
+
+function report(figure: Figure): boolean {
+  const isOver = figure.bytes > figure.budget;
+  const parts = figure.parts.map(([name, bytes]) => `${name} ${kilobytes(bytes)}`).join(", ");
+  console.log(
+    `${isOver || figure.forbidden.length > 0 ? "OVER" : "ok  "} ${kilobytes(figure.bytes).padStart(9)} of ${
+      kilobytes(figure.budget).padStart(8)
+    } (gzip ${kilobytes(figure.gzip)})  ${figure.name}: ${parts}`,
+  );
+  for (const what of figure.forbidden) console.log(`     contains ${what}`);
+  return !isOver && figure.forbidden.length === 0;
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    args: Deno.args,
+    options: { package: { type: "string", default: "npm" }, json: { type: "boolean" } },
+  });
+  const folder = await install(await Deno.realPath(values.package));
+  try {
+    const figures: Figure[] = [];
+    for (const bundle of BUNDLES) figures.push(await measure(folder, bundle));
+    if (values.json) console.log(JSON.stringify(figures, null, 2));
+    const good = values.json
+      ? figures.filter(({ bytes, budget, forbidden }) => bytes <= budget && forbidden.length === 0)
+      : figures.filter(report);
+    if (good.length < figures.length) Deno.exitCode = 1;
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+    await esbuild.stop();
+  }
+}

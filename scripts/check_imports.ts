@@ -1,0 +1,87 @@
+// deno-lint-ignore-file no-console
+/**
+ * Checks what a program loads when it imports an entry point: packages and modules of Node that are not named here would
+ * be paid at every cold start. What is loaded with `import()` when it is needed does not count.
+ *
+ *   deno run -A scripts/check_imports.ts
+ */
+import { build } from "esbuild";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+/** Modules of Node that are in a fresh process anyway, or cost next to nothing. */
+const CHEAP = ["node:async_hooks", "node:buffer", "node:fs", "node:process"];
+
+/** What each entry point that a function imports may load; the other entry points are for tests and tools. */
+export const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  ".": [...CHEAP, "zod"],
+  "./validation": [...CHEAP, "zod"],
+  "./core": CHEAP,
+  "./observability": CHEAP,
+  "./env": ["node:process"],
+  "./errors": [],
+  "./auth/schema": [...CHEAP, "drizzle-orm"],
+  "./database/orm": ["drizzle-orm"],
+};
+
+/**
+ * What an entry point loads, followed through the files that it imports statically.
+ *
+ * @param path The entry point's file, from the root of the project.
+ * @returns Names of packages and of Node's modules.
+ */
+export async function loadedBy(path: string): Promise<string[]> {
+  const { metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: [path],
+    bundle: true,
+    packages: "external",
+    platform: "node",
+    format: "esm",
+    metafile: true,
+    write: false,
+    logLevel: "error",
+  });
+  const loaded = new Set<string>();
+  const seen = new Set<string>();
+  function follow(file: string): void {
+    if (seen.has(file)) return;
+    seen.add(file);
+    for (const { path: target, kind, external } of metafile.inputs[file].imports) {
+      if (kind === "dynamic-import") continue;
+      if (external) loaded.add(packageOf(target));
+      else follow(target);
+    }
+  }
+  follow(path);
+  return [...loaded].sort();
+}
+
+function packageOf(specifier: string): string {
+  if (specifier.startsWith("node:")) return specifier;
+  return specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
+}
+
+/**
+ * Faults of all entry points, one line each.
+ *
+ * @param entries Entry points and their files, as deno.json names them.
+ */
+export async function findFaults(entries: Readonly<Record<string, string>>): Promise<string[]> {
+  const faults: string[] = [];
+  for (const [entry, allowed] of Object.entries(ALLOWED)) {
+    for (const name of await loadedBy(entries[entry].replace("./", ""))) {
+      if (!allowed.includes(name)) faults.push(`${entry} loads ${name}: load it with import() when it is needed`);
+    }
+  }
+  return faults;
+}
+
+if (import.meta.main) {
+  const { exports } = JSON.parse(Deno.readTextFileSync(`${ROOT}deno.json`));
+  const faults = await findFaults(exports);
+  for (const fault of faults) console.error(fault);
+  console.log(`${Object.keys(ALLOWED).length} entry points, ${faults.length} faults`);
+  Deno.exit(faults.length > 0 ? 1 : 0); // esbuild's own process would keep this one alive
+}

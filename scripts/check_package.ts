@@ -1,0 +1,161 @@
+// deno-lint-ignore-file no-console
+/**
+ * Checks the npm package before anybody installs it: what is in it, that two builds give the same bytes, that publint and
+ * are-the-types-wrong find nothing. What they find and we leave is explained in docs/decisions/npm_package.md.
+ *
+ *   deno run -A scripts/check_package.ts [--package <folder with a build>]
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { fileURLToPath } from "node:url";
+import { buildNpm } from "./build_npm.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+/** Each file of the package has one of these places; all else is a stray. */
+const EXPECTED = [
+  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
+  /^(mod|(auth|cli|core|database|env|errors|observability|testing|validation)\/[\w/-]+)\.(js|d\.ts)$/,
+  /^modules\/[\w/-]+\.(tf|md|mjs)$/,
+];
+
+/** Text that must not be in a JavaScript or declaration file, and why. */
+const FORBIDDEN: readonly [RegExp, string][] = [
+  [/\bDeno\.(?!customInspect)\w+/, "uses Deno's own API"],
+  [/^\/\/# sourceMappingURL/m, "names a source map that is not shipped"],
+  [/\b(?:jsr|npm):[@\w]/, "imports by a specifier that only Deno knows"],
+  [/\busing\s+\w+\s*=/, "declares with `using`, a syntax error on Node 20 and 22"],
+];
+
+interface Manifest {
+  version: string;
+  exports: Record<string, string | Record<string, string>>;
+  bin: Record<string, string>;
+  scripts?: unknown;
+  dependencies: Record<string, string>;
+  optionalDependencies: Record<string, string>;
+}
+
+/**
+ * Finds what is wrong with the files of a built package.
+ *
+ * @param folder The package.
+ * @returns A line for each fault.
+ */
+export async function findFaults(folder: string): Promise<string[]> {
+  const faults: string[] = [];
+  const files = listFiles(folder);
+  const machine = [ROOT, homedir() + "/", "file:///"];
+  for (const file of files) {
+    if (!EXPECTED.some((pattern) => pattern.test(file))) faults.push(`${file}: does not belong into the package`);
+    const text = await Deno.readTextFile(join(folder, file));
+    for (const place of machine) {
+      if (/\.(js|ts|json)$/.test(file) && text.includes(place)) {
+        faults.push(`${file}: names a place on this machine, ${place}`);
+      }
+    }
+    if (!/\.(js|d\.ts)$/.test(file)) continue;
+    const code = text.replace(/\/\*[\s\S]*?\*\//g, "");
+    for (const [pattern, why] of FORBIDDEN) if (pattern.test(code)) faults.push(`${file}: ${why}`);
+  }
+  return [...faults, ...await findManifestFaults(folder, files)];
+}
+
+async function findManifestFaults(folder: string, files: readonly string[]): Promise<string[]> {
+  const faults: string[] = [];
+  const manifest: Manifest = JSON.parse(await Deno.readTextFile(join(folder, "package.json")));
+  const config = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
+  if (manifest.version !== config.version) {
+    faults.push(`package.json: version ${manifest.version}, deno.json says ${config.version}`);
+  }
+  if (manifest.scripts !== undefined) faults.push("package.json: has scripts, which would run where it is installed");
+  for (const [name, version] of Object.entries({ ...manifest.dependencies, ...manifest.optionalDependencies })) {
+    if (!/^\d+\.\d+\.\d+$/.test(version)) faults.push(`package.json: ${name} ${version} is no exact version`);
+  }
+  const missing = Object.keys(config.exports).filter((entry) => manifest.exports[entry] === undefined);
+  faults.push(...missing.map((entry) => `package.json: the entry point ${entry} is missing`));
+  const targets = Object.values(manifest.exports).flatMap((target) =>
+    typeof target === "string" ? [target] : Object.values(target)
+  );
+  for (const target of [...targets, ...Object.values(manifest.bin)]) {
+    if (!files.includes(target.replace(/^\.\//, ""))) faults.push(`package.json: names ${target}, which is not there`);
+  }
+  for (const program of Object.values(manifest.bin)) {
+    const text = await Deno.readTextFile(join(folder, program)).catch(() => "");
+    if (!text.startsWith("#!/usr/bin/env node\n")) faults.push(`${program}: its first line does not start Node`);
+  }
+  const changelog = await Deno.readTextFile(join(folder, "CHANGELOG.md"));
+  if (!changelog.includes(`\n## ${manifest.version}`)) faults.push(`CHANGELOG.md: says nothing of ${manifest.version}`);
+  return faults;
+}
+
+/** The hash of names and bytes: two packages with the same one are the same. */
+export async function hashPackage(folder: string): Promise<string> {
+  const hash = createHash("sha256");
+  for (const file of listFiles(folder)) {
+    hash.update(`${file}\0`).update(await Deno.readFile(join(folder, file))).update("\0");
+  }
+  return hash.digest("hex");
+}
+
+function listFiles(folder: string, inside = ""): string[] {
+  return [...Deno.readDirSync(join(folder, inside))].flatMap(({ name, isDirectory }) => {
+    const path = inside === "" ? name : `${inside}/${name}`;
+    return isDirectory ? listFiles(folder, path) : [path];
+  }).sort();
+}
+
+/** The tools at exact versions, and how each is called with an archive. */
+const TOOLS: readonly { specifier: string; args(archive: string): string[] }[] = [
+  { specifier: "publint@0.3.25", args: (archive) => ["publint", "run", archive, "--strict"] },
+  {
+    specifier: "@arethetypeswrong/cli@0.18.5",
+    args: (archive) => ["attw", archive, "--ignore-rules", "cjs-resolves-to-esm", "--format", "ascii"],
+  },
+];
+
+async function runTool(cwd: string, specifier: string, args: readonly string[]): Promise<string | undefined> {
+  const { success, stdout, stderr } = await new Deno.Command("npm", {
+    args: ["exec", "--yes", `--package=${specifier}`, "--", ...args],
+    cwd,
+    stdin: "null",
+    env: { NO_COLOR: "1" },
+  }).output();
+  return success ? undefined : new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ args: Deno.args, options: { package: { type: "string" } } });
+  const work = await Deno.makeTempDir({ prefix: "trellis-package-" });
+  try {
+    const first = values.package ?? join(work, "first");
+    if (values.package === undefined) await buildNpm({ out: first, engine: "deno-pack" });
+    const faults = await findFaults(first);
+    await buildNpm({ out: join(work, "second"), engine: "deno-pack" });
+    const [hash, again] = [await hashPackage(first), await hashPackage(join(work, "second"))];
+    if (hash !== again) faults.push(`two builds differ: ${hash} and ${again}`);
+
+    const packed = await new Deno.Command("npm", { args: ["pack", await Deno.realPath(first), "--silent"], cwd: work })
+      .output();
+    const archive = new TextDecoder().decode(packed.stdout).trim().split("\n").at(-1)!;
+    const { size } = await Deno.stat(join(work, archive));
+    for (const { specifier, args } of TOOLS) {
+      const found = await runTool(work, specifier, args(archive));
+      if (found !== undefined) faults.push(`${specifier} finds:\n${found}`);
+    }
+    for (const fault of faults) console.error(fault);
+    console.log(
+      `npm package: ${listFiles(first).length} files, ${(size / 1000).toFixed(0)} KB packed, sha256 ${
+        hash.slice(0, 16)
+      }`,
+    );
+    if (faults.length > 0) Deno.exitCode = 1;
+    else console.log("the files, two builds, publint and are-the-types-wrong are in order");
+  } finally {
+    await Deno.remove(work, { recursive: true });
+  }
+}

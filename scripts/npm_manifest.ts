@@ -1,0 +1,76 @@
+import { OPTIONAL_PACKAGES } from "../core/optional_package.ts";
+
+/** What the npm package's manifest is made from: the parts of deno.json that it needs. */
+export interface PackageConfig {
+  /** The package's name. */
+  name: string;
+  /** The one place that says the version. */
+  version: string;
+  /** SPDX id. */
+  license: string;
+  /** Entry points: export to source file. */
+  exports: Record<string, string>;
+  /** The import map, with exact versions. */
+  imports: Record<string, string>;
+}
+
+/** The file a bundler, a runtime and a type checker take for one export. */
+export interface ExportTarget {
+  /** The declarations. */
+  types: string;
+  /** For `import`. */
+  import: string;
+  /** For `require` of a module (Node 20.19 and later), and all other conditions. */
+  default: string;
+}
+
+/** Installed with the package at the very version that was tested: the user's code never imports them. */
+const DEPENDENCIES = ["better-auth", "postgres"];
+/** The parser of the command line; `npm ci --omit=optional` leaves it out where only functions run. */
+const OPTIONAL_DEPENDENCIES = ["typescript"];
+/** The user's code imports them as well (schemas, tables), and there must be one copy: npm installs them by itself. */
+const PEERS = ["drizzle-orm", "zod"];
+/**
+ * Makes the whole package.json of the npm package. Why each dependency is of its kind: docs/decisions/optional_dependencies.md.
+ *
+ * @param config What deno.json says.
+ * @param exports Where the build put each entry point.
+ * @returns The manifest, its keys in a fixed order.
+ * @throws {Error} When deno.json pins no exact version of a dependency.
+ */
+export function createManifest(config: PackageConfig, exports: Record<string, ExportTarget>): Record<string, unknown> {
+  const version = (name: string): string => {
+    const found = /^npm:(?:@[^/]+\/)?[^@]+@(\d[^/]*)$/.exec(config.imports[name] ?? "")?.[1];
+    if (found === undefined) throw new Error(`deno.json pins no exact version of ${name}`);
+    return found;
+  };
+  const pinned = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, version(name)]));
+  // what is installed with the package is no peer
+  const optionalPeers = Object.entries(OPTIONAL_PACKAGES).filter(([name]) => !OPTIONAL_DEPENDENCIES.includes(name));
+  const repository = "https://github.com/trellis-fn/trellis";
+  return {
+    name: config.name,
+    version: config.version,
+    description: "API backends out of functions: typed handlers, sessions, database and observability for AWS Lambda",
+    keywords: ["lambda", "serverless", "api", "zod", "drizzle", "better-auth", "aurora-dsql", "openapi", "typescript"],
+    license: config.license,
+    homepage: `${repository}#readme`,
+    bugs: `${repository}/issues`,
+    repository: { type: "git", url: `git+${repository}.git` },
+    type: "module",
+    sideEffects: false,
+    engines: { node: ">=20.19" },
+    bin: { trellis: exports["./cli"].default.replace(/mod\.js$/, "main.js").replace(/^\.\//, "") },
+    main: exports["."].default,
+    types: exports["."].types,
+    exports: { ...exports, "./package.json": "./package.json" },
+    dependencies: pinned(DEPENDENCIES),
+    optionalDependencies: pinned(OPTIONAL_DEPENDENCIES),
+    peerDependencies: {
+      ...Object.fromEntries(optionalPeers),
+      ...Object.fromEntries(PEERS.map((name) => [name, `^${version(name)}`])),
+    },
+    peerDependenciesMeta: Object.fromEntries(optionalPeers.map(([name]) => [name, { optional: true }])),
+    publishConfig: { access: "public" },
+  };
+}

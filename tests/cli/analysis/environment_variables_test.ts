@@ -1,0 +1,145 @@
+import { assertEquals } from "@std/assert";
+import { join } from "node:path";
+import { PACKAGE_TABLES } from "../../../cli/analysis/auth_tables.ts";
+import { createCollection } from "../../../cli/analysis/collect.ts";
+import { readSurroundings } from "../../../cli/analysis/environment_variables.ts";
+import { createEvaluator } from "../../../cli/analysis/evaluate.ts";
+import { openProject } from "../../../cli/analysis/project.ts";
+import { type Fixture, handler, withProject } from "../fixtures/analyse.ts";
+
+/** What `fn.ts` reads: `A!` must be set, `B` may be, `C!*` is a secret; and what cannot be told, with its line. */
+function readsOf(files: Fixture): Promise<{ reads: string; unresolved: string[] }> {
+  return withProject(files, (root) => {
+    const project = openProject(root);
+    const evaluator = createEvaluator(project, PACKAGE_TABLES);
+    const module = project.read(join(root, "fn.ts"));
+    const found = readSurroundings(project, createCollection(project, evaluator), evaluator, module);
+    return {
+      reads: found.variables.map(({ name, isRequired, isSecret }) =>
+        `${name}${isRequired ? "!" : ""}${isSecret ? "*" : ""}`
+      ).join(" "),
+      // a place may be reached in several ways
+      unresolved: [
+        ...new Set(
+          found.unresolved.map(({ node, message }) => `${project.pathOf(node)}:${project.lineOf(node)}: ${message}`),
+        ),
+      ],
+    };
+  });
+}
+
+const ENV = `import { defineEnv, getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";`;
+
+const CASES: readonly (readonly [what: string, expected: string, files: Fixture])[] = [
+  ["finds what a function reads when it runs and when it is loaded", "A! B C! D!", {
+    "config.ts": `${ENV} export const config = { a: getRequiredEnv("A"), b: getOptionalEnv("B", "x") };`,
+    "fn.ts": handler(
+      `import "./config.ts"; ${ENV} import { d } from "./d.ts";`,
+      `getRequiredEnv(\`C\`); return d();`,
+    ),
+    "d.ts": `${ENV} export const d = () => getRequiredEnv("D"); export const never = () => getRequiredEnv("NEVER");`,
+  }],
+  ["lets required win over optional", "A!", {
+    "fn.ts": handler(ENV, `getOptionalEnv("A"); getRequiredEnv("A"); getOptionalEnv("A");`),
+  }],
+  ["follows names through constants, helpers and other packages' entry points", "ONE! TWO! THREE", {
+    "names.ts": `export const NAMES = { one: "ONE" } as const;`,
+    "env.ts":
+      `import * as trellis from "@trellis/fn"; export function need(name: string) { return trellis.getRequiredEnv(name); }
+       export const may = (name: string, fallback?: string) => trellis.getOptionalEnv(name, fallback);`,
+    "fn.ts": handler(
+      `import { NAMES } from "./names.ts"; import { may, need } from "./env.ts";`,
+      `need(NAMES.one); need(true ? "TWO" : "ONE"); may("THREE");`,
+    ),
+  }],
+  ["reads a definition when it is used, all of it", "A! B C! D E F!* G! H!", {
+    "env.ts": `${ENV} import * as z from "zod";
+      const shared = { G: {} };
+      export const env = defineEnv({
+        A: z.string(), B: z.string().optional(), C: { schema: z.coerce.number().int() },
+        D: { default: "x" }, E: { schema: z.string().min(1).default("e") }, F: { secret: true }, ...shared,
+        H: { optional: false },
+      });
+      export const unused = defineEnv({ UNUSED: {} });`,
+    "fn.ts": handler(`import { env } from "./env.ts";`, "return env.A;"),
+  }],
+  ["leaves out a definition that reads from elsewhere", "", {
+    "fn.ts": handler(`${ENV} const env = defineEnv({ A: {} }, { source: { A: "1" } });`, "return env.A;"),
+  }],
+  ["finds process.env, also where its value is only compared", "A B C D", {
+    "fn.ts": handler(
+      `import process from "node:process"; import { env } from "node:process";`,
+      `if (process.env.A === "x") return; const { B } = process.env; return String(B) + env.C + use(process.env.D);  function use(text: any) { return text; }`,
+    ),
+  }],
+  ["leaves out names of other things that are called so", "", {
+    "fn.ts": handler(
+      `const process = { env: { A: 1 } }; function getRequiredEnv(name: string) { return name; }`,
+      `getRequiredEnv("B"); return process.env.A;`,
+    ),
+  }],
+];
+
+for (const [what, expected, files] of CASES) {
+  Deno.test(`readSurroundings() ${what}`, async () => {
+    const { reads, unresolved } = await readsOf(files);
+    assertEquals(unresolved, []);
+    assertEquals(reads.split(" ").sort(), expected.split(" ").sort());
+  });
+}
+
+const UNTOLD: readonly (readonly [what: string, expected: string, files: Fixture])[] = [
+  [
+    "a helper that is handed on",
+    "fn.ts:3: what this is given cannot be told from the text, but the name of an environment variable depends on it",
+    {
+      "fn.ts": `import { defineApiHandler } from "@trellis/fn";
+${ENV}
+const need = (name: string) => getRequiredEnv(name);
+export const handler = defineApiHandler({})(async () => ["A", "B"].map(need));`,
+    },
+  ],
+  ["a name that is worked out", "fn.ts:4: the name of an environment variable cannot be told from the text", {
+    "fn.ts": `import { defineApiHandler } from "@trellis/fn";
+${ENV}
+export const handler = defineApiHandler({})(async ({ path }: any) => {
+  return getRequiredEnv("PREFIX_" + path.name);
+});`,
+  }],
+  [
+    "a function that is handed on",
+    "fn.ts:3: getRequiredEnv is handed on: which variables it reads cannot be told from the text",
+    {
+      "fn.ts": `import { defineApiHandler } from "@trellis/fn";
+${ENV}
+export const handler = defineApiHandler({})(async () => ["A", "B"].map(getRequiredEnv));`,
+    },
+  ],
+  ["names of a definition that a call gives", "fn.ts:3: the names of defineEnv cannot be told from the text", {
+    "fn.ts": `import { defineApiHandler } from "@trellis/fn";
+${ENV} import { names } from "elsewhere";
+const env = defineEnv(names());
+export const handler = defineApiHandler({})(async () => env.X);`,
+  }],
+  ["an import that is worked out", "fn.ts:2: a module is imported by a name that is worked out at run time", {
+    "fn.ts": `import { defineApiHandler } from "@trellis/fn";
+export const handler = defineApiHandler({})(async ({ path }: any) => import(path.name));`,
+  }],
+];
+
+for (const [what, expected, files] of UNTOLD) {
+  Deno.test(`readSurroundings() names ${what}, with file and line`, async () => {
+    assertEquals((await readsOf(files)).unresolved, [expected]);
+  });
+}
+
+Deno.test("readSurroundings() leaves tables that cannot be told to generate permissions", async () => {
+  const { unresolved, reads } = await readsOf({
+    "fn.ts": handler(
+      `import { defineQuery } from "./db.ts"; import { name } from "elsewhere";
+       const query = defineQuery({ tables: [{ table: name(), operations: ["SELECT"] }] }, async () => process.env.IN_A_QUERY);`,
+      "return query();",
+    ),
+  });
+  assertEquals([unresolved, reads], [[], "IN_A_QUERY"]);
+});

@@ -1,0 +1,67 @@
+import { assertEquals } from "@std/assert";
+import { type Needs, readNeeds } from "../../../cli/build/needs.ts";
+
+const DATABASE = `import { getDrizzleClient } from "@trellis/fn/database";\n`;
+
+Deno.test("readNeeds() finds the providers that configurations name", () => {
+  const cases: readonly [code: string, expected: Pick<Needs, "providers" | "anyProvider">][] = [
+    [`getDrizzleClient({ provider: "distsql" })`, { providers: ["distsql"], anyProvider: false }],
+    [`getDrizzleClient({ "provider": ("distsql" as const) })`.replace(" as const", ""), {
+      providers: ["distsql"],
+      anyProvider: false,
+    }],
+    [`const a = local ? { provider: "embedded-pg" } : { provider: "serverless-pg" }`, {
+      providers: ["embedded-pg", "serverless-pg"],
+      anyProvider: false,
+    }],
+    [`const a = { provider: local ? "embedded-pg" : "branching-pg" }`, {
+      providers: ["branching-pg", "embedded-pg"],
+      anyProvider: false,
+    }],
+    [`const a = { provider: given ?? "distsql" }`, { providers: ["distsql"], anyProvider: true }],
+    [`const a = { provider: getOptionalEnv("P", "distsql") }`, { providers: [], anyProvider: true }],
+    [`const a = { provider }`, { providers: [], anyProvider: true }],
+    [`const a = { provider: "github" }`, { providers: [], anyProvider: true }],
+    [`const a = { provider: "github" }, b = { provider: "distsql" }`, { providers: ["distsql"], anyProvider: false }],
+    [`getDrizzleClient(config)`, { providers: [], anyProvider: true }],
+  ];
+  for (const [code, expected] of cases) {
+    const { providers, anyProvider } = readNeeds(DATABASE + code);
+    assertEquals({ providers, anyProvider }, expected, code);
+  }
+});
+
+Deno.test("readNeeds() finds no provider in a function without a database", () => {
+  for (
+    const code of [
+      `const a = { provider: "distsql" }`,
+      `import { eq } from "@trellis/fn/database/orm"; eq({ provider: p })`,
+    ]
+  ) {
+    assertEquals(readNeeds(code), { providers: [], anyProvider: false, betterAuth: false }, code);
+  }
+});
+
+Deno.test("readNeeds() tells who may use the auth library from who checks sessions", () => {
+  const cases: readonly [code: string, betterAuth: boolean][] = [
+    [`import { configureSessionAuth } from "@trellis/fn/auth"; configureSessionAuth(a, b)`, false],
+    [`import { createAuthHandler as c } from "@trellis/fn/auth"; c(x)`, true],
+    [`import { getConfiguredSessionAuth } from "@trellis/fn/auth"; const a = await getConfiguredSessionAuth();`, true],
+    [
+      `import { getConfiguredSessionAuth as g, validateSession } from "@trellis/fn/auth"; validateSession(await g(), t)`,
+      false,
+    ],
+    [`import { createAuth, expireSession } from "@trellis/fn/auth"; expireSession((createAuth(db, c)), t, db)`, false],
+    [`import { createAuth, validateSession } from "@trellis/fn/auth"; validateSession(other, createAuth(db, c))`, true],
+    [
+      `import { getAuth, validateSession } from "@trellis/fn/auth"; validateSession(await getAuth(db, c), t); keep(getAuth)`,
+      true,
+    ],
+    [`import * as auth from "@trellis/fn/auth"; auth.validateSession(a, b)`, true],
+    [`export * from "@trellis/fn/auth"`, true],
+    [`const { createAuth } = await import("@trellis/fn/auth")`, true],
+    [`var a = __require("@trellis/fn/auth")`, true],
+    [`import { createAuth } from "./own.ts"; createAuth()`, false],
+  ];
+  for (const [code, betterAuth] of cases) assertEquals(readNeeds(code).betterAuth, betterAuth, code);
+});

@@ -1,0 +1,110 @@
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "../../../cli/commands/build.ts";
+import type { CliResult } from "../fixtures/run.ts";
+import { runInProcess } from "../fixtures/run.ts";
+
+/** The checkout. */
+export const CHECKOUT: string = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** A project in a folder of its own. */
+export interface TestProject {
+  readonly root: string;
+  /** `trellis build` with these options. */
+  build(...options: string[]): Promise<CliResult>;
+  /** Calls a built function in a Node of its own. */
+  call(name: string, options?: CallOptions): Promise<CallResult>;
+  remove(): Promise<void>;
+}
+
+/** How a function is called. */
+export interface CallOptions {
+  readonly event?: Record<string, unknown>;
+  readonly env?: Record<string, string>;
+  readonly nodeArgs?: readonly string[];
+}
+
+/** What a function answered. */
+export interface CallResult {
+  /** Its answer, or `{ thrown }`. */
+  readonly answer: { statusCode?: number; body?: string; thrown?: string };
+  /** What it logged. */
+  readonly logged: string;
+}
+
+/**
+ * Writes a project; a test removes it.
+ *
+ * @param files Texts by path.
+ */
+export async function writeTestProject(files: Readonly<Record<string, string>>): Promise<TestProject> {
+  const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "trellis-build-" }));
+  for (const [path, text] of Object.entries(files)) {
+    await Deno.mkdir(dirname(join(root, path)), { recursive: true });
+    await Deno.writeTextFile(join(root, path), text);
+  }
+  return {
+    root,
+    build: (...options) => runInProcess(["build", "--project", root, ...options], { commands: [build] }),
+    call: (name, options = {}) => callInNode(join(root, "dist", name, "index.mjs"), options),
+    remove: () => Deno.remove(root, { recursive: true }),
+  };
+}
+
+/** deno.json of a project that takes `@trellis/fn` from the checkout, and its lock file. */
+export async function denoProjectFiles(): Promise<Record<string, string>> {
+  const own = JSON.parse(await Deno.readTextFile(join(CHECKOUT, "deno.json")));
+  const entries = Object.entries<string>(own.exports).map(([entry, file]) => [
+    `@trellis/fn${entry.slice(1)}`,
+    join(CHECKOUT, file),
+  ]);
+  const packages = Object.entries<string>(own.imports).filter(([, target]) => target.startsWith("npm:"));
+  return {
+    "deno.json": JSON.stringify({ imports: { ...Object.fromEntries(entries), ...Object.fromEntries(packages) } }),
+    "deno.lock": await Deno.readTextFile(join(CHECKOUT, "deno.lock")),
+  };
+}
+
+const REST_EVENT = {
+  resource: "/",
+  path: "/",
+  httpMethod: "GET",
+  headers: {},
+  multiValueHeaders: {},
+  queryStringParameters: null,
+  multiValueQueryStringParameters: null,
+  pathParameters: null,
+  stageVariables: null,
+  requestContext: { requestId: "request-1" },
+  body: null,
+  isBase64Encoded: false,
+};
+
+/** Standard output has log lines too: the answer goes to standard error. */
+const PROGRAM = `
+const [file, event] = process.argv.slice(1);
+const { handler } = await import(file);
+const context = { awsRequestId: "a", functionName: "f", getRemainingTimeInMillis: () => 5000 };
+const answer = await handler(JSON.parse(event), context).catch((error) => ({ thrown: error.stack }));
+process.stderr.write("\\nANSWER" + JSON.stringify(answer));
+process.exit();
+`;
+
+async function callInNode(file: string, { event, env = {}, nodeArgs = [] }: CallOptions): Promise<CallResult> {
+  const { stdout, stderr } = await new Deno.Command("node", {
+    args: [
+      ...nodeArgs,
+      "--input-type=module",
+      "-e",
+      PROGRAM,
+      "--",
+      new URL(`file://${file}`).href,
+      JSON.stringify({ ...REST_EVENT, ...event }),
+    ],
+    env,
+  }).output();
+  const [logged, message] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  const [, answer] = message.split("ANSWER");
+  if (answer === undefined) throw new Error(`${file} gave no answer:\n${message}\n${logged}`);
+  return { answer: JSON.parse(answer), logged };
+}

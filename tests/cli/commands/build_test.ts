@@ -1,0 +1,289 @@
+import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { denoProjectFiles, type TestProject, writeTestProject } from "../build/project.ts";
+
+const API = "src/functions/api";
+const DATABASE = `import { createQueryFactory, DatabaseOperation, getDrizzleClient } from "@trellis/fn/database";
+import { getOptionalEnv } from "@trellis/fn/env";
+const endpoint = getOptionalEnv("DATABASE_ENDPOINT");
+export const getDb = () => getDrizzleClient(endpoint === undefined
+  ? { provider: "embedded-pg" }
+  : { provider: "distsql", endpoint, username: "app" });
+export const { defineQuery } = createQueryFactory(getDb);
+export const ping = defineQuery({ tables: [{ table: "notes", operations: [DatabaseOperation.Select] }] },
+  async function pingNotes(db) { return (await db.execute("select 1")).length; });
+`;
+
+const FILES = {
+  [`${API}/health.get.ts`]: `import { buildValidatedResponse } from "@trellis/fn/core";
+import { defineApiHandler } from "@trellis/fn/validation";
+import * as z from "zod";
+const Health = z.object({ status: z.string() });
+export const handler = defineApiHandler({ responseSchema: Health })(function health({ context }) {
+  return buildValidatedResponse(context, 200, { status: "ok" }, Health);
+});
+`,
+  [`${API}/broken.get.ts`]: `import { defineApiHandler } from "@trellis/fn/validation";
+interface Reason {
+  readonly text: string;
+}
+function explode(reason: Reason): never {
+  throw new TypeError(reason.text);
+}
+export const handler = defineApiHandler({})(function broken() {
+  return explode({ text: "boom" });
+});
+`,
+  [`${API}/ping.get.ts`]: `import { buildValidatedResponse } from "@trellis/fn/core";
+import { defineApiHandler } from "@trellis/fn/validation";
+import { ping } from "../../database.ts";
+export const handler = defineApiHandler({})(async function pong({ context }) {
+  return buildValidatedResponse(context, 200, { rows: await ping() });
+});
+`,
+  [`${API}/me.get.ts`]: `import { buildValidatedResponse } from "@trellis/fn/core";
+import { defineApiHandler } from "@trellis/fn/validation";
+import "../../auth.ts";
+export const handler = defineApiHandler({ auth: "session" })(({ context, userId }) =>
+  buildValidatedResponse(context, 200, { userId }));
+`,
+  [`${API}/auth/sign-in/email.post.ts`]:
+    `import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+import "../../../../auth.ts";
+export const handler = createAuthHandler(getConfiguredSessionAuth);
+`,
+  "src/functions/queue/work.ts": `export async function handler(event: { n: number }) { return { n: event.n + 1 }; }\n`,
+  "src/auth.ts": `import { configureSessionAuth } from "@trellis/fn/auth";
+import { getDb } from "./database.ts";
+configureSessionAuth(getDb, { secret: "0123456789012345678901234567890123456789", baseURL: "https://example.com" });
+`,
+  "src/database.ts": DATABASE,
+};
+
+interface JsonResult {
+  exitCode: number;
+  functions: {
+    name: string;
+    change: string;
+    bytes: number;
+    sha256: string;
+    providers: string[];
+    packages: { name: string; bytes: number }[];
+    modules?: { path: string }[];
+  }[];
+  removed: string[];
+  errors: { file: string; line: number; message: string }[];
+  warnings: string[];
+}
+
+async function buildJson(project: TestProject, ...options: string[]): Promise<JsonResult> {
+  const { stdout, stderr } = await project.build("--json", ...options);
+  assert(stdout !== "", stderr);
+  return JSON.parse(stdout);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await Deno.stat(path).then(() => true, () => false);
+}
+
+Deno.test("build makes functions that run in Node, out of a project of Deno's", async (test) => {
+  const project = await writeTestProject({ ...await denoProjectFiles(), ...FILES });
+  const { root } = project;
+  try {
+    const first = await buildJson(project, "--analyze");
+    assertEquals([first.exitCode, first.errors], [0, []]);
+    const byName = new Map(first.functions.map((fn) => [fn.name, fn]));
+    const packagesOf = (name: string) => byName.get(name)!.packages.map((each) => each.name);
+
+    await test.step("answers an event, and keeps the names that logs and metrics use", async () => {
+      const { answer, logged } = await project.call("Health");
+      assertEquals([answer.statusCode, answer.body], [200, '{"status":"ok"}']);
+      assertStringIncludes(logged, '"operation":"health"');
+      assertEquals((await project.call("Work", { event: { n: 1 } })).answer, { n: 2 } as object);
+      assertStringIncludes(await Deno.readTextFile(join(root, "dist/Ping/index.mjs")), '"pingNotes"');
+    });
+
+    await test.step("gives a function the drivers and the auth library that it calls for, and no more", () => {
+      assertEquals(byName.get("Ping")!.providers, ["distsql"]);
+      for (const name of ["Ping", "Me", "AuthSignInEmail"]) {
+        assert(packagesOf(name).includes("@aws-sdk/dsql-signer"), name);
+        for (const other of ["@neondatabase/serverless", "@electric-sql/pglite", "@aws-sdk/client-rds-data"]) {
+          assertFalse(packagesOf(name).includes(other), `${name} has ${other}`);
+        }
+        assertEquals(packagesOf(name).includes("better-auth"), name === "AuthSignInEmail", name);
+      }
+      assertEquals(packagesOf("Health"), ["zod", "@trellis/fn", "(own code)"]);
+      assertEquals(packagesOf("Work"), ["(own code)"]);
+    });
+
+    await test.step("says why a provider is not there", async () => {
+      const { answer, logged } = await project.call("Ping");
+      assertEquals(answer.statusCode, 500);
+      assertStringIncludes(logged, "trellis build left provider embedded-pg out of this function");
+    });
+
+    await test.step("loads nothing costly before it is used", async () => {
+      const text = await Deno.readTextFile(join(root, "dist/AuthSignInEmail/index.mjs"));
+      const imported = [...text.matchAll(/from"(?:node:)?([a-z0-9_/]+)"/g)].map(([, name]) => name);
+      for (const costly of ["http", "https", "tls", "net", "crypto"]) assertFalse(imported.includes(costly), costly);
+    });
+
+    await test.step("maps stack traces to the sources", async () => {
+      const { logged } = await project.call("Broken", { nodeArgs: ["--enable-source-maps"] });
+      assertMatch(logged, /boom/);
+      assertMatch(logged, /explode \(?[^"]*src\/functions\/api\/broken\.get\.ts:6/);
+    });
+
+    await test.step("gives the same bytes again, alone or together, and writes nothing then", async () => {
+      const second = await buildJson(project);
+      assertEquals(second.functions.map(({ sha256 }) => sha256), first.functions.map(({ sha256 }) => sha256));
+      assert(second.functions.every(({ change }) => change === "unchanged"));
+      for (const name of ["broken.get.ts", "ping.get.ts", "me.get.ts"]) await Deno.remove(join(root, API, name));
+      const third = await buildJson(project);
+      assertEquals(third.removed, ["Broken", "Me", "Ping"]);
+      assertEquals(
+        third.functions.map(({ name, sha256 }) => [name, sha256]),
+        ["AuthSignInEmail", "Health", "Work"].map((name) => [name, byName.get(name)!.sha256]),
+      );
+      assertFalse(await exists(join(root, "dist/Ping")));
+    });
+  } finally {
+    await project.remove();
+  }
+});
+
+Deno.test("build resolves as Node does: tsconfig's paths, package.json's imports, CommonJS packages", async () => {
+  const project = await writeTestProject({
+    "package.json": `{ "type": "module", "imports": { "#lib/*": "./src/lib/*" } }`,
+    "tsconfig.json": `{ "compilerOptions": { "paths": { "@app/*": ["./src/app/*"] } } }`,
+    "src/lib/one.ts": `export const one: number = 1;`,
+    "src/app/two.ts": `export const two: number = 2;`,
+    "node_modules/old/package.json": `{ "name": "old", "main": "index.js" }`,
+    "node_modules/old/index.js":
+      `const { sep } = require("node:path"); exports.three = sep.length + 2; exports.at = __dirname;`,
+    "src/functions/standalone/sum.ts": `import { one } from "#lib/one.ts";
+import { two } from "@app/two.js";
+import { at, three } from "old";
+export async function handler() {
+  if (at === "") return {};
+  throw new RangeError("sum " + (one + two + three));
+}
+`,
+    "src/functions/standalone/plain.ts": `export const handler = async () => ({});\n`,
+  });
+  try {
+    const { exitCode, stdout } = await project.build();
+    assertEquals(exitCode, 0, stdout);
+    const { answer } = await project.call("Sum", { nodeArgs: ["--enable-source-maps"] });
+    assertMatch(answer.thrown!, /RangeError: sum 6\n\s+at .*src\/functions\/standalone\/sum\.ts:6:9/);
+    assertFalse((await Deno.readTextFile(join(project.root, "dist/Plain/index.mjs"))).includes("createRequire"));
+  } finally {
+    await project.remove();
+  }
+});
+
+Deno.test("build --check writes nothing and exits with 1 when a function is over its budget", async () => {
+  const project = await writeTestProject({
+    "package.json": `{ "type": "module" }`,
+    "trellis.config.ts": `export default { build: { budgets: { "*": 5000, Large: 2_000 } } };`,
+    "src/functions/standalone/large.ts": `export const handler = async () => "${"large ".repeat(500)}";`,
+    "src/functions/standalone/small.ts": `export const handler = async () => "${"small ".repeat(500)}";`,
+  });
+  try {
+    const { exitCode, stdout } = await project.build("--check");
+    assertEquals(exitCode, 1);
+    assertMatch(stdout, /error Large has (\d+) bytes, \d+ over its budget of 2000: \(own code\) 3\.\d kB\n/);
+    assertFalse(stdout.includes("error Small"));
+    assertFalse(await exists(join(project.root, "dist")));
+    const written = await project.build();
+    assertEquals(written.exitCode, 0);
+    assertMatch(written.stderr, /warning Large has/);
+  } finally {
+    await project.remove();
+  }
+});
+
+Deno.test("build writes nothing when a function cannot be bundled, and names the place", async () => {
+  const project = await writeTestProject({
+    "package.json": `{ "type": "module" }`,
+    "src/functions/standalone/good.ts": `export const handler = async () => 1;`,
+    "src/functions/standalone/bare.ts": `export const handle = async () => 1;`,
+  });
+  try {
+    assertEquals((await buildJson(project)).errors, [
+      { file: "src/functions/standalone/bare.ts", line: 1, column: 1, message: "exports no handler" } as never,
+    ]);
+    await Deno.writeTextFile(
+      join(project.root, "src/functions/standalone/bare.ts"),
+      `const a = 1;\nimport "./missing.ts";\nexport const handler = () => a;`,
+    );
+    const { exitCode, stdout } = await project.build();
+    assertEquals(exitCode, 1);
+    assertMatch(stdout, /error src\/functions\/standalone\/bare\.ts:2:8: Could not resolve "\.\/missing\.ts"/);
+    assertMatch(stdout, /Nothing was written\.\n$/);
+    assertFalse(await exists(join(project.root, "dist/Good")));
+  } finally {
+    await project.remove();
+  }
+});
+
+Deno.test("build leaves somebody else's files alone", async () => {
+  const project = await writeTestProject({
+    "package.json": `{ "type": "module" }`,
+    "src/functions/standalone/mine.ts": `export const handler = async () => 1;`,
+    "dist/Mine/index.mjs": `export const handler = 2;`,
+  });
+  try {
+    const { exitCode, errors } = await buildJson(project);
+    assertEquals([exitCode, errors.map(({ file }) => file)], [1, ["dist/Mine/index.mjs"]]);
+    assertEquals(await Deno.readTextFile(join(project.root, "dist/Mine/index.mjs")), `export const handler = 2;`);
+  } finally {
+    await project.remove();
+  }
+});
+
+Deno.test("build refuses settings that cannot be meant", async () => {
+  const cases: readonly [settings: string, message: RegExp][] = [
+    [`{ budgets: { Other: 1 } }`, /build\.budgets lists Other, which is no function/],
+    [`{ dir: "src" }`, /build\.dir is src, which holds the sources/],
+    [`{ dir: "." }`, /build\.dir is \., which holds the sources/],
+    [`{ target: "es2020" }`, /build\.target must be a version of Node, such as node22, got "es2020"/],
+    [`{ budgets: { "*": -1 } }`, /build\.budgets must be an object/],
+    [`{ databaseProviders: ["mysql"] }`, /build\.databaseProviders must be a list of distsql/],
+    [`{ sourceMaps: "inline" }`, /build\.sourceMaps must be "beside", "apart" or "none"/],
+  ];
+  const project = await writeTestProject({
+    "package.json": `{ "type": "module" }`,
+    "src/functions/standalone/mine.ts": `export const handler = async () => 1;`,
+  });
+  try {
+    for (const [settings, message] of cases) {
+      await Deno.writeTextFile(join(project.root, "trellis.config.ts"), `export default { build: ${settings} };`);
+      const { exitCode, stderr } = await project.build();
+      assertEquals(exitCode, 3, settings);
+      assertMatch(stderr, message);
+    }
+  } finally {
+    await project.remove();
+  }
+});
+
+Deno.test("build puts source maps where the settings say, and names a provider's missing package", async () => {
+  const project = await writeTestProject({
+    "package.json": `{ "type": "module" }`,
+    "trellis.config.ts": `export default { build: { sourceMaps: "apart" } };`,
+    "src/functions/standalone/mine.ts": `export const handler = async () => 1;`,
+  });
+  const { root } = project;
+  try {
+    await project.build();
+    assertFalse((await Deno.readTextFile(join(root, "dist/Mine/index.mjs"))).includes("sourceMappingURL"));
+    const { sources } = JSON.parse(await Deno.readTextFile(join(root, "dist.maps/Mine/index.mjs.map")));
+    assertEquals(sources, ["../../src/functions/standalone/mine.ts"]);
+    await Deno.writeTextFile(join(root, "trellis.config.ts"), `export default { build: { sourceMaps: "none" } };`);
+    await project.build();
+    assertFalse(await exists(join(root, "dist/Mine/index.mjs.map")));
+  } finally {
+    await project.remove();
+  }
+});

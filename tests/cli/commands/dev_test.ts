@@ -1,0 +1,97 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { fileURLToPath } from "node:url";
+import { dev } from "../../../cli/commands/dev.ts";
+import { createTestProject, FILES, SERVED } from "../dev/fixtures/project.ts";
+import { runInProcess } from "../fixtures/run.ts";
+
+const PROGRAM = `import process from "node:process";
+import { runCli } from "${new URL("../../../cli/run_cli.ts", import.meta.url)}";
+import { dev } from "${new URL("../../../cli/commands/dev.ts", import.meta.url)}";
+process.once("SIGINT", () => process.exit(130));
+process.exitCode = await runCli(process.argv.slice(2), { commands: [dev] });
+`;
+const CONFIG = fileURLToPath(new URL("../../../deno.json", import.meta.url));
+
+function spawn(program: string, args: string[]): Deno.ChildProcess {
+  return new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", "--frozen", "--config", CONFIG, program, "dev", ...args],
+    env: { NO_COLOR: "1" },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+}
+
+/** Reads until the text holds what is looked for. */
+async function readUntil(reader: ReadableStreamDefaultReader<string>, pattern: RegExp): Promise<string> {
+  let text = "";
+  while (!pattern.test(text)) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error(`it ended: ${text}`);
+    text += value;
+  }
+  return text;
+}
+
+Deno.test("trellis dev serves, tells where, and ends in order at Ctrl-C and at SIGTERM", SERVED, async () => {
+  const project = await createTestProject(FILES);
+  await project.write("program.ts", PROGRAM);
+  try {
+    for (const [signal, args] of [["SIGINT", ["--json"]], ["SIGTERM", []]] as const) {
+      const child = spawn(`${project.root}/program.ts`, ["--project", project.root, "--port", "0", ...args]);
+      const stdout = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+      const stderr = new Response(child.stderr).text();
+      let url: string;
+      if (args.length > 0) {
+        const result = JSON.parse(await readUntil(stdout, /^\}\n/m));
+        url = result.url;
+        assertEquals(result.error, undefined);
+        assertEquals([result.command, result.project, result.page], ["dev", "fixture", `${url}/_trellis`]);
+        assertEquals(result.functions.map(({ name }: { name: string }) => name), ["HelloByName", "Plain", "SendMail"]);
+      } else {
+        const text = await readUntil(stdout, /Ctrl-C ends it/);
+        url = /runs at (\S+)/.exec(text)![1];
+        assertMatch(text, /functions {2}3: 2 api, 1 queue\n/);
+      }
+      assertEquals((await fetch(`${url}/plain`)).status, 200);
+      child.kill(signal);
+      const { code } = await child.status;
+      const rest = await readUntil(stdout, /$/).catch(() => "");
+      assertEquals(code, 0, rest);
+      assertStringIncludes(await stderr, "Stopping …");
+      await stdout.cancel();
+    }
+    assertEquals([...Deno.readDirSync(`${project.root}/.trellis/dev`)].some(({ name }) => name === "lock"), false);
+  } finally {
+    await project.clean();
+  }
+});
+
+Deno.test("trellis dev refuses what it cannot serve, with the exit code", SERVED, async () => {
+  const cases: [args: string[], exitCode: number, message: RegExp][] = [
+    [["--port", "none"], 2, /--port is "none": it must be a port, 0 to 65535/],
+    [["--port", "65536"], 2, /--port is "65536"/],
+    [["--db", "mysql"], 2, /--db is "mysql": it must be embedded, distsql, env/],
+    [["--port", "0"], 3, /There is no folder .*src\/functions/],
+    [["--project", "/nowhere/at/all"], 3, /There is no folder \/nowhere\/at\/all \(--project\)/],
+  ];
+  const project = await createTestProject({});
+  const cwd = Deno.cwd();
+  try {
+    for (const [args, exitCode, message] of cases) {
+      const result = await runInProcess(["dev", "--project", project.root, ...args], { commands: [dev] });
+      assertEquals(result.exitCode, exitCode);
+      assertMatch(result.stderr, message);
+    }
+    assertEquals([...Deno.readDirSync(project.root)], []);
+  } finally {
+    Deno.chdir(cwd);
+    await project.clean();
+  }
+});
+
+Deno.test("trellis dev --help shows how to start a function from a terminal", async () => {
+  const { exitCode, stdout } = await runInProcess(["dev", "--help"], { commands: [dev] });
+  assertEquals(exitCode, 0);
+  assertStringIncludes(stdout, `curl -d '{"noteId":"n1"}' localhost:8787/_trellis/api/functions/IndexNote/invoke`);
+});

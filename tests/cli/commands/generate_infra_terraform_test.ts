@@ -1,0 +1,230 @@
+// deno-lint-ignore-file no-console
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { withProject } from "../fixtures/analyse.ts";
+import { EVERY_TRIGGER, HOSTILE, infra, permissions } from "../fixtures/infra_project.ts";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const OFFLINE = fileURLToPath(new URL("../../../../shared/terraform-offline/bin/tf-offline", import.meta.url));
+const hasTerraform = await new Deno.Command("terraform", { args: ["version"], stdout: "null", stderr: "null" }).output()
+  .then(({ success }) => success, () => false);
+const hasOffline = hasTerraform && await Deno.stat(OFFLINE).then(() => true, () => false);
+if (!hasOffline) {
+  console.warn(
+    "SKIPPED: terraform or its stand-in providers are missing. Not run: validate, plan and apply of what generate infra writes.",
+  );
+}
+
+// deno-lint-ignore no-explicit-any
+type Json = any;
+
+async function run(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  env: Record<string, string>,
+): Promise<string> {
+  const { code, stdout, stderr } = await new Deno.Command(command, { args: [...args], cwd, env }).output();
+  const text = new TextDecoder();
+  assertEquals(code, 0, `${command} ${args.join(" ")}\n${text.decode(stdout)}\n${text.decode(stderr)}`);
+  return text.decode(stdout);
+}
+
+/** Validates and applies the generated files, plans again, and gives every resource's values by address. */
+async function applyTwice(root: string, variables: Record<string, string>): Promise<ReadonlyMap<string, Json>> {
+  const folder = join(root, "infra");
+  const home = await Deno.makeTempDir({ prefix: "trellis-tf-home-" });
+  try {
+    const env: Record<string, string> = {
+      TF_OFFLINE_HOME: home,
+      TF_IN_AUTOMATION: "1",
+      CHECKPOINT_DISABLE: "1",
+      ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [`TF_VAR_${name}`, value])),
+    };
+    env.TF_CLI_CONFIG_FILE = (await run(OFFLINE, ["setup"], folder, env)).trim();
+    await run("terraform", ["fmt", "-check", "-diff"], folder, env);
+    await run("terraform", ["init", "-backend=false", "-input=false"], folder, env);
+    await run("terraform", ["validate"], folder, env);
+    await run("terraform", ["plan", "-input=false", "-out=first.tfplan"], folder, env);
+    await run("terraform", ["apply", "-input=false", "first.tfplan"], folder, env);
+    // exit code 2 would mean that there are changes
+    await run("terraform", ["plan", "-input=false", "-detailed-exitcode"], folder, env);
+    return resourcesOf(JSON.parse(await run("terraform", ["show", "-json"], folder, env)).values.root_module);
+  } finally {
+    await Deno.remove(home, { recursive: true });
+  }
+}
+
+function resourcesOf(module: Json, found: Map<string, Json> = new Map()): Map<string, Json> {
+  for (const resource of module.resources ?? []) found.set(resource.address, resource.values);
+  for (const child of module.child_modules ?? []) resourcesOf(child, found);
+  return found;
+}
+
+/** What `trellis build` would write. */
+async function writeBundles(root: string): Promise<void> {
+  for await (const { name } of Deno.readDir(join(root, "infra"))) {
+    if (!name.endsWith(".tf")) continue;
+    const text = await Deno.readTextFile(join(root, "infra", name));
+    for (const [, folder] of text.matchAll(/source_dir\s*= "\$\{path\.module\}\/([^"]+)"/g)) {
+      const file = join(root, "infra", folder, "index.mjs");
+      await Deno.mkdir(dirname(file), { recursive: true });
+      await Deno.writeTextFile(file, "export async function handler() {}\n");
+    }
+  }
+}
+
+async function copyFolder(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to, { recursive: true });
+  for await (const entry of Deno.readDir(from)) {
+    if (entry.name.startsWith(".")) continue;
+    if (entry.isDirectory) await copyFolder(join(from, entry.name), join(to, entry.name));
+    else await Deno.copyFile(join(from, entry.name), join(to, entry.name));
+  }
+}
+
+Deno.test({
+  name: "generate infra writes for the notes example what applies, and a second plan has nothing to do",
+  ignore: !hasOffline,
+  fn: async () => {
+    const work = await Deno.realPath(await Deno.makeTempDir({ prefix: "trellis-notes-" }));
+    try {
+      const root = join(work, "examples/notes");
+      await copyFolder(join(ROOT, "modules"), join(work, "modules"));
+      await copyFolder(join(ROOT, "examples/notes"), root);
+      assertEquals((await infra(root, "--check", "--modules-path", "../../modules")).exitCode, 0);
+      await writeBundles(root);
+      const secret = "marker-secret-0815";
+      const found = await applyTwice(root, {
+        api_bearer_token: secret,
+        auth_base_url: "https://notes.example.com/live/auth",
+        auth_secret: secret,
+        code_host_webhook_secret: secret,
+        payments_webhook_secret: secret,
+      });
+      const fn = found.get("module.fn_notes_get.aws_lambda_function.this");
+      const [{ variables }] = fn.environment;
+      assertEquals(variables, {
+        AUTH_BASE_URL: "https://notes.example.com/live/auth",
+        AUTH_SECRET: secret,
+        CORS_ALLOW_ORIGIN: "https://notes.example.com",
+        DATABASE_ENDPOINT: variables.DATABASE_ENDPOINT,
+        DATABASE_PROVIDER: "distsql",
+        DATABASE_USERNAME: "fn_notes_get",
+        ENVIRONMENT: "dev",
+        SERVICE_NAME: "notes",
+      });
+      const timeouts = ["health", "notes_get"].map((name) =>
+        found.get(`module.fn_${name}.aws_lambda_function.this`).timeout
+      );
+      assertEquals(timeouts, [5, 28]);
+      const { variables: ofHealth } = found.get("module.fn_health.aws_lambda_function.this").environment[0];
+      assertEquals(Object.keys(ofHealth), ["CORS_ALLOW_ORIGIN", "ENVIRONMENT", "SERVICE_NAME"]);
+      // GET and POST /notes share one resource
+      const methods = ["get", "post"].map((name) => found.get(`aws_api_gateway_method.notes_${name}`).resource_id);
+      assertEquals(methods[0], methods[1]);
+      assertEquals(found.get('aws_api_gateway_integration_response.preflight_of_paths["/notes"]').response_parameters, {
+        "method.response.header.Access-Control-Allow-Headers":
+          "'Authorization,Content-Type,X-Api-Key,X-Correlation-Id,X-Request-Id'",
+        "method.response.header.Access-Control-Allow-Methods": "'GET,OPTIONS,POST'",
+        "method.response.header.Access-Control-Allow-Origin": "'https://notes.example.com'",
+      });
+      for await (const { name } of Deno.readDir(join(root, "infra"))) {
+        if (name.endsWith(".tf")) assert(!(await Deno.readTextFile(join(root, "infra", name))).includes(secret), name);
+      }
+    } finally {
+      await Deno.remove(work, { recursive: true });
+    }
+  },
+});
+
+Deno.test({
+  name: "generate infra writes for every trigger what applies, with the modules copied beside it",
+  ignore: !hasOffline,
+  fn: async () => {
+    await withProject(EVERY_TRIGGER, async (root) => {
+      assertEquals((await permissions(root)).exitCode, 0);
+      const generated = await infra(root);
+      assertEquals([generated.exitCode, generated.stderr], [0, ""], generated.stdout);
+      await writeBundles(root);
+      const found = await applyTwice(root, { api_bearer_token: "t", stripe_key: "k" });
+      const at = (address: string): Json => {
+        const values = found.get(address);
+        assert(values !== undefined, `${address} is missing`);
+        return values;
+      };
+      const variablesOf = (fn: string) => at(`module.fn_${fn}.aws_lambda_function.this`).environment[0].variables;
+
+      const post = at("module.fn_orders_post.aws_lambda_function.this");
+      assertEquals([post.reserved_concurrent_executions, post.ephemeral_storage[0].size], [5, 1024]);
+      assertStringIncludes(post.dead_letter_config[0].target_arn, "OrdersPost-failed");
+      assertEquals(
+        at("module.fn_orders_post.aws_lambda_function_event_invoke_config.this[0]").maximum_retry_attempts,
+        1,
+      );
+      assertEquals(variablesOf("orders_post").ORDERS_QUEUE_URL, at("module.queue_work_orders.aws_sqs_queue.this").url);
+      assertStringIncludes(
+        at('module.fn_orders_post.aws_iam_role_policy.inline["send-queue-work-orders"]').policy,
+        "sqs:SendMessage",
+      );
+
+      const get = variablesOf("orders_get");
+      assertEquals([get.STRIPE_KEY, get.DATABASE_USERNAME], ["k", "fn_orders_get"]);
+      const asked = (name: string) => at(`aws_api_gateway_method.${name}`).authorization;
+      assertEquals(["root_get", "get"].filter((name) => found.has(`aws_api_gateway_method.${name}`)).map(asked), [
+        "NONE",
+      ]);
+      assertEquals(["orders_get", "orders_post", "orders_by_order_id_any"].map(asked), ["CUSTOM", "NONE", "CUSTOM"]);
+      const authorizer = at("module.api.aws_api_gateway_authorizer.this[0]");
+      assertEquals([authorizer.identity_source, authorizer.authorizer_result_ttl_in_seconds], ["", 0]);
+      assertEquals(at("aws_api_gateway_resource.orders_order_id_files_rest").path_part, "{rest+}");
+      assertEquals(found.has('aws_api_gateway_method.preflight_of_paths["/orders/{orderId}"]'), false);
+      assertEquals(found.has('aws_api_gateway_method.preflight_of_paths["/orders/{orderId}/files/{rest+}"]'), false);
+      assertEquals(at('aws_api_gateway_method.preflight_of_paths["/"]').http_method, "OPTIONS");
+
+      assertEquals(at("module.queue_work_orders.aws_sqs_queue.this").visibility_timeout_seconds, 360);
+      const mapping = at("module.fn_mail.aws_lambda_event_source_mapping.queue[0]");
+      assertEquals([mapping.batch_size, mapping.scaling_config[0].maximum_concurrency], [100, 4]);
+      assertEquals(variablesOf("work_orders").LEVEL_OF_LOGS, HOSTILE);
+      assertEquals(at("module.api.aws_api_gateway_rest_api.this").description, HOSTILE);
+
+      const subscription = at('module.topic_shipped.aws_sns_topic_subscription.this["OrderShipped"]');
+      assertEquals(JSON.parse(subscription.filter_policy), { kind: [HOSTILE, { "anything-but": ["x"] }] });
+      assertEquals(at("aws_lambda_permission.order_shipped_topic").principal, "sns.amazonaws.com");
+      assertStringIncludes(
+        at('module.fn_order_shipped.aws_iam_role_policy.inline["read-bucket-files"]').policy,
+        "s3:GetObject",
+      );
+      assertEquals(found.has("module.dead_letters_order_shipped_audit.aws_sqs_queue.this"), false);
+
+      const rule = at("aws_cloudwatch_event_rule.order_placed");
+      assertEquals(JSON.parse(rule.event_pattern).detail, { hcl: "x", "a b": [{ exists: true }] });
+      assertEquals(rule.event_bus_name, at("module.bus_domain.aws_cloudwatch_event_bus.this").name);
+      assertEquals(at("aws_cloudwatch_event_rule.task_stopped").event_bus_name, "default");
+      assertEquals(
+        at("module.fn_task_stopped.aws_lambda_function.this").dead_letter_config[0].target_arn,
+        "arn:aws:sqs:eu-central-1:123456789012:dead",
+      );
+
+      const schedule = at("module.fn_nightly.aws_scheduler_schedule.this[0]");
+      assertEquals(
+        [schedule.schedule_expression, schedule.schedule_expression_timezone],
+        ["cron(0 3 * * ? *)", "Europe/Berlin"],
+      );
+      assertEquals(at("module.fn_nightly.aws_lambda_function.this").timeout, 900);
+
+      const notified = at("module.bucket_files.aws_s3_bucket_notification.this[0]").lambda_function;
+      assertEquals(notified.map(({ filter_prefix }: Json) => filter_prefix).sort(), ["images/", "texts/"]);
+      assertEquals(at("module.bucket_files.aws_s3_bucket.this").bucket, "acme-shop-dev-files");
+
+      assertEquals(at('module.websocket.aws_apigatewayv2_route.this["$connect"]').authorization_type, "CUSTOM");
+      assertEquals(
+        at('module.websocket.aws_apigatewayv2_route.this["$default"]').route_response_selection_expression,
+        "$default",
+      );
+      assert(/^https:\/\/.*\/live$/.test(variablesOf("default").SOCKET_URL), variablesOf("default").SOCKET_URL);
+      assertEquals(variablesOf("import"), { ENVIRONMENT: "dev", MODE: "full" });
+    });
+  },
+});

@@ -1,0 +1,105 @@
+import { createHash } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import type { Command } from "../../../cli/command.ts";
+import {
+  closeDrizzleClient,
+  type DatabaseConfig,
+  type DrizzleClient,
+  executeRows,
+  getDrizzleClient,
+  type Row,
+} from "../../../database/mod.ts";
+import { sql } from "../../../database/orm.ts";
+import { type DistSqlServer, startDistSqlServer } from "../../../testing/mod.ts";
+import { type CliResult, runInProcess } from "../fixtures/run.ts";
+
+/** A folder without a project, for commands that need none. */
+export const NO_PROJECT: string = fileURLToPath(new URL("../../support", import.meta.url));
+
+/** Runs a command in this process. */
+export function runCommand(command: Command, args: readonly string[]): Promise<CliResult> {
+  return runInProcess([...command.name.split(" "), "--project", NO_PROJECT, ...args], { commands: [command] });
+}
+
+/** A database of a test's own server. */
+export function pg(connectionString: string): DatabaseConfig {
+  return { provider: "serverless-pg", connectionString, prepare: false, instrument: false };
+}
+
+/** Runs work on a client that is closed after it. */
+export async function withClient<T>(config: DatabaseConfig, work: (db: DrizzleClient) => Promise<T>): Promise<T> {
+  const own: DatabaseConfig = {
+    ...config,
+    instrument: false,
+    ...config.provider === "embedded-pg" ? {} : { prepare: false },
+  };
+  const db = await getDrizzleClient(own);
+  try {
+    return await work(db);
+  } finally {
+    await closeDrizzleClient(own);
+  }
+}
+
+/** Runs statements one by one. */
+export async function runAll(config: DatabaseConfig, statements: readonly string[]): Promise<Row[]> {
+  return await withClient(config, async (db) => {
+    let rows: Row[] = [];
+    for (const statement of statements) rows = await executeRows(db, sql.raw(statement));
+    return rows;
+  });
+}
+
+/** A hash of all that some queries answer. */
+export async function digest(config: DatabaseConfig, queries: readonly string[]): Promise<string[]> {
+  return await withClient(config, async (db) => {
+    const hashes: string[] = [];
+    for (const query of queries) {
+      const rows = await executeRows(db, sql.raw(query));
+      hashes.push(createHash("sha256").update(JSON.stringify(rows)).digest("hex"));
+    }
+    return hashes;
+  });
+}
+
+/** A stand-in for the distributed provider, and its configuration. */
+export interface StandIn {
+  readonly server: DistSqlServer;
+  readonly config: DatabaseConfig;
+  /** Environment variables for a process that connects to it. */
+  readonly env: Record<string, string>;
+  /** Options of a command that name it. */
+  options(side: "" | "from-" | "to-"): string[];
+  stop(): Promise<void>;
+}
+
+/** Starts a stand-in on a PostgreSQL database of its own. */
+export async function startStandIn(url: string): Promise<StandIn> {
+  const server = await startDistSqlServer({ backend: { url } });
+  const folder = await Deno.makeTempDir();
+  const caFile = `${folder}/ca.pem`;
+  await Deno.writeTextFile(caFile, server.ca);
+  const endpoint = `localhost:${server.port}`;
+  return {
+    server,
+    config: {
+      provider: "distsql",
+      endpoint,
+      region: server.region,
+      isAdmin: true,
+      ca: server.ca,
+      instrument: false,
+    },
+    env: {
+      AWS_ACCESS_KEY_ID: server.principal.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: server.principal.secretAccessKey,
+    },
+    options: (side) => [
+      ...[`--${side}endpoint`, endpoint, `--${side}region`, server.region, `--${side}ca-file`, caFile],
+    ],
+    async stop(): Promise<void> {
+      await server.stop();
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { assertEquals } from "@std/assert";
+import type { SentMessage } from "../../../cli/dev/aws_sink.ts";
+import { receiversOf, toDeliveredEvent } from "../../../cli/dev/deliver.ts";
+import { matchesPattern } from "../../../cli/dev/match_pattern.ts";
+import type { FunctionFile, FunctionKind } from "../../../cli/discovery/function_files.ts";
+
+const fn = (kind: FunctionKind, name: string): FunctionFile => ({ kind, name, file: `/${name}.ts` });
+const FUNCTIONS = [
+  fn("queue", "SendMail"),
+  fn("queue", "Index"),
+  fn("topic", "NoteShared"),
+  fn("event", "NoteCreated"),
+  fn("event", "Audit"),
+  fn("schedule", "Nightly"),
+];
+
+function message(change: Partial<SentMessage>): SentMessage {
+  return {
+    id: "m1",
+    service: "sqs",
+    target: "",
+    at: "2026-01-01T00:00:00.000Z",
+    body: "{}",
+    attributes: {},
+    ...change,
+  };
+}
+
+Deno.test("receiversOf() finds functions by the infrastructure's wiring, else by name", () => {
+  const wiring = {
+    Index: { queue: "search" },
+    NoteShared: { filterPolicy: { kind: ["public"] } },
+    Audit: { pattern: { source: ["notes"], detail: { size: [{ exists: true }] } } },
+  };
+  const kind = { kind: { type: "String", value: "public" } };
+  const cases: [what: Partial<SentMessage>, names: string[]][] = [
+    [{ target: "send-mail" }, ["SendMail"]],
+    [{ target: "notes-dev-send-mail.fifo" }, ["SendMail"]],
+    [{ target: "notes-dev-search" }, ["Index"]],
+    [{ target: "index" }, []],
+    [{ target: "mail" }, []],
+    [{ target: "nightly" }, []],
+    [{ service: "sns", target: "note-shared", attributes: kind }, ["NoteShared"]],
+    [{ service: "sns", target: "note-shared" }, []],
+    [{ service: "sns", target: "send-mail" }, []],
+    [{ service: "eventbridge", target: "events", detailType: "note.created", source: "x" }, ["NoteCreated"]],
+    [{ service: "eventbridge", target: "events", detailType: "a", source: "notes", body: '{"size":1}' }, ["Audit"]],
+    [{ service: "eventbridge", target: "events", detailType: "a", source: "notes" }, []],
+    [{ service: "eventbridge", target: "events", source: "other" }, []],
+  ];
+  for (const [what, names] of cases) {
+    assertEquals(receiversOf(message(what), FUNCTIONS, wiring).map(({ name }) => name), names, JSON.stringify(what));
+  }
+});
+
+Deno.test("matchesPattern() knows EventBridge's common rules, and refuses those that it does not know", () => {
+  const event = { source: "notes", detail: { name: "a.png", tags: ["x", "y"], size: 3, none: null } };
+  const cases: [pattern: Record<string, unknown>, fits: boolean][] = [
+    [{}, true],
+    [{ source: ["notes"] }, true],
+    [{ source: ["other", "notes"] }, true],
+    [{ source: ["other"] }, false],
+    [{ gone: ["x"] }, false],
+    [{ detail: { size: [3] } }, true],
+    [{ detail: { size: ["3"] } }, false],
+    [{ detail: { none: [null] } }, true],
+    [{ detail: { tags: ["y"] } }, true],
+    [{ detail: { name: [{ prefix: "a" }] } }, true],
+    [{ detail: { name: [{ suffix: ".jpg" }] } }, false],
+    [{ detail: { name: [{ "equals-ignore-case": "A.PNG" }] } }, true],
+    [{ detail: { name: [{ "anything-but": ["b.png"] }] } }, true],
+    [{ detail: { name: [{ "anything-but": { prefix: "a" } }] } }, false],
+    [{ detail: { gone: [{ exists: false }] } }, true],
+    [{ detail: { size: [{ exists: false }] } }, false],
+    [{ detail: { size: [{ numeric: [">", 0] }] } }, false],
+    [{ source: "notes" }, false],
+  ];
+  for (const [pattern, fits] of cases) assertEquals(matchesPattern(pattern, event), fits, JSON.stringify(pattern));
+});
+
+Deno.test("toDeliveredEvent() keeps id, attributes and group", () => {
+  const attributes = { correlationId: { type: "String", value: "c1" }, raw: { type: "Binary", value: "AA==" } };
+  const sent = message({ target: "orders.fifo", body: "hello", groupId: "g1", attributes });
+  // deno-lint-ignore no-explicit-any
+  const { Records: [record] } = toDeliveredEvent(sent, FUNCTIONS[0]) as any;
+  assertEquals([record.messageId, record.body, record.attributes.MessageGroupId], ["m1", "hello", "g1"]);
+  assertEquals(record.messageAttributes, {
+    correlationId: { dataType: "String", stringValue: "c1" },
+    raw: { dataType: "Binary", binaryValue: "AA==" },
+  });
+});

@@ -1,0 +1,342 @@
+import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { request as httpRequest } from "node:http";
+import { join } from "node:path";
+import { ConfigurationError } from "../../../errors/mod.ts";
+import { createTestProject, FILES, SERVED, withDevServer } from "./fixtures/project.ts";
+
+const PLAIN = "src/functions/api/plain.get.ts";
+
+async function get(url: string, headers: Record<string, string> = {}): Promise<{ status: number; body: string }> {
+  const response = await fetch(url, { headers });
+  return { status: response.status, body: await response.text() };
+}
+
+/** A request whose headers `fetch` would not send. */
+function statusOf(url: string, method: string, headers: Record<string, string>): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    httpRequest(url, { method, headers }, (response) => {
+      response.resume();
+      response.on("end", () => resolve(response.statusCode));
+    }).on("error", reject).end();
+  });
+}
+
+interface State {
+  functions: Record<string, unknown>[];
+  calls: { id: string; title: string; status?: number; functionName?: string; replayOf?: string; isFailed: boolean }[];
+  sent: { service: string; target: string; receivers: string[]; outcomes: string[] }[];
+}
+
+async function stateOf(url: string): Promise<State> {
+  return await (await fetch(`${url}/_trellis/api/state`)).json();
+}
+
+Deno.test(
+  "startDevServer() answers through the function's event and keeps its log lines and spans",
+  SERVED,
+  async () => {
+    await withDevServer(async ({ url }) => {
+      assertEquals(JSON.parse((await get(`${url}/hello/Ada?x=1`)).body), { text: "Hello Ada", count: 1 });
+      const [call] = (await stateOf(url)).calls;
+      assertEquals([call.title, call.functionName, call.status], ["GET /hello/Ada?x=1", "HelloByName", 200]);
+      const detail = await (await fetch(`${url}/_trellis/api/calls/${call.id}`)).json();
+      const [line] = detail.logs;
+      assertEquals([line.message, line.name, line.password], ["greeting found", "Ada", "[REDACTED]"]);
+      const [inner, outer] = detail.spans;
+      assertEquals([inner.name, outer.name, inner.parentSpanId], ["find greeting", "hello", outer.spanId]);
+      assertEquals(detail.output.body, { text: "Hello Ada", count: 1 });
+    });
+  },
+);
+
+Deno.test("startDevServer() keeps calls apart that run at the same time", SERVED, async () => {
+  await withDevServer(async ({ url }) => {
+    await Promise.all(["a", "b", "c", "d"].map((name) => get(`${url}/hello/${name}`)));
+    for (const { id, title } of (await stateOf(url)).calls) {
+      const { logs } = await (await fetch(`${url}/_trellis/api/calls/${id}`)).json();
+      assertEquals(logs[0].name, title.at(-1));
+      assertEquals(logs.length, 2);
+    }
+  });
+});
+
+Deno.test("startDevServer() serves an edit with the next request and loads nothing else anew", SERVED, async () => {
+  await withDevServer(async ({ url }, project) => {
+    assertEquals(JSON.parse((await get(`${url}/hello/Ada`)).body).count, 1);
+    assertEquals(JSON.parse((await get(`${url}/plain`)).body).count, 1);
+    await project.write("src/lib/greeting.ts", `export const greet = (name: string) => "Salve " + name;`);
+    assertEquals(JSON.parse((await get(`${url}/hello/Ada`)).body), { text: "Salve Ada", count: 1 });
+    assertEquals(JSON.parse((await get(`${url}/plain`)).body).count, 2);
+  });
+});
+
+Deno.test(
+  "startDevServer() tells where a source is at fault, serves the rest, and heals with the next edit",
+  SERVED,
+  async () => {
+    await withDevServer(async ({ url }, project) => {
+      await project.write(PLAIN, `${FILES[PLAIN]}\nconst broken = ;\n`);
+      const json = await get(`${url}/plain`);
+      assertEquals(json.status, 500);
+      const { code, errors } = JSON.parse(json.body);
+      assertEquals([code, errors[0].file, errors[0].line, errors[0].source], [
+        "BUILD_FAILED",
+        PLAIN,
+        8,
+        "const broken = ;",
+      ]);
+      const page = await get(`${url}/plain`, { Accept: "text/html" });
+      assertEquals(page.status, 500);
+      assertStringIncludes(page.body, `<pre>${PLAIN}:8:16`);
+      assertEquals((await get(`${url}/hello/Ada`)).status, 200);
+      assertStringIncludes(
+        project.told(),
+        `error Plain cannot be loaded\n${PLAIN}:8:16: Unexpected ";"\n    const broken = ;`,
+      );
+      await project.write(PLAIN, FILES[PLAIN]);
+      assertEquals((await get(`${url}/plain`)).status, 200);
+    });
+  },
+);
+
+Deno.test(
+  "startDevServer() tells what a module throws while it is loaded, and imports that lead nowhere",
+  SERVED,
+  async () => {
+    await withDevServer(async ({ url }, project) => {
+      const cases: [text: string, line: number, message: RegExp][] = [
+        [`const one = 1;\nthrow new Error("no luck " + one);`, 2, /^Error: no luck 1$/],
+        [`import "../../missing.ts";`, 1, /Could not resolve "\.\.\/\.\.\/missing\.ts"/],
+      ];
+      for (const [text, line, message] of cases) {
+        await project.write(PLAIN, text);
+        const { status, body } = await get(`${url}/plain`);
+        const [fault] = JSON.parse(body).errors;
+        assertEquals([status, fault.file, fault.line], [500, PLAIN, line]);
+        assertMatch(fault.message, message);
+      }
+      await project.write("src/missing.ts", FILES[PLAIN]);
+      await project.write(PLAIN, `import "../../missing.ts";\n${FILES[PLAIN]}`);
+      assertEquals((await get(`${url}/plain`)).status, 200);
+      await project.write(PLAIN, "export const handle = 1;");
+      assertStringIncludes((await get(`${url}/plain`)).body, "exports no handler");
+    });
+  },
+);
+
+Deno.test("startDevServer() finds functions that come and forgets those that go", SERVED, async () => {
+  await withDevServer(async ({ url }, project) => {
+    assertEquals((await get(`${url}/late/one`)).status, 404);
+    await project.write("src/functions/api/late/one.get.ts", FILES[PLAIN]);
+    assertEquals((await get(`${url}/late/one`)).status, 200);
+    await project.remove("src/functions/api/late/one.get.ts");
+    assertEquals((await get(`${url}/late/one`)).status, 404);
+    assertEquals((await stateOf(url)).functions.map(({ name }) => name), ["HelloByName", "Plain", "SendMail"]);
+  });
+});
+
+Deno.test("startDevServer() refuses other hosts and pages of other hosts", SERVED, async () => {
+  await withDevServer(async ({ url, port }) => {
+    const own = `http://127.0.0.1:${port}`;
+    const invoke = "/_trellis/api/functions/SendMail/invoke";
+    const cases: [path: string, method: string, headers: Record<string, string>, status: number][] = [
+      ["/plain", "GET", { Host: "evil.example" }, 403],
+      ["/plain", "GET", { Host: `evil.example:${port}` }, 403],
+      ["/plain", "GET", { Origin: "https://evil.example" }, 403],
+      ["/plain", "GET", { Origin: "null" }, 403],
+      ["/plain", "GET", { Origin: "http://127.0.0.1.evil.example" }, 403],
+      // a frontend on another port of this machine
+      ["/plain", "GET", { Origin: "http://localhost:5173" }, 200],
+      ["/_trellis", "GET", { Host: "evil.example" }, 403],
+      ["/_trellis/api/state", "GET", { Origin: "http://localhost:5173" }, 403],
+      ["/_trellis/api/state", "GET", { "Sec-Fetch-Site": "cross-site" }, 403],
+      ["/_trellis/api/state", "GET", { "Sec-Fetch-Site": "same-site" }, 403],
+      ["/_trellis", "GET", { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" }, 200],
+      [invoke, "POST", { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" }, 403],
+      [invoke, "POST", { Origin: "https://evil.example" }, 403],
+      [invoke, "POST", { Origin: own }, 200],
+    ];
+    for (const [path, method, headers, status] of cases) {
+      assertEquals(await statusOf(`${url}${path}`, method, headers), status, `${path} ${JSON.stringify(headers)}`);
+    }
+  });
+});
+
+Deno.test("the page's API starts a queue's function and tells which messages failed", SERVED, async () => {
+  await withDevServer(async ({ url }) => {
+    const invoke = `${url}/_trellis/api/functions/SendMail/invoke`;
+    const done = await (await fetch(invoke, { method: "POST", body: '{"to":"ada"}' })).json();
+    assertEquals([done.function, done.failures], ["SendMail", []]);
+    const records = [{ body: { to: "ada" } }, { body: { to: "nobody" }, messageId: "m2" }, {
+      body: {},
+      messageId: "m3",
+    }];
+    const mixed = await (await fetch(`${invoke}?as=records`, { method: "POST", body: JSON.stringify(records) })).json();
+    assertEquals(mixed.failures, ["m2", "m3"]);
+    const { logs } = await (await fetch(`${url}/_trellis/api/calls/${mixed.callId}`)).json();
+    assertEquals(logs.map(({ message }: { message: string }) => message), [
+      "mail sent",
+      "record failed",
+      "record failed",
+      "request completed",
+    ]);
+    const unknown = await fetch(`${url}/_trellis/api/functions/Nobody/invoke`, { method: "POST" });
+    assertEquals([unknown.status, (await unknown.json()).message], [404, "There is no function Nobody"]);
+  });
+});
+
+Deno.test("the page's API answers 502 with the error when a function throws", SERVED, async () => {
+  const text = `import { defineEventHandler } from "@trellis/fn/core";
+export const handler = defineEventHandler()(() => { throw new RangeError("too far"); });`;
+  await withDevServer(async ({ url }) => {
+    const response = await fetch(`${url}/_trellis/api/functions/Went/invoke`, { method: "POST" });
+    const { error } = await response.json();
+    assertEquals([response.status, error.message], [502, "too far"]);
+  }, { "src/functions/event/went.ts": text });
+});
+
+Deno.test("the page's API repeats a call with all that it had, credentials included", SERVED, async () => {
+  const text = `import { buildValidatedResponse } from "@trellis/fn/core";
+import { defineApiHandler } from "@trellis/fn/validation";
+export const handler = defineApiHandler({ auth: "bearer" })(function secret({ event, context }) {
+  return buildValidatedResponse(context, 200, { body: event.body });
+});`;
+  await withDevServer(async ({ url }, project) => {
+    const { API_BEARER_TOKEN } = JSON.parse(await Deno.readTextFile(join(project.root, ".trellis/dev/secrets.json")));
+    const headers = { Authorization: `Bearer ${API_BEARER_TOKEN}`, "Content-Type": "text/plain" };
+    assertEquals(
+      (await fetch(`${url}/secret`, { method: "POST", headers, body: "hello" }).then((r) => r.json())).body,
+      "hello",
+    );
+    const [first] = (await stateOf(url)).calls;
+    const shown = await get(`${url}/_trellis/api/calls/${first.id}`);
+    assert(!shown.body.includes(API_BEARER_TOKEN));
+    const replay = await fetch(`${url}/_trellis/api/calls/${first.id}/replay`, { method: "POST" });
+    assertEquals((await replay.json()).status, 200);
+    const [second] = (await stateOf(url)).calls;
+    assertEquals([second.replayOf, second.status], [first.id, 200]);
+    assertNotEquals(second.id, first.id);
+  }, { "src/functions/api/secret.post.ts": text });
+});
+
+Deno.test(
+  "startDevServer() asks the project's authorizer, and answers for it as the gateway does",
+  SERVED,
+  async () => {
+    const files = {
+      "src/functions/authorizer/caller.ts": `import { defineAuthorizerHandler, UserStatus } from "@trellis/fn/core";
+export const handler = defineAuthorizerHandler()(function authorize({ token }) {
+  if (token === "boom") throw new Error("no");
+  return token === undefined ? { userStatus: UserStatus.Anonymous } : { userStatus: UserStatus.Authenticated, userId: token };
+});`,
+      "src/functions/api/me.get.ts": `import { buildValidatedResponse } from "@trellis/fn/core";
+import { defineApiHandler } from "@trellis/fn/validation";
+export const handler = defineApiHandler({ auth: "authorizer-optional" })(({ context, userId = "nobody" }) =>
+  buildValidatedResponse(context, 200, { userId }));`,
+    };
+    await withDevServer(async ({ url }) => {
+      assertEquals(JSON.parse((await get(`${url}/me`)).body), { userId: "nobody" });
+      assertEquals(JSON.parse((await get(`${url}/me`, { Authorization: "Bearer u-1" })).body), { userId: "u-1" });
+      const denied = await get(`${url}/me`, { Authorization: "Bearer boom" });
+      assertEquals([denied.status, denied.body], [401, '{"message":"Unauthorized"}']);
+    }, files);
+  },
+);
+
+Deno.test("startDevServer() delivers what AWS clients send to the function that it is for", SERVED, async () => {
+  const files = {
+    ...FILES,
+    "src/functions/event/index-note.ts": `import { defineEventHandler } from "@trellis/fn/core";
+import { logInfo } from "@trellis/fn/observability";
+export const handler = defineEventHandler()(({ event }) => logInfo("indexed", { detail: event.detail }));`,
+    "src/functions/topic/note-shared.ts": `import { defineTopicHandler } from "@trellis/fn/core";
+import { logInfo } from "@trellis/fn/observability";
+export const handler = defineTopicHandler()(({ record, metadata }) =>
+  logInfo("shared", { message: record.Sns.Message, id: metadata.correlationId }));`,
+  };
+  const infra = { functions: { IndexNote: { pattern: { "detail-type": ["note.created"] } } } };
+  const project = await createTestProject(files);
+  try {
+    const { url } = await project.start({}, {}, infra);
+    const send = (target: string, body: unknown) =>
+      fetch(`${url}/_trellis/aws`, { method: "POST", headers: { "X-Amz-Target": target }, body: JSON.stringify(body) });
+    const attributes = { correlationId: { DataType: "String", StringValue: "c-1" } };
+    const queue = await (await send("AmazonSQS.SendMessage", {
+      QueueUrl: `${url}/_trellis/aws/000000000000/fixture-dev-send-mail`,
+      MessageBody: '{"to":"ada"}',
+      MessageAttributes: attributes,
+    })).json();
+    // md5 -s '{"to":"ada"}'
+    assertEquals(queue.MD5OfMessageBody, "ec0281682597866b9b15cbae1e3df7b3");
+    const events = await (await send("AWSEvents.PutEvents", {
+      Entries: [
+        { DetailType: "note.created", Source: "notes", Detail: '{"id":1}' },
+        { DetailType: "note.deleted", Source: "notes", Detail: "{}" },
+      ],
+    })).json();
+    assertEquals([events.FailedEntryCount, events.Entries.length], [0, 2]);
+    const form = new URLSearchParams({
+      Action: "Publish",
+      TopicArn: "arn:aws:sns:us-east-1:000000000000:note-shared",
+      Message: "<hello>",
+      "MessageAttributes.entry.1.Name": "correlationId",
+      "MessageAttributes.entry.1.Value.DataType": "String",
+      "MessageAttributes.entry.1.Value.StringValue": "c-2",
+    });
+    assertMatch(
+      await (await fetch(`${url}/_trellis/aws`, { method: "POST", body: form })).text(),
+      /<MessageId>[\w-]{36}</,
+    );
+    const refused = await send("AmazonSQS.ReceiveMessage", { QueueUrl: "x" });
+    assertEquals([refused.status, (await refused.json()).__type], [400, "UnsupportedOperation"]);
+
+    let state = await stateOf(url);
+    while (state.sent.some(({ receivers, outcomes }) => receivers.length > outcomes.length)) state = await stateOf(url);
+    assertEquals(state.sent.map(({ service, receivers, outcomes }) => [service, receivers, outcomes]), [
+      ["sns", ["NoteShared"], ["done"]],
+      ["eventbridge", [], []],
+      ["eventbridge", ["IndexNote"], ["done"]],
+      ["sqs", ["SendMail"], ["done"]],
+    ]);
+    const lines = await Promise.all(state.calls.map(async ({ id }) => {
+      const { logs: [line] } = await (await fetch(`${url}/_trellis/api/calls/${id}`)).json();
+      return [line.message, line.to ?? line.detail ?? line.message, line.correlation_id];
+    }));
+    assertEquals(lines.filter(([message]) => message !== "indexed").map(([message, , id]) => [message, id]).sort(), [
+      ["mail sent", "c-1"],
+      ["shared", "c-2"],
+    ]);
+    assertEquals(lines.find(([message]) => message === "indexed")?.[1], { id: 1 });
+  } finally {
+    await project.clean();
+  }
+});
+
+Deno.test("startDevServer() says that the port is in use, and that the project is served already", SERVED, async () => {
+  await withDevServer(async ({ port }, project) => {
+    const other = await createTestProject({ [PLAIN]: FILES[PLAIN] });
+    const busy = await assertRejects(() => other.start({ port }), ConfigurationError);
+    assertMatch(busy.message, new RegExp(`Port ${port} is in use`));
+    await other.clean();
+    await project.write(".trellis/dev/lock", "1"); // a process that lives, and is not this one
+    const second = await assertRejects(() => project.start(), ConfigurationError);
+    assertMatch(second.message, /runs for this project already, as process 1/);
+    await project.write(".trellis/dev/lock", "4194305"); // beyond Linux' highest id: nobody
+    await (await project.start()).stop();
+  });
+});
+
+Deno.test("startDevServer() serves the API reference and its document", SERVED, async () => {
+  await withDevServer(async ({ url }) => {
+    for (const path of ["/openapi.json", "/_trellis/openapi.json"]) {
+      const document = JSON.parse((await get(`${url}${path}`)).body);
+      assertEquals(Object.keys(document.paths), ["/hello/{name}", "/plain"]);
+    }
+    const response = await fetch(`${url}/_trellis/reference`);
+    assertStringIncludes(await response.text(), "operation-hello");
+    assertMatch(response.headers.get("Content-Security-Policy")!, /^default-src 'none'; style-src 'sha256-/);
+    const home = await fetch(url, { headers: { Accept: "text/html" }, redirect: "manual" });
+    await home.body?.cancel();
+    assertEquals([home.status, home.headers.get("Location")], [302, "/_trellis"]);
+  });
+});

@@ -1,0 +1,144 @@
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { ConfigurationError } from "../../../errors/mod.ts";
+import { withEnv } from "../../support/with_env.ts";
+import { createTestProject, SERVED } from "./fixtures/project.ts";
+
+const DATABASE = `import { createQueryFactory, getDrizzleClient } from "@trellis/fn/database";
+import { getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";
+import { integer, pgTable, text } from "drizzle-orm/pg-core";
+export const notes = pgTable("notes", { id: integer("id").primaryKey(), title: text("title").notNull() });
+const endpoint = getOptionalEnv("DATABASE_ENDPOINT");
+export const { defineQuery } = createQueryFactory(() => getDrizzleClient(endpoint === undefined
+  ? { provider: "embedded-pg", connectionString: getRequiredEnv("DATABASE_URL"), schema: { notes } }
+  : {
+    provider: "distsql",
+    endpoint,
+    region: getOptionalEnv("DATABASE_REGION"),
+    username: getRequiredEnv("DATABASE_USERNAME"),
+    ca: getOptionalEnv("DATABASE_CA"),
+    schema: { notes },
+  }));
+`;
+const ADD = `import { buildValidatedResponse } from "@trellis/fn/core";
+import { defineApiHandler } from "@trellis/fn/validation";
+import { defineQuery, notes } from "../../database.ts";
+const add = defineQuery({ tables: [] }, async function add(db, id: number) {
+  await db.insert(notes).values({ id, title: "added" });
+  return (await db.select().from(notes)).length;
+});
+export const handler = defineApiHandler()(async function addNote({ event, context }) {
+  return buildValidatedResponse(context, 200, { total: await add(Number(event.queryStringParameters!.id)) });
+});
+`;
+const FILES = {
+  "src/database.ts": DATABASE,
+  "src/functions/api/add.post.ts": ADD,
+  "migrations/0001_notes.sql": "create table notes (id int primary key, title text not null);",
+  "seed.sql": "insert into notes values (1, 'a; b');\n-- a comment\ninsert into notes values (2, 'c');",
+  "seed.ts": `import { sql } from "@trellis/fn/database/orm";
+import { notes } from "./src/database.ts";
+export async function seed({ db }: { db: { insert(table: unknown): { values(rows: unknown): Promise<unknown> } } }) {
+  await db.insert(notes).values([{ id: 1, title: "x" }, { id: 2, title: "y" }]);
+}`,
+};
+
+const NO_DATABASE = { DATABASE_URL: undefined, DATABASE_PROVIDER: undefined, DATABASE_ENDPOINT: undefined };
+
+async function add(url: string, id: number): Promise<unknown> {
+  return (await (await fetch(`${url}/add?id=${id}`, { method: "POST" })).json()).total;
+}
+
+Deno.test(
+  "startDevServer() migrates and seeds a new database, which survives reloads and restarts",
+  SERVED,
+  async () => {
+    const project = await createTestProject(FILES);
+    await withEnv(NO_DATABASE, async () => {
+      try {
+        const first = await project.start({ database: undefined }, { seed: "seed.sql" });
+        assertEquals(first.database, "embedded Postgres, 1 migration applied, seeded");
+        assertEquals(await add(first.url, 3), 3);
+        await project.write("src/functions/api/add.post.ts", `${ADD}\n// changed\nexport const other = 1;`);
+        assertEquals(await add(first.url, 4), 4);
+        await first.stop();
+
+        const second = await project.start({ database: undefined }, { seed: "seed.sql" });
+        assertEquals(second.database, "embedded Postgres, migrations up to date");
+        assertEquals(await add(second.url, 5), 5);
+        const tables = await (await fetch(`${second.url}/_trellis/api/tables`)).json();
+        assertEquals(tables[0], { schema: "public", name: "notes", rowCount: 5 });
+        const rows = await (await fetch(`${second.url}/_trellis/api/tables/public/notes?offset=3`)).json();
+        assertEquals(rows.rows, [["4", "added"], ["5", "added"]]);
+        const stranger = await fetch(
+          `${second.url}/_trellis/api/tables/public/${encodeURIComponent('notes"; drop table notes')}`,
+        );
+        assertEquals(stranger.status, 404);
+        await stranger.body?.cancel();
+        await second.stop();
+
+        const third = await project.start({ database: undefined, reset: true }, { seed: "seed.ts" });
+        assertEquals(third.database, "embedded Postgres, 1 migration applied, seeded");
+        assertEquals(await add(third.url, 3), 3);
+      } finally {
+        await project.clean();
+      }
+    });
+  },
+);
+
+Deno.test("startDevServer() runs functions against the strict stand-in with a role of their own", SERVED, async () => {
+  const project = await createTestProject(FILES);
+  await withEnv(NO_DATABASE, async () => {
+    try {
+      for (const total of [1, 2]) {
+        const server = await project.start({ database: "distsql" });
+        assertMatch(server.database, /^strict stand-in/);
+        assertEquals(await add(server.url, total), total);
+        await server.stop();
+      }
+    } finally {
+      await project.clean();
+    }
+  });
+  assertEquals(Deno.env.get("DATABASE_ENDPOINT"), undefined);
+});
+
+Deno.test("startDevServer() leaves a server of the environment alone", SERVED, async () => {
+  const project = await createTestProject(FILES);
+  await withEnv({ ...NO_DATABASE, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" }, async () => {
+    try {
+      const { database, url } = await project.start({ database: undefined });
+      assertStringIncludes(database, "that of the environment");
+      assertEquals((await fetch(`${url}/_trellis/api/tables`)).status, 404);
+    } finally {
+      await project.clean();
+    }
+  });
+});
+
+Deno.test(
+  "startDevServer() tells which statement of a seed failed, and stops what it had started",
+  SERVED,
+  async () => {
+    const project = await createTestProject({ ...FILES, "seed.sql": "insert into nothing values (1)" });
+    await withEnv(NO_DATABASE, async () => {
+      try {
+        const cases: [seed: string, message: RegExp][] = [
+          [
+            "seed.sql",
+            /^The seed seed\.sql failed: relation "nothing" does not exist\. Mend it and start with --reset/,
+          ],
+          ["gone.ts", /^There is no seed gone\.ts/],
+          ["src/database.ts", /^src\/database\.ts exports no seed/],
+        ];
+        for (const [seed, message] of cases) {
+          const error = await assertRejects(() => project.start({ database: undefined }, { seed }), ConfigurationError);
+          assertMatch(error.message, message);
+        }
+        await (await project.start({ database: undefined })).stop();
+      } finally {
+        await project.clean();
+      }
+    });
+  },
+);

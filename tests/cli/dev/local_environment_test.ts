@@ -1,0 +1,61 @@
+import { assertEquals, assertMatch } from "@std/assert";
+import { join } from "node:path";
+import { createLocalEnvironment } from "../../../cli/dev/local_environment.ts";
+
+async function withFolder(test: (root: string, secretsFile: string) => Promise<void>): Promise<void> {
+  const root = await Deno.makeTempDir();
+  try {
+    await test(root, join(root, ".trellis/dev/secrets.json"));
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
+}
+
+Deno.test("createLocalEnvironment() lets the shell win over .env, and .env over what is provided", async () => {
+  await withFolder(async (root, secretsFile) => {
+    await Deno.writeTextFile(join(root, ".env"), `SHELL_NAME=file\nFILE_NAME="of the file"\nEMPTY=\n# NOT=1\n`);
+    const env: Record<string, string | undefined> = { SHELL_NAME: "shell", BLANK: "" };
+    const environment = createLocalEnvironment({ root, secretsFile, env });
+    assertEquals(environment.refresh(), true);
+    environment.provide({
+      SHELL_NAME: "given",
+      FILE_NAME: "given",
+      EMPTY: "given",
+      BLANK: "given",
+      NEW: "given",
+      NONE: undefined,
+    });
+    assertEquals(env, { SHELL_NAME: "shell", FILE_NAME: "of the file", EMPTY: "given", BLANK: "given", NEW: "given" });
+    assertEquals(environment.refresh(), false);
+    await Deno.writeTextFile(join(root, ".env"), "OTHER=1 # a longer file than before, with other names in it\n");
+    assertEquals(environment.refresh(), true);
+    assertEquals([env.FILE_NAME, env.OTHER, env.EMPTY], [undefined, "1", "given"]);
+    environment.override({ SHELL_NAME: undefined, NEW: "forced" });
+    assertEquals(["SHELL_NAME" in env, env.NEW], [false, "forced"]);
+    environment.restore();
+    assertEquals(env.SHELL_NAME, "shell");
+    assertEquals([env.OTHER, env.NEW, env.BLANK], [undefined, undefined, ""]);
+  });
+});
+
+Deno.test("createLocalEnvironment() generates required secrets once, for its owner's eyes, and names what it cannot make up", async () => {
+  await withFolder(async (root, secretsFile) => {
+    const source = join(root, "a.ts");
+    await Deno.writeTextFile(
+      source,
+      `getRequiredEnv("AUTH_SECRET"); getRequiredEnv('STRIPE_API_KEY'); getRequiredEnv("GIVEN_TOKEN");
+       getRequiredEnv("PARTNER_URL"); getOptionalEnv("OTHER_SECRET"); defineApiHandler({ auth: "bearer" });`,
+    );
+    const env: Record<string, string | undefined> = { GIVEN_TOKEN: "mine" };
+    const first = createLocalEnvironment({ root, secretsFile, env });
+    assertEquals(first.provideFor([source, join(root, "gone.ts")]), ["PARTNER_URL"]);
+    assertEquals(first.generated(), ["API_BEARER_TOKEN", "AUTH_SECRET", "STRIPE_API_KEY"]);
+    assertMatch(env.AUTH_SECRET!, /^[0-9a-f]{64}$/);
+    assertEquals([env.GIVEN_TOKEN, env.OTHER_SECRET], ["mine", undefined]);
+    assertEquals((await Deno.stat(secretsFile)).mode! & 0o777, 0o600);
+
+    const later: Record<string, string | undefined> = {};
+    createLocalEnvironment({ root, secretsFile, env: later }).provideFor([source]);
+    assertEquals(later.AUTH_SECRET, env.AUTH_SECRET);
+  });
+});

@@ -1,0 +1,186 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import puppeteer, { type Browser, type Page } from "puppeteer-core";
+import type { DevServer } from "../../../cli/dev/dev_server.ts";
+import { createTestProject, FILES, SERVED } from "./fixtures/project.ts";
+
+const BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const executablePath = Deno.env.get("CHROME_PATH") ?? BROWSERS.find((path) => {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+});
+// deno-lint-ignore no-console
+if (executablePath === undefined) console.warn("no browser found (CHROME_PATH): the tests of the page are skipped");
+
+const PROJECT = {
+  ...FILES,
+  "migrations/0001_notes.sql": `create table notes (id int primary key, title text not null, token text);
+--> statement-breakpoint
+insert into notes select n, 'Note ' || n, 'secret-' || n from generate_series(1, 30) n;`,
+};
+
+interface Visit {
+  readonly page: Page;
+  readonly server: DevServer;
+  /** Presses keys one after the other. */
+  press(...keys: Parameters<Page["keyboard"]["press"]>[0][]): Promise<void>;
+  /** Presses Tab until what has the focus has this name. */
+  tabTo(name: RegExp): Promise<void>;
+  /** Waits until an expression holds in the page. */
+  until(expression: string): Promise<void>;
+}
+
+const NAME_OF_FOCUS =
+  `(() => { const e = document.activeElement; return (e.getAttribute("aria-label") ?? e.labels?.[0]?.textContent ?? e.textContent).trim(); })()`;
+
+async function visit(browser: Browser, server: DevServer, width: number, test: (visit: Visit) => Promise<void>) {
+  const page = await browser.newPage();
+  const faults: string[] = [];
+  page.on("console", (message) => ["error", "warn"].includes(message.type()) && faults.push(message.text()));
+  page.on("pageerror", (error) => faults.push(String(error)));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(server.url) && !request.url().startsWith("data:")) faults.push(request.url());
+  });
+  await page.setViewport({ width, height: 740 });
+  await page.goto(`${server.url}/_trellis`, { waitUntil: "domcontentloaded" });
+  const until = async (expression: string): Promise<void> => void await page.waitForFunction(expression);
+  const press: Visit["press"] = async (...keys) => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+  await until(`document.querySelector("#connection").textContent === "Live" && document.title.startsWith("fixture")`);
+  await test({
+    page,
+    server,
+    press,
+    until,
+    async tabTo(name): Promise<void> {
+      for (let i = 0; i < 40; i++) {
+        await page.keyboard.press("Tab");
+        if (name.test(String(await page.evaluate(NAME_OF_FOCUS)))) return;
+      }
+      throw new Error(`Tab leads to nothing that is named ${name}`);
+    },
+  });
+  assertEquals(faults, []);
+  await page.close();
+}
+
+async function assertFits(page: Page): Promise<void> {
+  assertEquals(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), true, "it scrolls sideways");
+}
+
+Deno.test(
+  "the page shows calls, starts functions and browses tables, by keyboard, on a phone and on a desk",
+  { ...SERVED, ignore: executablePath === undefined },
+  async (t) => {
+    const project = await createTestProject(PROJECT);
+    const server = await project.start({ database: "embedded" });
+    const browser = await puppeteer.launch({ executablePath, args: ["--no-sandbox"] });
+    const run = (name: string, width: number, test: (visit: Visit) => Promise<void>) =>
+      t.step({ name, ...SERVED, fn: () => visit(browser, server, width, test) });
+    try {
+      for (const width of [360, 1200]) {
+        await run(`a live request with its log line and spans, and its replay (${width} px)`, width, async (visit) => {
+          const { page, press, tabTo, until } = visit;
+          await (await fetch(`${server.url}/hello/width-${width}`)).body?.cancel();
+          await until(`document.querySelector("#calls").textContent.includes("/hello/width-${width}")`);
+          assertMatch(String(await page.$eval("#announcer", (e) => e.textContent)), /: 200, [\d.]+ ms$/);
+          await tabTo(new RegExp(`GET /hello/width-${width}`));
+          await press("Enter");
+          await until(`document.querySelector(".logs")?.textContent.includes("greeting found name=width-${width}")`);
+          const shown = await page.$eval("#calls", (e) => e.textContent ?? "");
+          assertStringIncludes(shown, "password=[REDACTED]");
+          assertStringIncludes(shown, "find greeting");
+          await assertFits(page);
+          await tabTo(/^Replay$/);
+          await press("Enter");
+          await until(`document.querySelector("#calls li").textContent.includes("replayed")`);
+        });
+
+        await run(`a queue's function is sent a message (${width} px)`, width, async (visit) => {
+          const { page, press, tabTo, until } = visit;
+          await tabTo(/^Requests$/);
+          await press("ArrowRight");
+          await tabTo(/SendMail/);
+          await press("Enter");
+          await tabTo(/^The message/);
+          await page.keyboard.down("Control");
+          await press("a");
+          await page.keyboard.up("Control");
+          await page.keyboard.type('{"to":"nobody"}');
+          await assertFits(page);
+          assertStringIncludes(await page.$eval("form pre", (e) => e.textContent ?? ""), `curl -d '{"to":"nobody"}'`);
+          await tabTo(/^Send$/);
+          await press("Enter");
+          await until(`document.querySelector("form [role=status]").textContent.includes("1 failed")`);
+          await tabTo(/^Show its log$/);
+          await press("Enter");
+          await until(`document.querySelector(".logs")?.textContent.includes("there is no such mailbox")`);
+          await assertFits(page);
+        });
+
+        await run(`a table is browsed (${width} px)`, width, async (visit) => {
+          const { page, press, tabTo, until } = visit;
+          await tabTo(/^Requests$/);
+          await press("ArrowRight", "ArrowRight");
+          await until(`document.querySelector(".tables button") !== null`);
+          await tabTo(/^notes/);
+          await press("Enter");
+          await until(`document.querySelector("table")?.textContent.includes("Note 25")`);
+          const text = await page.$eval("table", (e) => e.textContent ?? "");
+          assert(!text.includes("secret-1"), "the values of a column named token are shown");
+          await tabTo(/^Next$/);
+          await press("Enter");
+          await until(`document.querySelector("table").textContent.includes("Note 30")`);
+          assertStringIncludes(await page.$eval(".pager", (e) => e.textContent ?? ""), "26 to 30 of 30");
+          await assertFits(page);
+        });
+
+        await run(`what was sent, and the API reference (${width} px)`, width, async (visit) => {
+          const { page, press, tabTo, until } = visit;
+          await tabTo(/^Requests$/);
+          await press("End", "ArrowLeft");
+          await until(`!document.querySelector("#panel-sent").hidden`);
+          const body = JSON.stringify({ QueueUrl: `${server.url}/q/send-mail`, MessageBody: `{"to":"w-${width}"}` });
+          const headers = { "X-Amz-Target": "AmazonSQS.SendMessage" };
+          await (await fetch(`${server.url}/_trellis/aws`, { method: "POST", headers, body })).body?.cancel();
+          await until(`document.querySelector("#panel-sent li")?.textContent.includes("to SendMail · done")`);
+          await assertFits(page);
+          await press("ArrowRight");
+          const frame = await page.waitForFrame((each) => each.url().endsWith("/_trellis/reference"));
+          await frame.waitForSelector("#operation-hello");
+          await assertFits(page);
+          await page.reload();
+          assertEquals(await page.$eval("#tab-api", (e) => e.getAttribute("aria-selected")), "true");
+        });
+      }
+
+      await run("names and roles are there for those who do not see it", 1200, async ({ page }) => {
+        const unnamed = await page.evaluate(`
+          [...document.querySelectorAll("button, input, textarea, iframe, [role=region]")]
+            .filter((e) => !(e.getAttribute("aria-label") ?? e.title ?? "") && !e.labels?.length && !e.textContent.trim())
+            .map((e) => e.outerHTML)`);
+        assertEquals(unnamed, []);
+        assertEquals(await page.$$eval("header, nav, main, h1", (all) => all.map((e) => e.tagName)), [
+          "HEADER",
+          "H1",
+          "NAV",
+          "MAIN",
+        ]);
+      });
+
+      await t.step("it says when the server is gone", async () => {
+        const page = await browser.newPage();
+        await page.goto(`${server.url}/_trellis`, { waitUntil: "domcontentloaded" });
+        await page.waitForFunction(`document.querySelector("#connection").textContent === "Live"`);
+        await server.stop();
+        await page.waitForFunction(`document.querySelector("#connection").textContent.startsWith("Not connected")`);
+      });
+    } finally {
+      await browser.close();
+      await project.clean();
+    }
+  },
+);

@@ -1,0 +1,88 @@
+import { assertEquals } from "@std/assert";
+import { BuildError } from "../../../cli/dev/build_error.ts";
+import type { Call } from "../../../cli/dev/recorder.ts";
+import { createTerminal, type Terminal } from "../../../cli/dev/terminal.ts";
+import type { FunctionFile } from "../../../cli/discovery/function_files.ts";
+import { createOutput } from "../../../cli/output.ts";
+
+function withTerminal(test: (terminal: Terminal, told: () => string) => void, json = false): void {
+  let text = "";
+  const stream = { write: (more: string) => void (text += more) };
+  test(createTerminal(createOutput({ env: {}, json, stdout: stream, stderr: stream })), () => text);
+}
+
+function call(change: Partial<Call>): Call {
+  return {
+    id: "1",
+    kind: "api",
+    functionName: "Notes",
+    title: "GET /notes",
+    startedAt: "2026-01-01T12:34:56.000Z",
+    isRunning: false,
+    isFailed: false,
+    durationMs: 3,
+    logs: [],
+    spans: [],
+    metrics: [],
+    ...change,
+  };
+}
+
+const fn = (name: string): FunctionFile => ({ kind: "api", name, file: `/${name}.ts` });
+
+Deno.test("createTerminal() writes one line for each call, with its warnings and errors", () => {
+  withTerminal((terminal, told) => {
+    terminal.show({ type: "call", call: call({ isRunning: true }) });
+    const ended = call({
+      status: 500,
+      isFailed: true,
+      title: "GET /a\u001b[2J",
+      logs: [
+        { level: "INFO", message: "not told" },
+        { level: "WARN", message: "slow" },
+        {
+          level: "ERROR",
+          message: "request failed",
+          error: { name: "TypeError", message: "no\nway", stack: "x\n    at f (/src/a.ts:1:2)" },
+        },
+      ],
+    });
+    terminal.show({ type: "call", call: ended });
+    terminal.show({ type: "call", call: ended });
+    terminal.show({
+      type: "call",
+      call: call({
+        kind: "queue",
+        functionName: "SendMail",
+        title: "SendMail (queue)",
+        note: "1 failed",
+        isFailed: true,
+      }),
+    });
+    assertEquals(told().split("\n"), [
+      "12:34:56  500  GET /a [2J  Notes  3 ms",
+      "          WARN slow",
+      "          ERROR request failed: TypeError: no way",
+      "             at f (/src/a.ts:1:2)",
+      "12:34:56  1 failed  SendMail (queue)  3 ms",
+      "",
+    ]);
+  });
+});
+
+Deno.test("createTerminal() tells once what concerns many functions", () => {
+  withTerminal((terminal, told) => {
+    const fault = { message: "Unexpected", file: "src/a.ts", line: 1, column: 3, source: "a b" };
+    for (const name of ["F", "E", "D", "C", "B", "A"]) terminal.failed(fn(name), new BuildError(name, [fault]));
+    for (const name of ["B", "A"]) terminal.reloaded(fn(name));
+    terminal.flush();
+    assertEquals(told().split("\n"), [
+      "error A, B, C, D and 2 more cannot be loaded",
+      "src/a.ts:1:3: Unexpected",
+      "    a b",
+      "      ^",
+      "          reloaded A, B",
+      "",
+    ]);
+  });
+});

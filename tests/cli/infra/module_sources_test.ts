@@ -1,0 +1,75 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { planModuleSources } from "../../../cli/infra/module_sources.ts";
+
+const MODULES = fileURLToPath(new URL("../../../modules", import.meta.url));
+
+async function withFolder(use: (root: string) => Promise<void> | void): Promise<void> {
+  const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "trellis-sources-" }));
+  try {
+    await use(root);
+  } finally {
+    await Deno.remove(root, { recursive: true });
+  }
+}
+
+async function makeModules(folder: string): Promise<string> {
+  await Deno.mkdir(join(folder, "core"), { recursive: true });
+  await Deno.writeTextFile(join(folder, "core/versions.tf"), "terraform {}\n");
+  return folder;
+}
+
+const PLACES: readonly (readonly [what: string, modules: string, project: string, expected: string])[] = [
+  [
+    "in the project's node_modules",
+    "app/node_modules/@trellis/fn/modules",
+    "app",
+    "../node_modules/@trellis/fn/modules/core",
+  ],
+  [
+    "in the node_modules of a workspace",
+    "node_modules/@trellis/fn/modules",
+    "packages/api",
+    "../../../node_modules/@trellis/fn/modules/core",
+  ],
+  ["in a checkout beside the project", "trellis/modules", "app", "../../trellis/modules/core"],
+  ["in a checkout around the project", "modules", "examples/notes", "../../../modules/core"],
+  ["in the folder of the Terraform files", "app/infra/vendor/modules", "app", "./vendor/modules/core"],
+];
+
+for (const [what, modules, project, expected] of PLACES) {
+  Deno.test(`planModuleSources() names modules ${what} by a relative path`, async () => {
+    await withFolder(async (folder) => {
+      const path = await makeModules(join(folder, modules));
+      const root = join(folder, project);
+      await Deno.mkdir(root, { recursive: true });
+      const sources = planModuleSources(root, join(root, "infra"), path, false);
+      assertEquals(sources.sourceOf("core"), expected);
+      assertEquals(sources.copies(["core"]).size, 0);
+    });
+  });
+}
+
+Deno.test("planModuleSources() names a linked package by its name, not by its version", async () => {
+  await withFolder(async (root) => {
+    const store = join(root, "node_modules/.pnpm/@trellis+fn@1.0.0/node_modules/@trellis/fn");
+    const path = await makeModules(join(store, "modules"));
+    await Deno.mkdir(join(root, "node_modules/@trellis"), { recursive: true });
+    await Deno.symlink(store, join(root, "node_modules/@trellis/fn"));
+    const { sourceOf } = planModuleSources(root, join(root, "infra"), path, false);
+    assertEquals(sourceOf("function"), "../node_modules/@trellis/fn/modules/function");
+  });
+});
+
+Deno.test("planModuleSources() copies modules of a cache folder, and only those that are used", async () => {
+  await withFolder((root) => {
+    const sources = planModuleSources(root, join(root, "infra"), MODULES, false);
+    assertEquals(sources.sourceOf("database/distsql"), "./modules/database/distsql");
+    const copies = sources.copies(["core"]);
+    assertEquals([...copies.keys()], ["core/main.tf", "core/outputs.tf", "core/variables.tf", "core/versions.tf"]);
+    assertStringIncludes(copies.get("core/outputs.tf")!, 'output "name_prefix"');
+    // a path that somebody named is used as it is
+    assertEquals(planModuleSources(root, join(root, "infra"), MODULES, true).copies(["core"]).size, 0);
+  });
+});

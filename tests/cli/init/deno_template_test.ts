@@ -1,0 +1,41 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { dirname, join } from "node:path";
+import { projectFiles } from "../../../cli/init/template.ts";
+import { denoProjectFiles, writeTestProject } from "../build/project.ts";
+
+Deno.test("the template for Deno type-checks, passes its test, builds and answers in Node", async () => {
+  const files = Object.fromEntries(projectFiles("my-api", "deno"));
+  const config = JSON.parse(files["deno.json"]);
+  const checkout = await denoProjectFiles();
+  const { imports } = JSON.parse(checkout["deno.json"]);
+  const own = Object.keys(config.imports).filter((name) => name.startsWith("@trellis/fn"));
+  assertEquals(own.filter((name) => imports[name] === undefined), [], "every entry point of the template exists");
+  // what the registry would give comes from the checkout
+  const project = await writeTestProject({
+    ...files,
+    "deno.lock": checkout["deno.lock"],
+    "deno.json": JSON.stringify({ ...config, imports: { ...config.imports, ...imports } }),
+  });
+  const { root } = project;
+  try {
+    for (const task of ["check", "test"]) {
+      const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+        args: ["task", task],
+        cwd: root,
+        // tasks call deno by its name
+        env: { NO_COLOR: "1", PATH: `${dirname(Deno.execPath())}:${Deno.env.get("PATH")}` },
+      }).output();
+      const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+      assertEquals(success, true, text);
+      if (task === "test") assertStringIncludes(text, "2 passed | 0 failed");
+    }
+    const { exitCode, stdout } = await project.build();
+    assertEquals(exitCode, 0, stdout);
+    assertStringIncludes(stdout, "6 functions");
+    const { answer } = await project.call("Health");
+    assertEquals([answer.statusCode, answer.body], [200, '{"status":"ok"}']);
+    assertEquals((await Deno.stat(join(root, "dist/NotesPost/index.mjs"))).isFile, true);
+  } finally {
+    await project.remove();
+  }
+});

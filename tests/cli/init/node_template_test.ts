@@ -1,0 +1,62 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { projectFiles } from "../../../cli/init/template.ts";
+import { CHECKOUT, writeTestProject } from "../build/project.ts";
+
+const BUILT = join(CHECKOUT, "npm");
+const isBuilt = existsSync(join(BUILT, "cli/init/template.js"));
+if (!isBuilt) {
+  // deno-lint-ignore no-console
+  console.warn("npm/ holds no package of this version (deno task build:npm): the template for Node is not tested");
+}
+
+/** The commands out of the package, whatever its list of them is. */
+const PROGRAM = `
+import { runCli } from "./node_modules/@trellis/fn/cli/run_cli.js";
+import { build } from "./node_modules/@trellis/fn/cli/commands/build.js";
+process.exitCode = await runCli(process.argv.slice(2), { commands: [build] });
+`;
+
+Deno.test({
+  name: "the template for Node type-checks, passes its test, builds and answers in Node",
+  ignore: !isBuilt,
+  async fn() {
+    const files = Object.fromEntries(projectFiles("my-api", "node"));
+    const project = await writeTestProject({ ...files, "run.mjs": PROGRAM });
+    const { root } = project;
+
+    async function run(command: string, ...args: string[]): Promise<string> {
+      const output = await new Deno.Command(command, { args, cwd: root, env: { NO_COLOR: "1" } }).output();
+      const [stdout, stderr] = [output.stdout, output.stderr].map((bytes) => new TextDecoder().decode(bytes));
+      assertEquals(output.code, 0, `${command} ${args.join(" ")}\n${stdout}\n${stderr}`);
+      return stdout;
+    }
+
+    try {
+      const packed = JSON.parse(await run("npm", "pack", BUILT, "--json", "--silent"));
+      const manifest = JSON.parse(files["package.json"]);
+      manifest.dependencies["@trellis/fn"] = `file:./${packed[0].filename}`;
+      await Deno.writeTextFile(join(root, "package.json"), JSON.stringify(manifest));
+      await run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefer-offline");
+      await run("npm", "run", "check");
+      assertStringIncludes(await run("npm", "test"), "# pass 2\n");
+
+      const { functions } = JSON.parse(await run("node", "run.mjs", "build", "--json"));
+      assertEquals(functions.length, 6);
+      for (const { name, providers } of functions) assertEquals(providers, name === "Health" ? [] : ["distsql"], name);
+      const { answer } = await project.call("Health");
+      assertEquals([answer.statusCode, answer.body], [200, '{"status":"ok"}']);
+
+      await Deno.remove(join(root, "node_modules/esbuild"), { recursive: true });
+      const without = await new Deno.Command("node", { args: ["run.mjs", "build"], cwd: root }).output();
+      assertEquals(without.code, 3);
+      assertStringIncludes(
+        new TextDecoder().decode(without.stderr),
+        'trellis build needs the package esbuild, which is not installed. Install it: npm install "esbuild@',
+      );
+    } finally {
+      await project.remove();
+    }
+  },
+});

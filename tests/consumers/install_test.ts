@@ -1,0 +1,74 @@
+import { assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
+import { join } from "node:path";
+import { CACHE, installPackage, makeConsumer } from "./support/package.ts";
+import { run, runOk } from "./support/run.ts";
+
+const installed = await installPackage();
+
+Deno.test("the package installs in an empty folder in one go, without a warning", () => {
+  assertNotMatch(installed.log, /warn|deprecated|ERR/i);
+  assertMatch(installed.log, /added \d+ packages/);
+});
+
+Deno.test("the package brings one copy of what it depends on, and no optional package", async () => {
+  const { stdout } = await runOk("npm", ["ls", "--all", "--json"], { cwd: installed.folder });
+  assertNotMatch(stdout, /"(invalid|problems|extraneous)"/);
+  const names = new Set<string>();
+  for await (const { name } of Deno.readDir(join(installed.folder, "node_modules"))) names.add(name);
+  for (const name of ["zod", "drizzle-orm", "better-auth", "postgres", "typescript"]) {
+    assertEquals(names.has(name), true, name);
+  }
+  for (const name of ["@electric-sql", "@aws-sdk", "@neondatabase", "esbuild", "libpg-query"]) {
+    assertEquals(names.has(name), false, name);
+  }
+});
+
+Deno.test("the package can be imported right after the installation", async () => {
+  const program = 'import("@trellis/fn").then((fn) => console.log(typeof fn.defineApiHandler))';
+  const { stdout, stderr } = await runOk("node", ["-e", program], { cwd: installed.folder });
+  assertEquals([stdout.trim(), stderr], ["function", ""]);
+});
+
+Deno.test("trellis runs from the package, on a project without any further setting", async () => {
+  const folder = await makeConsumer(installed, {});
+  try {
+    const trellis = join(installed.folder, "node_modules", ".bin", "trellis");
+    const help = await runOk(trellis, ["--help"], { cwd: folder });
+    assertStringIncludes(help.stdout + help.stderr, "generate permissions");
+    const wrong = await run(trellis, ["generate", "nonsense"], { cwd: folder });
+    assertEquals(wrong.code, 2);
+    const functions = join(folder, "src", "functions", "api");
+    await Deno.mkdir(functions, { recursive: true });
+    await Deno.writeTextFile(
+      join(functions, "notes.get.ts"),
+      `import { DatabaseOperation, createQueryFactory, getDrizzleClient } from "@trellis/fn/database";
+const { defineQuery } = createQueryFactory(() => getDrizzleClient({ provider: "embedded-pg" }));
+const list = defineQuery({ tables: [{ table: "notes", operations: [DatabaseOperation.Select] }] }, async (db) => []);
+export const handler = async () => ({ statusCode: 200, body: JSON.stringify(await list()) });
+`,
+    );
+    // reads the sources with the parser that the package brings
+    const generated = await runOk(trellis, ["generate", "permissions", "--json"], { cwd: folder });
+    assertStringIncludes(generated.stdout, '"role": "fn_notes"');
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("trellis says how to install its parser where optional dependencies were left out", async () => {
+  const folder = await Deno.makeTempDir({ dir: CACHE, prefix: "no-parser-" });
+  try {
+    // the files of the installation, but for the one package
+    await runOk("cp", ["-R", join(installed.folder, "node_modules"), folder]);
+    await Deno.remove(join(folder, "node_modules", "typescript"), { recursive: true });
+    const { code, stderr } = await run("node", ["node_modules/@trellis/fn/cli/main.js", "generate", "permissions"], {
+      cwd: folder,
+    });
+    assertEquals(code, 3);
+    assertStringIncludes(stderr, "trellis generate permissions needs the package typescript, which is not installed.");
+    assertStringIncludes(stderr, 'npm install "typescript@5.9.3"');
+    assertNotMatch(stderr, /node:internal/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

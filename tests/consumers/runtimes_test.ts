@@ -1,0 +1,59 @@
+import { assertEquals } from "@std/assert";
+import { join } from "node:path";
+import { installPackage, makeConsumer, PROGRAMS, ROOT } from "./support/package.ts";
+import { runOk } from "./support/run.ts";
+import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
+
+const installed = await installPackage();
+const consumer = await makeConsumer(installed, { "use_every_entry.mjs": undefined, "use_require.cjs": undefined });
+globalThis.addEventListener("unload", () => Deno.removeSync(consumer, { recursive: true }));
+
+/** The oldest and the newest Node always; the one between them with `TRELLIS_FULL_TESTS=1`. */
+const NODES: Tool[] = IS_FULL ? ["node20", "node22", "node24"] : ["node20", "node24"];
+
+for (const tool of NODES) {
+  Deno.test(`every entry point can be used on ${tool}, by import and by require`, async () => {
+    const found = await findTool(tool);
+    if (found === undefined) return;
+    const node = join(found, "bin", "node");
+    const version = tool.slice("node".length);
+    const imported = await runOk(node, ["use_every_entry.mjs"], { cwd: consumer, env: { EXPECT_MISSING: "1" } });
+    assertEquals(JSON.parse(imported.stdout).runtime.split(".")[0], `node ${version}`);
+    assertEquals(imported.stderr, "");
+    const required = await runOk(node, ["use_require.cjs"], { cwd: consumer });
+    assertEquals(JSON.parse(required.stdout).runtime.split(".")[0], `node ${version}`);
+    assertEquals(required.stderr, "");
+  });
+}
+
+Deno.test("every entry point can be used on Bun", async () => {
+  const found = await findTool("bun");
+  if (found === undefined) return;
+  const { stdout } = await runOk(join(found, "bin", "bun"), ["use_every_entry.mjs"], {
+    cwd: consumer,
+    env: { EXPECT_MISSING: "1" },
+  });
+  assertEquals(JSON.parse(stdout).runtime.split(" ")[0], "bun");
+});
+
+Deno.test("every entry point can be used on Deno, from the npm package", async () => {
+  // the package.json beside it makes Deno take the node_modules folder that npm filled
+  const { stdout } = await runOk(Deno.execPath(), ["run", "-A", "--no-lock", "use_every_entry.mjs"], { cwd: consumer });
+  assertEquals(JSON.parse(stdout).runtime.split(" ")[0], "deno");
+});
+
+Deno.test("every entry point can be used on Deno, from the sources as JSR serves them", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.copyFile(join(PROGRAMS, "use_every_entry.mjs"), join(folder, "use_every_entry.mjs"));
+    const { version } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
+    await Deno.writeTextFile(
+      join(folder, "deno.json"),
+      JSON.stringify({ imports: { "@trellis/fn": `jsr:@trellis/fn@${version}` }, links: [ROOT] }),
+    );
+    const { stdout } = await runOk(Deno.execPath(), ["run", "-A", "--no-lock", "use_every_entry.mjs"], { cwd: folder });
+    assertEquals(JSON.parse(stdout).runtime.split(" ")[0], "deno");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,69 @@
+import { assertEquals } from "@std/assert";
+import { join } from "node:path";
+import { installPackage, makeConsumer } from "./support/package.ts";
+import { run } from "./support/run.ts";
+import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
+
+const installed = await installPackage();
+
+/** TypeScript 5.9 and 7 always; 6 and the second way to resolve modules with `TRELLIS_FULL_TESTS=1`. */
+const MATRIX: [Tool, "nodenext" | "bundler"][] = [
+  ["typescript59", "nodenext"],
+  ["typescript7", "bundler"],
+  ...(IS_FULL
+    ? [["typescript59", "bundler"], ["typescript6", "nodenext"], ["typescript6", "bundler"], [
+      "typescript7",
+      "nodenext",
+    ]]
+    : []) as [Tool, "nodenext" | "bundler"][],
+];
+
+/** What the strictest projects set. */
+const STRICT = {
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  noPropertyAccessFromIndexSignature: true,
+  noImplicitOverride: true,
+  verbatimModuleSyntax: true,
+  isolatedModules: true,
+  erasableSyntaxOnly: true,
+  target: "es2022",
+  lib: ["es2023"],
+  types: ["node"],
+  noEmit: true,
+};
+
+for (const [tool, moduleResolution] of MATRIX) {
+  const module = moduleResolution === "bundler" ? "esnext" : "nodenext";
+  Deno.test(`the declarations are right for ${tool} with moduleResolution ${moduleResolution}`, async () => {
+    const compiler = await findTool(tool);
+    const types = await findTool("types");
+    if (compiler === undefined || types === undefined) return;
+    const folder = await makeConsumer(installed, {
+      "inference.ts": undefined,
+      "isolated.ts": undefined,
+      "light.ts": undefined,
+    });
+    try {
+      const base = { ...STRICT, module, moduleResolution, typeRoots: [join(types, "..")] };
+      const projects = {
+        // drizzle-orm and better-auth have faults of their own in their declarations
+        inference: { compilerOptions: { ...base, skipLibCheck: true }, files: ["inference.ts"] },
+        isolated: {
+          compilerOptions: { ...base, skipLibCheck: true, declaration: true, isolatedDeclarations: true },
+          files: ["isolated.ts"],
+        },
+        light: { compilerOptions: { ...base, skipLibCheck: false }, files: ["light.ts"] },
+      };
+      for (const [name, project] of Object.entries(projects)) {
+        const file = join(folder, `tsconfig.${name}.json`);
+        await Deno.writeTextFile(file, JSON.stringify(project));
+        const { code, stdout, stderr } = await run("node", [join(compiler, "bin", "tsc"), "-p", file], { cwd: folder });
+        assertEquals([code, stdout, stderr], [0, "", ""], name);
+      }
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+}

@@ -1,0 +1,23 @@
+import { assertEquals } from "@std/assert";
+import { stop } from "esbuild";
+import { findFaults, loadedBy } from "../../scripts/check_imports.ts";
+
+const { exports } = JSON.parse(Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)));
+
+Deno.test({
+  name: "findFaults() finds nothing that an entry point must not load",
+  // esbuild runs as a process of its own for all builds
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    try {
+      assertEquals(await findFaults(exports), []);
+      // what another entry point loads is a fault of this one
+      const faults = await findFaults({ ...exports, "./errors": "./env/mod.ts" });
+      assertEquals(faults, ["./errors loads node:process: load it with import() when it is needed"]);
+      assertEquals(await loadedBy("errors/mod.ts"), []);
+    } finally {
+      await stop();
+    }
+  },
+});

@@ -1,0 +1,344 @@
+import { assert, assertEquals, assertStrictEquals } from "@std/assert";
+import fc from "fast-check";
+import * as z from "zod";
+import * as core from "zod/v4/core";
+import * as mini from "zod/mini";
+import { ASK_ZOD, compileSchema } from "../../validation/compile_schema.ts";
+
+/** `TRELLIS_PROPERTY_SEED` runs a seed again, `TRELLIS_PROPERTY_RUNS` more cases than the short form. */
+const seed = Number(Deno.env.get("TRELLIS_PROPERTY_SEED") ?? Date.now() % 2 ** 31);
+const numRuns = Number(Deno.env.get("TRELLIS_PROPERTY_RUNS") ?? 2000);
+// deno-lint-ignore no-console
+console.log(`property tests of compiled schemas: TRELLIS_PROPERTY_SEED=${seed}`);
+
+/** Schemas that compile, and what they are tried with. */
+const KNOWN: [name: string, schema: core.$ZodType, inputs: unknown[]][] = [
+  ["string", z.string(), ["", "a", 1, null, undefined]],
+  ["string with bounds", z.string().min(2).max(3), [
+    "",
+    "a",
+    "ab",
+    "abc",
+    "abcd",
+    "😀",
+    "😀😀",
+    "😀😀😀",
+    "😀😀😀😀",
+    "\ud83d",
+  ]],
+  ["string of a length", z.string().length(2), ["a", "ab", "abc", "😀", "😀😀", "a😀"]],
+  ["string trimmed", z.string().trim().toLowerCase().min(1), [" A ", "  ", "\tB\n", 1]],
+  ["string in upper case", z.string().toUpperCase(), ["straße", ""]],
+  ["regex", z.string().regex(/^a+$/), ["a", "b", ""]],
+  ["regex with a memory", z.string().regex(/a/g), ["a", "aa", "ba", "b"]],
+  ["starts, ends, includes", z.string().startsWith("a").endsWith("c").includes("b"), ["abc", "ac", "xabc"]],
+  ["lower case", z.string().lowercase(), ["a", "A"]],
+  ["email", z.email().max(20), ["a@b.co", "a", "ada.lovelace@example.com"]],
+  ["uuid", z.uuid(), ["3f2504e0-4f89-41d3-9a0c-0305e82c3301", "3f2504e0"]],
+  ["url", z.url(), [" https://example.com/ ", "https://exa\nmple.com", "nope"]],
+  ["url with host", z.url({ hostname: /^example\.com$/ }), ["https://example.com", "https://other.com"]],
+  ["ipv6", z.ipv6(), ["::1", "::g"]],
+  ["base64", z.base64(), ["YQ==", "YQ="]],
+  ["date and time", z.iso.datetime(), ["2026-11-21T00:00:00Z", "2026-11-21"]],
+  ["number", z.number(), [0, -0, 1.5, NaN, Infinity, "1", null]],
+  ["number with bounds", z.number().gt(1).lte(3).multipleOf(0.5), [1, 1.5, 3, 3.5, 2.1]],
+  ["int", z.int().min(1), [0, 1, 1.5, 2 ** 53, "1"]],
+  ["int32", z.int32(), [1, 2 ** 31, -(2 ** 31), 1.5]],
+  ["float32", z.float32(), [1e39, 1.5]],
+  ["boolean", z.boolean(), [true, false, 0, "true"]],
+  ["null, any, unknown", z.object({ a: z.null(), b: z.any(), c: z.unknown() }), [
+    { a: null, b: 1, c: {} },
+    { a: null, b: undefined, c: undefined },
+    { a: null },
+    {},
+  ]],
+  ["literal", z.literal(["a", 1, true, null]), ["a", 1, true, null, "b", undefined]],
+  ["literal of one", z.literal("a"), ["a", "b"]],
+  ["enum", z.enum(["a", "b"]), ["a", "c", 1]],
+  ["large enum", z.enum("abcdefghijkl".split("") as [string]), ["l", "m"]],
+  ["coerced", z.object({ n: z.coerce.number(), s: z.coerce.string(), b: z.coerce.boolean() }), [
+    { n: "1", s: 1, b: "" },
+    { n: true, s: false, b: 1 },
+    { n: null, s: null, b: null },
+    { n: "x", s: {}, b: [] },
+    { n: [], s: { toString: 1 }, b: {} },
+    {},
+  ]],
+  ["coerced date", z.coerce.date().min(new Date(0)), ["2026-11-21", 1, -1, "x", null, new Date(5)]],
+  ["optional", z.object({ a: z.string().optional(), b: z.int(), c: z.string().nullish() }), [
+    { b: 1 },
+    { a: "x", b: 1 },
+    { a: undefined, b: 1, c: null },
+    { c: "c", b: 1, a: "a" },
+    { a: null, b: 1 },
+  ]],
+  ["default", z.object({ a: z.string().default("x"), b: z.array(z.int()).default([1]) }), [{}, { a: "y" }, {
+    a: null,
+  }]],
+  ["readonly", z.object({ a: z.array(z.int()) }).readonly(), [{ a: [1] }, { a: ["x"] }]],
+  ["array", z.array(z.string()).min(1).max(2), [[], ["a"], ["a", "b", "c"], ["a", 1], {}, "ab"]],
+  ["array of a length", z.array(z.any()).length(1), [[], [1], [1, 2]]],
+  ["strict object", z.strictObject({ a: z.int() }), [{ a: 1 }, { a: 1, b: 2 }, [], null]],
+  ["loose object", z.looseObject({ b: z.int() }), [{ a: 1, b: 2, c: 3 }, JSON.parse('{"b":1,"__proto__":{"x":1}}')]],
+  ["keys of Object.prototype", z.object({ toString: z.any(), constructor: z.any().optional() }), [{}, { toString: 1 }]],
+  ["keys that are numbers", z.object({ b: z.int(), 1: z.int(), "a-b": z.int() }), [{ "a-b": 1, 1: 2, b: 3 }]],
+  ["record", z.record(z.string(), z.int()), [
+    { a: 1, b: 2 },
+    { a: "x" },
+    [],
+    null,
+    JSON.parse('{"__proto__":1,"a":2}'),
+  ]],
+  ["union", z.union([z.int(), z.literal("x"), z.object({ a: z.int() }), z.array(z.int())]), [
+    1,
+    "x",
+    "y",
+    { a: 1 },
+    [1],
+    {},
+  ]],
+  [
+    "discriminated union",
+    z.discriminatedUnion("t", [
+      z.object({ t: z.literal("a"), n: z.coerce.number() }),
+      z.strictObject({ t: z.enum(["b", "c"]), s: z.string() }),
+    ]),
+    [{ t: "a", n: "1" }, { t: "b", s: "x" }, { t: "c", s: 1 }, { t: "d" }, {}, [], null],
+  ],
+  ["zod/mini", mini.object({ a: mini.string().check(mini.trim(), mini.minLength(1)), b: mini.optional(mini.int()) }), [
+    { a: " x " },
+    { a: " " },
+    { b: 1, a: "y" },
+  ]],
+];
+
+/** What zod says, with the keys in their order. */
+function byZod(schema: core.$ZodType, input: unknown): { success: boolean; data?: unknown } {
+  const { success, data } = core.safeParse(schema, input);
+  return success ? { success, data } : { success };
+}
+
+/** Everything that two results may differ in: absent keys, their order, prototypes, frozen or not. */
+function shapeOf(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return Object.is(value, -0) ? "-0" : value;
+  if (value instanceof Date) return `Date ${value.getTime()}`;
+  const entries = Reflect.ownKeys(value).map((key) => [key, shapeOf((value as Record<PropertyKey, unknown>)[key])]);
+  return [Array.isArray(value), Object.getPrototypeOf(value) === Object.prototype, Object.isFrozen(value), entries];
+}
+
+function compare(schema: core.$ZodType, input: unknown): boolean {
+  const parse = compileSchema(schema);
+  if (parse === undefined) return false;
+  const seen = structuredClone(input);
+  const expected = byZod(schema, seen);
+  const value = parse(input);
+  // zod freezes what is readonly in place, and so do we when we take it; nothing else may happen to an input
+  if (value !== ASK_ZOD) assertEquals(shapeOf(input), shapeOf(seen), "the input was changed");
+  // what does not fit is left to zod; so may be what fits, but never the other way round
+  if (value === ASK_ZOD) return false;
+  assert(expected.success, `taken, though zod refuses it: ${JSON.stringify(input)}`);
+  assertEquals(shapeOf(value), shapeOf(expected.data));
+  return true;
+}
+
+for (const [name, schema, inputs] of KNOWN) {
+  Deno.test(`compileSchema() gives what zod gives for ${name}`, () => {
+    assert(compileSchema(schema) !== undefined, "it is left to zod");
+    const taken = inputs.filter((input) => compare(schema, input));
+    assert(taken.length > 0, "no value was taken");
+  });
+}
+
+Deno.test("compileSchema() takes values that fit, and leaves those that do not to zod", () => {
+  const parse = compileSchema(z.object({ a: z.int() }))!;
+  assertEquals(parse({ a: 1, b: 2 }), { a: 1 });
+  assertStrictEquals(parse({ a: "1" }), ASK_ZOD);
+});
+
+Deno.test("compileSchema() gives a default anew each time", () => {
+  const parse = compileSchema(z.object({ a: z.array(z.int()).default([1]) }))!;
+  const [first, second] = [parse({}), parse({})] as { a: number[] }[];
+  first.a.push(2);
+  assertEquals(second, { a: [1] });
+});
+
+interface Node {
+  children: Node[];
+}
+const Recursive: z.ZodType<Node> = z.object({
+  get children() {
+    return z.array(Recursive);
+  },
+});
+
+/** Schemas that run somebody's code, or whose parts are not known here. */
+const UNKNOWN: [name: string, schema: core.$ZodType][] = [
+  ["a refinement", z.object({ a: z.string().refine(() => true) })],
+  ["an asynchronous refinement", z.string().refine(() => Promise.resolve(true))],
+  ["a check of an object", z.object({}).check(() => {})],
+  ["a transform", z.string().transform((text) => text.length)],
+  ["an overwrite of the user's", z.string().overwrite((text) => text + "!")],
+  ["a format of the user's", z.stringFormat("mine", () => true)],
+  ["a pipe", z.string().pipe(z.coerce.number())],
+  ["a preprocess", z.preprocess((value) => value, z.string())],
+  ["a codec", z.stringbool()],
+  ["catch", z.string().catch("x")],
+  ["lazy", z.lazy(() => z.string())],
+  ["a schema that refers to itself", Recursive],
+  ["an intersection", z.intersection(z.object({ a: z.int() }), z.object({ b: z.int() }))],
+  ["a tuple", z.tuple([z.string()])],
+  ["a map", z.map(z.string(), z.string())],
+  ["an exclusive union", z.xor([z.string(), z.int()])],
+  ["a union that has to convert", z.union([z.coerce.number(), z.null()])],
+  ["an exact optional", z.object({ a: z.exactOptional(z.string()) })],
+  ["a prefault", z.string().prefault("x")],
+  ["a record of known keys", z.record(z.enum(["a"]), z.int())],
+  ["a key that is __proto__", z.object(JSON.parse('{"__proto__":1}', (key, value) => key === "" ? value : z.int()))],
+  ["a typed catchall", z.object({}).catchall(z.int())],
+  ["an object of a class", z.instanceof(Date)],
+];
+for (const [name, schema] of UNKNOWN) {
+  Deno.test(`compileSchema() leaves ${name} to zod`, () => assertStrictEquals(compileSchema(schema), undefined));
+}
+
+Deno.test("compileSchema() leaves a schema to zod that zod has compiled", () => {
+  assertStrictEquals(compileSchema(z.compile(z.object({ a: z.int() }))), undefined);
+});
+
+Deno.test("compileSchema() makes no code when zod must not", () => {
+  core.config({ jitless: true });
+  try {
+    assertStrictEquals(compileSchema(z.string()), undefined);
+  } finally {
+    core.config({ jitless: false });
+  }
+});
+
+Deno.test("compileSchema() leaves schemas of another zod to that zod", () => {
+  const schema = z.string();
+  Object.assign(schema._zod, { version: { major: 4, minor: 5, patch: 0 } });
+  assertStrictEquals(compileSchema(schema), undefined);
+});
+
+Deno.test("compileSchema() puts no text of a schema into code", () => {
+  const key = '"];globalThis.pwned=1;//\u2028\n`${1}';
+  const schema = z.object({ [key]: z.literal([key, "\\"]), o: z.enum([key]).optional() });
+  assertEquals(compileSchema(schema)!({ [key]: key, o: key }), { [key]: key, o: key });
+  assertEquals("pwned" in globalThis, false);
+});
+
+const text = fc.oneof(fc.constantFrom("", "a", " b ", "x@y.zz", "12", "😀", "__proto__"), fc.string({ maxLength: 5 }));
+const keys = fc.constantFrom("a", "b", "c", "1", "toString", "constructor", "x-y");
+
+const schemas = fc.letrec<{ any: core.$ZodType; object: core.$ZodType; leaf: core.$ZodType }>((tie) => ({
+  leaf: fc.oneof(
+    fc.tuple(fc.nat(3), fc.nat(6)).map(([min, max]) => z.string().min(min).max(max)),
+    fc.constantFrom<() => core.$ZodType>(
+      () => z.string(),
+      () => z.string().trim(),
+      () => z.email(),
+      () => z.url(),
+      () => z.string().regex(/^[a-z]/),
+      () => z.coerce.number(),
+      () => z.coerce.string().min(1),
+      () => z.coerce.boolean(),
+      () => z.coerce.date(),
+      () => z.int().min(0).max(9),
+      () => z.number().gt(1),
+      () => z.boolean(),
+      () => z.null(),
+      () => z.any(),
+      () => z.unknown(),
+      () => z.literal(["a", 1, null]),
+      () => z.enum(["a", "b"]),
+    ).map((make) => make()),
+  ),
+  object: fc.tuple(fc.dictionary(keys, tie("any"), { maxKeys: 4, noNullPrototype: true }), fc.nat(2))
+    .map(([shape, mode]) => [z.object, z.strictObject, z.looseObject][mode](shape as z.ZodRawShape)),
+  any: fc.oneof(
+    { maxDepth: 3, depthSize: "small" },
+    tie("leaf"),
+    tie("leaf").map((inner) => z.optional(inner)),
+    tie("any").map((inner) => z.nullable(inner)),
+    tie("leaf").map((inner) => z._default(inner as z.ZodType, "a" as never)),
+    tie("any").map((inner) => z.readonly(inner)),
+    fc.tuple(tie("any"), fc.nat(3)).map(([inner, max]) => z.array(inner).max(max)),
+    tie("any").map((inner) => z.record(z.string(), inner)),
+    fc.array(tie("any"), { minLength: 1, maxLength: 3 }).map((options) => z.union(options)),
+    tie("object"),
+  ),
+}));
+
+/** Values that have a chance to fit. */
+const values = fc.letrec<{ any: unknown }>((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 3, depthSize: "small" },
+    text,
+    fc.integer({ min: -1, max: 10 }),
+    fc.constantFrom(true, false, null, undefined, 1.5, -0),
+    fc.array(tie("any"), { maxLength: 4 }),
+    fc.dictionary(fc.oneof(keys, text), tie("any"), { maxKeys: 5, noNullPrototype: true }),
+  ),
+}));
+
+/** A value made for a schema: mostly one that fits. */
+function valueFor(schema: core.$ZodType): fc.Arbitrary<unknown> {
+  const definition = schema._zod.def as {
+    type: string;
+    shape: Record<string, core.$ZodType>;
+    element: core.$ZodType;
+    innerType: core.$ZodType;
+    options: core.$ZodType[];
+    valueType: core.$ZodType;
+  };
+  const likely = ((): fc.Arbitrary<unknown> => {
+    switch (definition.type) {
+      case "string":
+        return text;
+      case "number":
+        return fc.integer({ min: 0, max: 9 });
+      case "boolean":
+        return fc.boolean();
+      case "literal":
+      case "enum":
+        return fc.constant("a");
+      case "array":
+        return fc.array(valueFor(definition.element), { maxLength: 3 });
+      case "optional":
+      case "nullable":
+      case "default":
+      case "readonly":
+        return valueFor(definition.innerType);
+      case "record":
+        return fc.dictionary(text, valueFor(definition.valueType), { maxKeys: 3, noNullPrototype: true });
+      case "union":
+        return fc.oneof(...definition.options.map(valueFor));
+      case "object":
+        return fc.record(
+          Object.fromEntries(Object.entries(definition.shape).map(([key, field]) => [key, valueFor(field)])),
+          { requiredKeys: [], noNullPrototype: true },
+        );
+      default:
+        return values.any;
+    }
+  })();
+  return fc.oneof({ arbitrary: likely, weight: 12 }, { arbitrary: values.any, weight: 1 });
+}
+
+Deno.test("compileSchema() gives what zod gives, for any schema and any value", () => {
+  let compiled = 0;
+  let taken = 0;
+  const cases = fc.oneof(schemas.object, schemas.any).chain((schema) =>
+    fc.tuple(fc.constant(schema), valueFor(schema))
+  );
+  fc.assert(
+    fc.property(cases, ([schema, value]) => {
+      if (compileSchema(schema) === undefined) return;
+      compiled++;
+      if (compare(schema, value)) taken++;
+    }),
+    { seed, numRuns },
+  );
+  // the property would hold as well if nothing were ever compiled or taken
+  assert(compiled > numRuns / 4 && taken > numRuns / 10, `${compiled} compiled, ${taken} taken of ${numRuns}`);
+});

@@ -1,0 +1,77 @@
+import { type Check, type CheckDefinition, type Program, unless, Unsupported } from "./program.ts";
+
+/** Formats that are their pattern and nothing else. */
+const PATTERNS: ReadonlySet<string> = new Set(
+  ("uuid guid email nanoid cuid cuid2 ulid xid ksuid datetime date time duration ipv4 mac cidrv4 e164 emoji regex " +
+    "lowercase uppercase").split(" "),
+);
+
+/** `trim()` and its like as zod writes them, also when minified; what else overwrites may be anybody's code. */
+const PURE_METHOD = /^\(?(\w+)\)?\s*=>\s*\1\.(trim|toLowerCase|toUpperCase)\(\)$/;
+
+/** Writes a check of zod's own, and gives the expression of the value after it. */
+export function writeCheck(check: Check, value: string, lines: string[], program: Program): string {
+  const definition = check._zod.def as CheckDefinition;
+  const { pattern, format } = definition;
+  switch (definition.check) {
+    case "min_length":
+    case "max_length":
+    case "length_equals":
+      lines.push(unless(lengthCondition(definition, value, program, `${program.constant(countCodePoints)}(${value})`)));
+      return value;
+    case "greater_than":
+    case "less_than": {
+      const sign = (definition.check === "less_than" ? "<" : ">") + (definition.inclusive ? "=" : "");
+      lines.push(unless(`${value}${sign}${program.constant(definition.value)}`));
+      return value;
+    }
+    case "overwrite": {
+      const method = PURE_METHOD.exec(String(definition.tx))?.[2];
+      if (method === undefined) throw new Unsupported();
+      const changed = program.name();
+      lines.push(`const ${changed}=${value}.${method}();`);
+      return changed;
+    }
+    case "number_format":
+      if (format !== "safeint") return writeOwnCheck(check, value, lines, program);
+      lines.push(unless(`Number.isSafeInteger(${value})`));
+      return value;
+    case "multiple_of":
+      return writeOwnCheck(check, value, lines, program);
+    case "string_format": {
+      if (check._zod.traits?.has("$ZodCustomStringFormat")) throw new Unsupported();
+      if (pattern === undefined || !PATTERNS.has(format!)) return writeOwnCheck(check, value, lines, program);
+      const name = program.constant(pattern);
+      lines.push((pattern.global || pattern.sticky ? `${name}.lastIndex=0;` : "") + unless(`${name}.test(${value})`));
+      return value;
+    }
+  }
+  throw new Unsupported();
+}
+
+/** Lengths are counted in code points; `counted` is asked for where the count of code units leaves it open. */
+export function lengthCondition(
+  { check, when, minimum, maximum, length }: CheckDefinition,
+  value: string,
+  program: Program,
+  counted: string,
+): string {
+  // a condition of the user's own makes zod skip the check: it may only be made where zod is asked afterwards
+  if (when !== undefined && program.mustDecide) throw new Unsupported();
+  if (check === "min_length") return `${value}.length>=${2 * minimum!}||${counted}>=${minimum}`;
+  return check === "max_length" ? `${value}.length<=${maximum}||${counted}<=${maximum}` : `${counted}===${length}`;
+}
+
+function countCodePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+/** Leaves a check that is zod's own and runs nobody's code to zod. */
+function writeOwnCheck(check: Check, value: string, lines: string[], program: Program): string {
+  const payload = program.name();
+  lines.push(`const ${payload}={value:${value},issues:[]};${program.constant(check._zod.check)}(${payload});`);
+  lines.push(unless(`${payload}.issues.length===0`));
+  return `${payload}.value`;
+}

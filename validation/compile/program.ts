@@ -1,0 +1,90 @@
+import type { $ZodType } from "zod/v4/core";
+
+/** The parts of definitions that are read here. */
+export interface Definition {
+  type: string;
+  checks?: readonly Check[];
+  coerce?: boolean;
+  innerType?: $ZodType;
+  element?: $ZodType;
+  options?: readonly $ZodType[];
+  discriminator?: string;
+  unionFallback?: boolean;
+  shape?: Readonly<Record<string, $ZodType>>;
+  catchall?: $ZodType;
+  keyType?: $ZodType;
+  valueType?: $ZodType;
+  partial?: boolean;
+  mode?: string;
+}
+
+export interface CheckDefinition {
+  check: string;
+  format?: string;
+  pattern?: RegExp;
+  minimum?: number;
+  maximum?: number;
+  length?: number;
+  value?: unknown;
+  inclusive?: boolean;
+  when?: unknown;
+  tx?: unknown;
+}
+
+export interface Check {
+  _zod: { def: unknown; traits?: ReadonlySet<string>; check(payload: unknown): unknown };
+}
+
+/** Leaves a schema to zod. */
+export class Unsupported extends Error {}
+
+/** Writes the lines that check the variable `value`, and gives the expression of the output. */
+export type Writer = (schema: $ZodType, value: string, lines: string[], program: Program) => string;
+
+/** The code of one schema: functions, and the values that they refer to by name. */
+export class Program {
+  text = "";
+  readonly names: string[] = [];
+  readonly values: unknown[] = [];
+  /** Where several schemas are tried in turn, a parser may not leave a value to zod that zod would take. */
+  mustDecide = false;
+  /** How many schemas are being written, one inside the other. */
+  depth = 0;
+  #count = 0;
+
+  /** A name for a value of this program. */
+  constant(value: unknown): string {
+    const name = this.name();
+    this.names.push(name);
+    this.values.push(value);
+    return name;
+  }
+
+  name(): string {
+    return `v${this.#count++}`;
+  }
+
+  /** Writes a function that parses its argument, and gives its name. */
+  define(schema: $ZodType, write: Writer): string {
+    const name = this.name();
+    const lines: string[] = [];
+    const value = this.name();
+    const output = write(schema, value, lines, this);
+    this.text += `const ${name}=${value}=>{${lines.join("")}return ${output};};`;
+    return name;
+  }
+}
+
+export function definitionOf(schema: $ZodType): Definition {
+  return schema._zod.def as Definition;
+}
+
+export function unless(condition: string): string {
+  return `if(!(${condition}))return ASK_ZOD;`;
+}
+
+/** A schema's checks in zod's order: a format such as `z.email()` is its own first. */
+export function checksOf(schema: $ZodType): Check[] {
+  const own = schema._zod.traits.has("$ZodCheck") ? [schema as unknown as Check] : [];
+  return [...own, ...definitionOf(schema).checks ?? []];
+}

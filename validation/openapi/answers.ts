@@ -1,0 +1,93 @@
+import { ERROR_CODES } from "../../errors/mod.ts";
+import type { JsonSchema } from "../json_schema.ts";
+import type { Components } from "./components.ts";
+
+const ERROR_FIELDS = {
+  message: { type: "string", description: "What happened, in words that may be shown" },
+  code: { type: "string", enum: Object.keys(ERROR_CODES), description: "What to switch on" },
+  requestId: { type: "string", description: "The id of the invocation, for support" },
+  correlationId: { type: "string", description: "The id that the log lines have too" },
+} as const;
+
+const ERROR: JsonSchema = {
+  description: "The body of every error",
+  type: "object",
+  properties: ERROR_FIELDS,
+  required: Object.keys(ERROR_FIELDS),
+};
+
+const VALIDATION_ERROR: JsonSchema = {
+  description: "What is wrong with a request",
+  type: "object",
+  properties: {
+    ...ERROR_FIELDS,
+    errors: {
+      type: "object",
+      additionalProperties: { type: "array", items: { type: "string" } },
+      description: "Messages by field, as dotted paths such as items.0.sku; _form is the whole input",
+    },
+  },
+  required: Object.keys(ERROR_FIELDS),
+};
+
+/** RFC 9110 section 15. */
+const TITLES: Readonly<Record<number, string>> = {
+  200: "OK",
+  201: "Created",
+  202: "Accepted",
+  203: "Non-Authoritative Information",
+  204: "No Content",
+  205: "Reset Content",
+  206: "Partial Content",
+  301: "Moved Permanently",
+  302: "Found",
+  303: "See Other",
+  304: "Not Modified",
+  307: "Temporary Redirect",
+  308: "Permanent Redirect",
+  ...Object.fromEntries(Object.values(ERROR_CODES).map(({ status, title }) => [status, title])),
+};
+
+/**
+ * What a status means where nobody says more.
+ *
+ * @param status The status.
+ */
+export function titleOf(status: number): string {
+  return TITLES[status] ?? (status < 400 ? "The answer" : "An error");
+}
+
+/** The answers of a document that many operations share. */
+export class SharedAnswers {
+  /** Answers by name. */
+  readonly responses: Record<string, unknown> = {};
+  readonly #components: Components;
+
+  /**
+   * @param components Takes the schemas of the errors.
+   */
+  constructor(components: Components) {
+    this.#components = components;
+  }
+
+  /**
+   * An answer of an error.
+   *
+   * @param status The status, 400 or more.
+   * @param description What it means for this operation; a shared answer without it.
+   */
+  errorOf(status: number, description?: string): Record<string, unknown> {
+    const content = {
+      "application/json": {
+        schema: status === 400
+          ? this.#components.own("ValidationError", VALIDATION_ERROR)
+          : this.#components.own("Error", ERROR),
+      },
+    };
+    const title = titleOf(status);
+    if (description !== undefined) return { description, content };
+    const name = TITLES[status] === undefined ? `Status${status}` : title.replace(/\W+/g, "");
+    this.responses[name] ??= { description: title, content };
+    return { $ref: `#/components/responses/${name}` };
+  }
+}

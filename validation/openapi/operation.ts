@@ -1,0 +1,150 @@
+import type { $ZodType } from "zod/v4/core";
+import type { AuthMode } from "../authenticate.ts";
+import type { JsonSchema } from "../json_schema.ts";
+import { type SharedAnswers, titleOf } from "./answers.ts";
+import type { Components } from "./components.ts";
+import type { SchemaIssue } from "./convert.ts";
+import { fieldsOf } from "./fields.ts";
+import type { RegisteredOperation } from "./registry.ts";
+
+/** What an operation's description is written into. */
+export interface OperationContext {
+  readonly components: Components;
+  readonly answers: SharedAnswers;
+  readonly onIssue?: (issue: SchemaIssue) => void;
+}
+
+/** Answers that have no body, RFC 9110. */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/**
+ * An operation object.
+ *
+ * @param path `/notes/{noteId}`
+ * @param operation What its handler declares.
+ * @param operationId Its name, which no other operation has.
+ * @param context What it shares with others.
+ */
+export function describeOperation(
+  path: string,
+  operation: RegisteredOperation,
+  operationId: string,
+  context: OperationContext,
+): Record<string, unknown> {
+  const { components } = context;
+  const { openapi, schema, auth } = operation;
+  const { summary, description, tags, deprecated } = openapi;
+  const parameters = parametersOf(path, operation, operationId, context);
+  return {
+    operationId,
+    ...(summary && { summary }),
+    ...(description && { description }),
+    ...(tags && { tags: [...tags] }),
+    ...(deprecated && { deprecated }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(schema && {
+      requestBody: { required: true, content: jsonContent(components.describe(schema, "input", `${operationId}Body`)) },
+    }),
+    security: securityOf(auth),
+    responses: responsesOf(path, operation, operationId, context),
+  };
+}
+
+function jsonContent(schema: JsonSchema): Record<string, unknown> {
+  return { "application/json": { schema } };
+}
+
+function parametersOf(
+  path: string,
+  { pathSchema, querySchema }: RegisteredOperation,
+  operationId: string,
+  { components, onIssue }: OperationContext,
+): Record<string, unknown>[] {
+  function read(schema: $ZodType | undefined, what: string): ReturnType<typeof fieldsOf> {
+    if (schema === undefined) return [];
+    const fields = fieldsOf(components.describeFields(schema, `${operationId}${what}`));
+    if (fields === undefined) {
+      onIssue?.({ schema, path: "", message: `${what.toLowerCase()} parameters are fields: use z.object()` });
+    }
+    return fields ?? [];
+  }
+
+  const inPath = read(pathSchema, "Path")!;
+  const names = [...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name);
+  for (const { name } of inPath) {
+    if (!names.includes(name)) {
+      onIssue?.({ schema: pathSchema!, path: name, message: `the route ${path} has no parameter {${name}}` });
+    }
+  }
+  return [
+    // every parameter of a route must be described, also one without a schema
+    ...names.map((name) => ({
+      name,
+      in: "path",
+      required: true,
+      ...describeField(inPath.find((field) => field.name === name)?.schema ?? { type: "string" }),
+    })),
+    ...read(querySchema, "Query")!.map(({ name, isRequired, schema }) => ({
+      name,
+      in: "query",
+      required: isRequired,
+      ...describeField(schema),
+    })),
+  ];
+}
+
+/** A parameter's description and whether it is deprecated stand beside its schema, where readers look for them. */
+function describeField(schema: JsonSchema): Record<string, unknown> {
+  const { description, deprecated, ...rest } = schema;
+  return {
+    ...(description !== undefined && { description }),
+    ...(deprecated !== undefined && { deprecated }),
+    schema: rest,
+  };
+}
+
+function securityOf(auth: AuthMode): Record<string, string[]>[] {
+  switch (auth) {
+    case "none":
+      return [];
+    case "authorizer-optional":
+      return [{}, { authorizer: [] }];
+    default:
+      return [{ [auth]: [] }];
+  }
+}
+
+function responsesOf(
+  path: string,
+  { openapi, schema, querySchema, pathSchema, responseSchema, auth }: RegisteredOperation,
+  operationId: string,
+  { components, answers }: OperationContext,
+): Record<string, unknown> {
+  const { successStatus = 200, responses = {} } = openapi;
+  const takesInput = schema !== undefined || querySchema !== undefined || pathSchema !== undefined;
+  const answer = responseSchema && components.describe(responseSchema, "output", `${operationId}Response`);
+  const hasBody = answer !== undefined && !WITHOUT_BODY.has(successStatus) && !("not" in answer);
+  const all: Record<number, unknown> = {
+    [successStatus]: {
+      description: responses[successStatus] ?? titleOf(successStatus),
+      ...(hasBody && { content: jsonContent(answer) }),
+    },
+  };
+  const failures = [
+    ...(takesInput ? [400] : []),
+    ...(auth === "none" ? [] : [401]),
+    ...(path.includes("{") ? [404] : []),
+    ...(schema ? [413, 415] : []),
+    500,
+  ];
+  for (const status of failures) all[status] = answers.errorOf(status);
+  for (const [status, description] of Object.entries(responses)) {
+    const code = Number(status);
+    if (code === successStatus) continue;
+    // a status without words of its own is one that the sources show
+    all[code] = code >= 400
+      ? answers.errorOf(code, description || undefined)
+      : { description: description || titleOf(code) };
+  }
+  return all;
+}
