@@ -7,27 +7,9 @@
  */
 import { translateForDistSql } from "../database/distsql/sanitize.ts";
 import { tokenize } from "../database/distsql/tokenize.ts";
+import { textOf } from "./scale/sql.ts";
 
-const MIGRATION = `CREATE TABLE "notes" (
-	"id" uuid PRIMARY KEY DEFAULT gen_random_uuid() NOT NULL,
-	"title" text DEFAULT 'it''s -- no comment' NOT NULL,
-	"owner_id" uuid REFERENCES "users"("id") ON DELETE cascade, /* a /* nested */ comment */
-	CONSTRAINT "title_short" CHECK (length("notes"."title") < 200)
-);
---> statement-breakpoint
-CREATE INDEX "notes_owner_idx" ON "notes" USING btree ("owner_id","created_at" DESC NULLS LAST);
---> statement-breakpoint
-ALTER TABLE "notes" ADD COLUMN "pinned" boolean DEFAULT false NOT NULL;
---> statement-breakpoint
-INSERT INTO "notes" ("title", "data") VALUES ('a title of some length', $$ a body; with 'quotes' $$);
---> statement-breakpoint
-`;
 const MEGABYTE = 1_000_000;
-
-function textOf(bytes: number): string {
-  return MIGRATION.repeat(Math.ceil(bytes / MIGRATION.length));
-}
-
 const ONE_MEGABYTE = textOf(MEGABYTE);
 
 Deno.bench("tokenize 1 MB", () => void tokenize(ONE_MEGABYTE));

@@ -12,7 +12,7 @@
  * @module
  */
 export { defineConfig, type TrellisConfig } from "./config/config.ts";
-export type { BuildSettings } from "./config/build.ts";
+export type { BuildSettings, SourceMaps } from "./config/build.ts";
 export type { DatabaseSettings } from "./config/database.ts";
 export type { DevSettings } from "./config/dev.ts";
 export type {

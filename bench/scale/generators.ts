@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "../../cli/command.ts";
@@ -12,6 +12,13 @@ type WriteProject = (root: string, functions: number) => Promise<unknown>;
 const withQueries: WriteProject = (root, functions) =>
   writeLargeProject(root, { functions, queries: functions, tables: Math.max(2, Math.ceil(functions / 10)) });
 
+/** Names in the cloud begin with the project's. */
+async function withName(root: string, functions: number): Promise<void> {
+  await withQueries(root, functions);
+  const path = join(root, "package.json");
+  writeFileSync(path, JSON.stringify({ name: "scale", ...JSON.parse(readFileSync(path, "utf8")) }));
+}
+
 /** A generator, what it writes into a project, and a project of some number of functions. */
 const GENERATORS: readonly { command: string; load: () => Promise<Command>; write: WriteProject }[] = [
   {
@@ -22,7 +29,7 @@ const GENERATORS: readonly { command: string; load: () => Promise<Command>; writ
   {
     command: "generate infra",
     load: async () => (await import("../../cli/commands/generate_infra.ts")).generateInfra,
-    write: withQueries,
+    write: withName,
   },
   {
     command: "generate openapi",
@@ -35,7 +42,6 @@ function toSeries({ command, load, write }: typeof GENERATORS[number]): Series {
   return {
     name: command,
     async prepare(size): Promise<Workload> {
-      // the package's own root, so that the project finds the package that it imports
       const root = mkdtempSync(join(tmpdir(), "trellis-scale-"));
       mkdirSync(join(root, "permissions"));
       await write(root, size);

@@ -3,6 +3,7 @@ import { defineConfig } from "@trellis/fn/cli";
 // read by the commands and never run: everything is written out
 export default defineConfig({
   openapi: { title: "Notes", version: "1.0.0", description: "The example application of Trellis." },
+  build: { databaseProviders: ["distsql"] },
   infra: {
     projectName: "notes",
     region: "eu-central-1",

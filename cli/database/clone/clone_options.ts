@@ -11,10 +11,3 @@ export interface CloneOptions {
   /** The target may have other tables. */
   readonly beside: boolean;
 }
-
-/** How large a batch may get. */
-export interface BatchLimits {
-  readonly rows: number;
-  /** Bytes of the rows as text. */
-  readonly bytes: number;
-}

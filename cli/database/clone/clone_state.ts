@@ -2,7 +2,8 @@ import { ConfigurationError } from "../../../errors/mod.ts";
 import { qualify, quoteText } from "../sql_text.ts";
 import type { CloneConnection, Run } from "./connection.ts";
 import type { CloneOptions } from "./clone_options.ts";
-import type { ClonePlan, DdlFile, TableCopy } from "./plan_clone.ts";
+import type { DdlFile } from "./clone_ddl.ts";
+import type { ClonePlan, TableCopy } from "./plan_clone.ts";
 import { CLONE_SCHEMA, type SequenceSchema } from "./read_catalog.ts";
 
 /** What a clone began with, as the target keeps it. */

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../../errors/mod.ts";
 import { qualify, quoteName, quoteText } from "../sql_text.ts";
-import type { BatchLimits } from "./clone_options.ts";
+import type { BatchLimits } from "./batch_limits.ts";
 import type { CloneState, CopyState } from "./clone_state.ts";
 import { type CloneConnection, isConnectionLost, stateOf } from "./connection.ts";
 import type { TableCopy } from "./plan_clone.ts";

@@ -1,15 +1,8 @@
-import {
-  adaptForStandardPg,
-  buildCreateTableSql,
-  type DistSqlOptions,
-  type TableColumn,
-  type TableConstraint,
-  type TableSchema,
-  translateForDistSql,
-} from "../../../database/mod.ts";
-import { qualify, quoteName, quoteText } from "../sql_text.ts";
+import { type DistSqlOptions, type TableColumn, type TableSchema, translateForDistSql } from "../../../database/mod.ts";
+import { qualify, quoteName } from "../sql_text.ts";
+import { type CloneSources, type DdlFile, planData, planSchema, tableKey } from "./clone_ddl.ts";
 import type { CloneOptions } from "./clone_options.ts";
-import type { CatalogObjects, SequenceSchema } from "./read_catalog.ts";
+import type { SequenceSchema } from "./read_catalog.ts";
 
 /** A column that rows are ordered by. */
 export interface KeyColumn {
@@ -33,13 +26,6 @@ export interface TableCopy {
   readonly scaled: readonly { readonly column: string; readonly scale: number }[];
 }
 
-/** Statements that belong together. */
-export interface DdlFile {
-  /** A name for messages. */
-  readonly name: string;
-  readonly statements: readonly string[];
-}
-
 /** What a clone does, before it does anything. */
 export interface ClonePlan {
   /** Before the rows. */
@@ -51,23 +37,6 @@ export interface ClonePlan {
   /** What stands in the way; nothing is done while there is something. */
   readonly refusals: readonly string[];
   readonly warnings: readonly string[];
-}
-
-/** What a plan is made from. */
-export interface CloneSources {
-  /** The tables to clone. */
-  readonly tables: readonly TableSchema[];
-  readonly objects: CatalogObjects;
-  readonly options: CloneOptions;
-  readonly isFromDistSql: boolean;
-  readonly isToDistSql: boolean;
-  /** `data`: the target's tables, by their key. */
-  readonly targets: ReadonlyMap<string, TableSchema>;
-}
-
-/** A table's name as a key of maps. */
-export function tableKey({ schema = "public", name }: { schema?: string; name: string }): string {
-  return qualify(schema, name);
 }
 
 /**
@@ -205,125 +174,6 @@ function lostScale(
   const given = /^numeric\(\d+(?:,(-?\d+))?\)$/.exec(to.type);
   if (given !== null) return Number(given[1] ?? 0);
   return isToDistSql && mode === "all" ? numeric?.scale : undefined;
-}
-
-/** What every constraint but these waits for. */
-const WITH_TABLE: readonly string[] = ["primary_key", "check", "exclude"];
-
-function planSchema(
-  { tables, objects, options, isFromDistSql, isToDistSql }: CloneSources,
-  names: ReadonlySet<string>,
-  warnings: string[],
-): { before: DdlFile[]; after: DdlFile[] } {
-  const isWhole = options.tables.length === 0;
-  const needed = new Set(tables.map(({ schema }) => schema));
-  const schemas = objects.schemas.filter((name) => isWhole || needed.has(name));
-  const before: DdlFile[] = [
-    {
-      name: "types",
-      statements: [
-        ...schemas.map((name) => `CREATE SCHEMA IF NOT EXISTS ${quoteName(name)}`),
-        ...objects.extensions.map((name) => `CREATE EXTENSION IF NOT EXISTS ${quoteName(name)}`),
-        ...objects.types,
-      ],
-    },
-    {
-      name: "sequences",
-      statements: objects.sequences.filter(({ owner }) => owner?.isIdentity !== true).map((
-        { schema, name, definition },
-      ) => `CREATE SEQUENCE ${qualify(schema, name)} ${definition}`),
-    },
-    ...tables.map((table) => ({ name: table.name, statements: createTable(table) })),
-  ];
-  const links: DdlFile[] = tables.map((table) => ({
-    name: `links_${table.name}`,
-    statements: addForeignKeys(table, names, warnings),
-  }));
-  const after: DdlFile[] = [
-    ...tables.map((table) => ({ name: `indexes_${table.name}`, statements: finishTable(table) })),
-    ...links,
-    {
-      name: "sequences",
-      // ownership matters when a table is dropped, and is not known to be accepted by the distributed provider
-      statements: objects.sequences.flatMap(({ schema, name, owner }) =>
-        owner === undefined || owner.isIdentity || isToDistSql ? [] : [
-          `ALTER SEQUENCE ${qualify(schema, name)} OWNED BY ${qualify(owner.schema, owner.table)}.${
-            quoteName(owner.column)
-          }`,
-        ]
-      ),
-    },
-    { name: "views", statements: isWhole ? objects.views.map(({ sql }) => sql) : [] },
-  ];
-  const adapt = (file: DdlFile): DdlFile =>
-    isFromDistSql ? { ...file, statements: file.statements.map((sql) => adaptForStandardPg(sql)) } : file;
-  return { before: before.filter(hasStatements).map(adapt), after: after.filter(hasStatements).map(adapt) };
-}
-
-function hasStatements({ statements }: DdlFile): boolean {
-  return statements.length > 0;
-}
-
-function createTable(table: TableSchema): string[] {
-  const { schema = "public", name, columns } = table;
-  const inline = table.constraints.filter(({ type, validated }) => WITH_TABLE.includes(type) && validated);
-  const settings = columns.flatMap((column) =>
-    (column.settings ?? []).map((setting) => `ALTER COLUMN ${quoteName(column.name)} ${setting}`)
-  );
-  return [
-    buildCreateTableSql(name, { ...table, constraints: inline }),
-    ...settings.length === 0 ? [] : [`ALTER TABLE ${qualify(schema, name)} ${settings.join(", ")}`],
-  ];
-}
-
-function addConstraint(table: TableSchema, { name, definition, validated }: TableConstraint): string {
-  return `ALTER TABLE ${tableKey(table)} ADD CONSTRAINT ${quoteName(name)} ${definition}${
-    validated ? "" : " NOT VALID"
-  }`;
-}
-
-function finishTable(table: TableSchema): string[] {
-  const own = tableKey(table);
-  const { constraints, indexes, columns, schema = "public" } = table;
-  const comment = (on: string, text: string | undefined) =>
-    text === undefined ? [] : [`COMMENT ON ${on} IS ${quoteText(text)}`];
-  return [
-    ...constraints.filter(({ type, validated }) => type === "unique" || type === "check" && !validated)
-      .map((constraint) => addConstraint(table, constraint)),
-    ...indexes.filter(({ valid }) => valid).map(({ name, unique, definition }) =>
-      `CREATE ${unique ? "UNIQUE " : ""}INDEX ${quoteName(name)} ON ${own} ${definition}`
-    ),
-    ...comment(`TABLE ${own}`, table.comment),
-    ...columns.flatMap((column) => comment(`COLUMN ${own}.${quoteName(column.name)}`, column.comment)),
-    ...constraints.flatMap((one) =>
-      one.type === "foreign_key" ? [] : comment(`CONSTRAINT ${quoteName(one.name)} ON ${own}`, one.comment)
-    ),
-    ...indexes.flatMap((index) => index.valid ? comment(`INDEX ${qualify(schema, index.name)}`, index.comment) : []),
-  ];
-}
-
-function addForeignKeys(table: TableSchema, names: ReadonlySet<string>, warnings: string[]): string[] {
-  return table.constraints.filter(({ type }) => type === "foreign_key").flatMap((constraint) => {
-    const { schema = "public", table: name = "" } = constraint.references ?? {};
-    if (names.has(qualify(schema, name))) return [addConstraint(table, constraint)];
-    warnings.push(`${table.name}: foreign key ${constraint.name} is left out, since ${schema}.${name} is not cloned`);
-    return [];
-  });
-}
-
-/** Foreign keys of tables that are there would ask for rows in an order, and may go in a circle. */
-function planData({ targets }: CloneSources, names: ReadonlySet<string>): { before: DdlFile[]; after: DdlFile[] } {
-  const own = [...targets].filter(([key]) => names.has(key)).map(([, table]) => table);
-  const keys = (table: TableSchema) => table.constraints.filter(({ type }) => type === "foreign_key");
-  const file = (statement: (table: TableSchema, key: TableConstraint) => string) =>
-    own.filter((table) => keys(table).length > 0).map((table) => ({
-      name: `links_${table.name}`,
-      statements: keys(table).map((key) => statement(table, key)),
-    }));
-  return {
-    before: file((table, { name }) => `ALTER TABLE ${tableKey(table)} DROP CONSTRAINT ${quoteName(name)}`),
-    after: file(addConstraint),
-  };
 }
 
 /**

@@ -4,11 +4,14 @@ import { UsageError } from "../../command.ts";
 import type { DatabaseTarget } from "../database_target.ts";
 import { toDatabaseError } from "../reaching.ts";
 import { qualify, quoteName, quoteText } from "../sql_text.ts";
-import type { BatchLimits, CloneOptions } from "./clone_options.ts";
+import { limitsOf } from "./batch_limits.ts";
+import { chooseTables, findBlockers } from "./choose_tables.ts";
+import { tableKey } from "./clone_ddl.ts";
+import type { CloneOptions } from "./clone_options.ts";
 import { CloneState, type StoredClone } from "./clone_state.ts";
 import { type CloneConnection, connect } from "./connection.ts";
 import { copyRows } from "./copy_rows.ts";
-import { planClone, tableKey } from "./plan_clone.ts";
+import { planClone } from "./plan_clone.ts";
 import { readObjects, readRelations, readTable, type Relation, type SequenceSchema } from "./read_catalog.ts";
 import { runDdl } from "./run_ddl.ts";
 
@@ -130,7 +133,7 @@ class Clone {
   async #begin(): Promise<StoredClone | CloneOutcome> {
     const { options, source, onProgress } = this.#work;
     const relations = await readRelations(this.#source);
-    const chosen = this.#choose(relations);
+    const chosen = chooseTables(relations, options, this.#work.migrations, source.label);
     const present = await readRelations(this.#target);
     const targets = new Map<string, TableSchema>();
     if (options.mode === "data") await this.#readTargets(chosen, present, targets);
@@ -144,47 +147,13 @@ class Clone {
     const isToDistSql = this.#target.isDistSql;
     const objects = await readObjects(this.#source);
     const plan = planClone({ tables, objects, options, isFromDistSql, isToDistSql, targets });
-    const refusals = [...blockers(relations, options), ...plan.refusals];
+    const refusals = [...findBlockers(relations, options), ...plan.refusals];
     for (const copy of plan.copies) refusals.push(...await this.#findRounded(copy));
     const warnings = [...plan.warnings];
     if (refusals.length > 0) return { refusals, warnings, tables: [], resumed: false };
     await this.#state.write(plan, source.label, options);
     const { before, after, sequences, copies } = plan;
     return { source: source.label, options, before, after, sequences, copies, warnings };
-  }
-
-  /** The tables to clone; the runner's helpers are made anew when they are needed. */
-  #choose(relations: readonly Relation[]): Relation[] {
-    const { options, migrations } = this.#work;
-    const isHelper = ({ schema, name }: Relation): boolean =>
-      schema === migrations.schema && [`${migrations.table}_steps`, `${migrations.table}_lease`].includes(name);
-    const isHistory = ({ schema, name }: Relation): boolean =>
-      schema === migrations.schema && name === migrations.table;
-    const tables = relations.filter((relation) =>
-      relation.kind === "r" && !relation.isPartition && !isHelper(relation) &&
-      // a target that has tables has its own history of them
-      !(options.mode === "data" && isHistory(relation))
-    );
-    if (options.tables.length === 0) return tables;
-    const isNamed = (name: string) => (relation: Relation) =>
-      name === relation.name || name === `${relation.schema}.${relation.name}`;
-    for (const name of options.tables) {
-      const found = relations.filter(isNamed(name));
-      if (found.length === 0) {
-        throw new UsageError(`--tables names ${name}, and ${this.#source.label} has no such table`);
-      }
-      if (found.length > 1) {
-        throw new UsageError(
-          `--tables names ${name}, which is ${
-            found.map((one) => `${one.schema}.${one.name}`).join(" and ")
-          }: give the schema`,
-        );
-      }
-      if (!tables.includes(found[0])) {
-        throw new UsageError(`--tables names ${name}, which is no table that can be cloned`);
-      }
-    }
-    return tables.filter((relation) => options.tables.some((name) => isNamed(name)(relation)));
   }
 
   #assertEmpty(all: readonly Relation[], chosen: readonly Relation[], present: readonly Relation[]): void {
@@ -328,43 +297,4 @@ class Clone {
     }
     return tables;
   }
-}
-
-/** What a clone of everything cannot take along, and would not be whole without. */
-function blockers(relations: readonly Relation[], options: CloneOptions): string[] {
-  if (options.tables.length > 0 || options.mode === "schema") {
-    return relations.filter(({ isFiltered, schema, name }) =>
-      isFiltered && options.mode !== "schema" &&
-      options.tables.some((table) => [name, `${schema}.${name}`].includes(table))
-    ).map(filtered);
-  }
-  return relations.flatMap((relation) => {
-    const { schema, name, kind, isPartition, isFiltered } = relation;
-    if (isFiltered) return [filtered(relation)];
-    if (kind === "p" && !isPartition) {
-      return [`${schema}.${name} is partitioned, which a clone cannot make: name the tables to clone with --tables`];
-    }
-    if (kind === "f") return [`${schema}.${name} is a foreign table: name the tables to clone with --tables`];
-    return [];
-  });
-}
-
-function filtered({ schema, name }: Relation): string {
-  return `policies of ${schema}.${name} hide rows from this role: connect as its owner, or as a role with BYPASSRLS`;
-}
-
-/**
- * How large a batch may get. Aurora DSQL: 3,000 rows and 10 MiB with index entries in a transaction; the Data API: 1 MiB in an
- * answer. Sources: Aurora DSQL user guide, quotas (2026-10); Aurora user guide, Data API limitations.
- */
-function limitsOf(source: CloneConnection, target: CloneConnection): BatchLimits {
-  const limits: BatchLimits[] = [{ rows: 5000, bytes: 2 * 1024 * 1024 }];
-  // one row of it is the clone's own mark
-  if (target.isDistSql) limits.push({ rows: 2500, bytes: 3 * 1024 * 1024 });
-  if (target.isEmbedded) limits.push({ rows: 2000, bytes: 1024 * 1024 });
-  if (source.isDataApi || target.isDataApi) limits.push({ rows: 1000, bytes: 300 * 1024 });
-  return {
-    rows: Math.min(...limits.map(({ rows }) => rows)),
-    bytes: Math.min(...limits.map(({ bytes }) => bytes)),
-  };
 }

@@ -5,7 +5,8 @@ import process from "node:process";
 import { MigrationError, runMigrations } from "../../../database/mod.ts";
 import type { DatabaseTarget } from "../database_target.ts";
 import type { CloneOptions } from "./clone_options.ts";
-import { type DdlFile, translationOf } from "./plan_clone.ts";
+import type { DdlFile } from "./clone_ddl.ts";
+import { translationOf } from "./plan_clone.ts";
 import { CLONE_SCHEMA } from "./read_catalog.ts";
 
 /** Statements of a clone that change the target's schema. */

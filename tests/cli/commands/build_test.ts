@@ -287,3 +287,26 @@ Deno.test("build puts source maps where the settings say, and names a provider's
     await project.remove();
   }
 });
+
+Deno.test("build warns of zod's messages in all languages, and of what is for tests", async () => {
+  const project = await writeTestProject({
+    ...await denoProjectFiles(),
+    "src/functions/standalone/all.ts":
+      `import { z } from "zod";\nexport const handler = async (event: unknown) => z.object({}).parse(event);\n`,
+    "src/functions/standalone/lean.ts":
+      `import * as z from "zod";\nexport const handler = async (event: unknown) => z.object({}).parse(event);\n`,
+    "src/functions/standalone/test.ts":
+      `import { createRestApiEvent } from "@trellis/fn/testing";\nexport const handler = async () => createRestApiEvent();\n`,
+  });
+  try {
+    const { warnings } = await buildJson(project, "--check");
+    assertEquals(warnings.length, 2);
+    assertMatch(
+      warnings[0],
+      /^All bundle zod's messages in all languages \(\d+ kB each\): write import \* as z from "zod"/,
+    );
+    assertEquals(warnings[1], "Test bundle @trellis/fn/testing or @trellis/fn/cli");
+  } finally {
+    await project.remove();
+  }
+});

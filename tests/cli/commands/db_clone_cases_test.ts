@@ -155,6 +155,7 @@ Deno.test(
         const { exitCode, stdout, stderr } = await clone();
         assertEquals(exitCode, 1, stderr);
         assertStringIncludes(stdout, "error public.parts is partitioned");
+        assertStringIncludes((await clone("--schema-only")).stdout, "error public.parts is partitioned");
         for (
           const what of [
             "function one()",
