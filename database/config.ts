@@ -244,7 +244,9 @@ let nextSchemaId = 1;
 
 /** What two configurations have in common when they may share a connection: all but the schema. */
 export function connectionKeyOf(config: DatabaseConfig): string {
-  const { connectionString = config.provider === "embedded-pg" ? "memory://" : undefined, isAdmin = false } = config;
+  const { connectionString, isAdmin = false } = config;
+  // a folder is opened once, whatever else two configurations differ in
+  if (config.provider === "embedded-pg") return JSON.stringify([config.provider, connectionString ?? "memory://"]);
   const { instrument: _instrument, schema: _schema, ...rest } = config;
   const fields = Object.entries({ ...rest, connectionString, isAdmin }).filter(([, value]) => value !== undefined);
   return JSON.stringify(fields.sort(([a], [b]) => a < b ? -1 : 1));

@@ -1,6 +1,5 @@
-import process from "node:process";
 import { ConfigurationError } from "../errors/mod.ts";
-import { type EnvSource, readEnv } from "./get_env.ts";
+import { environment, type EnvSource, readEnv } from "./get_env.ts";
 import type { StandardSchema } from "./standard_schema.ts";
 
 /** How one variable is read. */
@@ -63,7 +62,7 @@ const REDACTED = "[REDACTED]";
 export function defineEnv<const D extends EnvDefinition>(definition: D, options: DefineEnvOptions = {}): Env<D> {
   let values: Record<string, unknown> | undefined;
   function read(): Record<string, unknown> {
-    return values ??= parseEnv(definition, options.source ?? process.env);
+    return values ??= parseEnv(definition, options.source ?? environment());
   }
   function printable(): Record<string, unknown> {
     const parsed = read();

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import process from "node:process";
+import type nodeProcess from "node:process";
 import type { MetricGroup } from "./metric_group.ts";
 import { writeOutput } from "./output.ts";
 import { getSettings, type ObservabilitySettings } from "./settings.ts";
@@ -229,7 +229,9 @@ export function allowOverlap(): void {
 /** A process that ends in the middle of an invocation (an unhandled rejection, `process.exit`) still tells what it logged. */
 function watchExit(): void {
   watchesExit = true;
-  process.once("exit", function flushOpenInvocations(): void {
+  // the global: importing `node:process` costs 2 ms of a cold start
+  const { process } = globalThis as unknown as { process?: typeof nodeProcess };
+  process?.once("exit", function flushOpenInvocations(): void {
     for (let invocation = slot; invocation !== undefined; invocation = invocation.outer) invocation.flush();
     for (const invocation of open) invocation.flush();
   });

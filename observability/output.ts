@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
-import { writeSync } from "node:fs";
-import process from "node:process";
+import type nodeFs from "node:fs";
+import type nodeProcess from "node:process";
 
 /** Takes text that ends with a newline. */
 export type LogOutput = (text: string) => void;
@@ -37,14 +37,24 @@ export function writeOutput(text: string): void {
   if (text !== "") output(text);
 }
 
+interface Runtime extends Pick<typeof nodeProcess, "stdout"> {
+  /** Node 20.16, Deno 2 and Bun 1.1 have it. */
+  getBuiltinModule?: (name: string) => unknown;
+}
+
+/** Importing them would cost 2 ms each of a cold start: an import reads all that a module has. */
+const { process } = globalThis as unknown as { process: Runtime };
+let fs: Pick<typeof nodeFs, "writeSync"> | undefined;
+
 /**
  * One synchronous write to file descriptor 1. `console.log` is patched by Lambda's runtime (a prefix, two writes), and
  * the first touch of `process.stdout` costs milliseconds; neither survives a sandbox that is frozen right after the answer.
  */
 function writeToStdout(text: string): void {
   let rest: string | Uint8Array = text;
+  fs ??= process.getBuiltinModule?.("node:fs") as typeof fs;
   try {
-    const written = writeSync(1, text);
+    const written = fs?.writeSync(1, text) ?? 0;
     if (written >= Buffer.byteLength(text)) return;
     rest = Buffer.from(text).subarray(written);
   } catch (error) {

@@ -5,6 +5,9 @@ import {
   type $ZodType,
   _safeParse,
   _safeParseAsync,
+  config,
+  type ParsePayload,
+  util,
 } from "zod/v4/core";
 import { ASK_ZOD, compileSchema, type FastParser } from "./compile_schema.ts";
 
@@ -81,7 +84,7 @@ export function createValidator<T>(
 
   function parseAsynchronously(data: unknown): Promise<ValidationResult<T>> {
     mode = "asynchronous";
-    return validateSchemaAsync(schema, data).catch((error) => faultOfDepth(error, data));
+    return runAsynchronously(schema, data).catch((error) => faultOfSize(error, data));
   }
 
   return function validate(data: unknown): ValidationResult<T> | Promise<ValidationResult<T>> {
@@ -98,30 +101,68 @@ export function createValidator<T>(
       }
       if (mode === "undecided") {
         // neither synchronous nor asynchronous is asked for: it waits only where it has to
-        const payload = schema._zod.run({ value: data, issues: [] }, {});
+        const payload = schema._zod.run({ value: data, issues: [] }, contextFor(data));
         if (payload instanceof Promise) {
-          return payload.then(() => parseAsynchronously(data), (error) => faultOfDepth(error, data));
+          return payload.then(() => parseAsynchronously(data), (error) => faultOfSize(error, data));
         }
         if (payload.issues.length === 0) {
           mode = "synchronous";
           return { success: true, data: payload.value as T };
         }
       }
-      return toResult(safeParse(schema, data));
+      return runSynchronously(schema, data);
     } catch (error) {
-      return error instanceof $ZodAsyncError ? parseAsynchronously(data) : faultOfDepth(error, data);
+      return error instanceof $ZodAsyncError ? parseAsynchronously(data) : faultOfSize(error, data);
     }
   };
+}
+
+/** What zod is asked with; it knows `abortEarly` since 4.6 (`z.validate`) and takes it from whoever runs a schema. */
+interface RunContext {
+  async?: boolean;
+  abortEarly?: boolean;
+}
+
+/**
+ * Of an input with more values than this, the first fault is told and zod stops there: a list of all of them would take
+ * hundreds of times the input's memory.
+ */
+const MANY_VALUES = 10_000;
+
+function contextFor(data: unknown, async?: boolean): RunContext {
+  const context: RunContext = async === undefined ? {} : { async };
+  if (hasManyValues(data)) context.abortEarly = true;
+  return context;
+}
+
+function runSynchronously<T>(schema: $ZodType<T>, data: unknown): ValidationResult<T> {
+  const context = contextFor(data, false);
+  const payload = schema._zod.run({ value: data, issues: [] }, context);
+  if (payload instanceof Promise) throw new $ZodAsyncError();
+  return toToldResult(payload, context);
+}
+
+async function runAsynchronously<T>(schema: $ZodType<T>, data: unknown): Promise<ValidationResult<T>> {
+  const context = contextFor(data, true);
+  return toToldResult(await schema._zod.run({ value: data, issues: [] }, context), context);
 }
 
 /** More levels than any honest input has; a schema that refers to itself follows some thousands. */
 const MAX_NESTING = 500;
 
-/** A stack that overflows over an input that is nested very deeply is the input's fault, not the service's. */
-function faultOfDepth(error: unknown, data: unknown): ValidationResult<never> {
+/**
+ * A stack that overflows over an input that is nested very deeply, or that has so many faults that zod cannot hand them
+ * on as arguments, is the input's fault, not the service's.
+ */
+function faultOfSize(error: unknown, data: unknown): ValidationResult<never> {
   const overflow = error instanceof RangeError && /call stack/i.test(error.message);
-  if (!overflow || !isNestedDeeper(data, MAX_NESTING)) throw error;
-  return { success: false, errors: { [FORM_KEY]: ["The input is nested too deeply"] } };
+  if (overflow && isNestedDeeper(data, MAX_NESTING)) return formFault("The input is nested too deeply");
+  if (overflow && hasManyValues(data)) return formFault("The input has too many faults to list");
+  throw error;
+}
+
+function formFault(message: string): ValidationResult<never> {
+  return { success: false, errors: { [FORM_KEY]: [message] } };
 }
 
 function isNestedDeeper(root: unknown, levels: number): boolean {
@@ -131,6 +172,39 @@ function isNestedDeeper(root: unknown, levels: number): boolean {
     level = level.flatMap((value) => typeof value === "object" && value !== null ? Object.values(value) : []);
   }
   return false;
+}
+
+function hasManyValues(root: unknown): boolean {
+  const left: unknown[] = [root];
+  for (let count = 0; left.length > 0;) {
+    const value = left.pop();
+    if (typeof value !== "object" || value === null) continue;
+    const inner: unknown[] = Array.isArray(value) ? value : Object.values(value);
+    count += inner.length;
+    if (count > MANY_VALUES) return true;
+    for (const item of inner) left.push(item);
+  }
+  return false;
+}
+
+/** What an answer holds at most: it may be no multiple of the request, and Lambda refuses one over 6 MB. */
+const MAX_FAULTS = 100, MAX_FIELD_LENGTH = 200, MAX_MESSAGE_LENGTH = 500;
+
+function toToldResult<T>({ value, issues }: ParsePayload, context: RunContext): ValidationResult<T> {
+  if (issues.length === 0) return { success: true, data: value as T };
+  const errors: Record<string, string[]> = {};
+  for (const issue of issues.slice(0, MAX_FAULTS)) {
+    const { path, message } = util.finalizeIssue(issue, context, config());
+    addFieldError(errors, clip(fieldOf(path), MAX_FIELD_LENGTH), clip(message, MAX_MESSAGE_LENGTH));
+  }
+  if (issues.length > MAX_FAULTS) {
+    addFieldError(errors, FORM_KEY, `${issues.length - MAX_FAULTS} more faults are not listed`);
+  }
+  return { success: false, errors };
+}
+
+function clip(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
 type Parsed<T> = { success: true; data: T } | { success: false; error: { issues: readonly $ZodIssue[] } };
@@ -144,8 +218,12 @@ function toResult<T>(parsed: Parsed<T>): ValidationResult<T> {
 /** Messages by dotted path. */
 function fieldErrors(issues: readonly $ZodIssue[]): Record<string, string[]> {
   const errors: Record<string, string[]> = {};
-  for (const { path, message } of issues) addFieldError(errors, path.length === 0 ? FORM_KEY : path.join("."), message);
+  for (const { path, message } of issues) addFieldError(errors, fieldOf(path), message);
   return errors;
+}
+
+function fieldOf(path: readonly PropertyKey[]): string {
+  return path.length === 0 ? FORM_KEY : path.join(".");
 }
 
 /** Adds a message. A field called `__proto__` becomes a property as well. */

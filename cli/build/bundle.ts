@@ -61,7 +61,7 @@ const BATCH = 16;
 export async function bundleFunctions(options: BundleOptions): Promise<BundleFault[]> {
   const { root, functions, settings, onBundle, onProgress } = options;
   if (functions.length === 0) return [];
-  const esbuild = await loadEsbuild();
+  const esbuild = await loadEsbuild("trellis build");
   const paths = createModulePaths(root);
   const outdir = resolve(root, settings.dir);
   try {

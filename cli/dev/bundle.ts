@@ -2,9 +2,9 @@ import type { BuildResult, OnResolveArgs, OnResolveResult, Plugin } from "esbuil
 import { relative, resolve } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { ConfigurationError } from "../../errors/mod.ts";
 import { createImportAliases, type ImportAliases, packageNameOf } from "../analysis/import_aliases.ts";
 import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
+import { loadEsbuild } from "../build/load_esbuild.ts";
 import { toBuildError } from "./build_error.ts";
 import { type Inputs, stampOf } from "./file_stamps.ts";
 import { ownModule } from "./own_modules.ts";
@@ -43,7 +43,7 @@ const isDeno = process.versions.deno !== undefined;
  */
 export async function bundleFunction(options: BundleOptions, inputs: Inputs): Promise<Bundle> {
   const { name, file, root, outfile } = options;
-  const { build } = await loadEsbuild();
+  const { build } = await loadEsbuild("trellis dev");
   inputs.set(file, stampOf(file));
   let result: BuildResult<{ write: false }>;
   try {
@@ -67,22 +67,6 @@ export async function bundleFunction(options: BundleOptions, inputs: Inputs): Pr
     throw toBuildError(name, error);
   }
   return { code: result.outputFiles[0].text };
-}
-
-/**
- * Loads esbuild.
- *
- * @throws {ConfigurationError} When it is not installed.
- */
-export async function loadEsbuild(): Promise<typeof import("esbuild")> {
-  try {
-    return await import("esbuild");
-  } catch (cause) {
-    throw new ConfigurationError(
-      `trellis dev needs esbuild: ${isDeno ? "deno add npm:esbuild" : "npm install --save-dev esbuild"}`,
-      { cause },
-    );
-  }
 }
 
 function resolver(root: string, inputs: Inputs): Plugin {
