@@ -102,7 +102,9 @@ function toRequest(event: ApiEvent, baseURL: string): Request {
 function routePathOf(event: ApiEvent, basePath: string): string {
   const path = pathOf(event);
   const withStage = (event as RestApiEvent & { requestContext?: { path?: string } }).requestContext?.path;
-  return basePath !== "/" && !path.startsWith(basePath) && withStage?.startsWith(basePath) ? withStage : path;
+  const route = basePath !== "/" && !path.startsWith(basePath) && withStage?.startsWith(basePath) ? withStage : path;
+  // `@example.com/` behind the origin would be a request to another host
+  return route.startsWith("/") ? route : `/${route}`;
 }
 
 function readHeaders(event: ApiEvent): Headers {

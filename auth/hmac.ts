@@ -1,5 +1,4 @@
 import { Buffer } from "node:buffer";
-import type { KeyObject } from "node:crypto";
 import { timingSafeEqual } from "../core/mod.ts";
 
 /** A hash that webhooks are signed with. */
@@ -30,7 +29,7 @@ export interface HmacKey {
   /** The key as Web Crypto has it, by algorithm. */
   readonly imported: Map<HmacAlgorithm, Promise<CryptoKey>>;
   /** The key as `node:crypto` has it. */
-  secretKey: KeyObject | undefined;
+  secretKey?: import("node:crypto").KeyObject;
 }
 
 const MAX_KEYS = 1000;

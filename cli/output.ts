@@ -55,6 +55,18 @@ export interface Output {
   readonly green: (text: string) => string;
 }
 
+/**
+ * What a terminal acts on, beyond line ends, tabs and the colours below: the name of a file may not move the cursor, hide a
+ * line or turn a text around.
+ */
+const CONTROLS =
+  // deno-lint-ignore no-control-regex
+  /\x1b(?!\[(?:1|22|31|32|33|39)m)|\r(?!\n)|[\0-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g;
+
+function plain(text: string): string {
+  return text.replace(CONTROLS, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
 /** Work is silent for so long. */
 const QUIET_MS = 1000;
 /** Without a terminal a line comes so often at most. */
@@ -93,21 +105,22 @@ export function createOutput(options: OutputOptions = {}): Output {
 
   return {
     isJson: json,
-    line: (text = "") => void (json || stdout.write(`${text}\n`)),
+    // what goes into a file or another program stays as it is
+    line: (text = "") => void (json || stdout.write(`${stdout.isTTY ? plain(text) : text}\n`)),
     note(text): void {
       endProgress();
-      stderr.write(`${text}\n`);
+      stderr.write(`${plain(text)}\n`);
     },
     warn(text): void {
       endProgress();
-      if (!json) stderr.write(`${yellow("warning")} ${text}\n`);
+      if (!json) stderr.write(`${yellow("warning")} ${plain(text)}\n`);
     },
-    result: (value) => void (json && stdout.write(`${JSON.stringify(value, null, 2)}\n`)),
+    result: (value) => void (json && stdout.write(`${plain(JSON.stringify(value, null, 2))}\n`)),
     progress(label, done, total): void {
       const at = now();
       if (at - startedAt < QUIET_MS || at - lastShownAt < (stderr.isTTY ? FRAME_MS : LINE_EVERY_MS)) return;
       lastShownAt = at;
-      const text = `${label} ${done}/${total}`;
+      const text = plain(`${label} ${done}/${total}`);
       if (stderr.isTTY) {
         isShown = true;
         stderr.write(`\r\x1b[K${text.slice(0, (stderr.columns ?? 80) - 1)}`);

@@ -43,14 +43,23 @@ export function headerOf(event: ApiEvent, name: string, lowerCase: string = name
   if (headers) {
     // the usual spellings cost nanoseconds; HTTP API and load balancers write lower case
     const value = headers[name] ?? headers[lowerCase];
-    if (value !== undefined) return value;
-    for (const key in headers) if (key.length === name.length && key.toLowerCase() === lowerCase) return headers[key];
+    if (value !== undefined) return textOf(value);
+    for (const key in headers) if (isSpelling(key, lowerCase)) return textOf(headers[key]);
   }
   const all = (event as RestApiEvent | null)?.multiValueHeaders;
   if (all) {
-    for (const key in all) if (key.length === name.length && key.toLowerCase() === lowerCase) return all[key]?.at(-1);
+    for (const key in all) if (isSpelling(key, lowerCase)) return textOf(all[key]?.at?.(-1));
   }
   return undefined;
+}
+
+function isSpelling(key: string, lowerCase: string): boolean {
+  return key.length === lowerCase.length && key.toLowerCase() === lowerCase;
+}
+
+/** Gateways send texts; whoever invokes the function by hand may send anything. */
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }
 
 /** The values of each query parameter, decoded. */

@@ -134,7 +134,7 @@ export type {
 export { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
 export { explainMissing, OPTIONAL_PACKAGES, type OptionalPackage } from "./optional_package.ts";
 export { type JsonResult, parseJson } from "./parse_json.ts";
-export { shapeResult } from "./proxy_result.ts";
+export { isFinished, shapeResult } from "./proxy_result.ts";
 export { getRequestContext, remainingMs, type RequestContext } from "./request_context.ts";
 export { buildValidatedResponse, type ResponseOptions } from "./response.ts";
 export { retry, type RetryOptions } from "./retry.ts";

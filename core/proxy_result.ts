@@ -1,9 +1,13 @@
 import { UnexpectedError } from "../errors/mod.ts";
+import { logWarn } from "../observability/mod.ts";
 import { type ApiEventSource, isAlbEvent } from "./api_event.ts";
 import type { ApiEvent, ProxyResult } from "./lambda.ts";
 
 /** Characters that would end a header and begin another one (response splitting), or the value. */
 const UNSAFE_IN_HEADER = /[\0\r\n]/;
+
+/** RFC 9110, section 5.6.2: anything else in a name ends it, or the header. */
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /**
  * Brings a handler's answer into the shape that the event's source wants: cookies and headers with several values
@@ -28,7 +32,6 @@ export function shapeResult(
         "buildValidatedResponse gives",
     );
   }
-  if (source === "rest" && isShaped(result, extra)) return result;
   const headers = copyHeaders(result.headers, extra);
   for (const name in extra) if (headers[name] !== extra[name]) addHeader(headers, name, safeValue(extra[name]));
   const shaped: ProxyResult = { statusCode: result.statusCode, headers, body: result.body ?? "" };
@@ -41,21 +44,21 @@ export function shapeResult(
   return shaped;
 }
 
-const MEMBERS = 3;
-
-/** Whether a result is what `buildValidatedResponse` gives: status, body, and headers that need no second look. */
-function isShaped(result: ProxyResult, extra: Readonly<Record<string, string>>): boolean {
-  if (typeof result.body !== "string") return false;
-  let missing = 0;
-  for (const _ in extra) missing++;
-  for (const name in result.headers) {
-    const value = result.headers[name];
-    if (value === extra[name]) missing--;
-    else if (value !== "application/json") return false;
-  }
+/**
+ * Whether a result needs no second look: status, body and the two headers that `buildValidatedResponse` sets, and
+ * nothing else. A REST API takes it as it is.
+ *
+ * @param result What the handler returned.
+ * @param correlationId The id that the response must have.
+ */
+export function isFinished(result: ProxyResult, correlationId: string): boolean {
+  if (!isProxyResult(result) || typeof result.body !== "string") return false;
+  const { headers } = result;
+  if (headers?.["Content-Type"] !== "application/json" || headers["X-Correlation-Id"] !== correlationId) return false;
   let members = 0;
+  for (const _ in headers) members++;
   for (const _ in result) members++;
-  return missing === 0 && members === MEMBERS;
+  return members === 2 + 3;
 }
 
 /** The handler's headers; those that it took over from `extra` need no second look. */
@@ -63,11 +66,19 @@ function copyHeaders(own: SingleHeaders | undefined, extra: Readonly<Record<stri
   const headers: SingleHeaders = { ...own };
   for (const name in headers) {
     const value = headers[name];
-    if (value !== extra[name] && typeof value === "string" && UNSAFE_IN_HEADER.test(value)) {
+    if (!isHeaderName(name)) delete headers[name];
+    else if (value !== extra[name] && typeof value === "string" && UNSAFE_IN_HEADER.test(value)) {
       headers[name] = safeValue(value);
     }
   }
   return headers;
+}
+
+/** Whether a header can have this name; one that cannot is left out, as gateways refuse the whole answer for it. */
+function isHeaderName(name: string): boolean {
+  if (HEADER_NAME.test(name)) return true;
+  logWarn("a header was left out: its name has characters that no header's name may have", { name });
+  return false;
 }
 
 function safeValue<V extends string | number | boolean>(value: V): V | string {
@@ -107,7 +118,9 @@ function severalValues(
 ): Record<string, string[]> | undefined {
   if (multiValueHeaders === undefined && cookies === undefined) return undefined;
   const all: Record<string, string[]> = {};
-  for (const name in multiValueHeaders) all[name] = multiValueHeaders[name].map((value) => String(safeValue(value)));
+  for (const name in multiValueHeaders) {
+    if (isHeaderName(name)) all[name] = multiValueHeaders[name].map((value) => String(safeValue(value)));
+  }
   // a cookie among the headers with one value stands beside the others, not in their place
   const single = nameIn(headers, "Set-Cookie");
   const later = (cookies ?? []).map((cookie) => String(safeValue(cookie)));
@@ -146,7 +159,11 @@ function shapeForLoadBalancer(
   const headers = shaped.headers!;
   if (readsAllValues) {
     shaped.multiValueHeaders = { ...several };
-    for (const name in headers) shaped.multiValueHeaders[name] = [headers[name], ...several?.[name] ?? []];
+    for (const name in headers) {
+      // own: a header may be called toString
+      const more = several !== undefined && Object.hasOwn(several, name) ? several[name] : [];
+      shaped.multiValueHeaders[name] = [headers[name], ...more];
+    }
     delete shaped.headers;
     return;
   }

@@ -4,6 +4,7 @@ import {
   correlationIdOf,
   corsHeadersFor,
   errorResponseOf,
+  isFinished,
   type LambdaContext,
   NO_CORS_HEADERS,
   type ProxyResult,
@@ -67,10 +68,9 @@ export function defineApiHandler<TBody = never, TQuery = never, TPath = never, T
 
   function respond(event: ApiEvent, result: ProxyResult, correlationId: string): ProxyResult {
     const cors = corsHeaders(event);
-    const headers = cors === NO_CORS_HEADERS
-      ? { [CORRELATION_ID_HEADER]: correlationId }
-      : { [CORRELATION_ID_HEADER]: correlationId, ...cors };
-    return shapeResult(event, sourceOf(event), result, headers);
+    const source = sourceOf(event);
+    if (cors === NO_CORS_HEADERS && source === "rest" && isFinished(result, correlationId)) return result;
+    return shapeResult(event, source, result, { [CORRELATION_ID_HEADER]: correlationId, ...cors });
   }
 
   function respondToError(error: unknown, context: LambdaContext, event: ApiEvent): ProxyResult {

@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join, relative, sep } from "node:path";
+import { ConfigurationError } from "../../errors/mod.ts";
 
 /** The end of a source file's name. */
 export const SOURCE: RegExp = /\.(?:ts|tsx|mts|js|mjs)$/;
@@ -9,17 +10,22 @@ const PARAMETER = /^\[(\.\.\.)?([A-Za-z_][A-Za-z0-9_]*)\]$/;
 
 /**
  * The source files of a folder and of those in it. Files and folders that begin with `_` or a dot, tests and declarations
- * are left out.
+ * are left out; links are not followed.
  *
  * @param folder The folder.
  * @returns Paths, sorted.
+ * @throws {ConfigurationError} When a name has a line break or another control character.
  */
 export function sourceFiles(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && SOURCE.test(entry.name) && !IGNORED.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((file) => !relative(folder, file).split(sep).some((part) => /^[._]/.test(part)))
     .sort();
+  // names go into comments of generated SQL and Terraform, where a line break would begin a statement
+  const unfit = files.find((file) => /[\p{Cc}\u2028\u2029]/u.test(relative(folder, file)));
+  if (unfit === undefined) return files;
+  throw new ConfigurationError(`${JSON.stringify(unfit)} has a control character in its name: rename the file`);
 }
 
 /**

@@ -5,7 +5,7 @@ import { tokenize } from "../distsql/tokenize.ts";
 import { findInCauseChain, sqlStateOf } from "../../errors/mod.ts";
 import type { SqlSession } from "../providers/provider.ts";
 import type { MigrationContext } from "./context.ts";
-import { quoteName } from "./history.ts";
+import { literal, quoteName } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
 import { isConnectionLost, retryIdempotent } from "./retry_idempotent.ts";
 import type { MigrationStep } from "./steps.ts";
@@ -129,7 +129,7 @@ async function readKey(context: MigrationContext, table: string): Promise<KeyCol
     descending: names.map((name) => `${name} DESC`).join(", "),
     texts: names.map((name, at) => `${name}::text AS k${String(at).padStart(2, "0")}`).join(", "),
     row: `(${names.join(", ")})`,
-    value: (key) => `(${key.map((text, at) => `'${text.replaceAll("'", "''")}'::${types[at]}`).join(", ")})`,
+    value: (key) => `(${key.map((text, at) => `${literal(text)}::${types[at]}`).join(", ")})`,
   };
 }
 

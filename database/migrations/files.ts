@@ -41,6 +41,11 @@ const TAG = /^(\d+)_(.+)$/;
 export function readMigrationFiles(folder: string): MigrationFile[] {
   const names = listFolder(folder).filter((name) => name.endsWith(".sql"));
   const tags = names.map((name) => name.slice(0, -".sql".length));
+  // tags go into log lines and error messages
+  const unfit = tags.find((tag) => /\p{Cc}/u.test(tag));
+  if (unfit !== undefined) {
+    throw new MigrationError(`${JSON.stringify(`${unfit}.sql`)} has a control character in its name: rename it`);
+  }
   const unnumbered = tags.find((tag) => !TAG.test(tag));
   if (unnumbered !== undefined) {
     throw new MigrationError(`${unnumbered}.sql has no number: name it <number>_<name>.sql`, { tag: unnumbered });
@@ -111,9 +116,9 @@ function checkJournal(folder: string, tags: ReadonlySet<string>): void {
   }
   const missing = entries.find(({ tag }) => typeof tag === "string" && !tags.has(tag));
   if (missing !== undefined) {
-    throw new MigrationError(`${missing.tag}.sql is named in meta/_journal.json but is not there: restore the file`, {
-      tag: String(missing.tag),
-    });
+    const tag = String(missing.tag);
+    const shown = /\p{Cc}/u.test(tag) ? JSON.stringify(tag) : tag;
+    throw new MigrationError(`${shown}.sql is named in meta/_journal.json but is not there: restore the file`, { tag });
   }
 }
 

@@ -45,6 +45,13 @@ function readFolder(folder: string): PermissionFile[] {
       cause,
     });
   }
+  // names go into log lines and error messages
+  const unfit = names.find((name) => /\p{Cc}/u.test(name));
+  if (unfit !== undefined) {
+    throw new ConfigurationError(
+      `The permission file ${JSON.stringify(unfit)} has a control character in its name: rename it`,
+    );
+  }
   return names.map((name) => {
     try {
       return { name, text: new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(join(folder, name))) };

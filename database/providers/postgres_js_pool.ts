@@ -1,6 +1,7 @@
 import { connect, type Socket } from "node:net";
 import type { Options, Sql } from "postgres";
 import type postgres from "postgres";
+import { whenAbandoned } from "./abandoned.ts";
 
 /** Settings of postgres.js that a provider decides. */
 export type PostgresOptions = Options<Record<string, never>>;
@@ -8,7 +9,9 @@ export type PostgresOptions = Options<Record<string, never>>;
 /** The connections that postgres.js made since the last one was lost. */
 interface Generation {
   sql: Sql;
-  /** Statements and transactions under way. */
+  /** Its sockets that are open. */
+  sockets: Set<Socket>;
+  /** Statements and transactions under way that somebody waits for. */
   active: number;
   isSpent: boolean;
 }
@@ -47,19 +50,32 @@ export class PostgresPool {
   readonly drizzleOptions: Pick<Sql["options"], "parsers" | "serializers"> = { parsers: {}, serializers: {} };
 
   /**
-   * Runs work on the connections of today.
+   * Runs work on the connections of today. Work that its invocation gave up at the deadline would keep a connection for
+   * as long as the network or the server is silent, and with it every later invocation: the connections are left to it,
+   * and cut once nobody else waits for them.
    *
    * @param work A statement or a transaction.
    * @returns What it resolves to.
    */
   async use<T>(work: (sql: Sql) => PromiseLike<T>): Promise<T> {
     const generation = this.#current ??= this.#open();
+    let isWaitedFor = true;
+    const leave = (): void => {
+      if (!isWaitedFor) return;
+      isWaitedFor = false;
+      generation.active--;
+      if (generation.isSpent) this.#retire(generation);
+    };
     generation.active++;
+    const forget = whenAbandoned(() => {
+      this.#spend(generation);
+      leave();
+    });
     try {
       return await work(generation.sql);
     } finally {
-      generation.active--;
-      if (generation.isSpent) this.#retire(generation);
+      forget();
+      leave();
     }
   }
 
@@ -70,13 +86,14 @@ export class PostgresPool {
   }
 
   #open(): Generation {
+    const sockets: Set<Socket> = new Set();
     const options: PostgresOptions = {
       ...this.#options,
       // called for each connection: one that ended must not connect again
-      socket: () => generation.isSpent ? Promise.reject(replaced()) : openSocket(this.#options),
+      socket: () => generation.isSpent ? Promise.reject(replaced()) : openSocket(this.#options, sockets),
       onclose: () => this.#spend(generation),
     } as PostgresOptions;
-    const generation: Generation = { sql: this.#postgres(options) as Sql, active: 0, isSpent: false };
+    const generation: Generation = { sql: this.#postgres(options) as Sql, sockets, active: 0, isSpent: false };
     Object.assign(generation.sql.options.parsers, this.drizzleOptions.parsers);
     Object.assign(generation.sql.options.serializers, this.drizzleOptions.serializers);
     return generation;
@@ -91,7 +108,10 @@ export class PostgresPool {
   }
 
   #retire(generation: Generation): void {
-    if (generation.active === 0) void generation.sql.end({ timeout: 0 });
+    if (generation.active > 0) return;
+    void generation.sql.end({ timeout: 0 });
+    // a socket whose other side is silent would stay open after its end
+    for (const socket of generation.sockets) socket.destroy();
   }
 }
 
@@ -100,10 +120,11 @@ function replaced(): Error {
 }
 
 /** postgres.js takes a socket that is connected, and its host for the name in TLS. */
-function openSocket(options: PostgresOptions): Promise<Socket> {
+function openSocket(options: PostgresOptions, open: Set<Socket>): Promise<Socket> {
   const host = String(options.host);
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port: Number(options.port) });
+    open.add(socket);
     const timer = setTimeout(() => {
       socket.destroy(Object.assign(new Error(`No connection to ${host} in time`), { code: "CONNECT_TIMEOUT" }));
     }, Number(options.connect_timeout) * 1000);

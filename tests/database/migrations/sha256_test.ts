@@ -1,0 +1,22 @@
+import { assertEquals } from "@std/assert";
+import { sha256 } from "../../../database/migrations/sha256.ts";
+
+Deno.test("sha256() hashes the UTF-8 bytes of a text", () => {
+  // FIPS 180-4, "abc", and the empty message
+  assertEquals(
+    sha256("abc").toString("hex"),
+    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+  );
+  assertEquals(sha256("").toString("hex"), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+});
+
+Deno.test("database/migrations loads node:crypto when it is needed, and not before", async () => {
+  const folder = new URL("../../../database/migrations/", import.meta.url);
+  const importing: string[] = [];
+  for await (const { name } of Deno.readDir(folder)) {
+    if (/^import .* from "node:(?:crypto|process)"/m.test(await Deno.readTextFile(new URL(name, folder)))) {
+      importing.push(name);
+    }
+  }
+  assertEquals(importing, []);
+});
