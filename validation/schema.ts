@@ -5,9 +5,7 @@ import {
   type $ZodType,
   _safeParse,
   _safeParseAsync,
-  config,
   type ParsePayload,
-  util,
 } from "zod/v4/core";
 import { ASK_ZOD, compileSchema, type FastParser } from "./compile_schema.ts";
 
@@ -139,12 +137,12 @@ function runSynchronously<T>(schema: $ZodType<T>, data: unknown): ValidationResu
   const context = contextFor(data, false);
   const payload = schema._zod.run({ value: data, issues: [] }, context);
   if (payload instanceof Promise) throw new $ZodAsyncError();
-  return toToldResult(payload, context);
+  return toToldResult(payload);
 }
 
 async function runAsynchronously<T>(schema: $ZodType<T>, data: unknown): Promise<ValidationResult<T>> {
   const context = contextFor(data, true);
-  return toToldResult(await schema._zod.run({ value: data, issues: [] }, context), context);
+  return toToldResult(await schema._zod.run({ value: data, issues: [] }, context));
 }
 
 /** More levels than any honest input has; a schema that refers to itself follows some thousands. */
@@ -190,17 +188,23 @@ function hasManyValues(root: unknown): boolean {
 /** What an answer holds at most: it may be no multiple of the request, and Lambda refuses one over 6 MB. */
 const MAX_FAULTS = 100, MAX_FIELD_LENGTH = 200, MAX_MESSAGE_LENGTH = 500;
 
-function toToldResult<T>({ value, issues }: ParsePayload, context: RunContext): ValidationResult<T> {
+function toToldResult<T>({ value, issues }: ParsePayload): ValidationResult<T> {
   if (issues.length === 0) return { success: true, data: value as T };
   const errors: Record<string, string[]> = {};
-  for (const issue of issues.slice(0, MAX_FAULTS)) {
-    const { path, message } = util.finalizeIssue(issue, context, config());
+  for (const { path, message } of withMessages(issues.slice(0, MAX_FAULTS))) {
     addFieldError(errors, clip(fieldOf(path), MAX_FIELD_LENGTH), clip(message, MAX_MESSAGE_LENGTH));
   }
   if (issues.length > MAX_FAULTS) {
     addFieldError(errors, FORM_KEY, `${issues.length - MAX_FAULTS} more faults are not listed`);
   }
   return { success: false, errors };
+}
+
+/** Words the faults as zod does. It is asked through a schema that has them, since its `util` would come whole: 10 KB. */
+function withMessages(issues: ParsePayload["issues"]): readonly $ZodIssue[] {
+  const faulty = { _zod: { run: () => ({ value: undefined, issues }) } } as unknown as $ZodType;
+  const parsed = safeParse(faulty, undefined);
+  return parsed.success ? [] : parsed.error.issues;
 }
 
 function clip(text: string, length: number): string {

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { lstatSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { resolveConfig, type ResolvedConfig } from "../config/config.ts";
@@ -15,20 +15,37 @@ const NAMES = ["trellis.config.ts", "trellis.config.mts", "trellis.config.js", "
  * @param file A file that was named, relative to it.
  * @returns The checked configuration.
  * @throws {ConfigurationError} When the file is missing, not written out or wrong.
+ * @throws {SyntaxError} When it is no TypeScript; the message has file and line.
  */
 export function readConfig(root: string, file?: string): ResolvedConfig {
   const path = file === undefined
-    ? NAMES.map((name) => join(root, name)).find((candidate) => existsSync(candidate))
+    // a link that leads nowhere is a fault, not a project without a configuration
+    ? NAMES.map((name) => join(root, name)).find((each) => lstatSync(each, { throwIfNoEntry: false }) !== undefined)
     : resolve(root, file);
   if (path === undefined) return resolveConfig({}, NAMES[0]);
   const name = relative(root, path) || path;
-  if (!existsSync(path)) throw new ConfigurationError(`There is no configuration ${name} (--config)`);
-  const project = openProject(root);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) throw new ConfigurationError(`There is no configuration ${name} (--config)`);
+  if (found.isDirectory()) throw new ConfigurationError(`The configuration ${name} is a folder: it must be a file`);
+  try {
+    return resolveConfig(readDefault(openProject(root), path, name), name);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new ConfigurationError(`${name} is nested too deeply to be read`, { cause: error });
+  }
+}
+
+function readDefault(project: Project, path: string, name: string): unknown {
   const target = project.exportOf(project.read(path), "default");
-  if (target.kind !== "expression") {
+  const node = target.kind === "expression"
+    ? target.node
+    : target.kind === "declaration" && ts.isVariableDeclaration(target.node) && ts.isIdentifier(target.node.name)
+    ? target.node.name // export { config as default }
+    : undefined;
+  if (node === undefined) {
     throw new ConfigurationError(`${name} exports no configuration: export default defineConfig({ … })`);
   }
-  return resolveConfig(readWritten(project, target.node), name);
+  return readWritten(project, node);
 }
 
 function readWritten(project: Project, node: ts.Expression): unknown {

@@ -78,6 +78,11 @@ function refuseForeigners({ headers }: IncomingMessage): void {
   if (headers.origin !== undefined && !isLoopbackOrigin(headers.origin)) {
     throw new ForbiddenError("The local gateway answers to pages of localhost only");
   }
+  // images, scripts and frames of a foreign page come without Origin; a person who follows a link may come
+  const isVisit = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
+  if (headers["sec-fetch-site"] === "cross-site" && headers.origin === undefined && !isVisit) {
+    throw new ForbiddenError("The local gateway answers to pages of localhost only");
+  }
 }
 
 function isLoopback(host: string): boolean {

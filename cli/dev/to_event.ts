@@ -33,13 +33,10 @@ export interface RequestHead {
 export function toRestApiEvent(request: RequestHead, url: URL, parts: EventParts): RestApiEvent {
   const headers: Record<string, string[]> = {};
   for (let i = 0; i < request.rawHeaders.length; i += 2) {
-    (headers[request.rawHeaders[i]] ??= []).push(request.rawHeaders[i + 1]);
+    add(headers, request.rawHeaders[i], request.rawHeaders[i + 1]);
   }
   const query: Record<string, string[]> = {};
-  for (const [name, value] of url.searchParams) {
-    if (Object.hasOwn(query, name)) query[name].push(value);
-    else Object.defineProperty(query, name, { value: [value], enumerable: true });
-  }
+  for (const [name, value] of url.searchParams) add(query, name, value);
   const text = parts.body.toString("utf8");
   const isText = Buffer.from(text, "utf8").equals(parts.body);
   return {
@@ -64,6 +61,12 @@ export function toRestApiEvent(request: RequestHead, url: URL, parts: EventParts
     body: parts.body.length === 0 ? null : isText ? text : parts.body.toString("base64"),
     isBase64Encoded: parts.body.length > 0 && !isText,
   };
+}
+
+/** A name such as `__proto__` or `constructor` is one like any other. */
+function add(values: Record<string, string[]>, name: string, value: string): void {
+  if (Object.hasOwn(values, name)) values[name].push(value);
+  else Object.defineProperty(values, name, { value: [value], enumerable: true });
 }
 
 function userAgentOf(headers: Record<string, string[]>): string | null {

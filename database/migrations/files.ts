@@ -108,13 +108,16 @@ function checkNumbers(tags: readonly string[]): void {
 function checkJournal(folder: string, tags: ReadonlySet<string>): void {
   const path = join(folder, "meta", "_journal.json");
   if (!existsSync(path)) return;
-  let entries: { tag?: unknown }[];
+  let entries: { tag?: unknown }[] | undefined;
   try {
-    entries = JSON.parse(readFileSync(path, "utf8")).entries ?? [];
+    ({ entries } = JSON.parse(readFileSync(path, "utf8")));
   } catch (cause) {
     throw new MigrationError(`${path} is no JSON: restore it from version control`, { cause });
   }
-  const missing = entries.find(({ tag }) => typeof tag === "string" && !tags.has(tag));
+  if (entries !== undefined && !Array.isArray(entries)) {
+    throw new MigrationError(`${path} has no list of entries: restore it from version control`);
+  }
+  const missing = entries?.find((entry) => typeof entry?.tag === "string" && !tags.has(entry.tag));
   if (missing !== undefined) {
     const tag = String(missing.tag);
     const shown = /\p{Cc}/u.test(tag) ? JSON.stringify(tag) : tag;
@@ -123,7 +126,15 @@ function checkJournal(folder: string, tags: ReadonlySet<string>): void {
 }
 
 function readFile(folder: string, tag: string): MigrationFile {
-  const bytes = readFileSync(join(folder, `${tag}.sql`));
+  let bytes: Uint8Array;
+  try {
+    bytes = readFileSync(join(folder, `${tag}.sql`));
+  } catch (cause) {
+    throw new MigrationError(`${tag}.sql cannot be read: it must be a file, or a link that leads to one`, {
+      tag,
+      cause,
+    });
+  }
   let sql: string;
   try {
     sql = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

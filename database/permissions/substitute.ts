@@ -63,18 +63,31 @@ export function substituteVariables(sql: string, variables: PermissionVariables)
         (all, name: string, end: string, offset: number) =>
           end === "" ? all : put(name, place, line + countLines(token.text.slice(0, offset))),
       );
-    } else if (isBareVariable(tokens, at)) {
-      text += put(tokens[at + 2].text, "bare", line);
-      at += 3;
+    } else if (opensVariable(tokens, at)) {
+      const end = endOfVariable(tokens, at + 2);
+      const inner = tokens.slice(at + 2, end).map((each) => each.text).join("");
+      // a name that is not closed is no name
+      const name = tokens[end]?.text === "}" ? inner : `\${${inner.slice(0, 40)}`;
+      text += token.text.slice(0, -1) + put(name, "bare", line);
+      line += countLines(inner);
+      at = end;
     } else text += token.text;
     line += countLines(token.text);
   }
   return { sql: text, faults };
 }
 
-function isBareVariable(tokens: readonly SqlToken[], at: number): boolean {
-  return tokens[at].text === "$" && tokens[at + 1]?.text === "{" && tokens[at + 2]?.kind === "word" &&
-    tokens[at + 3]?.text === "}";
+/** Outside of literals and names; the dollar sign may be the end of a word, as in `app_${STAGE}`. */
+function opensVariable(tokens: readonly SqlToken[], at: number): boolean {
+  const { kind, text } = tokens[at];
+  return tokens[at + 1]?.text === "{" && text.endsWith("$") && (kind === "word" || text === "$");
+}
+
+/** The place of the closing brace, or of what shows that there is none. */
+function endOfVariable(tokens: readonly SqlToken[], from: number): number {
+  let at = from;
+  while (at < tokens.length && !["}", "{", ";"].includes(tokens[at].text)) at++;
+  return at;
 }
 
 function countLines(text: string): number {

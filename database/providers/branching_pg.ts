@@ -3,6 +3,7 @@ import process from "node:process";
 import { explainMissing } from "../../core/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
+import { whenAbandoned } from "./abandoned.ts";
 import type { Connection, DedicatedSession, DrizzleClient, Invalidate, Row, SqlSession } from "./provider.ts";
 
 /**
@@ -37,6 +38,7 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
     // 0 keeps a connection as long as the server does
     idleTimeoutMillis: (config.idleTimeout ?? 0) * 1000,
   });
+  cutAbandoned(pool);
   let isClosing = false;
   // without a listener a connection that ends while it is idle would end the process
   pool.on("error", (error: unknown) => {
@@ -60,6 +62,43 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
       await pool.end();
     },
   };
+}
+
+type Taken = (error: Error | undefined, client: PoolClient | undefined, release: (error?: unknown) => void) => void;
+
+/**
+ * Takes a connection out of the pool when its invocation is given up at the deadline: a silent network or a slow statement
+ * would hold it, and every later invocation would wait for it.
+ */
+function cutAbandoned(pool: Pool): void {
+  const connect = pool.connect.bind(pool) as unknown as (taken: Taken) => void;
+  function connectWatched(taken: Taken): void {
+    let cut = (): void => {};
+    const forget = whenAbandoned(() => cut());
+    connect(function watch(error, client, release) {
+      if (client === undefined) {
+        forget();
+        return taken(error, client, release);
+      }
+      let isHeld = true;
+      // whoever comes second finds it given back: the pool would throw
+      function releaseOnce(error?: unknown): void {
+        if (!isHeld) return;
+        isHeld = false;
+        forget();
+        release(error);
+      }
+      cut = () => releaseOnce(true);
+      client.release = releaseOnce;
+      taken(error, client, releaseOnce);
+    });
+  }
+  pool.connect = function connectEither(taken?: Taken): Promise<PoolClient> | void {
+    if (taken !== undefined) return connectWatched(taken);
+    return new Promise((resolve, reject) =>
+      connectWatched((error, client) => client === undefined ? reject(error) : resolve(client))
+    );
+  } as Pool["connect"];
 }
 
 /** Neon's pooler hands a server session to another client after each transaction. */

@@ -2,6 +2,7 @@ import { connect, type Socket } from "node:net";
 import type { Options, Sql } from "postgres";
 import type postgres from "postgres";
 import { whenAbandoned } from "./abandoned.ts";
+import { endsConnection } from "./postgres_js_transaction.ts";
 
 /** Settings of postgres.js that a provider decides. */
 export type PostgresOptions = Options<Record<string, never>>;
@@ -15,6 +16,9 @@ interface Generation {
   active: number;
   isSpent: boolean;
 }
+
+/** How long nothing was sent before a connection may have ended unheard: a sandbox that rests is frozen. */
+const RESTED_MS = 500;
 
 const REPLACED = "CONNECTION_REPLACED";
 
@@ -33,6 +37,7 @@ export class PostgresPool {
   readonly #options: PostgresOptions;
   readonly #onEnd: () => void;
   #current: Generation | undefined;
+  #lastUsedMs = 0;
   #isClosing = false;
 
   /**
@@ -58,6 +63,7 @@ export class PostgresPool {
    * @returns What it resolves to.
    */
   async use<T>(work: (sql: Sql) => PromiseLike<T>): Promise<T> {
+    if (this.#current !== undefined && Date.now() - this.#lastUsedMs > RESTED_MS) await hearOfEnds();
     const generation = this.#current ??= this.#open();
     let isWaitedFor = true;
     const leave = (): void => {
@@ -73,7 +79,12 @@ export class PostgresPool {
     });
     try {
       return await work(generation.sql);
+    } catch (error) {
+      // a statement that comes between a socket's error and its close would never be answered
+      if (endsConnection(error)) this.#spend(generation);
+      throw error;
     } finally {
+      this.#lastUsedMs = Date.now();
       forget();
       leave();
     }
@@ -109,10 +120,17 @@ export class PostgresPool {
 
   #retire(generation: Generation): void {
     if (generation.active > 0) return;
-    void generation.sql.end({ timeout: 0 });
-    // a socket whose other side is silent would stay open after its end
-    for (const socket of generation.sockets) socket.destroy();
+    void generation.sql.end({ timeout: 0 }).then(() => {
+      // a socket whose other side is silent would stay open after its end
+      for (const socket of generation.sockets) socket.destroy();
+    });
   }
+}
+
+/** Lets the process read what reached its sockets while it was frozen, such as the end of a connection. */
+async function hearOfEnds(): Promise<void> {
+  // the first turn reads the end, the second one the close that follows it
+  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
 }
 
 function replaced(): Error {
@@ -125,6 +143,7 @@ function openSocket(options: PostgresOptions, open: Set<Socket>): Promise<Socket
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port: Number(options.port) });
     open.add(socket);
+    socket.once("close", () => open.delete(socket));
     const timer = setTimeout(() => {
       socket.destroy(Object.assign(new Error(`No connection to ${host} in time`), { code: "CONNECT_TIMEOUT" }));
     }, Number(options.connect_timeout) * 1000);

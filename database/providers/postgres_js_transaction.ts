@@ -54,7 +54,7 @@ export function beginSafely<T>(
 }
 
 /** Errors after which the connection is closed, or about to be. */
-function endsConnection(error: unknown): boolean {
+export function endsConnection(error: unknown): boolean {
   const { code, severity, severity_local, syscall } = error as Record<string, unknown>;
   return severity === "FATAL" || severity_local === "FATAL" || severity === "PANIC" || syscall !== undefined ||
     (typeof code === "string" && code.startsWith("CONNECTION_"));

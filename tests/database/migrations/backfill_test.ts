@@ -2,7 +2,13 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { canBatch, runInBatches } from "../../../database/migrations/backfill.ts";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
 import type { MigrationStep } from "../../../database/migrations/steps.ts";
-import { connectionLost, type LabOptions, type MigrationLab, serverError, withMigrationLab } from "./migration_support.ts";
+import {
+  connectionLost,
+  type LabOptions,
+  type MigrationLab,
+  serverError,
+  withMigrationLab,
+} from "./migration_support.ts";
 
 function step(sql: string, batch?: MigrationStep["batch"]): MigrationStep {
   return { sql, hash: "h", run: "together", batch };
@@ -122,7 +128,7 @@ Deno.test("runInBatches() goes along a key of several columns in its order, what
 Deno.test("runInBatches() takes a key with a quote and a backslash as text when it goes on after it", async () => {
   const setup = [
     NOTES,
-    "CREATE TABLE odd (id text COLLATE \"C\" PRIMARY KEY, times int DEFAULT 0)",
+    'CREATE TABLE odd (id text COLLATE "C" PRIMARY KEY, times int DEFAULT 0)',
     String.raw`INSERT INTO odd VALUES ('a'), ('b''; DROP TABLE odd; --'), ('b\'), ('c')`,
   ];
   await withMigrationLab({ setup }, async (lab) => {

@@ -1,9 +1,11 @@
+import { getRequestContext, withObservability } from "../../../core/mod.ts";
 import { openShared } from "../../../database/client.ts";
 import type { MigrationContext } from "../../../database/migrations/context.ts";
 import { createTables, nameTables } from "../../../database/migrations/history.ts";
 import type { MigrationLock } from "../../../database/migrations/lock.ts";
 import type { DedicatedSession, Row, SqlSession } from "../../../database/providers/provider.ts";
-import { createFakeClock, createTestDatabase, type FakeClock } from "../../../testing/mod.ts";
+import { createFakeClock, createLambdaContext, createTestDatabase, type FakeClock } from "../../../testing/mod.ts";
+import { captureLogs } from "../../support/capture_logs.ts";
 
 /** What a test does to a statement: throws in its place, gives other rows, or lets it run by calling `run`. */
 export type Intercept = (
@@ -123,4 +125,15 @@ export function fakeSession(
     close: () => Promise.resolve(),
     ...more,
   };
+}
+
+/** Runs work in a handler whose time is up at `deadlineMs`; a clock that starts there minus some is that far from it. */
+export async function withDeadline<T>(work: (deadlineMs: number) => Promise<T>): Promise<T> {
+  let outcome: Promise<T> | undefined;
+  const handler = withObservability(async () => {
+    outcome = work(getRequestContext()!.deadlineMs!);
+    await outcome.catch(() => {});
+  });
+  await captureLogs(() => handler({}, createLambdaContext({ timeoutMs: 10_000 })));
+  return await outcome!;
 }

@@ -8,7 +8,7 @@ const SETUP = [
   `CREATE TABLE app."Odd ""Name" (id int, "from" text)`,
   "CREATE TABLE parent (id int PRIMARY KEY)",
   "CREATE INDEX p_t_idx ON p (t)",
-  "CREATE INDEX odd_idx ON app.\"Odd \"\"Name\" (id)",
+  'CREATE INDEX odd_idx ON app."Odd ""Name" (id)',
   "CREATE VIEW v AS SELECT 1 AS one",
   "CREATE MATERIALIZED VIEW mv AS SELECT 1 AS one",
   "CREATE SEQUENCE s",
