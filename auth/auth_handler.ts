@@ -5,6 +5,7 @@ import {
   CORRELATION_ID_HEADER,
   corsHeadersFor,
   type CorsOption,
+  extractBearerToken,
   isAlbEvent,
   isHttpApiEvent,
   type LambdaHandler,
@@ -19,8 +20,9 @@ import {
   sourceOf,
   withObservability,
 } from "../core/mod.ts";
-import { ValidationError } from "../errors/mod.ts";
+import { isAppError, ServiceUnavailableError, ValidationError } from "../errors/mod.ts";
 import { type BetterAuthInstance, internalsOf } from "./instance.ts";
+import { validateSession } from "./sessions.ts";
 
 /** Options of {@link createAuthHandler}. */
 export interface AuthHandlerOptions {
@@ -66,9 +68,11 @@ export function createAuthHandler(
   const corsHeaders = corsHeadersFor(options.cors);
   return withObservability<ApiEvent, ProxyResult>(
     async function serveAuthRoutes(event, _context, { correlationId }): Promise<ProxyResult> {
-      const { settings, start } = internalsOf(await getAuthInstance());
+      const auth = await getAuthInstance();
+      const { settings, start } = internalsOf(auth);
       const request = toRequest(event, settings.baseURL);
       const response = await (await start()).handler(request);
+      if (response.ok && /\/sign-out$/.test(new URL(request.url).pathname)) await checkSignedOut(auth, request.headers);
       const extra = { [CORRELATION_ID_HEADER]: correlationId, ...corsHeaders(event) };
       return shapeResult(event, sourceOf(event), await toProxyResult(response), extra);
     },
@@ -79,6 +83,19 @@ export function createAuthHandler(
         shapeResult(event, sourceOf(event), buildErrorResponse(context, error), corsHeaders(event)),
     },
   );
+}
+
+/** The library answers 200 also when the session could not be deleted, and somebody would believe to be signed out. */
+async function checkSignedOut(auth: BetterAuthInstance, headers: Headers): Promise<void> {
+  const cookie = /session_token=([^;]+)/.exec(headers.get("cookie") ?? "")?.[1];
+  for (const token of [extractBearerToken(headers.get("authorization")), cookie]) {
+    if (!token) continue;
+    const isAlive = await validateSession(auth, token).then(() => true, (error: unknown) => {
+      if (isAppError(error, "UNAUTHORIZED")) return false;
+      throw error;
+    });
+    if (isAlive) throw new ServiceUnavailableError("The session could not be ended. Try again");
+  }
 }
 
 /** The event as a web request to the address that the library knows itself by. */

@@ -6,6 +6,8 @@ import { socialProviderList } from "better-auth/social-providers";
 import { ConfigurationError } from "../errors/mod.ts";
 import type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_auth_types.ts";
 import type { AuthSettings } from "./config.ts";
+import { withSafeErrors } from "./safe_errors.ts";
+import { AUTH_SCHEMA_MAPPING } from "./schema.ts";
 
 /** The auth library, started. */
 export interface StartedBetterAuth {
@@ -38,7 +40,8 @@ export async function startBetterAuth(
         "Any other goes under socialProviders.custom",
     );
   }
-  if (settings.experimentalJoins) checkRelations(db, settings);
+  const schema = { ...AUTH_SCHEMA_MAPPING, ...settings.schema };
+  if (settings.experimentalJoins) checkRelations(db, schema);
   const plugins: BetterAuthOptions["plugins"] = [bearer()];
   if (custom.length > 0) {
     const { genericOAuth } = await import("better-auth/plugins/generic-oauth");
@@ -47,7 +50,11 @@ export async function startBetterAuth(
   const auth = betterAuth<BetterAuthOptions>({
     ...options,
     // one transaction for a user and their account: half a sign-up would block the email address for good
-    database: drizzleAdapter(db, { provider: "pg", schema: settings.schema, transaction: "transaction" in db }),
+    database: drizzleAdapter(withSafeErrors(db), {
+      provider: "pg",
+      schema,
+      transaction: "transaction" in db,
+    }),
     plugins,
   });
   const context = await auth.$context;
@@ -68,7 +75,7 @@ interface RelationalClient {
 }
 
 /** Without relations better-auth would read each session without its user, and take it for no session. */
-function checkRelations(db: AuthDatabase, { schema }: AuthSettings): void {
+function checkRelations(db: AuthDatabase, schema: Readonly<Record<string, unknown>>): void {
   const { fullSchema = {}, schema: relational = {} } = (db as RelationalClient)._ ?? {};
   const needed = { user: "accounts", session: "user", account: "user" } as const;
   for (const [model, relation] of Object.entries(needed)) {

@@ -1,7 +1,8 @@
 import { getTableColumns, is, Table } from "drizzle-orm";
 import { ConfigurationError } from "../errors/mod.ts";
 import { type ResolvedProviders, resolveProviders, type SocialProvidersConfig } from "./providers.ts";
-import { AUTH_SCHEMA_MAPPING } from "./schema.ts";
+import { AUTH_ACCOUNT_COLUMNS, AUTH_SESSION_COLUMNS, AUTH_USER_COLUMNS, AUTH_VERIFICATION_COLUMNS } from "./columns.ts";
+import { authSessions, authUsers } from "./session_tables.ts";
 
 /** What {@link createAuth} needs to know. The object is read once: later changes to it have no effect. */
 export interface AuthConfig {
@@ -55,7 +56,7 @@ export interface AuthConfig {
 }
 
 /** The tables by better-auth's model names; a consumer's own have at least these columns. */
-export type AuthSchema = typeof AUTH_SCHEMA_MAPPING & Readonly<Record<string, unknown>>;
+export type AuthSchema = typeof SESSION_TABLES & Readonly<Record<string, unknown>>;
 
 /** An {@link AuthConfig} that was checked, with its defaults. */
 export interface AuthSettings {
@@ -130,9 +131,23 @@ function checkBaseUrl(baseURL: unknown): void {
   }
 }
 
+/** The default tables that checking a session needs; the library gets the others when it starts. */
+const SESSION_TABLES: { readonly user: typeof authUsers; readonly session: typeof authSessions } = {
+  user: authUsers,
+  session: authSessions,
+};
+
+/** What each model's table must have. */
+const MODEL_COLUMNS: Readonly<Record<string, object>> = {
+  user: AUTH_USER_COLUMNS,
+  session: AUTH_SESSION_COLUMNS,
+  account: AUTH_ACCOUNT_COLUMNS,
+  verification: AUTH_VERIFICATION_COLUMNS,
+};
+
 function resolveSchema(own: Record<string, unknown> | undefined): AuthSchema {
-  if (own === undefined) return AUTH_SCHEMA_MAPPING;
-  const models = Object.keys(AUTH_SCHEMA_MAPPING) as (keyof typeof AUTH_SCHEMA_MAPPING)[];
+  if (own === undefined) return SESSION_TABLES;
+  const models = Object.keys(MODEL_COLUMNS);
   if (!models.some((model) => own[model] !== undefined)) {
     throw new ConfigurationError(
       `AuthConfig.schema has none of the keys ${models.join(", ")}; it has ${
@@ -141,14 +156,13 @@ function resolveSchema(own: Record<string, unknown> | undefined): AuthSchema {
         "Map them to your tables: { user: users, session: sessions }",
     );
   }
-  const schema = { ...AUTH_SCHEMA_MAPPING, ...own };
-  for (const model of models) {
-    const table: unknown = schema[model];
+  const schema = { ...SESSION_TABLES, ...own };
+  for (const [model, needed] of Object.entries(MODEL_COLUMNS)) {
+    if (!(model in schema)) continue;
+    const table: unknown = schema[model as keyof typeof schema];
     if (!is(table, Table)) throw new ConfigurationError(`AuthConfig.schema.${model} is no drizzle table`);
     const columns = getTableColumns(table);
-    const missing = Object.keys(getTableColumns(AUTH_SCHEMA_MAPPING[model])).filter((name) =>
-      columns[name] === undefined
-    );
+    const missing = Object.keys(needed).filter((name) => columns[name] === undefined);
     if (missing.length > 0) {
       throw new ConfigurationError(
         `AuthConfig.schema.${model} lacks ${

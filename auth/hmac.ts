@@ -75,7 +75,7 @@ export function nodeHmac({ createHmac, createSecretKey }: NodeCrypto): HmacEngin
   return function hmac(algorithm, key, parts): Uint8Array {
     // given as bytes, Node 24 makes a key object of them in every call, which costs 10 µs
     const mac = createHmac(algorithm, key.secretKey ??= createSecretKey(key.bytes));
-    for (const part of parts) typeof part === "string" ? mac.update(part, "utf8") : mac.update(part);
+    for (const part of parts) mac.update(part);
     return mac.digest();
   };
 }

@@ -11,20 +11,17 @@
  *
  * @module
  */
-import { type BuildColumns, type Many, type One, type Relations, relations } from "drizzle-orm";
-import { index, type PgColumnBuilderBase, pgTable, type PgTableWithColumns, unique } from "drizzle-orm/pg-core";
+import { type Many, type One, type Relations, relations } from "drizzle-orm";
+import { index, pgTable, unique } from "drizzle-orm/pg-core";
 // the file itself: database/mod.ts would bring clients and migrations into bundles that only want these tables
 import { DatabaseOperation, type TablePermission } from "../core/mod.ts";
 import {
   AUTH_ACCOUNT_COLUMNS,
-  AUTH_SESSION_COLUMNS,
-  AUTH_USER_COLUMNS,
   AUTH_VERIFICATION_COLUMNS,
   type AuthAccountColumns,
-  type AuthSessionColumns,
-  type AuthUserColumns,
   type AuthVerificationColumns,
 } from "./columns.ts";
+import { authSessions, type AuthTable, authUsers } from "./session_tables.ts";
 
 export {
   AUTH_ACCOUNT_COLUMNS,
@@ -37,24 +34,7 @@ export {
   type AuthVerificationColumns,
 } from "./columns.ts";
 export { AUTH_MIGRATION_SQL } from "./migration.ts";
-
-/** The table that drizzle's `pgTable(name, columns)` gives. */
-export type AuthTable<Name extends string, Columns extends Record<string, PgColumnBuilderBase>> = PgTableWithColumns<{
-  name: Name;
-  schema: undefined;
-  columns: BuildColumns<Name, Columns, "pg">;
-  dialect: "pg";
-}>;
-
-/** The table `users`. */
-export const authUsers: AuthTable<"users", AuthUserColumns> = pgTable("users", AUTH_USER_COLUMNS);
-
-/** The table `sessions`: one row for each sign-in. Expired rows stay until a clean-up of yours removes them. */
-export const authSessions: AuthTable<"sessions", AuthSessionColumns> = pgTable(
-  "sessions",
-  AUTH_SESSION_COLUMNS,
-  (table) => [index("sessions_user_id_idx").on(table.userId)],
-);
+export { authSessions, type AuthTable, authUsers } from "./session_tables.ts";
 
 /** The table `accounts`: how a user signs in, by password or at a provider. */
 export const authAccounts: AuthTable<"accounts", AuthAccountColumns> = pgTable(

@@ -118,12 +118,14 @@ export async function expireSession(auth: BetterAuthInstance, token: string, db:
   if (!token) throw new UnauthorizedError("The session token is missing");
   const stored = await readSessionToken(token, settings.secret);
   if (stored === undefined) throw invalidSession();
-  const now = new Date();
   const { session } = settings.schema;
-  const ended = await withQueryMetrics("expireSession", () =>
-    db.update(session).set({ expiresAt: now, updatedAt: now })
+  const ended = await withQueryMetrics("expireSession", () => {
+    // after a conflict it is later: another sign-out, which was first, counts
+    const now = new Date();
+    return db.update(session).set({ expiresAt: now, updatedAt: now })
       .where(and(eq(session.token, stored), gt(session.expiresAt, now)))
-      .returning({ id: session.id }));
+      .returning({ id: session.id });
+  });
   if (ended.length === 0) throw invalidSession();
 }
 

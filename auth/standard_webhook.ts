@@ -83,6 +83,7 @@ function parseSignatures(header: string): Uint8Array[] {
 }
 
 function findHeader(headers: WebhookHeaders, name: string): string | null | undefined {
+  if (!headers) return undefined; // null when somebody invokes the function by hand
   if (typeof headers.get === "function") return (headers as Headers).get(name);
   const plain = headers as Readonly<Record<string, string | undefined>>;
   return plain[name] ?? plain[Object.keys(plain).find((key) => key.toLowerCase() === name) ?? name];

@@ -4,7 +4,7 @@
  *
  *   deno task build:npm && deno run -A bench/side_by_side.ts
  *   deno run -A bench/side_by_side.ts sessions migrations --quick
- *   deno run -A bench/side_by_side.ts --node=/path/to/node24 --harness=/path/to/harness
+ *   deno run -A bench/side_by_side.ts --node=/path/to/node24 --harness=/path/to/harness --package=/path/to/build
  *
  * It says so and ends when the harness or the package is not there.
  */
@@ -54,7 +54,8 @@ if (!await exists(join(harness, "package.json"))) {
   console.error(`SKIPPED: no harness of peers at ${harness}. Nothing was measured.`);
   Deno.exit(0);
 }
-if (!await exists(join(ROOT, "npm/package.json"))) {
+const built = option("package") ?? join(ROOT, "npm");
+if (!await exists(join(built, "package.json"))) {
   console.error("SKIPPED: the npm package is not built: deno task build:npm. Nothing was measured.");
   Deno.exit(0);
 }
@@ -62,7 +63,7 @@ const folder = await prepare(harness);
 const installed = join(folder, "node_modules/@trellis/fn");
 await rm(installed, { recursive: true, force: true });
 await mkdir(join(folder, "node_modules/@trellis"), { recursive: true });
-await cp(join(ROOT, "npm"), installed, { recursive: true });
+await cp(built, installed, { recursive: true });
 await cp(join(ROOT, "bench/side_by_side"), join(folder, "trellis"), { recursive: true });
 const suites = wanted.length > 0 ? wanted : SUITES;
 const flags = Deno.args.includes("--quick") ? ["--quick"] : [];

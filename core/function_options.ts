@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../errors/mod.ts";
+import { BOOLEAN_OPTION, checkOption, type OptionRule } from "./option_rules.ts";
 
 /** The least and the most of an option that is a whole number, and what it counts. */
 export type OptionRange = readonly [least: number, most: number, unit: string];
@@ -12,15 +12,40 @@ export const FUNCTION_RANGES: Readonly<Record<string, OptionRange>> = {
   retryAttempts: [0, 2, "retries"],
 };
 
+/** The rule of an option that is a whole number. */
+export function wholeNumber([least, most, unit]: OptionRange): OptionRule {
+  return [
+    (value) => Number.isInteger(value) && value as number >= least && value as number <= most,
+    `a whole number of ${unit} from ${least}${most === Infinity ? "" : ` to ${most}`}`,
+  ];
+}
+
+/** Where failed events go: an ARN of Lambda's own kinds. */
+export const DEAD_LETTER_QUEUE: OptionRule = [
+  (value) => BOOLEAN_OPTION[0](value) || isTarget(value),
+  "true, false or { targetArn } with the ARN of a queue or a topic",
+];
+
+function isTarget(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { targetArn, ...others } = value as { targetArn?: unknown };
+  return Object.keys(others).length === 0 &&
+    (targetArn === undefined || /^arn:[^:]+:(?:sqs|sns):/.test(String(targetArn)));
+}
+
+/** The rules of the options that the infrastructure generator reads. */
+export const FUNCTION_RULES: Readonly<Record<string, OptionRule>> = {
+  ...Object.fromEntries(Object.entries(FUNCTION_RANGES).map(([name, range]) => [name, wholeNumber(range)])),
+  deadLetterQueue: DEAD_LETTER_QUEUE,
+};
+
 /**
  * Refuses a number out of its range.
  *
  * @throws {ConfigurationError} Naming the option, the value and the range.
  */
-export function checkRange(name: string, value: unknown, [least, most, unit]: OptionRange): void {
-  if (Number.isInteger(value) && value as number >= least && value as number <= most) return;
-  const range = most === Infinity ? `from ${least}` : `from ${least} to ${most}`;
-  throw new ConfigurationError(`${name} is ${value}: it must be a whole number of ${unit} ${range}`);
+export function checkRange(name: string, value: unknown, range: OptionRange): void {
+  checkOption(name, value, wholeNumber(range));
 }
 
 /**
@@ -29,12 +54,5 @@ export function checkRange(name: string, value: unknown, [least, most, unit]: Op
  * @throws {ConfigurationError} Naming the option and the value.
  */
 export function checkDeadLetterQueue(value: unknown): void {
-  if (typeof value === "boolean") return;
-  const { targetArn, ...others } = Object(value) as { targetArn?: unknown };
-  if (typeof value !== "object" || value === null || Object.keys(others).length > 0) {
-    throw new ConfigurationError("deadLetterQueue must be a boolean or { targetArn }");
-  }
-  if (targetArn !== undefined && !/^arn:[^:]+:(?:sqs|sns):/.test(String(targetArn))) {
-    throw new ConfigurationError(`deadLetterQueue.targetArn is ${targetArn}: it must be the ARN of a queue or a topic`);
-  }
+  checkOption("deadLetterQueue", value, DEAD_LETTER_QUEUE);
 }

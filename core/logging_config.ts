@@ -1,5 +1,5 @@
-import { ConfigurationError } from "../errors/mod.ts";
 import { type LogLevel, parseLogLevel } from "../observability/mod.ts";
+import { BOOLEAN_OPTION, checkOption, checkOptions, OBJECT_OPTION, type OptionRules } from "./option_rules.ts";
 
 /** How a handler logs. */
 export interface LoggingConfig {
@@ -34,15 +34,21 @@ export interface LoggingConfig {
   fields?: Readonly<Record<string, unknown>>;
 }
 
-const KEYS: ReadonlySet<string> = new Set([
-  "level",
-  "logEvent",
-  "logResult",
-  "summary",
-  "sampleRate",
-  "redact",
-  "fields",
-]);
+const RULES: OptionRules = {
+  level: [
+    (value) => typeof value === "string" && parseLogLevel(value) !== undefined,
+    "TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL or SILENT",
+  ],
+  logEvent: BOOLEAN_OPTION,
+  logResult: BOOLEAN_OPTION,
+  summary: BOOLEAN_OPTION,
+  sampleRate: [(value) => typeof value === "number" && value >= 0 && value <= 1, "a share from 0 to 1"],
+  redact: [
+    (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
+    "a list of key names",
+  ],
+  fields: OBJECT_OPTION,
+};
 
 /**
  * Refuses a configuration that cannot be meant.
@@ -50,31 +56,6 @@ const KEYS: ReadonlySet<string> = new Set([
  * @throws {ConfigurationError} Naming the option and the value.
  */
 export function checkLoggingConfig(config: LoggingConfig): void {
-  if (typeof config !== "object" || config === null) {
-    throw new ConfigurationError(`logging is ${config}: it must be an object of options`);
-  }
-  for (const key of Object.keys(config)) {
-    if (!KEYS.has(key)) throw new ConfigurationError(`logging has no option ${key}: it has ${[...KEYS].join(", ")}`);
-  }
-  const { level, sampleRate, redact, fields } = config;
-  if (level !== undefined && parseLogLevel(level) === undefined) {
-    throw new ConfigurationError(
-      `logging.level is ${level}: it must be TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL or SILENT`,
-    );
-  }
-  if (sampleRate !== undefined && !(typeof sampleRate === "number" && sampleRate >= 0 && sampleRate <= 1)) {
-    throw new ConfigurationError(`logging.sampleRate is ${sampleRate}: it must be a share from 0 to 1`);
-  }
-  for (const name of ["logEvent", "logResult", "summary"] as const) {
-    const value = config[name];
-    if (value !== undefined && typeof value !== "boolean") {
-      throw new ConfigurationError(`logging.${name} is ${value}: it must be true or false`);
-    }
-  }
-  if (redact !== undefined && !(Array.isArray(redact) && redact.every((name) => typeof name === "string"))) {
-    throw new ConfigurationError(`logging.redact is ${redact}: it must be a list of key names`);
-  }
-  if (fields !== undefined && (typeof fields !== "object" || fields === null)) {
-    throw new ConfigurationError(`logging.fields is ${fields}: it must be an object`);
-  }
+  checkOption("logging", config, OBJECT_OPTION);
+  checkOptions("logging", config, RULES, "logging.");
 }

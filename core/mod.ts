@@ -120,7 +120,14 @@ export {
   type WebSocketHandlerParams,
   type WebSocketMessageParams,
 } from "./handlers/websocket.ts";
-export { checkDeadLetterQueue, checkRange, FUNCTION_RANGES, type OptionRange } from "./function_options.ts";
+export {
+  checkDeadLetterQueue,
+  checkRange,
+  FUNCTION_RANGES,
+  FUNCTION_RULES,
+  type OptionRange,
+  wholeNumber,
+} from "./function_options.ts";
 export type {
   AlbEvent,
   ApiEvent,
@@ -132,9 +139,20 @@ export type {
   RestApiEvent,
 } from "./lambda.ts";
 export { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
+export {
+  ANY_OPTION,
+  BOOLEAN_OPTION,
+  checkOptions,
+  FUNCTION_OPTION,
+  OBJECT_OPTION,
+  oneOf,
+  type OptionRule,
+  type OptionRules,
+} from "./option_rules.ts";
 export { explainMissing, OPTIONAL_PACKAGES, type OptionalPackage } from "./optional_package.ts";
 export { type JsonResult, parseJson } from "./parse_json.ts";
 export { isFinished, shapeResult } from "./proxy_result.ts";
+export { Refusal } from "./refusal.ts";
 export { getRequestContext, remainingMs, type RequestContext } from "./request_context.ts";
 export { buildValidatedResponse, type ResponseOptions } from "./response.ts";
 export { retry, type RetryOptions } from "./retry.ts";

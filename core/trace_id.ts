@@ -20,7 +20,9 @@ import type { ApiEvent } from "./lambda.ts";
  */
 export function traceContextOf(event: unknown, readEnvironment: boolean): TraceContext | undefined {
   if (typeof event === "object" && event !== null && (event as ApiEvent).headers) {
-    const xray = headerOf(event as ApiEvent, "X-Amzn-Trace-Id", "x-amzn-trace-id");
+    // the usual spelling by its name: a look-up by a variable costs ten times as much
+    const usual: unknown = (event as ApiEvent).headers!["X-Amzn-Trace-Id"];
+    const xray = typeof usual === "string" ? usual : headerOf(event as ApiEvent, "X-Amzn-Trace-Id", "x-amzn-trace-id");
     const root = xray === undefined ? undefined : parseXrayHeader(xray);
     if (root !== undefined) return root;
     const w3c = headerOf(event as ApiEvent, "traceparent", "traceparent");

@@ -1,5 +1,6 @@
 import { AppError, ConfigurationError, isAppError } from "../errors/mod.ts";
 import {
+  addMetricsWithDimensions,
   allowOverlap,
   endSpan,
   enterInvocation,
@@ -8,8 +9,6 @@ import {
   log,
   LOG_LEVELS,
   type LogFields,
-  metrics,
-  MetricUnit,
   parseLogLevel,
   renderFields,
   startSpan,
@@ -19,6 +18,7 @@ import { HandlerInvocation } from "./handler_invocation.ts";
 import type { LambdaContext } from "./lambda.ts";
 import { toLoggable } from "./loggable_message.ts";
 import { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
+import { Refusal } from "./refusal.ts";
 import { traceContextOf } from "./trace_id.ts";
 
 /** What every handler is told about its invocation. */
@@ -90,7 +90,7 @@ const MAX_NAME = 1024;
  * ```
  */
 export function withObservability<E, R>(
-  handler: (event: E, context: LambdaContext, metadata: WrapperMetadata) => R | Promise<R>,
+  handler: (event: E, context: LambdaContext, metadata: WrapperMetadata) => R | Refusal | Promise<R | Refusal>,
   options: ObservabilityOptions<E, R> = {},
 ): LambdaHandler<E, R> {
   const { logging = {}, tracing = true, metrics: measured = true, respondToError } = options;
@@ -124,7 +124,7 @@ export function withObservability<E, R>(
     const { event, context } = invocation as { event: E; context: LambdaContext };
     if (timed) invocation.startedMs = performance.now();
     if (tracing) invocation.rootSpan = startSpan(operationName);
-    let result: R | Promise<R>;
+    let result: R | Refusal | Promise<R | Refusal>;
     try {
       if (invocation.settings.unknownLevel !== undefined) warnOfUnknownLevel(invocation.settings.unknownLevel);
       if (logEvent && isLevelEnabled("DEBUG")) log("DEBUG", "event", { event: toLoggable(event) });
@@ -135,8 +135,8 @@ export function withObservability<E, R>(
     return isThenable(result) ? settle(invocation, result) : succeed(invocation, result);
   }
 
-  async function settle(invocation: HandlerInvocation, pending: PromiseLike<R>): Promise<R> {
-    let result: R;
+  async function settle(invocation: HandlerInvocation, pending: PromiseLike<R | Refusal>): Promise<R> {
+    let result: R | Refusal;
     try {
       result = await inTime(invocation, pending);
     } catch (error) {
@@ -145,7 +145,8 @@ export function withObservability<E, R>(
     return succeed(invocation, result);
   }
 
-  function succeed(invocation: HandlerInvocation, result: R): R {
+  function succeed(invocation: HandlerInvocation, result: R | Refusal): R {
+    if (result instanceof Refusal) return fail(invocation, result.error);
     conclude(invocation, undefined, result);
     return result;
   }
@@ -175,10 +176,10 @@ export function withObservability<E, R>(
       const durationMs = timed ? performance.now() - invocation.startedMs : undefined;
       if (fault || summary) logOutcome(operationName, failure, fault, statusCode, durationMs);
       if (durationMs !== undefined && measured) {
-        metrics.addMetricsWithDimensions(dimensions, [
-          ["Duration", MetricUnit.Milliseconds, durationMs],
-          ["Errors", MetricUnit.Count, fault ? 1 : 0],
-          ...(coldStart ? [["ColdStart", MetricUnit.Count, 1] as const] : []),
+        addMetricsWithDimensions(dimensions, [
+          ["Duration", "Milliseconds", durationMs],
+          ["Errors", "Count", fault ? 1 : 0],
+          ...(coldStart ? [["ColdStart", "Count", 1] as const] : []),
         ]);
       }
     }

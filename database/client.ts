@@ -14,6 +14,7 @@ interface OpenClient {
 const connections: SingleFlight<string, Connection> = new SingleFlight();
 const clients: SingleFlight<string, OpenClient> = new SingleFlight();
 const configs: Map<string, DatabaseConfig> = new Map();
+const checks: WeakMap<Connection, Promise<void>> = new WeakMap();
 
 /**
  * The client of a configuration: made by the first call, the same one afterwards, as long as the process lives. Calls
@@ -36,7 +37,7 @@ const configs: Map<string, DatabaseConfig> = new Map();
 export async function getDrizzleClient<TSchema extends Record<string, unknown> = Record<string, unknown>>(
   config: DatabaseConfig & { schema?: TSchema },
 ): Promise<DrizzleClient<TSchema>> {
-  const { client } = await clients.get(clientKeyOf(checkDatabaseConfig(config)), async function openClient() {
+  const { client } = await clients.get(keyOf(config), async function openClient() {
     const connection = await openShared(config);
     const isPostgres = config.provider !== "distsql";
     const client = guardTransactions(connection.createClient(config.schema), {
@@ -48,19 +49,64 @@ export async function getDrizzleClient<TSchema extends Record<string, unknown> =
   return client as unknown as DrizzleClient<TSchema>;
 }
 
+/** What was asked for last, field by field: checking it and making its key take longer than most of a query's way. */
+let lastAsked: { fields: Record<string, unknown>; size: number; key: string } | undefined;
+
+function keyOf(config: DatabaseConfig): string {
+  if (lastAsked !== undefined && hasFields(config, lastAsked)) return lastAsked.key;
+  const key = clientKeyOf(checkDatabaseConfig(config));
+  lastAsked = { fields: { ...config }, size: Object.keys(config).length, key };
+  return key;
+}
+
+function hasFields(config: object, { fields, size }: NonNullable<typeof lastAsked>): boolean {
+  let seen = 0;
+  for (const field in config) {
+    if ((config as Record<string, unknown>)[field] !== fields[field]) return false;
+    seen++;
+  }
+  return seen === size;
+}
+
+/** How {@link openShared} opens. */
+export interface OpenOptions {
+  /**
+   * Make sure that the database answers. For work on a session of its own it would be one connection more.
+   * @default true
+   */
+  check?: boolean;
+}
+
 /**
  * The open connection of a configuration, shared with its clients.
  *
  * @param config A checked configuration.
+ * @param options Whether it must have been tried.
  */
-export function openShared(config: DatabaseConfig): Promise<Connection> {
+export async function openShared(config: DatabaseConfig, { check = true }: OpenOptions = {}): Promise<Connection> {
   const key = connectionKeyOf(config);
-  const known = configs.get(key);
-  if (known === undefined) configs.set(key, config);
-  const opening = connections.get(key, () => openConnection(config));
-  // the first configuration that failed must not become the default
-  opening.catch(() => configs.delete(key));
-  return opening;
+  if (!configs.has(key)) configs.set(key, config);
+  const opening = connections.get(key, () => openConnection(config, check));
+  try {
+    const connection = await opening;
+    if (check) await checkOnce(connection);
+    return connection;
+  } catch (error) {
+    // what failed must not be met by the next caller, nor its configuration become the default; another caller that heard of
+    // it first may have begun anew already, and that is not to be forgotten
+    if (connections.get(key, () => opening) === opening) {
+      connections.take(key);
+      configs.delete(key);
+    }
+    throw error;
+  }
+}
+
+/** A connection that was opened without being tried is tried by the first client on it. */
+function checkOnce(connection: Connection): Promise<void> {
+  let checking = checks.get(connection);
+  if (checking === undefined) checks.set(connection, checking = connection.check());
+  return checking;
 }
 
 /**
@@ -73,16 +119,18 @@ export async function closeUnused(config: DatabaseConfig): Promise<void> {
   if (!clients.keys().some((clientKey) => clientKey.startsWith(`${key}#`))) await closeDrizzleClient(config);
 }
 
-async function openConnection(config: DatabaseConfig): Promise<Connection> {
+async function openConnection(config: DatabaseConfig, check: boolean): Promise<Connection> {
   const startedAt = performance.now();
   let failed = true;
   const invalidate: Invalidate = (reason, error) => announceInvalidation({ provider: config.provider, reason, error });
   try {
     const connection = await open(config, invalidate);
+    if (check) await checkOnce(connection);
     failed = false;
     return connection;
   } finally {
-    if (config.instrument !== false) {
+    // without the check nothing was connected that could be measured
+    if (config.instrument !== false && (check || failed)) {
       metrics.addMetricsWithDimensions({ provider: config.provider }, [
         ["DatabaseConnectDuration", MetricUnit.Milliseconds, performance.now() - startedAt],
         ["DatabaseConnectErrors", MetricUnit.Count, failed ? 1 : 0],

@@ -6,6 +6,9 @@ export interface ErrorCodeEntry {
   readonly title: string;
 }
 
+const CONFLICT = { status: 409, title: "Conflict" } as const;
+const INTERNAL = { status: 500, title: "Internal Server Error" } as const;
+
 /**
  * The closed list of error codes: callers switch on the code, never on the text of a message.
  * An entry with a status of 500 or above never shows its message to a client.
@@ -16,18 +19,18 @@ export const ERROR_CODES = {
   FORBIDDEN: { status: 403, title: "Forbidden" },
   NOT_FOUND: { status: 404, title: "Not Found" },
   METHOD_NOT_ALLOWED: { status: 405, title: "Method Not Allowed" },
-  CONFLICT: { status: 409, title: "Conflict" },
-  FOREIGN_KEY_VIOLATION: { status: 409, title: "Conflict" },
+  CONFLICT: CONFLICT,
+  FOREIGN_KEY_VIOLATION: CONFLICT,
   PAYLOAD_TOO_LARGE: { status: 413, title: "Content Too Large" },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: "Unsupported Media Type" },
   TOO_MANY_REQUESTS: { status: 429, title: "Too Many Requests" },
-  UNEXPECTED: { status: 500, title: "Internal Server Error" },
-  CONFIGURATION: { status: 500, title: "Internal Server Error" },
-  DATABASE: { status: 500, title: "Internal Server Error" },
-  COMMIT_OUTCOME_UNKNOWN: { status: 500, title: "Internal Server Error" },
-  MIGRATION: { status: 500, title: "Internal Server Error" },
-  UNSUPPORTED_STATEMENT: { status: 500, title: "Internal Server Error" },
-  RECREATION_REQUIRED: { status: 500, title: "Internal Server Error" },
+  UNEXPECTED: INTERNAL,
+  CONFIGURATION: INTERNAL,
+  DATABASE: INTERNAL,
+  COMMIT_OUTCOME_UNKNOWN: INTERNAL,
+  MIGRATION: INTERNAL,
+  UNSUPPORTED_STATEMENT: INTERNAL,
+  RECREATION_REQUIRED: INTERNAL,
   SERVICE_UNAVAILABLE: { status: 503, title: "Service Unavailable" },
   DEADLINE_EXCEEDED: { status: 504, title: "Gateway Timeout" },
 } as const satisfies Record<string, ErrorCodeEntry>;

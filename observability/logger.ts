@@ -186,7 +186,8 @@ export function quote(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : escapeControls(JSON.stringify(text));
 }
 
-function escapeControls(json: string): string {
+/** JSON without the control characters that it may hold as they are. */
+export function escapeControls(json: string): string {
   return json.replace(
     /[\u007f-\u009f\u2028\u2029]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,

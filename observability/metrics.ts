@@ -1,7 +1,7 @@
 import { currentInvocation, type Invocation } from "./invocation.ts";
-import { logWarn, quote } from "./logger.ts";
+import { escapeControls, logWarn, quote } from "./logger.ts";
 import type { MetricGroup } from "./metric_group.ts";
-import { MetricUnit } from "./metric_unit.ts";
+import type { MetricUnit } from "./metric_unit.ts";
 import { writeOutput } from "./output.ts";
 import { getSettings, type ObservabilitySettings } from "./settings.ts";
 
@@ -72,17 +72,35 @@ export const metrics: Metrics = {
     }
     invocation.dimensions = checkDimensions({ ...invocation.dimensions, ...dimensions });
   },
-  addMetricsWithDimensions(dimensions: Readonly<Record<string, string>>, data: readonly MetricDatum[]): void {
-    const invocation = currentInvocation();
-    checkDimensions(dimensions);
-    if (invocation === undefined || invocation.ended) return writeAtOnce(invocation, dimensions, data);
-    const group = groupFor(invocation, dimensions);
-    for (const [name, unit, value] of data) addTo(group, name, unit, value);
-  },
+  addMetricsWithDimensions,
 };
 
+/** {@link Metrics.addMetricsWithDimensions} for the wrapper of handlers, which needs nothing else of {@link metrics}. */
+export function addMetricsWithDimensions(
+  dimensions: Readonly<Record<string, string>>,
+  data: readonly MetricDatum[],
+): void {
+  const invocation = currentInvocation();
+  checkDimensions(dimensions);
+  if (invocation === undefined || invocation.ended) return writeAtOnce(invocation, dimensions, data);
+  const group = groupFor(invocation, dimensions);
+  for (const [name, unit, value] of data) addTo(group, name, unit, value);
+}
+
 const NO_DIMENSIONS: Readonly<Record<string, string>> = Object.freeze({});
-const UNITS: ReadonlySet<string> = new Set(Object.values(MetricUnit));
+
+/** {@link MetricUnit} as a pattern, so that its table is only in bundles of code that names it. */
+const UNIT =
+  /^(?:Seconds|(?:Micro|Milli)seconds|Percent|None|(?:Count|(?:B|(?:Kilo|Mega|Giga|Tera)b)(?:ytes|its))(?:\/Second)?)$/;
+/** Those that were seen: looking them up costs a fraction of the pattern. */
+const knownUnits: Set<unknown> = new Set();
+
+function isUnit(unit: unknown): boolean {
+  if (knownUnits.has(unit)) return true;
+  const known = typeof unit === "string" && UNIT.test(unit);
+  if (known) knownUnits.add(unit);
+  return known;
+}
 
 /** The group that values with these dimensions belong to; it leaves with the invocation's one write. */
 function groupFor(invocation: Invocation, dimensions: Readonly<Record<string, string>>): MetricGroup {
@@ -123,7 +141,7 @@ function checkMetric(name: string, unit: MetricUnit, dimensions: Readonly<Record
   if (RESERVED.has(name) || Object.hasOwn(dimensions, name)) {
     throw new TypeError(`A metric's name must differ from _aws, service and its dimensions, got "${name}"`);
   }
-  if (!UNITS.has(unit)) throw new TypeError(`${unit} is no metric unit: take one of MetricUnit`);
+  if (!isUnit(unit)) throw new TypeError(`${unit} is no metric unit: take one of MetricUnit`);
 }
 
 function checkDimensions(dimensions: Record<string, string>): Record<string, string> {
@@ -174,16 +192,16 @@ function fitsOneDocument(values: Values): boolean {
 }
 
 function* split(values: Values): Generator<Values> {
-  let left = [...values];
+  let left = Array.from(values, ([name, metric]) => ({ name, metric, from: 0 }));
   while (left.length > 0) {
     const now = left.slice(0, MAX_METRICS);
-    const rest = left.slice(MAX_METRICS);
-    yield new Map(now.map(([name, m]) => [name, { unit: m.unit, values: m.values.slice(0, MAX_VALUES) }]));
-    left = [
-      ...now.filter(([, m]) => m.values.length > MAX_VALUES)
-        .map(([name, m]) => [name, { unit: m.unit, values: m.values.slice(MAX_VALUES) }] as typeof now[number]),
-      ...rest,
-    ];
+    yield new Map(now.map(({ name, metric: { unit, values }, from }) => [
+      name,
+      { unit, values: values.slice(from, from + MAX_VALUES) },
+    ]));
+    const unfinished = now.map((each) => ({ ...each, from: each.from + MAX_VALUES }))
+      .filter(({ metric, from }) => from < metric.values.length);
+    left = [...unfinished, ...left.slice(MAX_METRICS)];
   }
 }
 
@@ -235,11 +253,11 @@ function renderDocument(
     head = headAfter(head, name, metric.unit);
     members += head.member + (metric.values.length === 1 ? metric.values[0] : JSON.stringify(metric.values));
   }
-  head.text ??= JSON.stringify([{
+  head.text ??= escapeControls(JSON.stringify([{
     Namespace: settings.namespace,
     Dimensions: [["service", ...Object.keys(dimensions)]],
     Metrics: Array.from(values, ([Name, { unit: Unit }]) => ({ Name, Unit })),
-  }]);
+  }]));
   return `{"_aws":{"Timestamp":${Date.now()},"CloudWatchMetrics":${head.text}},"service":${
     quote(settings.service)
   }${members}}\n`;

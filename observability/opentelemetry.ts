@@ -1,13 +1,5 @@
 import type { Span, SpanAttribute } from "./span.ts";
 
-/** A span of the registered OpenTelemetry provider, as far as it is used here. */
-export interface OtelSpan {
-  spanContext(): SpanIds;
-  setAttribute(key: string, value: SpanAttribute): void;
-  /** Hands over how our span ended. */
-  finish(span: Span): void;
-}
-
 /** What a provider says of a span. */
 export interface SpanIds {
   traceId: string;
@@ -22,7 +14,8 @@ export interface RemoteSpan {
   sampled: boolean | undefined;
 }
 
-interface ApiSpan {
+/** A span of the registered OpenTelemetry provider, as far as it is used here. */
+export interface OtelSpan {
   spanContext(): SpanIds;
   setAttribute(key: string, value: SpanAttribute): unknown;
   setStatus(status: { code: number; message?: string }): unknown;
@@ -37,7 +30,7 @@ interface ApiContext {
 interface ApiGlobal {
   trace?: {
     getTracer(name: string): {
-      startSpan(name: string, options: Record<string, unknown>, context: ApiContext): ApiSpan;
+      startSpan(name: string, options: Record<string, unknown>, context: ApiContext): OtelSpan;
     };
   };
   context?: { active(): ApiContext };
@@ -63,41 +56,25 @@ export function startOtelSpan(
   const api = (globalThis as Record<symbol, unknown>)[API] as ApiGlobal | undefined;
   if (api?.trace === undefined) return undefined;
   let context: ApiContext = api.context?.active() ?? new Context();
-  if (parent !== undefined) context = context.setValue(SPAN_KEY, (parent as BridgedSpan).span);
+  if (parent !== undefined) context = context.setValue(SPAN_KEY, parent);
   else if (remote?.spanId !== undefined && context.getValue(SPAN_KEY) === undefined) {
     // an instrumentation around the handler has read the request's headers already: its span goes first
     const ids = { traceId: remote.traceId, spanId: remote.spanId, traceFlags: remote.sampled === false ? 0 : 1 };
     context = context.setValue(SPAN_KEY, { spanContext: () => ({ ...ids, isRemote: true }) });
   }
-  const span = api.trace.getTracer("@trellis/fn").startSpan(name, { startTime: startTimeMs, attributes }, context);
-  return new BridgedSpan(span);
+  return api.trace.getTracer("@trellis/fn").startSpan(name, { startTime: startTimeMs, attributes }, context);
 }
 
-class BridgedSpan implements OtelSpan {
-  readonly span: ApiSpan;
-
-  constructor(span: ApiSpan) {
-    this.span = span;
+/** Hands over how our span ended. */
+export function endOtelSpan(otel: OtelSpan, { attributes, status, error, endTimeMs }: Span): void {
+  for (const [key, value] of Object.entries(attributes)) otel.setAttribute(key, value);
+  if (status === "error") {
+    // the class only: messages of drivers hold values
+    const name = error instanceof Error ? error.name : "Error";
+    otel.recordException({ name, message: name }, endTimeMs);
+    otel.setStatus({ code: STATUS_ERROR, message: name });
   }
-
-  spanContext(): SpanIds {
-    return this.span.spanContext();
-  }
-
-  setAttribute(key: string, value: SpanAttribute): void {
-    this.span.setAttribute(key, value);
-  }
-
-  finish(ended: Span): void {
-    for (const [key, value] of Object.entries(ended.attributes)) this.span.setAttribute(key, value);
-    if (ended.status === "error") {
-      // the class only: messages of drivers hold values
-      const name = ended.error instanceof Error ? ended.error.name : "Error";
-      this.span.recordException({ name, message: name }, ended.endTimeMs);
-      this.span.setStatus({ code: STATUS_ERROR, message: name });
-    }
-    this.span.end(ended.endTimeMs);
-  }
+  otel.end(endTimeMs);
 }
 
 /** An OpenTelemetry context, for a provider without a context manager. */

@@ -28,21 +28,22 @@ let kept: ObservabilitySettings | undefined;
 export function getSettings(): ObservabilitySettings {
   if (kept !== undefined) return kept;
   const inLambda = getOptionalEnv("AWS_EXECUTION_ENV", "").startsWith("AWS_Lambda_");
-  const asked = getOptionalEnv("LOG_LEVEL") ?? getOptionalEnv("POWERTOOLS_LOG_LEVEL") ??
-    getOptionalEnv("AWS_LAMBDA_LOG_LEVEL");
+  const asked = readSetting("LOG_LEVEL") ?? getOptionalEnv("AWS_LAMBDA_LOG_LEVEL");
   const level = parseLogLevel(asked);
   const settings: ObservabilitySettings = {
-    service: getOptionalEnv("SERVICE_NAME") ?? getOptionalEnv("POWERTOOLS_SERVICE_NAME") ??
-      getOptionalEnv("AWS_LAMBDA_FUNCTION_NAME", "service_undefined"),
-    namespace: getOptionalEnv("METRICS_NAMESPACE") ?? getOptionalEnv("POWERTOOLS_METRICS_NAMESPACE", "Trellis"),
+    service: readSetting("SERVICE_NAME") ?? getOptionalEnv("AWS_LAMBDA_FUNCTION_NAME", "service_undefined"),
+    namespace: readSetting("METRICS_NAMESPACE") ?? "Trellis",
     level: LOG_LEVELS[level ?? "INFO"],
     unknownLevel: level === undefined ? asked : undefined,
-    metricsDisabled: /^(?:true|1)$/i.test(
-      getOptionalEnv("METRICS_DISABLED") ?? getOptionalEnv("POWERTOOLS_METRICS_DISABLED", ""),
-    ),
+    metricsDisabled: /^(?:true|1)$/i.test(readSetting("METRICS_DISABLED") ?? ""),
     fixed: inLambda,
     oneAtATime: inLambda && getOptionalEnv("AWS_LAMBDA_MAX_CONCURRENCY") === undefined,
   };
   if (inLambda) kept = settings;
   return settings;
+}
+
+/** A variable of ours, else the one of the same name that Powertools reads. */
+function readSetting(name: string): string | undefined {
+  return getOptionalEnv(name) ?? getOptionalEnv(`POWERTOOLS_${name}`);
 }

@@ -1,5 +1,5 @@
 import { currentInvocation, type Invocation } from "./invocation.ts";
-import { type OtelSpan, startOtelSpan } from "./opentelemetry.ts";
+import { endOtelSpan, type OtelSpan, startOtelSpan } from "./opentelemetry.ts";
 import { redactValue } from "./redact.ts";
 import type { Span, SpanAttribute } from "./span.ts";
 import { toW3cTraceId } from "./trace_context.ts";
@@ -114,7 +114,7 @@ export function endSpan(span: Span, error?: unknown): void {
     while (next !== undefined && next.endTimeMs !== undefined) next = next.parent as RunningSpan | undefined;
     invocation.span = next;
   }
-  if (running.otel !== undefined) running.otel.finish(span);
+  if (running.otel !== undefined) endOtelSpan(running.otel, span);
   for (const listener of listeners) listener(span);
 }
 

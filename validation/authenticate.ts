@@ -15,15 +15,6 @@ import { ConfigurationError, UnauthorizedError } from "../errors/mod.ts";
 /** How a handler learns who calls. */
 export type AuthMode = "bearer" | "authorizer" | "authorizer-optional" | "session" | "none";
 
-/** The modes, for checks and messages. */
-export const AUTH_MODES = [
-  "none",
-  "bearer",
-  "authorizer",
-  "authorizer-optional",
-  "session",
-] as const satisfies AuthMode[];
-
 /** What authentication adds to the handler's parameters. */
 export interface Identity {
   userId?: string;
@@ -46,6 +37,9 @@ export const AUTHENTICATORS = {
   "authorizer-optional": authenticateAuthorizerOptional,
   session: authenticateSession,
 } as const satisfies Record<AuthMode, Authenticator>;
+
+/** The modes, for checks and messages. */
+export const AUTH_MODES: readonly string[] = Object.keys(AUTHENTICATORS);
 
 function authorizationOf(event: ApiEvent): string | undefined {
   return headerOf(event, "Authorization", "authorization");

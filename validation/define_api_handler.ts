@@ -4,21 +4,26 @@ import {
   correlationIdOf,
   corsHeadersFor,
   errorResponseOf,
+  FUNCTION_RULES,
   isFinished,
   type LambdaContext,
   NO_CORS_HEADERS,
   type ProxyResult,
+  Refusal,
   shapeResult,
   sourceOf,
   withObservability,
   type WrapperMetadata,
 } from "../core/mod.ts";
+import type { ValidationError } from "../errors/mod.ts";
 import { isThenable } from "../observability/mod.ts";
 import { type Authenticator, AUTHENTICATORS, type AuthMode, type Identity, NOBODY } from "./authenticate.ts";
-import { checkOptions } from "./check_options.ts";
+import { checkApiOptions } from "./check_options.ts";
 import type { ApiHandler, ApiHandlerFunction, DefineApiHandlerOptions, HandlerParams } from "./handler_types.ts";
 import { registerOperation } from "./openapi/registry.ts";
 import { createInputReader, type RequestInput } from "./read_input.ts";
+
+type Answer = ProxyResult | Refusal;
 
 /** What the user's function gets, while it is put together. */
 interface Params extends Identity, RequestInput {
@@ -61,7 +66,7 @@ export function defineApiHandler<TBody = never, TQuery = never, TPath = never, T
 ): (
   handler: ApiHandlerFunction<HandlerParams<TBody, TQuery, TPath, TAuth>>,
 ) => ApiHandler<HandlerParams<TBody, TQuery, TPath, TAuth>> {
-  checkOptions(options);
+  checkApiOptions(options);
   const authenticate: Authenticator = AUTHENTICATORS[options.auth ?? "none"];
   const readInput = createInputReader(options);
   const corsHeaders = corsHeadersFor(options.cors);
@@ -88,7 +93,7 @@ export function defineApiHandler<TBody = never, TQuery = never, TPath = never, T
       event: ApiEvent,
       context: LambdaContext,
       metadata: WrapperMetadata,
-    ): ProxyResult | Promise<ProxyResult> {
+    ): Answer | Promise<Answer> {
       const identity = authenticate(event);
       return identity instanceof Promise
         ? identity.then((known) => read(known, event, context, metadata))
@@ -100,14 +105,15 @@ export function defineApiHandler<TBody = never, TQuery = never, TPath = never, T
       event: ApiEvent,
       context: LambdaContext,
       metadata: WrapperMetadata,
-    ): ProxyResult | Promise<ProxyResult> {
+    ): Answer | Promise<Answer> {
       const params: Params = { event, context, metadata };
       if (identity !== NOBODY) Object.assign(params, identity);
       const reading = readInput(event, params);
-      return reading === undefined ? call(params) : reading.then(() => call(params));
+      return reading instanceof Promise ? reading.then((fault) => call(params, fault)) : call(params, reading);
     }
 
-    function call(params: Params): ProxyResult | Promise<ProxyResult> {
+    function call(params: Params, fault: ValidationError | undefined): Answer | Promise<Answer> {
+      if (fault !== undefined) return new Refusal(fault);
       const { event, metadata: { correlationId } } = params;
       const result = handler(params as unknown as HandlerParams<TBody, TQuery, TPath, TAuth>);
       return isThenable(result)
@@ -126,7 +132,7 @@ function describe<TBody, TQuery, TPath, TAuth extends AuthMode>(
   options: DefineApiHandlerOptions<TBody, TQuery, TPath, TAuth>,
 ): Parameters<typeof registerOperation>[0] {
   const { auth = "none", schema, querySchema, pathSchema, responseSchema, openapi = {} } = options;
-  const { timeout, memorySize, reservedConcurrency, ephemeralStorage, deadLetterQueue, retryAttempts } = options;
-  const resources = { timeout, memorySize, reservedConcurrency, ephemeralStorage, deadLetterQueue, retryAttempts };
+  const given = options as Readonly<Record<string, unknown>>;
+  const resources = Object.fromEntries(Object.keys(FUNCTION_RULES).map((name) => [name, given[name]]));
   return { operationName, auth, schema, querySchema, pathSchema, responseSchema, openapi, resources };
 }

@@ -2,8 +2,8 @@ import { Buffer } from "node:buffer";
 import { type ApiEvent, headerOf, parseJson } from "../core/mod.ts";
 import { PayloadTooLargeError, UnsupportedMediaTypeError } from "../errors/mod.ts";
 
-/** What was read from a body: a value for the schema, or what is wrong with the whole of it. */
-export type BodyInput = { value: unknown } | { fault: string };
+/** What was read from a body: a value for the schema and the length of its text, or what is wrong with the whole of it. */
+export type BodyInput = { value: unknown; length: number } | { fault: string };
 
 /** `application/json`, `application/problem+json`, `text/json`. */
 const JSON_TYPE = /^(?:application|text)\/(?:[\w.!#$&^-]+\+)?json$/;
@@ -33,7 +33,9 @@ export function checkBodySize(event: ApiEvent, maxBytes: number): void {
  * @throws {UnsupportedMediaTypeError} When it is neither JSON nor a form, or not in UTF-8.
  */
 export function readBody(event: ApiEvent, listKeys: ReadonlySet<string>): BodyInput {
-  const isForm = checkMediaType(headerOf(event, "Content-Type", "content-type"));
+  // the usual type by its usual name: a look-up by a variable costs ten times as much
+  const isForm = event.headers?.["Content-Type"] !== "application/json" &&
+    checkMediaType(headerOf(event, "Content-Type", "content-type"));
   let text = event.body;
   if (typeof text !== "string" || text === "") return { fault: "A request body is required" };
   if (event.isBase64Encoded) {
@@ -44,7 +46,7 @@ export function readBody(event: ApiEvent, listKeys: ReadonlySet<string>): BodyIn
       return { fault: "The request body is not valid UTF-8" };
     }
   }
-  return isForm ? { value: readForm(text, listKeys) } : readJson(text);
+  return isForm ? { value: readForm(text, listKeys), length: text.length } : readJson(text);
 }
 
 function checkMediaType(contentType: string | undefined): boolean {
@@ -63,7 +65,9 @@ function checkMediaType(contentType: string | undefined): boolean {
 
 function readJson(text: string): BodyInput {
   const parsed = parseJson(text);
-  return "fault" in parsed ? { fault: `The request body ${parsed.fault}` } : parsed;
+  return "fault" in parsed
+    ? { fault: `The request body ${parsed.fault}` }
+    : { value: parsed.value, length: text.length };
 }
 
 function readForm(text: string, listKeys: ReadonlySet<string>): Record<string, string | string[]> {

@@ -31,12 +31,12 @@ type Outcome = ValidationResult | undefined;
  * together.
  *
  * @param options The handler's schemas and its limit for the body.
- * @returns Reads an event into the handler's parameters: at once unless a schema is asynchronous. It throws
- * `ValidationError`, `PayloadTooLargeError` or `UnsupportedMediaTypeError`.
+ * @returns Reads an event into the handler's parameters: at once unless a schema is asynchronous. It gives the
+ * `ValidationError` when they do not fit, and throws `PayloadTooLargeError` or `UnsupportedMediaTypeError`.
  */
 export function createInputReader(
   options: InputOptions,
-): (event: ApiEvent, params: RequestInput) => Promise<void> | undefined {
+): (event: ApiEvent, params: RequestInput) => Promise<ValidationError | undefined> | ValidationError | undefined {
   const { schema, querySchema, pathSchema, maxBodyBytes = DEFAULT_MAX_BODY_BYTES } = options;
   const validateBody = schema && createValidator(schema);
   const validateQuery = querySchema && createValidator(querySchema);
@@ -49,7 +49,7 @@ export function createInputReader(
     return hasQuery(event) ? toInput(queryOf(event), queryLists) : {};
   }
 
-  return function readInput(event: ApiEvent, params: RequestInput): Promise<void> | undefined {
+  return function readInput(event, params) {
     checkBodySize(event, maxBodyBytes);
     // the media type is refused before anything is validated
     const input = validateBody && readBody(event, formLists ??= listKeysOf(schema));
@@ -57,22 +57,22 @@ export function createInputReader(
     const query = validateQuery?.(readQuery(event));
     const body = input === undefined || "fault" in input
       ? input && { success: false as const, errors: { [FORM_KEY]: [input.fault] } }
-      : validateBody!(input.value);
+      : validateBody!(input.value, input.length);
     if (path instanceof Promise || query instanceof Promise || body instanceof Promise) {
       return Promise.all([path, query, body]).then((outcomes) => combine(params, ...outcomes));
     }
-    combine(params, path, query, body);
-    return undefined;
+    return combine(params, path, query, body);
   };
 }
 
-function combine(params: RequestInput, path: Outcome, query: Outcome, body: Outcome): void {
+function combine(params: RequestInput, path: Outcome, query: Outcome, body: Outcome): ValidationError | undefined {
   if (path?.success === false || query?.success === false || body?.success === false) {
-    throw validationError({ path: path?.errors, query: query?.errors, body: body?.errors });
+    return validationError({ path: path?.errors, query: query?.errors, body: body?.errors });
   }
   if (path !== undefined) params.path = path.data;
   if (query !== undefined) params.query = query.data;
   if (body !== undefined) params.body = body.data;
+  return undefined;
 }
 
 /** An error without frames: where the code stood says nothing of a client's fault, and costs ten times the error. */

@@ -19,7 +19,6 @@ class IssueList {
 }
 
 const safeParse = _safeParse(IssueList as unknown as $ZodErrorClass);
-const safeParseAsync = _safeParseAsync(IssueList as unknown as $ZodErrorClass);
 
 /** What validating gives: the parsed and coerced payload, or messages by field. Check `success` first. */
 export type ValidationResult<T = unknown> =
@@ -66,17 +65,20 @@ export function validateSchema<T>(schema: $ZodType<T>, data: unknown): Validatio
  * @returns As {@link validateSchema}.
  */
 export async function validateSchemaAsync<T>(schema: $ZodType<T>, data: unknown): Promise<ValidationResult<T>> {
-  return toResult(await safeParseAsync(schema, data));
+  return toResult(await _safeParseAsync(IssueList as unknown as $ZodErrorClass)(schema, data));
 }
 
 /**
  * A schema's parser: synchronous as long as the schema is. Until one value has passed it is not known whether the
  * schema ever has to wait, and asking zod's synchronous parser would leave the promise of an asynchronous refinement
  * to nobody: when that rejects, the process ends. A schema that can be compiled runs nobody's code, and never waits.
+ *
+ * @param schema The schema.
+ * @returns Validates a value; `length` is that of the text that it was read from, where there is one.
  */
 export function createValidator<T>(
   schema: $ZodType<T>,
-): (data: unknown) => ValidationResult<T> | Promise<ValidationResult<T>> {
+): (data: unknown, length?: number) => ValidationResult<T> | Promise<ValidationResult<T>> {
   let mode: "unused" | "undecided" | "synchronous" | "asynchronous" = "unused";
   let parseFast: FastParser | undefined;
 
@@ -85,7 +87,7 @@ export function createValidator<T>(
     return runAsynchronously(schema, data).catch((error) => faultOfSize(error, data));
   }
 
-  return function validate(data: unknown): ValidationResult<T> | Promise<ValidationResult<T>> {
+  return function validate(data: unknown, length = Infinity): ValidationResult<T> | Promise<ValidationResult<T>> {
     if (mode === "asynchronous") return parseAsynchronously(data);
     try {
       if (mode === "unused") {
@@ -108,7 +110,7 @@ export function createValidator<T>(
           return { success: true, data: payload.value as T };
         }
       }
-      return runSynchronously(schema, data);
+      return runSynchronously(schema, data, length);
     } catch (error) {
       return error instanceof $ZodAsyncError ? parseAsynchronously(data) : faultOfSize(error, data);
     }
@@ -133,8 +135,9 @@ function contextFor(data: unknown, async?: boolean): RunContext {
   return context;
 }
 
-function runSynchronously<T>(schema: $ZodType<T>, data: unknown): ValidationResult<T> {
-  const context = contextFor(data, false);
+function runSynchronously<T>(schema: $ZodType<T>, data: unknown, length: number): ValidationResult<T> {
+  // each value takes two characters at least: a short text needs no counting
+  const context = length <= MANY_VALUES ? { async: false } : contextFor(data, false);
   const payload = schema._zod.run({ value: data, issues: [] }, context);
   if (payload instanceof Promise) throw new $ZodAsyncError();
   return toToldResult(payload);
@@ -233,5 +236,6 @@ function fieldOf(path: readonly PropertyKey[]): string {
 /** Adds a message. A field called `__proto__` becomes a property as well. */
 export function addFieldError(errors: Record<string, string[]>, field: string, message: string): void {
   if (Object.hasOwn(errors, field)) errors[field].push(message);
+  else if (field !== "__proto__") errors[field] = [message];
   else Object.defineProperty(errors, field, { value: [message], enumerable: true, configurable: true, writable: true });
 }

@@ -1,4 +1,4 @@
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import { connect, type Socket } from "node:net";
 import { pick, type Run } from "./traffic.ts";
 

@@ -13,6 +13,12 @@ export interface MemorySample {
   readonly rejections: number;
 }
 
+/** Open descriptors: sockets and the rest, such as the files that an embedded database keeps open for its tables. */
+export interface Descriptors {
+  readonly sockets: number;
+  readonly others: number;
+}
+
 /** The application under load. */
 export interface NotesChild {
   readonly pid: number;
@@ -27,7 +33,9 @@ export interface NotesChild {
   /** Resident memory in bytes, from `/proc`. */
   rss(): Promise<number>;
   /** Open descriptors, from `/proc`. */
-  descriptors(): number;
+  descriptors(): Descriptors;
+  /** Resolves to the exit code when it has ended, for whatever reason. */
+  readonly ended: Promise<number>;
   /** Ctrl-C; resolves to the exit code. */
   stop(): Promise<number>;
 }
@@ -86,14 +94,32 @@ export async function startNotesChild(dataFolder: string, env: Record<string, st
       const status = await Deno.readTextFile(`/proc/${child.pid}/status`);
       return Number(/^VmRSS:\s*(\d+) kB$/m.exec(status)?.[1]) * 1024;
     },
-    descriptors: () => [...Deno.readDirSync(`/proc/${child.pid}/fd`)].length,
+    descriptors: () => readDescriptors(`/proc/${child.pid}/fd`),
+    ended: child.status.then(({ code }) => code),
     async stop(): Promise<number> {
-      child.kill("SIGINT");
+      try {
+        child.kill("SIGINT");
+      } catch {
+        // it ended by itself
+      }
       const { code } = await child.status;
       await Promise.all([reading, telling, input.close().catch(() => {})]);
       return code;
     },
   };
+}
+
+function readDescriptors(folder: string): Descriptors {
+  let sockets = 0, others = 0;
+  for (const { name } of Deno.readDirSync(folder)) {
+    try {
+      if (Deno.readLinkSync(`${folder}/${name}`).startsWith("socket:")) sockets++;
+      else others++;
+    } catch {
+      // closed since the folder was read
+    }
+  }
+  return { sockets, others };
 }
 
 function readLogLine(line: string): { level: string; message: string } {

@@ -37,7 +37,7 @@ const ATTACKS: readonly Attack[] = [
   { kind: "JSON __proto__", expected: [400], call: notes('{"title":"x","__proto__":{"admin":true}}') },
   { kind: "JSON not UTF-8", expected: [400], call: notes(new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d])) },
   { kind: "no body", expected: [400], call: notes("") },
-  { kind: "NUL in a text", expected: [400, 500], call: notes('{"title":"a\\u0000b"}') },
+  { kind: "NUL in a text", expected: [400], call: notes('{"title":"a\\u0000b"}') },
   { kind: "title too long", expected: [400], call: notes(JSON.stringify({ title: "x".repeat(201) })) },
   { kind: "SQL in a title", expected: [400], call: notes(`{"title":"'; drop table notes; --","labelId":5}`) },
   { kind: "label that is not there", expected: [409], call: notes('{"title":"x","labelId":"\' or 1=1"}') },
@@ -112,7 +112,7 @@ const ATTACKS: readonly Attack[] = [
     expected: [400],
     call: (_, token) => get(`/notes?${"label=a&".repeat(500)}`, token),
   },
-  { kind: "NUL in a parameter", expected: [400, 500], call: (_, token) => get("/notes?search=a%00b", token) },
+  { kind: "NUL in a parameter", expected: [400], call: (_, token) => get("/notes?search=a%00b", token) },
   { kind: "percent sign alone", expected: [200, 400], call: (_, token) => get("/notes?search=%", token) },
   {
     kind: "foreign Host",

@@ -98,12 +98,15 @@ export class Outcomes {
     this.#faults.set(text, (this.#faults.get(text) ?? 0) + 1);
   }
 
+  /** Whether the database was down at some moment between two. */
+  wasDown(from: number, to: number): boolean {
+    return this.#downTimes.some((time) => from < (time.until ?? Infinity) && to > time.from);
+  }
+
   /** An answer all the same: a connection that breaks off is none. A request sent after the recovery has no excuse. */
   #isOutage({ result, code, usesDatabase, startedAt, endedAt }: Outcome): boolean {
-    if (!usesDatabase || typeof result !== "number" || result < 500 || !CODES_OF_AN_OUTAGE.has(code ?? "")) {
-      return false;
-    }
-    return this.#downTimes.some(({ from, until = Infinity }) => startedAt < until && endedAt > from);
+    if (!usesDatabase || typeof result !== "number" || result < 500) return false;
+    return CODES_OF_AN_OUTAGE.has(code ?? "") && this.wasDown(startedAt, endedAt);
   }
 }
 

@@ -1,6 +1,6 @@
 import { percentile } from "./outcomes.ts";
 import type { LoadReport } from "./run_load.ts";
-import { growthOf, judge, MAX_GROWTH, MIN_REQUESTS_FOR_GROWTH } from "./verdict.ts";
+import { growthOf, judge, MAX_HEAP_GROWTH, MAX_RESIDENT_RATIO, MIN_REQUESTS_FOR_GROWTH } from "./verdict.ts";
 
 /**
  * A run as a page in Markdown.
@@ -12,7 +12,7 @@ export function renderReport(report: LoadReport): string {
   const growth = growthOf(report.samples);
   const reasons = judge(report);
   const [heapFirst, heapLast] = growth.medians.heapUsed, [rssFirst, rssLast] = growth.medians.rss;
-  const judged = growth.requests >= MIN_REQUESTS_FOR_GROWTH ? "" : ", too few requests to judge";
+  const judged = growth.requests >= MIN_REQUESTS_FOR_GROWTH ? "" : ", too few requests after the warm-up to judge";
   const downMs = downTimes.map(({ from, until = from }) => until - from).sort((a, b) => a - b);
   const lines = [
     `database ${options.database}, ${seconds.toFixed(0)} s, ${outcomes.total} requests (${
@@ -36,22 +36,23 @@ export function renderReport(report: LoadReport): string {
         "heap after collection",
         `${heapFirst.toFixed(1)} → ${heapLast.toFixed(1)} MB; ${
           slope(growth.heapUsed)
-        } (at most ${MAX_GROWTH.heapUsed})${judged}`,
+        } (at most ${MAX_HEAP_GROWTH})${judged}`,
       ],
       [
         "resident memory",
-        `${rssFirst.toFixed(0)} → ${rssLast.toFixed(0)} MB; ${slope(growth.rss)} (at most ${MAX_GROWTH.rss})${judged}`,
+        `${rssFirst.toFixed(0)} → ${rssLast.toFixed(0)} MB (at most ${MAX_RESIDENT_RATIO} ×)${judged}`,
       ],
       [
-        "descriptors",
-        `${descriptors.before} before, at most ${
-          Math.max(0, ...report.samples.map((s) => s.descriptors))
-        }, ${descriptors.after} after`,
+        "sockets; files",
+        (["sockets", "others"] as const).map((kind) => {
+          const most = Math.max(0, ...report.samples.map((sample) => sample.descriptors[kind]));
+          return `${descriptors.before[kind]} before, at most ${most}, ${descriptors.after[kind]} after`;
+        }).join("; "),
       ],
       ["unhandled rejections", String(report.rejections)],
       ["exit code", String(report.exitCode)],
       ["log lines", entries(report.logLevels)],
-      ["errors in the log", entries(report.complaints) || "none"],
+      ["errors in the log", entries(report.complaints, 12) || "none"],
     ].map(([what, figure]) => `| ${what} | ${figure} |`),
     "",
     "| request | count | results | p50 ms | p90 ms | p99 ms | max ms |",
@@ -71,8 +72,8 @@ function slope(value: number): string {
   return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)} MB for each 100,000 requests`;
 }
 
-function entries(map: ReadonlyMap<number | string, number>): string {
-  return [...map].sort(([, a], [, b]) => b - a).map(([key, count]) => `${String(key).slice(0, 120)}: ${count}`).join(
-    ", ",
-  );
+function entries(map: ReadonlyMap<number | string, number>, limit = Infinity): string {
+  const sorted = [...map].sort(([, a], [, b]) => b - a);
+  const shown = sorted.slice(0, limit).map(([key, count]) => `${String(key).slice(0, 120)}: ${count}`);
+  return [...shown, ...sorted.length > limit ? [`${sorted.length - limit} more`] : []].join(", ");
 }

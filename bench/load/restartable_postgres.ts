@@ -26,12 +26,13 @@ export async function startRestartablePostgres(): Promise<RestartablePostgres> {
   const sql = postgres(url, { max: 1 });
   const [{ data_directory: folder }] = await sql`show data_directory`;
   await sql.end();
-  // the first line of one is the server's process, the other holds the command that started it
+  // the server's process is in the first line of the one, the command that started it in the other
   const pid = Number((await Deno.readTextFile(`${folder}/postmaster.pid`)).split("\n", 1)[0]);
   const words = (await Deno.readTextFile(`${folder}/postmaster.opts`)).trim();
   const command = words.slice(0, words.indexOf(" "));
   const args = [...words.matchAll(/"([^"]*)"/g)].map(([, word]) => word);
   const { uid, gid } = await Deno.stat(folder);
+  const owner = Deno.uid() === 0 ? { uid: uid ?? undefined, gid: gid ?? undefined } : {};
   let own: Deno.ChildProcess | undefined;
   let drained: Promise<void> = Promise.resolve();
 
@@ -39,8 +40,7 @@ export async function startRestartablePostgres(): Promise<RestartablePostgres> {
     own = new Deno.Command(command, {
       args,
       cwd: folder,
-      uid: Deno.uid() === 0 ? uid ?? undefined : undefined,
-      gid: Deno.uid() === 0 ? gid ?? undefined : undefined,
+      ...owner,
       clearEnv: true,
       env: { PATH: Deno.env.get("PATH") ?? "", LC_ALL: "C", HOME: folder },
       stdout: "null",
@@ -66,10 +66,8 @@ export async function startRestartablePostgres(): Promise<RestartablePostgres> {
       return;
     }
     Deno.kill(pid, SIGNALS[how]);
-    // the first process belongs to somebody else, who waits for it
-    const file = `${folder}/postmaster.pid`;
+    // the first process is waited for by the one who started it
     while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 20));
-    await Deno.remove(file).catch(() => {});
   }
 
   return {

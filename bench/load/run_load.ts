@@ -1,5 +1,5 @@
 import { breakConnections } from "./broken_connections.ts";
-import { type NotesChild, startNotesChild } from "./child_process.ts";
+import { type Descriptors, type NotesChild, startNotesChild } from "./child_process.ts";
 import { sendHostileRequests } from "./hostile_traffic.ts";
 import { HttpClient, jsonOf } from "./http_client.ts";
 import { Ledger } from "./ledger.ts";
@@ -41,7 +41,7 @@ export interface LoadSample {
   readonly seconds: number;
   readonly requests: number;
   readonly rss: number;
-  readonly descriptors: number;
+  readonly descriptors: Descriptors;
   /** After a collection of garbage; not in every sample. */
   readonly heapUsed?: number;
 }
@@ -52,7 +52,7 @@ export interface LoadReport {
   readonly seconds: number;
   readonly outcomes: Outcomes;
   readonly samples: readonly LoadSample[];
-  readonly descriptors: { readonly before: number; readonly after: number };
+  readonly descriptors: { readonly before: Descriptors; readonly after: Descriptors };
   readonly downTimes: readonly DownTime[];
   readonly rejections: number;
   readonly exitCode: number;
@@ -92,7 +92,8 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
     const before = child.descriptors();
     const startedAt = performance.now();
     const secondsSoFar = (): number => (performance.now() - startedAt) / 1000;
-    const isOn = (): boolean => secondsSoFar() < options.seconds;
+    let hasEnded = false;
+    const isOn = (): boolean => !hasEnded && secondsSoFar() < options.seconds;
     const run: Run = { port, secrets, outcomes, ledger, random: seededRandom(seed), isOn, pace: pacer(options.rate) };
 
     const users: ValidClient[] = [];
@@ -109,7 +110,16 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
     if (server !== undefined && restartEvery !== undefined) {
       work.push(restartNowAndThen(server, restartEvery, options, secondsSoFar, downTimes));
     }
-    await Promise.all(work);
+    const { ended, complaints } = child;
+    await Promise.race([
+      Promise.all(work),
+      ended.then((code) => {
+        hasEnded = true;
+        throw new Error(
+          `The application ended under load with exit code ${code}: ${[...complaints.keys()].slice(-20).join("\n")}`,
+        );
+      }),
+    ]);
     const seconds = secondsSoFar();
 
     progress("the traffic has ended: looking at what is left");
@@ -117,7 +127,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
     await new Promise((resolve) => setTimeout(resolve, 2000));
     const { rejections } = await child.sample();
     const after = child.descriptors();
-    const { logLevels, complaints } = child;
+    const { logLevels } = child;
     const exitCode = await child.stop();
     child = undefined;
     const differences = ledger.compare(
@@ -182,7 +192,9 @@ async function takeSamples(
         `${Math.round(seconds)} s: ${requests} requests, heap ${megabytes(heapUsed ?? 0)}, resident ${
           megabytes(rss)
         }, ` +
-          `${descriptors} descriptors, ${[...run.outcomes.faults.values()].reduce((a, b) => a + b, 0)} faults`,
+          `${descriptors.sockets} sockets, ${descriptors.others} files, ${
+            [...run.outcomes.faults.values()].reduce((a, b) => a + b, 0)
+          } faults`,
       );
     }
   }

@@ -102,12 +102,8 @@ export class ValidClient {
 
   async #signOut(): Promise<void> {
     const headers = this.#headers(JSON_HEADERS);
-    const { went } = await this.#send("sign out", [200], {
-      method: "POST",
-      path: "/auth/sign-out",
-      headers,
-      body: "{}",
-    });
+    const call = { method: "POST", path: "/auth/sign-out", headers, body: "{}" };
+    const { went } = await this.#send("sign out", [200], call);
     if (went) await this.#send("get with an ended session", [401], { path: "/notes", headers });
     this.#token = undefined;
   }

@@ -3,6 +3,7 @@
  * proxy, and the first session of a fresh process. Runs in a copy of the harness: see ../side_by_side.ts.
  */
 import { inInvocation } from "./in_invocation.mjs";
+import { interleaveInvocations } from "./interleave_invocations.mjs";
 import { createHmac } from "node:crypto";
 import { betterAuth } from "better-auth/minimal";
 import { drizzleAdapter } from "better-auth/adapters/drizzle";
@@ -14,7 +15,6 @@ import { closeDrizzleClient, getDrizzleClient } from "@trellis/fn/database";
 import * as schema from "../lib/auth-schema.mjs";
 import { bundle } from "../lib/bundle.mjs";
 import { coldStarts } from "../lib/cold.mjs";
-import { interleave } from "../lib/interleave.mjs";
 import { countRoundTrips, preparing, startPostgres } from "../lib/pg.mjs";
 import { table } from "../lib/stats.mjs";
 
@@ -107,20 +107,18 @@ export const run = async ({ quick = false, log = () => {} } = {}) => {
     await setup.unsafe(FILL);
     await setup.end();
     log("warm");
-    const warm = await inInvocation(async () => {
-      const cases = await casesOn(server.url(), ends);
-      for (const [name, check] of Object.entries(cases)) must(await check(), name);
-      const times = await interleave(cases, how);
-      log("round trips");
-      for (const [name, check] of Object.entries(await casesOn(proxy.url(), ends))) {
-        await check();
-        await check();
-        const before = proxy.count();
-        await check();
-        times[name].trips = proxy.count() - before;
-      }
-      return Object.values(times);
-    });
+    const cases = await casesOn(server.url(), ends);
+    for (const [name, check] of Object.entries(cases)) must(await inInvocation(check), name);
+    const times = await interleaveInvocations(cases, how);
+    log("round trips");
+    for (const [name, check] of Object.entries(await casesOn(proxy.url(), ends))) {
+      await inInvocation(check);
+      await inInvocation(check);
+      const before = proxy.count();
+      await inInvocation(check);
+      times[name].trips = proxy.count() - before;
+    }
+    const warm = Object.values(times);
     const cold = [];
     for (const [name, { code, split }] of Object.entries(COLD)) {
       const made = await bundle({

@@ -38,7 +38,8 @@ export function partsOf(node: ts.Expression): readonly ts.Expression[] | undefin
 export function compute(node: ts.Expression, values: readonly unknown[]): Literal {
   if (ts.isArrayLiteralExpression(node)) return { kind: "known", value: values };
   // what an object is as a text, only a run can tell
-  if (values.some((each) => typeof each === "object" && each !== null)) return { kind: "unknown", node };
+  const hasObject = values.some((each) => typeof each === "object" && each !== null);
+  if (hasObject && !ts.isPrefixUnaryExpression(node)) return { kind: "unknown", node };
   if (ts.isTemplateExpression(node)) {
     const rest = node.templateSpans.map(({ literal }, index) => String(values[index]) + literal.text);
     return { kind: "known", value: node.head.text + rest.join("") };

@@ -84,9 +84,9 @@ export function createLiteralReader(project: Project): LiteralReader {
     }
     if (ts.isElementAccessExpression(node)) {
       const key = read({ node: node.argumentExpression, bindings });
-      return key.kind === "known"
-        ? memberOf(follow({ node: node.expression, bindings }), String(key.value), node)
-        : unknown(key.node);
+      if (key.kind === "unknown") return unknown(key.node);
+      if (typeof key.value === "object") return unknown(node);
+      return memberOf(follow({ node: node.expression, bindings }), String(key.value), node);
     }
     if (ts.isCallExpression(node)) return ofCall(node, bindings);
     return { kind: "place", node, bindings };
@@ -254,7 +254,7 @@ export function createLiteralReader(project: Project): LiteralReader {
   function nameOf(name: ts.PropertyName, bindings?: Bindings): string | undefined {
     if (!ts.isComputedPropertyName(name)) return name.text;
     const key = read({ node: name.expression, bindings });
-    return key.kind === "known" ? String(key.value) : undefined;
+    return key.kind === "known" && typeof key.value !== "object" ? String(key.value) : undefined;
   }
 
   const read = (place: Place): Literal => deeper<Literal>(place.node, () => computeLiteral(place), unknown);

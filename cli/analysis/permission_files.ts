@@ -103,8 +103,10 @@ function renderSql(fn: FunctionPermissions, role: string): string {
 }
 
 function renderTerraform(roles: ReadonlyMap<string, string>): string {
-  const width = Math.max(0, ...[...roles.keys()].map((name) => name.length));
-  const entries = [...roles].map(([name, role]) => `    ${name.padEnd(width)} = "${role}"`);
+  // `2fa.post.ts` is a function as well, and no name of Terraform begins with a digit
+  const keyOf = (name: string) => /^[A-Za-z]/.test(name) ? name : `"${name}"`;
+  const width = Math.max(0, ...[...roles.keys()].map((name) => keyOf(name).length));
+  const entries = [...roles].map(([name, role]) => `    ${keyOf(name).padEnd(width)} = "${role}"`);
   return [
     `# ${MARKER}. ${ADVICE}`,
     "",

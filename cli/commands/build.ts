@@ -208,11 +208,13 @@ function report(output: Output, { built, faults, removed, config, functions, isC
 }
 
 /** zod's messages in all languages come with its default namespace: about half of a small function. */
-const LOCALE = /[/\\]zod[/\\].*v4[/\\]locales[/\\](?!en\.|index\.)/;
+const LOCALE = /[/\\]v4[/\\]locales[/\\](?!en\.|index\.)/;
 
 function findWarnings(built: readonly BuiltFunction[], { build }: ResolvedConfig): string[] {
   const warnings: string[] = [];
-  const withLocales = built.filter(({ modules }) => modules.some(({ path }) => LOCALE.test(path)));
+  const withLocales = built.filter(({ modules }) =>
+    modules.some(({ path }) => /[/\\]zod[/\\]/.test(path) && LOCALE.test(path))
+  );
   if (withLocales.length > 0) {
     const bytes = withLocales[0].modules.filter(({ path }) => LOCALE.test(path)).reduce(
       (sum, each) => sum + each.bytes,

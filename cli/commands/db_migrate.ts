@@ -106,7 +106,7 @@ function tellPlan(output: Output, plan: readonly DryRunMigration[], isFull: bool
     const count = `${statements.length} ${statements.length === 1 ? "statement" : "statements"}`;
     output.line(`${output.yellow("pending")} ${tag}: ${count}${atomic ? " in one transaction" : ""}`);
     if (isFull) {
-      for (const statement of statements) output.line(statement.replace(/^/gm, "    ").replace(/\s*$/, ";"));
+      for (const statement of statements) output.line(`${statement.replace(/^/gm, "    ").trimEnd()};`);
     }
     for (const warning of warnings) output.warn(`${tag}: ${warning}`);
   }
@@ -114,10 +114,11 @@ function tellPlan(output: Output, plan: readonly DryRunMigration[], isFull: bool
 
 /** What the runner says: statements as progress, all else as it is. */
 function follow(output: Output, message: string): void {
-  const statement = /^(.+): statement (\d+) of (\d+): (.*)$/.exec(message);
+  const at = message.indexOf(": statement ");
+  const statement = at < 0 ? null : /^: statement (\d+) of (\d+): (.*)$/.exec(message.slice(at));
   if (statement !== null) {
-    const [, tag, done, total, title] = statement;
-    output.progress(`${tag} ${title}`, Number(done), Number(total));
+    const [, done, total, title] = statement;
+    output.progress(`${message.slice(0, at)} ${title}`, Number(done), Number(total));
   } else if (!/^(?:\S+: )?warning: /.test(message)) output.note(message);
 }
 

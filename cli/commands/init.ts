@@ -76,6 +76,6 @@ function readRuntime(given: string | undefined): ProjectRuntime {
 
 /** Names of resources begin with it: lower-case letters, digits and hyphens, at most 32. */
 function toProjectName(folder: string): string {
-  const name = folder.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^[^a-z]+/, "").slice(0, 32).replace(/-+$/, "");
+  const name = folder.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^[^a-z]+/, "").slice(0, 32).replace(/-$/, "");
   return name === "" ? "api" : name;
 }

@@ -161,7 +161,8 @@ function providerOf(url: string, urlName: string): DatabaseProvider {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1].toLowerCase();
   if (scheme === "rds-data") return "serverless-pg";
   if (scheme === "postgres" || scheme === "postgresql") {
-    return /^[^?#]*@[^/?#]*\.neon\.tech(?:[:/?#]|$)/i.test(url) ? "branching-pg" : "serverless-pg";
+    const host = url.split(/[?#]/, 1)[0].split("@").at(-1)!;
+    return /\.neon\.tech(?:[:/]|$)/i.test(host) ? "branching-pg" : "serverless-pg";
   }
   if (scheme === "memory" || scheme === "file" || scheme === undefined && /^[./~\\]|^[a-z]:\\/i.test(url)) {
     return "embedded-pg";

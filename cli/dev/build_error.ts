@@ -1,8 +1,8 @@
 import type { Message, PartialMessage } from "esbuild";
 import { relative } from "node:path";
 
-/** A place in a stack: a path or a file's address, line and column. */
-const FRAME = /(?:file:\/\/)?((?:\/|(?<![A-Za-z])[A-Za-z]:[\\/])[^\s():]+):(\d+):(\d+)/g;
+/** A word of a stack that may be a place. */
+const WORD = /[^\s()]+/g;
 
 /** Where a source is at fault. */
 export interface BuildFault {
@@ -86,13 +86,21 @@ export function toBuildError(functionName: string, error: unknown): BuildError {
  */
 export function toLoadError(functionName: string, error: unknown, root: string): BuildError {
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  const frames = String((error as Error)?.stack ?? "").matchAll(FRAME);
-  for (const [, path, line, column] of frames) {
+  const words = String((error as Error)?.stack ?? "").match(WORD) ?? [];
+  for (const { path, line, column } of words.flatMap(readPlace)) {
     const file = relative(root, path);
     if (file.startsWith("..") || file.includes("node_modules") || file.startsWith(".trellis")) continue;
-    return new BuildError(functionName, [{ message, file, line: Number(line), column: Number(column) }], {
+    return new BuildError(functionName, [{ message, file, line, column }], {
       cause: error,
     });
   }
   return new BuildError(functionName, [{ message }], { cause: error });
+}
+
+/** `file:///project/src/a.ts:3:14` or `C:\\project\\src\\a.ts:3:14`: a path, a line and a column. */
+function readPlace(word: string): { path: string; line: number; column: number }[] {
+  const [column, line, ...rest] = word.split(":").reverse();
+  const path = rest.reverse().join(":").replace(/^file:\/\//, "");
+  const isPlace = /^\d+$/.test(column) && /^\d+$/.test(line ?? "") && /^(?:\/|[A-Za-z]:[\\/])/.test(path);
+  return isPlace ? [{ path, line: Number(line), column: Number(column) }] : [];
 }

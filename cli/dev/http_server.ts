@@ -78,9 +78,10 @@ function refuseForeigners({ headers }: IncomingMessage): void {
   if (headers.origin !== undefined && !isLoopbackOrigin(headers.origin)) {
     throw new ForbiddenError("The local gateway answers to pages of localhost only");
   }
-  // images, scripts and frames of a foreign page come without Origin; a person who follows a link may come
-  const isVisit = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
-  if (headers["sec-fetch-site"] === "cross-site" && headers.origin === undefined && !isVisit) {
+  // images, scripts and frames of a page come without Origin; a person who follows a link may come
+  const isVisit = headers["sec-fetch-mode"] === "navigate" && (headers["sec-fetch-dest"] ?? "document") === "document";
+  const page = headers.origin ?? headers.referer;
+  if (headers["sec-fetch-site"] === "cross-site" && !isVisit && (page === undefined || !isLoopbackOrigin(page))) {
     throw new ForbiddenError("The local gateway answers to pages of localhost only");
   }
 }

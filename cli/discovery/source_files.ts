@@ -9,12 +9,18 @@ const IGNORED = /(?:[._]test|\.spec|\.d)\.[a-z]+$/;
 const PARAMETER = /^\[(\.\.\.)?([A-Za-z_][A-Za-z0-9_]*)\]$/;
 
 /**
+ * Names go into comments of generated SQL and Terraform, where a line break would begin a statement; a backslash is taken
+ * for the end of a folder's name by some that read paths; the rest makes a text be shown in another order than it has.
+ */
+const UNFIT = /[\p{Cc}\\\u2028-\u202e\u2066-\u2069]/u;
+
+/**
  * The source files of a folder and of those in it. Files and folders that begin with `_` or a dot, tests and declarations
  * are left out; links are not followed.
  *
  * @param folder The folder.
  * @returns Paths, sorted.
- * @throws {ConfigurationError} When a name has a line break or another control character.
+ * @throws {ConfigurationError} When a name has a backslash, a line break or another control character.
  */
 export function sourceFiles(folder: string): string[] {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -22,10 +28,11 @@ export function sourceFiles(folder: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((file) => !relative(folder, file).split(sep).some((part) => /^[._]/.test(part)))
     .sort();
-  // names go into comments of generated SQL and Terraform, where a line break would begin a statement
-  const unfit = files.find((file) => /[\p{Cc}\u2028\u2029]/u.test(relative(folder, file)));
+  const unfit = files.find((file) => relative(folder, file).split(sep).some((part) => UNFIT.test(part)));
   if (unfit === undefined) return files;
-  throw new ConfigurationError(`${JSON.stringify(unfit)} has a control character in its name: rename the file`);
+  throw new ConfigurationError(
+    `${JSON.stringify(unfit)} has a backslash or a control character in its name: rename the file`,
+  );
 }
 
 /**

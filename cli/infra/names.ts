@@ -32,7 +32,7 @@ export function kebabCase(name: string): string {
 export function identifiersOf(texts: Iterable<string>): ReadonlyMap<string, string> {
   const plain = new Map<string, string[]>();
   for (const text of new Set(texts)) {
-    const name = snakeCase(text.replace(/[^A-Za-z0-9]+/g, "_").replace(/^_+|_+$/g, "")) || "root";
+    const name = snakeCase(text.replace(/[^A-Za-z0-9]+/g, "_").replace(/^_|_$/g, "")) || "root";
     // a name of Terraform begins with no digit
     const id = /^\d/.test(name) ? `n${name}` : name;
     plain.set(id, [...plain.get(id) ?? [], text]);

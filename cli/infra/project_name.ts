@@ -20,7 +20,7 @@ export function readProjectName(root: string): string {
       "Nothing names the project: set name in deno.json or package.json, or infra.projectName in trellis.config.ts",
     );
   }
-  const name = given.replace(/^@[^/]*\//, "").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^[^a-z]+|-+$/g, "");
+  const name = given.replace(/^@[^/]*\//, "").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^[^a-z]+|-$/g, "");
   if (PROJECT_NAME.test(name)) return name;
   throw new ConfigurationError(
     `No project name of at most 32 lower-case letters, digits and hyphens can be made of "${given}": set infra.projectName ` +

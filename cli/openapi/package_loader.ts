@@ -35,7 +35,7 @@ export function createPackageLoader(): PackageLoader {
   const load = "Deno" in globalThis ? createDenoLoader() : loadOnNode;
 
   return async function loadPackage(specifier, from): Promise<PackageExports> {
-    if (packageNameOf(specifier.replace(/^(?:npm|jsr):\/?/, "")).replace(/(?<=.)@.*$/, "") === TRELLIS) {
+    if (withoutVersion(packageNameOf(specifier.replace(/^(?:npm|jsr):\/?/, ""))) === TRELLIS) {
       const entry = specifier.slice(specifier.indexOf(TRELLIS) + TRELLIS.length).replace(/^@[^/]*/, "");
       const own = OWN[entry];
       if (own === undefined) {
@@ -113,8 +113,16 @@ function dependencyOf(name: string, folder: string): string | undefined {
     if (existsSync(file)) {
       const { dependencies, devDependencies, peerDependencies } = JSON.parse(readFileSync(file, "utf8"));
       const version = { ...peerDependencies, ...devDependencies, ...dependencies }[name];
-      if (version !== undefined) return /^[\^~\d<>=*.|\s-]+[\w.+-]*$/.test(version) ? version : undefined;
+      if (version !== undefined) {
+        return /^[\^~<>=*|\s\d.-]/.test(version) && /^[\^~<>=*|\s\w.+-]+$/.test(version) ? version : undefined;
+      }
     }
     if (dirname(at) === at) return undefined;
   }
+}
+
+/** `@trellis/fn` of `@trellis/fn@0.1.0` */
+function withoutVersion(name: string): string {
+  const at = name.indexOf("@", 1);
+  return at < 0 ? name : name.slice(0, at);
 }

@@ -46,5 +46,5 @@ function keyOf({ file, line, label }: SliceUnit): string {
 
 /** `src/billing/schemas.ts` is `src.billing.schemas` */
 function fileName(file: string): string {
-  return file.replace(/\.[^./]+$/, "").replace(/[^\w]+/g, ".").replace(/^\.+|\.+$/g, "");
+  return file.replace(/\.[^./]+$/, "").replace(/[^\w]+/g, ".").replace(/^\.|\.$/g, "");
 }

@@ -158,7 +158,8 @@ function lanesOf(records: readonly SqsRecord[]): SqsRecord[][] {
   const lanes = new Map<unknown, SqsRecord[]>();
   for (const record of records) {
     // other queues know groups too (fair queues), without an order
-    const lane = String(record.eventSourceARN).endsWith(".fifo") ? record.attributes?.MessageGroupId : record;
+    const { eventSourceARN: arn, attributes } = record;
+    const lane = typeof arn === "string" && arn.endsWith(".fifo") ? attributes?.MessageGroupId : record;
     const known = lanes.get(lane);
     if (known === undefined) lanes.set(lane, [record]);
     else known.push(record);

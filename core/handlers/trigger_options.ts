@@ -1,8 +1,9 @@
 import type { StandardSchema } from "../../env/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
-import { checkDeadLetterQueue, checkRange, FUNCTION_RANGES, type OptionRange } from "../function_options.ts";
+import { FUNCTION_RULES, wholeNumber } from "../function_options.ts";
 import type { LambdaContext } from "../lambda.ts";
 import { checkLoggingConfig, type LoggingConfig } from "../logging_config.ts";
+import { ANY_OPTION, BOOLEAN_OPTION, checkOption, checkOptions, oneOf, type OptionRules } from "../option_rules.ts";
 
 /** What the handlers of all triggers can be told. */
 export interface TriggerOptions {
@@ -48,15 +49,31 @@ export interface TriggerHandler<TEvent, TResult, TFunction> {
   readonly handler: TFunction;
 }
 
-const BOOLEANS = ["metrics", "tracing"] as const;
-const KEYS = ["operationName", "logging", "timeout", "memorySize", "reservedConcurrency", "ephemeralStorage"] as const;
+/** What every trigger has. */
+const COMMON = [
+  "operationName",
+  "logging",
+  "timeout",
+  "memorySize",
+  "reservedConcurrency",
+  "ephemeralStorage",
+  "metrics",
+  "tracing",
+];
 
 /** Options of triggers that do not wait, beside those of all. */
 export const ASYNC_KEYS = ["deadLetterQueue", "retryAttempts"] as const satisfies (keyof AsyncTriggerOptions)[];
 
-const RANGES: Readonly<Record<string, OptionRange>> = {
-  ...FUNCTION_RANGES,
-  concurrency: [1, 10_000, "records at once"],
+const RULES: OptionRules = {
+  ...FUNCTION_RULES,
+  metrics: BOOLEAN_OPTION,
+  tracing: BOOLEAN_OPTION,
+  concurrency: wholeNumber([1, 10_000, "records at once"]),
+  // arktype's schemas are functions
+  schema: [
+    (value) => typeof (value as StandardSchema | null)?.["~standard"]?.validate === "function",
+    "a schema of zod 4, valibot, arktype or whatever else follows Standard Schema",
+  ],
 };
 
 /**
@@ -68,25 +85,10 @@ const RANGES: Readonly<Record<string, OptionRange>> = {
  * @throws {ConfigurationError} Naming the option and the value.
  */
 export function checkTriggerOptions(factory: string, options: object, ownKeys: readonly string[]): void {
-  if (typeof options !== "object" || options === null) {
-    throw new ConfigurationError(`The options of ${factory} are ${options}: they must be an object`);
-  }
-  const known: readonly string[] = [...KEYS, ...BOOLEANS, ...ownKeys];
-  const given = options as Readonly<Record<string, unknown>>;
-  for (const [key, value] of Object.entries(given)) {
-    if (!known.includes(key)) {
-      throw new ConfigurationError(`${factory} has no option ${key}: it has ${known.join(", ")}`);
-    }
-    if (value === undefined) continue;
-    if (Object.hasOwn(RANGES, key)) checkRange(key, value, RANGES[key]);
-    else if ((BOOLEANS as readonly string[]).includes(key) && typeof value !== "boolean") {
-      throw new ConfigurationError(`${key} is ${value}: it must be true or false`);
-    }
-  }
-  const { logging, schema, deadLetterQueue } = given;
-  if (logging !== undefined) checkLoggingConfig(logging as LoggingConfig);
-  if (schema !== undefined) checkSchema(schema);
-  if (deadLetterQueue !== undefined) checkDeadLetterQueue(deadLetterQueue);
+  const names = [...COMMON, ...ownKeys];
+  checkOptions(factory, options, Object.fromEntries(names.map((name) => [name, RULES[name] ?? ANY_OPTION])));
+  const { logging } = options as TriggerOptions;
+  if (logging !== undefined) checkLoggingConfig(logging);
 }
 
 /**
@@ -95,22 +97,12 @@ export function checkTriggerOptions(factory: string, options: object, ownKeys: r
  * @throws {ConfigurationError} Naming the option, the value and the list.
  */
 export function checkChoice(name: string, value: unknown, choices: readonly string[]): void {
-  if (value !== undefined && !choices.includes(value as string)) {
-    throw new ConfigurationError(`${name} is ${JSON.stringify(value)}: it must be ${choices.join(" or ")}`);
-  }
+  if (value !== undefined) checkOption(name, value, oneOf(choices));
 }
 
 /** Refuses a handler that is none, such as the result of calling it. */
 export function checkHandler(factory: string, handler: unknown): void {
   if (typeof handler !== "function") {
     throw new ConfigurationError(`${factory}(options) got ${typeof handler} as the handler: it must be a function`);
-  }
-}
-
-function checkSchema(schema: unknown): void {
-  // arktype's schemas are functions
-  const standard = (schema as StandardSchema | null)?.["~standard"];
-  if (typeof standard?.validate !== "function") {
-    throw new ConfigurationError(`schema follows no Standard Schema (zod 4, valibot, arktype): got ${typeof schema}`);
   }
 }

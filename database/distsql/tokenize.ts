@@ -267,7 +267,7 @@ export function tokenize(sql: string): SqlToken[] {
       const end = dollarQuoteEnd(sql, at);
       if (end >= 0) kind = "string";
       else if (isDigit(next)) kind = "parameter";
-      at = end >= 0 ? end : Math.max(digitsEnd(sql, at + 1), at + 1);
+      at = end >= 0 ? end : digitsEnd(sql, at + 1);
     } else if ((CLASS[code] & OPERATOR) !== 0) {
       at = operatorEnd(sql, at);
     } else {

@@ -179,7 +179,7 @@ export async function withSession<T>(
   database: DatabaseConfig,
   fn: (session: DedicatedSession) => Promise<T>,
 ): Promise<T> {
-  const connection = await openShared(checkDatabaseConfig(database));
+  const connection = await openShared(checkDatabaseConfig(database), { check: false });
   const session = await connection.openSession();
   try {
     return await fn(session);
@@ -249,7 +249,7 @@ async function takeLock(config: MigrateConfig, settings: Settings, session: Dedi
     ttlMs: settings.lockTtlMs,
     logger: settings.logger,
     clock: settings.clock,
-    openSession: async () => (await openShared(config.database)).openSession(),
+    openSession: async () => (await openShared(config.database, { check: false })).openSession(),
   };
   if (config.database.provider === "embedded-pg") {
     return await takeProcessLock(`${connectionKeyOf(config.database)} ${settings.tables.migrations}`, options);

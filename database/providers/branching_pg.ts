@@ -12,7 +12,7 @@ import type { Connection, DedicatedSession, DrizzleClient, Invalidate, Row, SqlS
  *
  * @param config `connectionString` is `postgres://…`.
  * @param invalidate Told of connections that end.
- * @returns The connection, which works.
+ * @returns The connection; nothing is connected yet.
  * @throws {ConfigurationError} When the runtime has no WebSocket.
  */
 export async function openBranchingPg(config: DatabaseConfig, invalidate: Invalidate): Promise<Connection> {
@@ -38,7 +38,7 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
     // 0 keeps a connection as long as the server does
     idleTimeoutMillis: (config.idleTimeout ?? 0) * 1000,
   });
-  cutAbandoned(pool);
+  takeBackLost(pool);
   let isClosing = false;
   // without a listener a connection that ends while it is idle would end the process
   pool.on("error", (error: unknown) => {
@@ -46,15 +46,18 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
   });
   // the same for one that is in use: its statement fails by itself
   pool.on("connect", (client: Client) => void client.on("error", () => {}));
-  try {
-    await pool.query("select 1");
-  } catch (error) {
-    isClosing = true;
-    await pool.end();
-    invalidate("refused", error);
-    throw error;
-  }
   return {
+    async check(): Promise<void> {
+      try {
+        await pool.query("select 1");
+      } catch (thrown) {
+        const error = toError(thrown);
+        isClosing = true;
+        await pool.end();
+        invalidate("refused", error);
+        throw error;
+      }
+    },
     createClient: (schema) => drizzle({ client: pool, schema }) as unknown as DrizzleClient,
     openSession: () => openSession(new neon.Client(settings), isPooled(config.connectionString)),
     async close(): Promise<void> {
@@ -64,13 +67,21 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
   };
 }
 
+/** A WebSocket that cannot be opened gives an event, which has neither stack nor class. */
+function toError(thrown: unknown): Error {
+  if (thrown instanceof Error) return thrown;
+  const { message } = thrown as { message?: unknown };
+  return new Error(typeof message === "string" && message !== "" ? message : "The WebSocket could not be opened");
+}
+
 type Taken = (error: Error | undefined, client: PoolClient | undefined, release: (error?: unknown) => void) => void;
 
 /**
- * Takes a connection out of the pool when its invocation is given up at the deadline: a silent network or a slow statement
- * would hold it, and every later invocation would wait for it.
+ * Takes a connection out of the pool when its invocation is given up at the deadline (a silent network or a slow statement
+ * would hold it, and every later invocation would wait for it), and when it ends: drizzle 0.45.4 does not give back a
+ * connection whose BEGIN failed.
  */
-function cutAbandoned(pool: Pool): void {
+function takeBackLost(pool: Pool): void {
   const connect = pool.connect.bind(pool) as unknown as (taken: Taken) => void;
   function connectWatched(taken: Taken): void {
     let cut = (): void => {};
@@ -86,9 +97,11 @@ function cutAbandoned(pool: Pool): void {
         if (!isHeld) return;
         isHeld = false;
         forget();
+        client?.removeListener("end", cut);
         release(error);
       }
       cut = () => releaseOnce(true);
+      client.once("end", cut);
       client.release = releaseOnce;
       taken(error, client, releaseOnce);
     });

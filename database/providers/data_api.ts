@@ -1,6 +1,7 @@
 import type { RDSDataClient } from "@aws-sdk/client-rds-data";
 import { createTableRelationsHelpers, extractTablesRelationalConfig } from "drizzle-orm";
 import { PgDatabase } from "drizzle-orm/pg-core";
+import process from "node:process";
 import { explainMissing, fullJitterDelay } from "../../core/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
@@ -24,27 +25,35 @@ export interface DataApiTarget {
  * `secretsmanager:GetSecretValue` on the secret.
  *
  * @param config `connectionString` is `rds-data://<cluster-arn>?secretArn=…&database=…`.
- * @returns The connection, which works.
+ * @returns The connection; nothing is sent yet.
  */
 export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
   const { target, region } = readTarget(config);
   const sdk = await import("@aws-sdk/client-rds-data").catch(
     explainMissing("@aws-sdk/client-rds-data", "Provider serverless-pg over the Data API"),
   );
+  // Deno 2.9 sends a request again by itself, an INSERT too, when a connection that served one before ends without an answer
+  const agent = { keepAlive: process.versions.deno === undefined };
   const client = new sdk.RDSDataClient({
     region,
     // the SDK would send an INSERT again whose answer was lost
     maxAttempts: 1,
-    requestHandler: { connectionTimeout: (config.connectTimeout ?? 10) * 1000 },
+    requestHandler: {
+      connectionTimeout: (config.connectTimeout ?? 10) * 1000,
+      httpAgent: agent,
+      httpsAgent: agent,
+    },
   });
   const api = toApi(client, sdk, target, (config.connectTimeout ?? 10) * 1000);
-  try {
-    await api.execute({ sql: "select 1" });
-  } catch (error) {
-    client.destroy();
-    throw error;
-  }
   return {
+    async check(): Promise<void> {
+      try {
+        await api.execute({ sql: "select 1" });
+      } catch (error) {
+        client.destroy();
+        throw error;
+      }
+    },
     createClient: (schema) => createClient(api, schema),
     openSession: () => Promise.resolve(openSession(api)),
     close: () => Promise.resolve(client.destroy()),

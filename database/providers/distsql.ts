@@ -16,8 +16,7 @@ const IDLE_SECONDS = 10 * 60;
  *
  * @param config The cluster and the role.
  * @param invalidate Told of connections that end.
- * @returns The connection, which works.
- * @throws {DatabaseError} When the cluster refuses the role: names the IAM action that is missing.
+ * @returns The connection. When the cluster refuses the role, its error names the IAM action that is missing.
  */
 export async function openDistSql(config: DatabaseConfig, invalidate: Invalidate): Promise<Connection> {
   const [host, port] = splitEndpoint(config.endpoint ?? "");
@@ -27,31 +26,29 @@ export async function openDistSql(config: DatabaseConfig, invalidate: Invalidate
     explainMissing("@aws-sdk/dsql-signer", "Provider distsql"),
   );
   const signer = new DsqlSigner({ hostname: host, region: regionOf(config) });
-  try {
-    // there are no advisory locks, and a session that ends is replaced
-    const keepsSession = false;
-    return await openPostgres(
-      config,
-      {
-        host,
-        port: port === undefined ? 5432 : Number(port),
-        database: "postgres",
-        username,
-        // made without a call; the server looks at its age only while connecting, so it is never used twice
-        password: () => isAdmin ? signer.getDbConnectAdminAuthToken() : signer.getDbConnectAuthToken(),
-        ssl: { rejectUnauthorized: true, ...(config.ca === undefined ? {} : { ca: config.ca }) },
-        sslnegotiation: "direct",
-        idle_timeout: config.idleTimeout ?? IDLE_SECONDS,
-        // postgres.js takes a function as well, and calls it for each connection
-        max_lifetime: (() => MIN_LIFETIME_SECONDS + Math.random() * LIFETIME_SPREAD_SECONDS) as unknown as number,
-      } as Parameters<typeof openPostgres>[1],
-      invalidate,
-      connectRetry(config),
-      keepsSession,
-    );
-  } catch (error) {
-    throw explain(error, String(username), isAdmin);
-  }
+  return await openPostgres(
+    config,
+    {
+      host,
+      port: port === undefined ? 5432 : Number(port),
+      database: "postgres",
+      username,
+      // made without a call; the server looks at its age only while connecting, so it is never used twice
+      password: () => isAdmin ? signer.getDbConnectAdminAuthToken() : signer.getDbConnectAuthToken(),
+      ssl: { rejectUnauthorized: true, ...(config.ca === undefined ? {} : { ca: config.ca }) },
+      sslnegotiation: "direct",
+      idle_timeout: config.idleTimeout ?? IDLE_SECONDS,
+      // postgres.js takes a function as well, and calls it for each connection
+      max_lifetime: (() => MIN_LIFETIME_SECONDS + Math.random() * LIFETIME_SPREAD_SECONDS) as unknown as number,
+    } as Parameters<typeof openPostgres>[1],
+    invalidate,
+    {
+      connectRetry: connectRetry(config),
+      // there are no advisory locks, and a session that ends is replaced
+      keepsSession: false,
+      explain: (error) => explain(error, String(username), isAdmin),
+    },
+  );
 }
 
 interface ServerFailure {

@@ -38,6 +38,7 @@ export async function openEmbeddedPg(config: DatabaseConfig): Promise<Connection
   const loadDataDir = isInMemory(folder) ? await snapshot?.() : undefined;
   const pglite = await PGlite.create(folder, { loadDataDir });
   return {
+    check: () => Promise.resolve(), // it has started, or creating it had failed
     createClient: (schema) => drizzle({ client: pglite, schema }) as unknown as DrizzleClient,
     openSession: () => Promise.resolve(openSession(pglite)),
     close: () => pglite.close(),

@@ -1,26 +1,40 @@
 import type { Sql } from "postgres";
 import { ConfigurationError } from "../../errors/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
-import { type ConnectRetry, toDedicatedSession, toDrizzleDriver } from "./postgres_js_driver.ts";
+import { type ConnectRetry, type SessionState, toDedicatedSession, toDrizzleDriver } from "./postgres_js_driver.ts";
 import { type PostgresOptions, PostgresPool } from "./postgres_js_pool.ts";
 import type { Connection, DrizzleClient, Invalidate } from "./provider.ts";
 
+/** How a provider's server differs from PostgreSQL. */
+export interface ServerManners {
+  /**
+   * Which refused connections are tried again.
+   * @default none
+   */
+  connectRetry?: ConnectRetry;
+  /**
+   * Whether a session's locks last as long as its connection.
+   * @default true
+   */
+  keepsSession?: boolean;
+  /** Says of an error what is to be done about it, where that is known. */
+  explain?: (error: unknown) => unknown;
+}
+
 /**
- * Opens a pool of direct connections with postgres.js.
+ * Makes a pool of direct connections with postgres.js. Nothing is connected yet.
  *
  * @param config The database.
  * @param options What the provider decides: host, password, TLS, lifetimes.
  * @param invalidate Told of connections that end.
- * @param connectRetry Which refused connections are tried again.
- * @param keepsSession Whether a session's locks last as long as its connection.
- * @returns The connection, which works.
+ * @param manners How the provider's server differs.
+ * @returns The connection.
  */
 export async function openPostgres(
   config: DatabaseConfig,
   options: PostgresOptions,
   invalidate: Invalidate,
-  connectRetry: ConnectRetry = () => undefined,
-  keepsSession = true,
+  { connectRetry = () => undefined, keepsSession = true, explain = (error) => error }: ServerManners = {},
 ): Promise<Connection> {
   const [{ default: postgres }, { drizzle }] = await Promise.all([
     import("postgres"),
@@ -42,19 +56,24 @@ export async function openPostgres(
     drizzle(driver as unknown as Sql, { schema }) as unknown as DrizzleClient;
   // drizzle sets its readers of values on the driver, and a connection takes those that it finds
   createClient();
-  try {
-    await driver.unsafe("select 1");
-  } catch (error) {
-    await pool.close();
-    invalidate("refused", error);
-    throw error;
-  }
   return {
+    async check(): Promise<void> {
+      try {
+        await driver.unsafe("select 1");
+      } catch (error) {
+        await pool.close();
+        invalidate("refused", error);
+        throw explain(error);
+      }
+    },
     createClient,
     openSession(): ReturnType<Connection["openSession"]> {
-      let isLost = false;
-      const own = new PostgresPool(postgres, { ...common, max: 1 }, () => isLost = keepsSession);
-      return Promise.resolve({ ...toDedicatedSession(own, connectRetry, () => isLost), keepsSession });
+      const state: SessionState = { hasWorked: false, isLost: false };
+      const own = new PostgresPool(postgres, { ...common, max: 1 }, () => {
+        // one that was never had had locked nothing
+        if (keepsSession && state.hasWorked) state.isLost = true;
+      });
+      return Promise.resolve({ ...toDedicatedSession(own, connectRetry, state, explain), keepsSession });
     },
     close: () => pool.close(),
   };

@@ -166,36 +166,51 @@ function joinStatements(statements: readonly string[]): string {
   return statements.join("\n;\n");
 }
 
+/** What is known of a session. */
+export interface SessionState {
+  /** Whether a statement of it has succeeded. */
+  hasWorked: boolean;
+  /** Whether its connection, and what it had locked, is gone. */
+  isLost: boolean;
+}
+
 /**
  * A session for migrations.
  *
  * @param pool A pool of one connection, which the session closes.
  * @param connectRetry Which refused connections are tried again.
- * @param isLost Whether the session's connection, and what it had locked, is gone.
+ * @param state What is known of the session; updated.
+ * @param explain Says of an error what is to be done about it, where that is known.
  * @returns The session.
  */
 export function toDedicatedSession(
   pool: PostgresPool,
   connectRetry: ConnectRetry,
-  isLost: () => boolean,
+  state: SessionState,
+  explain: (error: unknown) => unknown,
 ): Omit<DedicatedSession, "keepsSession"> {
   const run = runOnPool(pool, connectRetry);
-  function assertNotLost(): void {
-    if (isLost()) throw Object.assign(new Error("The session's connection was lost"), { code: "CONNECTION_CLOSED" });
+  async function explained<T>(work: () => Promise<T>): Promise<T> {
+    if (state.isLost) {
+      throw Object.assign(new Error("The session's connection was lost"), { code: "CONNECTION_CLOSED" });
+    }
+    try {
+      const result = await work();
+      state.hasWorked = true;
+      return result;
+    } catch (error) {
+      throw explain(error);
+    }
   }
   return {
     async query(text, params = []): Promise<Row[]> {
-      assertNotLost();
-      return [...await run((sql) => extended(sql, text, params), (query) => query) as Row[]];
+      const rows = await explained(() => run((sql) => extended(sql, text, params), (query) => query));
+      return [...rows as Row[]];
     },
     async script(statements): Promise<void> {
-      assertNotLost();
-      await run((sql) => sql.unsafe(joinStatements(statements)), (query) => query);
+      await explained(() => run((sql) => sql.unsafe(joinStatements(statements)), (query) => query));
     },
-    async transaction(fn): Promise<never> {
-      assertNotLost();
-      return await begin(pool, connectRetry, (tx, gate) => fn(toTransactionSession(tx, gate))) as never;
-    },
+    transaction: (fn) => explained(() => begin(pool, connectRetry, (tx, gate) => fn(toTransactionSession(tx, gate)))),
     close: () => pool.close(),
   };
 }

@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import { Duplex } from "node:stream";
 import type { Options, Sql } from "postgres";
 import type postgres from "postgres";
 import { whenAbandoned } from "./abandoned.ts";
@@ -101,8 +102,10 @@ export class PostgresPool {
     const options: PostgresOptions = {
       ...this.#options,
       // called for each connection: one that ended must not connect again
-      socket: () => generation.isSpent ? Promise.reject(replaced()) : openSocket(this.#options, sockets),
+      socket: () => generation.isSpent ? deadSocket(replaced()) : openSocket(this.#options, sockets).catch(deadSocket),
       onclose: () => this.#spend(generation),
+      // what still waits for a generation that is spent is turned away one by one, and need not wait for that
+      backoff: () => 0,
     } as PostgresOptions;
     const generation: Generation = { sql: this.#postgres(options) as Sql, sockets, active: 0, isSpent: false };
     Object.assign(generation.sql.options.parsers, this.drizzleOptions.parsers);
@@ -131,6 +134,17 @@ export class PostgresPool {
 async function hearOfEnds(): Promise<void> {
   // the first turn reads the end, the second one the close that follows it
   for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
+}
+
+/**
+ * A socket that closes with an error at once. One that cannot be had would make postgres.js 3.4.9 forget every statement
+ * but the one that asked for it: only when a socket closes does it turn to the next one.
+ */
+function deadSocket(error: Error): Duplex {
+  const socket = new Duplex({ read(): void {}, write: (_chunk, _encoding, done) => done() });
+  // postgres.js listens when it has the socket
+  setTimeout(() => socket.destroy(error), 0);
+  return socket;
 }
 
 function replaced(): Error {

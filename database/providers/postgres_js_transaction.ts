@@ -6,9 +6,6 @@ export interface StatementGate {
   run<T>(statement: () => PromiseLike<T>): Promise<T>;
 }
 
-/** How long the end of a socket may take after the server said that it ends the session. */
-const CLOSE_MS = 2000;
-
 /**
  * `sql.begin` for connections that may end in the middle. postgres.js 3.4.9 goes on with such a transaction on the same
  * connection object: its ROLLBACK on a closed socket throws where nobody can catch it, and once the pool has connected
@@ -37,20 +34,21 @@ export function beginSafely<T>(
       }
     },
   };
+  let tellLoss = (_error: unknown): void => {};
+  // the first word about the loss says more than the close of the socket that follows it
+  const loss = new Promise<never>((_, reject) => tellLoss = reject);
   const whole = sql.begin(async (tx) => {
     try {
       const result = await fn(tx, gate);
       if (!isGone) return result;
     } catch (error) {
       if (!isGone) throw error;
-      // the first word about the loss says more than the close of the socket that follows it
-      await new Promise((resolve) => setTimeout(resolve, CLOSE_MS));
-      throw error;
+      tellLoss(error);
     }
     return await new Promise<never>(() => {});
   }) as Promise<T>;
   whole.catch(() => isGone = true);
-  return whole;
+  return Promise.race([whole, loss]);
 }
 
 /** Errors after which the connection is closed, or about to be. */

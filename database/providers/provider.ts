@@ -1,5 +1,4 @@
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
-import type { DatabaseConfig } from "../config.ts";
 import type { ConnectionInvalidationReason } from "../connection_events.ts";
 
 /** drizzle's PostgreSQL client, whichever driver works below it. */
@@ -44,6 +43,12 @@ export interface DedicatedSession extends SqlSession {
 
 /** An open connection, or pool of them. */
 export interface Connection {
+  /**
+   * Makes sure that it works, and closes it when it does not. A session does without: its first statement tells.
+   *
+   * @throws What the server or the network said.
+   */
+  check(): Promise<void>;
   /** A drizzle client on this connection. */
   createClient(schema: Record<string, unknown> | undefined): DrizzleClient;
   /** A session of its own. */
@@ -54,6 +59,3 @@ export interface Connection {
 
 /** What a provider is handed to tell that a connection ended. */
 export type Invalidate = (reason: ConnectionInvalidationReason, error?: unknown) => void;
-
-/** Opens a connection and makes sure that it works. */
-export type OpenConnection = (config: DatabaseConfig, invalidate: Invalidate) => Promise<Connection>;

@@ -5,7 +5,7 @@ import type { DistSqlRetryOptions } from "../retry.ts";
 import { withTransaction } from "../transaction.ts";
 import { type QueryMetricsOptions, withQueryMetrics } from "./query_metrics.ts";
 import { checkPermissions } from "./requires_table.ts";
-import { reusePrepared } from "./reuse_prepared.ts";
+import { type PreparedByName, reusePrepared } from "./reuse_prepared.ts";
 import type { DatabaseOperation, TablePermission } from "../../core/mod.ts";
 
 /** A table of a query and what the query does with it. */
@@ -131,12 +131,12 @@ export function createQueryFactory<TSchema extends Record<string, unknown> = Rec
   return {
     defineQuery: (options, fn) => define(getDb, options, fn),
     definePreparedQuery(options, fn) {
-      // the clients of one query keep what it prepared; another query may use the same name
-      const clients: WeakMap<object, DrizzleClient<TSchema>> = new WeakMap();
+      // one query's statements, by client; another query may use the same name
+      const statements: WeakMap<object, PreparedByName> = new WeakMap();
       return define(getDb, options, function runPrepared(db, ...args) {
-        let client = clients.get(db);
-        if (client === undefined) clients.set(db, client = reusePrepared(db));
-        return fn(client, ...args);
+        let prepared = statements.get(db);
+        if (prepared === undefined) statements.set(db, prepared = new Map());
+        return fn(reusePrepared(db, prepared), ...args);
       }, fn.name);
     },
   };

@@ -5,6 +5,8 @@ import {
   findInCauseChain,
   isAppError,
   readDriverError,
+  sqlStateOf,
+  ValidationError,
 } from "../../errors/mod.ts";
 import {
   endSpan,
@@ -102,10 +104,18 @@ function emit(queryName: string, startedAt: number, retries: number, errors: 0 |
   metrics.addMetricsWithDimensions({ queryName }, data);
 }
 
+/** SQLSTATE of a NUL byte, or of bytes that are no text (PostgreSQL 18, appendix A). */
+const CHARACTER_NOT_IN_REPERTOIRE = "22021";
+
 /** The error that leaves a query: drivers and drizzle put statements and values into theirs. */
 function toQueryError(thrown: unknown, queryName: string): AppError {
   if (isAppError(thrown)) return thrown;
-  return DatabaseError.from(withoutValues(thrown), queryName);
+  const cause = withoutValues(thrown);
+  // no table can hold it, so it came with the input
+  if (sqlStateOf(cause) === CHARACTER_NOT_IN_REPERTOIRE) {
+    return new ValidationError("A text holds a character that cannot be stored, such as NUL", { cause });
+  }
+  return DatabaseError.from(cause, queryName);
 }
 
 /**

@@ -1,16 +1,119 @@
 import { is, SQL, Subquery, View } from "drizzle-orm";
 import type { DrizzleClient } from "../providers/provider.ts";
 
-type Prepared = object;
+/** What `.prepare(name)` gave, by name. */
+export type PreparedByName = Map<string, object>;
+
 type Method = (...args: unknown[]) => unknown;
 
-/** What builders are made and refined with. A statement that is prepared already needs none of these calls to be made. */
-const BUILDING: ReadonlySet<PropertyKey> = new Set([
+/**
+ * Methods that begin and refine a statement and send nothing. They are put off: of a statement that is prepared already
+ * drizzle needs none of them, and they take longer than everything else that is done for a query.
+ */
+const PUT_OFF: ReadonlySet<PropertyKey> = new Set([
   ...["select", "selectDistinct", "selectDistinctOn", "insert", "update", "delete", "findMany", "findFirst"],
   ...["from", "where", "groupBy", "having", "orderBy", "limit", "offset", "for", "values", "set", "returning"],
   ...["leftJoin", "rightJoin", "innerJoin", "fullJoin", "crossJoin", "$dynamic"],
   ...["onConflictDoNothing", "onConflictDoUpdate", "overridingSystemValue"],
 ]);
+
+/** One run of a query's function: the calls that were put off, in their order. */
+class Run {
+  readonly prepared: PreparedByName;
+  #calls: { on: Step; method: PropertyKey; args: unknown[]; result: Step }[] = [];
+
+  constructor(prepared: PreparedByName) {
+    this.prepared = prepared;
+  }
+
+  putOff(on: Step, method: PropertyKey, args: unknown[]): object {
+    const result = new Step(this, undefined);
+    this.#calls.push({ on, method, args, result });
+    return new Proxy(result, AS_BUILDER);
+  }
+
+  makeUp(): void {
+    const calls = this.#calls;
+    this.#calls = [];
+    for (const { on, method, args, result } of calls) {
+      const builder = on.builder as Record<PropertyKey, Method>;
+      result.builder = builder[method](...args) as object;
+    }
+  }
+}
+
+/** What stands for a client or a builder; its builder is there once the calls before it were made up for. */
+class Step {
+  readonly run: Run;
+  builder: object | undefined;
+
+  constructor(run: Run, builder: object | undefined) {
+    this.run = run;
+    this.builder = builder;
+  }
+}
+
+/**
+ * A view of a client for one run of a query's function: its `.prepare(name)` gives what it gave for that name before,
+ * and the SQL is not built again. Everything else happens as on the client, in the same order.
+ *
+ * @param db The client.
+ * @param prepared What this client prepared for this query; filled.
+ * @returns The view.
+ */
+export function reusePrepared<TSchema extends Record<string, unknown>>(
+  db: DrizzleClient<TSchema>,
+  prepared: PreparedByName,
+): DrizzleClient<TSchema> {
+  return new Proxy(new Step(new Run(prepared), db), AS_BUILDER) as unknown as DrizzleClient<TSchema>;
+}
+
+function builderOf(step: Step): object {
+  if (step.builder === undefined) step.run.makeUp();
+  return step.builder as object;
+}
+
+function read(step: Step, key: PropertyKey): unknown {
+  const { run } = step;
+  if (step.builder === undefined) {
+    // what every builder has, and none is needed for
+    if (PUT_OFF.has(key)) return (...args: unknown[]) => run.putOff(step, key, args);
+    if (key === "prepare") return (name: string) => prepareOnce(step, name);
+  }
+  const builder = builderOf(step);
+  const value: unknown = Reflect.get(builder, key);
+  // relational queries hang below `query`, one object for each table
+  if (typeof value === "object" && value !== null) {
+    return key === "query" || "findMany" in value ? new Proxy(new Step(run, value), AS_BUILDER) : value;
+  }
+  if (typeof value !== "function") return value;
+  if (PUT_OFF.has(key)) return (...args: unknown[]) => run.putOff(step, key, args);
+  if (key === "prepare") return (name: string) => prepareOnce(step, name);
+  return function callBuilder(...args: unknown[]): unknown {
+    run.makeUp();
+    const result: unknown = value.apply(builder, args);
+    return isBuilder(result) ? new Proxy(new Step(run, result), AS_BUILDER) : result;
+  };
+}
+
+function prepareOnce(step: Step, name: string): object {
+  const { run } = step;
+  let known = run.prepared.get(name);
+  if (known === undefined) {
+    // refinements of the same builder may be waiting, also where their result was dropped
+    run.makeUp();
+    known = (builderOf(step) as { prepare(name: string): object }).prepare(name);
+    run.prepared.set(name, known);
+  }
+  return known;
+}
+
+const AS_BUILDER: ProxyHandler<Step> = {
+  get: read,
+  set: (step, key, value) => Reflect.set(builderOf(step), key, value),
+  has: (step, key) => Reflect.has(builderOf(step), key),
+  getPrototypeOf: (step) => Reflect.getPrototypeOf(builderOf(step)),
+};
 
 const FIRST_STEPS = ["prepare", "from", "values", "set"] as const;
 
@@ -19,12 +122,4 @@ function isBuilder(value: unknown): value is object {
   if (typeof value !== "object" || value === null || value instanceof Promise) return false;
   if (is(value, SQL) || is(value, Subquery) || is(value, View)) return false;
   return FIRST_STEPS.some((step) => typeof (value as Record<string, unknown>)[step] === "function");
-}
-
-/** A call that was put off, and what stands for its result. */
-interface Call {
-  on: View_;
-  method: PropertyKey;
-  args: unknown[];
-  result: View_;
 }

@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-console
 import { assert, assertEquals, assertFalse, assertMatch } from "@std/assert";
 import { drizzle } from "drizzle-orm/pglite";
 import { type AuthConfig, createAuth, createAuthHandler, validateSession } from "../../auth/mod.ts";
@@ -130,7 +131,7 @@ Deno.test("createAuthHandler() answers 500 with the documented body when the dat
     );
     assertEquals(result.statusCode, 500);
     const { message, code, requestId, correlationId } = JSON.parse(result.body);
-    assertEquals([message, code], ["Internal Server Error", "UNEXPECTED"]);
+    assertEquals([message, code], ["Internal Server Error", "DATABASE"]);
     assert(requestId && correlationId);
     assertMatch(log, /42P01/);
     assertFalse(/ada@example\.com|select |correct horse/.test(log), log);
@@ -191,5 +192,45 @@ Deno.test("createAuthHandler() notes the address that the gateway saw, not the o
     await call(event);
     const { rows } = await pglite.query<{ ip_address: string }>("SELECT ip_address FROM sessions");
     assertEquals(rows.map((row) => row.ip_address), [address]);
+  }
+});
+
+Deno.test("createAuthHandler() does not say that somebody is signed out whose session is still there", async () => {
+  await reset();
+  const { token } = JSON.parse((await call(createRestApiEvent(post("/sign-up/email", ADA)))).result.body);
+  await pglite.exec(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise 'no deletes today'; end $$;
+    create trigger refuse before delete on sessions execute function refuse();`,
+  );
+  const signOut = post("/sign-out", {}, { Authorization: `Bearer ${token}` });
+  try {
+    const { result } = await call(createRestApiEvent(signOut));
+    assertEquals([result.statusCode, JSON.parse(result.body).code], [503, "SERVICE_UNAVAILABLE"]);
+  } finally {
+    await pglite.exec("drop function refuse cascade");
+  }
+  assertEquals((await call(createRestApiEvent(signOut))).result.statusCode, 200);
+  assertEquals((await call(createRestApiEvent(signOut))).result.statusCode, 200);
+});
+
+Deno.test("a query of the auth library that fails shows neither SQL nor values, also where the library prints it", async () => {
+  await reset();
+  const { token } = JSON.parse((await call(createRestApiEvent(post("/sign-up/email", ADA)))).result.body);
+  const printed: unknown[] = [];
+  const { error } = console;
+  console.error = (...args: unknown[]): void => void printed.push(...args);
+  await pglite.exec("alter table users rename to gone");
+  try {
+    const headers = { Authorization: `Bearer ${token}` };
+    const session = await call(createRestApiEvent({ path: "/api/auth/get-session", headers }));
+    const again = await call(createRestApiEvent(post("/sign-in/email", ADA)));
+    const all = [session.log, again.log, session.result.body, again.result.body, Deno.inspect(printed, { depth: 9 })]
+      .join();
+    assertEquals([session.result.statusCode >= 500, again.result.statusCode >= 500], [true, true]);
+    assert(/42P01/.test(all), all);
+    assertFalse(/select|insert|params/i.test(all) || all.includes(token) || all.includes(ADA.email), all);
+  } finally {
+    console.error = error;
+    await pglite.exec("alter table gone rename to users");
   }
 });

@@ -127,25 +127,80 @@ Deno.test("webHmac() and nodeHmac() agree on random keys and parts", async () =>
   );
 });
 
-Deno.test("verifyHmac() imports a key once for each secret and algorithm", async () => {
+/** Runs a check on Web Crypto and gives what `importKey` was called with. */
+async function imports(check: (imported: unknown[][]) => Promise<void>): Promise<void> {
   const { subtle } = crypto;
   const importKey = subtle.importKey;
-  let imports = 0;
+  const imported: unknown[][] = [];
   setHmacEngine(webHmac);
   Object.defineProperty(subtle, "importKey", {
     configurable: true,
-    value: (...values: Parameters<typeof importKey>) => (imports++, importKey.apply(subtle, values)),
+    value: (...values: Parameters<typeof importKey>) => (imported.push(values), importKey.apply(subtle, values)),
   });
   try {
-    const secret = { text: `once ${crypto.randomUUID()}`, encoding: "utf8" } as const;
-    for (let i = 0; i < 3; i++) await verifyHmac("sha256", [secret], ["a"], [new Uint8Array(32)]);
-    assertEquals(imports, 1);
-    await verifyHmac("sha512", [secret], ["a"], [new Uint8Array(64)]);
-    assertEquals(imports, 2);
+    await check(imported);
   } finally {
     Reflect.deleteProperty(subtle, "importKey");
     setHmacEngine(undefined);
   }
+}
+
+Deno.test("verifyHmac() imports a key once for each secret and algorithm, and never lets it out again", async () => {
+  await imports(async (imported) => {
+    const secret = { text: `once ${crypto.randomUUID()}`, encoding: "utf8" } as const;
+    for (let i = 0; i < 3; i++) await verifyHmac("sha256", [secret], ["a"], [new Uint8Array(32)]);
+    assertEquals(imported.map(([format, , hash, isExtractable, uses]) => [format, hash, isExtractable, uses]), [
+      ["raw", { name: "HMAC", hash: "SHA-256" }, false, ["sign"]],
+    ]);
+    await verifyHmac("sha512", [secret], ["a"], [new Uint8Array(64)]);
+    assertEquals(imported.length, 2);
+  });
+});
+
+Deno.test("verifyHmac() keeps the keys of 1,000 secrets, and lets the oldest go first", async () => {
+  await imports(async (imported) => {
+    const prefix = crypto.randomUUID();
+    const verify = (n: number) =>
+      verifyHmac("sha1", [{ text: `${prefix} ${n}`, encoding: "utf8" }], ["a"], [new Uint8Array(20)]);
+    for (let n = 0; n < 1000; n++) await verify(n);
+    assertEquals(imported.length, 1000);
+    await verify(0);
+    assertEquals(imported.length, 1000);
+    await verify(1000);
+    await verify(1);
+    assertEquals(imported.length, 1001);
+    await verify(0);
+    assertEquals(imported.length, 1002);
+  });
+});
+
+Deno.test("verifyHmac() keeps a text as a key of two encodings apart", async () => {
+  const key = btoa("what a text of base64 may stand for");
+  const [asText, asBase64] = [text(key), text(atob(key))].map((bytes) =>
+    new Uint8Array(nodeCrypto.createHmac("sha256", bytes).update("a").digest())
+  );
+  for (const [encoding, good, bad] of [["utf8", asText, asBase64], ["base64", asBase64, asText]] as const) {
+    assertEquals(await verifyHmac("sha256", [{ text: key, encoding }], ["a"], [good]), true);
+    assertEquals(await verifyHmac("sha256", [{ text: key, encoding }], ["a"], [bad]), false);
+  }
+});
+
+Deno.test("verifyHmac() takes any of the signatures with any of the secrets, wherever it stands", async () => {
+  const secrets = ["a", "b", "c"].map((name) => ({ text: `${name} secret`, encoding: "utf8" as const }));
+  const good = new Uint8Array(nodeCrypto.createHmac("sha256", "b secret").update("x").digest());
+  const bad = new Uint8Array(32);
+  for (
+    const [signatures, expected] of [[[good], true], [[good, bad], true], [[bad, good], true], [[bad], false]] as const
+  ) {
+    for (const order of [secrets, secrets.toReversed(), [secrets[1]]]) {
+      assertEquals(await verifyHmac("sha256", order, ["x"], signatures), expected);
+    }
+    assertEquals(await verifyHmac("sha256", [secrets[0], secrets[2]], ["x"], signatures), false);
+  }
+  assertEquals([await verifyHmac("sha256", secrets, ["x"], []), await verifyHmac("sha256", [], ["x"], [good])], [
+    false,
+    false,
+  ]);
 });
 
 Deno.test("verifyHmac() takes Web Crypto where the runtime has no node:crypto", async () => {

@@ -84,6 +84,88 @@ Deno.test("validateSession() extends by 30 days after 24 hours unless told", asy
   assertEquals(queries.length, 2);
 });
 
+Deno.test("validateSession() and expireSession() refuse a missing, an unknown and a malformed token, and one at its end", async () => {
+  await seed(NOW);
+  const auth = createAuth(db, config);
+  const checks: ((...args: Parameters<typeof expireSession>) => Promise<unknown>)[] = [validateSession, expireSession];
+  for (const check of checks) {
+    for (const token of [TOKEN, "unknown"]) {
+      await assertRejects(() => atTime<unknown>(NOW, () => check(auth, token, db)), UnauthorizedError, INVALID);
+    }
+    // the database is not asked about what cannot be a token
+    queries.length = 0;
+    for (const token of [`${TOKEN}\0`, "a b", `${TOKEN}.x`, `${TOKEN}.${"A".repeat(43)}=`]) {
+      await assertRejects(() => atTime<unknown>(NOW, () => check(auth, token, db)), UnauthorizedError, INVALID);
+    }
+    for (const token of ["", undefined as unknown as string]) {
+      await assertRejects(() => check(auth, token, db), UnauthorizedError, "The session token is missing");
+    }
+    assertEquals(queries, []);
+  }
+  assertEquals((await atTime(NOW - 1, () => validateSession(auth, TOKEN))).session.id, SESSION);
+});
+
+Deno.test("validateSession() takes the signed token", async () => {
+  await seed();
+  const signature = createHmac("sha256", SECRET).update(TOKEN).digest("base64");
+  const auth = createAuth(db, config);
+  const { session } = await atTime(NOW, () => validateSession(auth, `${TOKEN}.${signature}`));
+  assertEquals([session.id, session.token], [SESSION, TOKEN]);
+});
+
+Deno.test("validateSession() and expireSession() name the query that the database refused", async () => {
+  await seed(NOW + 1000);
+  const refusal = Object.assign(new Error("permission denied"), { code: "42501", severity: "ERROR" });
+  const broken = new Proxy(db, {
+    get: (target, name) =>
+      name === "update"
+        ? () => ({ set: () => ({ where: () => ({ returning: () => Promise.reject(refusal) }) }) })
+        : Reflect.get(target, name),
+  });
+  const auth = createAuth(broken, config);
+  const extended = await assertRejects(() => atTime(NOW, () => validateSession(auth, TOKEN)), DatabaseError);
+  assertEquals(extended.message, "Query extendSession failed with SQLSTATE 42501");
+  const expired = await assertRejects(() => atTime(NOW, () => expireSession(auth, TOKEN, broken)), DatabaseError);
+  assertEquals(expired.message, "Query expireSession failed with SQLSTATE 42501");
+});
+
+Deno.test("validateSession() gives the user's picture, and leaves out what is not set", async () => {
+  const auth = createAuth(db, config);
+  await seed();
+  await pglite.query("UPDATE users SET image = 'https://example.com/a.png', email_verified = true");
+  assertEquals((await atTime(NOW, () => validateSession(auth, TOKEN))).user, {
+    id: USER,
+    email: "ada@example.com",
+    name: "Ada",
+    image: "https://example.com/a.png",
+    emailVerified: true,
+  });
+});
+
+Deno.test("validateSession() extends by the times that createAuth was given, and notes when", async () => {
+  const auth = createAuth(db, { ...config, sessionExpiresIn: 600, sessionUpdateAge: 60 });
+  for (const [leftMs, expectedMs] of [[540_001, 540_001], [540_000, 600_000], [1, 600_000]]) {
+    await seed(NOW + leftMs);
+    const { session } = await atTime(NOW, () => validateSession(auth, TOKEN));
+    assertEquals([session.expiresAt.getTime(), await storedEnd()], [NOW + expectedMs, NOW + expectedMs]);
+    const { rows } = await pglite.query<{ updated_at: Date }>("SELECT updated_at FROM sessions");
+    assertEquals(rows[0].updated_at.getTime() === NOW, expectedMs === 600_000);
+  }
+});
+
+Deno.test("validateSession() extends no other session", async () => {
+  await seed(NOW + 1000);
+  const end = new Date(NOW + 1000).toISOString();
+  await pglite.query("INSERT INTO sessions (id, expires_at, token, user_id) VALUES ($1, $2, 'other', $3)", [
+    crypto.randomUUID(),
+    end,
+    USER,
+  ]);
+  await atTime(NOW, () => validateSession(createAuth(db, config), TOKEN));
+  const { rows } = await pglite.query<{ expires_at: Date }>("SELECT expires_at FROM sessions WHERE token = 'other'");
+  assertEquals(rows[0].expires_at.toISOString(), end);
+});
+
 Deno.test("validateSession() does not bring a session back that was ended while it was being extended", async () => {
   await seed(NOW + 1000);
   const racing = new Proxy(db, {

@@ -57,6 +57,8 @@ const CASES: [
     headers({ "webhook-signature": `${ZEROS} v1a,x ${SIGNATURE}` }),
     "accepted",
   ],
+  ["names in two cases, of which the lower one counts", { "WEBHOOK-ID": "another", ...headers() }, "accepted"],
+  ["a header of the name get", headers({ get: "x" }), "accepted"],
   ["the web's Headers", new Headers(headers()), "accepted"],
   ["header names in another case", {
     "Webhook-Id": ID,
@@ -96,6 +98,11 @@ const CASES: [
     headers({ "webhook-signature": SIGNATURE.replace("v1", "v1a") }),
     malformed("signature"),
   ],
+  [
+    "a good signature under another version",
+    headers({ "webhook-signature": SIGNATURE.replace("v1,", "v2,") }),
+    malformed("signature"),
+  ],
   ["a signature without a version", headers({ "webhook-signature": SIGNATURE.slice(3) }), malformed("signature")],
   ["a signature of another length", headers({ "webhook-signature": "v1,AAAA" }), malformed("signature")],
   ["no id", headers({ "webhook-id": undefined }), missing("id")],
@@ -110,6 +117,14 @@ const CASES: [
   ],
   ["a secret that is the prefix alone", headers(), NO_BASE64, { secret: "whsec_" }],
   ["a secret that is no base64", headers(), NO_BASE64, { secret: "whsec_not base64" }],
+  ["a secret without its padding", headers(), NO_BASE64, { secret: KEY.slice(0, -1) }],
+  ["a secret with too much padding", headers(), NO_BASE64, { secret: `${KEY}A===` }],
+  [
+    "a tolerance that is a text",
+    headers(),
+    "CONFIGURATION: toleranceSeconds must be a number of seconds from 0, got 300",
+    { tolerance: "300" as unknown as number },
+  ],
   ["a tolerance below 0", headers(), "CONFIGURATION: toleranceSeconds must be a number of seconds from 0, got -5", {
     tolerance: -5,
   }],

@@ -22,6 +22,7 @@ const CASES: [header: string | null | undefined, token: string | null][] = [
   [null, null],
   [undefined, null],
   [7 as unknown as string, null],
+  [["Bearer abc"] as unknown as string, null],
 ];
 
 for (const [header, token] of CASES) {

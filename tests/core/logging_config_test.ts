@@ -22,6 +22,7 @@ Deno.test("checkLoggingConfig() takes every option", () => GOOD.forEach((config)
 
 const BAD: [config: unknown, inMessage: string[]][] = [
   [{ levle: "DEBUG" }, ["levle", "sampleRate"]],
+  [{ level: 7 }, ["logging.level is 7", "CRITICAL"]],
   [{ level: "VERBOSE" }, ["logging.level", "VERBOSE", "CRITICAL"]],
   [{ sampleRate: 1.1 }, ["logging.sampleRate", "1.1"]],
   [{ sampleRate: -0.1 }, ["logging.sampleRate", "-0.1"]],

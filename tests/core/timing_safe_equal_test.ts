@@ -5,6 +5,7 @@ const CASES: [given: string, expected: string, equal: boolean][] = [
   ["token", "token", true],
   ["é😀", "é😀", true],
   ["tokeN", "token", false],
+  ["Token", "token", false],
   ["token", "toke", false],
   ["toke", "token", false],
   ["aa", "a", false],

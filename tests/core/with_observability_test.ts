@@ -2,10 +2,17 @@ import { assert, assertEquals, assertFalse, assertRejects, assertThrows } from "
 import {
   getRequestContext,
   type ObservabilityOptions,
+  Refusal,
   withObservability,
   type WrapperMetadata,
 } from "../../core/mod.ts";
-import { ConfigurationError, DatabaseError, DeadlineExceededError, NotFoundError } from "../../errors/mod.ts";
+import {
+  ConfigurationError,
+  DatabaseError,
+  DeadlineExceededError,
+  NotFoundError,
+  ValidationError,
+} from "../../errors/mod.ts";
 import { logDebug, logInfo, metrics, MetricUnit, onSpanEnd, type Span } from "../../observability/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { type CapturedLogs, captureLogs, type LogLine } from "../support/capture_logs.ts";
@@ -261,5 +268,22 @@ Deno.test("withObservability() refuses options that cannot be meant, when it is 
   ];
   for (const [options, inMessage] of bad) {
     assertThrows(() => withObservability(() => 1, options as Options), ConfigurationError, inMessage);
+  }
+});
+
+Deno.test("withObservability() answers a refusal that was given back as it answers an error that was thrown", async () => {
+  const error = new ValidationError("Validation failed", { errors: { title: ["too short"] } });
+  const cases: [string, () => Refusal | Promise<Refusal>][] = [
+    ["at once", () => new Refusal(error)],
+    ["later", () => Promise.resolve(new Refusal(error))],
+  ];
+  for (const [when, handle] of cases) {
+    const answering = withObservability<unknown, unknown>(handle, { respondToError: (thrown) => ({ thrown }) });
+    const { lines, result } = await captureLogs(() => answering({}, createLambdaContext()));
+    assertEquals(result, { thrown: error }, when);
+    const line = lines.find(({ message }) => message === "request completed");
+    assertEquals([line?.level, line?.error_code], ["INFO", "VALIDATION_FAILED"], when);
+    const throwing = withObservability<unknown, unknown>(handle);
+    await captureLogs(() => assertRejects(() => throwing({}, createLambdaContext()), ValidationError));
   }
 });

@@ -13,8 +13,10 @@ import {
   type DatabaseConfig,
   executeRows,
   getDrizzleClient,
+  getMigrationStatus,
   onConnectionInvalidated,
 } from "../../database/mod.ts";
+import { openShared } from "../../database/client.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
@@ -123,3 +125,51 @@ Deno.test("onConnectionInvalidated() goes on when a callback throws", async () =
   assertEquals(seen, ["closed"]);
   assert(lines.some((line) => line.includes("broken callback")));
 });
+
+Deno.test("openShared() without the check connects nothing; the first client on it is checked", async () => {
+  const unreachable: DatabaseConfig = {
+    provider: "serverless-pg",
+    // a port that nothing listens on: the system gave it out and got it back
+    connectionString: `postgres://reader:not-shown@127.0.0.1:${freePort()}/notes`,
+    instrument: false,
+  };
+  const connection = await openShared(unreachable, { check: false });
+  assertStrictEquals(await openShared(unreachable, { check: false }), connection);
+  for (const open of [getDrizzleClient, getDrizzleClient]) {
+    const error = await assertRejects(() => open(unreachable));
+    assertEquals((error as { code?: string }).code, "ECONNREFUSED");
+  }
+  assertNotStrictEquals(await openShared(unreachable, { check: false }), connection);
+  await closeDrizzleClient(unreachable);
+});
+
+Deno.test("getMigrationStatus() says that a database cannot be reached, and not that its session was lost", async () => {
+  const connectionString = `postgres://reader:not-shown@127.0.0.1:${freePort()}/notes`;
+  const migrationsFolder = await Deno.makeTempDir();
+  await Deno.writeTextFile(`${migrationsFolder}/0001_notes.sql`, "CREATE TABLE notes (id int);");
+  const database: DatabaseConfig = { provider: "serverless-pg", connectionString, instrument: false };
+  const error = await assertRejects(() => getMigrationStatus({ migrationsFolder, database }));
+  assertEquals((error as { code?: string }).code, "ECONNREFUSED");
+  await Deno.remove(migrationsFolder, { recursive: true });
+});
+
+Deno.test("getDrizzleClient() knows a configuration by its values, and a changed one for another", async () => {
+  const mutable: DatabaseConfig = { ...config, connectionString: "memory://known-a" };
+  const first = await getDrizzleClient(mutable);
+  assertStrictEquals(await getDrizzleClient({ ...mutable }), first);
+  mutable.connectionString = "memory://known-b";
+  assertNotStrictEquals(await getDrizzleClient(mutable), first);
+  const wrong = { ...mutable, typo: 1 } as DatabaseConfig;
+  assertInstanceOf(await assertRejects(() => getDrizzleClient(wrong)), ConfigurationError);
+  delete (mutable as Partial<DatabaseConfig>).provider;
+  assertInstanceOf(await assertRejects(() => getDrizzleClient(mutable)), ConfigurationError);
+  await closeDrizzleClient({ ...config, connectionString: "memory://known-a" });
+  await closeDrizzleClient({ ...config, connectionString: "memory://known-b" });
+});
+
+function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  listener.close();
+  return port;
+}

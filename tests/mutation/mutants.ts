@@ -7,7 +7,7 @@ export interface Mutant {
   readonly line: number;
   /** The line's text, trimmed: with the change it names the mutant, whatever line it moves to. */
   readonly code: string;
-  /** `=== → !==` */
+  /** `=== → !==`; the second of such changes in lines of the same text is `=== → !== #2`. */
   readonly change: string;
   /** Where the text that is replaced begins and ends. */
   readonly start: number;
@@ -47,10 +47,22 @@ export function mutantsOf(file: string, source: string): Mutant[] {
   const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true);
   const lines = source.split("\n");
   const mutants: Mutant[] = [];
+  const seen = new Map<string, number>();
 
   function add(node: ts.Node, text: string, change: string, start = node.getStart(tree), end = node.getEnd()): void {
     const line = tree.getLineAndCharacterOfPosition(start).line;
-    mutants.push({ file, line: line + 1, code: lines[line].trim(), change, start, end, text });
+    const code = lines[line].trim();
+    const place = (seen.get(`${change} in ${code}`) ?? 0) + 1;
+    seen.set(`${change} in ${code}`, place);
+    mutants.push({
+      file,
+      line: line + 1,
+      code,
+      change: place === 1 ? change : `${change} #${place}`,
+      start,
+      end,
+      text,
+    });
   }
 
   function visit(node: ts.Node): void {

@@ -54,6 +54,18 @@ async function documentsOf(fn: () => void): Promise<LogLine[]> {
   return lines;
 }
 
+Deno.test("metrics.addMetric() takes each of MetricUnit, and nothing that only looks like one", async () => {
+  for (const unit of Object.values(MetricUnit)) {
+    const [{ _aws }] = await documentsOf(() => metrics.addMetric("A", unit, 1));
+    assertEquals(_aws.CloudWatchMetrics[0].Metrics, [{ Name: "A", Unit: unit }]);
+  }
+  for (
+    const unit of ["seconds", "Kiloseconds", "bytes", "KiloBytes", "Seconds/Second", "Percent/Second", "None ", ""]
+  ) {
+    assertThrows(() => metrics.addMetric("A", unit as MetricUnit, 1), TypeError, `${unit} is no metric unit`);
+  }
+});
+
 Deno.test("metrics.addMetric() collects into one document of an invocation", async () => {
   await withEnv({ SERVICE_NAME: "notes", METRICS_NAMESPACE: "Shop" }, async () => {
     const documents = await documentsOf(() => {

@@ -1,6 +1,6 @@
 /**
- * Generated DDL and DML, with comments, dollar quotes and names that hold keywords, checked by the real PostgreSQL
- * parser. DISTSQL_RUNS sets the number of runs of each property, DISTSQL_SEED the seed.
+ * Generated DDL and DML, with comments, dollar quotes and names that hold keywords, and known statements that were changed
+ * in places, checked by the real PostgreSQL parser.
  */
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
@@ -8,16 +8,11 @@ import { adaptForStandardPg } from "../../database/distsql/adapt.ts";
 import { sanitizeForDistSql, translateForDistSql } from "../../database/distsql/sanitize.ts";
 import { splitStatements, STATEMENT_BREAKPOINT } from "../../database/distsql/statement.ts";
 import { tokenize } from "../../database/distsql/tokenize.ts";
+import { RECREATED, REFUSED, STRIPPED, TRANSLATED, UNCHANGED } from "../database/distsql/corpus.ts";
 import { parse, protections, refused, scan, withoutAsync } from "../database/distsql/oracle.ts";
+import { properties } from "./seeded.ts";
 
-const numRuns = Number(Deno.env.get("DISTSQL_RUNS") ?? 300);
-const seed = Number(Deno.env.get("DISTSQL_SEED") ?? Date.now() % 2 ** 31);
-
-function property(name: string, check: fc.IRawProperty<unknown>): void {
-  Deno.test(`${name} (seed ${seed}, ${numRuns} runs)`, () => {
-    fc.assert(check, { seed, numRuns });
-  });
-}
+const { property } = properties("the translation of SQL", 300);
 
 /** Pieces that trip a reader which does not know literals. */
 const TRICKS = [
@@ -183,11 +178,25 @@ function isPostgres(sql: string): boolean {
   }
 }
 
+function parses(sql: string): boolean {
+  try {
+    parse(sql);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const kinds = new Set(["string", "quoted", "line_comment", "block_comment"]);
 
 /** Literals, quoted names and comments of a text. */
 function untouchable(sql: string): string[] {
   return tokenize(sql).filter((token) => kinds.has(token.kind)).map((token) => token.text);
+}
+
+/** Names that the translation makes for constraints that have none. */
+function isMadeName(piece: string): boolean {
+  return piece.startsWith('"') && /_(?:not_null|check|fkey|key)\d*"$/.test(piece);
 }
 
 property(
@@ -233,8 +242,7 @@ property(
     assertEquals(asCheck(kept), asCheck(protections(sql)));
     const source = new Set(untouchable(sql));
     for (const piece of statements.flatMap((one) => untouchable(one.sql))) {
-      const isMadeName = piece.startsWith('"') && /_(?:not_null|check|fkey|key)\d*"$/.test(piece);
-      assertEquals(source.has(piece) || isMadeName, true, piece);
+      assertEquals(source.has(piece) || isMadeName(piece), true, piece);
     }
   }),
 );
@@ -275,3 +283,98 @@ property(
     },
   ),
 );
+
+const CORPUS = [
+  ...Object.values(TRANSLATED).map(([sql]) => sql),
+  ...UNCHANGED,
+  ...STRIPPED,
+  ...[...REFUSED, ...RECREATED].map(([sql]) => sql),
+];
+const WORDS = CORPUS.flatMap((sql) => tokenize(sql)).filter(({ kind }) => kind !== "space").map(({ text }) => text);
+
+/** A known statement with words taken out, doubled, swapped, or put in from other statements. */
+const changed = fc.tuple(
+  fc.oneof(fc.constantFrom(...CORPUS), statement),
+  fc.array(
+    fc.record({
+      at: fc.nat(80),
+      cut: fc.nat(2),
+      put: fc.oneof(fc.constant(""), fc.constantFrom(...WORDS), literal, name, comment),
+    }),
+    { maxLength: 4 },
+  ),
+).map(([sql, edits]) => {
+  const words = tokenize(sql).map(({ text }) => text);
+  for (const { at, cut, put } of edits) {
+    words.splice(at % (words.length + 1), cut, ...put === "" ? [] : [" ", put, " "]);
+  }
+  return words.join("");
+});
+
+/** The tables and columns that a statement names, quoted or not, as PostgreSQL understands them. */
+function namesOf(sql: string): string[] {
+  const names: string[] = [];
+  JSON.stringify(parse(withoutAsync(sql)), (key, value) => {
+    if (key === "relname" || key === "colname") names.push(value);
+    if (key === "ColumnRef") {
+      const { fields } = value as { fields: { String?: { sval: string } }[] };
+      names.push(...fields.map(({ String: field }) => field?.sval ?? "*"));
+    }
+    return value;
+  });
+  return names;
+}
+
+/** Every text of the parse tree. */
+function textsOf(sql: string): Set<string> {
+  const texts = new Set<string>(["*"]);
+  JSON.stringify(parse(sql), (_, value) => {
+    if (typeof value === "string") texts.add(value);
+    return value;
+  });
+  return texts;
+}
+
+property(
+  "translateForDistSql() bears any change of a statement: what parsed parses, with its literals and names, and stays",
+  fc.property(changed, (sql) => {
+    assertEquals(tokenize(sql).map((token) => token.text).join(""), sql);
+    const { statements, refusals } = translateForDistSql(sql);
+    adaptForStandardPg(sql, "w1_");
+    // a marker cuts a statement that it is put into
+    const isCut = tokenize(sql).some(({ kind, text }) =>
+      kind === "line_comment" && text.startsWith(STATEMENT_BREAKPOINT)
+    );
+    if (refusals.length > 0 || isCut || !parses(sql)) return;
+    const source = untouchable(sql);
+    const isBlock = source.some((text) => text.startsWith("$"));
+    const names = textsOf(sql);
+    for (const { sql: written } of statements) {
+      // nobody can tell a table called add, which is no reserved word, from the action
+      if (/^\s*aws\s+iam\s|^alter\s+table\s+async\s+(?:add|drop|alter|rename)\s/i.test(written)) continue;
+      assertEquals(parses(withoutAsync(written)), true, `${sql}\nbecame\n${written}`);
+      assertEquals(translateForDistSql(written).statements.map((one) => one.sql), [written], sql);
+      if (!isBlock) {
+        for (const each of namesOf(written)) {
+          assertEquals(names.has(each), true, `${each} in the translation of ${sql}`);
+        }
+      }
+      for (const piece of untouchable(written)) {
+        // the statement of a DO block stands in a literal
+        const isKept = source.some((text) => text === piece || (text.startsWith("$") && text.includes(piece)));
+        assertEquals(isKept || isMadeName(piece), true, `${piece} in the translation of ${sql}`);
+      }
+    }
+  }),
+);
+
+const FOUND: readonly (readonly [sql: string, expected: string])[] = [
+  ["CREATE FUNCTION f() RETURNS trigger AS $$ $$ LANGUAGE", "CREATE FUNCTION f() RETURNS trigger AS $$ $$ LANGUAGE"],
+  ["INSERT INTO uuidv4 (a) VALUES (uuidv4())", "INSERT INTO uuidv4 (a) VALUES (gen_random_uuid())"],
+  ["CREATE INDEX i ON t (a nulls.first DESC NULLS LAST)", "CREATE INDEX ASYNC i ON t (a NULLS FIRST)"],
+];
+for (const [sql, expected] of FOUND) {
+  Deno.test(`translateForDistSql() bears what was found before: ${sql}`, () => {
+    assertEquals(translateForDistSql(sql).statements.map((one) => one.sql), [expected]);
+  });
+}

@@ -44,7 +44,7 @@ function isWellFormedId(id: string): boolean {
 const id = fc.oneof(
   text,
   fc.stringMatching(/^[A-Za-z0-9._:-]{1,128}$/),
-  fc.tuple(fc.stringMatching(/^[A-Za-z0-9._:-]{120,140}$/), fc.constantFrom("", "\n", " ", "é", "/")).map(([a, b]) =>
+  fc.tuple(fc.stringMatching(/^[A-Za-z0-9._:-]{127,130}$/), fc.constantFrom("", "\n", " ", "é", "/")).map(([a, b]) =>
     a + b
   ),
 );

@@ -31,7 +31,7 @@ import {
   createWebSocketMessageEvent,
 } from "../../testing/mod.ts";
 import { mangled } from "./mangled.ts";
-import { quietly } from "./quietly.ts";
+import { captureLog, quietly } from "./quietly.ts";
 import { properties } from "./seeded.ts";
 
 const { property } = properties("handlers of queues, topics, buckets and the other triggers", 300);
@@ -99,7 +99,7 @@ type AnyHandler<R> = (event: never, context: LambdaContext) => Promise<R>;
 /** Calls a handler, which may refuse the event with an error, by rejecting and not by throwing; its log lines must be JSON. */
 async function attempt<R>(handler: AnyHandler<R>, event: unknown): Promise<R | Error> {
   let outcome: R | Error | undefined;
-  const writes = await quietly(async () => {
+  const writes = await captureLog(async () => {
     const pending = handler(event as never, createLambdaContext());
     outcome = await pending.catch((error: unknown) => {
       assertInstanceOf(error, Error);
@@ -136,6 +136,15 @@ property(
     },
   ),
 );
+
+Deno.test("defineQueueHandler() takes messages of a FIFO queue that a person wrote, without attributes", async () => {
+  const { Records: [{ messageId, body, eventSourceARN }] } = createQueueEvent(
+    [{ body: "{", messageId: "m1" }],
+    "q.fifo",
+  );
+  const outcome = await attempt(QUEUES[0].handler, { Records: [{ messageId, body, eventSourceARN }] });
+  assertEquals(outcome, { batchItemFailures: [{ itemIdentifier: "m1" }] });
+});
 
 let calls = 0;
 const topic = defineTopicHandler({ schema })(({ message: given }) => {

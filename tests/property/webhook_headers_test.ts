@@ -8,6 +8,7 @@ import {
   validatePaymentsWebhook,
   validateStandardWebhook,
   validateWebhookSignature,
+  type WebhookHeaders,
 } from "../../auth/mod.ts";
 import { UnauthorizedError } from "../../errors/mod.ts";
 import { properties } from "./seeded.ts";
@@ -91,10 +92,11 @@ async function verdict(check: () => Promise<void>): Promise<true | string> {
 
 const kind = fc.constantFrom(...Object.keys(SCHEMES));
 /** One change of a text: something put in, taken out, or another character in a place. */
+const pieces = ["0", "a", "A", "=", ",", " ", "t=1,", ",t=1", "t=1700000000,", "v1=", "v1,", "sha256="];
 const edit = fc.record({
-  at: fc.nat(200),
+  at: fc.oneof(fc.constantFrom(0, -1), fc.nat(200)),
   cut: fc.nat(3),
-  put: fc.oneof(text, fc.constantFrom("0", "a", "A", "=", ",")),
+  put: fc.oneof({ arbitrary: text, weight: 1 }, { arbitrary: fc.constantFrom(...pieces), weight: 3 }),
 });
 
 property(
@@ -112,7 +114,7 @@ property(
     const sound = sign(payload);
     let header = sound;
     for (const { at, cut, put } of edits) {
-      const place = at % (header.length + 1);
+      const place = at < 0 ? header.length : at % (header.length + 1);
       header = header.slice(0, place) + put + header.slice(place + cut);
     }
     const result = await verdict(() => check(payload, header));
@@ -161,9 +163,12 @@ property(
       fc.option(text, { nil: undefined }),
       { maxKeys: 4 },
     ),
+    fc.constantFrom(null, undefined, {}, { "webhook-id": ["a"], "webhook-timestamp": 1, "webhook-signature": {} }),
     fc.string({ maxLength: 10 }),
-    async (headers, payload) => {
+    async (headers, odd, payload) => {
       assert(await verdict(() => checkStandard(payload, headers)) !== true);
+      const asked = () => validateStandardWebhook(payload, odd as unknown as WebhookHeaders, STANDARD_SECRET);
+      assert(await verdict(asked) !== true);
       // the same signed bytes, cut in another place
       const shifted = { "webhook-id": "msg_1.1700000000", "webhook-timestamp": "1700000000" };
       const signature = `v1,${standardSignature(`1700000000.${payload}`)}`;

@@ -25,12 +25,16 @@ async function withGateway(test: (port: number) => Promise<void>): Promise<void>
 
 /** Sends a request as it is written, since `fetch` would not let a test write such ones. */
 async function send(port: number, lines: readonly string[]): Promise<{ status: number; text: string }> {
-  using connection = await Deno.connect({ hostname: "127.0.0.1", port });
-  await connection.write(new TextEncoder().encode([...lines, "Connection: close", "", ""].join("\r\n")));
+  const connection = await Deno.connect({ hostname: "127.0.0.1", port });
   let text = "";
-  const buffer = new Uint8Array(65536);
-  for (let read = await connection.read(buffer); read !== null; read = await connection.read(buffer)) {
-    text += new TextDecoder().decode(buffer.subarray(0, read));
+  try {
+    await connection.write(new TextEncoder().encode([...lines, "Connection: close", "", ""].join("\r\n")));
+    const buffer = new Uint8Array(65536);
+    for (let read = await connection.read(buffer); read !== null; read = await connection.read(buffer)) {
+      text += new TextDecoder().decode(buffer.subarray(0, read));
+    }
+  } finally {
+    connection.close();
   }
   return { status: Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1]), text };
 }
@@ -42,6 +46,7 @@ Deno.test("the local gateway listens on loopback and on no other address of the 
     const others = Deno.networkInterfaces().filter(({ address, family }) =>
       family === "IPv4" && !address.startsWith("127.")
     );
+    // deno-lint-ignore no-console -- a test that cannot be made says so
     if (others.length === 0) console.warn("skipped: this machine has no address but loopback");
     for (const { address } of others) {
       await assertRejects(() => Deno.connect({ hostname: address, port }), Deno.errors.ConnectionRefused);
@@ -109,7 +114,11 @@ Deno.test("the local gateway refuses what pages of other hosts load without an O
       );
       assertEquals(image.status, 403, mode);
     }
+    const image = ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: image"];
+    assertEquals((await get(port, host, ...image, "Referer: http://evil.example/?http://localhost/")).status, 403);
     assertEquals(calls, 0);
+    // for a browser localhost and 127.0.0.1 are two sites
+    assertEquals((await get(port, host, ...image, "Referer: http://localhost:5173/")).status, 200);
     // an identity provider sends the browser back like this
     const visit = ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"];
     assertEquals((await get(port, host, ...visit)).status, 200);

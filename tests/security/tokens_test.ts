@@ -174,6 +174,34 @@ Deno.test("signing in gives a token of its own, whatever token the browser had b
   await assertRejects(() => validateSession(auth, TOKEN), UnauthorizedError, INVALID);
 });
 
+Deno.test("the auth routes take no path for another host, and send nobody to a page of one", async () => {
+  await reset();
+  const auth = createAuth(db, { ...config, useSecureCookies: false });
+  const handler = createAuthHandler(() => auth);
+  const call = async (path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const event = { ...createRestApiEvent({ method: body === undefined ? "GET" : "POST", body, headers }), path };
+    return (await captureLogs(() => handler(event, createLambdaContext()))).result;
+  };
+  assertEquals((await call("/api/auth/ok")).statusCode, 200);
+  for (const path of ["@evil.example/api/auth/ok", ":80@evil.example/api/auth/ok", ".evil.example/api/auth/ok"]) {
+    assertEquals((await call(path)).statusCode, 404, path);
+  }
+  const Origin = "http://localhost:3000";
+  const person = { name: "Ada", email: "ada@example.com", password: "correct horse battery" };
+  assertEquals((await call("/api/auth/sign-up/email", person, { Origin })).statusCode, 200);
+  for (const callbackURL of ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"]) {
+    const { statusCode } = await call("/api/auth/sign-in/email", { ...person, callbackURL }, { Origin });
+    assertEquals(statusCode, 403, callbackURL);
+  }
+  const forwarded = {
+    Origin: "https://evil.example",
+    Cookie: "a=b",
+    "X-Forwarded-Host": "evil.example",
+    Host: "evil.example",
+  };
+  assertEquals((await call("/api/auth/sign-in/email", person, forwarded)).statusCode, 403);
+});
+
 Deno.test("auth 'bearer' takes the token alone, not what is made of it, and no empty one", async () => {
   const handler = defineApiHandler({ auth: "bearer", metrics: false })(() => ({ statusCode: 200, body: "" }));
   const call = async (authorization: string) =>

@@ -67,7 +67,9 @@ export function openFaultLab(): FaultLab {
         ms,
       };
       if (status >= 400 && INSIDE.test(body)) throw new Error(`the client was told too much: ${body}`);
-      console.log(`${label}: ${status} ${[seen.error, seen.code].filter(Boolean).join(" ")} ${ms} ms`);
+      if (label !== "") {
+        console.log(`${label}: ${status} ${[seen.error, seen.code].filter(Boolean).join(" ")} ${ms} ms`);
+      }
       return seen;
     },
   };

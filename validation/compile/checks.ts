@@ -1,4 +1,5 @@
-import { type Check, type CheckDefinition, type Program, unless, Unsupported } from "./program.ts";
+import type { $ZodType } from "zod/v4/core";
+import { type Check, type CheckDefinition, checksOf, type Program, unless, Unsupported } from "./program.ts";
 
 /** Formats that are their pattern and nothing else. */
 const PATTERNS: ReadonlySet<string> = new Set(
@@ -9,8 +10,13 @@ const PATTERNS: ReadonlySet<string> = new Set(
 /** `trim()` and its like as zod writes them, also when minified; what else overwrites may be anybody's code. */
 const PURE_METHOD = /^\(?(\w+)\)?\s*=>\s*\1\.(trim|toLowerCase|toUpperCase)\(\)$/;
 
+/** Writes a schema's checks in zod's order, and gives the expression of the value after them. */
+export function writeChecks(schema: $ZodType, value: string, lines: string[], program: Program): string {
+  return checksOf(schema).reduce((checked, check) => writeCheck(check, checked, lines, program), value);
+}
+
 /** Writes a check of zod's own, and gives the expression of the value after it. */
-export function writeCheck(check: Check, value: string, lines: string[], program: Program): string {
+function writeCheck(check: Check, value: string, lines: string[], program: Program): string {
   const definition = check._zod.def as CheckDefinition;
   const { pattern, format } = definition;
   switch (definition.check) {

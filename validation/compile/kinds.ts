@@ -1,5 +1,5 @@
 import type { $ZodType } from "zod/v4/core";
-import { lengthCondition, writeCheck } from "./checks.ts";
+import { lengthCondition, writeChecks } from "./checks.ts";
 import {
   type CheckDefinition,
   checksOf,
@@ -67,16 +67,13 @@ function writeTypeof(type: string, schema: $ZodType, value: string, lines: strin
 }
 
 function writeString(schema: $ZodType, value: string, lines: string[], program: Program): string {
-  let text = writeTypeof("string", schema, value, lines, program);
-  for (const check of checksOf(schema)) text = writeCheck(check, text, lines, program);
-  return text;
+  return writeChecks(schema, writeTypeof("string", schema, value, lines, program), lines, program);
 }
 
 function writeNumber(schema: $ZodType, value: string, lines: string[], program: Program): string {
-  let number = writeCoercion("Number", schema, value, lines, program);
+  const number = writeCoercion("Number", schema, value, lines, program);
   lines.push(unless(`Number.isFinite(${number})`));
-  for (const check of checksOf(schema)) number = writeCheck(check, number, lines, program);
-  return number;
+  return writeChecks(schema, number, lines, program);
 }
 
 function writeDate(schema: $ZodType, value: string, lines: string[], program: Program): string {
@@ -87,8 +84,7 @@ function writeDate(schema: $ZodType, value: string, lines: string[], program: Pr
     lines.push(`const ${date = program.name()}=new Date(${value});`);
   }
   lines.push(unless(`${date} instanceof Date&&!Number.isNaN(${date}.getTime())`));
-  for (const check of checksOf(schema)) date = writeCheck(check, date, lines, program);
-  return date;
+  return writeChecks(schema, date, lines, program);
 }
 
 /** Values up to this many are compared one by one. */

@@ -70,7 +70,7 @@ function parametersOf(
   }
 
   const inPath = read(pathSchema, "Path")!;
-  const names = [...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name);
+  const names = [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => name);
   for (const { name } of inPath) {
     if (!names.includes(name)) {
       onIssue?.({ schema: pathSchema!, path: name, message: `the route ${path} has no parameter {${name}}` });

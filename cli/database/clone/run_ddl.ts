@@ -69,7 +69,8 @@ export async function runDdl(work: DdlRun): Promise<void> {
 function describe(error: MigrationError, files: readonly DdlFile[], from: number): MigrationError {
   const file = files[Number(/^\d+/.exec(error.tag ?? "")?.[0]) - from];
   if (file === undefined) return error;
-  const why = /\((SQLSTATE .*)\)$/s.exec(error.message)?.[1] ?? error.message;
+  const state = error.message.lastIndexOf("(SQLSTATE ");
+  const why = state < 0 || !error.message.endsWith(")") ? error.message : error.message.slice(state + 1, -1);
   return new MigrationError(
     `The target refused a statement for ${file.name} (${why}): put that right and go on with --resume`,
     { cause: error },

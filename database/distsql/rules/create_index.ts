@@ -25,6 +25,11 @@ function keyHeadEnd(reader: StatementReader, from: number): number {
   return reader.key(end) === "(" ? reader.next(end) : Math.max(end, from + 1);
 }
 
+/** `NULLS FIRST` or `NULLS LAST`, and not an operator class of a schema that is called nulls. */
+function isNullsOrder(reader: StatementReader, at: number): boolean {
+  return reader.is(at, "NULLS", "FIRST") || reader.is(at, "NULLS", "LAST");
+}
+
 /** Takes the sort order and the operator class out of one key; tells the direction. */
 function translateKey(
   reader: StatementReader,
@@ -46,7 +51,7 @@ function translateKey(
       edits.remove(at, at + 1);
       t.apply("index-sort-order");
       at++;
-    } else if (reader.is(at, "NULLS")) at += 2;
+    } else if (isNullsOrder(reader, at)) at += 2;
     else {
       const { name, end } = readName(reader, at);
       if (REFUSED_CLASS.test(name)) t.refuse("index-operator-class-unsupported", `operator class ${name}`);
@@ -57,7 +62,7 @@ function translateKey(
     }
   }
   for (let at = head; direction === "desc" && at < to; at++) {
-    if (!reader.is(at, "NULLS")) continue;
+    if (!isNullsOrder(reader, at)) continue;
     edits.replace(at + 1, at + 2, reader.is(at + 1, "LAST") ? "FIRST" : "LAST");
   }
   return direction;

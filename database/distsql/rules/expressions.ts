@@ -33,6 +33,7 @@ function translateCall(
   const isQualified = end - at > 1;
   const isPgcrypto = name === "gen_random_uuid" && isQualified && nameOf(reader.token(at)!) !== "pg_catalog";
   if (UUID_RANDOM.has(name) || isPgcrypto) {
+    if (reader.key(end + 1) !== ")") return; // a table of that name and its columns
     edits.replace(at, end, "gen_random_uuid");
     t.apply("uuid-function");
   } else if (UUID_OTHERS.has(name)) t.refuse("uuid-function-unsupported", `${name}()`);

@@ -77,8 +77,8 @@ export function translateDomainChange(reader: StatementReader, t: StatementTrans
 /** CREATE FUNCTION: kept in SQL, refused in another language. */
 export function translateCreateFunction(reader: StatementReader, t: StatementTranslation): void {
   const at = reader.find(new Set(["LANGUAGE"]), 1);
-  if (at >= 0) {
-    const token = reader.token(at + 1)!;
+  const token = at < 0 ? undefined : reader.token(at + 1);
+  if (token !== undefined) {
     const language = token.kind === "string" ? token.text.replaceAll("'", "").toLowerCase() : nameOf(token);
     if (language !== "sql") return t.refuse("function-language", `a function in ${language}`);
   }

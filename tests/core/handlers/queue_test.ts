@@ -476,7 +476,7 @@ const bad: [options: unknown, inMessage: string[]][] = [
   [{ concurrency: 1.5 }, ["concurrency is 1.5"]],
   [{ envelope: "sns" }, ['envelope is "sns"', "topic"]],
   [{ envelope: "topic" }, ["envelope is topic", "schema"]],
-  [{ schema: {} }, ["Standard Schema", "object"]],
+  [{ schema: {} }, ["schema is {}", "Standard Schema"]],
 ];
 
 for (const [options, inMessage] of bad) {

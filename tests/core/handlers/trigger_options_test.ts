@@ -31,14 +31,14 @@ const BAD: [options: unknown, inMessage: string[]][] = [
   ["x", ["x", "must be an object"]],
   [{ memory: 128 }, ["has no option memory", "memorySize"]],
   [{ timeout: 0 }, ["timeout is 0", "seconds from 1 to 900"]],
-  [{ timeout: "30" }, ["timeout is 30"]],
+  [{ timeout: "30" }, ['timeout is "30"']],
   [{ timeout: NaN }, ["timeout is NaN"]],
   [{ memorySize: 127 }, ["memorySize is 127", "MB from 128 to 10240"]],
   [{ ephemeralStorage: 10241 }, ["ephemeralStorage is 10241"]],
   [{ reservedConcurrency: -1 }, ["reservedConcurrency is -1", "from 0"]],
   [{ metrics: 1 }, ["metrics is 1", "true or false"]],
-  [{ tracing: "no" }, ["tracing is no"]],
-  [{ logging: { level: "LOUD" } }, ["logging.level is LOUD"]],
+  [{ tracing: "no" }, ['tracing is "no"']],
+  [{ logging: { level: "LOUD" } }, ['logging.level is "LOUD"']],
   [{ logging: null }, ["logging is null"]],
 ];
 
@@ -57,10 +57,13 @@ for (const define of [...asynchronous, ...waiting]) {
 const ASYNC_BAD: [options: unknown, message: string][] = [
   [{ retryAttempts: 3 }, "retryAttempts is 3: it must be a whole number of retries from 0 to 2"],
   [{ retryAttempts: -1 }, "retryAttempts is -1"],
-  [{ deadLetterQueue: "queue" }, "deadLetterQueue must be a boolean or { targetArn }"],
-  [{ deadLetterQueue: null }, "deadLetterQueue must be a boolean or { targetArn }"],
-  [{ deadLetterQueue: { arn: "x" } }, "deadLetterQueue must be a boolean or { targetArn }"],
-  [{ deadLetterQueue: { targetArn: "arn:aws:s3:::b" } }, "deadLetterQueue.targetArn is arn:aws:s3:::b"],
+  [{ deadLetterQueue: "queue" }, 'deadLetterQueue is "queue": it must be true, false or { targetArn }'],
+  [{ deadLetterQueue: null }, "deadLetterQueue is null: it must be true, false or { targetArn }"],
+  [{ deadLetterQueue: { arn: "x" } }, 'deadLetterQueue is {"arn":"x"}: it must be true, false or { targetArn }'],
+  [
+    { deadLetterQueue: { targetArn: "arn:aws:s3:::b" } },
+    'deadLetterQueue is {"targetArn":"arn:aws:s3:::b"}: it must be true, false or { targetArn } with the ARN of a queue',
+  ],
 ];
 
 for (const define of asynchronous) {
@@ -89,8 +92,11 @@ for (
     ) {
       define({ schema });
     }
-    for (const schema of [{}, null, "x", () => {}, { "~standard": {} }]) {
-      assertThrows(() => define({ schema }), ConfigurationError, `schema follows no Standard Schema`);
+    const cycle: { self?: unknown } = {};
+    cycle.self = cycle;
+    for (const schema of [{}, null, "x", () => {}, 1n, Symbol("x"), cycle, { "~standard": {} }]) {
+      const { message } = assertThrows(() => define({ schema }), ConfigurationError, "schema is ");
+      assertStringIncludes(message, "it must be a schema of zod 4, valibot, arktype");
     }
   });
 }

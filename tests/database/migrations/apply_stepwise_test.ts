@@ -200,16 +200,16 @@ Deno.test("applyStepwise() goes on with batches where an earlier run stopped", a
 
 Deno.test("applyStepwise() notes a statement that runs alone before it runs, and forgets it when the server said no", async () => {
   let before: unknown[] = [];
+  let readNotes: () => Promise<unknown[]>;
   const options: LabOptions = {
     async intercept(text, run) {
-      if (text === INDEX) before = await run0();
+      if (text === INDEX) before = await readNotes();
       return await run();
     },
     setup: ["INSERT INTO p VALUES (11, 10)"],
   };
-  let run0 = (): Promise<unknown[]> => Promise.resolve([]);
   await withLab(options, async (lab) => {
-    run0 = () => notes(lab);
+    readNotes = () => notes(lab);
     const error = await assertRejects(
       () => applyStepwise(planned(step(INDEX, { run: "alone" })), lab.context),
       MigrationError,

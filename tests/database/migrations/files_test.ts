@@ -48,6 +48,16 @@ const faults: [name: string, files: Files, parts: string[]][] = [
     "0001_a.sql": "SELECT 1",
     "meta/_journal.json": JSON.stringify({ entries: [{ tag: "0002_b" }] }),
   }, ["0002_b.sql", "_journal.json"]],
+  ["a journal without a list", {
+    "0001_a.sql": "SELECT 1",
+    "meta/_journal.json": '{"entries": {"tag": "0001_a"}}',
+  }, ["_journal.json has no list of entries"]],
+  ["a journal that names a missing file with a control character", {
+    "0001_a.sql": "SELECT 1",
+    "meta/_journal.json": JSON.stringify({ entries: [{ tag: "0002_\u001b[2J" }] }),
+  }, ['"0002_\\u001b[2J"']],
+  ["a name with a control character", { "0001_\u001b[2J.sql": "SELECT 1" }, ['"0001_\\u001b[2J.sql" has a control']],
+  ["a folder with the name of a file", { "0001_a.sql/x": "" }, ["0001_a.sql cannot be read"]],
   ["a journal that is broken", { "0001_a.sql": "SELECT 1", "meta/_journal.json": "{" }, ["_journal.json"]],
 ];
 for (const [name, files, parts] of faults) {
@@ -56,6 +66,28 @@ for (const [name, files, parts] of faults) {
     for (const part of parts) assertStringIncludes(error.message, part);
   });
 }
+
+Deno.test("readMigrationFiles() passes over a journal without entries, and entries without a tag", () => {
+  for (const journal of ["{}", '{"entries": []}', '{"entries": [{}, null, {"tag": 7}, {"tag": "0001_a"}]}']) {
+    const files = withFolder({ "0001_a.sql": "SELECT 1", "meta/_journal.json": journal }, readMigrationFiles);
+    assertEquals(files.map(({ tag }) => tag), ["0001_a"], journal);
+  }
+});
+
+Deno.test("readMigrationFiles() splits at breakpoints alone, and gives no statement of a file that holds none", () => {
+  const cases: [sql: string, statements: string[]][] = [
+    ["", []],
+    [" \n\t", []],
+    ["--> statement-breakpoint\n", []],
+    ["SELECT 1 -- a note\n, 2;", ["SELECT 1 -- a note\n, 2;"]],
+    ["SELECT 1 -- a\n, 2;\n--> statement-breakpoint\nSELECT 3", ["SELECT 1 -- a\n, 2;", "SELECT 3"]],
+    ["\ufeffSELECT 1;--> statement-breakpoint\n\nSELECT 2;\n", ["SELECT 1;", "SELECT 2;"]],
+  ];
+  for (const [sql, statements] of cases) {
+    const [file] = withFolder({ "0001_a.sql": sql }, readMigrationFiles);
+    assertEquals(file.statements, statements, JSON.stringify(sql));
+  }
+});
 
 Deno.test("readMigrationFiles() names the folder that is not there", () => {
   const error = assertThrows(() => readMigrationFiles("./no/such/folder"), MigrationError);

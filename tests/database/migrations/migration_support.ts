@@ -131,7 +131,9 @@ export function fakeSession(
 export async function withDeadline<T>(work: (deadlineMs: number) => Promise<T>): Promise<T> {
   let outcome: Promise<T> | undefined;
   const handler = withObservability(async () => {
-    outcome = work(getRequestContext()!.deadlineMs!);
+    const deadlineMs = getRequestContext()?.deadlineMs;
+    if (deadlineMs === undefined) throw new Error("The handler has no deadline");
+    outcome = work(deadlineMs);
     await outcome.catch(() => {});
   });
   await captureLogs(() => handler({}, createLambdaContext({ timeoutMs: 10_000 })));

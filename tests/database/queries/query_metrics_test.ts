@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertStrictEquals } from "@std/assert";
 import { closeDrizzleClient, DatabaseError, getDrizzleClient, withQueryMetrics } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
-import { causeChain, NotFoundError } from "../../../errors/mod.ts";
+import { causeChain, NotFoundError, ValidationError } from "../../../errors/mod.ts";
 import { onSpanEnd, setLogOutput, type Span } from "../../../observability/mod.ts";
 import { inspect } from "node:util";
 
@@ -75,6 +75,20 @@ Deno.test("withQueryMetrics() lets an application's own error pass, and counts n
   });
   assertEquals(lines.map(({ level, QueryErrors }) => [level, QueryErrors]), [[undefined, 0]]);
   assertEquals(spans[0].status, "ok");
+});
+
+Deno.test("withQueryMetrics() takes a text that PostgreSQL cannot store for bad input, without showing it", async () => {
+  const db = await getDrizzleClient({ provider: "embedded-pg" });
+  try {
+    const { lines } = await observe(async () => {
+      const query = () => db.execute(sql`select ${"zebra\0"}::text`);
+      const error = await assertRejects(() => withQueryMetrics("findZebra", query), ValidationError);
+      assertEquals([error.statusCode, /zebra/.test(inspect(error))], [400, false]);
+    });
+    assertEquals(lines.map(({ QueryErrors }) => QueryErrors), [0]);
+  } finally {
+    await closeDrizzleClient();
+  }
 });
 
 Deno.test("withQueryMetrics() logs its input at DEBUG alone, without secrets", async () => {

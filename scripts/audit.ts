@@ -1,0 +1,133 @@
+#!/usr/bin/env -S deno run -A
+// deno-lint-ignore-file no-console
+/**
+ * Asks the registry which versions of deno.lock have known vulnerabilities: `deno audit`, and where that gets no answer,
+ * `npm audit` over the same direct dependencies. Exits 1 when there are any. A registry that cannot be asked is no fault of
+ * the dependencies: that is said on a line of its own, and the exit code is 0.
+ *
+ *   deno run -A scripts/audit.ts
+ *
+ * @module
+ */
+import { fileURLToPath } from "node:url";
+
+/** What a program gave. */
+export interface ProgramResult {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** What one of the two said. */
+export type Answer =
+  | { kind: "clean" }
+  | { kind: "found"; report: string }
+  /** It got no answer, or one that nobody here understands. */
+  | { kind: "unasked"; reason: string };
+
+/** Reads what `deno audit` gave: both exit codes but 0 are 1, so that the words decide. */
+export function readDenoAudit({ code, stdout, stderr }: ProgramResult): Answer {
+  const report = `${stdout}${stderr}`.trim();
+  if (/\bFound [1-9]\d* vulnerabilit/i.test(report)) return { kind: "found", report };
+  if (code === 0 && /\bNo known vulnerabilities/i.test(report)) return { kind: "clean" };
+  return { kind: "unasked", reason: reasonIn(report) };
+}
+
+/** Reads what `npm audit --json` gave. */
+export function readNpmAudit({ stdout, stderr }: ProgramResult): Answer {
+  let answer: {
+    metadata?: { vulnerabilities?: { total?: unknown } };
+    message?: unknown;
+    error?: { summary?: unknown };
+  };
+  try {
+    answer = JSON.parse(stdout);
+  } catch {
+    return { kind: "unasked", reason: reasonIn(stderr || stdout) };
+  }
+  const total = answer?.metadata?.vulnerabilities?.total;
+  if (total === 0) return { kind: "clean" };
+  if (typeof total === "number") return { kind: "found", report: stdout.trim() };
+  return { kind: "unasked", reason: reasonIn(String(answer?.message ?? answer?.error?.summary ?? "no totals")) };
+}
+
+/** The first line about an error, without addresses: which registry it is, is the machine's business. */
+function reasonIn(text: string): string {
+  const lines = text.replace(/https?:\/\/[^\s)]+/g, "the registry").split("\n").map((line) => line.trim()).filter(
+    Boolean,
+  );
+  return (lines.find((line) => /\berr(?:or)?\b/i.test(line)) ?? lines[0] ?? "no answer").slice(0, 200);
+}
+
+/** What the script prints, and its exit code. */
+export interface Verdict {
+  exitCode: 0 | 1;
+  lines: string[];
+}
+
+/**
+ * Asks one after the other until one answers.
+ *
+ * @param programs Names and what asks.
+ */
+export async function audit(
+  programs: readonly (readonly [name: string, ask: () => Promise<Answer>])[],
+): Promise<Verdict> {
+  const reasons: string[] = [];
+  for (const [name, ask] of programs) {
+    const answer = await ask();
+    if (answer.kind === "found") {
+      return { exitCode: 1, lines: [answer.report, `${name}: there are known vulnerabilities, see above`] };
+    }
+    if (answer.kind === "clean") return { exitCode: 0, lines: [`${name}: no known vulnerabilities`] };
+    reasons.push(`${name}: ${answer.reason}`);
+  }
+  return { exitCode: 0, lines: [`NOT AUDITED: the registry's advisories could not be asked (${reasons.join("; ")})`] };
+}
+
+async function run(command: string, args: string[], cwd: string): Promise<ProgramResult> {
+  try {
+    const signal = AbortSignal.timeout(60_000);
+    const { code, stdout, stderr } = await new Deno.Command(command, { args, cwd, signal, env: { NO_COLOR: "1" } })
+      .output();
+    const decoder = new TextDecoder();
+    return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+  } catch (error) {
+    return { code: 1, stdout: "", stderr: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** npm reads a lock of its own, which is made in a folder that is removed again. */
+async function askNpm(imports: Readonly<Record<string, string>>): Promise<Answer> {
+  const folder = await Deno.makeTempDir();
+  try {
+    const direct = Object.values(imports).map((target) => /^npm:(@?[^@]+)@(.+)$/.exec(target)).filter((found) =>
+      found !== null
+    );
+    const dependencies = Object.fromEntries(direct.map(([, name, version]) => [name, version]));
+    await Deno.writeTextFile(
+      `${folder}/package.json`,
+      JSON.stringify({ name: "audited", version: "0.0.0", dependencies }),
+    );
+    const locked = await run(
+      "npm",
+      ["install", "--package-lock-only", "--ignore-scripts", "--no-fund", "--no-audit", "--legacy-peer-deps"],
+      folder,
+    );
+    if (locked.code !== 0) return { kind: "unasked", reason: reasonIn(locked.stderr) };
+    return readNpmAudit(await run("npm", ["audit", "--json"], folder));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+if (import.meta.main) {
+  const root = fileURLToPath(new URL("..", import.meta.url));
+  const { imports } = JSON.parse(await Deno.readTextFile(`${root}deno.json`));
+  const { exitCode, lines } = await audit([
+    ["deno audit", async () => readDenoAudit(await run(Deno.execPath(), ["audit"], root))],
+    ["npm audit", () => askNpm(imports)],
+  ]);
+  for (const line of lines) console.log(line);
+  Deno.exit(exitCode);
+}

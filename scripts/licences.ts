@@ -1,0 +1,222 @@
+#!/usr/bin/env -S deno run -A
+// deno-lint-ignore-file no-console
+/**
+ * Lists the licences of all packages that deno.lock holds, by how they come to a user, in docs/reference/licences.md. It reads
+ * what is installed and asks nobody.
+ *
+ *   deno run -A scripts/licences.ts            writes
+ *   deno run -A scripts/licences.ts --check    exits 1 when the list is stale
+ *
+ * Both exit 1 when a licence is unknown or asks for more than to be named.
+ *
+ * @module
+ */
+import { fileURLToPath } from "node:url";
+import { OPTIONAL_PACKAGES } from "../core/optional_package.ts";
+import { createManifest, type PackageConfig } from "./npm_manifest.ts";
+
+/** A package of the lock. */
+export interface LockedPackage {
+  /** Names of what it needs, with `@version` where there are several. */
+  dependencies?: string[];
+  /** Those of its dependencies that it does not install itself. */
+  optionalPeers?: string[];
+  /** Names of what it takes where it can be had. */
+  optionalDependencies?: string[];
+  /** Systems that it is for; everywhere when left out. */
+  os?: string[];
+  /** Processors that it is for. */
+  cpu?: string[];
+}
+
+/** The npm part of deno.lock: packages by `name@version`, with a suffix for the versions of peers. */
+export type LockedPackages = Readonly<Record<string, LockedPackage>>;
+
+/** How a package comes to a user. */
+export type Reach = "package" | "optional" | "development";
+
+/** One line of the list. */
+export interface LicensedPackage {
+  name: string;
+  version: string;
+  licence: string;
+  reach: Reach;
+}
+
+/** Licences that ask for nothing but to be named (SPDX ids), or for less. */
+const PERMISSIVE: ReadonlySet<string> = new Set([
+  ...["0BSD", "Apache-2.0", "BlueOak-1.0.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0"],
+  ...["PostgreSQL", "PSF-2.0", "Python-2.0", "Unlicense", "Zlib"],
+]);
+
+/** Others, for packages that are neither changed nor passed on: name, licence, why. */
+const DEVELOPMENT_ONLY: readonly (readonly [name: string, licence: string, why: string])[] = [
+  ["@cdktf/hcl2json", "MPL-2.0", "reads Terraform in scripts and tests; its files are neither changed nor passed on"],
+];
+
+/** Whether an SPDX expression leaves a choice that asks for nothing but to be named. */
+export function isPermissive(licence: string): boolean {
+  const text = licence.trim().replace(/^\((.*)\)$/, "$1");
+  if (/[()]/.test(text)) return false; // none of ours is so complicated: somebody has to look
+  return text.split(/ OR /).some((choice) => choice.split(/ AND /).every((id) => PERMISSIVE.has(id.trim())));
+}
+
+/**
+ * What speaks against the list.
+ *
+ * @param packages The list.
+ * @returns One line for each fault.
+ */
+export function findFaults(packages: readonly LicensedPackage[]): string[] {
+  return packages.filter(({ name, licence, reach }) =>
+    !isPermissive(licence) &&
+    !(reach === "development" && DEVELOPMENT_ONLY.some(([known, of]) => known === name && of === licence))
+  ).map(({ name, version, licence, reach }) =>
+    `${name}@${version} (${reach}) has the licence ${
+      licence || "(none)"
+    }: replace the package, or read the licence and ` +
+    "say in scripts/licences.ts why it may stay"
+  );
+}
+
+/**
+ * The packages of a lock with their licences.
+ *
+ * @param locked The lock's packages.
+ * @param roots Names that the published package brings, and those that a user may add.
+ * @param readLicence Gives what an installed package's manifest says.
+ * @returns The list, sorted by name.
+ */
+export function listLicences(
+  locked: LockedPackages,
+  roots: Readonly<Record<Exclude<Reach, "development">, readonly string[]>>,
+  readLicence: (name: string, version: string) => string,
+): LicensedPackage[] {
+  const keys = Object.keys(locked);
+  const find = (wanted: string) =>
+    keys.filter((key) => key === wanted || key.startsWith(`${wanted}@`) || key.startsWith(`${wanted}_`));
+  const reached = new Map<string, Reach>();
+  for (const reach of ["package", "optional"] as const) {
+    const left = roots[reach].flatMap(find);
+    for (let key = left.pop(); key !== undefined; key = left.pop()) {
+      if (reached.has(key)) continue;
+      reached.set(key, reach);
+      const { dependencies = [], optionalDependencies = [], optionalPeers = [] } = locked[key];
+      const own = dependencies.filter((name) =>
+        !optionalPeers.some((peer) => name === peer || name.startsWith(`${peer}@`))
+      );
+      left.push(...[...own, ...optionalDependencies].flatMap(find));
+    }
+  }
+  const seen = new Map<string, LicensedPackage>();
+  for (const key of keys) {
+    const [, name, version] = /^(@?[^@]+)@([^_]+)/.exec(key)!;
+    const id = `${name}@${version}`;
+    if (seen.has(id)) continue;
+    // one that is for another system is not installed here: it is a part of the package that chooses among them
+    const parent = isForSomeSystems(locked[key]) ? parentOf(key, locked) : undefined;
+    const [, parentName, parentVersion] = parent === undefined ? [] : /^(@?[^@]+)@([^_]+)/.exec(parent)!;
+    const licence = parentName === undefined ? readLicence(name, version) : readLicence(parentName, parentVersion);
+    seen.set(id, { name, version, licence, reach: reached.get(key) ?? "development" });
+  }
+  return [...seen.values()].sort((a, b) => `${a.name}@${a.version}` < `${b.name}@${b.version}` ? -1 : 1);
+}
+
+function isForSomeSystems({ os, cpu }: LockedPackage): boolean {
+  return os !== undefined || cpu !== undefined;
+}
+
+function parentOf(key: string, locked: LockedPackages): string | undefined {
+  return Object.keys(locked).find((other) =>
+    locked[other].optionalDependencies?.some((name) => key === name || key.startsWith(`${name}@`))
+  );
+}
+
+const TITLES: Readonly<Record<Reach, string>> = {
+  package: "Installed with the package",
+  optional: "Installed when you use the part that needs it",
+  development: "Development of this repository only",
+};
+
+/** The page. */
+export function renderLicences(packages: readonly LicensedPackage[]): string {
+  const counts = new Map<string, number>();
+  for (const { licence } of packages) counts.set(licence, (counts.get(licence) ?? 0) + 1);
+  const sections = (Object.keys(TITLES) as Reach[]).map((reach) => {
+    const rows = packages.filter((each) => each.reach === reach);
+    const lines = rows.map(({ name, version, licence }) => `| ${name} | ${version} | ${licence} |`);
+    return `## ${TITLES[reach]}\n\n| package | version | licence |\n| --- | --- | --- |\n${lines.join("\n")}\n`;
+  });
+  const exceptions = DEVELOPMENT_ONLY.map(([name, licence, why]) => `- ${name} (${licence}): ${why}.`);
+  return [
+    "<!-- Generated by scripts/licences.ts from deno.lock and what is installed; changes are overwritten. -->",
+    "",
+    "# Licences of dependencies",
+    "",
+    "This package is under the MIT licence. What it depends on asks for nothing but to be named. CI fails on any other licence and " +
+    "on a package that names none. Packages for one system or processor are listed under the licence of the package that chooses among them.",
+    "",
+    `${packages.length} packages: ${
+      [...counts].sort(([a], [b]) => a < b ? -1 : 1).map(([licence, n]) => `${n} ${licence}`).join(", ")
+    }.`,
+    "",
+    ...sections,
+    "## Other licences, development only",
+    "",
+    ...exceptions,
+    "",
+  ].join("\n");
+}
+
+/** Reads manifests where Deno keeps installed packages. */
+async function installedLicences(): Promise<(name: string, version: string) => string> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"], env: { NO_COLOR: "1" } })
+    .output();
+  const { npmCache } = JSON.parse(new TextDecoder().decode(stdout)) as { npmCache: string };
+  const registries = [...Deno.readDirSync(npmCache)].filter(({ isDirectory }) => isDirectory);
+  return function readLicence(name, version): string {
+    for (const registry of registries) {
+      let text: string;
+      try {
+        text = Deno.readTextFileSync(`${npmCache}/${registry.name}/${name}/${version}/package.json`);
+      } catch {
+        continue;
+      }
+      return licenceOf(JSON.parse(text));
+    }
+    throw new Error(`${name}@${version} is not installed: run deno ci`);
+  };
+}
+
+/** The licence that a manifest names, in the present form or one of the two old ones. */
+export function licenceOf(manifest: { license?: unknown; licenses?: unknown }): string {
+  const { license, licenses } = manifest;
+  if (typeof license === "string") return license;
+  const named = Array.isArray(licenses) ? licenses : [license];
+  return named.map((each) => (each as { type?: unknown } | undefined)?.type).filter(Boolean).join(" OR ");
+}
+
+if (import.meta.main) {
+  const root = fileURLToPath(new URL("..", import.meta.url));
+  const config = JSON.parse(await Deno.readTextFile(`${root}deno.json`)) as PackageConfig;
+  const lock = JSON.parse(await Deno.readTextFile(`${root}deno.lock`)) as { npm: LockedPackages };
+  const target = { types: "", import: "", default: "./cli/mod.js" };
+  const manifest = createManifest(config, { ".": target, "./cli": target });
+  const brought = ["dependencies", "optionalDependencies"].flatMap((field) => Object.keys(manifest[field] as object));
+  const peers = Object.keys(manifest.peerDependencies as object);
+  const optional = peers.filter((name) => Object.hasOwn(OPTIONAL_PACKAGES, name));
+  const needed = [...brought, ...peers.filter((name) => !optional.includes(name))];
+  const packages = listLicences(lock.npm, { package: needed, optional }, await installedLicences());
+  const faults = findFaults(packages);
+  for (const fault of faults) console.error(fault);
+  const path = `${root}docs/reference/licences.md`;
+  const wanted = renderLicences(packages);
+  const isStale = await Deno.readTextFile(path).catch(() => "") !== wanted;
+  if (Deno.args.includes("--check")) {
+    if (isStale) console.error("docs/reference/licences.md is stale. Run: deno run -A scripts/licences.ts");
+    Deno.exit(isStale || faults.length > 0 ? 1 : 0);
+  }
+  if (isStale) await Deno.writeTextFile(path, wanted);
+  console.log(`${packages.length} packages, ${faults.length} faults`);
+  Deno.exit(faults.length > 0 ? 1 : 0);
+}

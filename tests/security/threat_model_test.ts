@@ -1,0 +1,22 @@
+import { assert, assertEquals } from "@std/assert";
+
+const ROOT = new URL("../../", import.meta.url);
+const page = Deno.readTextFileSync(new URL("docs/security.md", ROOT));
+const links = [...page.matchAll(/\]\(([^)#]+)\)/g)].map(([, target]) => new URL(target, new URL("docs/", ROOT)));
+
+Deno.test("every line of the threat model names a test that is there", () => {
+  const lines = page.split("\n").filter((line) => line.startsWith("| ") && !/^\| (?:---|Threat)/.test(line));
+  assert(lines.length > 20);
+  assertEquals(lines.filter((line) => !/\]\(\.\.\/tests\/[\w/]+_test\.ts\)[^|]* \|$/.test(line)), []);
+  for (const link of links) assert(Deno.statSync(link).isFile, link.pathname);
+});
+
+Deno.test("every test of this folder stands in the threat model", () => {
+  const named = new Set(links.map(({ pathname }) => pathname));
+  const folder = new URL("tests/security/", ROOT);
+  const left = [...Deno.readDirSync(folder)].filter(({ name }) =>
+    name.endsWith("_test.ts") && name !== "threat_model_test.ts"
+  )
+    .filter(({ name }) => !named.has(new URL(name, folder).pathname));
+  assertEquals(left.map(({ name }) => name), []);
+});
