@@ -20,6 +20,7 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const EXPECTED = [
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
   /^(mod|(auth|cli|core|database|env|errors|observability|testing|validation)\/[\w/-]+)\.(js|d\.ts)$/,
+  /^cli\/dev\/page\/\w+\.(html|css)$/,
   /^modules\/[\w/-]+\.(tf|md|mjs)$/,
 ];
 
@@ -27,7 +28,7 @@ const EXPECTED = [
 const FORBIDDEN: readonly [RegExp, string][] = [
   [/\bDeno\.(?!customInspect)\w+/, "uses Deno's own API"],
   [/^\/\/# sourceMappingURL/m, "names a source map that is not shipped"],
-  [/\b(?:jsr|npm):[@\w]/, "imports by a specifier that only Deno knows"],
+  [/(?:\bfrom|\bimport\(?)\s*["'](?:jsr|npm):/, "imports by a specifier that only Deno knows"],
   [/\busing\s+\w+\s*=/, "declares with `using`, a syntax error on Node 20 and 22"],
 ];
 

@@ -97,7 +97,7 @@ export function toLoadError(functionName: string, error: unknown, root: string):
   return new BuildError(functionName, [{ message }], { cause: error });
 }
 
-/** `file:///project/src/a.ts:3:14` or `C:\\project\\src\\a.ts:3:14`: a path, a line and a column. */
+/** `/project/src/a.ts:3:14`, `C:\project\src\a.ts:3:14`, or the address of such a file: a path, a line and a column. */
 function readPlace(word: string): { path: string; line: number; column: number }[] {
   const [column, line, ...rest] = word.split(":").reverse();
   const path = rest.reverse().join(":").replace(/^file:\/\//, "");
