@@ -78,17 +78,35 @@ export interface FunctionInfra {
 
 /** A queue's settings; the queue module says more of each. */
 export interface QueueInfra {
-  /** @default false */
+  /**
+   * Whether messages of one group keep their order and are delivered once.
+   * @default false
+   */
   fifo?: boolean;
-  /** @default false */
+  /**
+   * FIFO: whether two messages with the same body within five minutes are one.
+   * @default false
+   */
   contentBasedDeduplication?: boolean;
-  /** @default six times the timeout of the function that works it off, at least 180 */
+  /**
+   * How long a message that is being worked on is hidden from others, in seconds.
+   * @default six times the timeout of the function that works it off, at least 180
+   */
   visibilityTimeoutSeconds?: number;
-  /** @default 3 */
+  /**
+   * How often a message is tried before it goes to the dead letters.
+   * @default 3
+   */
   maxReceiveCount?: number;
-  /** @default 0 */
+  /**
+   * How long a message waits before it can be received, in seconds.
+   * @default 0
+   */
   delaySeconds?: number;
-  /** @default 345600, four days */
+  /**
+   * How long a message is kept, in seconds.
+   * @default 345600, four days
+   */
   retentionSeconds?: number;
 }
 
