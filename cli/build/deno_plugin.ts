@@ -7,9 +7,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { packageNameOf } from "../analysis/import_aliases.ts";
 import type { DenoGraph, DenoModule, DenoPackage } from "./deno_graph.ts";
 import type { ModulePaths } from "./module_paths.ts";
-
-/** The namespace of modules that Deno fetched. */
-export const REMOTE_NAMESPACE = "remote";
+import { REMOTE_NAMESPACE } from "./remote_namespace.ts";
 
 const LOADERS: Readonly<Record<string, Loader>> = {
   TypeScript: "ts",

@@ -1,7 +1,7 @@
 import type { Metafile } from "esbuild";
 import { resolve } from "node:path";
-import { REMOTE_NAMESPACE } from "./deno_plugin.ts";
 import type { ModulePaths } from "./module_paths.ts";
+import { REMOTE_NAMESPACE } from "./remote_namespace.ts";
 
 /** A module's share of a bundle. */
 export interface ModuleSize {
