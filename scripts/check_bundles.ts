@@ -28,6 +28,12 @@ interface Bundle {
   readonly loads?: readonly string[];
 }
 
+const checkedValue = (zod: string) =>
+  `import { validateSchema } from "@trellis/fn/validation";
+import * as z from "${zod}";
+const Note = z.object({ title: z.string(), done: z.optional(z.boolean()), tags: z.array(z.string()) });
+export const check = (value) => validateSchema(Note, value);`;
+
 const ZOD_HANDLER = (zod: string) =>
   `import { defineApiHandler } from "@trellis/fn/validation";
 import { buildValidatedResponse } from "@trellis/fn/core";
@@ -61,8 +67,10 @@ const DRIVER = ["database/providers/serverless_pg", "drizzle-orm/postgres-js", "
 
 const BUNDLES: readonly Bundle[] = [
   { name: "./errors, all of it", goal: 8, ceiling: 8, source: `export * from "@trellis/fn/errors";` },
-  { name: "./validation with a zod schema", goal: 110, ceiling: 136, source: ZOD_HANDLER("zod") },
-  { name: "./validation with a zod/mini schema", goal: 40, ceiling: 65, source: ZOD_HANDLER("zod/mini") },
+  { name: "./validation with one zod schema", goal: 110, ceiling: 110, source: checkedValue("zod") },
+  { name: "./validation with one zod/mini schema", goal: 40, ceiling: 40, source: checkedValue("zod/mini") },
+  { name: "a handler with a zod schema", goal: 125, ceiling: 136, source: ZOD_HANDLER("zod") },
+  { name: "a handler with a zod/mini schema", goal: 68, ceiling: 68, source: ZOD_HANDLER("zod/mini") },
   {
     name: "a session handler with drizzle and postgres.js",
     goal: 260,
