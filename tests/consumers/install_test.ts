@@ -6,7 +6,9 @@ import { run, runOk } from "./support/run.ts";
 const installed = await installPackage();
 
 Deno.test("the package installs in an empty folder in one go, without a warning", () => {
-  assertNotMatch(installed.log, /warn|deprecated|ERR/i);
+  // what npm says of the machine's own settings is not of the package
+  const log = installed.log.replace(/^npm warn Unknown (?:user|env|project|cli) config .*$/gm, "");
+  assertNotMatch(log, /warn|deprecated|ERR/i);
   assertMatch(installed.log, /added \d+ packages/);
 });
 

@@ -7,8 +7,7 @@ import { EVERY_TRIGGER, HOSTILE, infra, permissions } from "../fixtures/infra_pr
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const OFFLINE = fileURLToPath(new URL("../../../../shared/terraform-offline/bin/tf-offline", import.meta.url));
-const hasTerraform = await new Deno.Command("terraform", { args: ["version"], stdout: "null", stderr: "null" }).output()
-  .then(({ success }) => success, () => false);
+const hasTerraform = await findTerraform().catch(() => false);
 const hasOffline = hasTerraform && await Deno.stat(OFFLINE).then(() => true, () => false);
 if (!hasOffline) {
   console.warn(
@@ -18,6 +17,12 @@ if (!hasOffline) {
 
 // deno-lint-ignore no-explicit-any
 type Json = any;
+
+async function findTerraform(): Promise<boolean> {
+  const { success } = await new Deno.Command("terraform", { args: ["version"], stdout: "null", stderr: "null" })
+    .output();
+  return success;
+}
 
 async function run(
   command: string,
