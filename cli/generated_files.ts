@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import process from "node:process";
 import { ConfigurationError } from "../errors/mod.ts";
 
@@ -77,6 +77,16 @@ export function applyGeneratedFiles(root: string, changes: readonly FileChange[]
       throw new ConfigurationError(`${path} could not be written: ${(cause as Error).message}`, { cause });
     }
   }
+}
+
+/**
+ * A path of the configuration as plans name it: relative to the project, with slashes.
+ *
+ * @param root Absolute path of the project.
+ * @param path Absolute, or relative to the project.
+ */
+export function toProjectPath(root: string, path: string): string {
+  return relative(root, resolve(root, path)).split(sep).join("/");
 }
 
 function isOurs(text: string, marker: string): boolean {

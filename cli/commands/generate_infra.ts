@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import type { Finding } from "../analysis/permissions.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
-import { applyGeneratedFiles, type FileChange, planGeneratedFiles } from "../generated_files.ts";
+import { applyGeneratedFiles, type FileChange, planGeneratedFiles, toProjectPath } from "../generated_files.ts";
+import { describePlace, reportChanges, someOf } from "../generated_report.ts";
 import type { Fault } from "../infra/infra_plan.ts";
 import type { Output } from "../output.ts";
 
@@ -63,7 +64,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   const configFile = (options.config as string | undefined) ?? "trellis.config.ts";
   const config = readConfig(root, options.config as string | undefined);
   const { infra } = config;
-  const dir = toRelative(root, infra.dir);
+  const dir = toProjectPath(root, infra.dir);
   const given = options["modules-path"] as string | undefined ?? infra.modulesPath;
   const modulesPath = await resolveModulesPath({ projectDir: root, modulesPath: given });
   const files = findFunctionFiles(resolve(root, config.functionsDir));
@@ -89,7 +90,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   const place = placeFaults(sources.functions, configFile, root);
   const faults = rendered === undefined ? settingFaults : [
     ...rendered.faults,
-    ...missingRoles(root, dir, toRelative(root, config.permissions.terraformFile), withRole),
+    ...missingRoles(root, dir, toProjectPath(root, config.permissions.terraformFile), withRole),
   ];
   const errors = [...sources.errors, ...faults.map(place)];
   const warnings = [...sources.warnings, ...(rendered?.warnings ?? []).map(place)];
@@ -141,7 +142,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   return exitCode;
 }
 
-/** Every module, as folders of copies: those that are not used any more are cleared. */
+/** Every module that is copied where packages lie in a cache, as folders: copies that are not used any more are cleared. */
 const MODULE_FOLDERS = [
   "core",
   "database/distsql",
@@ -194,16 +195,7 @@ function missingRoles(root: string, dir: string, file: string, functions: readon
   const text = existsSync(join(root, file)) ? readFileSync(join(root, file), "utf8") : "";
   const missing = functions.filter((name) => !new RegExp(`^\\s*${name}\\s*=`, "m").test(text));
   if (missing.length === 0) return [];
-  const names = missing.slice(0, MANY).join(", ") + (missing.length > MANY ? ` and ${missing.length - MANY} more` : "");
-  return [{ message: `${file} has no database role for ${names}: run trellis generate permissions first` }];
-}
-
-const MANY = 5;
-
-function describe({ file, line, message, functions }: Finding): string {
-  const names = functions.slice(0, MANY).join(", ") +
-    (functions.length > MANY ? ` and ${functions.length - MANY} more` : "");
-  return `${file}:${line}: ${message}${names === "" ? "" : ` (${names})`}`;
+  return [{ message: `${file} has no database role for ${someOf(missing)}: run trellis generate permissions first` }];
 }
 
 interface Report {
@@ -215,19 +207,17 @@ interface Report {
 }
 
 function report(output: Output, { functionCount, errors, warnings, changes, isCheck }: Report): void {
-  for (const warning of warnings) output.warn(describe(warning));
-  for (const error of errors) output.line(`${output.red("error")} ${describe(error)}`);
+  for (const warning of warnings) output.warn(describePlace(warning));
+  for (const error of errors) output.line(`${output.red("error")} ${describePlace(error)}`);
   if (errors.length > 0) {
     return output.line(`Nothing was written: ${errors.length} ${errors.length === 1 ? "thing" : "things"} to mend`);
   }
-  const words = isCheck
-    ? { created: "missing", updated: "stale", removed: "not needed any more" }
-    : { created: "created", updated: "updated", removed: "removed" };
-  for (const { path, change } of changes) {
-    if (change === "kept") {
-      output.warn(`${path} is yours (its first line does not say that it is generated): left alone`);
-    } else if (change !== "unchanged") output.line(`${isCheck ? output.red(words[change]) : words[change]} ${path}`);
-  }
+  reportChanges(
+    output,
+    changes,
+    isCheck,
+    (path) => output.warn(`${path} is yours (its first line does not say that it is generated): left alone`),
+  );
   const isUpToDate = changes.every(({ change }) => change === "unchanged" || change === "kept");
   output.line(
     `${output.bold(`${functionCount} functions`)}, ${
@@ -235,8 +225,4 @@ function report(output: Output, { functionCount, errors, warnings, changes, isCh
     } files: ` +
       (isUpToDate ? output.green("everything is up to date") : isCheck ? "run trellis generate infra" : "done"),
   );
-}
-
-function toRelative(root: string, path: string): string {
-  return relative(root, resolve(root, path)).split(sep).join("/");
 }

@@ -1,6 +1,7 @@
-import { relative, resolve, sep } from "node:path";
+import { resolve } from "node:path";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
-import { applyGeneratedFiles, type FileChange } from "../generated_files.ts";
+import { applyGeneratedFiles, type FileChange, toProjectPath } from "../generated_files.ts";
+import { describePlace, reportChanges, someOf } from "../generated_report.ts";
 import type { OpenApiFinding } from "../openapi/read_operations.ts";
 import type { Output } from "../output.ts";
 
@@ -73,8 +74,8 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   const errors = [...sources.findings, ...findings].sort(byPlace);
   const htmlFile = openapi.htmlFile ?? (options.html ? openapi.file.replace(/\.json$/, ".html") : undefined);
   const changes = errors.length > 0 ? [] : planOpenApiFiles(root, document, {
-    file: toRelative(root, openapi.file),
-    ...(htmlFile !== undefined && { htmlFile: toRelative(root, htmlFile) }),
+    file: toProjectPath(root, openapi.file),
+    ...(htmlFile !== undefined && { htmlFile: toProjectPath(root, htmlFile) }),
   });
   const isStale = changes.some(({ change }) => change !== "unchanged");
   const isBlocked = changes.some(({ change }) => change === "kept");
@@ -88,11 +89,11 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
       operationId: (operation as { operationId: string }).operationId,
     }))
   );
-  for (const warning of warnings) output.warn(describe(warning));
+  for (const warning of warnings) output.warn(describePlace(warning));
   if (sources.undescribed.length > 0) {
     output.warn(
       `${count(sources.undescribed.length, "function")} not made by defineApiHandler and left out: ` +
-        some(sources.undescribed.map(({ file }) => file)),
+        someOf(sources.undescribed.map(({ file }) => file)),
     );
   }
   report(
@@ -122,21 +123,20 @@ function report(
   changes: readonly FileChange[],
   isCheck: boolean,
 ): void {
-  for (const error of errors) output.line(`${output.red("error")} ${describe(error)}`);
+  for (const error of errors) output.line(`${output.red("error")} ${describePlace(error)}`);
   if (errors.length > 0) {
     return output.line(`Nothing was written: ${count(errors.length, "place")} cannot be described`);
   }
-  const words = isCheck
-    ? { created: "missing", updated: "stale", removed: "not needed any more" }
-    : { created: "created", updated: "updated", removed: "removed" };
   const isBlocked = changes.some(({ change }) => change === "kept");
-  for (const { path, change } of changes) {
-    if (change === "kept") {
-      output.line(`${output.red("error")} ${path} is not ours: it does not say that it is generated. Move it away`);
-    } else if (change !== "unchanged" && !(isBlocked && !isCheck)) {
-      output.line(`${isCheck ? output.red(words[change]) : words[change]} ${path}`);
-    }
-  }
+  // one file that is in the way keeps all from being written
+  const told = isBlocked && !isCheck ? changes.filter(({ change }) => change === "kept") : changes;
+  reportChanges(
+    output,
+    told,
+    isCheck,
+    (path) =>
+      output.line(`${output.red("error")} ${path} is not ours: it does not say that it is generated. Move it away`),
+  );
   const state = changes.every(({ change }) => change === "unchanged")
     ? output.green("everything is up to date")
     : isBlocked
@@ -147,25 +147,11 @@ function report(
   output.line(`${output.bold(count(counts.operations, "operation"))}, ${count(counts.components, "schema")}: ${state}`);
 }
 
-const MANY = 5;
-
-function some(texts: readonly string[]): string {
-  return texts.slice(0, MANY).join(", ") + (texts.length > MANY ? ` and ${texts.length - MANY} more` : "");
-}
-
 function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? "" : "s"}`;
-}
-
-function describe({ file, line, message }: OpenApiFinding): string {
-  return `${file}:${line}: ${message}`;
 }
 
 function byPlace(one: OpenApiFinding, other: OpenApiFinding): number {
   if (one.file !== other.file) return one.file < other.file ? -1 : 1;
   return one.line - other.line || (one.message < other.message ? -1 : 1);
-}
-
-function toRelative(root: string, path: string): string {
-  return relative(root, resolve(root, path)).split(sep).join("/");
 }

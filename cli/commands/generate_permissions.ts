@@ -1,8 +1,9 @@
-import { relative, resolve, sep } from "node:path";
+import { resolve } from "node:path";
 import type { Finding, PermissionsAnalysis } from "../analysis/permissions.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import { applyGeneratedFiles, type FileChange, planGeneratedFiles } from "../generated_files.ts";
+import { applyGeneratedFiles, type FileChange, planGeneratedFiles, toProjectPath } from "../generated_files.ts";
+import { describePlace, reportChanges } from "../generated_report.ts";
 import type { Output } from "../output.ts";
 
 /** `trellis generate permissions`. */
@@ -54,15 +55,15 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   const { functions } = analysis;
   const { errors, warnings } = settle(analysis, config);
   const { files, roles } = renderPermissionFiles(functions, {
-    dir: toRelative(root, config.permissions.dir),
-    terraformFile: toRelative(root, config.permissions.terraformFile),
+    dir: toProjectPath(root, config.permissions.dir),
+    terraformFile: toProjectPath(root, config.permissions.terraformFile),
     rolePrefix: config.permissions.rolePrefix,
   });
   const changes = errors.length > 0 ? [] : planGeneratedFiles({
     root,
     files,
     marker: MARKER,
-    ownFolders: [toRelative(root, config.permissions.dir)],
+    ownFolders: [toProjectPath(root, config.permissions.dir)],
   });
   const isStale = changes.some(({ change }) => change !== "unchanged");
   const isBlocked = changes.some(({ change }) => change === "kept");
@@ -105,14 +106,6 @@ function settle(
   };
 }
 
-const MANY = 5;
-
-function describe({ file, line, message, functions }: Finding): string {
-  const names = functions.slice(0, MANY).join(", ") +
-    (functions.length > MANY ? ` and ${functions.length - MANY} more` : "");
-  return `${file}:${line}: ${message}${names === "" ? "" : ` (${names})`}`;
-}
-
 interface Report {
   readonly analysis: PermissionsAnalysis;
   readonly roleCount: number;
@@ -123,8 +116,8 @@ interface Report {
 }
 
 function report(output: Output, { analysis, roleCount, errors, warnings, changes, isCheck }: Report): void {
-  for (const warning of warnings) output.warn(describe(warning));
-  for (const error of errors) output.line(`${output.red("error")} ${describe(error)}`);
+  for (const warning of warnings) output.warn(describePlace(warning));
+  for (const error of errors) output.line(`${output.red("error")} ${describePlace(error)}`);
   if (errors.length > 0) {
     return output.line(
       `Nothing was written: ${errors.length} ${
@@ -133,16 +126,10 @@ function report(output: Output, { analysis, roleCount, errors, warnings, changes
         "Write it out, or list what the functions need in permissions.functions of trellis.config.ts",
     );
   }
-  const words = isCheck
-    ? { created: "missing", updated: "stale", removed: "not needed any more" }
-    : { created: "created", updated: "updated", removed: "removed" };
-  for (const { path, change } of changes) {
-    if (change === "kept") {
-      output.line(
-        `${output.red("error")} ${path} is not ours: its first line does not say that it is generated. Move it away`,
-      );
-    } else if (change !== "unchanged") output.line(`${isCheck ? output.red(words[change]) : words[change]} ${path}`);
-  }
+  reportChanges(output, changes, isCheck, (path) =>
+    output.line(
+      `${output.red("error")} ${path} is not ours: its first line does not say that it is generated. Move it away`,
+    ));
   const { functions, queryCount } = analysis;
   output.line(
     `${output.bold(`${functions.length} functions`)}, ${queryCount} queries, ${roleCount} roles: ` +
@@ -152,8 +139,4 @@ function report(output: Output, { analysis, roleCount, errors, warnings, changes
         ? "run trellis generate permissions"
         : "done"),
   );
-}
-
-function toRelative(root: string, path: string): string {
-  return relative(root, resolve(root, path)).split(sep).join("/");
 }
