@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import { timingSafeEqual } from "../core/mod.ts";
+import { builtinModule } from "../env/mod.ts";
 
 /** A hash that webhooks are signed with. */
 export type HmacAlgorithm = "sha1" | "sha256" | "sha384" | "sha512";
@@ -84,8 +85,7 @@ let engine: HmacEngine | undefined;
 
 /** Picks the engine: Node's where it is at hand. It is asked for, not imported, so that start-up does not pay for it. */
 function pickEngine(): HmacEngine {
-  const { process } = globalThis as { process?: { getBuiltinModule?: (id: string) => NodeCrypto | undefined } };
-  const nodeCrypto = process?.getBuiltinModule?.("node:crypto");
+  const nodeCrypto = builtinModule("node:crypto");
   return nodeCrypto === undefined ? webHmac : nodeHmac(nodeCrypto);
 }
 

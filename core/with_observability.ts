@@ -1,7 +1,7 @@
 import { AppError, ConfigurationError, isAppError } from "../errors/mod.ts";
 import {
-  addMetricsWithDimensions,
   allowOverlap,
+  createOutcomeMetrics,
   endSpan,
   enterInvocation,
   isLevelEnabled,
@@ -105,7 +105,7 @@ export function withObservability<E, R>(
   const redact = logging.redact === undefined ? undefined : new Set(logging.redact.map((name) => name.toLowerCase()));
   const fields = logging.fields === undefined ? "" : renderFields(logging.fields, redact);
   const { logEvent = false, logResult = false, summary = true, sampleRate = 0 } = logging;
-  const dimensions = { operationName };
+  const addOutcome = createOutcomeMetrics(operationName);
   // the clock costs as much as all the rest of a call that writes nothing
   const timed = summary || measured;
 
@@ -175,13 +175,7 @@ export function withObservability<E, R>(
     if (fault || timed) {
       const durationMs = timed ? performance.now() - invocation.startedMs : undefined;
       if (fault || summary) logOutcome(operationName, failure, fault, statusCode, durationMs);
-      if (durationMs !== undefined && measured) {
-        addMetricsWithDimensions(dimensions, [
-          ["Duration", "Milliseconds", durationMs],
-          ["Errors", "Count", fault ? 1 : 0],
-          ...(coldStart ? [["ColdStart", "Count", 1] as const] : []),
-        ]);
-      }
+      if (durationMs !== undefined && measured) addOutcome(invocation, durationMs, fault);
     }
     if (rootSpan === undefined) return;
     if (typeof statusCode === "number") rootSpan.attributes["http.response.status_code"] = statusCode;

@@ -1,5 +1,6 @@
-import { AsyncLocalStorage } from "node:async_hooks";
+import type { AsyncLocalStorage } from "node:async_hooks";
 import type nodeProcess from "node:process";
+import { builtinModule } from "../env/mod.ts";
 import type { MetricGroup } from "./metric_group.ts";
 import { writeOutput } from "./output.ts";
 import { getSettings, type ObservabilitySettings } from "./settings.ts";
@@ -210,8 +211,8 @@ async function enterStorage<I extends Invocation, T>(
 ): Promise<T> {
   open.add(invocation);
   try {
-    storage ??= new AsyncLocalStorage();
-    return await storage.run(invocation, fn, invocation);
+    allowOverlap();
+    return await storage!.run(invocation, fn, invocation);
   } finally {
     open.delete(invocation);
     invocation.flush();
@@ -223,7 +224,7 @@ async function enterStorage<I extends Invocation, T>(
  * invocation at a time does not hold any more: from now on each finds its own state by its asynchronous context.
  */
 export function allowOverlap(): void {
-  storage ??= new AsyncLocalStorage();
+  storage ??= new (builtinModule("node:async_hooks")!.AsyncLocalStorage)();
 }
 
 /** A process that ends in the middle of an invocation (an unhandled rejection, `process.exit`) still tells what it logged. */

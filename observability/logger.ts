@@ -111,9 +111,20 @@ function timestamp(): string {
   const ms = nowMs % 1000;
   if (nowMs - ms !== second) {
     second = nowMs - ms;
-    secondText = new Date(second).toISOString().slice(0, -4);
+    secondText = toSecondText(new Date(second));
   }
   return `${secondText}${ms < 10 ? "00" : ms < 100 ? "0" : ""}${ms}Z`;
+}
+
+/** `2026-11-21T09:05:07.` by hand: the first `toISOString()` of a process takes 0.2 ms. */
+function toSecondText(date: Date): string {
+  return `${date.getUTCFullYear()}-${twoDigits(date.getUTCMonth() + 1)}-${twoDigits(date.getUTCDate())}T${
+    twoDigits(date.getUTCHours())
+  }:${twoDigits(date.getUTCMinutes())}:${twoDigits(date.getUTCSeconds())}.`;
+}
+
+function twoDigits(n: number): string {
+  return n < 10 ? `0${n}` : `${n}`;
 }
 
 /** Whether a line of this level would be shown here: to skip work that only a log line needs. */

@@ -1,5 +1,6 @@
 import { currentInvocation, type Invocation } from "./invocation.ts";
-import { escapeControls, logWarn, quote } from "./logger.ts";
+import { logWarn, quote } from "./logger.ts";
+import { renderMetricDocument, renderMetricNames } from "./metric_document.ts";
 import type { MetricGroup } from "./metric_group.ts";
 import type { MetricUnit } from "./metric_unit.ts";
 import { writeOutput } from "./output.ts";
@@ -72,20 +73,14 @@ export const metrics: Metrics = {
     }
     invocation.dimensions = checkDimensions({ ...invocation.dimensions, ...dimensions });
   },
-  addMetricsWithDimensions,
+  addMetricsWithDimensions(dimensions: Readonly<Record<string, string>>, data: readonly MetricDatum[]): void {
+    const invocation = currentInvocation();
+    checkDimensions(dimensions);
+    if (invocation === undefined || invocation.ended) return writeAtOnce(invocation, dimensions, data);
+    const group = groupFor(invocation, dimensions);
+    for (const [name, unit, value] of data) addTo(group, name, unit, value);
+  },
 };
-
-/** {@link Metrics.addMetricsWithDimensions} for the wrapper of handlers, which needs nothing else of {@link metrics}. */
-export function addMetricsWithDimensions(
-  dimensions: Readonly<Record<string, string>>,
-  data: readonly MetricDatum[],
-): void {
-  const invocation = currentInvocation();
-  checkDimensions(dimensions);
-  if (invocation === undefined || invocation.ended) return writeAtOnce(invocation, dimensions, data);
-  const group = groupFor(invocation, dimensions);
-  for (const [name, unit, value] of data) addTo(group, name, unit, value);
-}
 
 const NO_DIMENSIONS: Readonly<Record<string, string>> = Object.freeze({});
 
@@ -253,12 +248,10 @@ function renderDocument(
     head = headAfter(head, name, metric.unit);
     members += head.member + (metric.values.length === 1 ? metric.values[0] : JSON.stringify(metric.values));
   }
-  head.text ??= escapeControls(JSON.stringify([{
-    Namespace: settings.namespace,
-    Dimensions: [["service", ...Object.keys(dimensions)]],
-    Metrics: Array.from(values, ([Name, { unit: Unit }]) => ({ Name, Unit })),
-  }]));
-  return `{"_aws":{"Timestamp":${Date.now()},"CloudWatchMetrics":${head.text}},"service":${
-    quote(settings.service)
-  }${members}}\n`;
+  head.text ??= renderMetricNames(
+    settings.namespace,
+    Object.keys(dimensions),
+    Array.from(values, ([name, { unit }]) => [name, unit]),
+  );
+  return renderMetricDocument(settings, head.text, members);
 }

@@ -41,7 +41,8 @@ export {
 } from "./logger.ts";
 export { MetricUnit } from "./metric_unit.ts";
 export type { MetricGroup } from "./metric_group.ts";
-export { addMetricsWithDimensions, type MetricDatum, type Metrics, metrics } from "./metrics.ts";
+export { type MetricDatum, type Metrics, metrics } from "./metrics.ts";
+export { createOutcomeMetrics } from "./outcome_metrics.ts";
 export { type LogOutput, setLogOutput } from "./output.ts";
 export { REDACTED, redactText, redactValue } from "./redact.ts";
 export { getSettings, type ObservabilitySettings } from "./settings.ts";

@@ -1,6 +1,5 @@
-import { Buffer } from "node:buffer";
-import type nodeFs from "node:fs";
 import type nodeProcess from "node:process";
+import { builtinModule } from "../env/mod.ts";
 
 /** Takes text that ends with a newline. */
 export type LogOutput = (text: string) => void;
@@ -37,14 +36,10 @@ export function writeOutput(text: string): void {
   if (text !== "") output(text);
 }
 
-interface Runtime extends Pick<typeof nodeProcess, "stdout"> {
-  /** Node 20.16, Deno 2 and Bun 1.1 have it. */
-  getBuiltinModule?: (name: string) => unknown;
-}
-
-/** Importing them would cost 2 ms each of a cold start: an import reads all that a module has. */
-const { process } = globalThis as unknown as { process: Runtime };
-let fs: Pick<typeof nodeFs, "writeSync"> | undefined;
+/** Importing it would cost 2 ms of a cold start: an import reads all that a module has. */
+const { process } = globalThis as unknown as { process: Pick<typeof nodeProcess, "stdout"> };
+let fs: ReturnType<typeof builtinModule<"node:fs">>;
+let buffer: ReturnType<typeof builtinModule<"node:buffer">>;
 
 /**
  * One synchronous write to file descriptor 1. `console.log` is patched by Lambda's runtime (a prefix, two writes), and
@@ -52,11 +47,12 @@ let fs: Pick<typeof nodeFs, "writeSync"> | undefined;
  */
 function writeToStdout(text: string): void {
   let rest: string | Uint8Array = text;
-  fs ??= process.getBuiltinModule?.("node:fs") as typeof fs;
+  fs ??= builtinModule("node:fs");
+  buffer ??= builtinModule("node:buffer");
   try {
     const written = fs?.writeSync(1, text) ?? 0;
-    if (written >= Buffer.byteLength(text)) return;
-    rest = Buffer.from(text).subarray(written);
+    if (written >= buffer!.Buffer.byteLength(text)) return;
+    rest = buffer!.Buffer.from(text).subarray(written);
   } catch (error) {
     if ((error as { code?: string }).code === "EPIPE") return; // nobody reads any more
     if ((error as { code?: string }).code !== "EAGAIN") throw error;

@@ -179,15 +179,18 @@ export function addMetadata(key: string, value: unknown, namespace = "default"):
   span.otel?.setAttribute(`metadata.${namespace}.${key}`, JSON.stringify(safe[key]) ?? "");
 }
 
-const hexOfByte: string[] = [];
+const hexOfByte: string[] = Array(256);
 
 /** Ids are no secrets: `Math.random`, as OpenTelemetry does, saves loading crypto at a cold start. */
 function randomHex(words: number): string {
-  if (hexOfByte.length === 0) { for (let byte = 256; byte < 512; byte++) hexOfByte.push(byte.toString(16).slice(1)); }
   let text = "";
   for (let i = 0; i < words; i++) {
     const word = (Math.random() * 0x1_0000_0000) | 0;
-    text += hexOfByte[word >>> 24] + hexOfByte[word >>> 16 & 255] + hexOfByte[word >>> 8 & 255] + hexOfByte[word & 255];
+    text += hex(word >>> 24) + hex(word >>> 16 & 255) + hex(word >>> 8 & 255) + hex(word & 255);
   }
   return text;
+}
+
+function hex(byte: number): string {
+  return hexOfByte[byte] ??= (byte + 256).toString(16).slice(1);
 }

@@ -1,4 +1,5 @@
 import { type $ZodType, config } from "zod/v4/core";
+import { countCodePoints } from "./compile/checks.ts";
 import { writeParser } from "./compile/kinds.ts";
 import { Program } from "./compile/program.ts";
 
@@ -28,7 +29,8 @@ export function compileSchema(schema: $ZodType): FastParser | undefined {
     const program = new Program();
     const main = program.define(schema, writeParser);
     const { names, values } = program;
-    return new Function("ASK_ZOD", ...names, `${program.text}return ${main};`)(ASK_ZOD, ...values) as FastParser;
+    const make = new Function("ASK_ZOD", "COUNT", ...names, `${program.text}return ${main};`);
+    return make(ASK_ZOD, countCodePoints, ...values) as FastParser;
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
-import { Buffer } from "node:buffer";
-import { type ApiEvent, headerOf, parseJson } from "../core/mod.ts";
+import { type ApiEvent, headerOf, parseJson, readRawBody } from "../core/mod.ts";
+import { builtinModule } from "../env/mod.ts";
 import { PayloadTooLargeError, UnsupportedMediaTypeError } from "../errors/mod.ts";
 
 /** What was read from a body: a value for the schema and the length of its text, or what is wrong with the whole of it. */
@@ -18,7 +18,7 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 export function checkBodySize(event: ApiEvent, maxBytes: number): void {
   const { body } = event;
   if (typeof body !== "string" || body.length * 3 <= maxBytes) return;
-  const bytes = Buffer.byteLength(body, event.isBase64Encoded ? "base64" : "utf8");
+  const bytes = builtinModule("node:buffer")!.Buffer.byteLength(body, event.isBase64Encoded ? "base64" : "utf8");
   if (bytes > maxBytes) {
     throw new PayloadTooLargeError(`The request body is larger than the ${maxBytes} bytes that are accepted`);
   }
@@ -28,11 +28,11 @@ export function checkBodySize(event: ApiEvent, maxBytes: number): void {
  * Reads a body as its media type says. One without a media type is taken for JSON.
  *
  * @param event The event.
- * @param listKeys Fields of a form whose schema asks for an array.
+ * @param listKeys Gives the fields of a form whose schema asks for an array.
  * @returns The value, or the fault.
  * @throws {UnsupportedMediaTypeError} When it is neither JSON nor a form, or not in UTF-8.
  */
-export function readBody(event: ApiEvent, listKeys: ReadonlySet<string>): BodyInput {
+export function readBody(event: ApiEvent, listKeys: () => ReadonlySet<string>): BodyInput {
   // the usual type by its usual name: a look-up by a variable costs ten times as much
   const isForm = event.headers?.["Content-Type"] !== "application/json" &&
     checkMediaType(headerOf(event, "Content-Type", "content-type"));
@@ -41,12 +41,12 @@ export function readBody(event: ApiEvent, listKeys: ReadonlySet<string>): BodyIn
   if (event.isBase64Encoded) {
     if (text.length % 4 !== 0 || !BASE64.test(text)) return { fault: "The request body is not valid base64" };
     try {
-      text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(text, "base64"));
+      text = new TextDecoder("utf-8", { fatal: true }).decode(readRawBody(event));
     } catch {
       return { fault: "The request body is not valid UTF-8" };
     }
   }
-  return isForm ? { value: readForm(text, listKeys), length: text.length } : readJson(text);
+  return isForm ? { value: readForm(text, listKeys()), length: text.length } : readJson(text);
 }
 
 function checkMediaType(contentType: string | undefined): boolean {

@@ -41,18 +41,21 @@ export function createInputReader(
   const validateBody = schema && createValidator(schema);
   const validateQuery = querySchema && createValidator(querySchema);
   const validatePath = pathSchema && createValidator(pathSchema);
-  // read with the first request: a schema may refer, through z.lazy, to one that is declared further down in its module
+  // read with the first form or query: a schema may refer, through z.lazy, to one further down in its module
   let formLists: ReadonlySet<string> | undefined, queryLists: ReadonlySet<string> | undefined;
 
+  function listsOfForm(): ReadonlySet<string> {
+    return formLists ??= listKeysOf(schema);
+  }
+
   function readQuery(event: ApiEvent): Record<string, string | string[]> {
-    queryLists ??= listKeysOf(querySchema);
-    return hasQuery(event) ? toInput(queryOf(event), queryLists) : {};
+    return hasQuery(event) ? toInput(queryOf(event), queryLists ??= listKeysOf(querySchema)) : {};
   }
 
   return function readInput(event, params) {
     checkBodySize(event, maxBodyBytes);
     // the media type is refused before anything is validated
-    const input = validateBody && readBody(event, formLists ??= listKeysOf(schema));
+    const input = validateBody && readBody(event, listsOfForm);
     const path = validatePath?.({ ...pathParametersOf(event) });
     const query = validateQuery?.(readQuery(event));
     const body = input === undefined || "fault" in input

@@ -23,7 +23,7 @@ function writeCheck(check: Check, value: string, lines: string[], program: Progr
     case "min_length":
     case "max_length":
     case "length_equals":
-      lines.push(unless(lengthCondition(definition, value, program, `${program.constant(countCodePoints)}(${value})`)));
+      lines.push(unless(lengthCondition(definition, value, program, `COUNT(${value})`)));
       return value;
     case "greater_than":
     case "less_than": {
@@ -64,11 +64,14 @@ export function lengthCondition(
 ): string {
   // a condition of the user's own makes zod skip the check: it may only be made where zod is asked afterwards
   if (when !== undefined && program.mustDecide) throw new Unsupported();
-  if (check === "min_length") return `${value}.length>=${2 * minimum!}||${counted}>=${minimum}`;
-  return check === "max_length" ? `${value}.length<=${maximum}||${counted}<=${maximum}` : `${counted}===${length}`;
+  const units = `${value}.length`;
+  if (check === "length_equals") return `${counted}===${length}`;
+  const [enough, sign, bound] = check === "min_length" ? [2 * minimum!, ">=", minimum] : [maximum, "<=", maximum];
+  return (counted === units ? "" : `${units}${sign}${enough}||`) + counted + sign + bound;
 }
 
-function countCodePoints(text: string): number {
+/** What the code calls `COUNT`. */
+export function countCodePoints(text: string): number {
   let count = 0;
   for (const _ of text) count++;
   return count;

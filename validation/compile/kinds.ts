@@ -36,6 +36,9 @@ const MAX_DEPTH = 32;
 /** The kinds whose own checks are known. */
 const CHECKED: ReadonlySet<string> = new Set(["string", "number", "date", "array"]);
 
+/** The kinds that may let `undefined` through; of the others it is known that they do not. */
+const TAKES_UNDEFINED: ReadonlySet<string> = new Set(["any", "unknown", "literal", "nullable", "readonly", "union"]);
+
 /** Writes the parser of any schema. */
 export function writeParser(schema: $ZodType, value: string, lines: string[], program: Program): string {
   const { type } = definitionOf(schema);
@@ -182,7 +185,9 @@ function writeObject(schema: $ZodType, value: string, lines: string[], program: 
     const result = writeParser(shape[key], field, own, program);
     const absent = `${field}===undefined&&!(${quoted} in ${value})`;
     if (optin === undefined || optin === "defaulted" && optout !== "optional") {
-      if (optin === undefined) own.push(`if(${absent})return ASK_ZOD;`);
+      if (optin === undefined && TAKES_UNDEFINED.has(definitionOf(shape[key]).type)) {
+        own.push(`if(${absent})return ASK_ZOD;`);
+      }
       lines.push(...own);
       if (later.length === 0) first.push(`${quoted}:${result}`);
       else later.push(`${output}[${quoted}]=${result};`);

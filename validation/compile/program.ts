@@ -52,8 +52,9 @@ export class Program {
   depth = 0;
   #count = 0;
 
-  /** A name for a value of this program. */
+  /** A number as it stands, a name for any other value of this program. */
   constant(value: unknown): string {
+    if (typeof value === "number") return String(value);
     const name = this.name();
     this.names.push(name);
     this.values.push(value);
@@ -70,7 +71,8 @@ export class Program {
     const lines: string[] = [];
     const value = this.name();
     const output = write(schema, value, lines, this);
-    this.text += `const ${name}=${value}=>{${lines.join("")}return ${output};};`;
+    // in parentheses the engine compiles it at once, and does not read it twice
+    this.text += `const ${name}=(function(${value}){${lines.join("")}return ${output};});`;
     return name;
   }
 }
