@@ -1,5 +1,5 @@
 import { SingleFlight } from "../core/mod.ts";
-import { metrics, MetricUnit } from "../observability/mod.ts";
+import { metrics } from "../observability/mod.ts";
 import { checkDatabaseConfig, clientKeyOf, connectionKeyOf, type DatabaseConfig } from "./config.ts";
 import { announceInvalidation } from "./connection_events.ts";
 import type { Connection, DrizzleClient, Invalidate } from "./providers/provider.ts";
@@ -40,7 +40,7 @@ export async function getDrizzleClient<TSchema extends Record<string, unknown> =
   const { client } = await clients.get(keyOf(config), async function openClient() {
     const connection = await openShared(config);
     const isPostgres = config.provider !== "distsql";
-    const client = guardTransactions(connection.createClient(config.schema), {
+    const client = guardTransactions(await connection.createClient(config.schema), {
       savepoints: isPostgres,
       settings: isPostgres,
     });
@@ -132,8 +132,8 @@ async function openConnection(config: DatabaseConfig, check: boolean): Promise<C
     // without the check nothing was connected that could be measured
     if (config.instrument !== false && (check || failed)) {
       metrics.addMetricsWithDimensions({ provider: config.provider }, [
-        ["DatabaseConnectDuration", MetricUnit.Milliseconds, performance.now() - startedAt],
-        ["DatabaseConnectErrors", MetricUnit.Count, failed ? 1 : 0],
+        ["DatabaseConnectDuration", "Milliseconds", performance.now() - startedAt],
+        ["DatabaseConnectErrors", "Count", failed ? 1 : 0],
       ]);
     }
   }

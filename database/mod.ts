@@ -76,7 +76,7 @@ export {
   type ValidatePermissionsConfig,
   type ValidatePermissionsResult,
 } from "./permissions/validate.ts";
-export { type EmbeddedSnapshot, setEmbeddedSnapshot } from "./providers/embedded_pg.ts";
+export { type EmbeddedSnapshot, setEmbeddedSnapshot } from "./providers/embedded_snapshot.ts";
 export { type MigrationFile, readMigrationFiles } from "./migrations/files.ts";
 export { type MarkAppliedConfig, type MarkAppliedResult, markMigrationApplied } from "./migrations/mark_applied.ts";
 export { MigrationError, type MigrationErrorOptions } from "./migrations/migration_error.ts";

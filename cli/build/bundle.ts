@@ -4,11 +4,12 @@ import type { BuildSettings } from "../config/build.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { findDenoConfig, loadDenoGraph } from "./deno_graph.ts";
 import { denoPlugin } from "./deno_plugin.ts";
+import { eagerImports, type Rewrite, rewritePlugin } from "./eager_imports.ts";
 import { lazyBuiltinsPlugin } from "./lazy_builtins.ts";
 import { loadEsbuild } from "./load_esbuild.ts";
 import { createModulePaths } from "./module_paths.ts";
 import type { Needs } from "./needs.ts";
-import { optionalPartsPlugin, type Parts, partsOf } from "./optional_parts.ts";
+import { externals, optionalPartsPlugin, type Parts, partsOf } from "./optional_parts.ts";
 import { scanNeeds } from "./scan_needs.ts";
 import { type ModuleSize, sizesOf } from "./sizes.ts";
 
@@ -66,9 +67,11 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
   const outdir = resolve(root, settings.dir);
   try {
     const denoConfig = findDenoConfig(root);
-    const resolvers = denoConfig === undefined
-      ? []
-      : [denoPlugin(await loadDenoGraph(denoConfig, functions.map(({ file }) => file)), paths)];
+    const graph = denoConfig === undefined
+      ? undefined
+      : await loadDenoGraph(denoConfig, functions.map(({ file }) => file));
+    const resolvers = (rewrite?: Rewrite) => graph === undefined ? [] : [denoPlugin(graph, paths, rewrite)];
+    const isExternal = externals([...settings.external, ...settings.awsSdk === "runtime" ? ["@aws-sdk/*"] : []]);
     const common: BuildOptions = {
       absWorkingDir: root,
       outdir,
@@ -97,7 +100,11 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
 
     const groups = new Map<string, { functions: FunctionFile[]; parts: Parts; required: Needs["providers"] }>();
     for (const batch of batches(functions)) {
-      const needs = await scanNeeds(esbuild, { ...common, entryPoints: entryPoints(batch), plugins: resolvers }, paths);
+      const needs = await scanNeeds(
+        esbuild,
+        { ...common, entryPoints: entryPoints(batch), plugins: resolvers() },
+        paths,
+      );
       for (const fn of batch) {
         const own = needs.get(outputOf(fn))!;
         const parts = partsOf(own, settings.databaseProviders);
@@ -116,13 +123,21 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
         ...parts,
         required: denoConfig === undefined ? required : [],
         paths,
-        external: [...settings.external, ...settings.awsSdk === "runtime" ? ["@aws-sdk/*"] : []],
+        isExternal,
       });
+      const [only, ...others] = parts.providers;
+      const rewrite = only === undefined || others.length > 0 ? undefined : eagerImports(only, isExternal, paths);
+      const plugins = [
+        optionalParts,
+        lazyBuiltinsPlugin(),
+        ...rewrite === undefined ? [] : [rewritePlugin(rewrite)],
+        ...resolvers(rewrite),
+      ];
       for (const batch of batches(group)) {
         const { metafile, outputFiles } = await esbuild.build({
           ...common,
           entryPoints: entryPoints(batch),
-          plugins: [optionalParts, lazyBuiltinsPlugin(), ...resolvers],
+          plugins,
         }) as { metafile: Metafile; outputFiles: { path: string; text: string }[] };
         const texts = new Map(outputFiles.map((file) => [file.path, file]));
         for (const fn of batch) {

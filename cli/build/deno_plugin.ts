@@ -6,6 +6,7 @@ import { isAbsolute, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { packageNameOf } from "../analysis/import_aliases.ts";
 import type { DenoGraph, DenoModule, DenoPackage } from "./deno_graph.ts";
+import type { Rewrite } from "./eager_imports.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { REMOTE_NAMESPACE } from "./remote_namespace.ts";
 
@@ -27,9 +28,10 @@ const NATIVE = { isNative: true };
  *
  * @param graph What Deno says.
  * @param paths Where modules belong.
+ * @param rewrite Changes the code of modules that Deno fetched.
  * @returns The plugin.
  */
-export function denoPlugin(graph: DenoGraph, paths: ModulePaths): Plugin {
+export function denoPlugin(graph: DenoGraph, paths: ModulePaths, rewrite: Rewrite = (_path, code) => code): Plugin {
   const modules = new Map(graph.modules.map((module) => [module.specifier, module]));
   // the bundler names files by their real paths
   const byFolder = new Map(Object.values(graph.npmPackages).map((each) => [realPath(each.localPath), each]));
@@ -109,7 +111,10 @@ export function denoPlugin(graph: DenoGraph, paths: ModulePaths): Plugin {
       build.onLoad({ filter: /.*/, namespace: REMOTE_NAMESPACE }, async ({ path }) => {
         const module = modules.get(path);
         if (module?.local === undefined) return { errors: [{ text: `${path} is not in Deno's cache` }] };
-        return { contents: await readFile(module.local, "utf8"), loader: LOADERS[module.mediaType ?? ""] ?? "js" };
+        return {
+          contents: rewrite(path, await readFile(module.local, "utf8")),
+          loader: LOADERS[module.mediaType ?? ""] ?? "js",
+        };
       });
     },
   };

@@ -58,12 +58,24 @@ export interface OptionalPartsOptions extends Parts {
   readonly paths: ModulePaths;
   /** Providers that must work: their packages have to be installed. Deno fetches what modules import. */
   readonly required: readonly DatabaseProvider[];
-  /** Packages that stay imports; `@aws-sdk/*` is all of them. */
-  readonly external: readonly string[];
+  /** Whether a package stays an import. */
+  readonly isExternal: (name: string) => boolean;
 }
 
 /** Packages that read files beside their own code, which no bundle has. */
 const NEVER_BUNDLED = ["@electric-sql/pglite", "libpg-query"] as const;
+
+/**
+ * Which packages stay imports.
+ *
+ * @param configured Packages; `@aws-sdk/*` is all of them.
+ * @returns Says it of a package.
+ */
+export function externals(configured: readonly string[]): (name: string) => boolean {
+  const external = [...configured, ...NEVER_BUNDLED];
+  return (name) =>
+    external.some((each) => each === name || (each.endsWith("/*") && name.startsWith(each.slice(0, -1))));
+}
 
 /**
  * The parts that a function gets.
@@ -85,10 +97,7 @@ export function partsOf(needs: Needs, configured: readonly DatabaseProvider[] | 
  * @returns The plugin; it comes before those that resolve.
  */
 export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
-  const { providers, required, betterAuth, paths } = options;
-  const external = [...options.external, ...NEVER_BUNDLED];
-  const isExternal = (name: string) =>
-    external.some((each) => each === name || (each.endsWith("/*") && name.startsWith(each.slice(0, -1))));
+  const { providers, required, betterAuth, paths, isExternal } = options;
   return {
     name: "optional parts",
     setup(build): void {

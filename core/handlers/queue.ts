@@ -1,6 +1,6 @@
 import type { StandardSchema } from "../../env/mod.ts";
 import { ConfigurationError, UnexpectedError } from "../../errors/mod.ts";
-import { allowOverlap, metrics, MetricUnit } from "../../observability/mod.ts";
+import { allowOverlap, metrics } from "../../observability/mod.ts";
 import type { LambdaContext } from "../lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
@@ -133,8 +133,8 @@ export function defineQueueHandler<TBody = never>(
       await Promise.all(Array.from({ length: Math.min(concurrency, records.length) }, work));
       if (options.metrics !== false) {
         metrics.addMetricsWithDimensions({ operationName: metadata.operationName }, [
-          ["Records", MetricUnit.Count, records.length],
-          ["FailedRecords", MetricUnit.Count, failed.size],
+          ["Records", "Count", records.length],
+          ["FailedRecords", "Count", failed.size],
         ]);
       }
       return {

@@ -220,7 +220,7 @@ async function migrate(
       logger,
       clock,
       onUndecided: config.onUndecided,
-      openClient: async () => guardTransactions((await openShared(config.database)).createClient(undefined)),
+      openClient: async () => guardTransactions(await (await openShared(config.database)).createClient(undefined)),
     };
     const todo = planned.filter(({ file }) => pending.has(file.tag));
     const migrations = await applyPending(todo, context, session.keepsSession && lock.fence === undefined);

@@ -1,4 +1,4 @@
-import process from "node:process";
+import { environment } from "../../env/mod.ts";
 import { causeChain, findInCauseChain, isAppError, readDriverError, sqlStateOf } from "../../errors/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { sanitizeForDistSql } from "../distsql/sanitize.ts";
@@ -62,7 +62,7 @@ export interface PermissionsResult {
  * ```
  */
 export async function applyPermissions(config: PermissionsConfig): Promise<PermissionsResult> {
-  const { permissionsFolder, database, env = process.env, logger = () => {} } = config;
+  const { permissionsFolder, database, env = environment(), logger = () => {} } = config;
   const statements = readPermissionFiles(permissionsFolder, env);
   return await withSession(asAdmin(database), (session) => {
     return applyStatements(session, statements, database.provider === "distsql", logger);

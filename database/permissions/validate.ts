@@ -1,4 +1,4 @@
-import process from "node:process";
+import { environment } from "../../env/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { withSession } from "../migrations/run.ts";
 import type { SqlSession } from "../providers/provider.ts";
@@ -80,7 +80,7 @@ export interface ValidatePermissionsResult {
  * ```
  */
 export async function validatePermissions(config: ValidatePermissionsConfig): Promise<ValidatePermissionsResult> {
-  const { permissionsFolder, database, env = process.env, logger = () => {} } = config;
+  const { permissionsFolder, database, env = environment(), logger = () => {} } = config;
   const statements = readPermissionFiles(permissionsFolder, env);
   return await withSession(database, (session) => {
     return compareStatements(session, statements, database.provider === "distsql", logger);

@@ -1,21 +1,8 @@
 import type { PGlite, Transaction } from "@electric-sql/pglite";
 import { explainMissing } from "../../core/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
+import { loadEmbeddedSnapshot } from "./embedded_snapshot.ts";
 import type { Connection, DedicatedSession, DrizzleClient, Row, SqlSession } from "./provider.ts";
-
-/** Gives the files of a database to begin with, as `PGlite.dumpDataDir` wrote them. */
-export type EmbeddedSnapshot = () => Promise<Blob | undefined>;
-
-let snapshot: EmbeddedSnapshot | undefined;
-
-/**
- * Sets where new databases in memory begin, since making one from nothing takes seconds of CPU. For tests.
- *
- * @param load Gives the snapshot, or `undefined` to begin from nothing.
- */
-export function setEmbeddedSnapshot(load: EmbeddedSnapshot | undefined): void {
-  snapshot = load;
-}
 
 function isInMemory(folder: string): boolean {
   return folder.startsWith("memory://");
@@ -35,11 +22,11 @@ export async function openEmbeddedPg(config: DatabaseConfig): Promise<Connection
   ]);
   const folder = config.connectionString ?? "memory://";
   if (!isInMemory(folder)) await makeFolder(folder);
-  const loadDataDir = isInMemory(folder) ? await snapshot?.() : undefined;
+  const loadDataDir = isInMemory(folder) ? await loadEmbeddedSnapshot() : undefined;
   const pglite = await PGlite.create(folder, { loadDataDir });
   return {
     check: () => Promise.resolve(), // it has started, or creating it had failed
-    createClient: (schema) => drizzle({ client: pglite, schema }) as unknown as DrizzleClient,
+    createClient: (schema) => Promise.resolve(drizzle({ client: pglite, schema }) as unknown as DrizzleClient),
     openSession: () => Promise.resolve(openSession(pglite)),
     close: () => pglite.close(),
   };

@@ -36,10 +36,7 @@ export async function openPostgres(
   invalidate: Invalidate,
   { connectRetry = () => undefined, keepsSession = true, explain = (error) => error }: ServerManners = {},
 ): Promise<Connection> {
-  const [{ default: postgres }, { drizzle }] = await Promise.all([
-    import("postgres"),
-    import("drizzle-orm/postgres-js"),
-  ]);
+  const { default: postgres } = await import("postgres");
   const common: PostgresOptions = {
     max: config.maxConnections ?? 1,
     connect_timeout: config.connectTimeout ?? 10,
@@ -52,21 +49,23 @@ export async function openPostgres(
   };
   const pool = new PostgresPool(postgres, common, () => invalidate("ended"));
   const driver = toDrizzleDriver(pool, config.prepare !== false, connectRetry);
-  const createClient = (schema?: Record<string, unknown>): DrizzleClient =>
-    drizzle(driver as unknown as Sql, { schema }) as unknown as DrizzleClient;
-  // drizzle sets its readers of values on the driver, and a connection takes those that it finds
-  createClient();
   return {
     async check(): Promise<void> {
       try {
-        await driver.unsafe("select 1");
+        // while the server starts a session, drizzle is loaded
+        await Promise.all([driver.unsafe("select 1"), import("drizzle-orm/postgres-js")]);
       } catch (error) {
         await pool.close();
         invalidate("refused", error);
         throw explain(error);
       }
     },
-    createClient,
+    async createClient(schema): Promise<DrizzleClient> {
+      const { drizzle } = await import("drizzle-orm/postgres-js");
+      const client = drizzle(driver as unknown as Sql, { schema }) as unknown as DrizzleClient;
+      pool.adoptDrizzleOptions();
+      return client;
+    },
     openSession(): ReturnType<Connection["openSession"]> {
       const state: SessionState = { hasWorked: false, isLost: false };
       const own = new PostgresPool(postgres, { ...common, max: 1 }, () => {
@@ -92,8 +91,10 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[?::1\]?)$/;
  */
 export function readTls(url: URL, ca: string | undefined): PostgresOptions["ssl"] {
   const isLocal = LOOPBACK.test(url.hostname) && ca === undefined;
-  const mode = url.searchParams.get("sslmode") ?? (isLocal ? "disable" : "verify-full");
-  url.searchParams.delete("sslmode");
+  // asking a URL for its parameters costs a fresh process 0.2 ms
+  const given = url.search === "" ? null : url.searchParams.get("sslmode");
+  if (given !== null) url.searchParams.delete("sslmode");
+  const mode = given ?? (isLocal ? "disable" : "verify-full");
   if (mode === "disable") return false;
   if (mode !== "verify-full") {
     throw new ConfigurationError(

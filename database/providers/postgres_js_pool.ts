@@ -91,6 +91,11 @@ export class PostgresPool {
     }
   }
 
+  /** Gives what drizzle has changed since to the connections that are open already. */
+  adoptDrizzleOptions(): void {
+    if (this.#current !== undefined) this.#setDrizzleOptions(this.#current.sql);
+  }
+
   /** Ends all connections, after what is under way. */
   async close(): Promise<void> {
     this.#isClosing = true;
@@ -108,9 +113,13 @@ export class PostgresPool {
       backoff: () => 0,
     } as PostgresOptions;
     const generation: Generation = { sql: this.#postgres(options) as Sql, sockets, active: 0, isSpent: false };
-    Object.assign(generation.sql.options.parsers, this.drizzleOptions.parsers);
-    Object.assign(generation.sql.options.serializers, this.drizzleOptions.serializers);
+    this.#setDrizzleOptions(generation.sql);
     return generation;
+  }
+
+  #setDrizzleOptions({ options }: Sql): void {
+    Object.assign(options.parsers, this.drizzleOptions.parsers);
+    Object.assign(options.serializers, this.drizzleOptions.serializers);
   }
 
   #spend(generation: Generation): void {

@@ -50,7 +50,7 @@ export interface Connection {
    */
   check(): Promise<void>;
   /** A drizzle client on this connection. */
-  createClient(schema: Record<string, unknown> | undefined): DrizzleClient;
+  createClient(schema: Record<string, unknown> | undefined): Promise<DrizzleClient>;
   /** A session of its own. */
   openSession(): Promise<DedicatedSession>;
   /** Ends everything; nothing keeps the process alive after it. */

@@ -53,6 +53,6 @@ function readUrl(text: string, ca: string | undefined): Parameters<typeof openPo
     username: decodeURIComponent(url.username),
     password: decodeURIComponent(url.password),
     ssl,
-    connection: Object.fromEntries(url.searchParams),
+    connection: url.search === "" ? {} : Object.fromEntries(url.searchParams),
   };
 }

@@ -15,7 +15,6 @@ import {
   logError,
   type MetricDatum,
   metrics,
-  MetricUnit,
   redactValue,
   startSpan,
 } from "../../observability/mod.ts";
@@ -97,9 +96,9 @@ export async function withQueryMetrics<T>(
 
 function emit(queryName: string, startedAt: number, retries: number, errors: 0 | 1): void {
   const data: MetricDatum[] = [
-    ["QueryDuration", MetricUnit.Milliseconds, performance.now() - startedAt],
-    ["QueryErrors", MetricUnit.Count, errors],
-    ["QueryRetries", MetricUnit.Count, retries],
+    ["QueryDuration", "Milliseconds", performance.now() - startedAt],
+    ["QueryErrors", "Count", errors],
+    ["QueryRetries", "Count", retries],
   ];
   metrics.addMetricsWithDimensions({ queryName }, data);
 }

@@ -77,7 +77,7 @@ export async function withMigrationLab(options: LabOptions, test: (lab: Migratio
       logger: (line) => void lines.push(line),
       clock,
       onUndecided: undefined,
-      openClient: () => Promise.resolve(connection.createClient(undefined)),
+      openClient: () => connection.createClient(undefined),
       ...more,
     };
     await test({ context, session, clock, lines, rows: (text) => plain.query(text) });
