@@ -78,8 +78,7 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
       outExtension: { ".js": ".mjs" },
       bundle: true,
       minify: true,
-      // a handler's and a query's own names are what logs and metrics call them
-      keepNames: true,
+      keepNames: settings.keepNames,
       format: "esm",
       platform: "node",
       target: settings.target,

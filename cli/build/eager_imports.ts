@@ -2,6 +2,7 @@ import type { Loader, Plugin } from "esbuild";
 import { readFile } from "node:fs/promises";
 import type { DatabaseProvider } from "../../database/mod.ts";
 import type { ModulePaths } from "./module_paths.ts";
+import { plainSpecifier } from "./plain_specifier.ts";
 
 /** What a provider's modules load when it is first used, without extensions. */
 const OF_PROVIDER: Readonly<Record<DatabaseProvider, readonly string[]>> = {
@@ -34,7 +35,7 @@ export function eagerImports(
     if (!MODULES.test(path) || paths.trellisRoot(path) === undefined) return code;
     const names = new Map<string, string>();
     const text = code.replace(/(?<!\* .*)\bimport\("([^"]+)"\)/g, (all, specifier: string) => {
-      if (!eager.includes(specifier.replace(/\.[jt]s$/, ""))) return all;
+      if (!eager.includes(plainSpecifier(specifier).replace(/\.[jt]s$/, ""))) return all;
       if (!names.has(specifier)) names.set(specifier, `eager${names.size}`);
       return `Promise.resolve(${names.get(specifier)})`;
     });

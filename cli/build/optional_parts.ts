@@ -5,6 +5,7 @@ import { OPTIONAL_PACKAGES, type OptionalPackage } from "../../core/mod.ts";
 import type { DatabaseProvider } from "../../database/mod.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { DEPLOYABLE, type Needs } from "./needs.ts";
+import { plainSpecifier } from "./plain_specifier.ts";
 
 /** A part of `@trellis/fn` that is loaded when it is first used, and that not every function needs. */
 interface OptionalPart {
@@ -102,8 +103,7 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
     name: "optional parts",
     setup(build): void {
       build.onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
-        // npm:zod@4/v4 is zod/v4
-        const name = path.replace(/^npm:\/?((?:@[^/]+\/)?[^/@]+)(?:@[^/]*)?/, "$1");
+        const name = plainSpecifier(path);
         return kind !== "entry-point" && isExternal(packageNameOf(name)) ? { path: name, external: true } : undefined;
       });
 

@@ -23,6 +23,13 @@ export interface BuildSettings {
    */
   sourceMaps?: SourceMaps;
   /**
+   * Whether functions and classes keep their names: those of handlers and queries are what logs and metrics call them. `false`
+   * saves about 8 % of a bundle and up to 3 ms of its cold start; then each handler wants an `operationName` and each query a
+   * `name`, and code that compares the names of classes may fail.
+   * @default true
+   */
+  keepNames?: boolean;
+  /**
    * `bundle` takes the version that the project has installed; `runtime` leaves `@aws-sdk/*` to the version that Lambda's
    * runtime happens to have.
    * @default "bundle"
@@ -54,6 +61,7 @@ export const BUILD_SETTINGS = {
     dir: ["a folder", isText],
     target: ["a version of Node, such as node22", (value) => /^node\d+(?:\.\d+){0,2}$/.test(String(value))],
     sourceMaps: ['"beside", "apart" or "none"', (value) => ["beside", "apart", "none"].includes(value as string)],
+    keepNames: ["true or false", (value) => typeof value === "boolean"],
     awsSdk: ['"bundle" or "runtime"', (value) => value === "bundle" || value === "runtime"],
     databaseProviders: [
       `a list of ${PROVIDERS.join(", ")}`,
@@ -69,6 +77,7 @@ export const BUILD_SETTINGS = {
     dir: "dist",
     target: "node22",
     sourceMaps: "beside" as SourceMaps,
+    keepNames: true as boolean,
     awsSdk: "bundle" as "bundle" | "runtime",
     external: [] as string[],
     budgets: {} as Record<string, number>,
