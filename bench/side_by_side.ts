@@ -14,6 +14,7 @@ import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { OPTIONAL_PACKAGES } from "../core/mod.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SUITES = ["webhooks", "sessions", "queries", "migrations"];
@@ -60,6 +61,11 @@ if (!await exists(join(built, "package.json"))) {
   Deno.exit(0);
 }
 const folder = await prepare(harness);
+// trellis build reads sources with it
+if (!await exists(join(folder, "node_modules/typescript"))) {
+  const { typescript } = OPTIONAL_PACKAGES;
+  run("npm", ["install", "--no-save", "--no-audit", "--no-fund", `typescript@${typescript}`], folder);
+}
 const installed = join(folder, "node_modules/@trellis/fn");
 await rm(installed, { recursive: true, force: true });
 await mkdir(join(folder, "node_modules/@trellis"), { recursive: true });

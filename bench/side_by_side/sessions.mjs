@@ -4,6 +4,7 @@
  */
 import { inInvocation } from "./in_invocation.mjs";
 import { interleaveInvocations } from "./interleave_invocations.mjs";
+import { trellisBuild } from "./trellis_build.mjs";
 import { createHmac } from "node:crypto";
 import { betterAuth } from "better-auth/minimal";
 import { drizzleAdapter } from "better-auth/adapters/drizzle";
@@ -91,7 +92,9 @@ const external = [
 ];
 const COLD = {
   "drizzle + postgres.js": { code: THEIRS },
-  "ours": { code: OURS, split: true },
+  "ours, by trellis build without names": { code: OURS, built: { keepNames: false } },
+  "ours, by trellis build": { code: OURS, built: {} },
+  "ours, by esbuild in chunks": { code: OURS, split: true },
   "better-auth/minimal + drizzle": { code: BETTER_AUTH },
 };
 
@@ -120,13 +123,11 @@ export const run = async ({ quick = false, log = () => {} } = {}) => {
     }
     const warm = Object.values(times);
     const cold = [];
-    for (const [name, { code, split }] of Object.entries(COLD)) {
-      const made = await bundle({
-        name: `trellis-session-${cold.length}`,
-        code: `${code}\n${ANSWER}`,
-        external,
-        split,
-      });
+    for (const [name, { code, split, built }] of Object.entries(COLD)) {
+      const file = `trellis-session-${cold.length}`;
+      const made = built === undefined
+        ? await bundle({ name: file, code: `${code}\n${ANSWER}`, external, split })
+        : trellisBuild(file, `${code}\n${ANSWER}\nexport const handler = handlers.W;`, built);
       cold.push({ name, kb: made.kb, gzipKb: made.gzipKb, file: made.outfile });
     }
     log("cold");

@@ -1,5 +1,5 @@
 import type { $ZodType } from "zod/v4/core";
-import { type Check, type CheckDefinition, checksOf, type Program, unless, Unsupported } from "./program.ts";
+import { type Check, type CheckDefinition, checksOf, type Program, Unsupported } from "./program.ts";
 
 /** Formats that are their pattern and nothing else. */
 const PATTERNS: ReadonlySet<string> = new Set(
@@ -11,44 +11,45 @@ const PATTERNS: ReadonlySet<string> = new Set(
 const PURE_METHOD = /^\(?(\w+)\)?\s*=>\s*\1\.(trim|toLowerCase|toUpperCase)\(\)$/;
 
 /** Writes a schema's checks in zod's order, and gives the expression of the value after them. */
-export function writeChecks(schema: $ZodType, value: string, lines: string[], program: Program): string {
-  return checksOf(schema).reduce((checked, check) => writeCheck(check, checked, lines, program), value);
+export function writeChecks(schema: $ZodType, value: string, program: Program): string {
+  return checksOf(schema).reduce((checked, check) => writeCheck(check, checked, program), value);
 }
 
 /** Writes a check of zod's own, and gives the expression of the value after it. */
-function writeCheck(check: Check, value: string, lines: string[], program: Program): string {
+function writeCheck(check: Check, value: string, program: Program): string {
   const definition = check._zod.def as CheckDefinition;
   const { pattern, format } = definition;
   switch (definition.check) {
     case "min_length":
     case "max_length":
     case "length_equals":
-      lines.push(unless(lengthCondition(definition, value, program, `COUNT(${value})`)));
+      program.demand(lengthCondition(definition, value, program, `COUNT(${value})`));
       return value;
     case "greater_than":
     case "less_than": {
       const sign = (definition.check === "less_than" ? "<" : ">") + (definition.inclusive ? "=" : "");
-      lines.push(unless(`${value}${sign}${program.constant(definition.value)}`));
+      program.demand(`${value}${sign}${program.constant(definition.value)}`);
       return value;
     }
     case "overwrite": {
       const method = PURE_METHOD.exec(String(definition.tx))?.[2];
       if (method === undefined) throw new Unsupported();
       const changed = program.name();
-      lines.push(`const ${changed}=${value}.${method}();`);
+      program.add(`const ${changed}=${value}.${method}();`);
       return changed;
     }
     case "number_format":
-      if (format !== "safeint") return writeOwnCheck(check, value, lines, program);
-      lines.push(unless(`Number.isSafeInteger(${value})`));
+      if (format !== "safeint") return writeOwnCheck(check, value, program);
+      program.demand(`Number.isSafeInteger(${value})`);
       return value;
     case "multiple_of":
-      return writeOwnCheck(check, value, lines, program);
+      return writeOwnCheck(check, value, program);
     case "string_format": {
       if (check._zod.traits?.has("$ZodCustomStringFormat")) throw new Unsupported();
-      if (pattern === undefined || !PATTERNS.has(format!)) return writeOwnCheck(check, value, lines, program);
+      if (pattern === undefined || !PATTERNS.has(format!)) return writeOwnCheck(check, value, program);
       const name = program.constant(pattern);
-      lines.push((pattern.global || pattern.sticky ? `${name}.lastIndex=0;` : "") + unless(`${name}.test(${value})`));
+      if (pattern.global || pattern.sticky) program.add(`${name}.lastIndex=0;`);
+      program.demand(`${name}.test(${value})`);
       return value;
     }
   }
@@ -78,9 +79,9 @@ export function countCodePoints(text: string): number {
 }
 
 /** Leaves a check that is zod's own and runs nobody's code to zod. */
-function writeOwnCheck(check: Check, value: string, lines: string[], program: Program): string {
+function writeOwnCheck(check: Check, value: string, program: Program): string {
   const payload = program.name();
-  lines.push(`const ${payload}={value:${value},issues:[]};${program.constant(check._zod.check)}(${payload});`);
-  lines.push(unless(`${payload}.issues.length===0`));
+  program.add(`const ${payload}={value:${value},issues:[]};${program.constant(check._zod.check)}(${payload});`);
+  program.demand(`${payload}.issues.length===0`);
   return `${payload}.value`;
 }

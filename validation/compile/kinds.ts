@@ -1,20 +1,12 @@
 import type { $ZodType } from "zod/v4/core";
 import { lengthCondition, writeChecks } from "./checks.ts";
-import {
-  type CheckDefinition,
-  checksOf,
-  definitionOf,
-  type Program,
-  unless,
-  Unsupported,
-  type Writer,
-} from "./program.ts";
+import { type CheckDefinition, checksOf, definitionOf, type Program, Unsupported, type Writer } from "./program.ts";
 
 const WRITERS: Readonly<Record<string, Writer>> = {
   string: writeString,
   number: writeNumber,
-  boolean: (schema, value, lines, program) => writeTypeof("boolean", schema, value, lines, program),
-  null: (_schema, value, lines) => (lines.push(unless(`${value}===null`)), value),
+  boolean: (schema, value, program) => writeTypeof("Boolean", schema, value, program),
+  null: (_schema, value, program) => (program.demand(`${value}===null`), value),
   any: (_schema, value) => value,
   unknown: (_schema, value) => value,
   literal: writeValues,
@@ -40,126 +32,121 @@ const CHECKED: ReadonlySet<string> = new Set(["string", "number", "date", "array
 const TAKES_UNDEFINED: ReadonlySet<string> = new Set(["any", "unknown", "literal", "nullable", "readonly", "union"]);
 
 /** Writes the parser of any schema. */
-export function writeParser(schema: $ZodType, value: string, lines: string[], program: Program): string {
+export function writeParser(schema: $ZodType, value: string, program: Program): string {
   const { type } = definitionOf(schema);
   const write = Object.hasOwn(WRITERS, type) ? WRITERS[type] : undefined;
   if (write === undefined || !CHECKED.has(type) && checksOf(schema).length > 0) throw new Unsupported();
   if (++program.depth > MAX_DEPTH) throw new Unsupported();
-  const output = write(schema, value, lines, program);
+  const output = write(schema, value, program);
   program.depth--;
   return output;
 }
 
+/** Where a value may reach another schema of a union, code must not convert it, nor leave it to zod. */
+function mustNotDecide({ mustDecide }: Program): void {
+  if (mustDecide) throw new Unsupported();
+}
+
 /** JSON and query strings hold no other values that could be converted. */
-function writeCoercion(to: string, schema: $ZodType, value: string, lines: string[], program: Program): string {
+function writeCoercion(to: string, schema: $ZodType, value: string, program: Program): string {
   if (!definitionOf(schema).coerce) return value;
-  if (program.mustDecide) throw new Unsupported();
+  mustNotDecide(program);
   const converted = program.name();
   const given = program.name();
-  lines.push(
-    `const ${given}=typeof ${value};${unless(`${given}==="string"||${given}==="number"||${given}==="boolean"`)}`,
-  );
-  lines.push(`const ${converted}=${to}(${value});`);
+  program.add(`const ${given}=typeof ${value};`);
+  program.demand(["string", "number", "boolean"].map((type) => `${given}==="${type}"`).join("||"));
+  program.add(`const ${converted}=${to}(${value});`);
   return converted;
 }
 
-function writeTypeof(type: string, schema: $ZodType, value: string, lines: string[], program: Program): string {
-  const converted = writeCoercion(type[0].toUpperCase() + type.slice(1), schema, value, lines, program);
-  lines.push(unless(`typeof ${converted}==="${type}"`));
+function writeTypeof(constructor: string, schema: $ZodType, value: string, program: Program): string {
+  const converted = writeCoercion(constructor, schema, value, program);
+  program.demand(`typeof ${converted}==="${constructor.toLowerCase()}"`);
   return converted;
 }
 
-function writeString(schema: $ZodType, value: string, lines: string[], program: Program): string {
-  return writeChecks(schema, writeTypeof("string", schema, value, lines, program), lines, program);
+function writeString(schema: $ZodType, value: string, program: Program): string {
+  return writeChecks(schema, writeTypeof("String", schema, value, program), program);
 }
 
-function writeNumber(schema: $ZodType, value: string, lines: string[], program: Program): string {
-  const number = writeCoercion("Number", schema, value, lines, program);
-  lines.push(unless(`Number.isFinite(${number})`));
-  return writeChecks(schema, number, lines, program);
+function writeNumber(schema: $ZodType, value: string, program: Program): string {
+  const number = writeCoercion("Number", schema, value, program);
+  program.demand(`Number.isFinite(${number})`);
+  return writeChecks(schema, number, program);
 }
 
-function writeDate(schema: $ZodType, value: string, lines: string[], program: Program): string {
+function writeDate(schema: $ZodType, value: string, program: Program): string {
   let date = value;
   if (definitionOf(schema).coerce) {
-    if (program.mustDecide) throw new Unsupported();
-    lines.push(unless(`typeof ${value}==="string"||typeof ${value}==="number"`));
-    lines.push(`const ${date = program.name()}=new Date(${value});`);
+    mustNotDecide(program);
+    program.demand(`typeof ${value}==="string"||typeof ${value}==="number"`);
+    program.add(`const ${date = program.name()}=new Date(${value});`);
   }
-  lines.push(unless(`${date} instanceof Date&&!Number.isNaN(${date}.getTime())`));
-  return writeChecks(schema, date, lines, program);
+  program.demand(`${date} instanceof Date&&!Number.isNaN(${date}.getTime())`);
+  return writeChecks(schema, date, program);
 }
 
 /** Values up to this many are compared one by one. */
 const FEW = 8;
 
-function writeValues(schema: $ZodType, value: string, lines: string[], program: Program): string {
+function writeValues(schema: $ZodType, value: string, program: Program): string {
   const values = schema._zod.values!;
   const each = values.size <= FEW && [...values].every((one) => typeof one === "string");
-  lines.push(unless(
+  program.demand(
     each
       ? [...values].map((one) => `${value}===${JSON.stringify(one)}`).join("||") || "false"
       : `${program.constant(values)}.has(${value})`,
-  ));
+  );
   return value;
 }
 
-/** What stands for a value that is let through as it is, unless the condition holds. */
-function writeWhere(
-  condition: string,
-  otherwise: string,
-  inner: $ZodType,
-  value: string,
-  lines: string[],
-  program: Program,
-) {
+/** What stands for a value that is let through as it is when it is the exception. */
+function writeUnless(exception: string, schema: $ZodType, value: string, program: Program): string {
   const output = program.name();
-  const own: string[] = [];
-  const result = writeParser(inner, value, own, program);
-  lines.push(`let ${output}=${otherwise};if(${condition}){${own.join("")}${output}=${result};}`);
+  const inner = definitionOf(schema).innerType!;
+  const [code, result] = program.block(() => writeParser(inner, value, program));
+  program.add(`let ${output}=${value};if(${value}!==${exception}){${code}${output}=${result};}`);
   return output;
 }
 
-function writeOptional(schema: $ZodType, value: string, lines: string[], program: Program): string {
-  const inner = definitionOf(schema).innerType!;
-  if (schema._zod.traits.has("$ZodExactOptional") || inner._zod.optin === "defaulted") throw new Unsupported();
-  return writeWhere(`${value}!==undefined`, value, inner, value, lines, program);
+function writeOptional(schema: $ZodType, value: string, program: Program): string {
+  const { optin } = definitionOf(schema).innerType!._zod;
+  if (schema._zod.traits.has("$ZodExactOptional") || optin === "defaulted") throw new Unsupported();
+  return writeUnless("undefined", schema, value, program);
 }
 
-function writeNullable(schema: $ZodType, value: string, lines: string[], program: Program): string {
-  return writeWhere(`${value}!==null`, value, definitionOf(schema).innerType!, value, lines, program);
+function writeNullable(schema: $ZodType, value: string, program: Program): string {
+  return writeUnless("null", schema, value, program);
 }
 
-function writeReadonly(schema: $ZodType, value: string, lines: string[], program: Program): string {
+function writeReadonly(schema: $ZodType, value: string, program: Program): string {
   // zod freezes also what does not fit, where another schema may take it
-  if (program.mustDecide) throw new Unsupported();
-  return `Object.freeze(${writeParser(definitionOf(schema).innerType!, value, lines, program)})`;
+  mustNotDecide(program);
+  return `Object.freeze(${writeParser(definitionOf(schema).innerType!, value, program)})`;
 }
 
-function writeDefault(schema: $ZodType, value: string, lines: string[], program: Program): string {
-  const inner = definitionOf(schema).innerType!;
-  if (inner._zod.optin !== undefined) throw new Unsupported();
+function writeDefault(schema: $ZodType, value: string, program: Program): string {
+  if (definitionOf(schema).innerType!._zod.optin !== undefined) throw new Unsupported();
   const definition = program.constant(schema._zod.def);
-  const output = writeWhere(`${value}!==undefined`, value, inner, value, lines, program);
+  const output = writeUnless("undefined", schema, value, program);
   // read each time: it makes a copy, or calls the user's function
-  lines.push(`if(${output}===undefined)${output}=${definition}.defaultValue;`);
+  program.add(`if(${output}===undefined)${output}=${definition}.defaultValue;`);
   return output;
 }
 
-function writeArray(schema: $ZodType, value: string, lines: string[], program: Program): string {
-  lines.push(unless(`Array.isArray(${value})`));
+function writeArray(schema: $ZodType, value: string, program: Program): string {
+  program.demand(`Array.isArray(${value})`);
   // before the items: a list that is too long is not worth reading
   for (const { _zod: { def } } of checksOf(schema)) {
     const definition = def as CheckDefinition;
     if (!/^(?:m(?:in|ax)_length|length_equals)$/.test(definition.check)) throw new Unsupported();
-    lines.push(unless(lengthCondition(definition, value, program, `${value}.length`)));
+    program.demand(lengthCondition(definition, value, program, `${value}.length`));
   }
   const [output, index, item] = [program.name(), program.name(), program.name()];
-  const own: string[] = [];
-  const result = writeParser(definitionOf(schema).element!, item, own, program);
-  lines.push(
+  const [code, result] = program.block(() => writeParser(definitionOf(schema).element!, item, program));
+  program.add(
     `const ${output}=Array(${value}.length);for(let ${index}=0;${index}<${value}.length;${index}++){` +
-      `const ${item}=${value}[${index}];${own.join("")}${output}[${index}]=${result};}`,
+      `const ${item}=${value}[${index}];${code}${output}[${index}]=${result};}`,
   );
   return output;
 }
@@ -169,48 +156,45 @@ function isRecord(value: string): string {
   return `typeof ${value}==="object"&&${value}!==null&&!Array.isArray(${value})`;
 }
 
-function writeObject(schema: $ZodType, value: string, lines: string[], program: Program): string {
+function writeObject(schema: $ZodType, value: string, program: Program): string {
   const { shape = {}, catchall } = definitionOf(schema);
   const keys = Object.keys(shape);
   if (keys.includes("__proto__") || Object.getOwnPropertySymbols(shape).length > 0) throw new Unsupported();
-  lines.push(unless(isRecord(value)));
+  program.demand(isRecord(value));
   const output = program.name();
-  const first: string[] = [];
-  const later: string[] = [];
+  let first = "", later = "";
   for (const key of keys) {
     const { optin, optout } = shape[key]._zod;
     const quoted = JSON.stringify(key);
     const field = program.name();
-    const own: string[] = [`const ${field}=${value}[${quoted}];`];
-    const result = writeParser(shape[key], field, own, program);
+    const [code, result] = program.block(() => writeParser(shape[key], field, program));
     const absent = `${field}===undefined&&!(${quoted} in ${value})`;
+    program.add(`const ${field}=${value}[${quoted}];`);
     if (optin === undefined || optin === "defaulted" && optout !== "optional") {
-      if (optin === undefined && TAKES_UNDEFINED.has(definitionOf(shape[key]).type)) {
-        own.push(`if(${absent})return ASK_ZOD;`);
-      }
-      lines.push(...own);
-      if (later.length === 0) first.push(`${quoted}:${result}`);
-      else later.push(`${output}[${quoted}]=${result};`);
+      program.add(code);
+      if (optin === undefined && TAKES_UNDEFINED.has(definitionOf(shape[key]).type)) program.demand(`!(${absent})`);
+      if (later === "") first += `${quoted}:${result},`;
+      else later += `${output}[${quoted}]=${result};`;
     } else if (optin === "optional" && optout === "optional") {
       // an absent key stays absent, and the order of keys is the schema's
       const kept = program.name();
-      lines.push(`let ${kept}=ASK_ZOD;`, own[0], `if(!(${absent})){${own.slice(1).join("")}${kept}=${result};}`);
-      later.push(`if(${kept}!==ASK_ZOD)${output}[${quoted}]=${kept};`);
+      program.add(`let ${kept}=ASK_ZOD;if(!(${absent})){${code}${kept}=${result};}`);
+      later += `if(${kept}!==ASK_ZOD)${output}[${quoted}]=${kept};`;
     } else throw new Unsupported();
   }
-  lines.push(`const ${output}={${first.join(",")}};`, ...later, writeCatchall(catchall, keys, value, output, program));
+  program.add(`const ${output}={${first}};${later}`);
+  if (catchall !== undefined) program.add(catchallCode(catchall, keys, value, output, program));
   return output;
 }
 
-/** What becomes of keys that the shape does not name: nothing, a fault, or a copy. */
-function writeCatchall(
-  catchall: $ZodType | undefined,
+/** What becomes of keys that the shape does not name, where it is not nothing: a fault, or a copy. */
+function catchallCode(
+  catchall: $ZodType,
   keys: readonly string[],
   value: string,
   output: string,
   program: Program,
 ): string {
-  if (catchall === undefined) return "";
   const { type } = definitionOf(catchall);
   if (type !== "never" && type !== "unknown" || checksOf(catchall).length > 0) throw new Unsupported();
   const key = program.name();
@@ -218,24 +202,25 @@ function writeCatchall(
   return `for(const ${key} in ${value})if(!${program.constant(new Set(keys))}.has(${key})){${action}}`;
 }
 
-function writeRecord(schema: $ZodType, value: string, lines: string[], program: Program): string {
+function writeRecord(schema: $ZodType, value: string, program: Program): string {
   const { keyType, valueType, mode, partial } = definitionOf(schema);
   const { type, coerce } = definitionOf(keyType!);
   const anyText = type === "string" && !coerce && checksOf(keyType!).length === 0;
   if (!anyText || mode !== undefined || partial || program.mustDecide) throw new Unsupported();
   const [output, key, item] = [program.name(), program.name(), program.name()];
-  const own: string[] = [];
-  const result = writeParser(valueType!, item, own, program);
-  lines.push(
-    unless(`${isRecord(value)}&&Object.getPrototypeOf(${value})===Object.prototype`),
-    unless(`Object.getOwnPropertySymbols(${value}).length===0`),
+  const [code, result] = program.block(() => writeParser(valueType!, item, program));
+  program.demand(
+    `${isRecord(value)}&&Object.getPrototypeOf(${value})===Object.prototype&&` +
+      `Object.getOwnPropertySymbols(${value}).length===0`,
+  );
+  program.add(
     `const ${output}={};for(const ${key} of Object.keys(${value})){if(${key}==="__proto__")continue;` +
-      `const ${item}=${value}[${key}];${own.join("")}${output}[${key}]=${result};}`,
+      `const ${item}=${value}[${key}];${code}${output}[${key}]=${result};}`,
   );
   return output;
 }
 
-function writeUnion(schema: $ZodType, value: string, lines: string[], program: Program): string {
+function writeUnion(schema: $ZodType, value: string, program: Program): string {
   const { options = [], discriminator, unionFallback } = definitionOf(schema);
   if (schema._zod.traits.has("$ZodXor")) throw new Unsupported();
   const output = program.name();
@@ -251,19 +236,18 @@ function writeUnion(schema: $ZodType, value: string, lines: string[], program: P
         return `[${program.constant(tag)},${parser}]`;
       });
     });
-    program.text += `const ${parsers}=new Map([${entries.join(",")}]);`;
-    lines.push(
-      unless(`${isRecord(value)}&&${parsers}.has(${value}[${JSON.stringify(discriminator)}])`),
-      `const ${output}=${parsers}.get(${value}[${JSON.stringify(discriminator)}])(${value});`,
-      `if(${output}===ASK_ZOD)return ASK_ZOD;`,
-    );
-    return output;
+    program.text += `const ${parsers}=new Map([${entries}]);`;
+    const tag = `${value}[${JSON.stringify(discriminator)}]`;
+    program.demand(`${isRecord(value)}&&${parsers}.has(${tag})`);
+    program.add(`const ${output}=${parsers}.get(${tag})(${value});`);
+  } else {
+    const { mustDecide } = program;
+    program.mustDecide = true;
+    const parsers = options.map((option) => program.define(option, writeParser));
+    program.mustDecide = mustDecide;
+    const tries = parsers.map((parser) => `if(${output}===ASK_ZOD)${output}=${parser}(${value});`);
+    program.add(`let ${output}=ASK_ZOD;${tries.join("")}`);
   }
-  const { mustDecide } = program;
-  program.mustDecide = true;
-  const parsers = options.map((option) => program.define(option, writeParser));
-  program.mustDecide = mustDecide;
-  const tries = parsers.map((parser) => `if(${output}===ASK_ZOD)${output}=${parser}(${value});`).join("");
-  lines.push(`let ${output}=ASK_ZOD;${tries}if(${output}===ASK_ZOD)return ASK_ZOD;`);
+  program.demand(`${output}!==ASK_ZOD`);
   return output;
 }

@@ -38,11 +38,12 @@ export interface Check {
 /** Leaves a schema to zod. */
 export class Unsupported extends Error {}
 
-/** Writes the lines that check the variable `value`, and gives the expression of the output. */
-export type Writer = (schema: $ZodType, value: string, lines: string[], program: Program) => string;
+/** Writes the code that checks the variable `value`, and gives the expression of the output. */
+export type Writer = (schema: $ZodType, value: string, program: Program) => string;
 
 /** The code of one schema: functions, and the values that they refer to by name. */
 export class Program {
+  /** The functions that are complete. */
   text = "";
   readonly names: string[] = [];
   readonly values: unknown[] = [];
@@ -50,6 +51,7 @@ export class Program {
   mustDecide = false;
   /** How many schemas are being written, one inside the other. */
   depth = 0;
+  #code = "";
   #count = 0;
 
   /** A number as it stands, a name for any other value of this program. */
@@ -65,24 +67,39 @@ export class Program {
     return `v${this.#count++}`;
   }
 
+  /** Adds code to the function, or the block, that is being written. */
+  add(code: string): void {
+    this.#code += code;
+  }
+
+  /** Leaves to zod what does not meet a condition. */
+  demand(condition: string): void {
+    this.add(`if(!(${condition}))return ASK_ZOD;`);
+  }
+
+  /** The code that a piece of work adds, and what it gives. */
+  block(write: () => string): [code: string, output: string] {
+    const outer = this.#code;
+    this.#code = "";
+    const output = write();
+    const code = this.#code;
+    this.#code = outer;
+    return [code, output];
+  }
+
   /** Writes a function that parses its argument, and gives its name. */
   define(schema: $ZodType, write: Writer): string {
     const name = this.name();
-    const lines: string[] = [];
     const value = this.name();
-    const output = write(schema, value, lines, this);
+    const [code, output] = this.block(() => write(schema, value, this));
     // in parentheses the engine compiles it at once, and does not read it twice
-    this.text += `const ${name}=(function(${value}){${lines.join("")}return ${output};});`;
+    this.text += `const ${name}=(function(${value}){${code}return ${output};});`;
     return name;
   }
 }
 
 export function definitionOf(schema: $ZodType): Definition {
   return schema._zod.def as Definition;
-}
-
-export function unless(condition: string): string {
-  return `if(!(${condition}))return ASK_ZOD;`;
 }
 
 /** A schema's checks in zod's order: a format such as `z.email()` is its own first. */
