@@ -105,20 +105,25 @@ export function setHmacEngine(next: HmacEngine | undefined): void {
  * @param secrets The secrets that count: several while one is being replaced.
  * @param parts The signed bytes, in parts that follow one another.
  * @param signatures Raw signatures.
- * @returns `true` when one matches.
+ * @returns `true` when one matches: at once where the engine need not wait.
  */
-export async function verifyHmac(
+export function verifyHmac(
   algorithm: HmacAlgorithm,
   secrets: readonly HmacSecret[],
   parts: readonly (string | Uint8Array)[],
   signatures: readonly Uint8Array[],
-): Promise<boolean> {
-  engine ??= pickEngine();
+): boolean | Promise<boolean> {
+  const sign = engine ??= pickEngine();
+  const expected = secrets.map((secret) => sign(algorithm, keyOf(secret), parts));
+  return expected.every((each) => each instanceof Uint8Array)
+    ? matchesAny(signatures, expected)
+    : Promise.all(expected).then((all) => matchesAny(signatures, all));
+}
+
+function matchesAny(signatures: readonly Uint8Array[], expected: readonly Uint8Array[]): boolean {
   let matches = false;
-  for (const secret of secrets) {
-    const result = engine(algorithm, keyOf(secret), parts);
-    const expected = result instanceof Uint8Array ? result : await result;
-    for (const signature of signatures) matches = timingSafeEqual(signature, expected) || matches;
+  for (const each of expected) {
+    for (const signature of signatures) matches = timingSafeEqual(signature, each) || matches;
   }
   return matches;
 }

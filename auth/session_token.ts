@@ -10,20 +10,22 @@ const TOKEN = /^[\x21-\x7e]{1,4096}$/;
  *
  * @param given What the client sent.
  * @param secret Signs cookies.
- * @returns The token to look up, or `undefined` when it cannot be one; a promise where there is a signature to check.
+ * @returns The token to look up, or `undefined` when it cannot be one; a promise where Web Crypto has to check a signature.
  */
 export function readSessionToken(given: unknown, secret: string): string | undefined | Promise<string | undefined> {
   if (typeof given !== "string" || !TOKEN.test(given)) return undefined;
   return given.includes(".") ? readSignedToken(given, secret) : given;
 }
 
-async function readSignedToken(given: string, secret: string): Promise<string | undefined> {
+function readSignedToken(given: string, secret: string): string | undefined | Promise<string | undefined> {
   const signed = decodePercent(given);
   const [token, base64, ...rest] = signed.split(".");
   if (rest.length > 0 || !TOKEN.test(token)) return undefined;
   const signature = decodeBase64(base64);
   if (signature?.length !== HMAC_BYTES.sha256) return undefined;
-  return await verifyHmac("sha256", [{ text: secret, encoding: "utf8" }], [token], [signature]) ? token : undefined;
+  const matches = verifyHmac("sha256", [{ text: secret, encoding: "utf8" }], [token], [signature]);
+  if (matches instanceof Promise) return matches.then((isGood) => isGood ? token : undefined);
+  return matches ? token : undefined;
 }
 
 function decodePercent(text: string): string {

@@ -200,7 +200,7 @@ function inTime<R>(invocation: HandlerInvocation, pending: PromiseLike<R>): Prom
   if (deadlineMs === undefined) return pending;
   return raceDeadline(pending, deadlineMs, invocation.settings.oneAtATime, () => {
     allowOverlap();
-    invocation.abort?.abort();
+    invocation.abandon();
   });
 }
 

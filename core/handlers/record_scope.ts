@@ -114,7 +114,7 @@ export function tryRecord(
       const working = (async () => await work({ ...metadata, correlationId: record.correlationId }))();
       await (deadlineMs === undefined ? working : raceDeadline(working, deadlineMs, record.settings.oneAtATime, () => {
         allowOverlap();
-        record.abort?.abort();
+        record.abandon();
       }));
       if (span !== undefined) endSpan(span);
       return true;

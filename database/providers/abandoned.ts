@@ -1,4 +1,4 @@
-import { getRequestContext } from "../../core/mod.ts";
+import { currentInvocation } from "../../observability/mod.ts";
 
 /**
  * Calls back when the invocation that the calling code belongs to is given up at its deadline: the work goes on, but
@@ -8,14 +8,9 @@ import { getRequestContext } from "../../core/mod.ts";
  * @returns A function to call when the work is done.
  */
 export function whenAbandoned(onAbandon: () => void): () => void {
-  const request = getRequestContext();
-  // without a deadline nothing is ever given up, and the signal costs something
-  if (request?.deadlineMs === undefined) return nothing;
-  const { signal } = request;
-  signal.addEventListener("abort", onAbandon, { once: true });
-  return function forget(): void {
-    signal.removeEventListener("abort", onAbandon);
-  };
+  const invocation = currentInvocation();
+  // without a deadline nothing is ever given up
+  return invocation?.deadlineMs === undefined ? nothing : invocation.onAbandon(onAbandon);
 }
 
 function nothing(): void {}

@@ -1,5 +1,6 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { createHmac } from "node:crypto";
+import { setHmacEngine, webHmac } from "../../auth/hmac.ts";
 import { readSessionToken } from "../../auth/session_token.ts";
 
 const SECRET = "a secret of some length";
@@ -53,7 +54,17 @@ for (const [what, given, expected] of CASES) {
   });
 }
 
-Deno.test("readSessionToken() answers at once where there is no signature to check", () => {
+Deno.test("readSessionToken() waits for nothing but Web Crypto", async () => {
   assertEquals(readSessionToken(TOKEN, SECRET), TOKEN);
   assertEquals(readSessionToken("a b.c", SECRET), undefined);
+  assertEquals(readSessionToken(SIGNED, SECRET), TOKEN);
+  setHmacEngine(webHmac);
+  try {
+    const pending = readSessionToken(SIGNED, SECRET);
+    assert(pending instanceof Promise);
+    assertEquals(await pending, TOKEN);
+    assertEquals(await readSessionToken(SIGNED.replace("h", "H"), SECRET), undefined);
+  } finally {
+    setHmacEngine(undefined);
+  }
 });

@@ -13,7 +13,15 @@ import {
   NotFoundError,
   ValidationError,
 } from "../../errors/mod.ts";
-import { logDebug, logInfo, metrics, MetricUnit, onSpanEnd, type Span } from "../../observability/mod.ts";
+import {
+  currentInvocation,
+  logDebug,
+  logInfo,
+  metrics,
+  MetricUnit,
+  onSpanEnd,
+  type Span,
+} from "../../observability/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { type CapturedLogs, captureLogs, type LogLine } from "../support/capture_logs.ts";
 import { withEnv } from "../support/with_env.ts";
@@ -238,9 +246,12 @@ Deno.test("an unknown LOG_LEVEL is told once, and INFO is used", async () => {
 
 Deno.test("a handler that meets its deadline answers with 504 in time, and its signal is aborted", async () => {
   let aborted = false;
+  let told = 0;
   let failure: unknown;
   function neverDone(): Promise<void> {
     getRequestContext()?.signal.addEventListener("abort", () => aborted = true);
+    currentInvocation()!.onAbandon(() => told++);
+    currentInvocation()!.onAbandon(() => told++)();
     return new Promise(() => {});
   }
   const handler = withObservability(neverDone, { respondToError: (error) => void (failure = error) });
@@ -248,6 +259,7 @@ Deno.test("a handler that meets its deadline answers with 504 in time, and its s
   const { lines } = await captureLogs(() => handler(event, createLambdaContext({ timeoutMs: 40 })));
   clearTimeout(hold);
   assert(failure instanceof DeadlineExceededError && aborted);
+  assertEquals(told, 1, "the one that was not forgotten is called once");
   assertEquals([lines[0].level, lines[0].error.code], ["ERROR", "DEADLINE_EXCEEDED"]);
 });
 

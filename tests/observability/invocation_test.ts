@@ -181,3 +181,19 @@ Deno.test("runInvocation() waits for what is no promise but can be awaited, such
   const query = { then: (resolve: (value: number) => void) => void setTimeout(() => resolve(7), 1) };
   assertEquals(await runInvocation(newInvocation(), () => query as unknown as Promise<number>), 7);
 });
+
+Deno.test("abandon() tells whoever waits, once, and aborts the signal that was asked for", () => {
+  const invocation = newInvocation();
+  const told: string[] = [];
+  invocation.onAbandon(() => told.push("first"));
+  const forget = invocation.onAbandon(() => told.push("forgotten"));
+  forget();
+  forget();
+  // a callback may take another one back, or its own
+  const forgetLast: () => void = invocation.onAbandon(() => (forgetLast(), told.push("last")));
+  invocation.abort = new AbortController();
+  invocation.abandon();
+  invocation.abandon();
+  assertEquals([told, invocation.abort.signal.aborted], [["first", "last"], true]);
+  newInvocation().abandon();
+});
