@@ -82,6 +82,41 @@ export const metrics: Metrics = {
   },
 };
 
+/**
+ * {@link Metrics.addMetricsWithDimensions} for what is added again and again under the same names, which are checked once.
+ *
+ * @param dimensions The dimension set.
+ * @param names Names and units.
+ * @returns Adds a value of each, in their order.
+ * @throws {TypeError} When a name or a unit is none.
+ *
+ * @example
+ * ```ts
+ * import { createMetricRecorder, setLogOutput } from "@trellis/fn/observability";
+ *
+ * const record = createMetricRecorder({ queue: "mail" }, [["Sent", "Count"], ["Took", "Milliseconds"]]);
+ * const restore = setLogOutput((line) => console.log(JSON.parse(line).Sent));
+ * record(1, 12.5); // 1
+ * restore();
+ * ```
+ */
+export function createMetricRecorder(
+  dimensions: Readonly<Record<string, string>>,
+  names: readonly (readonly [name: string, unit: MetricUnit])[],
+): (...values: readonly number[]) => void {
+  checkDimensions(dimensions);
+  for (const [name, unit] of names) checkMetric(name, unit, dimensions);
+  const key = JSON.stringify(dimensions);
+  return function record(...values): void {
+    const invocation = currentInvocation();
+    if (invocation === undefined || invocation.ended) {
+      return writeAtOnce(invocation, dimensions, names.map(([name, unit], i) => [name, unit, values[i]]));
+    }
+    const group = groupFor(invocation, dimensions, key);
+    for (let i = 0; i < names.length; i++) addValue(group, names[i][0], names[i][1], values[i]);
+  };
+}
+
 const NO_DIMENSIONS: Readonly<Record<string, string>> = Object.freeze({});
 
 /** {@link MetricUnit} as a pattern, so that its table is only in bundles of code that names it. */
@@ -98,17 +133,24 @@ function isUnit(unit: unknown): boolean {
 }
 
 /** The group that values with these dimensions belong to; it leaves with the invocation's one write. */
-function groupFor(invocation: Invocation, dimensions: Readonly<Record<string, string>>): MetricGroup {
+function groupFor(
+  invocation: Invocation,
+  dimensions: Readonly<Record<string, string>>,
+  key = dimensions === NO_DIMENSIONS ? "" : JSON.stringify(dimensions),
+): MetricGroup {
   invocation.renderMetrics = renderAndClear;
   const groups = invocation.metrics ??= new Map();
-  const key = dimensions === NO_DIMENSIONS ? "" : JSON.stringify(dimensions);
   let group = groups.get(key);
   if (group === undefined) groups.set(key, group = { dimensions, values: new Map() });
   return group;
 }
 
-function addTo({ dimensions, values }: MetricGroup, name: string, unit: MetricUnit, value: number): void {
-  checkMetric(name, unit, dimensions);
+function addTo(group: MetricGroup, name: string, unit: MetricUnit, value: number): void {
+  checkMetric(name, unit, group.dimensions);
+  addValue(group, name, unit, value);
+}
+
+function addValue({ values }: MetricGroup, name: string, unit: MetricUnit, value: number): void {
   if (!Number.isFinite(value)) {
     logWarn("metric value left out: it is not a finite number", { metric: name, value: String(value) });
     return;

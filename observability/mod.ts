@@ -41,7 +41,7 @@ export {
 } from "./logger.ts";
 export { MetricUnit } from "./metric_unit.ts";
 export type { MetricGroup } from "./metric_group.ts";
-export { type MetricDatum, type Metrics, metrics } from "./metrics.ts";
+export { createMetricRecorder, type MetricDatum, type Metrics, metrics } from "./metrics.ts";
 export { createOutcomeMetrics } from "./outcome_metrics.ts";
 export { type LogOutput, setLogOutput } from "./output.ts";
 export { REDACTED, redactText, redactValue } from "./redact.ts";

@@ -9,12 +9,11 @@ import {
   ValidationError,
 } from "../../errors/mod.ts";
 import {
+  createMetricRecorder,
   endSpan,
   isLevelEnabled,
   logDebug,
   logError,
-  type MetricDatum,
-  metrics,
   redactValue,
   startSpan,
 } from "../../observability/mod.ts";
@@ -94,13 +93,22 @@ export async function withQueryMetrics<T>(
   }
 }
 
+const recorders: Map<string, ReturnType<typeof createMetricRecorder>> = new Map();
+/** A name is a metric of its own, so there are few; somebody may put ids into them all the same. */
+const MAX_RECORDERS = 1000;
+
 function emit(queryName: string, startedAt: number, retries: number, errors: 0 | 1): void {
-  const data: MetricDatum[] = [
-    ["QueryDuration", "Milliseconds", performance.now() - startedAt],
-    ["QueryErrors", "Count", errors],
-    ["QueryRetries", "Count", retries],
-  ];
-  metrics.addMetricsWithDimensions({ queryName }, data);
+  let record = recorders.get(queryName);
+  if (record === undefined) {
+    record = createMetricRecorder({ queryName }, [
+      ["QueryDuration", "Milliseconds"],
+      ["QueryErrors", "Count"],
+      ["QueryRetries", "Count"],
+    ]);
+    if (recorders.size >= MAX_RECORDERS) recorders.clear();
+    recorders.set(queryName, record);
+  }
+  record(performance.now() - startedAt, errors, retries);
 }
 
 /** SQLSTATE of a NUL byte, or of bytes that are no text (PostgreSQL 18, appendix A). */

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertFalse, assertThrows } from "@std/assert";
-import { Invocation, metrics, MetricUnit, runInvocation } from "../../observability/mod.ts";
+import { createMetricRecorder, Invocation, metrics, MetricUnit, runInvocation } from "../../observability/mod.ts";
 import { captureLogs, type LogLine } from "../support/capture_logs.ts";
 import { withEnv } from "../support/with_env.ts";
 
@@ -129,6 +129,33 @@ Deno.test("metrics.addMetricsWithDimensions() has dimensions of its own", async 
     { query: "q1", Duration: [1, 2], Errors: 0, tenant: undefined },
     { query: "q2", Duration: 3, Errors: undefined, tenant: undefined },
   ]);
+});
+
+Deno.test("createMetricRecorder() adds what addMetricsWithDimensions() adds, to the same document", async () => {
+  const record = createMetricRecorder({ queue: "mail" }, [["Sent", Count], ["Took", Milliseconds]]);
+  const data = (sent: number, took: number) => [["Sent", Count, sent], ["Took", Milliseconds, took]] as const;
+  const { lines } = await captureLogs(() =>
+    runInvocation(newInvocation(), () => {
+      record(1, 10);
+      metrics.addMetricsWithDimensions({ queue: "mail" }, data(2, 20));
+      record(3, NaN);
+    })
+  );
+  const documents = lines.filter((line) => "_aws" in line);
+  documents.forEach(checkDocument);
+  assertEquals(documents.map(({ queue, Sent, Took }) => ({ queue, Sent, Took })), [
+    { queue: "mail", Sent: [1, 2, 3], Took: [10, 20] },
+  ]);
+  const outside = await captureLogs(() => record(4, 40));
+  checkDocument(outside.lines[0]);
+  assertEquals([outside.lines[0].Sent, outside.lines[0].Took], [4, 40]);
+  for (
+    const make of [
+      () => createMetricRecorder({ queue: "" }, []),
+      () => createMetricRecorder({ queue: "mail" }, [["queue", Count]]),
+      () => createMetricRecorder({}, [["Sent", "Counts" as MetricUnit]]),
+    ]
+  ) assertThrows(make, TypeError);
 });
 
 Deno.test("metrics keep within 100 metrics and 100 values a document, and lose none", async () => {
