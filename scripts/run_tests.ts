@@ -25,7 +25,8 @@ const results = await Promise.all([
 for (const { text } of results.slice(1)) console.log(text);
 const sum = (what: string) =>
   results.reduce((total, { text }) => {
-    const summary = text.match(/^(?:ok|FAILED) \| .*$/gm)?.at(-1) ?? "";
+    // a terminal's colours stand between the words
+    const summary = text.replace(/\x1b\[[\d;]*m/g, "").match(/^(?:ok|FAILED) \| .*$/gm)?.at(-1) ?? "";
     return total + Number(new RegExp(`(\\d+) ${what}`).exec(summary)?.[1] ?? 0);
   }, 0);
 const isGood = results.every(({ success }) => success);
