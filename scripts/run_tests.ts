@@ -6,6 +6,7 @@
  *   deno run -A scripts/run_tests.ts
  */
 import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const SOURCES = "mod.ts errors env observability core validation database auth testing cli".split(" ");
@@ -26,7 +27,7 @@ for (const { text } of results.slice(1)) console.log(text);
 const sum = (what: string) =>
   results.reduce((total, { text }) => {
     // a terminal's colours stand between the words
-    const summary = text.replace(/\x1b\[[\d;]*m/g, "").match(/^(?:ok|FAILED) \| .*$/gm)?.at(-1) ?? "";
+    const summary = stripVTControlCharacters(text).match(/^(?:ok|FAILED) \| .*$/gm)?.at(-1) ?? "";
     return total + Number(new RegExp(`(\\d+) ${what}`).exec(summary)?.[1] ?? 0);
   }, 0);
 const isGood = results.every(({ success }) => success);
