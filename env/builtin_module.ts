@@ -1,3 +1,5 @@
+import { runtimeProcess } from "./node_process.ts";
+
 /** Modules of Node that are loaded when they are needed; Deno and Bun have them too. */
 interface BuiltinModules {
   "node:async_hooks": typeof import("node:async_hooks");
@@ -5,8 +7,6 @@ interface BuiltinModules {
   "node:crypto": typeof import("node:crypto");
   "node:fs": typeof import("node:fs");
 }
-
-const { process } = globalThis as unknown as { process?: { getBuiltinModule?: (name: string) => unknown } };
 
 /**
  * A module of Node, loaded now. An import would load it with the program and read all that it exports, which takes 0.2 ms
@@ -24,5 +24,5 @@ const { process } = globalThis as unknown as { process?: { getBuiltinModule?: (n
  * ```
  */
 export function builtinModule<N extends keyof BuiltinModules>(name: N): BuiltinModules[N] | undefined {
-  return process?.getBuiltinModule?.(name) as BuiltinModules[N] | undefined;
+  return runtimeProcess?.getBuiltinModule?.(name) as BuiltinModules[N] | undefined;
 }

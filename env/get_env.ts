@@ -1,18 +1,12 @@
-import type nodeProcess from "node:process";
 import { ConfigurationError } from "../errors/mod.ts";
+import { runtimeProcess } from "./node_process.ts";
 
 /** Where variables are read from: `process.env` unless something else is handed in. */
 export type EnvSource = Readonly<Record<string, string | undefined>>;
 
-/**
- * The global, which Node, Deno and Bun have: importing `node:process` reads every property of it, standard input and
- * output among them, which costs 2 ms of a cold start.
- */
-const { process } = globalThis as unknown as { process?: typeof nodeProcess };
-
 /** The environment of this process. */
 export function environment(): EnvSource {
-  return process?.env ?? {};
+  return runtimeProcess?.env ?? {};
 }
 
 /**

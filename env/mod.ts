@@ -14,4 +14,5 @@
 export { builtinModule } from "./builtin_module.ts";
 export { defineEnv, type DefineEnvOptions, type Env, type EnvDefinition, type EnvVariable } from "./define_env.ts";
 export { environment, type EnvSource, getOptionalEnv, getRequiredEnv } from "./get_env.ts";
+export { runtimeProcess } from "./node_process.ts";
 export type { StandardIssue, StandardResult, StandardSchema } from "./standard_schema.ts";

@@ -1,6 +1,5 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
-import type nodeProcess from "node:process";
-import { builtinModule } from "../env/mod.ts";
+import { builtinModule, runtimeProcess } from "../env/mod.ts";
 import type { MetricGroup } from "./metric_group.ts";
 import { writeOutput } from "./output.ts";
 import { getSettings, type ObservabilitySettings } from "./settings.ts";
@@ -254,9 +253,7 @@ export function allowOverlap(): void {
 /** A process that ends in the middle of an invocation (an unhandled rejection, `process.exit`) still tells what it logged. */
 function watchExit(): void {
   watchesExit = true;
-  // the global: importing `node:process` costs 2 ms of a cold start
-  const { process } = globalThis as unknown as { process?: typeof nodeProcess };
-  process?.once("exit", function flushOpenInvocations(): void {
+  runtimeProcess?.once("exit", function flushOpenInvocations(): void {
     for (let invocation = slot; invocation !== undefined; invocation = invocation.outer) invocation.flush();
     for (const invocation of open) invocation.flush();
   });

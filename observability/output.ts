@@ -1,5 +1,4 @@
-import type nodeProcess from "node:process";
-import { builtinModule } from "../env/mod.ts";
+import { builtinModule, runtimeProcess } from "../env/mod.ts";
 
 /** Takes text that ends with a newline. */
 export type LogOutput = (text: string) => void;
@@ -36,8 +35,6 @@ export function writeOutput(text: string): void {
   if (text !== "") output(text);
 }
 
-/** Importing it would cost 2 ms of a cold start: an import reads all that a module has. */
-const { process } = globalThis as unknown as { process: Pick<typeof nodeProcess, "stdout"> };
 let fs: ReturnType<typeof builtinModule<"node:fs">>;
 let buffer: ReturnType<typeof builtinModule<"node:buffer">>;
 
@@ -57,5 +54,5 @@ function writeToStdout(text: string): void {
     if ((error as { code?: string }).code === "EPIPE") return; // nobody reads any more
     if ((error as { code?: string }).code !== "EAGAIN") throw error;
   }
-  process.stdout.write(rest); // a full non-blocking pipe: the stream queues what is left
+  runtimeProcess!.stdout.write(rest); // a full non-blocking pipe: the stream queues what is left
 }

@@ -2,15 +2,11 @@ import type { Loader, Plugin } from "esbuild";
 import { readFile } from "node:fs/promises";
 import type { DatabaseProvider } from "../../database/mod.ts";
 import type { ModulePaths } from "./module_paths.ts";
+import { eagerPartsOf } from "./optional_parts.ts";
 import { plainSpecifier } from "./plain_specifier.ts";
 
-/** What a provider's modules load when it is first used, without extensions. */
-const OF_PROVIDER: Readonly<Record<DatabaseProvider, readonly string[]>> = {
-  "distsql": ["./providers/distsql", "postgres", "drizzle-orm/postgres-js"],
-  "serverless-pg": ["./providers/serverless_pg", "./data_api", "postgres", "drizzle-orm/postgres-js"],
-  "branching-pg": ["./providers/branching_pg", "@neondatabase/serverless", "drizzle-orm/neon-serverless"],
-  "embedded-pg": [],
-};
+/** The modules of `@trellis/fn` that load a provider, or a part of one. */
+const MODULES = /[/\\]database[/\\](?:client|providers[/\\](?:postgres_js|serverless_pg|branching_pg))\.([jt]s)$/;
 
 /** Changes the code of a module before it is bundled. */
 export type Rewrite = (path: string, code: string) => string;
@@ -30,7 +26,7 @@ export function eagerImports(
   isExternal: (name: string) => boolean,
   paths: ModulePaths,
 ): Rewrite {
-  const eager = OF_PROVIDER[provider].filter((name) => !isExternal(name));
+  const eager = eagerPartsOf(provider).filter((name) => !isExternal(name));
   return function rewrite(path, code): string {
     if (!MODULES.test(path) || paths.trellisRoot(path) === undefined) return code;
     const names = new Map<string, string>();
@@ -42,9 +38,6 @@ export function eagerImports(
     return [...names].map(([specifier, name]) => `import * as ${name} from "${specifier}";`).join("") + text;
   };
 }
-
-/** The modules of `@trellis/fn` that load a provider, or a part of one. */
-const MODULES = /[/\\]database[/\\](?:client|providers[/\\](?:postgres_js|serverless_pg|branching_pg))\.([jt]s)$/;
 
 /**
  * Rewrites modules that lie in files.

@@ -16,9 +16,13 @@ interface OptionalPart {
   readonly importer: string;
   /** What the importer takes from it. */
   readonly exports: string;
+  /** What it loads in its turn, where both may be loaded at a function's start. */
+  readonly eager?: readonly string[];
   /** The package without which it cannot work. */
   readonly peer?: OptionalPackage;
 }
+
+const POSTGRES_JS = ["postgres", "drizzle-orm/postgres-js"];
 
 const PARTS: readonly OptionalPart[] = [
   {
@@ -26,14 +30,22 @@ const PARTS: readonly OptionalPart[] = [
     module: "providers/distsql",
     importer: "client",
     exports: "openDistSql",
+    eager: POSTGRES_JS,
     peer: "@aws-sdk/dsql-signer",
   },
-  { provider: "serverless-pg", module: "providers/serverless_pg", importer: "client", exports: "openServerlessPg" },
+  {
+    provider: "serverless-pg",
+    module: "providers/serverless_pg",
+    importer: "client",
+    exports: "openServerlessPg",
+    eager: ["./data_api", ...POSTGRES_JS],
+  },
   {
     provider: "branching-pg",
     module: "providers/branching_pg",
     importer: "client",
     exports: "openBranchingPg",
+    eager: ["@neondatabase/serverless", "drizzle-orm/neon-serverless"],
     peer: "@neondatabase/serverless",
   },
   {
@@ -52,6 +64,17 @@ const NAMESPACE = "left out";
 export interface Parts {
   readonly providers: readonly DatabaseProvider[];
   readonly betterAuth: boolean;
+}
+
+/**
+ * What a function whose only provider this is may load at its start: the provider's module and what that loads, as they
+ * stand in `import()`, without extensions.
+ *
+ * @param provider The provider.
+ */
+export function eagerPartsOf(provider: DatabaseProvider): readonly string[] {
+  const { module, eager } = PARTS.find((part) => part.provider === provider)!;
+  return eager === undefined ? [] : [`./${module}`, ...eager];
 }
 
 /** Options of {@link optionalPartsPlugin}. */

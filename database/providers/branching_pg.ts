@@ -1,13 +1,10 @@
 import type { Client, Pool, PoolClient } from "@neondatabase/serverless";
-import type nodeProcess from "node:process";
 import { explainMissing } from "../../core/mod.ts";
+import { runtimeProcess } from "../../env/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { whenAbandoned } from "./abandoned.ts";
 import type { Connection, DedicatedSession, DrizzleClient, Invalidate, Row, SqlSession } from "./provider.ts";
-
-/** Importing it reads all that it has, which takes 2 ms. */
-const { process } = globalThis as unknown as { process: typeof nodeProcess };
 
 /**
  * Opens Neon: its own driver, PostgreSQL's protocol in a WebSocket, a pool of connections and transactions over several
@@ -27,8 +24,8 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
   if (neon.neonConfig.webSocketConstructor === undefined && typeof globalThis.WebSocket === "undefined") {
     throw new ConfigurationError(
       `Provider branching-pg needs WebSocket, which ${
-        process.release?.name ?? "this runtime"
-      } ${process.version} lacks: ` +
+        runtimeProcess?.release?.name ?? "this runtime"
+      } ${runtimeProcess?.version} lacks: ` +
         "take a runtime that has it (Node 22 or later, Deno, Bun), or give neonConfig.webSocketConstructor of " +
         "@neondatabase/serverless the one of the package ws",
     );

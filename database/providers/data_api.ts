@@ -1,16 +1,13 @@
 import type { RDSDataClient } from "@aws-sdk/client-rds-data";
 import { createTableRelationsHelpers, extractTablesRelationalConfig } from "drizzle-orm";
 import { PgDatabase } from "drizzle-orm/pg-core";
-import type nodeProcess from "node:process";
 import { explainMissing, fullJitterDelay } from "../../core/mod.ts";
+import { runtimeProcess } from "../../env/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { DataApiDialect, DataApiSession } from "./data_api_drizzle.ts";
 import { type DataApiClient, type DataApiResult, readFailure, type StatementInput } from "./data_api_values.ts";
 import type { Connection, DedicatedSession, DrizzleClient, Row, SqlSession } from "./provider.ts";
-
-/** Importing it reads all that it has, which takes 2 ms. */
-const { process } = globalThis as unknown as { process: typeof nodeProcess };
 
 /** The cluster, its secret and the database, as every request names them. */
 export interface DataApiTarget {
@@ -36,7 +33,7 @@ export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
     explainMissing("@aws-sdk/client-rds-data", "Provider serverless-pg over the Data API"),
   );
   // Deno 2.9 sends a request again by itself, an INSERT too, when a connection that served one before ends without an answer
-  const agent = { keepAlive: process.versions.deno === undefined };
+  const agent = { keepAlive: runtimeProcess?.versions.deno === undefined };
   const client = new sdk.RDSDataClient({
     region,
     // the SDK would send an INSERT again whose answer was lost

@@ -42,15 +42,15 @@ export function writeParser(schema: $ZodType, value: string, program: Program): 
   return output;
 }
 
-/** Where a value may reach another schema of a union, code must not convert it, nor leave it to zod. */
-function mustNotDecide({ mustDecide }: Program): void {
+/** What zod alone can say, or what changes the value, cannot stand among schemas that are tried in turn. */
+function refuseAmongOthers({ mustDecide }: Program): void {
   if (mustDecide) throw new Unsupported();
 }
 
 /** JSON and query strings hold no other values that could be converted. */
 function writeCoercion(to: string, schema: $ZodType, value: string, program: Program): string {
   if (!definitionOf(schema).coerce) return value;
-  mustNotDecide(program);
+  refuseAmongOthers(program);
   const converted = program.name();
   const given = program.name();
   program.add(`const ${given}=typeof ${value};`);
@@ -78,7 +78,7 @@ function writeNumber(schema: $ZodType, value: string, program: Program): string 
 function writeDate(schema: $ZodType, value: string, program: Program): string {
   let date = value;
   if (definitionOf(schema).coerce) {
-    mustNotDecide(program);
+    refuseAmongOthers(program);
     program.demand(`typeof ${value}==="string"||typeof ${value}==="number"`);
     program.add(`const ${date = program.name()}=new Date(${value});`);
   }
@@ -121,7 +121,7 @@ function writeNullable(schema: $ZodType, value: string, program: Program): strin
 
 function writeReadonly(schema: $ZodType, value: string, program: Program): string {
   // zod freezes also what does not fit, where another schema may take it
-  mustNotDecide(program);
+  refuseAmongOthers(program);
   return `Object.freeze(${writeParser(definitionOf(schema).innerType!, value, program)})`;
 }
 
