@@ -47,14 +47,20 @@ onOpen("data", () => {
   else ask("state").then(({ database }) => openData(database)).catch(() => {});
 });
 onOpen("api", () => {
-  byId("panel-api").replaceChildren(
-    el(
-      "p",
-      { class: "note" },
-      el("a", { href: "/_trellis/reference", target: "_blank" }, "Open in a tab of its own"),
-      " · ",
-      el("a", { href: "/openapi.json", target: "_blank" }, "openapi.json"),
-    ),
-    el("iframe", { src: "/_trellis/reference", title: "API reference" }),
-  );
+  const panel = byId("panel-api");
+  const frame = panel.querySelector("iframe");
+  if (frame === null) {
+    panel.replaceChildren(
+      el(
+        "p",
+        { class: "note" },
+        el("a", { href: "/_trellis/reference", target: "_blank" }, "Open in a tab of its own"),
+        " · ",
+        el("a", { href: "/openapi.json", target: "_blank" }, "openapi.json"),
+      ),
+      el("iframe", { src: "/_trellis/reference", title: "API reference" }),
+    );
+  } else if (frame.contentDocument === null) frame.src = frame.src; // the browser's own page: the server was gone
+  // reloading keeps the reader's place; what is still about:blank has yet to load
+  else if (frame.contentDocument.URL !== "about:blank") frame.contentWindow.location.reload();
 });

@@ -21,6 +21,8 @@ const PROJECT = {
 insert into notes select n, 'Note ' || n, 'secret-' || n from generate_series(1, 30) n;`,
 };
 
+const HELLO = "src/functions/api/hello/[name].get.ts";
+
 interface Visit {
   readonly page: Page;
   readonly server: DevServer;
@@ -141,17 +143,23 @@ Deno.test(
         await run(`what was sent, and the API reference (${width} px)`, width, async (visit) => {
           const { page, press, tabTo, until } = visit;
           await tabTo(/^Requests$/);
-          await press("End", "ArrowLeft");
+          await press("ArrowRight", "ArrowRight", "ArrowRight");
           await until(`!document.querySelector("#panel-sent").hidden`);
           const body = JSON.stringify({ QueueUrl: `${server.url}/q/send-mail`, MessageBody: `{"to":"w-${width}"}` });
           const headers = { "X-Amz-Target": "AmazonSQS.SendMessage" };
           await (await fetch(`${server.url}/_trellis/aws`, { method: "POST", headers, body })).body?.cancel();
           await until(`document.querySelector("#panel-sent li")?.textContent.includes("to SendMail · done")`);
           await assertFits(page);
-          await press("ArrowRight");
+          await press("End");
           const frame = await page.waitForFrame((each) => each.url().endsWith("/_trellis/reference"));
           await frame.waitForSelector("#operation-hello");
           await assertFits(page);
+          await frame.evaluate("scrollTo(0, 80)");
+          await project.write(HELLO, FILES[HELLO]!.replace("function hello(", "function hallo("));
+          await press("ArrowLeft", "ArrowRight");
+          await frame.waitForSelector("#operation-hallo");
+          await frame.waitForFunction(`scrollY === 80`);
+          await project.write(HELLO, FILES[HELLO]!);
           await page.reload();
           assertEquals(await page.$eval("#tab-api", (e) => e.getAttribute("aria-selected")), "true");
         });
