@@ -5,6 +5,7 @@ import { resetCalls, showCall } from "./requests.js";
 import { resetSent, showSent } from "./sent.js";
 import { onOpen } from "./tabs.js";
 
+const REFERENCE = "/_trellis/reference";
 let state;
 
 async function readState() {
@@ -54,13 +55,13 @@ onOpen("api", () => {
       el(
         "p",
         { class: "note" },
-        el("a", { href: "/_trellis/reference", target: "_blank" }, "Open in a tab of its own"),
+        el("a", { href: REFERENCE, target: "_blank" }, "Open in a tab of its own"),
         " · ",
         el("a", { href: "/openapi.json", target: "_blank" }, "openapi.json"),
       ),
-      el("iframe", { src: "/_trellis/reference", title: "API reference" }),
+      el("iframe", { src: REFERENCE, title: "API reference" }),
     );
-  } else if (frame.contentDocument === null) frame.src = frame.src; // the browser's own page: the server was gone
+  } else if (frame.contentDocument === null) frame.src = REFERENCE; // the browser's own page: the server was gone
   // reloading keeps the reader's place; what is still about:blank has yet to load
   else if (frame.contentDocument.URL !== "about:blank") frame.contentWindow.location.reload();
 });
