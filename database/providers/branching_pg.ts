@@ -5,6 +5,7 @@ import { ConfigurationError } from "../../errors/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { whenAbandoned } from "./abandoned.ts";
 import type { Connection, DedicatedSession, DrizzleClient, Invalidate, Row, SqlSession } from "./provider.ts";
+import { isAnswered, RestWatch } from "./rest_watch.ts";
 
 /**
  * Opens Neon: its own driver, PostgreSQL's protocol in a WebSocket, a pool of connections and transactions over several
@@ -79,10 +80,22 @@ type Taken = (error: Error | undefined, client: PoolClient | undefined, release:
 /**
  * Takes a connection out of the pool when its invocation is given up at the deadline (a silent network or a slow statement
  * would hold it, and every later invocation would wait for it), and when it ends: drizzle 0.45.4 does not give back a
- * connection whose BEGIN failed.
+ * connection whose BEGIN failed. After a pause it looks whether the connections are alive: Neon ends them when the
+ * database goes to sleep.
  */
 function takeBackLost(pool: Pool): void {
   const connect = pool.connect.bind(pool) as unknown as (taken: Taken) => void;
+  const rest = new RestWatch(dropSilent);
+
+  async function dropSilent(): Promise<void> {
+    let isSilent = false;
+    while (pool.idleCount > 0) {
+      const client = await (connect as unknown as () => Promise<PoolClient>)();
+      isSilent ||= !await isAnswered(client.query("select 1"));
+      client.release(isSilent);
+      if (!isSilent) return;
+    }
+  }
   function connectWatched(taken: Taken): void {
     let cut = (): void => {};
     const forget = whenAbandoned(() => cut());
@@ -97,6 +110,7 @@ function takeBackLost(pool: Pool): void {
         if (!isHeld) return;
         isHeld = false;
         forget();
+        rest.used();
         client?.removeListener("end", cut);
         release(error);
       }
@@ -106,10 +120,15 @@ function takeBackLost(pool: Pool): void {
       taken(error, client, releaseOnce);
     });
   }
+  function connectAwake(taken: Taken): void {
+    const waking = pool.idleCount === pool.totalCount ? rest.wake() : undefined;
+    if (waking === undefined) connectWatched(taken);
+    else waking.then(() => connectWatched(taken), (error) => taken(error, undefined, () => {}));
+  }
   pool.connect = function connectEither(taken?: Taken): Promise<PoolClient> | void {
-    if (taken !== undefined) return connectWatched(taken);
+    if (taken !== undefined) return connectAwake(taken);
     return new Promise((resolve, reject) =>
-      connectWatched((error, client) => client === undefined ? reject(error) : resolve(client))
+      connectAwake((error, client) => client === undefined ? reject(error) : resolve(client))
     );
   } as Pool["connect"];
 }

@@ -5,6 +5,7 @@ import { explainMissing, fullJitterDelay } from "../../core/mod.ts";
 import { runtimeProcess } from "../../env/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
+import { whenAbandoned } from "./abandoned.ts";
 import { DataApiDialect, DataApiSession } from "./data_api_drizzle.ts";
 import { type DataApiClient, type DataApiResult, readFailure, type StatementInput } from "./data_api_values.ts";
 import type { Connection, DedicatedSession, DrizzleClient, Row, SqlSession } from "./provider.ts";
@@ -40,6 +41,8 @@ export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
     maxAttempts: 1,
     requestHandler: {
       connectionTimeout: (config.connectTimeout ?? 10) * 1000,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      throwOnRequestTimeout: true,
       httpAgent: agent,
       httpsAgent: agent,
     },
@@ -92,6 +95,15 @@ function readTarget(config: DatabaseConfig): { target: DataApiTarget; region: st
   };
 }
 
+/** The Data API ends a statement after 45 s: what is silent for longer is lost on the way. */
+const REQUEST_TIMEOUT_MS = 60_000;
+
+/**
+ * How long a socket may lie unused. The server closes it after a while, which a sandbox that rests, and is frozen, does not
+ * hear: the next request would fail, and nobody could tell whether it was done.
+ */
+const MAX_IDLE_MS = 4000;
+
 /** Answers that say that nothing was done yet: the cluster wakes from its pause, or too many asked at once. */
 const NOT_YET: ReadonlySet<string> = new Set(["DatabaseResumingException", "ThrottlingException"]);
 
@@ -101,21 +113,36 @@ function toApi(
   target: DataApiTarget,
   patienceMs: number,
 ): DataApiClient {
-  async function send<T>(request: () => Promise<T>): Promise<T> {
+  let underWay = 0;
+  let lastEndMs = Date.now();
+
+  async function send<T>(request: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> {
+    const abort = new AbortController();
+    // a request that nobody waits for any more would keep its socket for as long as the network is silent
+    const forget = whenAbandoned(() => abort.abort());
+    // closes its sockets; the next request opens a new one
+    if (underWay === 0 && Date.now() - lastEndMs > MAX_IDLE_MS) client.destroy();
+    underWay++;
     const dueMs = Date.now() + patienceMs;
-    for (let attempt = 1;; attempt++) {
-      try {
-        return await request();
-      } catch (error) {
-        const delayMs = fullJitterDelay(attempt, { baseDelayMs: 500, maxDelayMs: 5000 });
-        if (!NOT_YET.has((error as Error).name) || Date.now() + delayMs > dueMs) throw readFailure(error);
-        await new Promise((resolve) => setTimeout(resolve, delayMs));
+    try {
+      for (let attempt = 1;; attempt++) {
+        try {
+          return await request({ abortSignal: abort.signal });
+        } catch (error) {
+          const delayMs = fullJitterDelay(attempt, { baseDelayMs: 500, maxDelayMs: 5000 });
+          if (!NOT_YET.has((error as Error).name) || Date.now() + delayMs > dueMs) throw readFailure(error);
+          await new Promise((resolve) => setTimeout(resolve, delayMs));
+        }
       }
+    } finally {
+      forget();
+      underWay--;
+      lastEndMs = Date.now();
     }
   }
   return {
     execute({ sql, parameters, transactionId }: StatementInput): Promise<DataApiResult> {
-      return send(() =>
+      return send((options) =>
         client.send(
           new sdk.ExecuteStatementCommand({
             ...target,
@@ -126,21 +153,24 @@ function toApi(
             // as a number a bigint beyond 2^53 would lose its last digits
             resultSetOptions: { longReturnType: "STRING", decimalReturnType: "STRING" },
           }),
+          options,
         )
       );
     },
     async begin(): Promise<string> {
-      const { transactionId } = await send(() => client.send(new sdk.BeginTransactionCommand(target)));
+      const { transactionId } = await send((options) => client.send(new sdk.BeginTransactionCommand(target), options));
       if (transactionId === undefined) throw new Error("The Data API gave no transaction id");
       return transactionId;
     },
     async commit(transactionId: string): Promise<void> {
       const { resourceArn, secretArn } = target;
-      await send(() => client.send(new sdk.CommitTransactionCommand({ resourceArn, secretArn, transactionId })));
+      const transaction = { resourceArn, secretArn, transactionId };
+      await send((options) => client.send(new sdk.CommitTransactionCommand(transaction), options));
     },
     async rollback(transactionId: string): Promise<void> {
       const { resourceArn, secretArn } = target;
-      await send(() => client.send(new sdk.RollbackTransactionCommand({ resourceArn, secretArn, transactionId })));
+      const transaction = { resourceArn, secretArn, transactionId };
+      await send((options) => client.send(new sdk.RollbackTransactionCommand(transaction), options));
     },
   };
 }

@@ -190,10 +190,14 @@ export function toDedicatedSession(
   explain: (error: unknown) => unknown,
 ): Omit<DedicatedSession, "keepsSession"> {
   const run = runOnPool(pool, connectRetry);
-  async function explained<T>(work: () => Promise<T>): Promise<T> {
+  /** Gives the connection, unless it has taken the place of one that was lost, perhaps just now. */
+  function own<T extends Sql | TransactionSql>(sql: T): T {
     if (state.isLost) {
       throw Object.assign(new Error("The session's connection was lost"), { code: "CONNECTION_CLOSED" });
     }
+    return sql;
+  }
+  async function explained<T>(work: () => Promise<T>): Promise<T> {
     try {
       const result = await work();
       state.hasWorked = true;
@@ -204,13 +208,14 @@ export function toDedicatedSession(
   }
   return {
     async query(text, params = []): Promise<Row[]> {
-      const rows = await explained(() => run((sql) => extended(sql, text, params), (query) => query));
+      const rows = await explained(() => run((sql) => extended(own(sql), text, params), (query) => query));
       return [...rows as Row[]];
     },
     async script(statements): Promise<void> {
-      await explained(() => run((sql) => sql.unsafe(joinStatements(statements)), (query) => query));
+      await explained(() => run((sql) => own(sql).unsafe(joinStatements(statements)), (query) => query));
     },
-    transaction: (fn) => explained(() => begin(pool, connectRetry, (tx, gate) => fn(toTransactionSession(tx, gate)))),
+    transaction: (fn) =>
+      explained(() => begin(pool, connectRetry, (tx, gate) => fn(toTransactionSession(own(tx), gate)))),
     close: () => pool.close(),
   };
 }

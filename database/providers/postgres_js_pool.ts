@@ -4,6 +4,7 @@ import type { Options, Sql } from "postgres";
 import type postgres from "postgres";
 import { whenAbandoned } from "./abandoned.ts";
 import { endsConnection } from "./postgres_js_transaction.ts";
+import { isAnswered, RestWatch } from "./rest_watch.ts";
 
 /** Settings of postgres.js that a provider decides. */
 export type PostgresOptions = Options<Record<string, never>>;
@@ -17,9 +18,6 @@ interface Generation {
   active: number;
   isSpent: boolean;
 }
-
-/** How long nothing was sent before a connection may have ended unheard: a sandbox that rests is frozen. */
-const RESTED_MS = 500;
 
 const REPLACED = "CONNECTION_REPLACED";
 
@@ -38,7 +36,7 @@ export class PostgresPool {
   readonly #options: PostgresOptions;
   readonly #onEnd: () => void;
   #current: Generation | undefined;
-  #lastUsedMs = 0;
+  readonly #rest = new RestWatch(() => this.#probe());
   #isClosing = false;
 
   /**
@@ -64,7 +62,7 @@ export class PostgresPool {
    * @returns What it resolves to.
    */
   async use<T>(work: (sql: Sql) => PromiseLike<T>): Promise<T> {
-    if (this.#current !== undefined && Date.now() - this.#lastUsedMs > RESTED_MS) await hearOfEnds();
+    if (this.#current?.active === 0) await this.#rest.wake();
     const generation = this.#current ??= this.#open();
     let isWaitedFor = true;
     const leave = (): void => {
@@ -85,7 +83,7 @@ export class PostgresPool {
       if (endsConnection(error)) this.#spend(generation);
       throw error;
     } finally {
-      this.#lastUsedMs = Date.now();
+      this.#rest.used();
       forget();
       leave();
     }
@@ -130,6 +128,11 @@ export class PostgresPool {
     this.#retire(generation);
   }
 
+  async #probe(): Promise<void> {
+    const generation = this.#current;
+    if (generation !== undefined && !await isAnswered(generation.sql.unsafe("select 1"))) this.#spend(generation);
+  }
+
   #retire(generation: Generation): void {
     if (generation.active > 0) return;
     void generation.sql.end({ timeout: 0 }).then(() => {
@@ -137,12 +140,6 @@ export class PostgresPool {
       for (const socket of generation.sockets) socket.destroy();
     });
   }
-}
-
-/** Lets the process read what reached its sockets while it was frozen, such as the end of a connection. */
-async function hearOfEnds(): Promise<void> {
-  // the first turn reads the end, the second one the close that follows it
-  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
 }
 
 /**

@@ -107,27 +107,6 @@ Deno.test(
   },
 );
 
-Deno.test("a connection that the server ended while the process was frozen costs no request", options, async () => {
-  const postgres = await startPostgres();
-  const lab = openFaultLab();
-  const config: DatabaseConfig = { provider: "serverless-pg", connectionString: postgres.url, instrument: false };
-  try {
-    const db = await getDrizzleClient(config);
-    for (let round = 0; round < 3; round++) {
-      const [{ pid }] = await executeRows(db, sql`SELECT pg_backend_pid() AS pid`);
-      new Deno.Command("kill", { args: ["-TERM", String(pid)] }).outputSync();
-      // as a sandbox between two invocations: time goes on and nothing runs
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
-      const seen = await lab.request("after a freeze", () => executeRows(db, sql`SELECT 1 AS one`));
-      assertEquals([seen.status, seen.body], [200, '[{"one":1}]']);
-    }
-  } finally {
-    lab.close();
-    await closeDrizzleClient(config);
-    await postgres.stop();
-  }
-});
-
 Deno.test("a pool that is exhausted fails the request at its deadline, and the next one works", options, async () => {
   const postgres = await startPostgres();
   const lab = openFaultLab();

@@ -25,6 +25,8 @@ export interface FaultyProxy {
   delay(ms: number): void;
   /** Resets every open connection. */
   cut(): void;
+  /** Drops every open connection as a gateway does that has forgotten it: nothing goes through, and nobody is told. */
+  forget(): void;
   /** Calls back once, when a client sends bytes that contain the text, before they go on. */
   onceSent(text: string, callback: () => void): void;
   /** Calls back once, when the server answers with bytes that contain the text, before they go on. */
@@ -52,6 +54,7 @@ export async function startFaultyProxy(port: number): Promise<FaultyProxy> {
   let state: NetworkState = "pass";
   let delayMs = 0;
   let accepted = 0;
+  let forgotten = 0;
 
   /** A latin1 text has the bytes of whatever went by. */
   function look(watches: Watch[], data: Uint8Array): void {
@@ -78,7 +81,8 @@ export async function startFaultyProxy(port: number): Promise<FaultyProxy> {
   }
 
   const server = createServer((client) => {
-    accepted++;
+    const number = ++accepted;
+    const isSilent = () => state === "black-hole" || number <= forgotten;
     add(client);
     if (state === "refuse") return void client.resetAndDestroy();
     if (state === "deaf" || state === "black-hole") return;
@@ -86,17 +90,17 @@ export async function startFaultyProxy(port: number): Promise<FaultyProxy> {
     add(upstream);
     client.on("data", (data: Uint8Array) => {
       look(sent, data);
-      if (state === "black-hole") return;
+      if (isSilent()) return;
       later(() => upstream.writable && upstream.write(data));
     });
     upstream.on("data", (data: Uint8Array) => {
       look(answered, data);
-      if (state === "black-hole" || state === "half-open") return;
+      if (isSilent() || state === "half-open") return;
       later(() => client.writable && client.write(data));
     });
     client.on("close", () => upstream.destroy());
     upstream.on("close", () => {
-      if (state !== "black-hole" && state !== "half-open") later(() => client.destroy());
+      if (!isSilent() && state !== "half-open") later(() => client.destroy());
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -113,6 +117,7 @@ export async function startFaultyProxy(port: number): Promise<FaultyProxy> {
     cut(): void {
       for (const socket of sockets) socket.resetAndDestroy();
     },
+    forget: () => void (forgotten = accepted),
     onceSent: (text, callback) => void sent.push({ text, callback }),
     onceAnswered: (text, callback) => void answered.push({ text, callback }),
     async stop(): Promise<void> {

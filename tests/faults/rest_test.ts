@@ -1,0 +1,131 @@
+import { assertEquals, assertGreaterOrEqual } from "@std/assert";
+import { executeRows, getDrizzleClient, withTransaction } from "../../database/mod.ts";
+import { sql } from "../../database/orm.ts";
+import { PostgresPool } from "../../database/providers/postgres_js_pool.ts";
+import { toDedicatedSession } from "../../database/providers/postgres_js_driver.ts";
+import { openFaultLab } from "../support/fault_lab.ts";
+import { withFaultTargets } from "../support/fault_targets.ts";
+import { startFaultyProxy } from "../support/faulty_proxy.ts";
+import { startPostgres } from "../support/postgres.ts";
+import postgres from "postgres";
+
+// the clients of AWS and Neon keep sockets open between tests
+const options = { sanitizeOps: false, sanitizeResources: false };
+
+/** As a sandbox between two invocations: time goes on and nothing runs. */
+function freeze(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
+}
+
+/** Lets the clock tell a later time from now on. */
+function skip(ms: number): Disposable {
+  const { now } = Date;
+  Date.now = () => now() + ms;
+  return { [Symbol.dispose]: () => void (Date.now = now) };
+}
+
+Deno.test("a connection that ended while the process was frozen costs no request", options, async () => {
+  const server = await startPostgres();
+  const lab = openFaultLab();
+  try {
+    await withFaultTargets(server, async ({ name, config, network }) => {
+      const db = await getDrizzleClient(config);
+      for (let round = 0; round < 3; round++) {
+        await executeRows(db, sql`SELECT 1 AS one`);
+        network.cut();
+        freeze();
+        const seen = await lab.request(`${name}, after a freeze`, () => executeRows(db, sql`SELECT 1 AS one`));
+        assertEquals([seen.status, seen.body], [200, '[{"one":1}]'], name);
+      }
+    });
+  } finally {
+    lab.close();
+    await server.stop();
+  }
+});
+
+Deno.test(
+  "connections that a gateway forgot during a long pause cost no request, and no statement",
+  options,
+  async () => {
+    const server = await startPostgres();
+    const lab = openFaultLab();
+    try {
+      await withFaultTargets(server, async ({ name, config: one, network }) => {
+        const config = { ...one, maxConnections: 2 };
+        const db = await getDrizzleClient(config);
+        await executeRows(db, sql`CREATE TABLE pause (name text)`);
+        // two connections
+        await Promise.all([1, 2].map(() => withTransaction(db, (tx) => tx.execute(sql`SELECT pg_sleep(0.1)`))));
+        const before = network.accepted;
+        network.forget();
+        using _later = skip(61_000);
+        const seen = await lab.request(
+          `${name}, after a long pause`,
+          () =>
+            Promise.all([1, 2].map(() => executeRows(db, sql`INSERT INTO pause VALUES (${name}) RETURNING 1 AS one`))),
+        );
+        assertEquals([seen.status, seen.body], [200, '[[{"one":1}],[{"one":1}]]'], name);
+        assertEquals(await executeRows(db, sql`SELECT count(*)::int AS n FROM pause`), [{ n: 2 }]);
+        await executeRows(db, sql`DROP TABLE pause`);
+        assertGreaterOrEqual(network.accepted, before + 1);
+      });
+    } finally {
+      lab.close();
+      await server.stop();
+    }
+  },
+);
+
+Deno.test("a connection that answers after a long pause is kept", options, async () => {
+  const server = await startPostgres();
+  try {
+    await withFaultTargets(server, async ({ name, config, network }) => {
+      if (name.includes("Data API")) return;
+      const db = await getDrizzleClient(config);
+      await executeRows(db, sql`SELECT 1 AS one`);
+      const before = network.accepted;
+      using _later = skip(61_000);
+      await executeRows(db, sql`SELECT 1 AS one`);
+      assertEquals(network.accepted, before, name);
+    });
+  } finally {
+    await server.stop();
+  }
+});
+
+Deno.test(
+  "a session whose connection ended while the process was frozen does not go on with another one",
+  options,
+  async () => {
+    const server = await startPostgres();
+    const network = await startFaultyProxy(server.port);
+    const state = { hasWorked: false, isLost: false };
+    const pool = new PostgresPool(
+      postgres,
+      { host: "127.0.0.1", port: network.port, username: "postgres", connect_timeout: 5, max: 1, onnotice: () => {} },
+      () => void (state.isLost = state.hasWorked),
+    );
+    const session = toDedicatedSession(pool, () => undefined, state, (error) => error);
+    try {
+      await session.query("SELECT pg_advisory_lock(1)");
+      network.cut();
+      freeze();
+      let hasRun = false;
+      const results = await Promise.allSettled([
+        session.query("SELECT 1"),
+        session.script(["SELECT 1"]),
+        session.transaction(() => Promise.resolve(hasRun = true)),
+      ]);
+      assertEquals(
+        results.map((result) => result.status === "rejected" && String(result.reason.message)),
+        Array(3).fill("The session's connection was lost"),
+      );
+      assertEquals(hasRun, false);
+    } finally {
+      await session.close();
+      await network.stop();
+      await server.stop();
+    }
+  },
+);
