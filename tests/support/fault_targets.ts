@@ -80,7 +80,8 @@ async function withNeon(postgres: TestPostgres, use: (target: FaultTarget) => Pr
 }
 
 async function withDataApi(postgres: TestPostgres, use: (target: FaultTarget) => Promise<void>): Promise<void> {
-  const server = startRdsDataServer(postgres.url);
+  // answers to BEGIN are lost there by the dozen
+  const server = startRdsDataServer(postgres.url, 2000);
   const { port } = new URL(server.url);
   try {
     await run("serverless-pg Data API", Number(port), async (target) => {

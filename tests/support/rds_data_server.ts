@@ -130,14 +130,21 @@ function failure(name: string, message: string): Response {
   return Response.json({ message }, { status: 400, headers: { "x-amzn-errortype": name } });
 }
 
+/** A transaction, and what ends it. */
+interface Begun {
+  readonly sql: postgres.ReservedSql;
+  timer: ReturnType<typeof setTimeout> | undefined;
+}
+
 /**
  * Starts a stand-in for the RDS Data API on the loopback interface. It declares the types of parameters as the service
  * does (text for a string without a hint), which is where drivers that lean on PostgreSQL's inference fail.
  *
  * @param databaseUrl A real PostgreSQL.
+ * @param transactionIdleMs After how long without a request a transaction is rolled back: 3 minutes, as the service does.
  * @returns The running server.
  */
-export function startRdsDataServer(databaseUrl: string): RdsDataServer {
+export function startRdsDataServer(databaseUrl: string, transactionIdleMs = 180_000): RdsDataServer {
   const pool = postgres(databaseUrl, {
     max: 20,
     fetch_types: false,
@@ -145,7 +152,7 @@ export function startRdsDataServer(databaseUrl: string): RdsDataServer {
     connection: { TimeZone: "UTC" },
   });
   for (const type of Object.keys(pool.options.parsers)) delete pool.options.parsers[Number(type)];
-  const transactions = new Map<string, postgres.ReservedSql>();
+  const transactions = new Map<string, Begun>();
   const requests: string[] = [];
   let failing:
     | { name: string; message?: string; times: number; operation?: string; afterRunning?: boolean }
@@ -166,26 +173,52 @@ export function startRdsDataServer(databaseUrl: string): RdsDataServer {
     };
   }
 
+  /** Takes a transaction out; whoever does so ends it. */
+  function take(transactionId: string): void {
+    clearTimeout(transactions.get(transactionId)?.timer);
+    transactions.delete(transactionId);
+  }
+  async function end(sql: postgres.ReservedSql, how: "commit" | "rollback"): Promise<void> {
+    try {
+      await sql.unsafe(how);
+    } finally {
+      sql.release();
+    }
+  }
+  function watch(transactionId: string, begun: Begun): void {
+    clearTimeout(begun.timer);
+    begun.timer = setTimeout(() => {
+      take(transactionId);
+      end(begun.sql, "rollback").catch(() => {});
+    }, transactionIdleMs);
+  }
+
   async function handle(operation: string, body: Body): Promise<unknown> {
     if (operation === "BeginTransaction") {
-      const reserved = await pool.reserve();
-      await reserved.unsafe("begin");
+      const sql = await pool.reserve();
+      await sql.unsafe("begin");
       const transactionId = crypto.randomUUID();
-      transactions.set(transactionId, reserved);
+      const begun: Begun = { sql, timer: undefined };
+      transactions.set(transactionId, begun);
+      watch(transactionId, begun);
       return { transactionId };
     }
-    const reserved = transactions.get(body.transactionId ?? "");
-    if (operation === "ExecuteStatement") return await run(reserved ?? pool, body);
-    if (reserved === undefined) {
-      throw Object.assign(new Error("Transaction is not found"), { name: "TransactionNotFoundException" });
+    const { transactionId } = body;
+    if (transactionId === undefined) return await run(pool, body);
+    const begun = transactions.get(transactionId);
+    if (begun === undefined) {
+      throw Object.assign(new Error(`Transaction ${transactionId} is not found`), {
+        name: "TransactionNotFoundException",
+      });
     }
-    transactions.delete(body.transactionId ?? "");
-    try {
-      await reserved.unsafe(operation === "CommitTransaction" ? "commit" : "rollback");
-    } finally {
-      reserved.release();
+    if (operation === "ExecuteStatement") {
+      clearTimeout(begun.timer);
+      return await run(begun.sql, body).finally(() => transactions.has(transactionId) && watch(transactionId, begun));
     }
-    return { transactionStatus: operation === "CommitTransaction" ? "Transaction Committed" : "Rollback Complete" };
+    take(transactionId);
+    const isCommit = operation === "CommitTransaction";
+    await end(begun.sql, isCommit ? "commit" : "rollback");
+    return { transactionStatus: isCommit ? "Transaction Committed" : "Rollback Complete" };
   }
 
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
@@ -221,6 +254,7 @@ export function startRdsDataServer(databaseUrl: string): RdsDataServer {
     fail: (error) => void (failing = { times: 1, ...error }),
     async stop(): Promise<void> {
       await server.shutdown();
+      for (const { timer } of transactions.values()) clearTimeout(timer);
       await pool.end({ timeout: 1 });
     },
   };
