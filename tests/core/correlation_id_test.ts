@@ -24,6 +24,10 @@ const CASES: [headers: EventOptions["headers"], id: string][] = [
   [{ "X-Correlation-Id": "a\nb" }, "gateway-request-id"],
   [{ "X-Correlation-Id": "c-1\n" }, "gateway-request-id"],
   [{ "X-Correlation-Id": "<script>" }, "gateway-request-id"],
+  [{ "X-Correlation-Id": "c0ffee00-1111-4222-8333-444444444444" }, "c0ffee00-1111-4222-8333-444444444444"],
+  [{ "X-Correlation-Id": "C0FFEE00-1111-4222-8333-444444444444" }, "C0FFEE00-1111-4222-8333-444444444444"],
+  [{ "X-Correlation-Id": "c0ffee00-1111-4222-8333-444444444444\n" }, "gateway-request-id"],
+  [{ "X-Correlation-Id": "c0ffee00-1111-4222-8333-44444444444 " }, "gateway-request-id"],
 ];
 
 for (const [headers, id] of CASES) {

@@ -51,6 +51,16 @@ Deno.test("parseXrayHeader() reads root, parent and sampling", () => {
   for (const [header, context] of XRAY_HEADERS) assertEquals(parseXrayHeader(header), context, String(header));
 });
 
+Deno.test("parseXrayHeader() takes no root that a character was changed in, left out of or added to", () => {
+  const header = `Root=${ROOT}`;
+  for (let at = 0; at <= header.length; at++) {
+    for (const other of ["", "g", "\n", "é", header.slice(at, at + 1).repeat(2) || "0"]) {
+      const edited = header.slice(0, at) + other + header.slice(at + 1);
+      if (edited.trim() !== header) assertEquals(parseXrayHeader(edited), undefined, JSON.stringify(edited));
+    }
+  }
+});
+
 Deno.test("toW3cTraceId() turns X-Ray's format into 32 hex digits and leaves W3C's", () => {
   assertEquals(toW3cTraceId("1-5759E988-bd862e3fe1be46a994272793"), "5759e988bd862e3fe1be46a994272793");
   assertEquals(toW3cTraceId(TRACE), TRACE);

@@ -149,6 +149,44 @@ for (const [name, schema, inputs] of KNOWN) {
   });
 }
 
+/** Texts that zod's formats take. */
+const FORMATS: [name: string, schema: z.ZodType, text: string][] = [
+  ["uuid", z.uuid(), "3f2504e0-4f89-41d3-9a0c-0305e82c3301"],
+  ["uuidv7", z.uuidv7(), "01932f4e-7c1a-7b3c-8d4e-0123456789ab"],
+  ["guid", z.guid(), "3f2504e0-4f89-f1d3-0a0c-0305e82c3301"],
+  ["email", z.email(), "ada.lovelace@mail.example.com"],
+  ["nanoid", z.nanoid(), "V1StGXR8_Z5jdHi6B-myT"],
+  ["cuid", z.cuid(), "ck9z4x8p20000qzrmn831i7rn"],
+  ["cuid2", z.cuid2(), "tz4a98xxat96iws9zmbrgj3a"],
+  ["ulid", z.ulid(), "01ARZ3NDEKTSV4RRFFQ69G5FAV"],
+  ["xid", z.xid(), "9m4e2mr0ui3e8a215n4g"],
+  ["ksuid", z.ksuid(), "0ujtsYcgvSTl8PAuAdqWYSMnLOv"],
+  ["datetime", z.iso.datetime({ offset: true }), "2024-02-29T23:59:59.123+02:00"],
+  ["datetime of a precision", z.iso.datetime({ precision: 3 }), "2026-11-21T00:00:00.123Z"],
+  ["date", z.iso.date(), "2024-02-29"],
+  ["time", z.iso.time({ precision: 2 }), "23:59:59.12"],
+  ["duration", z.iso.duration(), "P1Y2M3DT4H5M6S"],
+  ["ipv4", z.ipv4(), "203.0.113.10"],
+  ["cidrv4", z.cidrv4(), "203.0.113.0/24"],
+  ["mac", z.mac(), "00:1a:2b:3c:4d:5e"],
+  ["e164", z.e164(), "+4915123456789"],
+  ["emoji", z.emoji(), "🧮"],
+];
+
+for (const [name, schema, text] of FORMATS) {
+  Deno.test(`compileSchema() takes for ${name} what zod takes, with each character changed, left out or doubled`, () => {
+    const parse = compileSchema(schema)!;
+    assertEquals(parse(text), text);
+    for (let at = 0; at <= text.length; at++) {
+      const [before, character, after] = [text.slice(0, at), text.slice(at, at + 1), text.slice(at + 1)];
+      for (const other of ["", character + character, "0", "9", "a", "g", "Z", "-", ".", "{", "\n", "é", "😀"]) {
+        const edited = before + other + after;
+        assertEquals(parse(edited) !== ASK_ZOD, schema.safeParse(edited).success, JSON.stringify(edited));
+      }
+    }
+  });
+}
+
 Deno.test("compileSchema() takes values that fit, and leaves those that do not to zod", () => {
   const parse = compileSchema(z.object({ a: z.int() }))!;
   assertEquals(parse({ a: 1, b: 2 }), { a: 1 });

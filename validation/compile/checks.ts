@@ -7,6 +7,9 @@ const PATTERNS: ReadonlySet<string> = new Set(
     "lowercase uppercase").split(" "),
 );
 
+/** One character, or one of a class, so many times; `{3}?` is something else. */
+const REPEATED = /(\\.|\[(?:[^\]\\]|\\.)*\])(?:\{(\d\d?)\}(?!\?))?/g;
+
 /** `trim()` and its like as zod writes them, also when minified; what else overwrites may be anybody's code. */
 const PURE_METHOD = /^\(?(\w+)\)?\s*=>\s*\1\.(trim|toLowerCase|toUpperCase)\(\)$/;
 
@@ -47,13 +50,23 @@ function writeCheck(check: Check, value: string, program: Program): string {
     case "string_format": {
       if (check._zod.traits?.has("$ZodCustomStringFormat")) throw new Unsupported();
       if (pattern === undefined || !PATTERNS.has(format!)) return writeOwnCheck(check, value, program);
-      const name = program.constant(pattern);
+      const name = program.constant(format === "regex" ? pattern : writtenOut(pattern));
       if (pattern.global || pattern.sticky) program.add(`${name}.lastIndex=0;`);
       program.demand(`${name}.test(${value})`);
       return value;
     }
   }
   throw new Unsupported();
+}
+
+/**
+ * One of zod's patterns with each `[0-9a-f]{8}` written out: V8 counts the rounds while it matches, which takes twice as long.
+ */
+function writtenOut(pattern: RegExp): RegExp {
+  // with the flag u, {61} may be the number of a character
+  if (pattern.flags !== "") return pattern;
+  const once = (all: string, atom: string, times?: string) => times === undefined ? all : atom.repeat(Number(times));
+  return new RegExp(pattern.source.replace(REPEATED, once));
 }
 
 /** Lengths are counted in code points; `counted` is asked for where the count of code units leaves it open. */
