@@ -171,6 +171,7 @@ const FORMATS: [name: string, schema: z.ZodType, text: string][] = [
   ["mac", z.mac(), "00:1a:2b:3c:4d:5e"],
   ["e164", z.e164(), "+4915123456789"],
   ["emoji", z.emoji(), "🧮"],
+  ["a pattern of the user's own", z.email({ pattern: /^[0-9a-fA-F]{4}?\[0-9a-fA-F]{3}$/ }), "01af[0-9a-fA-F]]]"],
 ];
 
 for (const [name, schema, text] of FORMATS) {
