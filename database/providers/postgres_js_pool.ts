@@ -62,7 +62,8 @@ export class PostgresPool {
    * @returns What it resolves to.
    */
   async use<T>(work: (sql: Sql) => PromiseLike<T>): Promise<T> {
-    if (this.#current?.active === 0) await this.#rest.wake();
+    const waking = this.#current?.active === 0 ? this.#rest.wake() : undefined;
+    if (waking !== undefined) await waking;
     const generation = this.#current ??= this.#open();
     let isWaitedFor = true;
     const leave = (): void => {
