@@ -2,8 +2,8 @@ import { type ApiEvent, headerOf, parseJson, readRawBody } from "../core/mod.ts"
 import { builtinModule } from "../env/mod.ts";
 import { PayloadTooLargeError, UnsupportedMediaTypeError } from "../errors/mod.ts";
 
-/** What was read from a body: a value for the schema and the length of its text, or what is wrong with the whole of it. */
-export type BodyInput = { value: unknown; length: number } | { fault: string };
+/** What was read from a body: a value for the schema, or what is wrong with the whole of it. */
+export type BodyInput = { value: unknown } | { fault: string };
 
 /** `application/json`, `application/problem+json`, `text/json`. */
 const JSON_TYPE = /^(?:application|text)\/(?:[\w.!#$&^-]+\+)?json$/;
@@ -46,7 +46,7 @@ export function readBody(event: ApiEvent, listKeys: () => ReadonlySet<string>): 
       return { fault: "The request body is not valid UTF-8" };
     }
   }
-  return isForm ? { value: readForm(text, listKeys()), length: text.length } : readJson(text);
+  return isForm ? { value: readForm(text, listKeys()) } : readJson(text);
 }
 
 function checkMediaType(contentType: string | undefined): boolean {
@@ -65,9 +65,7 @@ function checkMediaType(contentType: string | undefined): boolean {
 
 function readJson(text: string): BodyInput {
   const parsed = parseJson(text);
-  return "fault" in parsed
-    ? { fault: `The request body ${parsed.fault}` }
-    : { value: parsed.value, length: text.length };
+  return "fault" in parsed ? { fault: `The request body ${parsed.fault}` } : parsed;
 }
 
 function readForm(text: string, listKeys: ReadonlySet<string>): Record<string, string | string[]> {

@@ -60,7 +60,7 @@ export function createInputReader(
     const query = validateQuery?.(readQuery(event));
     const body = input === undefined || "fault" in input
       ? input && { success: false as const, errors: { [FORM_KEY]: [input.fault] } }
-      : validateBody!(input.value, input.length);
+      : validateBody!(input.value, event.body!.length);
     if (path instanceof Promise || query instanceof Promise || body instanceof Promise) {
       return Promise.all([path, query, body]).then((outcomes) => combine(params, ...outcomes));
     }
