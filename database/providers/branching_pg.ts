@@ -40,19 +40,22 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
     idleTimeoutMillis: (config.idleTimeout ?? 0) * 1000,
   });
   takeBackLost(pool);
+  rejectWithErrors(pool);
   let isClosing = false;
   // without a listener a connection that ends while it is idle would end the process
   pool.on("error", (error: unknown) => {
     if (!isClosing) invalidate("ended", error);
   });
   // the same for one that is in use: its statement fails by itself
-  pool.on("connect", (client: Client) => void client.on("error", () => {}));
+  pool.on("connect", (client: Client) => {
+    client.on("error", () => {});
+    rejectWithErrors(client);
+  });
   return {
     async check(): Promise<void> {
       try {
         await pool.query("select 1");
-      } catch (thrown) {
-        const error = toError(thrown);
+      } catch (error) {
         isClosing = true;
         await pool.end();
         invalidate("refused", error);
@@ -68,11 +71,21 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
   };
 }
 
-/** A WebSocket that cannot be opened gives an event, which has neither stack nor class. */
+/** A WebSocket that cannot be opened, or ends, gives an event, which has neither stack nor class. */
 function toError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
-  const { message } = thrown as { message?: unknown };
-  return new Error(typeof message === "string" && message !== "" ? message : "The WebSocket could not be opened");
+  const { message, error } = thrown as { message?: unknown; error?: unknown };
+  const text = typeof message === "string" && message !== "" ? message : "The WebSocket ended or could not be opened";
+  return new Error(text, error instanceof Error ? { cause: error } : {});
+}
+
+/** Has statements rejected with errors, never with events: a log could say nothing of those. */
+function rejectWithErrors(target: Pool | Client): void {
+  const query = target.query.bind(target) as (...args: unknown[]) => unknown;
+  target.query = function queryWithErrors(...args: unknown[]): unknown {
+    const result = query(...args);
+    return result instanceof Promise ? result.catch((thrown) => Promise.reject(toError(thrown))) : result;
+  } as Pool["query"];
 }
 
 type Taken = (error: Error | undefined, client: PoolClient | undefined, release: (error?: unknown) => void) => void;
@@ -154,7 +167,8 @@ function toSession(client: Client | Pool | PoolClient): SqlSession {
 async function openSession(client: Client, isPooled: boolean): Promise<DedicatedSession> {
   // an ended connection shows at the next statement
   client.on("error", () => {});
-  await client.connect();
+  rejectWithErrors(client);
+  await client.connect().catch((thrown: unknown) => Promise.reject(toError(thrown)));
   const session = toSession(client);
   return {
     ...session,

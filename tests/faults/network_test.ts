@@ -126,3 +126,33 @@ Deno.test("a network that fails ends each request in time, and the next one work
     await postgres.stop();
   }
 });
+
+Deno.test("a lost connection is told of by an error with a message", options, async () => {
+  const postgres = await startPostgres();
+  const lab = openFaultLab();
+  try {
+    await withFaultTargets(postgres, async ({ name, config, network }) => {
+      const db = await getDrizzleClient(config);
+      const statements = {
+        "a query": () => executeRows(db, sql`SELECT pg_sleep(5)`),
+        "a transaction": () => db.transaction((tx) => tx.execute(sql`SELECT pg_sleep(5)`)),
+        "a refused connection": () => executeRows(db, sql`SELECT 1`),
+      };
+      for (const [label, statement] of Object.entries(statements)) {
+        const isRefused = label === "a refused connection";
+        network.set(isRefused ? "refuse" : "pass");
+        const timer = setTimeout(() => network.cut(), isRefused ? 0 : 300);
+        if (isRefused) await new Promise((resolve) => setTimeout(resolve, 50));
+        assertEquals((await lab.request(`${name}, ${label}`, statement)).status, 500);
+        clearTimeout(timer);
+        let error = lab.lines.findLast((line) => line.message === "request failed")!.error;
+        while (error?.cause !== undefined) error = error.cause as typeof error;
+        assert(error !== undefined && !/no Error was thrown/.test(String(error.message)), `${name}, ${label}`);
+        assert(String(error.message).length > 5, `${name}, ${label}: ${error.message}`);
+      }
+    });
+  } finally {
+    lab.close();
+    await postgres.stop();
+  }
+});
