@@ -1,10 +1,9 @@
 import { assertEquals, assertGreaterOrEqual } from "@std/assert";
-import { executeRows, getDrizzleClient, withTransaction } from "../../database/mod.ts";
+import { closeDrizzleClient, executeRows, getDrizzleClient, withTransaction } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { PostgresPool } from "../../database/providers/postgres_js_pool.ts";
 import { toDedicatedSession } from "../../database/providers/postgres_js_driver.ts";
-import { openFaultLab } from "../support/fault_lab.ts";
-import { withFaultTargets } from "../support/fault_targets.ts";
+import { withFaultLab } from "../support/fault_targets.ts";
 import { startFaultyProxy } from "../support/faulty_proxy.ts";
 import { startPostgres } from "../support/postgres.ts";
 import postgres from "postgres";
@@ -25,73 +24,55 @@ function skip(ms: number): Disposable {
 }
 
 Deno.test("a connection that ended while the process was frozen costs no request", options, async () => {
-  const server = await startPostgres();
-  const lab = openFaultLab();
-  try {
-    await withFaultTargets(server, async ({ name, config, network }) => {
-      const db = await getDrizzleClient(config);
-      for (let round = 0; round < 3; round++) {
-        await executeRows(db, sql`SELECT 1 AS one`);
-        network.cut();
-        freeze();
-        const seen = await lab.request(`${name}, after a freeze`, () => executeRows(db, sql`SELECT 1 AS one`));
-        assertEquals([seen.status, seen.body], [200, '[{"one":1}]'], name);
-      }
-    });
-  } finally {
-    lab.close();
-    await server.stop();
-  }
+  await withFaultLab(async ({ name, config, network }, lab) => {
+    const db = await getDrizzleClient(config);
+    for (let round = 0; round < 3; round++) {
+      await executeRows(db, sql`SELECT 1 AS one`);
+      network.cut();
+      freeze();
+      const seen = await lab.request(`${name}, after a freeze`, () => executeRows(db, sql`SELECT 1 AS one`));
+      assertEquals([seen.status, seen.body], [200, '[{"one":1}]'], name);
+    }
+  });
 });
 
 Deno.test(
   "connections that a gateway forgot during a long pause cost no request, and no statement",
   options,
   async () => {
-    const server = await startPostgres();
-    const lab = openFaultLab();
-    try {
-      await withFaultTargets(server, async ({ name, config: one, network }) => {
-        const config = { ...one, maxConnections: 2 };
-        const db = await getDrizzleClient(config);
-        await executeRows(db, sql`CREATE TABLE pause (name text)`);
-        // two connections
-        await Promise.all([1, 2].map(() => withTransaction(db, (tx) => tx.execute(sql`SELECT pg_sleep(0.1)`))));
-        const before = network.accepted;
-        network.forget();
-        using _later = skip(61_000);
-        const seen = await lab.request(
-          `${name}, after a long pause`,
-          () =>
-            Promise.all([1, 2].map(() => executeRows(db, sql`INSERT INTO pause VALUES (${name}) RETURNING 1 AS one`))),
-        );
-        assertEquals([seen.status, seen.body], [200, '[[{"one":1}],[{"one":1}]]'], name);
-        assertEquals(await executeRows(db, sql`SELECT count(*)::int AS n FROM pause`), [{ n: 2 }]);
-        await executeRows(db, sql`DROP TABLE pause`);
-        assertGreaterOrEqual(network.accepted, before + 1);
-      });
-    } finally {
-      lab.close();
-      await server.stop();
-    }
+    await withFaultLab(async ({ name, config: one, network }, lab) => {
+      const config = { ...one, maxConnections: 2 };
+      const db = await getDrizzleClient(config);
+      await executeRows(db, sql`CREATE TABLE pause (name text)`);
+      // two connections
+      await Promise.all([1, 2].map(() => withTransaction(db, (tx) => tx.execute(sql`SELECT pg_sleep(0.1)`))));
+      const before = network.accepted;
+      network.forget();
+      using _later = skip(61_000);
+      const seen = await lab.request(
+        `${name}, after a long pause`,
+        () =>
+          Promise.all([1, 2].map(() => executeRows(db, sql`INSERT INTO pause VALUES (${name}) RETURNING 1 AS one`))),
+      );
+      assertEquals([seen.status, seen.body], [200, '[[{"one":1}],[{"one":1}]]'], name);
+      assertEquals(await executeRows(db, sql`SELECT count(*)::int AS n FROM pause`), [{ n: 2 }]);
+      await executeRows(db, sql`DROP TABLE pause`);
+      assertGreaterOrEqual(network.accepted, before + 1);
+      await closeDrizzleClient(config);
+    });
   },
 );
 
 Deno.test("a connection that answers after a long pause is kept", options, async () => {
-  const server = await startPostgres();
-  try {
-    await withFaultTargets(server, async ({ name, config, network }) => {
-      if (name.includes("Data API")) return;
-      const db = await getDrizzleClient(config);
-      await executeRows(db, sql`SELECT 1 AS one`);
-      const before = network.accepted;
-      using _later = skip(61_000);
-      await executeRows(db, sql`SELECT 1 AS one`);
-      assertEquals(network.accepted, before, name);
-    });
-  } finally {
-    await server.stop();
-  }
+  await withFaultLab(async ({ name, config, network }) => {
+    if (name.includes("Data API")) return;
+    const db = await getDrizzleClient(config);
+    await executeRows(db, sql`SELECT 1 AS one`);
+    const before = network.accepted;
+    using _later = skip(61_000);
+    await executeRows(db, sql`SELECT 1 AS one`);
+    assertEquals(network.accepted, before, name);
+  });
 });
 
 Deno.test(

@@ -1,9 +1,10 @@
 import { neonConfig } from "@neondatabase/serverless";
 import { closeDrizzleClient, type DatabaseConfig } from "../../database/mod.ts";
 import { startDistSqlServer } from "../../testing/distsql/server.ts";
+import { type FaultLab, openFaultLab } from "./fault_lab.ts";
 import { type FaultyProxy, startFaultyProxy } from "./faulty_proxy.ts";
 import { startNeonProxy } from "./neon_proxy.ts";
-import type { TestPostgres } from "./postgres.ts";
+import { startPostgres, type TestPostgres } from "./postgres.ts";
 import { startRdsDataServer } from "./rds_data_server.ts";
 import { withEnv } from "./with_env.ts";
 
@@ -40,6 +41,22 @@ export async function withFaultTargets(
   await withNeon(postgres, use);
   await withDataApi(postgres, use);
   await withDistSql(postgres, use);
+}
+
+/**
+ * Starts a PostgreSQL, the servers of every provider over it, and a lab for requests.
+ *
+ * @param use Called for each provider in turn.
+ */
+export async function withFaultLab(use: (target: FaultTarget, lab: FaultLab) => Promise<void>): Promise<void> {
+  const postgres = await startPostgres();
+  const lab = openFaultLab();
+  try {
+    await withFaultTargets(postgres, (target) => use(target, lab));
+  } finally {
+    lab.close();
+    await postgres.stop();
+  }
 }
 
 async function run(

@@ -1,0 +1,91 @@
+import type { Client, Pool, PoolClient } from "@neondatabase/serverless";
+import { whenAbandoned } from "./abandoned.ts";
+import { isAnswered, RestWatch } from "./rest_watch.ts";
+
+/**
+ * An error for what Neon's driver rejects with: a WebSocket that cannot be opened, or ends, gives an event, which has neither
+ * stack nor class.
+ *
+ * @param thrown An error or an event.
+ */
+export function toError(thrown: unknown): Error {
+  if (thrown instanceof Error) return thrown;
+  const { message, error } = thrown as { message?: unknown; error?: unknown };
+  const text = typeof message === "string" && message !== "" ? message : "The WebSocket ended or could not be opened";
+  return new Error(text, error instanceof Error ? { cause: error } : {});
+}
+
+/**
+ * Has statements rejected with errors, never with events: a log could say nothing of those.
+ *
+ * @param target A pool or a connection.
+ */
+export function rejectWithErrors(target: Pool | Client): void {
+  const query = target.query.bind(target) as (...args: unknown[]) => unknown;
+  target.query = function queryWithErrors(...args: unknown[]): unknown {
+    const result = query(...args);
+    return result instanceof Promise ? result.catch((thrown) => Promise.reject(toError(thrown))) : result;
+  } as Pool["query"];
+}
+
+type Taken = (error: Error | undefined, client: PoolClient | undefined, release: (error?: unknown) => void) => void;
+
+/**
+ * Takes a connection out of the pool when its invocation is given up at the deadline (a silent network or a slow statement
+ * would hold it, and every later invocation would wait for it), and when it ends: drizzle 0.45.4 does not give back a
+ * connection whose BEGIN failed. After a pause it looks whether the connections are alive: Neon ends them when the
+ * database goes to sleep. What it rejects with is always an error.
+ *
+ * @param pool Changed in place.
+ */
+export function watchPool(pool: Pool): void {
+  rejectWithErrors(pool);
+  pool.on("connect", rejectWithErrors);
+  const connect = pool.connect.bind(pool) as unknown as (taken: Taken) => void;
+  const rest = new RestWatch(dropSilent);
+
+  async function dropSilent(): Promise<void> {
+    let isSilent = false;
+    while (pool.idleCount > 0) {
+      const client = await (connect as unknown as () => Promise<PoolClient>)();
+      isSilent ||= !await isAnswered(client.query("select 1"));
+      client.release(isSilent);
+      if (!isSilent) return;
+    }
+  }
+  function connectWatched(taken: Taken): void {
+    let cut = (): void => {};
+    const forget = whenAbandoned(() => cut());
+    connect(function watch(error, client, release) {
+      if (client === undefined) {
+        forget();
+        return taken(toError(error), client, release);
+      }
+      let isHeld = true;
+      // whoever comes second finds it given back: the pool would throw
+      function releaseOnce(error?: unknown): void {
+        if (!isHeld) return;
+        isHeld = false;
+        forget();
+        rest.used();
+        client?.removeListener("end", cut);
+        release(error);
+      }
+      cut = () => releaseOnce(true);
+      client.once("end", cut);
+      client.release = releaseOnce;
+      taken(error, client, releaseOnce);
+    });
+  }
+  function connectAwake(taken: Taken): void {
+    const waking = pool.idleCount === pool.totalCount ? rest.wake() : undefined;
+    if (waking === undefined) connectWatched(taken);
+    else waking.then(() => connectWatched(taken), (error) => taken(error, undefined, () => {}));
+  }
+  pool.connect = function connectEither(taken?: Taken): Promise<PoolClient> | void {
+    if (taken !== undefined) return connectAwake(taken);
+    return new Promise((resolve, reject) =>
+      connectAwake((error, client) => client === undefined ? reject(error) : resolve(client))
+    );
+  } as Pool["connect"];
+}
