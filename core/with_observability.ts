@@ -127,7 +127,7 @@ export function withObservability<E, R>(
     let result: R | Refusal | Promise<R | Refusal>;
     try {
       if (invocation.settings.unknownLevel !== undefined) warnOfUnknownLevel(invocation.settings.unknownLevel);
-      if (logEvent && isLevelEnabled("DEBUG")) log("DEBUG", "event", { event: toLoggable(event) });
+      if (logEvent && isLevelEnabled("DEBUG")) log("DEBUG", "event", { event: toLoggable(event, redact) });
       result = handler(event, context, metadataOf(invocation));
     } catch (error) {
       return fail(invocation, error);

@@ -2,7 +2,9 @@ import { describeError } from "./describe_error.ts";
 import { currentInvocation, type Invocation } from "./invocation.ts";
 import { LOG_LEVELS, type LogLevel } from "./log_level.ts";
 import { writeOutput } from "./output.ts";
-import { isSensitiveKey, redactDocument, REDACTED, redactText, redactValue, UNREADABLE } from "./redact.ts";
+import { redactDocument, redactValue, UNREADABLE } from "./redact.ts";
+import { REDACTED, redactText } from "./redact_text.ts";
+import { isSensitiveKey } from "./sensitive_names.ts";
 import { getSettings, type ObservabilitySettings } from "./settings.ts";
 
 /** Fields of one log line. An `error` may be any thrown value. */
@@ -192,15 +194,18 @@ function serviceOf(settings: ObservabilitySettings, functionName: string | undef
 
 const PLAIN = /^[\w .:=;/@+-]*$/;
 
-/** A JSON string. Terminals act on control characters beyond those that JSON escapes, so they are escaped too. */
+/** Returns a JSON string in which control characters are escaped: terminals act on them. */
 export function quote(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : escapeControls(JSON.stringify(text));
 }
 
-/** JSON without the control characters that it may hold as they are. */
+/**
+ * Escapes the control characters that JSON allows, and those that turn the direction of a text:
+ * a terminal would show a line in another order than it was written.
+ */
 export function escapeControls(json: string): string {
   return json.replace(
-    /[\u007f-\u009f\u2028\u2029]/g,
+    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }

@@ -1,94 +1,18 @@
 import { describeError } from "./describe_error.ts";
-
-/** Stands where a value was taken out. */
-export const REDACTED = "[REDACTED]";
+import { REDACTED, redactText } from "./redact_text.ts";
+import { isSensitiveKey, isSensitiveParameter } from "./sensitive_names.ts";
 
 /** Stands where a value could not be read. */
 export const UNREADABLE = "[Unreadable]";
 
+/** The query of an event: `queryStringParameters`, `multiValueQueryStringParameters`, `rawQueryString`. */
+const QUERY_KEY = /query_?string(?:_?parameters)?$/i;
 const MAX_DEPTH = 8;
 const MAX_ITEMS = 200;
-const MAX_TEXT = 8192;
-
-/** Parts of key names, letters and digits only, whose values never leave the process. */
-const SENSITIVE =
-  /passw|passphrase|passcode|secret|token|authorization|cookie|apikey|accesskey|privatekey|credential|signature|connectionstring|jwt|cardnumber|securitycode|^(?:auth|pin|ssn|otp|cvv|cvc|sessionid|pwd)$/;
-
-/** Secrets that sit inside longer texts: credentials of an Authorization header, passwords in URLs, JSON web tokens. */
-const BEARER = /\b(bearer|basic)\s+[\w.~+/=-]+/gi;
-const WORD = /[^\s"'<>]+/g;
-/** Digits before a slash are a port. */
-const URL_USER = /:\/\/[^\s:@/]*:(?!\d+(?:[/?#]|$))/;
-const DOTTED_WORD = /[\w.-]+/g;
-/** `access_token=…` in a URL or a form, `"password": "…"` in a piece of JSON. */
-const PARAMETER = /(?<![\w.%-])([\w.%-]{1,64})=([^&;\s"'<>]+)/g;
-const MEMBER = /"([^"\\]{1,64})"(\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|[\d.eE+-]+)/g;
-
-const verdicts: Map<string, boolean> = new Map();
 
 /**
- * Whether values under this key are kept out of logs, by the key's name.
- *
- * @param key A property's name, in any spelling: `apiKey`, `api_key`, `X-Api-Key`.
- * @param more Further names, in lower case, that count whole.
- */
-export function isSensitiveKey(key: string, more?: ReadonlySet<string>): boolean {
-  let verdict = verdicts.get(key);
-  if (verdict === undefined) {
-    verdict = SENSITIVE.test(key.toLowerCase().replace(/[^a-z0-9]/g, ""));
-    if (verdicts.size >= 1000) verdicts.clear(); // names can come from outside
-    verdicts.set(key, verdict);
-  }
-  return verdict || (more !== undefined && more.has(key.toLowerCase()));
-}
-
-/**
- * Takes secrets out of a text, and shortens one of over 8,192 characters.
- *
- * @param text Any text.
- * @returns The text, the same string when there is nothing to take out.
- */
-export function redactText(text: string): string {
-  let safe = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)` : text;
-  if (/earer|asic/i.test(safe)) safe = safe.replace(BEARER, `$1 ${REDACTED}`);
-  if (safe.includes("://")) safe = safe.replace(WORD, withoutUrlPassword);
-  if (safe.includes("eyJ")) safe = safe.replace(DOTTED_WORD, withoutWebToken);
-  if (safe.includes("=")) {
-    safe = safe.replace(PARAMETER, (all, name) => isSensitiveKey(name) ? `${name}=${REDACTED}` : all);
-  }
-  if (safe.includes('":') || safe.includes('" :')) {
-    safe = safe.replace(MEMBER, (all, name, colon) => isSensitiveKey(name) ? `"${name}"${colon}"${REDACTED}"` : all);
-  }
-  return safe;
-}
-
-/** Up to the last `@`, since a password may hold one, or a slash, unencoded. */
-function withoutUrlPassword(word: string): string {
-  const end = word.lastIndexOf("@");
-  const user = end < 0 ? null : URL_USER.exec(word);
-  if (user === null) return word;
-  const start = user.index + user[0].length;
-  return start > end ? word : word.slice(0, start) + REDACTED + word.slice(end);
-}
-
-/** Three parts between dots, the first of which begins as JSON does in base64. */
-function withoutWebToken(word: string): string {
-  if (!word.includes("eyJ")) return word;
-  const parts = word.split(".");
-  const kept: string[] = [];
-  for (let index = 0; index < parts.length; index++) {
-    const start = index + 2 < parts.length && parts[index + 1] !== "" ? parts[index].search(/\beyJ[\w-]/) : -1;
-    if (start < 0) kept.push(parts[index]);
-    else {
-      kept.push(parts[index].slice(0, start) + REDACTED);
-      index += 2;
-    }
-  }
-  return kept.join(".");
-}
-
-/**
- * A text that stands alone, such as a request's body: one that is JSON is redacted by its keys at every level.
+ * Takes secrets out of a text that stands alone, such as a request's body. JSON is redacted by its
+ * keys at every level.
  *
  * @param text Any text.
  * @param more Further key names to redact, in lower case.
@@ -106,8 +30,8 @@ export function redactDocument(text: string, more?: ReadonlySet<string>): string
 }
 
 /**
- * A copy of a value that may be logged: secrets taken out by key and by form, errors described, everything that JSON
- * cannot hold replaced, and cut where it is deeper than 8 levels or longer than 200 items.
+ * Copies a value for a log line. Secrets are taken out by key and by form, errors are described, and
+ * what JSON cannot hold is replaced. Values are cut below 8 levels and after 200 items.
  *
  * @param value Any value; it is not changed, and what its getters throw is caught.
  * @param more Further key names to redact, in lower case.
@@ -124,7 +48,13 @@ export function redactValue(value: unknown, more?: ReadonlySet<string>): unknown
   return copy(value, more, 0, []);
 }
 
-function copy(value: unknown, more: ReadonlySet<string> | undefined, depth: number, above: object[]): unknown {
+function copy(
+  value: unknown,
+  more: ReadonlySet<string> | undefined,
+  depth: number,
+  above: object[],
+  isQuery = false,
+): unknown {
   if (typeof value === "string") return redactDocument(value, more);
   if (typeof value !== "object" || value === null) return copyPrimitive(value);
   if (above.includes(value)) return "[Circular]";
@@ -145,10 +75,11 @@ function copy(value: unknown, more: ReadonlySet<string> | undefined, depth: numb
     const safe: Record<string, unknown> = {};
     for (const key of Object.keys(value).slice(0, MAX_ITEMS)) {
       const item = (value as Record<string, unknown>)[key];
-      const hide = item !== null && item !== undefined && typeof item !== "boolean" && isSensitiveKey(key, more);
+      const hide = item !== null && item !== undefined && typeof item !== "boolean" &&
+        (isSensitiveKey(key, more) || (isQuery && isSensitiveParameter(key)));
       // a key such as __proto__ must become a property, not a prototype
       Object.defineProperty(safe, key, {
-        value: hide ? REDACTED : copy(item, more, depth + 1, next),
+        value: hide ? REDACTED : copy(item, more, depth + 1, next, QUERY_KEY.test(key)),
         enumerable: true,
       });
     }

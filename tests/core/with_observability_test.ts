@@ -236,6 +236,36 @@ Deno.test("logging.logEvent and logging.logResult log at DEBUG only, redacted in
   assertEquals((await handler("INFO")).lines.map((line) => line.message), ["request completed"]);
 });
 
+const SECRET_PATHS: [string, (key: string, secret: string) => object][] = [
+  ["a REST API", (key, secret) => ({
+    ...createRestApiEvent({ method: "GET", path: `/reset/${encodeURIComponent(secret)}/x` }),
+    pathParameters: { [key]: secret, id: "visible" },
+    queryStringParameters: { code: secret, sig: secret, page: "visible" },
+    multiValueQueryStringParameters: { code: [secret], page: ["visible"] },
+  })],
+  ["an HTTP API", (key, secret) => ({
+    rawPath: `/reset/${secret}/x`,
+    rawQueryString: `code=${secret}&page=visible`,
+    pathParameters: { [key]: secret },
+    requestContext: { path: `/reset/${secret}`, http: { method: "GET", path: `/reset/${secret}/x` } },
+  })],
+];
+
+for (const [name, makeEvent] of SECRET_PATHS) {
+  Deno.test(`logging.logEvent shows no sensitive parameter in the path or query of ${name}`, async () => {
+    for (const key of ["token", "reset_token", "invite"]) {
+      const event = makeEvent(key, "s3cret value+1");
+      const logging = { level: "DEBUG" as const, logEvent: true, redact: ["invite"] };
+      const { writes } = await captureLogs(() =>
+        withObservability(() => ({ statusCode: 200 }), { metrics: false, logging })(event as never, context)
+      );
+      const text = writes.join("");
+      assertFalse(/s3cret/.test(text), text);
+      assert(text.includes("visible"));
+    }
+  });
+}
+
 Deno.test("an unknown LOG_LEVEL is told once, and INFO is used", async () => {
   await withEnv({ LOG_LEVEL: "verbose" }, async () => {
     const first = await run(() => logDebug("x"), { metrics: false });

@@ -213,3 +213,10 @@ Deno.test("log() shortens a long text", async () => {
   assertStringIncludes(line.message, "(100000 characters)");
   assert(JSON.stringify(line).length < 20_000);
 });
+
+Deno.test("log() escapes the characters that turn the direction of a text", async () => {
+  for (const code of [0x61c, 0x200e, 0x200f, 0x202a, 0x202e, 0x2066, 0x2069]) {
+    const { writes } = await captureLogs(() => logInfo(`a${String.fromCharCode(code)}b`));
+    assertStringIncludes(writes.join(""), `a\\u${code.toString(16).padStart(4, "0")}b`);
+  }
+});
