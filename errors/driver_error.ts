@@ -1,3 +1,5 @@
+import { readKnownNames } from "./known_names.ts";
+
 /**
  * What a database driver's error may show in a log: PostgreSQL puts values of the statement into messages
  * (`invalid input syntax for type uuid: "…"`), details (`Key (email)=(…) already exists`) and, through drizzle,
@@ -13,6 +15,16 @@ export interface DriverError {
   names: Readonly<Record<string, string>>;
 }
 
+/** Options of {@link readDriverError}. */
+export interface ReadDriverErrorOptions {
+  /**
+   * Shows the identifiers of the statement: for statements from the application's own files, such
+   * as migrations. Elsewhere an identifier of dynamic SQL may hold a value.
+   * @default false
+   */
+  showIdentifiers?: boolean;
+}
+
 /** Five characters; the system's error codes of that length (`EPIPE`, `E2BIG`) begin with E, which no SQLSTATE class does. */
 const SQL_STATE = /^[0-9A-DF-Z][0-9A-Z]{4}$/;
 const NAME_FIELDS = {
@@ -22,8 +34,30 @@ const NAME_FIELDS = {
   constraint: ["constraint", "constraint_name"],
 } as const;
 
-/** Classes whose messages quote names (tables, constraints, functions), never values. */
-const QUOTES_NAMES_ONLY = /^(?:08|0A|23|25|28|2B|3D|3F|40|53|55|57|OC)|^42(?!601)/;
+/** Integrity constraint violations: the names in their messages come from the catalog. */
+const CONSTRAINT_CLASS = /^23/;
+/** Classes about the server itself: their messages quote settings, roles and databases. */
+const SERVER_CLASS = /^(?:08|25|28|3D|40|53|55|57|OC)/;
+/** Syntax and access errors, whose messages quote identifiers; a syntax error may quote a value. */
+const IDENTIFIER_CLASS = /^(?:0A|2B|3F|42(?!601))/;
+/** The function of PostgreSQL that reports `RAISE`: all of its fields are free text. */
+const RAISE_ROUTINE = /^exec_stmt_(?:raise|assert)$/;
+const RAISED = "raised by a database function";
+/** Messages of class 42 that show an identifier without quotes. */
+const UNQUOTED_IDENTIFIER =
+  /^(column|function|procedure|aggregate|operator|type|routine|access method) (?!")(\S.*?) (does not exist|is not unique|is ambiguous|must appear)/;
+/** How the engine's messages begin, for drivers that do not say which routine reported an error. */
+const ENGINE_MESSAGES = [
+  "duplicate key value violates|insert or update on table|update or delete on table|new row for",
+  "null value in column|value .* violates|conflicting key value|permission denied for|must be owner",
+  "relation|column|table|schema|type|role|database|function|operator|constraint|index|sequence",
+  'invalid |malformed |value too long|value "|date/time field|integer out of|numeric field|division',
+  "syntax error|could not |canceling |terminating |deadlock detected|change conflicts|too many",
+  "cannot |current transaction is aborted|there is no |missing |unterminated |unrecognized |relation ",
+  "remaining connection|sorry, too many|the database system|password authentication|no pg_hba",
+  "unable to |schema has been updated|transaction |statement |feature |unsupported|operation |unexpected",
+];
+const ENGINE_MESSAGE = new RegExp(`^(?:ERROR: {1,2})?(?:${ENGINE_MESSAGES.join("|")})`, "i");
 
 /**
  * The SQLSTATE of a value that looks like a database driver's error (postgres.js, PGlite, Neon, node-postgres, Data API).
@@ -45,6 +79,7 @@ export function sqlStateOf(error: unknown): string | undefined {
  * Reads a database driver's error without the values that it carries.
  *
  * @param error One link of a cause chain.
+ * @param options Whether identifiers may be shown.
  * @returns The facts that may be logged, or `undefined` when this is no driver error.
  *
  * @example
@@ -55,22 +90,51 @@ export function sqlStateOf(error: unknown): string | undefined {
  * console.log(readDriverError(error)?.message); // invalid input syntax for type uuid: "…"
  * ```
  */
-export function readDriverError(error: unknown): DriverError | undefined {
+export function readDriverError(
+  error: unknown,
+  options: ReadDriverErrorOptions = {},
+): DriverError | undefined {
   const sqlState = sqlStateOf(error);
   if (sqlState === undefined) return undefined;
   const fields = error as Record<string, unknown>;
+  const routine = typeof fields.routine === "string" ? fields.routine : undefined;
+  // class P0 is RAISE without a code of its own
+  if (sqlState.startsWith("P0") || (routine !== undefined && RAISE_ROUTINE.test(routine))) {
+    return { sqlState, message: RAISED, names: {} };
+  }
+  const names = CONSTRAINT_CLASS.test(sqlState) ? readNames(fields) : {};
+  return { sqlState, message: getSafeMessage(sqlState, fields.message, routine, options), names };
+}
+
+function readNames(fields: Record<string, unknown>): Record<string, string> {
   const names: Record<string, string> = {};
   for (const [name, spellings] of Object.entries(NAME_FIELDS)) {
     const value = spellings.map((key) => fields[key]).find((v) => typeof v === "string" && v !== "");
     if (value !== undefined) names[name] = value as string;
   }
-  return { sqlState, message: safeMessage(sqlState, fields.message), names };
+  return names;
 }
 
-function safeMessage(sqlState: string, message: unknown): string {
+function getSafeMessage(
+  sqlState: string,
+  message: unknown,
+  routine: string | undefined,
+  { showIdentifiers = false }: ReadDriverErrorOptions,
+): string {
   if (typeof message !== "string") return "";
-  // P0001 and its class are RAISE in a user's function: free text that may hold anything
-  if (sqlState.startsWith("P0")) return "raised by a database function";
-  if (QUOTES_NAMES_ONLY.test(sqlState)) return message;
-  return message.replace(/"(?:[^"]|"")*"/g, '"…"').replace(/: (?!"…")\S.*$/s, ": …");
+  if (message === RAISED) return message;
+  if (routine === undefined && !ENGINE_MESSAGE.test(message)) return `SQLSTATE ${sqlState}`;
+  if (CONSTRAINT_CLASS.test(sqlState) || SERVER_CLASS.test(sqlState)) return message;
+  if (showIdentifiers && IDENTIFIER_CLASS.test(sqlState)) return message;
+  const known = readKnownNames();
+  const hide = (name: string) => known.has(name) ? name : "…";
+  return message
+    .replace(/"((?:[^"]|"")*)"/g, (_quoted, name: string) => `"${hide(name)}"`)
+    .replace(/: (?!"…")\S.*$/s, ": …")
+    .replace(UNQUOTED_IDENTIFIER, (_all, kind, name, rest) => `${kind} ${hideParts(name, hide)} ${rest}`);
+}
+
+/** Keeps the known parts of a qualified name such as `n.title`. */
+function hideParts(name: string, hide: (part: string) => string): string {
+  return /^[\w.]+$/.test(name) ? name.split(".").map(hide).join(".") : "…";
 }

@@ -26,7 +26,8 @@ export {
   ForeignKeyViolationError,
   type ForeignKeyViolationOptions,
 } from "./database_errors.ts";
-export { type DriverError, readDriverError, sqlStateOf } from "./driver_error.ts";
+export { addKnownNames, type NameSource } from "./known_names.ts";
+export { type DriverError, readDriverError, type ReadDriverErrorOptions, sqlStateOf } from "./driver_error.ts";
 export { ERROR_CODES, type ErrorCode, type ErrorCodeEntry } from "./error_code.ts";
 export {
   ConfigurationError,

@@ -28,7 +28,8 @@ export async function reaching<T>(label: string, work: () => Promise<T>): Promis
  */
 export function toDatabaseError(error: unknown, label: string, what?: string): Error {
   if (isAppError(error)) return error;
-  const driver = causeChain(error).map(readDriverError).find((one) => one !== undefined);
+  const driver = causeChain(error).map((link) => readDriverError(link, { showIdentifiers: true }))
+    .find((one) => one !== undefined);
   const last = causeChain(error).at(-1) as { code?: unknown; message?: unknown };
   // drizzle's own message is the statement
   const words = /^Failed query/.test(String(last?.message)) ? "" : String(last?.message ?? "");

@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/mod.ts";
-import { findInCauseChain, readDriverError } from "../../errors/mod.ts";
+import { findInCauseChain, readDriverError, sqlStateOf } from "../../errors/mod.ts";
 import type { DedicatedSession, DrizzleClient } from "../providers/provider.ts";
 import type { HistoryTables } from "./history.ts";
 import type { MigrationLock } from "./lock.ts";
@@ -47,7 +47,8 @@ export interface MigrationContext {
  */
 export function toMigrationError(tag: string, index: number, cause: unknown): MigrationError {
   if (cause instanceof MigrationError) return cause;
-  const driver = readDriverError(findInCauseChain(cause, (link) => readDriverError(link) !== undefined));
+  const link = findInCauseChain(cause, (candidate) => sqlStateOf(candidate) !== undefined);
+  const driver = readDriverError(link, { showIdentifiers: true });
   const why = driver === undefined ? "" : ` (SQLSTATE ${driver.sqlState}: ${driver.message})`;
   return new MigrationError(`${tag}.sql failed at statement ${index + 1}${why}`, { tag, statement: index + 1, cause });
 }

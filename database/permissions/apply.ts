@@ -212,7 +212,8 @@ function writeGrants(differences: readonly [string, DeclaredGrant][]): string[] 
 
 /** Why a statement failed, without values. */
 function reasonOf(error: unknown): string {
-  const driver = readDriverError(findInCauseChain(error, (link) => readDriverError(link) !== undefined));
+  const link = findInCauseChain(error, (candidate) => sqlStateOf(candidate) !== undefined);
+  const driver = readDriverError(link, { showIdentifiers: true });
   if (driver !== undefined) return `SQLSTATE ${driver.sqlState}: ${driver.message}`;
   return isAppError(error) ? error.message : "the connection failed";
 }

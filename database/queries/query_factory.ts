@@ -1,5 +1,5 @@
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { addKnownNames, ConfigurationError } from "../../errors/mod.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import type { DistSqlRetryOptions } from "../retry.ts";
 import { withTransaction } from "../transaction.ts";
@@ -155,6 +155,7 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
       operations,
     })),
   );
+  options.tables?.forEach(({ table }) => declaredTables.add(table));
   const queryName = options.name ?? (functionName || describeTables(tables));
   const shared: QueryMetricsOptions = { retry };
 
@@ -177,6 +178,17 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
 function nameOf(table: PgTable): string {
   const { name, schema } = getTableConfig(table);
   return schema === undefined ? name : `${schema}.${name}`;
+}
+
+/** Tables of the declared queries: an error message may show their names. */
+const declaredTables: Set<string | PgTable> = new Set();
+addKnownNames(() => [...declaredTables].flatMap(listNames));
+
+/** Lists the names of a table and of its columns. */
+function listNames(table: string | PgTable): string[] {
+  if (typeof table === "string") return table.split(".");
+  const { name, columns } = getTableConfig(table);
+  return [name, ...columns.map((column) => column.name)];
 }
 
 function describeTables(tables: readonly TablePermission[]): string {

@@ -1,4 +1,4 @@
-import { causeChain, findInCauseChain, isAppError, readDriverError } from "../../errors/mod.ts";
+import { causeChain, findInCauseChain, isAppError, readDriverError, sqlStateOf } from "../../errors/mod.ts";
 import type { Clock } from "../../core/mod.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import { isCommitOutcomeUnknown } from "../sqlstate.ts";
@@ -233,7 +233,8 @@ export class RecreationRun {
     try {
       await work();
     } catch (error) {
-      const driver = readDriverError(findInCauseChain(error, (link) => readDriverError(link) !== undefined));
+      const link = findInCauseChain(error, (candidate) => sqlStateOf(candidate) !== undefined);
+      const driver = readDriverError(link, { showIdentifiers: true });
       const isOwn = error instanceof RecreationError;
       if (isOwn && error.table !== undefined) throw error;
       if (isOwn && error.reason !== "failed") throw this.#fail(error.reason, error.message, error);

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { readDriverError, sqlStateOf } from "../../errors/mod.ts";
+import { addKnownNames, readDriverError, sqlStateOf } from "../../errors/mod.ts";
 
 const HOSTILE = {
   get code(): string {
@@ -45,8 +45,12 @@ const MESSAGES: [code: string, message: string, safe: string][] = [
   ["22001", "value too long for type character varying(3)", "value too long for type character varying(3)"],
   ["23505", 'duplicate key value violates unique constraint "users_email_key"', ""],
   ["23502", 'null value in column "email" of relation "users" violates not-null constraint', ""],
-  ["42P01", 'relation "notes" does not exist', ""],
-  ["42703", 'column "tilte" does not exist', ""],
+  ["42P01", 'relation "VALUE" does not exist', 'relation "…" does not exist'],
+  ["42703", 'column "VALUE" does not exist', 'column "…" does not exist'],
+  ["42703", "column a.VALUE does not exist", "column ….… does not exist"],
+  ["42883", "function VALUE(integer) does not exist", "function … does not exist"],
+  ["42501", "permission denied for table notes", ""],
+  ["23505", "user VALUE exists", "SQLSTATE 23505"],
   ["40001", "could not serialize access due to concurrent update", ""],
   ["57014", "canceling statement due to statement timeout", ""],
   ["OC001", "schema has been updated by another transaction, please retry: (OC001)", ""],
@@ -60,6 +64,33 @@ Deno.test("readDriverError() takes values out of the server's messages and leave
   }
 });
 
+Deno.test("readDriverError() shows declared names, and all identifiers when asked", () => {
+  addKnownNames(() => ["known_table", "known_column"]);
+  const read = (code: string, message: string, options = {}) => readDriverError({ code, message }, options)?.message;
+  const missing = 'relation "known_table" does not exist';
+  assertEquals(read("42P01", missing), missing);
+  assertEquals(
+    read("42703", "column known_table.known_column does not exist"),
+    "column known_table.known_column does not exist",
+  );
+  assertEquals(read("42P01", 'relation "other" does not exist'), 'relation "…" does not exist');
+  const shown = 'relation "other" does not exist';
+  assertEquals(read("42P01", shown, { showIdentifiers: true }), shown);
+  assertEquals(
+    read("22P02", 'invalid input syntax for type uuid: "x"', { showIdentifiers: true }),
+    'invalid input syntax for type uuid: "…"',
+  );
+});
+
+Deno.test("readDriverError() shows nothing of what a database function raised", () => {
+  const raised = { code: "23505", message: "VALUE", table: "VALUE", routine: "exec_stmt_raise" };
+  assertEquals(readDriverError(raised), {
+    sqlState: "23505",
+    message: "raised by a database function",
+    names: {},
+  });
+});
+
 Deno.test("readDriverError() reads the names of postgres.js and of node-postgres, and no detail, hint or query", () => {
   const rest = { detail: "Key (email)=(VALUE)", hint: "VALUE", where: "VALUE", query: "VALUE", parameters: ["VALUE"] };
   const expected = { schema: "public", table: "users", column: "email", constraint: "users_email_key" };
@@ -70,8 +101,17 @@ Deno.test("readDriverError() reads the names of postgres.js and of node-postgres
     constraint_name: "users_email_key",
   };
   for (const names of [expected, postgresJs]) {
-    const read = readDriverError({ code: "23505", message: "m", ...names, ...rest });
-    assertEquals(read, { sqlState: "23505", message: "m", names: expected });
+    const read = readDriverError({
+      code: "23505",
+      message: "duplicate key value violates unique constraint",
+      ...names,
+      ...rest,
+    });
+    assertEquals(read, {
+      sqlState: "23505",
+      message: "duplicate key value violates unique constraint",
+      names: expected,
+    });
   }
 });
 

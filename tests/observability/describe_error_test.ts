@@ -107,8 +107,13 @@ for (const [name, error] of driverErrors()) {
 }
 
 Deno.test("describeError() keeps the names that a database gave", () => {
+  const unique = Object.assign(new Error('duplicate key value violates unique constraint "users_pkey"'), {
+    code: "23505",
+    table_name: "users",
+  });
+  assertEquals(describeError(unique).details, { table: "users" });
   const description = describeError(driverErrors()[0][1]);
-  assertEquals(description.details, { table: "users" });
+  assertEquals(description.details, undefined);
   assertEquals(description.code, "22P02");
   assertEquals(description.message, 'invalid input syntax for type uuid: "…"');
 });
