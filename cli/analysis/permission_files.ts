@@ -79,7 +79,7 @@ export function roleNameOf(functionName: string, prefix: string): string {
 function renderSql(fn: FunctionPermissions, role: string): string {
   const lines = [
     `-- ${MARKER}. ${ADVICE}`,
-    `-- ${fn.name}: ${fn.file}`,
+    toComment(`${fn.name}: ${fn.file}`),
     "",
     `CREATE ROLE ${quote(role)} WITH LOGIN;`,
   ];
@@ -91,7 +91,7 @@ function renderSql(fn: FunctionPermissions, role: string): string {
     }
   }
   for (const { table, operations, sequences, neededBy } of fn.tables) {
-    lines.push("", ...neededBy.map((reason) => `-- ${reason}`));
+    lines.push("", ...neededBy.map(toComment));
     lines.push(`GRANT ${operations.join(", ")} ON ${quoteTable(table)} TO ${quote(role)};`);
     for (const sequence of sequences) {
       lines.push(`GRANT USAGE ON SEQUENCE ${quoteTable(sequence)} TO ${quote(role)};`);
@@ -122,6 +122,22 @@ function quoteTable({ schema, name }: TableName): string {
   return schema === undefined ? quote(name) : `${quote(schema)}.${quote(name)}`;
 }
 
+/**
+ * Writes a comment of one line. Names of queries are free texts: a line break would end the comment
+ * and turn the rest of the name into SQL.
+ */
+function toComment(text: string): string {
+  const escapeCharacter = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return `-- ${text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, escapeCharacter)}`;
+}
+
+/** Throws ConfigurationError for a name in which a permission file would replace a variable. */
 function quote(name: string): string {
+  if (name.includes("${")) {
+    throw new ConfigurationError(
+      `The name ${JSON.stringify(name)} cannot be written to a permission file, where \${…} stands ` +
+        "for a variable: rename the table",
+    );
+  }
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -1,5 +1,12 @@
 import { environment } from "../../env/mod.ts";
-import { causeChain, findInCauseChain, isAppError, readDriverError, sqlStateOf } from "../../errors/mod.ts";
+import {
+  causeChain,
+  ConfigurationError,
+  findInCauseChain,
+  isAppError,
+  readDriverError,
+  sqlStateOf,
+} from "../../errors/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { sanitizeForDistSql } from "../distsql/sanitize.ts";
 import { writeName } from "../distsql/sql_name.ts";
@@ -25,6 +32,12 @@ export interface PermissionsConfig {
    * @default process.env
    */
   env?: PermissionVariables;
+  /**
+   * Runs statements that are neither GRANT nor REVOKE nor about a role, as the admin. Without it, a
+   * file that has one is refused before anything is applied.
+   * @default false
+   */
+  allowOtherStatements?: boolean;
 }
 
 /** What {@link applyPermissions} did. */
@@ -46,7 +59,8 @@ export interface PermissionsResult {
  *
  * @param config Folder, database and variables.
  * @returns What was applied, what needed nothing, and what failed: look at `errors`.
- * @throws {ConfigurationError} When a file cannot be read or variables are missing or do not fit, before anything is run.
+ * @throws {ConfigurationError} Before anything is run: when a file cannot be read, variables are missing or do not fit,
+ * or a statement is neither GRANT nor REVOKE nor about a role.
  *
  * @example
  * ```ts
@@ -62,11 +76,23 @@ export interface PermissionsResult {
  * ```
  */
 export async function applyPermissions(config: PermissionsConfig): Promise<PermissionsResult> {
-  const { permissionsFolder, database, env = environment(), logger = () => {} } = config;
+  const { permissionsFolder, database, env = environment(), logger = () => {}, allowOtherStatements } = config;
   const statements = readPermissionFiles(permissionsFolder, env);
+  if (!allowOtherStatements) assertPermissionStatements(statements);
   return await withSession(asAdmin(database), (session) => {
     return applyStatements(session, statements, database.provider === "distsql", logger);
   });
+}
+
+/** Throws ConfigurationError when a statement would change something else than privileges and roles. */
+function assertPermissionStatements(statements: readonly PermissionStatement[]): void {
+  const others = statements.filter(({ isPermission }) => !isPermission);
+  if (others.length === 0) return;
+  const places = others.map(({ source, title }) => `${source.file}:${source.line} (${title || "a statement"})`);
+  throw new ConfigurationError(
+    "Permission files may hold GRANT, REVOKE and statements about roles. Move these to a migration, or set " +
+      `allowOtherStatements: ${places.join(", ")}`,
+  );
 }
 
 /** The same database with the admin's token. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { splitStatements } from "../distsql/statement.ts";
 import { StatementReader } from "../distsql/statement_reader.ts";
-import { type PermissionStatement, readAction } from "./permission_statement.ts";
+import { isPermissionStatement, type PermissionStatement, readAction } from "./permission_statement.ts";
 import { type PermissionVariables, substituteVariables, type VariableFault } from "./substitute.ts";
 
 interface PermissionFile {
@@ -68,7 +68,13 @@ function readStatements(file: string, sql: string): PermissionStatement[] {
     const before = tokens.slice(0, reader.places[0]).reduce((length, token) => length + token.text.length, 0);
     const line = sql.slice(0, start + before).split("\n").length;
     const text = reader.text(0, reader.size);
-    return { source: { file, line }, sql: text, title: titleOf(reader), action: readAction(reader) };
+    return {
+      source: { file, line },
+      sql: text,
+      title: titleOf(reader),
+      action: readAction(reader),
+      isPermission: isPermissionStatement(reader),
+    };
   });
 }
 

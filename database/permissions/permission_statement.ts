@@ -48,6 +48,23 @@ export interface PermissionStatement {
   title: string;
   /** What it does. */
   action: PermissionAction;
+  /** True for GRANT, REVOKE and statements about roles; nothing else belongs in a permission file. */
+  isPermission: boolean;
+}
+
+const ROLE_OBJECTS: ReadonlySet<string> = new Set(["ROLE", "USER", "GROUP"]);
+
+/**
+ * Checks whether a statement changes privileges or roles and nothing else.
+ *
+ * @param reader The statement.
+ */
+export function isPermissionStatement(reader: StatementReader): boolean {
+  if (reader.is(0, "GRANT") || reader.is(0, "REVOKE")) return true;
+  if (reader.is(0, "AWS", "IAM", "GRANT") || reader.is(0, "AWS", "IAM", "REVOKE")) return true;
+  if (reader.is(0, "ALTER", "DEFAULT", "PRIVILEGES") || reader.is(0, "COMMENT", "ON", "ROLE")) return true;
+  const isChange = reader.is(0, "CREATE") || reader.is(0, "ALTER") || reader.is(0, "DROP");
+  return isChange && reader.isOneOf(1, ROLE_OBJECTS) && !reader.is(2, "MAPPING");
 }
 
 /**

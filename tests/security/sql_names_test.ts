@@ -240,7 +240,12 @@ Deno.test(
       for (const [place, text] of Object.entries(PLACES)) {
         await withFolder({ "roles.sql": text }, async (permissionsFolder) => {
           const apply = () =>
-            applyPermissions({ permissionsFolder, database: config, env: { NAME: value, OTHER: "x" } });
+            applyPermissions({
+              permissionsFolder,
+              database: config,
+              env: { NAME: value, OTHER: "x" },
+              allowOtherStatements: true,
+            });
           const what = `${place}: ${JSON.stringify(value)}`;
           if (fits.includes(place as "bare")) {
             assertEquals((await apply()).errors, [], what);
@@ -260,11 +265,19 @@ Deno.test("${NAME} is left alone in comments, and refused where no quoting could
   const { config } = await open();
   const env = { NAME: "x; CREATE ROLE evil" };
   await withFolder({ "a.sql": "-- ${NAME}\n/* ${NAME} */ SELECT 1;" }, async (permissionsFolder) => {
-    assertEquals((await applyPermissions({ permissionsFolder, database: config, env })).errors, []);
+    assertEquals(
+      (await applyPermissions({ permissionsFolder, database: config, env, allowOtherStatements: true })).errors,
+      [],
+    );
   });
   for (const text of ["SELECT $x$${NAME}$x$;", "SELECT E'${NAME}\\';", 'SELECT U&"${NAME}";']) {
     await withFolder({ "a.sql": text }, async (permissionsFolder) => {
-      await applyPermissions({ permissionsFolder, database: config, env: { NAME: "$x$; CREATE ROLE evil; --\\'" } })
+      await applyPermissions({
+        permissionsFolder,
+        database: config,
+        allowOtherStatements: true,
+        env: { NAME: "$x$; CREATE ROLE evil; --\\'" },
+      })
         .catch(() => {});
     });
     await assertUntouched(text);

@@ -1,6 +1,7 @@
-import { assert, assertEquals, assertMatch } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { applyPermissions, applyStatements } from "../../../database/permissions/apply.ts";
 import { compareStatements, validatePermissions } from "../../../database/permissions/validate.ts";
+import { ConfigurationError } from "../../../errors/mod.ts";
 import { createTestDatabase } from "../../../testing/database.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { openSession, readFiles, type TestSession, withFolder } from "./permissions_support.ts";
@@ -238,6 +239,34 @@ Deno.test("applyPermissions() and validatePermissions() take a configuration", o
       assertEquals((await applyPermissions(config)).skipped, 1);
       assertEquals((await validatePermissions(config)).valid, true);
     });
+  } finally {
+    await database.close();
+  }
+});
+
+Deno.test("applyPermissions() refuses statements that are about neither privileges nor roles", options, async () => {
+  const database = await createTestDatabase();
+  const others = ["DROP TABLE notes", "DO $$ BEGIN END $$", "SET ROLE x", "CREATE USER MAPPING FOR x SERVER s"];
+  try {
+    for (const other of others) {
+      const file = `CREATE ROLE early;\n${other};`;
+      await withFolder({ "a.sql": file }, async (permissionsFolder) => {
+        const config = { permissionsFolder, database: database.config };
+        const error = await assertRejects(() => applyPermissions(config), ConfigurationError, "a.sql:2");
+        assertStringIncludes(error.message, "allowOtherStatements");
+        assertEquals((await validatePermissions(config)).gaps.map(({ kind }) => kind), ["role"]);
+      });
+    }
+    await withFolder({ "a.sql": "CREATE SCHEMA app;" }, async (permissionsFolder) => {
+      const config = { permissionsFolder, database: database.config, allowOtherStatements: true };
+      assertEquals((await applyPermissions(config)).applied, 1);
+    });
+    await withFolder(
+      { "a.sql": "CREATE ROLE a; ALTER ROLE a NOLOGIN; COMMENT ON ROLE a IS 'x'; DROP ROLE a;" },
+      async (permissionsFolder) => {
+        assertEquals((await applyPermissions({ permissionsFolder, database: database.config })).errors, []);
+      },
+    );
   } finally {
     await database.close();
   }
