@@ -74,6 +74,11 @@ function clip(text: string, maxBytes: number): string {
   return text.slice(0, end);
 }
 
+/** Cuts a name to 63 bytes, as PostgreSQL does with every name that it reads. */
+export function truncateName(name: string): string {
+  return name.length * 3 <= MAX_NAME_BYTES ? name : clip(name, MAX_NAME_BYTES);
+}
+
 /**
  * A name for a constraint or an index by PostgreSQL's rule: table, columns and label joined by underscores; over
  * 63 bytes, the longer of the first two is cut (PostgreSQL 18, makeObjectName in indexcmds.c).

@@ -1,0 +1,224 @@
+import { isTableConstraint, readTableConstraint } from "../rules/table_constraint.ts";
+import type { StatementReader } from "../statement_reader.ts";
+import { asyncTableAt } from "../statement_table.ts";
+import {
+  type DeclaredColumn,
+  type DeclaredSchema,
+  type DeclaredTable,
+  findObject,
+  hasIndex,
+  keyOf,
+  withEntry,
+  withoutEntries,
+} from "./declared_schema.ts";
+import { addColumn, addIdentity, readDefault, readType } from "./fold_column.ts";
+import { foldRenameRelation } from "./fold_objects.ts";
+import { addConstraints, type PendingConstraint, readPending } from "./pending_constraint.ts";
+import { readObject, readPart } from "./read_object.ts";
+import { dropColumn, dropUnsupported, moveTable, renameColumn, renameTable } from "./table_changes.ts";
+
+const USING: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
+
+/** An ALTER TABLE under way. */
+interface Alteration {
+  readonly reader: StatementReader;
+  readonly key: string;
+  readonly pending: PendingConstraint[];
+}
+
+function changeTable(
+  state: DeclaredSchema,
+  key: string,
+  change: (table: DeclaredTable) => DeclaredTable,
+): DeclaredSchema {
+  const table = state.tables.get(key);
+  return table === undefined ? state : { ...state, tables: withEntry(state.tables, change(table)) };
+}
+
+function changeColumn(
+  state: DeclaredSchema,
+  key: string,
+  name: string,
+  change: (column: DeclaredColumn) => DeclaredColumn,
+): DeclaredSchema {
+  return changeTable(state, key, (table) => ({
+    ...table,
+    columns: table.columns.map((column) => column.name === name ? change(column) : column),
+  }));
+}
+
+/** In which order PostgreSQL 15 does the actions (AlterTablePass in tablecmds.c). */
+function passOf(reader: StatementReader, from: number): number {
+  const at = reader.nameEnd(reader.skip(from + 1, "COLUMN"));
+  switch (reader.key(from)) {
+    case "DROP":
+      return 0;
+    case "ALTER":
+      if (reader.is(at, "DROP")) return 0;
+      return reader.is(at, "TYPE") || reader.is(at, "SET", "DATA") ? 1 : 3;
+    case "ADD":
+      return isTableConstraint(reader, from + 1) ? 4 : 2;
+    default:
+      return 5;
+  }
+}
+
+function foldDrop(state: DeclaredSchema, { reader, key }: Alteration, from: number, to: number): DeclaredSchema {
+  if (reader.key(from + 1) === "CONSTRAINT") {
+    const name = readPart(reader, reader.skip(from + 2, "IF", "EXISTS"));
+    const after = changeTable(state, key, (table) => ({
+      ...table,
+      constraints: table.constraints.filter((one) => one.name !== name),
+    }));
+    return reader.is(to - 1, "CASCADE") ? { ...after, tables: dropUnsupported(after.tables, key) } : after;
+  }
+  const at = reader.skip(reader.skip(from + 1, "COLUMN"), "IF", "EXISTS");
+  return dropColumn(state, key, readPart(reader, at), reader.is(to - 1, "CASCADE"));
+}
+
+function foldAdd(state: DeclaredSchema, alteration: Alteration, from: number, to: number): DeclaredSchema {
+  const { reader, key, pending } = alteration;
+  if (isTableConstraint(reader, from + 1)) return foldAddConstraint(state, alteration, from, to);
+  const afterColumn = reader.skip(from + 1, "COLUMN");
+  const at = reader.skip(afterColumn, "IF", "NOT", "EXISTS");
+  const name = readPart(reader, at);
+  if (state.tables.get(key)!.columns.some((column) => column.name === name)) return state;
+  const added = addColumn(state, key, reader, at, to);
+  pending.push(...added.pending);
+  return added.state;
+}
+
+function foldAddConstraint(state: DeclaredSchema, alteration: Alteration, from: number, to: number): DeclaredSchema {
+  const { reader, key, pending } = alteration;
+  const read = readTableConstraint(reader, from + 1, to);
+  if (read.usesIndex) return takeOverIndex(state, alteration, from, to);
+  if (read.kind === "not_null") {
+    return changeColumn(state, key, readPart(reader, read.columns[0].end - 1), (one) => ({ ...one, notNull: true }));
+  }
+  const constraint = readPending(state, reader, from + 1, to, state.tables.get(key)!);
+  if (constraint) pending.push(constraint);
+  return state;
+}
+
+/** ADD CONSTRAINT name UNIQUE USING INDEX index: the index takes the constraint's name. */
+function takeOverIndex(
+  state: DeclaredSchema,
+  { reader, key }: Alteration,
+  from: number,
+  to: number,
+): DeclaredSchema {
+  const { name, kind } = readTableConstraint(reader, from + 1, to);
+  const indexAt = reader.find(new Set(["INDEX"]), from, to) + 1;
+  const index = readObject(reader, indexAt).name;
+  return changeTable(state, key, (table) => {
+    const found = table.indexes.find((one) => one.name === index);
+    const constraint = {
+      name: name ? readPart(reader, name.end - 1) : index,
+      kind: kind === "primary_key" ? "primary_key" as const : "unique" as const,
+      columns: found?.columns ?? [],
+      included: [],
+      text: found?.text ?? "",
+    };
+    return {
+      ...table,
+      indexes: table.indexes.filter((one) => one.name !== index),
+      constraints: [...table.constraints, constraint],
+    };
+  });
+}
+
+function foldAlterColumn(state: DeclaredSchema, { reader, key }: Alteration, from: number, to: number): DeclaredSchema {
+  const nameAt = reader.skip(from + 1, "COLUMN");
+  const name = readPart(reader, nameAt);
+  const at = reader.nameEnd(nameAt);
+  const column = state.tables.get(key)!.columns.find((one) => one.name === name);
+  if (column === undefined) return state;
+  const set = (change: Partial<DeclaredColumn>): DeclaredSchema =>
+    changeColumn(state, key, name, (one) => ({ ...one, ...change }));
+  const isType = reader.is(at, "TYPE") || reader.is(at, "SET", "DATA", "TYPE");
+  if (isType) {
+    const typeAt = at + (reader.is(at, "TYPE") ? 1 : 3);
+    const end = reader.find(USING, typeAt, to);
+    return set(readType(state, reader, typeAt, end < 0 ? to : end));
+  }
+  if (reader.is(at, "SET", "NOT", "NULL")) return set({ notNull: true });
+  if (reader.is(at, "DROP", "NOT", "NULL")) return set({ notNull: false });
+  if (reader.is(at, "DROP", "DEFAULT")) return set({ default: undefined, numbering: undefined, sequence: undefined });
+  if (reader.is(at, "DROP", "EXPRESSION")) return set({ generated: undefined });
+  if (reader.is(at, "DROP", "IDENTITY")) {
+    if (column.numbering !== "identity") return state;
+    const sequences = column.sequence === undefined
+      ? state.sequences
+      : withoutEntries(state.sequences, [column.sequence]);
+    state = { ...state, sequences };
+    return set({ numbering: undefined, sequence: undefined });
+  }
+  if (reader.is(at, "SET", "DEFAULT")) {
+    const value = readDefault(state, reader, at + 2, to);
+    const own = value.sequence === undefined ? undefined : state.sequences.get(value.sequence);
+    const isOwn = own?.origin === "serial" && own.ownedBy?.table === key && own.ownedBy.column === name;
+    return set(
+      isOwn ? { default: undefined, numbering: "serial", sequence: value.sequence } : {
+        ...value,
+        numbering: undefined,
+      },
+    );
+  }
+  if (reader.is(at, "ADD", "GENERATED")) {
+    const [after, sequence] = addIdentity(state, state.tables.get(key)!, name, reader, at, to);
+    return changeColumn(after, key, name, (one) => ({ ...one, notNull: true, numbering: "identity", sequence }));
+  }
+  return state;
+}
+
+function foldRename(state: DeclaredSchema, { reader, key }: Alteration, from: number): DeclaredSchema {
+  if (reader.is(from + 1, "TO")) return renameTable(state, key, readPart(reader, from + 2));
+  if (reader.is(from + 1, "CONSTRAINT")) {
+    const [old, name] = [readPart(reader, from + 2), readPart(reader, from + 4)];
+    return changeTable(state, key, (table) => ({
+      ...table,
+      constraints: table.constraints.map((one) => one.name === old ? { ...one, name } : one),
+    }));
+  }
+  const at = reader.skip(from + 1, "COLUMN");
+  return renameColumn(state, key, readPart(reader, at), readPart(reader, at + 2));
+}
+
+function foldAction(state: DeclaredSchema, alteration: Alteration, from: number, to: number): DeclaredSchema {
+  const { reader, key } = alteration;
+  switch (reader.key(from)) {
+    case "DROP":
+      return foldDrop(state, alteration, from, to);
+    case "ADD":
+      return foldAdd(state, alteration, from, to);
+    case "ALTER":
+      return reader.key(from + 1) === "CONSTRAINT" ? state : foldAlterColumn(state, alteration, from, to);
+    case "RENAME":
+      return foldRename(state, alteration, from);
+    case "SET":
+      return reader.is(from + 1, "SCHEMA") ? moveTable(state, key, readPart(reader, from + 2)) : state;
+    default:
+      return state;
+  }
+}
+
+/**
+ * Changes the table of an ALTER TABLE, its actions in PostgreSQL's order: names of keys are generated before those of
+ * CHECKs and foreign keys. An unknown table changes nothing.
+ */
+export function foldAlterTable(
+  state: DeclaredSchema,
+  reader: StatementReader,
+  names: Map<number, string>,
+): DeclaredSchema {
+  if (asyncTableAt(reader) >= 0) return state;
+  const written = readObject(reader, reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY"));
+  const table = findObject(state.tables, written);
+  if (table === undefined) return foldRenameRelation(state, reader);
+  const alteration: Alteration = { reader, key: keyOf(table), pending: [] };
+  const actions = reader.list(reader.skip(written.end, "*"), reader.size)
+    .toSorted((a, b) => passOf(reader, a[0]) - passOf(reader, b[0]));
+  for (const [from, to] of actions) state = foldAction(state, alteration, from, to);
+  const pending = alteration.pending.toSorted((a, b) => Number(hasIndex(b.kind)) - Number(hasIndex(a.kind)));
+  return addConstraints(state, alteration.key, pending, reader, names);
+}

@@ -1,0 +1,133 @@
+import { readColumn } from "../rules/column_definition.ts";
+import type { StatementReader } from "../statement_reader.ts";
+import {
+  type DeclaredColumn,
+  type DeclaredSchema,
+  type DeclaredSequence,
+  type DeclaredTable,
+  findObject,
+  keyOf,
+  withEntry,
+} from "./declared_schema.ts";
+import { chooseRelationName } from "./names.ts";
+import { type PendingConstraint, readColumnPending } from "./pending_constraint.ts";
+import { readNextval, readObject, readPart, toObjectName } from "./read_object.ts";
+
+const SERIAL: ReadonlySet<string> = new Set(["serial", "serial2", "serial4", "serial8", "smallserial", "bigserial"]);
+const SEQUENCE: ReadonlySet<string> = new Set(["SEQUENCE"]);
+
+/** The type of a column: what it is called and which of the declared types it is. */
+export type ColumnTypeFacts = Pick<DeclaredColumn, "type" | "isArray" | "enum" | "domain">;
+
+/** Reads a type. */
+export function readType(state: DeclaredSchema, reader: StatementReader, from: number, to: number): ColumnTypeFacts {
+  const written = readObject(reader, from);
+  let isArray = false;
+  for (let at = from; at < to; at++) isArray ||= reader.key(at) === "[" || (at > from && reader.key(at) === "ARRAY");
+  const declared = findObject(state.enums, written);
+  const domain = declared ? undefined : findObject(state.domains, written);
+  return {
+    type: reader.text(from, to),
+    isArray,
+    enum: declared && keyOf(declared),
+    domain: domain && keyOf(domain),
+  };
+}
+
+function isSerial(reader: StatementReader, from: number): boolean {
+  const { schema, name } = readObject(reader, from);
+  return (schema === undefined || schema === "pg_catalog") && SERIAL.has(name);
+}
+
+/** Adds the sequence of a serial or an identity column, under the name that its options give or a generated one. */
+function addSequence(
+  state: DeclaredSchema,
+  table: DeclaredTable,
+  column: string,
+  origin: DeclaredSequence["origin"],
+  given: ReturnType<typeof readObject> | undefined,
+): [DeclaredSchema, string] {
+  const parts = { schema: table.schema, table: table.name, columns: [column], label: "seq" };
+  const name = given === undefined
+    ? { schema: table.schema, name: chooseRelationName(state, parts) }
+    : toObjectName(given, table.schema);
+  const sequence = { ...name, ownedBy: { table: keyOf(table), column }, origin };
+  return [{ ...state, sequences: withEntry(state.sequences, sequence) }, keyOf(sequence)];
+}
+
+/** Adds the sequence of `GENERATED … AS IDENTITY (SEQUENCE NAME …)` between two positions. */
+export function addIdentity(
+  state: DeclaredSchema,
+  table: DeclaredTable,
+  column: string,
+  reader: StatementReader,
+  from: number,
+  to: number,
+): [DeclaredSchema, string] {
+  const open = reader.find(new Set(["("]), from, to);
+  const at = open < 0 ? -1 : reader.find(SEQUENCE, open + 1, reader.closing(open));
+  const given = at >= 0 && reader.key(at + 1) === "NAME" ? readObject(reader, at + 2) : undefined;
+  return addSequence(state, table, column, "identity", given);
+}
+
+/** A column that was added to a table, with the constraints that its clauses ask for. */
+export interface AddedColumn {
+  readonly state: DeclaredSchema;
+  readonly pending: readonly PendingConstraint[];
+}
+
+/**
+ * Adds a column to a table that the schema has. Its constraints are not added yet: PostgreSQL names them after those that
+ * come first in the statement.
+ */
+export function addColumn(
+  state: DeclaredSchema,
+  key: string,
+  reader: StatementReader,
+  from: number,
+  to: number,
+): AddedColumn {
+  const table = state.tables.get(key)!;
+  const definition = readColumn(reader, from, to);
+  const name = readPart(reader, definition.name.end - 1);
+  const serial = isSerial(reader, definition.typeFrom);
+  let column: DeclaredColumn = {
+    name,
+    ...readType(state, reader, definition.typeFrom, definition.typeTo),
+    notNull: serial,
+    numbering: serial ? "serial" : undefined,
+  };
+  if (serial) {
+    const [after, sequence] = addSequence(state, table, name, "serial", undefined);
+    state = after;
+    column = { ...column, sequence };
+  }
+  for (const clause of definition.clauses) {
+    if (clause.kind === "not_null" || clause.kind === "primary_key") column = { ...column, notNull: true };
+    else if (clause.kind === "default") {
+      column = { ...column, ...readDefault(state, reader, clause.bodyFrom + 1, clause.to) };
+    } else if (clause.kind === "generated") column = { ...column, generated: reader.text(clause.bodyFrom, clause.to) };
+    else if (clause.kind === "identity") {
+      const [after, sequence] = addIdentity(state, table, name, reader, clause.bodyFrom, clause.to);
+      state = after;
+      column = { ...column, notNull: true, numbering: "identity", sequence };
+    }
+  }
+  const after = { ...table, columns: [...table.columns, column] };
+  return {
+    state: { ...state, tables: withEntry(state.tables, after) },
+    pending: readColumnPending(state, reader, definition, table),
+  };
+}
+
+/** Reads a default: an expression, or the sequence of its `nextval`. */
+export function readDefault(
+  state: DeclaredSchema,
+  reader: StatementReader,
+  from: number,
+  to: number,
+): Pick<DeclaredColumn, "default" | "sequence"> {
+  const written = readNextval(reader, from, to);
+  const sequence = written && findObject(state.sequences, written);
+  return { default: reader.text(from, to), sequence: sequence && keyOf(sequence) };
+}

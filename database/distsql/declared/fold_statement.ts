@@ -1,0 +1,99 @@
+import { unwrapDoBlock } from "../rules/do_block.ts";
+import { StatementReader } from "../statement_reader.ts";
+import type { DeclaredSchema } from "./declared_schema.ts";
+import { foldAlterTable } from "./fold_alter_table.ts";
+import { foldCreateTable } from "./fold_create_table.ts";
+import { foldCreateIndex, foldCreateView, foldDrop, foldRenameRelation, foldSequence } from "./fold_objects.ts";
+import { foldAlterType, foldCreateDomain, foldCreateType } from "./fold_types.ts";
+
+/** A statement's effect on the schema. */
+export interface FoldedStatement {
+  /** The schema after the statement. */
+  readonly state: DeclaredSchema;
+  /** The names that PostgreSQL generates for constraints of this statement, by the position of the constraint. */
+  readonly names: ReadonlyMap<number, string>;
+}
+
+const MODIFIERS: ReadonlySet<string> = new Set([
+  ...["OR", "REPLACE", "UNIQUE", "UNLOGGED", "RECURSIVE", "MATERIALIZED", "LOCAL", "GLOBAL"],
+]);
+
+function foldCreate(state: DeclaredSchema, reader: StatementReader, names: Map<number, string>): DeclaredSchema {
+  let at = 1;
+  while (reader.isOneOf(at, MODIFIERS)) at++;
+  switch (reader.key(at)) {
+    case "TABLE":
+      return foldCreateTable(state, reader, at + 1, names);
+    case "INDEX":
+      return foldCreateIndex(state, reader);
+    case "TYPE":
+      return foldCreateType(state, reader);
+    case "DOMAIN":
+      return foldCreateDomain(state, reader);
+    case "SEQUENCE":
+      return foldSequence(state, reader);
+    case "VIEW":
+      return foldCreateView(state, reader);
+    default:
+      return state;
+  }
+}
+
+function foldAlter(state: DeclaredSchema, reader: StatementReader, names: Map<number, string>): DeclaredSchema {
+  switch (reader.key(1)) {
+    case "TABLE":
+      return foldAlterTable(state, reader, names);
+    case "TYPE":
+      return foldAlterType(state, reader);
+    case "SEQUENCE":
+      return foldSequence(state, reader);
+    case "INDEX":
+    case "VIEW":
+      return foldRenameRelation(state, reader);
+    default:
+      return state;
+  }
+}
+
+/** Folds a statement and returns the generated names too. See {@link foldStatement}. */
+export function foldWithNames(state: DeclaredSchema, reader: StatementReader): FoldedStatement {
+  const names = new Map<number, string>();
+  switch (reader.key(0)) {
+    case "CREATE":
+      return { state: foldCreate(state, reader, names), names };
+    case "ALTER":
+      return { state: foldAlter(state, reader, names), names };
+    case "DROP":
+      return { state: foldDrop(state, reader), names };
+    case "DO": {
+      const inner = unwrapDoBlock(reader);
+      return inner === undefined ? { state, names } : foldWithNames(state, new StatementReader(inner.tokens));
+    }
+    default:
+      return { state, names };
+  }
+}
+
+/**
+ * Returns what SQL declares after one more statement: tables with columns, constraints and indexes, enums with their
+ * labels in order, domains, views and sequences, all under the names that PostgreSQL 15 gives them. Pure: nothing is
+ * asked, the state that is handed in stays as it was, and a statement about something unknown changes nothing.
+ *
+ * To translate a file with what the files before it declared, fold the statements of all files in their order, applied
+ * ones included:
+ *
+ * ```ts ignore
+ * let state = EMPTY_SCHEMA;
+ * for (const { tokens } of splitStatements(sql)) state = foldStatement(state, new StatementReader(tokens));
+ * ```
+ *
+ * `translateForDistSql` does that itself: it takes the state before a text in the option `declared` and returns the one
+ * after it as `declared`.
+ *
+ * @param state The schema before the statement, at first `EMPTY_SCHEMA`.
+ * @param reader The statement, as written for PostgreSQL.
+ * @returns The schema after the statement.
+ */
+export function foldStatement(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
+  return foldWithNames(state, reader).state;
+}

@@ -1,0 +1,79 @@
+import type { StatementReader } from "../statement_reader.ts";
+import {
+  type DeclaredColumn,
+  type DeclaredEnum,
+  type DeclaredSchema,
+  findObject,
+  keyOf,
+  type ObjectName,
+  withEntry,
+  withoutEntries,
+} from "./declared_schema.ts";
+import { readLiteral } from "./literals.ts";
+import { readObject, readPart, toObjectName } from "./read_object.ts";
+
+/** CREATE TYPE … AS ENUM and CREATE DOMAIN; other types are not kept. A type that is there already stays. */
+export function foldCreateType(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
+  const written = readObject(reader, 2);
+  const name = toObjectName(written);
+  if (!reader.is(written.end, "AS", "ENUM", "(") || state.enums.has(keyOf(name))) return state;
+  const open = written.end + 2;
+  const labels = reader.list(open + 1, reader.closing(open))
+    .map(([from, to]) => readLiteral(reader.token(from)) ?? reader.text(from, to));
+  return { ...state, enums: withEntry(state.enums, { ...name, labels }) };
+}
+
+/** CREATE DOMAIN. */
+export function foldCreateDomain(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
+  const written = readObject(reader, 2);
+  const base = findObject(state.enums, readObject(reader, reader.skip(written.end, "AS")));
+  const domain = { ...toObjectName(written), enum: base && keyOf(base) };
+  return { ...state, domains: withEntry(state.domains, domain) };
+}
+
+/** ALTER TYPE of an enum: ADD VALUE, RENAME VALUE, RENAME TO, SET SCHEMA. */
+export function foldAlterType(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
+  const written = readObject(reader, 2);
+  const found = findObject(state.enums, written);
+  if (found === undefined) return state;
+  const at = written.end;
+  if (reader.is(at, "ADD", "VALUE")) return addValue(state, found, reader, at + 2);
+  if (reader.is(at, "RENAME", "VALUE")) {
+    const [old, label] = [readLiteral(reader.token(at + 2)), readLiteral(reader.token(at + 4))];
+    if (label === undefined || found.labels.includes(label)) return state;
+    const labels = found.labels.map((one) => one === old ? label : one);
+    return { ...state, enums: withEntry(state.enums, { ...found, labels }) };
+  }
+  if (reader.is(at, "RENAME", "TO")) {
+    return rekeyEnum(state, found, { schema: found.schema, name: readPart(reader, at + 2) });
+  }
+  if (reader.is(at, "SET", "SCHEMA")) {
+    return rekeyEnum(state, found, { schema: readPart(reader, at + 2), name: found.name });
+  }
+  return state;
+}
+
+function addValue(state: DeclaredSchema, found: DeclaredEnum, reader: StatementReader, from: number): DeclaredSchema {
+  const at = reader.skip(from, "IF", "NOT", "EXISTS");
+  const label = readLiteral(reader.token(at));
+  if (label === undefined || found.labels.includes(label)) return state;
+  const neighbour = readLiteral(reader.token(at + 2));
+  const place = neighbour === undefined ? -1 : found.labels.indexOf(neighbour);
+  const index = place < 0 ? found.labels.length : reader.is(at + 1, "BEFORE") ? place : place + 1;
+  return { ...state, enums: withEntry(state.enums, { ...found, labels: found.labels.toSpliced(index, 0, label) }) };
+}
+
+function rekeyEnum(state: DeclaredSchema, found: DeclaredEnum, name: ObjectName): DeclaredSchema {
+  const [old, key] = [keyOf(found), keyOf(name)];
+  if (state.enums.has(key)) return state;
+  const rename = (column: DeclaredColumn): DeclaredColumn => column.enum === old ? { ...column, enum: key } : column;
+  return {
+    ...state,
+    enums: withEntry(withoutEntries(state.enums, [old]), { ...found, ...name }),
+    tables: new Map([...state.tables].map(([at, table]) => [
+      at,
+      table.columns.some((column) => column.enum === old) ? { ...table, columns: table.columns.map(rename) } : table,
+    ])),
+    domains: new Map([...state.domains].map(([at, one]) => [at, one.enum === old ? { ...one, enum: key } : one])),
+  };
+}

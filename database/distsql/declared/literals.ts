@@ -1,0 +1,16 @@
+import type { SqlToken } from "../tokenize.ts";
+
+/** Returns the text of a string literal; `undefined` for one with backslash or Unicode escapes. */
+export function readLiteral(token: SqlToken | undefined): string | undefined {
+  if (token?.kind !== "string") return undefined;
+  const { text } = token;
+  const tag = /^\$[^$]*\$/.exec(text)?.[0];
+  if (tag !== undefined) return text.slice(tag.length, -tag.length);
+  const start = /^e'/i.test(text) && !text.includes("\\") ? 2 : text.startsWith("'") ? 1 : undefined;
+  return start === undefined ? undefined : text.slice(start, -1).replaceAll("''", "'");
+}
+
+/** Writes a string literal. */
+export function writeLiteral(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

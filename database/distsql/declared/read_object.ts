@@ -1,0 +1,50 @@
+import { nameOf, truncateName } from "../sql_name.ts";
+import { StatementReader } from "../statement_reader.ts";
+import { tokenize } from "../tokenize.ts";
+import { DEFAULT_SCHEMA, type ObjectName } from "./declared_schema.ts";
+
+/** An object's name as a statement writes it. */
+export interface WrittenName {
+  /** The schema, when the statement names one. */
+  readonly schema?: string;
+  /** The name, folded and cut to 63 bytes. */
+  readonly name: string;
+  /** The position after it. */
+  readonly end: number;
+}
+
+/** Reads the name of an object, with its schema when there is one. */
+export function readObject(reader: StatementReader, at: number): WrittenName {
+  const end = reader.nameEnd(at);
+  const name = readPart(reader, end - 1);
+  return end - at >= 3 ? { schema: readPart(reader, end - 3), name, end } : { name, end };
+}
+
+/** Reads the name of a column or a constraint at a position. */
+export function readPart(reader: StatementReader, at: number): string {
+  const token = reader.token(at);
+  return token === undefined ? "" : truncateName(nameOf(token));
+}
+
+/** Returns the catalog's name of a written one; names without a schema are in `public`. */
+export function toObjectName({ schema, name }: WrittenName, fallback: string = DEFAULT_SCHEMA): ObjectName {
+  return { schema: schema ?? fallback, name };
+}
+
+/** Reads the sequence that an expression such as `nextval('app.notes_id_seq'::regclass)` names. */
+export function readNextval(reader: StatementReader, from: number, to: number): WrittenName | undefined {
+  let at = from;
+  while (reader.key(at) === "(") at++;
+  if (reader.key(at) === "PG_CATALOG" && reader.key(at + 1) === ".") at += 2;
+  if (reader.key(at) !== "NEXTVAL" || reader.key(at + 1) !== "(" || at + 2 >= to) return undefined;
+  return readNameLiteral(reader, at + 2);
+}
+
+/** Reads the name inside a string literal: `'app."Notes_id_seq"'`. */
+export function readNameLiteral(reader: StatementReader, at: number): WrittenName | undefined {
+  const token = reader.token(at);
+  if (token?.kind !== "string" || !token.text.startsWith("'")) return undefined;
+  const inner = new StatementReader(tokenize(token.text.slice(1, -1).replaceAll("''", "'")));
+  const name = readObject(inner, 0);
+  return name.end === inner.size && name.end > 0 ? name : undefined;
+}
