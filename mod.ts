@@ -31,6 +31,7 @@ export {
   TooManyRequestsError,
   UnauthorizedError,
   UnexpectedError,
+  UniqueViolationError,
   ValidationError,
 } from "./errors/mod.ts";
 export { defineEnv, getOptionalEnv, getRequiredEnv } from "./env/mod.ts";

@@ -14,7 +14,7 @@ export interface ErrorBody {
   requestId: string | undefined;
   /** The id that the log lines have too. */
   correlationId: string | undefined;
-  /** Messages by field, with status 400. */
+  /** Messages by field, with status 400, and with 409 when a query maps the constraint that was violated. */
   errors?: Readonly<Record<string, string[]>>;
 }
 
@@ -109,13 +109,27 @@ interface ReadError {
 
 function readError(error: unknown): ReadError {
   try {
-    if (isAppError(error)) return readAppError(error);
+    const own = isAppError(error) ? error : readQueryCause(error);
+    if (own !== undefined) return readAppError(own);
   } catch {
     // a thrown proxy or getter: nothing of it can be trusted
   }
   const { status, title } = ERROR_CODES.UNEXPECTED;
   return { status, code: "UNEXPECTED", message: title, errors: undefined, headers: undefined };
 }
+
+/** drizzle wraps whatever its driver throws. */
+function readQueryCause(error: unknown): AppError | undefined {
+  const { query, params, cause } = error as { query?: unknown; params?: unknown; cause?: unknown };
+  return query !== undefined && params !== undefined && isAppError(cause) ? cause : undefined;
+}
+
+/** Codes whose errors may have messages by field. */
+const HAS_FIELDS: ReadonlySet<ErrorCode> = new Set([
+  "VALIDATION_FAILED",
+  "UNIQUE_VIOLATION",
+  "FOREIGN_KEY_VIOLATION",
+]);
 
 function readAppError(error: AppError): ReadError {
   // another version of the package may know codes that this one does not
@@ -125,7 +139,7 @@ function readAppError(error: AppError): ReadError {
     status,
     code,
     message: error.expose && status < 500 ? error.message : title,
-    errors: code === "VALIDATION_FAILED" ? (error as ValidationError).errors : undefined,
+    errors: HAS_FIELDS.has(code) ? (error as ValidationError).errors : undefined,
     headers: error.headers,
   };
 }

@@ -7,6 +7,12 @@ import type { DrizzleClient } from "./providers/provider.ts";
 /** Values looked for in one statement: far below every limit on parameters and plan size. */
 const VALUES_PER_STATEMENT = 200;
 
+/** Options of {@link assertRowExists}. */
+export interface ReferenceOptions {
+  /** The name of the constraint that the check stands for: a query's `constraints` map it to a field. */
+  constraint?: string;
+}
+
 /**
  * Makes sure that a row exists which another row is about to refer to, where the database has no foreign key for it.
  * Between this look and the write the row may go: run both in one transaction where that matters.
@@ -15,6 +21,7 @@ const VALUES_PER_STATEMENT = 200;
  * @param table A drizzle table, or a table's name.
  * @param column One of its columns: drizzle's, its property's name, or its name in the database.
  * @param value What the column must hold. `null` and `undefined` refer to no row.
+ * @param options The constraint's name.
  * @throws {ForeignKeyViolationError} When there is no such row (HTTP status 409). Names table and column, not the value.
  *
  * @example
@@ -33,8 +40,9 @@ export function assertRowExists<TSchema extends Record<string, unknown>>(
   table: PgTable | string,
   column: PgColumn | string,
   value: unknown,
+  options: ReferenceOptions = {},
 ): Promise<void> {
-  return assertRowsExist(db, table, column, [value]);
+  return assertRowsExist(db, table, column, [value], options);
 }
 
 /**
@@ -44,6 +52,7 @@ export function assertRowExists<TSchema extends Record<string, unknown>>(
  * @param table A drizzle table, or a table's name.
  * @param column One of its columns.
  * @param values What the column must hold, in one row for each; none is fine.
+ * @param options The constraint's name.
  * @throws {ForeignKeyViolationError} When a row is missing.
  */
 export async function assertRowsExist<TSchema extends Record<string, unknown>>(
@@ -51,17 +60,18 @@ export async function assertRowsExist<TSchema extends Record<string, unknown>>(
   table: PgTable | string,
   column: PgColumn | string,
   values: readonly unknown[],
+  { constraint }: ReferenceOptions = {},
 ): Promise<void> {
   const target = resolveTarget(table, column);
   const distinct = [...new Set(values)];
-  if (distinct.some((value) => value === null || value === undefined)) throw missing(target);
+  if (distinct.some((value) => value === null || value === undefined)) throw missing(target, constraint);
   for (let start = 0; start < distinct.length; start += VALUES_PER_STATEMENT) {
     // each value is compared by the server, so that its own idea of equality counts
     const conditions = distinct.slice(start, start + VALUES_PER_STATEMENT).map((value) =>
       sql`exists (select 1 from ${target.from} where ${target.compared} = ${target.bind(value)})`
     );
     const rows = await executeRows(db, sql`select ${sql.join(conditions, sql` and `)} as "found"`);
-    if (rows[0]?.found !== true) throw missing(target);
+    if (rows[0]?.found !== true) throw missing(target, constraint);
   }
 }
 
@@ -104,6 +114,14 @@ function findColumn(table: PgTable, name: string): PgColumn {
   );
 }
 
-function missing({ table, column }: Target): ForeignKeyViolationError {
-  return new ForeignKeyViolationError(`No row of ${table} has this ${column}`, { table, column });
+/** SQLSTATE of foreign_key_violation (PostgreSQL 18, appendix A), which a foreign key would give. */
+const FOREIGN_KEY_VIOLATION = "23503";
+
+function missing({ table, column }: Target, constraint: string | undefined): ForeignKeyViolationError {
+  return new ForeignKeyViolationError(`No row of ${table} has this ${column}`, {
+    table,
+    column,
+    constraint,
+    sqlState: FOREIGN_KEY_VIOLATION,
+  });
 }

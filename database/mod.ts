@@ -20,6 +20,8 @@ export {
   type DatabaseErrorOptions,
   ForeignKeyViolationError,
   type ForeignKeyViolationOptions,
+  UniqueViolationError,
+  type UniqueViolationOptions,
 } from "../errors/mod.ts";
 export { closeDrizzleClient, getDrizzleClient } from "./client.ts";
 export type { DatabaseConfig, DatabaseProvider } from "./config.ts";
@@ -66,7 +68,7 @@ export type {
 } from "./distsql/translation.ts";
 export { type SqlToken, type SqlTokenKind, tokenize } from "./distsql/tokenize.ts";
 export { executeRows } from "./execute.ts";
-export { assertRowExists, assertRowsExist } from "./integrity.ts";
+export { assertRowExists, assertRowsExist, type ReferenceOptions } from "./integrity.ts";
 export { applyPermissions, type PermissionsConfig, type PermissionsResult } from "./permissions/apply.ts";
 export type { PermissionObjectType } from "./permissions/permission_statement.ts";
 export type { PermissionVariables } from "./permissions/substitute.ts";
@@ -123,6 +125,7 @@ export type {
   TableIndex,
   TableSchema,
 } from "./recreation/table_schema.ts";
+export type { ConstraintAnswer, ConstraintAnswers } from "./queries/constraint_answers.ts";
 export {
   createQueryFactory,
   type DefinedQuery,

@@ -51,7 +51,20 @@ export interface RetryCount {
  * on this very error within the outer's present attempt. An error object that is thrown again later tells nothing.
  */
 let sequence = 0;
-const gaveUpAt: WeakMap<object, number> = new WeakMap();
+const givenUp: WeakMap<object, { at: number; attempts: number }> = new WeakMap();
+
+/**
+ * How many times the work was tried that a retry gave up with this error; 0 when none did.
+ *
+ * @param error What was thrown.
+ */
+export function countAttempts(error: unknown): number {
+  return Math.max(0, ...objectsIn(error).map((link) => givenUp.get(link)?.attempts ?? 0));
+}
+
+function objectsIn(error: unknown): object[] {
+  return causeChain(error).filter((link): link is object => typeof link === "object" && link !== null);
+}
 
 /**
  * Runs work again after an optimistic-concurrency conflict (SQLSTATE 40001, OC000, OC001), with exponential backoff and
@@ -112,14 +125,14 @@ function planRetry(
 ): number | undefined {
   const { maxRetries = 3, baseDelayMs = 100, maxDelayMs = 5000, idempotent = false, clock = systemClock } = options;
   if (!isRetryable(error, idempotent) || isInsideTransaction(error)) return undefined;
-  const links = causeChain(error).filter((link): link is object => typeof link === "object" && link !== null);
-  if (links.some((link) => (gaveUpAt.get(link) ?? 0) > startedAt)) return undefined;
+  const links = objectsIn(error);
+  if (links.some((link) => (givenUp.get(link)?.at ?? 0) > startedAt)) return undefined;
   const delayMs = fullJitterDelay(retries + 1, { baseDelayMs, maxDelayMs, random: options.random });
   if (retries < maxRetries && delayMs < remainingMs(clock.now())) return delayMs;
   // with no retry allowed here, nothing was tried that an outer retry would repeat
   if (maxRetries > 0) {
-    const now = ++sequence;
-    for (const link of links) gaveUpAt.set(link, now);
+    const given = { at: ++sequence, attempts: retries + 1 };
+    for (const link of links) givenUp.set(link, given);
   }
   return undefined;
 }

@@ -8,15 +8,36 @@ type Session = PgSession<PgQueryResultHKT, Record<string, unknown>>;
 type Transaction = PgTransaction<PgQueryResultHKT, Record<string, unknown>>;
 type Prepared = Record<"execute" | "all", unknown>;
 
+interface TransactionState {
+  hasEnded: boolean;
+}
+
 /**
- * Errors of statements in transactions that have not ended yet. Whoever retries must leave them alone: only the whole
- * transaction can be run again. The errors carry this themselves because a statement cannot know what it is part of.
+ * The transactions that errors of statements come from. While one has not ended, whoever retries must leave its errors
+ * alone: only the whole transaction can be run again. A statement cannot know what it is part of, so its error does.
  */
-const insideTransaction: WeakSet<object> = new WeakSet();
+const transactionOf: WeakMap<object, TransactionState> = new WeakMap();
+
+function findTransaction(error: unknown): TransactionState | undefined {
+  const found = causeChain(error).filter((link) => typeof link === "object" && link !== null)
+    .map((link) => transactionOf.get(link as object));
+  return found.find((state) => state?.hasEnded === false);
+}
 
 /** Whether an error comes out of a transaction that has not ended yet. */
 export function isInsideTransaction(error: unknown): boolean {
-  return causeChain(error).some((link) => typeof link === "object" && link !== null && insideTransaction.has(link));
+  return findTransaction(error) !== undefined;
+}
+
+/**
+ * Has an error belong to the transaction of the one that it stands for.
+ *
+ * @param from What was thrown.
+ * @param to What is thrown in its place.
+ */
+export function keepTransaction(from: unknown, to: object): void {
+  const state = findTransaction(from);
+  if (state !== undefined) transactionOf.set(to, state);
 }
 
 const guarded: WeakSet<object> = new WeakSet();
@@ -53,10 +74,11 @@ export function guardTransactions<TSchema extends Record<string, unknown>>(
     config?: PgTransactionConfig,
   ): Promise<T> {
     const failures: unknown[] = [];
+    const state: TransactionState = { hasEnded: false };
     let bodyDone = false;
     try {
       return await begin(async (tx) => {
-        watchTransaction(tx as Transaction, failures, rules);
+        watchTransaction(tx as Transaction, { failures, state, rules });
         const result = await fn(tx as Transaction);
         if (failures.length > 0) await assertNotAborted(tx as Transaction, failures);
         bodyDone = true;
@@ -66,7 +88,7 @@ export function guardTransactions<TSchema extends Record<string, unknown>>(
       if (bodyDone && isCommitOutcomeUnknown(error)) throw new CommitOutcomeUnknownError(undefined, { cause: error });
       throw error;
     } finally {
-      for (const failure of failures) unmark(failure);
+      state.hasEnded = true;
     }
   };
   return db;
@@ -81,11 +103,17 @@ function withoutSettings(config: PgTransactionConfig | undefined): undefined {
   );
 }
 
-function watchTransaction(tx: Transaction, failures: unknown[], rules: TransactionRules): void {
-  watchStatements(tx._.session as unknown as Session, failures);
+interface WatchedTransaction {
+  failures: unknown[];
+  state: TransactionState;
+  rules: TransactionRules;
+}
+
+function watchTransaction(tx: Transaction, watched: WatchedTransaction): void {
+  watchStatements(tx._.session as unknown as Session, watched);
   const nest = tx.transaction.bind(tx);
   tx.transaction = function guardedSavepoint<T>(fn: (inner: Transaction) => Promise<T>): Promise<T> {
-    if (!rules.savepoints) {
+    if (!watched.rules.savepoints) {
       return Promise.reject(
         new ConfigurationError(
           "A transaction inside a transaction needs savepoints, which the provider does not have: " +
@@ -94,13 +122,13 @@ function watchTransaction(tx: Transaction, failures: unknown[], rules: Transacti
       );
     }
     return nest((inner) => {
-      watchTransaction(inner as Transaction, failures, rules);
+      watchTransaction(inner as Transaction, watched);
       return fn(inner as Transaction);
     });
   } as Transaction["transaction"];
 }
 
-function watchStatements(session: Session, failures: unknown[]): void {
+function watchStatements(session: Session, { failures, state }: WatchedTransaction): void {
   // some drivers use one session for a transaction and its savepoints
   if (guarded.has(session)) return;
   guarded.add(session);
@@ -115,7 +143,7 @@ function watchStatements(session: Session, failures: unknown[]): void {
           return await run.apply(prepared, values);
         } catch (error) {
           failures.push(error);
-          mark(error);
+          mark(error, state);
           throw error;
         }
       };
@@ -124,15 +152,9 @@ function watchStatements(session: Session, failures: unknown[]): void {
   } as Session["prepareQuery"];
 }
 
-function mark(error: unknown): void {
+function mark(error: unknown, state: TransactionState): void {
   for (const link of causeChain(error)) {
-    if (typeof link === "object" && link !== null) insideTransaction.add(link);
-  }
-}
-
-function unmark(error: unknown): void {
-  for (const link of causeChain(error)) {
-    if (typeof link === "object" && link !== null) insideTransaction.delete(link);
+    if (typeof link === "object" && link !== null) transactionOf.set(link, state);
   }
 }
 

@@ -1,6 +1,7 @@
 import { AppError, type AppErrorOptions } from "./app_error.ts";
 import { findInCauseChain } from "./cause_chain.ts";
 import { readDriverError, sqlStateOf } from "./driver_error.ts";
+import type { ErrorCode } from "./error_code.ts";
 
 /** Options of {@link DatabaseError}. */
 export interface DatabaseErrorOptions extends AppErrorOptions {
@@ -8,18 +9,26 @@ export interface DatabaseErrorOptions extends AppErrorOptions {
   queryName?: string;
   /** SQLSTATE of the failure; taken from the cause chain when left out. */
   sqlState?: string;
+  /** The constraint that was violated. */
+  constraint?: string;
+  /** The table that the constraint belongs to. */
+  table?: string;
+  /** The columns that the constraint covers. */
+  columns?: readonly string[];
+  /** How many times the work was tried before it was given up. */
+  attempts?: number;
 }
 
 /**
- * 500: a query failed. The message has the query's name and the SQLSTATE, never SQL and never a parameter's value;
- * the driver's error is the `cause`.
+ * 500: a query failed. The message has the query's name, the SQLSTATE and the constraint, never SQL and never a
+ * parameter's value; the driver's error is the `cause`. Subclasses have other statuses.
  *
  * @example
  * ```ts
  * import { DatabaseError } from "@trellis/fn/errors";
  *
- * const error = DatabaseError.from(Object.assign(new Error("duplicate key"), { code: "23505" }), "createUser");
- * console.log(error.sqlState, error.message); // 23505 Query createUser failed with SQLSTATE 23505
+ * const error = DatabaseError.from(Object.assign(new Error("null value"), { code: "23502" }), "createUser");
+ * console.log(error.sqlState, error.message); // 23502 Query createUser failed with SQLSTATE 23502
  * ```
  */
 export class DatabaseError extends AppError {
@@ -28,60 +37,151 @@ export class DatabaseError extends AppError {
   readonly sqlState: string | undefined;
   /** The name of the query that failed. */
   readonly queryName: string | undefined;
+  /** The constraint that was violated, when the server named one. */
+  readonly constraint: string | undefined;
+  /** The table that the constraint belongs to, when the server named it. */
+  readonly table: string | undefined;
+  /** The columns that the constraint covers; empty when the server did not name them. */
+  readonly columns: readonly string[];
+  /** How many times the work was tried, when a conflict (SQLSTATE 40001) ended the last try. */
+  readonly attempts: number | undefined;
 
   /**
    * @param message For the log only.
-   * @param options Query name, SQLSTATE, cause.
+   * @param options Query name, SQLSTATE, constraint, cause.
+   * @param code The code of a subclass.
    */
-  constructor(message = "A database query failed", options: DatabaseErrorOptions = {}) {
-    super("DATABASE", message, options);
-    this.sqlState = options.sqlState ?? sqlStateOf(findInCauseChain(options.cause, (link) => !!sqlStateOf(link)));
+  constructor(
+    message = "A database query failed",
+    options: DatabaseErrorOptions = {},
+    code: ErrorCode = "DATABASE",
+  ) {
+    super(code, message, options);
+    this.sqlState = options.sqlState ??
+      sqlStateOf(findInCauseChain(options.cause, (link) => !!sqlStateOf(link)));
     this.queryName = options.queryName;
+    this.constraint = options.constraint;
+    this.table = options.table;
+    this.columns = options.columns ?? [];
+    this.attempts = options.attempts;
   }
 
   /**
-   * Makes one of whatever a driver threw; a `DatabaseError` stays as it is.
+   * Makes the error for whatever a driver threw: {@link UniqueViolationError},
+   * {@link ForeignKeyViolationError} or a `DatabaseError`. A `DatabaseError` stays as it is.
    *
    * @param cause What was thrown.
    * @param queryName The name of the query.
-   * @returns An error whose message shows neither SQL nor parameters.
+   * @param attempts How many times the work was tried, when a conflict ended it.
+   * @returns An error whose message shows neither SQL nor parameters, for the log only.
    */
-  static from(cause: unknown, queryName?: string): DatabaseError {
+  static from(cause: unknown, queryName?: string, attempts?: number): DatabaseError {
     if (cause instanceof DatabaseError) return cause;
-    const driver = readDriverError(findInCauseChain(cause, (link) => sqlStateOf(link) !== undefined));
-    const what = queryName === undefined ? "A query" : `Query ${queryName}`;
-    return new DatabaseError(driver ? `${what} failed with SQLSTATE ${driver.sqlState}` : `${what} failed`, {
+    const driver = readDriverError(
+      findInCauseChain(cause, (link) => sqlStateOf(link) !== undefined),
+    );
+    const { constraint, table, column } = driver?.names ?? {};
+    const sqlState = driver?.sqlState;
+    const options: DatabaseErrorOptions = {
       cause,
       queryName,
+      sqlState,
+      constraint,
+      table,
+      columns: driver?.columns ?? (column === undefined ? [] : [column]),
+      attempts,
       details: driver?.names,
-    });
+      expose: false,
+    };
+    const message = describeFailure(options);
+    if (UNIQUE_STATES.has(sqlState)) return new UniqueViolationError(message, options);
+    if (FOREIGN_KEY_STATES.has(sqlState)) return new ForeignKeyViolationError(message, options);
+    return new DatabaseError(message, options);
+  }
+}
+
+/** unique_violation and exclusion_violation (PostgreSQL 18, appendix A). */
+const UNIQUE_STATES: ReadonlySet<string | undefined> = new Set(["23505", "23P01"]);
+
+/** foreign_key_violation; since PostgreSQL 18 restrict_violation stands for ON DELETE RESTRICT. */
+const FOREIGN_KEY_STATES: ReadonlySet<string | undefined> = new Set(["23503", "23001"]);
+
+function describeFailure(options: DatabaseErrorOptions): string {
+  const { queryName, sqlState, constraint, table, columns = [], attempts } = options;
+  let text = queryName === undefined ? "A query failed" : `Query ${queryName} failed`;
+  if (sqlState !== undefined) text += ` with SQLSTATE ${sqlState}`;
+  if (attempts !== undefined) text += ` after ${attempts} attempt${attempts === 1 ? "" : "s"}`;
+  const places = [
+    ...(constraint === undefined ? [] : [`constraint ${constraint}`]),
+    ...(table === undefined ? [] : [`table ${table}`]),
+    ...(columns.length === 0 ? [] : [`column ${columns.join(", ")}`]),
+  ];
+  return places.length === 0 ? text : `${text} (${places.join(", ")})`;
+}
+
+/** Options of {@link UniqueViolationError}. */
+export interface UniqueViolationOptions extends DatabaseErrorOptions {
+  /** Messages by field, in dotted paths; `_form` for the whole input. Sent to the client. */
+  errors?: Readonly<Record<string, string[]>>;
+}
+
+/**
+ * 409: a row with the same values exists already (SQLSTATE 23505), or one that an exclusion constraint does not
+ * allow beside this one (23P01). Never shows the values.
+ *
+ * @example
+ * ```ts
+ * import { DatabaseError, UniqueViolationError } from "@trellis/fn/errors";
+ *
+ * const driverError = Object.assign(new Error("duplicate key"), { code: "23505", constraint: "users_email_unique" });
+ * const error = DatabaseError.from(driverError, "createUser");
+ * console.log(error instanceof UniqueViolationError, error.constraint); // true users_email_unique
+ * ```
+ */
+export class UniqueViolationError extends DatabaseError {
+  override readonly name: string = "UniqueViolationError";
+  /** Messages by field, when the query maps the constraint to a field. */
+  readonly errors: Readonly<Record<string, string[]>> | undefined;
+
+  /**
+   * @param message Shown to the client.
+   * @param options Constraint, table, columns, messages by field, and the options of every error.
+   */
+  constructor(message = "A row with the same values exists already", options: UniqueViolationOptions = {}) {
+    super(message, options, "UNIQUE_VIOLATION");
+    this.errors = options.errors;
   }
 }
 
 /** Options of {@link ForeignKeyViolationError}. */
-export interface ForeignKeyViolationOptions extends AppErrorOptions {
-  /** The table that was looked into. */
-  table?: string;
-  /** The column that was compared. */
+export interface ForeignKeyViolationOptions extends DatabaseErrorOptions {
+  /** The column, where there is one. */
   column?: string;
+  /** Messages by field, in dotted paths; `_form` for the whole input. Sent to the client. */
+  errors?: Readonly<Record<string, string[]>>;
 }
 
-/** 409: a row that is referred to does not exist. The message names table and column, never the value. */
-export class ForeignKeyViolationError extends AppError {
+/**
+ * 409: a row that is referred to does not exist, or a row that is still referred to was to be deleted (SQLSTATE 23503,
+ * 23001). Never shows the values. Thrown by queries whose foreign key is violated, with the table and columns that
+ * refer, and by `assertRowExists`, with the table and column that were looked into.
+ */
+export class ForeignKeyViolationError extends DatabaseError {
   override readonly name: string = "ForeignKeyViolationError";
-  /** The table that was looked into. */
-  readonly table: string | undefined;
-  /** The column that was compared. */
+  /** The first of the columns. */
   readonly column: string | undefined;
+  /** Messages by field, when the query maps the constraint to a field. */
+  readonly errors: Readonly<Record<string, string[]>> | undefined;
 
   /**
    * @param message Shown to the client.
-   * @param options Table and column, and the options of every error.
+   * @param options Constraint, table, columns, messages by field, and the options of every error.
    */
   constructor(message = "A referenced row does not exist", options: ForeignKeyViolationOptions = {}) {
-    super("FOREIGN_KEY_VIOLATION", message, options);
-    this.table = options.table;
-    this.column = options.column;
+    const { column, columns = column === undefined ? [] : [column] } = options;
+    super(message, { ...options, columns }, "FOREIGN_KEY_VIOLATION");
+    this.column = columns[0];
+    this.errors = options.errors;
   }
 }
 

@@ -13,6 +13,8 @@ export interface DriverError {
   message: string;
   /** Names from the server's answer, where it gave them. */
   names: Readonly<Record<string, string>>;
+  /** The columns of the key that was violated, where the server named them in its detail. */
+  columns?: readonly string[];
 }
 
 /** Options of {@link readDriverError}. */
@@ -102,8 +104,12 @@ export function readDriverError(
   if (sqlState.startsWith("P0") || (routine !== undefined && RAISE_ROUTINE.test(routine))) {
     return { sqlState, message: RAISED, names: {} };
   }
-  const names = CONSTRAINT_CLASS.test(sqlState) ? readNames(fields) : {};
-  return { sqlState, message: getSafeMessage(sqlState, fields.message, routine, options), names };
+  const isConstraint = CONSTRAINT_CLASS.test(sqlState);
+  const names = isConstraint ? readNames(fields) : {};
+  const driver: DriverError = { sqlState, message: getSafeMessage(sqlState, fields.message, routine, options), names };
+  const columns = isConstraint && names.column === undefined ? readColumns(fields) : [];
+  if (columns.length > 0) driver.columns = columns;
+  return driver;
 }
 
 function readNames(fields: Record<string, unknown>): Record<string, string> {
@@ -113,6 +119,26 @@ function readNames(fields: Record<string, unknown>): Record<string, string> {
     if (value !== undefined) names[name] = value as string;
   }
   return names;
+}
+
+function readColumns({ columns, detail }: Record<string, unknown>): readonly string[] {
+  if (Array.isArray(columns)) return columns.filter((name) => typeof name === "string");
+  return typeof detail === "string" ? readKeyColumns(detail) : [];
+}
+
+/** The key is the other table's, not that of the table that the error names. */
+const REFERENCED = /is (?:still )?referenced from table "[^"]*"\.$/;
+
+/**
+ * Reads the column names of `Key (tenant_id, "E mail")=(…) already exists.`, which come before the values. A key with an
+ * expression or an unusual name gives none.
+ */
+function readKeyColumns(detail: string): string[] {
+  if (REFERENCED.test(detail)) return [];
+  const list = /^Key \(([^()=]+)\)=\(/.exec(detail)?.[1];
+  if (list === undefined) return [];
+  const names = list.split(", ").map((name) => /^"([^"]+)"$/.exec(name)?.[1] ?? name);
+  return names.some((name) => name.includes('"')) ? [] : names;
 }
 
 function getSafeMessage(

@@ -20,6 +20,7 @@ export const ERROR_CODES = {
   NOT_FOUND: { status: 404, title: "Not Found" },
   METHOD_NOT_ALLOWED: { status: 405, title: "Method Not Allowed" },
   CONFLICT: CONFLICT,
+  UNIQUE_VIOLATION: CONFLICT,
   FOREIGN_KEY_VIOLATION: CONFLICT,
   PAYLOAD_TOO_LARGE: { status: 413, title: "Content Too Large" },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: "Unsupported Media Type" },

@@ -25,6 +25,8 @@ export {
   type DatabaseErrorOptions,
   ForeignKeyViolationError,
   type ForeignKeyViolationOptions,
+  UniqueViolationError,
+  type UniqueViolationOptions,
 } from "./database_errors.ts";
 export { addKnownNames, type NameSource } from "./known_names.ts";
 export { type DriverError, readDriverError, type ReadDriverErrorOptions, sqlStateOf } from "./driver_error.ts";

@@ -1,4 +1,4 @@
-import { readDriverError } from "../errors/mod.ts";
+import { isAppError, readDriverError } from "../errors/mod.ts";
 
 /** An error as it stands in a log line. */
 export interface ErrorDescription {
@@ -46,7 +46,8 @@ function describe(error: unknown, depth: number): ErrorDescription {
 
 function describeReadable(error: Error, depth: number): ErrorDescription {
   const { code, details, cause } = error as { code?: unknown; details?: unknown; cause?: unknown };
-  const driver = readDriverError(error);
+  // our own messages hold no values, and say more than the SQLSTATE that a DatabaseError has too
+  const driver = isAppError(error) ? undefined : readDriverError(error);
   const description: ErrorDescription = {
     name: error.name,
     message: isQueryError(error) ? "Failed query" : driver?.message ?? error.message,
@@ -55,7 +56,9 @@ function describeReadable(error: Error, depth: number): ErrorDescription {
   const frames = typeof error.stack === "string" ? error.stack.split("\n").filter((line) => FRAME.test(line)) : [];
   if (frames.length > 0) description.stack = frames.slice(0, MAX_FRAMES).map((line) => line.trim()).join("\n");
   if (driver !== undefined) {
-    if (Object.keys(driver.names).length > 0) description.details = driver.names;
+    const { names, columns } = driver;
+    const facts = columns === undefined ? names : { ...names, columns };
+    if (Object.keys(facts).length > 0) description.details = facts;
   } else if (typeof details === "object" && details !== null) description.details = details;
   if (depth >= MAX_CAUSES) return description;
   if (cause !== undefined) description.cause = describe(cause, depth + 1);

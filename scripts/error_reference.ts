@@ -16,6 +16,7 @@ const samples: Record<string, () => errors.AppError> = {
   NotFoundError: () => new errors.NotFoundError(),
   MethodNotAllowedError: () => new errors.MethodNotAllowedError(["GET"]),
   ConflictError: () => new errors.ConflictError(),
+  UniqueViolationError: () => new errors.UniqueViolationError(),
   ForeignKeyViolationError: () => new errors.ForeignKeyViolationError(),
   PayloadTooLargeError: () => new errors.PayloadTooLargeError(),
   UnsupportedMediaTypeError: () => new errors.UnsupportedMediaTypeError(),
@@ -30,13 +31,17 @@ const samples: Record<string, () => errors.AppError> = {
 for (const [name, make] of Object.entries(samples)) (classes[make().code] ??= []).push(name);
 
 const WHEN: Record<errors.ErrorCode, string> = {
-  VALIDATION_FAILED: "Path, query or body do not fit their schemas. The body has `errors`, messages by field.",
+  VALIDATION_FAILED:
+    "Path, query or body do not fit their schemas, or a query maps the constraint that they violate. The body has `errors`, messages by field.",
   UNAUTHORIZED: "No credential, or one that is not good. `WWW-Authenticate: Bearer` is set.",
   FORBIDDEN: "The caller is known and may not do this.",
   NOT_FOUND: "There is no such thing.",
   METHOD_NOT_ALLOWED: "The resource does not know the method. `Allow` lists those it knows.",
   CONFLICT: "The request does not fit the present state.",
-  FOREIGN_KEY_VIOLATION: "A row that is referred to does not exist (`assertRowExists`, `assertRowsExist`).",
+  UNIQUE_VIOLATION:
+    "A row with the same values exists already. The body has `errors` when the query maps the constraint to a field.",
+  FOREIGN_KEY_VIOLATION:
+    "A row that is referred to does not exist, or one that is still referred to was to be deleted. The body has `errors` when the query maps the constraint.",
   PAYLOAD_TOO_LARGE: "The body is larger than `maxBodyBytes`.",
   UNSUPPORTED_MEDIA_TYPE: "The body is neither JSON nor a form, or not in UTF-8.",
   TOO_MANY_REQUESTS: "The caller asks too often. `Retry-After` is set.",
@@ -48,7 +53,8 @@ const WHEN: Record<errors.ErrorCode, string> = {
     "A migration (`MigrationError`) or a table recreation (`RecreationError`) cannot be read, planned or applied.",
   UNSUPPORTED_STATEMENT: "The distributed provider refuses a statement and nothing equal can be sent.",
   RECREATION_REQUIRED: "A change needs the table to be made again.",
-  SERVICE_UNAVAILABLE: "Something that the request needs is down. `Retry-After` may be set.",
+  SERVICE_UNAVAILABLE:
+    "Something that the request needs is down or has no room, such as a database that refuses connections. `Retry-After` may be set.",
   DEADLINE_EXCEEDED: "The function's time was nearly up, so it answered.",
 };
 
@@ -61,7 +67,7 @@ const rows = Object.entries(errors.ERROR_CODES).map(([code, { status, title }]) 
 const text = `<!-- made by scripts/error_reference.ts -->
 # Error reference
 
-Every error response has this body; \`errors\` with status 400 only:
+Every error response has this body; \`errors\` with status 400, and with 409 when a query maps the violated constraint to a field:
 
 \`\`\`json
 {

@@ -1,3 +1,4 @@
+import { readConstraintStatuses } from "./constraint_statuses.ts";
 import { isTrellis } from "./evaluate.ts";
 import type { Project, Target } from "./project.ts";
 import { findDeclaration } from "./scopes.ts";
@@ -11,6 +12,7 @@ const THROWN: Readonly<Record<string, number>> = {
   ForbiddenError: 403,
   NotFoundError: 404,
   ConflictError: 409,
+  UniqueViolationError: 409,
   ForeignKeyViolationError: 409,
   PayloadTooLargeError: 413,
   UnsupportedMediaTypeError: 415,
@@ -72,8 +74,14 @@ export function createStatusReader(project: Project): (node: ts.Node) => Set<num
           declaration.end > node.end);
     }
     visitValues(node, {
-      name: (name) => void (isOutside(name) && lead(project.targetOf(name), name)),
+      name(name): void {
+        for (const status of readConstraintStatuses(name)) statuses.add(status);
+        if (isOutside(name)) lead(project.targetOf(name), name);
+      },
       member(part): boolean {
+        if (ts.isIdentifier(part.name)) {
+          for (const status of readConstraintStatuses(part.name)) statuses.add(status);
+        }
         const owner = part.expression;
         if (!ts.isIdentifier(owner) || !isOutside(owner)) return false;
         const target = project.targetOf(owner);

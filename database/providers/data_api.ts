@@ -7,7 +7,8 @@ import { ConfigurationError } from "../../errors/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { whenAbandoned } from "./abandoned.ts";
 import { DataApiDialect, DataApiSession } from "./data_api_drizzle.ts";
-import { type DataApiClient, type DataApiResult, readFailure, type StatementInput } from "./data_api_values.ts";
+import { readFailure } from "./data_api_error.ts";
+import type { DataApiClient, DataApiResult, StatementInput } from "./data_api_values.ts";
 import type { Connection, DedicatedSession, DrizzleClient, Row, SqlSession } from "./provider.ts";
 
 /** The cluster, its secret and the database, as every request names them. */

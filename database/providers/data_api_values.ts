@@ -109,29 +109,3 @@ function fromText(text: string, typeName: string | undefined): unknown {
 export function readJson(value: unknown, typeName: string | undefined): unknown {
   return (typeName === "json" || typeName === "jsonb") && typeof value === "string" ? JSON.parse(value) : value;
 }
-
-/** An error of the server behind the Data API, with the SQLSTATE that other drivers give as `code`. */
-export class DataApiError extends Error {
-  override readonly name: string = "DataApiError";
-  /** SQLSTATE. */
-  readonly code: string;
-
-  /** @param message The server's first line. @param code SQLSTATE. */
-  constructor(message: string, code: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
-/**
- * The SQLSTATE stands at the end of the message, after the detail, which holds values.
- *
- * @param error What the SDK threw.
- */
-export function readFailure(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
-  const code = /SQLState:\s*([0-9A-Z]{5})/.exec(error.message)?.[1];
-  if (code === undefined) return error;
-  const message = error.message.replace(/^ERROR:\s*/, "").split(/\n|;\s*SQLState:/)[0];
-  return new DataApiError(message, code);
-}

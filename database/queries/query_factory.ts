@@ -3,6 +3,7 @@ import { addKnownNames, ConfigurationError } from "../../errors/mod.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import type { DistSqlRetryOptions } from "../retry.ts";
 import { withTransaction } from "../transaction.ts";
+import { checkConstraintAnswers, type ConstraintAnswers } from "./constraint_answers.ts";
 import { type QueryMetricsOptions, withQueryMetrics } from "./query_metrics.ts";
 import { checkPermissions } from "./requires_table.ts";
 import { type PreparedByName, reusePrepared } from "./reuse_prepared.ts";
@@ -40,6 +41,12 @@ export interface DefineQueryOptions {
    * @default false
    */
   logInput?: boolean;
+  /**
+   * What a client is told when a constraint is violated: the field and what is wrong with it, by the name of the
+   * constraint. Unique constraints and foreign keys give 409, all others 400.
+   * @default {}
+   */
+  constraints?: ConstraintAnswers;
 }
 
 /** A declared query: call it with the arguments that follow the client. */
@@ -148,7 +155,8 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
   fn: (db: DrizzleClient<TSchema>, ...args: TArgs) => Promise<TResult>,
   functionName: string = fn.name,
 ): DefinedQuery<TSchema, TArgs, TResult> {
-  const { transaction = false, retry, logInput = false } = options;
+  const { transaction = false, retry, logInput = false, constraints } = options;
+  if (constraints !== undefined) checkConstraintAnswers(constraints);
   const tables = checkPermissions(
     options.tables?.map(({ table, operations }) => ({
       table: typeof table === "string" ? table : nameOf(table),
@@ -157,7 +165,7 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
   );
   options.tables?.forEach(({ table }) => declaredTables.add(table));
   const queryName = options.name ?? (functionName || describeTables(tables));
-  const shared: QueryMetricsOptions = { retry };
+  const shared: QueryMetricsOptions = { retry, constraints };
 
   function run(client: DrizzleClient<TSchema>, args: TArgs): Promise<TResult> {
     if (!transaction) return fn(client, ...args);

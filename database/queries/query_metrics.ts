@@ -1,23 +1,17 @@
-import {
-  type AppError,
-  causeChain,
-  DatabaseError,
-  findInCauseChain,
-  isAppError,
-  readDriverError,
-  sqlStateOf,
-  ValidationError,
-} from "../../errors/mod.ts";
+import { type AppError, DatabaseError, type UniqueViolationError } from "../../errors/mod.ts";
 import {
   createMetricRecorder,
   endSpan,
   isLevelEnabled,
   logDebug,
   logError,
+  logWarn,
   redactValue,
   startSpan,
 } from "../../observability/mod.ts";
 import { type DistSqlRetryOptions, type RetryCount, runWithRetry } from "../retry.ts";
+import type { ConstraintAnswers } from "./constraint_answers.ts";
+import { toQueryError } from "./query_error.ts";
 
 /** Options of {@link withQueryMetrics}. */
 export interface QueryMetricsOptions {
@@ -28,14 +22,16 @@ export interface QueryMetricsOptions {
    * @default {}
    */
   retry?: DistSqlRetryOptions | false;
+  /**
+   * What a client is told when a constraint is violated, by the constraint's name.
+   * @default {}
+   */
+  constraints?: ConstraintAnswers;
 }
 
 const NO_OPTIONS: QueryMetricsOptions = Object.freeze({});
 const NO_RETRY: DistSqlRetryOptions = Object.freeze({ maxRetries: 0 });
 const DEFAULT_RETRY: DistSqlRetryOptions = Object.freeze({});
-
-/** Errors that have their log line, so that a query inside a query does not tell the same failure twice. */
-const logged: WeakSet<object> = new WeakSet();
 
 /**
  * Runs a query with metrics (duration, errors and retries, with the query's name as the dimension `queryName`), a span
@@ -45,8 +41,11 @@ const logged: WeakSet<object> = new WeakSet();
  * @param fn The query: a statement of its own or a whole transaction.
  * @param options Input to log, and the retry.
  * @returns What `fn` returns.
- * @throws {DatabaseError} When the query fails: SQLSTATE and the query's name, no SQL and no values. An `AppError` that
- * `fn` throws, such as `NotFoundError`, passes as it is.
+ * @throws {DatabaseError} When the query fails: SQLSTATE, constraint and the query's name, no SQL and no values. An
+ * `AppError` that `fn` throws, such as `NotFoundError`, passes as it is.
+ * @throws {UniqueViolationError} When a row with the same values exists already (409).
+ * @throws {ForeignKeyViolationError} When a reference between rows would be broken (409).
+ * @throws {ValidationError} When `constraints` maps another violated constraint, or a text holds NUL (400).
  *
  * @example
  * ```ts
@@ -76,19 +75,12 @@ export async function withQueryMetrics<T>(
     endSpan(span);
     return result;
   } catch (thrown) {
-    const error = toQueryError(thrown, queryName);
+    const { constraints } = options;
+    const error = toQueryError(thrown, { queryName, attempts: count.retries + 1, constraints });
     const isFailure = error.statusCode >= 500;
     emit(queryName, startedAt, count.retries, isFailure ? 1 : 0);
     endSpan(span, isFailure ? error : undefined);
-    if (isFailure && !logged.has(error)) {
-      logged.add(error);
-      logError("query failed", {
-        queryName,
-        sqlState: (error as Partial<DatabaseError>).sqlState,
-        retries: count.retries,
-        error,
-      });
-    }
+    logOnce(error, queryName, count.retries);
     throw error;
   }
 }
@@ -111,37 +103,23 @@ function emit(queryName: string, startedAt: number, retries: number, errors: 0 |
   record(performance.now() - startedAt, errors, retries);
 }
 
-/** SQLSTATE of a NUL byte, or of bytes that are no text (PostgreSQL 18, appendix A). */
-const CHARACTER_NOT_IN_REPERTOIRE = "22021";
+/** Errors that have their log line, so that a query inside a query does not tell the same failure twice. */
+const logged: WeakSet<object> = new WeakSet();
 
-/** The error that leaves a query: drivers and drizzle put statements and values into theirs. */
-function toQueryError(thrown: unknown, queryName: string): AppError {
-  if (isAppError(thrown)) return thrown;
-  const cause = withoutValues(thrown);
-  // no table can hold it, so it came with the input
-  if (sqlStateOf(cause) === CHARACTER_NOT_IN_REPERTOIRE) {
-    return new ValidationError("A text holds a character that cannot be stored, such as NUL", { cause });
-  }
-  return DatabaseError.from(cause, queryName);
+/** Logs a failure, and as a warning the violation of a constraint that the query does not map. */
+function logOnce(error: AppError, queryName: string, retries: number): void {
+  const isFailure = error.statusCode >= 500;
+  if ((!isFailure && !isUnmapped(error)) || logged.has(error)) return;
+  logged.add(error);
+  const { sqlState, constraint, table, columns = [] } = error as Partial<DatabaseError>;
+  const facts = { sqlState, constraint, table, columns: columns.length > 0 ? columns : undefined };
+  const fields = { queryName, ...facts, retries, error };
+  if (isFailure) logError("query failed", fields);
+  else logWarn("constraint violated", fields);
 }
 
-/**
- * A cause that may be looked at: the driver's error with its safe message, code, names and stack, or the first link that
- * is no drizzle wrapper.
- */
-function withoutValues(thrown: unknown): unknown {
-  const link = findInCauseChain(thrown, (candidate) => readDriverError(candidate) !== undefined);
-  const driver = readDriverError(link);
-  if (driver === undefined) return causeChain(thrown).find((candidate) => !isStatementError(candidate));
-  const { name, stack } = link as Partial<Error>;
-  const safe = Object.assign(new Error(driver.message), { code: driver.sqlState }, driver.names);
-  safe.name = typeof name === "string" ? name : "Error";
-  const frames = stack?.split("\n").filter((line) => /^\s+at /.test(line));
-  safe.stack = [`${safe.name}: ${safe.message}`, ...frames ?? []].join("\n");
-  return safe;
-}
-
-/** drizzle's DrizzleQueryError: its message is the statement and its parameters. */
-function isStatementError(error: unknown): boolean {
-  return typeof error === "object" && error !== null && "query" in error && "params" in error;
+/** Without a cause it is the application's own look, such as `assertRowExists`. */
+function isUnmapped(error: AppError): boolean {
+  const { errors } = error as UniqueViolationError;
+  return error instanceof DatabaseError && errors === undefined && error.cause !== undefined;
 }

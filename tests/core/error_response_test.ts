@@ -14,6 +14,7 @@ const ERRORS: [error: errors.AppError, status: number, message: string][] = [
   [new errors.NotFoundError("No such note"), 404, "No such note"],
   [new errors.MethodNotAllowedError(["GET"]), 405, "Method Not Allowed"],
   [new errors.ConflictError("Changed"), 409, "Changed"],
+  [new errors.UniqueViolationError("Taken"), 409, "Taken"],
   [new errors.ForeignKeyViolationError("No such user"), 409, "No such user"],
   [new errors.PayloadTooLargeError("Too large"), 413, "Too large"],
   [new errors.UnsupportedMediaTypeError("Not JSON"), 415, "Not JSON"],
@@ -40,6 +41,30 @@ for (const [error, status, message] of ERRORS) {
     assertFalse(JSON.stringify(response).includes(SECRET));
   });
 }
+
+Deno.test("buildErrorResponse() sends the messages by field of a constraint that a query maps", () => {
+  for (const type of [errors.UniqueViolationError, errors.ForeignKeyViolationError]) {
+    const error = new type(undefined, {
+      errors: { email: ["is taken"] },
+      constraint: SECRET,
+      table: SECRET,
+      columns: [SECRET],
+      cause: new Error(SECRET),
+    });
+    const { statusCode, body } = buildErrorResponse(context, error);
+    assertEquals([statusCode, JSON.parse(body).errors], [409, { email: ["is taken"] }]);
+    assertFalse(body.includes(SECRET));
+  }
+});
+
+Deno.test("buildErrorResponse() answers with our error where drizzle wraps it, and with 500 for other wrapped errors", () => {
+  const wrap = (cause: unknown) => Object.assign(new Error(SECRET, { cause }), { query: SECRET, params: [SECRET] });
+  const busy = buildErrorResponse(context, wrap(new errors.ServiceUnavailableError("m", { retryAfterSeconds: 5 })));
+  assertEquals([busy.statusCode, busy.headers?.["Retry-After"]], [503, "5"]);
+  assertEquals(buildErrorResponse(context, wrap(new Error(SECRET))).statusCode, 500);
+  // another wrapper may mean something by its own class
+  assertEquals(buildErrorResponse(context, new Error("m", { cause: new errors.NotFoundError() })).statusCode, 500);
+});
 
 Deno.test("buildErrorResponse() sends the headers of an error", () => {
   const cases: [errors.AppError, string, string][] = [

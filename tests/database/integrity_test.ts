@@ -7,6 +7,7 @@ import {
   type DatabaseConfig,
   ForeignKeyViolationError,
   getDrizzleClient,
+  withQueryMetrics,
 } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
@@ -49,6 +50,19 @@ Deno.test("assertRowExists() and assertRowsExist() throw ForeignKeyViolationErro
       assertEquals([error.statusCode, error.code, error.table], [409, "FOREIGN_KEY_VIOLATION", "owners"]);
       assertEquals(/marker|00ff/.test(error.message), false);
     }
+    // as a foreign key would give it, so that a query can map it
+    const missing = await assertRejects(
+      () => assertRowExists(db, owners, "id", absent, { constraint: "pets_owner_fkey" }),
+      ForeignKeyViolationError,
+    );
+    assertEquals([missing.sqlState, missing.constraint, missing.columns], ["23503", "pets_owner_fkey", ["id"]]);
+    const constraints = { pets_owner_fkey: { field: "ownerId", message: "does not exist" } };
+    const addPet = () => assertRowExists(db, owners, "id", absent, { constraint: "pets_owner_fkey" });
+    const mapped = await assertRejects(
+      () => withQueryMetrics("addPet", addPet, { constraints }),
+      ForeignKeyViolationError,
+    );
+    assertEquals(mapped.errors, { ownerId: ["does not exist"] });
     const wrong = await assertRejects(() => assertRowExists(db, owners, "nothing", 1), ConfigurationError);
     assertStringIncludes(wrong.message, "group_no");
   } finally {

@@ -1,5 +1,11 @@
 import { assertEquals, assertFalse, assertInstanceOf, assertStrictEquals } from "@std/assert";
-import { AppError, CommitOutcomeUnknownError, DatabaseError, ForeignKeyViolationError } from "../../errors/mod.ts";
+import {
+  AppError,
+  CommitOutcomeUnknownError,
+  DatabaseError,
+  ForeignKeyViolationError,
+  UniqueViolationError,
+} from "../../errors/mod.ts";
 
 function driverError(code: string, message = "a message with 'secret'"): Error {
   return Object.assign(new Error(message), { code });
@@ -68,4 +74,57 @@ Deno.test("CommitOutcomeUnknownError is a DatabaseError with a code of its own a
     [error.name, error.code, error.statusCode, error.expose, error.sqlState, error.queryName],
     ["CommitOutcomeUnknownError", "COMMIT_OUTCOME_UNKNOWN", 500, false, "08006", "q"],
   );
+});
+
+Deno.test("DatabaseError.from() makes the class of each violated constraint", () => {
+  const names = { constraint: "c", table: "t", detail: "Key (a, b)=(secret, 1) already exists." };
+  const cases: [code: string, type: typeof DatabaseError, status: number, errorCode: string, columns: string[]][] = [
+    ["23505", UniqueViolationError, 409, "UNIQUE_VIOLATION", ["a", "b"]],
+    ["23P01", UniqueViolationError, 409, "UNIQUE_VIOLATION", ["a", "b"]],
+    ["23503", ForeignKeyViolationError, 409, "FOREIGN_KEY_VIOLATION", ["a", "b"]],
+    ["23001", ForeignKeyViolationError, 409, "FOREIGN_KEY_VIOLATION", ["a", "b"]],
+    ["23514", DatabaseError, 500, "DATABASE", ["a", "b"]],
+    ["40001", DatabaseError, 500, "DATABASE", []],
+  ];
+  for (const [code, type, status, errorCode, columns] of cases) {
+    const error = DatabaseError.from(Object.assign(driverError(code), names), "q");
+    assertStrictEquals(error.constructor, type, code);
+    assertEquals([error.statusCode, error.code, error.sqlState], [status, errorCode, code]);
+    assertEquals([error.constraint, error.table, error.columns], ["c", "t", columns]);
+    // the message is for the log: it has the query's name
+    assertEquals([error.expose, error.attempts], [false, undefined]);
+  }
+});
+
+Deno.test("DatabaseError.from() says which constraint, table and columns, and how often it was tried", () => {
+  const base = "Query q failed with SQLSTATE";
+  const cases: [Record<string, string>, attempts: number | undefined, string][] = [
+    [
+      { code: "23505", constraint: "u", table: "t", detail: "Key (a, b)=(secret)" },
+      undefined,
+      `${base} 23505 (constraint u, table t, column a, b)`,
+    ],
+    [{ code: "23502", table: "t", column: "a" }, undefined, `${base} 23502 (table t, column a)`],
+    [{ code: "23514", constraint: "u" }, undefined, `${base} 23514 (constraint u)`],
+    [{ code: "40001" }, 4, `${base} 40001 after 4 attempts`],
+    [{ code: "40001" }, 1, `${base} 40001 after 1 attempt`],
+  ];
+  for (const [fields, attempts, message] of cases) {
+    const error = DatabaseError.from(Object.assign(new Error("secret"), fields), "q", attempts);
+    assertEquals([error.message, error.attempts], [message, attempts]);
+  }
+});
+
+Deno.test("UniqueViolationError and ForeignKeyViolationError are exposed, and carry messages by field", () => {
+  const errors = { email: ["is taken"] };
+  for (const type of [UniqueViolationError, ForeignKeyViolationError]) {
+    const error = new type(undefined, { errors, constraint: "c", columns: ["a", "b"], sqlState: "23505" });
+    assertEquals([error.statusCode, error.expose, error.errors], [409, true, errors]);
+    assertEquals([error.constraint, error.columns, error.sqlState], ["c", ["a", "b"], "23505"]);
+    assertEquals(new type().errors, undefined);
+    assertEquals(new type().columns, []);
+  }
+  assertEquals(new UniqueViolationError().message, "A row with the same values exists already");
+  assertEquals(new ForeignKeyViolationError(undefined, { columns: ["a", "b"] }).column, "a");
+  assertEquals(new ForeignKeyViolationError(undefined, { column: "a" }).columns, ["a"]);
 });

@@ -125,3 +125,36 @@ Deno.test("readDriverError() is undefined for anything else", () => {
     assertEquals(readDriverError(value), undefined);
   }
 });
+
+/** Details as PostgreSQL 15 to 18 write them. */
+const DETAILS: [code: string, detail: string, columns: string[] | undefined][] = [
+  ["23505", "Key (email)=(VALUE) already exists.", ["email"]],
+  ["23505", 'Key ("E mail", tenant_id)=(VALUE, 1) already exists.', ["E mail", "tenant_id"]],
+  ["23505", "Key (email)=(a)=(b) already exists.", ["email"]],
+  ["23505", "Key (lower(email))=(VALUE) already exists.", undefined],
+  ["23505", 'Key ("a, b")=(VALUE) already exists.', undefined],
+  ["23505", "VALUE Key (email)=(VALUE)", undefined],
+  ["23P01", "Key (room, during)=(1, VALUE) conflicts with existing key (room, during)=(1, VALUE).", ["room", "during"]],
+  ["23503", 'Key (owner_id)=(VALUE) is not present in table "users".', ["owner_id"]],
+  // the key of the other table
+  ["23503", 'Key (id)=(VALUE) is still referenced from table "pets".', undefined],
+  ["23001", 'Key (id)=(VALUE) is referenced from table "pets".', undefined],
+  ["23514", "Failing row contains (VALUE).", undefined],
+  ["22P02", "Key (VALUE)=(1)", undefined],
+];
+
+Deno.test("readDriverError() reads the columns of a key from the engine's detail, and nothing behind them", () => {
+  for (const [code, detail, columns] of DETAILS) {
+    assertEquals(readDriverError({ code, message: "m", detail })?.columns, columns, detail);
+  }
+});
+
+Deno.test("readDriverError() reads no columns from the detail of a RAISE", () => {
+  const error = { code: "23505", message: "m", detail: "Key (VALUE)=(1) already exists.", routine: "exec_stmt_raise" };
+  assertEquals(readDriverError(error), { sqlState: "23505", message: "m", names: {} });
+});
+
+Deno.test("readDriverError() takes columns that an error lists itself, and only texts of them", () => {
+  assertEquals(readDriverError({ code: "23505", message: "m", columns: ["a", 7, "b"] })?.columns, ["a", "b"]);
+  assertEquals(readDriverError({ code: "23505", message: "m", column: "a", columns: ["b"] })?.columns, undefined);
+});

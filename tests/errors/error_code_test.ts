@@ -16,6 +16,7 @@ Deno.test("ERROR_CODES holds the status and the reason phrase of RFC 9110 for ev
       NOT_FOUND: [404, "Not Found"],
       METHOD_NOT_ALLOWED: [405, "Method Not Allowed"],
       CONFLICT: [409, "Conflict"],
+      UNIQUE_VIOLATION: [409, "Conflict"],
       FOREIGN_KEY_VIOLATION: [409, "Conflict"],
       PAYLOAD_TOO_LARGE: [413, "Content Too Large"],
       UNSUPPORTED_MEDIA_TYPE: [415, "Unsupported Media Type"],

@@ -225,11 +225,34 @@ Deno.test("generate openapi documents the errors that a handler's code can end w
       `import { validatePaymentsWebhook as check } from "@trellis/fn/auth";`,
       `await check();`,
     ),
+    "src/queries.ts": `import { createQueryFactory } from "@trellis/fn/database";
+      const queries = createQueryFactory(() => Promise.reject());
+      const { defineQuery } = queries;
+      const answer = { field: "a", message: "b" };
+      const answers = { users_key: answer };
+      export const taken = defineQuery({ tables: [], constraints: { users_email_unique: answer } }, async () => {});
+      export const checked = queries.definePreparedQuery(
+        { tables: [], constraints: { users_age_check: answer, "users_name_not_null": answer, 22001: answer } },
+        async () => {},
+      );
+      export const either = defineQuery({ tables: [], constraints: answers }, async () => {});
+      export const none = defineQuery({ tables: [] }, async () => {});`,
+    ...Object.fromEntries(["taken", "checked", "either", "none"].map((name) => [
+      routeFile(`e_${name}.get`),
+      route("{}", `import { ${name} } from "../../queries.ts";`, `await ${name}();`),
+    ])),
   });
   const statuses = Object.values<Json>(document.paths).map(({ get }) => Object.keys(get.responses));
-  assertEquals(statuses, [["200", "403", "500"], ["200", "409", "500"], ["200", "404", "409", "500"], [
-    "200",
-    "401",
-    "500",
-  ]]);
+  assertEquals(statuses.map((one) => one.filter((status) => status !== "200" && status !== "500")), [
+    ["403"],
+    ["409"],
+    ["404", "409"],
+    ["401"],
+    ["400"],
+    ["400", "409"],
+    [],
+    ["409"],
+  ]);
+});
+  assertEquals(Object.keys(document.components.schemas.Error.properties).at(-1), "errors");
 });

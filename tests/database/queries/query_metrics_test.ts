@@ -1,7 +1,15 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertStrictEquals } from "@std/assert";
-import { closeDrizzleClient, DatabaseError, getDrizzleClient, withQueryMetrics } from "../../../database/mod.ts";
+import {
+  closeDrizzleClient,
+  DatabaseError,
+  getDrizzleClient,
+  UniqueViolationError,
+  withDistSqlRetry,
+  withQueryMetrics,
+  withTransaction,
+} from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
-import { causeChain, NotFoundError, ValidationError } from "../../../errors/mod.ts";
+import { causeChain, NotFoundError, ServiceUnavailableError, ValidationError } from "../../../errors/mod.ts";
 import { onSpanEnd, setLogOutput, type Span } from "../../../observability/mod.ts";
 import { inspect } from "node:util";
 
@@ -133,7 +141,8 @@ Deno.test("withQueryMetrics() shows SQL and parameters in no error, log line, me
         error = await assertRejects(() => withQueryMetrics("q", run), DatabaseError);
       });
       assertInstanceOf(error, DatabaseError);
-      assertEquals([error.sqlState, error.queryName, error.statusCode], [sqlState, "q", 500]);
+      const status = sqlState === "23505" ? 409 : 500;
+      assertEquals([error.sqlState, error.queryName, error.statusCode], [sqlState, "q", status]);
       const everything = [
         seen.text,
         JSON.stringify(seen.spans.map(({ name, attributes, metadata }) => ({ name, attributes, metadata }))),
@@ -146,4 +155,77 @@ Deno.test("withQueryMetrics() shows SQL and parameters in no error, log line, me
   } finally {
     await closeDrizzleClient(config);
   }
+});
+
+Deno.test("withQueryMetrics() tells how many times a conflict was tried, also by a retry inside of it", async () => {
+  const retry = { maxRetries: 2, baseDelayMs: 1 };
+  const conflicting = () => Promise.reject(conflict());
+  const { lines } = await observe(async () => {
+    const error = await assertRejects(() => withQueryMetrics("q", conflicting, { retry }), DatabaseError);
+    assertEquals([error.attempts, error.message], [3, "Query q failed with SQLSTATE 40001 after 3 attempts"]);
+    const inner = () =>
+      withQueryMetrics("q", () => withDistSqlRetry(conflicting, { ...retry, maxRetries: 4 }), { retry });
+    assertEquals((await assertRejects(inner, DatabaseError)).attempts, 5);
+    const once = () => withQueryMetrics("q", conflicting, { retry: false });
+    assertEquals((await assertRejects(once, DatabaseError)).attempts, 1);
+    const other = () => withQueryMetrics("q", () => Promise.reject(Object.assign(new Error("x"), { code: "57014" })));
+    assertEquals((await assertRejects(other, DatabaseError)).attempts, undefined);
+  });
+  assertEquals(lines.find(({ level }) => level === "ERROR")?.retries, 2);
+});
+
+Deno.test("withQueryMetrics() leaves queries of queries in a transaction to its retry, which tells its attempts", async () => {
+  const db = await getDrizzleClient({ provider: "embedded-pg" });
+  const retry = { maxRetries: 2, baseDelayMs: 1 };
+  const calls = { outer: 0, middle: 0, inner: 0 };
+  try {
+    await observe(async () => {
+      const outer = () =>
+        withQueryMetrics("outer", () => {
+          calls.outer++;
+          return withTransaction(db, (tx) =>
+            withQueryMetrics("middle", () => {
+              calls.middle++;
+              return withQueryMetrics("inner", () => {
+                calls.inner++;
+                return tx.execute(sql`DO $$ BEGIN RAISE SQLSTATE '40001'; END $$`);
+              }, { retry });
+            }, { retry }));
+        }, { retry });
+      const error = await assertRejects(outer, DatabaseError);
+      assertEquals([error.attempts, error.sqlState, error.queryName], [3, "40001", "outer"]);
+      assertEquals(calls, { outer: 3, middle: 3, inner: 3 });
+    });
+  } finally {
+    await closeDrizzleClient();
+  }
+});
+
+Deno.test("withQueryMetrics() answers a constraint once, with the map of the innermost query that has it", async () => {
+  const violation = Object.assign(new Error("duplicate"), { code: "23505", constraint: "users_email_key" });
+  const violate = () => Promise.reject(violation);
+  const answerOf = (message: string) => ({ constraints: { users_email_key: { field: "email", message } } });
+  const { lines } = await observe(async () => {
+    const outer = () => withQueryMetrics("outer", () => withQueryMetrics("inner", violate), answerOf("outer"));
+    const error = await assertRejects(outer, UniqueViolationError);
+    assertEquals([error.errors, error.queryName], [{ email: ["outer"] }, "inner"]);
+    const both = () =>
+      withQueryMetrics("outer", () => withQueryMetrics("inner", violate, answerOf("inner")), answerOf("outer"));
+    assertEquals((await assertRejects(both, UniqueViolationError)).errors, { email: ["inner"] });
+  });
+  // a violation that a query maps is no news
+  assertEquals(lines.filter(({ level }) => level !== undefined).map(({ level, queryName }) => [level, queryName]), [
+    ["WARN", "inner"],
+  ]);
+});
+
+Deno.test("withQueryMetrics() lets an application's error pass that drizzle has wrapped", async () => {
+  const own = new ServiceUnavailableError("later");
+  const wrapped = Object.assign(new Error("Failed query", { cause: own }), { query: "select 1", params: [] });
+  await observe(async () => {
+    assertStrictEquals(
+      await assertRejects(() => withQueryMetrics("q", () => Promise.reject(wrapped)), ServiceUnavailableError),
+      own,
+    );
+  });
 });
