@@ -84,7 +84,6 @@ Deno.test("DatabaseError.from() makes the class of each violated constraint", ()
     ["23503", ForeignKeyViolationError, 409, "FOREIGN_KEY_VIOLATION", ["a", "b"]],
     ["23001", ForeignKeyViolationError, 409, "FOREIGN_KEY_VIOLATION", ["a", "b"]],
     ["23514", DatabaseError, 500, "DATABASE", ["a", "b"]],
-    ["40001", DatabaseError, 500, "DATABASE", []],
   ];
   for (const [code, type, status, errorCode, columns] of cases) {
     const error = DatabaseError.from(Object.assign(driverError(code), names), "q");

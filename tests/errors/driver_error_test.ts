@@ -151,7 +151,7 @@ Deno.test("readDriverError() reads the columns of a key from the engine's detail
 
 Deno.test("readDriverError() reads no columns from the detail of a RAISE", () => {
   const error = { code: "23505", message: "m", detail: "Key (VALUE)=(1) already exists.", routine: "exec_stmt_raise" };
-  assertEquals(readDriverError(error), { sqlState: "23505", message: "m", names: {} });
+  assertEquals(readDriverError(error), { sqlState: "23505", message: "raised by a database function", names: {} });
 });
 
 Deno.test("readDriverError() takes columns that an error lists itself, and only texts of them", () => {
