@@ -20,9 +20,13 @@ import {
   sourceOf,
   withObservability,
 } from "../core/mod.ts";
-import { isAppError, ServiceUnavailableError, ValidationError } from "../errors/mod.ts";
+import { ServiceUnavailableError, ValidationError } from "../errors/mod.ts";
+import { logWarn } from "../observability/mod.ts";
+import type { StartedBetterAuth } from "./better_auth.ts";
 import { type BetterAuthInstance, internalsOf } from "./instance.ts";
-import { validateSession } from "./sessions.ts";
+import { readSessionCookies } from "./session_cookies.ts";
+import { readSessionToken } from "./session_token.ts";
+import { isSessionActive } from "./sessions.ts";
 
 /** Options of {@link createAuthHandler}. */
 export interface AuthHandlerOptions {
@@ -71,8 +75,11 @@ export function createAuthHandler(
       const auth = await getAuthInstance();
       const { settings, start } = internalsOf(auth);
       const request = toRequest(event, settings.baseURL);
-      const response = await (await start()).handler(request);
-      if (response.ok && /\/sign-out$/.test(new URL(request.url).pathname)) await checkSignedOut(auth, request.headers);
+      const library = await start();
+      const response = await library.handler(request);
+      if (response.ok && /\/sign-out$/.test(new URL(request.url).pathname)) {
+        await checkSignedOut(auth, library, request.headers);
+      }
       const extra = { [CORRELATION_ID_HEADER]: correlationId, ...corsHeaders(event) };
       return shapeResult(event, sourceOf(event), await toProxyResult(response), extra);
     },
@@ -85,17 +92,25 @@ export function createAuthHandler(
   );
 }
 
-/** The library answers 200 also when the session could not be deleted, and somebody would believe to be signed out. */
-async function checkSignedOut(auth: BetterAuthInstance, headers: Headers): Promise<void> {
-  const cookie = /session_token=([^;]+)/.exec(headers.get("cookie") ?? "")?.[1];
-  // a token goes before a cookie, as in the library: the session of the other one is not meant
-  const token = extractBearerToken(headers.get("authorization")) ?? cookie;
-  if (token === undefined) return;
-  const isAlive = await validateSession(auth, token).then(() => true, (error: unknown) => {
-    if (isAppError(error, "UNAUTHORIZED")) return false;
-    throw error;
-  });
-  if (isAlive) throw new ServiceUnavailableError("The session could not be ended. Try again");
+/**
+ * Makes sure that a sign-out has ended the session. The library answers 200 even if it could not delete the session, and
+ * of several cookies with the session cookie's name it reads only the first.
+ */
+async function checkSignedOut(auth: BetterAuthInstance, library: StartedBetterAuth, headers: Headers): Promise<void> {
+  const { secret } = internalsOf(auth).settings;
+  const bearer = extractBearerToken(headers.get("authorization"));
+  const token = bearer === null ? undefined : await readSessionToken(bearer, secret);
+  // the library looks at a token first, and at cookies only when there is no valid one
+  const tokens = token === undefined
+    ? await readSessionCookies(headers.get("cookie"), library.sessionCookie, secret)
+    : [token];
+  for (const each of tokens) {
+    if (!await isSessionActive(auth, each)) continue;
+    await library.deleteSession(each).catch((error: unknown) => logWarn("A session could not be deleted", { error }));
+    if (await isSessionActive(auth, each)) {
+      throw new ServiceUnavailableError("The session could not be ended. Try again");
+    }
+  }
 }
 
 /** The event as a web request to the address that the library knows itself by. */
@@ -130,12 +145,21 @@ function readHeaders(event: ApiEvent): Headers {
   for (const [name, value] of Object.entries(several ?? event.headers ?? {})) {
     for (const item of Array.isArray(value) ? value : [value]) if (typeof item === "string") headers.append(name, item);
   }
-  if (isHttpApiEvent(event) && event.cookies && event.cookies.length > 0) {
-    headers.set("cookie", event.cookies.join("; "));
-  }
+  const cookies = readCookieHeaders(event);
+  // `append` joins with commas, which are no separators of cookies
+  if (cookies.length > 0) headers.set("cookie", cookies.join("; "));
   const address = sourceAddressOf(event, headers.get("x-forwarded-for"));
   if (address !== undefined) headers.set("x-forwarded-for", address);
   return headers;
+}
+
+/** The values of the `Cookie` headers. An HTTP API hands them over as a list of its own. */
+function readCookieHeaders(event: ApiEvent): readonly string[] {
+  if (isHttpApiEvent(event)) return event.cookies ?? [];
+  const several = (event as RestApiEvent).multiValueHeaders ?? {};
+  return Object.entries(several).filter(([name]) => name.toLowerCase() === "cookie").flatMap(([, values]) =>
+    values ?? []
+  );
 }
 
 /**

@@ -15,6 +15,10 @@ export interface StartedBetterAuth {
   readonly api: BetterAuthApi;
   /** Its routes. */
   readonly handler: (request: Request) => Promise<Response>;
+  /** Name of the cookie with the session's token. */
+  readonly sessionCookie: string;
+  /** Deletes the session of a token. */
+  readonly deleteSession: (token: string) => Promise<void>;
 }
 
 /**
@@ -64,7 +68,12 @@ export async function startBetterAuth(
         "be checked with the other",
     );
   }
-  return auth;
+  return {
+    api: auth.api,
+    handler: auth.handler,
+    sessionCookie: context.authCookies.sessionToken.name,
+    deleteSession: (token) => context.internalAdapter.deleteSession(token),
+  };
 }
 
 interface RelationalClient {

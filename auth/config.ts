@@ -1,4 +1,5 @@
 import { getTableColumns, is, Table } from "drizzle-orm";
+import { ANY_OPTION, BOOLEAN_OPTION, checkOptions, OBJECT_OPTION, type OptionRule } from "../core/mod.ts";
 import { ConfigurationError } from "../errors/mod.ts";
 import { type ResolvedProviders, resolveProviders, type SocialProvidersConfig } from "./providers.ts";
 import { AUTH_ACCOUNT_COLUMNS, AUTH_SESSION_COLUMNS, AUTH_USER_COLUMNS, AUTH_VERIFICATION_COLUMNS } from "./columns.ts";
@@ -6,7 +7,10 @@ import { authSessions, authUsers } from "./session_tables.ts";
 
 /** What {@link createAuth} needs to know. The object is read once: later changes to it have no effect. */
 export interface AuthConfig {
-  /** Signs session tokens and encrypts what is encrypted: at least 32 random characters, the same in every function. */
+  /**
+   * Signs session tokens and encrypts what is encrypted, the same in every function: at least 32 random characters. A
+   * shorter one is refused unless `baseURL` is a loopback address such as `http://localhost:3000`.
+   */
   secret: string;
   /**
    * Where the auth routes are reached from outside, such as `https://api.example.com`. Without a path the routes are
@@ -73,7 +77,22 @@ export interface AuthSettings {
   readonly experimentalJoins: boolean;
 }
 
+const RULES = {
+  secret: ANY_OPTION,
+  baseURL: ANY_OPTION,
+  trustedOrigins: [isListOfTexts, 'a list of origins such as ["https://app.example.com"]'],
+  sessionExpiresIn: ANY_OPTION,
+  sessionUpdateAge: ANY_OPTION,
+  socialProviders: OBJECT_OPTION,
+  schema: OBJECT_OPTION,
+  useSecureCookies: BOOLEAN_OPTION,
+  databaseGenerateId: BOOLEAN_OPTION,
+  encryptOAuthTokens: BOOLEAN_OPTION,
+  experimentalJoins: BOOLEAN_OPTION,
+} as const satisfies Record<keyof AuthConfig, OptionRule>;
+
 const DAY_SECONDS = 86_400;
+const MIN_SECRET_LENGTH = 32;
 const MAX_COOKIE_SECONDS = 400 * DAY_SECONDS; // RFC 6265bis section 5.5; better-auth refuses to sign in above it
 
 /**
@@ -81,14 +100,21 @@ const MAX_COOKIE_SECONDS = 400 * DAY_SECONDS; // RFC 6265bis section 5.5; better
  *
  * @param config As the application gives it.
  * @returns The settings.
- * @throws {ConfigurationError} When a value is missing or does not make sense. The message never holds the secret.
+ * @throws {ConfigurationError} When a key is unknown, or a value is missing or invalid. The message never has the secret.
  */
 export function resolveAuthConfig(config: AuthConfig): AuthSettings {
+  checkOptions("AuthConfig", config, RULES, "AuthConfig.");
   const { sessionExpiresIn = 30 * DAY_SECONDS, sessionUpdateAge = DAY_SECONDS, trustedOrigins = [] } = config;
   if (typeof config.secret !== "string" || config.secret === "") {
     throw new ConfigurationError("AuthConfig.secret is missing: set it to at least 32 random characters");
   }
-  checkBaseUrl(config.baseURL);
+  const { hostname } = parseBaseUrl(config.baseURL);
+  if (config.secret.length < MIN_SECRET_LENGTH && !isLoopback(hostname)) {
+    throw new ConfigurationError(
+      `AuthConfig.secret is too short for ${hostname}: set it to at least ${MIN_SECRET_LENGTH} random characters, such as ` +
+        "the output of: openssl rand -base64 32",
+    );
+  }
   if (!(sessionExpiresIn > 0 && sessionExpiresIn <= MAX_COOKIE_SECONDS)) {
     throw new ConfigurationError(
       `AuthConfig.sessionExpiresIn must be above 0 and at most ${MAX_COOKIE_SECONDS} seconds, got ${sessionExpiresIn}`,
@@ -114,21 +140,31 @@ export function resolveAuthConfig(config: AuthConfig): AuthSettings {
   };
 }
 
-function checkBaseUrl(baseURL: unknown): void {
+function parseBaseUrl(baseURL: unknown): URL {
   // the first call of URL.canParse costs a fresh process 1.5 ms, and this one none
-  let protocol: string | undefined;
+  let url: URL | undefined;
   try {
-    protocol = typeof baseURL === "string" ? new URL(baseURL).protocol : undefined;
+    url = typeof baseURL === "string" ? new URL(baseURL) : undefined;
   } catch {
-    // said below
+    // reported below
   }
-  if (protocol !== "https:" && protocol !== "http:") {
+  if (url?.protocol !== "https:" && url?.protocol !== "http:") {
     throw new ConfigurationError(
       `AuthConfig.baseURL must be an absolute http or https URL such as "https://api.example.com", got ${
         JSON.stringify(baseURL)
       }`,
     );
   }
+  return url;
+}
+
+/** Whether a URL's host is the machine itself (RFC 6761, section 6.3; RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3). */
+function isLoopback(hostname: string): boolean {
+  return /^(?:.+\.)?localhost\.?$|^127\.\d+\.\d+\.\d+$|^\[::1\]$/.test(hostname);
+}
+
+function isListOfTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
 /** The default tables that checking a session needs; the library gets the others when it starts. */
@@ -171,8 +207,9 @@ function resolveSchema(own: Record<string, unknown> | undefined): AuthSchema {
       );
     }
   }
-  if (getTableColumns(schema.session).expiresAt.dataType !== "date") {
-    throw new ConfigurationError('AuthConfig.schema.session.expiresAt must be a timestamp of drizzle\'s mode "date"');
+  for (const name of ["createdAt", "updatedAt", "expiresAt"] as const) {
+    if (getTableColumns(schema.session)[name].dataType === "date") continue;
+    throw new ConfigurationError(`AuthConfig.schema.session.${name} must be a timestamp of drizzle's mode "date"`);
   }
   return schema;
 }

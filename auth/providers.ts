@@ -1,3 +1,4 @@
+import { ANY_OPTION, BOOLEAN_OPTION, checkOptions, OBJECT_OPTION, type OptionRule } from "../core/mod.ts";
 import { ConfigurationError } from "../errors/mod.ts";
 
 /** How the application is known to one identity provider. */
@@ -59,6 +60,22 @@ export interface ResolvedProviders {
   readonly custom: readonly ProviderOptions[];
 }
 
+const SOCIAL_RULES = {
+  clientId: ANY_OPTION,
+  clientSecret: ANY_OPTION,
+  enabled: BOOLEAN_OPTION,
+  appBundleIdentifier: ANY_OPTION,
+  options: OBJECT_OPTION,
+} as const satisfies Record<keyof SocialProviderConfig, OptionRule>;
+
+const CUSTOM_RULES = {
+  providerId: ANY_OPTION,
+  clientId: ANY_OPTION,
+  clientSecret: ANY_OPTION,
+  enabled: BOOLEAN_OPTION,
+  options: OBJECT_OPTION,
+} as const satisfies Record<keyof CustomOAuthProvider, OptionRule>;
+
 const NEUTRAL_NAMES: Readonly<Record<string, string>> = { idp_one: "apple", idp_two: "google", idp_three: "github" };
 
 /**
@@ -79,15 +96,18 @@ export function resolveProviders(config: SocialProvidersConfig = {}): ResolvedPr
       throw new ConfigurationError(`socialProviders.${twin} and socialProviders.${key} are one provider: keep one`);
     }
     given.set(id, key);
+    const name = `socialProviders.${key}`;
+    checkOptions(name, provider, SOCIAL_RULES, `${name}.`);
     const { clientId, clientSecret, enabled, appBundleIdentifier, options } = provider as SocialProviderConfig;
     if (enabled === false) continue;
-    checkCredentials(`socialProviders.${key}`, clientId, clientSecret);
+    checkCredentials(name, clientId, clientSecret);
     const bundle = id === "apple" && appBundleIdentifier !== undefined ? { appBundleIdentifier } : {};
     social[id] = { ...options, ...bundle, clientId, clientSecret };
   }
   const custom: ProviderOptions[] = [];
   for (const [position, provider] of (config.custom ?? []).entries()) {
     const name = `socialProviders.custom[${position}]`;
+    checkOptions(name, provider, CUSTOM_RULES, `${name}.`);
     const { providerId, clientId, clientSecret, enabled, options = {} } = provider;
     if (enabled === false) continue;
     if (typeof providerId !== "string" || providerId === "") {

@@ -17,9 +17,16 @@ export function readSessionToken(given: unknown, secret: string): string | undef
   return given.includes(".") ? readSignedToken(given, secret) : given;
 }
 
-function readSignedToken(given: string, secret: string): string | undefined | Promise<string | undefined> {
+/**
+ * Returns the stored token behind the value of better-auth's cookie, `<token>.<signature>`, also percent-encoded.
+ *
+ * @param given The cookie's value.
+ * @param secret Signs cookies.
+ * @returns The token, or `undefined` when the signature is not good; a promise where Web Crypto has to check it.
+ */
+export function readSignedToken(given: string, secret: string): string | undefined | Promise<string | undefined> {
   const signed = decodePercent(given);
-  const [token, base64, ...rest] = signed.split(".");
+  const [token, base64 = "", ...rest] = signed.split(".");
   if (rest.length > 0 || !TOKEN.test(token)) return undefined;
   const signature = decodeBase64(base64);
   if (signature?.length !== HMAC_BYTES.sha256) return undefined;

@@ -1,17 +1,17 @@
-import { and, eq, gt, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, gt, sql } from "drizzle-orm";
 import { extractBearerToken, type SessionResult } from "../core/mod.ts";
 import { withQueryMetrics } from "../database/mod.ts";
-import { UnauthorizedError } from "../errors/mod.ts";
+import { isAppError, UnauthorizedError } from "../errors/mod.ts";
 import type { AuthSchema, AuthSettings } from "./config.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import { type BetterAuthInstance, internalsOf } from "./instance.ts";
+import { findExtendedEnd, type SessionTimes } from "./session_length.ts";
 import { readSessionToken } from "./session_token.ts";
 
 /** What one look-up reads. */
-interface SessionRow {
+interface SessionRow extends SessionTimes {
   id: string;
   token: string;
-  expiresAt: Date;
   userId: string;
   email: string;
   name: string | null;
@@ -62,8 +62,9 @@ export async function validateSession(auth: BetterAuthInstance, token: string): 
   if (stored instanceof Promise) stored = await stored;
   if (stored === undefined) throw invalidSession();
   const row = await findActive(db, settings.schema, stored);
-  const extendFromMs = row.expiresAt.getTime() - (settings.sessionExpiresIn - settings.sessionUpdateAge) * 1000;
-  const expiresAt = extendFromMs <= Date.now() ? await extend(db, settings, row) : row.expiresAt;
+  const nowMs = Date.now();
+  const extendedMs = findExtendedEnd(row, settings, nowMs);
+  const expiresAt = extendedMs === undefined ? row.expiresAt : await extend(db, settings, row, extendedMs, nowMs);
   return {
     user: {
       id: row.userId,
@@ -160,6 +161,22 @@ export function refreshSession(auth: BetterAuthInstance, token: string): Promise
   return validateSession(auth, token);
 }
 
+/**
+ * Returns whether a session is active, without extending it.
+ *
+ * @param auth The instance of {@link createAuth}.
+ * @param token The stored token.
+ * @returns `false` when there is no such session or it has expired.
+ * @throws {DatabaseError} When the database does not answer.
+ */
+export async function isSessionActive(auth: BetterAuthInstance, token: string): Promise<boolean> {
+  const { db, settings } = internalsOf(auth);
+  return await findActive(db, settings.schema, token).then(() => true, (error: unknown) => {
+    if (isAppError(error, "UNAUTHORIZED")) return false;
+    throw error;
+  });
+}
+
 async function findActive(db: AuthDatabase, schema: AuthSchema, token: string): Promise<SessionRow> {
   const [row] = await withQueryMetrics("findSession", () => queryFor(db, schema).execute({ token }));
   if (row === undefined || !(row.expiresAt.getTime() > Date.now())) throw invalidSession();
@@ -170,12 +187,17 @@ async function findActive(db: AuthDatabase, schema: AuthSchema, token: string): 
  * Extends the session as it was read and no other state of it: a sign-out in between, by whichever clock, is not undone.
  * When another request changed it first, what that one left counts.
  */
-async function extend(db: AuthDatabase, settings: AuthSettings, row: SessionRow): Promise<Date> {
+async function extend(
+  db: AuthDatabase,
+  settings: AuthSettings,
+  row: SessionRow,
+  extendedMs: number,
+  nowMs: number,
+): Promise<Date> {
   const { session } = settings.schema;
-  const nowMs = Date.now();
   const [extended] = await withQueryMetrics("extendSession", () =>
     db.update(session)
-      .set({ expiresAt: new Date(nowMs + settings.sessionExpiresIn * 1000), updatedAt: new Date(nowMs) })
+      .set({ expiresAt: new Date(extendedMs), updatedAt: new Date(nowMs) })
       .where(and(
         eq(session.token, row.token),
         // a Date has milliseconds, the column microseconds
@@ -191,6 +213,8 @@ function queryFor(db: AuthDatabase, schema: AuthSchema): SessionQuery {
   let query = ofClient.get(schema);
   if (query === undefined) {
     const { session, user } = schema;
+    // a column of better-auth's admin plugin
+    const { impersonatedBy } = getTableColumns(session) as { impersonatedBy?: typeof session.token };
     query = db.select({
       id: session.id,
       token: session.token,
@@ -200,6 +224,9 @@ function queryFor(db: AuthDatabase, schema: AuthSchema): SessionQuery {
       name: user.name,
       image: user.image,
       emailVerified: user.emailVerified,
+      createdAt: session.createdAt,
+      updatedAt: session.updatedAt,
+      ...(impersonatedBy && { impersonatedBy }),
     }).from(session).innerJoin(user, eq(user.id, session.userId)).where(eq(session.token, sql.placeholder("token")))
       .limit(1)
       // a name of its own for each: a connection keeps one statement under one name

@@ -146,6 +146,34 @@ const BAD: [name: string, change: object, message: string][] = [
     "AuthConfig.schema.user lacks name, emailVerified, image, createdAt, updatedAt: spread AUTH_USER_COLUMNS into the table",
   ],
   [
+    "a key that it does not have",
+    { emailAndPassword: { enabled: false } },
+    "AuthConfig has no option emailAndPassword: it has secret, baseURL, trustedOrigins,",
+  ],
+  ["a misspelt key", { sessionExpiresin: 60 }, "AuthConfig has no option sessionExpiresin: it has"],
+  [
+    "trusted origins that are no list",
+    { trustedOrigins: "https://app.example.com" },
+    'AuthConfig.trustedOrigins is "https://app.example.com": it must be a list of origins',
+  ],
+  [
+    "a flag that is a text",
+    { useSecureCookies: "false" },
+    'AuthConfig.useSecureCookies is "false": it must be true or false',
+  ],
+  [
+    "a session's creation that is no Date",
+    {
+      schema: {
+        session: pgTable("s", {
+          ...AUTH_SESSION_COLUMNS,
+          createdAt: timestamp("created_at", { mode: "string" }).notNull(),
+        }),
+      },
+    },
+    'AuthConfig.schema.session.createdAt must be a timestamp of drizzle\'s mode "date"',
+  ],
+  [
     "a session's end that is no Date",
     {
       schema: {
@@ -169,6 +197,39 @@ for (const [name, change, message] of BAD) {
     assertFalse(String(error).includes(SECRET));
   });
 }
+
+Deno.test("createAuth() refuses a configuration that is no object", () => {
+  for (const given of [undefined, null, SECRET]) {
+    const error = assertThrows(() => createAuth(db, given as unknown as AuthConfig), ConfigurationError, "AuthConfig");
+    assertFalse(error.message.includes(SECRET));
+  }
+});
+
+const LOOPBACK = ["localhost", "localhost:3000", "app.localhost", "127.0.0.1:8080", "127.255.0.9", "[::1]:3000"];
+const NO_LOOPBACK = [
+  "api.example.com",
+  "localhost.example.com",
+  "notlocalhost",
+  "127.0.0.1.example.com",
+  "128.0.0.1",
+  "0.0.0.0",
+  "192.168.0.1",
+  "[::2]",
+];
+
+Deno.test("createAuth() refuses a secret below 32 characters, unless baseURL is a loopback address", () => {
+  const short = SECRET.slice(0, 31);
+  for (const host of LOOPBACK) createAuth(db, { secret: "x", baseURL: `http://${host}` });
+  for (const host of NO_LOOPBACK) {
+    const error = assertThrows(
+      () => createAuth(db, { secret: short, baseURL: `https://${host}` }),
+      ConfigurationError,
+      "AuthConfig.secret is too short for",
+    );
+    assertFalse(error.message.includes(short));
+    createAuth(db, { secret: SECRET.slice(0, 32), baseURL: `https://${host}` });
+  }
+});
 
 Deno.test("createAuth() refuses what is no drizzle client", () => {
   for (const client of [undefined, null, {}, Promise.resolve(db)]) {
@@ -195,6 +256,11 @@ const BAD_PROVIDERS: [SocialProvidersConfig, string][] = [
     "socialProviders.google.clientId is missing: set it, or set socialProviders.google.enabled to false",
   ],
   [{ idp_three: { clientId: "id" } as typeof P }, "socialProviders.idp_three.clientSecret is missing"],
+  [{ google: { ...P, scope: ["email"] } as typeof P }, "socialProviders.google has no option scope: it has clientId"],
+  [
+    { custom: [{ ...P, providerId: "okta", discoveryUrl: "https://x.test" } as never] },
+    "socialProviders.custom[0] has no option discoveryUrl",
+  ],
   [{ custom: [{ ...P, providerId: "" }] }, "socialProviders.custom[0].providerId is missing"],
   [
     { custom: [{ ...P, providerId: "okta" }] },

@@ -35,8 +35,8 @@ Deno.test("a session that is extended and ended at the same moment is ended, onc
       for (let round = 0; round < rounds; round++) {
         const token = crypto.randomUUID().repeat(2);
         // an hour before its end it is due to be extended
-        await db.execute(sql`INSERT INTO sessions (user_id, token, expires_at)
-          VALUES (${USER}, ${token}, now() + interval '1 hour')`);
+        await db.execute(sql`INSERT INTO sessions (user_id, token, created_at, expires_at)
+          VALUES (${USER}, ${token}, now() - interval '30 days', now() + interval '1 hour')`);
         const [checks, ends] = await Promise.all([
           Promise.allSettled(Array.from({ length: 4 }, () => validateSession(auth, token))),
           Promise.allSettled(Array.from({ length: 2 }, () => expireSession(auth, token, db))),

@@ -185,7 +185,7 @@ Deno.test("each function of the example runs under its generated role, which may
 
       async function answer(name: string): Promise<ProxyResult> {
         // the session is due to be extended, which is a part of checking it
-        await admin`update sessions set expires_at = now() + interval '1 day'`;
+        await admin`update sessions set created_at = now() - interval '29 days', expires_at = now() + interval '1 day'`;
         const db = await getDb();
         await db.execute(`set role ${roles.get(name)}`);
         try {

@@ -1,0 +1,30 @@
+import { readSignedToken } from "./session_token.ts";
+
+/** Prefixes that browsers demand attributes for (RFC 6265bis, section 4.1.3); a cookie with one is another cookie. */
+const NAME_PREFIXES = ["__Secure-", "__Host-", ""] as const;
+
+/**
+ * Returns the tokens of all session cookies of a request. The same cookie may be there several times: a page of a
+ * neighbouring subdomain can set one of the same name, and which comes first is up to the browser.
+ *
+ * @param header The `Cookie` header.
+ * @param name The name of the session cookie, with or without a prefix such as `__Secure-`.
+ * @param secret Signs cookies.
+ * @returns The tokens whose signature is good, each once.
+ */
+export async function readSessionCookies(header: string | null, name: string, secret: string): Promise<string[]> {
+  const prefix = NAME_PREFIXES.find((each) => name.startsWith(each)) ?? "";
+  const names = new Set(NAME_PREFIXES.map((each) => each + name.slice(prefix.length)));
+  const tokens = new Set<string>();
+  for (const pair of (header ?? "").split(";")) {
+    const equals = pair.indexOf("=");
+    if (equals === -1 || !names.has(pair.slice(0, equals).trim())) continue;
+    const token = await readSignedToken(unquote(pair.slice(equals + 1).trim()), secret);
+    if (token !== undefined) tokens.add(token);
+  }
+  return [...tokens];
+}
+
+function unquote(value: string): string {
+  return value.length > 1 && value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value;
+}
