@@ -46,6 +46,8 @@ export interface CommandContext {
   /** Absolute path of the project's folder. */
   readonly root: string;
   readonly output: Output;
+  /** Asks a question with yes or no; `undefined` when there is nobody to ask. */
+  confirm(question: string): Promise<boolean | undefined>;
 }
 
 /** A command of the command line. */

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import process from "node:process";
 import { explainMissing } from "../core/mod.ts";
 import { isAppError } from "../errors/mod.ts";
+import { askOnTerminal } from "./ask.ts";
 import { type Command, ExitCode, parseArguments, renderHelp, UsageError } from "./command.ts";
 import { COMMANDS } from "./commands/commands.ts";
 import { createOutput, type Output, type OutputOptions } from "./output.ts";
@@ -18,17 +19,22 @@ export interface CliOptions extends Omit<OutputOptions, "json"> {
    * @default process.cwd()
    */
   readonly cwd?: string;
+  /**
+   * Asks a question with yes or no; `undefined` when there is nobody to ask.
+   * @default on the terminal
+   */
+  readonly confirm?: (question: string) => Promise<boolean | undefined>;
 }
 
 /**
- * Runs a command line. It asks nothing: what is missing is an error.
+ * Runs a command line. It asks only before it works on a database of another machine.
  *
  * @param args What follows the program's name: `["generate", "permissions", "--check"]`.
  * @param options Streams and commands.
  * @returns The exit code: 0 done, 1 found something, 2 wrong usage, 3 could not run.
  */
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<ExitCode> {
-  const { commands = COMMANDS, cwd = process.cwd(), ...streams } = options;
+  const { commands = COMMANDS, cwd = process.cwd(), confirm = askOnTerminal, ...streams } = options;
   const output = createOutput({ ...streams, json: args.includes("--json") });
   // help is text, whatever else is asked for
   const text = createOutput(streams);
@@ -55,6 +61,7 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
       cwd,
       root: resolve(cwd, typeof options.project === "string" ? options.project : "."),
       output,
+      confirm: (question) => output.isJson ? Promise.resolve(undefined) : confirm(question),
     }).catch(explainMissing("typescript", `trellis ${command.name}`));
   } catch (error) {
     output.endProgress();

@@ -2,9 +2,11 @@ import process from "node:process";
 import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
 import type { CloneOptions } from "../database/clone/clone_options.ts";
 import type { CloneOutcome } from "../database/clone/run_clone.ts";
+import { confirmRemote, YES_OPTION } from "../database/confirm_remote.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import { readNumeric } from "../database/numeric_option.ts";
 import { renderTable } from "../database/text_table.ts";
+import type { DatabaseConfig } from "../../database/mod.ts";
 import type { Output } from "../output.ts";
 
 /** `trellis db clone`. */
@@ -16,6 +18,9 @@ export const dbClone: Command = {
     "--to-… or TARGET_DATABASE_…. The source is read and never written; nothing that the target has is overwritten.",
     "Tables, their rows, constraints, indexes, sequences, enums, domains, views and comments go across, translated for Aurora DSQL\n" +
     "where it needs that. Functions, triggers, policies, materialized views, roles and grants stay: each is named.",
+    "Rows of sessions and verifications are left out, and passwords and tokens are emptied, unless --with-credentials is given.\n" +
+    "database.cloneMasks of trellis.config.ts replaces the values of further columns. Files of an embedded target are readable by\n" +
+    "their owner alone.",
     "A clone that was stopped or killed goes on with --resume where it was. How far it got is kept in the target, in the schema\n" +
     "trellis_clone, which is gone when the clone is done. In the end the rows of both sides are counted.\n" +
     "Rows that somebody writes into the source meanwhile may be missed: clone a database at rest, or a restored snapshot.",
@@ -23,10 +28,15 @@ export const dbClone: Command = {
   options: [
     ...databaseOptions("from-"),
     ...databaseOptions("to-"),
+    YES_OPTION,
     { name: "resume", description: "Go on with a clone that was stopped." },
     { name: "tables", value: "names", description: "Only these, divided by commas, with or without their schema." },
     { name: "schema-only", description: "No rows." },
     { name: "data-only", description: "Rows alone, into tables that are there and empty, such as migrated ones." },
+    {
+      name: "with-credentials",
+      description: "Copy sessions, verifications, passwords and tokens too; without it they are left out.",
+    },
     { name: "beside", description: "The target may have other tables." },
     {
       name: "numeric",
@@ -49,18 +59,23 @@ export const dbClone: Command = {
   run,
 };
 
-async function run({ options, root, output }: CommandContext): Promise<ExitCode> {
-  const [{ readConfig }, { requireDatabase }, { runClone }] = await Promise.all([
+async function run(context: CommandContext): Promise<ExitCode> {
+  const { options, root, output } = context;
+  const [{ readConfig }, { requireDatabase }, { runClone }, { makePrivate, openPrivateFolder }] = await Promise.all([
     import("../analysis/read_config.ts"),
     import("../database/database_target.ts"),
     import("../database/clone/run_clone.ts"),
+    import("../database/clone/private_folder.ts"),
   ]);
   const settings = readConfig(root, options.config as string | undefined).database;
   const { env } = process;
-  const wanted = readOptions(options);
+  const wanted = readOptions(options, settings.cloneMasks);
   const isFromNamed = ["url-env", "endpoint", "folder"].some((name) => options[`from-${name}`] !== undefined);
   const source = requireDatabase({ options, settings: isFromNamed ? undefined : settings, env, root }, "from-");
   const target = requireDatabase({ options, env, root }, "to-");
+  await confirmRemote(context, `Clone ${source.label} into ${target.label}`, { Source: source, Target: target });
+  const folder = getFolder(target.config);
+  if (folder !== undefined) openPrivateFolder(folder);
   // a signal ends the process where it is; every batch is whole
   const onExit = (): void => output.note("Stopped. What is in the target stays: --resume goes on from there");
   process.once("exit", onExit);
@@ -83,10 +98,17 @@ async function run({ options, root, output }: CommandContext): Promise<ExitCode>
     return exitCode;
   } finally {
     process.removeListener("exit", onExit);
+    if (folder !== undefined) makePrivate(folder);
   }
 }
 
-function readOptions(options: CommandContext["options"]): CloneOptions {
+/** Returns the folder of an embedded database; one in memory has none. */
+function getFolder({ provider, connectionString }: DatabaseConfig): string | undefined {
+  const isFolder = provider === "embedded-pg" && !/^[a-z][a-z0-9+.-]+:\/\//i.test(connectionString ?? "");
+  return isFolder ? connectionString : undefined;
+}
+
+function readOptions(options: CommandContext["options"], masks: CloneOptions["masks"]): CloneOptions {
   if (options["schema-only"] && options["data-only"]) {
     throw new UsageError("--schema-only and --data-only leave nothing to do: give one of them");
   }
@@ -101,6 +123,8 @@ function readOptions(options: CommandContext["options"]): CloneOptions {
     arraysAsJsonb: options["arrays-as-jsonb"] === true,
     ...numeric === undefined ? {} : { numeric },
     beside: options.beside === true,
+    credentials: options["with-credentials"] === true,
+    masks,
   };
 }
 

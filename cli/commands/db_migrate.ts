@@ -1,6 +1,7 @@
 import type { DryRunMigration, MigrateResult, MigrationStatus } from "../../database/mod.ts";
 import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
 import { migrationOptions } from "../database/migration_options.ts";
+import { confirmRemote, YES_OPTION } from "../database/confirm_remote.ts";
 import type { Output } from "../output.ts";
 
 /** `trellis db migrate`. */
@@ -10,6 +11,7 @@ export const dbMigrate: Command = {
   description: [
     "Shows the plan, then runs it in the order of the numbers. On PostgreSQL a file is one transaction; on Aurora DSQL each\n" +
     "statement is translated, run by itself and noted, and a run that was stopped goes on with the statement where it was.",
+    "A database that is not on this machine is named with its host, database and role, and asked for first; --yes answers.",
     "Of several runs at once one works and the others wait for it. An applied file that was changed since stops the run before\n" +
     "anything is done.",
   ],
@@ -17,11 +19,13 @@ export const dbMigrate: Command = {
     { name: "dry-run", description: "Show the statements of the plan and write nothing." },
     { name: "check", description: "Write nothing; exit with 1 when a migration is pending or a file drifted." },
     { name: "lock-timeout", value: "seconds", description: "How long to wait for another run; 600 without it." },
+    YES_OPTION,
     ...migrationOptions(),
   ],
   examples: [
     ["trellis db migrate", "the project's database, as DATABASE_URL and trellis.config.ts name it"],
     ["trellis db migrate --endpoint abc123.dsql.eu-central-1.on.aws --dry-run", "what Aurora DSQL would get"],
+    ["trellis db migrate --url-env STAGING_URL --yes", "in a deployment"],
     ["trellis db migrate --url-env STAGING_URL --check", "in CI: fail unless staging is up to date"],
   ],
   exitCodes: {
@@ -52,6 +56,8 @@ async function run(context: CommandContext): Promise<ExitCode> {
       tellPlan(output, plan, options["dry-run"] === true);
       let result: MigrateResult | undefined;
       if (mayWrite && plan.length > 0) {
+        const count = plan.length === 1 ? "1 migration" : `${plan.length} migrations`;
+        await confirmRemote(context, `Run ${count}`, { Target: { config: target.database, label } });
         result = await runMigrations({ ...target, ...lockTimeout, logger: (message) => follow(output, message) });
         output.endProgress();
       }

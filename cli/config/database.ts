@@ -1,5 +1,6 @@
 import type { DatabaseProvider } from "../../database/mod.ts";
-import { isText, type SettingsGroup } from "./settings.ts";
+import type { Mask } from "../database/clone/private_data.ts";
+import { type Check, isObject, isText, type SettingsGroup } from "./settings.ts";
 
 /** Settings of the commands of `trellis db` and `trellis check`, and of `trellis dev`. Secrets stay in the environment. */
 export interface DatabaseSettings {
@@ -34,9 +35,22 @@ export interface DatabaseSettings {
   region?: string;
   /** `embedded-pg`: the folder of the database; `--folder` wins. */
   folder?: string;
+  /**
+   * Columns whose values `db clone` replaces, by `table.column`: `"null"`, `"hash"`, `"email"` (a hash
+   * at example.com) or `{ text: "…" }`. NULL stays NULL; equal values stay equal within a clone.
+   * @default {}
+   */
+  cloneMasks?: Record<string, Mask>;
 }
 
 const PROVIDERS: readonly string[] = ["distsql", "serverless-pg", "branching-pg", "embedded-pg"];
+
+const isMasks: Check = (value) =>
+  isObject(value) &&
+  Object.entries(value).every(([column, mask]) =>
+    /^[^.]+\.[^.]+(?:\.[^.]+)?$/.test(column) &&
+    (["null", "hash", "email"].includes(String(mask)) || (isObject(mask) && typeof mask.text === "string"))
+  );
 
 /** What {@link DatabaseSettings} may be. */
 export const DATABASE_SETTINGS = {
@@ -52,11 +66,13 @@ export const DATABASE_SETTINGS = {
     endpoint: ["a host name", isText],
     region: ["a region", isText],
     folder: ["a folder", isText],
+    cloneMasks: ['an object: { "table.column": "null" | "hash" | "email" | { text } }', isMasks],
   },
   defaults: {
     migrationsDir: "migrations",
     migrationsTable: "__orm_migrations",
     migrationsSchema: "orm",
     urlEnv: "DATABASE_URL",
+    cloneMasks: {} as Record<string, Mask>,
   },
 } as const satisfies SettingsGroup<DatabaseSettings, DatabaseSettings>;

@@ -1,3 +1,5 @@
+import type { Mask } from "./private_data.ts";
+
 /** What a clone is asked to do. Kept with its progress, so that the same is done when it goes on. */
 export interface CloneOptions {
   /** Names of tables, with or without their schema; all when empty. */
@@ -10,4 +12,8 @@ export interface CloneOptions {
   readonly numeric?: { readonly precision: number; readonly scale: number };
   /** The target may have other tables. */
   readonly beside: boolean;
+  /** Copies sessions, verifications, passwords and tokens as they are. */
+  readonly credentials: boolean;
+  /** Columns whose values are replaced, by `table.column` or `schema.table.column`. */
+  readonly masks: Readonly<Record<string, Mask>>;
 }

@@ -2,6 +2,7 @@ import { type DistSqlOptions, type TableColumn, type TableSchema, translateForDi
 import { qualify, quoteName } from "../sql_text.ts";
 import { type CloneSources, type DdlFile, planData, planSchema, tableKey } from "./clone_ddl.ts";
 import type { CloneOptions } from "./clone_options.ts";
+import { findConflict, findMask, findUnknownMasks, isLeftOut, maskExpression } from "./private_data.ts";
 import type { SequenceSchema } from "./read_catalog.ts";
 
 /** A column that rows are ordered by. */
@@ -48,10 +49,14 @@ export interface ClonePlan {
 export function planClone(sources: CloneSources): ClonePlan {
   const { objects, options } = sources;
   const tables = sources.tables.map((table) => toTarget(table, sources));
-  const refusals: string[] = [];
+  const refusals: string[] = options.mode === "schema" ? [] : findUnknownMasks(sources.tables, options);
   const warnings: string[] = [];
+  const masking: Masking = { salt: crypto.randomUUID(), warnings, refusals };
+  const leftOut = options.mode === "schema" ? [] : sources.tables.filter((table) => isLeftOut(table, options));
+  for (const table of leftOut) reportLeftOut(table, sources.tables, masking);
   const copies = options.mode === "schema" ? [] : sources.tables.map((table, at) => {
-    const copy = planCopy(table, tables[at], sources);
+    if (leftOut.includes(table)) return undefined;
+    const copy = planCopy(table, tables[at], sources, masking);
     if (typeof copy !== "string") return copy;
     refusals.push(copy);
     return undefined;
@@ -109,6 +114,7 @@ function planCopy(
   from: TableSchema,
   to: TableSchema,
   { options, isFromDistSql, isToDistSql }: CloneSources,
+  masking: Masking,
 ): TableCopy | string {
   const { schema = "public", name } = from;
   const columns = from.columns.filter(({ generated }) => generated === undefined);
@@ -126,7 +132,7 @@ function planCopy(
   return {
     schema,
     name,
-    columns: columns.map((column) => ({ name: column.name, expression: valueOf(column, target(column)) })),
+    columns: readColumns(from, columns, options, masking, (column) => valueOf(column, target(column))),
     key,
     overriding: columns.some((column) => target(column).identity?.always === true),
     scaled: columns.flatMap((column) => {
@@ -134,6 +140,55 @@ function planCopy(
       return scale === undefined ? [] : [{ column: column.name, scale }];
     }),
   };
+}
+
+/** What masking finds out beside the expressions. */
+interface Masking {
+  /** Random text of this clone. */
+  readonly salt: string;
+  readonly warnings: string[];
+  readonly refusals: string[];
+}
+
+function reportLeftOut(table: TableSchema, all: readonly TableSchema[], { warnings, refusals }: Masking): void {
+  const { schema = "public", name } = table;
+  warnings.push(`${schema}.${name}: its rows are left out, they are credentials (--with-credentials copies them)`);
+  const isReferenced = ({ constraints }: TableSchema) =>
+    constraints.some(({ type, definition }) =>
+      type === "foreign_key" && new RegExp(`REFERENCES (?:\\w+\\.)?"?${name}"?\\(`).test(definition)
+    );
+  for (const other of all.filter((one) => one !== table && isReferenced(one))) {
+    refusals.push(
+      `${other.schema ?? "public"}.${other.name} refers to ${schema}.${name}, whose rows are left out: give ` +
+        "--with-credentials, or leave it out with --tables",
+    );
+  }
+}
+
+/** Returns the expression of each column, masked where it has to be. */
+function readColumns(
+  table: TableSchema,
+  columns: readonly TableColumn[],
+  options: CloneOptions,
+  { salt, warnings, refusals }: Masking,
+  plain: (column: TableColumn) => string,
+): TableCopy["columns"] {
+  const { schema = "public", name: tableName } = table;
+  const masked: string[] = [];
+  const read = columns.map((column) => {
+    const mask = findMask(table, column, options);
+    if (mask === undefined) return { name: column.name, expression: plain(column) };
+    const conflict = findConflict(table, column, mask);
+    const masking = conflict === undefined ? maskExpression(column, mask, salt) : { refusal: conflict };
+    if ("refusal" in masking) {
+      refusals.push(`${schema}.${tableName}: ${column.name} cannot be masked, ${masking.refusal}`);
+      return { name: column.name, expression: "NULL::text" };
+    }
+    masked.push(`${column.name} (${typeof mask === "string" ? mask : "a fixed text"})`);
+    return { name: column.name, expression: masking.sql };
+  });
+  if (masked.length > 0) warnings.push(`${schema}.${tableName}: masked ${masked.join(", ")}`);
+  return read;
 }
 
 /** The primary key, or what is as good. */

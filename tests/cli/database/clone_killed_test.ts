@@ -60,7 +60,7 @@ async function runProcess(
   const work = {
     source: { config: source, label: "the source" },
     target: { config: target, label: "the target" },
-    options: { tables: [], mode: "all", arraysAsJsonb: false, beside: false },
+    options: { tables: [], mode: "all", arraysAsJsonb: false, beside: false, credentials: true, masks: {} },
     resume,
     leaseSeconds: 2,
     migrations: { schema: "orm", table: "__orm_migrations" },

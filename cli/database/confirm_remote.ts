@@ -1,0 +1,97 @@
+import process from "node:process";
+import type { DatabaseConfig } from "../../database/mod.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
+import { type CommandContext, type CommandOption, UsageError } from "../command.ts";
+import type { DatabaseTarget } from "./database_target.ts";
+
+/** The option that answers the question of {@link confirmRemote}. */
+export const YES_OPTION: CommandOption = {
+  name: "yes",
+  short: "y",
+  description: "Do not ask before working on a database that is not on this machine.",
+};
+
+/** Where a database is, for people. */
+interface Location {
+  readonly host: string;
+  readonly database: string;
+  readonly role: string;
+}
+
+/**
+ * Asks before a command works on a database that is not on this machine. Prints host, database and
+ * role of each one first.
+ *
+ * @param context The command line.
+ * @param what What the command is about to do, such as `Run 2 migrations`.
+ * @param targets The databases, by what the command calls them.
+ * @throws {UsageError} When nobody can be asked and `--yes` was not given.
+ * @throws {ConfigurationError} When the answer is no.
+ */
+export async function confirmRemote(
+  context: CommandContext,
+  what: string,
+  targets: Readonly<Record<string, DatabaseTarget>>,
+): Promise<void> {
+  const { options, output } = context;
+  const remote = Object.entries(targets).filter(([, { config }]) => !isLocal(config));
+  if (remote.length === 0) return;
+  for (const [name, { config }] of remote) {
+    const { host, database, role } = locate(config);
+    output.note(`${name}: host ${host}, database ${database}, role ${role}`);
+  }
+  if (options.yes === true) return;
+  const answer = await context.confirm(`${what}?`);
+  if (answer === undefined) {
+    throw new UsageError("This database is not on this machine, and nobody can be asked: give --yes");
+  }
+  if (!answer) throw new ConfigurationError("Nothing was done");
+}
+
+/**
+ * Checks whether a database runs on this machine.
+ *
+ * @param config How it is reached.
+ */
+export function isLocal(config: DatabaseConfig): boolean {
+  if (config.provider === "embedded-pg") return true;
+  const { connectionString = "" } = config;
+  if (connectionString.startsWith("rds-data://")) {
+    const endpoint = process.env.AWS_ENDPOINT_URL_RDS_DATA ?? process.env.AWS_ENDPOINT_URL;
+    return endpoint !== undefined && URL.canParse(endpoint) && isLoopback(new URL(endpoint).hostname);
+  }
+  return locate(config).host.split(",").every((host) => isLoopback(host.replace(/:\d+$/, "")));
+}
+
+/** Checks for a loopback address, a name below `localhost`, or the folder of a Unix socket. */
+function isLoopback(host: string): boolean {
+  return host === "" || host.startsWith("/") || /^(?:.*\.)?localhost$/i.test(host) ||
+    /^127(?:\.\d{1,3}){3}$/.test(host) || /^\[?(?:::1|::ffff:127\.[\d.]+)\]?$/i.test(host);
+}
+
+function locate(config: DatabaseConfig): Location {
+  const { provider, connectionString = "", endpoint = "", username } = config;
+  if (provider === "distsql") {
+    return { host: endpoint, database: "postgres", role: username ?? "admin" };
+  }
+  const [, address = "", path = "", query = ""] =
+    /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)\/?([^?#]*)(?:\?([^#]*))?/i.exec(connectionString) ?? [];
+  const parameters = new URLSearchParams(query);
+  if (connectionString.startsWith("rds-data://")) {
+    const cluster = `${address}${path === "" ? "" : `/${path}`}`;
+    return { host: cluster, database: parameters.get("database") ?? "postgres", role: "of the secret" };
+  }
+  const at = address.lastIndexOf("@");
+  const user = at < 0 ? "" : decode(address.slice(0, at).split(":")[0]);
+  const role = user || parameters.get("user") || process.env.PGUSER || "of the system user";
+  const host = parameters.get("host") ?? address.slice(at + 1);
+  return { host, database: decode(path) || role, role };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // malformed escapes are shown as they were given
+  }
+}
