@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../errors/mod.ts";
-import { logError } from "../observability/mod.ts";
+import { logError, runOutsideInvocation } from "../observability/mod.ts";
 import type { StartedBetterAuth } from "./better_auth.ts";
 import { logBetterAuth } from "./better_auth_log.ts";
 import type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_auth_types.ts";
@@ -108,13 +108,16 @@ function makeInstance(db: AuthDatabase, settings: AuthSettings): BetterAuthInsta
   const options = toBetterAuthOptions(settings);
   let loading: Promise<StartedBetterAuth> | undefined;
 
+  async function load(): Promise<StartedBetterAuth> {
+    const { startBetterAuth } = await import("./better_auth.ts");
+    return await startBetterAuth(db, settings, options);
+  }
+
   function start(): Promise<StartedBetterAuth> {
-    return loading ??= import("./better_auth.ts")
-      .then(({ startBetterAuth }) => startBetterAuth(db, settings, options))
-      .catch((error) => {
-        loading = undefined;
-        throw error;
-      });
+    return loading ??= runOutsideInvocation(load).catch((error) => {
+      loading = undefined;
+      throw error;
+    });
   }
 
   async function handler(request: Request): Promise<Response> {

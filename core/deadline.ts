@@ -1,15 +1,16 @@
 import { DeadlineExceededError } from "../errors/mod.ts";
+import { allowOverlap, type Invocation, resumeInvocation, runOutsideInvocation } from "../observability/mod.ts";
 import type { LambdaContext } from "./lambda.ts";
 
 /** Time kept back to answer and to write the log, in milliseconds. */
 const MARGIN_MS = 250;
 
 /**
- * When a handler must answer so that the platform does not end it in the middle: shortly before its time is up.
+ * Returns when a handler must answer so that the platform does not end it in the middle: shortly before its time is up.
  *
  * @param context Lambda's context.
- * @param nowMs Epoch milliseconds.
- * @returns Epoch milliseconds, or `undefined` when the context tells no time that is left.
+ * @param nowMs Milliseconds on any clock.
+ * @returns Milliseconds on the same clock, or `undefined` when the context tells no time that is left.
  */
 export function deadlineOf(context: LambdaContext | undefined, nowMs: number): number | undefined {
   const remaining = context?.getRemainingTimeInMillis?.();
@@ -34,11 +35,30 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 let timerDueMs = Infinity;
 
 /**
- * The result of `work`, or a rejection when the deadline passes first. The work is not stopped, nobody can do that;
- * its signal is.
+ * Returns the result of `work`, or rejects when the invocation's deadline passes first. The work cannot be stopped: the
+ * invocation's signal is aborted.
+ *
+ * @param invocation The invocation that `work` belongs to.
+ * @param work What is under way.
+ * @returns What `work` resolves to.
+ * @throws {DeadlineExceededError} When the deadline passes first.
+ */
+export function settleInTime<T>(invocation: Invocation, work: PromiseLike<T>): PromiseLike<T> {
+  const { deadlineMs, settings } = invocation;
+  if (deadlineMs === undefined) return work;
+  return raceDeadline(work, deadlineMs, settings.fixed, function expire(): void {
+    // the work goes on beside the next invocation
+    allowOverlap();
+    // the timer belongs to no invocation; listeners of the signal must log as part of this one
+    resumeInvocation(invocation, () => invocation.abandon());
+  });
+}
+
+/**
+ * Returns the result of `work`, or rejects when the deadline passes first.
  *
  * @param work What is under way.
- * @param dueMs Epoch milliseconds.
+ * @param dueMs The deadline, on the clock of `performance.now()`: the wall clock can be set back.
  * @param keepTimer Whether the shared timer may outlive this call.
  * @param onExpire Called when the deadline passes first.
  * @returns What `work` resolves to.
@@ -72,7 +92,8 @@ export function raceDeadline<T>(
 function arm(dueMs: number): void {
   disarm();
   timerDueMs = dueMs;
-  timer = setTimeout(expireDue, Math.min(Math.max(0, dueMs - Date.now()), MAX_TIMER_MS));
+  const delayMs = Math.min(Math.max(0, dueMs - performance.now()), MAX_TIMER_MS);
+  timer = runOutsideInvocation(() => setTimeout(expireDue, delayMs));
   // an armed timer must not keep a process alive
   (timer as { unref?: () => void }).unref?.();
 }
@@ -86,7 +107,7 @@ function disarm(): void {
 function expireDue(): void {
   timer = undefined;
   timerDueMs = Infinity;
-  const now = Date.now();
+  const now = performance.now();
   let nextMs = Infinity;
   for (const watch of watches) {
     if (watch.dueMs <= now) {

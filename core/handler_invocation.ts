@@ -42,9 +42,9 @@ export class HandlerInvocation extends Invocation {
     this.context = context;
   }
 
-  /** Looked up when somebody asks: what answers at once has no use for it, and the clock costs more than the rest. */
+  /** Read on first use: a handler that answers at once does not need it, and the clock costs more than the rest. */
   override get deadlineMs(): number | undefined {
-    if (!this.#knowsDeadline) this.deadlineMs = deadlineOf(this.context, Date.now());
+    if (!this.#knowsDeadline) this.deadlineMs = deadlineOf(this.context, performance.now());
     return super.deadlineMs;
   }
 

@@ -33,7 +33,7 @@ export {
 } from "./api_event.ts";
 export { type BackoffOptions, fullJitterDelay } from "./backoff.ts";
 export { extractBearerToken } from "./bearer_token.ts";
-export { type Clock, systemClock } from "./clock.ts";
+export { type Clock, monotonicNow, systemClock } from "./clock.ts";
 export { CORRELATION_ID_HEADER, correlationIdOf } from "./correlation_id.ts";
 export { corsHeadersFor, type CorsOption, NO_CORS_HEADERS } from "./cors.ts";
 export { buildErrorResponse, type ErrorBody, type ErrorBodyFormat, errorResponseOf } from "./error_response.ts";

@@ -1,6 +1,7 @@
 import { currentInvocation } from "../observability/mod.ts";
+import { type Clock, systemClock } from "./clock.ts";
 
-/** What code anywhere below a handler may know of the request that it works for. */
+/** The request that code below a handler works for. */
 export interface RequestContext {
   /** Goes through logs, responses and calls to others. */
   readonly correlationId: string;
@@ -12,15 +13,18 @@ export interface RequestContext {
   readonly operationName: string;
   /** Whether this is the first invocation of the process. */
   readonly coldStart: boolean;
-  /** Epoch milliseconds at which the handler's time is up, when the platform says. */
+  /**
+   * Epoch milliseconds at which the handler's time is up, `undefined` without a limit. To find out what is left use
+   * {@link remainingMs}: the clock may have been set since.
+   */
   readonly deadlineMs: number | undefined;
   /** Aborted when the time is up: hand it to `fetch` and to whatever else can be cancelled. */
   readonly signal: AbortSignal;
 }
 
 /**
- * The request that the calling code works for. Its state lives in the invocation, one for each, also when several run
- * in one process.
+ * Returns the request that the calling code works for, also when several run in one process: it is found by the
+ * asynchronous context. On a runtime without AsyncLocalStorage only code before a handler's first `await` finds it.
  *
  * @returns The context, or `undefined` outside of a handler.
  *
@@ -34,14 +38,14 @@ export interface RequestContext {
 export function getRequestContext(): RequestContext | undefined {
   const invocation = currentInvocation();
   if (invocation === undefined) return undefined;
-  const { correlationId, requestId, traceId, operationName, coldStart, deadlineMs } = invocation;
+  const { correlationId, requestId, traceId, operationName, coldStart } = invocation;
   return {
     correlationId,
     requestId,
     traceId,
     operationName,
     coldStart,
-    deadlineMs,
+    deadlineMs: invocation.deadlineEpochMs,
     get signal(): AbortSignal {
       return (invocation.abort ??= new AbortController()).signal;
     },
@@ -49,12 +53,14 @@ export function getRequestContext(): RequestContext | undefined {
 }
 
 /**
- * Milliseconds until the invocation's time is up.
+ * Returns the milliseconds until the invocation's time is up, on a clock that is never set back.
  *
- * @param nowMs Epoch milliseconds.
+ * @param clock A test's clock, or epoch milliseconds, to measure from instead.
  * @returns 0 or more; `Infinity` outside of an invocation or when the platform sets no limit.
  */
-export function remainingMs(nowMs: number = Date.now()): number {
-  const deadlineMs = currentInvocation()?.deadlineMs;
-  return deadlineMs === undefined ? Infinity : Math.max(0, deadlineMs - nowMs);
+export function remainingMs(clock: Clock | number = systemClock): number {
+  const invocation = currentInvocation();
+  if (invocation?.deadlineMs === undefined) return Infinity;
+  if (clock === systemClock) return Math.max(0, invocation.deadlineMs - performance.now());
+  return Math.max(0, invocation.deadlineEpochMs! - (typeof clock === "number" ? clock : clock.now()));
 }

@@ -68,7 +68,7 @@ export async function retry<T>(fn: (retries: number) => T | Promise<T>, options:
     } catch (error) {
       if (retries >= maxRetries || !options.isRetryable(error)) throw error;
       const delayMs = fullJitterDelay(retries + 1, { baseDelayMs, maxDelayMs, random: options.random });
-      if (delayMs >= remainingMs(clock.now())) throw error;
+      if (delayMs >= remainingMs(clock)) throw error;
       options.onRetry?.(error, retries + 1);
       await clock.sleep(delayMs);
     }

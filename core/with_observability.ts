@@ -1,6 +1,5 @@
 import { AppError, ConfigurationError, isAppError } from "../errors/mod.ts";
 import {
-  allowOverlap,
   createOutcomeMetrics,
   endSpan,
   enterInvocation,
@@ -11,9 +10,11 @@ import {
   type LogFields,
   parseLogLevel,
   renderFields,
+  reportFailure,
+  resumeInvocation,
   startSpan,
 } from "../observability/mod.ts";
-import { raceDeadline } from "./deadline.ts";
+import { settleInTime } from "./deadline.ts";
 import { HandlerInvocation } from "./handler_invocation.ts";
 import type { LambdaContext } from "./lambda.ts";
 import { toLoggable } from "./loggable_message.ts";
@@ -138,11 +139,11 @@ export function withObservability<E, R>(
   async function settle(invocation: HandlerInvocation, pending: PromiseLike<R | Refusal>): Promise<R> {
     let result: R | Refusal;
     try {
-      result = await inTime(invocation, pending);
+      result = await settleInTime(invocation, pending);
     } catch (error) {
-      return fail(invocation, error);
+      return resumeInvocation(invocation, () => fail(invocation, error));
     }
-    return succeed(invocation, result);
+    return resumeInvocation(invocation, () => succeed(invocation, result));
   }
 
   function succeed(invocation: HandlerInvocation, result: R | Refusal): R {
@@ -161,7 +162,20 @@ export function withObservability<E, R>(
     }
   }
 
+  /** Reports the outcome. It never throws: the answer must not depend on what is told about it. */
   function conclude(
+    invocation: HandlerInvocation,
+    failure: { error: unknown } | undefined,
+    result: R | undefined,
+  ): void {
+    try {
+      report(invocation, failure, result);
+    } catch (error) {
+      reportFailure("the report of an outcome", error);
+    }
+  }
+
+  function report(
     invocation: HandlerInvocation,
     failure: { error: unknown } | undefined,
     result: R | undefined,
@@ -192,16 +206,6 @@ function metadataOf(
   { correlationId, traceId, requestId, operationName, coldStart }: HandlerInvocation,
 ): WrapperMetadata {
   return { correlationId, traceId, requestId, operationName, coldStart };
-}
-
-/** What is under way, or a rejection when the deadline passes first. */
-function inTime<R>(invocation: HandlerInvocation, pending: PromiseLike<R>): PromiseLike<R> {
-  const { deadlineMs } = invocation;
-  if (deadlineMs === undefined) return pending;
-  return raceDeadline(pending, deadlineMs, invocation.settings.oneAtATime, () => {
-    allowOverlap();
-    invocation.abandon();
-  });
 }
 
 /** Whether the caller, not the service, is at fault: an error of ours below status 500. */

@@ -1,5 +1,5 @@
 import { SingleFlight } from "../core/mod.ts";
-import { metrics } from "../observability/mod.ts";
+import { metrics, runOutsideInvocation } from "../observability/mod.ts";
 import { checkDatabaseConfig, clientKeyOf, connectionKeyOf, type DatabaseConfig } from "./config.ts";
 import { announceInvalidation } from "./connection_events.ts";
 import type { Connection, DrizzleClient, Invalidate } from "./providers/provider.ts";
@@ -40,7 +40,7 @@ export async function getDrizzleClient<TSchema extends Record<string, unknown> =
   const { client } = await clients.get(keyOf(config), async function openClient() {
     const connection = await openShared(config);
     const isPostgres = config.provider !== "distsql";
-    const client = guardTransactions(await connection.createClient(config.schema), {
+    const client = guardTransactions(await runOutsideInvocation(() => connection.createClient(config.schema)), {
       savepoints: isPostgres,
       settings: isPostgres,
     });
@@ -124,7 +124,8 @@ async function openConnection(config: DatabaseConfig, check: boolean): Promise<C
   let failed = true;
   const invalidate: Invalidate = (reason, error) => announceInvalidation({ provider: config.provider, reason, error });
   try {
-    const connection = await open(config, invalidate);
+    // it outlives the request that happens to be the first
+    const connection = await runOutsideInvocation(() => open(config, invalidate));
     if (check) await checkOnce(connection);
     failed = false;
     return connection;

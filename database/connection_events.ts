@@ -1,4 +1,4 @@
-import { logWarn } from "../observability/mod.ts";
+import { logWarn, runOutsideInvocation } from "../observability/mod.ts";
 import type { DatabaseProvider } from "./config.ts";
 
 /**
@@ -23,7 +23,7 @@ const callbacks: Set<(event: ConnectionInvalidation) => void> = new Set();
  * Registers a callback for connections that end. The client stays usable, the next query gets a new connection; after
  * the reason `closed` ask `getDrizzleClient` for a new client.
  *
- * @param callback Called synchronously for each connection; what it throws is logged.
+ * @param callback Called synchronously for each connection, outside of any request; what it throws is logged.
  * @returns A function that unregisters the callback.
  *
  * @example
@@ -43,8 +43,12 @@ export function onConnectionInvalidated(callback: (event: ConnectionInvalidation
   };
 }
 
-/** Tells every callback that a connection ended. */
+/** Calls every callback. A connection belongs to no request, so neither do they. */
 export function announceInvalidation(event: ConnectionInvalidation): void {
+  runOutsideInvocation(() => callAll(event));
+}
+
+function callAll(event: ConnectionInvalidation): void {
   for (const callback of [...callbacks]) {
     try {
       callback(event);

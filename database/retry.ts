@@ -128,7 +128,7 @@ function planRetry(
   const links = objectsIn(error);
   if (links.some((link) => (givenUp.get(link)?.at ?? 0) > startedAt)) return undefined;
   const delayMs = fullJitterDelay(retries + 1, { baseDelayMs, maxDelayMs, random: options.random });
-  if (retries < maxRetries && delayMs < remainingMs(clock.now())) return delayMs;
+  if (retries < maxRetries && delayMs < remainingMs(clock)) return delayMs;
   // with no retry allowed here, nothing was tried that an outer retry would repeat
   if (maxRetries > 0) {
     const given = { at: ++sequence, attempts: retries + 1 };

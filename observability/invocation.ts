@@ -1,5 +1,3 @@
-import type { AsyncLocalStorage } from "node:async_hooks";
-import { builtinModule, runtimeProcess } from "../env/mod.ts";
 import type { MetricGroup } from "./metric_group.ts";
 import { writeOutput } from "./output.ts";
 import { getSettings, type ObservabilitySettings } from "./settings.ts";
@@ -68,10 +66,9 @@ export class Invocation {
   event: unknown = undefined;
   /** Aborted when the deadline is near; made when somebody asks. */
   abort: AbortController | undefined = undefined;
-  /** The invocation that this one runs inside of, where one slot holds both; read only by this file. */
-  outer: Invocation | undefined = undefined;
   #onAbandon: Set<() => void> | undefined = undefined;
   #deadlineMs: number | undefined = undefined;
+  #deadlineEpochMs: number | undefined = undefined;
   #lines = "";
   #ended = false;
 
@@ -89,13 +86,20 @@ export class Invocation {
     this.level = this.settings.level;
   }
 
-  /** Epoch milliseconds after which there is no time left, when the platform says. */
+  /** When the time is up, on the clock of `performance.now()`; `undefined` without a limit. */
   get deadlineMs(): number | undefined {
     return this.#deadlineMs;
   }
 
   set deadlineMs(deadlineMs: number | undefined) {
     this.#deadlineMs = deadlineMs;
+  }
+
+  /** The deadline in whole epoch milliseconds, by the clock as it was set when this was first read. */
+  get deadlineEpochMs(): number | undefined {
+    const { deadlineMs } = this;
+    if (deadlineMs === undefined) return undefined;
+    return this.#deadlineEpochMs ??= Math.floor(Date.now() + deadlineMs - performance.now());
   }
 
   /**
@@ -113,7 +117,7 @@ export class Invocation {
     };
   }
 
-  /** Gives it up. */
+  /** Marks the invocation as timed out: aborts its signal and calls what waits for the deadline. */
   abandon(): void {
     this.abort?.abort();
     const callbacks = this.#onAbandon;
@@ -121,7 +125,7 @@ export class Invocation {
     for (const callback of callbacks ?? []) callback();
   }
 
-  /** Whether it was written: work that goes on after the answer has nobody who writes for it later. */
+  /** Whether {@link flush} was called: lines of work that goes on after the answer are written at once. */
   get ended(): boolean {
     return this.#ended;
   }
@@ -149,112 +153,3 @@ export class Invocation {
 
 /** Characters after which an invocation that logs a lot writes in between. */
 const MAX_BUFFERED = 64 * 1024;
-
-/** Where one invocation at a time is promised; on Node 20 AsyncLocalStorage makes every promise about 3 times slower. */
-let slot: Invocation | undefined;
-let storage: AsyncLocalStorage<Invocation> | undefined;
-/** Those that are found by their asynchronous context. */
-const open: Set<Invocation> = new Set();
-let watchesExit = false;
-
-/**
- * The invocation that the calling code belongs to.
- *
- * @returns The invocation, or `undefined` outside of one.
- */
-export function currentInvocation(): Invocation | undefined {
-  return storage?.getStore() ?? slot;
-}
-
-/**
- * Runs a function as part of an invocation: everything that it calls and awaits finds it with {@link currentInvocation}.
- * What was collected is written when it ends, also when it throws.
- *
- * @param invocation The invocation, not running yet.
- * @param fn The work. It begins at once, and where it waits for nothing it also ends at once.
- * @param args Handed to `fn`.
- * @returns What `fn` returns.
- */
-export function runInvocation<A extends unknown[], T>(
-  invocation: Invocation,
-  fn: (...args: A) => T | Promise<T>,
-  ...args: A
-): Promise<T> {
-  return enterInvocation(invocation, () => fn(...args));
-}
-
-/**
- * {@link runInvocation} for work that needs nothing but the invocation: it makes no closure and no list of arguments.
- *
- * @param invocation The invocation, not running yet.
- * @param fn The work.
- * @returns What `fn` returns.
- */
-export function enterInvocation<I extends Invocation, T>(
-  invocation: I,
-  fn: (invocation: I) => T | Promise<T>,
-): Promise<T> {
-  if (!watchesExit) watchExit();
-  if (storage !== undefined || !invocation.settings.oneAtATime) return enterStorage(invocation, fn);
-  invocation.outer = slot;
-  slot = invocation;
-  let result: T | Promise<T>;
-  try {
-    result = fn(invocation);
-  } catch (error) {
-    leaveSlot(invocation);
-    return Promise.reject(error);
-  }
-  if (isThenable(result)) return leaveSlotAfter(result, invocation);
-  leaveSlot(invocation);
-  return Promise.resolve(result);
-}
-
-/** Whether a value has to be waited for: a promise, or something like a query that is run by awaiting it. */
-export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
-  return typeof (value as PromiseLike<T> | null | undefined)?.then === "function";
-}
-
-async function leaveSlotAfter<T>(pending: PromiseLike<T>, invocation: Invocation): Promise<T> {
-  try {
-    return await pending;
-  } finally {
-    leaveSlot(invocation);
-  }
-}
-
-function leaveSlot(invocation: Invocation): void {
-  slot = invocation.outer;
-  invocation.flush();
-}
-
-async function enterStorage<I extends Invocation, T>(
-  invocation: I,
-  fn: (invocation: I) => T | Promise<T>,
-): Promise<T> {
-  open.add(invocation);
-  try {
-    allowOverlap();
-    return await storage!.run(invocation, fn, invocation);
-  } finally {
-    open.delete(invocation);
-    invocation.flush();
-  }
-}
-
-/**
- * Says that work of an invocation goes on after its answer (it met its deadline), so that the promise of one
- * invocation at a time does not hold any more: from now on each finds its own state by its asynchronous context.
- */
-export function allowOverlap(): void {
-  storage ??= new (builtinModule("node:async_hooks")!.AsyncLocalStorage)();
-}
-
-/** A process that ends in the middle of an invocation (an unhandled rejection, `process.exit`) still tells what it logged. */
-function watchExit(): void {
-  watchesExit = true;
-  runtimeProcess?.once("exit", function flushOpenInvocations(): void {
-    for (let invocation = slot; invocation !== undefined; invocation = invocation.outer) invocation.flush();
-    for (const invocation of open) invocation.flush();
-  });
-}

@@ -1,5 +1,6 @@
 import { describeError } from "./describe_error.ts";
-import { currentInvocation, type Invocation } from "./invocation.ts";
+import type { Invocation } from "./invocation.ts";
+import { currentInvocation } from "./invocation_context.ts";
 import { LOG_LEVELS, type LogLevel } from "./log_level.ts";
 import { writeOutput } from "./output.ts";
 import { redactDocument, redactValue, UNREADABLE } from "./redact.ts";

@@ -1,4 +1,5 @@
-import { currentInvocation, type Invocation } from "./invocation.ts";
+import type { Invocation } from "./invocation.ts";
+import { currentInvocation } from "./invocation_context.ts";
 import { logWarn, quote } from "./logger.ts";
 import { renderMetricDocument, renderMetricNames } from "./metric_document.ts";
 import type { MetricGroup } from "./metric_group.ts";

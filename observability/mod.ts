@@ -18,15 +18,16 @@
  * @module
  */
 export { describeError, type ErrorDescription } from "./describe_error.ts";
+export { Invocation, type InvocationStart } from "./invocation.ts";
 export {
   allowOverlap,
   currentInvocation,
   enterInvocation,
-  Invocation,
-  type InvocationStart,
   isThenable,
+  resumeInvocation,
   runInvocation,
-} from "./invocation.ts";
+  runOutsideInvocation,
+} from "./invocation_context.ts";
 export { LOG_LEVELS, type LogLevel, parseLogLevel } from "./log_level.ts";
 export {
   isLevelEnabled,
@@ -46,6 +47,7 @@ export { createOutcomeMetrics } from "./outcome_metrics.ts";
 export { type LogOutput, setLogOutput } from "./output.ts";
 export { redactValue } from "./redact.ts";
 export { REDACTED, redactText } from "./redact_text.ts";
+export { reportFailure } from "./report_failure.ts";
 export { getSettings, type ObservabilitySettings } from "./settings.ts";
 export type { Span, SpanAttribute } from "./span.ts";
 export { parseTraceparent, parseXrayHeader, toW3cTraceId, type TraceContext } from "./trace_context.ts";

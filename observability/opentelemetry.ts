@@ -1,3 +1,4 @@
+import { reportFailure } from "./report_failure.ts";
 import type { Span, SpanAttribute } from "./span.ts";
 
 /** What a provider says of a span. */
@@ -45,7 +46,7 @@ const API: symbol = Symbol.for("opentelemetry.js.api.1");
 const SPAN_KEY: symbol = Symbol.for("OpenTelemetry Context Key SPAN");
 const STATUS_ERROR = 2;
 
-/** Starts a span at the registered provider; `undefined` when there is none. */
+/** Starts a span at the registered provider; `undefined` when there is none, or when it fails. */
 export function startOtelSpan(
   name: string,
   startTimeMs: number,
@@ -55,18 +56,43 @@ export function startOtelSpan(
 ): OtelSpan | undefined {
   const api = (globalThis as Record<symbol, unknown>)[API] as ApiGlobal | undefined;
   if (api?.trace === undefined) return undefined;
-  let context: ApiContext = api.context?.active() ?? new Context();
-  if (parent !== undefined) context = context.setValue(SPAN_KEY, parent);
-  else if (remote?.spanId !== undefined && context.getValue(SPAN_KEY) === undefined) {
-    // an instrumentation around the handler has read the request's headers already: its span goes first
-    const ids = { traceId: remote.traceId, spanId: remote.spanId, traceFlags: remote.sampled === false ? 0 : 1 };
-    context = context.setValue(SPAN_KEY, { spanContext: () => ({ ...ids, isRemote: true }) });
+  try {
+    const context = contextOf(api.context?.active() ?? new Context(), parent, remote);
+    return api.trace.getTracer("@trellis/fn").startSpan(name, { startTime: startTimeMs, attributes }, context);
+  } catch (error) {
+    reportFailure("the OpenTelemetry provider", error);
+    return undefined;
   }
-  return api.trace.getTracer("@trellis/fn").startSpan(name, { startTime: startTimeMs, attributes }, context);
+}
+
+/** Makes the context that says which span the new one is a child of. */
+function contextOf(context: ApiContext, parent: OtelSpan | undefined, remote: RemoteSpan | undefined): ApiContext {
+  if (parent !== undefined) return context.setValue(SPAN_KEY, parent);
+  // an instrumentation around the handler has read the request's headers already: its span goes first
+  if (remote?.spanId === undefined || context.getValue(SPAN_KEY) !== undefined) return context;
+  const ids = { traceId: remote.traceId, spanId: remote.spanId, traceFlags: remote.sampled === false ? 0 : 1 };
+  return context.setValue(SPAN_KEY, { spanContext: () => ({ ...ids, isRemote: true }) });
+}
+
+/** Hands an attribute over, when a provider is registered. */
+export function setOtelAttribute(otel: OtelSpan | undefined, key: string, value: SpanAttribute): void {
+  try {
+    otel?.setAttribute(key, value);
+  } catch (error) {
+    reportFailure("the OpenTelemetry provider", error);
+  }
 }
 
 /** Hands over how our span ended. */
-export function endOtelSpan(otel: OtelSpan, { attributes, status, error, endTimeMs }: Span): void {
+export function endOtelSpan(otel: OtelSpan, span: Span): void {
+  try {
+    endAtProvider(otel, span);
+  } catch (error) {
+    reportFailure("the OpenTelemetry provider", error);
+  }
+}
+
+function endAtProvider(otel: OtelSpan, { attributes, status, error, endTimeMs }: Span): void {
   for (const [key, value] of Object.entries(attributes)) otel.setAttribute(key, value);
   if (status === "error") {
     // the class only: messages of drivers hold values

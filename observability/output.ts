@@ -1,4 +1,5 @@
 import { builtinModule, runtimeProcess } from "../env/mod.ts";
+import { reportFailure } from "./report_failure.ts";
 
 /** Takes text that ends with a newline. */
 export type LogOutput = (text: string) => void;
@@ -8,7 +9,8 @@ let output: LogOutput = writeToStdout;
 /**
  * Sends log lines, metrics and warnings somewhere else than to standard output: a test, a development server.
  *
- * @param to Called with one or more whole lines.
+ * @param to Called with one or more whole lines. When it throws, the lines are lost, and the first failure is reported
+ * on standard error; the request goes on.
  * @returns Puts the former output back.
  *
  * @example
@@ -30,29 +32,52 @@ export function setLogOutput(to: LogOutput): () => void {
   };
 }
 
-/** Writes whole lines now. */
+/** Writes whole lines now. It never throws. */
 export function writeOutput(text: string): void {
-  if (text !== "") output(text);
+  if (text === "") return;
+  try {
+    const result: unknown = output(text);
+    // an asynchronous function passes for a LogOutput
+    if (result instanceof Promise) result.catch(reportLoss);
+  } catch (error) {
+    reportLoss(error);
+  }
+}
+
+function reportLoss(error: unknown): void {
+  // nobody reads standard output any more
+  if ((error as { code?: unknown } | null)?.code !== "EPIPE") reportFailure("log output", error);
 }
 
 let fs: ReturnType<typeof builtinModule<"node:fs">>;
 let buffer: ReturnType<typeof builtinModule<"node:buffer">>;
 
 /**
- * One synchronous write to file descriptor 1. `console.log` is patched by Lambda's runtime (a prefix, two writes), and
- * the first touch of `process.stdout` costs milliseconds; neither survives a sandbox that is frozen right after the answer.
+ * Writes synchronously to file descriptor 1, in one call. `console.log` is patched by Lambda's runtime (a prefix, two
+ * writes), and the first use of `process.stdout` costs milliseconds; neither is written when a sandbox is frozen right
+ * after the answer.
  */
 function writeToStdout(text: string): void {
-  let rest: string | Uint8Array = text;
   fs ??= builtinModule("node:fs");
-  buffer ??= builtinModule("node:buffer");
+  // deno-lint-ignore no-console -- a runtime without file descriptors
+  if (fs === undefined) return console.log(text.replace(/\n$/, ""));
+  let written = 0;
   try {
-    const written = fs?.writeSync(1, text) ?? 0;
-    if (written >= buffer!.Buffer.byteLength(text)) return;
-    rest = buffer!.Buffer.from(text).subarray(written);
+    written = fs.writeSync(1, text);
   } catch (error) {
-    if ((error as { code?: string }).code === "EPIPE") return; // nobody reads any more
     if ((error as { code?: string }).code !== "EAGAIN") throw error;
   }
-  runtimeProcess!.stdout.write(rest); // a full non-blocking pipe: the stream queues what is left
+  const { Buffer } = buffer ??= builtinModule("node:buffer")!;
+  if (written < Buffer.byteLength(text)) queueRest(Buffer.from(text).subarray(written));
+}
+
+let watchesStdout = false;
+
+/** Leaves to the stream what a full non-blocking pipe did not take. */
+function queueRest(bytes: Uint8Array): void {
+  const { stdout } = runtimeProcess!;
+  // an error of a stream that nobody listens to ends the process
+  if (!watchesStdout) stdout.on("error", reportLoss);
+  watchesStdout = true;
+  stdout.write(bytes);
 }

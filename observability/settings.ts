@@ -15,8 +15,11 @@ export interface ObservabilitySettings {
   readonly metricsDisabled: boolean;
   /** Whether the environment stays as it is, as in a Lambda sandbox: what was read from it once may be kept. */
   readonly fixed: boolean;
-  /** Whether the environment promises one invocation at a time. */
-  readonly oneAtATime: boolean;
+  /**
+   * Whether the application promises that its invocations never overlap, and that each awaits all of its work:
+   * `TRELLIS_SEQUENTIAL_INVOCATIONS`. It has no effect where Lambda runs several invocations at once.
+   */
+  readonly sequential: boolean;
 }
 
 let kept: ObservabilitySettings | undefined;
@@ -35,12 +38,17 @@ export function getSettings(): ObservabilitySettings {
     namespace: readSetting("METRICS_NAMESPACE") ?? "Trellis",
     level: LOG_LEVELS[level ?? "INFO"],
     unknownLevel: level === undefined ? asked : undefined,
-    metricsDisabled: /^(?:true|1)$/i.test(readSetting("METRICS_DISABLED") ?? ""),
+    metricsDisabled: isTrue(readSetting("METRICS_DISABLED")),
     fixed: inLambda,
-    oneAtATime: inLambda && getOptionalEnv("AWS_LAMBDA_MAX_CONCURRENCY") === undefined,
+    sequential: isTrue(getOptionalEnv("TRELLIS_SEQUENTIAL_INVOCATIONS")) &&
+      getOptionalEnv("AWS_LAMBDA_MAX_CONCURRENCY") === undefined,
   };
   if (inLambda) kept = settings;
   return settings;
+}
+
+function isTrue(value: string | undefined): boolean {
+  return value !== undefined && /^(?:true|1)$/i.test(value);
 }
 
 /** A variable of ours, else the one of the same name that Powertools reads. */

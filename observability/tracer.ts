@@ -1,6 +1,8 @@
-import { currentInvocation, type Invocation } from "./invocation.ts";
-import { endOtelSpan, type OtelSpan, startOtelSpan } from "./opentelemetry.ts";
+import type { Invocation } from "./invocation.ts";
+import { currentInvocation } from "./invocation_context.ts";
+import { endOtelSpan, type OtelSpan, setOtelAttribute, startOtelSpan } from "./opentelemetry.ts";
 import { redactValue } from "./redact.ts";
+import { reportFailure } from "./report_failure.ts";
 import type { Span, SpanAttribute } from "./span.ts";
 import { toW3cTraceId } from "./trace_context.ts";
 
@@ -20,6 +22,8 @@ export interface StartSpanOptions {
 const SAMPLED = 1;
 
 interface RunningSpan extends Span {
+  /** On the clock of `performance.now()`, which is never set back. */
+  startedMs: number;
   parent: Span | undefined;
   invocation: Invocation | undefined;
   otel: OtelSpan | undefined;
@@ -33,7 +37,7 @@ const listeners: Set<SpanListener> = new Set();
 /**
  * Registers a function that is told of each span that ends: a test, a development server.
  *
- * @param listener Called synchronously; what it throws reaches whoever ended the span.
+ * @param listener Called synchronously; the first error that it throws is reported on standard error.
  * @returns Takes the listener away.
  */
 export function onSpanEnd(listener: SpanListener): () => void {
@@ -82,6 +86,7 @@ export function startSpan(name: string, options: StartSpanOptions = {}): Span {
     parentSpanId: parent?.spanId ?? (ids === undefined || ids.traceId === remote?.traceId ? remote?.spanId : undefined),
     sampled: ids === undefined ? (parent ?? remote)?.sampled : (ids.traceFlags & SAMPLED) !== 0,
     startTimeMs,
+    startedMs: performance.now(),
     endTimeMs: undefined,
     status: "unset",
     error: undefined,
@@ -104,7 +109,7 @@ export function startSpan(name: string, options: StartSpanOptions = {}): Span {
 export function endSpan(span: Span, error?: unknown): void {
   if (span.endTimeMs !== undefined) return;
   const running = span as RunningSpan;
-  span.endTimeMs = Math.max(Date.now(), span.startTimeMs);
+  span.endTimeMs = span.startTimeMs + performance.now() - running.startedMs;
   span.status = error === undefined ? "ok" : "error";
   span.error = error;
   const { invocation } = running;
@@ -115,7 +120,15 @@ export function endSpan(span: Span, error?: unknown): void {
     invocation.span = next;
   }
   if (running.otel !== undefined) endOtelSpan(running.otel, span);
-  for (const listener of listeners) listener(span);
+  for (const listener of listeners) tell(listener, span);
+}
+
+function tell(listener: SpanListener, span: Span): void {
+  try {
+    listener(span);
+  } catch (error) {
+    reportFailure("a listener of onSpanEnd", error);
+  }
 }
 
 /**
@@ -159,7 +172,7 @@ export function addAnnotation(key: string, value: SpanAttribute): void {
   const span = currentInvocation()?.span as RunningSpan | undefined;
   if (span === undefined) return;
   span.attributes[key] = value;
-  span.otel?.setAttribute(key, value);
+  setOtelAttribute(span.otel, key, value);
 }
 
 /**
@@ -176,7 +189,7 @@ export function addMetadata(key: string, value: unknown, namespace = "default"):
   const safe = redactValue({ [key]: value }) as Record<string, unknown>;
   span.metadata ??= {};
   span.metadata[namespace] = { ...span.metadata[namespace], ...safe };
-  span.otel?.setAttribute(`metadata.${namespace}.${key}`, JSON.stringify(safe[key]) ?? "");
+  setOtelAttribute(span.otel, `metadata.${namespace}.${key}`, JSON.stringify(safe[key]) ?? "");
 }
 
 const hexOfByte: string[] = Array(256);

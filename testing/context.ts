@@ -1,4 +1,4 @@
-import { type Clock, type LambdaContext, systemClock } from "../core/mod.ts";
+import { type Clock, type LambdaContext, monotonicNow, systemClock } from "../core/mod.ts";
 
 /** Options of {@link createLambdaContext}. */
 export interface LambdaContextOptions {
@@ -42,7 +42,7 @@ export interface LambdaContextOptions {
  */
 export function createLambdaContext(options: LambdaContextOptions = {}): LambdaContext {
   const { timeoutMs = 30_000, functionName = "test-function", clock = systemClock } = options;
-  const endsAtMs = clock.now() + timeoutMs;
+  const endsAtMs = monotonicNow(clock) + timeoutMs;
   const arn = `arn:aws:lambda:eu-west-1:123456789012:function:${functionName}`;
   return {
     awsRequestId: options.awsRequestId ?? crypto.randomUUID(),
@@ -52,6 +52,6 @@ export function createLambdaContext(options: LambdaContextOptions = {}): LambdaC
     memoryLimitInMB: "512",
     logGroupName: `/aws/lambda/${functionName}`,
     logStreamName: "2026/01/01/[$LATEST]0123456789abcdef0123456789abcdef",
-    getRemainingTimeInMillis: () => Math.max(0, endsAtMs - clock.now()),
+    getRemainingTimeInMillis: () => Math.max(0, endsAtMs - monotonicNow(clock)),
   };
 }

@@ -155,7 +155,7 @@ export function createLocalContext(
   functionName: string,
   resources: Readonly<Record<string, unknown>> = {},
 ): LambdaContext {
-  const endsAtMs = Date.now() + Number(resources.timeout ?? 30) * 1000;
+  const endsAtMs = performance.now() + Number(resources.timeout ?? 30) * 1000;
   return {
     awsRequestId: crypto.randomUUID(),
     functionName,
@@ -164,6 +164,6 @@ export function createLocalContext(
     memoryLimitInMB: String(resources.memorySize ?? 512),
     logGroupName: `/aws/lambda/${functionName}`,
     logStreamName: "local",
-    getRemainingTimeInMillis: () => Math.max(0, endsAtMs - Date.now()),
+    getRemainingTimeInMillis: () => Math.max(0, Math.round(endsAtMs - performance.now())),
   };
 }

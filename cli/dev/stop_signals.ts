@@ -18,7 +18,7 @@ export function waitForStopSignal(): { readonly stopped: Promise<NodeJS.Signals>
   const stopped = new Promise<NodeJS.Signals>((resolve) => tell = resolve);
 
   function listen(signal: NodeJS.Signals): void {
-    const now = Date.now();
+    const now = performance.now();
     if (firstAt !== 0 && now - firstAt > SAME_SIGNAL_MS) process.exit(signal === "SIGINT" ? 130 : 143);
     firstAt ||= now;
     tell(signal);

@@ -6,7 +6,7 @@ import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
 import { parseInput } from "./parse_input.ts";
 import { openMessage, QUEUE_ENVELOPES, type QueueEnvelope, type QueueMessage } from "./queue_message.ts";
-import { recordDeadline, type RecordIdentity, skipRecord, tryRecord } from "./record_scope.ts";
+import { beginBatch, type RecordIdentity, skipRecord, tryRecord } from "./record_scope.ts";
 import type { SqsBatchResult, SqsEvent, SqsRecord } from "./trigger_events.ts";
 import {
   checkChoice,
@@ -107,7 +107,7 @@ export function defineQueueHandler<TBody = never>(
 
     async function processBatch(event: SqsEvent, context: LambdaContext, metadata: WrapperMetadata) {
       const records = recordsOf(event);
-      const deadlineMs = recordDeadline();
+      const batch = beginBatch();
       const failed = new Set<SqsRecord>();
 
       async function processLane(lane: readonly SqsRecord[]): Promise<void> {
@@ -115,8 +115,8 @@ export function defineQueueHandler<TBody = never>(
         for (const record of lane) {
           const message = openMessage(record, envelope);
           const identity = identify(record, message);
-          if (reason !== undefined) await skipRecord(identity, reason);
-          else if (await tryRecord(identity, metadata, deadlineMs, (own) => handle(record, message, context, own))) {
+          if (reason !== undefined) await skipRecord(batch, identity, reason);
+          else if (await tryRecord(batch, identity, metadata, (own) => handle(record, message, context, own))) {
             continue;
           }
           failed.add(record);

@@ -1,16 +1,17 @@
 import { DeadlineExceededError } from "../../errors/mod.ts";
 import {
-  allowOverlap,
   currentInvocation,
   endSpan,
+  enterInvocation,
   Invocation,
   log,
   renderFields,
-  runInvocation,
+  resumeInvocation,
+  type Span,
   type SpanAttribute,
   startSpan,
 } from "../../observability/mod.ts";
-import { raceDeadline } from "../deadline.ts";
+import { settleInTime } from "../deadline.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { firstCorrelationId } from "./correlation.ts";
 import { reasonOf } from "./trigger_failure.ts";
@@ -30,7 +31,7 @@ export interface RecordIdentity {
 class RecordInvocation extends Invocation {
   readonly #batch: Invocation;
 
-  constructor(batch: Invocation, { correlationIds, fields }: RecordIdentity, deadlineMs: number | undefined) {
+  constructor({ invocation: batch, deadlineMs }: RecordBatch, { correlationIds, fields }: RecordIdentity) {
     const { requestId, traceId, parentSpanId, sampled, operationName, functionName, coldStart } = batch;
     const correlationId = firstCorrelationId(correlationIds) ?? batch.correlationId;
     super({ correlationId, requestId, traceId, parentSpanId, sampled, operationName, functionName, coldStart });
@@ -74,73 +75,76 @@ class RecordInvocation extends Invocation {
 /** Time kept back to report the records that are not finished, in milliseconds. */
 const MARGIN_MS = 50;
 
+/** The records of one invocation. */
+export interface RecordBatch {
+  /** The invocation that they arrived with. */
+  readonly invocation: Invocation;
+  /**
+   * When they must be finished, on the clock of `performance.now()`: before the invocation's own deadline, so that those
+   * that are not finished can still be reported.
+   */
+  readonly deadlineMs: number | undefined;
+}
+
 /**
- * When the records of an invocation must be finished: before its own deadline, so that those that are not can still be
- * told from those that are.
+ * Begins to work on the records of the current invocation. Call it before anything is awaited.
  *
- * @returns Epoch milliseconds, or `undefined` when the platform sets no limit.
+ * @returns What {@link tryRecord} and {@link skipRecord} need.
  */
-export function recordDeadline(): number | undefined {
-  const deadlineMs = currentInvocation()?.deadlineMs;
-  if (deadlineMs === undefined) return undefined;
-  return deadlineMs - Math.min(MARGIN_MS, Math.max(0, deadlineMs - Date.now()) / 4);
+export function beginBatch(): RecordBatch {
+  const invocation = currentInvocation()!;
+  const { deadlineMs } = invocation;
+  if (deadlineMs === undefined) return { invocation, deadlineMs };
+  const leftMs = Math.max(0, deadlineMs - performance.now());
+  return { invocation, deadlineMs: deadlineMs - Math.min(MARGIN_MS, leftMs / 4) };
 }
 
 /**
  * Works on one record apart from the others. A failure is logged in one line, with the reason and without the record's
  * content, and never thrown.
  *
+ * @param batch The records that it belongs to.
  * @param identity What tells it from the others.
  * @param metadata Of the invocation.
- * @param deadlineMs What {@link recordDeadline} gave when the first record began.
  * @param work The work, with the record's own metadata.
  * @returns Whether it succeeded in time.
  */
 export function tryRecord(
+  batch: RecordBatch,
   identity: RecordIdentity,
   metadata: WrapperMetadata,
-  deadlineMs: number | undefined,
   work: (metadata: WrapperMetadata) => unknown,
 ): Promise<boolean> {
-  return inRecordScope(identity, deadlineMs, async function attempt(record: Invocation): Promise<boolean> {
-    const span = record.span === undefined
-      ? undefined
-      : startSpan("process record", { attributes: { ...identity.fields } });
+  return enterInvocation(new RecordInvocation(batch, identity), async function attempt(record): Promise<boolean> {
+    const span = record.span && startSpan("process record", { attributes: { ...identity.fields } });
     try {
-      if (deadlineMs !== undefined && Date.now() >= deadlineMs) {
+      if (batch.deadlineMs !== undefined && performance.now() >= batch.deadlineMs) {
         throw new DeadlineExceededError("The deadline of this invocation was reached before the record's turn");
       }
       // asynchronous in any case: what a handler returns may be a thenable that is no promise, such as a query
       const working = (async () => await work({ ...metadata, correlationId: record.correlationId }))();
-      await (deadlineMs === undefined ? working : raceDeadline(working, deadlineMs, record.settings.oneAtATime, () => {
-        allowOverlap();
-        record.abandon();
-      }));
+      await settleInTime(record, working);
       if (span !== undefined) endSpan(span);
       return true;
     } catch (error) {
-      log("ERROR", "record failed", { reason: reasonOf(error), error });
-      if (span !== undefined) endSpan(span, error ?? new Error("rejected with nothing"));
+      resumeInvocation(record, () => reportFailure(error, span));
       return false;
     }
   });
 }
 
+function reportFailure(error: unknown, span: Span | undefined): void {
+  log("ERROR", "record failed", { reason: reasonOf(error), error });
+  if (span !== undefined) endSpan(span, error ?? new Error("rejected with nothing"));
+}
+
 /**
- * Tells of a record that counts as failed although nobody worked on it.
+ * Logs that a record counts as failed although nobody worked on it.
  *
+ * @param batch The records that it belongs to.
  * @param identity What tells it from the others.
  * @param reason Why.
  */
-export async function skipRecord(identity: RecordIdentity, reason: string): Promise<void> {
-  await inRecordScope(identity, undefined, () => log("WARN", "record failed", { reason }));
-}
-
-function inRecordScope<T>(
-  identity: RecordIdentity,
-  deadlineMs: number | undefined,
-  fn: (record: Invocation) => T | Promise<T>,
-): Promise<T> {
-  const record = new RecordInvocation(currentInvocation()!, identity, deadlineMs);
-  return runInvocation(record, fn, record);
+export async function skipRecord(batch: RecordBatch, identity: RecordIdentity, reason: string): Promise<void> {
+  await enterInvocation(new RecordInvocation(batch, identity), () => log("WARN", "record failed", { reason }));
 }

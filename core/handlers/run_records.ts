@@ -1,7 +1,7 @@
 import { UnexpectedError } from "../../errors/mod.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { addLogFields } from "./observe_trigger.ts";
-import { recordDeadline, type RecordIdentity, tryRecord } from "./record_scope.ts";
+import { beginBatch, type RecordIdentity, tryRecord } from "./record_scope.ts";
 
 /**
  * Works on the records of an event that is delivered again as a whole: each in turn, whatever happens to the others.
@@ -24,10 +24,10 @@ export async function runRecords<T>(
     await work(records[0], metadata);
     return;
   }
-  const deadlineMs = recordDeadline();
+  const batch = beginBatch();
   let failed = 0;
   for (const record of records) {
-    if (!await tryRecord(identify(record), metadata, deadlineMs, (own) => work(record, own))) failed++;
+    if (!await tryRecord(batch, identify(record), metadata, (own) => work(record, own))) failed++;
   }
   if (failed > 0) {
     throw new UnexpectedError(`${failed} of ${records.length} records failed: each has a line of its own in the log`);

@@ -1,3 +1,4 @@
+import { monotonicNow } from "../../core/mod.ts";
 import { applyAtomic, applyOneByOne } from "./apply_atomic.ts";
 import { applyBatch, groupMigrations } from "./apply_batch.ts";
 import { applyStepwise } from "./apply_stepwise.ts";
@@ -44,9 +45,9 @@ export async function applyPending(
       const { tag, hash } = migration.file;
       let durationMs = batch?.durations.get(tag);
       if (durationMs === undefined) {
-        const startedAt = clock.now();
+        const startedAt = monotonicNow(clock);
         await (!migration.atomic ? applyStepwise : isSuspect ? applyOneByOne : applyAtomic)(migration, context);
-        durationMs = clock.now() - startedAt;
+        durationMs = monotonicNow(clock) - startedAt;
         isSuspect = false;
       }
       migrations.push({ tag, hash, durationMs });

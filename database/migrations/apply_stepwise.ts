@@ -1,3 +1,4 @@
+import { monotonicNow } from "../../core/mod.ts";
 import { causeChain, findInCauseChain, sqlStateOf } from "../../errors/mod.ts";
 import type { SqlSession } from "../providers/provider.ts";
 import { runWithRetry } from "../retry.ts";
@@ -21,7 +22,7 @@ import type { MigrationStep, PlannedMigration } from "./steps.ts";
  */
 export async function applyStepwise(planned: PlannedMigration, context: MigrationContext): Promise<void> {
   const { file, steps } = planned;
-  const startedAt = context.clock.now();
+  const startedAt = monotonicNow(context.clock);
   const noted = await retryIdempotent(() => readSteps(context.session, context.tables, file.tag), context.clock);
   const rows = new Map(noted.map((row) => [row.step, row]));
   assertSameSteps(planned, rows);
@@ -38,7 +39,7 @@ export async function applyStepwise(planned: PlannedMigration, context: Migratio
     }
   }
   await context.lock.check();
-  const durationMs = context.clock.now() - startedAt;
+  const durationMs = monotonicNow(context.clock) - startedAt;
   await retryIdempotent(() =>
     inTransaction(context, async (tx) => {
       const known = await tx.query(`SELECT tag FROM ${context.tables.migrations} WHERE tag = $1`, [file.tag]);

@@ -1,4 +1,4 @@
-import { remainingMs } from "../../core/mod.ts";
+import { monotonicNow, remainingMs } from "../../core/mod.ts";
 import type { DistSqlJob } from "../distsql/translation.ts";
 import { nameOf } from "../distsql/sql_name.ts";
 import { tokenize } from "../distsql/tokenize.ts";
@@ -35,7 +35,7 @@ export async function waitForJob(
   context: MigrationContext,
 ): Promise<JobOutcome> {
   const { clock, jobTimeoutMs, lock, logger } = context;
-  const dueMs = clock.now() + jobTimeoutMs;
+  const dueMs = monotonicNow(clock) + jobTimeoutMs;
   for (let delayMs = FIRST_POLL_MS;; delayMs = Math.min(LONGEST_POLL_MS, delayMs * 1.5)) {
     // the job first: what it did is in the catalog when it says that it has ended
     const state = await readJob(jobId, job, context);
@@ -43,8 +43,7 @@ export async function waitForJob(
     if (state === undefined || !RUNNING.has(state.status)) {
       return { isValid: false, detail: state === undefined ? undefined : `${state.status}: ${state.details ?? ""}` };
     }
-    const now = clock.now();
-    if (now + delayMs > dueMs || remainingMs(now) < 2 * delayMs) {
+    if (monotonicNow(clock) + delayMs > dueMs || remainingMs(clock) < 2 * delayMs) {
       throw new MigrationError(
         `The background job on ${job.table} is still ${state.status}: run the migrations again, they wait for it`,
       );

@@ -1,4 +1,4 @@
-import { type Clock, remainingMs } from "../../core/mod.ts";
+import { type Clock, monotonicNow, remainingMs } from "../../core/mod.ts";
 import type { DedicatedSession, SqlSession } from "../providers/provider.ts";
 import { isOccError } from "../sqlstate.ts";
 import { isConnectionLost, retryIdempotent } from "./retry_idempotent.ts";
@@ -45,12 +45,11 @@ const POLL_MS = 250;
 
 /** Asks again and again: a session that waits inside the server would hold up CREATE INDEX CONCURRENTLY for ever. */
 async function waitFor(take: () => Promise<boolean>, { timeoutMs, logger, clock }: LockOptions): Promise<boolean> {
-  const dueMs = clock.now() + timeoutMs;
+  const dueMs = monotonicNow(clock) + timeoutMs;
   for (let waited = false;; waited = true) {
     if (await take()) return waited;
     if (!waited) logger("waiting: another run migrates this database");
-    const now = clock.now();
-    if (now >= dueMs || remainingMs(now) < 2 * POLL_MS) {
+    if (monotonicNow(clock) >= dueMs || remainingMs(clock) < 2 * POLL_MS) {
       throw new MigrationError(
         `Another run migrates this database, and ${Math.round(timeoutMs / 1000)} s were not enough to wait for it: ` +
           "try again when it is done, or raise lockTimeout",

@@ -19,7 +19,7 @@ export async function retryIdempotent<T>(fn: () => Promise<T>, clock: Clock = sy
     } catch (error) {
       const mayPass = isOccError(error) || isConnectionLost(error);
       const delayMs = fullJitterDelay(attempt, { baseDelayMs: 50, maxDelayMs: 2000 });
-      if (!mayPass || attempt > MAX_RETRIES || delayMs >= remainingMs(clock.now())) throw error;
+      if (!mayPass || attempt > MAX_RETRIES || delayMs >= remainingMs(clock)) throw error;
       await clock.sleep(delayMs);
     }
   }

@@ -4,11 +4,13 @@ import { PgDatabase } from "drizzle-orm/pg-core";
 import { explainMissing, fullJitterDelay } from "../../core/mod.ts";
 import { runtimeProcess } from "../../env/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
+import { runOutsideInvocation } from "../../observability/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { whenAbandoned } from "./abandoned.ts";
 import { DataApiDialect, DataApiSession } from "./data_api_drizzle.ts";
 import { readFailure } from "./data_api_error.ts";
 import type { DataApiClient, DataApiResult, StatementInput } from "./data_api_values.ts";
+import { IdleTimer } from "./idle_timer.ts";
 import type { Connection, DedicatedSession, DrizzleClient, Row, SqlSession } from "./provider.ts";
 
 /** The cluster, its secret and the database, as every request names them. */
@@ -115,30 +117,30 @@ function toApi(
   patienceMs: number,
 ): DataApiClient {
   let underWay = 0;
-  let lastEndMs = Date.now();
+  const idle = new IdleTimer();
 
   async function send<T>(request: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> {
     const abort = new AbortController();
     // a request that nobody waits for any more would keep its socket for as long as the network is silent
     const forget = whenAbandoned(() => abort.abort());
     // closes its sockets; the next request opens a new one
-    if (underWay === 0 && Date.now() - lastEndMs > MAX_IDLE_MS) client.destroy();
+    if (underWay === 0 && idle.elapsedMs > MAX_IDLE_MS) client.destroy();
     underWay++;
-    const dueMs = Date.now() + patienceMs;
+    const dueMs = performance.now() + patienceMs;
     try {
       for (let attempt = 1;; attempt++) {
         try {
-          return await request({ abortSignal: abort.signal });
+          return await runOutsideInvocation(() => request({ abortSignal: abort.signal }));
         } catch (error) {
           const delayMs = fullJitterDelay(attempt, { baseDelayMs: 500, maxDelayMs: 5000 });
-          if (!NOT_YET.has((error as Error).name) || Date.now() + delayMs > dueMs) throw readFailure(error);
+          if (!NOT_YET.has((error as Error).name) || performance.now() + delayMs > dueMs) throw readFailure(error);
           await new Promise((resolve) => setTimeout(resolve, delayMs));
         }
       }
     } finally {
       forget();
       underWay--;
-      lastEndMs = Date.now();
+      idle.reset();
     }
   }
   return {

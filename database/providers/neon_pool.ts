@@ -1,4 +1,5 @@
 import type { Client, Pool, PoolClient } from "@neondatabase/serverless";
+import { runOutsideInvocation } from "../../observability/mod.ts";
 import { whenAbandoned } from "./abandoned.ts";
 import { isAnswered, RestWatch } from "./rest_watch.ts";
 
@@ -56,7 +57,9 @@ export function watchPool(pool: Pool): void {
   function connectWatched(taken: Taken): void {
     let cut = (): void => {};
     const forget = whenAbandoned(() => cut());
-    connect(function watch(error, client, release) {
+    runOutsideInvocation(() => connect(watch));
+
+    function watch(...[error, client, release]: Parameters<Taken>): void {
       if (client === undefined) {
         forget();
         return taken(toError(error), client, release);
@@ -75,7 +78,7 @@ export function watchPool(pool: Pool): void {
       client.once("end", cut);
       client.release = releaseOnce;
       taken(error, client, releaseOnce);
-    });
+    }
   }
   function connectAwake(taken: Taken): void {
     const waking = pool.idleCount === pool.totalCount ? rest.wake() : undefined;

@@ -1,5 +1,6 @@
 import type { Sql } from "postgres";
 import { ConfigurationError } from "../../errors/mod.ts";
+import { runOutsideInvocation } from "../../observability/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { type ConnectRetry, type SessionState, toDedicatedSession, toDrizzleDriver } from "./postgres_js_driver.ts";
 import { type PostgresOptions, PostgresPool } from "./postgres_js_pool.ts";
@@ -53,7 +54,10 @@ export async function openPostgres(
     async check(): Promise<void> {
       try {
         // while the server starts a session, drizzle is loaded
-        await Promise.all([driver.unsafe("select 1"), import("drizzle-orm/postgres-js")]);
+        await Promise.all([
+          driver.unsafe("select 1"),
+          runOutsideInvocation(() => import("drizzle-orm/postgres-js")),
+        ]);
       } catch (error) {
         await pool.close();
         invalidate("refused", error);

@@ -2,6 +2,7 @@ import { connect, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import type { Options, Sql } from "postgres";
 import type postgres from "postgres";
+import { runOutsideInvocation } from "../../observability/mod.ts";
 import { whenAbandoned } from "./abandoned.ts";
 import { endsConnection } from "./postgres_js_transaction.ts";
 import { isAnswered, RestWatch } from "./rest_watch.ts";
@@ -106,7 +107,10 @@ export class PostgresPool {
     const options: PostgresOptions = {
       ...this.#options,
       // called for each connection: one that ended must not connect again
-      socket: () => generation.isSpent ? deadSocket(replaced()) : openSocket(this.#options, sockets).catch(deadSocket),
+      socket: () =>
+        generation.isSpent
+          ? deadSocket(replaced())
+          : runOutsideInvocation(() => openSocket(this.#options, sockets)).catch(deadSocket),
       onclose: () => this.#spend(generation),
       // what still waits for a generation that is spent is turned away one by one, and need not wait for that
       backoff: () => 0,

@@ -1,4 +1,5 @@
 import { runtimeProcess } from "../../env/mod.ts";
+import { IdleTimer } from "./idle_timer.ts";
 
 /** How long nothing was sent before a connection may have ended unheard: a sandbox that rests is frozen. */
 const RESTED_MS = 500;
@@ -15,7 +16,7 @@ const ANSWER_MS = 1000;
  */
 export class RestWatch {
   readonly #probe: () => Promise<void>;
-  #lastUsedMs = Date.now();
+  readonly #idle = new IdleTimer();
   #waking: Promise<void> | undefined;
 
   /** @param probe Asks an open connection for an answer, and drops the connections when none comes. */
@@ -25,7 +26,7 @@ export class RestWatch {
 
   /** To be called when a statement has ended. */
   used(): void {
-    this.#lastUsedMs = Date.now();
+    this.#idle.reset();
   }
 
   /**
@@ -34,7 +35,7 @@ export class RestWatch {
    * @returns Resolves when connections that ended are gone from the pool; `undefined` when they did not rest.
    */
   wake(): Promise<void> | undefined {
-    const restedMs = Date.now() - this.#lastUsedMs;
+    const restedMs = this.#idle.elapsedMs;
     if (restedMs <= RESTED_MS) return undefined;
     return this.#waking ??= this.#look(restedMs > FORGOTTEN_MS).finally(() => this.#waking = undefined);
   }

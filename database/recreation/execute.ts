@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../core/mod.ts";
+import { type Clock, monotonicNow, systemClock } from "../../core/mod.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import type { RecreationPlan } from "./recreation_plan.ts";
 import { RecreationRun } from "./recreation_run.ts";
@@ -92,12 +92,12 @@ export async function executeRecreation(
   checkOption("batchRows", batchRows, MAX_BATCH_ROWS);
   checkOption("batchBytes", batchBytes, MAX_BATCH_BYTES);
   checkOption("jobTimeout", jobTimeout, 1e6);
-  const startedAt = clock.now();
+  const startedAt = monotonicNow(clock);
   if (plan.steps.length === 0) return { rows: 0, durationMs: 0, resumed: false };
   const limits = { rows: batchRows, bytes: batchBytes };
   const run = new RecreationRun(db, plan, { logger, limits, jobTimeoutMs: jobTimeout * 1000, clock });
   const done = await run.run();
-  const durationMs = clock.now() - startedAt;
+  const durationMs = monotonicNow(clock) - startedAt;
   if (done === undefined) {
     logger(`${plan.table}: this plan is done already`);
     return { rows: 0, durationMs, resumed: false };

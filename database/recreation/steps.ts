@@ -1,4 +1,4 @@
-import { type Clock, remainingMs } from "../../core/mod.ts";
+import { type Clock, monotonicNow, remainingMs } from "../../core/mod.ts";
 import { findInCauseChain, sqlStateOf } from "../../errors/mod.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import { readGrants } from "./introspect.ts";
@@ -65,7 +65,7 @@ async function waitForJob(
   { clock, jobTimeoutMs }: JobSettings,
 ): Promise<void> {
   const { name } = step.job!;
-  const dueMs = clock.now() + jobTimeoutMs;
+  const dueMs = monotonicNow(clock) + jobTimeoutMs;
   for (let delayMs = FIRST_POLL_MS;; delayMs = Math.min(LONGEST_POLL_MS, delayMs * 1.5)) {
     // the job first: what it did is in the catalog when it says that it has ended
     const job = await readJob(db, name, jobId);
@@ -76,8 +76,7 @@ async function waitForJob(
         reason: "failed",
       });
     }
-    const now = clock.now();
-    if (now + delayMs > dueMs || remainingMs(now) < 2 * delayMs) {
+    if (monotonicNow(clock) + delayMs > dueMs || remainingMs(clock) < 2 * delayMs) {
       throw new RecreationError(`the background job to ${step.title} still runs: run this again, it waits for it`, {
         reason: "unfinished",
       });

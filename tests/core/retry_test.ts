@@ -1,7 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { retry, type RetryOptions, withObservability } from "../../core/mod.ts";
+import { getRequestContext, retry, type RetryOptions, withObservability } from "../../core/mod.ts";
 import { createFakeClock, createLambdaContext, type FakeClock } from "../../testing/mod.ts";
-import { Invocation, runInvocation } from "../../observability/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 
 function failing(times: number): { calls: number[]; fn: (retries: number) => string } {
@@ -69,12 +68,12 @@ Deno.test("retry() never waits past the deadline of its invocation", async () =>
 
 Deno.test("retry() does not wait up to the very deadline", async () => {
   for (const [leftMs, calls] of [[100, 1], [101, 2]]) {
-    const clock = createFakeClock({ nowMs: 5000, autoAdvance: true }), work = failing(99);
-    const facts = { correlationId: "c", requestId: "r", traceId: undefined, operationName: "op", coldStart: false };
-    const invocation = new Invocation({ ...facts, functionName: undefined });
-    invocation.deadlineMs = clock.now() + leftMs;
-    const run = () => assertRejects(() => retry(work.fn, options(clock, { random: () => 1 })));
-    await runInvocation(invocation, run);
+    const work = failing(99);
+    const handler = withObservability(async () => {
+      const clock = createFakeClock({ nowMs: getRequestContext()!.deadlineMs! - leftMs, autoAdvance: true });
+      await assertRejects(() => retry(work.fn, options(clock, { random: () => 1 })));
+    });
+    await captureLogs(() => handler({}, createLambdaContext()));
     assertEquals(work.calls.length, calls);
   }
 });

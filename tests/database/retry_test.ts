@@ -1,18 +1,18 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
-import type { Clock } from "../../core/mod.ts";
+import { type Clock, getRequestContext, withObservability } from "../../core/mod.ts";
 import { CommitOutcomeUnknownError, type DistSqlRetryOptions, withDistSqlRetry } from "../../database/mod.ts";
 import { type RetryCount, runWithRetry } from "../../database/retry.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
-import { Invocation, runInvocation } from "../../observability/mod.ts";
+import { createLambdaContext } from "../../testing/mod.ts";
+import { captureLogs } from "../support/capture_logs.ts";
 
 function conflict(code = "40001"): Error {
   return new Error("Failed query", { cause: Object.assign(new Error("conflict"), { code }) });
 }
 
 /** Time that passes only by sleeping. */
-function fakeClock(): Clock & { slept: number[] } {
+function fakeClock(now = 1_000_000): Clock & { slept: number[] } {
   const slept: number[] = [];
-  let now = 1_000_000;
   return {
     slept,
     now: () => now,
@@ -131,27 +131,20 @@ Deno.test("withDistSqlRetry() leaves a COMMIT without answer alone unless the wo
   assertEquals(again.calls, 2);
 });
 
-/** An invocation that has so much time left on the clock. */
-function within(clock: Clock, ms: number, run: () => Promise<unknown>): Promise<unknown> {
-  const invocation = new Invocation({
-    correlationId: "c",
-    requestId: "r",
-    traceId: undefined,
-    operationName: "op",
-    functionName: undefined,
-    coldStart: false,
-  });
-  invocation.deadlineMs = clock.now() + ms;
-  return runInvocation(invocation, run);
+/** Runs work in a handler, with a clock by which that handler has so much time left. */
+async function within(leftMs: number, run: (clock: ReturnType<typeof fakeClock>) => Promise<unknown>): Promise<void> {
+  const handler = withObservability(() => run(fakeClock(getRequestContext()!.deadlineMs! - leftMs)));
+  await captureLogs(() => handler({}, createLambdaContext()));
 }
 
 Deno.test("withDistSqlRetry() never waits past the invocation's deadline, nor up to it", async () => {
   for (const [leftMs, random, slept] of [[260, 0.99999, [100]], [300, 1, [100]], [301, 1, [100, 200]]] as const) {
-    const clock = fakeClock();
     const work = failing(99);
-    const options = { clock, maxRetries: 9, random: () => random };
-    await within(clock, leftMs, () => assertRejects(() => withDistSqlRetry(work.run, options)));
-    assertEquals(clock.slept.map(Math.round), [...slept], `${leftMs} ms left`);
+    await within(leftMs, async (clock) => {
+      const options = { clock, maxRetries: 9, random: () => random };
+      await assertRejects(() => withDistSqlRetry(work.run, options));
+      assertEquals(clock.slept.map(Math.round), [...slept], `${leftMs} ms left`);
+    });
     assertEquals(work.calls, slept.length + 1);
   }
 });

@@ -1,13 +1,13 @@
 /**
- * A Lambda sandbox for a test: it is started with `AWS_EXECUTION_ENV`, so that state is kept in one slot, and tells on
- * standard error what its handlers saw. Its log goes to standard output as in production.
+ * A Lambda sandbox for a test, configured by its environment. It reports on standard error what its handlers saw; its
+ * log goes to standard output as in production.
  */
 import { getRequestContext, withObservability } from "../../core/mod.ts";
 import { currentInvocation, getSettings, logInfo } from "../../observability/mod.ts";
 import { createLambdaContext } from "../../testing/context.ts";
 import { createRestApiEvent } from "../../testing/events.ts";
 
-const seen: Record<string, unknown> = { oneAtATime: getSettings().oneAtATime };
+const seen: Record<string, unknown> = { isSequential: getSettings().sequential };
 
 function eventOf(id: string): ReturnType<typeof createRestApiEvent> {
   return createRestApiEvent({ headers: { "X-Correlation-Id": id } });

@@ -1,14 +1,14 @@
 // deno-lint-ignore-file no-console
 /**
- * A Lambda sandbox for a test: it is started with `AWS_EXECUTION_ENV`, so that state is kept in one slot, and tells on
- * standard error what the handlers of its queues saw. Its log goes to standard output as in production.
+ * A Lambda sandbox for a test, configured by its environment. It reports on standard error what the handlers of its
+ * queues saw; its log goes to standard output as in production.
  */
 import { defineQueueHandler, getRequestContext } from "../../../core/mod.ts";
 import { currentInvocation, getSettings, logInfo } from "../../../observability/mod.ts";
 import { createLambdaContext } from "../../../testing/context.ts";
 import { createQueueEvent } from "../../../testing/trigger_events.ts";
 
-const seen: Record<string, unknown> = { oneAtATime: getSettings().oneAtATime };
+const seen: Record<string, unknown> = { isSequential: getSettings().sequential };
 const event = createQueueEvent(["a", "b", "c"].map((id) => ({ messageId: id, body: id })));
 
 let goOn = (): void => {};

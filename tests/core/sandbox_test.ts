@@ -1,8 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { parseLines } from "../support/capture_logs.ts";
 
-const PROGRAM = new URL("./one_at_a_time_program.ts", import.meta.url);
+const PROGRAM = new URL("./sandbox_program.ts", import.meta.url);
 const SANDBOX = { AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x", AWS_LAMBDA_FUNCTION_NAME: "fn" };
+const SEQUENTIAL = { ...SANDBOX, TRELLIS_SEQUENTIAL_INVOCATIONS: "true" };
 
 interface Ran {
   // deno-lint-ignore no-explicit-any
@@ -16,22 +17,25 @@ async function run(env: Record<string, string>, command = Deno.execPath(), befor
   const output = await new Deno.Command(command, { args, env, cwd: new URL("../..", import.meta.url) }).output();
   const decoder = new TextDecoder();
   const stderr = decoder.decode(output.stderr);
-  const report = stderr.split("\n").find((line) => line.startsWith('{"oneAtATime"'));
+  const report = stderr.split("\n").find((line) => line.startsWith('{"isSequential"'));
   assert(report !== undefined, stderr);
   return { seen: JSON.parse(report), lines: parseLines([decoder.decode(output.stdout)]) };
 }
 
-for (const [name, env, oneAtATime] of [["one at a time", SANDBOX, true], ["beside others", {}, false]] as const) {
-  Deno.test(`invocations that run ${name} keep their own state, also when one was abandoned`, async () => {
+for (
+  const [name, env] of [["in a sandbox", SANDBOX], ["in a sequential sandbox", SEQUENTIAL], ["anywhere", {}]] as const
+) {
+  Deno.test(`invocations ${name} keep their own state, also when one was abandoned`, async () => {
     const { seen, lines } = await run(env);
-    assertEquals(seen.oneAtATime, oneAtATime);
+    const isSequential = env === SEQUENTIAL;
+    assertEquals(seen.isSequential, isSequential);
     assertEquals([seen.before, seen.between], [["s1", "s2"], undefined]);
     assertEquals(seen.abandoned, "DEADLINE_EXCEEDED");
     assertEquals([seen.next, seen.after], [["next", "next"], undefined]);
-    // in the slot the abandoned work has lost its request, in AsyncLocalStorage it keeps it: never the next one's
-    assertEquals([seen.late, seen.later], oneAtATime ? [null, null] : ["abandoned", "abandoned"]);
+    // the option gives up the ids of abandoned work, yet it never gets those of the next request
+    assertEquals([seen.late, seen.later], isSequential ? [null, null] : ["abandoned", "abandoned"]);
     const lateLine = lines.find((line) => line.message === "late work");
-    assertEquals(lateLine?.correlation_id, oneAtATime ? undefined : "abandoned");
+    assertEquals(lateLine?.correlation_id, isSequential ? undefined : "abandoned");
     assertEquals(lines.find((line) => line.message === "in time")?.correlation_id, "next");
     assertEquals(lines.filter((line) => line.message === "request failed").map((line) => line.error.code), [
       "DEADLINE_EXCEEDED",

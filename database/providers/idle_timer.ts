@@ -1,0 +1,19 @@
+/**
+ * Measures how long something was left alone, by the longer of two clocks: the wall clock can be set back, and the
+ * monotonic one may stand still while a sandbox is frozen.
+ */
+export class IdleTimer {
+  #wallMs = Date.now();
+  #monotonicMs = performance.now();
+
+  /** Starts again from 0. */
+  reset(): void {
+    this.#wallMs = Date.now();
+    this.#monotonicMs = performance.now();
+  }
+
+  /** Milliseconds since the last {@link reset}. */
+  get elapsedMs(): number {
+    return Math.max(Date.now() - this.#wallMs, performance.now() - this.#monotonicMs);
+  }
+}

@@ -1,0 +1,161 @@
+import type { AsyncLocalStorage } from "node:async_hooks";
+import { builtinModule, runtimeProcess } from "../env/mod.ts";
+import type { Invocation } from "./invocation.ts";
+
+/** Finds the invocation of the running code by its asynchronous context. */
+let storage: AsyncLocalStorage<Invocation | undefined> | undefined;
+
+/**
+ * Holds the invocation in two cases only: for a whole invocation where the settings say `sequential`, and during
+ * synchronous code on a runtime that has no AsyncLocalStorage.
+ */
+let slot: Invocation | undefined;
+
+/** Invocations that wait for their work; written when the process exits. */
+const pending: Set<Invocation> = new Set();
+let watchesExit = false;
+
+/**
+ * Returns the invocation that the calling code belongs to.
+ *
+ * @returns The invocation, or `undefined` outside of one.
+ */
+export function currentInvocation(): Invocation | undefined {
+  return storage === undefined ? slot : storage.getStore() ?? slot;
+}
+
+/**
+ * Runs a function as part of an invocation: everything that it calls and awaits finds it with
+ * {@link currentInvocation}. What was collected is written when the work ends, also when it throws.
+ *
+ * @param invocation The invocation, not running yet.
+ * @param fn The work. It begins at once, and where it waits for nothing it also ends at once.
+ * @param args Handed to `fn`.
+ * @returns What `fn` returns.
+ */
+export function runInvocation<A extends unknown[], T>(
+  invocation: Invocation,
+  fn: (...args: A) => T | Promise<T>,
+  ...args: A
+): Promise<T> {
+  return enterInvocation(invocation, () => fn(...args));
+}
+
+/**
+ * Runs work that needs nothing but the invocation, as {@link runInvocation} does, without a closure and a list of
+ * arguments.
+ *
+ * @param invocation The invocation, not running yet.
+ * @param fn The work.
+ * @returns What `fn` returns.
+ */
+export function enterInvocation<I extends Invocation, T>(
+  invocation: I,
+  fn: (invocation: I) => T | Promise<T>,
+): Promise<T> {
+  if (!watchesExit) watchExit();
+  const keepsSlot = storage === undefined && invocation.settings.sequential;
+  if (!keepsSlot) allowOverlap();
+  const outer = slot;
+  let result: T | Promise<T>;
+  try {
+    if (keepsSlot) slot = invocation;
+    result = keepsSlot ? fn(invocation) : runAs(invocation, fn, invocation);
+  } catch (error) {
+    end(invocation, outer);
+    return Promise.reject(error);
+  }
+  if (isThenable(result)) return endAfter(result, invocation, outer);
+  end(invocation, outer);
+  return Promise.resolve(result);
+}
+
+async function endAfter<T>(
+  result: PromiseLike<T>,
+  invocation: Invocation,
+  outer: Invocation | undefined,
+): Promise<T> {
+  pending.add(invocation);
+  try {
+    return await result;
+  } finally {
+    pending.delete(invocation);
+    end(invocation, outer);
+  }
+}
+
+function end(invocation: Invocation, outer: Invocation | undefined): void {
+  // one that ended already must not come back for the next request
+  if (slot === invocation) slot = outer?.ended ? undefined : outer;
+  invocation.flush();
+}
+
+/**
+ * Runs a function as part of an invocation that is under way, from code that may belong to another one: a timer that
+ * several invocations share.
+ *
+ * @param invocation The invocation.
+ * @param fn The function.
+ * @returns What `fn` returns.
+ */
+export function resumeInvocation<T>(invocation: Invocation, fn: () => T): T {
+  return currentInvocation() === invocation ? fn() : runAs(invocation, fn);
+}
+
+/**
+ * Runs a function outside of any invocation. Use it to open what outlives a request, such as a connection or a shared
+ * timer: its callbacks would run, and log, as part of the request that happened to come first.
+ *
+ * @param fn The function.
+ * @returns What `fn` returns.
+ *
+ * @example
+ * ```ts
+ * import { currentInvocation, runOutsideInvocation } from "@trellis/fn/observability";
+ *
+ * console.log(runOutsideInvocation(() => currentInvocation())); // undefined
+ * ```
+ */
+export function runOutsideInvocation<T>(fn: () => T): T {
+  return currentInvocation() === undefined ? fn() : runAs(undefined, fn);
+}
+
+/** Runs a function with an invocation, or none, as the current one. */
+function runAs<A extends unknown[], T>(
+  invocation: Invocation | undefined,
+  fn: (...args: A) => T,
+  ...args: A
+): T {
+  if (storage !== undefined && slot === undefined) return storage.run(invocation, fn, ...args);
+  const outer = slot;
+  slot = storage === undefined ? invocation : undefined;
+  try {
+    return storage === undefined ? fn(...args) : storage.run(invocation, fn, ...args);
+  } finally {
+    slot = outer;
+  }
+}
+
+/**
+ * Finds each invocation by its asynchronous context from now on, also where the settings say `sequential`: for work that
+ * overlaps. It does nothing on a runtime without AsyncLocalStorage.
+ */
+export function allowOverlap(): void {
+  if (storage !== undefined) return;
+  const hooks = builtinModule("node:async_hooks");
+  if (hooks !== undefined) storage = new hooks.AsyncLocalStorage();
+}
+
+/** Returns whether a value has to be waited for: a promise, or something like a query that is run by awaiting it. */
+export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as PromiseLike<T> | null | undefined)?.then === "function";
+}
+
+/** Writes what was logged so far when the process ends in the middle of an invocation. */
+function watchExit(): void {
+  watchesExit = true;
+  runtimeProcess?.once?.("exit", function flushOpenInvocations(): void {
+    currentInvocation()?.flush();
+    for (const invocation of pending) invocation.flush();
+  });
+}
