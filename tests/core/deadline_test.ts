@@ -1,7 +1,10 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { deadlineOf, raceDeadline } from "../../core/deadline.ts";
+import { getRequestContext, remainingMs, systemClock, withObservability } from "../../core/mod.ts";
 import { DeadlineExceededError } from "../../errors/mod.ts";
+import { logInfo } from "../../observability/mod.ts";
 import { createLambdaContext } from "../../testing/mod.ts";
+import { captureLogs } from "../support/capture_logs.ts";
 
 Deno.test("deadlineOf() keeps 250 ms back, a quarter where less than a second is left", () => {
   const at = (left: number): number | undefined =>
@@ -61,3 +64,60 @@ Deno.test("raceDeadline() rejects each of several at its own deadline, with one 
 Deno.test("raceDeadline() takes a deadline that lies further ahead than a timer reaches", async () => {
   assertEquals(await raceDeadline(Promise.resolve(1), performance.now() + 2 ** 40, false, () => {}), 1);
 });
+
+Deno.test("listeners of the signal log as part of the request that timed out, whichever armed the shared timer", async () => {
+  const listening = (id: string, timeoutMs: number): Promise<unknown> => {
+    const handler = withObservability(function wait(): Promise<never> {
+      getRequestContext()!.signal.addEventListener("abort", () => logInfo("aborted", { id }));
+      return new Promise(() => {});
+    }, { respondToError: (error) => (error as { code: string }).code });
+    return handler({ headers: { "X-Correlation-Id": id } }, createLambdaContext({ timeoutMs }));
+  };
+  const hold = setTimeout(() => {}, 10_000);
+  const { lines, result } = await captureLogs(() =>
+    Promise.all([listening("a", 60), listening("b", 40), listening("c", 60)])
+  );
+  clearTimeout(hold);
+  assertEquals(result, Array(3).fill("DEADLINE_EXCEEDED"));
+  const aborted = lines.filter((line) => line.message === "aborted");
+  assertEquals(aborted.map((line) => [line.id, line.correlation_id]), [["b", "b"], ["a", "a"], ["c", "c"]]);
+});
+
+Deno.test("a deadline is met although the clock is set back and forth", async () => {
+  const { now } = Date;
+  const startedMs = performance.now();
+  let offsetMs = 0;
+  Date.now = () => now() + offsetMs;
+  const hold = setTimeout(() => {}, 10_000);
+  try {
+    const handler = withObservability(async function wait() {
+      offsetMs = -3_600_000;
+      setTimeout(() => offsetMs = 0, 30);
+      return await new Promise<string>(() => {});
+    }, { respondToError: (error) => (error as { code: string }).code });
+    const { result } = await captureLogs(() => handler({}, createLambdaContext({ timeoutMs: 100 })));
+    assertEquals(result, "DEADLINE_EXCEEDED");
+    const tookMs = performance.now() - startedMs;
+    assert(tookMs >= 70 && tookMs < 1_000, `${tookMs}`);
+  } finally {
+    clearTimeout(hold);
+    Date.now = now;
+  }
+});
+
+for (const stepMs of [-3_600_000, 3_600_000]) {
+  Deno.test(`remainingMs() stays what it is when the clock steps by ${stepMs / 60_000} minutes`, async () => {
+    const { now } = Date;
+    try {
+      const handler = withObservability(() => {
+        const beforeMs = remainingMs();
+        Date.now = () => now() + stepMs;
+        return [beforeMs - remainingMs(), beforeMs - remainingMs(systemClock)];
+      });
+      const { result } = await captureLogs(() => handler({}, createLambdaContext({ timeoutMs: 10_000 })));
+      assert(result.every((difference) => difference >= 0 && difference < 1_000), String(result));
+    } finally {
+      Date.now = now;
+    }
+  });
+}

@@ -5,7 +5,9 @@ import {
   logInfo,
   metrics,
   MetricUnit,
+  resumeInvocation,
   runInvocation,
+  runOutsideInvocation,
   setLogOutput,
 } from "../../observability/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
@@ -180,6 +182,38 @@ Deno.test("runInvocation() ends at once where the work waits for nothing, and re
 Deno.test("runInvocation() waits for what is no promise but can be awaited, such as a query", async () => {
   const query = { then: (resolve: (value: number) => void) => void setTimeout(() => resolve(7), 1) };
   assertEquals(await runInvocation(newInvocation(), () => query as unknown as Promise<number>), 7);
+});
+
+Deno.test("runOutsideInvocation() leaves the invocation, also for what begins there, and comes back to it", async () => {
+  const seen: unknown[] = [];
+  await runInvocation(newInvocation("inside"), async () => {
+    const timer = runOutsideInvocation(() => {
+      seen.push(currentInvocation());
+      return new Promise<void>((resolve) => setTimeout(() => resolve(void seen.push(currentInvocation())), 1));
+    });
+    seen.push(currentInvocation()?.correlationId);
+    await timer;
+    seen.push(currentInvocation()?.correlationId);
+    await assertRejects(
+      () => runOutsideInvocation(() => Promise.reject(new TypeError("as it was thrown"))),
+      TypeError,
+    );
+    seen.push(currentInvocation()?.correlationId);
+  });
+  assertEquals(seen, [undefined, "inside", undefined, "inside", "inside"]);
+  assertEquals(runOutsideInvocation(() => 1), 1);
+});
+
+Deno.test("resumeInvocation() runs as part of an invocation from anywhere", async () => {
+  const first = newInvocation("first"), second = newInvocation("second");
+  await runInvocation(first, () =>
+    runInvocation(second, () => {
+      assertEquals(resumeInvocation(first, currentInvocation), first);
+      assertEquals(resumeInvocation(second, currentInvocation), second);
+      assertEquals(currentInvocation(), second);
+    }));
+  assertEquals(resumeInvocation(first, currentInvocation), first);
+  assertEquals(currentInvocation(), undefined);
 });
 
 Deno.test("abandon() tells whoever waits, once, and aborts the signal that was asked for", () => {

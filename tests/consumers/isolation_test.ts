@@ -1,0 +1,86 @@
+// deno-lint-ignore-file no-console -- the figures are part of the result
+import { assert, assertEquals } from "@std/assert";
+import { join } from "node:path";
+import { startPostgres } from "../support/postgres.ts";
+import { installPackage, makeConsumer, ROOT } from "./support/package.ts";
+import { runOk } from "./support/run.ts";
+import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
+
+const { imports } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
+const installed = await installPackage(
+  ["drizzle-orm", "postgres"].map((name) => imports[name].slice("npm:".length)),
+);
+const folder = await makeConsumer(installed, { "isolation.mjs": undefined });
+globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
+
+const RUNTIMES: (Tool | "deno")[] = IS_FULL
+  ? ["node20", "node22", "node24", "bun", "deno"]
+  : ["node20", "node24", "deno"];
+/** 1,000,000 over all runtimes in the long form; nested requests count too. */
+const REQUESTS = IS_FULL ? 156_000 : 2_400;
+
+const SANDBOX = { AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x", AWS_LAMBDA_FUNCTION_NAME: "isolation" };
+/** Where a function runs: the same code must do everywhere. */
+const PLACES: Record<string, Record<string, string>> = {
+  "on a machine": {},
+  "on Lambda": SANDBOX,
+  "on Lambda, 64 at once": { ...SANDBOX, AWS_LAMBDA_MAX_CONCURRENCY: "64" },
+};
+
+interface Report {
+  runtime: string;
+  requests: number;
+  lines: number;
+  metrics: number;
+  spans: number;
+  checks: number;
+  foreign: number;
+  lost: number;
+  examples: unknown[];
+}
+
+async function isolate(
+  runtime: Tool | "deno",
+  input: unknown,
+  env: Record<string, string>,
+): Promise<Report | undefined> {
+  const found = runtime === "deno" ? "" : await findTool(runtime);
+  if (found === undefined) return undefined;
+  const program = ["isolation.mjs", JSON.stringify(input)];
+  const [command, args] = runtime === "deno"
+    ? [Deno.execPath(), ["run", "-A", "--no-lock", ...program]]
+    : [join(found, "bin", runtime === "bun" ? "bun" : "node"), program];
+  const { stdout } = await runOk(command, args, { cwd: folder, env });
+  return JSON.parse(stdout);
+}
+
+for (const runtime of RUNTIMES) {
+  Deno.test(`interleaved requests on ${runtime} show nothing of each other, on Lambda too`, async () => {
+    const postgres = await startPostgres();
+    const connectionString = `${postgres.url}?application_name=isolation`;
+    try {
+      for (const [name, env] of Object.entries(PLACES)) {
+        const report = await isolate(runtime, {
+          requests: REQUESTS / 3,
+          config: { provider: "serverless-pg", connectionString, maxConnections: 4, instrument: false },
+        }, env);
+        if (report === undefined) return;
+        const { requests, lines, metrics, spans, checks, foreign, lost, examples } = report;
+        console.log(
+          `${report.runtime} ${name}: ${requests} requests, ${lines} lines, ${metrics} metric documents, ${spans} spans, ` +
+            `${checks} checks: ${foreign} of another request, ${lost} lines lost`,
+        );
+        assertEquals([foreign, lost], [0, 0], JSON.stringify(examples));
+        assert(requests >= REQUESTS / 3 && metrics >= requests && spans >= requests, JSON.stringify(report));
+      }
+    } finally {
+      await postgres.stop();
+    }
+  });
+}
+
+Deno.test("the sequential option gives up what it says, so that the check above can fail", async () => {
+  const report = await isolate("node20", { requests: 500 }, { ...SANDBOX, TRELLIS_SEQUENTIAL_INVOCATIONS: "true" });
+  if (report === undefined) return;
+  assert(report.foreign > 100, JSON.stringify(report));
+});
