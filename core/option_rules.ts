@@ -36,7 +36,8 @@ export function oneOf(choices: readonly string[]): OptionRule {
 export function checkOptions(owner: string, options: object, rules: OptionRules, prefix = ""): void {
   if (!OBJECT_OPTION[0](options)) {
     // the value is not shown: it may be a secret that stands where the options belong
-    throw new ConfigurationError(`The options of ${owner} are ${typeof options}: they must be an object`);
+    const given = options === null ? "null" : `a ${typeof options}`;
+    throw new ConfigurationError(`The options of ${owner} are ${given}: they must be an object`);
   }
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(rules, name)) {

@@ -28,7 +28,7 @@ const GOOD: unknown[] = [
 
 const BAD: [options: unknown, inMessage: string[]][] = [
   [null, ["null", "must be an object"]],
-  ["x", ["x", "must be an object"]],
+  ["x", ["a string", "must be an object"]],
   [{ memory: 128 }, ["has no option memory", "memorySize"]],
   [{ timeout: 0 }, ["timeout is 0", "seconds from 1 to 900"]],
   [{ timeout: "30" }, ['timeout is "30"']],
