@@ -13,7 +13,7 @@
  */
 export { defineConfig, type TrellisConfig } from "./config/config.ts";
 export type { BuildSettings, SourceMaps } from "./config/build.ts";
-export type { DatabaseSettings } from "./config/database.ts";
+export type { DatabaseSettings, TranslationSettings } from "./config/database.ts";
 export type { DevSettings } from "./config/dev.ts";
 export type {
   ApiInfra,

@@ -67,6 +67,8 @@ export type {
   DistSqlWarning,
 } from "./distsql/translation.ts";
 export { type SqlToken, type SqlTokenKind, tokenize } from "./distsql/tokenize.ts";
+export type { TextPosition } from "./distsql/text_position.ts";
+export type { TranslatedStatement } from "./distsql/translate_text.ts";
 export { executeRows } from "./execute.ts";
 export { assertRowExists, assertRowsExist, type ReferenceOptions } from "./integrity.ts";
 export { applyPermissions, type PermissionsConfig, type PermissionsResult } from "./permissions/apply.ts";
@@ -79,9 +81,12 @@ export {
   type ValidatePermissionsResult,
 } from "./permissions/validate.ts";
 export { type EmbeddedSnapshot, setEmbeddedSnapshot } from "./providers/embedded_snapshot.ts";
-export { type MigrationFile, readMigrationFiles } from "./migrations/files.ts";
+export type { MigrationFile } from "./migrations/files.ts";
+export { readMigrationFiles } from "./migrations/folder.ts";
 export { type MarkAppliedConfig, type MarkAppliedResult, markMigrationApplied } from "./migrations/mark_applied.ts";
-export { MigrationError, type MigrationErrorOptions } from "./migrations/migration_error.ts";
+export { MigrationError, type MigrationErrorOptions, MigrationPlanError } from "./migrations/migration_error.ts";
+export { formatPlanFinding, type PlanFinding } from "./migrations/plan_finding.ts";
+export { checkMigrationFolder, type FolderPlan, planMigrationFolder } from "./migrations/plan_folder.ts";
 export type { AppliedMigration, MigrationStatus } from "./migrations/plan.ts";
 export type { UndecidedStatement } from "./migrations/context.ts";
 export {
@@ -93,6 +98,12 @@ export {
   runMigrations,
 } from "./migrations/run.ts";
 export { getMigrationStatus } from "./migrations/status.ts";
+export {
+  type LocatedStatement,
+  type SqlSource,
+  type TranslatedSource,
+  translateSources,
+} from "./migrations/translate_sources.ts";
 export type { DrizzleClient, Row } from "./providers/provider.ts";
 export { applyAlterToSchema } from "./recreation/alter.ts";
 export { buildCreateTableSql } from "./recreation/create_table.ts";

@@ -1,12 +1,11 @@
-import { lstatSync, statSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { statSync } from "node:fs";
+import { relative } from "node:path";
 import { ConfigurationError } from "../../errors/mod.ts";
+import { CONFIG_NAMES, findConfigFile } from "../config/config_file.ts";
 import { resolveConfig, type ResolvedConfig } from "../config/config.ts";
 import { createLiteralReader } from "./literals.ts";
 import { openProject, type Project } from "./project.ts";
 import { ts } from "./typescript.ts";
-
-const NAMES = ["trellis.config.ts", "trellis.config.mts", "trellis.config.js", "trellis.config.mjs"] as const;
 
 /**
  * Reads a project's configuration from its text: nothing is run. Without a file the defaults hold.
@@ -18,11 +17,8 @@ const NAMES = ["trellis.config.ts", "trellis.config.mts", "trellis.config.js", "
  * @throws {SyntaxError} When it is no TypeScript; the message has file and line.
  */
 export function readConfig(root: string, file?: string): ResolvedConfig {
-  const path = file === undefined
-    // a link that leads nowhere is a fault, not a project without a configuration
-    ? NAMES.map((name) => join(root, name)).find((each) => lstatSync(each, { throwIfNoEntry: false }) !== undefined)
-    : resolve(root, file);
-  if (path === undefined) return resolveConfig({}, NAMES[0]);
+  const path = findConfigFile(root, file);
+  if (path === undefined) return resolveConfig({}, CONFIG_NAMES[0]);
   const name = relative(root, path) || path;
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw new ConfigurationError(`There is no configuration ${name} (--config)`);

@@ -6,6 +6,7 @@ import type { ResolvedConfig } from "../config/config.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import { type CapturedRun, runCaptured } from "../database/run_captured.ts";
 import { renderTable } from "../database/text_table.ts";
+import { checkMigrations } from "./check_migrations.ts";
 import { checkPermissionsFresh } from "./check_permissions_fresh.ts";
 import { dbMigrate } from "./db_migrate.ts";
 
@@ -43,6 +44,11 @@ const GENERATED: Readonly<Record<string, ProjectCheck["skip"]>> = {
 };
 
 const OF_DATABASE: readonly ProjectCheck[] = [
+  {
+    command: checkMigrations,
+    options: {},
+    skip: (scope) => lacks(scope, scope.config.database.migrationsDir, "this project has no migrations"),
+  },
   {
     command: dbMigrate,
     options: { check: true },
@@ -151,8 +157,8 @@ async function runAll(checks: readonly ProjectCheck[], context: CommandContext):
   const has = (state: CheckOutcome["state"]) => outcomes.some((outcome) => outcome.state === state);
   const exitCode = has("failed") ? ExitCode.Failed : has("found") ? ExitCode.Found : ExitCode.Done;
 
-  for (const { name, state, detail } of outcomes) {
-    if (state !== "found" && state !== "failed") continue;
+  for (const { name, state, detail, result } of outcomes) {
+    if (state !== "found" && state !== "failed" && !hasFindings(result)) continue;
     output.line(output.bold(name));
     for (const line of detail) output.line(`  ${line}`);
     output.line();
@@ -167,6 +173,12 @@ async function runAll(checks: readonly ProjectCheck[], context: CommandContext):
   for (const line of renderTable([["check", "state", ""], ...rows], paint)) output.line(line);
   output.result({ command: "check all", exitCode, checks: outcomes });
   return exitCode;
+}
+
+/** Warnings of a check that passed are worth a look too. */
+function hasFindings(result: unknown): boolean {
+  const { findings } = (result ?? {}) as { findings?: unknown };
+  return Array.isArray(findings) && findings.length > 0;
 }
 
 /** A database that is named wrongly is for the check to tell. */

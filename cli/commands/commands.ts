@@ -1,6 +1,7 @@
 import type { Command } from "../command.ts";
 import { build } from "./build.ts";
 import { createCheckAll, listChecks } from "./check_all.ts";
+import { checkMigrations } from "./check_migrations.ts";
 import { checkPermissionsFresh } from "./check_permissions_fresh.ts";
 import { dbClone } from "./db_clone.ts";
 import { dbMarkApplied } from "./db_mark_applied.ts";
@@ -25,6 +26,7 @@ export const COMMANDS: readonly Command[] = [
   dbMarkApplied,
   dbClone,
   dbTranslate,
+  checkMigrations,
   checkPermissionsFresh,
   createCheckAll(listChecks([generatePermissions, generateInfra, generateOpenapi])),
   build,

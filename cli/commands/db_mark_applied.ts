@@ -25,13 +25,15 @@ export const dbMarkApplied: Command = {
 
 async function run(context: CommandContext): Promise<ExitCode> {
   const { args: [tag], output } = context;
-  const [{ findMigrations }, { markMigrationApplied }, { closing, reaching }] = await Promise.all([
+  const [{ findMigrations }, { markMigrationApplied }, { closing, reaching }, { printFindings }] = await Promise.all([
     import("../database/migration_target.ts"),
     import("../../database/mod.ts"),
     import("../database/reaching.ts"),
+    import("../database/print_findings.ts"),
   ]);
-  const { target, label } = findMigrations(context);
+  const { target, label, folder } = findMigrations(context);
   const marked = await closing(target.database, () => reaching(label, () => markMigrationApplied({ ...target, tag })));
+  printFindings(output, marked.findings, folder);
   output.line(
     `${output.bold(label)}: ${marked.tag} ${
       marked.alreadyApplied ? "was applied already, nothing was written" : output.green("is marked as applied")

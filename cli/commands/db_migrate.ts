@@ -12,12 +12,17 @@ export const dbMigrate: Command = {
     "Shows the plan, then runs it in the order of the numbers. On PostgreSQL a file is one transaction; on Aurora DSQL each\n" +
     "statement is translated, run by itself and noted, and a run that was stopped goes on with the statement where it was.",
     "A database that is not on this machine is named with its host, database and role, and asked for first; --yes answers.",
-    "Of several runs at once one works and the others wait for it. An applied file that was changed since stops the run before\n" +
-    "anything is done.",
+    "All pending files are planned before the first statement runs: what the database does not take, and what would behave\n" +
+    "differently, is listed at once, by file, line and column. A refused statement, and an applied file that was changed since,\n" +
+    "stop the run before anything is done. Of several runs at once one works and the others wait for it.",
   ],
   options: [
     { name: "dry-run", description: "Show the statements of the plan and write nothing." },
-    { name: "check", description: "Write nothing; exit with 1 when a migration is pending or a file drifted." },
+    {
+      name: "check",
+      description:
+        "Write nothing; exit with 1 when a migration is pending, a file drifted or the journal lacks a file.",
+    },
     { name: "lock-timeout", value: "seconds", description: "How long to wait for another run; 600 without it." },
     YES_OPTION,
     ...migrationOptions(),
@@ -30,7 +35,8 @@ export const dbMigrate: Command = {
   ],
   exitCodes: {
     [ExitCode.Done]: "Done; with --check: there is nothing to do.",
-    [ExitCode.Found]: "A file drifted and nothing was run; with --check also: a migration is pending.",
+    [ExitCode.Found]:
+      "A file drifted or is refused, and nothing was run; with --check also: one is pending, or not in the journal.",
     [ExitCode.Usage]: "The command line is wrong.",
     [ExitCode.Failed]: "It could not run, or a statement failed: the message names it.",
   },
@@ -40,20 +46,22 @@ export const dbMigrate: Command = {
 async function run(context: CommandContext): Promise<ExitCode> {
   const { options, output } = context;
   const lockTimeout = readSeconds(options["lock-timeout"] as string | undefined);
-  const [{ findMigrations }, { getMigrationStatus, runMigrations }, { closing, reaching }] = await Promise.all([
+  const [{ findMigrations }, { getMigrationStatus, runMigrations }, { closing, reaching }, print] = await Promise.all([
     import("../database/migration_target.ts"),
     import("../../database/mod.ts"),
     import("../database/reaching.ts"),
+    import("../database/print_findings.ts"),
   ]);
-  const { target, label } = findMigrations(context);
-  const mayWrite = options.check !== true && options["dry-run"] !== true;
+  const { target, label, folder } = findMigrations(context);
   return await closing(target.database, () =>
     reaching(label, async () => {
       const status = await getMigrationStatus(target);
-      for (const warning of status.warnings) output.warn(warning);
+      print.printFindings(output, status.findings, folder);
       if (status.changed.length > 0) return reportDrift(output, label, status);
       const { plan = [] } = status.pending.length === 0 ? {} : await runMigrations({ ...target, dryRun: true });
       tellPlan(output, plan, options["dry-run"] === true);
+      const isRefused = print.hasErrors(status.findings);
+      const mayWrite = options.check !== true && options["dry-run"] !== true && !isRefused;
       let result: MigrateResult | undefined;
       if (mayWrite && plan.length > 0) {
         const count = plan.length === 1 ? "1 migration" : `${plan.length} migrations`;
@@ -61,8 +69,10 @@ async function run(context: CommandContext): Promise<ExitCode> {
         result = await runMigrations({ ...target, ...lockTimeout, logger: (message) => follow(output, message) });
         output.endProgress();
       }
-      const exitCode = options.check === true && plan.length > 0 ? ExitCode.Found : ExitCode.Done;
-      output.line(`${output.bold(label)}: ${summarize(output, plan, result, mayWrite)}`);
+      const isWrong = options.check === true && (plan.length > 0 || status.unlisted.length > 0);
+      const exitCode = isRefused || isWrong ? ExitCode.Found : ExitCode.Done;
+      const found = status.findings.length === 0 ? "" : ` (${print.countFindings(status.findings)})`;
+      output.line(`${output.bold(label)}: ${summarize(output, plan, result, mayWrite)}${found}`);
       output.result({
         command: "db migrate",
         exitCode,
@@ -71,6 +81,8 @@ async function run(context: CommandContext): Promise<ExitCode> {
         applied: result?.migrations ?? [],
         appliedElsewhere: result?.appliedElsewhere ?? [],
         drifted: [],
+        unlisted: status.unlisted,
+        findings: status.findings,
         warnings: status.warnings,
       });
       return exitCode;
@@ -86,7 +98,8 @@ function readSeconds(text: string | undefined): { lockTimeout?: number } {
   return { lockTimeout: seconds };
 }
 
-function reportDrift(output: Output, label: string, { changed, pending, warnings }: MigrationStatus): ExitCode {
+function reportDrift(output: Output, label: string, status: MigrationStatus): ExitCode {
+  const { changed, pending, unlisted, findings, warnings } = status;
   for (const tag of changed) output.line(`${output.red("drifted")} ${tag}.sql was changed after it had been applied`);
   output.line(
     `${output.bold(label)}: nothing was run. Restore ${
@@ -102,19 +115,20 @@ function reportDrift(output: Output, label: string, { changed, pending, warnings
     applied: [],
     appliedElsewhere: [],
     drifted: changed,
+    unlisted,
+    findings,
     warnings,
   });
   return ExitCode.Found;
 }
 
 function tellPlan(output: Output, plan: readonly DryRunMigration[], isFull: boolean): void {
-  for (const { tag, statements, atomic, warnings } of plan) {
+  for (const { tag, statements, atomic } of plan) {
     const count = `${statements.length} ${statements.length === 1 ? "statement" : "statements"}`;
     output.line(`${output.yellow("pending")} ${tag}: ${count}${atomic ? " in one transaction" : ""}`);
     if (isFull) {
       for (const statement of statements) output.line(`${statement.replace(/^/gm, "    ").trimEnd()};`);
     }
-    for (const warning of warnings) output.warn(`${tag}: ${warning}`);
   }
 }
 
@@ -125,7 +139,7 @@ function follow(output: Output, message: string): void {
   if (statement !== null) {
     const [, done, total, title] = statement;
     output.progress(`${message.slice(0, at)} ${title}`, Number(done), Number(total));
-  } else if (!/^(?:\S+: )?warning: /.test(message)) output.note(message);
+  } else if (!/^(?:warning|error): /.test(message)) output.note(message);
 }
 
 function summarize(

@@ -17,9 +17,11 @@ export const dbStatus: Command = {
     "Compares the files of the migrations' folder with what the database has noted. Changes nothing.",
     "applied: run. marked: noted without being run. pending: not applied yet. drifted: the file was changed after it had been\n" +
     "applied. unfinished: it began and has not ended, because a run is at work or one has failed; db migrate goes on with it.",
+    "The pending files are planned too: what the database does not take, and what would behave differently, is listed as\n" +
+    "db migrate lists it.",
   ],
   options: [
-    { name: "check", description: "Exit with 1 also when a migration is pending." },
+    { name: "check", description: "Exit with 1 also when a migration is pending or the journal lacks a file." },
     ...migrationOptions(),
   ],
   examples: [
@@ -29,7 +31,8 @@ export const dbStatus: Command = {
   ],
   exitCodes: {
     [ExitCode.Done]: "Nothing is wrong; with --check: nothing is pending either.",
-    [ExitCode.Found]: "A file drifted or a migration is unfinished; with --check also: one is pending.",
+    [ExitCode.Found]:
+      "A file drifted, is unfinished or is refused; with --check also: one is pending, or not in the journal.",
     [ExitCode.Usage]: "The command line is wrong.",
     [ExitCode.Failed]: "It could not run: no database, no folder, or no answer.",
   },
@@ -38,19 +41,23 @@ export const dbStatus: Command = {
 
 async function run(context: CommandContext): Promise<ExitCode> {
   const { options, output } = context;
-  const [{ findMigrations }, { getMigrationStatus }, { reaching, closing }, { renderTable }] = await Promise.all([
-    import("../database/migration_target.ts"),
-    import("../../database/mod.ts"),
-    import("../database/reaching.ts"),
-    import("../database/text_table.ts"),
-  ]);
-  const { target, label } = findMigrations(context);
+  const [{ findMigrations }, { getMigrationStatus }, { reaching, closing }, { renderTable }, print] = await Promise.all(
+    [
+      import("../database/migration_target.ts"),
+      import("../../database/mod.ts"),
+      import("../database/reaching.ts"),
+      import("../database/text_table.ts"),
+      import("../database/print_findings.ts"),
+    ],
+  );
+  const { target, label, folder } = findMigrations(context);
   const status = await closing(target.database, () => reaching(label, () => getMigrationStatus(target)));
   const lines = toLines(status);
-  const isWrong = status.changed.length > 0 || (status.unfinished ?? []).length > 0;
-  const exitCode = isWrong || (options.check === true && status.pending.length > 0) ? ExitCode.Found : ExitCode.Done;
+  const isWrong = status.changed.length > 0 || (status.unfinished ?? []).length > 0 || print.hasErrors(status.findings);
+  const isBehind = options.check === true && (status.pending.length > 0 || status.unlisted.length > 0);
+  const exitCode = isWrong || isBehind ? ExitCode.Found : ExitCode.Done;
 
-  for (const warning of status.warnings) output.warn(warning);
+  print.printFindings(output, status.findings, folder);
   if (lines.length > 0) {
     const paint = (cell: string, row: number, column: number): string => {
       if (row === 0) return output.bold(cell);
@@ -65,7 +72,8 @@ async function run(context: CommandContext): Promise<ExitCode> {
     const rows = [["migration", "state", ""], ...lines.map(({ tag, state, detail }) => [tag, state, detail])];
     for (const line of renderTable(rows, paint)) output.line(line);
   }
-  output.line(`${output.bold(label)}: ${summarize(lines)}`);
+  const found = status.findings.length === 0 ? "" : ` (${print.countFindings(status.findings)})`;
+  output.line(`${output.bold(label)}: ${summarize(lines)}${found}`);
   output.result({
     command: "db status",
     exitCode,
@@ -76,6 +84,8 @@ async function run(context: CommandContext): Promise<ExitCode> {
       appliedAt: status.applied.find((row) => row.tag === tag)?.appliedAt.toISOString() ?? null,
       statementsDone: status.unfinished?.find((one) => one.tag === tag)?.statementsDone ?? null,
     })),
+    unlisted: status.unlisted,
+    findings: status.findings,
     warnings: status.warnings,
   });
   return exitCode;

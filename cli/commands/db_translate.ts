@@ -1,11 +1,14 @@
 import { Buffer } from "node:buffer";
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
 import process from "node:process";
-import { ConfigurationError } from "../../errors/mod.ts";
+import type { DistSqlOptions, PlanFinding, SqlSource } from "../../database/mod.ts";
+import { ConfigurationError, isAppError } from "../../errors/mod.ts";
+import type { TranslationSettings } from "../config/database.ts";
+import { findConfigFile } from "../config/config_file.ts";
 import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
 import { readNumeric } from "../database/numeric_option.ts";
-import type { SqlSource, TranslationFinding } from "../database/translate_sql.ts";
+import type { TranslationChange } from "../database/translate_sql.ts";
 import type { Output } from "../output.ts";
 
 /** `trellis db translate`. */
@@ -45,78 +48,118 @@ export const dbTranslate: Command = {
   run,
 };
 
-async function run({ options, args: [path], cwd, output }: CommandContext): Promise<ExitCode> {
+async function run({ options, args: [path], cwd, root, output }: CommandContext): Promise<ExitCode> {
   const to = options.to ?? "distsql";
   if (to !== "distsql" && to !== "postgres") throw new UsageError(`--to must be distsql or postgres, got "${to}"`);
   const enums = options.enums as string | undefined;
   if (enums !== undefined && enums !== "error" && enums !== "check") {
     throw new UsageError(`--enums must be error or check, got "${enums}"`);
   }
-  const [{ translateSources }, sources] = await Promise.all([
+  const [{ translateTexts }, settings, print] = await Promise.all([
     import("../database/translate_sql.ts"),
-    readSources(path, cwd),
+    readSettings(root, options.config as string | undefined),
+    import("../database/print_findings.ts"),
   ]);
   const numeric = readNumeric(options.numeric as string | undefined);
   const asOf = options["as-of"] as string | undefined;
-  const translated = translateSources(sources, to, { enums, numeric, asOf });
-  const findings = translated.flatMap((one) => one.findings);
-  const isRefused = findings.some(({ kind }) => kind === "refused");
-  const isFound = isRefused || (options.check === true && findings.some(({ kind }) => kind === "differs"));
+  const choices: DistSqlOptions = { ...settings, ...withoutUndefined({ enums, numeric, asOf }) };
+  const { sources, folder, found } = await readSources(path, cwd, to, choices);
+  const translated = translateTexts(sources, to, choices);
+  const findings = found ?? translated.flatMap((one) => one.findings);
+  const changes = translated.flatMap((one) => one.changes);
+  const refused = translated.reduce((sum, one) => sum + one.refused, 0);
+  const isRefused = refused > 0 || print.hasErrors(findings);
+  const isFound = isRefused || (options.check === true && findings.length > 0);
   const exitCode = isFound ? ExitCode.Found : ExitCode.Done;
-  const mayWrite = options.check !== true && !isRefused;
 
-  for (const finding of findings) tell(output, finding);
-  if (mayWrite) {
+  print.printFindings(output, findings, folder);
+  if (!output.isJson) { for (const change of changes) tell(output, change, folder); }
+  if (options.check !== true && !isRefused) {
     for (const { file, sql = "" } of translated) {
-      if (translated.length > 1) output.line(`-- ${file}`);
+      if (translated.length > 1) output.line(`-- ${join(folder, file)}`);
       if (sql.trim() !== "") output.line(sql.trimEnd());
     }
   } else if (!output.isJson) {
-    const count = (kind: TranslationFinding["kind"]) => findings.filter((finding) => finding.kind === kind).length;
+    const warnings = findings.filter(({ severity }) => severity === "warning").length;
     output.note(
-      `${count("refused")} cannot be translated, ${count("differs")} would behave differently, ${
-        count("change")
-      } changes` +
-        (isRefused && options.check !== true ? ": no SQL was written" : ""),
+      `${refused} cannot be translated, ${warnings} warnings, ${changes.length} changes` +
+        (options.check === true ? "" : ": no SQL was written"),
     );
   }
   output.result({
     command: "db translate",
     exitCode,
     to,
-    files: translated.map(({ file, sql }) => ({ file, sql: isRefused ? null : sql ?? null })),
+    files: translated.map(({ file, sql }) => ({ file: join(folder, file), sql: isRefused ? null : sql ?? null })),
     findings,
+    changes,
   });
   return exitCode;
 }
 
-const HEADS = { note: "note", change: "changed" } as const;
-
-/** Standard output is the SQL's alone. */
-function tell(output: Output, { file, line, kind, rule, message }: TranslationFinding): void {
-  if (output.isJson) return;
-  const head = kind === "refused" ? output.red("error") : kind === "differs" ? output.yellow("warning") : HEADS[kind];
-  output.note(
-    `${head} ${file}:${line}: ${message}${rule === undefined || message.includes(`(${rule})`) ? "" : ` (${rule})`}`,
-  );
+/** The project's choices of the translation. The reader of the configuration is loaded only where there is one. */
+async function readSettings(root: string, file: string | undefined): Promise<TranslationSettings | undefined> {
+  if (findConfigFile(root, file) === undefined) return undefined;
+  const { readConfig } = await import("../analysis/read_config.ts");
+  return readConfig(root, file).database.translation;
 }
 
-async function readSources(path: string | undefined, cwd: string): Promise<SqlSource[]> {
+function withoutUndefined<T extends object>(values: T): Partial<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
+}
+
+/** Standard output is the SQL's alone. */
+function tell(output: Output, { kind, file, line, column, rule, message }: TranslationChange, folder: string): void {
+  const end = rule === undefined ? "" : ` (${rule})`;
+  output.note(`${kind === "note" ? "note" : "changed"} ${join(folder, file)}:${line}:${column}: ${message}${end}`);
+}
+/** What is translated. */
+interface Sources {
+  readonly sources: readonly SqlSource[];
+  /** The folder of the sources, relative to the working directory. */
+  readonly folder: string;
+  /** What planning finds in a folder of migrations. */
+  readonly found?: readonly PlanFinding[];
+}
+
+async function readSources(
+  path: string | undefined,
+  cwd: string,
+  to: "distsql" | "postgres",
+  choices: DistSqlOptions,
+): Promise<Sources> {
   if (path === "-" || (path === undefined && process.stdin.isTTY !== true)) {
     const parts: Uint8Array[] = [];
     for await (const part of process.stdin) parts.push(part as Uint8Array);
-    return [{ name: "<stdin>", sql: Buffer.concat(parts).toString("utf8") }];
+    return { sources: [{ name: "<stdin>", sql: Buffer.concat(parts).toString("utf8") }], folder: "" };
   }
   if (path === undefined) throw new UsageError("Nothing to read: give a file, a folder, or - for standard input");
   const absolute = resolve(cwd, path);
   try {
-    if (!statSync(absolute).isDirectory()) return [{ name: path, sql: readFileSync(absolute, "utf8") }];
-    const files = readdirSync(absolute).filter((name) => name.endsWith(".sql"))
-      .sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
-    if (files.length === 0) throw new ConfigurationError(`${path} has no .sql file`);
-    return files.map((name) => ({ name: join(path, name), sql: readFileSync(join(absolute, name), "utf8") }));
+    if (!statSync(absolute).isDirectory()) {
+      return { sources: [{ name: path, sql: readFileSync(absolute, "utf8") }], folder: "" };
+    }
+    const names = readdirSync(absolute).filter((name) => name.endsWith(".sql"));
+    if (names.length === 0) throw new ConfigurationError(`${path} has no .sql file`);
+    const folder = relative(cwd, absolute);
+    const isMigrations = existsSync(join(absolute, "meta", "_journal.json")) ||
+      names.every((name) => /^\d+_./.test(name));
+    if (isMigrations) return { ...await planFolder(absolute, to, choices), folder };
+    names.sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+    return { sources: names.map((name) => ({ name, sql: readFileSync(join(absolute, name), "utf8") })), folder };
   } catch (cause) {
-    if (cause instanceof ConfigurationError) throw cause;
+    if (isAppError(cause)) throw cause;
     throw new ConfigurationError(`${path} could not be read: ${(cause as Error).message}`, { cause });
   }
+}
+
+/** A folder of migrations is translated in the order in which it is run, with the findings of a run. */
+async function planFolder(
+  absolute: string,
+  to: "distsql" | "postgres",
+  choices: DistSqlOptions,
+): Promise<Omit<Sources, "folder">> {
+  const { planMigrationFolder } = await import("../../database/mod.ts");
+  const { files, findings } = planMigrationFolder(absolute, to === "distsql" ? "distsql" : "serverless-pg", choices);
+  return { sources: files.map(({ tag, sql }) => ({ name: `${tag}.sql`, sql })), found: findings };
 }

@@ -1,4 +1,4 @@
-import type { DatabaseProvider } from "../../database/mod.ts";
+import type { DatabaseProvider, DistSqlOptions } from "../../database/mod.ts";
 import type { Mask } from "../database/clone/private_data.ts";
 import { type Check, isObject, isText, type SettingsGroup } from "./settings.ts";
 
@@ -41,7 +41,14 @@ export interface DatabaseSettings {
    * @default {}
    */
   cloneMasks?: Record<string, Mask>;
+  /** `distsql`: choices of the translation, for every command that translates migrations. */
+  translation?: TranslationSettings;
 }
+
+/** Choices of the translation for Aurora DSQL; see `DistSqlOptions`. */
+export type TranslationSettings = Pick<DistSqlOptions, "enums" | "numeric" | "identityCache" | "dropRowSecurity">;
+
+const TRANSLATION: readonly string[] = ["enums", "numeric", "identityCache", "dropRowSecurity"];
 
 const PROVIDERS: readonly string[] = ["distsql", "serverless-pg", "branching-pg", "embedded-pg"];
 
@@ -67,6 +74,10 @@ export const DATABASE_SETTINGS = {
     region: ["a region", isText],
     folder: ["a folder", isText],
     cloneMasks: ['an object: { "table.column": "null" | "hash" | "email" | { text } }', isMasks],
+    translation: [
+      `an object with some of ${TRANSLATION.join(", ")}`,
+      (value) => isObject(value) && Object.keys(value).every((name) => TRANSLATION.includes(name)),
+    ],
   },
   defaults: {
     migrationsDir: "migrations",

@@ -3,120 +3,92 @@ import {
   DistSqlAction,
   type DistSqlOptions,
   getIncompatibility,
-  splitStatements,
-  translateForDistSql,
+  type LocatedStatement,
+  type PlanFinding,
+  type SqlSource,
+  translateSources,
 } from "../../database/mod.ts";
 
-/** A text of SQL and what to call it. */
-export interface SqlSource {
-  readonly name: string;
-  readonly sql: string;
-}
-
-/** Something about a statement that is to be known. */
-export interface TranslationFinding {
+/** Something that a translation does without a loss. */
+export interface TranslationChange {
+  /** `change`: written another way, to the same end. `note`: worth knowing. */
+  readonly kind: "change" | "note";
   readonly file: string;
   /** The line where the statement begins, from 1. */
   readonly line: number;
-  /**
-   * `note`: worth knowing. `change`: written another way, to the same end. `differs`: it behaves differently. `refused`: it
-   * cannot be translated.
-   */
-  readonly kind: "note" | "change" | "differs" | "refused";
+  /** The column where the statement begins, from 1. */
+  readonly column: number;
   /** The registry's entry. */
   readonly rule?: string;
   readonly message: string;
 }
 
 /** A text in the other dialect. */
-export interface TranslatedSource {
+export interface TranslatedText {
   readonly file: string;
   /** The SQL; not given when something in it cannot be translated. */
   readonly sql?: string;
-  readonly findings: readonly TranslationFinding[];
+  /** How many statements cannot be translated. */
+  readonly refused: number;
+  /** What is refused or behaves differently. */
+  readonly findings: readonly PlanFinding[];
+  /** What is written another way. */
+  readonly changes: readonly TranslationChange[];
 }
 
 /**
- * Translates texts to the SQL of a provider. What an earlier text declares (an enum's labels, a domain) counts in the later
- * ones, as in a folder of migrations.
+ * Translates texts to the SQL of a provider. What an earlier text declares (an enum's labels, a domain) counts in the
+ * later ones, as in a folder of migrations.
  *
  * @param sources The texts, in order.
  * @param to Whose SQL is wanted.
  * @param options Choices of the translation.
  * @returns One entry for each text.
  */
-export function translateSources(
+export function translateTexts(
   sources: readonly SqlSource[],
   to: "distsql" | "postgres",
   options: DistSqlOptions,
-): TranslatedSource[] {
-  if (to === "postgres") return sources.map(adaptSource);
-  let known = options;
-  return sources.map((source) => {
-    const translated = translateSource(source, known);
-    const { enumLabels, domains } = translateForDistSql(source.sql, known);
-    known = {
-      ...known,
-      enumLabels: { ...known.enumLabels, ...enumLabels },
-      domains: [...known.domains ?? [], ...domains],
-    };
-    return translated;
+): TranslatedText[] {
+  return translateSources(sources, options).map(({ name, statements, findings }) => {
+    if (to === "postgres") return adaptText(name, statements);
+    const changes = statements.flatMap((statement) => listChanges(name, statement));
+    const refused = statements.filter(({ refusals }) => refusals.length > 0).length;
+    if (refused > 0) return { file: name, refused, findings, changes };
+    const written = statements.flatMap(({ steps }) => steps.map(({ sql }) => `${sql.trim().replace(/;?$/, ";")}\n`));
+    return { file: name, refused, findings, changes, sql: written.join("") };
   });
 }
 
-function lineOf(sql: string, offset: number): number {
-  return sql.slice(0, offset).split("\n").length;
+function listChanges(file: string, statement: LocatedStatement): TranslationChange[] {
+  const { source, line, column, steps, rules, refusals, warnings } = statement;
+  const isUnchanged = refusals.length === 0 && steps.length === 1 && steps[0].sql === source.text;
+  if (isUnchanged) return [];
+  const told = new Set([...refusals, ...warnings].map(({ id }) => id));
+  return rules.filter((rule) => !told.has(rule)).map((rule) => {
+    const { title, advice, action } = getIncompatibility(rule)!;
+    const isNote = action === DistSqlAction.Warn || action === DistSqlAction.Compatible;
+    return { kind: isNote ? "note" : "change", file, line, column, rule, message: `${title}: ${advice}` };
+  });
 }
 
-/** Where a statement's first word stands, after the comments before it. */
-function startOf({ start, tokens }: ReturnType<typeof splitStatements>[number]): number {
-  let at = start;
-  for (const { kind, text } of tokens) {
-    if (kind !== "space" && kind !== "line_comment" && kind !== "block_comment") break;
-    at += text.length;
-  }
-  return at;
-}
-
-function translateSource({ name: file, sql }: SqlSource, options: DistSqlOptions): TranslatedSource {
-  const findings: TranslationFinding[] = [];
-  let known = options;
-  for (const statement of splitStatements(sql)) {
-    const line = lineOf(sql, startOf(statement));
-    const { refusals, warnings, rules, action, enumLabels, domains } = translateForDistSql(statement.text, known);
-    known = {
-      ...known,
-      enumLabels: { ...known.enumLabels, ...enumLabels },
-      domains: [...known.domains ?? [], ...domains],
-    };
-    for (const { id, message } of refusals) findings.push({ file, line, kind: "refused", rule: id, message });
-    for (const { id, message } of warnings) findings.push({ file, line, kind: "differs", rule: id, message });
-    const told = new Set([...refusals, ...warnings].map(({ id }) => id));
-    if (action === DistSqlAction.Compatible) continue;
-    for (const rule of rules) {
-      const entry = told.has(rule) ? undefined : getIncompatibility(rule);
-      if (entry === undefined) continue;
-      const isNote = entry.action === DistSqlAction.Warn || entry.action === DistSqlAction.Compatible;
-      const message = `${entry.title}: ${entry.advice}`;
-      findings.push({ file, line, kind: isNote ? "note" : "change", rule, message });
-    }
-  }
-  // the text as a whole: what a later statement says about an earlier one counts
-  const { statements, refusals } = translateForDistSql(sql, options);
-  if (refusals.length > 0) return { file, findings };
-  const written = statements.map(({ sql }) => sql.trim().replace(/;?$/, ";"));
-  return { file, findings, sql: written.map((statement) => `${statement}\n`).join("") };
-}
-
-function adaptSource({ name: file, sql }: SqlSource): TranslatedSource {
-  const findings: TranslationFinding[] = [];
-  for (const statement of splitStatements(sql)) {
-    const adapted = adaptForStandardPg(statement.text);
-    if (adapted === statement.text) continue;
+function adaptText(file: string, statements: readonly LocatedStatement[]): TranslatedText {
+  const changes: TranslationChange[] = [];
+  const written: string[] = [];
+  for (const { source: { text }, line, column } of statements) {
+    const adapted = adaptForStandardPg(text);
+    if (adapted !== "") written.push(adapted);
+    if (adapted === text) continue;
     const message = adapted === ""
       ? "left out: IAM mappings and the provider's jobs are not PostgreSQL's"
       : "ASYNC is taken out: PostgreSQL does it at once";
-    findings.push({ file, line: lineOf(sql, startOf(statement)), kind: "change", message });
+    changes.push({ kind: "change", file, line, column, message });
   }
-  return { file, findings, sql: adaptForStandardPg(sql) };
+  return {
+    file,
+    refused: 0,
+    findings: [],
+    changes,
+    sql: written.map((sql) => `${sql.replace(/;?$/, ";")}\n`).join(""),
+  };
 }

@@ -142,9 +142,11 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
       root,
       dataDir,
       migrationsDir: resolve(root, config.database.migrationsDir),
+      translation: config.database.translation,
       seedFile: config.dev.seed === undefined ? undefined : resolve(root, config.dev.seed),
       reset: options.reset,
       onProgress: (text) => terminal.progress(text),
+      onWarning: (text) => terminal.warn(text),
     }, choice === "distsql" ? environment.override : environment.provide);
     undo.push(() => database.close());
 

@@ -4,7 +4,9 @@ import process from "node:process";
 import {
   closeDrizzleClient,
   type DatabaseConfig,
+  type DistSqlOptions,
   executeRows,
+  formatPlanFinding,
   getDrizzleClient,
   runMigrations,
 } from "../../database/mod.ts";
@@ -25,11 +27,15 @@ export interface LocalDatabaseOptions {
   readonly dataDir: string;
   /** Absolute path of the migrations; there may be none. */
   readonly migrationsDir: string;
+  /** Choices of the translation for the stand-in. */
+  readonly translation?: DistSqlOptions;
   /** Absolute path of the seed. */
   readonly seedFile?: string;
   /** Deletes the data first. */
   readonly reset?: boolean;
   readonly onProgress?: (what: string) => void;
+  /** Told what planning the migrations found. */
+  readonly onWarning?: (what: string) => void;
 }
 
 /** A database that the functions may use. */
@@ -89,7 +95,9 @@ export async function openLocalDatabase(options: LocalDatabaseOptions, provide: 
       await getDrizzleClient(config);
     }
     if (hasMigrations) {
-      const { applied } = await runMigrations({ migrationsFolder: options.migrationsDir, database: config });
+      const { migrationsDir: migrationsFolder, translation } = options;
+      const { applied, findings } = await runMigrations({ migrationsFolder, database: config, translation });
+      for (const finding of findings) options.onWarning?.(formatPlanFinding(finding));
       parts.push(
         applied === 0 ? "migrations up to date" : `${applied} ${applied === 1 ? "migration" : "migrations"} applied`,
       );

@@ -4,10 +4,14 @@ import { AppError, type AppErrorOptions } from "../../errors/mod.ts";
 export interface StatementErrorOptions extends AppErrorOptions {
   /** The registry's entry. */
   id: string;
+  /** What cannot be done, without the rule and the advice. */
+  summary?: string;
   /** What to do. */
   advice: string;
   /** The table that the statement is about. */
   table?: string;
+  /** The type or enum that the statement is about. */
+  type?: string;
 }
 
 /**
@@ -18,10 +22,14 @@ export class UnsupportedStatementError extends AppError {
   override readonly name: string = "UnsupportedStatementError";
   /** The registry's entry, for `getIncompatibility`. */
   readonly id: string;
+  /** What cannot be done, without the rule and the advice. */
+  readonly summary: string;
   /** What to do. */
   readonly advice: string;
   /** The table that the statement is about. */
   readonly table: string | undefined;
+  /** The type or enum that the statement is about. */
+  readonly type: string | undefined;
 
   /**
    * @param message For the log only.
@@ -30,8 +38,10 @@ export class UnsupportedStatementError extends AppError {
   constructor(message: string, options: StatementErrorOptions) {
     super("UNSUPPORTED_STATEMENT", message, options);
     this.id = options.id;
+    this.summary = options.summary ?? message;
     this.advice = options.advice;
     this.table = options.table;
+    this.type = options.type;
   }
 }
 
@@ -43,10 +53,14 @@ export class RecreationRequiredError extends AppError {
   override readonly name: string = "RecreationRequiredError";
   /** The registry's entry, for `getIncompatibility`. */
   readonly id: string;
+  /** What cannot be done, without the rule and the advice. */
+  readonly summary: string;
   /** What to do. */
   readonly advice: string;
   /** The table that has to be made again. */
   readonly table: string | undefined;
+  /** The type or enum that the statement is about. */
+  readonly type: string | undefined;
 
   /**
    * @param message For the log only.
@@ -55,7 +69,9 @@ export class RecreationRequiredError extends AppError {
   constructor(message: string, options: StatementErrorOptions) {
     super("RECREATION_REQUIRED", message, options);
     this.id = options.id;
+    this.summary = options.summary ?? message;
     this.advice = options.advice;
     this.table = options.table;
+    this.type = options.type;
   }
 }

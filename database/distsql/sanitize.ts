@@ -1,47 +1,9 @@
-import type { RecreationRequiredError, UnsupportedStatementError } from "./errors.ts";
 import { DistSqlAction } from "./incompatibility.ts";
 import { getIncompatibility } from "./incompatibilities.ts";
-import { type DistSqlOptions, resolveOptions } from "./options.ts";
-import { readName } from "./sql_name.ts";
-import { splitStatements, type SqlStatement, STATEMENT_BREAKPOINT, terminateStatement } from "./statement.ts";
-import { StatementReader } from "./statement_reader.ts";
-import { translateStatement } from "./translate_statement.ts";
-import {
-  type DistSqlStep,
-  type DistSqlTranslation,
-  type DistSqlWarning,
-  StatementTranslation,
-  type TextScope,
-} from "./translation.ts";
-
-/** What statements elsewhere in the text decide; only what may say so is read for it. */
-function lookAhead(sources: readonly SqlStatement[]): { validated: Set<string>; rollsBack: boolean } {
-  const validated = new Set<string>();
-  let rollsBackAnywhere = false;
-  for (const { text, tokens } of sources) {
-    const mayValidate = /validate/i.test(text);
-    if (!mayValidate && !/rollback|abort/i.test(text)) continue;
-    const reader = new StatementReader(tokens);
-    rollsBackAnywhere ||= rollsBack(reader);
-    if (mayValidate) collectValidated(reader, validated);
-  }
-  return { validated, rollsBack: rollsBackAnywhere };
-}
-
-/** The constraints that a statement validates, by name. */
-function collectValidated(reader: StatementReader, names: Set<string>): void {
-  if (!reader.is(0, "ALTER", "TABLE")) return;
-  for (let at = 2; at < reader.size; at++) {
-    if (reader.is(at, "VALIDATE", "CONSTRAINT")) names.add(readName(reader, at + 2).name);
-  }
-}
-
-const TO: ReadonlySet<string> = new Set(["TO"]);
-
-function rollsBack(reader: StatementReader): boolean {
-  const isRollback = reader.is(0, "ROLLBACK") || reader.is(0, "ABORT");
-  return isRollback && reader.find(TO, 1) < 0;
-}
+import type { DistSqlOptions } from "./options.ts";
+import { type SqlStatement, STATEMENT_BREAKPOINT, terminateStatement } from "./statement.ts";
+import { declarationsOf, translateStatements } from "./translate_text.ts";
+import type { DistSqlStep, DistSqlTranslation, DistSqlWarning } from "./translation.ts";
 
 /** Whether the provider gets what was written, word for word. */
 function isAsWritten(sources: readonly SqlStatement[], statements: readonly DistSqlStep[]): boolean {
@@ -83,51 +45,24 @@ function actionOf(
  * ```
  */
 export function translateForDistSql(sql: string, options: DistSqlOptions = {}): DistSqlTranslation {
-  const resolved = resolveOptions(options);
-  const sources = splitStatements(sql);
-  const scope: TextScope = {
-    options: resolved,
-    enumLabels: new Map(Object.entries(resolved.enumLabels).map(([name, labels]) => [name, labels.map(quoteLabel)])),
-    domains: new Set(resolved.domains),
-    names: new Map(),
-    statementCount: sources.length,
-    ...lookAhead(sources),
-  };
-  const statements: DistSqlStep[] = [];
+  const { statements: translated, scope } = translateStatements(sql, options);
   const warnings = new Map<string, DistSqlWarning>(); // each once
-  const refusals: (UnsupportedStatementError | RecreationRequiredError)[] = [];
-  const rules = new Set<string>();
-  let table: string | undefined;
-  for (const { tokens } of sources) {
-    const t = new StatementTranslation(scope);
-    translateStatement(new StatementReader(tokens), t);
-    table ??= t.table;
-    if (t.refusals.length === 0) statements.push(...t.steps);
-    for (const warning of t.warnings) {
-      warnings.set(`${warning.id}\0${warning.table ?? ""}\0${warning.message}`, warning);
-    }
-    refusals.push(...t.refusals);
-    for (const rule of t.rules) rules.add(rule);
+  for (const warning of translated.flatMap((one) => one.warnings)) {
+    warnings.set(`${warning.id}\0${warning.table ?? ""}\0${warning.message}`, warning);
   }
-  if (sources.length === 0) rules.add("empty-statement");
+  const refusals = translated.flatMap((one) => one.refusals);
+  const statements = translated.flatMap((one) => one.refusals.length === 0 ? one.steps : []);
+  const rules = new Set(translated.length === 0 ? ["empty-statement"] : translated.flatMap((one) => one.rules));
+  const sources = translated.map(({ source }) => source);
   return {
     statements,
     warnings: [...warnings.values()],
     rules: [...rules],
     refusals,
     action: actionOf(sources, statements, refusals, warnings.size > 0),
-    table,
-    enumLabels: Object.fromEntries([...scope.enumLabels].map(([name, labels]) => [name, labels.map(unquoteLabel)])),
-    domains: [...scope.domains],
+    table: translated.find(({ table }) => table !== undefined)?.table,
+    ...declarationsOf(scope),
   };
-}
-
-function quoteLabel(label: string): string {
-  return `'${label.replaceAll("'", "''")}'`;
-}
-
-function unquoteLabel(literal: string): string {
-  return literal.startsWith("'") ? literal.slice(1, -1).replaceAll("''", "'") : literal;
 }
 
 /**

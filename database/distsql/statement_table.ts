@@ -47,3 +47,41 @@ export function tableOf(reader: StatementReader): string | undefined {
   }
   return undefined;
 }
+
+/** Words that may stand between CREATE, ALTER, DROP or COMMENT ON and the kind of object. */
+const BEFORE_KIND: ReadonlySet<string> = new Set([
+  ...["ON", "OR", "REPLACE", "TEMP", "TEMPORARY", "LOCAL", "GLOBAL", "UNLOGGED", "RECURSIVE", "MATERIALIZED", "EVENT"],
+]);
+/** Kinds of objects whose name follows the kind. */
+const NAMED_KINDS: ReadonlySet<string> = new Set([
+  ...[
+    "TYPE",
+    "DOMAIN",
+    "SEQUENCE",
+    "VIEW",
+    "FUNCTION",
+    "PROCEDURE",
+    "AGGREGATE",
+    "SCHEMA",
+    "EXTENSION",
+    "ROLE",
+    "USER",
+  ],
+  ...["INDEX", "STATISTICS", "COLLATION", "SERVER", "PUBLICATION", "SUBSCRIPTION", "DATABASE", "LANGUAGE", "TRIGGER"],
+]);
+
+/**
+ * The object that a statement defines, changes or drops, where it is no table and belongs to none.
+ *
+ * @param reader The statement.
+ * @returns The name without quotes, with its schema when the statement has it.
+ */
+export function objectOf(reader: StatementReader): string | undefined {
+  if (!DEFINITIONS.has(reader.key(0))) return undefined;
+  let at = 1;
+  while (reader.isOneOf(at, BEFORE_KIND)) at++;
+  if (!reader.isOneOf(at, NAMED_KINDS)) return undefined;
+  at++;
+  while (reader.isOneOf(at, BEFORE_NAME) && reader.isName(at + 1)) at++;
+  return readName(reader, at).path || undefined;
+}

@@ -21,7 +21,7 @@ import { translateGrant, translateRole } from "./rules/permission.ts";
 import { checkQuery, translateRowChange, translateTruncate } from "./rules/query.ts";
 import { translateAnalyze, translateCopy, translatePsql, translateSet, translateTransaction } from "./rules/session.ts";
 import { readName } from "./sql_name.ts";
-import { tableOf } from "./statement_table.ts";
+import { objectOf, tableOf } from "./statement_table.ts";
 import type { StatementTranslation } from "./translation.ts";
 
 type Rule = (reader: StatementReader, t: StatementTranslation) => void;
@@ -292,6 +292,7 @@ export function translateStatement(statement: StatementReader, t: StatementTrans
   const object = isObject ? statement.key(objectAt(statement)) : "";
   t.kind = `${first === "(" ? "SELECT" : first} ${object}`.trim();
   t.table = tableOf(statement);
+  t.object = t.table === undefined ? objectOf(statement) : undefined;
   const isDefinition = (first === "CREATE" || first === "ALTER") && DEFINED_WITH_EXPRESSIONS.has(object);
   const hasExpressions = isDefinition || QUERIES.has(first);
   const reader = hasExpressions ? translateExpressions(statement, isDefinition && object !== "VIEW", t) : statement;

@@ -94,6 +94,8 @@ export class StatementTranslation {
   kind = "";
   /** The table that the statement is about. */
   table: string | undefined;
+  /** The type, view, sequence or other object that the statement defines, changes or drops. */
+  object: string | undefined;
 
   /** @param scope What is known across the statements of the text. */
   constructor(scope: TextScope) {
@@ -123,20 +125,31 @@ export class StatementTranslation {
     }
   }
 
-  /** Notes that the statement cannot be translated: by the entry's action a refusal or a table to make again. */
-  refuse(id: string, what: string = getIncompatibility(id)!.title): void {
+  /**
+   * Notes that the statement cannot be translated: by the entry's action a refusal, or a table to make again.
+   *
+   * @param id The registry's entry.
+   * @param what What is not supported; the entry's title when left out.
+   * @param type The type or enum that it is about.
+   */
+  refuse(id: string, what: string = getIncompatibility(id)!.title, type: string | undefined = undefined): void {
     const { action, advice } = getIncompatibility(id)!;
     this.rules.add(id);
-    const subject = this.table === undefined ? this.kind : `${this.kind} ${this.table}`;
-    const options = { id, advice, table: this.table, details: { id, table: this.table, kind: this.kind } };
+    const { kind, table } = this;
+    const isRecreation = action === DistSqlAction.Recreate;
+    const reason = isRecreation ? `the table has to be made again for ${what}` : `not supported: ${what}`;
+    const summary = `${this.subject}: ${reason}`;
+    const message = `${summary} (${id}). ${advice}`;
+    const options = { id, summary, advice, table, type, details: { id, table, type, kind } };
     this.refusals.push(
-      action === DistSqlAction.Recreate
-        ? new RecreationRequiredError(
-          `${subject}: the table has to be made again for ${what} (${id}). ${advice}`,
-          options,
-        )
-        : new UnsupportedStatementError(`${subject}: not supported: ${what} (${id}). ${advice}`, options),
+      isRecreation ? new RecreationRequiredError(message, options) : new UnsupportedStatementError(message, options),
     );
+  }
+
+  /** The kind of statement with the name of what it is about: `CREATE TYPE mood`. */
+  get subject(): string {
+    const name = this.table ?? this.object;
+    return name === undefined ? this.kind : `${this.kind} ${name}`;
   }
 
   /** Adds a statement to run. */

@@ -33,9 +33,6 @@ export async function applyPending(
   const { lock, logger, clock } = context;
   const migrations: MigratedFile[] = [];
   for (const group of groupMigrations(todo, canBatch)) {
-    for (const { file, warnings } of group) {
-      for (const warning of warnings) logger(`${file.tag}: warning: ${warning}`);
-    }
     await lock.check();
     const [first, last] = [group[0].file.tag, group[group.length - 1].file.tag];
     if (group.length > 1) logger(`${first} to ${last}: ${group.length} migrations in one message`);

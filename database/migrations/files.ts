@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sha256 } from "./sha256.ts";
 import { STATEMENT_BREAKPOINT } from "../distsql/statement.ts";
@@ -18,42 +18,6 @@ export interface MigrationFile {
 }
 
 const TAG = /^(\d+)_(.+)$/;
-
-/**
- * Reads the migrations of a folder: files `<number>_<name>.sql`, with or without drizzle-kit's `meta/` beside them, in
- * the order of their numbers. Other files are passed over.
- *
- * @param folder The folder's path.
- * @returns One entry for each file; the content is not run and not changed.
- * @throws {MigrationError} When the folder is not there, a name has no number, two files have the same number, a file
- * that drizzle-kit's journal names is missing, or a file is no UTF-8. Names the file and the fix.
- *
- * @example
- * ```ts
- * import { readMigrationFiles } from "@trellis/fn/database";
- * import { mkdtempSync, writeFileSync } from "node:fs";
- *
- * const folder = mkdtempSync("/tmp/migrations-");
- * writeFileSync(`${folder}/0001_notes.sql`, "CREATE TABLE notes (id int);");
- * console.log(readMigrationFiles(folder)[0].tag); // 0001_notes
- * ```
- */
-export function readMigrationFiles(folder: string): MigrationFile[] {
-  const names = listFolder(folder).filter((name) => name.endsWith(".sql"));
-  const tags = names.map((name) => name.slice(0, -".sql".length));
-  // tags go into log lines and error messages
-  const unfit = tags.find((tag) => /\p{Cc}/u.test(tag));
-  if (unfit !== undefined) {
-    throw new MigrationError(`${JSON.stringify(`${unfit}.sql`)} has a control character in its name: rename it`);
-  }
-  const unnumbered = tags.find((tag) => !TAG.test(tag));
-  if (unnumbered !== undefined) {
-    throw new MigrationError(`${unnumbered}.sql has no number: name it <number>_<name>.sql`, { tag: unnumbered });
-  }
-  checkNumbers(tags);
-  checkJournal(folder, new Set(tags));
-  return sortByTag(tags, (tag) => tag).map((tag) => readFile(folder, tag));
-}
 
 /**
  * Things that have a tag, in the order of migrations.
@@ -76,56 +40,30 @@ function compareNumbered(x: bigint, a: string, y: bigint, b: string): number {
   return x === y ? (a < b ? -1 : a > b ? 1 : 0) : x < y ? -1 : 1;
 }
 
-function numberOf(tag: string): bigint {
+/** The number that a tag begins with; 0 when it has none. */
+export function numberOf(tag: string): bigint {
   return BigInt(TAG.exec(tag)?.[1] ?? 0);
 }
 
-function listFolder(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (cause) {
-    throw new MigrationError(`The migrations folder ${JSON.stringify(folder)} cannot be read: check the path`, {
-      cause,
-    });
-  }
+/** Whether a tag has the form `<number>_<name>`. */
+export function hasNumber(tag: string): boolean {
+  return TAG.test(tag);
 }
 
-function checkNumbers(tags: readonly string[]): void {
-  const byNumber = new Map<bigint, string>();
-  for (const tag of tags) {
-    const other = byNumber.get(numberOf(tag));
-    if (other !== undefined) {
-      throw new MigrationError(
-        `${other}.sql and ${tag}.sql have the same number, so their order is not known: give one of them the next number`,
-        { tag },
-      );
-    }
-    byNumber.set(numberOf(tag), tag);
-  }
+/** A tag as messages show it: one with control characters is escaped. */
+export function printTag(tag: string): string {
+  return /\p{Cc}/u.test(tag) ? JSON.stringify(tag) : tag;
 }
 
-/** A file that drizzle-kit made and that did not get into the package would be passed over in silence. */
-function checkJournal(folder: string, tags: ReadonlySet<string>): void {
-  const path = join(folder, "meta", "_journal.json");
-  if (!existsSync(path)) return;
-  let entries: { tag?: unknown }[] | undefined;
-  try {
-    ({ entries } = JSON.parse(readFileSync(path, "utf8")));
-  } catch (cause) {
-    throw new MigrationError(`${path} is no JSON: restore it from version control`, { cause });
-  }
-  if (entries !== undefined && !Array.isArray(entries)) {
-    throw new MigrationError(`${path} has no list of entries: restore it from version control`);
-  }
-  const missing = entries?.find((entry) => typeof entry?.tag === "string" && !tags.has(entry.tag));
-  if (missing !== undefined) {
-    const tag = String(missing.tag);
-    const shown = /\p{Cc}/u.test(tag) ? JSON.stringify(tag) : tag;
-    throw new MigrationError(`${shown}.sql is named in meta/_journal.json but is not there: restore the file`, { tag });
-  }
-}
-
-function readFile(folder: string, tag: string): MigrationFile {
+/**
+ * Reads a migration.
+ *
+ * @param folder The folder's path.
+ * @param tag The file's name without `.sql`.
+ * @returns The file; its content is not changed.
+ * @throws {MigrationError} When the file cannot be read or is not UTF-8.
+ */
+export function readMigrationFile(folder: string, tag: string): MigrationFile {
   let bytes: Uint8Array;
   try {
     bytes = readFileSync(join(folder, `${tag}.sql`));

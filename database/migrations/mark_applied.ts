@@ -1,6 +1,9 @@
-import { readMigrationFiles } from "./files.ts";
+import { readMigrationFolder } from "./folder.ts";
+import { findUnlisted } from "./folder_findings.ts";
 import { clearSteps, createTables, nameTables, readApplied, writeApplied } from "./history.ts";
+import { JOURNAL_FILE } from "./journal.ts";
 import { MigrationError } from "./migration_error.ts";
+import type { PlanFinding } from "./plan_finding.ts";
 import { type MigrationTarget, withSession } from "./run.ts";
 import { runWithRetry } from "../retry.ts";
 
@@ -18,6 +21,8 @@ export interface MarkAppliedResult {
   hash: string;
   /** Whether the database had it as applied already, with this very content; then nothing was written. */
   alreadyApplied: boolean;
+  /** The files that drizzle-kit's journal does not list. */
+  findings: PlanFinding[];
 }
 
 /**
@@ -44,8 +49,14 @@ export interface MarkAppliedResult {
 export async function markMigrationApplied(config: MarkAppliedConfig): Promise<MarkAppliedResult> {
   const tables = nameTables(config.migrationsTable, config.migrationsSchema);
   const tag = config.tag.replace(/\.sql$/, "");
-  const files = readMigrationFiles(config.migrationsFolder);
+  const folder = readMigrationFolder(config.migrationsFolder);
+  const { files, unlisted } = folder;
   const file = files.find((candidate) => candidate.tag === tag);
+  if (file === undefined && unlisted.includes(tag)) {
+    throw new MigrationError(`${tag}.sql is not listed in ${JOURNAL_FILE}: add its entry to the journal first`, {
+      tag,
+    });
+  }
   if (file === undefined) {
     const last = files.at(-1)?.tag;
     throw new MigrationError(
@@ -56,7 +67,8 @@ export async function markMigrationApplied(config: MarkAppliedConfig): Promise<M
   }
   return await withSession(config.database, async (session) => {
     await createTables(session, tables);
-    const known = (await readApplied(session, tables))?.find((row) => row.tag === tag);
+    const applied = await readApplied(session, tables) ?? [];
+    const known = applied.find((row) => row.tag === tag);
     if (known !== undefined && known.hash !== file.hash) {
       throw new MigrationError(
         `${tag} is applied with another content: restore the file that was applied and put the change into a new migration`,
@@ -70,6 +82,7 @@ export async function markMigrationApplied(config: MarkAppliedConfig): Promise<M
           await tx.query(clearSteps(tables, tag));
         }), {});
     }
-    return { tag, hash: file.hash, alreadyApplied: known !== undefined };
+    const findings = findUnlisted(folder, new Set(applied.map(({ tag }) => tag)));
+    return { tag, hash: file.hash, alreadyApplied: known !== undefined, findings };
   });
 }

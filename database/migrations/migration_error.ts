@@ -1,4 +1,5 @@
 import { AppError, type AppErrorOptions } from "../../errors/mod.ts";
+import { formatPlanFinding, type PlanFinding } from "./plan_finding.ts";
 
 /** Options of {@link MigrationError}. */
 export interface MigrationErrorOptions extends AppErrorOptions {
@@ -39,5 +40,36 @@ export class MigrationError extends AppError {
     super("MIGRATION", message, { details: { tag, statement }, ...options });
     this.tag = tag;
     this.statement = statement;
+  }
+}
+
+/**
+ * 500: planning refuses statements of the pending migrations. Nothing was run and nothing was written. The error has
+ * all findings, and its message lists those that stop the run, one line each.
+ *
+ * @example
+ * ```ts
+ * import { MigrationPlanError } from "@trellis/fn/database";
+ *
+ * function report(error: unknown): void {
+ *   if (!(error instanceof MigrationPlanError)) throw error;
+ *   for (const { file, line, message } of error.findings) console.error(file, line, message);
+ * }
+ * console.log(report.name); // report
+ * ```
+ */
+export class MigrationPlanError extends MigrationError {
+  override readonly name: string = "MigrationPlanError";
+  /** Everything that planning found, warnings included, in the order of the files. */
+  readonly findings: readonly PlanFinding[];
+
+  /** @param findings What planning found. */
+  constructor(findings: readonly PlanFinding[]) {
+    const refused = findings.filter(({ severity }) => severity === "error");
+    const count = refused.length === 1 ? "1 statement" : `${refused.length} statements`;
+    const lines = refused.map((finding) => `\n  ${formatPlanFinding(finding)}`).join("");
+    const tag = refused[0]?.file?.replace(/\.sql$/, "");
+    super(`Nothing was run: ${count} of the pending migrations cannot be run:${lines}`, { tag });
+    this.findings = findings;
   }
 }

@@ -1,5 +1,8 @@
-import { compareTags, isSameButLineEndings, type MigrationFile, sortByTag } from "./files.ts";
+import { isSameButLineEndings, sortByTag } from "./files.ts";
+import type { MigrationFolder } from "./folder.ts";
+import { findGaps, findLate, findLineEndings, findMissing, findUnlisted } from "./folder_findings.ts";
 import { MigrationError } from "./migration_error.ts";
+import { describeFinding, type PlanFinding } from "./plan_finding.ts";
 
 /** A migration that the database has. */
 export interface AppliedMigration {
@@ -21,9 +24,13 @@ export interface MigrationStatus {
   pending: string[];
   /** Tags of files that were changed after they had been applied. */
   changed: string[];
-  /** Tags that the database has and the folder has not. */
+  /** Tags that the database has and the folder has not, or the journal does not list. */
   unknown: string[];
-  /** What is not wrong but should be looked at, one sentence each. */
+  /** Tags of files that drizzle-kit's journal does not list. They are never run. */
+  unlisted: string[];
+  /** What should be looked at; `getMigrationStatus` adds what planning finds in the pending files. */
+  findings: PlanFinding[];
+  /** The warnings among `findings`, one sentence each. */
   warnings: string[];
   /**
    * Given by `getMigrationStatus`: migrations that began statement by statement and have not ended, because a run is at
@@ -40,52 +47,42 @@ export interface MigrationStatus {
 }
 
 /**
- * Compares the files with what the database has. Changes nothing.
+ * Compares the folder with what the database has. Changes nothing.
  *
- * @param files The folder's files.
+ * @param folder The folder's files.
  * @param applied The rows of the tracking table.
  * @returns What is applied, pending, changed and unknown.
  */
 export function planMigrations(
-  files: readonly MigrationFile[],
+  folder: MigrationFolder,
   applied: readonly AppliedMigration[],
 ): MigrationStatus {
-  const rows = sortByTag(applied, ({ tag }) => tag);
+  const { files, unlisted } = folder;
+  const rows = sortRows(folder, applied);
   const byTag = new Map(rows.map((row) => [row.tag, row]));
   const tags = new Set(files.map(({ tag }) => tag));
   const pending = files.filter(({ tag }) => !byTag.has(tag)).map(({ tag }) => tag);
   const changed: string[] = [];
-  const warnings: string[] = [];
+  const findings: PlanFinding[] = findUnlisted(folder, new Set(byTag.keys()));
   for (const file of files) {
     const row = byTag.get(file.tag);
     if (row === undefined || row.hash === file.hash) continue;
-    if (!isSameButLineEndings(file.sql, row.hash)) changed.push(file.tag);
-    else warnings.push(`${file.tag}.sql has other line endings than when it was applied`);
+    if (isSameButLineEndings(file.sql, row.hash)) findings.push(findLineEndings(file.tag));
+    else changed.push(file.tag);
   }
   const unknown = rows.filter(({ tag }) => !tags.has(tag)).map(({ tag }) => tag);
-  if (unknown.length > 0) {
-    warnings.push(`the database has migrations that the folder has not: ${unknown.join(", ")}`);
-  }
-  const last = rows.at(-1)?.tag;
-  const late = pending.filter((tag) => last !== undefined && compareTags(tag, last) < 0);
-  if (late.length > 0) {
-    warnings.push(`to be run after ${last}, although their numbers are lower: ${late.join(", ")}`);
-  }
-  warnings.push(...findGaps(files));
-  return { applied: rows, pending, changed, unknown, warnings };
+  const missing = unknown.filter((tag) => !unlisted.includes(tag));
+  findings.push(...findMissing(missing), ...findLate(folder, rows.map(({ tag }) => tag), pending), ...findGaps(folder));
+  return { applied: rows, pending, changed, unknown, unlisted, findings, warnings: findings.map(describeFinding) };
 }
 
-/** Numbers that count one by one; a time stamp as number leaves gaps by its nature. */
-function findGaps(files: readonly MigrationFile[]): string[] {
-  const numbers = files.map(({ tag }) => Number(/^\d+/.exec(tag)?.[0]));
-  const warnings: string[] = [];
-  for (let i = 1; i < numbers.length; i++) {
-    const [before, after] = [numbers[i - 1], numbers[i]];
-    if (after < 100_000 && after - before > 1) {
-      warnings.push(`no file has a number between ${files[i - 1].tag} and ${files[i].tag}: is one missing?`);
-    }
-  }
-  return warnings;
+/** Rows in the folder's order; what the folder has not comes last where the journal gives the order. */
+function sortRows(folder: MigrationFolder, applied: readonly AppliedMigration[]): AppliedMigration[] {
+  const rows = sortByTag(applied, ({ tag }) => tag);
+  if (!folder.hasJournal) return rows;
+  const places = new Map(folder.files.map(({ tag }, place) => [tag, place]));
+  const placeOf = ({ tag }: AppliedMigration): number => places.get(tag) ?? places.size;
+  return rows.sort((a, b) => placeOf(a) - placeOf(b));
 }
 
 /**

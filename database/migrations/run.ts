@@ -7,11 +7,14 @@ import type { DedicatedSession } from "../providers/provider.ts";
 import { guardTransactions } from "../transaction_guard.ts";
 import { applyPending, type MigratedFile } from "./apply_pending.ts";
 import { type MigrationContext, titleOf, type UndecidedStatement } from "./context.ts";
-import { type MigrationFile, readMigrationFiles } from "./files.ts";
+import { type MigrationFolder, readMigrationFolder } from "./folder.ts";
 import { createTables, type HistoryTables, nameTables, readApplied } from "./history.ts";
 import { type MigrationLock, takeAdvisoryLock, takeLease, takeProcessLock } from "./lock.ts";
+import { MigrationPlanError } from "./migration_error.ts";
 import { assertNothingChanged, type MigrationStatus, planMigrations } from "./plan.ts";
-import { type PlannedMigration, planSteps } from "./steps.ts";
+import { describeFinding, formatPlanFinding, type PlanFinding } from "./plan_finding.ts";
+import { planPending } from "./plan_pending.ts";
+import type { PlannedMigration } from "./steps.ts";
 
 export type { MigratedFile } from "./apply_pending.ts";
 
@@ -31,6 +34,8 @@ export interface MigrationTarget {
    * @default "orm"
    */
   migrationsSchema?: string;
+  /** Choices of the translation for `distsql`. */
+  translation?: DistSqlOptions;
 }
 
 /** Options of {@link runMigrations}. */
@@ -62,8 +67,6 @@ export interface MigrateConfig extends MigrationTarget {
    * @default 3600
    */
   jobTimeout?: number;
-  /** Choices of the translation for `distsql`. */
-  translation?: DistSqlOptions;
   /**
    * Decides about a statement in whose middle an earlier run died, when neither its progress nor the catalog tells
    * whether it ran. Without it the run stops with that question.
@@ -80,7 +83,7 @@ export interface MigrateConfig extends MigrationTarget {
 export interface DryRunMigration {
   /** The migration. */
   tag: string;
-  /** The statements as the provider would get them. */
+  /** The statements as the provider would get them; none when one of the file's statements is refused. */
   statements: string[];
   /** Whether they would be one transaction. */
   atomic: boolean;
@@ -96,7 +99,9 @@ export interface MigrateResult {
   migrations: MigratedFile[];
   /** Tags that another run applied while this one waited for it. */
   appliedElsewhere: string[];
-  /** What should be looked at, one sentence each. */
+  /** Everything that planning found; a dry run gives refusals too. */
+  findings: PlanFinding[];
+  /** The warnings among the findings, one sentence each. */
   warnings: string[];
   /** What a dry run would do. */
   plan?: DryRunMigration[];
@@ -111,7 +116,7 @@ export interface MigrateResult {
  * @returns What was applied.
  * @throws {MigrationError} When the folder is not in order, an applied file was changed, a statement fails, or another run
  * takes too long.
- * @throws {UnsupportedStatementError} When the distributed-SQL provider has no counterpart of a statement; nothing was run.
+ * @throws {MigrationPlanError} When statements of the pending files cannot be run. It has all findings, and nothing was run.
  *
  * @example
  * ```ts
@@ -127,20 +132,22 @@ export interface MigrateResult {
  */
 export async function runMigrations(config: MigrateConfig): Promise<MigrateResult> {
   const settings = resolve(config);
-  const files = readMigrationFiles(config.migrationsFolder);
+  const folder = readMigrationFolder(config.migrationsFolder);
   return await withSession(config.database, async (session) => {
-    const before = planMigrations(files, await readApplied(session, settings.tables) ?? []);
+    const before = planMigrations(folder, await readApplied(session, settings.tables) ?? []);
     assertNothingChanged(before);
-    for (const warning of before.warnings) settings.logger(`warning: ${warning}`);
-    const result: MigrateResult = { applied: 0, migrations: [], appliedElsewhere: [], warnings: before.warnings };
-    if (before.pending.length === 0) {
-      settings.logger("nothing to migrate");
-      return config.dryRun === true ? { ...result, plan: [] } : result;
-    }
     // planned before anything is locked or written: what cannot be run is said first
-    const planned = planSteps(files, new Set(before.pending), config.database.provider, config.translation ?? {});
+    const plan = planPending(folder, before, config.database.provider, config.translation ?? {});
+    const { planned, findings, warnings } = plan;
+    for (const finding of findings) {
+      settings.logger(`${finding.severity}: ${formatPlanFinding(finding)}`);
+    }
+    const result: MigrateResult = { applied: 0, migrations: [], appliedElsewhere: [], findings, warnings };
+    if (before.pending.length === 0) settings.logger("nothing to migrate");
     if (config.dryRun === true) return { ...result, plan: tellPlan(planned, settings.logger) };
-    return await migrate(config, settings, session, { files, planned, before, result });
+    if (before.pending.length === 0) return result;
+    if (findings.some(({ severity }) => severity === "error")) throw new MigrationPlanError(findings);
+    return await migrate(config, settings, session, { folder, planned, before, result });
   });
 }
 
@@ -190,7 +197,7 @@ export async function withSession<T>(
 }
 
 interface Work {
-  files: readonly MigrationFile[];
+  folder: MigrationFolder;
   planned: readonly PlannedMigration[];
   before: MigrationStatus;
   result: MigrateResult;
@@ -200,13 +207,13 @@ async function migrate(
   config: MigrateConfig,
   settings: Settings,
   session: DedicatedSession,
-  { files, planned, before, result }: Work,
+  { folder, planned, before, result }: Work,
 ): Promise<MigrateResult> {
   const { tables, logger, clock } = settings;
   const lock = await takeLock(config, settings, session);
   try {
     await createTables(session, tables);
-    const after = lock.waited ? planMigrations(files, await readApplied(session, tables) ?? []) : before;
+    const after = lock.waited ? planMigrations(folder, await readApplied(session, tables) ?? []) : before;
     assertNothingChanged(after);
     const pending = new Set(after.pending);
     const appliedElsewhere = before.pending.filter((tag) => !pending.has(tag));
@@ -224,11 +231,7 @@ async function migrate(
     };
     const todo = planned.filter(({ file }) => pending.has(file.tag));
     const migrations = await applyPending(todo, context, session.keepsSession && lock.fence === undefined);
-    const warnings = [
-      ...result.warnings,
-      ...planned.flatMap(({ file, warnings }) => warnings.map((w) => `${file.tag}: ${w}`)),
-    ];
-    return { ...result, applied: migrations.length, migrations, appliedElsewhere, warnings };
+    return { ...result, applied: migrations.length, migrations, appliedElsewhere };
   } finally {
     // a lock whose connection is gone is gone too, and the error that ended the run matters more
     await lock.release().catch(() => {});
@@ -258,10 +261,10 @@ async function takeLock(config: MigrateConfig, settings: Settings, session: Dedi
 }
 
 function tellPlan(planned: readonly PlannedMigration[], logger: (message: string) => void): DryRunMigration[] {
-  return planned.map(({ file, steps, atomic, warnings }) => {
+  return planned.map(({ file, steps, atomic, findings }) => {
     logger(`${file.tag}: ${steps.length} statements${atomic ? " in one transaction" : ""}`);
     steps.forEach((step, index) => logger(`${file.tag}:   ${index + 1}. ${titleOf(step)}`));
-    for (const warning of warnings) logger(`${file.tag}:   warning: ${warning}`);
+    const warnings = findings.filter(({ severity }) => severity === "warning").map(describeFinding);
     return { tag: file.tag, statements: steps.map(({ sql }) => sql), atomic, warnings };
   });
 }

@@ -1,11 +1,12 @@
-import { readMigrationFiles } from "./files.ts";
+import { readMigrationFolder } from "./folder.ts";
 import { nameTables, readApplied, readUnfinished } from "./history.ts";
 import { type MigrationStatus, planMigrations } from "./plan.ts";
+import { planPending } from "./plan_pending.ts";
 import { type MigrationTarget, withSession } from "./run.ts";
 
 /**
- * Which migrations a database has, which it lacks, which of its files were changed since, and which began and have not
- * ended. Changes nothing.
+ * Tells which migrations a database has, which it lacks, which of its files were changed since, which began and have not
+ * ended, and what planning finds in the pending ones. Changes nothing.
  *
  * @param target Folder and database.
  * @returns The comparison.
@@ -25,9 +26,10 @@ import { type MigrationTarget, withSession } from "./run.ts";
  */
 export async function getMigrationStatus(target: MigrationTarget): Promise<MigrationStatus> {
   const tables = nameTables(target.migrationsTable, target.migrationsSchema);
-  const files = readMigrationFiles(target.migrationsFolder);
+  const folder = readMigrationFolder(target.migrationsFolder);
   return await withSession(target.database, async (session) => {
-    const applied = await readApplied(session, tables) ?? [];
-    return { ...planMigrations(files, applied), unfinished: await readUnfinished(session, tables) };
+    const status = planMigrations(folder, await readApplied(session, tables) ?? []);
+    const { findings, warnings } = planPending(folder, status, target.database.provider, target.translation ?? {});
+    return { ...status, findings, warnings, unfinished: await readUnfinished(session, tables) };
   });
 }

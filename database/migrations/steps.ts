@@ -1,14 +1,16 @@
 import type { DatabaseProvider } from "../config.ts";
 import { adaptForStandardPg } from "../distsql/adapt.ts";
-import { RecreationRequiredError } from "../distsql/errors.ts";
 import type { DistSqlOptions } from "../distsql/options.ts";
-import { translateForDistSql } from "../distsql/sanitize.ts";
-import { splitStatements } from "../distsql/statement.ts";
+import { splitStatements, type SqlStatement } from "../distsql/statement.ts";
 import { StatementReader } from "../distsql/statement_reader.ts";
+import { summarizeStatement } from "../distsql/statement_summary.ts";
+import { createLocator, findFirstWord } from "../distsql/text_position.ts";
 import { tokenize } from "../distsql/tokenize.ts";
+import type { TranslatedStatement } from "../distsql/translate_text.ts";
 import type { DistSqlBatch, DistSqlJob } from "../distsql/translation.ts";
 import { hashText, type MigrationFile, stripMark } from "./files.ts";
-import { MigrationError } from "./migration_error.ts";
+import type { PlanFinding } from "./plan_finding.ts";
+import { type TranslatedSource, translateSources } from "./translate_sources.ts";
 
 /** A statement as it is run. */
 export interface MigrationStep {
@@ -33,26 +35,26 @@ export interface MigrationStep {
 export interface PlannedMigration {
   /** The file. */
   file: MigrationFile;
-  /** Its statements. */
+  /** Its statements; none when one of them is refused. */
   steps: MigrationStep[];
   /** Whether the whole file is one transaction. */
   atomic: boolean;
-  /** What behaves differently on this provider. */
-  warnings: string[];
+  /** What is refused, and what behaves differently on this provider. */
+  findings: PlanFinding[];
 }
 
 /** A comment in a file that wants each statement in a transaction of its own. */
 const DIRECTIVE = /^--\s*trellis:\s*no-transaction\s*$/m;
 
 /**
- * The statements of the pending migrations, as the provider takes them.
+ * Plans the pending migrations: the statements as the provider takes them, and everything that is refused or behaves
+ * differently. Runs and writes nothing.
  *
- * @param files All files, in order: what an earlier one declares (an enum's labels) may matter to a later one.
+ * @param files All files, in order: what an earlier one declares (an enum's labels) matters to later ones.
  * @param pending Tags of those to run.
  * @param provider Where they run.
  * @param options Choices of the translation for `distsql`.
- * @throws {MigrationError} When a file is empty or has statements that the runner cannot run.
- * @throws {UnsupportedStatementError} When the provider has no counterpart of a statement.
+ * @returns One entry for each pending file, in order.
  */
 export function planSteps(
   files: readonly MigrationFile[],
@@ -60,23 +62,10 @@ export function planSteps(
   provider: DatabaseProvider,
   options: DistSqlOptions,
 ): PlannedMigration[] {
-  const planned: PlannedMigration[] = [];
-  let known = options;
-  for (const file of files) {
-    const isPending = pending.has(file.tag);
-    if (provider !== "distsql") {
-      if (isPending) planned.push(planForPostgres(file));
-      continue;
-    }
-    const translation = translateForDistSql(stripMark(file.sql), known);
-    known = {
-      ...known,
-      enumLabels: { ...known.enumLabels, ...translation.enumLabels },
-      domains: [...new Set([...known.domains ?? [], ...translation.domains])],
-    };
-    if (isPending) planned.push(planForDistSql(file, known));
-  }
-  return planned;
+  if (provider !== "distsql") return files.filter(({ tag }) => pending.has(tag)).map(planForPostgres);
+  const sources = files.map(({ tag, sql }) => ({ name: `${tag}.sql`, sql }));
+  const translated = translateSources(sources, options);
+  return files.flatMap((file, place) => pending.has(file.tag) ? planForDistSql(file, translated[place]) : []);
 }
 
 function toStep(sql: string, rest: Omit<MigrationStep, "sql" | "hash">): MigrationStep {
@@ -84,51 +73,58 @@ function toStep(sql: string, rest: Omit<MigrationStep, "sql" | "hash">): Migrati
   return { sql: bare, hash: hashText(bare), ...rest };
 }
 
-function assertNotEmpty(file: MigrationFile, count: number): void {
-  if (count > 0) return;
-  throw new MigrationError(`${file.tag}.sql holds no statement: write one, or delete the file`, { tag: file.tag });
+/** A file without a statement. */
+function emptyFile(file: MigrationFile): PlannedMigration {
+  const finding: PlanFinding = {
+    severity: "error",
+    rule: "migration-empty",
+    file: `${file.tag}.sql`,
+    message: "holds no statement",
+    advice: "Write one, or delete the file.",
+  };
+  return { file, steps: [], atomic: false, findings: [finding] };
 }
 
-function planForDistSql(file: MigrationFile, options: DistSqlOptions): PlannedMigration {
-  const text = stripMark(file.sql);
-  assertNotEmpty(file, splitStatements(text).length);
-  const whole = translateForDistSql(text, options);
-  // a table to be made again needs its place among the others, so the statements are translated one by one
-  const parts = whole.refusals.length === 0
-    ? [whole]
-    : splitStatements(text).map((s) => translateForDistSql(s.text, options));
-  const sources = whole.refusals.length === 0 ? [text] : splitStatements(text).map((s) => s.text);
-  const steps: MigrationStep[] = [];
-  parts.forEach((part, index) => {
-    const refusal = part.refusals.find((r) => !(r instanceof RecreationRequiredError)) ?? part.refusals[0];
-    if (refusal instanceof RecreationRequiredError) steps.push(toStep(sources[index], { run: "recreate" }));
-    else if (refusal !== undefined) throw refusal;
-    for (const { sql, job, batch, ignores } of part.statements) {
-      steps.push(toStep(sql, { run: isRowStatement(readerOf(sql)) ? "together" : "alone", job, batch, ignores }));
-    }
-  });
-  return { file, steps, atomic: false, warnings: parts.flatMap((part) => part.warnings.map((w) => w.message)) };
+function planForDistSql(file: MigrationFile, { statements, findings }: TranslatedSource): PlannedMigration {
+  if (statements.length === 0) return emptyFile(file);
+  const isRefused = findings.some(({ severity }) => severity === "error");
+  return { file, steps: isRefused ? [] : statements.flatMap(toSteps), atomic: false, findings: [...findings] };
+}
+
+function toSteps({ source, steps, refusals }: TranslatedStatement): MigrationStep[] {
+  // what is refused and no error is a table that has to be made again
+  if (refusals.length > 0) return [toStep(source.text, { run: "recreate" })];
+  return steps.map(({ sql, job, batch, ignores }) =>
+    toStep(sql, { run: isRowStatement(readerOf(sql)) ? "together" : "alone", job, batch, ignores })
+  );
 }
 
 function planForPostgres(file: MigrationFile): PlannedMigration {
   const text = stripMark(file.sql);
+  const statements = splitStatements(text).map((source): ReadStatement => ({
+    source,
+    reader: new StatementReader(source.tokens),
+  }));
+  if (statements.length === 0) return emptyFile(file);
+  const inner = withoutTransaction(statements);
+  const findings = findUnrunnable(file, text, inner);
+  if (findings.length > 0) return { file, steps: [], atomic: false, findings };
   // a project whose files are written for the distributed provider runs them here too
-  const sql = /\basync\b|\baws\s+iam\b|\bsys\./i.test(text) ? adaptForStandardPg(text) : text;
-  const statements = withoutTransaction(
-    file,
-    splitStatements(sql).map(({ text, tokens }) => ({
-      text,
-      reader: new StatementReader(tokens),
-    })),
-  );
-  assertNotEmpty(file, statements.length);
-  const steps = statements.map(({ text, reader }) => toStep(text, { run: runsAlone(reader) ? "alone" : "together" }));
+  const isForDistSql = /\basync\b|\baws\s+iam\b|\bsys\./i.test(text);
+  const steps = inner.flatMap((statement) => toPostgresStep(statement, isForDistSql) ?? []);
   const atomic = !DIRECTIVE.test(text) && steps.every(({ run }) => run === "together");
-  return { file, steps, atomic, warnings: [] };
+  return { file, steps, atomic, findings };
+}
+
+function toPostgresStep({ source, reader }: ReadStatement, isForDistSql: boolean): MigrationStep | undefined {
+  const sql = isForDistSql ? adaptForStandardPg(source.text) : source.text;
+  if (sql === "") return undefined;
+  const read = sql === source.text ? reader : readerOf(sql);
+  return toStep(sql, { run: runsAlone(read) ? "alone" : "together" });
 }
 
 interface ReadStatement {
-  text: string;
+  source: SqlStatement;
   reader: StatementReader;
 }
 
@@ -144,28 +140,40 @@ const TRANSACTION_WORDS: ReadonlySet<string> = new Set([
 ]);
 
 /** BEGIN and COMMIT around a whole file say what the runner does anyway; anywhere else they would undo it. */
-function withoutTransaction(file: MigrationFile, statements: ReadStatement[]): ReadStatement[] {
+function withoutTransaction(statements: readonly ReadStatement[]): readonly ReadStatement[] {
   const isWrapped = statements.length >= 2 &&
     (statements[0].reader.is(0, "BEGIN") || statements[0].reader.is(0, "START")) &&
     (statements.at(-1)!.reader.is(0, "COMMIT") || statements.at(-1)!.reader.is(0, "END"));
-  const inner = isWrapped ? statements.slice(1, -1) : statements;
-  const at = inner.findIndex(({ reader }) => reader.isOneOf(0, TRANSACTION_WORDS));
-  if (at >= 0) {
-    throw new MigrationError(
-      `${file.tag}.sql begins or ends transactions itself: take those statements out, the file is one transaction; ` +
-        "for one transaction each put the line -- trellis: no-transaction at its top",
-      { tag: file.tag, statement: at + 1 + (isWrapped ? 1 : 0) },
-    );
-  }
-  const psql = inner.findIndex(({ reader }) => reader.token(0)?.kind === "psql");
-  if (psql >= 0) {
-    throw new MigrationError(`${file.tag}.sql has a command of psql, which no server knows: write it as SQL`, {
-      tag: file.tag,
-      statement: psql + 1,
-    });
-  }
-  return inner;
+  return isWrapped ? statements.slice(1, -1) : statements;
 }
+
+/** Finds statements that the runner cannot run. */
+function findUnrunnable(file: MigrationFile, text: string, statements: readonly ReadStatement[]): PlanFinding[] {
+  const unrunnable = statements.filter(({ reader }) =>
+    reader.isOneOf(0, TRANSACTION_WORDS) || reader.token(0)?.kind === "psql"
+  );
+  if (unrunnable.length === 0) return [];
+  const locate = createLocator(text);
+  return unrunnable.map(({ source, reader }) => ({
+    severity: "error",
+    ...(reader.token(0)?.kind === "psql" ? PSQL_COMMAND : TRANSACTION_CONTROL),
+    file: `${file.tag}.sql`,
+    ...locate(findFirstWord(source)),
+    statement: summarizeStatement(source.tokens),
+  }));
+}
+
+const TRANSACTION_CONTROL = {
+  rule: "migration-transaction",
+  message: "begins or ends a transaction, but the file is one",
+  advice: "Take the statement out. For one transaction each put the line -- trellis: no-transaction at the file's top.",
+} as const;
+
+const PSQL_COMMAND = {
+  rule: "psql-command",
+  message: "is a command of psql, which no server knows",
+  advice: "Write it as SQL.",
+} as const;
 
 function readerOf(sql: string): StatementReader {
   return new StatementReader(tokenize(sql));

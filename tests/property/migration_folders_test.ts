@@ -1,9 +1,11 @@
 import { assert, assertEquals, assertInstanceOf } from "@std/assert";
+import { readdirSync } from "node:fs";
 import fc from "fast-check";
 import { createHash } from "node:crypto";
-import { isAppError } from "../../errors/mod.ts";
-import { readMigrationFiles } from "../../database/migrations/files.ts";
+import { readMigrationFiles, readMigrationFolder } from "../../database/migrations/folder.ts";
 import { MigrationError } from "../../database/migrations/migration_error.ts";
+import { stripMark } from "../../database/migrations/files.ts";
+import type { PlanFinding } from "../../database/migrations/plan_finding.ts";
 import { planMigrations } from "../../database/migrations/plan.ts";
 import { planSteps } from "../../database/migrations/steps.ts";
 import { type Entry, entry, withFolder } from "./files.ts";
@@ -70,18 +72,36 @@ function assertClear(error: unknown, path: string, names: readonly string[]): vo
   assert(message.includes(": "), `${message} says nothing of what to do`);
 }
 
+/** A finding names its file, and its position is where the statement begins. */
+function assertPlaced({ file, line, column, statement, advice }: PlanFinding, tag: string, sql: string): void {
+  assertEquals(file, `${tag}.sql`);
+  assert(advice !== "");
+  if (line === undefined || column === undefined || statement === undefined) return assertEquals(line, undefined);
+  const rest = [...sql.split(/\r\n|\r|\n/)[line - 1]].slice(column - 1).join("");
+  const [word] = /^[\p{L}\p{N}_\\]*/u.exec(statement)!;
+  assert(rest.startsWith(word), `${line}:${column} ${statement} of ${JSON.stringify(sql)}`);
+}
+
 property(
   "readMigrationFiles() reads a folder whole and in order, or refuses it in one error that names a file",
   fc.property(folder, (entries) => {
     withFolder(entries, (path) => {
-      let files;
+      let read;
       try {
-        files = readMigrationFiles(path);
+        read = readMigrationFolder(path);
       } catch (error) {
         return assertClear(error, path, Object.keys(entries));
       }
-      const numbers = files.map(({ tag }) => BigInt(/^\d+/.exec(tag)![0]));
+      const { files, hasJournal, unlisted } = read;
+      assertEquals(readMigrationFiles(path).map(({ tag }) => tag), files.map(({ tag }) => tag));
+      const numbers = hasJournal ? [] : files.map(({ tag }) => BigInt(/^\d+/.exec(tag)![0]));
       for (let at = 1; at < numbers.length; at++) assert(numbers[at - 1] < numbers[at], "out of order");
+      // every .sql file is read or named
+      const present = readdirSync(path).filter((name) => name.endsWith(".sql"));
+      assertEquals(
+        [...files.map(({ tag }) => `${tag}.sql`), ...unlisted.map((tag) => `${tag}.sql`)].sort(),
+        present.sort(),
+      );
       for (const { tag, sql, hash, statements } of files) {
         const source = entries[`${tag}.sql`];
         assert(source !== undefined, `${tag} is not in the folder`);
@@ -104,13 +124,14 @@ property(
     fc.constantFrom("distsql", "embedded-pg", "branching-pg"),
     (entries, rows, provider) => {
       withFolder(entries, (path) => {
-        const files = readMigrationFiles(path);
+        const folder = readMigrationFolder(path);
+        const { files } = folder;
         const applied = [...new Map(rows.map((row) => [row.at, row])).values()].map(({ at, changed }) => {
           const file = files.find(({ tag }) => tag === `${at}_m`);
           const hash = changed || file === undefined ? "0".repeat(64) : file.hash;
           return { tag: `${at}_m`, hash, appliedAt: new Date(0), executed: true };
         });
-        const status = planMigrations(files, applied);
+        const status = planMigrations(folder, applied);
         const tags = files.map(({ tag }) => tag);
         const appliedTags = applied.map(({ tag }) => tag);
         assertEquals(
@@ -123,13 +144,13 @@ property(
           files.some((file) => file.tag === tag && file.hash !== hash)
         );
         assertEquals(status.changed.toSorted(), differing.map(({ tag }) => tag).toSorted());
-        try {
-          const planned = planSteps(files, new Set(status.pending), provider, {});
-          assertEquals(planned.map(({ file }) => file.tag), status.pending);
-          assert(planned.every(({ steps }) => steps.every((step) => step.sql.trim() !== "")));
-        } catch (error) {
-          assert(isAppError(error), String(error));
-          assert(status.pending.some((tag) => error.message.includes(tag)), error.message);
+        const planned = planSteps(files, new Set(status.pending), provider, {});
+        assertEquals(planned.map(({ file }) => file.tag), status.pending);
+        for (const { file, steps, findings } of planned) {
+          assert(steps.every((step) => step.sql.trim() !== ""));
+          const refused = findings.filter(({ severity }) => severity === "error");
+          if (refused.length > 0) assertEquals(steps, []);
+          for (const finding of findings) assertPlaced(finding, file.tag, stripMark(file.sql));
         }
       });
     },

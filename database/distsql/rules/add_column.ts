@@ -140,7 +140,7 @@ export function translateAddColumn(
   const at = reader.skip(reader.skip(from + 1, "COLUMN"), "IF", "NOT", "EXISTS");
   const column = readColumn(reader, at, to);
   const refusedBefore = t.refusals.length;
-  const type = translateType(reader, column.typeFrom, column.typeTo, t);
+  const type = translateType(reader, column.typeFrom, column.typeTo, t, column.name.name);
   const addition: Addition = { reader, column, type, target, t };
   if (refuses(addition) || t.refusals.length > refusedBefore) return undefined;
   const plain = plainColumn(from, to, addition);

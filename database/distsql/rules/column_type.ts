@@ -112,14 +112,23 @@ function storableType(
  * @param from Where the type starts.
  * @param to Where it ends.
  * @param t Where refusals and warnings go.
+ * @param column The column's name, for messages.
  * @returns What the type becomes.
  */
-export function translateType(reader: StatementReader, from: number, to: number, t: StatementTranslation): ColumnType {
+export function translateType(
+  reader: StatementReader,
+  from: number,
+  to: number,
+  t: StatementTranslation,
+  column?: string,
+): ColumnType {
   const { name, path, end } = readName(reader, from);
+  const refuse = (id: string, type: string): void =>
+    t.refuse(id, column === undefined ? `type ${type}` : `column ${column} of type ${type}`, type);
   const schema = path === name ? undefined : path.slice(0, -name.length - 1);
   for (let at = from; at < to; at++) {
     if (reader.key(at) === "[" || (at > from && reader.key(at) === "ARRAY")) {
-      t.refuse("type-array", "a column of an array type");
+      refuse("type-array", reader.text(from, to));
       return { name };
     }
   }
@@ -130,13 +139,18 @@ export function translateType(reader: StatementReader, from: number, to: number,
     return { name, isSerial: true };
   }
   if (isBuiltIn && STORABLE.has(name) && !isInternalChar) return storableType(reader, name, end - 1, to, t);
-  if (isBuiltIn && (BUILT_IN.has(name) || isInternalChar)) t.refuse("type-unsupported", `a column of type ${name}`);
-  else if (OF_EXTENSIONS.has(name)) t.refuse("type-extension", `a column of type ${name}`);
-  else return ownType(name, path, t);
+  if (isBuiltIn && (BUILT_IN.has(name) || isInternalChar)) refuse("type-unsupported", name);
+  else if (OF_EXTENSIONS.has(name)) refuse("type-extension", name);
+  else return ownType(name, path, t, refuse);
   return { name };
 }
 
-function ownType(name: string, path: string, t: StatementTranslation): ColumnType {
+function ownType(
+  name: string,
+  path: string,
+  t: StatementTranslation,
+  refuse: (id: string, type: string) => void,
+): ColumnType {
   const { domains, enumLabels, options } = t.scope;
   if (domains.has(path) || domains.has(name)) return { name };
   const labels = enumLabels.get(path) ?? enumLabels.get(name);
@@ -144,7 +158,7 @@ function ownType(name: string, path: string, t: StatementTranslation): ColumnTyp
     t.apply("type-enum-check");
     return { name, replacement: "text", labels };
   }
-  t.refuse("type-user-defined", `a column of type ${path}`);
+  refuse("type-user-defined", path);
   return { name };
 }
 

@@ -53,7 +53,7 @@ function translateColumn(
   t: StatementTranslation,
 ): void {
   const column = readColumn(reader, from, to);
-  const type = translateType(reader, column.typeFrom, column.typeTo, t);
+  const type = translateType(reader, column.typeFrom, column.typeTo, t, column.name.name);
   facts.types.set(column.name.name, type);
   facts.columnCount++;
   if (type.isSerial && t.can("sequences")) {

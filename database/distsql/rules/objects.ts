@@ -41,7 +41,9 @@ export function translateSequence(reader: StatementReader, t: StatementTranslati
 export function translateCreateType(reader: StatementReader, t: StatementTranslation): void {
   const name = readName(reader, 2);
   const isEnum = reader.is(name.end, "AS", "ENUM", "(");
-  if (!isEnum || t.options.enums !== "check") return t.refuse("create-type", isEnum ? "an enum" : "CREATE TYPE");
+  if (!isEnum || t.options.enums !== "check") {
+    return t.refuse("create-type", isEnum ? "an enum" : "CREATE TYPE", name.path);
+  }
   const open = name.end + 2;
   const labels = reader.list(open + 1, reader.closing(open)).map(([from, to]) => reader.text(from, to));
   for (const key of [name.path, name.name]) t.scope.enumLabels.set(key, labels);

@@ -124,6 +124,7 @@ Deno.test("trellis check all runs every check, names skipped ones, and ends with
     assertEquals(states(found), [
       "generate infra: ok",
       "generate openapi: found",
+      "check migrations: ok",
       "db migrate: ok",
       "check permissions-fresh: ok",
     ]);

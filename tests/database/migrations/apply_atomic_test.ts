@@ -9,7 +9,7 @@ function planned(...statements: string[]): PlannedMigration {
     file: { tag: "0001_a", hash: "h", sql: "", statements: [] },
     steps: statements.map((sql) => ({ sql, hash: sql, run: "together" })),
     atomic: true,
-    warnings: [],
+    findings: [],
   };
 }
 

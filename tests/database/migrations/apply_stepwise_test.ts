@@ -29,7 +29,7 @@ function step(sql: string, more: Partial<MigrationStep> = {}): MigrationStep {
 }
 
 function planned(...steps: MigrationStep[]): PlannedMigration {
-  return { file: { tag: TAG, hash: "h", sql: "", statements: [] }, steps, atomic: false, warnings: [] };
+  return { file: { tag: TAG, hash: "h", sql: "", statements: [] }, steps, atomic: false, findings: [] };
 }
 
 function withLab(options: LabOptions, test: (lab: MigrationLab) => Promise<void>): Promise<void> {

@@ -1,6 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { createHash } from "node:crypto";
 import { MigrationError, readMigrationFiles } from "../../../database/mod.ts";
+import { readMigrationFolder } from "../../../database/migrations/folder.ts";
 import { planMigrations } from "../../../database/migrations/plan.ts";
 import { planSteps } from "../../../database/migrations/steps.ts";
 
@@ -29,7 +30,6 @@ Deno.test("readMigrationFiles() reads files in the order of their numbers, with 
     "0002_b.sql": "\ufeffSELECT 2",
     "0001_a.sql": sql,
     "notes.txt": "not read",
-    "meta/_journal.json": JSON.stringify({ entries: [{ tag: "0001_a" }] }),
   }, readMigrationFiles);
   assertEquals(files.map(({ tag }) => tag), ["0001_a", "0002_b", "10_last"]);
   assertEquals(files[0].hash, createHash("sha256").update(sql).digest("hex"));
@@ -58,6 +58,16 @@ const faults: [name: string, files: Files, parts: string[]][] = [
   }, ['"0002_\\u001b[2J"']],
   ["a name with a control character", { "0001_\u001b[2J.sql": "SELECT 1" }, ['"0001_\\u001b[2J.sql" has a control']],
   ["a folder with the name of a file", { "0001_a.sql/x": "" }, ["0001_a.sql cannot be read"]],
+  ["a journal with an entry without a tag", {
+    "0001_a.sql": "SELECT 1",
+    "meta/_journal.json": '{"entries": [{"tag": "0001_a"}, {"idx": 1}]}',
+  }, ["_journal.json: entry 2 has no tag"]],
+  ["a journal that lists a file twice", {
+    "0001_a.sql": "SELECT 1",
+    "meta/_journal.json": '{"entries": [{"tag": "0001_a"}, {"tag": "0001_a"}]}',
+  }, ["_journal.json lists 0001_a twice"]],
+  ["a journal without entries", { "0001_a.sql": "SELECT 1", "meta/_journal.json": "{}" }, ["has no list of entries"]],
+  ["a journal that is null", { "0001_a.sql": "SELECT 1", "meta/_journal.json": "null" }, ["has no list of entries"]],
   ["a journal that is broken", { "0001_a.sql": "SELECT 1", "meta/_journal.json": "{" }, ["_journal.json"]],
 ];
 for (const [name, files, parts] of faults) {
@@ -67,11 +77,41 @@ for (const [name, files, parts] of faults) {
   });
 }
 
-Deno.test("readMigrationFiles() passes over a journal without entries, and entries without a tag", () => {
-  for (const journal of ["{}", '{"entries": []}', '{"entries": [{}, null, {"tag": 7}, {"tag": "0001_a"}]}']) {
-    const files = withFolder({ "0001_a.sql": "SELECT 1", "meta/_journal.json": journal }, readMigrationFiles);
-    assertEquals(files.map(({ tag }) => tag), ["0001_a"], journal);
-  }
+function journal(...tags: unknown[]): string {
+  return JSON.stringify({ version: "7", dialect: "postgresql", entries: tags.map((tag) => ({ tag })) });
+}
+
+Deno.test("readMigrationFolder() takes the journal for the list and the order", () => {
+  const entries = [
+    { idx: 0, when: 300, tag: "0001_b" },
+    { idx: 1, when: 100, tag: "0000_a" }, // a merge: made earlier, listed later
+    { idx: 1, when: 200, tag: "0000_other" }, // and of the same number
+    { idx: 4, when: 50, tag: "without_number" },
+  ];
+  const files = {
+    ...Object.fromEntries(entries.map(({ tag }) => [`${tag}.sql`, "SELECT 1"])),
+    "0002_by_hand.sql": "DROP TABLE users",
+    "seed.sql": "DROP TABLE users",
+    "meta/_journal.json": `\ufeff${JSON.stringify({ version: "7", dialect: "postgresql", entries })}`,
+  };
+  const { hasJournal, unlisted, files: read } = withFolder(files, readMigrationFolder);
+  assertEquals(read.map(({ tag }) => tag), ["0001_b", "0000_a", "0000_other", "without_number"]);
+  assertEquals([hasJournal, unlisted], [true, ["seed", "0002_by_hand"]]);
+});
+
+Deno.test("readMigrationFolder() reads nothing where the journal lists nothing", () => {
+  const files = { "0001_a.sql": "SELECT 1", "meta/_journal.json": journal() };
+  const { files: read, unlisted } = withFolder(files, readMigrationFolder);
+  assertEquals([read, unlisted], [[], ["0001_a"]]);
+});
+
+Deno.test("readMigrationFolder() does not take a journal that leads nowhere for a folder without one", () => {
+  withFolder({ "0001_a.sql": "SELECT 1", "meta/0000_snapshot.json": "{}" }, (folder) => {
+    assertEquals(readMigrationFolder(folder).hasJournal, false);
+    Deno.symlinkSync("nowhere", `${folder}/meta/_journal.json`);
+    const error = assertThrows(() => readMigrationFolder(folder), MigrationError);
+    assertStringIncludes(error.message, "meta/_journal.json cannot be read: restore it");
+  });
 });
 
 Deno.test("readMigrationFiles() splits at breakpoints alone, and gives no statement of a file that holds none", () => {
@@ -106,7 +146,7 @@ Deno.test("planMigrations() tells pending, changed and unknown, and warns of gap
     "0004_d.sql": "SELECT 4;\r\n",
     "0007_e.sql": "SELECT 7",
   }, (folder) => {
-    const status = planMigrations(readMigrationFiles(folder), [
+    const status = planMigrations(readMigrationFolder(folder), [
       row("0004_d", "SELECT 4;\n"),
       row("0002_b", "SELECT 2;"),
       row("0001_a", "SELECT 1;\n"),
@@ -150,17 +190,21 @@ Deno.test("planSteps() makes a file one transaction unless a statement or a line
   }
 });
 
-Deno.test("planSteps() refuses what it cannot run", () => {
-  const cases: [sql: string, part: string][] = [
-    ["", "no statement"],
-    ["-- nothing yet\n/* here */", "no statement"],
-    ["CREATE TABLE a (id int); COMMIT; CREATE TABLE b (id int)", "transactions"],
-    ["BEGIN; SELECT 1; COMMIT; SELECT 2", "transactions"],
-    ["\\connect other", "psql"],
+Deno.test("planSteps() finds everything that it cannot run, by line and column", () => {
+  const cases: [sql: string, found: string[]][] = [
+    ["", ["0001_a.sql holds no statement"]],
+    ["-- nothing yet\n/* here */", ["0001_a.sql holds no statement"]],
+    ["BEGIN; SELECT 1; COMMIT; SELECT 2", ["1:1 BEGIN", "1:18 COMMIT"]],
+    ["CREATE TABLE a (id int);\n  COMMIT; CREATE TABLE b (id int);\nBEGIN", ["2:3 COMMIT", "3:1 BEGIN"]],
+    ["\\connect other secret\n\n/* é */ ROLLBACK;", ["1:1 \\connect", "3:9 ROLLBACK"]],
   ];
-  for (const [sql, part] of cases) {
-    const error = assertThrows(() => plan(sql), MigrationError);
-    assertStringIncludes(error.message, part);
-    assertStringIncludes(error.message, "0001_a.sql");
+  for (const [sql, found] of cases) {
+    const { steps, findings } = plan(sql);
+    assertEquals(steps, [], sql);
+    assertEquals(findings.map(({ severity, file }) => [severity, file]), found.map(() => ["error", "0001_a.sql"]), sql);
+    const places = findings.map(({ file, line, column, statement, message }) =>
+      line === undefined ? `${file} ${message}` : `${line}:${column} ${statement}`
+    );
+    assertEquals(places, found, sql);
   }
 });

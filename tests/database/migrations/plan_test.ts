@@ -1,5 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { compareTags, hashText, type MigrationFile } from "../../../database/migrations/files.ts";
+import type { MigrationFolder } from "../../../database/migrations/folder.ts";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
 import { type AppliedMigration, assertNothingChanged, planMigrations } from "../../../database/migrations/plan.ts";
 
@@ -7,18 +8,25 @@ function file(tag: string, sql = "SELECT 1"): MigrationFile {
   return { tag, sql, hash: hashText(sql), statements: [] };
 }
 
+function numbered(...files: MigrationFile[]): MigrationFolder {
+  return { files, hasJournal: false, unlisted: [] };
+}
+
 function row(tag: string, sql = "SELECT 1"): AppliedMigration {
   return { tag, hash: hashText(sql), appliedAt: new Date(0), executed: true };
 }
 
 function warnings(files: string[], rows: string[] = []): string[] {
-  return planMigrations(files.map((tag) => file(tag)), rows.map((tag) => row(tag))).warnings;
+  return planMigrations(numbered(...files.map((tag) => file(tag))), rows.map((tag) => row(tag))).warnings;
 }
 
 Deno.test("planMigrations() has nothing to say of a folder and a database in order", () => {
   const tags = ["0001_a", "0002_b", "0003_c"];
   for (const applied of [0, 1, 2, 3]) {
-    const status = planMigrations(tags.map((tag) => file(tag)), tags.slice(0, applied).map((tag) => row(tag)));
+    const status = planMigrations(
+      numbered(...tags.map((tag) => file(tag))),
+      tags.slice(0, applied).map((tag) => row(tag)),
+    );
     assertEquals([status.pending, status.changed, status.unknown, status.warnings], [tags.slice(applied), [], [], []]);
   }
 });
@@ -60,11 +68,11 @@ Deno.test("planMigrations() takes other line endings and a byte order mark for t
   const texts = ["a\nb\n", "a\r\nb\r\n", "\ufeffa\nb\n", "\ufeffa\r\nb\r\n"];
   for (const now of texts) {
     for (const then of texts) {
-      const status = planMigrations([file("1_a", now)], [row("1_a", then)]);
+      const status = planMigrations(numbered(file("1_a", now)), [row("1_a", then)]);
       const told = now === then ? [] : ["1_a.sql has other line endings than when it was applied"];
       assertEquals([status.changed, status.warnings], [[], told], JSON.stringify([now, then]));
     }
-    assertEquals(planMigrations([file("1_a", now)], [row("1_a", "a\nc\n")]).changed, ["1_a"]);
+    assertEquals(planMigrations(numbered(file("1_a", now)), [row("1_a", "a\nc\n")]).changed, ["1_a"]);
   }
 });
 
@@ -82,7 +90,7 @@ Deno.test("compareTags() goes by the number, then by the name; what has no numbe
 });
 
 Deno.test("assertNothingChanged() names the files that changed", () => {
-  const status = planMigrations([file("1_a"), file("2_b"), file("3_c")], [
+  const status = planMigrations(numbered(file("1_a"), file("2_b"), file("3_c")), [
     row("1_a"),
     row("2_b", "x"),
     row("3_c", "y"),
@@ -93,5 +101,41 @@ Deno.test("assertNothingChanged() names the files that changed", () => {
     error.message,
     "2_b.sql, 3_c.sql changed after being applied: restore what was applied and put the change into a new migration",
   );
-  assertNothingChanged(planMigrations([file("1_a")], [row("1_a")]));
+  assertNothingChanged(planMigrations(numbered(file("1_a")), [row("1_a")]));
+});
+
+function journaled(tags: string[], unlisted: string[] = []): MigrationFolder {
+  return { files: tags.map((tag) => file(tag)), hasJournal: true, unlisted };
+}
+
+Deno.test("planMigrations() follows the journal's order, whatever the numbers say", () => {
+  const tags = ["0002_b", "0000_a", "0000_other", "named"];
+  const status = planMigrations(journaled(tags), [row("named"), row("0000_a")]);
+  assertEquals(status.applied.map(({ tag }) => tag), ["0000_a", "named"]);
+  assertEquals(status.pending, ["0002_b", "0000_other"]);
+  assertEquals(status.warnings, [
+    "to be run after named, although the journal lists them before it: 0002_b, 0000_other",
+  ]);
+  // numbers that are missing between listed files say nothing
+  assertEquals(planMigrations(journaled(["0000_a", "0007_b"]), []).warnings, []);
+});
+
+Deno.test("planMigrations() names files that the journal does not list, and never runs them", () => {
+  const status = planMigrations(journaled(["0000_a"], ["0001_b", "0002_c"]), [row("0000_a"), row("0002_c")]);
+  assertEquals([status.pending, status.unlisted, status.unknown], [[], ["0001_b", "0002_c"], ["0002_c"]]);
+  assertEquals(status.findings.map(({ severity, rule, file }) => [severity, rule, file]), [
+    ["warning", "migration-unlisted", "0001_b.sql"],
+    ["warning", "migration-unlisted", "0002_c.sql"],
+  ]);
+  assertEquals(status.warnings, [
+    "0001_b.sql is not listed in meta/_journal.json and is never run",
+    "0002_c.sql is applied, but meta/_journal.json does not list it: a new database would not get it",
+  ]);
+});
+
+Deno.test("planMigrations() tells a journal that lists fewer files than were applied", () => {
+  // a merge dropped the entry and the file
+  const status = planMigrations(journaled(["0000_a", "0002_c"]), [row("0000_a"), row("0001_b")]);
+  assertEquals([status.pending, status.unknown], [["0002_c"], ["0001_b"]]);
+  assertEquals(status.warnings, ["the database has migrations that the folder has not: 0001_b"]);
 });

@@ -1,0 +1,31 @@
+import type { SqlToken } from "./tokenize.ts";
+
+const MAX_LENGTH = 72;
+/** Statements that define objects; all others may hold rows. */
+const DEFINITIONS: ReadonlySet<string> = new Set(["CREATE", "ALTER", "DROP", "GRANT", "REVOKE"]);
+
+/**
+ * Writes the beginning of a statement on one line: without comments, with strings masked, and, outside of definitions,
+ * only up to the first value, since a migration may hold data.
+ *
+ * @param tokens The tokens of one statement.
+ * @returns At most 72 characters; an ellipsis at the end when something is left out.
+ */
+export function summarizeStatement(tokens: readonly SqlToken[]): string {
+  let text = "";
+  let isDefinition: boolean | undefined;
+  for (const token of tokens) {
+    const { kind } = token;
+    if (kind === "space" || kind === "line_comment" || kind === "block_comment") {
+      if (text !== "" && !text.endsWith(" ")) text += " ";
+      continue;
+    }
+    isDefinition ??= DEFINITIONS.has(token.text.toUpperCase());
+    if (kind === "psql") return token.text.startsWith("\\") ? token.text.split(/\s/, 1)[0] : "…";
+    const isValue = kind === "string" || kind === "number" || kind === "parameter";
+    if (isValue && !isDefinition) return `${text}…`;
+    text += kind === "string" ? "'…'" : token.text.replace(/\p{Cc}/gu, " ");
+    if ([...text].length > MAX_LENGTH) return `${[...text].slice(0, MAX_LENGTH - 1).join("")}…`;
+  }
+  return text.replace(/[\s;]+$/, "");
+}

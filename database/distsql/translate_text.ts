@@ -1,0 +1,112 @@
+import type { RecreationRequiredError, UnsupportedStatementError } from "./errors.ts";
+import { type DistSqlOptions, resolveOptions } from "./options.ts";
+import { readName } from "./sql_name.ts";
+import { splitStatements, type SqlStatement } from "./statement.ts";
+import { StatementReader } from "./statement_reader.ts";
+import { translateStatement } from "./translate_statement.ts";
+import { type DistSqlStep, type DistSqlWarning, StatementTranslation, type TextScope } from "./translation.ts";
+
+/** One statement of a text, translated. */
+export interface TranslatedStatement {
+  /** The statement as written. */
+  readonly source: SqlStatement;
+  /** What to run; nothing of it may be run when there is a refusal. */
+  readonly steps: readonly DistSqlStep[];
+  /** What behaves differently afterwards. */
+  readonly warnings: readonly DistSqlWarning[];
+  /** What stands in the way. */
+  readonly refusals: readonly (UnsupportedStatementError | RecreationRequiredError)[];
+  /** The registry's entries that applied. */
+  readonly rules: readonly string[];
+  /** The kind of statement with the name of what it is about: `ALTER TABLE notes`. */
+  readonly subject: string;
+  /** The table that the statement is about. */
+  readonly table: string | undefined;
+}
+
+/** The statements of a text, translated one by one. */
+export interface TranslatedText {
+  /** One entry for each statement, in order. */
+  readonly statements: readonly TranslatedStatement[];
+  /** What the text and the options declare. */
+  readonly scope: TextScope;
+}
+
+/**
+ * Translates the statements of a text, each with its own steps, warnings and refusals.
+ *
+ * @param sql SQL of PostgreSQL, or of the provider already.
+ * @param options The choices of the translation, and what earlier texts declare.
+ * @returns One entry for each statement.
+ * @throws {ConfigurationError} When an option has a value that the provider or the calendar does not know.
+ */
+export function translateStatements(sql: string, options: DistSqlOptions = {}): TranslatedText {
+  const sources = splitStatements(sql);
+  const scope = createScope(sources, options);
+  const statements = sources.map((source): TranslatedStatement => {
+    const t = new StatementTranslation(scope);
+    translateStatement(new StatementReader(source.tokens), t);
+    const { steps, warnings, refusals, subject, table } = t;
+    return { source, steps, warnings, refusals, rules: [...t.rules], subject, table };
+  });
+  return { statements, scope };
+}
+
+function createScope(sources: readonly SqlStatement[], options: DistSqlOptions): TextScope {
+  const resolved = resolveOptions(options);
+  const labels = Object.entries(resolved.enumLabels);
+  return {
+    options: resolved,
+    enumLabels: new Map(labels.map(([name, labels]) => [name, labels.map(quoteLabel)])),
+    domains: new Set(resolved.domains),
+    names: new Map(),
+    statementCount: sources.length,
+    ...lookAhead(sources),
+  };
+}
+
+/** What a text declares, for the options of later texts. */
+export function declarationsOf(scope: TextScope): Required<Pick<DistSqlOptions, "enumLabels" | "domains">> {
+  const { enumLabels, domains } = scope;
+  return {
+    enumLabels: Object.fromEntries([...enumLabels].map(([name, labels]) => [name, labels.map(unquoteLabel)])),
+    domains: [...domains],
+  };
+}
+
+/** What statements elsewhere in the text decide; only what may say so is read for it. */
+function lookAhead(sources: readonly SqlStatement[]): { validated: Set<string>; rollsBack: boolean } {
+  const validated = new Set<string>();
+  let rollsBackAnywhere = false;
+  for (const { text, tokens } of sources) {
+    const mayValidate = /validate/i.test(text);
+    if (!mayValidate && !/rollback|abort/i.test(text)) continue;
+    const reader = new StatementReader(tokens);
+    rollsBackAnywhere ||= rollsBack(reader);
+    if (mayValidate) collectValidated(reader, validated);
+  }
+  return { validated, rollsBack: rollsBackAnywhere };
+}
+
+/** The constraints that a statement validates, by name. */
+function collectValidated(reader: StatementReader, names: Set<string>): void {
+  if (!reader.is(0, "ALTER", "TABLE")) return;
+  for (let at = 2; at < reader.size; at++) {
+    if (reader.is(at, "VALIDATE", "CONSTRAINT")) names.add(readName(reader, at + 2).name);
+  }
+}
+
+const TO: ReadonlySet<string> = new Set(["TO"]);
+
+function rollsBack(reader: StatementReader): boolean {
+  const isRollback = reader.is(0, "ROLLBACK") || reader.is(0, "ABORT");
+  return isRollback && reader.find(TO, 1) < 0;
+}
+
+function quoteLabel(label: string): string {
+  return `'${label.replaceAll("'", "''")}'`;
+}
+
+function unquoteLabel(literal: string): string {
+  return literal.startsWith("'") ? literal.slice(1, -1).replaceAll("''", "'") : literal;
+}

@@ -1,0 +1,91 @@
+import { RecreationRequiredError, type UnsupportedStatementError } from "../distsql/errors.ts";
+import { getIncompatibility } from "../distsql/incompatibilities.ts";
+import type { DistSqlOptions } from "../distsql/options.ts";
+import { summarizeStatement } from "../distsql/statement_summary.ts";
+import { createLocator, findFirstWord, type TextPosition } from "../distsql/text_position.ts";
+import { declarationsOf, type TranslatedStatement, translateStatements } from "../distsql/translate_text.ts";
+import type { DistSqlWarning } from "../distsql/translation.ts";
+import { stripMark } from "./files.ts";
+import type { PlanFinding } from "./plan_finding.ts";
+
+/** A text of SQL and its name. */
+export interface SqlSource {
+  /** The file's name. */
+  readonly name: string;
+  /** The content, with or without a byte order mark. */
+  readonly sql: string;
+}
+
+/** A translated statement and where it begins in its text. */
+export type LocatedStatement = TranslatedStatement & TextPosition;
+
+/** A text of SQL, translated for the distributed-SQL provider. */
+export interface TranslatedSource {
+  /** The file's name. */
+  readonly name: string;
+  /** Its statements, in order. */
+  readonly statements: readonly LocatedStatement[];
+  /** Refusals and warnings, in the order of the statements. */
+  readonly findings: readonly PlanFinding[];
+}
+
+/**
+ * Translates texts for the distributed-SQL provider and collects what is refused or behaves differently. What an earlier
+ * text declares (an enum's labels, a domain) is known in the later ones. A table that has to be made again is a warning:
+ * `runMigrations` does it.
+ *
+ * @param sources The texts, in order.
+ * @param options The choices of the translation.
+ * @returns One entry for each text.
+ * @throws {ConfigurationError} When an option has a value that the provider or the calendar does not know.
+ *
+ * @example
+ * ```ts
+ * import { translateSources } from "@trellis/fn/database";
+ *
+ * const sources = [
+ *   { name: "a.sql", sql: "CREATE TYPE mood AS ENUM ('sad', 'ok');" },
+ *   { name: "b.sql", sql: "CREATE TABLE notes (id int PRIMARY KEY, mood mood);" },
+ * ];
+ * const refused = translateSources(sources, {}).flatMap(({ findings }) => findings);
+ * console.log(refused.map(({ file, rule, type }) => `${file} ${rule} ${type}`));
+ * // ["a.sql create-type mood", "b.sql type-user-defined mood"]
+ * console.log(translateSources(sources, { enums: "check" }).flatMap(({ findings }) => findings)); // []
+ * ```
+ */
+export function translateSources(sources: readonly SqlSource[], options: DistSqlOptions): TranslatedSource[] {
+  let known = options;
+  return sources.map(({ name, sql }) => {
+    const text = stripMark(sql);
+    const { statements, scope } = translateStatements(text, known);
+    known = { ...known, ...declarationsOf(scope) };
+    const locate = createLocator(text);
+    const located = statements.map((one) => ({ ...one, ...locate(findFirstWord(one.source)) }));
+    return { name, statements: located, findings: located.flatMap((one) => findInStatement(name, one)) };
+  });
+}
+
+function findInStatement(file: string, located: LocatedStatement): PlanFinding[] {
+  const { source, line, column, subject, table, refusals, warnings } = located;
+  if (refusals.length === 0 && warnings.length === 0) return [];
+  const statement = summarizeStatement(source.tokens);
+  const place = { file, line, column, statement, ...(table === undefined ? {} : { table }) };
+  return [
+    ...refusals.map((refusal) => ({ ...place, ...fromRefusal(refusal) })),
+    ...warnings.map((warning) => ({ ...place, ...fromWarning(warning, subject) })),
+  ];
+}
+
+type Found = Pick<PlanFinding, "severity" | "rule" | "message" | "advice" | "type">;
+
+function fromRefusal(refusal: UnsupportedStatementError | RecreationRequiredError): Found {
+  const { id, summary, advice, type } = refusal;
+  const severity = refusal instanceof RecreationRequiredError ? "warning" : "error";
+  return { severity, rule: id, ...(type === undefined ? {} : { type }), message: summary, advice };
+}
+
+function fromWarning({ id, message }: DistSqlWarning, subject: string): Found {
+  const { title, advice } = getIncompatibility(id)!;
+  const what = message === advice ? title : message;
+  return { severity: "warning", rule: id, message: `${subject}: ${what}`, advice };
+}
