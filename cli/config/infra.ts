@@ -16,8 +16,11 @@ export type EnvironmentValue =
   | { bucket: string; access?: "read" | "read-write" }
   /** The URL that messages are sent to connections through, and the right to. */
   | { websocket: true }
-  /** The Terraform variable of the same name in lower case. */
-  | { variable: true; default?: string };
+  /**
+   * The Terraform variable of the same name in lower case. It is sensitive when its name or `defineEnv`
+   * says so (`AUTH_SECRET`, `API_TOKEN`, …) or `secret` is true.
+   */
+  | { variable: true; default?: string; secret?: boolean };
 
 /** What starts a function, where its file does not tell all of it, and what only this function is given. */
 export interface FunctionInfra {

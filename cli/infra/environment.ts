@@ -37,7 +37,9 @@ const TAKEN = new Set([
   ..."source version providers count for_each lifecycle depends_on locals".split(" "),
 ]);
 
-/** What the values of most variables by such names are: kept out of plans. */
+/** Names whose values must not stand in a file. */
+const SURE_SECRET = /(?:SECRET|PASSWORD|PASSWD|PRIVATE_KEY|CREDENTIAL)/;
+/** Names whose values are mostly secret: Terraform keeps them out of plans. */
 const SECRET_NAME = /(?:SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE|CREDENTIAL|API_?KEY|_KEY$|DSN|_URL$)/;
 
 /**
@@ -82,7 +84,8 @@ export function planEnvironments(
     const usesCluster = settings.database !== "none" && reads.has("DATABASE_ENDPOINT");
     const own = fn.settings.environment ?? {};
     for (const name of [...new Set([...reads.keys(), ...Object.keys(own)])].sort()) {
-      const { isRequired = false, isSecret = false } = reads.get(name) ?? {};
+      const { isRequired = false, isSecret: isDeclared = false } = reads.get(name) ?? {};
+      const isSecret = isDeclared || SECRET_NAME.test(name);
       const ownValue = Object.hasOwn(own, name) ? own[name] : undefined;
       const given = ownValue ?? (Object.hasOwn(shared, name) ? shared[name] : undefined);
       if (PROVIDED.test(name) && !SETTABLE.test(name)) {
@@ -97,8 +100,14 @@ export function planEnvironments(
           : `infra.functions.${fn.name}.environment.${name}`;
         const reference = referTo(given, place, names);
         if (typeof reference === "string") faults.push({ message: reference, functionName: fn.name });
-        else if ("variable" in reference) result[name] = want(name, fn, isSecret, reference.fallback);
-        else {
+        else if ((isDeclared || SURE_SECRET.test(name)) && isLiteral(given)) {
+          faults.push({
+            message: `${place} holds a secret in clear: give { variable: true }, and the value when Terraform runs`,
+            functionName: fn.name,
+          });
+        } else if ("variable" in reference) {
+          result[name] = want(name, fn, isSecret || reference.isSecret, reference.fallback);
+        } else {
           result[name] = reference.value;
           if (reference.policy !== undefined) policies[reference.policy[0]] = reference.policy[1];
         }
@@ -108,7 +117,7 @@ export function planEnvironments(
       if (known !== undefined) result[name] = known;
       else if (isRequired && !/^[A-Za-z]\w*$/.test(name)) {
         faults.push({ message: `${name} cannot be the name of a variable in Lambda`, functionName: fn.name });
-      } else if (isRequired) result[name] = want(name, fn, isSecret || SECRET_NAME.test(name));
+      } else if (isRequired) result[name] = want(name, fn, isSecret);
     }
     byFunction.set(fn.name, { values: result, policies, usesCluster });
   }
@@ -157,7 +166,12 @@ function clusterValue(name: string, fn: InfraFunction): HclValue | undefined {
 
 type Reference =
   | { readonly value: HclValue; readonly policy?: readonly [name: string, policy: Expression] }
-  | { readonly variable: true; readonly fallback?: string };
+  | { readonly variable: true; readonly isSecret: boolean; readonly fallback?: string };
+
+/** Checks whether a value, or the default of its variable, stands in the configuration as a text. */
+function isLiteral(given: EnvironmentValue): boolean {
+  return typeof given === "string" ? given !== "" : "default" in given && given.default !== undefined;
+}
 
 /** What a configured value stands for, or what is wrong with it. */
 function referTo(given: EnvironmentValue, place: string, names: ResourceNames): Reference | string {
@@ -227,10 +241,12 @@ const REFERENCES: Readonly<Record<string, ReferenceKind>> = {
     },
   },
   variable: {
-    also: ["default"],
-    refer({ default: fallback }, place): Reference | string {
+    also: ["default", "secret"],
+    refer({ default: fallback, secret = false }, place): Reference | string {
       if (fallback !== undefined && typeof fallback !== "string") return `${place}.default must be a text`;
-      return { variable: true, fallback: fallback as string | undefined };
+      if (typeof secret !== "boolean") return `${place}.secret must be true or false`;
+      if (secret && fallback !== undefined) return `${place} is secret: take its default out`;
+      return { variable: true, isSecret: secret, fallback: fallback as string | undefined };
     },
   },
 };

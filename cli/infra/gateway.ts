@@ -155,7 +155,7 @@ export function renderApi({ functions, paths, authorizer, corsOrigin, settings, 
       { source },
       { name_prefix: expression("module.core.name_prefix"), tags: expression("module.core.common_tags") },
       {
-        cors_allow_origin: corsOrigin === undefined ? null : moduleOrigin(corsOrigin),
+        cors_allow_origin: corsOrigin === undefined ? null : firstOrigin(corsOrigin),
         create_usage_plan: false,
         ...settings,
       },
@@ -272,6 +272,15 @@ function renderPreflight(preflight: ReadonlyMap<string, Preflight>, paths: Gatew
 }
 
 /** One origin, as the module takes it; of several none can be fixed, and errors hold no data. */
+/**
+ * Returns the origin that the gateway's own errors name. Their headers are fixed texts, so they can
+ * name one origin alone; `*` would show them to every page.
+ */
+function firstOrigin(origins: HclValue): HclValue {
+  if (typeof origins === "string") return origins.split(",")[0].trim();
+  return expression(`trimspace(split(",", ${(origins as Expression).hcl})[0])`);
+}
+
 function moduleOrigin(origin: HclValue): HclValue {
   if (typeof origin === "string") return origin.includes(",") ? "*" : origin;
   const { hcl } = origin as Expression;

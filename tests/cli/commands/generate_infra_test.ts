@@ -455,3 +455,50 @@ Deno.test("generate infra says which modules path is wrong and exits with 3", as
     assertMatch(stderr, /The modules path "nowhere" .* does not hold the Terraform modules/);
   });
 });
+
+const SECRETS_HANDLER = `import { defineApiHandler, getRequiredEnv } from "@trellis/fn";
+export const handler = defineApiHandler({})(async () =>
+  getRequiredEnv("AUTH_SECRET") + getRequiredEnv("PLAIN") + getRequiredEnv("CHOSEN"));`;
+
+Deno.test("generate infra makes every secret sensitive, also one that the configuration names", async () => {
+  const settings = `{ environment: { AUTH_SECRET: { variable: true }, PLAIN: { variable: true, default: "x" },
+    CHOSEN: { variable: true, secret: true } } }`;
+  await withProject({ [`${API}/a.get.ts`]: SECRETS_HANDLER, ...config(settings) }, async (root) => {
+    const { exitCode, stderr } = await infra(root, "--modules-path", join(Deno.cwd(), "modules"));
+    assertEquals([exitCode, stderr], [0, ""]);
+    const text = await readInfra(root, "variables.tf");
+    const isSensitive = (name: string) => new RegExp(`variable "${name}" \\{[^}]*sensitive\\s+= true`).test(text);
+    assertEquals(["auth_secret", "chosen", "plain"].map(isSensitive), [true, true, false]);
+  });
+});
+
+Deno.test("generate infra refuses a secret in clear", async () => {
+  const values = [`{ AUTH_SECRET: "in clear" }`, `{ AUTH_SECRET: { variable: true, default: "in clear" } }`];
+  for (const environment of [...values, `{ CHOSEN: { variable: true, secret: true, default: "in clear" } }`]) {
+    const files = { [`${API}/a.get.ts`]: SECRETS_HANDLER, ...config(`{ environment: ${environment} }`) };
+    await withProject(files, async (root) => {
+      const { exitCode, stderr, stdout } = await infra(root, "--modules-path", join(Deno.cwd(), "modules"));
+      assert(exitCode !== 0);
+      assertMatch(stderr + stdout, /holds a secret in clear|is secret: take its default out/);
+      assertEquals((stderr + stdout).includes('"in clear"'), false);
+    });
+  }
+});
+
+Deno.test("generate infra names one origin for the gateway's own errors, never all of them", async () => {
+  const cases: [given: string, expected: string][] = [
+    [`"https://a.example, https://b.example"`, 'cors_allow_origin = "https://a.example"'],
+    [`"*"`, 'cors_allow_origin = "*"'],
+    [`{ variable: true }`, 'cors_allow_origin = trimspace(split(",", var.cors_allow_origin)[0])'],
+  ];
+  for (const [given, expected] of cases) {
+    const files = {
+      [`${API}/a.get.ts`]: define("defineApiHandler", "{}"),
+      ...config(`{ environment: { CORS_ALLOW_ORIGIN: ${given} } }`),
+    };
+    await withProject(files, async (root) => {
+      await infra(root, "--modules-path", join(Deno.cwd(), "modules"));
+      assertStringIncludes((await readInfra(root, "api.tf")).replace(/ +/g, " "), expected);
+    });
+  }
+});
