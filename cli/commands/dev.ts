@@ -77,7 +77,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
       database: db as DatabaseChoice | undefined,
       reset: options.reset === true,
       onLogText: options.logs ? (text) => void process.stderr.write(text) : undefined,
-      terminal: createTerminal(output),
+      terminal: createTerminal(output, root),
     });
     const page = `${server.url}/_trellis`;
     const kinds = countByKind(server.functions.map(({ kind }) => kind));

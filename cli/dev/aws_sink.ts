@@ -1,6 +1,7 @@
 import type { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { ForbiddenError } from "../../errors/mod.ts";
 
 /** An attribute beside a message. */
 export interface SentAttribute {
@@ -65,8 +66,8 @@ export function answerAwsClient(
   const isQuery = target === "";
   try {
     if (isQuery) {
-      const form = new URLSearchParams(body.toString("utf8"));
-      response.writeHead(200, { "Content-Type": "text/xml" }).end(answerSns(form, onSent));
+      const xml = answerSns(new URLSearchParams(body.toString("utf8")), onSent);
+      response.writeHead(200, { "Content-Type": "text/xml" }).end(xml);
       return;
     }
     const input = JSON.parse(body.toString("utf8")) as Json;
@@ -85,6 +86,18 @@ export function answerAwsClient(
         }</Message></Error></ErrorResponse>`
         : JSON.stringify({ __type: code, message }),
     );
+  }
+}
+
+/**
+ * Throws ForbiddenError for a request that a page of a browser made. AWS clients run in functions
+ * and send none of these headers.
+ *
+ * @param request The request.
+ */
+export function assertNoPage({ headers }: IncomingMessage): void {
+  if (headers.origin !== undefined || headers["sec-fetch-site"] !== undefined) {
+    throw new ForbiddenError("This address is for AWS clients, not for pages");
   }
 }
 

@@ -7,7 +7,7 @@ import { MethodNotAllowedError, ServiceUnavailableError } from "../../errors/mod
 import { logError } from "../../observability/mod.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { findFunctionFiles, type FunctionFile } from "../discovery/function_files.ts";
-import { answerAwsClient, AWS_PATH } from "./aws_sink.ts";
+import { answerAwsClient, assertNoPage, AWS_PATH } from "./aws_sink.ts";
 import { BuildError } from "./build_error.ts";
 import { renderBuildFailure } from "./build_failure_page.ts";
 import { createFunctionStore, type FunctionStore } from "./function_store.ts";
@@ -223,6 +223,7 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
     open(async function answer(request, response, url): Promise<void> {
       if (isStopping) throw new ServiceUnavailableError("The server stops");
       if (url.pathname === AWS_PATH || url.pathname.startsWith(`${AWS_PATH}/`)) {
+        assertNoPage(request);
         return answerAwsClient(request, response, await readBody(request), server.url, bus.take);
       }
       if (await page.answer(request, response, url)) return;

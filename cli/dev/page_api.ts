@@ -130,7 +130,7 @@ export function createPageApi(source: PageSource): PageApi {
   }
 
   async function answerApi(request: IncomingMessage, url: URL): Promise<unknown> {
-    const [area, name, action] = url.pathname.slice(`${BASE}/api/`.length).split("/").map(decodeURIComponent);
+    const [area, name, action] = url.pathname.slice(`${BASE}/api/`.length).split("/").map(decodePart);
     const isPost = request.method === "POST";
     if (!isPost && request.method !== "GET") throw new MethodNotAllowedError(["GET", "POST"]);
     if (isPost) {
@@ -155,7 +155,7 @@ export function createPageApi(source: PageSource): PageApi {
       if (config === undefined) throw new NotFoundError("The database of the environment is not browsed");
       return name === undefined
         ? await listTables(config)
-        : await readRows(config, name, action ?? "", Number(url.searchParams.get("offset")) || 0);
+        : await readRows(config, name, action ?? "", readOffset(url.searchParams));
     }
     throw new NotFoundError("No such page");
   }
@@ -217,6 +217,22 @@ export function createPageApi(source: PageSource): PageApi {
       for (const stream of streams) stream.end();
     },
   };
+}
+
+/** Throws ValidationError for a part of a path with malformed escapes. */
+function decodePart(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch (cause) {
+    throw new ValidationError("The path holds a malformed escape", { cause });
+  }
+}
+
+/** Reads how many rows are skipped; throws ValidationError for anything else. */
+function readOffset(params: URLSearchParams): number {
+  const offset = Number(params.get("offset") ?? 0);
+  if (Number.isSafeInteger(offset) && offset >= 0) return offset;
+  throw new ValidationError("offset must be a whole number from 0");
 }
 
 /** Other programs on this machine serve pages too: only our own may read and act. */

@@ -1,6 +1,8 @@
+import process from "node:process";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { Output } from "../output.ts";
 import { type BuildError, renderFault } from "./build_error.ts";
+import { describeLogError } from "./describe_log_error.ts";
 import type { Call, DevEvent, LogLine } from "./recorder.ts";
 
 /** What `trellis dev` says while it runs. */
@@ -27,8 +29,9 @@ const MAX_NAMES = 4;
  * Makes the terminal's side of `trellis dev`.
  *
  * @param output The command's output.
+ * @param root Absolute path of the project.
  */
-export function createTerminal(output: Output): Terminal {
+export function createTerminal(output: Output, root: string = process.cwd()): Terminal {
   const shown = new WeakSet<Call>();
   let reloads = new Set<string>();
   let faults = new Map<string, { names: Set<string>; error: BuildError }>();
@@ -53,7 +56,9 @@ export function createTerminal(output: Output): Terminal {
   function showLine(line: LogLine, write: (text: string) => void): void {
     if (!/^(?:WARN|ERROR|CRITICAL|FATAL)$/.test(line.level)) return;
     const paint = line.level === "WARN" ? output.yellow : output.red;
-    write(`          ${paint(line.level)} ${plain(line.message)}${describeLogError(line.error)}`);
+    const { text, lines } = describeLogError(line, root);
+    write(`          ${paint(line.level)} ${plain(line.message)}${plain(text)}`);
+    for (const more of lines) write(`             ${plain(more)}`);
   }
 
   function showCall(call: Call): void {
@@ -102,15 +107,6 @@ function list(names: ReadonlySet<string>): string {
   return some.length <= MAX_NAMES
     ? some.join(", ")
     : `${some.slice(0, MAX_NAMES).join(", ")} and ${some.length - MAX_NAMES} more`;
-}
-
-function describeLogError(error: unknown): string {
-  const { name, message, stack } = (error ?? {}) as Record<string, unknown>;
-  if (typeof message !== "string") return "";
-  const frame = String(stack ?? "").split("\n").find((line) => /^\s+at .*(?:\.ts|\.js|\.mjs)/.test(line));
-  return `: ${plain(`${name ?? "Error"}: ${message}`)}${
-    frame === undefined ? "" : `\n             ${plain(frame.trim())}`
-  }`;
 }
 
 /** Terminals act on control characters; what is shown here came from outside. */

@@ -287,6 +287,28 @@ export const handler = defineTopicHandler()(({ record, metadata }) =>
       await (await fetch(`${url}/_trellis/aws`, { method: "POST", body: form })).text(),
       /<MessageId>[\w-]{36}</,
     );
+    const unknown = await fetch(`${url}/_trellis/aws`, {
+      method: "POST",
+      body: new URLSearchParams({ Action: "Nope" }),
+    });
+    assertEquals([unknown.status, (await unknown.text()).includes("<Code>UnsupportedOperation</Code>")], [400, true]);
+    const pages: HeadersInit[] = [{ Origin: url }, { Origin: "http://localhost:3000" }, [[
+      "Sec-Fetch-Site",
+      "same-site",
+    ]]];
+    for (const header of pages) {
+      const page = await fetch(`${url}/_trellis/aws`, { method: "POST", headers: header, body: form });
+      assertEquals([page.status, (await page.json()).code], [403, "FORBIDDEN"]);
+    }
+    for (
+      const path of [
+        "api/tables/%ff",
+        "api/calls/%",
+      ]
+    ) {
+      const response = await fetch(`${url}/_trellis/${path}`);
+      assertEquals([response.status, (await response.json()).code], [400, "VALIDATION_FAILED"], path);
+    }
     const refused = await send("AmazonSQS.ReceiveMessage", { QueueUrl: "x" });
     assertEquals([refused.status, (await refused.json()).__type], [400, "UnsupportedOperation"]);
 

@@ -68,6 +68,10 @@ Deno.test(
         const tables = await (await fetch(`${second.url}/_trellis/api/tables`)).json();
         assertEquals(tables[0], { schema: "public", name: "notes", rowCount: 5 });
         const rows = await (await fetch(`${second.url}/_trellis/api/tables/public/notes?offset=3`)).json();
+        for (const offset of ["1e308", "-1", "x", "NaN"]) {
+          const refused = await fetch(`${second.url}/_trellis/api/tables/public/notes?offset=${offset}`);
+          assertEquals([refused.status, (await refused.json()).message], [400, "offset must be a whole number from 0"]);
+        }
         assertEquals(rows.rows, [["4", "added"], ["5", "added"]]);
         const stranger = await fetch(
           `${second.url}/_trellis/api/tables/public/${encodeURIComponent('notes"; drop table notes')}`,

@@ -5,10 +5,10 @@ import { createTerminal, type Terminal } from "../../../cli/dev/terminal.ts";
 import type { FunctionFile } from "../../../cli/discovery/function_files.ts";
 import { createOutput } from "../../../cli/output.ts";
 
-function withTerminal(test: (terminal: Terminal, told: () => string) => void, json = false): void {
+function withTerminal(test: (terminal: Terminal, told: () => string) => void, json = false, root?: string): void {
   let text = "";
   const stream = { write: (more: string) => void (text += more) };
-  test(createTerminal(createOutput({ env: {}, json, stdout: stream, stderr: stream })), () => text);
+  test(createTerminal(createOutput({ env: {}, json, stdout: stream, stderr: stream }), root), () => text);
 }
 
 function call(change: Partial<Call>): Call {
@@ -85,4 +85,38 @@ Deno.test("createTerminal() tells once what concerns many functions", () => {
       "",
     ]);
   });
+});
+
+Deno.test("createTerminal() shows where an error was thrown, its causes and the names of the database", () => {
+  withTerminal(
+    (terminal, told) => {
+      const stack = [
+        "at run (file:///project/node_modules/driver/a.js:1:1)",
+        "at createNote (file:///project/src/functions/api/notes.post.ts:14:9)",
+        "at async node:internal/process/task_queues:105:5",
+      ].join("\n");
+      const error = {
+        name: "DatabaseError",
+        message: "Query addNote failed with SQLSTATE 23514",
+        stack,
+        details: { constraint: "notes_check" },
+        cause: {
+          name: "PostgresError",
+          message: "new row violates",
+          stack: "at x (node:net:1:1)\nat y (node:net:2:2)",
+        },
+      };
+      const log = { level: "ERROR", message: "query failed", queryName: "addNote", sqlState: "23514", error };
+      terminal.show({ type: "log", log });
+      assertEquals(told().split("\n").map((line) => line.trim()).filter(Boolean), [
+        "ERROR query failed: DatabaseError: Query addNote failed with SQLSTATE 23514",
+        "queryName addNote · sqlState 23514 · constraint notes_check",
+        "at createNote (src/functions/api/notes.post.ts:14:9)",
+        "caused by PostgresError: new row violates",
+        "at x (node:net:1:1)",
+      ]);
+    },
+    false,
+    "/project",
+  );
 });

@@ -1,0 +1,75 @@
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const MAX_CAUSES = 4;
+const MAX_FRAMES = 5;
+/** Names that a database gives, and which query failed. */
+const FACTS = ["queryName", "sqlState", "constraint", "table", "column", "columns"];
+/** Frames of runtimes and of installed packages. */
+const FOREIGN_FRAME = /\b(?:node|ext|npm|jsr|https?):|\/node_modules\/|\/npm\/registry/;
+
+/** The part of a log line that tells of an error. */
+export interface ErrorLine {
+  readonly error?: unknown;
+  readonly [field: string]: unknown;
+}
+
+interface LoggedError {
+  readonly name?: unknown;
+  readonly message?: unknown;
+  readonly stack?: unknown;
+  readonly details?: unknown;
+  readonly cause?: unknown;
+}
+
+/**
+ * Describes the error of a log line for the terminal: names of the database, then each error of the
+ * cause chain with the frames that lie in the project.
+ *
+ * @param line The log line.
+ * @param root Absolute path of the project; frames show paths below it.
+ * @returns The text after the line's message, and further lines.
+ */
+export function describeLogError(line: ErrorLine, root: string): { text: string; lines: string[] } {
+  const lines: string[] = [];
+  let text = "";
+  let current = line.error as LoggedError | undefined;
+  const facts = describeFacts({ ...(asObject(current?.details)), ...line });
+  for (let depth = 0; current !== undefined && depth < MAX_CAUSES; depth++) {
+    const title = `${String(current.name ?? "Error")}: ${String(current.message ?? "")}`;
+    if (depth === 0) text = `: ${title}`;
+    else lines.push(`caused by ${title}`);
+    if (depth === 0 && facts !== "") lines.push(facts);
+    lines.push(...readFrames(current.stack, root));
+    current = asObject(current.cause);
+  }
+  return { text, lines };
+}
+
+function describeFacts(fields: Readonly<Record<string, unknown>>): string {
+  const known = FACTS.filter((name) => fields[name] !== undefined);
+  return known.map((name) => `${name} ${[fields[name]].flat().join(", ")}`).join(" · ");
+}
+
+/** Returns the frames of the project, or the first one when there is none. */
+function readFrames(stack: unknown, root: string): string[] {
+  if (typeof stack !== "string") return [];
+  const frames = stack.split("\n").map((frame) => frame.trim()).filter((frame) => frame.startsWith("at "));
+  const own = frames.filter((frame) => !FOREIGN_FRAME.test(frame.replaceAll("file://", "")));
+  const chosen = own.length > 0 ? own.slice(0, MAX_FRAMES) : frames.slice(0, 1);
+  return chosen.map((frame) => frame.replace(/file:\/\/[^\s)]+?(?=:\d+:\d+)/, (url) => shorten(url, root)));
+}
+
+function shorten(url: string, root: string): string {
+  try {
+    const path = fileURLToPath(url);
+    const short = relative(root, path);
+    return short.startsWith("..") ? path : short;
+  } catch {
+    return url; // no path of this machine
+  }
+}
+
+function asObject(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === "object" && value !== null ? value as Record<string, unknown> : undefined;
+}
