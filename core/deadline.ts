@@ -104,16 +104,24 @@ function disarm(): void {
   timerDueMs = Infinity;
 }
 
+/**
+ * Expires what is due at the earliest deadline. Later ones get a turn of their own, even when the process was busy past
+ * both: the records of a batch are reported before the batch itself is given up.
+ */
 function expireDue(): void {
   timer = undefined;
   timerDueMs = Infinity;
-  const now = performance.now();
-  let nextMs = Infinity;
+  const earliestMs = Math.min(...dueTimes());
+  const isDue = earliestMs <= performance.now();
   for (const watch of watches) {
-    if (watch.dueMs <= now) {
-      watches.delete(watch);
-      watch.expire();
-    } else nextMs = Math.min(nextMs, watch.dueMs);
+    if (!isDue || watch.dueMs > earliestMs) continue;
+    watches.delete(watch);
+    watch.expire();
   }
-  if (nextMs < Infinity) arm(nextMs);
+  const nextMs = Math.min(...dueTimes());
+  if (nextMs < timerDueMs) arm(nextMs);
+}
+
+function dueTimes(): number[] {
+  return Array.from(watches, ({ dueMs }) => dueMs);
 }

@@ -75,7 +75,7 @@ Deno.test("listeners of the signal log as part of the request that timed out, wh
   };
   const hold = setTimeout(() => {}, 10_000);
   const { lines, result } = await captureLogs(() =>
-    Promise.all([listening("a", 60), listening("b", 40), listening("c", 60)])
+    Promise.all([listening("a", 400), listening("b", 100), listening("c", 400)])
   );
   clearTimeout(hold);
   assertEquals(result, Array(3).fill("DEADLINE_EXCEEDED"));
@@ -121,3 +121,17 @@ for (const stepMs of [-3_600_000, 3_600_000]) {
     }
   });
 }
+
+Deno.test("raceDeadline() gives each deadline a turn of its own after the process was busy past several", async () => {
+  const never = new Promise<never>(() => {});
+  const told: string[] = [];
+  const start = performance.now();
+  const races = [20, 5].map((ms) =>
+    raceDeadline(never, start + ms, false, () => told.push(`expired ${ms}`)).catch(() => told.push(`rejected ${ms}`))
+  );
+  while (performance.now() < start + 30);
+  const hold = setTimeout(() => {}, 10_000);
+  await Promise.all(races);
+  clearTimeout(hold);
+  assertEquals(told, ["expired 5", "rejected 5", "expired 20", "rejected 20"]);
+});
