@@ -1,7 +1,8 @@
 import { type AppError, ERROR_CODES, type ErrorCode, isAppError, type ValidationError } from "../errors/mod.ts";
-import { currentInvocation, logError } from "../observability/mod.ts";
+import { logError } from "../observability/mod.ts";
 import { headerOf } from "./api_event.ts";
 import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
+import { invocationOf } from "./invocation_of.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "./lambda.ts";
 
 /** The body of every error response, unless the client prefers a problem. */
@@ -62,7 +63,7 @@ export function errorResponseOf(
   error: unknown,
   format?: ErrorBodyFormat,
 ): ProxyResult {
-  const invocation = currentInvocation();
+  const invocation = invocationOf(context);
   const requestId = context?.awsRequestId ?? invocation?.requestId;
   const correlationId = invocation?.correlationId ?? requestId;
   const { status, code, message, errors, headers } = readError(error);

@@ -1,6 +1,7 @@
 import { UnexpectedError } from "../errors/mod.ts";
 import { logWarn } from "../observability/mod.ts";
 import { type ApiEventSource, isAlbEvent } from "./api_event.ts";
+import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
 import type { ApiEvent, ProxyResult } from "./lambda.ts";
 
 /** Characters that would end a header and begin another one (response splitting), or the value. */
@@ -94,10 +95,14 @@ function isProxyResult(result: ProxyResult | null): boolean {
 
 type SingleHeaders = Record<string, string | number | boolean>;
 
-/** The handler's own header stays, whatever the case of its name; of `Vary` both are needed. */
+/**
+ * Adds a header. The handler's own stays, whatever the case of its name; of `Vary` both are needed, and the correlation
+ * id is always the request's: a handler may pass on the answer of another one.
+ */
 function addHeader(headers: SingleHeaders, name: string, value: string): void {
   const own = headers[name] === undefined ? nameIn(headers, name) : name;
   if (own === undefined) headers[name] = value;
+  else if (name === CORRELATION_ID_HEADER) headers[own] = value;
   else if (name === "Vary") headers[own] = addToVary(String(headers[own]), value);
 }
 
@@ -119,6 +124,7 @@ function severalValues(
   if (multiValueHeaders === undefined && cookies === undefined) return undefined;
   const all: Record<string, string[]> = {};
   for (const name in multiValueHeaders) {
+    if (name.toLowerCase() === CORRELATION_ID_HEADER.toLowerCase()) continue;
     if (isHeaderName(name)) all[name] = multiValueHeaders[name].map((value) => String(safeValue(value)));
   }
   // a cookie among the headers with one value stands beside the others, not in their place

@@ -1,7 +1,7 @@
 import type { StandardSchema } from "../env/mod.ts";
 import { UnexpectedError } from "../errors/mod.ts";
-import { currentInvocation } from "../observability/mod.ts";
 import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
+import { invocationOf } from "./invocation_of.ts";
 import type { LambdaContext, ProxyResult } from "./lambda.ts";
 
 /** Further parts of a response. */
@@ -51,7 +51,7 @@ export function buildValidatedResponse(
   }
   const empty = statusCode === 204 || statusCode === 304 || statusCode < 200;
   const text = empty ? "" : serialize(schema === undefined ? body : parse(body, schema));
-  const correlationId = currentInvocation()?.correlationId ?? context?.awsRequestId;
+  const correlationId = invocationOf(context)?.correlationId ?? context?.awsRequestId;
   const headers = headersOf(text, correlationId);
   if (options === undefined) return { statusCode, headers, body: text };
   const result: ProxyResult = { statusCode, headers: { ...headers, ...options.headers }, body: text };

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join, resolve } from "node:path";
 import process from "node:process";
-import { buildErrorResponse, type ProxyResult } from "../../core/mod.ts";
+import type { ProxyResult } from "../../core/mod.ts";
 import { MethodNotAllowedError, ServiceUnavailableError } from "../../errors/mod.ts";
 import { logError } from "../../observability/mod.ts";
 import type { ResolvedConfig } from "../config/config.ts";
@@ -11,7 +11,7 @@ import { answerAwsClient, assertNoPage, AWS_PATH } from "./aws_sink.ts";
 import { BuildError } from "./build_error.ts";
 import { renderBuildFailure } from "./build_failure_page.ts";
 import { createFunctionStore, type FunctionStore } from "./function_store.ts";
-import { createLocalContext, listenOnLoopback, readBody, sendResult } from "./http_server.ts";
+import { listenOnLoopback, readBody, sendResult, toFailure } from "./http_server.ts";
 import { takeInstanceLock } from "./instance_lock.ts";
 import { awsEnvironment, infraEnvironment } from "./infra_environment.ts";
 import { createInvoker } from "./invoker.ts";
@@ -174,7 +174,7 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
       try {
         found = findFunction(method, url.pathname);
       } catch (error) {
-        const result = preflight(request, error) ?? buildErrorResponse(createLocalContext("gateway"), error);
+        const result = preflight(request, error) ?? toFailure(request, error);
         const call = recorder.begin({ kind: "none", title, method });
         recorder.end(call, {
           status: result.statusCode,
@@ -190,10 +190,9 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
         body,
         requestId: crypto.randomUUID(),
       });
-      const accept = String(request.headers.accept ?? "");
       sendResult(
         response,
-        await track(invoker.answer(found.fn, event, { title, method }, (error) => toFailure(error, accept))),
+        await track(invoker.answer(found.fn, event, { title, method }, (error) => toGatewayFailure(request, error))),
       );
     }
 
@@ -208,7 +207,7 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
       secrets: () => environment.generated(),
       document: () => buildLocalDocument(root, store.list(), config),
       eventOf: (call) => events.get(call),
-      toFailure: (error) => toFailure(error, ""),
+      toFailure: (error) => toGatewayFailure({ headers: {} }, error),
       track,
     });
     undo.push(() => page.close());
@@ -268,9 +267,10 @@ function tellRejection(error: unknown): void {
   logError("a promise was rejected and nobody handled it", { error });
 }
 
-function toFailure(error: unknown, accept: string): ProxyResult {
-  if (error instanceof BuildError) return renderBuildFailure(error, accept);
-  return buildErrorResponse(createLocalContext("gateway"), error);
+function toGatewayFailure(request: Pick<IncomingMessage, "headers">, error: unknown): ProxyResult {
+  return error instanceof BuildError
+    ? renderBuildFailure(error, String(request.headers.accept ?? ""))
+    : toFailure(request, error);
 }
 
 /** What the deployed API answers to a browser that asks first, where the functions allow other origins. */

@@ -1,8 +1,15 @@
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { buildErrorResponse, type LambdaContext, type ProxyResult } from "../../core/mod.ts";
+import {
+  type ApiEvent,
+  buildErrorResponse,
+  CORRELATION_ID_HEADER,
+  correlationIdOf,
+  type LambdaContext,
+  type ProxyResult,
+} from "../../core/mod.ts";
 import { ConfigurationError, ForbiddenError, isAppError, PayloadTooLargeError } from "../../errors/mod.ts";
-import { logError } from "../../observability/mod.ts";
+import { Invocation, logError, resumeInvocation, runOutsideInvocation } from "../../observability/mod.ts";
 
 /** API Gateway's own limit of a request's body (REST API quotas). */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -31,14 +38,17 @@ export interface Gateway {
  */
 export async function listenOnLoopback(handle: LocalHandler, port: number): Promise<Gateway> {
   const server = createServer((request, response) => {
-    answer(request, response).catch((error) => {
-      if (!isAppError(error) || error.statusCode >= 500) logError("the local gateway failed", { error });
+    // Deno 2.9 calls this in the asynchronous context of an earlier request that loaded a module
+    runOutsideInvocation(() => answer(request, response)).catch((error) => {
+      const result = toFailure(request, error);
       if (response.headersSent) response.destroy();
-      else sendResult(response, buildErrorResponse(createLocalContext("gateway"), error));
+      else sendResult(response, result);
     });
   });
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // also where a page or a function without the wrapper answers
+    response.setHeader(CORRELATION_ID_HEADER, correlationIdOf(toHead(request), undefined));
     refuseForeigners(request);
     await handle(request, response, toUrl(request.url ?? "/"));
   }
@@ -130,6 +140,40 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
+/** The part of an event that the request's ids and the wanted form of an error are read from. */
+function toHead({ headers }: Pick<IncomingMessage, "headers">): ApiEvent {
+  const texts = Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.at(-1) : value]);
+  return { headers: Object.fromEntries(texts) } as ApiEvent;
+}
+
+/**
+ * Turns what was thrown outside of a function into an answer with the ids of its request, and logs it unless the client
+ * is at fault.
+ *
+ * @param request The request.
+ * @param error What was thrown.
+ * @returns The answer.
+ */
+export function toFailure(request: Pick<IncomingMessage, "headers">, error: unknown): ProxyResult {
+  const context = createLocalContext("gateway");
+  const event = toHead(request);
+  const invocation = new Invocation({
+    correlationId: correlationIdOf(event, context),
+    requestId: context.awsRequestId,
+    traceId: undefined,
+    operationName: "gateway",
+    functionName: undefined,
+    coldStart: false,
+  });
+  invocation.event = event;
+  const result = resumeInvocation(invocation, function build(): ProxyResult {
+    if (!isAppError(error) || error.statusCode >= 500) logError("the local gateway failed", { error });
+    return buildErrorResponse(context, error);
+  });
+  invocation.flush();
+  return result;
+}
+
 /**
  * Sends a function's result.
  *
@@ -138,7 +182,10 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
  */
 export function sendResult(response: ServerResponse, result: ProxyResult): void {
   response.statusCode = result.statusCode;
-  for (const [name, value] of Object.entries(result.headers ?? {})) response.appendHeader(name, String(value));
+  for (const [name, value] of Object.entries(result.headers ?? {})) {
+    if (name.toLowerCase() === CORRELATION_ID_HEADER.toLowerCase()) response.removeHeader(name);
+    response.appendHeader(name, String(value));
+  }
   for (const [name, values] of Object.entries(result.multiValueHeaders ?? {})) {
     for (const value of values) response.appendHeader(name, String(value));
   }

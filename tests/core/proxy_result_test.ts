@@ -86,11 +86,26 @@ for (const name of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) {
 }
 
 Deno.test("shapeResult() adds headers, and leaves the handler's own of the same name in any case", () => {
-  const { headers } = shape("rest", { statusCode: 200, headers: { "x-correlation-id": "mine" }, body: "" }, {
-    "X-Correlation-Id": "theirs",
+  const { headers } = shape("rest", { statusCode: 200, headers: { "x-frame-options": "DENY" }, body: "" }, {
+    "X-Frame-Options": "SAMEORIGIN",
     "Access-Control-Allow-Origin": "*",
   });
-  assertEquals(headers, { "x-correlation-id": "mine", "Access-Control-Allow-Origin": "*" });
+  assertEquals(headers, { "x-frame-options": "DENY", "Access-Control-Allow-Origin": "*" });
+});
+
+Deno.test("shapeResult() answers with the request's correlation id, also when the handler passes another answer on", () => {
+  for (const name of ["x-correlation-id", "X-Correlation-Id", "X-CORRELATION-ID"]) {
+    for (const source of ["rest", "http", "alb"] as const) {
+      for (const given of [{ headers: { [name]: "other" } }, { multiValueHeaders: { [name]: ["other", "third"] } }]) {
+        const { headers, multiValueHeaders } = shape(source, { statusCode: 200, ...given, body: "" }, {
+          "X-Correlation-Id": "own",
+        });
+        const all = Object.entries({ ...headers, ...multiValueHeaders })
+          .filter(([key]) => key.toLowerCase() === "x-correlation-id").flatMap(([, value]) => value);
+        assertEquals(all, ["own"]);
+      }
+    }
+  }
 });
 
 Deno.test("shapeResult() adds to the handler's Vary instead of losing one", () => {

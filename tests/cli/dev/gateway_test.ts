@@ -4,7 +4,9 @@ import { startGateway } from "../../../cli/dev/gateway.ts";
 import type { LocalRoute } from "../../../cli/dev/route_table.ts";
 import { buildValidatedResponse, type RestApiEvent } from "../../../core/mod.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
+import { setLogOutput } from "../../../observability/mod.ts";
 import { defineApiHandler } from "../../../validation/mod.ts";
+import { captureLogs } from "../../support/capture_logs.ts";
 
 const quiet = { logging: { level: "SILENT" }, metrics: false } as const;
 
@@ -111,4 +113,75 @@ Deno.test("startGateway() says so when the port is in use", async () => {
     const error = await assertRejects(() => startGateway({ routes, port }), ConfigurationError);
     assertMatch(error.message, new RegExp(`Port ${port} is in use`));
   });
+});
+
+/** One header of an answer, each time that it stands there. */
+async function correlationOf(
+  url: string,
+  init: RequestInit = {},
+): Promise<{ status: number; id: string; body: string }> {
+  const response = await fetch(url, init);
+  return { status: response.status, id: response.headers.get("X-Correlation-Id") ?? "", body: await response.text() };
+}
+
+Deno.test("startGateway() answers everything with the caller's correlation id", async () => {
+  const restore = setLogOutput(() => {});
+  const loading = defineApiHandler(quiet)(async function loading({ context }) {
+    await import("../../../env/mod.ts"); // on Deno 2.9 what comes later runs in this context
+    return buildValidatedResponse(context, 200, {});
+  });
+  const gateway = await startGateway({
+    routes: [...routes, { method: "GET", path: "/loading", name: "Loading", handler: loading }],
+    pages: { "/": { contentType: "text/html", body: "<p>hello</p>" } },
+  });
+  const { url } = gateway;
+  try {
+    const cases: [path: string, init: RequestInit, status: number][] = [
+      ["/loading", {}, 200],
+      ["/nothing", {}, 404],
+      ["/things/1", { method: "DELETE" }, 405],
+      ["/things/1", { method: "POST", body: "{}" }, 200],
+      ["/things/1", { method: "POST", body: new Uint8Array(10 * 1024 * 1024 + 1) }, 413],
+      ["/broken", {}, 500],
+      ["/", {}, 200],
+      ["/nothing", { headers: { Origin: "https://evil.example" } }, 403],
+    ];
+    for (let round = 0; round < 2; round++) {
+      for (const [at, [path, init, status]] of cases.entries()) {
+        const own = `caller-${round}-${at}`;
+        const told = await correlationOf(`${url}${path}`, {
+          ...init,
+          headers: { ...init.headers, "X-Correlation-Id": own },
+        });
+        assertEquals([told.status, told.id], [status, own], path);
+        if (status >= 400) assertEquals(JSON.parse(told.body).correlationId, own);
+
+        const byRequest = await correlationOf(`${url}${path}`, {
+          ...init,
+          headers: { ...init.headers, "X-Request-Id": `r-${own}` },
+        });
+        assertEquals(byRequest.id, `r-${own}`, path);
+        // one that must not stand in a header is replaced, and nobody gets that of an earlier caller
+        const made = await correlationOf(`${url}${path}`, {
+          ...init,
+          headers: { ...init.headers, "X-Correlation-Id": "not <well> formed" },
+        });
+        assertMatch(made.id, /^[0-9a-f-]{36}$/);
+        if (status >= 400) assertEquals(JSON.parse(made.body).correlationId, made.id);
+      }
+    }
+  } finally {
+    await gateway.stop();
+    restore();
+  }
+});
+
+Deno.test("startGateway() logs its own failures with the request's correlation id", async () => {
+  const { lines } = await captureLogs(() =>
+    withGateway(async (url) => {
+      await correlationOf(`${url}/broken`, { headers: { "X-Correlation-Id": "c-1" } });
+      await correlationOf(`${url}/nothing`, { headers: { "X-Correlation-Id": "c-2" } });
+    })
+  );
+  assertEquals(lines.map((line) => [line.level, line.correlation_id]), [["ERROR", "c-1"]]);
 });
