@@ -35,7 +35,7 @@ export interface DatabaseConfig {
   schema?: Record<string, unknown>;
   /**
    * Connections of this process.
-   * @default 1
+   * @default AWS_LAMBDA_MAX_CONCURRENCY where Lambda sets it, up to 50 for distsql and 20 for the others; else 1
    */
   maxConnections?: number;
   /**

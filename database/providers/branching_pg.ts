@@ -3,6 +3,7 @@ import { explainMissing } from "../../core/mod.ts";
 import { runtimeProcess } from "../../env/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
+import { poolSizeOf } from "../pool_size.ts";
 import { rejectWithErrors, toError, watchPool } from "./neon_pool.ts";
 import type { Connection, DedicatedSession, DrizzleClient, Invalidate, Row, SqlSession } from "./provider.ts";
 
@@ -34,7 +35,7 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
   const settings = { connectionString: config.connectionString, connectionTimeoutMillis: connectMs };
   const pool = new neon.Pool({
     ...settings,
-    max: config.maxConnections ?? 1,
+    max: poolSizeOf(config),
     // 0 keeps a connection as long as the server does
     idleTimeoutMillis: (config.idleTimeout ?? 0) * 1000,
   });

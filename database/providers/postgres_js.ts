@@ -2,6 +2,7 @@ import type { Sql } from "postgres";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { runOutsideInvocation } from "../../observability/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
+import { poolSizeOf } from "../pool_size.ts";
 import { type ConnectRetry, type SessionState, toDedicatedSession, toDrizzleDriver } from "./postgres_js_driver.ts";
 import { type PostgresOptions, PostgresPool } from "./postgres_js_pool.ts";
 import type { Connection, DrizzleClient, Invalidate } from "./provider.ts";
@@ -39,7 +40,7 @@ export async function openPostgres(
 ): Promise<Connection> {
   const { default: postgres } = await import("postgres");
   const common: PostgresOptions = {
-    max: config.maxConnections ?? 1,
+    max: poolSizeOf(config),
     connect_timeout: config.connectTimeout ?? 10,
     idle_timeout: config.idleTimeout,
     max_lifetime: null,
