@@ -113,14 +113,8 @@ Deno.test("architecture: a folder imports only from folders to its left", () => 
   assertEquals(faults.map((i) => `${i.from} -> ${i.specifier}`), []);
 });
 
-Deno.test("architecture: other folders are imported by an entry point, the own folder by its files", () => {
-  const faults = imports.filter((i) => {
-    const target = targetOf(i);
-    if (target === undefined) return false;
-    return folderOf(i.from) === folderOf(target)
-      ? target === `${folderOf(target)}/mod.ts`
-      : target !== `${folderOf(target)}/mod.ts` && !entryPoints.has(target);
-  });
+Deno.test("architecture: no file imports the entry point of its own folder", () => {
+  const faults = imports.filter((i) => targetOf(i) === `${folderOf(i.from)}/mod.ts`);
   assertEquals(faults.map((i) => `${i.from} -> ${i.specifier}`), []);
 });
 

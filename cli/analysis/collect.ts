@@ -11,6 +11,7 @@ import type { Evaluator } from "./evaluate.ts";
 import type { Project } from "./project.ts";
 import type { SourceModule } from "./source_module.ts";
 import { ts } from "./typescript.ts";
+import { createWrapperCheck } from "./wrapper_packages.ts";
 
 /** Collects the effects of units, each once. */
 export interface Collection {
@@ -31,6 +32,7 @@ export interface Collection {
  */
 export function createCollection(project: Project, evaluator: Evaluator): Collection {
   const units = new Units();
+  const wrapsTrellis = createWrapperCheck(project.root);
   const queries: QueryDeclaration[] = [];
 
   function effectsOf(unit: Unit): readonly Effect[] {
@@ -52,6 +54,7 @@ export function createCollection(project: Project, evaluator: Evaluator): Collec
       project,
       evaluator,
       units,
+      wrapsTrellis,
       queries,
       emit: (effect) => void effects.push(effect),
       reach(node, path): void {

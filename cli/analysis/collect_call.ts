@@ -1,5 +1,7 @@
 import { collectNamespace, collectTarget } from "./collect_target.ts";
 import { collectQuery } from "./collect_query.ts";
+import { collectRelationalQuery } from "./relational_tables.ts";
+import { collectSqlCall } from "./collect_sql.ts";
 import { collectThis } from "./collect_this.ts";
 import { collectTouches } from "./collect_touches.ts";
 import type { Collector } from "./collector.ts";
@@ -17,6 +19,8 @@ export function collectCall(c: Collector, node: ts.CallExpression, path: Path): 
   const callee = unwrap(node.expression);
   if (callee.kind === ts.SyntaxKind.ImportKeyword) return useImport(c, node, path);
   collectTouches(c, node);
+  collectSqlCall(c, node);
+  collectRelationalQuery(c, node);
   if (ts.isIdentifier(callee) && callee.text === "require" && c.project.targetOf(callee).kind === "opaque") {
     return useImport(c, node, path);
   }

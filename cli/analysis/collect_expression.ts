@@ -4,6 +4,7 @@ import { collectProcess, isProcessModule } from "./collect_package.ts";
 import { collectSink, isSink } from "./collect_sink.ts";
 import { collectName, keyOf } from "./collect_target.ts";
 import { collectThis, enclosingClass } from "./collect_this.ts";
+import { collectSqlTemplate } from "./collect_sql.ts";
 import { collectTemplateTouches } from "./collect_touches.ts";
 import type { Collector } from "./collector.ts";
 import { CALL, DEFER, isUnused, NONE, type Path } from "./effects.ts";
@@ -48,6 +49,7 @@ export function collectExpression(c: Collector, expression: ts.Expression, path:
   if (ts.isBinaryExpression(node)) return useBinary(c, node, path);
   if (ts.isTaggedTemplateExpression(node)) {
     collectTemplateTouches(c, node.template);
+    collectSqlTemplate(c, node);
     c.use(node.tag, []);
     if (ts.isTemplateExpression(node.template)) {
       for (const span of node.template.templateSpans) c.use(span.expression, path[0] === DEFER ? path : []);

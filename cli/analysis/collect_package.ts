@@ -30,7 +30,10 @@ export function collectPackage(c: Collector, node: ts.Node, module: string, name
   if (isProcessModule(module)) {
     collectProcess(c, node, name === "default" ? path : [name, ...path]);
   }
-  if (!isTrellis(module)) return c.unknown(node, path);
+  if (!isTrellis(module)) {
+    if (c.wrapsTrellis(module)) c.emit({ kind: "wrapper", node, module });
+    return c.unknown(node, path);
+  }
   const [first, ...rest] = path;
   const given = isCall(first) ? first.call.arguments ?? [] : [];
 

@@ -41,7 +41,7 @@ export function collectTouches(c: Collector, call: ts.CallExpression): void {
     if (operation === undefined || table === undefined || !mayBeTable(table)) return;
     const value = c.evaluator.evaluate(table);
     if (value.kind !== "table") return;
-    const needed = [operation, ...operation === Select ? [] : laterNeeds(call)];
+    const needed = [operation, ...operation === Select ? lockNeeds(call) : laterNeeds(call)];
     for (const each of new Set(needed)) c.emit({ kind: "touch", node: table, table: value.table, operation: each });
     return;
   }
@@ -74,16 +74,26 @@ function mayBeTable(expression: ts.Expression): boolean {
   return ts.isIdentifier(expression) || ts.isPropertyAccessExpression(expression);
 }
 
-function laterNeeds(call: ts.CallExpression): DatabaseOperation[] {
-  const needed: DatabaseOperation[] = [];
+/** A row lock needs UPDATE beside SELECT (PostgreSQL 18, GRANT). */
+function lockNeeds(call: ts.CallExpression): DatabaseOperation[] {
+  return listLaterCalls(call).some(({ name }) => name === "for") ? [Update] : [];
+}
+
+/** Lists the methods that are called on the result, in order. */
+function listLaterCalls(call: ts.CallExpression): { name: string; call: ts.CallExpression }[] {
+  const later: { name: string; call: ts.CallExpression }[] = [];
   let at: ts.Node = call;
   while (ts.isPropertyAccessExpression(at.parent) && ts.isCallExpression(at.parent.parent)) {
-    const { name } = at.parent;
-    const later = at.parent.parent;
-    needed.push(...LATER[name.text] ?? []);
-    // with a conflict's target its columns are read; without one nothing is
-    if (name.text === "onConflictDoNothing" && later.arguments.length > 0) needed.push(Select);
-    at = later;
+    later.push({ name: at.parent.name.text, call: at.parent.parent });
+    at = at.parent.parent;
   }
-  return needed;
+  return later;
+}
+
+function laterNeeds(call: ts.CallExpression): DatabaseOperation[] {
+  return listLaterCalls(call).flatMap(({ name, call: later }) => {
+    // with a conflict's target its columns are read; without one nothing is
+    if (name === "onConflictDoNothing") return later.arguments.length > 0 ? [Select] : [];
+    return LATER[name] ?? [];
+  });
 }

@@ -8,6 +8,8 @@ export interface Collector {
   readonly project: Project;
   readonly evaluator: Evaluator;
   readonly units: Units;
+  /** Checks whether a package depends on this one. */
+  readonly wrapsTrellis: (specifier: string) => boolean;
   /** Every query's declaration that was met, by number. */
   readonly queries: QueryDeclaration[];
   /** Adds an effect. */

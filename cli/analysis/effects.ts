@@ -93,6 +93,10 @@ export type Effect =
     readonly table: TableName;
     readonly operation?: DatabaseOperation;
   }
+  /** SQL whose tables cannot be told from the text. */
+  | { readonly kind: "opaque-sql"; readonly node: ts.Node }
+  /** A package that depends on this one: what it does with sessions and tables does not show. */
+  | { readonly kind: "wrapper"; readonly node: ts.Node; readonly module: string }
   /** An environment variable that is read. */
   | { readonly kind: "env"; readonly name: string; readonly isRequired: boolean; readonly node: ts.Node }
   /** What `defineEnv` is given. */

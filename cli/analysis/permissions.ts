@@ -6,6 +6,7 @@ import { parseTable } from "./collect_sink.ts";
 import { createEvaluator, type Evaluator, printTable, type TableName } from "./evaluate.ts";
 import { openProject, type Project } from "./project.ts";
 import { reach, type Reached } from "./reach.ts";
+import { TRELLIS } from "./resolve_module.ts";
 import { serialColumnsOf } from "./serial_columns.ts";
 import type { ts } from "./typescript.ts";
 
@@ -46,6 +47,8 @@ export interface PermissionsAnalysis {
   readonly functions: readonly FunctionPermissions[];
   /** What cannot be told from the text: the grants of these functions may be incomplete. */
   readonly unresolved: readonly Finding[];
+  /** What the sources do, or may do, without a grant. */
+  readonly missed: readonly Finding[];
   /** What will fail or is not needed when the program runs. */
   readonly warnings: readonly Finding[];
   readonly fileCount: number;
@@ -79,6 +82,7 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
   const collection = createCollection(project, evaluator);
   const unresolved = createFindings(project);
   const warnings = createFindings(project);
+  const missed = createFindings(project);
   const functions: FunctionPermissions[] = [];
   const queries = new Set<QueryDeclaration>();
 
@@ -98,13 +102,14 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
     for (const { node, message, subject } of reached.unresolved) {
       if (subject !== "environment") unresolved.add(node, message, name);
     }
-    for (const { node, message } of problemsOutsideQueries(reached, reach(collection, evaluator, roots, false))) {
-      warnings.add(node, message, name);
-    }
+    const outside = reach(collection, evaluator, roots, false);
+    for (const { node, message } of missedOutsideQueries(outside)) missed.add(node, message, name);
+    for (const { node, message } of sessionProblems(reached)) warnings.add(node, message, name);
+    for (const [node, module] of reached.wrappers) missed.add(node, describeWrapper(module), name);
     for (const query of reached.queries) {
       queries.add(query);
-      for (const { node, message } of undeclaredTouches(collection, evaluator, query)) {
-        warnings.add(node, message, name);
+      for (const { node, message, isMissed } of undeclaredTouches(collection, evaluator, query)) {
+        (isMissed ? missed : warnings).add(node, message, name);
       }
     }
     const extra = options.extra?.[name] ?? [];
@@ -121,6 +126,7 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
   return {
     functions,
     unresolved: unresolved.list(),
+    missed: missed.list(),
     warnings: warnings.list(),
     fileCount: project.fileCount,
     queryCount: queries.size,
@@ -185,46 +191,73 @@ interface Problem {
   readonly message: string;
 }
 
-function problemsOutsideQueries(reached: Reached, outside: Reached): Problem[] {
-  const problems: Problem[] = outside.touches.map(({ node, table, operation }) => ({
+function missedOutsideQueries(outside: Reached): Problem[] {
+  const touches = outside.touches.map(({ node, table, operation }) => ({
     node,
     message: `table ${printTable(table)} is ${verb(operation)} outside a declared query, which grants nothing: ` +
       "move it into a defineQuery that lists the table",
   }));
-  const session = reached.auth.find(({ why }) => why === "auth: session");
-  if (session !== undefined && !reached.isAuthConfigured) {
-    problems.push({
-      node: session.node,
-      message: "auth is 'session', but nothing that the function loads calls configureSessionAuth: it will fail",
-    });
-  }
-  return problems;
+  const opaque = [...outside.opaque].map((node) => ({
+    node,
+    message: "which tables this SQL uses is worked out at run time: move it into a defineQuery that lists them",
+  }));
+  return [...touches, ...opaque];
 }
 
-const touchesByQuery: WeakMap<QueryDeclaration, Problem[]> = new WeakMap();
+function describeWrapper(module: string): string {
+  return `${module} depends on ${TRELLIS}, and packages are not read: list what it needs in ` +
+    "permissions.functions of trellis.config.ts (an empty list for nothing)";
+}
 
-function undeclaredTouches(collection: Collection, evaluator: Evaluator, query: QueryDeclaration): Problem[] {
+function sessionProblems(reached: Reached): Problem[] {
+  const session = reached.auth.find(({ why }) => why === "auth: session");
+  if (session === undefined || reached.isAuthConfigured) return [];
+  return [{
+    node: session.node,
+    message: "auth is 'session', but nothing that the function loads calls configureSessionAuth: it will fail",
+  }];
+}
+
+/** A place in a query, and whether a grant is missing there for certain. */
+interface QueryProblem extends Problem {
+  readonly isMissed: boolean;
+}
+
+const touchesByQuery: WeakMap<QueryDeclaration, QueryProblem[]> = new WeakMap();
+
+function undeclaredTouches(collection: Collection, evaluator: Evaluator, query: QueryDeclaration): QueryProblem[] {
   const known = touchesByQuery.get(query);
   if (known !== undefined) return known;
   const declared = reach(collection, evaluator, [query.tables]);
   const body = query.fn === undefined ? [] : [collection.units.of(query.fn, [CALL]).unit];
-  const problems: Problem[] = [];
+  const problems: QueryProblem[] = [];
   touchesByQuery.set(query, problems);
   // where the tables cannot be told there is nothing to compare with
   if (declared.unresolved.some(({ subject }) => subject !== "environment")) return problems;
-  for (const { node, table, operation } of reach(collection, evaluator, body, false).touches) {
-    const name = printTable(table);
-    const grants = declared.grants.filter((grant) => printTable(grant.table) === name);
+  const { touches, opaque } = reach(collection, evaluator, body, false);
+  for (const node of opaque) {
+    const message = `which tables this SQL of ${query.name} uses is worked out at run time: list all of them`;
+    problems.push({ node, message, isMissed: declared.grants.length === 0 });
+  }
+  for (const { node, table, operation } of touches) {
+    const name = printPublic(table);
+    const grants = declared.grants.filter((grant) => printPublic(grant.table) === name);
     const isDeclared = grants.some(({ operations }) => operation === undefined || operations.includes(operation));
     if (isDeclared) continue;
     problems.push({
       node,
+      isMissed: true,
       message: grants.length === 0
         ? `${query.name} uses table ${name}, which its tables do not list`
         : `${query.name} needs ${operation} on table ${name}, which its tables do not list`,
     });
   }
   return problems;
+}
+
+/** `public` is where a name without a schema leads. */
+function printPublic({ schema, name }: TableName): string {
+  return printTable(schema === "public" ? { name } : { schema, name });
 }
 
 function verb(operation: DatabaseOperation | undefined): string {

@@ -14,6 +14,10 @@ export interface Reached {
   /** Tables in place of the auth package's, by model. */
   readonly authTables: ReadonlyMap<string, readonly TableName[]>;
   readonly touches: readonly Extract<Effect, { kind: "touch" }>[];
+  /** SQL whose tables cannot be told from the text. */
+  readonly opaque: ReadonlySet<ts.Node>;
+  /** Uses of packages that depend on this one. */
+  readonly wrappers: ReadonlyMap<ts.Node, string>;
   readonly variables: readonly Extract<Effect, { kind: "env" | "env-definition" }>[];
   readonly unresolved: readonly Unresolved[];
 }
@@ -65,6 +69,8 @@ export function reach(
   const auth: Extract<Effect, { kind: "auth" }>[] = [];
   const authTables = new Map<string, TableName[]>();
   const touches: Extract<Effect, { kind: "touch" }>[] = [];
+  const opaque = new Set<ts.Node>();
+  const wrappers = new Map<ts.Node, string>();
   const variables: Extract<Effect, { kind: "env" | "env-definition" }>[] = [];
   const unresolved: Unresolved[] = [];
   const parameters = new Map<ts.Node, Parameter>();
@@ -151,6 +157,10 @@ export function reach(
       case "auth-table":
         authTables.set(effect.model, [...authTables.get(effect.model) ?? [], effect.table]);
         return;
+      case "opaque-sql":
+        return void opaque.add(effect.node);
+      case "wrapper":
+        return void wrappers.set(effect.node, effect.module);
       case "touch":
         return void touches.push(effect);
       case "env":
@@ -194,7 +204,7 @@ export function reach(
     if (given.length > 0) continue;
     for (const sink of new Set(paths.map((path) => path.at(-1)).filter(isSink))) unresolvedParameter(node, sink);
   }
-  return { queries, grants, auth, isAuthConfigured, authTables, touches, variables, unresolved };
+  return { queries, grants, auth, isAuthConfigured, authTables, touches, opaque, wrappers, variables, unresolved };
 }
 
 function extendsClass(evaluator: Evaluator, node: ts.ClassLikeDeclaration, base: ts.Node): boolean {

@@ -53,7 +53,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   });
   output.endProgress();
   const { functions } = analysis;
-  const { errors, warnings } = settle(analysis, config);
+  const { errors, missed, warnings } = settle(analysis, config);
   const { files, roles } = renderPermissionFiles(functions, {
     dir: toProjectPath(root, config.permissions.dir),
     terraformFile: toProjectPath(root, config.permissions.terraformFile),
@@ -68,9 +68,19 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   const isStale = changes.some(({ change }) => change !== "unchanged");
   const isBlocked = changes.some(({ change }) => change === "kept");
   if (!options.check) applyGeneratedFiles(root, changes);
-  const exitCode = errors.length > 0 || isBlocked || (options.check && isStale) ? ExitCode.Found : ExitCode.Done;
+  const exitCode = errors.length > 0 || isBlocked || (options.check && (isStale || missed.length > 0))
+    ? ExitCode.Found
+    : ExitCode.Done;
 
-  report(output, { analysis, roleCount: roles.size, errors, warnings, changes, isCheck: options.check === true });
+  report(output, {
+    analysis,
+    roleCount: roles.size,
+    errors,
+    missed,
+    warnings,
+    changes,
+    isCheck: options.check === true,
+  });
   output.result({
     command: "generate permissions",
     exitCode,
@@ -82,6 +92,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
     })),
     files: changes.map(({ path, change }) => ({ path, change })),
     unresolved: errors,
+    missed,
     warnings,
   });
   return exitCode;
@@ -89,9 +100,9 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
 
 /** Who is listed in the configuration vouches for what the text does not tell. */
 function settle(
-  { functions, unresolved, warnings }: PermissionsAnalysis,
+  { functions, unresolved, missed, warnings }: PermissionsAnalysis,
   { permissions }: ResolvedConfig,
-): { errors: Finding[]; warnings: Finding[] } {
+): { errors: Finding[]; missed: Finding[]; warnings: Finding[] } {
   const listed = Object.keys(permissions.functions);
   const strangers = listed.filter((name) => !functions.some((fn) => fn.name === name)).map((name): Finding => ({
     file: "trellis.config.ts",
@@ -102,7 +113,8 @@ function settle(
   const isVouchedFor = (finding: Finding) => finding.functions.every((name) => listed.includes(name));
   return {
     errors: [...unresolved.filter((finding) => !isVouchedFor(finding)), ...strangers],
-    warnings: [...warnings, ...unresolved.filter(isVouchedFor)],
+    missed: missed.filter((finding) => !isVouchedFor(finding)),
+    warnings: [...warnings, ...unresolved.filter(isVouchedFor), ...missed.filter(isVouchedFor)],
   };
 }
 
@@ -110,13 +122,19 @@ interface Report {
   readonly analysis: PermissionsAnalysis;
   readonly roleCount: number;
   readonly errors: readonly Finding[];
+  readonly missed: readonly Finding[];
   readonly warnings: readonly Finding[];
   readonly changes: readonly FileChange[];
   readonly isCheck: boolean;
 }
 
-function report(output: Output, { analysis, roleCount, errors, warnings, changes, isCheck }: Report): void {
+function report(output: Output, report: Report): void {
+  const { analysis, roleCount, errors, missed, warnings, changes, isCheck } = report;
   for (const warning of warnings) output.warn(describePlace(warning));
+  for (const finding of missed) {
+    if (isCheck) output.line(`${output.red("error")} ${describePlace(finding)}`);
+    else output.warn(describePlace(finding));
+  }
   for (const error of errors) output.line(`${output.red("error")} ${describePlace(error)}`);
   if (errors.length > 0) {
     return output.line(

@@ -1,5 +1,5 @@
 import type { DatabaseProvider, DistSqlOptions } from "../../database/mod.ts";
-import type { Mask } from "../database/clone/private_data.ts";
+import type { Mask } from "../database/clone/clone_options.ts";
 import { type Check, isObject, isText, type SettingsGroup } from "./settings.ts";
 
 /** Settings of the commands of `trellis db` and `trellis check`, and of `trellis dev`. Secrets stay in the environment. */

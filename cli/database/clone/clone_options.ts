@@ -1,4 +1,5 @@
-import type { Mask } from "./private_data.ts";
+/** How a clone replaces the values of a column. NULL stays NULL. */
+export type Mask = "null" | "hash" | "email" | { readonly text: string };
 
 /** What a clone is asked to do. Kept with its progress, so that the same is done when it goes on. */
 export interface CloneOptions {

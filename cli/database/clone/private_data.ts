@@ -1,9 +1,6 @@
 import type { TableColumn, TableSchema } from "../../../database/mod.ts";
 import { quoteName, quoteText } from "../sql_text.ts";
-import type { CloneOptions } from "./clone_options.ts";
-
-/** How a clone replaces the values of a column. NULL stays NULL. */
-export type Mask = "null" | "hash" | "email" | { readonly text: string };
+import type { CloneOptions, Mask } from "./clone_options.ts";
 
 /** Tables of live credentials, by name without underscores, with a column that tells them. */
 const CREDENTIAL_TABLES: Readonly<Record<string, string>> = {

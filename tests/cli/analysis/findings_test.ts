@@ -94,7 +94,7 @@ Deno.test("analysePermissions() says file and line of a syntax error", async () 
   );
 });
 
-const WARNINGS: readonly [what: string, body: string, declared: string, messages: readonly string[]][] = [
+const MISSED: readonly [what: string, body: string, declared: string, messages: readonly string[]][] = [
   ["a table that is not listed", "await db.select().from(b);", `{ table: a, operations: ["SELECT"] }`, [
     "q uses table b, which its tables do not list",
   ]],
@@ -132,6 +132,71 @@ const WARNINGS: readonly [what: string, body: string, declared: string, messages
     "q needs DELETE on table b, which its tables do not list",
   ]],
   [
+    "a table in the text of SQL",
+    "await db.execute(sql`select * from b where id = ${1}`);",
+    `{ table: a, operations: ["SELECT"] }`,
+    [
+      "q uses table b, which its tables do not list",
+    ],
+  ],
+  ["a statement in a text", `await db.execute("delete from public.b");`, `{ table: a, operations: ["SELECT"] }`, [
+    "q uses table b, which its tables do not list",
+  ]],
+  [
+    "raw SQL",
+    `await db.execute(sql.raw("update a set id = 1 where id = 2"));`,
+    `{ table: a, operations: ["UPDATE"] }`,
+    [
+      "q needs SELECT on table a, which its tables do not list",
+    ],
+  ],
+  [
+    "the driver's client",
+    `const client = db.$client; await client.unsafe("select 1 from b");`,
+    `{ table: a, operations: ["SELECT"] }`,
+    [
+      "q uses table b, which its tables do not list",
+    ],
+  ],
+  ["the driver's client as a tag", "await db.$client`select 1 from ${b}, c`;", `{ table: b, operations: ["SELECT"] }`, [
+    "q uses table c, which its tables do not list",
+  ]],
+  [
+    "a row lock",
+    `await db.select().from(a).where(eq(a.id, "1")).for("update");`,
+    `{ table: a, operations: ["SELECT"] }`,
+    [
+      "q needs UPDATE on table a, which its tables do not list",
+    ],
+  ],
+  ["a relational query", `await db.query.b.findMany();`, `{ table: a, operations: ["SELECT"] }`, [
+    "q uses table b, which its tables do not list",
+  ]],
+  [
+    "a relation of a relational query",
+    `await db.query.a.findFirst({ with: { parts: { with: { more: true } } } });`,
+    `{ table: a, operations: ["SELECT"] }`,
+    [
+      "q uses table b, which its tables do not list",
+      "q uses table c, which its tables do not list",
+    ],
+  ],
+  ["SQL that is worked out, where nothing is listed", `await db.execute(sql.raw(text()));`, "", [
+    "which tables this SQL of q uses is worked out at run time: list all of them",
+  ]],
+  [
+    "nothing for SQL that is listed",
+    "await db.execute(sql`insert into ${a} (id) select id from public.b where x = ${sql.raw('1')} returning id`); await db.query.a.findMany({ with: { parts: true }, limit: 3 });",
+    `{ table: a, operations: ["INSERT", "SELECT"] }, { table: "b", operations: ["SELECT"] }`,
+    [],
+  ],
+  [
+    "nothing for fragments of SQL",
+    "await db.select({ n: sql`count(*)` }).from(a).orderBy(sql`${a.id} ${sql.raw(direction)}`);",
+    `{ table: a, operations: ["SELECT"] }`,
+    [],
+  ],
+  [
     "nothing when all is listed",
     "await db.select().from(a).innerJoin(b, eq(a.id, b.id)); await db.insert(a).values({}).onConflictDoNothing();",
     `{ table: a, operations: ["ALL"] }, { table: "b", operations: ["SELECT"] }`,
@@ -145,18 +210,22 @@ const WARNINGS: readonly [what: string, body: string, declared: string, messages
   ],
 ];
 
-for (const [what, body, declared, messages] of WARNINGS) {
-  Deno.test(`analysePermissions() warns of ${what} in a query`, async () => {
-    const { warnings, unresolved } = await analyse({
+for (const [what, body, declared, messages] of MISSED) {
+  Deno.test(`analysePermissions() misses the grant of ${what} in a query`, async () => {
+    const { missed, unresolved } = await analyse({
       "fn.ts": handler(`import { q } from "./q.ts";`, "return q();"),
       "q.ts":
         `import { defineQuery } from "./db.ts"; import { a, b } from "./schema.ts"; import { assertRowExists } from "@trellis/fn/database";
-        import { eq, sql } from "@trellis/fn/database/orm";
+        import { eq, relations, sql } from "@trellis/fn/database/orm";
+        import { c } from "./schema.ts";
+        declare const direction: string; declare function text(): string;
+        export const aRelations = relations(a, ({ many }) => ({ parts: many(b) }));
+        export const bRelations = relations(b, ({ one }) => ({ more: one(c) }));
         async function help(db: any) { await db.delete(b); }
         export const q = defineQuery({ tables: [${declared}] }, async function q(db: any) { ${body} });`,
     });
     assertEquals(unresolved, []);
-    assertEquals(warnings.map(({ message }) => message), messages);
+    assertEquals(missed.map(({ message }) => message), messages);
   });
 }
 
@@ -168,10 +237,39 @@ Deno.test("analysePermissions() warns of a table that is touched outside a decla
     ),
   });
   assertEquals(grantsOf(analysis), "");
-  assertEquals(analysis.warnings.map(({ line, message }) => [line, message]), [
+  assertEquals(analysis.missed.map(({ line, message }) => [line, message]), [
     [
       4,
       "table a is written outside a declared query, which grants nothing: move it into a defineQuery that lists the table",
     ],
   ]);
+});
+
+const WRAPPER = {
+  "fn.ts": handler(`import { whoIs } from "@acme/session/api";`, "return whoIs('x');"),
+};
+const WRAPPERS: readonly [what: string, files: Fixture][] = [
+  ["node_modules", {
+    "node_modules/@acme/session/package.json": `{ "peerDependencies": { "@trellis/fn": "^0.1.0" } }`,
+  }],
+  ["Deno's lock file, from npm", {
+    "deno.lock": `{ "npm": { "@acme/session@1.0.0": { "dependencies": ["@trellis/fn@0.1.0", "zod@4.0.0"] } } }`,
+  }],
+  ["Deno's lock file, from JSR", {
+    "deno.lock": `{ "jsr": { "@acme/session@1.0.0": { "dependencies": ["jsr:@trellis/fn@0.1"] } } }`,
+  }],
+];
+
+for (const [what, files] of WRAPPERS) {
+  Deno.test(`analysePermissions() names the use of a package that wraps this one, by ${what}`, async () => {
+    const { missed } = await analyse({ ...WRAPPER, ...files });
+    assertEquals(missed.map(({ file, line, message }) => [file, line, message.split(":")[0]]), [
+      ["fn.ts", 3, "@acme/session/api depends on @trellis/fn, and packages are not read"],
+    ]);
+  });
+}
+
+Deno.test("analysePermissions() names no package that does not depend on this one", async () => {
+  const files = { "node_modules/@acme/session/package.json": `{ "dependencies": { "zod": "^4.0.0" } }` };
+  assertEquals((await analyse({ ...WRAPPER, ...files })).missed, []);
 });

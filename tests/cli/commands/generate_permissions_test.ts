@@ -139,7 +139,15 @@ Deno.test("generate permissions --json prints one document and nothing else", as
     const { exitCode, stdout, stderr } = await generate(root, "--json");
     assertEquals([exitCode, stderr], [0, ""]);
     const result = JSON.parse(stdout);
-    assertEquals(Object.keys(result), ["command", "exitCode", "functions", "files", "unresolved", "warnings"]);
+    assertEquals(Object.keys(result), [
+      "command",
+      "exitCode",
+      "functions",
+      "files",
+      "unresolved",
+      "missed",
+      "warnings",
+    ]);
     assertEquals(result.functions[2], {
       name: "ReadById",
       file: "src/functions/api/read/[id].get.ts",
@@ -181,4 +189,28 @@ Deno.test("generate permissions says what is wrong with a project and exits with
       assert(!stderr.includes("    at "), stderr);
     });
   }
+});
+
+Deno.test("generate permissions --check fails on a grant that the sources show and nobody declares", async () => {
+  const files = {
+    ...FILES,
+    "src/functions/schedule/raw.ts": handler(
+      `import { getDb } from "elsewhere"; import { sql } from "drizzle-orm";`,
+      "return (await getDb()).execute(sql`select * from secrets`);",
+    ),
+  };
+  await withProject(files, async (root) => {
+    const written = await generate(root);
+    assertEquals(written.exitCode, 0);
+    assertStringIncludes(written.stderr, "src/functions/schedule/raw.ts:3: table secrets is read outside");
+    const checked = await generate(root, "--check");
+    assertEquals(checked.exitCode, 1);
+    assertStringIncludes(checked.stdout, "error src/functions/schedule/raw.ts:3: table secrets is read outside");
+    await Deno.writeTextFile(
+      join(root, "trellis.config.ts"),
+      `export default { permissions: { functions: { Raw: [{ table: "secrets", operations: ["SELECT"] }] } } };`,
+    );
+    await generate(root);
+    assertEquals((await generate(root, "--check")).exitCode, 0);
+  });
 });

@@ -1,0 +1,114 @@
+import type { Collector } from "./collector.ts";
+import { isTrellis } from "./evaluate.ts";
+import { PLACEHOLDER, readSqlTables } from "./sql_tables.ts";
+import { ts, unwrap } from "./typescript.ts";
+
+/** Methods of a driver's client that take the text of SQL. */
+const CLIENT_METHODS: ReadonlySet<string> = new Set(["unsafe", "query", "exec"]);
+
+/**
+ * Notes the tables of SQL that is handed to a driver as a text: `db.$client.unsafe("…")`,
+ * `db.execute("…")`, `sql.raw("…")`.
+ *
+ * @param c The collector.
+ * @param call The call.
+ */
+export function collectSqlCall(c: Collector, call: ts.CallExpression): void {
+  const callee = unwrap(call.expression);
+  const [given] = call.arguments;
+  if (!ts.isPropertyAccessExpression(callee) || given === undefined) return;
+  const text = unwrap(given);
+  if (callee.name.text === "execute") {
+    if (ts.isStringLiteralLike(text) || ts.isTemplateExpression(text)) collectText(c, call, readText(c, text));
+  } else if (isSqlMember(c, callee, "raw")) {
+    const value = c.evaluator.evaluate(text);
+    if (value.kind === "string") collectText(c, call, value.text);
+    else if (isWholeStatement(call)) reportOpaque(c, call);
+  } else if (CLIENT_METHODS.has(callee.name.text) && isClient(c, callee.expression)) {
+    const value = c.evaluator.evaluate(text);
+    if (value.kind === "string") collectText(c, call, value.text);
+    else if (ts.isTemplateExpression(text)) collectText(c, call, readText(c, text));
+    else reportOpaque(c, call);
+  }
+}
+
+/**
+ * Notes the tables in the text of a template: drizzle's `sql`, or a driver's client as a tag.
+ *
+ * @param c The collector.
+ * @param node The template with its tag.
+ */
+export function collectSqlTemplate(c: Collector, node: ts.TaggedTemplateExpression): void {
+  if (isSql(c, node.tag) || isClient(c, node.tag)) collectText(c, node, readText(c, node.template));
+}
+
+function collectText(c: Collector, node: ts.Node, text: string): void {
+  const { tables, hasUnknownTable } = readSqlTables(text);
+  for (const { table, operations } of tables) {
+    for (const operation of operations) c.emit({ kind: "touch", node, table, operation });
+  }
+  if (hasUnknownTable) reportOpaque(c, node);
+}
+
+function reportOpaque(c: Collector, node: ts.Node): void {
+  c.emit({ kind: "opaque-sql", node });
+}
+
+/** Returns the text with tables and constant parts written out, and placeholders for the rest. */
+function readText(c: Collector, template: ts.TemplateLiteral | ts.StringLiteralLike): string {
+  if (!ts.isTemplateExpression(template)) return template.text;
+  return template.templateSpans.reduce(
+    (text, { expression, literal }) => text + readPart(c, unwrap(expression)) + literal.text,
+    template.head.text,
+  );
+}
+
+function readPart(c: Collector, part: ts.Expression): string {
+  const value = c.evaluator.evaluate(part);
+  if (value.kind === "table") {
+    const { schema, name } = value.table;
+    return schema === undefined ? quote(name) : `${quote(schema)}.${quote(name)}`;
+  }
+  const callee = ts.isCallExpression(part) ? unwrap(part.expression) : undefined;
+  if (!ts.isCallExpression(part) || callee === undefined || part.arguments.length === 0) {
+    return ts.isTaggedTemplateExpression(part) && isSql(c, part.tag) ? readText(c, part.template) : PLACEHOLDER;
+  }
+  const argument = c.evaluator.evaluate(part.arguments[0]);
+  if (argument.kind !== "string" || !ts.isPropertyAccessExpression(callee)) return PLACEHOLDER;
+  if (isSqlMember(c, callee, "identifier")) return quote(argument.text);
+  return isSqlMember(c, callee, "raw") ? argument.text : PLACEHOLDER;
+}
+
+function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Checks for drizzle's `sql`. */
+function isSql(c: Collector, node: ts.Expression): boolean {
+  const value = c.evaluator.evaluate(node);
+  return value.kind === "package" && value.name === "sql" &&
+    (isTrellis(value.module) || /^drizzle-orm(?:\/|$)/.test(value.module));
+}
+
+function isSqlMember(c: Collector, callee: ts.PropertyAccessExpression, name: string): boolean {
+  return callee.name.text === name && isSql(c, callee.expression);
+}
+
+/** Checks for `db.$client`, also by a constant. */
+function isClient(c: Collector, expression: ts.Expression): boolean {
+  const node = unwrap(expression);
+  if (ts.isPropertyAccessExpression(node)) return node.name.text === "$client";
+  if (!ts.isIdentifier(node)) return false;
+  const target = c.project.targetOf(node);
+  if (target.kind !== "declaration") return false;
+  if (ts.isBindingElement(target.node)) return (target.node.propertyName ?? target.node.name).getText() === "$client";
+  return ts.isVariableDeclaration(target.node) && target.node.initializer !== undefined &&
+    isClient(c, target.node.initializer);
+}
+
+/** Checks whether `sql.raw(text)` is all that is executed, and no part of a template. */
+function isWholeStatement(call: ts.CallExpression): boolean {
+  const { parent } = call;
+  return ts.isCallExpression(parent) && ts.isPropertyAccessExpression(parent.expression) &&
+    parent.expression.name.text === "execute";
+}

@@ -1,0 +1,135 @@
+import { DatabaseOperation } from "../../core/mod.ts";
+import type { Collector } from "./collector.ts";
+import type { TableName } from "./evaluate.ts";
+import { printTable } from "./evaluate.ts";
+import type { SourceModule } from "./source_module.ts";
+import { ts, unwrap } from "./typescript.ts";
+
+/**
+ * Notes the tables of drizzle's relational queries: `db.query.notes.findMany({ with: { author: true } })`.
+ *
+ * @param c The collector.
+ * @param call The call.
+ */
+export function collectRelationalQuery(c: Collector, call: ts.CallExpression): void {
+  const method = unwrap(call.expression);
+  if (!ts.isPropertyAccessExpression(method) || !/^find(?:Many|First)$/.test(method.name.text)) return;
+  const member = unwrap(method.expression);
+  if (!ts.isPropertyAccessExpression(member) && !ts.isElementAccessExpression(member)) return;
+  const owner = unwrap(member.expression);
+  if (!ts.isPropertyAccessExpression(owner) || owner.name.text !== "query") return;
+  const key = ts.isPropertyAccessExpression(member) ? member.name.text : undefined;
+  const declarations = readDeclarations(c, c.project.moduleOf(call));
+  const table = key === undefined ? undefined : declarations.tables.get(key);
+  if (table === undefined) return c.emit({ kind: "opaque-sql", node: call });
+  collectTable(c, call, table, call.arguments[0], declarations);
+}
+
+/** What the modules that a file loads declare. */
+interface Declarations {
+  /** Tables by the name of their constant, or by their key in an object of tables. */
+  readonly tables: ReadonlyMap<string, TableName>;
+  /** Tables of drizzle's `relations(table, …)`, by table and relation. */
+  readonly relations: ReadonlyMap<string, TableName>;
+}
+
+function collectTable(
+  c: Collector,
+  node: ts.Node,
+  table: TableName,
+  options: ts.Expression | undefined,
+  declarations: Declarations,
+): void {
+  c.emit({ kind: "touch", node, table, operation: DatabaseOperation.Select });
+  const settings = options === undefined ? undefined : unwrap(options);
+  if (settings === undefined) return;
+  if (!ts.isObjectLiteralExpression(settings)) {
+    if (!isSwitch(settings)) c.emit({ kind: "opaque-sql", node });
+    return;
+  }
+  for (const property of settings.properties) {
+    if (ts.isSpreadAssignment(property)) c.emit({ kind: "opaque-sql", node });
+    if (!ts.isPropertyAssignment(property) || property.name.getText() !== "with") continue;
+    const relations = unwrap(property.initializer);
+    if (!ts.isObjectLiteralExpression(relations)) c.emit({ kind: "opaque-sql", node });
+    else for (const relation of relations.properties) collectRelation(c, node, table, relation, declarations);
+  }
+}
+
+function collectRelation(
+  c: Collector,
+  node: ts.Node,
+  table: TableName,
+  relation: ts.ObjectLiteralElementLike,
+  declarations: Declarations,
+): void {
+  const name = relation.name?.getText().replace(/^["']|["']$/g, "");
+  const target = declarations.relations.get(`${printTable(table)}.${name}`);
+  if (target === undefined || !ts.isPropertyAssignment(relation)) return c.emit({ kind: "opaque-sql", node });
+  collectTable(c, node, target, relation.initializer, declarations);
+}
+
+/** `with: { author: true }` */
+function isSwitch(node: ts.Expression): boolean {
+  return node.kind === ts.SyntaxKind.TrueKeyword || node.kind === ts.SyntaxKind.FalseKeyword;
+}
+
+const known: WeakMap<SourceModule, Declarations> = new WeakMap();
+
+function readDeclarations(c: Collector, from: SourceModule): Declarations {
+  let declarations = known.get(from);
+  if (declarations !== undefined) return declarations;
+  const tables = new Map<string, TableName>();
+  const relations = new Map<string, TableName>();
+  declarations = { tables, relations };
+  known.set(from, declarations);
+  for (const { source } of listModules(c, from)) visit(source);
+  return declarations;
+
+  function visit(node: ts.Node): void {
+    if (ts.isVariableDeclaration(node) || ts.isPropertyAssignment(node) || ts.isShorthandPropertyAssignment(node)) {
+      const value = ts.isShorthandPropertyAssignment(node) ? node.name : node.initializer;
+      if (value !== undefined && mayBeTable(value)) readTable(node.name.getText(), value);
+    } else if (ts.isCallExpression(node)) readRelations(node);
+    ts.forEachChild(node, visit);
+  }
+
+  function readTable(name: string, value: ts.Expression): void {
+    const found = c.evaluator.evaluate(value);
+    if (found.kind === "table") tables.set(name, found.table);
+  }
+
+  function readRelations(call: ts.CallExpression): void {
+    const callee = unwrap(call.expression);
+    if (!ts.isIdentifier(callee) || callee.text !== "relations" || call.arguments.length < 2) return;
+    const table = c.evaluator.evaluate(call.arguments[0]);
+    const fn = unwrap(call.arguments[1]);
+    if (table.kind !== "table" || !ts.isArrowFunction(fn)) return;
+    const body = unwrap(fn.body as ts.Expression);
+    if (!ts.isObjectLiteralExpression(body)) return;
+    for (const property of body.properties) {
+      if (!ts.isPropertyAssignment(property)) continue;
+      const relation = unwrap(property.initializer);
+      if (!ts.isCallExpression(relation) || relation.arguments.length === 0) continue;
+      const target = c.evaluator.evaluate(relation.arguments[0]);
+      if (target.kind === "table") relations.set(`${printTable(table.table)}.${property.name.getText()}`, target.table);
+    }
+  }
+}
+
+function mayBeTable(node: ts.Expression): boolean {
+  const value = unwrap(node);
+  return ts.isCallExpression(value) || ts.isIdentifier(value) || ts.isPropertyAccessExpression(value);
+}
+
+/** Lists the files of the project that a file loads, itself included. */
+function listModules(c: Collector, from: SourceModule): SourceModule[] {
+  const modules = new Set<SourceModule>([from]);
+  for (const module of modules) {
+    for (const specifier of module.loads) {
+      const found = c.project.resolve(specifier);
+      if (found.kind === "file") modules.add(c.project.read(found.path));
+    }
+  }
+  return [...modules];
+}

@@ -1,0 +1,134 @@
+import { DatabaseOperation } from "../../core/mod.ts";
+import { findRelationNames } from "../../database/distsql/relation_names.ts";
+import { nameOf } from "../../database/distsql/sql_name.ts";
+import { splitStatements } from "../../database/distsql/statement.ts";
+import { StatementReader } from "../../database/distsql/statement_reader.ts";
+import { type SqlToken, tokenize } from "../../database/distsql/tokenize.ts";
+import type { TableName } from "./evaluate.ts";
+
+const { Select, Insert, Update, Delete } = DatabaseOperation;
+
+/** Stands in a text for a value that is known only when the program runs. */
+export const PLACEHOLDER = "$1";
+
+/** A table of a statement and what the statement does with it. */
+export interface SqlTable {
+  readonly table: TableName;
+  readonly operations: readonly DatabaseOperation[];
+}
+
+/** What the text of SQL tells. */
+export interface SqlTables {
+  readonly tables: readonly SqlTable[];
+  /** True when the name of a table is a placeholder. */
+  readonly hasUnknownTable: boolean;
+}
+
+/**
+ * Finds the tables of SQL and the privileges that its statements need on them (PostgreSQL 18, GRANT).
+ *
+ * @param sql Statements; {@link PLACEHOLDER} stands for what is not known.
+ */
+export function readSqlTables(sql: string): SqlTables {
+  const tables: SqlTable[] = [];
+  let hasUnknownTable = false;
+  for (const { tokens } of splitStatements(joinQualifiedNames(sql))) {
+    const reader = new StatementReader(tokens);
+    hasUnknownTable ||= hasPlaceholderTable(reader);
+    tables.push(...readRareForms(reader));
+    for (const { at, role } of findRelationNames(reader)) {
+      if (role !== "relation") continue;
+      const table = splitName(nameOf(reader.token(at)!));
+      if (isCatalog(table)) continue;
+      tables.push({ table, operations: readOperations(reader, at) });
+    }
+  }
+  return { tables, hasUnknownTable };
+}
+
+/** Reads `TABLE notes` and the source of a MERGE. */
+function readRareForms(reader: StatementReader): SqlTable[] {
+  const at = reader.is(0, "TABLE") ? 1 : reader.is(0, "MERGE") ? reader.find(new Set(["USING"]), 1) + 1 : 0;
+  if (at === 0 || !reader.isName(at)) return [];
+  return [{ table: splitName(nameOf(reader.token(at)!)), operations: [Select] }];
+}
+
+/** Writes `app.notes` as one quoted name, since the reader takes names without a schema. */
+function joinQualifiedNames(sql: string): string {
+  const tokens = tokenize(sql);
+  let text = "";
+  for (let at = 0; at < tokens.length; at++) {
+    const [name, dot, member] = tokens.slice(at, at + 3);
+    if (isName(name) && dot?.text === "." && isName(member) && tokens[at + 3]?.text !== ".") {
+      text += `"${`${nameOf(name)}.${nameOf(member)}`.replaceAll('"', '""')}"`;
+      at += 2;
+    } else text += name.text;
+  }
+  return text;
+}
+
+function isName(token: SqlToken | undefined): token is SqlToken {
+  return token?.kind === "quoted" || (token?.kind === "word" && /^[a-z_]/i.test(token.text));
+}
+
+function splitName(text: string): TableName {
+  const dot = text.indexOf(".");
+  return dot < 0 ? { name: text } : { schema: text.slice(0, dot), name: text.slice(dot + 1) };
+}
+
+function isCatalog({ schema, name }: TableName): boolean {
+  return schema === "pg_catalog" || schema === "information_schema" || schema === "sys" || /^pg_/.test(name);
+}
+
+const BEFORE_TABLE: ReadonlySet<string> = new Set(["FROM", "JOIN", "INTO", "ONLY"]);
+
+function hasPlaceholderTable(reader: StatementReader): boolean {
+  for (let at = 1; at < reader.size; at++) {
+    if (reader.text(at, at + 1) !== PLACEHOLDER) continue;
+    const before = reader.key(at - 1);
+    const isUpdate = before === "UPDATE" && at === 1;
+    const isArgument = before === "FROM" && /^(?:DISTINCT)$/.test(reader.key(at - 2));
+    if (isUpdate || (BEFORE_TABLE.has(before) && !isArgument && !isInCall(reader, at))) return true;
+  }
+  return false;
+}
+
+/** Checks for `extract(day FROM $1)`: the FROM of a call names no table. */
+function isInCall(reader: StatementReader, at: number): boolean {
+  let depth = 0;
+  for (let place = at - 1; place > 0; place--) {
+    if (reader.key(place) === ")") depth++;
+    else if (reader.key(place) === "(" && depth-- === 0) {
+      return /^(?:EXTRACT|SUBSTRING|TRIM|OVERLAY|POSITION)$/.test(reader.key(place - 1));
+    } else if (depth === 0 && reader.key(place) === "SELECT") return false;
+  }
+  return false;
+}
+
+function readOperations(reader: StatementReader, at: number): DatabaseOperation[] {
+  const place = reader.key(at - 1) === "ONLY" ? at - 1 : at;
+  const before = reader.key(place - 1);
+  const rest = (words: readonly string[]) => hasLater(reader, at, words);
+  if (before === "INTO" && reader.key(place - 2) === "INSERT") {
+    const isUpsert = rest(["DO", "UPDATE"]);
+    const reads = isUpsert || rest(["RETURNING"]) || rest(["ON", "CONFLICT", "("]);
+    return [Insert, ...reads ? [Select] : [], ...isUpsert ? [Update] : []];
+  }
+  if (before === "INTO" && reader.key(place - 2) === "MERGE") return [Select, Insert, Update, Delete];
+  if (before === "UPDATE" && reader.key(place - 2) !== "FOR") {
+    return [Update, ...rest(["WHERE"]) || rest(["RETURNING"]) || rest(["FROM"]) ? [Select] : []];
+  }
+  if (before === "FROM" && reader.key(place - 2) === "DELETE") {
+    return [Delete, ...rest(["WHERE"]) || rest(["RETURNING"]) || rest(["USING"]) ? [Select] : []];
+  }
+  const locks = [["FOR", "UPDATE"], ["FOR", "NO", "KEY", "UPDATE"], ["FOR", "SHARE"], ["FOR", "KEY", "SHARE"]];
+  return [Select, ...locks.some(rest) ? [Update] : []];
+}
+
+/** Checks whether words follow a table, up to the end of the parentheses that it stands in. */
+function hasLater(reader: StatementReader, from: number, words: readonly string[]): boolean {
+  for (let at = from + 1; at < reader.size && reader.key(at) !== ")"; at = reader.next(at)) {
+    if (words.every((word, offset) => reader.key(at + offset) === word)) return true;
+  }
+  return false;
+}
