@@ -40,7 +40,8 @@ const TAKEN = new Set([
 /** Names whose values must not stand in a file. */
 const SURE_SECRET = /(?:SECRET|PASSWORD|PASSWD|PRIVATE_KEY|CREDENTIAL)/;
 /** Names whose values are mostly secret: Terraform keeps them out of plans. */
-const SECRET_NAME = /(?:SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE|CREDENTIAL|API_?KEY|_KEY$|DSN|_URL$)/;
+const SECRET_NAME =
+  /(?:SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE|CREDENTIAL|API_?KEY|_KEY$|DSN|(?<!BASE|PUBLIC|SITE|APP|API|FRONTEND|CALLBACK|REDIRECT)_URL$)/;
 
 /**
  * Works out what each function's environment is: what the configuration gives, what is known of the infrastructure, and for what

@@ -6,7 +6,7 @@ module "api" {
   name_prefix = module.core.name_prefix
   tags        = module.core.common_tags
 
-  cors_allow_origin = strcontains(var.cors_allow_origin, ",") ? "*" : var.cors_allow_origin
+  cors_allow_origin = trimspace(split(",", var.cors_allow_origin)[0])
   create_usage_plan = false
 
   authorizer_function_invoke_arn = module.fn_authorize.invoke_arn
