@@ -53,6 +53,13 @@ export function readName(reader: StatementReader, at: number): QualifiedName {
   return { text: reader.text(at, end), name: parts.at(-1) ?? "", path: parts.join("."), isQuoted, end };
 }
 
+/** The qualified name at a position as the catalog has it, each part in quotes; empty when there is none. */
+export function quoteNameAt(reader: StatementReader, at: number): string {
+  const parts: string[] = [];
+  for (let i = at; i < reader.nameEnd(at); i += 2) parts.push(writeName(truncateName(nameOf(reader.token(i)!)), true));
+  return parts.join(".");
+}
+
 /** Writes a name; in quotes when asked for or when it would not be the same without. */
 export function writeName(name: string, quoted: boolean): string {
   return quoted || !/^[a-z_][a-z0-9_$]*$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;

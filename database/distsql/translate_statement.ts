@@ -1,7 +1,8 @@
 import { StatementReader } from "./statement_reader.ts";
+import { RecreationRequiredError } from "./errors.ts";
 import { DistSqlAction } from "./incompatibility.ts";
 import { getIncompatibility } from "./incompatibilities.ts";
-import { translateAlterTable } from "./rules/alter_table.ts";
+import { countActions, translateAlterTable } from "./rules/alter_table.ts";
 import { translateCreateIndex } from "./rules/create_index.ts";
 import { translateCreateTable } from "./rules/create_table.ts";
 import { unwrapDoBlock } from "./rules/do_block.ts";
@@ -192,7 +193,16 @@ function translateDo(reader: StatementReader, t: StatementTranslation): void {
   if (!inner) return t.refuse("do-block", "a DO block");
   const before = t.steps.length;
   t.apply("do-block-unwrapped");
-  translateStatement(new StatementReader(inner.tokens), t);
+  const statement = new StatementReader(inner.tokens);
+  translateStatement(statement, t);
+  // in PostgreSQL one action that is there already undoes them all
+  if (countActions(statement) > 1 && t.steps.length > before + 1) {
+    return t.refuse("do-block", "a DO block around several actions of ALTER TABLE");
+  }
+  if (t.refusals.some((refusal) => refusal instanceof RecreationRequiredError)) {
+    t.refusals.length = 0;
+    return t.refuse("do-block", "a DO block around a change for which the table is made again");
+  }
   for (let i = before; i < t.steps.length; i++) t.steps[i] = { ...t.steps[i], ignores: inner.ignores };
 }
 

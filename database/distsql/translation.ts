@@ -26,6 +26,25 @@ export interface DistSqlJob {
   readonly name?: string;
 }
 
+/** A column, as SQL. */
+export interface DistSqlColumn {
+  /** The table, quoted. */
+  readonly table: string;
+  /** The column's name as the catalog has it, without quotes. */
+  readonly column: string;
+}
+
+/** What a step does about a CHECK that stands for NOT NULL. */
+export interface DistSqlNotNull extends DistSqlColumn {
+  /**
+   * `add`: adds it unless the column refuses NULL already. `validate`: checks the rows that are there. `drop`: drops it
+   * after the statement. Its name may differ from the one in the statement, when the table or column was renamed.
+   */
+  readonly does: "add" | "validate" | "drop";
+  /** The name of the CHECK, without quotes; not given for `drop`. */
+  readonly name?: string;
+}
+
 /** One statement to run, in a transaction of its own. */
 export interface DistSqlStep {
   /** The statement. */
@@ -36,6 +55,14 @@ export interface DistSqlStep {
   readonly batch?: DistSqlBatch;
   /** SQLSTATEs that mean "already there" and that the source ignored (a DO block with EXCEPTION). */
   readonly ignores?: readonly string[];
+  /** Given for ALTER TABLE IF EXISTS: the table, quoted. The step is skipped when it does not exist. */
+  readonly ifTable?: string;
+  /** Given for ADD COLUMN IF NOT EXISTS: the step is skipped when the column exists before it. */
+  readonly ifNoColumn?: DistSqlColumn;
+  /** Whether the step completes the one before it, and is skipped when that one is skipped. */
+  readonly follows?: boolean;
+  /** Given for NOT NULL, which a CHECK stands for: the catalog decides what is left to do. */
+  readonly notNull?: readonly DistSqlNotNull[];
 }
 
 /** Something to know about a translation. */

@@ -1,6 +1,5 @@
 import { monotonicNow } from "../../core/mod.ts";
 import { causeChain, findInCauseChain, sqlStateOf } from "../../errors/mod.ts";
-import type { SqlSession } from "../providers/provider.ts";
 import { runWithRetry } from "../retry.ts";
 import { waitForJob } from "./async_jobs.ts";
 import { canBatch, runInBatches } from "./backfill.ts";
@@ -9,7 +8,10 @@ import { clearStep, clearSteps, readSteps, type StepRow, writeApplied, writeStep
 import { MigrationError } from "./migration_error.ts";
 import { indexOf, lookUpStatement } from "./recover.ts";
 import { isConnectionLost, retryIdempotent } from "./retry_idempotent.ts";
+import { dropNotNullChecks } from "./not_null.ts";
 import { recreateTable } from "./recreate.ts";
+import { resolveStep } from "./resolve_step.ts";
+import { inTransaction, noteDone } from "./step_transaction.ts";
 import type { MigrationStep, PlannedMigration } from "./steps.ts";
 
 /**
@@ -28,12 +30,13 @@ export async function applyStepwise(planned: PlannedMigration, context: Migratio
   assertSameSteps(planned, rows);
   const from = [...rows.values()].filter(({ state }) => state === "done").length;
   if (rows.size > 0) context.logger(`${file.tag}: goes on at statement ${from + 1} of ${steps.length}`);
-  for (let index = 0; index < steps.length; index++) {
+  for (let index = 0, next: number; index < steps.length; index = next) {
+    next = index + 1;
     if (rows.get(index)?.state === "done") continue;
     await context.lock.check();
     context.logger(`${file.tag}: statement ${index + 1} of ${steps.length}: ${titleOf(steps[index])}`);
     try {
-      await new StepRun(planned, index, context).run(rows.get(index));
+      next = await runStep(planned, index, rows.get(index), context);
     } catch (error) {
       throw toMigrationError(file.tag, index, error);
     }
@@ -47,6 +50,25 @@ export async function applyStepwise(planned: PlannedMigration, context: Migratio
       await tx.query(writeApplied(context.tables, { ...file, statements: steps.length, durationMs, executed: true }));
       await tx.query(clearSteps(context.tables, file.tag));
     }), context.clock);
+}
+
+/** Runs what the catalog leaves of a step. Returns the place of the next one, after those that complete a skipped step. */
+async function runStep(
+  planned: PlannedMigration,
+  index: number,
+  row: StepRow | undefined,
+  context: MigrationContext,
+): Promise<number> {
+  const resolved = await resolveStep(planned.steps[index], row, context);
+  const outcome = typeof resolved === "string"
+    ? resolved
+    : await new StepRun(planned.file.tag, index, resolved, context).run(row);
+  if (outcome === "done") return index + 1;
+  context.logger(`${planned.file.tag}: statement ${index + 1} has nothing to do`);
+  let end = index + 1;
+  while (outcome === "skipped" && planned.steps[end]?.follows === true) end++;
+  await noteDone(planned, index, end, context);
+  return end;
 }
 
 /** What was done under one plan must not be taken for another plan's work. */
@@ -63,20 +85,11 @@ function assertSameSteps({ file, steps }: PlannedMigration, rows: ReadonlyMap<nu
   }
 }
 
-/** A transaction that another runner's taking over ends; done again after a conflict. */
-function inTransaction(context: MigrationContext, fn: (tx: SqlSession) => Promise<void>): Promise<void> {
-  const { session, lock, clock } = context;
-  return runWithRetry(() =>
-    session.transaction(async (tx) => {
-      if (lock.fence !== undefined && (await tx.query(lock.fence)).length === 0) {
-        throw new MigrationError("Another run took over this database's migrations: this one stops");
-      }
-      await fn(tx);
-    }), { maxRetries: 8, clock });
-}
-
 /** Tries of a statement whose connection is lost again and again. */
 const MAX_ATTEMPTS = 12;
+
+/** In the place of a job: the statement made nothing. */
+const ALREADY_THERE = "already there";
 
 /** duplicate_table, which means indexes too. */
 const DUPLICATE = "42P07";
@@ -87,21 +100,21 @@ class StepRun {
   readonly #tag: string;
   readonly #context: MigrationContext;
 
-  constructor(planned: PlannedMigration, index: number, context: MigrationContext) {
-    this.#step = planned.steps[index];
+  constructor(tag: string, index: number, step: MigrationStep, context: MigrationContext) {
+    this.#step = step;
     this.#index = index;
-    this.#tag = planned.file.tag;
+    this.#tag = tag;
     this.#context = context;
   }
 
-  async run(row: StepRow | undefined): Promise<void> {
+  /** Runs the step; `skipped` when what it makes is there already and the file ignores that. */
+  async run(row: StepRow | undefined): Promise<"done" | "skipped"> {
     const { run, batch } = this.#step;
-    if (run === "recreate") return await this.#recreate(row);
-    if (run === "together") {
-      if (batch !== undefined || row?.watermark !== undefined) return await this.#batched(row?.watermark);
-      return await this.#together();
-    }
-    await this.#alone(row);
+    if (run === "alone") return await this.#alone(row);
+    if (run === "recreate") await this.#recreate(row);
+    else if (batch !== undefined || row?.watermark !== undefined) await this.#batched(row?.watermark);
+    else await this.#together();
+    return "done";
   }
 
   #note(state: StepRow["state"], rest: Partial<StepRow> = {}): string {
@@ -154,9 +167,9 @@ class StepRun {
   }
 
   /** The server takes the statement by itself alone: a note before, and after a death a look into the catalog. */
-  async #alone(row: StepRow | undefined): Promise<void> {
+  async #alone(row: StepRow | undefined): Promise<"done" | "skipped"> {
     try {
-      await this.#runAlone(row);
+      return await this.#runAlone(row);
     } catch (error) {
       const sqlState = sqlStateOf(findInCauseChain(error, (link) => sqlStateOf(link) !== undefined));
       // the server said no: nothing is under way, and the file may be mended before the next run
@@ -175,23 +188,37 @@ class StepRun {
     await retryIdempotent(() => session.query(clearStep(tables, this.#tag, this.#index)), clock);
   }
 
-  async #runAlone(row: StepRow | undefined): Promise<void> {
+  async #runAlone(row: StepRow | undefined): Promise<"done" | "skipped"> {
     let jobId = row?.jobId;
     if (row === undefined) await this.#write("running");
     const isRecovering = row !== undefined;
     if (!isRecovering || (row.state === "running" && !(await this.#wasRun()))) {
-      const started = await this.#execute();
+      const started = await this.#execute(isRecovering);
+      if (started === ALREADY_THERE) return "skipped";
       if (this.#step.job !== undefined) {
         jobId = started;
         await this.#write("building", { jobId });
       }
     }
     if (this.#step.job !== undefined) await this.#finishJob(jobId, isRecovering);
+    await this.#dropNotNull();
     await this.#write("done");
+    return "done";
   }
 
-  /** Runs the statement; a lost connection or a repeated try asks the catalog what became of it. */
-  async #execute(): Promise<string | undefined> {
+  /** DROP NOT NULL takes the CHECK that stands for it along. */
+  async #dropNotNull(): Promise<void> {
+    const { session, clock } = this.#context;
+    for (const about of this.#step.notNull ?? []) {
+      if (about.does === "drop") await dropNotNullChecks(session, about, clock);
+    }
+  }
+
+  /**
+   * Runs the statement and gives its job; a lost connection or a repeated try asks the catalog what became of it. What is
+   * there already is another's only while nothing of this step can have run.
+   */
+  async #execute(mayHaveRun: boolean): Promise<string | undefined> {
     const { session, clock } = this.#context;
     let tries = 0;
     for (;;) {
@@ -203,8 +230,9 @@ class StepRun {
         const id = rows[0]?.job_id;
         return id === undefined || id === null ? undefined : String(id);
       } catch (error) {
-        if (this.#isIgnored(error)) return undefined;
+        if (this.#isIgnored(error)) return mayHaveRun ? undefined : ALREADY_THERE;
         const isLost = isConnectionLost(error);
+        mayHaveRun ||= isLost;
         if ((!isLost && tries === 1) || tries > MAX_ATTEMPTS) throw error;
         if (await this.#wasRun()) return undefined;
         if (!isLost) throw error;
@@ -248,7 +276,7 @@ class StepRun {
     if (outcome.isValid) return;
     if (job.kind === "index") await this.#dropIndex();
     if (isRecovering && outcome.detail === undefined) {
-      const again = await this.#execute();
+      const again = await this.#execute(true);
       await this.#write("building", { jobId: again });
       return await this.#finishJob(again, false);
     }

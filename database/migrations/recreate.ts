@@ -1,8 +1,8 @@
-import { readName } from "../distsql/sql_name.ts";
+import { quoteNameAt } from "../distsql/sql_name.ts";
 import { StatementReader } from "../distsql/statement_reader.ts";
 import { tokenize } from "../distsql/tokenize.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
-import { applyAlterToSchema } from "../recreation/alter.ts";
+import { applyAlter } from "../recreation/alter.ts";
 import { executeRecreation } from "../recreation/execute.ts";
 import { getEstimatedRowCount, introspectTable } from "../recreation/introspect.ts";
 import { generateRecreationPlan } from "../recreation/plan.ts";
@@ -36,7 +36,7 @@ export async function recreateTable(
 
 async function planRecreation(db: DrizzleClient, sql: string): Promise<RecreationPlan> {
   const reader = new StatementReader(tokenize(sql));
-  const table = readName(reader, reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY")).text;
+  const table = quoteNameAt(reader, reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY"));
   const current = await introspectTable(db, table);
-  return generateRecreationPlan(current, applyAlterToSchema(current, sql), await getEstimatedRowCount(db, table));
+  return generateRecreationPlan(current, applyAlter(current, sql, true), await getEstimatedRowCount(db, table));
 }

@@ -7,28 +7,22 @@ import { summarizeStatement } from "../distsql/statement_summary.ts";
 import { createLocator, findFirstWord } from "../distsql/text_position.ts";
 import { tokenize } from "../distsql/tokenize.ts";
 import type { TranslatedStatement } from "../distsql/translate_text.ts";
-import type { DistSqlBatch, DistSqlJob } from "../distsql/translation.ts";
+import type { DistSqlStep } from "../distsql/translation.ts";
 import { hashText, type MigrationFile, stripMark } from "./files.ts";
 import type { PlanFinding } from "./plan_finding.ts";
 import { type TranslatedSource, translateSources } from "./translate_sources.ts";
 
 /** A statement as it is run. */
-export interface MigrationStep {
+export interface MigrationStep extends DistSqlStep {
   /** The statement, without its semicolon. */
-  sql: string;
+  readonly sql: string;
   /** SHA-256 of it. */
-  hash: string;
+  readonly hash: string;
   /**
    * `together`: may share a transaction with the note that it is done. `alone`: the server takes it only by itself.
    * `recreate`: the table is made again.
    */
-  run: "together" | "alone" | "recreate";
-  /** The background job that it starts. */
-  job?: DistSqlJob;
-  /** The change in batches that it stands for. */
-  batch?: DistSqlBatch;
-  /** SQLSTATEs that mean that nothing is left to do. */
-  ignores?: readonly string[];
+  readonly run: "together" | "alone" | "recreate";
 }
 
 /** A migration as it is run. */
@@ -94,8 +88,8 @@ function planForDistSql(file: MigrationFile, { statements, findings }: Translate
 function toSteps({ source, steps, refusals }: TranslatedStatement): MigrationStep[] {
   // what is refused and no error is a table that has to be made again
   if (refusals.length > 0) return [toStep(source.text, { run: "recreate" })];
-  return steps.map(({ sql, job, batch, ignores }) =>
-    toStep(sql, { run: isRowStatement(readerOf(sql)) ? "together" : "alone", job, batch, ignores })
+  return steps.map(({ sql, ...rest }) =>
+    toStep(sql, { run: isRowStatement(readerOf(sql)) ? "together" : "alone", ...rest })
   );
 }
 

@@ -1,19 +1,13 @@
 import { readName } from "../distsql/sql_name.ts";
 import { splitStatements } from "../distsql/statement.ts";
 import { StatementReader } from "../distsql/statement_reader.ts";
+import { alterPass } from "../distsql/rules/alter_pass.ts";
 import { isTableConstraint } from "../distsql/rules/table_constraint.ts";
-import { addColumn, alterColumn, dropColumn, renameColumn } from "./alter_column.ts";
-import { addConstraint, dropConstraint, findConstraint } from "./alter_constraint.ts";
+import { addColumn, alterColumn, renameColumn } from "./alter_column.ts";
+import { addConstraint, findConstraint } from "./alter_constraint.ts";
+import { dropColumn, dropConstraint } from "./alter_drop.ts";
 import { RecreationError } from "./recreation_error.ts";
 import type { TableSchema } from "./table_schema.ts";
-
-/** PostgreSQL drops first and adds constraints last (PostgreSQL 18, AlterTablePass in tablecmds.c). */
-function passOf(reader: StatementReader, from: number): number {
-  if (reader.key(from) === "DROP") return 0;
-  if (reader.key(from) === "ALTER") return 1;
-  if (reader.key(from) === "ADD") return isTableConstraint(reader, from + 1) ? 3 : 2;
-  return 4;
-}
 
 /**
  * What a table is after ALTER TABLE. Nothing is run and the schema that is handed in stays as it is.
@@ -42,10 +36,23 @@ function passOf(reader: StatementReader, from: number): number {
  * ```
  */
 export function applyAlterToSchema(schema: TableSchema, stmt: string): TableSchema {
+  return applyAlter(schema, stmt, false);
+}
+
+/**
+ * What a table is after ALTER TABLE, as {@link applyAlterToSchema}.
+ *
+ * @param schema The table before.
+ * @param stmt One or more ALTER TABLE statements about it.
+ * @param convertsAlways Whether USING converts the values of a column that has the type already, as in PostgreSQL; for
+ * callers that know that the statement was not run before.
+ * @returns The table after.
+ */
+export function applyAlter(schema: TableSchema, stmt: string, convertsAlways: boolean): TableSchema {
   let result = structuredClone(schema);
   const statements = splitStatements(stmt);
   if (statements.length === 0) throw refuse(schema, "there is no statement: give an ALTER TABLE");
-  for (const { tokens } of statements) result = applyStatement(result, new StatementReader(tokens));
+  for (const { tokens } of statements) result = applyStatement(result, new StatementReader(tokens), convertsAlways);
   return result;
 }
 
@@ -53,7 +60,7 @@ function refuse(schema: TableSchema, why: string): RecreationError {
   return new RecreationError(`${schema.name}: ${why}`, { reason: "statement", table: schema.name });
 }
 
-function applyStatement(schema: TableSchema, reader: StatementReader): TableSchema {
+function applyStatement(schema: TableSchema, reader: StatementReader, convertsAlways: boolean): TableSchema {
   if (!reader.is(0, "ALTER", "TABLE")) {
     throw refuse(
       schema,
@@ -68,23 +75,29 @@ function applyStatement(schema: TableSchema, reader: StatementReader): TableSche
   const actions = reader.list(start, reader.size);
   if (actions.length === 0) throw refuse(schema, "the statement has no action");
   const ordered = actions
-    .map(([from, to], place) => ({ from, to, place, pass: passOf(reader, from) }))
+    .map(([from, to], place) => ({ from, to, place, pass: alterPass(reader, from) }))
     .sort((a, b) => a.pass - b.pass || a.place - b.place);
-  for (const { from, to } of ordered) applyAction(schema, reader, from, to);
+  for (const { from, to } of ordered) applyAction(schema, reader, from, to, convertsAlways);
   return schema;
 }
 
-function applyAction(schema: TableSchema, reader: StatementReader, from: number, to: number): void {
+function applyAction(
+  schema: TableSchema,
+  reader: StatementReader,
+  from: number,
+  to: number,
+  convertsAlways: boolean,
+): void {
   const second = reader.key(from + 1);
   switch (reader.key(from)) {
     case "ADD":
       if (isTableConstraint(reader, from + 1)) return addConstraint(schema, reader, from + 1, to);
       return addColumn(schema, reader, from, to);
     case "DROP":
-      if (second === "CONSTRAINT") return dropConstraint(schema, reader, from);
-      return dropColumn(schema, reader, from);
+      if (second === "CONSTRAINT") return dropConstraint(schema, reader, from, to);
+      return dropColumn(schema, reader, from, to);
     case "ALTER":
-      if (second !== "CONSTRAINT") return alterColumn(schema, reader, from, to);
+      if (second !== "CONSTRAINT") return alterColumn(schema, reader, from, to, convertsAlways);
       break;
     case "RENAME":
       if (second === "CONSTRAINT") {

@@ -1,4 +1,5 @@
 import { type ColumnClause, readColumn } from "../distsql/rules/column_definition.ts";
+import { readNotNullCheck } from "../distsql/rules/not_null.ts";
 import { nameOf, readName } from "../distsql/sql_name.ts";
 import type { StatementReader } from "../distsql/statement_reader.ts";
 import { TokenEdits } from "../distsql/token_edits.ts";
@@ -106,43 +107,19 @@ function readIdentity(reader: StatementReader, from: number, to: number): TableI
   };
 }
 
-/** DROP COLUMN: what uses it goes with it, as in PostgreSQL. */
-export function dropColumn(schema: TableSchema, reader: StatementReader, from: number): void {
-  const afterColumn = reader.skip(from + 1, "COLUMN");
-  const nameAt = reader.skip(afterColumn, "IF", "EXISTS");
-  const { name } = readName(reader, nameAt);
-  if (nameAt > afterColumn && !schema.columns.some((column) => column.name === name)) return;
-  const column = findColumn(schema, name);
-  const user = schema.columns.find((one) => one.generated !== undefined && usesName(one.generated.expression, name));
-  if (user !== undefined && user !== column) {
-    throw refuse(schema, `column ${JSON.stringify(user.name)} is computed from ${JSON.stringify(name)}: drop it first`);
-  }
-  const foreign = schema.referencedBy?.find((one) => one.references?.columns.includes(column.source ?? name));
-  if (foreign !== undefined) {
-    throw refuse(schema, `${foreign.from.table} points to ${JSON.stringify(name)} (${foreign.name}): drop that first`);
-  }
-  schema.columns.splice(schema.columns.indexOf(column), 1);
-  schema.constraints = schema.constraints.filter((one) => !one.columns.includes(name));
-  schema.indexes = schema.indexes.filter((one) => !one.columns.includes(name));
-  schema.sequences = schema.sequences?.filter((one) => one.column !== name);
-  schema.grants = schema.grants?.filter((one) => one.column !== name);
-}
-
-function usesName(text: string, name: string): boolean {
-  const reader = readSql(text);
-  for (let at = 0; at < reader.size; at++) {
-    if (reader.isName(at) && nameOf(reader.token(at)!) === name) return true;
-  }
-  return false;
-}
-
 /** ALTER COLUMN. */
-export function alterColumn(schema: TableSchema, reader: StatementReader, from: number, to: number): void {
+export function alterColumn(
+  schema: TableSchema,
+  reader: StatementReader,
+  from: number,
+  to: number,
+  convertsAlways: boolean,
+): void {
   const name = readName(reader, reader.skip(from + 1, "COLUMN"));
   const column = findColumn(schema, name.name);
   const at = name.end;
-  if (reader.is(at, "TYPE")) return changeType(schema, column, reader, at + 1, to);
-  if (reader.is(at, "SET", "DATA", "TYPE")) return changeType(schema, column, reader, at + 3, to);
+  if (reader.is(at, "TYPE")) return changeType(schema, column, reader, at + 1, to, convertsAlways);
+  if (reader.is(at, "SET", "DATA", "TYPE")) return changeType(schema, column, reader, at + 3, to, convertsAlways);
   if (reader.is(at, "SET", "NOT", "NULL")) column.notNull = true;
   else if (reader.is(at, "DROP", "NOT", "NULL")) {
     const key = schema.constraints.find((one) => one.type === "primary_key");
@@ -151,6 +128,9 @@ export function alterColumn(schema: TableSchema, reader: StatementReader, from: 
     }
     column.notNull = false;
     delete column.notNullName;
+    schema.constraints = schema.constraints.filter(({ type, definition }) =>
+      type !== "check" || readNotNullCheck(definition)?.column !== column.name || !readNotNullCheck(definition)?.isOwn
+    );
   } else if (reader.is(at, "SET", "DEFAULT")) column.default = reader.text(at + 2, to);
   else if (reader.is(at, "DROP", "DEFAULT")) delete column.default;
   else if (reader.is(at, "ADD", "GENERATED")) {
@@ -175,7 +155,14 @@ export function alterColumn(schema: TableSchema, reader: StatementReader, from: 
   }
 }
 
-function changeType(schema: TableSchema, column: TableColumn, reader: StatementReader, from: number, to: number): void {
+function changeType(
+  schema: TableSchema,
+  column: TableColumn,
+  reader: StatementReader,
+  from: number,
+  to: number,
+  convertsAlways: boolean,
+): void {
   const usingAt = reader.find(new Set(["USING"]), from, to);
   const collateAt = reader.find(new Set(["COLLATE"]), from, to);
   const typeTo = Math.min(...[usingAt, collateAt, to].filter((at) => at >= 0));
@@ -187,7 +174,7 @@ function changeType(schema: TableSchema, column: TableColumn, reader: StatementR
   const isSame = type === normalizeType(column.type);
   if (collateAt >= 0) column.collation = readName(reader, collateAt + 1).text;
   else if (!isSame) delete column.collation;
-  if (isSame) return;
+  if (isSame && (usingAt < 0 || !convertsAlways)) return;
   if (usingAt >= 0) {
     if (column.using !== undefined) {
       throw refuse(schema, `the type of ${JSON.stringify(column.name)} changes twice: write it as one change`);

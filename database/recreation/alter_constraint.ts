@@ -118,22 +118,6 @@ function takeOverIndex(
   pushConstraint(schema, { name: name ?? index.name, type, columns: index.keys, definition, validated: true });
 }
 
-/** DROP CONSTRAINT. */
-export function dropConstraint(schema: TableSchema, reader: StatementReader, from: number): void {
-  const nameAt = reader.skip(from + 2, "IF", "EXISTS");
-  const { name } = readName(reader, nameAt);
-  const found = schema.constraints.find((one) => one.name === name);
-  if (found === undefined) {
-    const column = schema.columns.find((one) => one.notNullName === name);
-    if (column !== undefined) {
-      column.notNull = false;
-      delete column.notNullName;
-    } else if (nameAt === from + 2) findConstraint(schema, name);
-    return;
-  }
-  schema.constraints.splice(schema.constraints.indexOf(found), 1);
-}
-
 /** The columns whose names stand in an expression. */
 export function columnsIn(schema: TableSchema, text: string): string[] {
   const reader = readSql(text);

@@ -7,6 +7,18 @@ export function ownsIndex({ type }: TableConstraint): boolean {
   return type === "primary_key" || type === "unique" || type === "exclude";
 }
 
+/**
+ * The keys that CREATE TABLE would leave out because another one has the same columns. PostgreSQL keeps the primary key,
+ * else the first (transformIndexConstraints in parse_utilcmd.c).
+ */
+export function repeatedKeys(constraints: readonly TableConstraint[]): TableConstraint[] {
+  const keys = constraints.filter(({ type }) => type === "primary_key" || type === "unique");
+  const ordered = [...keys].sort((a, b) => Number(b.type === "primary_key") - Number(a.type === "primary_key"));
+  return ordered.filter((one, place) =>
+    ordered.findIndex((other) => JSON.stringify(other.columns) === JSON.stringify(one.columns)) < place
+  );
+}
+
 /** The name of a constraint while its table has another name than its own. */
 export function constraintName(constraint: TableConstraint, isRenamed: boolean): string {
   return isRenamed && ownsIndex(constraint) ? temporaryName(constraint.name, "new") : constraint.name;

@@ -49,7 +49,10 @@ export function constraintsQuery(oid: string, side: "conrelid" | "confrelid"): s
     `${
       namesOf("con.confkey", "con.confrelid")
     } AS targets, fn.nspname::text AS target_schema, fc.relname::text AS target, ` +
-    `n.nspname::text AS schema, c.relname::text AS table, obj_description(con.oid, 'pg_constraint') AS comment ` +
+    `n.nspname::text AS schema, c.relname::text AS table, obj_description(con.oid, 'pg_constraint') AS comment, ` +
+    `CASE WHEN (SELECT count(*) FROM pg_index own JOIN pg_index other ON other.indrelid = own.indrelid ` +
+    `AND other.indisunique AND other.indkey::text = own.indkey::text WHERE own.indexrelid = con.conindid) > 1 ` +
+    `THEN (SELECT relname::text FROM pg_class WHERE oid = con.conindid) END AS key_index ` +
     `FROM pg_constraint con JOIN pg_class c ON c.oid = con.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace ` +
     `LEFT JOIN pg_class fc ON fc.oid = con.confrelid LEFT JOIN pg_namespace fn ON fn.oid = fc.relnamespace ` +
     `WHERE con.${side} = ${oid} ${others} ORDER BY n.nspname, c.relname, con.contype, con.conname`;

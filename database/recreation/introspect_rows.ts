@@ -85,6 +85,7 @@ export function toConstraint(row: Row): TableConstraint {
     schema: String(row.target_schema),
     table: String(row.target),
     columns: toNames(row.targets),
+    ...optional("index", row.key_index),
   };
   // the server leaves the schema out when it is in the search path, and a later run may have another path
   const { schema, table, columns: targets } = references;

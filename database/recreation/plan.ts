@@ -1,6 +1,6 @@
 import { sanitizeForDistSql } from "../distsql/sanitize.ts";
 import { splitStatements } from "../distsql/statement.ts";
-import { buildCreateTableSql, constraintName } from "./create_table.ts";
+import { buildCreateTableSql, constraintName, repeatedKeys } from "./create_table.ts";
 import { checkPlan, warnAbout } from "./plan_checks.ts";
 import { PlanBuilder } from "./plan_builder.ts";
 import type { CopiedColumn, CopyKey, RecreationCopy, RecreationPlan } from "./recreation_plan.ts";
@@ -131,7 +131,10 @@ function keyToBe(current: TableSchema, desired: TableSchema): string[] {
 
 /** The new table under its first name: what its rows may break comes when they are there. */
 function createNewTableSql(current: TableSchema, desired: TableSchema): string {
-  const constraints = desired.constraints.filter(({ type, validated }) => type !== "foreign_key" && validated);
+  const repeated = repeatedKeys(desired.constraints);
+  const constraints = desired.constraints.filter((one) =>
+    one.type !== "foreign_key" && one.validated && !repeated.includes(one)
+  );
   const sql = buildCreateTableSql(temporaryName(current.name, "new"), { ...desired, constraints });
   if (current.dialect !== "distsql") return sql;
   const [statement] = splitStatements(sanitizeForDistSql(sql) ?? sql);
@@ -143,6 +146,7 @@ function planSteps(current: TableSchema, desired: TableSchema): RecreationPlan["
   const build = new PlanBuilder(current, desired);
   build.once("before", "note the plan", createWorkTableSql(schema, name), build.isThere(temporaryName(name, "work")));
   build.once("before", "create the new table", createNewTableSql(current, desired), build.isThere(build.newName));
+  build.repeatedKeys();
   build.columnSettings();
   build.push({ kind: "copy", phase: "before", title: "copy the rows" });
   build.indexes();

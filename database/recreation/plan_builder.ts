@@ -1,6 +1,8 @@
 import { sanitizeForDistSql } from "../distsql/sanitize.ts";
-import { formatForeignKey, parseForeignKey } from "./foreign_key.ts";
-import { constraintDefinition, ownsIndex } from "./create_table.ts";
+import { splitStatements } from "../distsql/statement.ts";
+import { hasConstraint, once, validation } from "./catalog_steps.ts";
+import { constraintDefinition, constraintName, ownsIndex, repeatedKeys } from "./create_table.ts";
+import { leaveOldTable, pointToNewTable } from "./incoming_keys.ts";
 import type { RecreationPhase, RecreationStep } from "./recreation_plan.ts";
 import { qualify, quoteName, quoteText, temporaryName } from "./sql_text.ts";
 import type { TableConstraint, TableIndex, TableSchema } from "./table_schema.ts";
@@ -39,7 +41,7 @@ export class PlanBuilder {
 
   /** Adds a statement with its question. */
   once(phase: RecreationPhase, title: string, sql: string, done: string): void {
-    this.push({ kind: "statement", phase, title, sql, done });
+    this.push(once(phase, title, sql, done));
   }
 
   /** Whether a relation of the table's schema is there. */
@@ -47,10 +49,37 @@ export class PlanBuilder {
     return `SELECT to_regclass(${quoteText(qualify(this.#current.schema, name))}) IS NOT NULL AS done`;
   }
 
-  #hasConstraint(table: string, name: string, more = ""): string {
-    return `EXISTS (SELECT FROM pg_constraint WHERE conrelid = to_regclass(${quoteText(table)}) AND conname = ${
-      quoteText(name)
-    }${more})`;
+  /** Keys that CREATE TABLE would drop without a word: those whose columns another key of the table has. */
+  repeatedKeys(): void {
+    for (const constraint of repeatedKeys(this.#desired.constraints)) {
+      const name = constraintName(constraint, true);
+      const sql = `ALTER TABLE ${this.#new} ADD CONSTRAINT ${quoteName(name)} ${constraint.definition}`;
+      const done = `SELECT ${hasConstraint(this.#new, name)} AS done`;
+      if (this.#current.dialect !== "distsql") {
+        this.once("before", `add constraint ${constraint.name}`, sql, done);
+        continue;
+      }
+      const [index, takeOver] = splitStatements(sanitizeForDistSql(sql) ?? sql);
+      this.#index(name, constraint.name, index.text);
+      this.once("before", `add constraint ${constraint.name}`, takeOver.text, done);
+    }
+  }
+
+  /** An index under the name that it has until its final one is free. */
+  #index(name: string, finalName: string, sql: string): void {
+    const index = qualify(this.#current.schema, name);
+    const isValid = `SELECT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass(${
+      quoteText(index)
+    }) AND indisvalid) AS done`;
+    this.push({
+      kind: "statement",
+      phase: "before",
+      title: `build index ${finalName}`,
+      sql,
+      done: isValid,
+      ...this.#current.dialect === "distsql" ? { job: { kind: "index", name, table: this.#new } } : {},
+      undo: { index, sql: `DROP INDEX IF EXISTS ${index}` },
+    });
   }
 
   /** Storage, compression and statistics of columns. */
@@ -72,21 +101,7 @@ export class PlanBuilder {
       // the provider names its own index method, and takes none in CREATE INDEX
       const definition = isDistSql ? index.definition.replace(/^USING\s+\S+\s*/i, "") : index.definition;
       const create = `CREATE ${index.unique ? "UNIQUE " : ""}INDEX ${quoteName(name)} ON ${this.#new} ${definition}`;
-      const isValid = `SELECT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass(${
-        quoteText(qualify(this.#current.schema, name))
-      }) AND indisvalid) AS done`;
-      this.push({
-        kind: "statement",
-        phase: "before",
-        title: `build index ${index.name}`,
-        sql: isDistSql ? sanitizeForDistSql(create) ?? create : create,
-        done: isValid,
-        ...isDistSql ? { job: { kind: "index", name, table: this.#new } } : {},
-        undo: {
-          index: qualify(this.#current.schema, name),
-          sql: `DROP INDEX IF EXISTS ${qualify(this.#current.schema, name)}`,
-        },
-      });
+      this.#index(name, index.name, isDistSql ? sanitizeForDistSql(create) ?? create : create);
     }
   }
 
@@ -95,7 +110,7 @@ export class PlanBuilder {
     for (const { name, type, validated, definition } of this.#desired.constraints) {
       if (type === "foreign_key" || validated) continue;
       const sql = `ALTER TABLE ${this.#new} ADD CONSTRAINT ${quoteName(name)} ${definition} NOT VALID`;
-      this.once("before", `add constraint ${name}`, sql, `SELECT ${this.#hasConstraint(this.#new, name)} AS done`);
+      this.once("before", `add constraint ${name}`, sql, `SELECT ${hasConstraint(this.#new, name)} AS done`);
     }
   }
 
@@ -105,25 +120,13 @@ export class PlanBuilder {
       if (constraint.type !== "foreign_key") continue;
       const definition = constraintDefinition(constraint, this.#desired, this.newName);
       this.#addForeignKey("before", this.#new, constraint.name, definition);
-      if (constraint.validated) this.#validate("before", this.#new, constraint.name);
+      if (constraint.validated) this.push(validation("before", this.#new, constraint.name, this.#current.dialect));
     }
   }
 
   #addForeignKey(phase: RecreationPhase, table: string, name: string, definition: string): void {
     const sql = `ALTER TABLE ${table} ADD CONSTRAINT ${quoteName(name)} ${definition} NOT VALID`;
-    this.once(phase, `add foreign key ${name}`, sql, `SELECT ${this.#hasConstraint(table, name)} AS done`);
-  }
-
-  #validate(phase: RecreationPhase, table: string, name: string): void {
-    const isDistSql = this.#current.dialect === "distsql";
-    this.push({
-      kind: "statement",
-      phase,
-      title: `check the rows against ${name}`,
-      sql: `ALTER TABLE ${isDistSql ? "ASYNC " : ""}${table} VALIDATE CONSTRAINT ${quoteName(name)}`,
-      done: `SELECT ${this.#hasConstraint(table, name, " AND convalidated")} AS done`,
-      ...isDistSql ? { job: { kind: "constraint", name, table } } : {},
-    });
+    this.once(phase, `add foreign key ${name}`, sql, `SELECT ${hasConstraint(table, name)} AS done`);
   }
 
   /** Comments on the table and its parts. */
@@ -192,10 +195,11 @@ export class PlanBuilder {
     this.once("before", "take the name from the old table", sql, done);
   }
 
-  /** Identity columns go on where they were. */
+  /** Identity columns go on where they were; one that is new starts at its start, as in PostgreSQL. */
   positions(): void {
-    for (const { name, identity, added } of this.#desired.columns) {
-      if (identity === undefined || added === true) continue;
+    for (const { name, identity, added, source } of this.#desired.columns) {
+      const before = this.#current.columns.find((column) => column.name === (source ?? name));
+      if (identity === undefined || added === true || before?.identity === undefined) continue;
       const { schema, name: sequence, increment } = identity.sequence ?? {};
       this.push({
         kind: "position",
@@ -217,38 +221,12 @@ export class PlanBuilder {
 
   /** Foreign keys of other tables, on the new table before it has the name: so no row of theirs is ever unguarded. */
   newIncomingKeys(): void {
-    const { oid = "0", schema } = this.#current;
-    for (const key of this.#desired.referencedBy ?? []) {
-      const child = qualify(key.from.schema, key.from.table);
-      const temporary = temporaryName(key.name, "new");
-      const definition = formatForeignKey({ ...parseForeignKey(key.definition), schema, table: this.newName });
-      const isNew = this.#hasConstraint(child, key.name, ` AND confrelid <> ${oid}`);
-      this.once(
-        "frozen",
-        `point ${key.name} of ${key.from.table} to the new table too`,
-        `ALTER TABLE ${child} ADD CONSTRAINT ${quoteName(temporary)} ${definition} NOT VALID`,
-        `SELECT ${this.#hasConstraint(child, temporary)} OR ${isNew} AS done`,
-      );
-    }
+    for (const step of pointToNewTable(this.#current, this.#desired, this.newName)) this.push(step);
   }
 
   /** The foreign keys to the old table go, the new ones take their names and are checked. */
   oldIncomingKeys(): void {
-    const { oid = "0" } = this.#current;
-    for (const key of this.#desired.referencedBy ?? []) {
-      const child = qualify(key.from.schema, key.from.table);
-      const temporary = temporaryName(key.name, "new");
-      const toOld = this.#hasConstraint(child, key.name, ` AND confrelid = ${oid}`);
-      const drop = `ALTER TABLE ${child} DROP CONSTRAINT ${quoteName(key.name)}`;
-      this.once("after", `drop ${key.name} to the old table`, drop, `SELECT NOT ${toOld} AS done`);
-      const rename = `ALTER TABLE ${child} RENAME CONSTRAINT ${quoteName(temporary)} TO ${quoteName(key.name)}`;
-      this.once("after", `name ${key.name}`, rename, `SELECT NOT ${this.#hasConstraint(child, temporary)} AS done`);
-      if (key.validated) this.#validate("after", child, key.name);
-      if (key.comment !== undefined) {
-        const sql = `COMMENT ON CONSTRAINT ${quoteName(key.name)} ON ${child} IS ${quoteText(key.comment)}`;
-        this.push({ kind: "statement", phase: "after", title: `comment on ${key.name}`, sql });
-      }
-    }
+    for (const step of leaveOldTable(this.#current, this.#desired)) this.push(step);
   }
 
   /** Sequences of serial columns must not go with the old table. */
@@ -274,7 +252,7 @@ export class PlanBuilder {
   renameConstraint(constraint: TableConstraint, temporary: string): void {
     if (!ownsIndex(constraint)) return;
     const sql = `ALTER TABLE ${this.#final} RENAME CONSTRAINT ${quoteName(temporary)} TO ${quoteName(constraint.name)}`;
-    const done = `SELECT NOT ${this.#hasConstraint(this.#final, temporary)} AS done`;
+    const done = `SELECT NOT ${hasConstraint(this.#final, temporary)} AS done`;
     this.once("after", `name ${constraint.name}`, sql, done);
   }
 

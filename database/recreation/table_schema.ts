@@ -54,7 +54,13 @@ export interface TableConstraint {
   /** Whether the rows that are there were checked. */
   validated: boolean;
   /** `foreign_key`: what it points to. */
-  references?: { schema?: string; table: string; columns: string[] };
+  references?: {
+    schema?: string;
+    table: string;
+    columns: string[];
+    /** The name of the key that it depends on, when several keys have these columns. */
+    index?: string;
+  };
   /** Its comment. */
   comment?: string;
 }

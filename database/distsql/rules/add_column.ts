@@ -1,10 +1,12 @@
 import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { DistSqlStep, StatementTranslation } from "../translation.ts";
-import { notNullSteps, uniqueSteps } from "./add_constraint.ts";
-import { type AlterResult, type AlterTarget, nameConstraint, step, validateStep } from "./alter_target.ts";
+import { truncateName } from "../sql_name.ts";
+import { uniqueSteps } from "./add_constraint.ts";
+import { type AlterResult, type AlterTarget, chain, nameConstraint, step, validateStep } from "./alter_target.ts";
 import { type ColumnClause, type ColumnDefinition, readColumn } from "./column_definition.ts";
 import { type ColumnType, defaultText, labelCheck, translateType } from "./column_type.ts";
+import { notNullSteps } from "./not_null.ts";
 import { cleanAttributes } from "./table_constraint.ts";
 
 /** Functions that give another value at each call, or in each transaction. */
@@ -70,7 +72,8 @@ function constraintSteps(clause: ColumnClause, attributes: ColumnClause[], addit
   const body = reader.text(clause.bodyFrom, clause.to);
   const name = (label: string): string => clause.name?.text ?? nameConstraint(target, [column.name], label, t);
   let result: AlterResult;
-  if (clause.kind === "not_null") result = notNullSteps(column.name, clause.name, target, t);
+  // PostgreSQL 16 keeps no name of a column's NOT NULL
+  if (clause.kind === "not_null") result = notNullSteps(column.name, undefined, target, t);
   else if (clause.kind === "unique") {
     const nulls = reader.is(clause.bodyFrom + 1, "NULLS", "NOT") ? " NULLS NOT DISTINCT" : "";
     result = uniqueSteps(name("key"), `(${column.name.text})`, nulls, target, t);
@@ -137,7 +140,8 @@ export function translateAddColumn(
   target: AlterTarget,
   t: StatementTranslation,
 ): AlterResult {
-  const at = reader.skip(reader.skip(from + 1, "COLUMN"), "IF", "NOT", "EXISTS");
+  const afterColumn = reader.skip(from + 1, "COLUMN");
+  const at = reader.skip(afterColumn, "IF", "NOT", "EXISTS");
   const column = readColumn(reader, at, to);
   const refusedBefore = t.refusals.length;
   const type = translateType(reader, column.typeFrom, column.typeTo, t, column.name.name);
@@ -164,5 +168,8 @@ export function translateAddColumn(
   const isPlain = column.clauses.every((clause) => clause.kind === "storage");
   if (isPlain && steps.length === 1) return { keep: plain };
   t.apply(steps.length === 1 ? "add-column-null" : "add-column-constraint");
-  return steps.length === 1 ? { keep: plain } : { steps };
+  if (steps.length === 1) return { keep: plain };
+  const about = { table: target.quoted, column: truncateName(column.name.name) };
+  if (at > afterColumn) steps[0] = { ...steps[0], ifNoColumn: about };
+  return { steps: chain(steps) };
 }

@@ -2,7 +2,8 @@ import { nameOf, type QualifiedName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
-import { type AlterResult, type AlterTarget, nameConstraint, step, validateStep } from "./alter_target.ts";
+import { type AlterResult, type AlterTarget, chain, nameConstraint, step, validateStep } from "./alter_target.ts";
+import { notNullSteps } from "./not_null.ts";
 import { cleanConstraint, isNotValid, readTableConstraint, type TableConstraint } from "./table_constraint.ts";
 
 /** Words of expressions that are no columns. */
@@ -50,22 +51,6 @@ function onlyColumn(reader: StatementReader, from: number, to: number): Qualifie
   return found ? [found] : [];
 }
 
-/** CHECK on a column that stands for NOT NULL: added unvalidated, then validated. */
-export function notNullSteps(
-  column: QualifiedName,
-  given: QualifiedName | undefined,
-  target: AlterTarget,
-  t: StatementTranslation,
-): AlterResult {
-  const name = given?.text ?? nameConstraint(target, [column], "not_null", t);
-  return {
-    steps: [
-      step(`${target.head} ADD CONSTRAINT ${name} CHECK (${column.text} IS NOT NULL) NOT VALID;`),
-      validateStep(target, name),
-    ],
-  };
-}
-
 /** A unique index, built in the background, then taken over by the constraint. */
 export function uniqueSteps(
   name: string,
@@ -76,13 +61,13 @@ export function uniqueSteps(
 ): AlterResult {
   t.apply("add-unique");
   return {
-    steps: [
+    steps: chain([
       {
         sql: `CREATE UNIQUE INDEX ASYNC ${name} ON ${target.table.text} ${columns}${suffix};`,
         job: { kind: "index", table: target.table.text, name },
       },
       step(`${target.head} ADD CONSTRAINT ${name} UNIQUE USING INDEX ${name};`),
-    ],
+    ]),
   };
 }
 
@@ -133,7 +118,7 @@ function translateChecked(
     : onlyColumn(reader, constraint.bodyFrom + 2, reader.closing(constraint.bodyFrom + 1));
   const name = constraint.name?.text ?? nameConstraint(target, columns, kind === "foreign_key" ? "fkey" : "check", t);
   const named = constraint.name ? text : `CONSTRAINT ${name} ${text}`;
-  return { steps: [step(`${target.head} ADD ${named} NOT VALID;`), validateStep(target, name)] };
+  return { steps: chain([step(`${target.head} ADD ${named} NOT VALID;`), validateStep(target, name)]) };
 }
 
 /**

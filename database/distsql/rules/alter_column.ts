@@ -2,9 +2,9 @@ import { readName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
-import { notNullSteps } from "./add_constraint.ts";
 import type { AlterResult, AlterTarget } from "./alter_target.ts";
 import { mendCache, mendIdentity } from "./identity.ts";
+import { dropNotNull, notNullSteps } from "./not_null.ts";
 
 /** SET DEFAULT, DROP DEFAULT and DROP NOT NULL, which took a new table before their day. */
 function keepSince(keep: string, t: StatementTranslation): AlterResult {
@@ -46,8 +46,9 @@ export function translateAlterColumn(
     return notNullSteps(column, undefined, target, t);
   }
   if (reader.is(at, "DROP", "NOT", "NULL")) {
-    if (t.can("column_defaults")) t.warn("drop-not-null");
-    return keepSince(text, t);
+    if (!t.can("column_defaults")) return keepSince(text, t);
+    t.warn("drop-not-null");
+    return dropNotNull(text, column, target);
   }
   if (reader.is(at, "SET", "DEFAULT") || reader.is(at, "DROP", "DEFAULT")) return keepSince(text, t);
   const setsStorage = reader.is(at, "SET", "STATISTICS") || reader.is(at, "SET", "COMPRESSION") ||

@@ -1,29 +1,13 @@
-import { readName } from "../sql_name.ts";
+import { quoteNameAt, readName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { asyncTableAt } from "../statement_table.ts";
 import type { DistSqlStep, StatementTranslation } from "../translation.ts";
 import { translateAddColumn } from "./add_column.ts";
 import { translateAddConstraint } from "./add_constraint.ts";
 import { translateAlterColumn } from "./alter_column.ts";
+import { alterPass } from "./alter_pass.ts";
 import { type AlterResult, type AlterTarget, step, validateStep } from "./alter_target.ts";
 import { isTableConstraint } from "./table_constraint.ts";
-
-/**
- * In which order PostgreSQL does the actions of a statement: what is dropped makes room for what is added, and
- * constraints come after their columns (PostgreSQL 18, AlterTablePass in tablecmds.c).
- */
-function passOf(reader: StatementReader, from: number): number {
-  switch (reader.key(from)) {
-    case "DROP":
-      return 0;
-    case "ADD":
-      return isTableConstraint(reader, from + 1) ? 3 : 1;
-    case "ALTER":
-      return 2;
-    default:
-      return 4;
-  }
-}
 
 function strip(t: StatementTranslation): undefined {
   t.warn("table-settings");
@@ -102,10 +86,22 @@ function translateAction(
   return { keep: reader.text(from, to) };
 }
 
+type KeptAction = Extract<AlterResult, { keep: string }>;
+
 interface Action {
   readonly from: number;
   readonly text: string;
   readonly result: AlterResult;
+}
+
+/** Actions side by side that stay as one statement. */
+function keptStep(kept: readonly KeptAction[], target: AlterTarget): DistSqlStep {
+  return { ...step(`${target.head} ${kept.map(({ keep }) => keep).join(", ")};`), ...droppedNotNull(kept) };
+}
+
+function droppedNotNull(kept: readonly KeptAction[]): Pick<DistSqlStep, "notNull"> {
+  const notNull = kept.flatMap((action) => action.notNull ?? []);
+  return notNull.length === 0 ? {} : { notNull };
 }
 
 /** Writes actions that stay as statements: those side by side as one. */
@@ -113,24 +109,25 @@ function emitResults(
   results: readonly AlterResult[],
   target: AlterTarget,
   lead: string,
+  guard: Pick<DistSqlStep, "ifTable">,
   t: StatementTranslation,
 ): void {
   const steps: DistSqlStep[] = [];
-  let kept: string[] = [];
+  let kept: KeptAction[] = [];
   const flush = (): void => {
-    if (kept.length > 0) steps.push(step(`${target.head} ${kept.join(", ")};`));
+    if (kept.length > 0) steps.push(keptStep(kept, target));
     kept = [];
   };
   for (const result of results) {
     if (result === undefined) continue;
-    if ("keep" in result) kept.push(result.keep);
+    if ("keep" in result) kept.push(result);
     else {
       flush();
       steps.push(...result.steps);
     }
   }
   flush();
-  steps.forEach(({ sql, ...rest }, index) => t.emit(index === 0 ? lead + sql : sql, rest));
+  steps.forEach(({ sql, ...rest }, index) => t.emit(index === 0 ? lead + sql : sql, { ...rest, ...guard }));
 }
 
 /** The comments before a statement's first word. */
@@ -138,8 +135,20 @@ function leadOf(reader: StatementReader): string {
   return reader.tokens.slice(0, reader.places[0]).map((token) => token.text).join("");
 }
 
+/** IF EXISTS holds for every step, also for those that are no ALTER TABLE. */
+function guardOf(reader: StatementReader, at: number, nameAt: number): Pick<DistSqlStep, "ifTable"> {
+  return reader.is(at, "IF", "EXISTS") ? { ifTable: quoteNameAt(reader, nameAt) } : {};
+}
+
 function originalText(reader: StatementReader): string {
   return reader.tokens.map((token) => token.text).join("");
+}
+
+/** Counts the actions of an ALTER TABLE; 0 for another statement. */
+export function countActions(reader: StatementReader): number {
+  if (!reader.is(0, "ALTER", "TABLE")) return 0;
+  const end = reader.nameEnd(reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY"));
+  return reader.list(reader.skip(end, "*"), reader.size).length;
 }
 
 /**
@@ -154,7 +163,7 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
     const table = readName(reader, asyncAt);
     t.apply("validate-constraint");
     const job = { kind: "constraint", table: table.text, name: readName(reader, table.end + 2).text } as const;
-    return t.emit(originalText(reader), { job });
+    return t.emit(originalText(reader), { job, ...guardOf(reader, 3, asyncAt) });
   }
   if (reader.is(2, "ALL", "IN", "TABLESPACE")) return void t.warn("table-settings");
   const afterExists = reader.skip(2, "IF", "EXISTS");
@@ -165,7 +174,9 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
     table,
     head: `ALTER TABLE ${ifExists}${nameAt > afterExists ? "ONLY " : ""}${table.text}`,
     asyncHead: `ALTER TABLE ASYNC ${ifExists}${table.text}`,
+    quoted: quoteNameAt(reader, nameAt),
   };
+  const guard = guardOf(reader, 2, nameAt);
   const start = reader.key(table.end) === "*" ? table.end + 1 : table.end;
   const actions: Action[] = reader.list(start, reader.size).map(([from, to]) => ({
     from,
@@ -173,8 +184,11 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
     result: translateAction(reader, from, to, target, t),
   }));
   const isUnchanged = actions.every(({ text, result }) => result && "keep" in result && result.keep === text);
-  if (isUnchanged) return t.emit(originalText(reader));
+  if (isUnchanged) {
+    const kept = actions.flatMap(({ result }) => result && "keep" in result ? result : []);
+    return t.emit(originalText(reader), { ...guard, ...droppedNotNull(kept) });
+  }
   const splits = actions.some(({ result }) => result && "steps" in result);
-  const ordered = splits ? actions.toSorted((a, b) => passOf(reader, a.from) - passOf(reader, b.from)) : actions;
-  emitResults(ordered.map(({ result }) => result), target, leadOf(reader), t);
+  const ordered = splits ? actions.toSorted((a, b) => alterPass(reader, a.from) - alterPass(reader, b.from)) : actions;
+  emitResults(ordered.map(({ result }) => result), target, leadOf(reader), guard, t);
 }

@@ -1,5 +1,5 @@
 import { deriveName, type QualifiedName, writeName } from "../sql_name.ts";
-import type { DistSqlStep, StatementTranslation } from "../translation.ts";
+import type { DistSqlNotNull, DistSqlStep, StatementTranslation } from "../translation.ts";
 
 /** The table of an ALTER TABLE, and how its statements start. */
 export interface AlterTarget {
@@ -9,12 +9,14 @@ export interface AlterTarget {
   readonly head: string;
   /** `ALTER TABLE ASYNC [IF EXISTS] name`. */
   readonly asyncHead: string;
+  /** The table as the catalog has it, quoted. */
+  readonly quoted: string;
 }
 
 /** What one action of an ALTER TABLE becomes. */
 export type AlterResult =
   /** The action itself, perhaps written another way. */
-  | { readonly keep: string }
+  | { readonly keep: string; readonly notNull?: DistSqlNotNull }
   /** Statements of their own. */
   | { readonly steps: readonly DistSqlStep[] }
   /** Nothing: left out, or refused. */
@@ -46,4 +48,9 @@ export function nameConstraint(
 /** A plain step. */
 export function step(sql: string): DistSqlStep {
   return { sql };
+}
+
+/** Marks all steps but the first one as its completion. */
+export function chain([first, ...rest]: readonly DistSqlStep[]): DistSqlStep[] {
+  return [first, ...rest.map((one) => ({ ...one, follows: true }))];
 }

@@ -138,6 +138,8 @@ export const TRANSLATED: Readonly<Record<string, readonly [sql: string, expected
   "constraints without names": [
     `ALTER TABLE t ADD CHECK (total > 0), ADD CHECK (total < 9), ADD CHECK (a < b), ADD FOREIGN KEY (a) REFERENCES p, ADD UNIQUE (a, b)`,
     [
+      `CREATE UNIQUE INDEX ASYNC t_a_b_key ON t (a, b);`,
+      `ALTER TABLE t ADD CONSTRAINT t_a_b_key UNIQUE USING INDEX t_a_b_key;`,
       `ALTER TABLE t ADD CONSTRAINT t_total_check CHECK (total > 0) NOT VALID;`,
       `ALTER TABLE ASYNC t VALIDATE CONSTRAINT t_total_check;`,
       `ALTER TABLE t ADD CONSTRAINT t_total_check1 CHECK (total < 9) NOT VALID;`,
@@ -146,8 +148,6 @@ export const TRANSLATED: Readonly<Record<string, readonly [sql: string, expected
       `ALTER TABLE ASYNC t VALIDATE CONSTRAINT t_check;`,
       `ALTER TABLE t ADD CONSTRAINT t_a_fkey FOREIGN KEY (a) REFERENCES p NOT VALID;`,
       `ALTER TABLE ASYNC t VALIDATE CONSTRAINT t_a_fkey;`,
-      `CREATE UNIQUE INDEX ASYNC t_a_b_key ON t (a, b);`,
-      `ALTER TABLE t ADD CONSTRAINT t_a_b_key UNIQUE USING INDEX t_a_b_key;`,
     ],
   ],
   "a unique constraint with all it may have": [

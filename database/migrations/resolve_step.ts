@@ -1,0 +1,127 @@
+import { StatementReader } from "../distsql/statement_reader.ts";
+import { quoteNameAt, readName, truncateName } from "../distsql/sql_name.ts";
+import { tokenize } from "../distsql/tokenize.ts";
+import type { DistSqlColumn, DistSqlNotNull } from "../distsql/translation.ts";
+import type { MigrationContext } from "./context.ts";
+import { quoteName, type StepRow } from "./history.ts";
+import { addNotNullSql, readNotNull } from "./not_null.ts";
+import { retryIdempotent } from "./retry_idempotent.ts";
+import type { MigrationStep } from "./steps.ts";
+
+/**
+ * What is to be done about a step: the step itself or what the catalog makes of it, nothing because it is done
+ * (`satisfied`), or nothing for it and the steps that complete it (`skipped`).
+ */
+export type StepResolution = MigrationStep | "satisfied" | "skipped";
+
+/**
+ * Decides by the catalog what is left to do of a step. Changes nothing, and comes to the same end after a run that died.
+ *
+ * @param step The step as planned.
+ * @param row What is noted of it.
+ * @param context What the run shares.
+ */
+export async function resolveStep(
+  step: MigrationStep,
+  row: StepRow | undefined,
+  context: MigrationContext,
+): Promise<StepResolution> {
+  if (row?.watermark !== undefined) return step.run === "alone" ? { ...step, run: "recreate" } : step;
+  const ifTable = step.run === "recreate" ? missingOkTable(step.sql) : step.ifTable;
+  if (ifTable !== undefined && !await exists(TABLE, [ifTable], context)) return "skipped";
+  // a step that is noted made the column itself
+  if (step.ifNoColumn !== undefined && row === undefined && await hasColumn(step.ifNoColumn, context)) return "skipped";
+  const [notNull] = step.notNull ?? [];
+  if (notNull?.does === "add") return await resolveAddition(step, notNull, context);
+  if (notNull?.does === "validate") return await resolveValidation(step, notNull, context);
+  return step.run === "alone" && await needsRecreation(step.sql, context) ? { ...step, run: "recreate" } : step;
+}
+
+const TABLE = "SELECT to_regclass($1) IS NOT NULL AS there";
+const COLUMN = "SELECT count(*) > 0 AS there FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = $2 " +
+  "AND attnum > 0 AND NOT attisdropped";
+
+async function exists(sql: string, params: string[], { session, clock }: MigrationContext): Promise<boolean> {
+  const [row] = await retryIdempotent(() => session.query(sql, params), clock);
+  return row?.there === true;
+}
+
+function hasColumn({ table, column }: DistSqlColumn, context: MigrationContext): Promise<boolean> {
+  return exists(COLUMN, [table, column], context);
+}
+
+/** The table of ALTER TABLE IF EXISTS. */
+function missingOkTable(sql: string): string | undefined {
+  const reader = new StatementReader(tokenize(sql));
+  if (!reader.is(0, "ALTER", "TABLE", "IF", "EXISTS")) return undefined;
+  return quoteNameAt(reader, reader.skip(4, "ONLY"));
+}
+
+async function resolveAddition(
+  step: MigrationStep,
+  about: DistSqlNotNull,
+  { session, clock }: MigrationContext,
+): Promise<StepResolution> {
+  const state = await readNotNull(session, about, clock);
+  // the server names what is missing
+  if (state === undefined) return step;
+  if (state.isNative || state.checks.length > 0) return "satisfied";
+  return { ...step, sql: addNotNullSql(about, about.name ?? "not_null", state) };
+}
+
+async function resolveValidation(
+  step: MigrationStep,
+  about: DistSqlNotNull,
+  { session, clock }: MigrationContext,
+): Promise<StepResolution> {
+  const state = await readNotNull(session, about, clock);
+  if (state?.isNative === true) return "satisfied";
+  const check = state?.checks.find(({ isValid }) => !isValid);
+  if (check === undefined) return "satisfied";
+  const name = quoteName(check.name);
+  const sql = `ALTER TABLE ASYNC ${about.table} VALIDATE CONSTRAINT ${name}`;
+  return { ...step, sql, job: { kind: "constraint", table: about.table, name } };
+}
+
+const KEY =
+  "SELECT count(*) > 0 AS there FROM pg_constraint c WHERE c.conrelid = to_regclass($1) AND c.contype = 'p' AND " +
+  "(c.conname = $2 OR EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.conrelid AND a.attname = $3 " +
+  "AND a.attnum = ANY (c.conkey)))";
+const NO_IDENTITY =
+  "SELECT count(*) > 0 AS there FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = $2 " +
+  "AND NOT attisdropped AND (NOT attnotnull OR atttypid <> 'bigint'::regtype)";
+
+/**
+ * Whether an ALTER TABLE asks for what the provider does not do with the table as it is: dropping the primary key or a
+ * column of it, or an identity for a column that is no bigint or refuses NULL by a CHECK only.
+ */
+async function needsRecreation(sql: string, context: MigrationContext): Promise<boolean> {
+  const reader = new StatementReader(tokenize(sql));
+  if (!context.limitsRows || !reader.is(0, "ALTER", "TABLE")) return false;
+  const nameAt = reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY");
+  const table = quoteNameAt(reader, nameAt);
+  for (const [from] of reader.list(reader.skip(reader.nameEnd(nameAt), "*"), reader.size)) {
+    if (await isRefused(reader, from, table, context)) return true;
+  }
+  return false;
+}
+
+async function isRefused(
+  reader: StatementReader,
+  from: number,
+  table: string,
+  context: MigrationContext,
+): Promise<boolean> {
+  const nameAfter = (at: number): string => truncateName(readName(reader, at).name);
+  if (reader.is(from, "DROP", "CONSTRAINT")) {
+    return await exists(KEY, [table, nameAfter(reader.skip(from + 2, "IF", "EXISTS")), ""], context);
+  }
+  if (reader.is(from, "DROP")) {
+    const column = nameAfter(reader.skip(reader.skip(from + 1, "COLUMN"), "IF", "EXISTS"));
+    return await exists(KEY, [table, "", column], context);
+  }
+  if (!reader.is(from, "ALTER") || reader.is(from, "ALTER", "CONSTRAINT")) return false;
+  const at = reader.skip(from + 1, "COLUMN");
+  const isIdentity = reader.is(reader.nameEnd(at), "ADD", "GENERATED");
+  return isIdentity && await exists(NO_IDENTITY, [table, nameAfter(at)], context);
+}

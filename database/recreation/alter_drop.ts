@@ -1,0 +1,109 @@
+import { nameOf, readName, truncateName } from "../distsql/sql_name.ts";
+import type { StatementReader } from "../distsql/statement_reader.ts";
+import { findColumn, findConstraint } from "./alter_constraint.ts";
+import { parseForeignKey } from "./foreign_key.ts";
+import { RecreationError } from "./recreation_error.ts";
+import { readSql } from "./sql_text.ts";
+import type { IncomingForeignKey, TableConstraint, TableSchema } from "./table_schema.ts";
+
+function refuse(schema: TableSchema, why: string): RecreationError {
+  return new RecreationError(`${schema.name}: ${why}`, { reason: "statement", table: schema.name });
+}
+
+/** DROP COLUMN: what uses it goes with it; what else hangs on it goes by CASCADE only. */
+export function dropColumn(schema: TableSchema, reader: StatementReader, from: number, to: number): void {
+  const afterColumn = reader.skip(from + 1, "COLUMN");
+  const nameAt = reader.skip(afterColumn, "IF", "EXISTS");
+  const name = truncateName(readName(reader, nameAt).name);
+  if (nameAt > afterColumn && !schema.columns.some((column) => column.name === name)) return;
+  removeColumn(schema, name, reader.is(to - 1, "CASCADE"));
+}
+
+function removeColumn(schema: TableSchema, name: string, cascades: boolean): void {
+  const column = findColumn(schema, name);
+  const users = schema.columns.filter((one) =>
+    one !== column && one.generated !== undefined && usesName(one.generated.expression, name)
+  );
+  if (users.length > 0 && !cascades) {
+    throw refuse(
+      schema,
+      `column ${JSON.stringify(users[0].name)} is computed from ${JSON.stringify(name)}: drop it first`,
+    );
+  }
+  for (const user of users) removeColumn(schema, user.name, true);
+  const foreign = (schema.referencedBy ?? []).filter((one) => one.references?.columns.includes(column.source ?? name));
+  if (foreign.length > 0 && !cascades) {
+    throw refuse(
+      schema,
+      `${foreign[0].from.table} points to ${JSON.stringify(name)} (${foreign[0].name}): drop that first`,
+    );
+  }
+  removeIncoming(schema, foreign);
+  const own = schema.constraints.find((one) => !one.columns.includes(name) && ownTargets(schema, one).includes(name));
+  if (own !== undefined && !cascades) {
+    throw refuse(schema, `its own ${own.name} points to ${JSON.stringify(name)}: drop that first`);
+  }
+  schema.columns.splice(schema.columns.indexOf(column), 1);
+  schema.constraints = schema.constraints.filter((one) =>
+    !one.columns.includes(name) && !ownTargets(schema, one).includes(name)
+  );
+  schema.indexes = schema.indexes.filter((one) => !one.columns.includes(name));
+  schema.sequences = schema.sequences?.filter((one) => one.column !== name);
+  schema.grants = schema.grants?.filter((one) => one.column !== name);
+}
+
+function removeIncoming(schema: TableSchema, gone: readonly IncomingForeignKey[]): void {
+  if (gone.length > 0) schema.referencedBy = schema.referencedBy?.filter((one) => !gone.includes(one));
+}
+
+/** The columns of the own table that a foreign key of it points to. */
+function ownTargets(schema: TableSchema, { type, definition }: TableConstraint): string[] {
+  if (type !== "foreign_key") return [];
+  const { table, schema: target, targets } = parseForeignKey(definition);
+  return table === schema.name && (target === undefined || target === schema.schema) ? targets : [];
+}
+
+function usesName(text: string, name: string): boolean {
+  const reader = readSql(text);
+  for (let at = 0; at < reader.size; at++) {
+    if (reader.isName(at) && nameOf(reader.token(at)!) === name) return true;
+  }
+  return false;
+}
+
+/** DROP CONSTRAINT: the foreign keys that hang on a key go by CASCADE only. */
+export function dropConstraint(schema: TableSchema, reader: StatementReader, from: number, to: number): void {
+  const nameAt = reader.skip(from + 2, "IF", "EXISTS");
+  const name = truncateName(readName(reader, nameAt).name);
+  const found = schema.constraints.find((one) => one.name === name);
+  if (found === undefined) {
+    const column = schema.columns.find((one) => one.notNullName === name);
+    if (column !== undefined) {
+      column.notNull = false;
+      delete column.notNullName;
+    } else if (nameAt === from + 2) findConstraint(schema, name);
+    return;
+  }
+  schema.constraints.splice(schema.constraints.indexOf(found), 1);
+  const isKey = found.type === "primary_key" || found.type === "unique";
+  if (isKey && reader.is(to - 1, "CASCADE")) removeDependents(schema, found);
+}
+
+/** Foreign keys that point to a key which is gone. */
+function removeDependents(schema: TableSchema, key: TableConstraint): void {
+  const sources = key.columns.map((name) => schema.columns.find((one) => one.name === name)?.source ?? name);
+  const dependsOn = (targets: readonly string[], columns: readonly string[], index: string | undefined): boolean =>
+    index === undefined ? isSameSet(targets, columns) : index === key.name;
+  removeIncoming(
+    schema,
+    (schema.referencedBy ?? []).filter(({ references: to }) => dependsOn(to?.columns ?? [], sources, to?.index)),
+  );
+  schema.constraints = schema.constraints.filter((one) => {
+    const targets = ownTargets(schema, one);
+    return targets.length === 0 || !dependsOn(targets, key.columns, one.references?.index);
+  });
+}
+
+function isSameSet(a: readonly string[], b: readonly string[]): boolean {
+  return [...a].sort().join("\0") === [...b].sort().join("\0");
+}

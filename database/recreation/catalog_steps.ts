@@ -1,0 +1,33 @@
+import type { RecreationPhase, StatementStep } from "./recreation_plan.ts";
+import { quoteName, quoteText } from "./sql_text.ts";
+import type { TableSchema } from "./table_schema.ts";
+
+/** SQL that tells whether a table has a constraint. */
+export function hasConstraint(table: string, name: string, more = ""): string {
+  return `EXISTS (SELECT FROM pg_constraint WHERE conrelid = to_regclass(${quoteText(table)}) AND conname = ${
+    quoteText(name)
+  }${more})`;
+}
+
+/** A statement with the query that tells whether it is done. */
+export function once(phase: RecreationPhase, title: string, sql: string, done: string): StatementStep {
+  return { kind: "statement", phase, title, sql, done };
+}
+
+/** The step that checks the rows that are there against a constraint. */
+export function validation(
+  phase: RecreationPhase,
+  table: string,
+  name: string,
+  dialect: TableSchema["dialect"],
+): StatementStep {
+  const isDistSql = dialect === "distsql";
+  return {
+    kind: "statement",
+    phase,
+    title: `check the rows against ${name}`,
+    sql: `ALTER TABLE ${isDistSql ? "ASYNC " : ""}${table} VALIDATE CONSTRAINT ${quoteName(name)}`,
+    done: `SELECT ${hasConstraint(table, name, " AND convalidated")} AS done`,
+    ...isDistSql ? { job: { kind: "constraint", name, table } } : {},
+  };
+}
