@@ -61,7 +61,9 @@ export { sanitizeForDistSql, translateForDistSql } from "./distsql/sanitize.ts";
 export { splitStatements, type SqlStatement, STATEMENT_BREAKPOINT } from "./distsql/statement.ts";
 export type {
   DistSqlBatch,
+  DistSqlColumn,
   DistSqlJob,
+  DistSqlNotNull,
   DistSqlStep,
   DistSqlTranslation,
   DistSqlWarning,

@@ -58,7 +58,8 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     action: Recreate,
     title: "SET NOT NULL",
     advice:
-      "Done in place by steps: CHECK (column IS NOT NULL) NOT VALID, then validated. pg_attribute.attnotnull stays false.",
+      "Done in place by steps: CHECK (column IS NOT NULL) NOT VALID, then validated. pg_attribute.attnotnull stays false. " +
+      "runMigrations writes it as (column IS NOT NULL) IS TRUE, which tells it from a CHECK of yours.",
     since: "2026-08-03",
     sqlState: "0A000",
     message: "unsupported ALTER TABLE ALTER COLUMN ... SET NOT NULL statement",
@@ -82,7 +83,8 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Warn,
     title: "DROP NOT NULL",
-    advice: "Kept. Where NOT NULL was made by steps, its CHECK (table_column_not_null) has to be dropped too.",
+    advice:
+      "Kept. A CHECK that stands for NOT NULL (table_column_not_null) goes with it in runMigrations; elsewhere drop it too.",
     since: "2026-07-20",
     source: ["LINT", "AT"],
     evidence: "live",
