@@ -46,12 +46,17 @@ function readLock(root: string): Set<string> {
   for (const registry of ["npm", "jsr"]) {
     for (const [key, entry] of Object.entries((lock[registry] ?? {}) as Record<string, Json>)) {
       const dependencies = [entry.dependencies ?? []].flat().map(String);
-      const uses = (text: string) =>
-        packageNameOf(text.replace(/^(?:npm|jsr):/, "")).replace(/(.)@.*$/, "$1") === TRELLIS;
-      if (dependencies.some(uses)) found.add(key.replace(/(.)@.*$/, "$1"));
+      const uses = (text: string) => withoutVersion(packageNameOf(text.replace(/^(?:npm|jsr):/, ""))) === TRELLIS;
+      if (dependencies.some(uses)) found.add(withoutVersion(key));
     }
   }
   return found;
+}
+
+/** `@acme/session@1.0.0` is `@acme/session`. */
+function withoutVersion(text: string): string {
+  const at = text.indexOf("@", 1);
+  return at < 0 ? text : text.slice(0, at);
 }
 
 function readJson(path: string): Json | undefined {

@@ -57,7 +57,16 @@ function readFrames(stack: unknown, root: string): string[] {
   const frames = stack.split("\n").map((frame) => frame.trim()).filter((frame) => frame.startsWith("at "));
   const own = frames.filter((frame) => !FOREIGN_FRAME.test(frame.replaceAll("file://", "")));
   const chosen = own.length > 0 ? own.slice(0, MAX_FRAMES) : frames.slice(0, 1);
-  return chosen.map((frame) => frame.replace(/file:\/\/[^\s)]+?(?=:\d+:\d+)/, (url) => shorten(url, root)));
+  return chosen.map((frame) => shortenFrame(frame, root));
+}
+
+/** Replaces the address before `:line:column`. */
+function shortenFrame(frame: string, root: string): string {
+  const start = frame.indexOf("file://");
+  const end = frame.lastIndexOf(":", frame.lastIndexOf(":") - 1);
+  return start < 0 || end < start
+    ? frame
+    : frame.slice(0, start) + shorten(frame.slice(start, end), root) + frame.slice(end);
 }
 
 function shorten(url: string, root: string): string {

@@ -27,5 +27,7 @@ export function summarizeStatement(tokens: readonly SqlToken[]): string {
     text += kind === "string" ? "'…'" : token.text.replace(/\p{Cc}/gu, " ");
     if ([...text].length > MAX_LENGTH) return `${[...text].slice(0, MAX_LENGTH - 1).join("")}…`;
   }
-  return text.replace(/[\s;]+$/, "");
+  let end = text.length;
+  while (text[end - 1] === " " || text[end - 1] === ";") end--;
+  return text.slice(0, end);
 }
