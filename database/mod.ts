@@ -20,6 +20,7 @@ export {
   type DatabaseErrorOptions,
   ForeignKeyViolationError,
   type ForeignKeyViolationOptions,
+  TransactionMisuseError,
   UniqueViolationError,
   type UniqueViolationOptions,
 } from "../errors/mod.ts";
@@ -107,6 +108,7 @@ export {
   translateSources,
 } from "./migrations/translate_sources.ts";
 export type { DrizzleClient, Row } from "./providers/provider.ts";
+export type { QueryResult, QueryResultField, QueryResultHKT } from "./session/query_result.ts";
 export { applyAlterToSchema } from "./recreation/alter.ts";
 export { buildCreateTableSql } from "./recreation/create_table.ts";
 export { executeRecreation, type RecreationOptions, type RecreationResult } from "./recreation/execute.ts";

@@ -1,12 +1,13 @@
 import { type ExtractTablesWithRelations, is } from "drizzle-orm";
-import type { PgQueryResultHKT, PgTransaction, PgTransactionConfig } from "drizzle-orm/pg-core";
+import type { PgTransaction, PgTransactionConfig } from "drizzle-orm/pg-core";
 import { PgTransaction as PgTransactionClass } from "drizzle-orm/pg-core";
 import type { DrizzleClient } from "./providers/provider.ts";
+import type { QueryResultHKT } from "./session/query_result.ts";
 import { guardTransactions } from "./transaction_guard.ts";
 
 /** drizzle's PostgreSQL client inside a transaction. */
 export type TransactionClient<TSchema extends Record<string, unknown> = Record<string, unknown>> = PgTransaction<
-  PgQueryResultHKT,
+  QueryResultHKT,
   TSchema,
   ExtractTablesWithRelations<TSchema>
 >;

@@ -48,3 +48,4 @@ export {
   ValidationError,
   type ValidationErrorOptions,
 } from "./http_errors.ts";
+export { TransactionMisuseError } from "./transaction_misuse_error.ts";

@@ -49,6 +49,8 @@ const WHEN: Record<errors.ErrorCode, string> = {
   CONFIGURATION: "A setting is missing or wrong; the log names it and the fix.",
   DATABASE: "A query failed after its retries; the log has its name and the SQLSTATE.",
   COMMIT_OUTCOME_UNKNOWN: "The connection was lost during COMMIT: the work may or may not have been applied.",
+  TRANSACTION_MISUSE:
+    "A transaction's client was used after its end, or a query waits for the transaction around it; the log names both.",
   MIGRATION:
     "A migration (`MigrationError`) or a table recreation (`RecreationError`) cannot be read, planned or applied.",
   UNSUPPORTED_STATEMENT: "The distributed provider refuses a statement and nothing equal can be sent.",

@@ -4,8 +4,12 @@ import { runtimeProcess } from "../../env/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { poolSizeOf } from "../pool_size.ts";
+import { ConnectionSlots } from "../session/connection_slots.ts";
+import { Dialect } from "../session/dialect.ts";
+import { createSessionClient } from "../session/session.ts";
+import { toSqlDriver } from "./branching_pg_driver.ts";
 import { rejectWithErrors, toError, watchPool } from "./neon_pool.ts";
-import type { Connection, DedicatedSession, DrizzleClient, Invalidate, Row, SqlSession } from "./provider.ts";
+import type { Connection, DedicatedSession, Invalidate, Row, SqlSession } from "./provider.ts";
 
 /**
  * Opens Neon: its own driver, PostgreSQL's protocol in a WebSocket, a pool of connections and transactions over several
@@ -18,10 +22,7 @@ import type { Connection, DedicatedSession, DrizzleClient, Invalidate, Row, SqlS
  */
 export async function openBranchingPg(config: DatabaseConfig, invalidate: Invalidate): Promise<Connection> {
   const explain = explainMissing("@neondatabase/serverless", "Provider branching-pg");
-  const [neon, { drizzle }] = await Promise.all([
-    import("@neondatabase/serverless").catch(explain),
-    import("drizzle-orm/neon-serverless").catch(explain),
-  ]);
+  const neon = await import("@neondatabase/serverless").catch(explain);
   if (neon.neonConfig.webSocketConstructor === undefined && typeof globalThis.WebSocket === "undefined") {
     throw new ConfigurationError(
       `Provider branching-pg needs WebSocket, which ${
@@ -33,9 +34,10 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
   }
   const connectMs = (config.connectTimeout ?? 10) * 1000;
   const settings = { connectionString: config.connectionString, connectionTimeoutMillis: connectMs };
+  const maxConnections = poolSizeOf(config);
   const pool = new neon.Pool({
     ...settings,
-    max: poolSizeOf(config),
+    max: maxConnections,
     // 0 keeps a connection as long as the server does
     idleTimeoutMillis: (config.idleTimeout ?? 0) * 1000,
   });
@@ -47,6 +49,8 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
   });
   // the same for one that is in use: its statement fails by itself
   pool.on("connect", (client: Client) => void client.on("error", () => {}));
+  const driver = toSqlDriver(pool);
+  const slots = new ConnectionSlots(maxConnections);
   return {
     async check(): Promise<void> {
       try {
@@ -58,7 +62,7 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
         throw error;
       }
     },
-    createClient: (schema) => Promise.resolve(drizzle({ client: pool, schema }) as unknown as DrizzleClient),
+    createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, new Dialect(), schema)),
     openSession: () => openSession(new neon.Client(settings), isPooled(config.connectionString)),
     async close(): Promise<void> {
       isClosing = true;

@@ -1,17 +1,19 @@
 import type { RDSDataClient } from "@aws-sdk/client-rds-data";
-import { createTableRelationsHelpers, extractTablesRelationalConfig } from "drizzle-orm";
-import { PgDatabase } from "drizzle-orm/pg-core";
 import { explainMissing, fullJitterDelay } from "../../core/mod.ts";
 import { runtimeProcess } from "../../env/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { runOutsideInvocation } from "../../observability/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { whenAbandoned } from "./abandoned.ts";
-import { DataApiDialect, DataApiSession } from "./data_api_drizzle.ts";
+import { ConnectionSlots } from "../session/connection_slots.ts";
+import { toQueryResult } from "../session/decode_rows.ts";
+import { createSessionClient } from "../session/session.ts";
+import { DataApiDialect } from "./data_api_dialect.ts";
+import { runnerOf, toSqlDriver } from "./data_api_driver.ts";
 import { readFailure } from "./data_api_error.ts";
 import type { DataApiClient, DataApiResult, StatementInput } from "./data_api_values.ts";
 import { IdleTimer } from "./idle_timer.ts";
-import type { Connection, DedicatedSession, DrizzleClient, Row, SqlSession } from "./provider.ts";
+import type { Connection, DedicatedSession, Row, SqlSession } from "./provider.ts";
 
 /** The cluster, its secret and the database, as every request names them. */
 export interface DataApiTarget {
@@ -51,6 +53,9 @@ export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
     },
   });
   const api = toApi(client, sdk, target, (config.connectTimeout ?? 10) * 1000);
+  const driver = toSqlDriver(api);
+  // there are no connections that could be held
+  const slots = new ConnectionSlots(Infinity);
   return {
     async check(): Promise<void> {
       try {
@@ -60,7 +65,7 @@ export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
         throw error;
       }
     },
-    createClient: (schema) => Promise.resolve(createClient(api, schema)),
+    createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, new DataApiDialect(), schema)),
     openSession: () => Promise.resolve(openSession(api)),
     close: () => Promise.resolve(client.destroy()),
   };
@@ -178,24 +183,12 @@ function toApi(
   };
 }
 
-function createClient(api: DataApiClient, schema: Record<string, unknown> | undefined): DrizzleClient {
-  const dialect = new DataApiDialect();
-  const extracted = schema && extractTablesRelationalConfig(schema, createTableRelationsHelpers);
-  const relational = extracted && {
-    fullSchema: schema,
-    schema: extracted.tables,
-    tableNamesMap: extracted.tableNamesMap,
-  };
-  const session = new DataApiSession(api, dialect, relational, undefined);
-  return new PgDatabase(dialect, session, relational) as unknown as DrizzleClient;
-}
-
 function toSession(api: DataApiClient, transactionId: string | undefined): SqlSession {
-  const dialect = new DataApiDialect();
+  const runner = runnerOf(api, transactionId);
   return {
     async query(text, params = []): Promise<Row[]> {
-      const session = new DataApiSession(api, dialect, undefined, transactionId);
-      return (await session.run(params.length === 0 ? text : text.replace(/\$(\d+)/g, ":$1"), params)).rows;
+      const named = params.length === 0 ? text : text.replace(/\$(\d+)/g, ":$1");
+      return toQueryResult(await runner.run({ text: named, params, name: undefined })).rows;
     },
     async script(statements): Promise<void> {
       for (const statement of statements) await this.query(statement);

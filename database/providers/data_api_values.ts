@@ -1,6 +1,8 @@
-import type { ExecuteStatementCommandOutput, Field, SqlParameter } from "@aws-sdk/client-rds-data";
+import type { ArrayValue, ExecuteStatementCommandOutput, Field, SqlParameter } from "@aws-sdk/client-rds-data";
 import { is } from "drizzle-orm";
 import { PgColumn } from "drizzle-orm/pg-core";
+import { formatArray } from "../session/array_literal.ts";
+import { toHexText, toParameterText, toTimestampText } from "../session/parameter_text.ts";
 
 /** A statement of the Data API. */
 export interface StatementInput {
@@ -47,18 +49,21 @@ export function castTypeOf(encoder: unknown): string | undefined {
 }
 
 /**
- * A value as a parameter. With a cast every value goes as text, so that nothing is lost on the way.
+ * Makes a parameter. One that the statement casts goes as a text, so that nothing is lost on the way.
  *
  * @param name The parameter's name.
  * @param value What drizzle's column made of the value.
- * @param isCast Whether the statement casts it.
+ * @param isCast Whether the statement casts the parameter.
+ * @returns The parameter.
  */
 export function toParameter(name: string, value: unknown, isCast: boolean): SqlParameter {
-  return { name, value: isCast ? toTextField(value) : toField(value) };
+  if (isCast) return { name, value: toTextField(value) };
+  if (value instanceof Date) return toTimestampParameter(name, value);
+  if (typeof value === "bigint") return toBigIntParameter(name, value);
+  return { name, value: toField(value) };
 }
 
 function toField(value: unknown): Field {
-  if (value === null || value === undefined) return { isNull: true };
   if (typeof value === "boolean") return { booleanValue: value };
   if (typeof value === "number") return Number.isSafeInteger(value) ? { longValue: value } : { doubleValue: value };
   if (value instanceof Uint8Array) return { blobValue: value };
@@ -66,46 +71,63 @@ function toField(value: unknown): Field {
 }
 
 function toTextField(value: unknown): Field {
-  if (value === null || value === undefined) return { isNull: true };
-  if (value instanceof Uint8Array) {
-    return { stringValue: `\\x${Array.from(value, (byte) => byte.toString(16).padStart(2, "0")).join("")}` };
-  }
-  if (value instanceof Date) return { stringValue: value.toISOString() };
-  return { stringValue: typeof value === "object" ? JSON.stringify(value) : String(value) };
+  const text = toParameterText(value);
+  return text === null ? { isNull: true } : { stringValue: text };
+}
+
+/** As a text it could be compared with nothing but texts. The hint's form is `YYYY-MM-DD HH:MM:SS.FFF`, in UTC. */
+function toTimestampParameter(name: string, date: Date): SqlParameter {
+  const text = toTimestampText(date);
+  const isPlain = /^\d{4}-.*Z$/.test(text);
+  if (!isPlain) return { name, value: { stringValue: text } };
+  return { name, value: { stringValue: text.slice(0, -1).replace("T", " ") }, typeHint: "TIMESTAMP" };
+}
+
+function toBigIntParameter(name: string, value: bigint): SqlParameter {
+  const number = Number(value);
+  if (Number.isSafeInteger(number)) return { name, value: { longValue: number } };
+  return { name, value: { stringValue: String(value) }, typeHint: "DECIMAL" };
 }
 
 /**
- * A field of an answer, in the form in which the direct drivers give it.
+ * Writes a field of an answer as the text that a direct connection gives, so that both are read in one place.
  *
  * @param field The field.
  * @param typeName The column's type in the catalog, `_` before an array's.
+ * @returns The text, or null for NULL.
  */
-export function fromField(field: Field, typeName: string | undefined): unknown {
-  if (field.isNull === true) return null;
-  if (field.arrayValue !== undefined) {
-    const { stringValues, longValues, doubleValues, booleanValues, arrayValues } = field.arrayValue;
-    const items: unknown[] = stringValues ?? longValues ?? doubleValues ?? booleanValues ?? arrayValues ?? [];
-    return items.map((item) => typeof item === "string" ? fromText(item, typeName?.replace(/^_/, "")) : item);
-  }
-  if (field.stringValue !== undefined) return fromText(field.stringValue, typeName);
-  return field.booleanValue ?? field.longValue ?? field.doubleValue ?? field.blobValue ?? null;
+export function toText(field: Field, typeName: string | undefined): string | null {
+  if (field.stringValue !== undefined) return withZone(field.stringValue, typeName);
+  if (field.longValue !== undefined) return String(field.longValue);
+  if (field.doubleValue !== undefined) return String(field.doubleValue);
+  if (field.booleanValue !== undefined) return field.booleanValue ? "t" : "f";
+  if (field.blobValue !== undefined) return toHexText(field.blobValue);
+  if (field.arrayValue !== undefined) return toArrayText(field.arrayValue, typeName?.replace(/^_/, ""));
+  return null;
 }
 
-function fromText(text: string, typeName: string | undefined): unknown {
-  switch (typeName) {
-    case "int2":
-    case "int4":
-    case "oid":
-      return Number(text);
-    case "timestamptz":
-      // the Data API gives UTC and does not say so; a Date would take it for local time
-      return /(?:[+-]\d\d(?::?\d\d)?|Z)$/.test(text) ? text : `${text}+00`;
-    default:
-      return text;
-  }
+/** The Data API gives times with a zone in UTC and does not say so. */
+function withZone(text: string, typeName: string | undefined): string {
+  return typeName === "timestamptz" && /\d$/.test(text) && !/[+-]\d\d(?::?\d\d)?$/.test(text) ? `${text}+00` : text;
 }
 
-/** Whether a column's own text must be read where no drizzle column does it. */
-export function readJson(value: unknown, typeName: string | undefined): unknown {
-  return (typeName === "json" || typeName === "jsonb") && typeof value === "string" ? JSON.parse(value) : value;
+/** NULLs among the items are null in the answer, whatever the SDK's types say. */
+function toArrayText(array: ArrayValue, itemType: string | undefined): string {
+  const { stringValues, longValues, doubleValues, booleanValues, arrayValues } = array;
+  if (arrayValues !== undefined) {
+    const texts = arrayValues.map((inner) => inner === null ? "NULL" : toArrayText(inner, itemType));
+    return `{${texts.join(itemType === "box" ? ";" : ",")}}`;
+  }
+  const items: readonly unknown[] = stringValues ?? longValues ?? doubleValues ?? booleanValues ?? [];
+  return formatArray(items, (item) => toItemText(item, itemType));
+}
+
+function toItemText(item: unknown, itemType: string | undefined): string | null {
+  if (item === null || item === undefined) return null;
+  if (typeof item === "boolean") return item ? "t" : "f";
+  if (typeof item === "string") return withZone(item, itemType);
+  if (Number.isInteger(item) && !Number.isSafeInteger(item) && itemType === "int8") {
+    throw new RangeError("The Data API cannot give the integers of an array exactly beyond 2^53: cast it to text[]");
+  }
+  return String(item);
 }

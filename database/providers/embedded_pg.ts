@@ -1,8 +1,12 @@
 import type { PGlite, Transaction } from "@electric-sql/pglite";
 import { explainMissing } from "../../core/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
+import { ConnectionSlots } from "../session/connection_slots.ts";
+import { Dialect } from "../session/dialect.ts";
+import { createSessionClient } from "../session/session.ts";
+import { toSqlDriver } from "./embedded_pg_driver.ts";
 import { loadEmbeddedSnapshot } from "./embedded_snapshot.ts";
-import type { Connection, DedicatedSession, DrizzleClient, Row, SqlSession } from "./provider.ts";
+import type { Connection, DedicatedSession, Row, SqlSession } from "./provider.ts";
 
 function isInMemory(folder: string): boolean {
   return folder.startsWith("memory://");
@@ -16,17 +20,16 @@ function isInMemory(folder: string): boolean {
  */
 export async function openEmbeddedPg(config: DatabaseConfig): Promise<Connection> {
   const explain = explainMissing("@electric-sql/pglite", "Provider embedded-pg");
-  const [{ PGlite }, { drizzle }] = await Promise.all([
-    import("@electric-sql/pglite").catch(explain),
-    import("drizzle-orm/pglite").catch(explain),
-  ]);
+  const { PGlite } = await import("@electric-sql/pglite").catch(explain);
   const folder = config.connectionString ?? "memory://";
   if (!isInMemory(folder)) await makeFolder(folder);
   const loadDataDir = isInMemory(folder) ? await loadEmbeddedSnapshot() : undefined;
   const pglite = await PGlite.create(folder, { loadDataDir });
+  const driver = toSqlDriver(pglite);
+  const slots = new ConnectionSlots(1);
   return {
     check: () => Promise.resolve(), // it has started, or creating it had failed
-    createClient: (schema) => Promise.resolve(drizzle({ client: pglite, schema }) as unknown as DrizzleClient),
+    createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, new Dialect(), schema)),
     openSession: () => Promise.resolve(openSession(pglite)),
     close: () => pglite.close(),
   };

@@ -1,11 +1,13 @@
-import type { Sql } from "postgres";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { runOutsideInvocation } from "../../observability/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { poolSizeOf } from "../pool_size.ts";
-import { type ConnectRetry, type SessionState, toDedicatedSession, toDrizzleDriver } from "./postgres_js_driver.ts";
+import { ConnectionSlots } from "../session/connection_slots.ts";
+import { Dialect } from "../session/dialect.ts";
+import { createSessionClient } from "../session/session.ts";
+import { type ConnectRetry, type SessionState, toDedicatedSession, toSqlDriver } from "./postgres_js_driver.ts";
 import { type PostgresOptions, PostgresPool } from "./postgres_js_pool.ts";
-import type { Connection, DrizzleClient, Invalidate } from "./provider.ts";
+import type { Connection, Invalidate } from "./provider.ts";
 
 /** How a provider's server differs from PostgreSQL. */
 export interface ServerManners {
@@ -49,28 +51,20 @@ export async function openPostgres(
     onnotice: () => {},
     ...options,
   };
-  const pool = new PostgresPool(postgres, common, () => invalidate("ended"));
-  const driver = toDrizzleDriver(pool, config.prepare !== false, connectRetry);
+  const pool = new PostgresPool(postgres, { ...common, types: TEXT_TYPES }, () => invalidate("ended"));
+  const driver = toSqlDriver(pool, config.prepare !== false, connectRetry);
+  const slots = new ConnectionSlots(Number(common.max));
   return {
     async check(): Promise<void> {
       try {
-        // while the server starts a session, drizzle is loaded
-        await Promise.all([
-          driver.unsafe("select 1"),
-          runOutsideInvocation(() => import("drizzle-orm/postgres-js")),
-        ]);
+        await driver.run({ text: "select 1", params: [], name: undefined });
       } catch (error) {
         await pool.close();
         invalidate("refused", error);
         throw explain(error);
       }
     },
-    async createClient(schema): Promise<DrizzleClient> {
-      const { drizzle } = await import("drizzle-orm/postgres-js");
-      const client = drizzle(driver as unknown as Sql, { schema }) as unknown as DrizzleClient;
-      pool.adoptDrizzleOptions();
-      return client;
-    },
+    createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, new Dialect(), schema)),
     openSession(): ReturnType<Connection["openSession"]> {
       const state: SessionState = { hasWorked: false, isLost: false };
       const own = new PostgresPool(postgres, { ...common, max: 1 }, () => {
@@ -81,6 +75,20 @@ export async function openPostgres(
     },
     close: () => pool.close(),
   };
+}
+
+/** Types that postgres.js would read and write by itself: all values go as texts, and are read in one place. */
+const TEXT_TYPES: PostgresOptions["types"] = {
+  text: {
+    to: 25,
+    from: [16, 17, 21, 23, 26, 114, 700, 701, 1082, 1114, 1184, 3802],
+    serialize: asText,
+    parse: asText,
+  },
+} as never;
+
+function asText(text: string): string {
+  return text;
 }
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[?::1\]?)$/;

@@ -1,5 +1,7 @@
 import type { PendingQuery, Sql, TransactionSql } from "postgres";
 import { isReplaced, type PostgresPool } from "./postgres_js_pool.ts";
+import type { SqlDriver, Statement, StatementResult, TransactionDriver } from "../session/driver.ts";
+import { toParameterText } from "../session/parameter_text.ts";
 import { beginSafely, type StatementGate } from "./postgres_js_transaction.ts";
 import type { DedicatedSession, Row, SqlSession } from "./provider.ts";
 
@@ -21,18 +23,6 @@ const PREPARABLE = /^\s*(?:select|insert|update|delete|with)\b/i;
  * values into its SQL would never come to an end.
  */
 const MAX_PREPARED = 500;
-
-/** What drizzle calls of postgres.js. */
-export interface DrizzleDriver {
-  /** Readers and writers of values, which drizzle sets. */
-  options: PostgresPool["drizzleOptions"];
-  /** Runs a statement. */
-  unsafe: (text: string, params?: unknown[], options?: { prepare?: boolean }) => unknown;
-  /** Runs a transaction. */
-  begin?: (fn: (tx: DrizzleDriver) => unknown) => Promise<unknown>;
-  /** Runs a part of a transaction. */
-  savepoint?: (fn: (tx: DrizzleDriver) => unknown) => Promise<unknown>;
-}
 
 /** Makes a statement, asks for its rows, and waits for them. */
 type StatementRunner = (
@@ -91,67 +81,53 @@ function begin<T>(
   );
 }
 
-/** What drizzle awaits: rows as objects, or as lists. */
-class DrizzleStatement {
-  readonly #start: (sql: Sql) => PendingQuery<Row[]>;
-  readonly #run: StatementRunner;
-
-  constructor(start: (sql: Sql) => PendingQuery<Row[]>, run: StatementRunner) {
-    this.#start = start;
-    this.#run = run;
-  }
-
-  /** Read by `await`, once: only then is it known that objects are wanted. */
-  get then(): Promise<unknown>["then"] {
-    const rows = this.#run(this.#start, (query) => query);
-    return rows.then.bind(rows);
-  }
-
-  values(): Promise<unknown> {
-    return this.#run(this.#start, (query) => query.values());
-  }
-}
-
 /**
- * What drizzle works with in place of postgres.js itself: drizzle sends statements without preparing them, in two round
- * trips where a prepared one takes one.
+ * Makes a driver of a pool. Statements that may be prepared are: that takes one round trip where an unprepared one takes
+ * two.
  *
- * @param pool The connections.
+ * @param pool The connections; their values must be texts.
  * @param prepare Whether the server may keep plans.
  * @param connectRetry Which refused connections are tried again.
  * @returns The driver.
  */
-export function toDrizzleDriver(pool: PostgresPool, prepare: boolean, connectRetry: ConnectRetry): DrizzleDriver {
+export function toSqlDriver(pool: PostgresPool, prepare: boolean, connectRetry: ConnectRetry): SqlDriver {
   const prepared: Set<string> | undefined = prepare ? new Set() : undefined;
-  const run = runOnPool(pool, connectRetry);
+  const runOn = runOnPool(pool, connectRetry);
 
-  function shouldPrepare(text: string, asked: boolean | undefined): boolean {
+  function shouldPrepare({ text, params, name }: Statement): boolean {
     if (prepared === undefined) return false;
-    if (asked === true || prepared.has(text)) return true;
-    if (prepared.size >= MAX_PREPARED || !PREPARABLE.test(text)) return false;
+    if (name !== undefined || prepared.has(text)) return true;
+    if (params.length === 0 || prepared.size >= MAX_PREPARED || !PREPARABLE.test(text)) return false;
     prepared.add(text);
     return true;
   }
-  function inTransaction(tx: TransactionSql, gate: StatementGate): DrizzleDriver {
+  function start(sql: Sql | TransactionSql, statement: Statement): PendingQuery<Row[]> {
+    const options = { prepare: shouldPrepare(statement), simple: false };
+    return sql.unsafe(statement.text, statement.params.map(toParameterText) as never[], options);
+  }
+  function inTransaction(tx: TransactionSql, gate: StatementGate): TransactionDriver {
     return {
-      options: pool.drizzleOptions,
-      unsafe: (text, params, options) =>
-        new DrizzleStatement(
-          () => tx.unsafe(text, params as never[], { prepare: shouldPrepare(text, options?.prepare) }),
-          (start, ask) => gate.run(() => ask(start(tx as unknown as Sql))),
-        ),
-      savepoint: (fn) => tx.savepoint((inner) => fn(inTransaction(inner, gate))),
+      run: async (statement) => toResult(await gate.run(() => start(tx, statement).values())),
+      savepoint: (work) => tx.savepoint((inner) => work(inTransaction(inner, gate))) as Promise<never>,
     };
   }
   return {
-    options: pool.drizzleOptions,
-    unsafe: (text, params, options) =>
-      new DrizzleStatement(
-        (sql) => sql.unsafe(text, params as never[], { prepare: shouldPrepare(text, options?.prepare) }),
-        run,
-      ),
-    begin: (fn) => begin(pool, connectRetry, async (tx, gate) => await fn(inTransaction(tx, gate))),
+    run: async (statement) => toResult(await runOn((sql) => start(sql, statement), (query) => query.values())),
+    transaction: (work) => begin(pool, connectRetry, (tx, gate) => work(inTransaction(tx, gate))),
   };
+}
+
+/** The rows, with what postgres.js says beside them. */
+type PostgresJsResult = (string | null)[][] & {
+  readonly columns?: { name: string; type: number }[];
+  readonly command?: string;
+  readonly count: number | null;
+};
+
+function toResult(answer: unknown): StatementResult {
+  const rows = answer as PostgresJsResult;
+  const { columns = [], command = "", count } = rows;
+  return { columns, rows, command: command.split(" ")[0], rowCount: count };
 }
 
 type Params = readonly (string | number | boolean | null)[];

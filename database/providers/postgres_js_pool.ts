@@ -51,9 +51,6 @@ export class PostgresPool {
     this.#onEnd = onEnd;
   }
 
-  /** What drizzle reads and changes of the settings; the same object for all generations. */
-  readonly drizzleOptions: Pick<Sql["options"], "parsers" | "serializers"> = { parsers: {}, serializers: {} };
-
   /**
    * Runs work on the connections of today. Work that its invocation gave up at the deadline would keep a connection for
    * as long as the network or the server is silent, and with it every later invocation: the connections are left to it,
@@ -91,11 +88,6 @@ export class PostgresPool {
     }
   }
 
-  /** Gives what drizzle has changed since to the connections that are open already. */
-  adoptDrizzleOptions(): void {
-    if (this.#current !== undefined) this.#setDrizzleOptions(this.#current.sql);
-  }
-
   /** Ends all connections, after what is under way. */
   async close(): Promise<void> {
     this.#isClosing = true;
@@ -116,13 +108,7 @@ export class PostgresPool {
       backoff: () => 0,
     } as PostgresOptions;
     const generation: Generation = { sql: this.#postgres(options) as Sql, sockets, active: 0, isSpent: false };
-    this.#setDrizzleOptions(generation.sql);
     return generation;
-  }
-
-  #setDrizzleOptions({ options }: Sql): void {
-    Object.assign(options.parsers, this.drizzleOptions.parsers);
-    Object.assign(options.serializers, this.drizzleOptions.serializers);
   }
 
   #spend(generation: Generation): void {

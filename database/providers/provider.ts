@@ -1,9 +1,10 @@
-import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
+import type { PgDatabase } from "drizzle-orm/pg-core";
 import type { ConnectionInvalidationReason } from "../connection_events.ts";
+import type { QueryResultHKT } from "../session/query_result.ts";
 
 /** drizzle's PostgreSQL client, whichever driver works below it. */
 export type DrizzleClient<TSchema extends Record<string, unknown> = Record<string, unknown>> = PgDatabase<
-  PgQueryResultHKT,
+  QueryResultHKT,
   TSchema
 >;
 

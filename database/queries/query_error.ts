@@ -6,6 +6,7 @@ import {
   ForeignKeyViolationError,
   isAppError,
   readDriverError,
+  TransactionMisuseError,
   UniqueViolationError,
   ValidationError,
 } from "../../errors/mod.ts";
@@ -40,6 +41,7 @@ export function toQueryError(thrown: unknown, query: FailedQuery): AppError {
   const attempts = readAttempts(thrown, query);
   if (isAppError(first)) {
     if (!(first instanceof DatabaseError)) return first;
+    if (first instanceof TransactionMisuseError) return first.forQuery(queryName);
     // an inner query could not know how often its transaction would be tried
     const isRetried = attempts !== undefined && first.attempts === undefined;
     return answerConstraint(isRetried ? DatabaseError.from(first.cause, queryName, attempts) : first, constraints);

@@ -1,5 +1,7 @@
 import postgres from "postgres";
 import { tokenize } from "../../database/distsql/tokenize.ts";
+import { type ArrayItem, parseArray } from "../../database/session/array_literal.ts";
+import { BUILT_IN_TYPES } from "../../database/session/type_ids.ts";
 
 /** A stand-in for the RDS Data API, over a real PostgreSQL. */
 export interface RdsDataServer {
@@ -67,63 +69,56 @@ function bindNames(sql: string, parameters: Parameter[]): { text: string; values
   return { text, values };
 }
 
-const TYPE_NAMES: Record<number, string> = {
-  16: "bool",
-  17: "bytea",
-  20: "int8",
-  21: "int2",
-  23: "int4",
-  25: "text",
-  114: "json",
-  700: "float4",
-  701: "float8",
-  1000: "_bool",
-  1007: "_int4",
-  1009: "_text",
-  1082: "date",
-  1114: "timestamp",
-  1184: "timestamptz",
-  1700: "numeric",
-  2950: "uuid",
-  2951: "_uuid",
-  3802: "jsonb",
-};
+const TYPES = new Map(BUILT_IN_TYPES.flatMap(([name, id, arrayId]) => [[id, name], [arrayId, `_${name}`]]));
 
 function toField(text: string | null, typeName: string, options: Body["resultSetOptions"]): Field {
   if (text === null) return { isNull: true };
+  if (typeName.startsWith("_")) {
+    const items = parseArray(text, (item) => item, typeName === "_box" ? ";" : ",");
+    return { arrayValue: toArrayValue(items as ArrayItem<string>[], typeName.slice(1), options) };
+  }
   switch (typeName) {
     case "bool":
       return { booleanValue: text === "t" };
-    case "int8":
-      return options?.longReturnType === "STRING" ? { stringValue: text } : { longValue: Number(text) };
     case "int2":
     case "int4":
+    case "int8":
+    case "oid":
       return options?.longReturnType === "STRING" ? { stringValue: text } : { longValue: Number(text) };
     case "float4":
     case "float8":
-      return { doubleValue: Number(text) };
+      return { doubleValue: toDouble(text) };
     case "bytea":
-      return { blobValue: btoa(String.fromCharCode(...text.slice(2).match(/../g)!.map((hex) => parseInt(hex, 16)))) };
+      return {
+        blobValue: btoa(String.fromCharCode(...text.slice(2).match(/../g)?.map((hex) => parseInt(hex, 16)) ?? [])),
+      };
     case "timestamptz":
       // UTC, and without saying so
-      return { stringValue: new Date(text.replace(" ", "T") + ":00").toISOString().replace("T", " ").replace("Z", "") };
-    case "_int4":
-      return { arrayValue: { longValues: text.slice(1, -1).split(",").map(Number) } };
-    case "_bool":
-      return { arrayValue: { booleanValues: text.slice(1, -1).split(",").map((item) => item === "t") } };
-    case "_text":
-    case "_uuid":
-      return { arrayValue: { stringValues: readTexts(text) } };
+      return { stringValue: text.replace(/\+00/, "") };
     default:
       return { stringValue: text };
   }
 }
 
-/** The items of an array literal such as `{a,"b \\"c\\""}`. */
-function readTexts(literal: string): string[] {
-  return [...literal.slice(1, -1).matchAll(/"((?:[^"\\]|\\.)*)"|[^",]+/g)].map(([whole, quoted]) =>
-    quoted === undefined ? whole : quoted.replace(/\\(.)/g, "$1")
-  );
+/** One list for each kind of item, in which a NULL is null. */
+function toArrayValue(items: ArrayItem<string>[], typeName: string, options: Body["resultSetOptions"]): Field {
+  if (items.some(Array.isArray)) {
+    throw Object.assign(new Error("The result contains a multidimensional array"), {
+      name: "UnsupportedResultException",
+    });
+  }
+  const fields = (items as (string | null)[]).map((item) => toField(item, typeName, options));
+  const valueOf = (field: Field): unknown => field.isNull ? null : Object.values(field)[0];
+  const values = fields.map(valueOf);
+  if (typeName === "int8") return { longValues: values.map((value) => value === null ? null : Number(value)) };
+  const kind = Object.keys(fields.find((field) => !field.isNull) ?? { stringValue: "" })[0];
+  return { [`${kind}s`]: values };
+}
+
+/** JSON has no such numbers: they go as texts. */
+function toDouble(text: string): number | string {
+  const value = Number(text);
+  return Number.isFinite(value) ? value : text;
 }
 
 function failure(name: string, message: string): Response {
@@ -161,7 +156,7 @@ export function startRdsDataServer(databaseUrl: string, transactionIdleMs = 180_
   async function run(sql: postgres.Sql, body: Body): Promise<unknown> {
     const { text, values } = bindNames(body.sql, body.parameters ?? []);
     const result = await sql.unsafe(text, values as never[], { simple: false } as never).values();
-    const columns = (result.columns ?? []).map(({ name, type }) => ({ name, typeName: TYPE_NAMES[type] ?? "other" }));
+    const columns = (result.columns ?? []).map(({ name, type }) => ({ name, typeName: TYPES.get(type) ?? "other" }));
     return {
       records: result.columns === undefined || result.columns === null
         ? undefined

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { neonConfig } from "@neondatabase/serverless";
 import {
   bigint,
@@ -31,7 +31,7 @@ import {
   withQueryMetrics,
   withTransaction,
 } from "../../../database/mod.ts";
-import { fromField } from "../../../database/providers/data_api_values.ts";
+import { toText } from "../../../database/providers/data_api_values.ts";
 import { and, desc, eq, inArray, sql } from "../../../database/orm.ts";
 import { ConfigurationError, findInCauseChain, sqlStateOf } from "../../../errors/mod.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
@@ -343,11 +343,27 @@ Deno.test("branching-pg replaces connections that end, and tells", options, asyn
   }
 });
 
-Deno.test("fromField() says that a time stamp with zone is UTC", () => {
-  assertEquals(fromField({ stringValue: "2026-01-02 03:04:05" }, "timestamptz"), "2026-01-02 03:04:05+00");
-  assertEquals(fromField({ stringValue: "2026-01-02 03:04:05" }, "timestamp"), "2026-01-02 03:04:05");
-  assertEquals(fromField({ stringValue: "7" }, "int8"), "7");
-  assertEquals(fromField({ stringValue: "7" }, "int4"), 7);
+Deno.test("toText() gives a field the text of a direct connection", () => {
+  assertEquals(toText({ stringValue: "2026-01-02 03:04:05" }, "timestamptz"), "2026-01-02 03:04:05+00");
+  assertEquals(toText({ stringValue: "2026-01-02 03:04:05" }, "timestamp"), "2026-01-02 03:04:05");
+  assertEquals(toText({ stringValue: "infinity" }, "timestamptz"), "infinity");
+  assertEquals(toText({ longValue: 7 }, "int4"), "7");
+  assertEquals(toText({ booleanValue: false }, "bool"), "f");
+  assertEquals(toText({ doubleValue: NaN }, "float8"), "NaN");
+  assertEquals(toText({ blobValue: new Uint8Array([0, 255]) }, "bytea"), "\\x00ff");
+  assertEquals(toText({ isNull: true }, "text"), null);
+  assertEquals(toText({ arrayValue: { longValues: [1, null as never, 3] } }, "_int4"), '{"1",NULL,"3"}');
+  assertEquals(
+    toText({ arrayValue: { stringValues: ['a"', "NULL", null as never] } }, "_text"),
+    '{"a\\"","NULL",NULL}',
+  );
+  assertEquals(toText({ arrayValue: { arrayValues: [{ booleanValues: [true] }] } }, "_bool"), '{{"t"}}');
+  // JSON has no such integer, and the SDK gives another one
+  assertThrows(
+    () => toText({ arrayValue: { longValues: [2 ** 53] } }, "_int8"),
+    RangeError,
+    "cast it to text[]",
+  );
 });
 
 const refused: [name: string, connectionString: string, part: string][] = [

@@ -1,0 +1,47 @@
+import { Column, is, Param, Placeholder, type Query, SQL, type SQLChunk } from "drizzle-orm";
+import type { PgDialect } from "drizzle-orm/pg-core";
+import { Dialect } from "../session/dialect.ts";
+import { castTypeOf } from "./data_api_values.ts";
+
+/** Marks a parameter that the statement casts. */
+const CAST = "cast";
+const PLAIN = "none";
+
+/** Writes `cast(:1 as uuid)` where drizzle knows the column that a value belongs to. */
+export class DataApiDialect extends Dialect {
+  #encoder: unknown;
+
+  /** Called by drizzle for each value, right before {@link escapeParam}. */
+  override prepareTyping = (encoder: unknown): typeof PLAIN => {
+    this.#encoder = encoder;
+    // drizzle's types name its own typings alone
+    return (castTypeOf(encoder) === undefined ? PLAIN : CAST) as typeof PLAIN;
+  };
+
+  override escapeParam = (index: number, value?: unknown): string => {
+    const encoder = is(value, Param) ? value.encoder : is(value, Placeholder) ? undefined : this.#encoder;
+    this.#encoder = undefined;
+    const type = castTypeOf(encoder);
+    return type === undefined ? `:${index + 1}` : `cast(:${index + 1} as ${type})`;
+  };
+
+  override sqlToQuery(statement: SQL, invokeSource?: "indexes"): ReturnType<PgDialect["sqlToQuery"]> {
+    bindPlaceholders(statement.queryChunks);
+    return super.sqlToQuery(statement, invokeSource);
+  }
+
+  override castsOf({ params, typings = [] }: Query & { typings?: string[] }): readonly boolean[] {
+    return params.map((param, at) => is(param, Param) ? castTypeOf(param.encoder) !== undefined : typings[at] === CAST);
+  }
+}
+
+/** In `eq(column, placeholder)` drizzle does not tell the placeholder whose value it stands for. */
+function bindPlaceholders(chunks: SQLChunk[]): void {
+  let column: Column | undefined;
+  chunks.forEach((chunk, at) => {
+    if (is(chunk, Column)) column = chunk;
+    else if (is(chunk, Placeholder) && column !== undefined) chunks[at] = new Param(chunk, column);
+    else if (is(chunk, SQL)) bindPlaceholders(chunk.queryChunks);
+    else if (Array.isArray(chunk)) bindPlaceholders(chunk);
+  });
+}

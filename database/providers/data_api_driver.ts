@@ -1,0 +1,68 @@
+import { countsRows, readCommand } from "../session/command_tag.ts";
+import {
+  type SqlDriver,
+  type Statement,
+  type StatementResult,
+  type StatementRunner,
+  withSavepoints,
+} from "../session/driver.ts";
+import { findTypeId } from "../session/type_ids.ts";
+import { type DataApiClient, type DataApiResult, toParameter, toText } from "./data_api_values.ts";
+
+/**
+ * Makes a driver of the Data API.
+ *
+ * @param api The requests.
+ * @returns The driver.
+ */
+export function toSqlDriver(api: DataApiClient): SqlDriver {
+  return {
+    ...runnerOf(api, undefined),
+    async transaction<T>(work: (tx: ReturnType<typeof withSavepoints>) => Promise<T>): Promise<T> {
+      const transactionId = await api.begin();
+      let result: T;
+      try {
+        result = await work(withSavepoints(runnerOf(api, transactionId)));
+      } catch (error) {
+        // the first error matters; a transaction that is not ended here ends by the provider's time limit
+        await api.rollback(transactionId).catch(() => {});
+        throw error;
+      }
+      await api.commit(transactionId);
+      return result;
+    },
+  };
+}
+
+/**
+ * Runs statements by the Data API.
+ *
+ * @param api The requests.
+ * @param transactionId The transaction that the statements belong to.
+ * @returns The runner.
+ */
+export function runnerOf(api: DataApiClient, transactionId: string | undefined): StatementRunner {
+  return {
+    async run(statement): Promise<StatementResult> {
+      const { text, params, isCast } = statement;
+      const parameters = params.map((param, at) => toParameter(String(at + 1), param, isCast?.[at] === true));
+      return toResult(await api.execute({ sql: text, parameters, transactionId }), statement);
+    },
+  };
+}
+
+function toResult(
+  { records, columnMetadata = [], numberOfRecordsUpdated }: DataApiResult,
+  { text }: Statement,
+): StatementResult {
+  const columns = columnMetadata.map(({ label, name, typeName }, at) => ({
+    name: label ?? name ?? String(at),
+    type: findTypeId(typeName),
+  }));
+  const rows = (records ?? []).map((fields) => fields.map((field, at) => toText(field, columnMetadata[at]?.typeName)));
+  const command = readCommand(text);
+  const changed = numberOfRecordsUpdated ?? 0;
+  // a statement that gives rows leaves the other number at 0
+  const counted = rows.length > 0 ? rows.length : changed;
+  return { columns, rows, command, rowCount: countsRows(command) || changed > 0 ? counted : null };
+}

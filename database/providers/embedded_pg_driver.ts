@@ -1,0 +1,42 @@
+import type { PGlite, QueryOptions, Results, Transaction } from "@electric-sql/pglite";
+import { type SqlDriver, type StatementResult, type StatementRunner, withSavepoints } from "../session/driver.ts";
+import { toParameterText } from "../session/parameter_text.ts";
+
+/**
+ * Makes a driver of PGlite.
+ *
+ * @param pglite The database; it has one connection.
+ * @returns The driver.
+ */
+export function toSqlDriver(pglite: PGlite): SqlDriver {
+  const options: QueryOptions = { rowMode: "array", parsers: textParsers(pglite), serializers: TEXT_SERIALIZERS };
+  function on(target: PGlite | Transaction): StatementRunner {
+    return {
+      async run({ text, params }): Promise<StatementResult> {
+        return toResult(await target.query<(string | null)[]>(text, params.map(toParameterText), options));
+      },
+    };
+  }
+  return {
+    ...on(pglite),
+    transaction: (work) => pglite.transaction((tx) => work(withSavepoints(on(tx)))),
+  };
+}
+
+function toResult({ fields, rows, ...result }: Results<(string | null)[]>): StatementResult {
+  const { command = "", rowCount = null } = result as { command?: string; rowCount?: number };
+  return { columns: fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID })), rows, command, rowCount };
+}
+
+function asText(text: string): string {
+  return text;
+}
+
+/** Values go as texts whatever the type of the parameter. */
+const TEXT_SERIALIZERS: NonNullable<QueryOptions["serializers"]> = new Proxy({}, { get: () => asText });
+
+/** A reader for each type that PGlite would read by itself. */
+function textParsers(pglite: PGlite): Record<string, (text: string) => string> {
+  const { parsers } = pglite as unknown as { parsers: Record<string, unknown> };
+  return Object.fromEntries(Object.keys(parsers).map((type) => [type, asText]));
+}

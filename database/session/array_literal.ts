@@ -1,0 +1,84 @@
+/** What an array holds: items, NULLs, and arrays of the next dimension. */
+export type ArrayItem<T> = T | null | ArrayItem<T>[];
+
+/**
+ * Reads PostgreSQL's text form of an array, such as `{a,"b,c",NULL}` or `[0:1]={1,2}` (PostgreSQL 18, section 8.15.6).
+ *
+ * @param text The array.
+ * @param readItem Reads an item; not called for NULL.
+ * @param delimiter What separates items: a comma for all types but `box`.
+ * @returns The items; dimensions become nested arrays, lower bounds are dropped.
+ *
+ * @example
+ * ```ts
+ * import { parseArray } from "./array_literal.ts";
+ *
+ * console.log(parseArray("{{1,NULL},{3,4}}", Number)); // [[1, null], [3, 4]]
+ * ```
+ */
+export function parseArray<T>(text: string, readItem: (item: string) => T, delimiter = ","): ArrayItem<T>[] {
+  // an array whose lower bound is not 1 begins with its bounds
+  const start = text.charCodeAt(0) === BRACKET ? text.indexOf("=") + 1 : 0;
+  const root: ArrayItem<T>[] = [];
+  const open: ArrayItem<T>[][] = [root];
+  let at = start;
+  while (at < text.length) {
+    const char = text[at];
+    const items = open[open.length - 1];
+    if (char === "{") {
+      const inner: ArrayItem<T>[] = [];
+      items.push(inner);
+      open.push(inner);
+      at++;
+    } else if (char === "}") {
+      open.pop();
+      at++;
+    } else if (char === delimiter) {
+      at++;
+    } else if (char === '"') {
+      const end = findQuote(text, at + 1);
+      items.push(readItem(unescape(text.slice(at + 1, end))));
+      at = end + 1;
+    } else {
+      const end = findEnd(text, at, delimiter);
+      const item = text.slice(at, end);
+      items.push(item === "NULL" ? null : readItem(unescape(item)));
+      at = end;
+    }
+  }
+  return root[0] as ArrayItem<T>[];
+}
+
+const BRACKET = "[".charCodeAt(0);
+
+function findQuote(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
+  return at;
+}
+
+function findEnd(text: string, from: number, delimiter: string): number {
+  let at = from;
+  while (at < text.length && text[at] !== delimiter && text[at] !== "}") at += text[at] === "\\" ? 2 : 1;
+  return at;
+}
+
+function unescape(item: string): string {
+  return item.includes("\\") ? item.replace(/\\([\s\S])/g, "$1") : item;
+}
+
+/**
+ * Writes PostgreSQL's text form of an array.
+ *
+ * @param items The items; arrays among them become dimensions.
+ * @param writeItem Writes an item, or gives null for NULL.
+ * @returns The array as a text.
+ */
+export function formatArray(items: readonly unknown[], writeItem: (item: unknown) => string | null): string {
+  const texts = items.map((item) => {
+    if (Array.isArray(item)) return formatArray(item, writeItem);
+    const text = writeItem(item);
+    return text === null ? "NULL" : `"${text.replace(/[\\"]/g, "\\$&")}"`;
+  });
+  return `{${texts.join(",")}}`;
+}

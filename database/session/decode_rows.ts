@@ -1,0 +1,90 @@
+import type { Row } from "../providers/provider.ts";
+import { isJsonField, type SelectedField } from "./column_decoder.ts";
+import type { ResultColumn, StatementResult } from "./driver.ts";
+import type { QueryResult } from "./query_result.ts";
+import { columnReader, rawReader, type ValueReader } from "./read_value.ts";
+
+/**
+ * Makes a raw result of what a driver answered.
+ *
+ * @param result Texts.
+ * @returns Rows as objects, with values as node-postgres gives them.
+ */
+export function toQueryResult(result: StatementResult): QueryResult {
+  const { columns, command, rowCount } = result;
+  const fields = columns.map(({ name, type }) => ({ name, dataTypeID: type }));
+  return { rows: toRows(result), rowCount, command, fields };
+}
+
+function toRows({ columns, rows }: StatementResult): Row[] {
+  const readers = columns.map(({ type }) => rawReader(type));
+  return rows.map((values) => {
+    const row: Row = {};
+    columns.forEach(({ name }, at) => {
+      const text = values[at];
+      const reader = readers[at];
+      const value = text === null || reader === undefined ? text : reader(text);
+      // a plain assignment would change the row's prototype
+      if (name === "__proto__") Object.defineProperty(row, name, { value, enumerable: true });
+      else row[name] = value;
+    });
+    return row;
+  });
+}
+
+/** Reads the cells of one statement's results; the readers are kept while the columns' types stay the same. */
+export class CellReaders {
+  readonly #fields: readonly SelectedField[];
+  #columns: readonly ResultColumn[] = [];
+  #readers: (ValueReader | undefined)[] = [];
+  #hasReaders = false;
+
+  /** @param fields What each column is decoded by, in their order; columns after them are decoded by nothing. */
+  constructor(fields: readonly SelectedField[]) {
+    this.#fields = fields;
+  }
+
+  /**
+   * Reads the texts that drizzle's columns do not take as texts.
+   *
+   * @param result What the driver answered; its rows are changed in place.
+   * @returns The rows.
+   */
+  read({ columns, rows }: StatementResult): unknown[][] {
+    if (!haveSameTypes(columns, this.#columns)) this.#prepare(columns);
+    if (!this.#hasReaders) return rows;
+    const readers = this.#readers;
+    for (const row of rows as unknown[][]) {
+      for (let at = 0; at < readers.length; at++) {
+        const reader = readers[at];
+        const value = row[at];
+        if (reader !== undefined && value !== null) row[at] = reader(value as string);
+      }
+    }
+    return rows;
+  }
+
+  #prepare(columns: readonly ResultColumn[]): void {
+    this.#columns = columns;
+    this.#readers = columns.map(({ type }, at) => {
+      const field = this.#fields[at];
+      const reader = columnReader(type);
+      // JSON that is stored in a column of type text
+      return reader === undefined && field !== undefined && isJsonField(field) ? parseJson : reader;
+    });
+    this.#hasReaders = this.#readers.some((reader) => reader !== undefined);
+  }
+}
+
+function haveSameTypes(some: readonly ResultColumn[], others: readonly ResultColumn[]): boolean {
+  if (some === others) return true;
+  return some.length === others.length && some.every(({ type }, at) => type === others[at].type);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

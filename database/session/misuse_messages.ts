@@ -1,0 +1,77 @@
+import { TransactionMisuseError } from "../../errors/mod.ts";
+import type { Statement } from "./driver.ts";
+
+const KEYWORD = /^(?:\s|\()*([a-z]+)/i;
+
+/**
+ * Names a statement without its SQL, which may hold values.
+ *
+ * @param statement The statement.
+ * @returns Such as `the select from notes`.
+ */
+export function describeStatement({ text, name, metadata }: Statement): string {
+  if (name !== undefined) return `the prepared query "${name}"`;
+  if (metadata !== undefined) return `the ${metadata.type} on ${metadata.tables.join(", ")}`;
+  const keyword = KEYWORD.exec(text)?.[1].toUpperCase();
+  return keyword !== undefined && KNOWN.has(keyword) ? `the ${keyword} statement` : "the statement";
+}
+
+const KNOWN: ReadonlySet<string> = new Set([
+  ..."SELECT INSERT UPDATE DELETE MERGE WITH VALUES CREATE ALTER DROP TRUNCATE GRANT REVOKE SET".split(" "),
+]);
+
+/**
+ * Makes the error of a client that is used after its transaction.
+ *
+ * @param what What was asked of it.
+ * @returns The error.
+ */
+export function transactionEnded(what: string): TransactionMisuseError {
+  return new TransactionMisuseError(
+    `${capitalize(what)} was not sent: its transaction has ended. An await is missing in the function given to ` +
+      "withTransaction, or the transaction's client (tx) was kept for later",
+  );
+}
+
+const REMEDY = "Use the transaction's client: tx, or .on(tx, …) for a defined query";
+
+/**
+ * Makes the error of a query that waits for the transaction around it.
+ *
+ * @param what The query.
+ * @param maxConnections Size of the pool.
+ * @returns The error.
+ */
+export function waitsForItself(what: string, maxConnections: number): TransactionMisuseError {
+  const holder = maxConnections === 1
+    ? "the transaction holds the only connection and waits for it"
+    : `transactions that wait for such queries hold all ${maxConnections} connections`;
+  return new TransactionMisuseError(
+    `${
+      capitalize(what)
+    } would wait for itself: it runs on the outer client inside of withTransaction, and ${holder}. ` +
+      REMEDY,
+  );
+}
+
+/**
+ * Makes the error of a query that waited while nothing happened in the transactions that it waited for.
+ *
+ * @param what The query.
+ * @param waitedMs How long.
+ * @param maxConnections Size of the pool.
+ * @returns The error.
+ */
+export function waitedForIdle(what: string, waitedMs: number, maxConnections: number): TransactionMisuseError {
+  const holder = maxConnections === 1
+    ? "the transaction that holds the only connection"
+    : `the transactions that hold all ${maxConnections} connections`;
+  return new TransactionMisuseError(
+    `${capitalize(what)} waited for ${(waitedMs / 1000).toFixed(1)} s, while ${holder} sent nothing. ` +
+      `It waits for itself if it is a part of such a transaction. ${REMEDY}. If it is not, raise maxConnections`,
+  );
+}
+
+function capitalize(text: string): string {
+  return text[0].toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,105 @@
+import { DrizzleQueryError, fillPlaceholders, type Query } from "drizzle-orm";
+import { PgPreparedQuery, type PreparedQueryConfig, type SelectedFieldsOrdered } from "drizzle-orm/pg-core";
+import * as drizzleUtils from "drizzle-orm/utils";
+import { isAppError } from "../../errors/mod.ts";
+import type { Row } from "../providers/provider.ts";
+import { type SelectedField, withSafeDecoder } from "./column_decoder.ts";
+import { CellReaders, toQueryResult } from "./decode_rows.ts";
+import type { Statement, StatementResult } from "./driver.ts";
+
+/** drizzle's drivers all map their rows with it; its types leave it out. */
+const { mapResultRow } = drizzleUtils as unknown as {
+  mapResultRow(
+    fields: SelectedFieldsOrdered,
+    row: unknown[],
+    joinsNotNullableMap: Record<string, boolean> | undefined,
+  ): unknown;
+};
+
+/** What a statement's rows become. */
+export type RowMapping =
+  | { kind: "raw" }
+  | { kind: "fields"; fields: SelectedFieldsOrdered; selected: readonly SelectedField[] }
+  | { kind: "relational"; mapRows: (rows: unknown[][]) => unknown; selected: readonly SelectedField[] };
+
+/**
+ * Chooses how rows are mapped to a builder's fields.
+ *
+ * @param fields What drizzle selected.
+ * @returns The mapping.
+ */
+export function mapToFields(fields: SelectedFieldsOrdered): RowMapping {
+  const safe = fields.map(({ path, field }) => ({ path, field: withSafeDecoder(field as SelectedField) }));
+  return {
+    kind: "fields",
+    fields: safe as SelectedFieldsOrdered,
+    selected: safe.map(({ field }) => field),
+  };
+}
+
+/** A statement without its values. */
+export type StatementTemplate = Omit<Statement, "text" | "params">;
+
+/** A statement that drizzle built, ready to run again and again. */
+export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
+  readonly #run: (statement: Statement) => Promise<StatementResult>;
+  readonly #template: StatementTemplate;
+  readonly #mapping: RowMapping;
+  readonly #cells: CellReaders | undefined;
+  /** Set by drizzle for joins. */
+  joinsNotNullableMap: Record<string, boolean> | undefined;
+
+  /**
+   * @param run Runs the statement.
+   * @param query The text and the parameters, placeholders among them.
+   * @param template What else the driver is told.
+   * @param mapping What the rows become.
+   */
+  constructor(
+    run: (statement: Statement) => Promise<StatementResult>,
+    query: Query,
+    template: StatementTemplate,
+    mapping: RowMapping,
+  ) {
+    super(query, undefined, undefined, undefined);
+    this.#run = run;
+    this.#template = template;
+    this.#mapping = mapping;
+    this.#cells = mapping.kind === "raw" ? undefined : new CellReaders(mapping.selected);
+  }
+
+  /**
+   * Runs the statement.
+   *
+   * @param placeholderValues A value for each `sql.placeholder`.
+   * @returns drizzle's rows, or a `QueryResult` where drizzle has no columns to map.
+   */
+  async execute(placeholderValues: Record<string, unknown> = {}): Promise<unknown> {
+    const result = await this.#send(placeholderValues);
+    const mapping = this.#mapping;
+    if (mapping.kind === "raw") return toQueryResult(result);
+    const rows = this.#cells!.read(result);
+    if (mapping.kind === "relational") return mapping.mapRows(rows);
+    return rows.map((row) => mapResultRow(mapping.fields, row, this.joinsNotNullableMap));
+  }
+
+  /** Runs the statement and gives its rows as objects. */
+  async all(placeholderValues: Record<string, unknown> = {}): Promise<Row[]> {
+    return toQueryResult(await this.#send(placeholderValues)).rows;
+  }
+
+  isResponseInArrayMode(): boolean {
+    return false;
+  }
+
+  async #send(placeholderValues: Record<string, unknown>): Promise<StatementResult> {
+    const { sql: text, params: given } = this.query;
+    const params = fillPlaceholders(given, placeholderValues);
+    try {
+      return await this.#run({ ...this.#template, text, params });
+    } catch (error) {
+      // a mistake in the program is no failure of the statement
+      throw isAppError(error) ? error : new DrizzleQueryError(text, params, error as Error);
+    }
+  }
+}

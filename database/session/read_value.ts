@@ -1,0 +1,101 @@
+import { builtinModule } from "../../env/mod.ts";
+import { parseArray } from "./array_literal.ts";
+import { readTimestamp } from "./read_timestamp.ts";
+import { BUILT_IN_TYPES } from "./type_ids.ts";
+
+/** Reads PostgreSQL's text form of one type; not called for NULL. */
+export type ValueReader = (text: string) => unknown;
+
+/** Types that are no text in JavaScript. The choice is node-postgres', but for date and interval, which stay text. */
+const READERS: Readonly<Record<string, ValueReader>> = {
+  bool: (text) => text === "t",
+  bytea: readBytes,
+  int2: Number,
+  int4: Number,
+  oid: Number,
+  float4: Number,
+  float8: Number,
+  json: (text) => JSON.parse(text),
+  jsonb: (text) => JSON.parse(text),
+  timestamp: readTimestamp,
+  timestamptz: readTimestamp,
+  point: readPoint,
+  circle: readCircle,
+};
+
+const TIME_TYPES: ReadonlySet<string> = new Set(["timestamp", "timestamptz"]);
+
+type ReadersById = ReadonlyMap<number, ValueReader>;
+let rawReaders: ReadersById | undefined;
+let columnReaders: ReadersById | undefined;
+
+/**
+ * Finds the reader of a type for a raw row. int8, numeric, date, time and interval have none: they are texts.
+ *
+ * @param type The type's object id.
+ * @returns The reader, or `undefined` where the value is the text itself.
+ */
+export function rawReader(type: number): ValueReader | undefined {
+  rawReaders ??= indexReaders((name) => READERS[name]);
+  return rawReaders.get(type);
+}
+
+/**
+ * Finds the reader of a type for a value that drizzle decodes. drizzle's columns take times as texts, to keep
+ * their microseconds or to make a `Date`, as the column's mode says.
+ *
+ * @param type The type's object id.
+ * @returns The reader, or `undefined` where the value is the text itself.
+ */
+export function columnReader(type: number): ValueReader | undefined {
+  columnReaders ??= indexReaders((name) => TIME_TYPES.has(name) ? undefined : READERS[name]);
+  return columnReaders.get(type);
+}
+
+function indexReaders(readerOf: (name: string) => ValueReader | undefined): ReadersById {
+  const readers = new Map<number, ValueReader>();
+  for (const [name, id, arrayId] of BUILT_IN_TYPES) {
+    const reader = readerOf(name);
+    if (reader !== undefined) readers.set(id, reader);
+    const readItem = reader ?? asText;
+    const delimiter = name === "box" ? ";" : ",";
+    readers.set(arrayId, (text) => parseArray(text, readItem, delimiter));
+  }
+  return readers;
+}
+
+function asText(text: string): string {
+  return text;
+}
+
+/** Reads the formats `hex` and `escape` of `bytea_output`, into a `Buffer` where the runtime has one. */
+function readBytes(text: string): Uint8Array {
+  const Buffer = builtinModule("node:buffer")?.Buffer;
+  const isHex = text.startsWith("\\x");
+  if (Buffer === undefined) return isHex ? fromHex(text.slice(2)) : fromEscapes(text);
+  return isHex ? Buffer.from(text.slice(2), "hex") : Buffer.from(fromEscapes(text));
+}
+
+function fromHex(hex: string): Uint8Array {
+  const bytes = new Uint8Array(hex.length / 2);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = parseInt(hex.slice(2 * at, 2 * at + 2), 16);
+  return bytes;
+}
+
+function fromEscapes(text: string): Uint8Array {
+  const codes = text.replace(
+    /\\(?:\\|([0-3][0-7]{2}))/g,
+    (_, octal) => octal === undefined ? "\\" : String.fromCharCode(parseInt(octal, 8)),
+  );
+  return Uint8Array.from(codes, (char) => char.charCodeAt(0));
+}
+
+function readPoint(text: string): { x: number; y: number } {
+  const [x, y] = text.slice(1, -1).split(",");
+  return { x: Number(x), y: Number(y) };
+}
+
+function readCircle(text: string): { x: number; y: number; radius: number } {
+  const [x, y, radius] = text.replace(/[<>()]/g, "").split(",");
+  return { x: Number(x), y: Number(y), radius: Number(radius) };
+}

@@ -1,0 +1,163 @@
+import { createTableRelationsHelpers, extractTablesRelationalConfig, type Query, type SQL } from "drizzle-orm";
+import type { TablesRelationalConfig } from "drizzle-orm";
+import {
+  PgDatabase,
+  type PgPreparedQuery,
+  PgSession,
+  PgTransaction,
+  type PgTransactionConfig,
+  type PreparedQueryConfig,
+  type SelectedFieldsOrdered,
+} from "drizzle-orm/pg-core";
+import type { DrizzleClient } from "../providers/provider.ts";
+import type { ConnectionSlots } from "./connection_slots.ts";
+import type { Dialect } from "./dialect.ts";
+import type { SqlDriver, Statement, StatementResult, TransactionDriver } from "./driver.ts";
+import type { Lease } from "./lease.ts";
+import { describeStatement } from "./misuse_messages.ts";
+import { mapToFields, PreparedQuery, type RowMapping } from "./prepared_query.ts";
+import type { QueryResult, QueryResultHKT } from "./query_result.ts";
+
+/** What `db.query` knows. */
+type Relational = {
+  fullSchema: Record<string, unknown>;
+  schema: TablesRelationalConfig;
+  tableNamesMap: Record<string, string>;
+} | undefined;
+
+type RowMapper = (rows: unknown[][]) => unknown;
+type Metadata = Statement["metadata"];
+
+/** drizzle's session over a driver: one for all providers, so that the same query has the same answer. */
+abstract class Session extends PgSession<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig> {
+  protected readonly relational: Relational;
+  readonly #dialect: Dialect;
+
+  constructor(dialect: Dialect, relational: Relational) {
+    super(dialect);
+    this.#dialect = dialect;
+    this.relational = relational;
+  }
+
+  protected abstract send(statement: Statement): Promise<StatementResult>;
+
+  prepareQuery<T extends PreparedQueryConfig = PreparedQueryConfig>(
+    query: Query,
+    fields: SelectedFieldsOrdered | undefined,
+    name: string | undefined,
+    _isResponseInArrayMode: boolean,
+    mapRows?: RowMapper,
+    metadata?: Metadata,
+  ): PgPreparedQuery<T> {
+    const template = { name, metadata, isCast: this.#dialect.castsOf(query) };
+    const mapping = this.#mappingOf(fields, mapRows);
+    return new PreparedQuery((statement) => this.send(statement), query, template, mapping) as PgPreparedQuery<T>;
+  }
+
+  #mappingOf(fields: SelectedFieldsOrdered | undefined, mapRows: RowMapper | undefined): RowMapping {
+    if (mapRows !== undefined) return { kind: "relational", mapRows, selected: this.#dialect.lastRelationalFields };
+    return fields === undefined ? { kind: "raw" } : mapToFields(fields);
+  }
+
+  override async count(query: SQL): Promise<number> {
+    const { rows } = await this.execute<QueryResult<{ count: unknown }>>(query);
+    return Number(rows[0].count);
+  }
+}
+
+class PoolSession extends Session {
+  readonly #driver: SqlDriver;
+  readonly #slots: ConnectionSlots;
+
+  constructor(driver: SqlDriver, slots: ConnectionSlots, dialect: Dialect, relational: Relational) {
+    super(dialect, relational);
+    this.#driver = driver;
+    this.#slots = slots;
+  }
+
+  protected send(statement: Statement): Promise<StatementResult> {
+    const waiting = this.#slots.admit(() => describeStatement(statement));
+    return waiting === undefined ? this.#driver.run(statement) : waiting.then(() => this.#driver.run(statement));
+  }
+
+  transaction<T>(work: (tx: Transaction) => Promise<T>, config?: PgTransactionConfig): Promise<T> {
+    return this.#slots.hold((scope) =>
+      this.#driver.transaction((driver) =>
+        scope.run(async () => {
+          const tx = createTransaction(driver, scope.lease, this.dialect as Dialect, this.relational, 0);
+          if (config !== undefined) await tx.setTransaction(config);
+          return await work(tx);
+        })
+      )
+    );
+  }
+}
+
+class TransactionSession extends Session {
+  readonly #driver: TransactionDriver;
+  readonly #lease: Lease;
+
+  constructor(driver: TransactionDriver, lease: Lease, dialect: Dialect, relational: Relational) {
+    super(dialect, relational);
+    this.#driver = driver;
+    this.#lease = lease;
+  }
+
+  protected send(statement: Statement): Promise<StatementResult> {
+    return this.#lease.run(() => describeStatement(statement), () => this.#driver.run(statement));
+  }
+
+  savepoint<T>(work: (tx: Transaction) => Promise<T>, depth: number): Promise<T> {
+    return this.#lease.runInner((inner) =>
+      this.#driver.savepoint((driver) =>
+        inner.use(() => work(createTransaction(driver, inner, this.dialect as Dialect, this.relational, depth)))
+      )
+    );
+  }
+
+  /** drizzle begins an inner transaction at the transaction, not here. */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.savepoint(work, 1);
+  }
+}
+
+class Transaction extends PgTransaction<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig> {
+  override transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const session = this._.session as unknown as TransactionSession;
+    return session.savepoint(work, this.nestedIndex + 1);
+  }
+}
+
+function createTransaction(
+  driver: TransactionDriver,
+  lease: Lease,
+  dialect: Dialect,
+  relational: Relational,
+  depth: number,
+): Transaction {
+  return new Transaction(dialect, new TransactionSession(driver, lease, dialect, relational), relational, depth);
+}
+
+/**
+ * Makes drizzle's client over a driver.
+ *
+ * @param driver The connections.
+ * @param slots Counts the transactions on them.
+ * @param dialect Writes the SQL.
+ * @param schema Tables and relations that `db.query` knows.
+ * @returns The client.
+ */
+export function createSessionClient(
+  driver: SqlDriver,
+  slots: ConnectionSlots,
+  dialect: Dialect,
+  schema: Record<string, unknown> | undefined,
+): DrizzleClient {
+  const extracted = schema && extractTablesRelationalConfig(schema, createTableRelationsHelpers);
+  const relational = extracted && {
+    fullSchema: schema,
+    schema: extracted.tables,
+    tableNamesMap: extracted.tableNamesMap,
+  };
+  return new PgDatabase(dialect, new PoolSession(driver, slots, dialect, relational), relational) as never;
+}

@@ -1,0 +1,53 @@
+import type { AsyncLocalStorage } from "node:async_hooks";
+import { builtinModule } from "../../env/mod.ts";
+import { currentInvocation } from "../../observability/mod.ts";
+import { Lease } from "./lease.ts";
+
+/** Finds the transaction that the calling code is a part of; made by the first transaction. */
+let storage: AsyncLocalStorage<TransactionScope> | undefined;
+
+/** A transaction: the time in which its client may be used, and the code that is a part of it. */
+export class TransactionScope {
+  /** The pool that the transaction takes a connection of. */
+  readonly pool: object;
+  /** The time in which the transaction's client may be used. */
+  readonly lease: Lease = new Lease();
+  /** The invocation that began the transaction. */
+  readonly invocation: object | undefined = currentInvocation();
+  /** The transaction around this one, on the same database or another. */
+  readonly outer: TransactionScope | undefined = storage?.getStore();
+  /** When the work began, as `performance.now()` counts; `undefined` while there is no connection yet. */
+  beganAtMs: number | undefined;
+  /** Queries of the work that wait for another connection of the same pool. */
+  innerWaiters = 0;
+
+  /** @param pool The pool that the transaction takes a connection of. */
+  constructor(pool: object) {
+    this.pool = pool;
+  }
+
+  /**
+   * Runs the work of the transaction, so that {@link currentScope} finds the transaction in it.
+   *
+   * @param work The work.
+   * @returns What the work resolves to.
+   */
+  run<T>(work: () => Promise<T>): Promise<T> {
+    this.beganAtMs = performance.now();
+    const Storage = storage === undefined ? builtinModule("node:async_hooks")?.AsyncLocalStorage : undefined;
+    if (Storage !== undefined) storage = new Storage();
+    return this.lease.use(() => storage === undefined ? work() : storage.run(this, work));
+  }
+}
+
+/**
+ * Finds the transaction on a pool that the calling code is a part of.
+ *
+ * @param pool The pool.
+ * @returns The innermost one whose work has not ended.
+ */
+export function currentScope(pool: object): TransactionScope | undefined {
+  let scope = storage?.getStore();
+  while (scope !== undefined && (scope.pool !== pool || scope.lease.hasEnded)) scope = scope.outer;
+  return scope;
+}
