@@ -2,6 +2,7 @@ import type { PgQueryResultHKT, PgSession, PgTransaction, PgTransactionConfig } 
 import { sql } from "drizzle-orm";
 import { causeChain, CommitOutcomeUnknownError, ConfigurationError } from "../errors/mod.ts";
 import type { DrizzleClient } from "./providers/provider.ts";
+import { isLateFailure } from "./session/lease.ts";
 import { isCommitOutcomeUnknown } from "./sqlstate.ts";
 
 type Session = PgSession<PgQueryResultHKT, Record<string, unknown>>;
@@ -85,7 +86,9 @@ export function guardTransactions<TSchema extends Record<string, unknown>>(
         return result;
       }, rules.settings ? config : withoutSettings(config));
     } catch (error) {
-      if (bodyDone && isCommitOutcomeUnknown(error)) throw new CommitOutcomeUnknownError(undefined, { cause: error });
+      if (bodyDone && !isLateFailure(error) && isCommitOutcomeUnknown(error)) {
+        throw new CommitOutcomeUnknownError(undefined, { cause: error });
+      }
       throw error;
     } finally {
       state.hasEnded = true;

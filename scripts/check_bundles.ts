@@ -63,7 +63,7 @@ export const handler = defineApiHandler({ auth: "session"${options} })(
   });`;
 
 /** What the provider loads when it connects. */
-const DRIVER = ["database/providers/serverless_pg", "drizzle-orm/postgres-js", "/postgres/"];
+const DRIVER = ["database/providers/serverless_pg", "/postgres/"];
 
 const BUNDLES: readonly Bundle[] = [
   { name: "./errors, all of it", goal: 8, ceiling: 8, source: `export * from "@trellis/fn/errors";` },
@@ -100,11 +100,11 @@ const FORBIDDEN: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * Packages that are not installed, or have no place in a function: drizzle imports drivers without asking, and better-auth
+ * Packages that have no place in a function: better-auth
  * belongs to the functions that sign people in. `trellis build` leaves them out in the same way; a plain `--splitting` keeps
  * better-auth behind its import(), and then all that it shares with the function, such as the whole of zod, comes at once.
  */
-const EXTERNAL = ["drizzle-orm/pglite", "drizzle-orm/neon-serverless", "better-auth", "better-auth/*"];
+const EXTERNAL = ["better-auth", "better-auth/*"];
 
 interface Figure {
   readonly name: string;

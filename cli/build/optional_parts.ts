@@ -22,15 +22,13 @@ interface OptionalPart {
   readonly peer?: OptionalPackage;
 }
 
-const POSTGRES_JS = ["postgres", "drizzle-orm/postgres-js"];
-
 const PARTS: readonly OptionalPart[] = [
   {
     provider: "distsql",
     module: "providers/distsql",
     importer: "client",
     exports: "openDistSql",
-    eager: POSTGRES_JS,
+    eager: ["postgres"],
     peer: "@aws-sdk/dsql-signer",
   },
   {
@@ -38,14 +36,14 @@ const PARTS: readonly OptionalPart[] = [
     module: "providers/serverless_pg",
     importer: "client",
     exports: "openServerlessPg",
-    eager: ["./data_api", ...POSTGRES_JS],
+    eager: ["./data_api", "postgres"],
   },
   {
     provider: "branching-pg",
     module: "providers/branching_pg",
     importer: "client",
     exports: "openBranchingPg",
-    eager: ["@neondatabase/serverless", "drizzle-orm/neon-serverless"],
+    eager: ["@neondatabase/serverless"],
     peer: "@neondatabase/serverless",
   },
   {

@@ -1,5 +1,16 @@
 import { transactionEnded } from "./misuse_messages.ts";
 
+const lateFailures: WeakSet<object> = new WeakSet();
+
+/**
+ * Whether an error ended a transaction after its work and before COMMIT: nothing was committed.
+ *
+ * @param error What the transaction rejected with.
+ */
+export function isLateFailure(error: unknown): boolean {
+  return typeof error === "object" && error !== null && lateFailures.has(error);
+}
+
 /**
  * The time in which the client of a transaction, or of a savepoint, may be used. It ends with the work that was given to
  * the transaction. What was sent before is waited for, and what comes later is refused.
@@ -13,7 +24,7 @@ export class Lease {
   #idleSinceMs = performance.now();
   /** Called when the last statement and the last inner transaction have ended. */
   #onDrained: (() => void) | undefined;
-  #lateFailure: { error: unknown } | undefined;
+  #lateFailure: unknown;
   #cut: ((error: unknown) => void) | undefined;
 
   /** @param outer The lease of the transaction that a savepoint belongs to. */
@@ -86,7 +97,7 @@ export class Lease {
     try {
       const result = await Promise.race([work(), cut]);
       await this.#end();
-      if (this.#lateFailure !== undefined) throw this.#lateFailure.error;
+      if (this.#lateFailure !== undefined) throw this.#lateFailure;
       return result;
     } catch (error) {
       await this.#end();
@@ -113,7 +124,10 @@ export class Lease {
   }
 
   #noteIfLate<E>(error: E): E {
-    if (this.#hasEnded) this.#lateFailure ??= { error };
+    if (this.#hasEnded) {
+      this.#lateFailure ??= error;
+      if (typeof error === "object" && error !== null) lateFailures.add(error);
+    }
     if (this.#outer !== undefined) this.#outer.#noteIfLate(error);
     return error;
   }

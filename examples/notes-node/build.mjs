@@ -22,7 +22,7 @@ for (const file of files) {
     // what is imported late, as the auth library is, stays in files of its own that most functions never read
     splitting: true,
     // the drivers of providers that this application does not deploy with
-    external: ["@electric-sql/pglite", "drizzle-orm/pglite", "drizzle-orm/neon-serverless", "@aws-sdk/*"],
+    external: ["@electric-sql/pglite", "@aws-sdk/*"],
     // packages written as CommonJS look for `require`
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     logLevel: "warning",

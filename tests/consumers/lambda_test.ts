@@ -155,6 +155,6 @@ Deno.test("a bundled session handler works without the drivers and the auth libr
     },
     "session_function.ts",
     // as docs/decisions/optional_dependencies.md says
-    ["--splitting", "--external:drizzle-orm/pglite", "--external:drizzle-orm/neon-serverless"],
+    ["--splitting"],
   );
 });

@@ -25,6 +25,7 @@ Deno.test("ERROR_CODES holds the status and the reason phrase of RFC 9110 for ev
       CONFIGURATION: server,
       DATABASE: server,
       COMMIT_OUTCOME_UNKNOWN: server,
+      TRANSACTION_MISUSE: server,
       MIGRATION: server,
       UNSUPPORTED_STATEMENT: server,
       RECREATION_REQUIRED: server,
