@@ -1,5 +1,4 @@
 import { ConfigurationError } from "../../errors/mod.ts";
-import { runOutsideInvocation } from "../../observability/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { poolSizeOf } from "../pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";

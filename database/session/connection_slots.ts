@@ -1,14 +1,22 @@
 import { DatabaseError } from "../../errors/mod.ts";
-import { currentInvocation } from "../../observability/mod.ts";
+import { currentInvocation, runOutsideInvocation } from "../../observability/mod.ts";
 import { whenAbandoned } from "../providers/abandoned.ts";
 import { waitedForIdle, waitsForItself } from "./misuse_messages.ts";
 import { currentScope, TransactionScope } from "./transaction_scope.ts";
 
-/** How long a query waits for transactions that send nothing before it is refused. */
-const PATIENCE_MS = 5000;
-
-/** How often waiting queries are looked at. */
-const LOOK_MS = 500;
+/** Options of {@link ConnectionSlots}. */
+export interface SlotsOptions {
+  /**
+   * How long a query waits for transactions that send nothing before it is refused.
+   * @default 5000
+   */
+  patienceMs?: number;
+  /**
+   * How often waiting queries are looked at.
+   * @default 500
+   */
+  lookMs?: number;
+}
 
 /** A query, or a transaction, that waits for a connection. */
 interface Waiter {
@@ -28,13 +36,20 @@ interface Waiter {
  */
 export class ConnectionSlots {
   readonly #max: number;
+  readonly #patienceMs: number;
+  readonly #lookMs: number;
   readonly #scopes: Set<TransactionScope> = new Set();
   readonly #waiters: Set<Waiter> = new Set();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param max How many connections the pool has. */
-  constructor(max: number) {
+  /**
+   * @param max How many connections the pool has.
+   * @param options When a query has waited for too long.
+   */
+  constructor(max: number, { patienceMs = 5000, lookMs = 500 }: SlotsOptions = {}) {
     this.#max = max;
+    this.#patienceMs = patienceMs;
+    this.#lookMs = lookMs;
   }
 
   /**
@@ -60,13 +75,20 @@ export class ConnectionSlots {
     if (this.#scopes.size < this.#max) this.#scopes.add(scope);
     else await this.#wait(() => "the transaction", scope);
     // the connection of work that was given up at its deadline is cut, whether the work ever ends or not
-    const forget = whenAbandoned(() => this.#release(scope));
+    const forget = whenAbandoned(() => this.#abandon(scope));
     try {
       return await run(scope);
     } finally {
       forget();
       this.#release(scope);
     }
+  }
+
+  #abandon(scope: TransactionScope): void {
+    for (const waiter of this.#waiters) {
+      if (waiter.invocation === scope.invocation) this.#refuse(waiter, this.#explainAbandoned(waiter));
+    }
+    this.#release(scope);
   }
 
   #release(scope: TransactionScope): void {
@@ -126,19 +148,20 @@ export class ConnectionSlots {
 
   /** The timer keeps the process alive: a program that waits for nothing else would end without a word. */
   #lookLater(): void {
-    const dueMs = performance.now() + LOOK_MS;
-    this.#timer = setTimeout(() => {
+    const dueMs = performance.now() + this.#lookMs;
+    const look = (): void => {
       // a look that comes late says that the program was busy, perhaps with the work of the transactions
-      if (performance.now() < dueMs + LOOK_MS) this.#look();
+      if (performance.now() < dueMs + this.#lookMs) this.#look();
       if (this.#waiters.size > 0) this.#lookLater();
-    }, LOOK_MS);
+    };
+    this.#timer = runOutsideInvocation(() => setTimeout(look, this.#lookMs));
   }
 
   /** Refuses one query at a time: the others may get their turn after it. */
   #look(): void {
     for (const waiter of this.#waiters) {
       const waitedMs = performance.now() - waiter.sinceMs;
-      if (waitedMs < PATIENCE_MS || !this.#isIdle(PATIENCE_MS) || !this.#maySelfWait(waiter)) continue;
+      if (waitedMs < this.#patienceMs || !this.#isIdle(this.#patienceMs) || !this.#maySelfWait(waiter)) continue;
       return this.#refuse(waiter, waitedForIdle(waiter.what(), waitedMs, this.#max));
     }
   }

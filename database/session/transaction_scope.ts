@@ -1,6 +1,6 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
 import { builtinModule } from "../../env/mod.ts";
-import { currentInvocation } from "../../observability/mod.ts";
+import { currentInvocation, type Invocation } from "../../observability/mod.ts";
 import { Lease } from "./lease.ts";
 
 /** Finds the transaction that the calling code is a part of; made by the first transaction. */
@@ -13,7 +13,7 @@ export class TransactionScope {
   /** The time in which the transaction's client may be used. */
   readonly lease: Lease = new Lease();
   /** The invocation that began the transaction. */
-  readonly invocation: object | undefined = currentInvocation();
+  readonly invocation: Invocation | undefined = currentInvocation();
   /** The transaction around this one, on the same database or another. */
   readonly outer: TransactionScope | undefined = storage?.getStore();
   /** When the work began, as `performance.now()` counts; `undefined` while there is no connection yet. */
@@ -34,10 +34,15 @@ export class TransactionScope {
    */
   run<T>(work: () => Promise<T>): Promise<T> {
     this.beganAtMs = performance.now();
-    const Storage = storage === undefined ? builtinModule("node:async_hooks")?.AsyncLocalStorage : undefined;
-    if (Storage !== undefined) storage = new Storage();
+    // one invocation at a time was promised, so that promises need not carry their context
+    if (storage === undefined && this.invocation?.settings.sequential !== true) storage = createStorage();
     return this.lease.use(() => storage === undefined ? work() : storage.run(this, work));
   }
+}
+
+function createStorage(): typeof storage {
+  const hooks = builtinModule("node:async_hooks");
+  return hooks === undefined ? undefined : new hooks.AsyncLocalStorage();
 }
 
 /**
