@@ -107,42 +107,54 @@ Deno.test(
   },
 );
 
-Deno.test("a pool that is exhausted fails the request at its deadline, and the next one works", options, async () => {
-  const postgres = await startPostgres();
-  const lab = openFaultLab();
-  try {
-    for (const maxConnections of [1, 2]) {
-      const config: DatabaseConfig = {
-        provider: "serverless-pg",
-        connectionString: postgres.url,
-        maxConnections,
-        instrument: false,
-      };
-      const db = await getDrizzleClient(config);
-      // each transaction holds a connection and waits for another one: nobody can give one up
-      const inside = Promise.withResolvers<void>();
-      let holding = 0;
-      const seen = await lab.request(
-        `${maxConnections} connections held by transactions that want another`,
-        () =>
-          Promise.all(Array.from({ length: maxConnections }, () =>
+Deno.test(
+  "a pool that is exhausted fails the request at once or at its deadline, and the next one works",
+  options,
+  async () => {
+    const postgres = await startPostgres();
+    const lab = openFaultLab();
+    try {
+      for (const maxConnections of [1, 2]) {
+        const config: DatabaseConfig = {
+          provider: "serverless-pg",
+          connectionString: postgres.url,
+          maxConnections,
+          instrument: false,
+        };
+        const db = await getDrizzleClient(config);
+        const inside = Promise.withResolvers<void>();
+        let holding = 0;
+        function holdAll(work: () => Promise<unknown>): Promise<unknown> {
+          return Promise.all(Array.from({ length: maxConnections }, () =>
             withTransaction(db, async () => {
-              if (++holding === maxConnections) inside.resolve();
+              if (++holding % maxConnections === 0) inside.resolve();
               await inside.promise;
-              await db.execute(sql`SELECT 1`);
-            }))),
-        800,
-      );
-      assertEquals([seen.status, seen.code], [504, "DEADLINE_EXCEEDED"]);
-      const next = await lab.request("after an exhausted pool", () => executeRows(db, sql`SELECT 1 AS one`));
-      assertEquals([next.status, next.body], [200, '[{"one":1}]']);
-      await closeDrizzleClient(config);
+              await work();
+            })));
+        }
+        const mistaken = await lab.request(
+          `${maxConnections} connections held by transactions that want another`,
+          () => holdAll(() => db.execute(sql`SELECT 1`)),
+          800,
+        );
+        assertEquals([mistaken.status, mistaken.code], [500, "TRANSACTION_MISUSE"]);
+        const waiting = await lab.request(
+          `${maxConnections} connections held by transactions that never end`,
+          () =>
+            Promise.all([holdAll(() => new Promise(() => {})), inside.promise.then(() => db.execute(sql`SELECT 1`))]),
+          800,
+        );
+        assertEquals([waiting.status, waiting.code], [504, "DEADLINE_EXCEEDED"]);
+        const next = await lab.request("after an exhausted pool", () => executeRows(db, sql`SELECT 1 AS one`));
+        assertEquals([next.status, next.body], [200, '[{"one":1}]']);
+        await closeDrizzleClient(config);
+      }
+    } finally {
+      lab.close();
+      await postgres.stop();
     }
-  } finally {
-    lab.close();
-    await postgres.stop();
-  }
-});
+  },
+);
 
 Deno.test(
   "a name that is not found fails at once or by connectTimeout, for every provider, and is looked up again",
