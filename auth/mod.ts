@@ -50,11 +50,11 @@ export {
   validateSession,
   validateSessionFromHeader,
 } from "./sessions.ts";
-export { validateStandardWebhook, type WebhookHeaders } from "./standard_webhook.ts";
+export { validatePaymentsWebhook } from "./payments_webhook.ts";
+export { validateShopifyWebhook } from "./shopify_webhook.ts";
+export { validateSlackWebhook } from "./slack_webhook.ts";
+export { validateStandardWebhook } from "./standard_webhook.ts";
+export { validateTwilioWebhook } from "./twilio_webhook.ts";
+export type { WebhookHeaders } from "./webhook_headers.ts";
 export type { WebhookPayload, WebhookSecret } from "./webhook_input.ts";
-export {
-  validateCodeHostWebhook,
-  validatePaymentsWebhook,
-  validateWebhookSignature,
-  type WebhookValidationOptions,
-} from "./webhooks.ts";
+export { validateCodeHostWebhook, validateWebhookSignature, type WebhookValidationOptions } from "./webhooks.ts";

@@ -1,30 +1,31 @@
 import { ConfigurationError, UnauthorizedError } from "../errors/mod.ts";
 import { HMAC_BYTES, type HmacSecret, verifyHmac } from "./hmac.ts";
+import { findHeader, type WebhookHeaders } from "./webhook_headers.ts";
 import {
+  CANONICAL_BASE64,
   checkTimestamp,
   checkTolerance,
   decodeBase64,
+  decodeSignature,
   readHeader,
   readPayload,
   readSecrets,
-  UNIX_SECONDS,
+  readTimestamp,
   type WebhookPayload,
   type WebhookSecret,
 } from "./webhook_input.ts";
-
-/** Headers of a request: a plain object with names in any case, or the web's `Headers`. */
-export type WebhookHeaders = Headers | Readonly<Record<string, string | undefined>>;
 
 /**
  * Checks a webhook of the Standard Webhooks scheme (symmetric, `v1`): HMAC-SHA256 over `<id>.<timestamp>.<raw body>`, in
  * base64, with the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`. Several signatures may stand in the
  * header, one that matches is enough; those of other versions are skipped. `webhook-id` stays the same when a message is
- * sent again: keep it to recognize repetitions.
+ * sent again: keep it to recognize repetitions. Svix sends the same under the names `svix-id`, `svix-timestamp` and
+ * `svix-signature`; each of them goes before its standard name, as in Svix' own library.
  * Source: the specification at standardwebhooks.com.
  *
  * @param payload The raw request body.
  * @param headers The request's headers, such as `event.headers`.
- * @param secret `whsec_` and base64, or several while one is being replaced.
+ * @param secret `whsec_` and base64, padded or not, or several while one is being replaced.
  * @param toleranceSeconds How far the timestamp may be from now, either way; 300 when left out.
  * @returns A promise that resolves when signature and timestamp are good.
  * @throws {UnauthorizedError} When a header is missing or malformed, the signature not good, too old or from the future.
@@ -52,39 +53,50 @@ export async function validateStandardWebhook(
   checkTolerance(toleranceSeconds);
   const secrets = readSecrets(secret, "webhook-signature").map(decodeSecret);
   const body = readPayload(payload);
-  const id = readHeader(findHeader(headers, "webhook-id"), "webhook-id");
-  const timestamp = readHeader(findHeader(headers, "webhook-timestamp"), "webhook-timestamp");
-  const signatures = parseSignatures(readHeader(findHeader(headers, "webhook-signature"), "webhook-signature"));
+  const [givenId, idName] = pickHeader(headers, "id");
+  const [givenTime, timeName] = pickHeader(headers, "timestamp");
+  const [signature, signatureName] = pickHeader(headers, "signature");
+  const id = readHeader(givenId, idName);
+  const timestamp = readTimestamp(givenTime, timeName);
+  const signatures = parseSignatures(readHeader(signature, signatureName), signatureName);
   // a full stop would let a sender of one signed message shift bytes between id, timestamp and body
-  if (id.includes(".")) throw new UnauthorizedError("The webhook-id header is malformed");
-  if (!UNIX_SECONDS.test(timestamp)) throw new UnauthorizedError("The webhook-timestamp header is malformed");
+  if (id.includes(".")) throw new UnauthorizedError(`The ${idName} header is malformed`);
   if (!await verifyHmac("sha256", secrets, [`${id}.${timestamp}.`, body], signatures)) {
-    throw new UnauthorizedError("The signature in the webhook-signature header does not match");
+    throw new UnauthorizedError(`The signature in the ${signatureName} header does not match`);
   }
-  checkTimestamp(timestamp, toleranceSeconds, "webhook-timestamp");
+  checkTimestamp(timestamp, toleranceSeconds, timeName);
+}
+
+/** A header's value and name. */
+type NamedHeader = readonly [value: string | null | undefined, name: string];
+
+function pickHeader(headers: WebhookHeaders, name: string): NamedHeader {
+  const value = findHeader(headers, `svix-${name}`) ?? undefined;
+  return value === undefined ? [findHeader(headers, `webhook-${name}`), `webhook-${name}`] : [value, `svix-${name}`];
 }
 
 function decodeSecret({ text }: HmacSecret): HmacSecret {
-  const base64 = text.startsWith("whsec_") ? text.slice("whsec_".length) : text;
-  if (decodeBase64(base64) === undefined) {
+  const given = text.startsWith("whsec_") ? text.slice("whsec_".length) : text;
+  const base64 = given.includes("=") ? given : pad(given);
+  if (base64 === undefined || decodeBase64(base64) === undefined) {
     throw new ConfigurationError('The secret for webhook-signature must be base64, with or without "whsec_" before it');
   }
   return { text: base64, encoding: "base64" };
 }
 
-function parseSignatures(header: string): Uint8Array[] {
-  const signatures: Uint8Array[] = [];
-  for (const entry of header.split(" ")) {
-    const bytes = entry.startsWith("v1,") ? decodeBase64(entry.slice("v1,".length)) : undefined;
-    if (bytes?.length === HMAC_BYTES.sha256) signatures.push(bytes);
-  }
-  if (signatures.length === 0) throw new UnauthorizedError("The webhook-signature header is malformed");
-  return signatures;
+/** Adds the padding; a text that was cut off has bits left over in its last letter. */
+function pad(base64: string): string | undefined {
+  const padded = base64.padEnd(Math.ceil(base64.length / 4) * 4, "=");
+  return CANONICAL_BASE64.test(padded) ? padded : undefined;
 }
 
-function findHeader(headers: WebhookHeaders, name: string): string | null | undefined {
-  if (!headers) return undefined; // null when somebody invokes the function by hand
-  if (typeof headers.get === "function") return (headers as Headers).get(name);
-  const plain = headers as Readonly<Record<string, string | undefined>>;
-  return plain[name] ?? plain[Object.keys(plain).find((key) => key.toLowerCase() === name) ?? name];
+function parseSignatures(header: string, name: string): Uint8Array[] {
+  const signatures: Uint8Array[] = [];
+  for (const entry of header.split(" ")) {
+    const text = entry.startsWith("v1,") ? entry.slice("v1,".length) : "";
+    const bytes = decodeSignature(text, "base64", HMAC_BYTES.sha256);
+    if (bytes !== undefined) signatures.push(bytes);
+  }
+  if (signatures.length === 0) throw new UnauthorizedError(`The ${name} header is malformed`);
+  return signatures;
 }

@@ -75,6 +75,23 @@ export function decodeBase64(text: string): Uint8Array | undefined {
   return Buffer.from(text, "base64");
 }
 
+/** Base64 as it is written for some bytes: padded, and without stray bits in the last letter. */
+export const CANONICAL_BASE64 = /^[A-Za-z0-9+/]*(?:[AQgw]==|[AEIMQUYcgkosw048]=)?$/;
+
+/**
+ * Returns the bytes of a signature.
+ *
+ * @param text The signature as it is written.
+ * @param encoding How it is written.
+ * @param length How many bytes there must be.
+ * @returns The bytes, or `undefined` if the text is not the one way to write so many bytes (hexadecimal in either case).
+ */
+export function decodeSignature(text: string, encoding: "hex" | "base64", length: number): Uint8Array | undefined {
+  if (encoding === "hex") return decodeHex(text, length);
+  const bytes = CANONICAL_BASE64.test(text) ? decodeBase64(text) : undefined;
+  return bytes?.length === length ? bytes : undefined;
+}
+
 /**
  * Refuses a request that was signed too long ago, or too far ahead of the clock: an old one may be a replay.
  *
@@ -108,3 +125,17 @@ export function checkTolerance(toleranceSeconds: number): void {
 
 /** Seconds since 1970 as they stand in a header. */
 export const UNIX_SECONDS = /^\d{1,12}$/;
+
+/**
+ * Returns the value of a header with a time.
+ *
+ * @param value As it came.
+ * @param headerName For the message.
+ * @returns Seconds since 1970, in decimal digits.
+ * @throws {UnauthorizedError} If it is missing or anything else.
+ */
+export function readTimestamp(value: string | null | undefined, headerName: string): string {
+  const timestamp = readHeader(value, headerName);
+  if (!UNIX_SECONDS.test(timestamp)) throw new UnauthorizedError(`The ${headerName} header is malformed`);
+  return timestamp;
+}

@@ -3,19 +3,19 @@ import { HMAC_BYTES, type HmacAlgorithm, verifyHmac } from "./hmac.ts";
 import {
   checkTimestamp,
   checkTolerance,
-  decodeHex,
+  decodeSignature,
   readHeader,
   readPayload,
   readSecrets,
-  UNIX_SECONDS,
+  readTimestamp,
   type WebhookPayload,
   type WebhookSecret,
 } from "./webhook_input.ts";
 
 /** What {@link validateWebhookSignature} checks. */
 export interface WebhookValidationOptions {
-  /** The raw request body. */
-  payload: WebhookPayload;
+  /** The raw request body, or the parts that are signed one after another where a scheme signs more than the body. */
+  payload: WebhookPayload | readonly WebhookPayload[];
   /** Value of the signature header. */
   signature: string | null | undefined;
   /** The shared secret, or several while one is being replaced. */
@@ -26,7 +26,12 @@ export interface WebhookValidationOptions {
    */
   algorithm?: HmacAlgorithm;
   /**
-   * What stands before the hexadecimal signature; it must be there.
+   * How the signature is written.
+   * @default "hex"
+   */
+  encoding?: "hex" | "base64";
+  /**
+   * What stands before the signature; it must be there.
    * @default ""
    */
   prefix?: string;
@@ -35,16 +40,33 @@ export interface WebhookValidationOptions {
    * @default "X-Signature"
    */
   headerName?: string;
+  /**
+   * Value of the header with the time of signing, in seconds since 1970. If this key is there, the header is required and
+   * the time must be within `toleranceSeconds`. It must also be in one of the parts of `payload`: a time that is not
+   * signed proves nothing.
+   */
+  timestamp?: string | null | undefined;
+  /**
+   * The name of the header with the time, for error messages.
+   * @default "X-Timestamp"
+   */
+  timestampHeaderName?: string;
+  /**
+   * How far `timestamp` may be from now, either way.
+   * @default 300
+   */
+  toleranceSeconds?: number;
 }
 
 /**
- * Checks that a request was signed with a shared secret: HMAC over the raw body, hexadecimal, in either case, compared in
- * constant time.
+ * Checks that a request was signed with a shared secret: HMAC over the raw body, or over several parts, in hexadecimal or
+ * base64, compared in constant time.
  *
  * @param options What to check.
  * @returns A promise that resolves when the signature is good.
- * @throws {UnauthorizedError} When the signature is missing, malformed or not good. The message names the header alone.
- * @throws {ConfigurationError} When the secret is empty, or an option cannot be meant.
+ * @throws {UnauthorizedError} When the signature is missing, malformed or not good, or the time is not. The message names
+ * the header alone.
+ * @throws {ConfigurationError} When the secret is empty, or an option is invalid.
  *
  * @example
  * ```ts
@@ -58,22 +80,44 @@ export interface WebhookValidationOptions {
  * ```
  */
 export async function validateWebhookSignature(options: WebhookValidationOptions): Promise<void> {
-  const { algorithm = "sha256", prefix = "", headerName = "X-Signature" } = options;
-  if (!Object.hasOwn(HMAC_BYTES, algorithm)) {
-    throw new ConfigurationError(
-      `algorithm must be one of ${Object.keys(HMAC_BYTES).join(", ")}, got ${JSON.stringify(algorithm)}`,
-    );
-  }
+  const { algorithm = "sha256", encoding = "hex", prefix = "", headerName = "X-Signature" } = options;
+  const { timestampHeaderName = "X-Timestamp", toleranceSeconds = 300 } = options;
+  checkChoice("algorithm", algorithm, Object.keys(HMAC_BYTES));
+  checkChoice("encoding", encoding, ["hex", "base64"]);
+  checkTolerance(toleranceSeconds);
   const secrets = readSecrets(options.secret, headerName);
-  const payload = readPayload(options.payload);
+  const parts = readParts(options.payload);
+  const timestamp = "timestamp" in options ? readTimestamp(options.timestamp, timestampHeaderName) : undefined;
+  if (timestamp !== undefined) checkSigned(timestamp, options.payload);
   const header = readHeader(options.signature, headerName);
   const signature = header.startsWith(prefix)
-    ? decodeHex(header.slice(prefix.length), HMAC_BYTES[algorithm])
+    ? decodeSignature(header.slice(prefix.length), encoding, HMAC_BYTES[algorithm])
     : undefined;
   if (signature === undefined) throw new UnauthorizedError(`The ${headerName} header is malformed`);
-  if (!await verifyHmac(algorithm, secrets, [payload], [signature])) {
+  if (!await verifyHmac(algorithm, secrets, parts, [signature])) {
     throw new UnauthorizedError(`The signature in the ${headerName} header does not match`);
   }
+  if (timestamp !== undefined) checkTimestamp(timestamp, toleranceSeconds, timestampHeaderName);
+}
+
+function checkChoice(name: string, value: string, choices: readonly string[]): void {
+  if (choices.includes(value)) return;
+  throw new ConfigurationError(`${name} must be one of ${choices.join(", ")}, got ${JSON.stringify(value)}`);
+}
+
+function readParts(payload: WebhookValidationOptions["payload"]): WebhookPayload[] {
+  return isParts(payload) ? payload.map(readPayload) : [readPayload(payload)];
+}
+
+function isParts(payload: WebhookValidationOptions["payload"]): payload is readonly WebhookPayload[] {
+  return Array.isArray(payload);
+}
+
+function checkSigned(timestamp: string, payload: WebhookValidationOptions["payload"]): void {
+  if (isParts(payload) && payload.some((part) => typeof part === "string" && part.includes(timestamp))) return;
+  throw new ConfigurationError(
+    "The timestamp of a webhook must be among what is signed: give it in the payload, such as payload: [timestamp, '.', body]",
+  );
 }
 
 /**
@@ -107,63 +151,4 @@ export function validateCodeHostWebhook(
     prefix: "sha256=",
     headerName: "X-Hub-Signature-256",
   });
-}
-
-const PAYMENTS_HEADER = "Payments-Signature";
-
-/**
- * Checks a webhook of Stripe's scheme: `t=<seconds>,v1=<hex>`, HMAC-SHA256 over `<seconds>.<raw body>`. Several `v1` may
- * stand in one header, one that matches is enough; other keys are skipped.
- * Source: Stripe's documentation, "Verify webhook signatures manually".
- *
- * @param payload The raw request body.
- * @param signatureHeader Value of `Payments-Signature` (Stripe's own name for it is `Stripe-Signature`).
- * @param secret The endpoint's secret, or several while one is being replaced.
- * @param toleranceSeconds How far the timestamp may be from now, either way; 300 when left out.
- * @returns A promise that resolves when signature and timestamp are good.
- * @throws {UnauthorizedError} When the signature is missing, malformed, not good, too old or from the future.
- * @throws {ConfigurationError} When the secret is empty or the tolerance is no number from 0.
- *
- * @example
- * ```ts
- * import { validatePaymentsWebhook } from "@trellis/fn/auth";
- * import { createHmac } from "node:crypto";
- *
- * const body = '{"id":"evt_1"}';
- * const seconds = Math.floor(Date.now() / 1000);
- * const hex = createHmac("sha256", "whsec_test").update(`${seconds}.${body}`).digest("hex");
- * await validatePaymentsWebhook(body, `t=${seconds},v1=${hex}`, "whsec_test");
- * ```
- */
-export async function validatePaymentsWebhook(
-  payload: WebhookPayload,
-  signatureHeader: string | null | undefined,
-  secret: WebhookSecret,
-  toleranceSeconds = 300,
-): Promise<void> {
-  checkTolerance(toleranceSeconds);
-  const secrets = readSecrets(secret, PAYMENTS_HEADER);
-  const body = readPayload(payload);
-  const { timestamp, signatures } = parsePaymentsHeader(readHeader(signatureHeader, PAYMENTS_HEADER));
-  if (!await verifyHmac("sha256", secrets, [`${timestamp}.`, body], signatures)) {
-    throw new UnauthorizedError(`The signature in the ${PAYMENTS_HEADER} header does not match`);
-  }
-  checkTimestamp(timestamp, toleranceSeconds, PAYMENTS_HEADER);
-}
-
-function parsePaymentsHeader(header: string): { timestamp: string; signatures: Uint8Array[] } {
-  const timestamps: string[] = [];
-  const signatures: Uint8Array[] = [];
-  for (const part of header.split(",")) {
-    const [key, value = ""] = part.split("=", 2);
-    if (key === "t") timestamps.push(value);
-    if (key !== "v1") continue;
-    const signature = decodeHex(value, HMAC_BYTES.sha256);
-    if (signature !== undefined) signatures.push(signature);
-  }
-  const [timestamp] = timestamps;
-  if (timestamps.length !== 1 || !UNIX_SECONDS.test(timestamp) || signatures.length === 0) {
-    throw new UnauthorizedError(`The ${PAYMENTS_HEADER} header is malformed`);
-  }
-  return { timestamp, signatures };
 }

@@ -27,6 +27,16 @@ function sign(seconds: number | string, { id = ID, body = BODY as string | Uint8
   return `v1,${mac.update(`${id}.${seconds}.`).update(body).digest("base64")}`;
 }
 
+/** A secret of some length in base64. */
+function keyOf(length: number): string {
+  return btoa("0123456789abcdefghijklmnopqrst".slice(0, length));
+}
+
+function signedWith(keyLength: number) {
+  const mac = nodeCrypto.createHmac("sha256", atob(keyOf(keyLength))).update(`${ID}.${SECONDS}.${BODY}`);
+  return headers({ "webhook-signature": `v1,${mac.digest("base64")}` });
+}
+
 const headers = (changes: Record<string, string | undefined> = {}) => ({
   "webhook-id": ID,
   "webhook-timestamp": `${SECONDS}`,
@@ -35,6 +45,14 @@ const headers = (changes: Record<string, string | undefined> = {}) => ({
 });
 const signedAt = (seconds: number | string) =>
   headers({ "webhook-timestamp": `${seconds}`, "webhook-signature": sign(seconds) });
+
+/** The same under Svix' names. */
+const svix = (changes: Record<string, string> = {}): Record<string, string> => ({
+  "svix-id": ID,
+  "svix-timestamp": `${SECONDS}`,
+  "svix-signature": SIGNATURE,
+  ...changes,
+});
 
 const MISMATCH = "UNAUTHORIZED: The signature in the webhook-signature header does not match";
 const malformed = (name: string) => `UNAUTHORIZED: The webhook-${name} header is malformed`;
@@ -65,6 +83,31 @@ const CASES: [
     "WEBHOOK-TIMESTAMP": `${SECONDS}`,
     "Webhook-Signature": SIGNATURE,
   }, "accepted"],
+  ["Svix' names", svix(), "accepted"],
+  [
+    "Svix' names in another case",
+    { "Svix-Id": ID, "SVIX-TIMESTAMP": `${SECONDS}`, "svix-Signature": SIGNATURE },
+    "accepted",
+  ],
+  ["Svix' names in the web's Headers", new Headers(svix()), "accepted"],
+  [
+    "Svix' names before others",
+    { ...headers({ "webhook-signature": ZEROS, "webhook-id": "x" }), ...svix() },
+    "accepted",
+  ],
+  [
+    "a forged signature under Svix' name beside a good one",
+    { ...headers(), "svix-signature": ZEROS },
+    "UNAUTHORIZED: The signature in the svix-signature header does not match",
+  ],
+  ["an empty header of Svix", { ...headers(), "svix-id": "" }, "UNAUTHORIZED: The svix-id header is missing"],
+  [
+    "an old message of Svix",
+    svix({ "svix-timestamp": `${SECONDS - 301}`, "svix-signature": sign(SECONDS - 301) }),
+    "UNAUTHORIZED: The timestamp in the svix-timestamp header is older than 300 seconds",
+  ],
+  ["a secret that needs padding and has none", signedWith(26), "accepted", { secret: keyOf(26).replace(/=+$/, "") }],
+  ["a secret that needs less padding", signedWith(25), "accepted", { secret: `whsec_${keyOf(25).replace(/=+$/, "")}` }],
   ["a multi-byte body", headers({ "webhook-signature": sign(SECONDS, { body: "é😀" }) }), "accepted", { body: "é😀" }],
   ["a timestamp at the edge", signedAt(SECONDS - 300), "accepted"],
   ["a timestamp ahead, at the edge", signedAt(SECONDS + 300), "accepted"],
@@ -117,7 +160,7 @@ const CASES: [
   ],
   ["a secret that is the prefix alone", headers(), NO_BASE64, { secret: "whsec_" }],
   ["a secret that is no base64", headers(), NO_BASE64, { secret: "whsec_not base64" }],
-  ["a secret without its padding", headers(), NO_BASE64, { secret: KEY.slice(0, -1) }],
+  ["a secret whose last letter is cut off", headers(), NO_BASE64, { secret: KEY.slice(0, -1) }],
   ["a secret with too much padding", headers(), NO_BASE64, { secret: `${KEY}A===` }],
   [
     "a tolerance that is a text",

@@ -170,6 +170,87 @@ Deno.test("validateWebhookSignature() tells neither the secret nor the right sig
 });
 
 const NOW_SECONDS = 1_893_456_000;
+const base64 = (text: string) => nodeCrypto.createHmac("sha256", SECRET).update(text).digest("base64");
+const signedAt = (seconds: number | string, body = PAYLOAD) => ({
+  payload: [`${seconds}.`, body],
+  signature: hmac(SECRET, `${seconds}.${body}`),
+  timestamp: `${seconds}`,
+});
+const X_MISMATCH = "UNAUTHORIZED: The signature in the X-Signature header does not match";
+const X_MALFORMED = "UNAUTHORIZED: The X-Signature header is malformed";
+
+const OPTIONS: [name: string, options: object, expected: string][] = [
+  ["base64", { encoding: "base64", signature: base64(PAYLOAD) }, "accepted"],
+  [
+    "base64 behind a prefix",
+    { encoding: "base64", prefix: "sha256=", signature: `sha256=${base64(PAYLOAD)}` },
+    "accepted",
+  ],
+  ["base64 over another body", { encoding: "base64", signature: base64("x") }, X_MISMATCH],
+  ["base64 without its padding", { encoding: "base64", signature: base64(PAYLOAD).slice(0, -1) }, X_MALFORMED],
+  [
+    "base64 with stray bits in its last letter",
+    { encoding: "base64", signature: `${"A".repeat(42)}B=` },
+    X_MALFORMED,
+  ],
+  ["hexadecimal where base64 is expected", { encoding: "base64", signature: HEX }, X_MALFORMED],
+  ["base64 where hexadecimal is expected", { signature: base64(PAYLOAD) }, X_MALFORMED],
+  [
+    "an encoding that it does not know",
+    { encoding: "base64url" },
+    'CONFIGURATION: encoding must be one of hex, base64, got "base64url"',
+  ],
+  ["several parts", { payload: ["Hello", bytes(", "), "World!"] }, "accepted"],
+  ["several parts, one of them empty", { payload: ["", PAYLOAD, null] }, "accepted"],
+  ["no part", { payload: [], signature: hmac(SECRET, "") }, "accepted"],
+  ["parts in another order", { payload: ["World!", "Hello, "] }, X_MISMATCH],
+  ["a time", signedAt(NOW_SECONDS), "accepted"],
+  ["a time at the edge", signedAt(NOW_SECONDS - 300), "accepted"],
+  [
+    "a time beyond the tolerance",
+    { ...signedAt(NOW_SECONDS - 301), timestampHeaderName: "X-Time" },
+    "UNAUTHORIZED: The timestamp in the X-Time header is older than 300 seconds",
+  ],
+  [
+    "a time ahead of the clock",
+    { ...signedAt(NOW_SECONDS + 61), toleranceSeconds: 60 },
+    "UNAUTHORIZED: The timestamp in the X-Timestamp header is further ahead than 60 seconds",
+  ],
+  ["another time than the signed one", {
+    ...signedAt(NOW_SECONDS),
+    payload: [`${NOW_SECONDS + 1}.`, PAYLOAD],
+    timestamp: `${NOW_SECONDS + 1}`,
+  }, X_MISMATCH],
+  [
+    "a header with the time that is missing",
+    { ...signedAt(NOW_SECONDS), timestamp: undefined },
+    "UNAUTHORIZED: The X-Timestamp header is missing",
+  ],
+  ["a time that is no number", signedAt("now"), "UNAUTHORIZED: The X-Timestamp header is malformed"],
+  [
+    "a time that is not signed",
+    { payload: [PAYLOAD], timestamp: `${NOW_SECONDS}` },
+    "CONFIGURATION: The timestamp of a webhook must be among what is signed: give it in the payload, such as payload: [timestamp, '.', body]",
+  ],
+  [
+    "a time beside a body that may hold anything",
+    { payload: `${NOW_SECONDS}`, signature: hmac(SECRET, `${NOW_SECONDS}`), timestamp: `${NOW_SECONDS}` },
+    "CONFIGURATION: The timestamp of a webhook must be among what is signed: give it in the payload, such as payload: [timestamp, '.', body]",
+  ],
+  [
+    "a tolerance below 0",
+    { toleranceSeconds: -1 },
+    "CONFIGURATION: toleranceSeconds must be a number of seconds from 0, got -1",
+  ],
+];
+
+for (const [name, options, expected] of OPTIONS) {
+  Deno.test(`validateWebhookSignature() ${expected === "accepted" ? "accepts" : "refuses"} ${name}`, async () => {
+    const check = () => validateWebhookSignature({ payload: PAYLOAD, signature: HEX, secret: SECRET, ...options });
+    assertEquals(await atTime(NOW_SECONDS * 1000, () => outcome(check)), expected);
+  });
+}
+
 const BODY = '{"id":"evt_1","object":"event"}';
 const ENDPOINT = "whsec_test_secret";
 
@@ -218,6 +299,7 @@ const PAYMENTS: [
   ["a negative timestamp", `t=-1,v1=${hmac(ENDPOINT, `-1.${BODY}`)}`, P_MALFORMED],
   ["an empty timestamp", `t=,v1=${hmac(ENDPOINT, `.${BODY}`)}`, P_MALFORMED],
   ["no signature", `t=${NOW_SECONDS}`, P_MALFORMED],
+  ["a v1 without a value beside one that matches", `v1,${good}`, P_MALFORMED],
   ["another header's format", HEADER, P_MALFORMED],
   ["a missing header", undefined, "UNAUTHORIZED: The Payments-Signature header is missing"],
   ["an empty secret", good, NO_SECRET.replace("X-Hub-Signature-256", "Payments-Signature"), { secret: "" }],
