@@ -1,10 +1,10 @@
-import { Buffer } from "node:buffer";
 import {
   type ApiEvent,
   buildErrorResponse,
   CORRELATION_ID_HEADER,
   corsHeadersFor,
   type CorsOption,
+  encodeBase64,
   extractBearerToken,
   isAlbEvent,
   isHttpApiEvent,
@@ -178,9 +178,9 @@ async function toProxyResult(response: Response): Promise<ProxyResult> {
   const result: ProxyResult = { statusCode: response.status, headers, body: "" };
   const cookies = response.headers.getSetCookie();
   if (cookies.length > 0) result.cookies = cookies;
-  const bytes = Buffer.from(await response.arrayBuffer());
+  const bytes = new Uint8Array(await response.arrayBuffer());
   const type = response.headers.get("content-type");
   result.isBase64Encoded = bytes.length > 0 && type !== null && !/^text\/|json|xml|javascript/i.test(type);
-  result.body = bytes.toString(result.isBase64Encoded ? "base64" : "utf8");
+  result.body = result.isBase64Encoded ? encodeBase64(bytes) : new TextDecoder().decode(bytes);
   return result;
 }

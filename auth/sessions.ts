@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, gt, sql } from "drizzle-orm";
 import { extractBearerToken, type SessionResult } from "../core/mod.ts";
-import { withQueryMetrics } from "../database/mod.ts";
+import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import { isAppError, UnauthorizedError } from "../errors/mod.ts";
 import type { AuthSchema, AuthSettings } from "./config.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";

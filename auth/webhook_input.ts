@@ -1,4 +1,4 @@
-import { Buffer } from "node:buffer";
+import { decodeBase64 as bytesOfBase64 } from "../core/mod.ts";
 import { ConfigurationError, UnauthorizedError } from "../errors/mod.ts";
 import type { HmacSecret } from "./hmac.ts";
 
@@ -61,7 +61,16 @@ export function readHeader(value: string | null | undefined, headerName: string)
  */
 export function decodeHex(text: string, length: number): Uint8Array | undefined {
   if (text.length !== length * 2 || !/^[0-9a-f]*$/i.test(text)) return undefined;
-  return Buffer.from(text, "hex");
+  const bytes = new Uint8Array(length);
+  for (let at = 0; at < length; at++) {
+    bytes[at] = hexDigit(text.charCodeAt(2 * at)) << 4 | hexDigit(text.charCodeAt(2 * at + 1));
+  }
+  return bytes;
+}
+
+/** The value of a hexadecimal digit by its character code: letters are 9 above their lowest four bits. */
+function hexDigit(code: number): number {
+  return (code & 15) + (code >> 6) * 9;
 }
 
 /**
@@ -72,7 +81,7 @@ export function decodeHex(text: string, length: number): Uint8Array | undefined 
  */
 export function decodeBase64(text: string): Uint8Array | undefined {
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
-  return Buffer.from(text, "base64");
+  return bytesOfBase64(text);
 }
 
 /** Base64 as it is written for some bytes: padded, and without stray bits in the last letter. */

@@ -1,4 +1,4 @@
-import { builtinModule } from "../env/mod.ts";
+import { decodeBase64 } from "./base64.ts";
 import type { AlbEvent, ApiEvent, AuthorizerContext, HttpApiEvent, RestApiEvent } from "./lambda.ts";
 
 /** Where an HTTP event comes from, which decides the shape of the answer. */
@@ -145,6 +145,6 @@ export function authorizerOf(event: ApiEvent): AuthorizerContext | undefined {
  * ```
  */
 export function readRawBody(event: ApiEvent): Uint8Array<ArrayBuffer> {
-  const bytes = builtinModule("node:buffer")!.Buffer.from(event.body ?? "", event.isBase64Encoded ? "base64" : "utf8");
-  return new Uint8Array(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength);
+  const text = event.body ?? "";
+  return event.isBase64Encoded ? decodeBase64(text) : new TextEncoder().encode(text);
 }

@@ -33,6 +33,7 @@ export {
 } from "./api_event.ts";
 export { type BackoffOptions, fullJitterDelay } from "./backoff.ts";
 export { extractBearerToken } from "./bearer_token.ts";
+export { decodeBase64, encodeBase64 } from "./base64.ts";
 export { type Clock, monotonicNow, systemClock } from "./clock.ts";
 export { CORRELATION_ID_HEADER, correlationIdOf } from "./correlation_id.ts";
 export { corsHeadersFor, type CorsOption, NO_CORS_HEADERS } from "./cors.ts";

@@ -1,14 +1,23 @@
-/** What {@link parseJson} gives: the value, or what is wrong with the text, to be put behind its name. */
+import { isNestedDeeper } from "./json_depth.ts";
+
+/** A parsed value, or what is wrong with the text: a message to be put after the text's name. */
 export type JsonResult = { value: unknown } | { fault: string };
 
 /**
- * Parses JSON that came from outside. Keys that could reach an object's prototype are a fault, like broken syntax; a
- * byte order mark is not. Nothing of the text is in the fault, unlike in V8's own error.
+ * Levels of arrays and objects in each other. Code that walks a value calls itself for each level: `JSON.stringify` of
+ * some thousands of levels overflows the stack.
+ */
+const MAX_LEVELS = 1_000;
+
+/**
+ * Parses JSON that came from outside. Keys that could reach an object's prototype and more than 1,000 levels are faults,
+ * as broken syntax is; a byte order mark is not. Nothing of the text is in the fault, unlike in V8's own error.
  *
  * @param text The text.
  * @returns The value, or the fault: `is not valid JSON`.
  */
 export function parseJson(text: string): JsonResult {
+  if (isNestedDeeper(text, MAX_LEVELS)) return { fault: `must not be nested over more than ${MAX_LEVELS} levels` };
   let value: unknown;
   try {
     value = JSON.parse(text.charCodeAt(0) === 0xFEFF ? text.slice(1) : text);

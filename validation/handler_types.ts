@@ -58,8 +58,8 @@ export interface DefineApiHandlerOptions<
    */
   cors?: CorsOption;
   /**
-   * Bytes of a body from which on the request is answered with 413.
-   * @default 6291456, Lambda's own limit
+   * Bytes that a body may have; a larger one is answered with 413 before anything is parsed. Lambda takes 6 MB.
+   * @default 1048576
    */
   maxBodyBytes?: number;
   /**

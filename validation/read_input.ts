@@ -3,7 +3,7 @@ import { type ApiEvent, hasQuery, pathParametersOf, queryOf } from "../core/mod.
 import { ValidationError } from "../errors/mod.ts";
 import { listKeysOf } from "./list_keys.ts";
 import { checkBodySize, readBody, toInput } from "./read_body.ts";
-import { addFieldError, createValidator, FORM_KEY, type ValidationResult } from "./schema.ts";
+import { addFieldError, createValidator, formFault, type ValidationResult } from "./schema.ts";
 
 /** The parsed inputs of a request; a field that has no schema is absent. */
 export interface RequestInput {
@@ -20,8 +20,11 @@ export interface InputOptions {
   maxBodyBytes?: number;
 }
 
-/** Lambda takes events up to 6 MB. */
-const DEFAULT_MAX_BODY_BYTES = 6 * 1024 * 1024;
+/** 1 MiB. A larger body that does not fit its schema can keep a processor busy for seconds; Lambda takes up to 6 MB. */
+const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
+
+/** Characters of all names and values. Gateways pass on 16 KB at most; whoever invokes the function by hand may send more. */
+const MAX_QUERY_LENGTH = 1024 * 1024;
 
 type Part = keyof RequestInput;
 type Outcome = ValidationResult | undefined;
@@ -48,8 +51,16 @@ export function createInputReader(
     return formLists ??= listKeysOf(schema);
   }
 
-  function readQuery(event: ApiEvent): Record<string, string | string[]> {
-    return hasQuery(event) ? toInput(queryOf(event), queryLists ??= listKeysOf(querySchema)) : {};
+  function readQuery(event: ApiEvent): Record<string, string | string[]> | undefined {
+    if (!hasQuery(event)) return {};
+    const query = queryOf(event);
+    return isTooLong(query) ? undefined : toInput(query, queryLists ??= listKeysOf(querySchema));
+  }
+
+  function validateQueryOf(event: ApiEvent): Outcome | Promise<Outcome> {
+    if (validateQuery === undefined) return undefined;
+    const query = readQuery(event);
+    return query === undefined ? formFault("The query string is too long") : validateQuery(query);
   }
 
   return function readInput(event, params) {
@@ -57,15 +68,24 @@ export function createInputReader(
     // the media type is refused before anything is validated
     const input = validateBody && readBody(event, listsOfForm);
     const path = validatePath?.({ ...pathParametersOf(event) });
-    const query = validateQuery?.(readQuery(event));
+    const query = validateQueryOf(event);
     const body = input === undefined || "fault" in input
-      ? input && { success: false as const, errors: { [FORM_KEY]: [input.fault] } }
+      ? input && formFault(input.fault)
       : validateBody!(input.value, event.body!.length);
     if (path instanceof Promise || query instanceof Promise || body instanceof Promise) {
       return Promise.all([path, query, body]).then((outcomes) => combine(params, ...outcomes));
     }
     return combine(params, path, query, body);
   };
+}
+
+function isTooLong(query: ReadonlyMap<string, readonly string[]>): boolean {
+  let length = 0;
+  for (const [name, values] of query) {
+    for (const value of values) length += name.length + value.length;
+    if (length > MAX_QUERY_LENGTH) return true;
+  }
+  return false;
 }
 
 function combine(params: RequestInput, path: Outcome, query: Outcome, body: Outcome): ValidationError | undefined {
@@ -78,14 +98,15 @@ function combine(params: RequestInput, path: Outcome, query: Outcome, body: Outc
   return undefined;
 }
 
-/** An error without frames: where the code stood says nothing of a client's fault, and costs ten times the error. */
+/** Makes an error without frames: they say nothing about a client's fault, and cost ten times the error. */
 function validationError(faults: Readonly<Partial<Record<Part, Record<string, string[]>>>>): ValidationError {
   const { stackTraceLimit } = Error;
+  // an assignment would throw where Error is frozen (node --frozen-intrinsics); there the error has frames
+  Reflect.set(Error, "stackTraceLimit", 0);
   try {
-    Error.stackTraceLimit = 0;
     return new ValidationError("Validation failed", { errors: mergeErrors(faults) });
   } finally {
-    Error.stackTraceLimit = stackTraceLimit;
+    Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
   }
 }
 

@@ -26,7 +26,7 @@ export type ValidationResult<T = unknown> =
   | { success: false; data?: undefined; errors: Record<string, string[]> };
 
 /** The key of messages that belong to the whole input. */
-export const FORM_KEY = "_form";
+const FORM_KEY = "_form";
 
 /**
  * Validates a value.
@@ -162,7 +162,8 @@ function faultOfSize(error: unknown, data: unknown): ValidationResult<never> {
   throw error;
 }
 
-function formFault(message: string): ValidationResult<never> {
+/** A fault of a whole input. */
+export function formFault(message: string): ValidationResult<never> {
   return { success: false, errors: { [FORM_KEY]: [message] } };
 }
 

@@ -219,21 +219,67 @@ for (const body of HARMLESS) {
     assertEquals((await post({ body })).seen, JSON.parse(body)));
 }
 
-Deno.test("a body that is nested 100,000 levels deep is an answer of 200 or 400, never a failure", async () => {
-  for (const [open, close] of [["[", "]"], ['{"a":', "}"], ['{"constructor":', "}"]]) {
-    const body = open.repeat(100_000) + "1" + close.repeat(100_000);
-    assertEquals((await post({ body }, z.unknown().transform(() => null))).status, 200);
-    assertEquals((await post({ body }, z.json())).status, 400);
-    assertEquals((await post({ body }, z.object({ title: z.string() }))).status, 400);
-  }
+/** Texts that nest, with the levels that each adds. */
+const NESTING: [open: string, close: string, levels: number][] = [
+  ["[", "]", 1],
+  ['{"a":', "}", 1],
+  ['{"constructor":', "}", 1],
+  ['[{"a":', "}]", 2],
+  ["[1,", "]", 1],
+  ['["]}",', ', "[{\\""]', 1],
+  ['{ "\\"[": [', "] }", 2],
+  ['{"é😀":', "}", 1],
+];
+const LARGE = 6 * 1024 * 1024;
+
+for (const [open, close, levels] of NESTING) {
+  const nest = (times: number) => open.repeat(times) + "1" + close.repeat(times);
+  const most = 1_000 / levels;
+
+  Deno.test(`a body of ${open}…${close} is read up to 1,000 levels, and refused beyond`, async () => {
+    for (const encode of [(text: string) => text, bytes]) {
+      const { status, seen } = await post({ body: encode(nest(most)) }, z.any());
+      assertEquals([status, JSON.stringify(seen)], [200, JSON.stringify(JSON.parse(nest(most)))]);
+      assertFault(
+        await post({ body: encode(nest(most + 1)) }, z.any()),
+        "The request body must not be nested over more than 1000 levels",
+      );
+      assertEquals((await post({ body: encode(nest(200_000)) }, z.any(), LARGE)).status, 400);
+    }
+    for (const schema of [z.json(), z.unknown().transform(() => null), z.object({ title: z.string() })]) {
+      assertEquals((await post({ body: nest(20_000) }, schema)).status, 400);
+    }
+  });
+
+  Deno.test(`a body of ${open}…${close} that is echoed is an answer of 200 or 400`, async () => {
+    const echo = defineApiHandler({ schema: z.any(), maxBodyBytes: LARGE, metrics: false })(({ body, context }) =>
+      buildValidatedResponse(context, 200, body)
+    );
+    for (const [times, expected] of [[most, 200], [200_000, 400]]) {
+      const event = createRestApiEvent({ method: "POST", body: nest(times) });
+      const { result } = await captureLogs(() => echo(event, createLambdaContext()));
+      assertEquals(result.statusCode, expected);
+    }
+  });
+}
+
+Deno.test("a body that is cut off in the middle of 200,000 levels is refused", async () => {
   const recursive: z.ZodType = z.lazy(() => z.array(recursive));
-  assertEquals((await post({ body: "[".repeat(100_000) + "]".repeat(100_000) }, recursive)).status, 400);
-  assertEquals((await post({ body: "[".repeat(100_000) }, recursive)).status, 400);
+  assertEquals((await post({ body: "[".repeat(200_000) }, recursive)).status, 400);
+  assertEquals((await post({ body: "[".repeat(990) + "]".repeat(990) }, recursive)).status, 200);
+});
+
+Deno.test("a body with many brackets side by side, or in its texts, is not nested", async () => {
+  const wide = JSON.stringify(Array.from({ length: 20_000 }, () => [{ a: [] }]));
+  assertEquals((await post({ body: wide }, z.any())).status, 200);
+  const texts = JSON.stringify({ a: "[{".repeat(20_000), ['"[{'.repeat(9_000)]: ['\\["{'.repeat(9_000)] });
+  assertEquals((await post({ body: texts }, z.any())).status, 200);
 });
 
 Deno.test("a body with 100,000 keys is read", async () => {
   const body = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, i]));
-  const { status } = await post({ body: { ...body, constructor: 1 } }, z.record(z.string(), z.number()));
+  const schema = z.record(z.string(), z.number());
+  const { status } = await post({ body: { ...body, constructor: 1 } }, schema, 6 * 1024 * 1024);
   assertEquals(status, 200);
 });
 
@@ -261,10 +307,55 @@ for (const [name, options, status] of SIZES) {
   });
 }
 
-Deno.test("a body is limited to 6 MiB unless told", async () => {
-  const limit = 6 * 1024 * 1024;
-  assertEquals((await post({ body: JSON.stringify("x".repeat(limit - 2)) }, z.string())).status, 200);
-  assertEquals((await post({ body: JSON.stringify("x".repeat(limit - 1)) }, z.string())).status, 413);
+/** Bodies of an exact number of bytes: with JSON around it, in one or more bytes a character, and as a form. */
+const LIMITED: [name: string, make: (bytes: number) => EventOptions][] = [
+  ["a text", (n) => ({ body: JSON.stringify("x".repeat(n - 2)) })],
+  ["a text of two bytes a character", (n) => ({ body: JSON.stringify("é".repeat((n - 2) / 2) + (n % 2 ? "x" : "")) })],
+  ["base64", (n) => ({ body: bytes(JSON.stringify("x".repeat(n - 2))) })],
+  ["base64 of emoji", (n) => ({ body: bytes(JSON.stringify("😀".repeat((n - 2) / 4) + "x".repeat((n - 2) % 4))) })],
+  ["a list", (n) => ({ body: `[${"1,".repeat((n - 4) / 2)}${n % 2 ? "10" : "1"} ]` })],
+  [
+    "a form",
+    (n) => ({ body: `a=${"x".repeat(n - 2)}`, headers: { "Content-Type": "application/x-www-form-urlencoded" } }),
+  ],
+];
+
+for (const [name, make] of LIMITED) {
+  Deno.test(`a body that is ${name} is limited to 1 MiB unless told`, async () => {
+    const limit = 1024 * 1024;
+    assertEquals((await post(make(limit), z.any())).status, 200);
+    assertEquals((await post(make(limit + 1), z.any())).status, 413);
+    assertEquals((await post(make(limit + 1), z.any(), limit + 1)).status, 200);
+  });
+}
+
+Deno.test("a body of 3.5 MB for a record is refused unless told, and before it is parsed", async () => {
+  const record = `{${Array.from({ length: 400_000 }, (_, n) => `"${n.toString(36)}":""`).join(",")}}`;
+  const startedMs = performance.now();
+  assertEquals((await post({ body: record }, z.record(z.string().regex(/^k/), z.string()))).status, 413);
+  assert(performance.now() - startedMs < 1_000);
+});
+
+Deno.test("a query string of over a million characters is refused", async () => {
+  const statusOf = async (query: Record<string, string[]>): Promise<number[]> => {
+    const schema = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
+    const handler = defineApiHandler({ querySchema: schema, metrics: false })(() => ({ statusCode: 204, body: "" }));
+    const statuses = [];
+    for (const make of SOURCES) {
+      const event = make({ query, multiValue: true } as EventOptions);
+      const { result } = await captureLogs(() => handler(event, context));
+      statuses.push((result as ProxyResult).statusCode);
+    }
+    return statuses;
+  };
+  assertEquals(await statusOf({ a: ["x".repeat(1_000_000)] }), SOURCES.map(() => 204));
+  for (
+    const query of [
+      { a: ["é".repeat(1_100_000)] },
+      { ["k".repeat(1_100_000)]: [""] },
+      { a: Array(600_000).fill("x") },
+    ]
+  ) assertEquals(await statusOf(query), SOURCES.map(() => 400));
 });
 
 Deno.test("a body is limited also where the handler has no schema for it", async () => {
