@@ -2,7 +2,7 @@ import { monotonicNow } from "../../core/mod.ts";
 import { causeChain, findInCauseChain, sqlStateOf } from "../../errors/mod.ts";
 import { runWithRetry } from "../retry.ts";
 import { waitForJob } from "./async_jobs.ts";
-import { canBatch, runInBatches } from "./backfill.ts";
+import { decideNow, isLargeChange, notBatchable, runInBatches } from "./backfill.ts";
 import { type MigrationContext, titleOf, toMigrationError } from "./context.ts";
 import { clearStep, clearSteps, readSteps, type StepRow, writeApplied, writeStep } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
@@ -109,10 +109,10 @@ class StepRun {
 
   /** Runs the step; `skipped` when what it makes is there already and the file ignores that. */
   async run(row: StepRow | undefined): Promise<"done" | "skipped"> {
-    const { run, batch } = this.#step;
+    const { run } = this.#step;
     if (run === "alone") return await this.#alone(row);
     if (run === "recreate") await this.#recreate(row);
-    else if (batch !== undefined || row?.watermark !== undefined) await this.#batched(row?.watermark);
+    else if (row?.watermark !== undefined || await this.#isTooLarge()) await this.#batched(row?.watermark);
     else await this.#together();
     return "done";
   }
@@ -127,6 +127,13 @@ class StepRun {
     await retryIdempotent(() => session.query(this.#note(state, rest)), clock);
   }
 
+  /** Whether the statement changes too many rows for one transaction and is cut into batches at once. */
+  async #isTooLarge(): Promise<boolean> {
+    const { sql } = this.#step;
+    if (!this.#context.limitsRows || !await isLargeChange(sql, this.#context)) return false;
+    return (await decideNow(sql, this.#context))?.isBatchable === true;
+  }
+
   /** The statement and its note in one transaction: whatever happens, both are there or neither. */
   async #together(): Promise<void> {
     const { limitsRows } = this.#context;
@@ -138,7 +145,7 @@ class StepRun {
         });
       } catch (error) {
         if (this.#isIgnored(error)) return await this.#write("done");
-        if (limitsRows && isOverLimit(error) && canBatch(this.#step)) return await this.#batched(undefined);
+        if (limitsRows && isOverLimit(error)) return await this.#batchedAfter(error);
         if (!isConnectionLost(error) || attempt >= MAX_ATTEMPTS) throw error;
         if ((await this.#read())?.state === "done") return;
       }
@@ -152,8 +159,22 @@ class StepRun {
     return rows.find(({ step }) => step === this.#index);
   }
 
+  /** The server did not take the statement as a whole, and nothing of it happened. */
+  async #batchedAfter(error: unknown): Promise<void> {
+    const decision = await decideNow(this.#step.sql, this.#context);
+    if (decision === undefined) throw error;
+    if (!decision.isBatchable) {
+      const place = { tag: this.#tag, statement: this.#index + 1 };
+      throw new MigrationError(
+        `${this.#tag}.sql failed at statement ${place.statement}. ${notBatchable(decision).message}`,
+        { ...place, cause: error },
+      );
+    }
+    await this.#batched(undefined);
+  }
+
   #batched(watermark: string | undefined): Promise<void> {
-    return runInBatches(this.#step, watermark, this.#context, {
+    return runInBatches(this.#step.sql, watermark, this.#context, {
       run: (work) => inTransaction(this.#context, work),
       read: () => this.#read(),
       note: (state, mark) => this.#note(state, { watermark: mark }),

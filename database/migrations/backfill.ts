@@ -1,14 +1,17 @@
-import type { DistSqlBatch } from "../distsql/translation.ts";
-import { StatementReader } from "../distsql/statement_reader.ts";
-import { readName } from "../distsql/sql_name.ts";
-import { tokenize } from "../distsql/tokenize.ts";
 import { findInCauseChain, sqlStateOf } from "../../errors/mod.ts";
 import type { SqlSession } from "../providers/provider.ts";
 import type { MigrationContext } from "./context.ts";
-import { literal, quoteName } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
 import { isConnectionLost, retryIdempotent } from "./retry_idempotent.ts";
-import type { MigrationStep } from "./steps.ts";
+import { type BatchDecision, decideBatch, refuseWithoutKey } from "./row_changes/batch_decision.ts";
+import { type BatchProgress, readProgress, writeProgress } from "./row_changes/batch_progress.ts";
+import { type BatchWalk, createWalk } from "./row_changes/batch_walk.ts";
+import { countMatching, hasRowIds } from "./row_changes/count_rows.ts";
+import { freezeTime, readsTime } from "./row_changes/freeze_time.ts";
+import { type ReadRows, readSchemaFacts } from "./row_changes/read_facts.ts";
+import { readRowChange } from "./row_changes/row_change.ts";
+import { MAX_ROWS } from "./row_changes/row_limit.ts";
+import { emptyFacts } from "./row_changes/schema_facts.ts";
 
 /** A third of the provider's 3,000 rows: what foreign keys cascade to counts too. */
 const ROWS_PER_BATCH = 1000;
@@ -26,152 +29,131 @@ export interface BatchNotes {
   note: (state: "running" | "done", watermark: string | undefined) => string;
 }
 
-/** Whether a statement can be cut into batches by its table's primary key. */
-export function canBatch(step: MigrationStep): boolean {
-  return (step.batch ?? readBatch(step.sql)) !== undefined;
+function readerOf({ session, clock }: MigrationContext): ReadRows {
+  return (sql) => retryIdempotent(() => session.query(sql), clock);
 }
 
 /**
- * Runs an UPDATE or DELETE over a table in transactions of at most 1,000 rows, along the primary key. How far it got is
- * noted in each batch's own transaction, so that no row is changed twice, whatever dies in between.
+ * Whether a statement changes more rows than a transaction can, and may be cut into batches as far as its text tells.
  *
- * @param step The statement.
- * @param watermark The key up to which an earlier run got.
+ * @param sql The statement.
+ * @param context What the run shares.
+ */
+export async function isLargeChange(sql: string, context: MigrationContext): Promise<boolean> {
+  const change = readRowChange(sql);
+  if (change === undefined || change.verb === "compound") return false;
+  if (!decideBatch(change, emptyFacts()).isBatchable) return false;
+  return await countMatching(change, [], readerOf(context)) > MAX_ROWS;
+}
+
+/**
+ * Decides by the catalog as it is now whether a statement can be cut into batches.
+ *
+ * @param sql The statement.
+ * @param context What the run shares.
+ * @returns The decision, or `undefined` when the statement is no UPDATE or DELETE.
+ */
+export async function decideNow(sql: string, context: MigrationContext): Promise<BatchDecision | undefined> {
+  const change = readRowChange(sql);
+  if (change === undefined) return undefined;
+  const read = readerOf(context);
+  const decision = decideBatch(change, await readSchemaFacts(read));
+  if (!decision.isBatchable || change.verb === "compound") return decision;
+  const isOrdered = decision.by === "key" && decision.key.length > 0;
+  const isNumbered = decision.by === "row-id" && decision.table !== undefined && await hasRowIds(decision.table, read);
+  return isOrdered || isNumbered ? decision : refuseWithoutKey(change.path);
+}
+
+/**
+ * Runs an UPDATE or DELETE over a table in transactions of at most 1,000 rows, along a unique key. How far it got is
+ * noted in each batch's own transaction, so that no row is changed twice, whatever dies in between. `now()` is the same
+ * moment in all of them.
+ *
+ * @param sql The statement.
+ * @param watermark What an earlier run noted.
  * @param context What the run shares.
  * @param notes Runs and notes.
- * @throws {MigrationError} When the table has no primary key to go along.
+ * @throws {MigrationError} When the statement cannot be cut into batches.
  */
 export async function runInBatches(
-  step: MigrationStep,
+  sql: string,
   watermark: string | undefined,
   context: MigrationContext,
   notes: BatchNotes,
 ): Promise<void> {
-  const batch = step.batch ?? readBatch(step.sql);
-  if (batch === undefined) throw new MigrationError("The statement cannot be cut into batches: write it in parts");
-  const key = await readKey(context, batch.table);
-  assertKeyStays(batch, key);
-  const condition = batch.where === undefined ? "" : ` AND (${batch.where})`;
-  let mark: string[] | undefined = watermark === undefined ? undefined : JSON.parse(watermark);
+  const decision = await decideNow(sql, context);
+  if (decision?.isBatchable !== true) throw notBatchable(decision);
+  const progress = readProgress(watermark);
+  const moment = progress.moment ?? (readsTime(sql) ? await readMoment(context) : undefined);
+  const change = readRowChange(moment === undefined ? sql : freezeTime(sql, moment));
+  if (change === undefined || change.verb === "compound") throw notBatchable(undefined);
+  context.logger(`${change.path}: changed in parts of up to ${ROWS_PER_BATCH} rows`);
+  const walk = createWalk(change, decision, readerOf(context));
+  await runWalk(walk, { ...progress, moment }, { table: change.target, context, notes });
+}
+
+/**
+ * The error of a change that is too large for one transaction and cannot be cut.
+ *
+ * @param decision Why not; not given when it is no UPDATE or DELETE of one table.
+ */
+export function notBatchable(decision: BatchDecision | undefined): MigrationError {
+  const why = decision?.isBatchable === false
+    ? `, because ${decision.reason}. ${decision.advice}`
+    : ": write it in parts";
+  return new MigrationError(
+    `The statement changes more than a transaction can and cannot be cut into batches${why}`,
+  );
+}
+
+async function readMoment(context: MigrationContext): Promise<string> {
+  const [row] = await readerOf(context)("SELECT now()::text AS moment");
+  return String(row.moment);
+}
+
+interface WalkOptions {
+  readonly table: string;
+  readonly context: MigrationContext;
+  readonly notes: BatchNotes;
+}
+
+async function runWalk(walk: BatchWalk, start: BatchProgress, { table, context, notes }: WalkOptions): Promise<void> {
+  const { moment } = start;
+  let { key } = start;
   let size = ROWS_PER_BATCH;
   let losses = 0;
   for (let count = 1;; count++) {
     await context.lock.check();
-    const after = mark === undefined ? "true" : `${key.row} > ${key.value(mark)}`;
-    const page = `SELECT ${key.texts} FROM (SELECT ${key.columns} FROM ${batch.table} WHERE ${after}${condition} ` +
-      `ORDER BY ${key.columns} LIMIT ${size}) AS page ORDER BY ${key.descending} LIMIT 1`;
-    const [last] = await retryIdempotent(() => context.session.query(page), context.clock);
-    const next = last === undefined ? undefined : Object.keys(last).sort().map((name) => String(last[name]));
-    const range = next === undefined ? undefined : `${after} AND ${key.row} <= ${key.value(next)}${condition}`;
+    const batch = await walk.next(key, size);
+    const mark = batch === undefined ? undefined : writeProgress({ key: batch.key, moment });
     try {
       await notes.run(async (tx) => {
-        if (range !== undefined) {
-          await tx.query(
-            batch.verb === "delete"
-              ? `DELETE FROM ${batch.table} WHERE ${range}`
-              : `UPDATE ${batch.table} SET ${batch.set} WHERE ${range}`,
-          );
-        }
-        await tx.query(
-          next === undefined ? notes.note("done", undefined) : notes.note("running", JSON.stringify(next)),
-        );
+        if (batch !== undefined) batch.check(await tx.query(batch.sql));
+        await tx.query(notes.note(batch === undefined ? "done" : "running", mark));
       });
     } catch (error) {
       if (isConnectionLost(error) && ++losses < MAX_LOSSES) {
         // the batch happened together with its note, or not at all
         const row = await notes.read();
         if (row?.state === "done") return;
-        if (next !== undefined && row?.watermark === JSON.stringify(next)) mark = next;
+        if (batch !== undefined && row?.watermark === mark) key = batch.key;
         continue;
       }
-      const isTooMuch = findInCauseChain(error, (link) => sqlStateOf(link) === "54000") !== undefined;
-      if (!isTooMuch || size === 1) throw error;
-      size = Math.max(1, Math.floor(size / 4));
+      size = shrink(size, error);
       continue;
     }
-    if (next === undefined) return;
-    mark = next;
-    if (count % 50 === 0) context.logger(`${batch.table}: ${count} batches`);
+    if (batch === undefined) return;
+    key = batch.key;
+    if (count % 50 === 0) context.logger(`${table}: ${count} batches`);
   }
 }
 
-interface KeyColumns {
-  /** Each column, quoted. */
-  names: string[];
-  /** `"a", "b"` */
-  columns: string;
-  /** `"a" DESC, "b" DESC` */
-  descending: string;
-  /** The columns as texts, under names that sort in their order. */
-  texts: string;
-  /** `("a", "b")` */
-  row: string;
-  /** A key as a row of literals of the columns' types. */
-  value: (key: readonly string[]) => string;
-}
-
-async function readKey(context: MigrationContext, table: string): Promise<KeyColumns> {
-  const sql = "SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type, k.place::int AS place " +
-    "FROM pg_index i CROSS JOIN LATERAL unnest(i.indkey::smallint[]) WITH ORDINALITY AS k (attnum, place) " +
-    "JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum " +
-    "WHERE i.indrelid = to_regclass($1) AND i.indisprimary AND k.place <= i.indnkeyatts ORDER BY k.place";
-  const rows = await retryIdempotent(() => context.session.query(sql, [bareName(table)]), context.clock);
-  if (rows.length === 0) {
-    throw new MigrationError(
-      `${table} has no primary key to cut the change into batches by: write the change in parts of under 3,000 rows`,
-    );
-  }
-  const names = rows.map(({ name }) => quoteName(String(name)));
-  const types = rows.map(({ type }) => String(type));
-  return {
-    names,
-    columns: names.join(", "),
-    descending: names.map((name) => `${name} DESC`).join(", "),
-    texts: names.map((name, at) => `${name}::text AS k${String(at).padStart(2, "0")}`).join(", "),
-    row: `(${names.join(", ")})`,
-    value: (key) => `(${key.map((text, at) => `${literal(text)}::${types[at]}`).join(", ")})`,
-  };
-}
-
-/** A row whose key moves ahead of the batches would be met again. */
-function assertKeyStays(batch: DistSqlBatch, key: KeyColumns): void {
-  const reader = new StatementReader(tokenize(batch.set ?? ""));
-  for (const [from] of reader.list(0, reader.size)) {
-    const name = quoteName(readName(reader, from).name);
-    if (reader.is(from, "(") || key.names.includes(name)) {
-      throw new MigrationError(
-        `An update of the primary key of ${batch.table} cannot be cut into batches: write it in parts of under 3,000 rows`,
-      );
-    }
-  }
-}
-
-/** The table of a batch may carry ONLY and an alias. */
-function bareName(table: string): string {
-  const reader = new StatementReader(tokenize(table));
-  return readName(reader, reader.skip(0, "ONLY")).text;
-}
-
-const CLAUSES: ReadonlySet<string> = new Set(["SET", "FROM", "USING", "WHERE", "RETURNING"]);
-
-/** Reads an UPDATE or DELETE of one table; anything with joins or results is left whole. */
-function readBatch(sql: string): DistSqlBatch | undefined {
-  const reader = new StatementReader(tokenize(sql));
-  const isUpdate = reader.is(0, "UPDATE");
-  if (!isUpdate && !reader.is(0, "DELETE", "FROM")) return undefined;
-  const start = isUpdate ? 1 : 2;
-  let at = reader.find(CLAUSES, start);
-  const table = reader.text(start, at < 0 ? reader.size : at);
-  let set: string | undefined;
-  if (isUpdate) {
-    if (at < 0 || !reader.is(at, "SET")) return undefined;
-    const end = reader.find(CLAUSES, at + 1);
-    set = reader.text(at + 1, end < 0 ? reader.size : end);
-    at = end;
-  }
-  if (at < 0) return { verb: isUpdate ? "update" : "delete", table, set };
-  if (!reader.is(at, "WHERE") || reader.find(CLAUSES, at + 1) >= 0 || reader.is(at + 1, "CURRENT", "OF")) {
-    return undefined;
-  }
-  return { verb: isUpdate ? "update" : "delete", table, set, where: reader.text(at + 1, reader.size) };
+function shrink(size: number, error: unknown): number {
+  if (findInCauseChain(error, (link) => sqlStateOf(link) === "54000") === undefined) throw error;
+  if (size > 1) return Math.max(1, Math.floor(size / 4));
+  throw new MigrationError(
+    "One row, with the rows that its foreign keys delete or change, is more than a transaction can change: " +
+      "change the referencing rows first, in statements of their own",
+    { cause: error },
+  );
 }

@@ -170,6 +170,24 @@ export async function readSteps(session: SqlSession, tables: HistoryTables, tag:
   }));
 }
 
+/**
+ * Reads which statements of unfinished migrations are done.
+ *
+ * @returns The places of the statements, from 0, by tag; none where the runner has made no tables.
+ */
+export async function readDoneSteps(session: SqlSession, tables: HistoryTables): Promise<Map<string, Set<number>>> {
+  const done = new Map<string, Set<number>>();
+  try {
+    const select = `SELECT tag, step FROM ${tables.steps} WHERE state = 'done'`;
+    for (const { tag, step } of await retryIdempotent(() => session.query(select))) {
+      done.set(String(tag), (done.get(String(tag)) ?? new Set()).add(Number(step)));
+    }
+  } catch (cause) {
+    if (!MISSING.includes(codeOf(cause) ?? "")) throw cause;
+  }
+  return done;
+}
+
 /** Migrations that began statement by statement and have not ended; none where the runner has made no tables. */
 export async function readUnfinished(
   session: SqlSession,

@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { canBatch, runInBatches } from "../../../database/migrations/backfill.ts";
+import { isLargeChange, runInBatches } from "../../../database/migrations/backfill.ts";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
-import type { MigrationStep } from "../../../database/migrations/steps.ts";
 import {
   connectionLost,
   type LabOptions,
@@ -9,10 +8,6 @@ import {
   serverError,
   withMigrationLab,
 } from "./migration_support.ts";
-
-function step(sql: string, batch?: MigrationStep["batch"]): MigrationStep {
-  return { sql, hash: "h", run: "together", batch };
-}
 
 interface Noted {
   state: string;
@@ -29,7 +24,7 @@ async function batches(lab: MigrationLab, sql: string, watermark?: string): Prom
       state: String(state),
       watermark: watermark === null ? undefined : String(watermark),
     }));
-  await runInBatches(step(sql), watermark, context, {
+  await runInBatches(sql, watermark, context, {
     run: (work) => context.session.transaction(work),
     read: async () => (await read()).at(-1),
     note: (state, mark) =>
@@ -53,26 +48,19 @@ async function timesOf({ rows }: MigrationLab): Promise<unknown> {
 
 const ADD = "UPDATE big SET times = times + 1";
 
-Deno.test("canBatch() takes an UPDATE or DELETE of one table, and leaves the rest whole", () => {
-  const cases: [sql: string, expected: boolean][] = [
-    ["UPDATE t SET a = 1", true],
-    ["UPDATE ONLY t AS x SET a = 1 WHERE b", true],
-    ["DELETE FROM t", true],
-    ["DELETE FROM t WHERE a", true],
-    ["UPDATE t SET a = 1 FROM u WHERE t.id = u.id", false],
-    ["UPDATE t SET a = 1 RETURNING a", false],
-    ["UPDATE t SET a = 1 WHERE b RETURNING a", false],
-    ["UPDATE t SET a = 1 WHERE CURRENT OF c", false],
-    ["UPDATE t", false],
-    ["UPDATE t WHERE a", false],
-    ["DELETE FROM t USING u WHERE t.id = u.id", false],
-    ["DELETE FROM t RETURNING a", false],
-    ["DELETE t", false],
-    ["INSERT INTO t VALUES (1)", false],
-    ["WITH x AS (SELECT 1) UPDATE t SET a = 1", false],
-  ];
-  for (const [sql, expected] of cases) assertEquals(canBatch(step(sql)), expected, sql);
-  assertEquals(canBatch(step("SELECT 1", { verb: "delete", table: "t" })), true);
+Deno.test("isLargeChange() counts the rows that a statement meets, up to the limit of a transaction", async () => {
+  await withRows(3001, {}, async ({ context }) => {
+    const cases: [sql: string, expected: boolean][] = [
+      ["UPDATE big SET times = 1", true],
+      ["UPDATE big SET times = 1 WHERE id <= 3000", false],
+      ["DELETE FROM ONLY big AS b WHERE b.id > 0", true],
+      ["WITH x AS (SELECT 1 AS one) DELETE FROM big USING x WHERE times < one", true],
+      ["UPDATE big SET times = (SELECT max(times) FROM big)", false], // cannot be cut
+      ["UPDATE nowhere SET a = 1", true], // the server refuses it when it runs
+      ["INSERT INTO big SELECT id + 9000, 0 FROM big", false],
+    ];
+    for (const [sql, expected] of cases) assertEquals(await isLargeChange(sql, context), expected, sql);
+  });
 });
 
 Deno.test("runInBatches() changes each row once in transactions of 1,000, and notes how far it got", async () => {
@@ -139,22 +127,106 @@ Deno.test("runInBatches() takes a key with a quote and a backslash as text when 
   });
 });
 
-Deno.test("runInBatches() refuses a table without a key, a change of the key, and what is no change of rows", async () => {
-  const setup = [NOTES, "CREATE TABLE bare (a int)", 'CREATE TABLE keyed (id int PRIMARY KEY, "Two" int, n int)'];
-  await withMigrationLab({ setup }, async (lab) => {
+Deno.test("runInBatches() refuses what the catalog does not let it cut, and changes nothing", async () => {
+  const setup = [
+    "CREATE TABLE bare (a int)",
+    "CREATE TABLE keyed (id int PRIMARY KEY, n int, up int REFERENCES keyed ON DELETE SET NULL)",
+    "INSERT INTO keyed VALUES (1, 1, NULL)",
+    "CREATE VIEW seen AS SELECT * FROM keyed",
+  ];
+  await withRows(10, { setup }, async (lab) => {
     const cases: [sql: string, part: string][] = [
-      ["UPDATE bare SET a = 1", "bare has no primary key"],
-      ["UPDATE keyed SET id = id + 1", "update of the primary key of keyed"],
-      ["UPDATE keyed SET n = 1, ID = 2", "update of the primary key of keyed"],
-      ["UPDATE keyed SET (n, id) = (1, 2)", "update of the primary key of keyed"],
-      ["INSERT INTO keyed VALUES (1)", "cannot be cut into batches"],
+      ["UPDATE bare SET a = a + 1", "bare has no primary key"],
+      ["UPDATE keyed SET id = id + 1", "it changes the primary key of keyed"],
+      ["UPDATE keyed SET n = (SELECT count(*) FROM seen)", "it reads seen, which it changes"],
+      ["DELETE FROM keyed", "a foreign key makes deleted rows of keyed change"],
+      ["UPDATE seen SET n = 1", "seen is not an ordinary table"],
+      ["INSERT INTO keyed VALUES (1)", "cannot be cut into batches: write it in parts"],
     ];
     for (const [sql, part] of cases) {
       const error = await assertRejects(() => batches(lab, sql), MigrationError);
       assertEquals(error.code, "MIGRATION");
       assertStringIncludes(error.message, part, sql);
     }
-    assertEquals((await batches(lab, 'UPDATE keyed SET "Two" = 1, n = 2')).length, 1);
+    assertEquals(await lab.rows("SELECT * FROM noted"), []);
+  });
+});
+
+Deno.test("runInBatches() joins further tables and keeps the WITH clause", async () => {
+  const setup = [
+    "CREATE TABLE rates (id int, rate int)",
+    "INSERT INTO rates SELECT n, 7 FROM generate_series(1, 2500) AS n, generate_series(1, 2)", // each twice
+  ];
+  await withRows(2500, { setup }, async (lab) => {
+    const update = "WITH r AS (SELECT id, rate FROM rates) UPDATE big AS b SET times = r.rate FROM r WHERE r.id = b.id";
+    const notes = await batches(lab, update);
+    assertEquals(notes.map(({ watermark }) => watermark), ['["1000"]', '["2000"]', '["2500"]', undefined]);
+    assertEquals(await timesOf(lab), { 7: 2500 });
+    await batches(lab, "DELETE FROM big USING rates AS r WHERE r.id = big.id AND r.id > 100 RETURNING big.id");
+    assertEquals(await timesOf(lab), { 7: 100 });
+  });
+});
+
+Deno.test("runInBatches() goes along a unique index over NOT NULL columns where there is no primary key", async () => {
+  const setup = [
+    "CREATE TABLE loose (a int, b int, n int DEFAULT 0, CONSTRAINT b_there CHECK (b IS NOT NULL), UNIQUE (b) INCLUDE (a))",
+    "INSERT INTO loose SELECT NULL, n, 0 FROM generate_series(1, 1200) AS n",
+  ];
+  await withRows(0, { setup }, async (lab) => {
+    const notes = await batches(lab, "UPDATE loose SET n = n + 1");
+    assertEquals(notes.map(({ watermark }) => watermark), ['["1000"]', '["1200"]', undefined]);
+    assertEquals(await lab.rows("SELECT n, count(*)::int AS rows FROM loose GROUP BY n"), [{ n: 1, rows: 1200 }]);
+  });
+});
+
+Deno.test("runInBatches() fills a column of a table without a key by ctid, and goes on after a death", async () => {
+  const setup = ["CREATE TABLE loose (c text)", "INSERT INTO loose SELECT NULL FROM generate_series(1, 2500) AS n"];
+  await withRows(0, { setup }, async (lab) => {
+    const fill = "UPDATE loose SET c = 'x' || random() WHERE c IS NULL";
+    const notes = await batches(lab, fill);
+    assertEquals(notes.map(({ state }) => state), ["running", "running", "running", "done"]);
+    const count = "SELECT count(*)::int AS rows, count(DISTINCT c)::int AS values FROM loose WHERE c IS NOT NULL";
+    assertEquals(await lab.rows(count), [{ rows: 2500, values: 2500 }]);
+    assertEquals((await batches(lab, fill, notes[0].watermark)).length, 5); // nothing is left to do
+    await batches(lab, "DELETE FROM loose WHERE c IS NOT NULL");
+    assertEquals(await lab.rows(count), [{ rows: 0, values: 0 }]);
+  });
+});
+
+Deno.test("runInBatches() stops when a column stays NULL on a table without a key", async () => {
+  const setup = ["CREATE TABLE loose (a int, c int)", "INSERT INTO loose VALUES (1, NULL), (NULL, NULL)"];
+  await withRows(0, { setup }, async (lab) => {
+    const fill = (): Promise<unknown> => batches(lab, "UPDATE loose SET c = a WHERE c IS NULL");
+    assertStringIncludes((await assertRejects(fill, MigrationError)).message, "is NULL for some rows");
+    assertEquals(await lab.rows("SELECT * FROM noted"), []);
+  });
+});
+
+Deno.test("runInBatches() refuses a table without a key where the server does not number the rows", async () => {
+  const setup = ["CREATE TABLE loose (c int)", "INSERT INTO loose VALUES (NULL)"];
+  const options: LabOptions = {
+    setup,
+    intercept: (text, run) => text.includes("ctid") ? Promise.reject(serverError("42703")) : run(),
+  };
+  await withRows(0, options, async (lab) => {
+    const fill = (): Promise<unknown> => batches(lab, "UPDATE loose SET c = 1 WHERE c IS NULL");
+    assertStringIncludes((await assertRejects(fill, MigrationError)).message, "loose has no primary key");
+  });
+});
+
+Deno.test("runInBatches() takes one moment for now() in all batches, also in those of a later run", async () => {
+  const setup = ["ALTER TABLE big ADD COLUMN at timestamptz, ADD COLUMN day date, ADD COLUMN soon timestamp"];
+  await withRows(2500, { setup }, async (lab) => {
+    const update = "UPDATE big SET at = now(), day = CURRENT_DATE, soon = LOCALTIMESTAMP(0) + '1 day'::interval " +
+      "WHERE at IS NULL OR at < statement_timestamp()";
+    const [first] = await batches(lab, update);
+    const moments = "SELECT count(DISTINCT at)::int AS at, count(DISTINCT day)::int AS day, " +
+      "count(DISTINCT soon)::int AS soon, count(at)::int AS rows FROM big";
+    assertEquals(await lab.rows(moments), [{ at: 1, day: 1, soon: 1, rows: 2500 }]);
+    await lab.rows("UPDATE big SET at = NULL WHERE id > 1000"); // as if the first run had died after its first batch
+    await batches(lab, update, first.watermark);
+    assertEquals(await lab.rows(moments), [{ at: 1, day: 1, soon: 1, rows: 2500 }]);
+    assertStringIncludes(first.watermark!, '"moment":');
   });
 });
 
@@ -226,17 +298,17 @@ Deno.test("runInBatches() takes smaller batches when the server says that one is
   });
 });
 
-Deno.test("runInBatches() throws when even a single row is too much", async () => {
-  const error = serverError("54000");
+Deno.test("runInBatches() explains when even a single row is too much", async () => {
   const limits: string[] = [];
   const options: LabOptions = {
     intercept(text, run) {
-      limits.push(.../LIMIT (\d+)/.exec(text)?.slice(1) ?? []);
-      return text.startsWith("UPDATE") ? Promise.reject(error) : run();
+      limits.push(.../^ ?SELECT .* LIMIT (\d+)\) AS page ORDER/.exec(text)?.slice(1) ?? []);
+      return text.startsWith("UPDATE") ? Promise.reject(serverError("54000")) : run();
     },
   };
   await withRows(3, options, async (lab) => {
-    assertEquals(await assertRejects(() => batches(lab, ADD)), error);
+    const error = await assertRejects(() => batches(lab, ADD), MigrationError);
+    assertStringIncludes(error.message, "One row, with the rows that its foreign keys delete or change");
     assertEquals(limits, ["1000", "250", "62", "15", "3", "1"]);
   });
 });

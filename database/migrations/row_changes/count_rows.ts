@@ -1,0 +1,116 @@
+import { findInCauseChain, sqlStateOf } from "../../../errors/mod.ts";
+import { quoteName } from "../history.ts";
+import type { ReadRows } from "./read_facts.ts";
+import { type RowChange, textOf } from "./row_change.ts";
+import { MAX_ROWS } from "./row_limit.ts";
+import type { SchemaFacts, TableFacts } from "./schema_facts.ts";
+
+function isServerError(error: unknown): boolean {
+  return findInCauseChain(error, (link) => sqlStateOf(link) !== undefined) !== undefined;
+}
+
+/** Returns a table's qualified name. */
+function nameOf({ schema, name }: TableFacts): string {
+  return `${quoteName(schema)}.${quoteName(name)}`;
+}
+
+async function count(page: string, read: ReadRows, prefix = ""): Promise<number> {
+  const [row] = await read(`${prefix}SELECT count(*)::int AS n FROM (${page} LIMIT ${MAX_ROWS + 1}) AS page`);
+  return Number(row?.n);
+}
+
+/** Counts the rows of a table, up to one more than a transaction can change. */
+export function countRows(table: TableFacts, read: ReadRows): Promise<number> {
+  return count(`SELECT 1 FROM ${nameOf(table)}`, read);
+}
+
+/**
+ * Counts the rows that meet the condition of an UPDATE or DELETE, up to one more than a transaction can change.
+ *
+ * @param change The statement.
+ * @param key The columns of a unique key. Without them a row that joins several others counts for each.
+ * @param read Runs a query.
+ * @returns The number; `Infinity` when the server refuses the query, because something in it is not there yet.
+ */
+export function countMatching(change: RowChange, key: readonly string[], read: ReadRows): Promise<number> {
+  const columns = key.length === 0 ? "1" : `DISTINCT ${keyColumns(change, key).join(", ")}`;
+  return countWith(change, selectMatching(change, columns), read);
+}
+
+function selectMatching(change: RowChange, columns: string): string {
+  return `SELECT ${columns} FROM ${fromList(change)} WHERE ${conditionOf(change) ?? "true"}`;
+}
+
+async function countWith(change: RowChange, page: string, read: ReadRows): Promise<number> {
+  const prefix = textOf(change, change.with);
+  try {
+    return await count(page, read, prefix === "" ? "" : `${prefix} `);
+  } catch (error) {
+    if (isServerError(error)) return Infinity;
+    throw error;
+  }
+}
+
+/**
+ * Counts the rows that foreign keys delete or change together with the rows of a DELETE.
+ *
+ * @param change The statement.
+ * @param table Its table.
+ * @param facts The foreign keys.
+ * @param read Runs a query.
+ * @returns The number; `Infinity` where it cannot be told, as with a foreign key that cascades within its own table.
+ */
+export async function countReferencing(
+  change: RowChange,
+  table: TableFacts,
+  facts: SchemaFacts,
+  read: ReadRows,
+): Promise<number> {
+  let total = 0;
+  const pending = [{ table, rows: selectMatching(change, `${change.reference}.*`), path: [table] }];
+  for (const { table, rows, path } of pending) {
+    for (const key of facts.foreignKeys) {
+      if (key.target !== table || key.onDelete === "none") continue;
+      const isCycle = key.onDelete === "cascade" && path.includes(key.table);
+      if (isCycle || key.from.length === 0 || key.from.length !== key.columns.length) return Infinity;
+      const [from, to] = [key.from, key.columns].map((columns) => columns.map(quoteName).join(", "));
+      const where = `(${from}) IN (SELECT ${to} FROM (${rows}) AS gone)`;
+      total += await countWith(change, `SELECT 1 FROM ${nameOf(key.table)} WHERE ${where}`, read);
+      if (total > MAX_ROWS) return total;
+      const referencing = `SELECT * FROM ${nameOf(key.table)} WHERE ${where}`;
+      if (key.onDelete === "cascade") {
+        pending.push({ table: key.table, rows: referencing, path: [...path, key.table] });
+      }
+    }
+  }
+  return total;
+}
+
+/** Whether the server numbers the rows of a table apart, in `ctid`. */
+export async function hasRowIds(table: TableFacts, read: ReadRows): Promise<boolean> {
+  const page = `SELECT ctid FROM ${nameOf(table)} LIMIT ${MAX_ROWS + 1}`;
+  try {
+    const [row] = await read(`SELECT count(*) = count(DISTINCT ctid) AS differ FROM (${page}) AS page`);
+    return row?.differ === true;
+  } catch (error) {
+    if (isServerError(error)) return false;
+    throw error;
+  }
+}
+
+/** Returns the columns of a key, qualified: a joined table may have columns of the same names. */
+export function keyColumns(change: RowChange, key: readonly string[]): string[] {
+  return key.map((column) => `${change.reference}.${quoteName(column)}`);
+}
+
+/** Returns the table and what the statement joins, as a FROM list. */
+export function fromList(change: RowChange): string {
+  const joined = textOf(change, change.from);
+  return joined === "" ? change.target : `${change.target}, ${joined}`;
+}
+
+/** Returns the condition in brackets. */
+export function conditionOf(change: RowChange): string | undefined {
+  const condition = textOf(change, change.where);
+  return condition === "" ? undefined : `(${condition})`;
+}

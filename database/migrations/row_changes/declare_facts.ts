@@ -1,0 +1,224 @@
+import { nameOf, readName, truncateName } from "../../distsql/sql_name.ts";
+import type { StatementReader } from "../../distsql/statement_reader.ts";
+import { RESERVED_WORDS } from "./known_functions.ts";
+import {
+  findKey,
+  findTable,
+  type ForeignKeyAction,
+  newTable,
+  readView,
+  type SchemaFacts,
+  type TableFacts,
+} from "./schema_facts.ts";
+
+/**
+ * Adds to the facts what a statement declares: planning asks about changes of tables that an earlier migration creates.
+ * What is dropped may stay in the facts, which can refuse a change and never allows one.
+ *
+ * @param facts The facts before the statement; changed.
+ * @param reader The statement.
+ */
+export function declareFacts(facts: SchemaFacts, reader: StatementReader): void {
+  if (reader.is(0, "CREATE")) declareCreated(facts, reader);
+  else if (reader.is(0, "ALTER", "TABLE")) declareAltered(facts, reader);
+  else if (reader.is(0, "DROP", "TABLE")) dropTables(facts, reader);
+  else if (reader.is(0, "ALTER", "VIEW")) renameView(facts, reader);
+}
+
+const OBJECTS: ReadonlySet<string> = new Set(["TABLE", "INDEX", "VIEW", "FUNCTION", "PROCEDURE", "AGGREGATE"]);
+
+function skipExists(reader: StatementReader, at: number): number {
+  return reader.skip(reader.skip(at, "IF", "EXISTS"), "IF", "NOT", "EXISTS");
+}
+
+function declareCreated(facts: SchemaFacts, reader: StatementReader): void {
+  const object = reader.find(OBJECTS, 1);
+  const at = skipExists(reader, object + 1);
+  switch (reader.key(object)) {
+    case "TABLE":
+      return createTable(facts, reader, at);
+    case "INDEX":
+      return reader.find(new Set(["UNIQUE"]), 1, object) < 0 ? undefined : createUniqueIndex(facts, reader, object);
+    case "VIEW":
+      facts.views.push(readView(truncateName(readName(reader, at).name), reader.text(at, reader.size)));
+      return;
+    case "FUNCTION":
+    case "PROCEDURE":
+    case "AGGREGATE":
+      facts.functions.add(truncateName(readName(reader, at).name));
+  }
+}
+
+function createTable(facts: SchemaFacts, reader: StatementReader, at: number): void {
+  const { path, end } = readName(reader, at);
+  if (findTable(facts, path) !== undefined) return;
+  const table = newTable(schemaOf(path) ?? facts.searchPath[0] ?? "public", path.slice(path.lastIndexOf(".") + 1));
+  facts.tables.push(table);
+  if (!reader.is(end, "(")) return;
+  const items = reader.list(end + 1, reader.closing(end));
+  // a foreign key may reference a key that is written after it
+  for (const [from, to] of items) declareItem(table, reader, from, to);
+  for (const [from, to] of items) declareReferences(facts, table, reader, from, to);
+}
+
+function schemaOf(path: string): string | undefined {
+  const parts = path.split(".");
+  return parts.length > 1 ? parts.at(-2) : undefined;
+}
+
+const CONSTRAINTS: ReadonlySet<string> = new Set([
+  "CONSTRAINT",
+  "PRIMARY",
+  "UNIQUE",
+  "FOREIGN",
+  "CHECK",
+  "EXCLUDE",
+  "LIKE",
+  "NOT",
+]);
+
+function nameAt(reader: StatementReader, at: number): string {
+  const token = reader.token(at);
+  return token === undefined ? "" : truncateName(nameOf(token));
+}
+
+/** Reads a column or a constraint of CREATE TABLE, or what follows ADD. */
+function declareItem(table: TableFacts, reader: StatementReader, from: number, to: number): void {
+  const column = reader.isOneOf(from, CONSTRAINTS) ? undefined : nameAt(reader, from);
+  for (let at = from + (column === undefined ? 0 : 1); at < to; at = reader.next(at)) {
+    if (reader.is(at, "PRIMARY", "KEY")) addUnique(table, reader, at + 2, column, true);
+    else if (reader.is(at, "UNIQUE")) addUnique(table, reader, at + 1, column, false);
+    else if (reader.is(at, "GENERATED") && column !== undefined) declareGenerated(table, reader, at, column);
+    else if (reader.is(at, "NOT", "NULL") && column !== undefined) table.notNull.push(column);
+    else if (reader.is(at, "CHECK", "(")) declareCheck(table, reader, at + 1);
+  }
+}
+
+function declareGenerated(table: TableFacts, reader: StatementReader, at: number, column: string): void {
+  const isIdentity = reader.is(at + 2, "AS", "IDENTITY") || reader.is(at + 3, "AS", "IDENTITY");
+  if (isIdentity) table.notNull.push(column);
+  else table.generated.push(column);
+}
+
+/** `CHECK (c IS NOT NULL)` stands for NOT NULL where the server has no statement for it. */
+function declareCheck(table: TableFacts, reader: StatementReader, open: number): void {
+  if (reader.is(open + 2, "IS", "NOT", "NULL", ")")) table.notNull.push(nameAt(reader, open + 1));
+}
+
+function addUnique(
+  table: TableFacts,
+  reader: StatementReader,
+  start: number,
+  column: string | undefined,
+  isPrimary: boolean,
+): void {
+  const at = reader.skip(reader.skip(start, "NULLS", "NOT", "DISTINCT"), "NULLS", "DISTINCT");
+  if (column === undefined && !reader.is(at, "(")) return; // USING INDEX
+  const columns = column === undefined ? namesIn(reader, at) : [column];
+  if (isPrimary) table.notNull.push(...columns);
+  table.uniques.push({ columns, isPrimary, isPlain: true });
+}
+
+function namesIn(reader: StatementReader, open: number): string[] {
+  return reader.list(open + 1, reader.closing(open)).map(([at]) => nameAt(reader, at));
+}
+
+function declareReferences(
+  facts: SchemaFacts,
+  table: TableFacts,
+  reader: StatementReader,
+  from: number,
+  to: number,
+): void {
+  for (let at = from; at < to; at = reader.next(at)) {
+    if (!reader.is(at, "REFERENCES")) continue;
+    const { path, end } = readName(reader, at + 1);
+    const target = findTable(facts, path);
+    if (target === undefined) continue;
+    const columns = reader.is(end, "(") ? namesIn(reader, end) : findKey(target) ?? [];
+    facts.foreignKeys.push({
+      table,
+      target,
+      columns,
+      from: reader.is(at - 1, ")") ? namesBefore(reader, from, at) : [nameAt(reader, from)],
+      onDelete: readAction(reader, end, to),
+    });
+  }
+}
+
+/** `FOREIGN KEY (a, b) REFERENCES …` */
+function namesBefore(reader: StatementReader, from: number, to: number): string[] {
+  for (let at = from; at < to; at = reader.next(at)) if (reader.is(at, "KEY", "(")) return namesIn(reader, at + 1);
+  return [nameAt(reader, from)];
+}
+
+function readAction(reader: StatementReader, from: number, to: number): ForeignKeyAction {
+  for (let at = from; at < to; at = reader.next(at)) {
+    if (reader.is(at, "ON", "DELETE", "CASCADE")) return "cascade";
+    if (reader.is(at, "ON", "DELETE", "SET")) return "set";
+  }
+  return "none";
+}
+
+function createUniqueIndex(facts: SchemaFacts, reader: StatementReader, object: number): void {
+  const on = reader.find(new Set(["ON"]), object);
+  const { path, end } = readName(reader, reader.skip(on + 1, "ONLY"));
+  const table = on < 0 ? undefined : findTable(facts, path);
+  const open = reader.find(new Set(["("]), end);
+  if (table === undefined || open < 0) return;
+  const columns: string[] = [];
+  for (let at = open; at < reader.size; at++) {
+    const isColumn = reader.isName(at) && !RESERVED_WORDS.has(reader.key(at)) && !reader.is(at + 1, "(");
+    if (isColumn) columns.push(nameAt(reader, at));
+  }
+  const isPlain = reader.list(open + 1, reader.closing(open)).every(([from, to]) => to === from + 1);
+  const isWhole = reader.closing(open) === reader.size - 1;
+  table.uniques.push({ columns, isPrimary: false, isPlain: isPlain && isWhole });
+}
+
+function declareAltered(facts: SchemaFacts, reader: StatementReader): void {
+  const start = reader.skip(reader.skip(reader.skip(2, "ASYNC"), "IF", "EXISTS"), "ONLY");
+  const { path, end } = readName(reader, start);
+  const table = findTable(facts, path);
+  if (table === undefined) return;
+  for (const [from, to] of reader.list(end, reader.size)) {
+    if (reader.is(from, "ADD")) {
+      const at = skipExists(reader, reader.skip(from + 1, "COLUMN"));
+      declareItem(table, reader, at, to);
+      declareReferences(facts, table, reader, at, to);
+    } else if (reader.is(from, "RENAME", "TO")) table.name = nameAt(reader, from + 2);
+    else if (reader.is(from, "RENAME") && !reader.is(from + 1, "CONSTRAINT")) {
+      const at = reader.skip(from + 1, "COLUMN");
+      renameColumn(facts, table, nameAt(reader, at), nameAt(reader, at + 2));
+    } else if (reader.is(from, "SET", "SCHEMA")) table.schema = nameAt(reader, from + 2);
+  }
+}
+
+function renameColumn(facts: SchemaFacts, table: TableFacts, from: string, to: string): void {
+  const rename = (columns: readonly string[]): string[] => columns.map((column) => column === from ? to : column);
+  table.generated = rename(table.generated);
+  table.notNull = rename(table.notNull);
+  table.uniques = table.uniques.map((unique) => ({ ...unique, columns: rename(unique.columns) }));
+  facts.foreignKeys = facts.foreignKeys.map((key) => ({
+    ...key,
+    columns: key.target === table ? rename(key.columns) : key.columns,
+    from: key.table === table ? rename(key.from) : key.from,
+  }));
+}
+
+function dropTables(facts: SchemaFacts, reader: StatementReader): void {
+  for (const [at] of reader.list(skipExists(reader, 2), reader.size)) {
+    const table = findTable(facts, readName(reader, at).path);
+    if (table === undefined) continue;
+    facts.tables = facts.tables.filter((one) => one !== table);
+    facts.foreignKeys = facts.foreignKeys.filter((key) => key.table !== table && key.target !== table);
+  }
+}
+
+function renameView(facts: SchemaFacts, reader: StatementReader): void {
+  const { name, end } = readName(reader, skipExists(reader, 2));
+  const view = facts.views.find((one) => one.name === truncateName(name));
+  if (view !== undefined && reader.is(end, "RENAME", "TO")) {
+    facts.views.push({ ...view, name: nameAt(reader, end + 2) });
+  }
+}

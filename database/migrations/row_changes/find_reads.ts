@@ -1,0 +1,234 @@
+import { nameOf, truncateName } from "../../distsql/sql_name.ts";
+import type { StatementReader } from "../../distsql/statement_reader.ts";
+import {
+  ORDERED_FUNCTIONS,
+  RESERVED_WORDS,
+  STABLE_FUNCTIONS,
+  SYNTAX_WORDS,
+  TIME_FUNCTIONS,
+  VOLATILE_FUNCTIONS,
+} from "./known_functions.ts";
+import type { TokenRange } from "./row_change.ts";
+
+const QUERY_WORDS: ReadonlySet<string> = new Set(["SELECT", "TABLE", "WITH"]);
+const SYSTEM_COLUMNS: ReadonlySet<string> = new Set(["xmin", "xmax", "cmin", "cmax"]);
+/** Texts that are a moment of today where a time is wanted, such as 'now' and '10:00 tomorrow'. */
+const TIME_LITERAL = /^(?:[en]?'|\$\w*\$)[\d\s:.+-]*(?:now|today|tomorrow|yesterday)\b/i;
+
+/** A statement or a view's query, and which of its tokens belong to queries of their own. */
+export interface ExpressionText {
+  /** The statement. */
+  readonly reader: StatementReader;
+  /** For each token the bracket of the innermost query that holds it, 0 for the rest of a FROM list, -1 elsewhere. */
+  readonly queries: readonly number[];
+  /** For each closing bracket the opening one. */
+  readonly openings: ReadonlyMap<number, number>;
+  /** Ranges that are evaluated once for the statement. */
+  readonly lists: readonly TokenRange[];
+}
+
+/**
+ * Finds the parts of a statement in which tables can be read: queries in brackets, and FROM lists.
+ *
+ * @param reader The statement.
+ * @param lists Ranges that are such parts as a whole, such as the FROM clause of an UPDATE.
+ */
+export function findQueries(reader: StatementReader, lists: readonly TokenRange[]): ExpressionText {
+  const queries: number[] = [];
+  const openings = new Map<number, number>();
+  const open: { at: number; query: number }[] = [];
+  for (let at = 0; at < reader.size; at++) {
+    if (reader.is(at, "(")) {
+      const isQuery = reader.find(QUERY_WORDS, at + 1, reader.closing(at)) >= 0;
+      open.push({ at, query: isQuery ? at : open.at(-1)?.query ?? -1 });
+      openings.set(reader.closing(at), at);
+    }
+    const query = open.at(-1)?.query ?? -1;
+    queries.push(query < 0 && isWithin(lists, at) ? 0 : query);
+    if (reader.is(at, ")")) open.pop();
+  }
+  return { reader, queries, openings, lists };
+}
+
+function isWithin(ranges: readonly TokenRange[], at: number): boolean {
+  return ranges.some(([from, to]) => at >= from && at < to);
+}
+
+/** The name that a token stands for, or `undefined` for symbols, literals and reserved words. */
+function nameAt(reader: StatementReader, at: number): string | undefined {
+  if (!reader.isName(at) || RESERVED_WORDS.has(reader.key(at))) return undefined;
+  return truncateName(nameOf(reader.token(at)!));
+}
+
+/** Whether a token has escapes by which it may stand for another name or text than it seems. */
+function isEscaped(text: string): boolean {
+  return /^u&/i.test(text);
+}
+
+/**
+ * Finds a table in the queries of a statement.
+ *
+ * @param text The statement.
+ * @param names Names of tables and views, without their schemas.
+ * @returns The first name that is read.
+ */
+export function findRead({ reader, queries }: ExpressionText, names: ReadonlySet<string>): string | undefined {
+  for (let at = 0; at < reader.size; at++) {
+    if (queries[at] < 0 || reader.is(at + 1, ".")) continue;
+    const name = nameAt(reader, at);
+    if (name !== undefined && names.has(name)) return name;
+  }
+  return undefined;
+}
+
+/** Whether the queries of a statement read the catalog, which every change of rows may change. */
+export function readsCatalog({ reader, queries }: ExpressionText): boolean {
+  for (let at = 0; at < reader.size; at++) {
+    const name = queries[at] < 0 ? undefined : nameAt(reader, at);
+    if (name === undefined) continue;
+    if (name === "information_schema" || (name === "sys" && reader.is(at + 1, "."))) return true;
+    const isCatalog = name.startsWith("pg_") && !reader.is(at + 1, "(") && !isFunctionSchema(reader, at);
+    if (isCatalog && !reader.is(at - 1, "::")) return true;
+  }
+  return false;
+}
+
+function isFunctionSchema(reader: StatementReader, at: number): boolean {
+  return reader.is(at + 1, ".") && reader.is(at + 3, "(");
+}
+
+/** What makes an expression more than a function of its row and of tables that stay. */
+export type ExpressionFault =
+  | { readonly kind: "function"; readonly name: string }
+  | { readonly kind: "unordered"; readonly name: string }
+  | { readonly kind: "volatile"; readonly name: string }
+  | { readonly kind: "time" }
+  | { readonly kind: "escape" }
+  | { readonly kind: "system-column"; readonly name: string };
+
+/** What {@link findFault} has to know beside the text. */
+export interface FaultOptions {
+  /** Names of functions that are not PostgreSQL's own. */
+  readonly functions: ReadonlySet<string>;
+  /** How the statement names the table that it changes. A query that uses this name is run for each row. */
+  readonly alias?: string;
+  /** Whether the text is a view's query, in which nothing can be replaced. */
+  readonly isView?: boolean;
+}
+
+/**
+ * Finds the first thing by which two runs of a statement's expressions over the same rows could differ.
+ *
+ * @param text The statement.
+ * @param options What is known beside it.
+ */
+export function findFault(text: ExpressionText, options: FaultOptions): ExpressionFault | undefined {
+  const { reader } = text;
+  for (let at = 0; at < reader.size; at++) {
+    const fault = faultOfToken(text, at, options) ?? faultOfWord(text, at, options);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function faultOfToken(
+  { reader }: ExpressionText,
+  at: number,
+  { functions }: FaultOptions,
+): ExpressionFault | undefined {
+  const token = reader.token(at)!;
+  if (isEscaped(token.text)) return { kind: "escape" };
+  if (token.kind === "string") return TIME_LITERAL.test(token.text) ? { kind: "time" } : undefined;
+  const name = nameAt(reader, at);
+  if (name === undefined) return undefined;
+  if (SYSTEM_COLUMNS.has(name)) return { kind: "system-column", name };
+  // PostgreSQL takes row.f for f(row)
+  const isAttribute = reader.is(at - 1, ".") && !reader.is(at + 1, "(");
+  return isAttribute && functions.has(name) ? { kind: "function", name } : undefined;
+}
+
+const ROW_CHOICES: ReadonlySet<string> = new Set(["LIMIT", "OFFSET", "FETCH", "TABLESAMPLE", "OVER"]);
+const CLOCK_WORDS: ReadonlySet<string> = new Set([
+  "CURRENT_TIMESTAMP",
+  "CURRENT_DATE",
+  "CURRENT_TIME",
+  "LOCALTIMESTAMP",
+  "LOCALTIME",
+]);
+
+function faultOfWord(text: ExpressionText, at: number, options: FaultOptions): ExpressionFault | undefined {
+  const { reader } = text;
+  if (reader.is(at - 1, ".") && !reader.is(at + 1, "(")) return undefined;
+  const isArray = reader.is(at, "ARRAY", "(");
+  const query = text.queries[isArray ? at + 1 : at];
+  const isOnce = query >= 0 && !isRunForEachRow(text, query, options.alias);
+  if (isOnce && (isArray || isRowChoice(reader, at))) return { kind: "unordered", name: reader.key(at) };
+  if (options.isView === true && reader.isOneOf(at, CLOCK_WORDS)) return { kind: "time" };
+  return reader.is(at + 1, "(") && reader.isName(at) ? faultOfCall(text, at, isOnce, options) : undefined;
+}
+
+/** Whether a word makes a query choose or number rows, which may come out in another way each time that it runs. */
+function isRowChoice(reader: StatementReader, at: number): boolean {
+  return reader.isOneOf(at, ROW_CHOICES) || reader.is(at, "DISTINCT", "ON") || reader.is(at, "SKIP", "LOCKED");
+}
+
+function faultOfCall(
+  text: ExpressionText,
+  at: number,
+  isOnce: boolean,
+  { functions, isView }: FaultOptions,
+): ExpressionFault | undefined {
+  const { reader } = text;
+  const name = truncateName(nameOf(reader.token(at)!));
+  const isQualified = reader.is(at - 1, ".");
+  const isOwn = isQualified && nameAt(reader, at - 2) === "pg_catalog";
+  if (!isOwn && (isQualified || functions.has(name))) return { kind: "function", name };
+  if (!isQualified && !isCall(text, at)) return undefined;
+  if (TIME_FUNCTIONS.has(name)) return isView === true ? { kind: "time" } : undefined;
+  if (VOLATILE_FUNCTIONS.has(name)) return faultOfVolatile(text, at, name);
+  if (ORDERED_FUNCTIONS.has(name)) return isOnce ? { kind: "unordered", name: `${name}()` } : undefined;
+  if (name === "age" && reader.list(at + 2, reader.closing(at + 1)).length < 2) return { kind: "time" };
+  return STABLE_FUNCTIONS.has(name) ? undefined : { kind: "function", name };
+}
+
+/** A sequence is a table too: what is read beside `nextval()` might be its last value. */
+function faultOfVolatile({ queries }: ExpressionText, at: number, name: string): ExpressionFault | undefined {
+  const isAlone = name !== "nextval" || queries.every((query) => query < 0);
+  return queries[at] < 0 && isAlone ? undefined : { kind: "volatile", name };
+}
+
+/** Whether a name before a bracket is a function, and no type with its length and no alias with its columns. */
+function isCall({ reader, queries, openings }: ExpressionText, at: number): boolean {
+  if (
+    SYNTAX_WORDS.has(reader.key(at)) || CLOCK_WORDS.has(reader.key(at)) || reader.is(at - 1, "::") ||
+    reader.is(at - 1, "AS")
+  ) return false;
+  const opening = openings.get(at - 1);
+  if (opening !== undefined) return reader.is(opening - 2, "DISTINCT", "ON");
+  // a part of the WITH clause, with the names of its columns
+  const isPart = reader.is(0, "WITH") && queries[at] === 0 && reader.is(reader.closing(at + 1) + 1, "AS");
+  return !(isPart && (reader.is(at - 1, "WITH") || reader.is(at - 1, "RECURSIVE") || reader.is(at - 2, ")", ",")));
+}
+
+/** Whether a query in brackets names the row that is changed, so that it is run anew for each row. */
+function isRunForEachRow({ reader, lists }: ExpressionText, open: number, alias: string | undefined): boolean {
+  if (alias === undefined || !reader.is(open, "(") || isWithin(lists, open)) return false;
+  let isUsed = false;
+  for (let at = open; at < reader.closing(open); at++) {
+    if (nameAt(reader, at) !== alias || reader.is(at - 1, ".")) continue;
+    // a table of the query, or a schema, has the same name
+    if (!reader.is(at + 1, ".") || reader.isOneOf(at - 1, BEFORE_TABLE)) return false;
+    isUsed = true;
+  }
+  return isUsed;
+}
+
+const BEFORE_TABLE: ReadonlySet<string> = new Set(["FROM", "JOIN", "ONLY", "TABLE"]);
+
+/** Whether a range of a statement calls a function that gives another value each time. */
+export function callsVolatile(reader: StatementReader, [from, to]: TokenRange): boolean {
+  for (let at = from; at < to; at++) {
+    if (reader.is(at + 1, "(") && VOLATILE_FUNCTIONS.has(nameAt(reader, at) ?? "")) return true;
+  }
+  return false;
+}

@@ -1,0 +1,219 @@
+import { nameOf, readName } from "../../distsql/sql_name.ts";
+import { StatementReader } from "../../distsql/statement_reader.ts";
+import { tokenize } from "../../distsql/tokenize.ts";
+
+/** A range of a statement's tokens, `[from, to)`. */
+export type TokenRange = readonly [from: number, to: number];
+
+/** An UPDATE or DELETE of one table, by its clauses. Texts are as written. */
+export interface RowChange {
+  /** What is done to the rows. */
+  readonly verb: "update" | "delete";
+  /** The statement. */
+  readonly reader: StatementReader;
+  /** The table's name, folded, with its schema when the statement has it. */
+  readonly path: string;
+  /** What stands for the table in FROM: its name with ONLY and alias. */
+  readonly target: string;
+  /** How expressions of the statement name the table. */
+  readonly reference: string;
+  /** The name of {@link RowChange.reference}, folded. */
+  readonly alias: string;
+  /** The WITH clause. */
+  readonly with: TokenRange;
+  /** The assignments of an UPDATE. */
+  readonly set: TokenRange;
+  /** What follows FROM in an UPDATE and USING in a DELETE. */
+  readonly from: TokenRange;
+  /** The condition. */
+  readonly where: TokenRange;
+  /** What follows RETURNING. */
+  readonly returning: TokenRange;
+  /** The columns that an UPDATE sets, folded. */
+  readonly columns: readonly string[];
+}
+
+/** A statement that changes rows and cannot be read as one UPDATE or DELETE. */
+export interface CompoundChange {
+  /** Always `compound`. */
+  readonly verb: "compound";
+  /** The statement. */
+  readonly reader: StatementReader;
+  /** Why it is not one UPDATE or DELETE. */
+  readonly reason: "modifying-cte" | "cursor" | "unreadable";
+  /** The tables that UPDATE and DELETE change in it, as far as they can be read. */
+  readonly paths: readonly string[];
+}
+
+const EMPTY: TokenRange = [0, 0];
+const CLAUSES: ReadonlySet<string> = new Set(["SET", "FROM", "USING", "WHERE", "RETURNING"]);
+const MODIFYING: ReadonlySet<string> = new Set(["UPDATE", "DELETE", "INSERT", "MERGE"]);
+
+/**
+ * Reads a statement that updates or deletes rows.
+ *
+ * @param sql One statement.
+ * @returns Its clauses, or `undefined` when it neither updates nor deletes.
+ */
+export function readRowChange(sql: string): RowChange | CompoundChange | undefined {
+  const reader = new StatementReader(tokenize(sql));
+  if (!reader.is(0, "WITH") && !reader.is(0, "UPDATE") && !reader.is(0, "DELETE")) return undefined;
+  const paths = findChangedPaths(reader);
+  const start = reader.is(0, "WITH") ? skipWith(reader) : 0;
+  if (start === undefined) return compound(reader, "unreadable", paths);
+  const isChange = reader.is(start, "UPDATE") || reader.is(start, "DELETE");
+  if (hasModifyingCte(reader, start)) return paths.length > 0 ? compound(reader, "modifying-cte", paths) : undefined;
+  if (!isChange) return undefined;
+  const clauses = readClauses(reader, start);
+  if (clauses === undefined) return compound(reader, "unreadable", paths);
+  const [whereFrom] = clauses.where;
+  if (reader.is(whereFrom, "CURRENT", "OF")) return compound(reader, "cursor", paths);
+  return clauses;
+}
+
+function compound(
+  reader: StatementReader,
+  reason: CompoundChange["reason"],
+  paths: readonly string[],
+): CompoundChange {
+  return { verb: "compound", reader, reason, paths };
+}
+
+/** Returns the position after the WITH clause, or `undefined` when it cannot be read. */
+function skipWith(reader: StatementReader): number | undefined {
+  let at = reader.skip(1, "RECURSIVE");
+  for (;;) {
+    if (!reader.isName(at)) return undefined;
+    at++;
+    if (reader.is(at, "(")) at = reader.closing(at) + 1;
+    if (!reader.is(at, "AS")) return undefined;
+    at = reader.skip(reader.skip(at + 1, "NOT"), "MATERIALIZED");
+    if (!reader.is(at, "(")) return undefined;
+    at = reader.closing(at) + 1;
+    if (!reader.is(at, ",")) return at;
+    at++;
+  }
+}
+
+/** Whether a part of the WITH clause changes rows. */
+function hasModifyingCte(reader: StatementReader, end: number): boolean {
+  for (let at = 0; at < end; at++) {
+    if (reader.is(at, "(") && reader.isOneOf(at + 1, MODIFYING)) return true;
+    if (reader.is(at, "(", "WITH") && reader.find(MODIFYING, at + 1, reader.closing(at)) >= 0) return true;
+  }
+  return false;
+}
+
+/** Finds the tables of every UPDATE and DELETE at the start of the statement, of a bracket, or after a WITH clause. */
+function findChangedPaths(reader: StatementReader): string[] {
+  const paths: string[] = [];
+  for (let at = 0; at < reader.size; at++) {
+    const isStart = at === 0 || reader.is(at - 1, "(") || reader.is(at - 1, ")");
+    if (!isStart) continue;
+    const name = reader.is(at, "UPDATE") ? at + 1 : reader.is(at, "DELETE", "FROM") ? at + 2 : -1;
+    if (name > 0) paths.push(readName(reader, reader.skip(name, "ONLY")).path);
+  }
+  return paths.filter((path) => path !== "");
+}
+
+function readClauses(reader: StatementReader, start: number): RowChange | undefined {
+  const isUpdate = reader.is(start, "UPDATE");
+  if (!isUpdate && !reader.is(start, "DELETE", "FROM")) return undefined;
+  const from = start + (isUpdate ? 1 : 2);
+  const name = readName(reader, reader.skip(from, "ONLY"));
+  if (name.name === "") return undefined;
+  const end = reader.find(CLAUSES, name.end);
+  const targetEnd = end < 0 ? reader.size : end;
+  const alias = readAlias(reader, name.end, targetEnd);
+  if (alias === undefined) return undefined;
+  const ranges = readRanges(
+    reader,
+    targetEnd,
+    isUpdate ? ["SET", "FROM", "WHERE", "RETURNING"] : [
+      "USING",
+      "WHERE",
+      "RETURNING",
+    ],
+  );
+  if (ranges === undefined || (isUpdate && ranges.SET === undefined)) return undefined;
+  const set = ranges.SET ?? EMPTY;
+  const aliasToken = alias < 0 ? name.end - 1 : alias;
+  return {
+    verb: isUpdate ? "update" : "delete",
+    reader,
+    path: name.path,
+    target: reader.text(from, targetEnd),
+    reference: reader.text(aliasToken, aliasToken + 1),
+    alias: nameOf(reader.token(aliasToken)!),
+    with: [0, start],
+    set,
+    from: ranges.FROM ?? ranges.USING ?? EMPTY,
+    where: ranges.WHERE ?? EMPTY,
+    returning: ranges.RETURNING ?? EMPTY,
+    columns: readColumns(reader, set),
+  };
+}
+
+/** Returns the position of the alias, -1 when there is none, or `undefined` when something else stands there. */
+function readAlias(reader: StatementReader, from: number, to: number): number | undefined {
+  const start = reader.skip(from, "*");
+  if (start === to) return -1;
+  const at = reader.skip(start, "AS");
+  return at + 1 === to && reader.isName(at) ? at : undefined;
+}
+
+/** Reads clauses that stand in a fixed order, each at most once. */
+function readRanges(
+  reader: StatementReader,
+  start: number,
+  order: readonly string[],
+): Partial<Record<string, TokenRange>> | undefined {
+  const ranges: Partial<Record<string, TokenRange>> = {};
+  let place = -1;
+  for (let at = start; at < reader.size;) {
+    const next = order.indexOf(reader.key(at), place + 1);
+    if (next < 0) return undefined;
+    place = next;
+    const words = new Set(order.slice(place + 1));
+    let end = reader.find(words, at + 1);
+    // IS DISTINCT FROM is an operator
+    while (end >= 0 && reader.is(end - 1, "DISTINCT", "FROM")) end = reader.find(words, end + 1);
+    if (end < 0) end = reader.size;
+    if (end === at + 1) return undefined;
+    ranges[order[place]] = [at + 1, end];
+    at = end;
+  }
+  return ranges;
+}
+
+/** The columns before the equals signs: `a = 1, (b, c) = (2, 3), d[1] = 4`. */
+function readColumns(reader: StatementReader, [from, to]: TokenRange): string[] {
+  const columns: string[] = [];
+  for (const [start] of reader.list(from, to)) {
+    const isGroup = reader.is(start, "(");
+    const names = isGroup ? reader.list(start + 1, reader.closing(start)).map(([at]) => at) : [start];
+    for (const at of names) if (reader.isName(at)) columns.push(nameOf(reader.token(at)!));
+  }
+  return columns;
+}
+
+/** Returns the text of a range. */
+export function textOf({ reader }: RowChange, [from, to]: TokenRange): string {
+  return reader.text(from, to);
+}
+
+/**
+ * Finds the column that an UPDATE fills: `UPDATE t SET c = … WHERE c IS NULL`. Such an update never meets a row twice.
+ *
+ * @returns The column as written, or `undefined` when the statement is of another form.
+ */
+export function filledColumn(change: RowChange): string | undefined {
+  const { reader, verb, columns, where: [from, to], set } = change;
+  if (verb !== "update" || columns.length !== 1 || reader.list(...set).length !== 1 || reader.is(set[0], "(")) {
+    return undefined;
+  }
+  const name = readName(reader, from);
+  const isFill = name.name === columns[0] && name.path === name.name && name.end + 2 === to &&
+    reader.is(name.end, "IS", "NULL");
+  return isFill ? name.text : undefined;
+}
