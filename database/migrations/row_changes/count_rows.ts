@@ -9,19 +9,14 @@ function isServerError(error: unknown): boolean {
   return findInCauseChain(error, (link) => sqlStateOf(link) !== undefined) !== undefined;
 }
 
-/** Returns a table's qualified name. */
-function nameOf({ schema, name }: TableFacts): string {
-  return `${quoteName(schema)}.${quoteName(name)}`;
-}
-
 async function count(page: string, read: ReadRows, prefix = ""): Promise<number> {
   const [row] = await read(`${prefix}SELECT count(*)::int AS n FROM (${page} LIMIT ${MAX_ROWS + 1}) AS page`);
   return Number(row?.n);
 }
 
-/** Counts the rows of a table, up to one more than a transaction can change. */
-export function countRows(table: TableFacts, read: ReadRows): Promise<number> {
-  return count(`SELECT 1 FROM ${nameOf(table)}`, read);
+/** Counts the rows that a table has now, up to one more than a transaction can change. */
+export async function countRows({ live }: TableFacts, read: ReadRows): Promise<number> {
+  return live === undefined ? 0 : await count(`SELECT 1 FROM ${live}`, read);
 }
 
 /**
@@ -75,9 +70,9 @@ export async function countReferencing(
       if (isCycle || key.from.length === 0 || key.from.length !== key.columns.length) return Infinity;
       const [from, to] = [key.from, key.columns].map((columns) => columns.map(quoteName).join(", "));
       const where = `(${from}) IN (SELECT ${to} FROM (${rows}) AS gone)`;
-      total += await countWith(change, `SELECT 1 FROM ${nameOf(key.table)} WHERE ${where}`, read);
+      total += await countWith(change, `SELECT 1 FROM ${key.table.live} WHERE ${where}`, read);
       if (total > MAX_ROWS) return total;
-      const referencing = `SELECT * FROM ${nameOf(key.table)} WHERE ${where}`;
+      const referencing = `SELECT * FROM ${key.table.live} WHERE ${where}`;
       if (key.onDelete === "cascade") {
         pending.push({ table: key.table, rows: referencing, path: [...path, key.table] });
       }
@@ -87,8 +82,8 @@ export async function countReferencing(
 }
 
 /** Whether the server numbers the rows of a table apart, in `ctid`. */
-export async function hasRowIds(table: TableFacts, read: ReadRows): Promise<boolean> {
-  const page = `SELECT ctid FROM ${nameOf(table)} LIMIT ${MAX_ROWS + 1}`;
+export async function hasRowIds({ live }: TableFacts, read: ReadRows): Promise<boolean> {
+  const page = `SELECT ctid FROM ${live} LIMIT ${MAX_ROWS + 1}`;
   try {
     const [row] = await read(`SELECT count(*) = count(DISTINCT ctid) AS differ FROM (${page}) AS page`);
     return row?.differ === true;

@@ -12,7 +12,6 @@ const QUERY: ReadonlySet<string> = new Set(["SELECT", "WITH", "TABLE", "("]);
  */
 export class PendingRows {
   readonly #added: Map<TableFacts, number> = new Map();
-  readonly #created: Set<TableFacts> = new Set();
   readonly #touched: Set<TableFacts> = new Set();
 
   /** How many rows a table can have more than now. */
@@ -20,20 +19,9 @@ export class PendingRows {
     return this.#added.get(table) ?? 0;
   }
 
-  /** Whether a table is not in the database yet. */
-  isCreated(table: TableFacts): boolean {
-    return this.#created.has(table);
-  }
-
   /** Whether the rows and columns of a table are what the database shows now. */
   isAsNow(table: TableFacts): boolean {
-    return !this.#touched.has(table);
-  }
-
-  /** Notes a table that a statement creates. */
-  noteCreated(table: TableFacts): void {
-    this.#created.add(table);
-    this.#touched.add(table);
+    return table.live !== undefined && !this.#touched.has(table);
   }
 
   /**
@@ -81,7 +69,7 @@ export class PendingRows {
       if (!reader.is(at, "FROM") && !reader.is(at, "JOIN")) continue;
       const { path, end } = readName(reader, at + 1);
       const table = findTable(facts, path);
-      if (table === undefined || !this.isCreated(table) || hasComma(reader, end)) return MAX_ROWS;
+      if (table === undefined || table.live !== undefined || hasComma(reader, end)) return MAX_ROWS;
       rows = rows === undefined ? this.addedTo(table) : rows * Math.max(1, this.addedTo(table));
     }
     return rows ?? MAX_ROWS;

@@ -54,10 +54,8 @@ export async function planRowChanges(
     if (change !== undefined && refusal !== undefined) {
       refusals.push({ index, error: toError(change, refusal) });
     }
-    const before = new Set(facts.tables);
-    declareFacts(facts, reader);
-    for (const table of facts.tables) if (!before.has(table)) rows.noteCreated(table);
     rows.note(reader, facts);
+    declareFacts(facts, reader);
   }
   return refusals;
 }
@@ -79,7 +77,7 @@ async function refuseChange(
   if (await fitsTransaction(change, planning)) return undefined;
   if (!decision.isBatchable) return decision;
   const { table } = decision;
-  if (table === undefined || planning.rows.isCreated(table) || await hasRowIds(table, planning.read)) return undefined;
+  if (table?.live === undefined || await hasRowIds(table, planning.read)) return undefined;
   return change.verb === "compound" ? undefined : refuseWithoutKey(change.path);
 }
 
@@ -116,7 +114,7 @@ async function areSmall(
   if (tables === undefined) return false;
   let total = 0;
   for (const table of tables) {
-    const now = rows.isCreated(table) ? 0 : await countRows(table, read);
+    const now = await countRows(table, read);
     // each foreign key may change a row once more
     const times = Math.max(1, facts.foreignKeys.filter((key) => key.table === table && key.onDelete !== "none").length);
     total += times * (now + rows.addedTo(table));

@@ -1,4 +1,5 @@
-import type { Row, SqlSession } from "../../providers/provider.ts";
+import { quoteName } from "../history.ts";
+import type { Row } from "../../providers/provider.ts";
 import { type ForeignKeyAction, newTable, readView, type SchemaFacts, type TableFacts } from "./schema_facts.ts";
 
 /** Runs a query and gives its rows. */
@@ -72,17 +73,13 @@ export async function readSchemaFacts(read: ReadRows): Promise<SchemaFacts> {
   };
 }
 
-/** Reads facts over a session. */
-export function readFactsOf(session: Pick<SqlSession, "query">): Promise<SchemaFacts> {
-  return readSchemaFacts((sql) => session.query(sql));
-}
-
 function namesIn(json: unknown): string[] {
   return typeof json === "string" ? JSON.parse(json) : [];
 }
 
 function toTable({ schema, name, is_plain, has_triggers, columns }: Row): TableFacts {
   const table = newTable(String(schema), String(name));
+  table.live = `${quoteName(table.schema)}.${quoteName(table.name)}`;
   table.isPlain = is_plain === true;
   table.hasTriggers = has_triggers === true;
   const rows: [name: string, type: string, isGenerated: boolean, isNotNull: boolean][] = typeof columns === "string"

@@ -18,6 +18,8 @@ export interface TableFacts {
   schema: string;
   /** The name. */
   name: string;
+  /** The qualified name under which the database has it now, quoted; not given for a table that is not there yet. */
+  live?: string;
   /** Whether it is an ordinary table whose rows are its own. */
   isPlain: boolean;
   /** The unique indexes. */

@@ -91,8 +91,8 @@ class Round {
     const [first, second] = [++this.#tag, ++this.#tag].map((tag) => String(tag).padStart(6, "0"));
     if (before.length > 0) await Deno.writeTextFile(`${migrationsFolder}/${first}_a.sql`, before.join(";\n"));
     await Deno.writeTextFile(`${migrationsFolder}/${second}_b.sql`, sql);
-    const run = (): Promise<unknown> =>
-      runMigrations({ migrationsFolder, database: this.#database, lockTtl: 0.3, logger: (line) => this.#see(line) })
+    const run = (lockTtl: number): Promise<unknown> =>
+      runMigrations({ migrationsFolder, database: this.#database, lockTtl, logger: (line) => this.#see(line) })
         .then(() => undefined, (error) => error);
     try {
       const error = await this.#withFault(run);
@@ -109,8 +109,8 @@ class Round {
   }
 
   /** Lets some runs meet a conflict or lose their connection, and some die and begin again. */
-  async #withFault(run: () => Promise<unknown>): Promise<unknown> {
-    if (this.#random() > 0.4) return await run();
+  async #withFault(run: (lockTtl: number) => Promise<unknown>): Promise<unknown> {
+    if (this.#random() > 0.4) return await run(60);
     const match = /^(?:WITH|UPDATE|DELETE)\b[\s\S]*\bt\b[\s\S]*<=/;
     const skip = Math.floor(this.#random() * 4);
     const fault = pick(this.#random, [
@@ -122,19 +122,19 @@ class Round {
     ]);
     if (fault !== "die") {
       const injected = this.#server.inject({ fault: fault as "OC000", match, skip });
-      const error = await run();
+      const error = await run(60);
       injected.remove();
       return error;
     }
     const cut = this.#server.inject({ fault: "cut-at-statement", match, skip });
     const denied = this.#server.inject({ fault: "access-denied", times: Infinity, skip: 1 });
-    const error = await run();
+    const error = await run(2); // what a dead run leaves is taken over so soon
     const hasDied = cut.remaining === 0;
     cut.remove();
     denied.remove();
-    if (!hasDied) return error === undefined || error instanceof UnsupportedStatementError ? error : await run();
+    if (!hasDied) return error === undefined || error instanceof UnsupportedStatementError ? error : await run(60);
     this.#tally.resumed++;
-    return await run();
+    return await run(60);
   }
 
   async compare(change: GeneratedChange, base: string): Promise<Outcome> {
@@ -178,7 +178,7 @@ Deno.test({
     console.log(`TRELLIS_SEED=${seed}, ${STATEMENTS} statements`);
     const random = randomFrom(seed);
     const tally: Tally = { outcomes: new Map(), differences: [], cut: 0, resumed: 0, partial: 0 };
-    const server = await startPostgres();
+    const server = await startPostgres({ settings: ["autovacuum=off"] });
     try {
       for (let done = 0; done < STATEMENTS; done += PER_ROUND) {
         const url = await server.createDatabase(`round${done}`);

@@ -1,0 +1,157 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { splitStatements } from "../../../../database/distsql/statement.ts";
+import { planRowChanges } from "../../../../database/migrations/row_changes/plan_row_changes.ts";
+import { withMigrationLab } from "../migration_support.ts";
+
+const SETUP = [
+  "CREATE TABLE big (id int PRIMARY KEY, a int, k int)",
+  "INSERT INTO big SELECT n, n, n / 2 FROM generate_series(1, 3001) AS n",
+  "CREATE TABLE small (id int PRIMARY KEY, a int, up int REFERENCES small ON DELETE SET NULL)",
+  "INSERT INTO small SELECT n, n, nullif(n - 1, 0) FROM generate_series(1, 2000) AS n",
+  "CREATE TABLE bare (a int)",
+  "INSERT INTO bare SELECT n FROM generate_series(1, 3001) AS n",
+  "CREATE TABLE tree (id int PRIMARY KEY, up int REFERENCES tree ON DELETE CASCADE)",
+  "INSERT INTO tree SELECT n, nullif(n / 2, 0) FROM generate_series(1, 3500) AS n",
+  "CREATE TABLE parents (id int PRIMARY KEY, n int)",
+  "INSERT INTO parents SELECT n, n FROM generate_series(1, 3500) AS n",
+  "CREATE TABLE children (id int PRIMARY KEY, pid int REFERENCES parents ON DELETE CASCADE)",
+  "INSERT INTO children SELECT n, n % 10 + 1 FROM generate_series(1, 3500) AS n",
+  "CREATE VIEW over_small AS SELECT * FROM small",
+];
+
+/** The refused statements, each as its place and the reason. */
+async function plan(...texts: string[]): Promise<string[][]> {
+  const found: string[][] = [];
+  await withMigrationLab({ setup: SETUP }, async ({ rows }) => {
+    for (const text of texts) {
+      const refusals = await planRowChanges(splitStatements(text).map(({ text }) => ({ sql: text })), rows);
+      found.push(
+        refusals.map(({ index, error }) => `${index}: ${/because (.*?) \(unbatchable/.exec(error.message)?.[1]}`),
+      );
+    }
+  });
+  return found;
+}
+
+Deno.test("planRowChanges() refuses what neither fits a transaction nor can be cut, with the table and the advice", async () => {
+  await withMigrationLab({ setup: SETUP }, async ({ rows }) => {
+    const statements = [
+      { sql: "UPDATE big SET a = 1" },
+      { sql: "UPDATE public.big SET a = a * 100 / (SELECT sum(a) FROM big)" },
+      { sql: "DELETE FROM tree WHERE id > 1" },
+    ];
+    const refusals = await planRowChanges(statements, rows);
+    assertEquals(refusals.map(({ index }) => index), [1, 2]);
+    const [{ error }] = refusals;
+    assertEquals([error.code, error.id, error.table], ["UNSUPPORTED_STATEMENT", "unbatchable-change", "public.big"]);
+    assertStringIncludes(error.message, "because it reads big, which it changes");
+    assertStringIncludes(error.advice, "Write the new values into a table of their own first");
+  });
+});
+
+Deno.test("planRowChanges() lets pass what fits a transaction by the rows of its table or of its condition", async () => {
+  const fitting = [
+    "UPDATE small SET a = a * 100 / (SELECT sum(a) FROM small)",
+    "UPDATE small SET id = id + 5000",
+    "UPDATE over_small SET a = 1",
+    "UPDATE big SET a = (SELECT max(a) FROM big) WHERE id <= 3000",
+    "UPDATE big SET id = -id WHERE id < 10",
+    "WITH top AS (SELECT max(a) AS a FROM big) UPDATE big SET a = top.a FROM top WHERE big.id % 2 = 0",
+    "UPDATE big AS b SET a = o.a FROM big AS o, (VALUES (1), (2)) AS twice WHERE o.id = b.k AND b.id <= 3000",
+    "DELETE FROM big WHERE NOT EXISTS (SELECT FROM big AS o WHERE o.k = big.id) AND id < 3000",
+    "DELETE FROM small WHERE up IS NULL",
+    "DELETE FROM parents WHERE id > 10 AND id NOT IN (SELECT pid FROM children) AND id < 3000",
+    "WITH gone AS (DELETE FROM small RETURNING id) INSERT INTO bare SELECT id FROM gone",
+    "UPDATE bare SET a = 1 WHERE a < 3000",
+    "UPDATE bare SET a = 1 WHERE a IS NULL",
+    "DELETE FROM bare",
+    "DELETE FROM parents",
+    "UPDATE nowhere SET a = (SELECT 1)",
+    "SELECT 1",
+  ];
+  assertEquals(await plan(...fitting), fitting.map(() => []));
+});
+
+Deno.test("planRowChanges() counts what foreign keys change too", async () => {
+  assertEquals(
+    await plan(
+      "DELETE FROM parents WHERE id < 8 AND NOT EXISTS (SELECT FROM children WHERE pid < 0)", // with 2,450 children
+      "DELETE FROM parents WHERE id < 10 AND NOT EXISTS (SELECT FROM children WHERE pid < 0)", // with 3,150
+      "DELETE FROM tree WHERE id = 3500",
+    ),
+    [
+      [],
+      ["0: it reads children, which it changes"],
+      ["0: a foreign key makes deleted rows of tree change or check further rows of the same tables"],
+    ],
+  );
+});
+
+Deno.test("planRowChanges() follows what earlier statements declare", async () => {
+  const self = "because it reads";
+  const refused = [
+    "CREATE VIEW late AS SELECT id, a FROM big; UPDATE big SET a = (SELECT max(a) FROM late)",
+    "ALTER TABLE big RENAME TO large; UPDATE large SET a = (SELECT max(a) FROM large)",
+    "ALTER TABLE small RENAME TO old; ALTER TABLE big RENAME TO small; UPDATE small SET id = id + 1 WHERE id < 5000",
+    "CREATE FUNCTION top() RETURNS int LANGUAGE sql AS 'SELECT max(a) FROM big'; UPDATE big SET a = top()",
+    "CREATE UNIQUE INDEX ASYNC ON big (a); UPDATE big SET a = a + 1",
+    "ALTER TABLE big ADD COLUMN b int; UPDATE big SET b = (SELECT max(a) FROM big) WHERE id = 1",
+    "UPDATE big SET a = 0; UPDATE big SET a = (SELECT count(*) FROM big) WHERE a = 1",
+  ];
+  for (const [place, found] of (await plan(...refused)).entries()) {
+    assertEquals(found.length, 1, `${refused[place]} ${self}`);
+  }
+});
+
+Deno.test("planRowChanges() adds up the rows that earlier statements may insert", async () => {
+  const create = "CREATE TABLE fresh (id int PRIMARY KEY, a int); CREATE TABLE source (id int PRIMARY KEY, a int); ";
+  const update = "; UPDATE fresh SET a = (SELECT max(a) FROM fresh)";
+  const reason = "it reads fresh, which it changes";
+  const series = (from: number, to: number): string =>
+    `INSERT INTO fresh SELECT n, n FROM generate_series(${from}, ${to}) AS n`;
+  assertEquals(
+    await plan(
+      create + "INSERT INTO fresh (id) VALUES (1), (2), (3)" + update,
+      create + series(1, 3000) + update, // a statement cannot insert more
+      `${create}${series(1, 2000)}; ${series(2001, 4000)}${update}`,
+      `${create}${series(1, 2000)}; DELETE FROM fresh; ${series(1, 2000)}${update}`,
+      `${create}${series(1, 3000)}; INSERT INTO fresh SELECT id, a FROM source${update}`, // no row is in source
+      `${create}${series(1, 3000)}; INSERT INTO fresh SELECT s.id, s.a FROM source s JOIN source o USING (id)${update}`,
+      `${create}${series(1, 3000)}; INSERT INTO fresh SELECT id, a FROM small${update}`,
+      `${create}${series(1, 3000)}; INSERT INTO fresh DEFAULT VALUES${update}`,
+      `INSERT INTO small (id) VALUES (5000); UPDATE small SET a = (SELECT max(a) FROM small)`,
+      `INSERT INTO small (id) SELECT n + 9000 FROM generate_series(1, 1001) AS n; UPDATE small SET id = id + 1`,
+    ),
+    [[], [], [`4: ${reason}`], [], [], [], [`4: ${reason}`], [`4: ${reason}`], [], [
+      "1: it changes the primary key of small",
+    ]],
+  );
+});
+
+Deno.test("planRowChanges() refuses to fill a column of a large table that nothing orders", async () => {
+  const fill =
+    "ALTER TABLE bare ADD COLUMN c int; ALTER TABLE bare ALTER COLUMN c SET DEFAULT 1; UPDATE bare SET c = 1 WHERE c IS NULL";
+  await withMigrationLab({ setup: SETUP }, async ({ rows }) => {
+    const statements = splitStatements(fill).map(({ text }) => ({ sql: text }));
+    assertEquals(await planRowChanges(statements, rows), []);
+    // a server that does not number rows
+    const withoutIds: typeof rows = (sql) =>
+      sql.includes("ctid")
+        ? Promise.reject(Object.assign(new Error("no"), { code: "42703", severity: "ERROR" }))
+        : rows(sql);
+    const [refusal] = await planRowChanges(statements, withoutIds);
+    assertStringIncludes(refusal.error.message, "bare has no primary key and no unique index over NOT NULL columns");
+    await rows("DELETE FROM bare WHERE a = 1");
+    assertEquals(await planRowChanges(statements, withoutIds), []);
+  });
+});
+
+Deno.test("planRowChanges() asks nothing of the database when no rows change", async () => {
+  const refusals = await planRowChanges(
+    [{ sql: "CREATE TABLE a (id int)" }, { sql: "INSERT INTO a VALUES (1)" }],
+    () => {
+      throw new Error("asked");
+    },
+  );
+  assertEquals(refusals, []);
+});
