@@ -4,7 +4,7 @@ import type { MigrationFile } from "./files.ts";
 import { readMigrationFolder } from "./folder.ts";
 import { planMigrations } from "./plan.ts";
 import type { PlanFinding } from "./plan_finding.ts";
-import { planPending } from "./plan_pending.ts";
+import { planOnEmpty } from "./plan_on_database.ts";
 
 /** A folder of migrations, planned for a database that has none of them. */
 export interface FolderPlan {
@@ -42,7 +42,7 @@ export function planMigrationFolder(
   translation: DistSqlOptions = {},
 ): FolderPlan {
   const folder = readMigrationFolder(migrationsFolder);
-  const { findings } = planPending(folder, planMigrations(folder, []), provider, translation);
+  const { findings } = planOnEmpty(folder, planMigrations(folder, []), { provider, translation });
   return { files: folder.files, unlisted: folder.unlisted, findings };
 }
 

@@ -31,6 +31,16 @@ export function planPending(
   options: DistSqlOptions,
 ): PendingPlan {
   const planned = pending.length === 0 ? [] : planSteps(folder.files, new Set(pending), provider, options);
+  return collectFindings(planned, inFolder);
+}
+
+/**
+ * Puts the findings of a plan together.
+ *
+ * @param planned The pending migrations.
+ * @param inFolder What was found in the folder.
+ */
+export function collectFindings(planned: PlannedMigration[], inFolder: readonly PlanFinding[]): PendingPlan {
   const findings = [...inFolder, ...planned.flatMap((migration) => migration.findings)];
   const warnings = findings.filter(({ severity }) => severity === "warning").map(describeFinding);
   return { planned, findings, warnings };

@@ -13,7 +13,7 @@ import { type MigrationLock, takeAdvisoryLock, takeLease, takeProcessLock } from
 import { MigrationPlanError } from "./migration_error.ts";
 import { assertNothingChanged, type MigrationStatus, planMigrations } from "./plan.ts";
 import { describeFinding, formatPlanFinding, type PlanFinding } from "./plan_finding.ts";
-import { planPending } from "./plan_pending.ts";
+import { planOnDatabase } from "./plan_on_database.ts";
 import type { PlannedMigration } from "./steps.ts";
 
 export type { MigratedFile } from "./apply_pending.ts";
@@ -137,7 +137,8 @@ export async function runMigrations(config: MigrateConfig): Promise<MigrateResul
     const before = planMigrations(folder, await readApplied(session, settings.tables) ?? []);
     assertNothingChanged(before);
     // planned before anything is locked or written: what cannot be run is said first
-    const plan = planPending(folder, before, config.database.provider, config.translation ?? {});
+    const target = { provider: config.database.provider, translation: config.translation ?? {} };
+    const plan = await planOnDatabase(folder, before, target, session, settings.tables);
     const { planned, findings, warnings } = plan;
     for (const finding of findings) {
       settings.logger(`${finding.severity}: ${formatPlanFinding(finding)}`);

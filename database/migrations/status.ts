@@ -1,7 +1,7 @@
 import { readMigrationFolder } from "./folder.ts";
 import { nameTables, readApplied, readUnfinished } from "./history.ts";
 import { type MigrationStatus, planMigrations } from "./plan.ts";
-import { planPending } from "./plan_pending.ts";
+import { planOnDatabase } from "./plan_on_database.ts";
 import { type MigrationTarget, withSession } from "./run.ts";
 
 /**
@@ -29,7 +29,8 @@ export async function getMigrationStatus(target: MigrationTarget): Promise<Migra
   const folder = readMigrationFolder(target.migrationsFolder);
   return await withSession(target.database, async (session) => {
     const status = planMigrations(folder, await readApplied(session, tables) ?? []);
-    const { findings, warnings } = planPending(folder, status, target.database.provider, target.translation ?? {});
+    const settings = { provider: target.database.provider, translation: target.translation ?? {} };
+    const { findings, warnings } = await planOnDatabase(folder, status, settings, session, tables);
     return { ...status, findings, warnings, unfinished: await readUnfinished(session, tables) };
   });
 }

@@ -25,12 +25,22 @@ export interface MigrationStep extends DistSqlStep {
   readonly run: "together" | "alone" | "recreate";
 }
 
+/** A statement as it is run, and where it comes from. */
+export interface LocatedSql {
+  /** The statement. */
+  sql: string;
+  /** The place and the beginning of the statement in the file. */
+  place: Pick<PlanFinding, "file" | "line" | "column" | "statement">;
+}
+
 /** A migration as it is run. */
 export interface PlannedMigration {
   /** The file. */
   file: MigrationFile;
   /** Its statements; none when one of them is refused. */
   steps: MigrationStep[];
+  /** What runs on `distsql`, with its places in the file, also when a statement of the file is refused. */
+  located?: LocatedSql[];
   /** Whether the whole file is one transaction. */
   atomic: boolean;
   /** What is refused, and what behaves differently on this provider. */
@@ -82,7 +92,12 @@ function emptyFile(file: MigrationFile): PlannedMigration {
 function planForDistSql(file: MigrationFile, { statements, findings }: TranslatedSource): PlannedMigration {
   if (statements.length === 0) return emptyFile(file);
   const isRefused = findings.some(({ severity }) => severity === "error");
-  return { file, steps: isRefused ? [] : statements.flatMap(toSteps), atomic: false, findings: [...findings] };
+  const steps = statements.map(toSteps);
+  const located = statements.flatMap(({ source, line, column }, at) => {
+    const place = { file: `${file.tag}.sql`, line, column, statement: summarizeStatement(source.tokens) };
+    return steps[at].map(({ sql }) => ({ sql, place }));
+  });
+  return { file, steps: isRefused ? [] : steps.flat(), located, atomic: false, findings: [...findings] };
 }
 
 function toSteps({ source, steps, refusals }: TranslatedStatement): MigrationStep[] {

@@ -1,8 +1,7 @@
 import { getIncompatibility } from "../../distsql/incompatibilities.ts";
-import { UnsupportedStatementError } from "../../distsql/errors.ts";
 import { StatementReader } from "../../distsql/statement_reader.ts";
 import { tokenize } from "../../distsql/tokenize.ts";
-import { type BatchRefusal, decideBatch, refuseWithoutKey } from "./batch_decision.ts";
+import { type BatchDecision, type BatchRefusal, decideBatch, refuseWithoutKey } from "./batch_decision.ts";
 import { findDeleted, findReadableNames } from "./changed_tables.ts";
 import { countMatching, countReferencing, countRows, hasRowIds } from "./count_rows.ts";
 import { declareFacts } from "./declare_facts.ts";
@@ -11,7 +10,7 @@ import { PendingRows } from "./pending_rows.ts";
 import { type ReadRows, readSchemaFacts } from "./read_facts.ts";
 import { type CompoundChange, readRowChange, type RowChange } from "./row_change.ts";
 import { MAX_ROWS } from "./row_limit.ts";
-import { findKey, findTable, type SchemaFacts, type TableFacts } from "./schema_facts.ts";
+import { emptyFacts, findKey, findTable, type SchemaFacts, type TableFacts } from "./schema_facts.ts";
 
 /** The registry's entry of these refusals. */
 export const UNBATCHABLE = "unbatchable-change";
@@ -26,8 +25,12 @@ export interface PlannedStatement {
 export interface RowChangeRefusal {
   /** The statement's place in the list. */
   readonly index: number;
-  /** What to tell. */
-  readonly error: UnsupportedStatementError;
+  /** The table, as the statement names it. */
+  readonly table: string | undefined;
+  /** What cannot be done and why. */
+  readonly summary: string;
+  /** What to write instead. */
+  readonly advice: string;
 }
 
 /**
@@ -44,20 +47,57 @@ export async function planRowChanges(
 ): Promise<RowChangeRefusal[]> {
   if (!statements.some(({ sql }) => readRowChange(sql) !== undefined)) return [];
   const facts = await readSchemaFacts(read);
-  const views = facts.views.length;
-  const rows = new PendingRows();
+  const planning: Planning = { facts, rows: new PendingRows(), read, views: facts.views.length };
   const refusals: RowChangeRefusal[] = [];
+  for (const visit of visitChanges(statements, planning)) {
+    const refusal = await refuseVisit(visit, planning);
+    if (refusal !== undefined) refusals.push(toRefusal(visit, refusal));
+  }
+  return refusals;
+}
+
+/**
+ * Finds the same statements for a database that has none of the migrations, without asking one.
+ *
+ * @param statements All statements of a folder, in their order.
+ * @returns The statements to refuse.
+ */
+export function planRowChangesOnEmpty(statements: readonly PlannedStatement[]): RowChangeRefusal[] {
+  const planning: Planning = {
+    facts: emptyFacts(),
+    rows: new PendingRows(),
+    read: () => Promise.resolve([]),
+    views: 0,
+  };
+  const refusals: RowChangeRefusal[] = [];
+  for (const visit of visitChanges(statements, planning)) {
+    if (visit.decision.isBatchable) continue;
+    const tables = [...findChangedTables(visit.change, planning) ?? []];
+    const rows = tables.reduce((total, table) => total + planning.rows.addedTo(table), 0);
+    if (rows > MAX_ROWS) refusals.push(toRefusal(visit, visit.decision));
+  }
+  return refusals;
+}
+
+/** A change of rows, with the facts as they are when its turn comes. */
+interface Visit {
+  readonly index: number;
+  readonly change: RowChange | CompoundChange;
+  readonly decision: BatchDecision;
+}
+
+/** Goes through the statements; what each declares and inserts is noted once the next one is asked for. */
+function* visitChanges(
+  statements: readonly PlannedStatement[],
+  { facts, rows }: Planning,
+): Generator<Visit, void, undefined> {
   for (const [index, { sql }] of statements.entries()) {
-    const reader = new StatementReader(tokenize(sql));
     const change = readRowChange(sql);
-    const refusal = change && await refuseChange(change, { facts, rows, read, views });
-    if (change !== undefined && refusal !== undefined) {
-      refusals.push({ index, error: toError(change, refusal) });
-    }
+    if (change !== undefined) yield { index, change, decision: decideBatch(change, facts) };
+    const reader = new StatementReader(tokenize(sql));
     rows.note(reader, facts);
     declareFacts(facts, reader);
   }
-  return refusals;
 }
 
 interface Planning {
@@ -68,17 +108,13 @@ interface Planning {
   readonly views: number;
 }
 
-async function refuseChange(
-  change: RowChange | CompoundChange,
-  planning: Planning,
-): Promise<BatchRefusal | undefined> {
-  const decision = decideBatch(change, planning.facts);
+async function refuseVisit({ change, decision }: Visit, planning: Planning): Promise<BatchRefusal | undefined> {
   if (decision.isBatchable && decision.by === "key") return undefined;
   if (await fitsTransaction(change, planning)) return undefined;
   if (!decision.isBatchable) return decision;
   const { table } = decision;
-  if (table?.live === undefined || await hasRowIds(table, planning.read)) return undefined;
-  return change.verb === "compound" ? undefined : refuseWithoutKey(change.path);
+  if (change.verb === "compound" || table?.live === undefined) return undefined;
+  return await hasRowIds(table, planning.read) ? undefined : refuseWithoutKey(change.path);
 }
 
 /** Whether a change is known to fit one transaction when its turn comes. */
@@ -133,12 +169,10 @@ function canCount(change: RowChange, planning: Planning): boolean {
   return findRead(findQueries(change.reader, [change.with, change.from]), names) === undefined;
 }
 
-function toError(change: RowChange | CompoundChange, { reason, advice }: BatchRefusal): UnsupportedStatementError {
-  const kind = change.verb === "compound" ? "WITH" : change.verb.toUpperCase();
-  const table = change.verb === "compound" ? change.paths[0] : change.path;
-  const title = getIncompatibility(UNBATCHABLE)!.title;
-  return new UnsupportedStatementError(
-    `${kind} ${table}: not supported: ${title}, because ${reason} (${UNBATCHABLE}). ${advice}`,
-    { id: UNBATCHABLE, advice, table, details: { id: UNBATCHABLE, table, kind } },
-  );
+function toRefusal({ index, change }: Visit, { reason, advice }: BatchRefusal): RowChangeRefusal {
+  const [kind, table] = change.verb === "compound"
+    ? ["WITH", change.paths[0]]
+    : [change.verb.toUpperCase(), change.path];
+  const summary = `${kind} ${table}: not supported: ${getIncompatibility(UNBATCHABLE)!.title}, because ${reason}`;
+  return { index, table, summary, advice };
 }

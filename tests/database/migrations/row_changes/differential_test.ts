@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console -- the figures are part of the result
 import { assertEquals } from "@std/assert";
 import postgres from "postgres";
-import { type DatabaseConfig, runMigrations, UnsupportedStatementError } from "../../../../database/mod.ts";
+import { type DatabaseConfig, MigrationPlanError, runMigrations } from "../../../../database/mod.ts";
 import { type DistSqlServer, startDistSqlServer } from "../../../../testing/distsql/server.ts";
 import { startPostgres } from "../../../support/postgres.ts";
 import { type GeneratedChange, makeChange, makeTables, pick, type Random, randomFrom } from "./generated_changes.ts";
@@ -132,7 +132,7 @@ class Round {
     const hasDied = cut.remaining === 0;
     cut.remove();
     denied.remove();
-    if (!hasDied) return error === undefined || error instanceof UnsupportedStatementError ? error : await run(60);
+    if (!hasDied) return error === undefined || error instanceof MigrationPlanError ? error : await run(60);
     this.#tally.resumed++;
     return await run(60);
   }
@@ -141,7 +141,8 @@ class Round {
     const expected = await this.#reference(change);
     const error = await this.#migrate(change);
     const hash = await this.#hash();
-    const isRefused = error instanceof UnsupportedStatementError && error.id === "unbatchable-change";
+    const isRefused = error instanceof MigrationPlanError &&
+      error.findings.some(({ rule }) => rule === "unbatchable-change");
     const isFailed = error !== undefined && !isRefused;
     if (isFailed && "sqlState" in expected && hash !== base) this.#tally.partial++;
     const outcome = isRefused

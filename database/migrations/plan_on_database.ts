@@ -1,0 +1,102 @@
+import type { DatabaseProvider } from "../config.ts";
+import type { DistSqlOptions } from "../distsql/options.ts";
+import type { SqlSession } from "../providers/provider.ts";
+import type { MigrationFolder } from "./folder.ts";
+import { type HistoryTables, readDoneSteps } from "./history.ts";
+import type { MigrationStatus } from "./plan.ts";
+import type { PlanFinding } from "./plan_finding.ts";
+import { collectFindings, type PendingPlan, planPending } from "./plan_pending.ts";
+import { retryIdempotent } from "./retry_idempotent.ts";
+import {
+  planRowChanges,
+  planRowChangesOnEmpty,
+  type RowChangeRefusal,
+  UNBATCHABLE,
+} from "./row_changes/plan_row_changes.ts";
+import type { LocatedSql, PlannedMigration } from "./steps.ts";
+
+/** What a plan is made for. */
+export interface PlanTarget {
+  /** Where the migrations run. */
+  readonly provider: DatabaseProvider;
+  /** Choices of the translation for `distsql`. */
+  readonly translation: DistSqlOptions;
+}
+
+/**
+ * Plans a run on a database: what {@link planPending} finds, and changes of rows that are too large for the database's
+ * tables as they are.
+ *
+ * @param folder The folder.
+ * @param status What is pending.
+ * @param target Where the migrations run.
+ * @param session A session of the database; only read from.
+ * @param tables The runner's tables.
+ */
+export async function planOnDatabase(
+  folder: MigrationFolder,
+  status: MigrationStatus,
+  { provider, translation }: PlanTarget,
+  session: SqlSession,
+  tables: HistoryTables,
+): Promise<PendingPlan> {
+  const plan = planPending(folder, status, provider, translation);
+  if (provider !== "distsql" || plan.planned.length === 0) return plan;
+  const done = await readDoneSteps(session, tables);
+  const statements = listStatements(plan.planned, done);
+  const refusals = await planRowChanges(statements, (sql) => retryIdempotent(() => session.query(sql)));
+  return addRefusals(plan, status, statements, refusals);
+}
+
+/**
+ * Plans all migrations of a folder for an empty database: what {@link planPending} finds, and changes of rows that are
+ * too large for what the migrations themselves insert.
+ *
+ * @param folder The folder.
+ * @param status All migrations as pending.
+ * @param target Where the migrations run.
+ */
+export function planOnEmpty(
+  folder: MigrationFolder,
+  status: MigrationStatus,
+  { provider, translation }: PlanTarget,
+): PendingPlan {
+  const plan = planPending(folder, status, provider, translation);
+  if (provider !== "distsql") return plan;
+  const statements = listStatements(plan.planned, new Map());
+  return addRefusals(plan, status, statements, planRowChangesOnEmpty(statements));
+}
+
+/** The statements that are still to run. */
+function listStatements(
+  planned: readonly PlannedMigration[],
+  done: ReadonlyMap<string, ReadonlySet<number>>,
+): LocatedSql[] {
+  return planned.flatMap(({ file, located = [] }) => located.filter((_, at) => !done.get(file.tag)?.has(at)));
+}
+
+function addRefusals(
+  { planned }: PendingPlan,
+  { findings: inFolder }: MigrationStatus,
+  statements: readonly LocatedSql[],
+  refusals: readonly RowChangeRefusal[],
+): PendingPlan {
+  const added = refusals.map(({ index, table, summary, advice }): PlanFinding => ({
+    severity: "error",
+    rule: UNBATCHABLE,
+    ...statements[index].place,
+    ...(table === undefined ? {} : { table }),
+    message: summary,
+    advice,
+  }));
+  return collectFindings(planned.map((migration) => addFindings(migration, added)), inFolder);
+}
+
+function addFindings(migration: PlannedMigration, all: readonly PlanFinding[]): PlannedMigration {
+  const added = all.filter(({ file }) => file === `${migration.file.tag}.sql`);
+  if (added.length === 0) return migration;
+  const findings = [...migration.findings, ...added].sort((a, b) =>
+    (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)
+  );
+  return { ...migration, steps: [], findings };
+}
