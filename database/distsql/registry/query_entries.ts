@@ -32,7 +32,7 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "unbatchable-change",
     category: DML,
     action: Error,
-    title: "an UPDATE or DELETE of more than 3,000 rows that cannot be cut into batches",
+    title: "an UPDATE or DELETE of 3,000 rows or more that cannot be cut into batches",
     advice:
       "Write the new values into a table of their own first, and join it; or write the change in parts. See the guide to migrations.",
     sqlState: "54000",

@@ -9,10 +9,9 @@ import { type ColumnType, defaultText, labelCheck, translateType } from "./colum
 import { notNullSteps } from "./not_null.ts";
 import { cleanAttributes } from "./table_constraint.ts";
 
-/** Functions that give another value at each call, or in each transaction. */
+/** Functions that give another value at each call. The time of the transaction is kept the same for all rows. */
 const VOLATILE: ReadonlySet<string> = new Set([
-  ...["NOW", "CURRENT_TIMESTAMP", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIME", "LOCALTIMESTAMP", "CLOCK_TIMESTAMP"],
-  ...["TRANSACTION_TIMESTAMP", "STATEMENT_TIMESTAMP", "TIMEOFDAY", "RANDOM", "GEN_RANDOM_UUID", "NEXTVAL"],
+  ...["CLOCK_TIMESTAMP", "TIMEOFDAY", "RANDOM", "GEN_RANDOM_UUID", "NEXTVAL"],
 ]);
 
 /** Clauses that take the table to be made again. */

@@ -39,9 +39,9 @@ export interface BatchPlan {
 /** Whether and how a change of rows can be cut into batches. */
 export type BatchDecision = BatchPlan | BatchRefusal;
 
-const HELPER_ADVICE = "Write the new values into a table of their own first, in parts of up to 3,000 rows, and then " +
+const HELPER_ADVICE = "Write the new values into a table of their own first, in parts of under 3,000 rows, and then " +
   "UPDATE or DELETE by joining that table.";
-const PARTS_ADVICE = "Write it in parts of up to 3,000 rows, such as by ranges of the key.";
+const PARTS_ADVICE = "Write it in parts of under 3,000 rows, such as by ranges of the key.";
 const VALUE_ADVICE = "Write a value, or an expression of the row's own columns, in its place.";
 
 function refuse(reason: string, advice: string): BatchRefusal {
@@ -174,7 +174,7 @@ function refuseColumns(
   if (unique?.isPrimary === true) {
     return refuse(
       `it changes the primary key of ${change.path}`,
-      "Insert the rows under their new keys in parts of up to 3,000, then delete the old ones.",
+      "Insert the rows under their new keys in parts of under 3,000 rows, then delete the old ones.",
     );
   }
   if (unique !== undefined) {
@@ -202,6 +202,6 @@ function chooseOrder(change: RowChange, table: TableFacts | undefined): BatchDec
 export function refuseWithoutKey(path: string): BatchRefusal {
   return refuse(
     `${path} has no primary key and no unique index over NOT NULL columns to go along`,
-    "Add a unique index over NOT NULL columns in an earlier migration, or write the change in parts of up to 3,000 rows.",
+    "Add a unique index over NOT NULL columns in an earlier migration, or write the change in parts of under 3,000 rows.",
   );
 }

@@ -97,7 +97,7 @@ function walkByRowId(change: RowChange, read: ReadRows): BatchWalk {
           if (!changed.some(({ is_open }) => is_open === true)) return;
           throw new MigrationError(
             `The value for ${change.path}.${column} is NULL for some rows, and the table has no key to go along: ` +
-              "add a unique index over NOT NULL columns first, or write the change in parts of up to 3,000 rows",
+              "add a unique index over NOT NULL columns first, or write the change in parts of under 3,000 rows",
           );
         },
       };

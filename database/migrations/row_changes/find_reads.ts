@@ -65,6 +65,15 @@ function isEscaped(text: string): boolean {
   return /^u&/i.test(text);
 }
 
+/** Returns all names in some ranges of a statement, of columns, tables and all else. */
+export function findNames(reader: StatementReader, ranges: readonly TokenRange[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const [from, to] of ranges) {
+    for (let at = from; at < to; at++) names.add(nameAt(reader, at) ?? "");
+  }
+  return names;
+}
+
 /**
  * Finds a table in the queries of a statement.
  *

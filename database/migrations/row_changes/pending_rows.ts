@@ -1,52 +1,133 @@
 import { readName } from "../../distsql/sql_name.ts";
 import type { StatementReader } from "../../distsql/statement_reader.ts";
+import { findDeleted } from "./changed_tables.ts";
+import type { CompoundChange, RowChange } from "./row_change.ts";
 import { MAX_ROWS } from "./row_limit.ts";
 import { findTable, type SchemaFacts, type TableFacts } from "./schema_facts.ts";
 
 const WRITES: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
+const UPSERT: ReadonlySet<string> = new Set(["CONFLICT"]);
 const QUERY: ReadonlySet<string> = new Set(["SELECT", "WITH", "TABLE", "("]);
+
+/** What earlier pending statements do to a table. */
+interface TableChange {
+  /** How many rows they insert at most. */
+  added: number;
+  /** Whether they delete rows. */
+  isDeleted: boolean;
+  /** The columns that they set. */
+  readonly columns: Set<string>;
+  /** Whether they do what cannot be followed. */
+  isUnknown: boolean;
+}
 
 /**
  * What earlier pending statements do to the rows of tables, as far as planning has to know it: how many rows they may
- * add, and which tables are not as the database shows them now.
+ * add, and what is not as the database shows it now.
  */
 export class PendingRows {
-  readonly #added: Map<TableFacts, number> = new Map();
-  readonly #touched: Set<TableFacts> = new Set();
+  readonly #changes: Map<TableFacts, TableChange> = new Map();
 
   /** How many rows a table can have more than now. */
   addedTo(table: TableFacts): number {
-    return this.#added.get(table) ?? 0;
+    return this.#changes.get(table)?.added ?? 0;
   }
 
-  /** Whether the rows and columns of a table are what the database shows now. */
-  isAsNow(table: TableFacts): boolean {
-    return table.live !== undefined && !this.#touched.has(table);
+  /** Whether a table is in the database as it will be. */
+  isUntouched(table: TableFacts): boolean {
+    return table.live !== undefined && !this.#changes.has(table);
+  }
+
+  /** Whether rows of a table can only have become fewer. */
+  isShrinking(table: TableFacts): boolean {
+    const change = this.#changes.get(table);
+    return this.isUntouched(table) ||
+      (change !== undefined && change.isDeleted && this.#keepsColumns(table, new Set()) && change.added === 0);
+  }
+
+  /**
+   * Whether a condition finds now the rows that it will find later, apart from those that are added and deleted.
+   *
+   * @param table The table whose rows it looks at one by one.
+   * @param names All names in the condition.
+   */
+  keepsRows(table: TableFacts, names: ReadonlySet<string>): boolean {
+    return table.live !== undefined && this.#keepsColumns(table, names);
+  }
+
+  /** Whether a query over a table gives now what it will give later. */
+  keepsQuery(table: TableFacts, names: ReadonlySet<string>): boolean {
+    const { added = 0, isDeleted = false } = this.#changes.get(table) ?? {};
+    return this.keepsRows(table, names) && added === 0 && !isDeleted;
+  }
+
+  #keepsColumns(table: TableFacts, names: ReadonlySet<string>): boolean {
+    const change = this.#changes.get(table);
+    if (change === undefined) return true;
+    return !change.isUnknown && ![...change.columns].some((column) => names.has(column));
+  }
+
+  #change(table: TableFacts): TableChange {
+    const known = this.#changes.get(table);
+    if (known !== undefined) return known;
+    const change: TableChange = { added: 0, isDeleted: false, columns: new Set(), isUnknown: false };
+    this.#changes.set(table, change);
+    return change;
   }
 
   /**
    * Notes what a statement does.
    *
    * @param reader The statement.
+   * @param change The same, where it updates or deletes rows.
    * @param facts The schema when it runs.
    */
-  note(reader: StatementReader, facts: SchemaFacts): void {
-    if (reader.is(0, "ALTER", "TABLE")) {
-      const at = reader.skip(reader.skip(reader.skip(2, "ASYNC"), "IF", "EXISTS"), "ONLY");
-      this.#touch(findTable(facts, readName(reader, at).path));
-      return;
-    }
+  note(reader: StatementReader, change: RowChange | CompoundChange | undefined, facts: SchemaFacts): void {
+    if (reader.is(0, "ALTER", "TABLE")) return this.#noteAlter(reader, facts);
+    if (change !== undefined && change.verb !== "compound") return this.#noteChange(change, facts);
     for (let at = 0; at < reader.size; at++) {
       if (!reader.isOneOf(at, WRITES)) continue;
       const name = reader.is(at + 1, "INTO") || reader.is(at + 1, "FROM") ? at + 2 : at + 1;
       const table = findTable(facts, readName(reader, reader.skip(name, "ONLY")).path);
       if (table === undefined) continue;
-      this.#touch(table);
-      if (reader.is(at, "INSERT")) {
-        this.#added.set(table, this.addedTo(table) + this.#countInserted(reader, name, facts));
-      }
-      if (reader.is(0, "DELETE") && reader.nameEnd(name) === reader.size) this.#added.set(table, 0);
+      if (reader.is(at, "INSERT")) this.#change(table).added += this.#countInserted(reader, name, facts);
+      const isPlain = reader.is(at, "INSERT") && at === 0 && reader.find(UPSERT, name) < 0;
+      if (!isPlain) this.#change(table).isUnknown = true;
     }
+  }
+
+  #noteAlter(reader: StatementReader, facts: SchemaFacts): void {
+    const at = reader.skip(reader.skip(reader.skip(2, "ASYNC"), "IF", "EXISTS"), "ONLY");
+    const { path, end } = readName(reader, at);
+    const table = findTable(facts, path);
+    const adds = reader.list(end, reader.size).every(([from]) => reader.is(from, "ADD") || reader.is(from, "VALIDATE"));
+    if (table !== undefined && !adds) this.#change(table).isUnknown = true;
+  }
+
+  #noteChange(change: RowChange, facts: SchemaFacts): void {
+    const table = findTable(facts, change.path);
+    if (table === undefined) {
+      // the rows of a view are those of a table
+      for (const one of facts.tables) this.#change(one).isUnknown = true;
+      return;
+    }
+    if (change.verb === "update") {
+      const columns = [...change.columns, ...table.generated];
+      for (const column of columns) this.#change(table).columns.add(column);
+      for (const key of facts.foreignKeys) {
+        // ON UPDATE CASCADE
+        if (key.target === table && key.columns.some((one) => columns.includes(one))) {
+          this.#change(key.table).isUnknown = true;
+        }
+      }
+      return;
+    }
+    for (const one of findDeleted(facts, table).tables) {
+      if (one === table) this.#change(one).isDeleted = true;
+      else this.#change(one).isUnknown = true;
+    }
+    const isWhole = change.where[0] === change.where[1] && change.from[0] === change.from[1];
+    if (isWhole) this.#change(table).added = 0;
   }
 
   /** How many rows an INSERT adds at most: those of VALUES are counted, and no statement can add more than the limit. */
@@ -74,27 +155,13 @@ export class PendingRows {
     }
     return rows ?? MAX_ROWS;
   }
-
-  #touch(table: TableFacts | undefined): void {
-    if (table !== undefined) this.#touched.add(table);
-  }
 }
 
 /** Words of a query that can give more rows than its tables have. */
 const NOT_COUNTED: ReadonlySet<string> = new Set([
-  ...[
-    "UNION",
-    "FULL",
-    "RIGHT",
-    "LATERAL",
-    "GENERATE_SERIES",
-    "GENERATE_SUBSCRIPTS",
-    "UNNEST",
-    "VALUES",
-    "WITH",
-    "CUBE",
-  ],
-  ...["ROLLUP", "SETS", "JSON_ARRAY_ELEMENTS", "JSONB_ARRAY_ELEMENTS", "STRING_TO_TABLE", "REGEXP_SPLIT_TO_TABLE"],
+  ...["UNION", "FULL", "RIGHT", "LATERAL", "VALUES", "WITH", "CUBE", "ROLLUP", "SETS", "GENERATE_SERIES"],
+  ...["GENERATE_SUBSCRIPTS", "UNNEST", "JSON_ARRAY_ELEMENTS", "JSONB_ARRAY_ELEMENTS", "STRING_TO_TABLE"],
+  ...["REGEXP_SPLIT_TO_TABLE", "REGEXP_MATCHES", "JSON_EACH", "JSONB_EACH"],
 ]);
 
 /** Whether a second table follows in the FROM list, with or without an alias of the first. */

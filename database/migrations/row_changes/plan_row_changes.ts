@@ -5,7 +5,7 @@ import { type BatchDecision, type BatchRefusal, decideBatch, refuseWithoutKey } 
 import { findDeleted, findReadableNames } from "./changed_tables.ts";
 import { countMatching, countReferencing, countRows, hasRowIds } from "./count_rows.ts";
 import { declareFacts } from "./declare_facts.ts";
-import { findQueries, findRead } from "./find_reads.ts";
+import { findNames, findQueries, findRead } from "./find_reads.ts";
 import { PendingRows } from "./pending_rows.ts";
 import { type ReadRows, readSchemaFacts } from "./read_facts.ts";
 import { type CompoundChange, readRowChange, type RowChange } from "./row_change.ts";
@@ -95,7 +95,7 @@ function* visitChanges(
     const change = readRowChange(sql);
     if (change !== undefined) yield { index, change, decision: decideBatch(change, facts) };
     const reader = new StatementReader(tokenize(sql));
-    rows.note(reader, facts);
+    rows.note(reader, change, facts);
     declareFacts(facts, reader);
   }
 }
@@ -124,7 +124,8 @@ async function fitsTransaction(change: RowChange | CompoundChange, planning: Pla
   const { facts, read } = planning;
   const table = findTable(facts, change.path);
   const key = table === undefined ? undefined : findKey(table);
-  const matching = await countMatching(change, key ?? [], read);
+  const added = table === undefined ? 0 : planning.rows.addedTo(table);
+  const matching = added + await countMatching(change, key ?? [], read);
   if (matching > MAX_ROWS || table === undefined || change.verb === "update") return matching <= MAX_ROWS;
   return matching + await countReferencing(change, table, facts, read) <= MAX_ROWS;
 }
@@ -162,11 +163,22 @@ async function areSmall(
 /** Whether the rows that a change meets can be counted now: all that it reads is as it will be when it runs. */
 function canCount(change: RowChange, planning: Planning): boolean {
   const { facts, rows, views } = planning;
-  const touched = facts.tables.filter((one) => !rows.isAsNow(one));
-  if (touched.some((table) => findChangedTables(change, planning)?.has(table))) return false;
-  const names = new Set([...findReadableNames(facts, touched), ...facts.views.slice(views).map(({ name }) => name)]);
-  if (names.has(change.path.slice(change.path.lastIndexOf(".") + 1))) return false;
-  return findRead(findQueries(change.reader, [change.with, change.from]), names) === undefined;
+  const text = findQueries(change.reader, [change.with, change.from]);
+  const names = findNames(change.reader, [change.with, change.from, change.where]);
+  const touched = facts.tables.filter((table) => !rows.isUntouched(table));
+  const tableNames = new Set(touched.map(({ name }) => name));
+  const overTouched = [...findReadableNames(facts, touched)].filter((name) => !tableNames.has(name));
+  const lateViews = facts.views.slice(views).map(({ name }) => name);
+  if (findRead(text, new Set([...overTouched, ...lateViews])) !== undefined) return false;
+  if (overTouched.includes(change.path.slice(change.path.lastIndexOf(".") + 1))) return false;
+  const isRead = (table: TableFacts): boolean => findRead(text, new Set([table.name])) !== undefined;
+  if (touched.some((table) => isRead(table) && !rows.keepsQuery(table, names))) return false;
+  const target = findTable(facts, change.path);
+  if (target === undefined) return true;
+  if (!rows.keepsRows(target, names)) return false;
+  const changed = findChangedTables(change, planning) ?? [];
+  const isReferenced = facts.foreignKeys.some((key) => key.target === target && key.onDelete !== "none");
+  return change.verb === "update" || !isReferenced || [...changed].every((table) => rows.isShrinking(table));
 }
 
 function toRefusal({ index, change }: Visit, { reason, advice }: BatchRefusal): RowChangeRefusal {
