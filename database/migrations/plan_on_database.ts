@@ -13,7 +13,7 @@ import {
   type RowChangeRefusal,
   UNBATCHABLE,
 } from "./row_changes/plan_row_changes.ts";
-import type { LocatedSql, PlannedMigration } from "./steps.ts";
+import type { LocatedStep, PlannedMigration } from "./steps.ts";
 
 /** What a plan is made for. */
 export interface PlanTarget {
@@ -71,14 +71,14 @@ export function planOnEmpty(
 function listStatements(
   planned: readonly PlannedMigration[],
   done: ReadonlyMap<string, ReadonlySet<number>>,
-): LocatedSql[] {
+): LocatedStep[] {
   return planned.flatMap(({ file, located = [] }) => located.filter((_, at) => !done.get(file.tag)?.has(at)));
 }
 
 function addRefusals(
   { planned }: PendingPlan,
   { findings: inFolder }: MigrationStatus,
-  statements: readonly LocatedSql[],
+  statements: readonly LocatedStep[],
   refusals: readonly RowChangeRefusal[],
 ): PendingPlan {
   const added = refusals.map(({ index, table, summary, advice }): PlanFinding => ({

@@ -25,12 +25,10 @@ export interface MigrationStep extends DistSqlStep {
   readonly run: "together" | "alone" | "recreate";
 }
 
-/** A statement as it is run, and where it comes from. */
-export interface LocatedSql {
-  /** The statement. */
-  sql: string;
+/** A step, and where it comes from. */
+export interface LocatedStep extends MigrationStep {
   /** The place and the beginning of the statement in the file. */
-  place: Pick<PlanFinding, "file" | "line" | "column" | "statement">;
+  readonly place: Pick<PlanFinding, "file" | "line" | "column" | "statement">;
 }
 
 /** A migration as it is run. */
@@ -39,8 +37,8 @@ export interface PlannedMigration {
   file: MigrationFile;
   /** Its statements; none when one of them is refused. */
   steps: MigrationStep[];
-  /** What runs on `distsql`, with its places in the file, also when a statement of the file is refused. */
-  located?: LocatedSql[];
+  /** The steps on `distsql` with their places in the file, also when a statement of the file is refused. */
+  located?: LocatedStep[];
   /** Whether the whole file is one transaction. */
   atomic: boolean;
   /** What is refused, and what behaves differently on this provider. */
@@ -95,7 +93,7 @@ function planForDistSql(file: MigrationFile, { statements, findings }: Translate
   const steps = statements.map(toSteps);
   const located = statements.flatMap(({ source, line, column }, at) => {
     const place = { file: `${file.tag}.sql`, line, column, statement: summarizeStatement(source.tokens) };
-    return steps[at].map(({ sql }) => ({ sql, place }));
+    return steps[at].map((step) => ({ ...step, place }));
   });
   return { file, steps: isRefused ? [] : steps.flat(), located, atomic: false, findings: [...findings] };
 }

@@ -85,6 +85,7 @@ function nameAt(reader: StatementReader, at: number): string {
 /** Reads a column or a constraint of CREATE TABLE, or what follows ADD. */
 function declareItem(table: TableFacts, reader: StatementReader, from: number, to: number): void {
   const column = reader.isOneOf(from, CONSTRAINTS) ? undefined : nameAt(reader, from);
+  if (column !== undefined) table.types.set(column, "");
   for (let at = from + (column === undefined ? 0 : 1); at < to; at = reader.next(at)) {
     if (reader.is(at, "PRIMARY", "KEY")) addUnique(table, reader, at + 2, column, true);
     else if (reader.is(at, "UNIQUE")) addUnique(table, reader, at + 1, column, false);
@@ -186,6 +187,8 @@ function declareAltered(facts: SchemaFacts, reader: StatementReader): void {
       const at = skipExists(reader, reader.skip(from + 1, "COLUMN"));
       declareItem(table, reader, at, to);
       declareReferences(facts, table, reader, at, to);
+    } else if (reader.is(from, "DROP") && !reader.is(from, "DROP", "CONSTRAINT")) {
+      table.types.delete(nameAt(reader, skipExists(reader, reader.skip(from + 1, "COLUMN"))));
     } else if (reader.is(from, "RENAME", "TO")) table.name = nameAt(reader, from + 2);
     else if (reader.is(from, "RENAME") && !reader.is(from + 1, "CONSTRAINT")) {
       const at = reader.skip(from + 1, "COLUMN");
@@ -196,6 +199,8 @@ function declareAltered(facts: SchemaFacts, reader: StatementReader): void {
 
 function renameColumn(facts: SchemaFacts, table: TableFacts, from: string, to: string): void {
   const rename = (columns: readonly string[]): string[] => columns.map((column) => column === from ? to : column);
+  table.types.set(to, table.types.get(from) ?? "");
+  table.types.delete(from);
   table.generated = rename(table.generated);
   table.notNull = rename(table.notNull);
   table.uniques = table.uniques.map((unique) => ({ ...unique, columns: rename(unique.columns) }));

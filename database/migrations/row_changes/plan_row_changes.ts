@@ -1,6 +1,8 @@
 import { getIncompatibility } from "../../distsql/incompatibilities.ts";
+import { readName } from "../../distsql/sql_name.ts";
 import { StatementReader } from "../../distsql/statement_reader.ts";
 import { tokenize } from "../../distsql/tokenize.ts";
+import type { DistSqlStep } from "../../distsql/translation.ts";
 import { type BatchDecision, type BatchRefusal, decideBatch, refuseWithoutKey } from "./batch_decision.ts";
 import { findDeleted, findReadableNames } from "./changed_tables.ts";
 import { countMatching, countReferencing, countRows, hasRowIds } from "./count_rows.ts";
@@ -15,11 +17,8 @@ import { emptyFacts, findKey, findTable, type SchemaFacts, type TableFacts } fro
 /** The registry's entry of these refusals. */
 export const UNBATCHABLE = "unbatchable-change";
 
-/** A statement as planning sees it. */
-export interface PlannedStatement {
-  /** The statement as it is sent to the server. */
-  readonly sql: string;
-}
+/** A statement as it is sent to the server, with what skips it. */
+export type PlannedStatement = Pick<DistSqlStep, "sql" | "ifTable" | "ifNoColumn" | "follows">;
 
 /** A change of rows that cannot be run. */
 export interface RowChangeRefusal {
@@ -91,13 +90,25 @@ function* visitChanges(
   statements: readonly PlannedStatement[],
   { facts, rows }: Planning,
 ): Generator<Visit, void, undefined> {
-  for (const [index, { sql }] of statements.entries()) {
+  let isSkipping = false;
+  for (const [index, statement] of statements.entries()) {
+    isSkipping = statement.follows === true ? isSkipping : isSkipped(statement, facts);
+    if (isSkipping) continue;
+    const { sql } = statement;
     const change = readRowChange(sql);
     if (change !== undefined) yield { index, change, decision: decideBatch(change, facts) };
     const reader = new StatementReader(tokenize(sql));
     rows.note(reader, change, facts);
     declareFacts(facts, reader);
   }
+}
+
+/** Whether a statement with IF EXISTS or IF NOT EXISTS has nothing to do. */
+function isSkipped({ ifTable, ifNoColumn }: PlannedStatement, facts: SchemaFacts): boolean {
+  const find = (table: string): TableFacts | undefined =>
+    findTable(facts, readName(new StatementReader(tokenize(table)), 0).path);
+  if (ifTable !== undefined && find(ifTable) === undefined) return true;
+  return ifNoColumn !== undefined && find(ifNoColumn.table)?.types.has(ifNoColumn.column) === true;
 }
 
 interface Planning {

@@ -28,7 +28,7 @@ export interface TableFacts {
   generated: string[];
   /** Columns that are never NULL. */
   notNull: string[];
-  /** The type of each column; columns that are not known yet are missing. */
+  /** The type of each column; empty for those that are not in the database yet. */
   types: Map<string, string>;
   /** Whether triggers or rules run when its rows change. */
   hasTriggers: boolean;

@@ -1,5 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { splitStatements } from "../../../../database/distsql/statement.ts";
+import { translateForDistSql } from "../../../../database/mod.ts";
 import { planRowChanges } from "../../../../database/migrations/row_changes/plan_row_changes.ts";
 import { withMigrationLab } from "../migration_support.ts";
 
@@ -117,7 +118,7 @@ Deno.test("planRowChanges() counts by a condition that earlier statements leave 
     "DELETE FROM loop WHERE id < 1400; DELETE FROM loop WHERE id >= 1400 AND id < 2600",
   ];
   const refused = [
-    "UPDATE big SET id = id - 2000; UPDATE big SET a = (SELECT max(a) FROM big) WHERE id < 2000",
+    "UPDATE big SET id = id - 4000 WHERE id > 2500; UPDATE big SET a = (SELECT max(a) FROM big) WHERE id < 2000",
     "UPDATE big SET a = 0; UPDATE big SET id = -id WHERE NOT EXISTS (SELECT FROM big AS o WHERE o.a = big.k)",
     "INSERT INTO big SELECT n + 9000 FROM generate_series(1, 1500) AS n; UPDATE big SET id = -id WHERE id < 2000",
     "DELETE FROM big WHERE id < 9; UPDATE big SET id = -id WHERE NOT EXISTS (SELECT FROM big AS o WHERE o.id = 5)",
@@ -170,6 +171,24 @@ Deno.test("planRowChanges() refuses to fill a column of a large table that nothi
     assertStringIncludes(refusal.summary, "bare has no primary key and no unique index over NOT NULL columns");
     await rows("DELETE FROM bare WHERE a = 1"); // 2,999 are left
     assertEquals(await planRowChanges(statements, withoutIds), []);
+  });
+});
+
+Deno.test("planRowChanges() passes over statements that have nothing to do", async () => {
+  const add = (table: string, column: string): { sql: string }[] => {
+    const sql = `ALTER TABLE IF EXISTS ${table} ADD COLUMN IF NOT EXISTS ${column} int DEFAULT own()`;
+    return [...translateForDistSql(sql).statements];
+  };
+  const setup = [...SETUP, "CREATE FUNCTION own() RETURNS int LANGUAGE sql AS 'SELECT 1'"];
+  await withMigrationLab({ setup }, async ({ rows }) => {
+    assertEquals(await planRowChanges(add("nowhere", "a"), rows), []);
+    assertEquals(await planRowChanges(add("big", "a"), rows), []);
+    assertEquals(
+      await planRowChanges([...add("big", "a"), ...add("big", "b"), ...add("big", "b")], rows).then((r) => r.length),
+      1,
+    );
+    const dropped = [{ sql: "ALTER TABLE big DROP COLUMN a" }, ...add("big", "a")];
+    assertEquals((await planRowChanges(dropped, rows)).length, 1);
   });
 });
 
