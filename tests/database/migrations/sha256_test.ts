@@ -11,11 +11,14 @@ Deno.test("sha256() hashes the UTF-8 bytes of a text", () => {
 });
 
 Deno.test("database/migrations loads node:crypto when it is needed, and not before", async () => {
-  const folder = new URL("../../../database/migrations/", import.meta.url);
   const importing: string[] = [];
-  for await (const { name } of Deno.readDir(folder)) {
-    if (/^import .* from "node:(?:crypto|process)"/m.test(await Deno.readTextFile(new URL(name, folder)))) {
-      importing.push(name);
+  const folders = [new URL("../../../database/migrations/", import.meta.url)];
+  for (const folder of folders) {
+    for await (const { name, isDirectory } of Deno.readDir(folder)) {
+      if (isDirectory) folders.push(new URL(`${name}/`, folder));
+      else if (/^import .* from "node:(?:crypto|process)"/m.test(await Deno.readTextFile(new URL(name, folder)))) {
+        importing.push(name);
+      }
     }
   }
   assertEquals(importing, []);

@@ -8,8 +8,8 @@ import { type GeneratedChange, makeChange, makeTables, pick, type Random, random
 
 /** `TRELLIS_FULL_TESTS=1` runs 5,000 statements. */
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
-const STATEMENTS = Number(Deno.env.get("TRELLIS_CASES") ?? (isFull ? 5000 : 48));
-const PER_ROUND = isFull ? 50 : 24;
+const STATEMENTS = Number(Deno.env.get("TRELLIS_CASES") ?? (isFull ? 5000 : 20));
+const PER_ROUND = isFull ? 50 : 10;
 const seed = Number(Deno.env.get("TRELLIS_SEED") ?? Date.now() % 1e9);
 
 /** What became of a statement. */
