@@ -3,6 +3,7 @@ import {
   buildErrorResponse,
   CORRELATION_ID_HEADER,
   corsHeadersFor,
+  corsHeadersOfError,
   type CorsOption,
   encodeBase64,
   extractBearerToken,
@@ -87,7 +88,7 @@ export function createAuthHandler(
       operationName: options.operationName ?? "Auth",
       logging: options.logging,
       respondToError: (error, context, event) =>
-        shapeResult(event, sourceOf(event), buildErrorResponse(context, error), corsHeaders(event)),
+        shapeResult(event, sourceOf(event), buildErrorResponse(context, error), corsHeadersOfError(corsHeaders, event)),
     },
   );
 }

@@ -36,7 +36,7 @@ export { extractBearerToken } from "./bearer_token.ts";
 export { decodeBase64, encodeBase64 } from "./base64.ts";
 export { type Clock, monotonicNow, systemClock } from "./clock.ts";
 export { CORRELATION_ID_HEADER, correlationIdOf } from "./correlation_id.ts";
-export { corsHeadersFor, type CorsOption, NO_CORS_HEADERS } from "./cors.ts";
+export { corsHeadersFor, corsHeadersOfError, type CorsOption, isCorsOption, NO_CORS_HEADERS } from "./cors.ts";
 export { buildErrorResponse, type ErrorBody, type ErrorBodyFormat, errorResponseOf } from "./error_response.ts";
 export {
   type AuthorizerDecision,

@@ -1,16 +1,14 @@
 import {
   type ApiEvent,
   type AuthorizerContext,
-  authorizerOf,
-  extractBearerToken,
   getSessionAuthenticator,
   headerOf,
   type SessionResult,
-  timingSafeEqual,
   UserStatus,
 } from "../core/mod.ts";
-import { getOptionalEnv } from "../env/mod.ts";
-import { ConfigurationError, UnauthorizedError } from "../errors/mod.ts";
+import { UnauthorizedError } from "../errors/mod.ts";
+import { readAuthorizer } from "./authenticate_authorizer.ts";
+import { checkBearerToken } from "./authenticate_bearer.ts";
 
 /** How a handler learns who calls. */
 export type AuthMode = "bearer" | "authorizer" | "authorizer-optional" | "session" | "none";
@@ -26,75 +24,50 @@ export interface Identity {
 /** Finds out who calls, or throws `UnauthorizedError`. */
 export type Authenticator = (event: ApiEvent) => Identity | Promise<Identity>;
 
-/** What nothing is known of. */
+/** The identity of a caller about whom nothing is known. */
 export const NOBODY: Identity = Object.freeze({});
 
 /** How each mode authenticates. A credential that is bad is refused: it never falls back to another or to anonymous. */
-export const AUTHENTICATORS = {
-  none: () => NOBODY,
-  bearer: authenticateBearer,
-  authorizer: authenticateAuthorizer,
-  "authorizer-optional": authenticateAuthorizerOptional,
-  session: authenticateSession,
-} as const satisfies Record<AuthMode, Authenticator>;
+const AUTHENTICATORS = {
+  none: () => () => NOBODY,
+  bearer: () => authenticateBearer,
+  authorizer: (userIdClaim) => (event) => authenticateAuthorizer(event, userIdClaim),
+  "authorizer-optional": (userIdClaim) => (event) => authenticateAuthorizerOptional(event, userIdClaim),
+  session: () => authenticateSession,
+} as const satisfies Record<AuthMode, (userIdClaim: string | undefined) => Authenticator>;
 
 /** The modes, for checks and messages. */
 export const AUTH_MODES: readonly string[] = Object.keys(AUTHENTICATORS);
 
-function authorizationOf(event: ApiEvent): string | undefined {
-  return headerOf(event, "Authorization", "authorization");
+/**
+ * Returns the check of a mode.
+ *
+ * @param mode The handler's option `auth`.
+ * @param userIdClaim The handler's option of that name.
+ * @returns The check.
+ */
+export function createAuthenticator(mode: AuthMode, userIdClaim: string | undefined): Authenticator {
+  return AUTHENTICATORS[mode](userIdClaim);
 }
 
 function authenticateBearer(event: ApiEvent): Identity {
-  const expected = getOptionalEnv("API_BEARER_TOKEN");
-  if (expected === undefined) {
-    throw new ConfigurationError(
-      "A handler has auth 'bearer' but the environment variable API_BEARER_TOKEN is not set: set it to a long random value",
-    );
-  }
-  const header = authorizationOf(event);
-  if (header === undefined) throw new UnauthorizedError("The Authorization header is missing");
-  const token = extractBearerToken(header);
-  if (token === null) throw new UnauthorizedError("The Authorization header is not of the form 'Bearer <token>'");
-  if (!timingSafeEqual(token, expected)) throw new UnauthorizedError("The bearer token is not valid");
+  checkBearerToken(event);
   return NOBODY;
 }
 
-function authenticateAuthorizer(event: ApiEvent): Identity {
-  const identity = readAuthorizer(event);
+function authenticateAuthorizer(event: ApiEvent, userIdClaim: string | undefined): Identity {
+  const identity = readAuthorizer(event, userIdClaim);
   if (identity.userStatus !== UserStatus.Authenticated) throw new UnauthorizedError("Authentication is required");
   return identity;
 }
 
-function authenticateAuthorizerOptional(event: ApiEvent): Identity {
-  const identity = readAuthorizer(event);
+function authenticateAuthorizerOptional(event: ApiEvent, userIdClaim: string | undefined): Identity {
+  const identity = readAuthorizer(event, userIdClaim);
   if (identity.userStatus === UserStatus.Unauthenticated) throw new UnauthorizedError("The credential is not valid");
   return identity;
 }
 
-/**
- * Reads what the gateway's authorizer found out. A status that is none of `UserStatus`, and an authenticated user
- * without an id, count as a bad credential.
- */
-function readAuthorizer(event: ApiEvent): Identity {
-  const authorizer = authorizerOf(event) ?? NO_AUTHORIZER;
-  const id = textOf(authorizer.userId);
-  const status = authorizer.userStatus ?? (id === undefined ? UserStatus.Anonymous : UserStatus.Authenticated);
-  if (status === UserStatus.Anonymous) return { authorizer, userId: undefined, userStatus: UserStatus.Anonymous };
-  const userId = id ?? textOf(authorizer.principalId);
-  return status === UserStatus.Authenticated && userId !== undefined
-    ? { authorizer, userId, userStatus: UserStatus.Authenticated }
-    : { authorizer, userId: undefined, userStatus: UserStatus.Unauthenticated };
-}
-
-const NO_AUTHORIZER: AuthorizerContext = Object.freeze({});
-
-function textOf(value: unknown): string | undefined {
-  if (typeof value === "string" && value !== "") return value;
-  return typeof value === "number" ? String(value) : undefined;
-}
-
 async function authenticateSession(event: ApiEvent): Promise<Identity> {
-  const session = await getSessionAuthenticator()(authorizationOf(event));
+  const session = await getSessionAuthenticator()(headerOf(event, "Authorization", "authorization"));
   return { userId: session.user.id, session };
 }

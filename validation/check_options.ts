@@ -5,12 +5,14 @@ import {
   checkOptions,
   FUNCTION_OPTION,
   FUNCTION_RULES,
+  isCorsOption,
   OBJECT_OPTION,
   oneOf,
   type OptionRule,
   type OptionRules,
   wholeNumber,
 } from "../core/mod.ts";
+import { ConfigurationError } from "../errors/mod.ts";
 import { AUTH_MODES, type AuthMode } from "./authenticate.ts";
 import type { DefineApiHandlerOptions } from "./handler_types.ts";
 
@@ -25,11 +27,12 @@ const RULES: OptionRules = {
   pathSchema: SCHEMA,
   responseSchema: SCHEMA,
   auth: oneOf(AUTH_MODES),
+  userIdClaim: [(value) => typeof value === "string" && value !== "", "the name of a claim such as sub"],
   operationName: ANY_OPTION,
   logging: ANY_OPTION,
   metrics: BOOLEAN_OPTION,
   tracing: BOOLEAN_OPTION,
-  cors: [isCors, '"*", an origin such as "https://example.com", a list of them, or false'],
+  cors: [isCorsOption, '"*", an origin such as "https://example.com", a list of them, or false'],
   maxBodyBytes: wholeNumber([1, Infinity, "bytes"]),
   errorBody: FUNCTION_OPTION,
   openapi: OBJECT_OPTION,
@@ -46,14 +49,8 @@ type AnyOptions = DefineApiHandlerOptions<any, any, any, AuthMode>;
  */
 export function checkApiOptions(options: AnyOptions): void {
   checkOptions("defineApiHandler", options, RULES);
+  if (options.userIdClaim !== undefined && !options.auth?.startsWith("authorizer")) {
+    throw new ConfigurationError("userIdClaim goes with auth 'authorizer' or 'authorizer-optional': set one of them");
+  }
   if (options.logging !== undefined) checkLoggingConfig(options.logging);
-}
-
-/** An origin as browsers send it (RFC 6454, section 6.2): scheme, host and port, no path and no slash at the end. */
-const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^\s/,*?#]+$/i;
-
-function isCors(cors: unknown): boolean {
-  if (cors === false || cors === "*") return true;
-  const origins: unknown[] = Array.isArray(cors) ? cors : [cors];
-  return origins.length > 0 && origins.every((origin) => typeof origin === "string" && ORIGIN.test(origin));
 }

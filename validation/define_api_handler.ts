@@ -3,6 +3,7 @@ import {
   CORRELATION_ID_HEADER,
   correlationIdOf,
   corsHeadersFor,
+  corsHeadersOfError,
   errorResponseOf,
   FUNCTION_RULES,
   isFinished,
@@ -17,7 +18,7 @@ import {
 } from "../core/mod.ts";
 import type { ValidationError } from "../errors/mod.ts";
 import { isThenable } from "../observability/mod.ts";
-import { type Authenticator, AUTHENTICATORS, type AuthMode, type Identity, NOBODY } from "./authenticate.ts";
+import { type AuthMode, createAuthenticator, type Identity, NOBODY } from "./authenticate.ts";
 import { checkApiOptions } from "./check_options.ts";
 import type { ApiHandler, ApiHandlerFunction, DefineApiHandlerOptions, HandlerParams } from "./handler_types.ts";
 import { registerOperation } from "./openapi/registry.ts";
@@ -67,12 +68,16 @@ export function defineApiHandler<TBody = never, TQuery = never, TPath = never, T
   handler: ApiHandlerFunction<HandlerParams<TBody, TQuery, TPath, TAuth>>,
 ) => ApiHandler<HandlerParams<TBody, TQuery, TPath, TAuth>> {
   checkApiOptions(options);
-  const authenticate: Authenticator = AUTHENTICATORS[options.auth ?? "none"];
+  const authenticate = createAuthenticator(options.auth ?? "none", options.userIdClaim);
   const readInput = createInputReader(options);
   const corsHeaders = corsHeadersFor(options.cors);
 
-  function respond(event: ApiEvent, result: ProxyResult, correlationId: string): ProxyResult {
-    const cors = corsHeaders(event);
+  function respond(
+    event: ApiEvent,
+    result: ProxyResult,
+    correlationId: string,
+    cors: Readonly<Record<string, string>> = corsHeaders(event),
+  ): ProxyResult {
     const source = sourceOf(event);
     if (cors === NO_CORS_HEADERS && source === "rest" && isFinished(result, correlationId)) return result;
     return shapeResult(event, source, result, { [CORRELATION_ID_HEADER]: correlationId, ...cors });
@@ -84,6 +89,7 @@ export function defineApiHandler<TBody = never, TQuery = never, TPath = never, T
       event,
       response,
       String(response.headers?.[CORRELATION_ID_HEADER] ?? correlationIdOf(event, context)),
+      corsHeadersOfError(corsHeaders, event),
     );
   }
 

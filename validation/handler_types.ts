@@ -33,6 +33,12 @@ export interface DefineApiHandlerOptions<
    * @default "none"
    */
   auth?: TAuth;
+  /**
+   * The claim that is the user's id, such as `sub`, where an HTTP API's own JWT authorizer, or a REST API's Cognito authorizer,
+   * checks the callers of a handler with auth `authorizer` or `authorizer-optional`. Without it such requests are a
+   * configuration error.
+   */
+  userIdClaim?: string;
   /** What the handler answers, for the OpenAPI document. Not enforced: `buildValidatedResponse` is. */
   responseSchema?: $ZodType;
   /**

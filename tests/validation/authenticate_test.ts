@@ -1,5 +1,6 @@
 import { assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
 import {
+  type ApiEvent,
   buildValidatedResponse,
   type ProxyResult,
   type SessionResult,
@@ -114,6 +115,42 @@ for (const token of [undefined, ""]) {
   });
 }
 
+const OTHER = "next-token-of-a-rotation=";
+const ROTATION: [variable: string, good: string[], bad: string[]][] = [
+  [`${TOKEN},${OTHER}`, [TOKEN, OTHER], [`${TOKEN},${OTHER}`, "next", TOKEN + OTHER]],
+  [` ${TOKEN} ,\n${OTHER}\n`, [TOKEN, OTHER], []],
+  [`${TOKEN}\n`, [TOKEN], [OTHER]],
+];
+
+for (const [variable, good, bad] of ROTATION) {
+  Deno.test(`auth bearer takes each token of ${JSON.stringify(variable)}`, async () => {
+    await withEnv({ API_BEARER_TOKEN: variable }, async () => {
+      for (const token of good) {
+        assertEquals((await ask("bearer", { headers: { Authorization: `Bearer ${token}` } })).status, 200);
+      }
+      for (const token of bad) {
+        assertRefused(await ask("bearer", { headers: { Authorization: `Bearer ${token}` } }), token);
+      }
+    });
+  });
+}
+
+const UNMATCHABLE = ["abc def", "Bearer abc", "a,,b", "a,", ",", '"abc"', "abc=d", "ümlaut", `${TOKEN};${OTHER}`, " "];
+
+for (const variable of UNMATCHABLE) {
+  Deno.test(`auth bearer with API_BEARER_TOKEN ${JSON.stringify(variable)}, which no request can match, is a configuration error`, async () => {
+    await withEnv({ API_BEARER_TOKEN: variable }, async () => {
+      for (const token of [variable, "abc", "a"]) {
+        const { status, body, seen, lines } = await ask("bearer", { headers: { Authorization: `Bearer ${token}` } });
+        assertEquals([status, body.code, seen], [500, "CONFIGURATION", undefined]);
+        const message: string = lines.find(({ level }) => level === "ERROR")?.error.message ?? "";
+        assertStringIncludes(message, "API_BEARER_TOKEN");
+        assertFalse(variable.length > 3 && message.includes(variable.trim()), message);
+      }
+    });
+  });
+}
+
 const { Authenticated, Unauthenticated, Anonymous } = UserStatus;
 
 /** What the gateway's authorizer said, and what is made of it: a status, and the user's id. */
@@ -160,6 +197,83 @@ for (const [authorizer, status, userId] of AUTHORIZERS) {
     }
   });
 }
+
+/** What the gateway's own authorizers give: of an HTTP API, of one with payload format 1.0, of a REST API (Cognito). */
+const tokens = (claims: unknown) =>
+  [
+    [createHttpApiEvent, { jwt: { claims, scopes: null } }],
+    [createRestApiEvent, { claims, scopes: null }],
+    [createRestApiEvent, { claims }],
+  ] as const;
+
+/** The event with what the gateway said, where it says it. */
+function withAuthorizer(make: typeof createHttpApiEvent | typeof createRestApiEvent, authorizer: object): ApiEvent {
+  const event = make({});
+  return { ...event, requestContext: { ...event.requestContext, authorizer } } as ApiEvent;
+}
+
+async function askWithClaims(auth: "authorizer" | "authorizer-optional", event: ApiEvent, userIdClaim?: string) {
+  let seen: { userId?: string; userStatus: UserStatus } | undefined;
+  const handler = defineApiHandler({ auth, metrics: false, ...(userIdClaim && { userIdClaim }) })(
+    ({ userId, userStatus }) => {
+      seen = { userId, userStatus };
+      return buildValidatedResponse(context, 200, {});
+    },
+  );
+  const { result, lines } = await captureLogs(() => handler(event, context));
+  return { status: result.statusCode, seen, lines };
+}
+
+const CLAIMS: [claims: unknown, userIdClaim: string, userId: string | undefined][] = [
+  [{ sub: "u1", email: "ada@example.com" }, "sub", "u1"],
+  [{ sub: "u1", email: "ada@example.com" }, "email", "ada@example.com"],
+  [{ "cognito:username": "ada" }, "cognito:username", "ada"],
+  [{ sub: 7 }, "sub", "7"],
+  [{ sub: "" }, "sub", undefined],
+  [{ sub: null }, "sub", undefined],
+  [{ sub: ["u1"] }, "sub", undefined],
+  [{ userId: "u1", userStatus: "Authenticated", principalId: "u1" }, "sub", undefined],
+  [{}, "toString", undefined],
+  [{}, "__proto__", undefined],
+];
+
+for (const [claims, userIdClaim, userId] of CLAIMS) {
+  const verdict = userId === undefined ? "refuses" : "takes";
+  Deno.test(`auth authorizer ${verdict} ${JSON.stringify(claims)} with userIdClaim ${userIdClaim}`, async () => {
+    for (const [make, authorizer] of tokens(claims)) {
+      for (const auth of ["authorizer", "authorizer-optional"] as const) {
+        const { status, seen } = await askWithClaims(auth, withAuthorizer(make, authorizer), userIdClaim);
+        const expected = userId === undefined ? [401, undefined] : [200, { userId, userStatus: Authenticated }];
+        assertEquals([status, seen], expected);
+      }
+    }
+  });
+}
+
+const UNCONFIGURED: [name: string, authorizer: object][] = [
+  ["userIdClaim", { jwt: { claims: { sub: "u1" } } }],
+  ["userIdClaim", { jwt: { claims: null } }],
+  ["userIdClaim", { jwt: {} }],
+  ["by IAM", { iam: { userId: "AIDA", callerId: "x" } }],
+];
+
+for (const [name, authorizer] of UNCONFIGURED) {
+  Deno.test(`auth authorizer is not anonymous for ${JSON.stringify(authorizer)}, but a configuration error`, async () => {
+    for (const auth of ["authorizer", "authorizer-optional"] as const) {
+      const { status, seen, lines } = await askWithClaims(auth, withAuthorizer(createHttpApiEvent, authorizer));
+      assertEquals([status, seen], [500, undefined]);
+      assertStringIncludes(lines.find(({ level }) => level === "ERROR")?.error.message, name);
+    }
+  });
+}
+
+Deno.test("auth authorizer with userIdClaim reads other authorizers as before", async () => {
+  for (const make of [createRestApiEvent, createHttpApiEvent]) {
+    const known = make({ authorizer: { userId: "u1", userStatus: "Authenticated", claims: "a text" } });
+    assertEquals((await askWithClaims("authorizer", known, "sub")).seen?.userId, "u1");
+    assertEquals((await askWithClaims("authorizer-optional", make({}), "sub")).seen?.userStatus, Anonymous);
+  }
+});
 
 Deno.test("auth authorizer does not fall back to a bearer token or to a session", async () => {
   setSessionAuthenticator(() => Promise.resolve(SESSION));

@@ -1,4 +1,6 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { createAuthHandler } from "../../auth/mod.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
 import { createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { type CorsOption, defineApiHandler } from "../../validation/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
@@ -59,3 +61,46 @@ Deno.test("CORS headers are on answers to events that are none", async () => {
   const { result } = await captureLogs(() => handler(null as never, createLambdaContext()));
   assertEquals([result.statusCode, result.headers?.Vary], [500, "Origin"]);
 });
+
+const BAD = [
+  "a.example",
+  "https://a.example/",
+  "https://a.example/app",
+  "https://*.a.example",
+  `${A} ${B}`,
+  `${A},*`,
+  `${A};${B}`,
+  "null",
+  "true",
+  "https://a.example?x",
+];
+
+for (const value of BAD) {
+  Deno.test(`CORS_ALLOW_ORIGIN ${value} is refused like the option`, async () => {
+    await withEnv({ CORS_ALLOW_ORIGIN: value }, () => {
+      assertThrows(() => defineApiHandler({ metrics: false }), ConfigurationError, "CORS_ALLOW_ORIGIN");
+      assertThrows(
+        () => createAuthHandler(() => Promise.reject(new Error("x"))),
+        ConfigurationError,
+        "CORS_ALLOW_ORIGIN",
+      );
+      defineApiHandler({ cors: A });
+      defineApiHandler({ cors: false });
+    });
+    assertThrows(() => defineApiHandler({ cors: value }), ConfigurationError, "cors is");
+  });
+
+  Deno.test(`CORS_ALLOW_ORIGIN that is set to ${value} later answers 500 without CORS headers`, async () => {
+    const handler = await withEnv(
+      { CORS_ALLOW_ORIGIN: undefined },
+      () => defineApiHandler({ metrics: false })(() => ({ statusCode: 200, body: "" })),
+    );
+    await withEnv({ CORS_ALLOW_ORIGIN: value }, async () => {
+      const event = createRestApiEvent({ headers: { Origin: A } });
+      const { result, lines } = await captureLogs(() => handler(event, createLambdaContext()));
+      assertEquals([result.statusCode, JSON.parse(result.body).code], [500, "CONFIGURATION"]);
+      assertEquals(Object.keys(result.headers ?? {}).filter((name) => /^access-control/i.test(name)), []);
+      assertStringIncludes(lines[0].error.message, "CORS_ALLOW_ORIGIN");
+    });
+  });
+}

@@ -1,0 +1,45 @@
+import { type ApiEvent, extractBearerToken, headerOf, timingSafeEqual } from "../core/mod.ts";
+import { getOptionalEnv } from "../env/mod.ts";
+import { ConfigurationError, UnauthorizedError } from "../errors/mod.ts";
+
+/**
+ * Compares the request's bearer token with those of the environment variable `API_BEARER_TOKEN`.
+ *
+ * @param event The event.
+ * @throws {UnauthorizedError} When the token is missing, malformed or none of them.
+ * @throws {ConfigurationError} When the variable is not set, or has a value that no request can match.
+ */
+export function checkBearerToken(event: ApiEvent): void {
+  const expected = readExpectedTokens();
+  const header = headerOf(event, "Authorization", "authorization");
+  if (header === undefined) throw new UnauthorizedError("The Authorization header is missing");
+  const token = extractBearerToken(header);
+  if (token === null) throw new UnauthorizedError("The Authorization header is not of the form 'Bearer <token>'");
+  let matches = false;
+  for (const each of expected) matches = timingSafeEqual(token, each) || matches;
+  if (!matches) throw new UnauthorizedError("The bearer token is not valid");
+}
+
+let parsed: { readonly text: string; readonly tokens: readonly string[] } | undefined;
+
+function readExpectedTokens(): readonly string[] {
+  const text = getOptionalEnv("API_BEARER_TOKEN");
+  if (text === undefined) {
+    throw new ConfigurationError(
+      "A handler has auth 'bearer' but the environment variable API_BEARER_TOKEN is not set: set it to a long random value",
+    );
+  }
+  if (parsed?.text !== text) parsed = { text, tokens: parseTokens(text) };
+  return parsed.tokens;
+}
+
+/** Splits at commas, which no token has (RFC 6750, section 2.1). */
+function parseTokens(text: string): string[] {
+  const tokens = text.split(",").map((token) => token.trim());
+  const position = tokens.findIndex((token) => extractBearerToken(`Bearer ${token}`) !== token) + 1;
+  if (position === 0) return tokens;
+  throw new ConfigurationError(
+    `No request can match value ${position} of ${tokens.length} in the environment variable API_BEARER_TOKEN: it must be ` +
+      "letters, digits and -._~+/ with = at the end only; several values are separated by commas",
+  );
+}
