@@ -142,6 +142,12 @@ export interface ApiInfra {
    * @default 300
    */
   authorizerTtlSeconds?: number;
+  /**
+   * What its decision is remembered by, all of which must be in a request, else it is refused unasked. It must cover every
+   * header and query parameter that the authorizer reads.
+   * @default ["method.request.header.Authorization"]
+   */
+  identitySources?: string[];
   /** Most requests at once. */
   throttleBurstLimit?: number;
   /** Most requests a second over time. */

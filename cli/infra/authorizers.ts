@@ -1,5 +1,6 @@
 import type { InfraSettings } from "../config/infra.ts";
 import { asksAuthorizer, type AuthorizerPlan } from "./gateway.ts";
+import { checkIdentitySources } from "./identity_sources.ts";
 import type { Fault, InfraFunction } from "./infra_plan.ts";
 
 /** Who decides who may call, and what is wrong with it. */
@@ -75,10 +76,12 @@ export function chooseAuthorizers(
   } else if (sockets.length > 0 && wanted === undefined) {
     warnings.push({ message: "everybody may connect to the WebSocket API: there is no function in authorizer/" });
   }
-  return {
-    api: api && { fn: api, admitsAnonymous: asking.some(({ options }) => options.auth === "authorizer-optional") },
-    websocket,
-    faults,
-    warnings,
-  };
+  const admitsAnonymous = asking.some(({ options }) => options.auth === "authorizer-optional");
+  const plan = api && { fn: api, admitsAnonymous };
+  if (plan !== undefined) {
+    const found = checkIdentitySources(plan, settings.api ?? {});
+    faults.push(...found.faults);
+    warnings.push(...found.warnings);
+  }
+  return { api: plan, websocket, faults, warnings };
 }

@@ -18,11 +18,19 @@ const KEYS = {
   topics: [],
   buses: ["archiveDays"],
   buckets: ["corsAllowedOrigins", "expirationDays"],
-  api: ["description", "authorizer", "authorizerTtlSeconds", "throttleBurstLimit", "throttleRateLimit"],
+  api: [
+    "description",
+    "authorizer",
+    "authorizerTtlSeconds",
+    "identitySources",
+    "throttleBurstLimit",
+    "throttleRateLimit",
+  ],
   websocket: ["authorizer", "identitySources"],
 } as const satisfies Partial<Record<keyof InfraSettings, readonly string[]>>;
 
 const NUMBERS = /Seconds$|Count$|Limit$|Days$/;
+const LISTS = /^identitySources$/;
 const BOOLEANS = /^(?:fifo|contentBasedDeduplication)$/;
 
 /**
@@ -73,10 +81,19 @@ function checkKeys(place: string, entry: object, known: readonly string[]): Faul
       const all = known.length === 0 ? "it has none" : `known are ${known.join(", ")}`;
       return [{ message: `there is no setting ${place}.${key}: ${all}` }];
     }
-    const what = NUMBERS.test(key) ? "a number" : BOOLEANS.test(key) ? "true or false" : undefined;
-    const isRight = what === "a number" ? typeof value === "number" : what === undefined || typeof value === "boolean";
-    return isRight ? [] : [{ message: `${place}.${key} must be ${what}, got ${JSON.stringify(value)}` }];
+    const what = faultOf(key, value);
+    return what === undefined ? [] : [{ message: `${place}.${key} must be ${what}, got ${JSON.stringify(value)}` }];
   });
+}
+
+/** What a setting must be and is not. */
+function faultOf(key: string, value: unknown): string | undefined {
+  if (NUMBERS.test(key)) return typeof value === "number" ? undefined : "a number";
+  if (BOOLEANS.test(key)) return typeof value === "boolean" ? undefined : "true or false";
+  if (!LISTS.test(key)) return undefined;
+  const isList = Array.isArray(value) && value.length > 0 &&
+    value.every((item) => typeof item === "string" && item !== "");
+  return isList ? undefined : "a list of texts";
 }
 
 /** Most characters of a function's name, with all that comes before it (Lambda, CreateFunction). */

@@ -17,6 +17,13 @@ export interface HandlerOptions {
   readonly cors?: string | readonly string[] | false;
 }
 
+/** What an authorizer reads of a request, as far as its text tells. */
+export interface AuthorizerInputs {
+  readonly reads: readonly { readonly source: string; readonly place: string }[];
+  /** Where the text does not tell what is read: `src/authorizer.ts:12`. */
+  readonly unresolved: readonly string[];
+}
+
 /** A function, as its sources and the configuration describe it. */
 export interface InfraFunction extends FunctionFile {
   /** Relative to the project. */
@@ -31,6 +38,8 @@ export interface InfraFunction extends FunctionFile {
   readonly settings: FunctionInfra;
   readonly variables: readonly EnvironmentVariable[];
   readonly usesDatabase: boolean;
+  /** Of a function in `authorizer/`. */
+  readonly inputs?: AuthorizerInputs;
 }
 
 /** What a function is given. */

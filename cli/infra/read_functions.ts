@@ -1,14 +1,15 @@
 import { checkDeadLetterQueue, checkRange, FUNCTION_RANGES } from "../../core/mod.ts";
 import { PACKAGE_TABLES } from "../analysis/auth_tables.ts";
+import { findAuthorizerReads } from "../analysis/authorizer_reads.ts";
 import { createCollection } from "../analysis/collect.ts";
 import { readSurroundings } from "../analysis/environment_variables.ts";
 import { createEvaluator } from "../analysis/evaluate.ts";
 import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
 import { createFindings, type Finding, type Findings } from "../analysis/permissions.ts";
-import { openProject } from "../analysis/project.ts";
+import { openProject, type Project } from "../analysis/project.ts";
 import type { FunctionInfra } from "../config/infra.ts";
 import type { FunctionFile, FunctionKind } from "../discovery/function_files.ts";
-import type { HandlerOptions, InfraFunction } from "./infra_plan.ts";
+import type { AuthorizerInputs, HandlerOptions, InfraFunction } from "./infra_plan.ts";
 import { snakeCase } from "./names.ts";
 
 /** What the sources say of the functions. */
@@ -87,12 +88,22 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
       settings,
       variables: surroundings.variables,
       usesDatabase: surroundings.usesDatabase,
+      inputs: file.kind === "authorizer" ? readInputs(project, definition) : undefined,
     });
     options.onProgress?.(functions.length, options.files.length);
     // signals and timers have their turn
     if (functions.length % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
   return { functions, errors: errors.list(), warnings: warnings.list() };
+}
+
+function readInputs(project: Project, definition: HandlerDefinition): AuthorizerInputs {
+  const { reads, unresolved } = findAuthorizerReads(project, definition);
+  const placeOf = (node: Parameters<Project["pathOf"]>[0]) => `${project.pathOf(node)}:${project.lineOf(node)}`;
+  return {
+    reads: reads.map(({ source, node }) => ({ source, place: placeOf(node) })),
+    unresolved: unresolved.map(placeOf),
+  };
 }
 
 function checkDefiner({ name, kind }: FunctionFile, { definer, node }: HandlerDefinition, errors: Findings): void {

@@ -129,6 +129,9 @@ export function renderInfra(options: RenderOptions): RenderedInfra {
           authorizer_ttl_seconds: authorizers.api?.admitsAnonymous === false
             ? infra.api.authorizerTtlSeconds
             : undefined,
+          authorizer_identity_source: authorizers.api?.admitsAnonymous === false
+            ? infra.api.identitySources?.join(",")
+            : undefined,
         },
       }),
     );

@@ -354,6 +354,91 @@ Deno.test("generate infra asks the authorizer with its time to live when nobody 
   });
 });
 
+/** An authorizer that is asked by a function that nobody may call anonymously. */
+function withAuthorizer(handler: string, api = "{}"): Record<string, string> {
+  return {
+    [`${API}/a.get.ts`]: define("defineApiHandler", '{ auth: "authorizer" }'),
+    "src/functions/authorizer/one.ts":
+      `import { defineAuthorizerHandler } from "@trellis/fn";\nexport const handler = defineAuthorizerHandler()(${handler});\n`,
+    ...config(`{ api: ${api} }`),
+  };
+}
+
+const READS = `({ token, headers, query }) => [token, headers["X-Tenant"], query.sig]`;
+const SOURCES =
+  `["method.request.header.Authorization", "method.request.header.x-tenant", "method.request.querystring.sig"]`;
+
+const IDENTITY: [what: string, files: Record<string, string>, expected: RegExp[]][] = [
+  ["a header and a query parameter that the decision is not remembered by", withAuthorizer(READS), [
+    /one.ts:2 reads method.request.header.x-tenant, by which the gateway does not remember the decision.* for 300 s/,
+    /one.ts:2 reads method.request.querystring.sig, .*infra.api.identitySources, or set infra.api.authorizerTtlSeconds = 0/,
+  ]],
+  [
+    "the token where the decision is remembered by something else",
+    withAuthorizer(READS, `{ identitySources: ["method.request.header.X-Tenant", "method.request.querystring.sig"] }`),
+    [/reads method.request.header.authorization/],
+  ],
+  [
+    "the case of a query parameter",
+    withAuthorizer("({ query }) => query.Sig", `{ identitySources: ["method.request.querystring.sig"] }`),
+    [/reads method.request.querystring.Sig/],
+  ],
+  ["what cannot be told", withAuthorizer("({ headers }) => check(headers)"), [
+    /what of the request src\/functions\/authorizer\/one.ts:2 reads cannot be told from the text/,
+  ]],
+  ["a source that there is not", withAuthorizer(READS, `{ identitySources: ["Authorization"] }`), [
+    /infra.api.identitySources has "Authorization": it must be method.request.header.<name>/,
+  ]],
+  ["sources that are no list", withAuthorizer(READS, `{ identitySources: "method.request.header.Authorization" }`), [
+    /infra.api.identitySources must be a list of texts/,
+  ]],
+  ["no sources", withAuthorizer(READS, `{ identitySources: [] }`), [
+    /infra.api.identitySources must be a list of texts/,
+  ]],
+  [
+    "sources where anonymous callers are admitted",
+    {
+      ...withAuthorizer(READS, `{ identitySources: ${SOURCES} }`),
+      [`${API}/a.get.ts`]: define("defineApiHandler", '{ auth: "authorizer-optional" }'),
+    },
+    [/infra.api.identitySources has no effect/],
+  ],
+];
+
+for (const [what, files, expected] of IDENTITY) {
+  Deno.test(`generate infra refuses ${what}`, async () => {
+    await withProject(files, async (root) => {
+      const { exitCode, stdout } = await infra(root, "--check");
+      assertEquals(exitCode, 1);
+      for (const pattern of expected) assertMatch(stdout, pattern);
+    });
+  });
+}
+
+Deno.test("generate infra remembers an authorizer's decision by all that it reads", async () => {
+  await withProject(withAuthorizer(READS, `{ identitySources: ${SOURCES} }`), async (root) => {
+    assertEquals((await infra(root)).exitCode, 0);
+    const sources = "method.request.header.Authorization,method.request.header.x-tenant,method.request.querystring.sig";
+    assertStringIncludes(await readInfra(root, "api.tf"), `authorizer_identity_source = "${sources}"`);
+  });
+});
+
+Deno.test("generate infra takes any authorizer whose decision is not remembered, or whose sources are listed", async () => {
+  for (const handler of [READS, "({ headers }) => check(headers)"]) {
+    await withProject(withAuthorizer(handler, "{ authorizerTtlSeconds: 0 }"), async (root) => {
+      assertEquals((await infra(root)).exitCode, 0);
+    });
+  }
+  await withProject(
+    withAuthorizer("({ headers }) => check(headers)", `{ identitySources: ${SOURCES} }`),
+    async (root) => {
+      const { exitCode, stderr } = await infra(root);
+      assertEquals(exitCode, 0);
+      assertMatch(stderr, /cannot be told from the text/);
+    },
+  );
+});
+
 Deno.test("generate infra lets requests without a credential reach the authorizer when one function admits them", async () => {
   const files = {
     [`${API}/a.get.ts`]: define("defineApiHandler", '{ auth: "authorizer" }'),

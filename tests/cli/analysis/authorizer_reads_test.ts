@@ -1,0 +1,124 @@
+import { assertEquals } from "@std/assert";
+import { join } from "node:path";
+import { findAuthorizerReads } from "../../../cli/analysis/authorizer_reads.ts";
+import { createEvaluator } from "../../../cli/analysis/evaluate.ts";
+import { readHandlerDefinition } from "../../../cli/analysis/handler_definition.ts";
+import { openProject } from "../../../cli/analysis/project.ts";
+import { type Fixture, withProject } from "../fixtures/analyse.ts";
+
+/** The identity sources that `fn.ts` reads, and the texts after which that cannot be told. */
+function findReads(files: Fixture): Promise<{ reads: string[]; unresolved: string[] }> {
+  return withProject(files, (root) => {
+    const project = openProject(root);
+    const definition = readHandlerDefinition(project, createEvaluator(project, new Map()), join(root, "fn.ts"));
+    const { reads, unresolved } = findAuthorizerReads(project, definition);
+    return {
+      reads: [...new Set(reads.map(({ source }) => source))].sort(),
+      unresolved: unresolved.map((node) => node.getText()),
+    };
+  });
+}
+
+const IMPORT = `import { defineAuthorizerHandler, headerOf } from "@trellis/fn/core";`;
+const authorizer = (fn: string) => `${IMPORT}\nexport const handler = defineAuthorizerHandler({})(${fn});`;
+const header = (name: string) => `method.request.header.${name}`;
+const query = (name: string) => `method.request.querystring.${name}`;
+
+const CASES: [what: string, files: Fixture | string, reads: string[], unresolved?: string[]][] = [
+  ["nothing", "() => ({ userStatus: 'Anonymous' })", []],
+  ["the token", "({ token }) => check(token)", [header("authorization")]],
+  ["the token of the whole request", "(request) => check(request.token)", [header("authorization")]],
+  ["a header by name", `({ headers }) => check(headers["X-Api-Key"], headers.origin)`, [
+    header("origin"),
+    header("x-api-key"),
+  ]],
+  ["headers taken apart", `({ headers: { "x-a": a, "x-b": b = "", cookie } }) => [a, b, cookie]`, [
+    header("cookie"),
+    header("x-a"),
+    header("x-b"),
+  ]],
+  [
+    "headers taken apart later",
+    `({ headers: all }) => { const { host } = all; const again = all!; return again?.["x-a"]; }`,
+    [
+      header("host"),
+      header("x-a"),
+    ],
+  ],
+  ["a name that is a constant", {
+    "names.ts": `export const KEY = "x-tenant";`,
+    "fn.ts": `import { KEY } from "./names.ts";\n${authorizer("({ headers }) => headers[KEY]")}`,
+  }, [header("x-tenant")]],
+  ["a query parameter", `({ query }) => query.access_token ?? query["Sig"]`, [query("Sig"), query("access_token")]],
+  ["path and method", `({ path, method }) => path + method`, ["context.httpMethod", "context.path"]],
+  [
+    "the event",
+    `({ event }) => [event.headers["x-a"], event.queryStringParameters?.b, event.authorizationToken, event.type]`,
+    [
+      header("authorization"),
+      header("x-a"),
+      query("b"),
+    ],
+  ],
+  ["the event by headerOf()", `({ event }) => headerOf(event, "X-Forwarded-For")`, [header("x-forwarded-for")]],
+  [
+    "whether something is there",
+    `({ headers, query }) => headers && "x-a" in headers && query !== undefined && !query`,
+    [
+      header("x-a"),
+    ],
+  ],
+  ["a function of another file", {
+    "authorize.ts": `import { readKey } from "./key.ts";
+      export async function authorize(request) { return readKey("x", request.headers); }`,
+    "key.ts": `export const readKey = (kind, headers) => kind + headers["x-key"];`,
+    "fn.ts": `import { authorize } from "./authorize.ts";\n${authorizer("authorize")}`,
+  }, [header("x-key")]],
+  ["a function that calls itself", `function authorize(request) { return request.token ?? authorize(request); }`, [
+    header("authorization"),
+  ]],
+  ["the rest", `({ token, ...rest }) => rest.query.a`, [header("authorization"), query("a")]],
+  [
+    "what has the names of something else",
+    `({ token }) => { const headers = {}; return headers["x-a"] + { token: 1 }.token; }`,
+    [
+      header("authorization"),
+    ],
+  ],
+  ["what is not of the request", `({ metadata, context }) => [metadata.requestId, context]`, []],
+  ["a name that is computed", `({ headers }) => headers[process.env.NAME]`, [], ["headers[process.env.NAME]"]],
+  ["all headers", `({ headers }) => Object.values(headers)`, [], ["Object.values(headers)"]],
+  ["headers that are handed on", `({ headers }) => ({ headers })`, [], ["headers"]],
+  ["headers that are spread", `({ headers }) => check({ ...headers })`, [], ["headers"]],
+  ["headers that are the rest", `({ headers: { ...all } }) => all["x-a"]`, [header("x-a")]],
+  ["headers that are assigned", `({ headers }) => { let all; all = headers; return all; }`, [], ["headers"]],
+  ["the event's context", `({ event }) => event.requestContext.identity.sourceIp`, [], ["event.requestContext"]],
+  [
+    "the request in another package",
+    {
+      "fn.ts": `import { verify } from "some-package";\n${authorizer("(request) => verify(request)")}`,
+    },
+    [],
+    ["verify(request)"],
+  ],
+  [
+    "all arguments of a function",
+    {
+      "fn.ts": authorizer("(request) => check(request)") + "\nfunction check(...all) { return all[0].token; }",
+    },
+    [],
+    ["check(request)"],
+  ],
+];
+
+for (const [what, files, reads, unresolved = []] of CASES) {
+  Deno.test(`findAuthorizerReads() finds ${what}`, async () => {
+    const fixture = typeof files === "string" ? { "fn.ts": authorizer(files) } : files;
+    assertEquals(await findReads(fixture), { reads, unresolved });
+  });
+}
+
+Deno.test("findAuthorizerReads() cannot tell what a handler reads that is not the package's", async () => {
+  const files = { "fn.ts": "export async function handler(event) { return event.headers; }" };
+  assertEquals((await findReads(files)).unresolved.length, 1);
+});
