@@ -40,5 +40,7 @@ export {
 } from "./infra/modules_path.ts";
 export { type ReferencePageOptions, renderReferencePage } from "./openapi/reference_page.ts";
 
-// not awaited: a module that awaits cannot be required
-if (import.meta.main) void import("./main.ts");
+// Deno runs an entry point as a program; npm's program is main.js. Not awaited: a module that awaits cannot be required
+// dnt-shim-ignore
+const { mainModule } = (globalThis as { Deno?: { mainModule?: string } }).Deno ?? {};
+if (mainModule !== undefined && mainModule === import.meta.url) void import("./main.ts");

@@ -89,7 +89,7 @@ function safeValue<V extends string | number | boolean>(value: V): V | string {
 function isProxyResult(result: ProxyResult | null): boolean {
   if (typeof result !== "object" || result === null) return false;
   const { statusCode, body } = result as { statusCode: unknown; body: unknown };
-  return Number.isInteger(statusCode) && statusCode as number >= 100 && statusCode as number <= 599 &&
+  return Number.isInteger(statusCode) && (statusCode as number) >= 100 && (statusCode as number) <= 599 &&
     (typeof body === "string" || body === undefined || body === null);
 }
 

@@ -54,6 +54,7 @@ export function startOtelSpan(
   parent: OtelSpan | undefined,
   remote: RemoteSpan | undefined,
 ): OtelSpan | undefined {
+  // dnt-shim-ignore
   const api = (globalThis as Record<symbol, unknown>)[API] as ApiGlobal | undefined;
   if (api?.trace === undefined) return undefined;
   try {

@@ -17,6 +17,17 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** What turns the sources into JavaScript and declarations. */
 export type Engine = "dnt" | "deno-pack";
 
+/**
+ * Reads the value of `--engine`.
+ *
+ * @param text The value; without one the build chooses.
+ * @throws {Error} For anything but the two engines.
+ */
+export function parseEngine(text: string | undefined): Engine | undefined {
+  if (text === undefined || text === "dnt" || text === "deno-pack") return text;
+  throw new Error(`--engine ${text}: it is dnt or deno-pack`);
+}
+
 /** Where and how the package is built. */
 export interface BuildOptions {
   /** The folder; what is in it is removed. @default npm/ in the project */
@@ -36,10 +47,10 @@ export async function buildNpm({ out = join(ROOT, "npm"), engine }: BuildOptions
   const config: PackageConfig = JSON.parse(Deno.readTextFileSync(join(ROOT, "deno.json")));
   await emptyFolder(out, config.name);
   const dnt = engine === "deno-pack" ? undefined : await loadDnt();
-  if (dnt === undefined && engine === "dnt") throw new Error("@deno/dnt cannot be loaded here: it comes from JSR");
-  if (dnt !== undefined) await dnt.build(dntOptions(config, out));
-  else await runDenoPack(out);
-  await finish(config, out, dnt === undefined ? "." : "./esm");
+  if (dnt === undefined && engine === "dnt") throw new Error(`${DNT} cannot be loaded here: JSR is out of reach`);
+  if (dnt === undefined) await runDenoPack(out);
+  else await runDnt(dnt, config, out);
+  await finish(config, out);
   return dnt === undefined ? "deno-pack" : "dnt";
 }
 
@@ -47,10 +58,43 @@ interface Dnt {
   build(options: Record<string, unknown>): Promise<void>;
 }
 
+/** Not in deno.json: an entry there would have every offline `deno ci` look for it. */
+const DNT = "jsr:@deno/dnt@0.43.2";
+
 async function loadDnt(): Promise<Dnt | undefined> {
-  // the name in a variable keeps the type checker from looking for a package that may be out of reach
-  const name = "@deno/dnt";
-  return await import(name).catch(() => undefined);
+  // a constant keeps the type checker from looking for a package that may be out of reach
+  const specifier: string = DNT;
+  return await import(specifier).catch(() => undefined);
+}
+
+/** Runs dnt, and gives its output the layout of the sources, in which assets are found by relative addresses. */
+async function runDnt(dnt: Dnt, config: PackageConfig, out: string): Promise<void> {
+  await dnt.build(dntOptions(config, out));
+  for (const { name } of [...Deno.readDirSync(join(out, "esm"))]) {
+    await Deno.rename(join(out, "esm", name), join(out, name));
+  }
+  for (const name of ["esm", ".npmignore", "_dnt.polyfills.js", "_dnt.polyfills.d.ts"]) {
+    await Deno.remove(join(out, name), { recursive: true }).catch(() => {});
+  }
+  for (const file of listPrograms(out)) await removePolyfills(file);
+  await copyFolder(join(ROOT, PAGE), join(out, PAGE));
+}
+
+/** Pages that the command line serves. */
+const PAGE = "cli/dev/page";
+
+/** What dnt polyfills is part of every Node that `engines` allows, and a package without side effects must not patch globals. */
+async function removePolyfills(file: string): Promise<void> {
+  const text = await Deno.readTextFile(file);
+  const without = text.replace(/^import "[./]*_dnt\.polyfills\.js";\n/gm, "");
+  if (without !== text) await Deno.writeTextFile(file, without);
+}
+
+function listPrograms(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) => {
+    const path = join(folder, name);
+    return isDirectory ? listPrograms(path) : /\.(?:js|d\.ts)$/.test(name) ? [path] : [];
+  });
 }
 
 function dntOptions(config: PackageConfig, out: string): Record<string, unknown> {
@@ -65,6 +109,8 @@ function dntOptions(config: PackageConfig, out: string): Record<string, unknown>
     skipSourceOutput: true,
     skipNpmInstall: true,
     typeCheck: false,
+    // what Node 20 has: without it, dnt's declarations miss the types of the web platform
+    compilerOptions: { target: "ES2022", lib: ["ES2022", "DOM", "DOM.Iterable"] },
     configFile: new URL("../deno.json", import.meta.url).href,
     package: { name: config.name, version: config.version, license: config.license },
   };
@@ -77,11 +123,11 @@ async function runDenoPack(out: string): Promise<void> {
   await Deno.remove(archive);
 }
 
-/** What both engines leave undone. `base` is the folder of the JavaScript, as the manifest writes it. */
-async function finish(config: PackageConfig, out: string, base: string): Promise<void> {
+/** Writes what both engines leave out. */
+async function finish(config: PackageConfig, out: string): Promise<void> {
   const exports: Record<string, ExportTarget> = {};
   for (const [entry, source] of Object.entries(config.exports)) {
-    const path = `${base}/${source.replace(/^\.\//, "").replace(/\.ts$/, "")}`;
+    const path = source.replace(/\.ts$/, "");
     exports[entry] = { types: `${path}.d.ts`, import: `${path}.js`, default: `${path}.js` };
     for (const file of [`${path}.d.ts`, `${path}.js`]) {
       if (!await exists(join(out, file))) throw new Error(`The build made no ${file} for the entry point ${entry}`);
@@ -90,7 +136,7 @@ async function finish(config: PackageConfig, out: string, base: string): Promise
   await Deno.writeTextFile(join(out, "package.json"), JSON.stringify(createManifest(config, exports), null, 2) + "\n");
   for (const file of ["README.md", "LICENSE", "CHANGELOG.md"]) await Deno.copyFile(join(ROOT, file), join(out, file));
   // deno pack has packed them; beside the JavaScript, as in the sources: they are found by a relative address
-  const modules = join(out, base, "modules");
+  const modules = join(out, "modules");
   if (!await exists(modules)) await copyFolder(join(ROOT, "modules"), modules);
   await removeTests(modules);
 }
@@ -142,11 +188,9 @@ if (import.meta.main) {
     args: Deno.args,
     options: { out: { type: "string" }, engine: { type: "string" } },
   });
-  if (values.engine !== undefined && values.engine !== "dnt" && values.engine !== "deno-pack") {
-    console.error(`--engine ${values.engine}: it is dnt or deno-pack`);
-    Deno.exit(2);
-  }
   const out = values.out === undefined ? undefined : resolve(values.out);
-  const engine = await buildNpm({ out, engine: values.engine });
+  const wanted = parseEngine(values.engine);
+  const engine = await buildNpm({ out, engine: wanted });
+  if (wanted === undefined && engine === "deno-pack") console.log(`${DNT} cannot be loaded here: deno pack builds`);
   console.log(`built the npm package in ${out ?? "npm/"} with ${engine}`);
 }

@@ -3,7 +3,7 @@
  * Checks the npm package before anybody installs it: what is in it, that two builds give the same bytes, that publint and
  * are-the-types-wrong find nothing. What they find and we leave is explained in docs/decisions/npm_package.md.
  *
- *   deno run -A scripts/check_package.ts [--package <folder with a build>]
+ *   deno run -A scripts/check_package.ts [--package <folder with a build>] [--engine dnt|deno-pack]
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
-import { buildNpm } from "./build_npm.ts";
+import { buildNpm, parseEngine } from "./build_npm.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -130,13 +130,17 @@ async function runTool(cwd: string, specifier: string, args: readonly string[]):
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({ args: Deno.args, options: { package: { type: "string" } } });
+  const { values } = parseArgs({
+    args: Deno.args,
+    options: { package: { type: "string" }, engine: { type: "string" } },
+  });
+  const engine = parseEngine(values.engine);
   const work = await Deno.makeTempDir({ prefix: "trellis-package-" });
   try {
     const first = values.package ?? join(work, "first");
-    if (values.package === undefined) await buildNpm({ out: first, engine: "deno-pack" });
+    if (values.package === undefined) await buildNpm({ out: first, engine });
     const faults = await findFaults(first);
-    await buildNpm({ out: join(work, "second"), engine: "deno-pack" });
+    await buildNpm({ out: join(work, "second"), engine });
     const [hash, again] = [await hashPackage(first), await hashPackage(join(work, "second"))];
     if (hash !== again) faults.push(`two builds differ: ${hash} and ${again}`);
 

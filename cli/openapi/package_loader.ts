@@ -32,6 +32,7 @@ const OWN: Readonly<Record<string, () => Promise<object>>> = {
  * @returns The loader. It rejects when a package is not installed.
  */
 export function createPackageLoader(): PackageLoader {
+  // dnt-shim-ignore
   const load = "Deno" in globalThis ? createDenoLoader() : loadOnNode;
 
   return async function loadPackage(specifier, from): Promise<PackageExports> {
