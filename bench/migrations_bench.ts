@@ -15,7 +15,10 @@ const pending = new Set(files.map(({ tag }) => tag));
 const applied = files.map(({ tag, hash }) => ({ tag, hash, appliedAt: new Date(0), executed: true }));
 
 Deno.bench("readMigrationFiles, 200 files", () => void readMigrationFiles(folder));
-Deno.bench("planMigrations, all applied", () => void planMigrations({ files, hasJournal: false, unlisted: [] }, applied));
+Deno.bench(
+  "planMigrations, all applied",
+  () => void planMigrations({ files, hasJournal: false, unlisted: [] }, applied),
+);
 Deno.bench("planSteps for PostgreSQL", () => void planSteps(files, pending, "serverless-pg", {}));
 Deno.bench("planSteps for distsql", () => void planSteps(files, pending, "distsql", {}));
 

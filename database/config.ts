@@ -44,7 +44,7 @@ export interface DatabaseConfig {
    */
   idleTimeout?: number;
   /**
-   * Seconds that connecting may take.
+   * Seconds that connecting may take, and that refused connections are tried again.
    * @default 10
    */
   connectTimeout?: number;

@@ -31,6 +31,7 @@ export async function retryIdempotent<T>(fn: () => Promise<T>, clock: Clock = sy
  * @param error What was thrown.
  */
 export function isConnectionLost(error: unknown): boolean {
-  if (isAppError(error)) return isAppError(error, "COMMIT_OUTCOME_UNKNOWN");
+  // in an invocation a refused connection becomes a 503; nothing was sent
+  if (isAppError(error)) return isAppError(error, "COMMIT_OUTCOME_UNKNOWN") || isAppError(error, "SERVICE_UNAVAILABLE");
   return !(error instanceof TypeError) && isCommitOutcomeUnknown(error);
 }

@@ -8,6 +8,8 @@ import { ConnectionSlots } from "../session/connection_slots.ts";
 import { Dialect } from "../session/dialect.ts";
 import { createSessionClient } from "../session/session.ts";
 import { toSqlDriver } from "./branching_pg_driver.ts";
+import { createConnectRetry } from "./connect_retry.ts";
+import type { ConnectRetry } from "./postgres_js_driver.ts";
 import { rejectWithErrors, toError, watchPool } from "./neon_pool.ts";
 import type { Connection, DedicatedSession, Invalidate, Row, SqlSession } from "./provider.ts";
 
@@ -41,7 +43,8 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
     // 0 keeps a connection as long as the server does
     idleTimeoutMillis: (config.idleTimeout ?? 0) * 1000,
   });
-  watchPool(pool);
+  const connectRetry = createConnectRetry(config);
+  watchPool(pool, connectRetry);
   let isClosing = false;
   // without a listener a connection that ends while it is idle would end the process
   pool.on("error", (error: unknown) => {
@@ -63,7 +66,7 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
       }
     },
     createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, new Dialect(), schema)),
-    openSession: () => openSession(new neon.Client(settings), isPooled(config.connectionString)),
+    openSession: () => openSession(() => new neon.Client(settings), isPooled(config.connectionString), connectRetry),
     async close(): Promise<void> {
       isClosing = true;
       await pool.end();
@@ -89,11 +92,32 @@ function toSession(client: Client): SqlSession {
   };
 }
 
-async function openSession(client: Client, isPooled: boolean): Promise<DedicatedSession> {
-  // an ended connection shows at the next statement
-  client.on("error", () => {});
-  rejectWithErrors(client);
-  await client.connect().catch((thrown: unknown) => Promise.reject(toError(thrown)));
+/** A client that could not connect is of no use any more. */
+async function connectClient(createClient: () => Client, connectRetry: ConnectRetry): Promise<Client> {
+  const startedAt = performance.now();
+  for (let attempt = 1;; attempt++) {
+    const client = createClient();
+    // an ended connection shows at the next statement
+    client.on("error", () => {});
+    rejectWithErrors(client);
+    try {
+      await client.connect();
+      return client;
+    } catch (thrown) {
+      const error = toError(thrown);
+      const delayMs = connectRetry(error, attempt, performance.now() - startedAt);
+      if (delayMs === undefined) throw error;
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+    }
+  }
+}
+
+async function openSession(
+  createClient: () => Client,
+  isPooled: boolean,
+  connectRetry: ConnectRetry,
+): Promise<DedicatedSession> {
+  const client = await connectClient(createClient, connectRetry);
   const session = toSession(client);
   return {
     ...session,

@@ -1,5 +1,5 @@
 import type { RDSDataClient } from "@aws-sdk/client-rds-data";
-import { explainMissing, fullJitterDelay } from "../../core/mod.ts";
+import { explainMissing } from "../../core/mod.ts";
 import { runtimeProcess } from "../../env/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { runOutsideInvocation } from "../../observability/mod.ts";
@@ -10,7 +10,9 @@ import { toQueryResult } from "../session/decode_rows.ts";
 import { createSessionClient } from "../session/session.ts";
 import { DataApiDialect } from "./data_api_dialect.ts";
 import { runnerOf, toSqlDriver } from "./data_api_driver.ts";
+import { createConnectRetry, isUnreachable } from "./connect_retry.ts";
 import { readFailure } from "./data_api_error.ts";
+import type { ConnectRetry } from "./postgres_js_driver.ts";
 import type { DataApiClient, DataApiResult, StatementInput } from "./data_api_values.ts";
 import { IdleTimer } from "./idle_timer.ts";
 import type { Connection, DedicatedSession, Row, SqlSession } from "./provider.ts";
@@ -52,7 +54,7 @@ export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
       httpsAgent: agent,
     },
   });
-  const api = toApi(client, sdk, target, (config.connectTimeout ?? 10) * 1000);
+  const api = toApi(client, sdk, target, createConnectRetry(config, isNotYet));
   const driver = toSqlDriver(api);
   // there are no connections that could be held
   const slots = new ConnectionSlots(Infinity);
@@ -115,11 +117,20 @@ const MAX_IDLE_MS = 4000;
 /** Answers that say that nothing was done yet: the cluster wakes from its pause, or too many asked at once. */
 const NOT_YET: ReadonlySet<string> = new Set(["DatabaseResumingException", "ThrottlingException"]);
 
+function isNotYet(error: unknown): boolean {
+  return NOT_YET.has((error as Error).name);
+}
+
+/** Whether a statement was not run: the service put it off, the server refused a connection, or the network did. */
+function isUnsent(error: unknown): boolean {
+  return isNotYet(error) || /^FATAL:/.test((error as Error).message) || isUnreachable(error);
+}
+
 function toApi(
   client: RDSDataClient,
   sdk: typeof import("@aws-sdk/client-rds-data"),
   target: DataApiTarget,
-  patienceMs: number,
+  connectRetry: ConnectRetry,
 ): DataApiClient {
   let underWay = 0;
   const idle = new IdleTimer();
@@ -131,14 +142,16 @@ function toApi(
     // closes its sockets; the next request opens a new one
     if (underWay === 0 && idle.elapsedMs > MAX_IDLE_MS) client.destroy();
     underWay++;
-    const dueMs = performance.now() + patienceMs;
+    const startedAt = performance.now();
     try {
       for (let attempt = 1;; attempt++) {
         try {
           return await runOutsideInvocation(() => request({ abortSignal: abort.signal }));
         } catch (error) {
-          const delayMs = fullJitterDelay(attempt, { baseDelayMs: 500, maxDelayMs: 5000 });
-          if (!NOT_YET.has((error as Error).name) || performance.now() + delayMs > dueMs) throw readFailure(error);
+          const failure = readFailure(error);
+          const elapsedMs = performance.now() - startedAt;
+          const delayMs = isUnsent(error) ? connectRetry(failure, attempt, elapsedMs) : undefined;
+          if (delayMs === undefined) throw failure;
           await new Promise((resolve) => setTimeout(resolve, delayMs));
         }
       }

@@ -1,6 +1,7 @@
-import { explainMissing, fullJitterDelay } from "../../core/mod.ts";
+import { explainMissing } from "../../core/mod.ts";
 import { causeChain, DatabaseError } from "../../errors/mod.ts";
 import { type DatabaseConfig, regionOf, splitEndpoint } from "../config.ts";
+import { createConnectRetry } from "./connect_retry.ts";
 import { openPostgres } from "./postgres_js.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
 import type { Connection, Invalidate } from "./provider.ts";
@@ -65,16 +66,13 @@ function readFailure(error: unknown): ServerFailure {
   return { message: "", hint: "" };
 }
 
-/** Refusals while connecting, when nothing has been sent yet: a sleeping cluster, and a token that became too old. */
+/** Refusals while connecting: no room, too many connections a second, a sleeping cluster, a token that became too old. */
 function connectRetry(config: DatabaseConfig): ConnectRetry {
-  const patienceMs = (config.connectTimeout ?? 10) * 1000;
+  const retry = createConnectRetry(config, (error) => /waking up cluster/i.test(readFailure(error).message));
   return function delayBeforeRetry(error, attempt, elapsedMs): number | undefined {
-    const { message, hint } = readFailure(error);
     // a new token is made for the new connection; a second refusal means that the clock is wrong
-    if (/signature expired/i.test(hint)) return attempt === 1 ? 0 : undefined;
-    if (!/waking up cluster/i.test(message)) return undefined;
-    const delayMs = fullJitterDelay(attempt, { baseDelayMs: 200, maxDelayMs: 2000 });
-    return elapsedMs + delayMs < patienceMs ? delayMs : undefined;
+    if (/signature expired/i.test(readFailure(error).hint)) return attempt === 1 ? 0 : undefined;
+    return retry(error, attempt, elapsedMs);
   };
 }
 

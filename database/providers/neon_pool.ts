@@ -1,6 +1,7 @@
 import type { Client, Pool, PoolClient } from "@neondatabase/serverless";
-import { runOutsideInvocation } from "../../observability/mod.ts";
+import { currentInvocation, resumeInvocation, runOutsideInvocation } from "../../observability/mod.ts";
 import { whenAbandoned } from "./abandoned.ts";
+import type { ConnectRetry } from "./postgres_js_driver.ts";
 import { isAnswered, RestWatch } from "./rest_watch.ts";
 
 /**
@@ -35,11 +36,12 @@ type Taken = (error: Error | undefined, client: PoolClient | undefined, release:
  * Takes a connection out of the pool when its invocation is given up at the deadline (a silent network or a slow statement
  * would hold it, and every later invocation would wait for it), and when it ends: drizzle 0.45.4 does not give back a
  * connection whose BEGIN failed. After a pause it looks whether the connections are alive: Neon ends them when the
- * database goes to sleep. What it rejects with is always an error.
+ * database goes to sleep. A connection that is refused is tried again. What it rejects with is always an error.
  *
  * @param pool Changed in place.
+ * @param connectRetry Which refused connections are tried again.
  */
-export function watchPool(pool: Pool): void {
+export function watchPool(pool: Pool, connectRetry: ConnectRetry = () => undefined): void {
   rejectWithErrors(pool);
   pool.on("connect", rejectWithErrors);
   const connect = pool.connect.bind(pool) as unknown as (taken: Taken) => void;
@@ -55,15 +57,33 @@ export function watchPool(pool: Pool): void {
     }
   }
   function connectWatched(taken: Taken): void {
+    const invocation = currentInvocation();
+    const startedAt = performance.now();
+    let attempt = 1;
     let cut = (): void => {};
     const forget = whenAbandoned(() => cut());
-    runOutsideInvocation(() => connect(watch));
+    tryOnce();
 
-    function watch(...[error, client, release]: Parameters<Taken>): void {
-      if (client === undefined) {
-        forget();
-        return taken(toError(error), client, release);
+    function tryOnce(): void {
+      runOutsideInvocation(() => connect(watch));
+    }
+    function delayAfter(error: unknown): number | undefined {
+      const ask = () => connectRetry(error, attempt++, performance.now() - startedAt);
+      return invocation === undefined ? ask() : resumeInvocation(invocation, ask);
+    }
+    function refuse(error: Error): void {
+      let failure = error;
+      try {
+        const delayMs = delayAfter(error);
+        if (delayMs !== undefined) return void setTimeout(tryOnce, delayMs);
+      } catch (thrown) {
+        failure = thrown as Error;
       }
+      forget();
+      taken(failure, undefined, () => {});
+    }
+    function watch(...[error, client, release]: Parameters<Taken>): void {
+      if (client === undefined) return refuse(toError(error));
       let isHeld = true;
       // whoever comes second finds it given back: the pool would throw
       function releaseOnce(error?: unknown): void {

@@ -1,12 +1,8 @@
-import { fullJitterDelay } from "../../core/mod.ts";
-import { causeChain, ConfigurationError, sqlStateOf } from "../../errors/mod.ts";
+import { ConfigurationError } from "../../errors/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
+import { createConnectRetry } from "./connect_retry.ts";
 import { openPostgres, readTls } from "./postgres_js.ts";
-import type { ConnectRetry } from "./postgres_js_driver.ts";
 import type { Connection, Invalidate } from "./provider.ts";
-
-/** SQLSTATE of a server that is starting up, shutting down or recovering (PostgreSQL 18, appendix A). */
-const CANNOT_CONNECT_NOW = "57P03";
 
 /**
  * Opens Aurora PostgreSQL Serverless: by the Data API (`rds-data://`) or by a direct connection (`postgres://`).
@@ -21,18 +17,8 @@ export async function openServerlessPg(config: DatabaseConfig, invalidate: Inval
     return await (await import("./data_api.ts")).openDataApi(config);
   }
   return await openPostgres(config, readUrl(connectionString, config.ca), invalidate, {
-    connectRetry: connectRetry(config),
+    connectRetry: createConnectRetry(config),
   });
-}
-
-/** A server that starts, or recovers after a crash, refuses connections; nothing has been sent then. */
-function connectRetry(config: DatabaseConfig): ConnectRetry {
-  const patienceMs = (config.connectTimeout ?? 10) * 1000;
-  return function delayBeforeRetry(error, attempt, elapsedMs): number | undefined {
-    if (!causeChain(error).some((link) => sqlStateOf(link) === CANNOT_CONNECT_NOW)) return undefined;
-    const delayMs = fullJitterDelay(attempt, { baseDelayMs: 50, maxDelayMs: 500 });
-    return elapsedMs + delayMs < patienceMs ? delayMs : undefined;
-  };
 }
 
 function readUrl(text: string, ca: string | undefined): Parameters<typeof openPostgres>[1] {

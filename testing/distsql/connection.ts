@@ -41,7 +41,10 @@ const CONNECT_FAULTS: Partial<Record<DistSqlFault, WireError>> = {
   "waking": { sqlstate: "57P03", message: "waking up cluster, please retry later" },
   "access-denied": { sqlstate: "28000", message: "unable to accept connection, access denied" },
   "too-many-connections": { sqlstate: "53300", message: "unable to accept connection, too many connections" },
+  "connection-rate": { sqlstate: "53400", message: "unable to accept connection, rate exceeded" },
 };
+
+const REFUSALS = Object.keys(CONNECT_FAULTS) as DistSqlFault[];
 
 /** The refusal of a connection; `hint` is given for an expired signature alone. */
 export function accessDenied(hint?: string): WireError {
@@ -169,7 +172,7 @@ export class ClientConnection {
     this.#queue.write(frame("R", int32(3)));
     const password = await this.#queue.next();
     if (password?.type !== "p") return;
-    const fault = this.#host.faults.take(["waking", "access-denied", "too-many-connections"], { user });
+    const fault = this.#host.faults.take(REFUSALS, { user });
     const refused = fault
       ? CONNECT_FAULTS[fault]
       : await this.#host.authenticate(user, new PayloadReader(password.payload).string());

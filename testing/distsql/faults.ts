@@ -5,7 +5,7 @@
  * - `OC001`: a statement finds the schema changed.
  * - `cut-at-statement`, `cut-before-commit`, `cut-after-commit`: the connection ends without a word.
  * - `unavailable-before-commit`, `unavailable-after-commit`: COMMIT answers XX000; nothing, or everything, was committed.
- * - `waking`, `access-denied`, `too-many-connections`: the connection is refused.
+ * - `waking`, `access-denied`, `too-many-connections`, `connection-rate`: the connection is refused.
  * - `job-failed`: an asynchronous job ends as failed.
  */
 export type DistSqlFault =
@@ -19,6 +19,7 @@ export type DistSqlFault =
   | "waking"
   | "access-denied"
   | "too-many-connections"
+  | "connection-rate"
   | "job-failed";
 
 /** When and how often a fault strikes. */
@@ -65,7 +66,7 @@ interface PendingFault extends DistSqlInjection {
 const FAULTS: readonly DistSqlFault[] = [
   ...["OC000", "OC001", "cut-at-statement", "cut-before-commit", "cut-after-commit"] as const,
   ...["unavailable-before-commit", "unavailable-after-commit"] as const,
-  ...["waking", "access-denied", "too-many-connections", "job-failed"] as const,
+  ...["waking", "access-denied", "too-many-connections", "connection-rate", "job-failed"] as const,
 ];
 
 function checkCount(name: string, value: number, least: number): number {

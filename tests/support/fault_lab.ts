@@ -13,6 +13,8 @@ export interface Seen {
   readonly code: string | undefined;
   /** The answer's text. */
   readonly body: string;
+  /** The answer's `Retry-After` in seconds, when it has one. */
+  readonly retryAfterSeconds: number | undefined;
   /** Class of the error in the log, with an error. */
   readonly error: string | undefined;
   /** Milliseconds. */
@@ -53,7 +55,7 @@ export function openFaultLab(): FaultLab {
       const requestId = crypto.randomUUID();
       const startedAt = performance.now();
       const event = createRestApiEvent() as ApiEvent;
-      const { statusCode: status, body } = await handler(
+      const { statusCode: status, body, headers } = await handler(
         event as Parameters<typeof handler>[0],
         createLambdaContext({ timeoutMs, awsRequestId: requestId }),
       );
@@ -63,6 +65,7 @@ export function openFaultLab(): FaultLab {
         status,
         code: status < 400 ? undefined : JSON.parse(body).code,
         body,
+        retryAfterSeconds: headers?.["Retry-After"] === undefined ? undefined : Number(headers["Retry-After"]),
         error: line?.error?.name,
         ms,
       };

@@ -143,6 +143,7 @@ Deno.test("inject() refuses connections as a waking cluster does", async () => {
     ["waking", "57P03", "waking up cluster, please retry later"],
     ["access-denied", "28000", "unable to accept connection, access denied"],
     ["too-many-connections", "53300", "unable to accept connection, too many connections"],
+    ["connection-rate", "53400", "unable to accept connection, rate exceeded"],
   ];
   for (const [fault, sqlstate, message] of cases) {
     server.inject({ fault });
