@@ -13,7 +13,7 @@ function withCode(code: string): Error {
 function inInvocation<T>(work: () => T, remaining?: number): Promise<T> {
   const start = { correlationId: "c", requestId: "r", traceId: undefined, operationName: "o", functionName: "f" };
   const invocation = new Invocation({ ...start, coldStart: false });
-  if (remaining !== undefined) invocation.deadlineMs = Date.now() + remaining;
+  if (remaining !== undefined) invocation.deadlineMs = performance.now() + remaining;
   return runInvocation(invocation, () => work());
 }
 
