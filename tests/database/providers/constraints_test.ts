@@ -28,7 +28,10 @@ import { startPostgres } from "../../support/postgres.ts";
 const options = { sanitizeOps: false, sanitizeResources: false };
 
 const tables = [{ table: "people", operations: [DatabaseOperation.Insert] }];
-const SECRET = "value4711";
+const SECRET = "qzxvalue";
+const NUMBER = 471104711;
+/** Digits alone would be found in durations too. */
+const VALUES = /qzxvalue|471104711/;
 
 /** A constraint's violation and what an application learns of it. */
 interface Violation {
@@ -85,7 +88,7 @@ const VIOLATIONS: readonly Violation[] = [
   },
   {
     title: "missing parent",
-    statement: sql`INSERT INTO pets (id, owner) VALUES (1, 4711)`,
+    statement: sql`INSERT INTO pets (id, owner) VALUES (1, ${NUMBER})`,
     type: ForeignKeyViolationError,
     status: 409,
     sqlState: "23503",
@@ -109,7 +112,7 @@ const VIOLATIONS: readonly Violation[] = [
   },
   {
     title: "check",
-    statement: sql`INSERT INTO people (id, "E mail", age) VALUES (2, 'value4711b', 4711)`,
+    statement: sql`INSERT INTO people (id, "E mail", age) VALUES (2, 'qzxvalueb', ${NUMBER})`,
     type: DatabaseError,
     status: 500,
     sqlState: "23514",
@@ -121,7 +124,7 @@ const VIOLATIONS: readonly Violation[] = [
   },
   {
     title: "not null",
-    statement: sql`INSERT INTO people (id, "E mail", name) VALUES (2, 'value4711b', NULL)`,
+    statement: sql`INSERT INTO people (id, "E mail", name) VALUES (2, 'qzxvalueb', NULL)`,
     type: DatabaseError,
     status: 500,
     sqlState: "23502",
@@ -152,7 +155,7 @@ const VIOLATIONS: readonly Violation[] = [
   },
   {
     title: "out of range",
-    statement: sql`INSERT INTO people (id) VALUES (${"99" + "4711" + "99999"}::text::int)`,
+    statement: sql`INSERT INTO people (id) VALUES (${`${NUMBER}99999`}::text::int)`,
     type: DatabaseError,
     status: 500,
     sqlState: "22003",
@@ -213,7 +216,7 @@ async function checkUnmapped(name: string, db: DrizzleClient, one: Violation, la
       ],
       label,
     );
-    assertNotMatch(showAll(error), /4711/, label);
+    assertNotMatch(showAll(error), VALUES, label);
     const seen = await lab.request("", () => insert());
     assertEquals([seen.status, JSON.parse(seen.body).errors], [one.status, undefined], label);
   }
@@ -228,7 +231,7 @@ async function checkMapped(name: string, db: DrizzleClient, one: Violation, lab:
   );
   const error = await assertRejects(() => insert(), AppError);
   assertInstanceOf(error, one.mappedStatus === 400 ? ValidationError : one.type, label);
-  assertNotMatch(showAll(error), /4711/, label);
+  assertNotMatch(showAll(error), VALUES, label);
   const { status, body, code } = await lab.request("", () => insert());
   assertEquals([status, JSON.parse(body).errors], [one.mappedStatus, { "a.b": ["is wrong"] }], label);
   const codes: Record<string, string> = { "23505": "UNIQUE_VIOLATION", "23503": "FOREIGN_KEY_VIOLATION" };
@@ -276,7 +279,7 @@ Deno.test(
     try {
       await check("embedded-pg", embedded, lab);
       await withFaultTargets(postgres, ({ name, config }) => check(name, config, lab));
-      assertNotMatch(JSON.stringify(lab.lines), /4711/);
+      assertNotMatch(JSON.stringify(lab.lines), VALUES);
     } finally {
       lab.close();
       await closeDrizzleClient(embedded);
