@@ -42,6 +42,8 @@ export type BatchDecision = BatchPlan | BatchRefusal;
 const HELPER_ADVICE = "Write the new values into a table of their own first, in parts of under 3,000 rows, and then " +
   "UPDATE or DELETE by joining that table.";
 const PARTS_ADVICE = "Write it in parts of under 3,000 rows, such as by ranges of the key.";
+const DROP_ADVICE =
+  "Drop the constraint before and add it again after, or write the change in parts of under 3,000 rows.";
 const VALUE_ADVICE = "Write a value, or an expression of the row's own columns, in its place.";
 
 function refuse(reason: string, advice: string): BatchRefusal {
@@ -91,7 +93,8 @@ function refuseTable(change: RowChange, table: TableFacts | undefined, facts: Sc
   if (isEntangled) {
     return refuse(
       `a foreign key makes deleted rows of ${name} change or check further rows of the same tables`,
-      "Delete the referencing rows first, in statements of their own, and the others after them.",
+      "Delete the referencing rows first, in statements of their own; within one table, drop the foreign key before and " +
+        "add it again after.",
     );
   }
   const triggered = [...tables].find(({ hasTriggers }) => hasTriggers);
@@ -179,12 +182,12 @@ function refuseColumns(
   }
   if (unique !== undefined) {
     const columns = unique.columns.join(", ");
-    return refuse(`it may change columns of a unique index (${columns}), which compares rows`, PARTS_ADVICE);
+    return refuse(`it may change columns of a unique index (${columns}), which compares rows`, DROP_ADVICE);
   }
   const referenced = facts.foreignKeys.find(({ target, columns }) => target === table && columns.some(isSet));
   return referenced === undefined
     ? undefined
-    : refuse(`it changes columns that a foreign key of ${referenced.table.name} references`, PARTS_ADVICE);
+    : refuse(`it changes columns that a foreign key of ${referenced.table.name} references`, DROP_ADVICE);
 }
 
 function chooseOrder(change: RowChange, table: TableFacts | undefined): BatchDecision {

@@ -1,4 +1,4 @@
-import { nameOf, readName, truncateName } from "../../distsql/sql_name.ts";
+import { deriveName, nameOf, readName, truncateName } from "../../distsql/sql_name.ts";
 import type { StatementReader } from "../../distsql/statement_reader.ts";
 import { RESERVED_WORDS } from "./known_functions.ts";
 import {
@@ -13,7 +13,7 @@ import {
 
 /**
  * Adds to the facts what a statement declares: planning asks about changes of tables that an earlier migration creates.
- * What is dropped may stay in the facts, which can refuse a change and never allows one.
+ * What is not followed, such as the end of a view, stays in the facts: that can refuse a change and never allows one.
  *
  * @param facts The facts before the statement; changed.
  * @param reader The statement.
@@ -22,6 +22,7 @@ export function declareFacts(facts: SchemaFacts, reader: StatementReader): void 
   if (reader.is(0, "CREATE")) declareCreated(facts, reader);
   else if (reader.is(0, "ALTER", "TABLE")) declareAltered(facts, reader);
   else if (reader.is(0, "DROP", "TABLE")) dropTables(facts, reader);
+  else if (reader.is(0, "DROP", "INDEX")) dropIndexes(facts, reader);
   else if (reader.is(0, "ALTER", "VIEW")) renameView(facts, reader);
 }
 
@@ -87,8 +88,9 @@ function declareItem(table: TableFacts, reader: StatementReader, from: number, t
   const column = reader.isOneOf(from, CONSTRAINTS) ? undefined : nameAt(reader, from);
   if (column !== undefined) table.types.set(column, "");
   for (let at = from + (column === undefined ? 0 : 1); at < to; at = reader.next(at)) {
-    if (reader.is(at, "PRIMARY", "KEY")) addUnique(table, reader, at + 2, column, true);
-    else if (reader.is(at, "UNIQUE")) addUnique(table, reader, at + 1, column, false);
+    const name = nameBefore(reader, from, at);
+    if (reader.is(at, "PRIMARY", "KEY")) addUnique(table, reader, at + 2, { column, name, isPrimary: true });
+    else if (reader.is(at, "UNIQUE")) addUnique(table, reader, at + 1, { column, name, isPrimary: false });
     else if (reader.is(at, "GENERATED") && column !== undefined) declareGenerated(table, reader, at, column);
     else if (reader.is(at, "NOT", "NULL") && column !== undefined) table.notNull.push(column);
     else if (reader.is(at, "CHECK", "(")) declareCheck(table, reader, at + 1);
@@ -110,14 +112,20 @@ function addUnique(
   table: TableFacts,
   reader: StatementReader,
   start: number,
-  column: string | undefined,
-  isPrimary: boolean,
+  { column, name, isPrimary }: { column?: string; name?: string; isPrimary: boolean },
 ): void {
   const at = reader.skip(reader.skip(start, "NULLS", "NOT", "DISTINCT"), "NULLS", "DISTINCT");
   if (column === undefined && !reader.is(at, "(")) return; // USING INDEX
   const columns = column === undefined ? namesIn(reader, at) : [column];
   if (isPrimary) table.notNull.push(...columns);
-  table.uniques.push({ columns, isPrimary, isPlain: true });
+  const generated = isPrimary ? deriveName(table.name, "", "pkey") : deriveName(table.name, columns.join("_"), "key");
+  table.uniques.push({ name: name ?? generated, columns, isPrimary, isPlain: true });
+}
+
+/** The name that CONSTRAINT gives what follows it. */
+function nameBefore(reader: StatementReader, from: number, to: number): string | undefined {
+  for (let at = to - 1; at >= from; at--) if (reader.is(at, "CONSTRAINT")) return nameAt(reader, at + 1);
+  return undefined;
 }
 
 function namesIn(reader: StatementReader, open: number): string[] {
@@ -137,11 +145,13 @@ function declareReferences(
     const target = findTable(facts, path);
     if (target === undefined) continue;
     const columns = reader.is(end, "(") ? namesIn(reader, end) : findKey(target) ?? [];
+    const sources = reader.is(at - 1, ")") ? namesBefore(reader, from, at) : [nameAt(reader, from)];
     facts.foreignKeys.push({
+      name: nameBefore(reader, from, at) ?? deriveName(table.name, sources.join("_"), "fkey"),
       table,
       target,
       columns,
-      from: reader.is(at - 1, ")") ? namesBefore(reader, from, at) : [nameAt(reader, from)],
+      from: sources,
       onDelete: readAction(reader, end, to),
     });
   }
@@ -174,7 +184,12 @@ function createUniqueIndex(facts: SchemaFacts, reader: StatementReader, object: 
   }
   const isPlain = reader.list(open + 1, reader.closing(open)).every(([from, to]) => to === from + 1);
   const isWhole = reader.closing(open) === reader.size - 1;
-  table.uniques.push({ columns, isPrimary: false, isPlain: isPlain && isWhole });
+  const name = truncateName(readName(reader, skipExists(reader, skipModes(reader, object + 1))).name);
+  table.uniques.push({ name, columns, isPrimary: false, isPlain: isPlain && isWhole });
+}
+
+function skipModes(reader: StatementReader, at: number): number {
+  return reader.skip(reader.skip(at, "ASYNC"), "CONCURRENTLY");
 }
 
 function declareAltered(facts: SchemaFacts, reader: StatementReader): void {
@@ -187,13 +202,27 @@ function declareAltered(facts: SchemaFacts, reader: StatementReader): void {
       const at = skipExists(reader, reader.skip(from + 1, "COLUMN"));
       declareItem(table, reader, at, to);
       declareReferences(facts, table, reader, at, to);
-    } else if (reader.is(from, "DROP") && !reader.is(from, "DROP", "CONSTRAINT")) {
+    } else if (reader.is(from, "DROP", "CONSTRAINT")) {
+      dropConstraint(facts, table, nameAt(reader, skipExists(reader, from + 2)));
+    } else if (reader.is(from, "DROP")) {
       table.types.delete(nameAt(reader, skipExists(reader, reader.skip(from + 1, "COLUMN"))));
     } else if (reader.is(from, "RENAME", "TO")) table.name = nameAt(reader, from + 2);
     else if (reader.is(from, "RENAME") && !reader.is(from + 1, "CONSTRAINT")) {
       const at = reader.skip(from + 1, "COLUMN");
       renameColumn(facts, table, nameAt(reader, at), nameAt(reader, at + 2));
     } else if (reader.is(from, "SET", "SCHEMA")) table.schema = nameAt(reader, from + 2);
+  }
+}
+
+function dropConstraint(facts: SchemaFacts, table: TableFacts, name: string): void {
+  table.uniques = table.uniques.filter((unique) => unique.name !== name);
+  facts.foreignKeys = facts.foreignKeys.filter((key) => key.table !== table || key.name !== name);
+}
+
+function dropIndexes(facts: SchemaFacts, reader: StatementReader): void {
+  for (const [at] of reader.list(skipExists(reader, skipModes(reader, 2)), reader.size)) {
+    const name = truncateName(readName(reader, at).name);
+    for (const table of facts.tables) table.uniques = table.uniques.filter((unique) => unique.name !== name);
   }
 }
 

@@ -22,18 +22,19 @@ const TABLES = "SELECT c.oid::text AS oid, n.nspname::text AS schema, c.relname:
   "FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) AS columns " +
   `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'f') AND ${USER_SCHEMA}`;
 
-const UNIQUES = `SELECT i.indrelid::text AS table, i.indisprimary AS is_primary, ` +
+const UNIQUES = `SELECT i.indrelid::text AS table, x.relname::text AS name, i.indisprimary AS is_primary, ` +
   `i.indpred IS NOT NULL OR i.indexprs IS NOT NULL AS has_parts, ` +
   `i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL AS is_plain, ` +
   `${namesOf("i.indkey::smallint[]", "i.indrelid", "i.indnkeyatts")} AS keys, ` +
   `(SELECT json_agg(DISTINCT a.attname)::text FROM pg_depend d ` +
   `JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid WHERE d.classid = 'pg_class'::regclass ` +
   `AND d.objid = i.indexrelid AND d.refobjid = i.indrelid AND d.refobjsubid > 0) AS used ` +
-  `FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace ` +
+  `FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid JOIN pg_class c ON c.oid = i.indrelid ` +
+  `JOIN pg_namespace n ON n.oid = c.relnamespace ` +
   `WHERE i.indisunique AND ${USER_SCHEMA}`;
 
 const FOREIGN_KEYS =
-  `SELECT f.conrelid::text AS table, f.confrelid::text AS target, f.confdeltype::text AS on_delete, ` +
+  `SELECT f.conname::text AS name, f.conrelid::text AS table, f.confrelid::text AS target, f.confdeltype::text AS on_delete, ` +
   `${namesOf("f.confkey", "f.confrelid")} AS columns, ${
     namesOf("f.conkey", "f.conrelid")
   } AS sources FROM pg_constraint f WHERE f.contype = 'f'`;
@@ -57,6 +58,7 @@ export async function readSchemaFacts(read: ReadRows): Promise<SchemaFacts> {
   const foreignKeys = (await read(FOREIGN_KEYS)).flatMap((row) => {
     const [table, target] = [tables.get(String(row.table)), tables.get(String(row.target))];
     return table === undefined || target === undefined ? [] : [{
+      name: String(row.name),
       table,
       target,
       columns: namesIn(row.columns),
@@ -97,7 +99,12 @@ function addUnique(table: TableFacts | undefined, row: Row): void {
   const keys = namesIn(row.keys);
   // of a plain index the columns that it uses are those of its key and of INCLUDE
   const columns = row.has_parts === true ? [...new Set([...keys, ...namesIn(row.used)])] : keys;
-  table?.uniques.push({ columns, isPrimary: row.is_primary === true, isPlain: row.is_plain === true });
+  table?.uniques.push({
+    name: String(row.name),
+    columns,
+    isPrimary: row.is_primary === true,
+    isPlain: row.is_plain === true,
+  });
 }
 
 const ACTIONS: Readonly<Record<string, ForeignKeyAction>> = { c: "cascade", n: "set", d: "set" };

@@ -4,6 +4,8 @@ import { tokenize } from "../../distsql/tokenize.ts";
 
 /** A unique index or constraint of a table, the primary key included. */
 export interface UniqueFacts {
+  /** The index's name. */
+  readonly name: string;
   /** The columns that decide whether two rows collide: those of the key, of its expressions and of its condition. */
   readonly columns: readonly string[];
   /** Whether it is the primary key. */
@@ -39,6 +41,8 @@ export type ForeignKeyAction = "none" | "cascade" | "set";
 
 /** A foreign key. */
 export interface ForeignKeyFacts {
+  /** The constraint's name. */
+  readonly name: string;
   /** The referencing table. */
   readonly table: TableFacts;
   /** The referenced table. */

@@ -115,6 +115,8 @@ Deno.test("planRowChanges() counts by a condition that earlier statements leave 
     "UPDATE big SET a = a + (SELECT max(a) FROM big) WHERE id < 99; UPDATE big SET a = (SELECT max(k) FROM big) WHERE id > 99",
     "INSERT INTO big (id) VALUES (9001), (9002); UPDATE big SET id = -id WHERE id < 2000",
     "ALTER TABLE big ADD COLUMN b int; UPDATE big SET b = (SELECT max(a) FROM big) WHERE id < 2000",
+    "ALTER TABLE loop DROP CONSTRAINT loop_up_fkey; DELETE FROM loop WHERE up IS NOT NULL",
+    "CREATE UNIQUE INDEX big_a ON big (a); DROP INDEX big_a; UPDATE big SET a = a + 1",
     "DELETE FROM loop WHERE id < 1400; DELETE FROM loop WHERE id >= 1400 AND id < 2600",
   ];
   const refused = [

@@ -25,6 +25,12 @@ const SCHEMA = `
   ALTER TABLE plain ADD COLUMN code int UNIQUE;
   ALTER TABLE plain RENAME COLUMN code TO label;
   ALTER TABLE loose RENAME TO renamed;
+  ALTER TABLE plain ADD CONSTRAINT gone UNIQUE (a);
+  ALTER TABLE plain DROP CONSTRAINT gone;
+  ALTER TABLE referring ADD CONSTRAINT gone_too FOREIGN KEY (pid) REFERENCES plain;
+  ALTER TABLE referring DROP CONSTRAINT gone_too;
+  CREATE UNIQUE INDEX gone_index ON plain (a);
+  DROP INDEX gone_index;
   CREATE TABLE dropped (id int PRIMARY KEY, pid int REFERENCES plain);
   DROP TABLE dropped;
   CREATE VIEW seen AS SELECT a FROM plain;
@@ -38,15 +44,17 @@ function describe(facts: SchemaFacts): unknown {
     name: table.name,
     isPlain: table.isPlain,
     hasTriggers: table.hasTriggers,
-    uniques: table.uniques.map(({ columns, isPrimary, isPlain }) => `${[...columns].sort()} ${isPrimary} ${isPlain}`)
+    uniques: table.uniques.map(({ name, columns, isPrimary, isPlain }) =>
+      `${name} ${[...columns].sort()} ${isPrimary} ${isPlain}`
+    )
       .sort(),
     generated: [...table.generated].sort(),
     key: findKey(table),
   }));
   return {
     tables: tables.sort((a, b) => a.name < b.name ? -1 : 1),
-    foreignKeys: facts.foreignKeys.map(({ table, target, columns, from, onDelete }) =>
-      `${table.name} (${from}) ${target.name} (${columns}) ${onDelete}`
+    foreignKeys: facts.foreignKeys.map(({ name, table, target, columns, from, onDelete }) =>
+      `${name} ${table.name} (${from}) ${target.name} (${columns}) ${onDelete}`
     ).sort(),
     reads: ["looked_at"].map((name) => facts.views.find((view) => view.name === name)?.words.has("plain")),
     functions: [...facts.functions].filter((name) => name === "own"),
