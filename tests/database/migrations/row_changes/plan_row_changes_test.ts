@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { splitStatements } from "../../../../database/distsql/statement.ts";
 import { translateForDistSql } from "../../../../database/mod.ts";
-import { planRowChanges } from "../../../../database/migrations/row_changes/plan_row_changes.ts";
+import { planRowChanges, planRowChangesOnEmpty } from "../../../../database/migrations/row_changes/plan_row_changes.ts";
 import { withMigrationLab } from "../migration_support.ts";
 
 const SETUP = [
@@ -192,6 +192,36 @@ Deno.test("planRowChanges() passes over statements that have nothing to do", asy
     const dropped = [{ sql: "ALTER TABLE big DROP COLUMN a" }, ...add("big", "a")];
     assertEquals((await planRowChanges(dropped, rows)).length, 1);
   });
+});
+
+Deno.test("planRowChanges() takes the three ways out of a refusal that the guide shows", async () => {
+  const guide = Deno.readTextFileSync(new URL("../../../../docs/guides/migrations.md", import.meta.url));
+  const [, examples] = /ways out of a refusal:\n\n```sql\n([\s\S]*?)```/.exec(guide)!;
+  const setup = [
+    "CREATE TABLE t (id int PRIMARY KEY, a int, code int, CONSTRAINT t_code_key UNIQUE (code))",
+    "INSERT INTO t SELECT n, n, n FROM generate_series(1, 5000) AS n",
+  ];
+  await withMigrationLab({ setup }, async ({ rows }) => {
+    const ways = examples.split(/^-- \d\. .*$/m).slice(1);
+    assertEquals(ways.length, 3);
+    for (const way of ways) {
+      assertEquals(await planRowChanges(splitStatements(way).map(({ text }) => ({ sql: text })), rows), [], way);
+    }
+    const refused = ["UPDATE t SET a = a * 100 / (SELECT sum(a) FROM t)", "UPDATE t SET code = code + 1"];
+    for (const sql of refused) assertEquals((await planRowChanges([{ sql }], rows)).length, 1);
+  });
+});
+
+Deno.test("planRowChangesOnEmpty() adds up what the migrations themselves insert", () => {
+  const refusals = (text: string): number[] =>
+    planRowChangesOnEmpty(splitStatements(text).map(({ text }) => ({ sql: text }))).map(({ index }) => index);
+  const create = "CREATE TABLE t (id int PRIMARY KEY, a int);";
+  const fill = "INSERT INTO t SELECT n, n FROM generate_series(1, 2000) AS n;";
+  const update = "UPDATE t SET a = (SELECT max(a) FROM t);";
+  assertEquals(refusals(create + fill + update), []);
+  assertEquals(refusals(create + fill + fill + update), [3]);
+  assertEquals(refusals(create + fill + fill + "UPDATE t SET a = a + 1;"), []);
+  assertEquals(refusals(update), []); // of a table that is not among the migrations nothing is known
 });
 
 Deno.test("planRowChanges() asks nothing of the database when no rows change", async () => {
