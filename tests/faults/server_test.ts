@@ -124,14 +124,13 @@ Deno.test(
         const db = await getDrizzleClient(config);
         const inside = Promise.withResolvers<void>();
         let holding = 0;
-        function holdAll(work: () => Promise<unknown>): Promise<unknown> {
-          return Promise.all(Array.from({ length: maxConnections }, () =>
+        const holdAll = (work: () => Promise<unknown>): Promise<unknown> =>
+          Promise.all(Array.from({ length: maxConnections }, () =>
             withTransaction(db, async () => {
               if (++holding % maxConnections === 0) inside.resolve();
               await inside.promise;
               await work();
             })));
-        }
         const mistaken = await lab.request(
           `${maxConnections} connections held by transactions that want another`,
           () => holdAll(() => db.execute(sql`SELECT 1`)),
