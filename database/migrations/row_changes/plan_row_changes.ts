@@ -130,7 +130,8 @@ async function refuseVisit({ change, decision }: Visit, planning: Planning): Pro
 
 /** Whether a change is known to fit one transaction when its turn comes. */
 async function fitsTransaction(change: RowChange | CompoundChange, planning: Planning): Promise<boolean> {
-  if (await areSmall(findChangedTables(change, planning), planning)) return true;
+  const inserts = change.verb === "compound" ? change.inserts : 0;
+  if (await areSmall(findChangedTables(change, planning), inserts, planning)) return true;
   if (change.verb === "compound" || !canCount(change, planning)) return false;
   const { facts, read } = planning;
   const table = findTable(facts, change.path);
@@ -157,6 +158,7 @@ function findChangedTables(
 
 async function areSmall(
   tables: ReadonlySet<TableFacts> | undefined,
+  inserts: number,
   { facts, rows, read }: Planning,
 ): Promise<boolean> {
   if (tables === undefined) return false;
@@ -165,7 +167,7 @@ async function areSmall(
     const now = await countRows(table, read);
     // each foreign key may change a row once more
     const times = Math.max(1, facts.foreignKeys.filter((key) => key.table === table && key.onDelete !== "none").length);
-    total += times * (now + rows.addedTo(table));
+    total += (times + inserts) * (now + rows.addedTo(table));
     if (total > MAX_ROWS) return false;
   }
   return true;

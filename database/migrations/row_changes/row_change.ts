@@ -43,6 +43,8 @@ export interface CompoundChange {
   readonly reason: "modifying-cte" | "cursor" | "unreadable";
   /** The tables that UPDATE and DELETE change in it, as far as they can be read. */
   readonly paths: readonly string[];
+  /** How many INSERTs it has: each may add as many rows as the others change. */
+  readonly inserts: number;
 }
 
 const EMPTY: TokenRange = [0, 0];
@@ -76,7 +78,9 @@ function compound(
   reason: CompoundChange["reason"],
   paths: readonly string[],
 ): CompoundChange {
-  return { verb: "compound", reader, reason, paths };
+  let inserts = 0;
+  for (let at = 0; at < reader.size; at++) if (reader.is(at, "INSERT", "INTO")) inserts++;
+  return { verb: "compound", reader, reason, paths, inserts };
 }
 
 /** Returns the position after the WITH clause, or `undefined` when it cannot be read. */

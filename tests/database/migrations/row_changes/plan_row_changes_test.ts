@@ -68,7 +68,7 @@ Deno.test("planRowChanges() lets pass what fits a transaction by the rows of its
     "DELETE FROM big WHERE NOT EXISTS (SELECT FROM big AS o WHERE o.k = big.id) AND id < 3000",
     "DELETE FROM small WHERE up IS NULL",
     "DELETE FROM parents WHERE id > 10 AND id NOT IN (SELECT pid FROM children) AND id < 3000",
-    "WITH gone AS (DELETE FROM small RETURNING id) INSERT INTO bare SELECT id FROM gone",
+    "WITH gone AS (DELETE FROM small WHERE id < 9 RETURNING id) SELECT id FROM gone",
     "UPDATE bare SET a = 1 WHERE a < 3000",
     "UPDATE bare SET a = 1 WHERE a IS NULL",
     "DELETE FROM bare",
@@ -85,11 +85,13 @@ Deno.test("planRowChanges() counts what foreign keys change too", async () => {
       "DELETE FROM parents WHERE id < 8 AND NOT EXISTS (SELECT FROM children WHERE pid < 0)", // with 2,450 children
       "DELETE FROM parents WHERE id < 10 AND NOT EXISTS (SELECT FROM children WHERE pid < 0)", // with 3,150
       "DELETE FROM tree WHERE id = 3500",
+      "WITH gone AS (DELETE FROM small RETURNING id) INSERT INTO bare SELECT id FROM gone", // 2,000 of each
     ),
     [
       [],
       ["0: it reads children, which it changes"],
       ["0: a foreign key makes deleted rows of tree change or check further rows of the same tables"],
+      ["0: its WITH clause changes rows"],
     ],
   );
 });
