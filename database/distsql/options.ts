@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../../errors/mod.ts";
 import type { IsoDay } from "./capabilities.ts";
+import { type DeclaredSchema, EMPTY_SCHEMA } from "./declared/declared_schema.ts";
 
 /** What may be told to the translation. */
 export interface DistSqlOptions {
@@ -27,6 +28,11 @@ export interface DistSqlOptions {
   /** Names of domains that earlier migrations created: columns may have them as their type. */
   domains?: readonly string[];
   /**
+   * What earlier migrations declared: tables with their columns and constraints, enums, sequences. Pass the `declared` of
+   * the text before, as `runMigrations` does over all files.
+   */
+  declared?: DeclaredSchema;
+  /**
    * Whether row level security and its policies may be left out, which opens the rows to every role with a grant.
    * @default false
    */
@@ -41,6 +47,7 @@ export interface ResolvedOptions {
   readonly enums: "error" | "check";
   readonly enumLabels: Readonly<Record<string, readonly string[]>>;
   readonly domains: readonly string[];
+  readonly declared: DeclaredSchema;
   readonly dropRowSecurity: boolean;
 }
 
@@ -72,6 +79,7 @@ export function isAcceptedCache(cache: number): boolean {
 export function resolveOptions(options: DistSqlOptions = {}): ResolvedOptions {
   const { asOf, identityCache = 1, numeric, enums = "error", enumLabels = {}, domains = [], dropRowSecurity = false } =
     options;
+  const { declared = EMPTY_SCHEMA } = options;
   if (!isAcceptedCache(identityCache)) {
     throw new ConfigurationError(`identityCache is ${identityCache}: give 1, or 65536 or more`);
   }
@@ -84,5 +92,5 @@ export function resolveOptions(options: DistSqlOptions = {}): ResolvedOptions {
   if (enums !== "error" && enums !== "check") {
     throw new ConfigurationError(`enums is ${String(enums)}: give "error" or "check"`);
   }
-  return { day: dayOf(asOf), identityCache, numeric, enums, enumLabels, domains, dropRowSecurity };
+  return { day: dayOf(asOf), identityCache, numeric, enums, enumLabels, domains, declared, dropRowSecurity };
 }

@@ -2,6 +2,7 @@ import { StatementReader } from "./statement_reader.ts";
 import { RecreationRequiredError } from "./errors.ts";
 import { DistSqlAction } from "./incompatibility.ts";
 import { getIncompatibility } from "./incompatibilities.ts";
+import { lowerStatement } from "./lower/lower_statement.ts";
 import { countActions, translateAlterTable } from "./rules/alter_table.ts";
 import { translateCreateIndex } from "./rules/create_index.ts";
 import { translateCreateTable } from "./rules/create_table.ts";
@@ -194,6 +195,7 @@ function translateDo(reader: StatementReader, t: StatementTranslation): void {
   const before = t.steps.length;
   t.apply("do-block-unwrapped");
   const statement = new StatementReader(inner.tokens);
+  t.isGuarded = true;
   translateStatement(statement, t);
   // in PostgreSQL one action that is there already undoes them all
   if (countActions(statement) > 1 && t.steps.length > before + 1) {
@@ -287,15 +289,53 @@ const QUERIES: ReadonlySet<string> = new Set([
 ]);
 
 /**
+ * Translates one statement, or those that it is written as when it names an enum or a serial column.
+ *
+ * @param statement The statement, as written for PostgreSQL.
+ * @param t Where steps, warnings and refusals go.
+ */
+export function translateStatement(statement: StatementReader, t: StatementTranslation): void {
+  nameSubject(statement, t);
+  const lowered = lowerStatement(statement, t);
+  for (const item of lowered) {
+    if (item instanceof StatementReader) translateLowered(item, t);
+    else t.steps.push(item);
+  }
+  if (lowered.length !== 1) nameSubject(statement, t);
+}
+
+/** Translates a statement; what the table has to be made again for is a step of that kind. */
+function translateLowered(statement: StatementReader, t: StatementTranslation): void {
+  const [steps, refusals] = [t.steps.length, t.refusals.length];
+  translateByRule(statement, t);
+  if (!t.refusals.slice(refusals).some((refusal) => refusal instanceof RecreationRequiredError)) return;
+  t.steps.length = steps;
+  keep(statement, t);
+  t.steps[steps] = { ...t.steps[steps], recreates: true };
+}
+
+/**
  * Translates one statement by the rule of its first words. A statement that no rule knows stays as it is: the provider decides.
  *
  * @param statement The statement.
  * @param t Where steps, warnings and refusals go.
  */
-export function translateStatement(statement: StatementReader, t: StatementTranslation): void {
+function translateByRule(statement: StatementReader, t: StatementTranslation): void {
+  const object = nameSubject(statement, t);
+  if (statement.token(0)?.kind === "psql") return translatePsql(statement.token(0)!.text, t);
+  const first = statement.key(0);
+  const isDefinition = (first === "CREATE" || first === "ALTER") && DEFINED_WITH_EXPRESSIONS.has(object);
+  const hasExpressions = isDefinition || QUERIES.has(first);
+  const reader = hasExpressions ? translateExpressions(statement, isDefinition && object !== "VIEW", t) : statement;
+  const rule = Object.hasOwn(BY_FIRST_WORD, first) ? BY_FIRST_WORD[first] : keep;
+  rule(reader, t);
+}
+
+/** Notes what messages call the statement; returns the object of CREATE, ALTER, DROP and COMMENT ON. */
+function nameSubject(statement: StatementReader, t: StatementTranslation): string {
   if (statement.token(0)?.kind === "psql") {
     t.kind = "psql";
-    return translatePsql(statement.token(0)!.text, t);
+    return "";
   }
   const first = statement.key(0);
   const isObject = first === "CREATE" || first === "ALTER" || first === "DROP" || first === "COMMENT";
@@ -303,9 +343,5 @@ export function translateStatement(statement: StatementReader, t: StatementTrans
   t.kind = `${first === "(" ? "SELECT" : first} ${object}`.trim();
   t.table = tableOf(statement);
   t.object = t.table === undefined ? objectOf(statement) : undefined;
-  const isDefinition = (first === "CREATE" || first === "ALTER") && DEFINED_WITH_EXPRESSIONS.has(object);
-  const hasExpressions = isDefinition || QUERIES.has(first);
-  const reader = hasExpressions ? translateExpressions(statement, isDefinition && object !== "VIEW", t) : statement;
-  const rule = Object.hasOwn(BY_FIRST_WORD, first) ? BY_FIRST_WORD[first] : keep;
-  rule(reader, t);
+  return object;
 }

@@ -1,5 +1,7 @@
 import type { RecreationRequiredError, UnsupportedStatementError } from "./errors.ts";
-import { type DistSqlOptions, resolveOptions } from "./options.ts";
+import { type DeclaredSchema, DEFAULT_SCHEMA, keyOf, withEntry } from "./declared/declared_schema.ts";
+import { readObject } from "./declared/read_object.ts";
+import { type DistSqlOptions, type ResolvedOptions, resolveOptions } from "./options.ts";
 import { readName } from "./sql_name.ts";
 import { splitStatements, type SqlStatement } from "./statement.ts";
 import { StatementReader } from "./statement_reader.ts";
@@ -54,24 +56,60 @@ export function translateStatements(sql: string, options: DistSqlOptions = {}): 
 
 function createScope(sources: readonly SqlStatement[], options: DistSqlOptions): TextScope {
   const resolved = resolveOptions(options);
-  const labels = Object.entries(resolved.enumLabels);
   return {
     options: resolved,
-    enumLabels: new Map(labels.map(([name, labels]) => [name, labels.map(quoteLabel)])),
     domains: new Set(resolved.domains),
+    declared: declareEnums(resolved),
+    droppedSequences: findDroppedSequences(sources),
+    goneSequences: new Set(),
     names: new Map(),
     statementCount: sources.length,
     ...lookAhead(sources),
   };
 }
 
+/** Adds the enums of which the caller gives the labels alone. */
+function declareEnums({ declared, enumLabels }: ResolvedOptions): DeclaredSchema {
+  let { enums } = declared;
+  for (const [path, labels] of Object.entries(enumLabels)) {
+    const dot = path.indexOf(".");
+    const name = { schema: dot < 0 ? DEFAULT_SCHEMA : path.slice(0, dot), name: path.slice(dot + 1) };
+    if (!enums.has(keyOf(name))) enums = withEntry(enums, { ...name, labels });
+  }
+  return { ...declared, enums };
+}
+
 /** What a text declares, for the options of later texts. */
-export function declarationsOf(scope: TextScope): Required<Pick<DistSqlOptions, "enumLabels" | "domains">> {
-  const { enumLabels, domains } = scope;
-  return {
-    enumLabels: Object.fromEntries([...enumLabels].map(([name, labels]) => [name, labels.map(unquoteLabel)])),
-    domains: [...domains],
-  };
+export function declarationsOf(
+  scope: TextScope,
+): Required<Pick<DistSqlOptions, "enumLabels" | "domains" | "declared">> {
+  return { enumLabels: labelsByName(scope.declared), domains: [...scope.domains], declared: scope.declared };
+}
+
+/** The labels of the enums, under their qualified names and those of `public` also without. */
+function labelsByName({ enums }: DeclaredSchema): Record<string, readonly string[]> {
+  const entries = [...enums.values()].flatMap(({ schema, name, labels }) =>
+    schema === DEFAULT_SCHEMA ? [[`${schema}.${name}`, labels], [name, labels]] : [[`${schema}.${name}`, labels]]
+  );
+  return Object.fromEntries(entries);
+}
+
+/** Finds sequences that one statement drops and no other statement names. */
+function findDroppedSequences(sources: readonly SqlStatement[]): Set<string> {
+  const dropped = new Set<string>();
+  for (const { text, tokens } of sources) {
+    if (!/drop\s+sequence/i.test(text)) continue;
+    const reader = new StatementReader(tokens);
+    if (!reader.is(0, "DROP", "SEQUENCE")) continue;
+    for (const [at] of reader.list(reader.skip(2, "IF", "EXISTS"), reader.size)) {
+      const { name } = readObject(reader, at);
+      const isNamed = sources.some((source) =>
+        source.text !== text && source.text.toLowerCase().includes(name.toLowerCase())
+      );
+      if (!isNamed) dropped.add(name);
+    }
+  }
+  return dropped;
 }
 
 /** What statements elsewhere in the text decide; only what may say so is read for it. */
@@ -101,12 +139,4 @@ const TO: ReadonlySet<string> = new Set(["TO"]);
 function rollsBack(reader: StatementReader): boolean {
   const isRollback = reader.is(0, "ROLLBACK") || reader.is(0, "ABORT");
   return isRollback && reader.find(TO, 1) < 0;
-}
-
-function quoteLabel(label: string): string {
-  return `'${label.replaceAll("'", "''")}'`;
-}
-
-function unquoteLabel(literal: string): string {
-  return literal.startsWith("'") ? literal.slice(1, -1).replaceAll("''", "'") : literal;
 }

@@ -1,5 +1,6 @@
 import { type DistSqlCapabilityName, hasCapability } from "./capabilities.ts";
 import { RecreationRequiredError, UnsupportedStatementError } from "./errors.ts";
+import type { DeclaredSchema } from "./declared/declared_schema.ts";
 import { DistSqlAction } from "./incompatibility.ts";
 import { getIncompatibility } from "./incompatibilities.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -63,6 +64,8 @@ export interface DistSqlStep {
   readonly follows?: boolean;
   /** Given for NOT NULL, which a CHECK stands for: the catalog decides what is left to do. */
   readonly notNull?: readonly DistSqlNotNull[];
+  /** Whether the table has to be made again for the statement, an ALTER TABLE; such a step comes with a refusal. */
+  readonly recreates?: true;
 }
 
 /** Something to know about a translation. */
@@ -93,13 +96,20 @@ export interface DistSqlTranslation {
   readonly enumLabels: Readonly<Record<string, readonly string[]>>;
   /** Names of the domains that the text creates, for the option `domains` of later texts. */
   readonly domains: readonly string[];
+  /** What is declared after the text, for the option `declared` of later texts. */
+  readonly declared: DeclaredSchema;
 }
 
 /** What is known across the statements of a text. */
 export interface TextScope {
   readonly options: ResolvedOptions;
-  readonly enumLabels: Map<string, readonly string[]>;
   readonly domains: Set<string>;
+  /** What is declared before the statement that is translated, as PostgreSQL's catalog would have it. */
+  declared: DeclaredSchema;
+  /** Sequences that a later statement of the text drops, and that no other statement names. */
+  readonly droppedSequences: ReadonlySet<string>;
+  /** Keys of sequences that the provider dropped with an identity before the text drops them. */
+  readonly goneSequences: Set<string>;
   /** How often a name was made for a constraint, so that two of one text differ. */
   readonly names: Map<string, number>;
   /** Constraints that a later statement of the text validates. */
@@ -123,6 +133,8 @@ export class StatementTranslation {
   table: string | undefined;
   /** The type, view, sequence or other object that the statement defines, changes or drops. */
   object: string | undefined;
+  /** Whether the statement is in a DO block that ignores that its object exists. */
+  isGuarded = false;
 
   /** @param scope What is known across the statements of the text. */
   constructor(scope: TextScope) {

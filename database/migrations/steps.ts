@@ -98,12 +98,11 @@ function planForDistSql(file: MigrationFile, { statements, findings }: Translate
   return { file, steps: isRefused ? [] : steps.flat(), located, atomic: false, findings: [...findings] };
 }
 
-function toSteps({ source, steps, refusals }: TranslatedStatement): MigrationStep[] {
-  // what is refused and no error is a table that has to be made again
-  if (refusals.length > 0) return [toStep(source.text, { run: "recreate" })];
-  return steps.map(({ sql, ...rest }) =>
-    toStep(sql, { run: isRowStatement(readerOf(sql)) ? "together" : "alone", ...rest })
-  );
+function toSteps({ steps }: TranslatedStatement): MigrationStep[] {
+  return steps.map(({ sql, ...rest }) => {
+    const run = rest.recreates ? "recreate" : isRowStatement(readerOf(sql)) ? "together" : "alone";
+    return toStep(sql, { run, ...rest });
+  });
 }
 
 function planForPostgres(file: MigrationFile): PlannedMigration {

@@ -46,10 +46,12 @@ export interface DeclaredColumn {
   readonly default?: string;
   /** The expression of a generated column, as written. */
   readonly generated?: string;
-  /** How it numbers rows. */
+  /** How it numbers rows. A `serial` column whose default was changed is a plain column with or without a default. */
   readonly numbering?: "serial" | "identity";
   /** The key of the sequence that numbers the rows. */
   readonly sequence?: string;
+  /** The name of the CHECK that keeps an enum's labels where there are no enums; PostgreSQL has none. */
+  readonly labelCheck?: string;
 }
 
 /** A constraint of a table. */

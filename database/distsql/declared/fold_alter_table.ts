@@ -14,6 +14,7 @@ import {
 import { addColumn, addIdentity, readDefault, readType } from "./fold_column.ts";
 import { foldRenameRelation } from "./fold_objects.ts";
 import { addConstraints, type PendingConstraint, readPending } from "./pending_constraint.ts";
+import { nameLabelChecks } from "./label_checks.ts";
 import { readObject, readPart } from "./read_object.ts";
 import { dropColumn, dropUnsupported, moveTable, renameColumn, renameTable } from "./table_changes.ts";
 
@@ -127,6 +128,13 @@ function takeOverIndex(
   });
 }
 
+/** The sequence of a serial column that is a default like any other now. */
+function releaseSequence(state: DeclaredSchema, key: string | undefined): DeclaredSchema {
+  const sequence = key === undefined ? undefined : state.sequences.get(key);
+  if (sequence === undefined) return state;
+  return { ...state, sequences: withEntry(state.sequences, { ...sequence, origin: "statement" }) };
+}
+
 function foldAlterColumn(state: DeclaredSchema, { reader, key }: Alteration, from: number, to: number): DeclaredSchema {
   const nameAt = reader.skip(from + 1, "COLUMN");
   const name = readPart(reader, nameAt);
@@ -139,11 +147,19 @@ function foldAlterColumn(state: DeclaredSchema, { reader, key }: Alteration, fro
   if (isType) {
     const typeAt = at + (reader.is(at, "TYPE") ? 1 : 3);
     const end = reader.find(USING, typeAt, to);
-    return set(readType(state, reader, typeAt, end < 0 ? to : end));
+    const type = readType(state, reader, typeAt, end < 0 ? to : end);
+    return set({ ...type, labelCheck: type.enum === undefined || type.isArray ? undefined : column.labelCheck });
   }
   if (reader.is(at, "SET", "NOT", "NULL")) return set({ notNull: true });
   if (reader.is(at, "DROP", "NOT", "NULL")) return set({ notNull: false });
-  if (reader.is(at, "DROP", "DEFAULT")) return set({ default: undefined, numbering: undefined, sequence: undefined });
+  if (reader.is(at, "DROP", "DEFAULT")) {
+    const plain = column.numbering === "serial" ? releaseSequence(state, column.sequence) : state;
+    return changeColumn(plain, key, name, (one) => ({
+      ...one,
+      default: undefined,
+      ...(one.numbering === "identity" ? {} : { numbering: undefined, sequence: undefined }),
+    }));
+  }
   if (reader.is(at, "DROP", "EXPRESSION")) return set({ generated: undefined });
   if (reader.is(at, "DROP", "IDENTITY")) {
     if (column.numbering !== "identity") return state;
@@ -155,14 +171,9 @@ function foldAlterColumn(state: DeclaredSchema, { reader, key }: Alteration, fro
   }
   if (reader.is(at, "SET", "DEFAULT")) {
     const value = readDefault(state, reader, at + 2, to);
-    const own = value.sequence === undefined ? undefined : state.sequences.get(value.sequence);
-    const isOwn = own?.origin === "serial" && own.ownedBy?.table === key && own.ownedBy.column === name;
-    return set(
-      isOwn ? { default: undefined, numbering: "serial", sequence: value.sequence } : {
-        ...value,
-        numbering: undefined,
-      },
-    );
+    if (column.numbering === "serial" && value.sequence === column.sequence) return state;
+    const plain = column.numbering === "serial" ? releaseSequence(state, column.sequence) : state;
+    return changeColumn(plain, key, name, (one) => ({ ...one, ...value, numbering: undefined }));
   }
   if (reader.is(at, "ADD", "GENERATED")) {
     const [after, sequence] = addIdentity(state, state.tables.get(key)!, name, reader, at, to);
@@ -220,5 +231,5 @@ export function foldAlterTable(
     .toSorted((a, b) => passOf(reader, a[0]) - passOf(reader, b[0]));
   for (const [from, to] of actions) state = foldAction(state, alteration, from, to);
   const pending = alteration.pending.toSorted((a, b) => Number(hasIndex(b.kind)) - Number(hasIndex(a.kind)));
-  return addConstraints(state, alteration.key, pending, reader, names);
+  return nameLabelChecks(addConstraints(state, alteration.key, pending, reader, names), alteration.key);
 }

@@ -4,6 +4,7 @@ import { type DeclaredSchema, type DeclaredTable, findObject, hasIndex, keyOf, w
 import { addColumn } from "./fold_column.ts";
 import { isRelationName } from "./names.ts";
 import { addConstraints, type PendingConstraint, readPending } from "./pending_constraint.ts";
+import { nameLabelChecks } from "./label_checks.ts";
 import { readObject, readPart, toObjectName } from "./read_object.ts";
 
 /** Drops the second of two unique keys on the same columns, as PostgreSQL does within one CREATE TABLE. */
@@ -72,7 +73,8 @@ export function foldCreateTable(
   const keys = pending.filter((one) => hasIndex(one.kind))
     .toSorted((a, b) => Number(b.kind === "primary_key") - Number(a.kind === "primary_key"));
   const foreignKeys = pending.filter((one) => one.kind === "foreign_key");
-  return addConstraints(state, key, [...checks, ...mergeKeys(keys, reader), ...foreignKeys], reader, names);
+  const ordered = [...checks, ...mergeKeys(keys, reader), ...foreignKeys];
+  return nameLabelChecks(addConstraints(state, key, ordered, reader, names), key);
 }
 
 function setNotNull(state: DeclaredSchema, key: string, column: string): DeclaredSchema {
@@ -100,6 +102,7 @@ function copyColumns(
     generated: has("GENERATED") ? column.generated : undefined,
     numbering: undefined,
     sequence: undefined,
+    labelCheck: has("CONSTRAINTS") ? column.labelCheck : undefined,
   }));
   const checks = has("CONSTRAINTS") ? source?.constraints.filter((one) => one.kind === "check") ?? [] : [];
   const after: DeclaredTable = {

@@ -5,7 +5,7 @@ import { truncateName } from "../sql_name.ts";
 import { uniqueSteps } from "./add_constraint.ts";
 import { type AlterResult, type AlterTarget, chain, nameConstraint, step, validateStep } from "./alter_target.ts";
 import { type ColumnClause, type ColumnDefinition, readColumn } from "./column_definition.ts";
-import { type ColumnType, defaultText, labelCheck, translateType } from "./column_type.ts";
+import { type ColumnType, translateType } from "./column_type.ts";
 import { notNullSteps } from "./not_null.ts";
 import { cleanAttributes } from "./table_constraint.ts";
 
@@ -40,11 +40,11 @@ function plainColumn(from: number, to: number, { reader, column, type, t }: Addi
   return edits.isEmpty ? reader.text(from, to) : edits.apply(from, to);
 }
 
-function defaultSteps(clause: ColumnClause, { reader, column, type, target, t }: Addition): DistSqlStep[] {
+function defaultSteps(clause: ColumnClause, { reader, column, target, t }: Addition): DistSqlStep[] {
   const start = clause.bodyFrom + 1;
   const isNull = reader.key(start) === "NULL" && (clause.to === start + 1 || reader.key(start + 1) === "::");
   if (isNull) return [];
-  const value = defaultText(reader, start, clause.to, type);
+  const value = reader.text(start, clause.to);
   const { text } = column.name;
   for (let at = start; at < clause.to; at++) {
     if (reader.isOneOf(at, VOLATILE)) {
@@ -158,11 +158,6 @@ export function translateAddColumn(
   const kinds = new Set(column.clauses.map((clause) => clause.kind));
   if (kinds.has("not_null") && !kinds.has("default")) {
     t.warn("add-column-constraint", "NOT NULL without a default: the validation fails while rows have no value.");
-  }
-  if (type.labels) {
-    const name = nameConstraint(target, [column.name], "enum", t);
-    const check = checkedSteps(name, labelCheck(column.name.text, type.labels), addition);
-    if (check && "steps" in check) steps.push(...check.steps);
   }
   const isPlain = column.clauses.every((clause) => clause.kind === "storage");
   if (isPlain && steps.length === 1) return { keep: plain };

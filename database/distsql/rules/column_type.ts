@@ -1,4 +1,4 @@
-import { nameOf, readName } from "../sql_name.ts";
+import { readName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import type { StatementTranslation } from "../translation.ts";
 
@@ -56,8 +56,6 @@ export interface ColumnType {
   readonly isJson?: boolean;
   /** Whether it is numeric, which could not be a key before its day. */
   readonly isNumeric?: boolean;
-  /** The labels, when it was an enum that becomes text. */
-  readonly labels?: readonly string[];
   /** The folded name of the type. */
   readonly name: string;
 }
@@ -151,38 +149,7 @@ function ownType(
   t: StatementTranslation,
   refuse: (id: string, type: string) => void,
 ): ColumnType {
-  const { domains, enumLabels, options } = t.scope;
-  if (domains.has(path) || domains.has(name)) return { name };
-  const labels = enumLabels.get(path) ?? enumLabels.get(name);
-  if (options.enums === "check" && labels) {
-    t.apply("type-enum-check");
-    return { name, replacement: "text", labels };
-  }
-  refuse("type-user-defined", path);
+  const { domains } = t.scope;
+  if (!domains.has(path) && !domains.has(name)) refuse("type-user-defined", path);
   return { name };
-}
-
-/**
- * Writes a default without the cast to an enum, which is text now.
- *
- * @param reader The statement.
- * @param from Where the expression starts.
- * @param to Where it ends.
- * @param type What the column's type became.
- * @returns The expression.
- */
-export function defaultText(reader: StatementReader, from: number, to: number, type: ColumnType): string {
-  if (!type.labels) return reader.text(from, to);
-  for (let at = from; at < to; at++) {
-    const end = reader.nameEnd(at + 1);
-    if (reader.key(at) === "::" && end > at + 1 && nameOf(reader.token(end - 1)!) === type.name) {
-      return `${reader.text(from, at)}::text${reader.text(end, to)}`;
-    }
-  }
-  return reader.text(from, to);
-}
-
-/** The CHECK that keeps an enum's labels. */
-export function labelCheck(column: string, labels: readonly string[]): string {
-  return `CHECK (${column} IN (${labels.join(", ")}))`;
 }

@@ -1,9 +1,9 @@
-import { deriveName, type QualifiedName, readName, writeName } from "../sql_name.ts";
+import { type QualifiedName, readName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
 import { type ColumnClause, type ColumnDefinition, readColumn } from "./column_definition.ts";
-import { type ColumnType, defaultText, labelCheck, translateType } from "./column_type.ts";
+import { type ColumnType, translateType } from "./column_type.ts";
 import { mendIdentity } from "./identity.ts";
 import { cleanAttributes, cleanConstraint, isTableConstraint, readTableConstraint } from "./table_constraint.ts";
 
@@ -47,7 +47,6 @@ function translateColumn(
   reader: StatementReader,
   from: number,
   to: number,
-  table: QualifiedName,
   facts: TableFacts,
   edits: TokenEdits,
   t: StatementTranslation,
@@ -81,18 +80,12 @@ function translateColumn(
       edits.remove(clause.from, clause.to);
       t.warn("foreign-key-dropped");
     } else if (clause.kind === "not_enforced") t.refuse("constraint-not-enforced", "NOT ENFORCED");
-    else if (clause.kind === "default" && type.labels) {
-      edits.replace(clause.bodyFrom + 1, clause.to, defaultText(reader, clause.bodyFrom + 1, clause.to, type));
-    } else if (clause.kind === "attribute") {
+    else if (clause.kind === "attribute") {
       cleanAttributes(reader, clause.from, clause.to, isForeignKey && t.can("foreign_keys"), edits, t);
       continue;
     }
     isForeignKey = clause.kind === "references";
   }
-  if (!type.labels) return;
-  const quoted = table.isQuoted || column.name.isQuoted;
-  const name = writeName(deriveName(table.name, column.name.name, "enum"), quoted);
-  edits.insertAfter(to - 1, ` CONSTRAINT ${name} ${labelCheck(column.name.text, type.labels)}`);
 }
 
 /** Takes an element out with one of the commas beside it. */
@@ -104,7 +97,6 @@ function removeElement(reader: StatementReader, from: number, to: number, edits:
 function translateElements(
   reader: StatementReader,
   open: number,
-  table: QualifiedName,
   edits: TokenEdits,
   t: StatementTranslation,
 ): void {
@@ -112,7 +104,7 @@ function translateElements(
   let copiesTable = false;
   for (const [from, to] of reader.list(open + 1, reader.closing(open))) {
     if (reader.key(from) === "LIKE") copiesTable = true;
-    else if (!isTableConstraint(reader, from)) translateColumn(reader, from, to, table, facts, edits, t);
+    else if (!isTableConstraint(reader, from)) translateColumn(reader, from, to, facts, edits, t);
     else {
       const constraint = readTableConstraint(reader, from, to);
       if (constraint.kind === "foreign_key" && !t.can("foreign_keys")) {
@@ -191,7 +183,7 @@ export function translateCreateTable(reader: StatementReader, t: StatementTransl
   }
   if (reader.find(new Set(["AS"]), table.end) >= 0) return t.refuse("create-table-as", "CREATE TABLE AS");
   if (reader.key(table.end) === "(") {
-    translateElements(reader, table.end, table, edits, t);
+    translateElements(reader, table.end, edits, t);
     translateTableOptions(reader, reader.next(table.end), edits, t);
   }
   t.emit(edits.apply());

@@ -1,0 +1,26 @@
+import { deriveName } from "../sql_name.ts";
+import { type DeclaredSchema, withEntry } from "./declared_schema.ts";
+
+/**
+ * Gives a name to the CHECK of each enum column of a table that has none: `table_column_enum`, with a number where a
+ * constraint of the table has that name.
+ */
+export function nameLabelChecks(state: DeclaredSchema, key: string): DeclaredSchema {
+  const table = state.tables.get(key);
+  const lacksName = table?.columns.some((one) =>
+    one.enum !== undefined && !one.isArray && one.labelCheck === undefined
+  );
+  if (table === undefined || !lacksName) return state;
+  const taken = new Set([
+    ...table.constraints.map((one) => one.name),
+    ...table.columns.flatMap((one) => one.labelCheck ?? []),
+  ]);
+  const columns = table.columns.map((column) => {
+    if (column.enum === undefined || column.isArray || column.labelCheck !== undefined) return column;
+    let name = deriveName(table.name, column.name, "enum");
+    for (let pass = 1; taken.has(name); pass++) name = deriveName(table.name, column.name, `enum${pass}`);
+    taken.add(name);
+    return { ...column, labelCheck: name };
+  });
+  return { ...state, tables: withEntry(state.tables, { ...table, columns }) };
+}

@@ -1,0 +1,191 @@
+import {
+  type DeclaredColumn,
+  type DeclaredSchema,
+  type DeclaredTable,
+  findObject,
+  keyOf,
+} from "../declared/declared_schema.ts";
+import { readNextval, readObject, readPart } from "../declared/read_object.ts";
+import { isTableConstraint } from "../rules/table_constraint.ts";
+import { asyncTableAt } from "../statement_table.ts";
+import { StatementReader } from "../statement_reader.ts";
+import { TokenEdits } from "../token_edits.ts";
+import { tokenize } from "../tokenize.ts";
+import type { StatementTranslation } from "../translation.ts";
+import { checkDefault, type ColumnScope, lowerColumn } from "./enum_column.ts";
+import type { Lowered } from "./lowered.ts";
+import { dropSerialDefault } from "./serial_column.ts";
+import { lowerType } from "./alter_type.ts";
+
+/** An ALTER TABLE under way: what comes before its actions, the actions that are left, and what comes after. */
+export interface Alteration {
+  readonly reader: StatementReader;
+  readonly before: DeclaredSchema;
+  readonly after: DeclaredSchema;
+  /** The table before the statement, when the files declare it. */
+  readonly table: DeclaredTable | undefined;
+  /** `ALTER TABLE [IF EXISTS] [ONLY] name`. */
+  readonly head: string;
+  /** The table as written. */
+  readonly tableText: string;
+  /** The table's name. */
+  readonly tableName: string;
+  readonly t: StatementTranslation;
+  readonly lead: Lowered[];
+  readonly actions: string[];
+  readonly tail: Lowered[];
+}
+
+const INTEGERS: ReadonlySet<string> = new Set(["bigint", "int8", "integer", "int", "int4", "smallint", "int2"]);
+
+function parse(sql: string): StatementReader {
+  return new StatementReader(tokenize(sql));
+}
+
+/** Whether another action of the statement takes or changes the default of a column. */
+function changesDefault(reader: StatementReader, actions: readonly [number, number][], name: string): boolean {
+  return actions.some(([from]) => {
+    const at = reader.skip(from + 1, "COLUMN");
+    const end = reader.nameEnd(at);
+    return reader.is(from, "ALTER") && readPart(reader, at) === name &&
+      (reader.is(end, "DROP", "DEFAULT") || reader.is(end, "SET", "DEFAULT"));
+  });
+}
+
+/** ALTER COLUMN of a serial column, which is an identity on the provider; `undefined` keeps the action. */
+function lowerSerial(
+  alteration: Alteration,
+  column: DeclaredColumn,
+  [from, to]: readonly [number, number],
+  actions: readonly [number, number][],
+): "done" | "keep" {
+  const { reader, before, table, head, t, lead } = alteration;
+  const at = reader.nameEnd(reader.skip(from + 1, "COLUMN"));
+  const release = (): void => void lead.push(...dropSerialDefault(table!, column, head, before, t));
+  if (reader.is(at, "DROP", "DEFAULT")) {
+    release();
+    return "done";
+  }
+  if (reader.is(at, "SET", "DEFAULT")) {
+    const written = readNextval(reader, at + 2, to);
+    const sequence = written && findObject(before.sequences, written);
+    const own = column.sequence === undefined ? undefined : before.sequences.get(column.sequence);
+    if (sequence !== undefined && sequence === own) {
+      t.apply("serial-default");
+      return "done";
+    }
+    release();
+    return "keep";
+  }
+  if (reader.is(at, "DROP", "IDENTITY")) {
+    t.apply("serial-default");
+    return "done"; // to PostgreSQL the column is no identity
+  }
+  if (reader.is(at, "DROP", "NOT", "NULL")) {
+    t.refuse("serial-sequence", `DROP NOT NULL of the serial column ${column.name}`);
+    return "done";
+  }
+  const typeAt = reader.is(at, "TYPE") ? at + 1 : reader.is(at, "SET", "DATA", "TYPE") ? at + 3 : -1;
+  if (typeAt < 0 || changesDefault(reader, actions, column.name)) return "keep";
+  const { name } = readObject(reader, typeAt);
+  if (!INTEGERS.has(name)) {
+    t.refuse("serial-sequence", `a type of the serial column ${column.name} that is no integer`);
+  } else if (name === "bigint" || name === "int8") t.apply("type-identity-bigint");
+  else t.warn("type-identity-bigint");
+  return "done";
+}
+
+function lowerAlterColumn(
+  alteration: Alteration,
+  range: readonly [number, number],
+  actions: readonly [number, number][],
+): void {
+  const { reader, before, table, t } = alteration;
+  const [from, to] = range;
+  const nameAt = reader.skip(from + 1, "COLUMN");
+  const name = readPart(reader, nameAt);
+  const at = reader.nameEnd(nameAt);
+  const column = table?.columns.find((one) => one.name === name);
+  const text = reader.text(from, to);
+  if (column?.numbering === "serial" && lowerSerial(alteration, column, range, actions) === "done") return;
+  const typeAt = reader.is(at, "TYPE") ? at + 1 : reader.is(at, "SET", "DATA", "TYPE") ? at + 3 : -1;
+  if (typeAt > 0 && t.options.enums === "check") return lowerType(alteration, column, nameAt, typeAt, to, text);
+  const labels = column?.enum === undefined ? undefined : before.enums.get(column.enum)?.labels;
+  if (labels && reader.is(at, "SET", "DEFAULT")) checkDefault(reader, at + 2, to, labels, name, t);
+  alteration.actions.push(text);
+}
+
+function lowerAction(
+  alteration: Alteration,
+  range: readonly [number, number],
+  actions: readonly [number, number][],
+): void {
+  const { reader, before, after, table, t } = alteration;
+  const [from, to] = range;
+  if (reader.is(from, "ALTER") && !reader.is(from + 1, "CONSTRAINT")) {
+    return lowerAlterColumn(alteration, range, actions);
+  }
+  if (reader.is(from, "ADD") && !isTableConstraint(reader, from + 1) && t.options.enums === "check") {
+    const edits = new TokenEdits(reader);
+    const at = reader.skip(reader.skip(from + 1, "COLUMN"), "IF", "NOT", "EXISTS");
+    const isQuoted = alteration.tableText.includes('"');
+    const changed = table && after.tables.get(keyOf(table));
+    const { tableName } = alteration;
+    const scope: ColumnScope = { reader, edits, before, table: changed, tableName, isQuoted, t };
+    lowerColumn(at, to, scope);
+    alteration.actions.push(edits.isEmpty ? reader.text(from, to) : edits.apply(from, to));
+    return;
+  }
+  alteration.actions.push(reader.text(from, to));
+}
+
+/** Refuses a constraint that takes the name of the CHECK that stands for an enum. */
+function checkNames({ reader, table, t }: Alteration, actions: readonly [number, number][]): void {
+  const own = new Set(table?.columns.flatMap((column) => column.labelCheck ?? []));
+  for (const [from] of actions) {
+    const name = reader.is(from, "ADD", "CONSTRAINT") ? readPart(reader, from + 2) : "";
+    if (own.has(name)) t.refuse("type-enum-change", `the name ${name}, which the CHECK of an enum column has`);
+  }
+}
+
+/**
+ * ALTER TABLE: enum columns as text with a CHECK, and `serial` columns as what they are on the provider, identities.
+ *
+ * @param reader The statement.
+ * @param before What is declared before it.
+ * @param after What is declared after it.
+ * @param t Where rules and refusals go.
+ * @returns The statements and steps, in order.
+ */
+export function lowerAlterTable(
+  reader: StatementReader,
+  before: DeclaredSchema,
+  after: DeclaredSchema,
+  t: StatementTranslation,
+): Lowered[] {
+  if (asyncTableAt(reader) >= 0) return [reader];
+  const nameAt = reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY");
+  const written = readObject(reader, nameAt);
+  const alteration: Alteration = {
+    reader,
+    before,
+    after,
+    table: findObject(before.tables, written),
+    head: reader.text(0, written.end),
+    tableText: reader.text(nameAt, written.end),
+    tableName: written.name,
+    t,
+    lead: [],
+    actions: [],
+    tail: [],
+  };
+  const ranges = reader.list(reader.skip(written.end, "*"), reader.size);
+  checkNames(alteration, ranges);
+  for (const range of ranges) lowerAction(alteration, range, ranges);
+  const { head, lead, actions, tail } = alteration;
+  const isSame = lead.length === 0 && tail.length === 0 && actions.length === ranges.length &&
+    actions.every((action, index) => action === reader.text(...ranges[index]));
+  if (isSame) return [reader];
+  const main = actions.length === 0 ? [] : [parse(`${head} ${actions.join(", ")};`)];
+  return [...lead, ...main, ...tail];
+}

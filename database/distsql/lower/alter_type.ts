@@ -1,0 +1,136 @@
+import {
+  type DeclaredColumn,
+  type DeclaredEnum,
+  type DeclaredSchema,
+  findObject,
+  keyOf,
+} from "../declared/declared_schema.ts";
+import { readObject, readPart } from "../declared/read_object.ts";
+import { deriveName, writeName } from "../sql_name.ts";
+import { StatementReader } from "../statement_reader.ts";
+import { tokenize } from "../tokenize.ts";
+import type { Alteration } from "./alter_table.ts";
+import { writeLabelCheck } from "./sql_text.ts";
+
+const USING: ReadonlySet<string> = new Set(["USING"]);
+const COLLATE: ReadonlySet<string> = new Set(["COLLATE"]);
+/** Types without a length that have a text's values. */
+const TEXTS: ReadonlySet<string> = new Set(["text", "varchar"]);
+
+function parse(sql: string): StatementReader {
+  return new StatementReader(tokenize(sql));
+}
+
+/** Whether an expression is a column, cast to text any number of times. Casts to enums are casts to text by now. */
+function isColumnAsText(reader: StatementReader, from: number, to: number, column: string): boolean {
+  if (reader.is(from, "(") && reader.next(from) === to) return isColumnAsText(reader, from + 1, to - 1, column);
+  if (reader.is(from, "CAST", "(") && reader.next(from + 1) === to && reader.is(to - 3, "AS")) {
+    return TEXTS.has(readPart(reader, to - 2)) && isColumnAsText(reader, from + 2, to - 3, column);
+  }
+  if (reader.is(to - 2, "::")) {
+    return TEXTS.has(readPart(reader, to - 1)) && isColumnAsText(reader, from, to - 2, column);
+  }
+  if (reader.is(to - 3, "::", "CHARACTER", "VARYING")) return isColumnAsText(reader, from, to - 3, column);
+  return reader.nameEnd(from) === to && readPart(reader, to - 1) === column;
+}
+
+/** A change of a column's type, before it is written. */
+interface TypeChange {
+  readonly name: string;
+  /** The column as written. */
+  readonly text: string;
+  readonly from: DeclaredEnum | undefined;
+  readonly to: DeclaredEnum | undefined;
+  /** The new type as written, as text when it is an enum. */
+  readonly type: string;
+  /** The expression of USING, unless it is the column itself. */
+  readonly using: string | undefined;
+}
+
+function enumOf(state: DeclaredSchema, column: DeclaredColumn | undefined): DeclaredEnum | undefined {
+  return column?.enum === undefined || column.isArray ? undefined : state.enums.get(column.enum);
+}
+
+function sameLabels(a: DeclaredEnum | undefined, b: DeclaredEnum | undefined): boolean {
+  return a !== undefined && b !== undefined && a.labels.length === b.labels.length &&
+    a.labels.every((label) => b.labels.includes(label));
+}
+
+/** Whether a column is part of a key, so that its values cannot be changed one by one. */
+function isInKey({ table }: Alteration, name: string): boolean {
+  return table!.constraints.some((one) => one.kind !== "check" && one.columns.includes(name)) ||
+    table!.indexes.some((one) => one.isUnique && one.columns.includes(name));
+}
+
+/** Text before and after: the values are what USING makes of them. */
+function changeValues(alteration: Alteration, { text, name, using }: TypeChange): void {
+  const { tableText: table, tail, t } = alteration;
+  if (using === undefined) return;
+  if (isInKey(alteration, name)) {
+    return t.refuse("type-enum-change", `USING that changes the values of ${name}, which is part of a key`);
+  }
+  const set = `${text} = ${using}`;
+  tail.push({ sql: `UPDATE ${table} SET ${set};`, batch: { verb: "update", table, set } });
+}
+
+function writeChange(alteration: Alteration, column: DeclaredColumn | undefined, change: TypeChange): void {
+  const { head, lead, tail, actions, table, after } = alteration;
+  const { name, text, from, to, type, using } = change;
+  const wasText = from !== undefined || column?.type.toLowerCase() === "text";
+  const isText = type.toLowerCase() === "text";
+  const keepsCheck = sameLabels(from, to) && using === undefined;
+  if (from !== undefined && !keepsCheck) {
+    lead.push(parse(`${head} DROP CONSTRAINT ${writeName(column!.labelCheck ?? "", true)};`));
+  }
+  if (wasText && isText) changeValues(alteration, change);
+  else actions.push(`ALTER COLUMN ${text} SET DATA TYPE ${type}${using === undefined ? "" : ` USING ${using}`}`);
+  if (to === undefined || keepsCheck) return;
+  const changed = table && after.tables.get(keyOf(table))?.columns.find((one) => one.name === name);
+  const check = changed?.labelCheck ?? deriveName(alteration.tableName, name, "enum");
+  tail.push(parse(`${head} ADD CONSTRAINT ${writeName(check, true)} ${writeLabelCheck(text, to.labels)};`));
+}
+
+/**
+ * ALTER COLUMN … TYPE from or to an enum: a column that is text before and after keeps its type and changes its CHECK; USING
+ * that is more than a cast changes the rows.
+ *
+ * @param alteration The statement; takes what is to be run.
+ * @param column The column before, when the files declare it.
+ * @param nameAt Where the column's name is.
+ * @param typeAt Where the new type is.
+ * @param end Where the action ends.
+ * @param text The action as written.
+ */
+export function lowerType(
+  alteration: Alteration,
+  column: DeclaredColumn | undefined,
+  nameAt: number,
+  typeAt: number,
+  end: number,
+  action: string,
+): void {
+  const { reader, before, actions, table, t } = alteration;
+  const usingAt = reader.find(USING, typeAt, end);
+  const collateAt = reader.find(COLLATE, typeAt, usingAt < 0 ? end : usingAt);
+  const typeTo = collateAt >= 0 ? collateAt : usingAt >= 0 ? usingAt : end;
+  const written = readObject(reader, typeAt);
+  const isArray = written.end < typeTo && (reader.is(written.end, "[") || reader.is(written.end, "ARRAY"));
+  const to = findObject(before.enums, written);
+  const from = enumOf(before, column);
+  if (from === undefined && to === undefined) return void actions.push(action);
+  if (isArray) return t.refuse("type-array", "a column of an array type");
+  t.apply("type-enum-check");
+  const name = readPart(reader, nameAt);
+  const isPlain = usingAt < 0 || isColumnAsText(reader, usingAt + 1, end, name);
+  if (table === undefined && !isPlain) {
+    return t.refuse("type-enum-change", `USING of column ${name}, whose type the files do not declare`);
+  }
+  writeChange(alteration, column, {
+    name,
+    text: reader.text(nameAt, nameAt + 1),
+    from,
+    to,
+    type: to === undefined ? reader.text(typeAt, typeTo) : "text",
+    using: isPlain ? undefined : reader.text(usingAt + 1, end),
+  });
+}

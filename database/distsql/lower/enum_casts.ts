@@ -1,0 +1,105 @@
+import { type DeclaredEnum, type DeclaredSchema, findObject } from "../declared/declared_schema.ts";
+import { readLiteral } from "../declared/literals.ts";
+import { readNameLiteral, readObject } from "../declared/read_object.ts";
+import { StatementReader } from "../statement_reader.ts";
+import { TokenEdits } from "../token_edits.ts";
+import { tokenize } from "../tokenize.ts";
+import type { StatementTranslation } from "../translation.ts";
+
+const ENUM_FUNCTIONS: ReadonlySet<string> = new Set(["ENUM_RANGE", "ENUM_FIRST", "ENUM_LAST"]);
+
+/** The enum whose name stands at a position. */
+function enumAt(state: DeclaredSchema, reader: StatementReader, at: number): DeclaredEnum | undefined {
+  return reader.isName(at) ? findObject(state.enums, readObject(reader, at)) : undefined;
+}
+
+/** The position of the type in `CAST (value AS type)`, whose parenthesis opens at a position; else -1. */
+function castTypeAt(reader: StatementReader, open: number): number {
+  const close = reader.closing(open);
+  let as = -1;
+  for (let at = open + 1; at < close; at = reader.next(at)) if (reader.is(at, "AS")) as = at;
+  return as < 0 ? -1 : as + 1;
+}
+
+/** Refuses a literal that is cast to an enum without being one of its labels. */
+function checkLabel(reader: StatementReader, at: number, type: DeclaredEnum, t: StatementTranslation): void {
+  const label = readLiteral(reader.token(at));
+  if (label !== undefined && !type.labels.includes(label)) {
+    t.refuse("type-enum-label", `a value that is no label of the enum ${type.name}`);
+  }
+}
+
+/** A cast under way: what is read, what is known, where changes and refusals go. */
+interface Casts {
+  readonly reader: StatementReader;
+  readonly state: DeclaredSchema;
+  readonly edits: TokenEdits;
+  readonly t: StatementTranslation;
+}
+
+/** `value::type`. */
+function lowerColons({ reader, state, edits, t }: Casts, at: number): void {
+  const type = enumAt(state, reader, at + 1);
+  if (type !== undefined) {
+    const end = reader.nameEnd(at + 1);
+    edits.replace(at + 1, end, "text");
+    if (reader.key(end) !== "[") checkLabel(reader, at - 1, type, t);
+  } else if (readObject(reader, at + 1).name === "regtype") {
+    const name = readNameLiteral(reader, at - 1);
+    const named = name && findObject(state.enums, name);
+    if (named) t.refuse("type-enum-use", `the enum ${named.name} as regtype`);
+  }
+}
+
+/** `CAST (value AS type)`. */
+function lowerCast({ reader, state, edits, t }: Casts, open: number): void {
+  const typeAt = castTypeAt(reader, open);
+  const type = typeAt < 0 ? undefined : enumAt(state, reader, typeAt);
+  if (type === undefined) return;
+  const end = reader.nameEnd(typeAt);
+  edits.replace(typeAt, end, "text");
+  if (open + 3 === typeAt && reader.key(end) !== "[") checkLabel(reader, open + 1, type, t);
+}
+
+/** `type 'label'` and `type('label')`; returns whether it is one. */
+function lowerPrefix({ reader, state, edits, t }: Casts, at: number): boolean {
+  const end = reader.nameEnd(at);
+  const isLiteral = reader.token(end)?.kind === "string";
+  const isCall = reader.key(end) === "(" && reader.closing(end) === end + 2 && reader.token(end + 1)?.kind === "string";
+  const type = isLiteral || isCall ? enumAt(state, reader, at) : undefined;
+  if (type === undefined) return false;
+  checkLabel(reader, isCall ? end + 1 : end, type, t);
+  if (isLiteral) edits.replace(at, end, "text");
+  else {
+    edits.remove(at, end);
+    edits.insertAfter(end + 2, "::text");
+  }
+  return true;
+}
+
+/**
+ * Writes casts to an enum as casts to text: `'a'::mood`, `CAST(x AS mood)`, `mood 'a'`, also for arrays. Refuses a literal
+ * that is no label, and what has no counterpart without the type: `enum_range()`, `'mood'::regtype`.
+ *
+ * @param reader The statement.
+ * @param state What is declared before it.
+ * @param t Where refusals go.
+ * @returns The statement itself, or the changed one.
+ */
+export function lowerCasts(reader: StatementReader, state: DeclaredSchema, t: StatementTranslation): StatementReader {
+  const casts: Casts = { reader, state, edits: new TokenEdits(reader), t };
+  for (let at = 0; at < reader.size;) {
+    if (reader.key(at) === "::") lowerColons(casts, at);
+    const isStart = reader.isName(at) && reader.key(at - 1) !== "." && reader.key(at - 1) !== "::";
+    const end = isStart ? reader.nameEnd(at) : at;
+    if (end > at && reader.key(end) === "(") {
+      if (reader.key(end - 1) === "CAST") lowerCast(casts, end);
+      if (reader.isOneOf(end - 1, ENUM_FUNCTIONS)) {
+        t.refuse("type-enum-use", `${reader.key(end - 1).toLowerCase()}()`);
+      }
+    }
+    if (end > at) lowerPrefix(casts, at);
+    at = Math.max(end, at + 1);
+  }
+  return casts.edits.isEmpty ? reader : new StatementReader(tokenize(casts.edits.apply()));
+}

@@ -1,0 +1,195 @@
+import { type DeclaredEnum, type DeclaredSchema, findObject, keyOf } from "../declared/declared_schema.ts";
+import { readLiteral, writeLiteral } from "../declared/literals.ts";
+import { readObject, toObjectName } from "../declared/read_object.ts";
+import { writeName } from "../sql_name.ts";
+import { StatementReader } from "../statement_reader.ts";
+import { tokenize } from "../tokenize.ts";
+import type { StatementTranslation } from "../translation.ts";
+import type { Lowered } from "./lowered.ts";
+import { columnsOfEnum, type EnumColumn, writeLabelCheck } from "./sql_text.ts";
+
+const MAX_LABEL_BYTES = 63;
+
+function parse(sql: string): StatementReader {
+  return new StatementReader(tokenize(sql));
+}
+
+/** CREATE TYPE … AS ENUM: nothing is left to run, since columns of the type are text with a CHECK. */
+export function lowerCreateEnum(reader: StatementReader, before: DeclaredSchema, t: StatementTranslation): void {
+  const written = readObject(reader, 2);
+  const open = written.end + 2;
+  t.apply("type-enum-check");
+  if (before.enums.has(keyOf(toObjectName(written)))) {
+    if (!t.isGuarded) t.refuse("type-enum-change", `an enum ${written.name} that exists already`);
+    return;
+  }
+  const labels = reader.list(open + 1, reader.closing(open)).map(([at]) => readLiteral(reader.token(at)));
+  const isPlain = labels.every((label) =>
+    label !== undefined && new TextEncoder().encode(label).length <= MAX_LABEL_BYTES
+  );
+  if (!isPlain || new Set(labels).size < labels.length) {
+    t.refuse("type-enum-change", `labels of the enum ${written.name} that are not plain, different strings`);
+  }
+}
+
+/** Replaces the CHECK of a column by one of other labels. */
+function replaceCheck({ table, column }: EnumColumn, labels: readonly string[]): StatementReader {
+  const name = writeName(column.labelCheck ?? "", true);
+  const check = writeLabelCheck(writeName(column.name, true), labels);
+  return parse(`ALTER TABLE ${table} DROP CONSTRAINT ${name}, ADD CONSTRAINT ${name} ${check};`);
+}
+
+function lowerAddValue(
+  reader: StatementReader,
+  at: number,
+  found: DeclaredEnum,
+  before: DeclaredSchema,
+  after: DeclaredSchema,
+  t: StatementTranslation,
+): Lowered[] {
+  const isOptional = reader.is(at, "IF", "NOT", "EXISTS");
+  const labelAt = reader.skip(at, "IF", "NOT", "EXISTS");
+  const label = readLiteral(reader.token(labelAt));
+  const neighbour = labelAt + 2 < reader.size ? readLiteral(reader.token(labelAt + 2)) : undefined;
+  if (label === undefined) t.refuse("type-enum-change", `a label of the enum ${found.name} that is no plain string`);
+  else if (found.labels.includes(label)) {
+    if (!isOptional && !t.isGuarded) t.refuse("type-enum-change", `a label that the enum ${found.name} has already`);
+  } else if (neighbour !== undefined && !found.labels.includes(neighbour)) {
+    t.refuse("type-enum-label", `a value that is no label of the enum ${found.name}`);
+  } else {
+    const { labels } = after.enums.get(keyOf(found))!;
+    return columnsOfEnum(before, found).filter(({ column }) => !column.isArray)
+      .map((column) => replaceCheck(column, labels));
+  }
+  return [];
+}
+
+/** Whether a statement has a string literal of this text. */
+function hasLiteral(text: string, label: string): boolean {
+  return tokenize(text).some((token) => readLiteral(token) === label);
+}
+
+/** What keeps a label in its text, so that its rows alone cannot be renamed: its own words for the refusal. */
+function findStored(before: DeclaredSchema, { key, column }: EnumColumn, label: string): string | undefined {
+  const table = before.tables.get(key)!;
+  const { name } = column;
+  const isKey = table.constraints.some((one) =>
+    one.kind === "foreign_key" && one.columns.includes(name) || one.kind === "primary_key" && one.columns.includes(name)
+  );
+  if (isKey) return "a key";
+  for (const other of before.tables.values()) {
+    const isTarget = other.constraints.some(({ references }) =>
+      references?.table === key && references.columns.includes(name)
+    );
+    if (isTarget) return "a foreign key";
+  }
+  const holds = ({ text }: { text: string }): boolean => hasLiteral(text, label);
+  if (table.constraints.some((one) => one.kind === "check" && holds(one))) return "a CHECK";
+  if (table.indexes.some(holds)) return "an index";
+  if (table.columns.some((one) => one.generated !== undefined && hasLiteral(one.generated, label))) {
+    return "a generated column";
+  }
+  return undefined;
+}
+
+/** The default of a column that is one label, or `undefined`. */
+function defaultLabel(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const reader = parse(text);
+  const isPlain = reader.size === 1 || reader.key(1) === "::" && reader.nameEnd(2) === reader.size;
+  return isPlain ? readLiteral(reader.token(0)) : undefined;
+}
+
+function lowerRenameValue(
+  reader: StatementReader,
+  at: number,
+  found: DeclaredEnum,
+  before: DeclaredSchema,
+  after: DeclaredSchema,
+  t: StatementTranslation,
+): Lowered[] {
+  const [old, label] = [readLiteral(reader.token(at)), readLiteral(reader.token(at + 2))];
+  if (old === undefined || label === undefined || !found.labels.includes(old) || found.labels.includes(label)) {
+    t.refuse("type-enum-label", `a label of the enum ${found.name} that does not exist, or exists already`);
+    return [];
+  }
+  const columns = columnsOfEnum(before, found);
+  const stored = columns.map((one) => findStored(before, one, old)).find((one) => one !== undefined) ??
+    ([...before.views.values()].some((view) => hasLiteral(view.text, old)) ? "a view" : undefined);
+  if (stored !== undefined) {
+    t.refuse("type-enum-change", `RENAME VALUE of a label of the enum ${found.name} that ${stored} uses`);
+    return [];
+  }
+  const { labels } = after.enums.get(keyOf(found))!;
+  return columns.filter(({ column }) => !column.isArray).flatMap((one) => renameIn(one, old, label, labels, t));
+}
+
+function renameIn(
+  { table, column }: EnumColumn,
+  old: string,
+  label: string,
+  labels: readonly string[],
+  t: StatementTranslation,
+): Lowered[] {
+  const name = writeName(column.name, true);
+  const check = writeName(column.labelCheck ?? "", true);
+  const [set, where] = [`${name} = ${writeLiteral(label)}`, `${name} = ${writeLiteral(old)}`];
+  const steps: Lowered[] = [
+    parse(`ALTER TABLE ${table} DROP CONSTRAINT ${check};`),
+    { sql: `UPDATE ${table} SET ${set} WHERE ${where};`, batch: { verb: "update", table, set, where } },
+  ];
+  if (defaultLabel(column.default) === old) {
+    steps.push(parse(`ALTER TABLE ${table} ALTER COLUMN ${name} SET DEFAULT ${writeLiteral(label)};`));
+  } else if (column.default !== undefined && hasLiteral(column.default, old)) {
+    t.refuse("type-enum-change", "RENAME VALUE of a label in a default that is an expression");
+  }
+  steps.push(parse(`ALTER TABLE ${table} ADD CONSTRAINT ${check} ${writeLabelCheck(name, labels)};`));
+  return steps;
+}
+
+/** ALTER TYPE of an enum: the CHECKs of its columns follow, and with RENAME VALUE their rows. */
+export function lowerAlterEnum(
+  reader: StatementReader,
+  before: DeclaredSchema,
+  after: DeclaredSchema,
+  t: StatementTranslation,
+): Lowered[] | undefined {
+  const written = readObject(reader, 2);
+  const found = findObject(before.enums, written);
+  if (found === undefined) return undefined;
+  t.apply("type-enum-check");
+  const at = written.end;
+  if (reader.is(at, "ADD", "VALUE")) return lowerAddValue(reader, at + 2, found, before, after, t);
+  if (reader.is(at, "RENAME", "VALUE")) return lowerRenameValue(reader, at + 2, found, before, after, t);
+  if (reader.is(at, "RENAME", "TO") || reader.is(at, "SET", "SCHEMA")) {
+    if (before.enums.size !== after.enums.size || findObject(after.enums, written) !== undefined) {
+      t.refuse("type-enum-change", `another name for the enum ${found.name} that is taken`);
+    }
+    return [];
+  }
+  if (reader.is(at, "OWNER")) return [];
+  return undefined;
+}
+
+/** DROP TYPE: nothing is left to drop but, with CASCADE, the columns of the type. */
+export function lowerDropEnum(
+  reader: StatementReader,
+  before: DeclaredSchema,
+  t: StatementTranslation,
+): Lowered[] | undefined {
+  const cascades = reader.is(reader.size - 1, "CASCADE");
+  const end = cascades || reader.is(reader.size - 1, "RESTRICT") ? reader.size - 1 : reader.size;
+  const written = reader.list(reader.skip(2, "IF", "EXISTS"), end).map(([at]) => readObject(reader, at));
+  const found = written.map((name) => findObject(before.enums, name)).filter((one) => one !== undefined);
+  if (found.length < written.length) return undefined;
+  t.apply("type-enum-check");
+  const columns = found.flatMap((one) => columnsOfEnum(before, one));
+  if (columns.length > 0 && !cascades) {
+    const names = columns.map(({ table, column }) => `${table}.${column.name}`).join(", ");
+    t.refuse("type-enum-change", `DROP TYPE of an enum that is the type of ${names}`);
+    return [];
+  }
+  return columns.map(({ table, column }) =>
+    parse(`ALTER TABLE ${table} DROP COLUMN ${writeName(column.name, true)} CASCADE;`)
+  );
+}

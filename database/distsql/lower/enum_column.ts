@@ -1,0 +1,110 @@
+import { type DeclaredSchema, type DeclaredTable, findObject } from "../declared/declared_schema.ts";
+import { readLiteral } from "../declared/literals.ts";
+import { readObject, readPart } from "../declared/read_object.ts";
+import { type ColumnDefinition, readColumn } from "../rules/column_definition.ts";
+import { isTableConstraint } from "../rules/table_constraint.ts";
+import { deriveName, writeName } from "../sql_name.ts";
+import { StatementReader } from "../statement_reader.ts";
+import { TokenEdits } from "../token_edits.ts";
+import { tokenize } from "../tokenize.ts";
+import type { StatementTranslation } from "../translation.ts";
+import { writeLabelCheck } from "./sql_text.ts";
+
+/** What the columns of a statement are lowered with. */
+export interface ColumnScope {
+  readonly reader: StatementReader;
+  readonly edits: TokenEdits;
+  /** What is declared before the statement. */
+  readonly before: DeclaredSchema;
+  /** The table after the statement, when the files declare it. */
+  readonly table: DeclaredTable | undefined;
+  /** The table's name. */
+  readonly tableName: string;
+  /** Whether the statement writes the table's name in quotes. */
+  readonly isQuoted: boolean;
+  readonly t: StatementTranslation;
+}
+
+/** Refuses a default that is one string and no label. */
+export function checkDefault(
+  reader: StatementReader,
+  from: number,
+  to: number,
+  labels: readonly string[],
+  name: string,
+  t: StatementTranslation,
+): void {
+  const label = to === from + 1 || reader.key(from + 1) === "::" ? readLiteral(reader.token(from)) : undefined;
+  if (label !== undefined && !labels.includes(label)) {
+    t.refuse("type-enum-label", `a default of column ${name} that is no label of its enum`);
+  }
+}
+
+/** Whether a type ends with `[]` or ARRAY. */
+function isArrayType(reader: StatementReader, { typeFrom, typeTo }: ColumnDefinition): boolean {
+  for (let at = typeFrom + 1; at < typeTo; at++) if (reader.is(at, "[") || reader.is(at, "ARRAY")) return true;
+  return false;
+}
+
+/** Writes a column of an enum as text with a CHECK of the labels. Other columns stay. */
+export function lowerColumn(from: number, to: number, scope: ColumnScope): void {
+  const { reader, edits, before, table, t } = scope;
+  const column = readColumn(reader, from, to);
+  const type = findObject(before.enums, readObject(reader, column.typeFrom));
+  if (type === undefined || isArrayType(reader, column)) return;
+  const name = readPart(reader, column.name.end - 1);
+  const declared = table?.columns.find((one) => one.name === name);
+  const check = declared?.labelCheck ?? deriveName(scope.tableName, name, "enum");
+  const constraint = writeName(check, scope.isQuoted || column.name.isQuoted);
+  t.apply("type-enum-check");
+  edits.replace(column.typeFrom, column.typeTo, "text");
+  for (const clause of column.clauses) {
+    if (clause.kind === "default") checkDefault(reader, clause.bodyFrom + 1, clause.to, type.labels, name, t);
+  }
+  edits.insertAfter(to - 1, ` CONSTRAINT ${constraint} ${writeLabelCheck(column.name.text, type.labels)}`);
+}
+
+/** CHECKs for the enum columns that LIKE copies without theirs, as elements of the table. */
+function copiedChecks(reader: StatementReader, from: number, to: number, scope: ColumnScope): string[] {
+  const { before, table, t } = scope;
+  const source = findObject(before.tables, readObject(reader, from + 1));
+  const includes = (what: string): boolean => {
+    for (let at = from + 2; at < to; at++) {
+      if (reader.is(at, "INCLUDING", what) || reader.is(at, "INCLUDING", "ALL")) return true;
+    }
+    return false;
+  };
+  if (source?.columns.some((column) => column.numbering === "serial") && includes("DEFAULTS")) {
+    t.refuse("serial-copy", "LIKE … INCLUDING DEFAULTS of a table with a serial column");
+  }
+  if (source === undefined || includes("CONSTRAINTS")) return [];
+  return source.columns.filter((column) => column.enum !== undefined && !column.isArray).map((column) => {
+    const check = table?.columns.find((one) => one.name === column.name)?.labelCheck ?? column.labelCheck ?? "";
+    const { labels } = before.enums.get(column.enum!)!;
+    return `CONSTRAINT ${writeName(check, true)} ${writeLabelCheck(writeName(column.name, true), labels)}`;
+  });
+}
+
+/** CREATE TABLE: columns of enums as text with a CHECK of the labels. */
+export function lowerCreateTable(
+  reader: StatementReader,
+  before: DeclaredSchema,
+  after: DeclaredSchema,
+  t: StatementTranslation,
+): StatementReader {
+  const tableAt = reader.find(new Set(["TABLE"]), 1) + 1;
+  const nameAt = reader.skip(tableAt, "IF", "NOT", "EXISTS");
+  const written = readObject(reader, nameAt);
+  if (reader.key(written.end) !== "(") return reader;
+  const table = findObject(after.tables, written);
+  let isQuoted = false;
+  for (let at = nameAt; at < written.end; at++) isQuoted ||= reader.token(at)?.kind === "quoted";
+  const edits = new TokenEdits(reader);
+  const scope: ColumnScope = { reader, edits, before, table, tableName: written.name, isQuoted, t };
+  for (const [from, to] of reader.list(written.end + 1, reader.closing(written.end))) {
+    if (reader.is(from, "LIKE")) {
+      for (const check of copiedChecks(reader, from, to, scope)) edits.insertAfter(to - 1, `, ${check}`);
+    } else if (!isTableConstraint(reader, from)) lowerColumn(from, to, scope);
+  }
+  return edits.isEmpty ? reader : new StatementReader(tokenize(edits.apply()));
+}

@@ -1,0 +1,125 @@
+import { type DeclaredSchema, findObject } from "../declared/declared_schema.ts";
+import { foldWithNames } from "../declared/fold_statement.ts";
+import { readLiteral } from "../declared/literals.ts";
+import { readObject } from "../declared/read_object.ts";
+import { isNotValid, isTableConstraint, readTableConstraint } from "../rules/table_constraint.ts";
+import { writeName } from "../sql_name.ts";
+import { StatementReader } from "../statement_reader.ts";
+import { TokenEdits } from "../token_edits.ts";
+import { tokenize } from "../tokenize.ts";
+import type { StatementTranslation } from "../translation.ts";
+import { lowerAlterTable } from "./alter_table.ts";
+import { lowerCasts } from "./enum_casts.ts";
+import { lowerAlterEnum, lowerCreateEnum, lowerDropEnum } from "./enum_change.ts";
+import { lowerCreateTable } from "./enum_column.ts";
+import type { Lowered } from "./lowered.ts";
+import { lowerAlterSequence, lowerDropSequence } from "./sequence.ts";
+
+/** Writes the names that PostgreSQL generates into an ALTER TABLE, since its constraints become several statements. */
+function nameConstraints(
+  reader: StatementReader,
+  names: ReadonlyMap<number, string>,
+  t: StatementTranslation,
+): StatementReader {
+  if (names.size === 0 || !reader.is(0, "ALTER", "TABLE")) return reader;
+  const edits = new TokenEdits(reader);
+  const start = reader.nameEnd(reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY"));
+  for (const [from, to] of reader.list(reader.skip(start, "*"), reader.size)) {
+    const isConstraint = isTableConstraint(reader, from + 1);
+    if (isConstraint && !takesName(reader, from + 1, to)) continue;
+    for (const [at, name] of names) {
+      if (at <= from || at >= to) continue;
+      const isQuoted = `${reader.text(2, start)} ${reader.text(from, to)}`.includes('"');
+      edits.insertBefore(at, `CONSTRAINT ${writeName(name, isQuoted)} `);
+      if (isConstraint) t.warn("constraint-name");
+    }
+  }
+  return edits.isEmpty ? reader : new StatementReader(tokenize(edits.apply()));
+}
+
+/** Whether a constraint becomes several statements, which have to name it. */
+function takesName(reader: StatementReader, from: number, to: number): boolean {
+  const constraint = readTableConstraint(reader, from, to);
+  if (constraint.kind === "unique") return !constraint.usesIndex;
+  return (constraint.kind === "check" || constraint.kind === "foreign_key") && !isNotValid(reader, constraint);
+}
+
+/** Refuses a function whose signature or body names an enum: neither can be translated. */
+function refuseEnumUse(reader: StatementReader, state: DeclaredSchema, t: StatementTranslation): void {
+  const bodies = reader.tokens.flatMap((token) => readLiteral(token) ?? []);
+  for (const text of [reader.text(0, reader.size), ...bodies]) {
+    const part = new StatementReader(tokenize(text));
+    for (let at = 0; at < part.size; at = Math.max(part.nameEnd(at), at + 1)) {
+      const found = part.isName(at) ? findObject(state.enums, readObject(part, at)) : undefined;
+      if (found) return t.refuse("type-enum-use", `the enum ${found.name} in a function`);
+    }
+  }
+}
+
+function lowerCreate(
+  reader: StatementReader,
+  before: DeclaredSchema,
+  after: DeclaredSchema,
+  t: StatementTranslation,
+): Lowered[] {
+  if (reader.is(1, "TYPE")) {
+    if (!reader.is(readObject(reader, 2).end, "AS", "ENUM", "(")) return [reader];
+    lowerCreateEnum(reader, before, t);
+    return [];
+  }
+  if (reader.is(1, "DOMAIN")) {
+    const written = readObject(reader, 2);
+    const base = findObject(before.enums, readObject(reader, reader.skip(written.end, "AS")));
+    if (base) t.refuse("type-enum-use", `a domain over the enum ${base.name}`);
+    return base ? [] : [reader];
+  }
+  const object = reader.find(new Set(["TABLE", "FUNCTION", "INDEX", "VIEW"]), 1);
+  if (reader.is(object, "FUNCTION")) {
+    refuseEnumUse(reader, before, t);
+    return [reader];
+  }
+  const cast = lowerCasts(reader, before, t);
+  return [reader.is(object, "TABLE") ? lowerCreateTable(cast, before, after, t) : cast];
+}
+
+/** Statements in which a type can only be the target of a cast. */
+const WITH_EXPRESSIONS: ReadonlySet<string> = new Set([
+  ...["SELECT", "WITH", "INSERT", "VALUES", "EXPLAIN", "(", "UPDATE", "DELETE", "CALL", "MERGE"],
+]);
+
+function lowerEnums(
+  reader: StatementReader,
+  before: DeclaredSchema,
+  after: DeclaredSchema,
+  t: StatementTranslation,
+): Lowered[] {
+  if (reader.is(0, "CREATE")) return lowerCreate(reader, before, after, t);
+  if (reader.is(0, "ALTER", "TYPE")) return lowerAlterEnum(reader, before, after, t) ?? [reader];
+  if (reader.is(0, "DROP", "TYPE")) return lowerDropEnum(reader, before, t) ?? [reader];
+  if (reader.isOneOf(0, WITH_EXPRESSIONS)) return [lowerCasts(reader, before, t)];
+  return [reader];
+}
+
+/**
+ * Writes a statement with what the provider lacks and the files declare taken out of it: enums are text with a CHECK of
+ * their labels (with the option `enums`), a `serial` column is the identity that it became, and constraints without a
+ * name get the one that PostgreSQL generates.
+ *
+ * @param statement The statement, as written for PostgreSQL.
+ * @param t Where rules, warnings and refusals go; its scope takes what the statement declares.
+ * @returns What is to be translated or run in its place, in order; the statement itself when nothing is to be changed.
+ */
+export function lowerStatement(statement: StatementReader, t: StatementTranslation): readonly Lowered[] {
+  if (statement.is(0, "DO")) return [statement];
+  const before = t.scope.declared;
+  const { state: after, names } = foldWithNames(before, statement);
+  t.scope.declared = after;
+  if (statement.is(0, "DROP", "SEQUENCE")) return lowerDropSequence(statement, before, t);
+  if (statement.is(0, "ALTER", "SEQUENCE")) return lowerAlterSequence(statement, before, t);
+  const hasEnums = t.options.enums === "check" && (before.enums.size > 0 || after.enums.size > 0);
+  if (statement.is(0, "ALTER", "TABLE")) {
+    const named = nameConstraints(statement, names, t);
+    return lowerAlterTable(hasEnums ? lowerCasts(named, before, t) : named, before, after, t);
+  }
+  return hasEnums ? lowerEnums(statement, before, after, t) : [statement];
+}

@@ -1,0 +1,78 @@
+import { type DeclaredSchema, type DeclaredSequence, findObject, keyOf } from "../declared/declared_schema.ts";
+import { readObject, readPart } from "../declared/read_object.ts";
+import { writeName } from "../sql_name.ts";
+import { StatementReader } from "../statement_reader.ts";
+import { TokenEdits } from "../token_edits.ts";
+import { tokenize } from "../tokenize.ts";
+import type { StatementTranslation } from "../translation.ts";
+import type { Lowered } from "./lowered.ts";
+import { writeObject } from "./sql_text.ts";
+
+/** The serial column that a sequence numbers, when it is an identity column on the provider. */
+function serialColumn(state: DeclaredSchema, sequence: DeclaredSequence): [table: string, column: string] | undefined {
+  if (sequence.origin !== "serial" || sequence.ownedBy === undefined) return undefined;
+  const table = state.tables.get(sequence.ownedBy.table);
+  const column = table?.columns.find((one) => one.numbering === "serial" && one.sequence === keyOf(sequence));
+  return table && column ? [writeObject(table), column.name] : undefined;
+}
+
+/** DROP SEQUENCE: without those that went with an identity; with CASCADE, the identity goes. */
+export function lowerDropSequence(
+  reader: StatementReader,
+  before: DeclaredSchema,
+  t: StatementTranslation,
+): Lowered[] {
+  const cascades = reader.is(reader.size - 1, "CASCADE");
+  const end = cascades || reader.is(reader.size - 1, "RESTRICT") ? reader.size - 1 : reader.size;
+  const start = reader.skip(2, "IF", "EXISTS");
+  const lowered: Lowered[] = [];
+  const kept: string[] = [];
+  for (const [from, to] of reader.list(start, end)) {
+    const sequence = findObject(before.sequences, readObject(reader, from));
+    const serial = sequence && serialColumn(before, sequence);
+    if (sequence && t.scope.goneSequences.has(keyOf(sequence))) t.apply("serial-default");
+    else if (serial === undefined) kept.push(reader.text(from, to));
+    else if (cascades) {
+      t.apply("serial-default");
+      lowered.push({ sql: `ALTER TABLE ${serial[0]} ALTER COLUMN ${writeName(serial[1], true)} DROP IDENTITY;` });
+    } else t.refuse("serial-sequence", `DROP SEQUENCE ${sequence!.name}, which numbers ${serial[0]}.${serial[1]}`);
+  }
+  if (kept.length === reader.list(start, end).length) return [reader];
+  if (kept.length > 0) {
+    const edits = new TokenEdits(reader);
+    edits.replace(start, end, kept.join(", "));
+    lowered.push(new StatementReader(tokenize(edits.apply())));
+  }
+  return lowered;
+}
+
+/** ALTER SEQUENCE of a serial column: OWNED BY the same column says what holds, another owner cannot be. */
+export function lowerAlterSequence(
+  reader: StatementReader,
+  before: DeclaredSchema,
+  t: StatementTranslation,
+): Lowered[] {
+  const written = readObject(reader, reader.skip(2, "IF", "EXISTS"));
+  const sequence = findObject(before.sequences, written);
+  const serial = sequence && serialColumn(before, sequence);
+  const owned = reader.find(new Set(["OWNED"]), written.end);
+  if (serial === undefined || owned < 0) return [reader];
+  const end = reader.nameEnd(owned + 2);
+  const isSame = readPart(reader, end - 1) === serial[1] &&
+    findObject(before.tables, ownerTable(reader, end))?.columns.some((one) => one.sequence === keyOf(sequence!));
+  if (!isSame) {
+    t.refuse("serial-sequence", `ALTER SEQUENCE ${sequence!.name} OWNED BY another column or NONE`);
+    return [];
+  }
+  t.apply("serial-default");
+  if (owned === written.end && end === reader.size) return [];
+  const edits = new TokenEdits(reader);
+  edits.remove(owned, end);
+  return [new StatementReader(tokenize(edits.apply()))];
+}
+
+/** The table before the column's name. */
+function ownerTable(reader: StatementReader, end: number): { schema?: string; name: string } {
+  const name = readPart(reader, end - 3);
+  return reader.key(end - 4) === "." ? { schema: readPart(reader, end - 5), name } : { name };
+}

@@ -1,0 +1,44 @@
+import { type DeclaredColumn, type DeclaredSchema, type DeclaredTable, keyOf } from "../declared/declared_schema.ts";
+import { writeLiteral } from "../declared/literals.ts";
+import { chooseRelationName } from "../declared/names.ts";
+import { writeName } from "../sql_name.ts";
+import type { DistSqlStep, StatementTranslation } from "../translation.ts";
+import { writeObject } from "./sql_text.ts";
+
+/**
+ * The steps that make an identity column, which stands for `serial`, a plain column without a default. As in PostgreSQL
+ * its sequence stays with its position, unless the text drops it anyway.
+ *
+ * @param table The table.
+ * @param column The column.
+ * @param head `ALTER TABLE [ONLY] name`.
+ * @param state What is declared before the statement.
+ * @param t Where the rule goes.
+ */
+export function dropSerialDefault(
+  table: DeclaredTable,
+  column: DeclaredColumn,
+  head: string,
+  state: DeclaredSchema,
+  t: StatementTranslation,
+): DistSqlStep[] {
+  t.apply("serial-default");
+  const name = writeName(column.name, true);
+  const drop = { sql: `${head} ALTER COLUMN ${name} DROP IDENTITY;` };
+  const sequence = column.sequence === undefined ? undefined : state.sequences.get(column.sequence);
+  if (sequence === undefined) return [drop];
+  if (t.scope.droppedSequences.has(sequence.name)) {
+    t.scope.goneSequences.add(keyOf(sequence));
+    return [drop];
+  }
+  const parts = { schema: sequence.schema, table: table.name, columns: [column.name], label: "kept" };
+  const kept = { schema: sequence.schema, name: chooseRelationName(state, parts) };
+  const [from, to] = [writeObject(sequence), writeObject(kept)];
+  return [
+    { sql: `CREATE SEQUENCE ${to} CACHE ${t.options.identityCache};` },
+    { sql: `SELECT setval(${writeLiteral(to)}, last_value, is_called) FROM ${from};` },
+    drop,
+    { sql: `ALTER SEQUENCE ${to} RENAME TO ${writeName(sequence.name, true)};` },
+    { sql: `ALTER SEQUENCE ${from} OWNED BY ${writeObject(table)}.${name};` },
+  ];
+}

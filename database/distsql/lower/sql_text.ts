@@ -1,0 +1,37 @@
+import type { DeclaredColumn, DeclaredSchema, ObjectName } from "../declared/declared_schema.ts";
+import { DEFAULT_SCHEMA, keyOf } from "../declared/declared_schema.ts";
+import { writeLiteral } from "../declared/literals.ts";
+import { writeName } from "../sql_name.ts";
+
+/** Writes the name of an object, in quotes; `public` is left to the search path. */
+export function writeObject({ schema, name }: ObjectName): string {
+  const quoted = writeName(name, true);
+  return schema === DEFAULT_SCHEMA ? quoted : `${writeName(schema, true)}.${quoted}`;
+}
+
+/** Writes the CHECK that keeps an enum's labels. */
+export function writeLabelCheck(column: string, labels: readonly string[]): string {
+  if (labels.length === 0) return `CHECK (${column} IS NULL)`;
+  return `CHECK (${column} IN (${labels.map(writeLiteral).join(", ")}))`;
+}
+
+/** A column of an enum type, with its table. */
+export interface EnumColumn {
+  /** The table as SQL. */
+  readonly table: string;
+  /** The table's key. */
+  readonly key: string;
+  readonly column: DeclaredColumn;
+}
+
+/** Returns every column of an enum, in the order of the tables. */
+export function columnsOfEnum(state: DeclaredSchema, enumName: ObjectName): EnumColumn[] {
+  const wanted = keyOf(enumName);
+  return [...state.tables].flatMap(([key, table]) =>
+    table.columns.filter((column) => column.enum === wanted).map((column) => ({
+      table: writeObject(table),
+      key,
+      column,
+    }))
+  );
+}
