@@ -42,6 +42,19 @@ export {
   hasCapability,
   type IsoDay,
 } from "./distsql/capabilities.ts";
+export type {
+  DeclaredColumn,
+  DeclaredConstraint,
+  DeclaredDomain,
+  DeclaredEnum,
+  DeclaredIndex,
+  DeclaredSchema,
+  DeclaredSequence,
+  DeclaredTable,
+  DeclaredView,
+  ObjectName,
+  ViewSource,
+} from "./distsql/declared/declared_schema.ts";
 export { classifyStatement, type StatementClassification } from "./distsql/classify.ts";
 export { RecreationRequiredError, type StatementErrorOptions, UnsupportedStatementError } from "./distsql/errors.ts";
 export {

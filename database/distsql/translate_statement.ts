@@ -2,6 +2,8 @@ import { StatementReader } from "./statement_reader.ts";
 import { RecreationRequiredError } from "./errors.ts";
 import { DistSqlAction } from "./incompatibility.ts";
 import { getIncompatibility } from "./incompatibilities.ts";
+import { findObject, keyOf } from "./declared/declared_schema.ts";
+import { readObject } from "./declared/read_object.ts";
 import { lowerStatement } from "./lower/lower_statement.ts";
 import { countActions, translateAlterTable } from "./rules/alter_table.ts";
 import { translateCreateIndex } from "./rules/create_index.ts";
@@ -312,6 +314,18 @@ function translateLowered(statement: StatementReader, t: StatementTranslation): 
   t.steps.length = steps;
   keep(statement, t);
   t.steps[steps] = { ...t.steps[steps], recreates: true };
+  refuseViews(statement, t);
+}
+
+/** Refuses to make a table again that a view reads: the view would go with it. */
+function refuseViews(statement: StatementReader, t: StatementTranslation): void {
+  const { tables, views } = t.scope.declared;
+  const table = findObject(tables, readObject(statement, statement.skip(statement.skip(2, "IF", "EXISTS"), "ONLY")));
+  if (table === undefined) return;
+  for (const view of views.values()) {
+    const reads = view.sources.some(({ relation }) => relation === keyOf(table));
+    if (reads) t.refuse("recreate-view", `a change that makes the table again, which the view ${view.name} reads`);
+  }
 }
 
 /**

@@ -119,10 +119,7 @@ async function readTable(db: DrizzleClient, row: Row): Promise<TableSchema> {
   const dialect = row.distsql === true ? "distsql" : "postgres";
   const constraintRows = await runSql(db, constraintsQuery(oid, "conrelid"));
   const columnRows = await runSql(db, columnsQuery(oid));
-  const needsSequences = columnRows.some(({ identity, expression }) =>
-    identity !== "" || String(expression).includes("nextval(")
-  );
-  const sequenceRows = needsSequences ? await runSql(db, sequencesQuery(oid)) : [];
+  const sequenceRows = await runSql(db, sequencesQuery(oid));
   const indexRows = await runSql(db, indexesQuery(oid));
   const incoming = await runSql(db, constraintsQuery(oid, "confrelid"));
   const grants = await readGrants(db, oid);

@@ -112,6 +112,15 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     evidence: "live",
   },
   {
+    id: "recreate-view",
+    category: DDL,
+    action: Error,
+    title: "A change that makes the table again while a view reads it",
+    advice: "Write DROP VIEW before the change and CREATE VIEW after it.",
+    source: ["EMU"],
+    evidence: "inferred",
+  },
+  {
     id: "drop-column",
     category: DDL,
     action: Warn,
