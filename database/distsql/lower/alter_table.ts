@@ -1,10 +1,4 @@
-import {
-  type DeclaredColumn,
-  type DeclaredSchema,
-  type DeclaredTable,
-  findObject,
-  keyOf,
-} from "../declared/declared_schema.ts";
+import { type DeclaredColumn, type DeclaredSchema, findObject, keyOf } from "../declared/declared_schema.ts";
 import { readNextval, readObject, readPart } from "../declared/read_object.ts";
 import { isTableConstraint } from "../rules/table_constraint.ts";
 import { asyncTableAt } from "../statement_table.ts";
@@ -16,25 +10,7 @@ import { checkDefault, type ColumnScope, lowerColumn } from "./enum_column.ts";
 import type { Lowered } from "./lowered.ts";
 import { dropSerialDefault } from "./serial_column.ts";
 import { lowerType } from "./alter_type.ts";
-
-/** An ALTER TABLE under way: what comes before its actions, the actions that are left, and what comes after. */
-export interface Alteration {
-  readonly reader: StatementReader;
-  readonly before: DeclaredSchema;
-  readonly after: DeclaredSchema;
-  /** The table before the statement, when the files declare it. */
-  readonly table: DeclaredTable | undefined;
-  /** `ALTER TABLE [IF EXISTS] [ONLY] name`. */
-  readonly head: string;
-  /** The table as written. */
-  readonly tableText: string;
-  /** The table's name. */
-  readonly tableName: string;
-  readonly t: StatementTranslation;
-  readonly lead: Lowered[];
-  readonly actions: string[];
-  readonly tail: Lowered[];
-}
+import type { Alteration } from "./alteration.ts";
 
 const INTEGERS: ReadonlySet<string> = new Set(["bigint", "int8", "integer", "int", "int4", "smallint", "int2"]);
 

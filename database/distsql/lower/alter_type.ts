@@ -9,7 +9,7 @@ import { readObject, readPart } from "../declared/read_object.ts";
 import { deriveName, writeName } from "../sql_name.ts";
 import { StatementReader } from "../statement_reader.ts";
 import { tokenize } from "../tokenize.ts";
-import type { Alteration } from "./alter_table.ts";
+import type { Alteration } from "./alteration.ts";
 import { writeLabelCheck } from "./sql_text.ts";
 
 const USING: ReadonlySet<string> = new Set(["USING"]);

@@ -71,7 +71,7 @@ function lowerPrefix({ reader, state, edits, t }: Casts, at: number): boolean {
   checkLabel(reader, isCall ? end + 1 : end, type, t);
   if (isLiteral) edits.replace(at, end, "text");
   else {
-    edits.remove(at, end);
+    edits.replace(at, end + 1, "(");
     edits.insertAfter(end + 2, "::text");
   }
   return true;

@@ -79,7 +79,7 @@ function lowerCreate(
     return [reader];
   }
   const cast = lowerCasts(reader, before, t);
-  return [reader.is(object, "TABLE") ? lowerCreateTable(cast, before, after, t) : cast];
+  return [reader.is(object, "TABLE") ? lowerCreateTable(cast, before, after, t) : cast]; // CREATE UNLOGGED TABLE
 }
 
 /** Statements in which a type can only be the target of a cast. */
@@ -111,15 +111,28 @@ function lowerEnums(
  */
 export function lowerStatement(statement: StatementReader, t: StatementTranslation): readonly Lowered[] {
   if (statement.is(0, "DO")) return [statement];
-  const before = t.scope.declared;
-  const { state: after, names } = foldWithNames(before, statement);
-  t.scope.declared = after;
-  if (statement.is(0, "DROP", "SEQUENCE")) return lowerDropSequence(statement, before, t);
-  if (statement.is(0, "ALTER", "SEQUENCE")) return lowerAlterSequence(statement, before, t);
-  const hasEnums = t.options.enums === "check" && (before.enums.size > 0 || after.enums.size > 0);
-  if (statement.is(0, "ALTER", "TABLE")) {
-    const named = nameConstraints(statement, names, t);
-    return lowerAlterTable(hasEnums ? lowerCasts(named, before, t) : named, before, after, t);
+  const declared = t.scope.declared;
+  const folded = foldWithNames(declared, statement);
+  t.scope.declared = folded.state;
+  const [before, after] = [withEnums(declared, t), withEnums(folded.state, t)];
+  const hasEnums = before.enums.size > 0 || after.enums.size > 0;
+  switch (`${statement.key(0)} ${statement.key(1)}`) {
+    case "DROP SEQUENCE":
+      return lowerDropSequence(statement, before, t);
+    case "ALTER SEQUENCE":
+      return lowerAlterSequence(statement, before, t);
+    case "ALTER TABLE": {
+      const named = nameConstraints(statement, folded.names, t);
+      return lowerAlterTable(hasEnums ? lowerCasts(named, before, t) : named, before, after, t);
+    }
+    case "CREATE TABLE":
+      return [lowerCreateTable(hasEnums ? lowerCasts(statement, before, t) : statement, before, after, t)];
+    default:
+      return hasEnums ? lowerEnums(statement, before, after, t) : [statement];
   }
-  return hasEnums ? lowerEnums(statement, before, after, t) : [statement];
+}
+
+/** Hides the enums unless they are to become text: then the rules refuse them. */
+function withEnums(state: DeclaredSchema, t: StatementTranslation): DeclaredSchema {
+  return t.options.enums === "check" ? state : { ...state, enums: new Map() };
 }
