@@ -44,6 +44,8 @@ export interface DeclaredColumn {
   readonly notNull: boolean;
   /** The default as written; not given for `serial`. */
   readonly default?: string;
+  /** The keys of the enums that the default is made of, which may be others than the column's type. */
+  readonly defaultEnums?: readonly string[];
   /** The expression of a generated column, as written. */
   readonly generated?: string;
   /** How it numbers rows. A `serial` column whose default was changed is a plain column with or without a default. */

@@ -170,7 +170,7 @@ function foldAlterColumn(state: DeclaredSchema, { reader, key }: Alteration, fro
     return set({ numbering: undefined, sequence: undefined });
   }
   if (reader.is(at, "SET", "DEFAULT")) {
-    const value = readDefault(state, reader, at + 2, to);
+    const value = readDefault(state, reader, at + 2, to, column.enum);
     if (column.numbering === "serial" && value.sequence === column.sequence) return state;
     const plain = column.numbering === "serial" ? releaseSequence(state, column.sequence) : state;
     return changeColumn(plain, key, name, (one) => ({ ...one, ...value, numbering: undefined }));

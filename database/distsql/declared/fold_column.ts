@@ -105,7 +105,7 @@ export function addColumn(
   for (const clause of definition.clauses) {
     if (clause.kind === "not_null" || clause.kind === "primary_key") column = { ...column, notNull: true };
     else if (clause.kind === "default") {
-      column = { ...column, ...readDefault(state, reader, clause.bodyFrom + 1, clause.to) };
+      column = { ...column, ...readDefault(state, reader, clause.bodyFrom + 1, clause.to, column.enum) };
     } else if (clause.kind === "generated") column = { ...column, generated: reader.text(clause.bodyFrom, clause.to) };
     else if (clause.kind === "identity") {
       const [after, sequence] = addIdentity(state, table, name, reader, clause.bodyFrom, clause.to);
@@ -120,14 +120,20 @@ export function addColumn(
   };
 }
 
-/** Reads a default: an expression, or the sequence of its `nextval`. */
+/** Reads a default: an expression with the enums that it is made of, or the sequence of its `nextval`. */
 export function readDefault(
   state: DeclaredSchema,
   reader: StatementReader,
   from: number,
   to: number,
-): Pick<DeclaredColumn, "default" | "sequence"> {
+  type: string | undefined,
+): Pick<DeclaredColumn, "default" | "sequence" | "defaultEnums"> {
   const written = readNextval(reader, from, to);
   const sequence = written && findObject(state.sequences, written);
-  return { default: reader.text(from, to), sequence: sequence && keyOf(sequence) };
+  const enums = new Set(type === undefined ? [] : [type]);
+  for (let at = from; at < to; at = Math.max(reader.nameEnd(at), at + 1)) {
+    const found = reader.isName(at) ? findObject(state.enums, readObject(reader, at)) : undefined;
+    if (found) enums.add(keyOf(found));
+  }
+  return { default: reader.text(from, to), sequence: sequence && keyOf(sequence), defaultEnums: [...enums] };
 }

@@ -9,7 +9,7 @@ import {
   withEntry,
   withoutEntries,
 } from "./declared_schema.ts";
-import { readLiteral } from "./literals.ts";
+import { readLabel, readLiteral, writeLiteral } from "./literals.ts";
 import { readObject, readPart, toObjectName } from "./read_object.ts";
 
 /** CREATE TYPE … AS ENUM and CREATE DOMAIN; other types are not kept. A type that is there already stays. */
@@ -42,7 +42,7 @@ export function foldAlterType(state: DeclaredSchema, reader: StatementReader): D
     const [old, label] = [readLiteral(reader.token(at + 2)), readLiteral(reader.token(at + 4))];
     if (label === undefined || found.labels.includes(label)) return state;
     const labels = found.labels.map((one) => one === old ? label : one);
-    return { ...state, enums: withEntry(state.enums, { ...found, labels }) };
+    return renameDefaults({ ...state, enums: withEntry(state.enums, { ...found, labels }) }, keyOf(found), old, label);
   }
   if (reader.is(at, "RENAME", "TO")) {
     return rekeyEnum(state, found, { schema: found.schema, name: readPart(reader, at + 2) });
@@ -51,6 +51,23 @@ export function foldAlterType(state: DeclaredSchema, reader: StatementReader): D
     return rekeyEnum(state, found, { schema: readPart(reader, at + 2), name: found.name });
   }
   return state;
+}
+
+/** A default that is one label follows when the label is renamed. */
+function renameDefaults(
+  state: DeclaredSchema,
+  key: string,
+  old: string | undefined,
+  label: string,
+): DeclaredSchema {
+  const rename = (column: DeclaredColumn): DeclaredColumn =>
+    old !== undefined && column.defaultEnums?.includes(key) && readLabel(column.default) === old
+      ? { ...column, default: writeLiteral(label) }
+      : column;
+  const tables = new Map(
+    [...state.tables].map(([at, table]) => [at, { ...table, columns: table.columns.map(rename) }]),
+  );
+  return { ...state, tables };
 }
 
 function addValue(state: DeclaredSchema, found: DeclaredEnum, reader: StatementReader, from: number): DeclaredSchema {
@@ -66,14 +83,15 @@ function addValue(state: DeclaredSchema, found: DeclaredEnum, reader: StatementR
 function rekeyEnum(state: DeclaredSchema, found: DeclaredEnum, name: ObjectName): DeclaredSchema {
   const [old, key] = [keyOf(found), keyOf(name)];
   if (state.enums.has(key)) return state;
-  const rename = (column: DeclaredColumn): DeclaredColumn => column.enum === old ? { ...column, enum: key } : column;
+  const rename = (column: DeclaredColumn): DeclaredColumn => ({
+    ...column,
+    enum: column.enum === old ? key : column.enum,
+    defaultEnums: column.defaultEnums?.map((one) => one === old ? key : one),
+  });
   return {
     ...state,
     enums: withEntry(withoutEntries(state.enums, [old]), { ...found, ...name }),
-    tables: new Map([...state.tables].map(([at, table]) => [
-      at,
-      table.columns.some((column) => column.enum === old) ? { ...table, columns: table.columns.map(rename) } : table,
-    ])),
+    tables: new Map([...state.tables].map(([at, table]) => [at, { ...table, columns: table.columns.map(rename) }])),
     domains: new Map([...state.domains].map(([at, one]) => [at, one.enum === old ? { ...one, enum: key } : one])),
   };
 }

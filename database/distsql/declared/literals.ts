@@ -1,4 +1,5 @@
-import type { SqlToken } from "../tokenize.ts";
+import { StatementReader } from "../statement_reader.ts";
+import { type SqlToken, tokenize } from "../tokenize.ts";
 
 /** Returns the text of a string literal; `undefined` for one with backslash or Unicode escapes. */
 export function readLiteral(token: SqlToken | undefined): string | undefined {
@@ -13,4 +14,12 @@ export function readLiteral(token: SqlToken | undefined): string | undefined {
 /** Writes a string literal. */
 export function writeLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** Returns the text of an expression that is one string literal, with or without a cast. */
+export function readLabel(expression: string | undefined): string | undefined {
+  if (expression === undefined) return undefined;
+  const reader = new StatementReader(tokenize(expression));
+  const isPlain = reader.size === 1 || (reader.is(1, "::") && reader.nameEnd(2) === reader.size);
+  return isPlain ? readLiteral(reader.token(0)) : undefined;
 }

@@ -1,12 +1,12 @@
 import { type DeclaredEnum, type DeclaredSchema, findObject, keyOf } from "../declared/declared_schema.ts";
-import { readLiteral, writeLiteral } from "../declared/literals.ts";
+import { readLabel, readLiteral, writeLiteral } from "../declared/literals.ts";
 import { readObject, toObjectName } from "../declared/read_object.ts";
 import { writeName } from "../sql_name.ts";
 import { StatementReader } from "../statement_reader.ts";
 import { tokenize } from "../tokenize.ts";
 import type { StatementTranslation } from "../translation.ts";
 import type { Lowered } from "./lowered.ts";
-import { columnsOfEnum, type EnumColumn, writeLabelCheck } from "./sql_text.ts";
+import { columnsOfEnum, type EnumColumn, writeLabelCheck, writeObject } from "./sql_text.ts";
 
 const MAX_LABEL_BYTES = 63;
 
@@ -92,14 +92,6 @@ function findStored(before: DeclaredSchema, { key, column }: EnumColumn, label: 
   return undefined;
 }
 
-/** The default of a column that is one label, or `undefined`. */
-function defaultLabel(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
-  const reader = parse(text);
-  const isPlain = reader.size === 1 || reader.key(1) === "::" && reader.nameEnd(2) === reader.size;
-  return isPlain ? readLiteral(reader.token(0)) : undefined;
-}
-
 function lowerRenameValue(
   reader: StatementReader,
   at: number,
@@ -121,29 +113,53 @@ function lowerRenameValue(
     return [];
   }
   const { labels } = after.enums.get(keyOf(found))!;
-  return columns.filter(({ column }) => !column.isArray).flatMap((one) => renameIn(one, old, label, labels, t));
+  const plain = columns.filter(({ column }) => !column.isArray);
+  const { drops, updates, checks } = renameIn(plain, old, label, labels);
+  return [...drops, ...renameInDefaults(before, found, old, label, t), ...updates, ...checks];
 }
 
-function renameIn(
-  { table, column }: EnumColumn,
+/** The CHECKs go, then defaults and rows get the new label, then the CHECKs come again. */
+function renameIn(columns: readonly EnumColumn[], old: string, label: string, labels: readonly string[]): {
+  drops: Lowered[];
+  updates: Lowered[];
+  checks: Lowered[];
+} {
+  const result = { drops: [] as Lowered[], updates: [] as Lowered[], checks: [] as Lowered[] };
+  for (const { table, column } of columns) {
+    const name = writeName(column.name, true);
+    const check = writeName(column.labelCheck ?? "", true);
+    const [set, where] = [`${name} = ${writeLiteral(label)}`, `${name} = ${writeLiteral(old)}`];
+    result.drops.push(parse(`ALTER TABLE ${table} DROP CONSTRAINT ${check};`));
+    result.updates.push({
+      sql: `UPDATE ${table} SET ${set} WHERE ${where};`,
+      batch: { verb: "update", table, set, where },
+    });
+    result.checks.push(parse(`ALTER TABLE ${table} ADD CONSTRAINT ${check} ${writeLabelCheck(name, labels)};`));
+  }
+  return result;
+}
+
+/** Renames a label in defaults, also in those of columns whose type is not the enum any more. */
+function renameInDefaults(
+  before: DeclaredSchema,
+  found: DeclaredEnum,
   old: string,
   label: string,
-  labels: readonly string[],
   t: StatementTranslation,
 ): Lowered[] {
-  const name = writeName(column.name, true);
-  const check = writeName(column.labelCheck ?? "", true);
-  const [set, where] = [`${name} = ${writeLiteral(label)}`, `${name} = ${writeLiteral(old)}`];
-  const steps: Lowered[] = [
-    parse(`ALTER TABLE ${table} DROP CONSTRAINT ${check};`),
-    { sql: `UPDATE ${table} SET ${set} WHERE ${where};`, batch: { verb: "update", table, set, where } },
-  ];
-  if (defaultLabel(column.default) === old) {
-    steps.push(parse(`ALTER TABLE ${table} ALTER COLUMN ${name} SET DEFAULT ${writeLiteral(label)};`));
-  } else if (column.default !== undefined && hasLiteral(column.default, old)) {
-    t.refuse("type-enum-change", "RENAME VALUE of a label in a default that is an expression");
+  const steps: Lowered[] = [];
+  for (const table of before.tables.values()) {
+    for (const column of table.columns) {
+      if (column.default === undefined || !column.defaultEnums?.includes(keyOf(found))) continue;
+      if (readLabel(column.default) === old) {
+        const name = writeName(column.name, true);
+        const value = writeLiteral(label);
+        steps.push(parse(`ALTER TABLE ${writeObject(table)} ALTER COLUMN ${name} SET DEFAULT ${value};`));
+      } else if (hasLiteral(column.default, old)) {
+        t.refuse("type-enum-change", `RENAME VALUE of a label of ${found.name} in a default that is an expression`);
+      }
+    }
   }
-  steps.push(parse(`ALTER TABLE ${table} ADD CONSTRAINT ${check} ${writeLabelCheck(name, labels)};`));
   return steps;
 }
 
@@ -184,9 +200,18 @@ export function lowerDropEnum(
   if (found.length < written.length) return undefined;
   t.apply("type-enum-check");
   const columns = found.flatMap((one) => columnsOfEnum(before, one));
-  if (columns.length > 0 && !cascades) {
-    const names = columns.map(({ table, column }) => `${table}.${column.name}`).join(", ");
-    t.refuse("type-enum-change", `DROP TYPE of an enum that is the type of ${names}`);
+  const names = columns.map(({ table, column }) => `${table}.${column.name}`);
+  const keys = found.map(keyOf);
+  for (const table of before.tables.values()) {
+    for (const column of table.columns) {
+      const isDefault = column.default !== undefined && column.defaultEnums?.some((key) => keys.includes(key));
+      const path = `${writeObject(table)}.${column.name}`;
+      if (isDefault && !names.includes(path)) names.push(`the default of ${path}`);
+    }
+  }
+  const isInUse = cascades ? names.length > columns.length : names.length > 0;
+  if (isInUse) {
+    t.refuse("type-enum-change", `DROP TYPE of an enum that is in use: ${names.join(", ")}`);
     return [];
   }
   return columns.map(({ table, column }) =>

@@ -28,11 +28,17 @@ const CASES: readonly (readonly [what: string, before: string, sql: string, expe
   ["ADD VALUE after no label", MOOD, "ALTER TYPE mood ADD VALUE 'so' AFTER 'no'", ["type-enum-label"]],
   ["RENAME VALUE with rows and a default", MOOD, "ALTER TYPE mood RENAME VALUE 'sad' TO 'low'", [
     `ALTER TABLE "t" DROP CONSTRAINT "t_m_enum";`,
-    `UPDATE "t" SET "m" = 'low' WHERE "m" = 'sad';`,
     `ALTER TABLE "t" ALTER COLUMN "m" SET DEFAULT 'low';`,
+    `UPDATE "t" SET "m" = 'low' WHERE "m" = 'sad';`,
     `ALTER TABLE "t" ADD CONSTRAINT "t_m_enum" CHECK ("m" IN ('low', 'ok')) NOT VALID;`,
     `ALTER TABLE ASYNC "t" VALIDATE CONSTRAINT "t_m_enum";`,
   ]],
+  [
+    "RENAME VALUE of a label that the default of a text column still has",
+    `${MOOD} ALTER TABLE t ALTER m TYPE text;`,
+    "ALTER TYPE mood RENAME VALUE 'sad' TO 'low'",
+    [`ALTER TABLE "t" ALTER COLUMN "m" SET DEFAULT 'low';`],
+  ],
   [
     "RENAME VALUE of a label that a view uses",
     `${MOOD} CREATE VIEW v AS SELECT id FROM t WHERE m = 'sad';`,

@@ -330,6 +330,7 @@ export class EnumFolders {
       "DROP DEFAULT",
       "SET NOT NULL",
       "DROP NOT NULL",
+      "DROP NOT NULL",
     ]);
     return [`ALTER TABLE ${path} ALTER COLUMN ${name} ${what}`];
   }
