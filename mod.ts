@@ -58,6 +58,7 @@ export {
   defineStorageHandler,
   defineTopicHandler,
   defineWebSocketHandler,
+  getClientAddress,
   getOutgoingHeaders,
   getRequestContext,
   type LambdaContext,

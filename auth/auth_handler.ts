@@ -7,7 +7,7 @@ import {
   type CorsOption,
   encodeBase64,
   extractBearerToken,
-  isAlbEvent,
+  getClientAddress,
   isHttpApiEvent,
   type LambdaHandler,
   type LoggingConfig,
@@ -149,8 +149,10 @@ function readHeaders(event: ApiEvent): Headers {
   const cookies = readCookieHeaders(event);
   // `append` joins with commas, which are no separators of cookies
   if (cookies.length > 0) headers.set("cookie", cookies.join("; "));
-  const address = sourceAddressOf(event, headers.get("x-forwarded-for"));
-  if (address !== undefined) headers.set("x-forwarded-for", address);
+  // the library counts sign-in attempts by this header and notes it in sessions: what the client wrote must not count
+  const address = getClientAddress(event);
+  if (address === undefined) headers.delete("x-forwarded-for");
+  else headers.set("x-forwarded-for", address);
   return headers;
 }
 
@@ -161,16 +163,6 @@ function readCookieHeaders(event: ApiEvent): readonly string[] {
   return Object.entries(several).filter(([name]) => name.toLowerCase() === "cookie").flatMap(([, values]) =>
     values ?? []
   );
-}
-
-/**
- * Who is connected, which the library counts sign-in attempts by and notes in sessions. What a client wrote into
- * `X-Forwarded-For` does not count: only the gateway's own word, or the entry that the load balancer added last.
- */
-function sourceAddressOf(event: ApiEvent, forwardedFor: string | null): string | undefined {
-  if (isHttpApiEvent(event)) return event.requestContext.http.sourceIp;
-  if (isAlbEvent(event)) return forwardedFor?.split(",").at(-1)?.trim();
-  return event.requestContext?.identity?.sourceIp;
 }
 
 async function toProxyResult(response: Response): Promise<ProxyResult> {

@@ -34,6 +34,7 @@ export {
 export { type BackoffOptions, fullJitterDelay } from "./backoff.ts";
 export { extractBearerToken } from "./bearer_token.ts";
 export { decodeBase64, encodeBase64 } from "./base64.ts";
+export { getClientAddress } from "./client_address.ts";
 export { type Clock, monotonicNow, systemClock } from "./clock.ts";
 export { CORRELATION_ID_HEADER, correlationIdOf } from "./correlation_id.ts";
 export { corsHeadersFor, corsHeadersOfError, type CorsOption, isCorsOption, NO_CORS_HEADERS } from "./cors.ts";

@@ -3,7 +3,7 @@
  * Each name matches in any spelling: `apiKey`, `api_key`, `X-Api-Key`.
  */
 const SENSITIVE_PARTS = [
-  "passw|passphrase|passcode|pwd|secret|token|authorization|cookie|credential|signature",
+  "passw|passphrase|passcode|pwd|secret|token|authorization|cookie|credential|signature|originverify",
   "connectionstring|jwt|cardnumber|securitycode|mnemonic|seedphrase|codeverifier|clientassertion",
   "(?:access|account|api|auth|client|decryption|encryption|encrypt|hmac|host|kms|master|private)key",
   "(?:service|session|shared|signing|ssh|storage|symmetric|wrapping)key",

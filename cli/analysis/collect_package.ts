@@ -12,6 +12,9 @@ const SESSION_NEEDS: Readonly<Record<string, AuthNeed>> = {
   expireSession: "expire",
 };
 
+/** The variable by which the package tells requests that came through the CDN. */
+const ORIGIN_SECRET = "ORIGIN_VERIFY_SECRET";
+
 /** The tables of better-auth, by the keys of `AuthConfig.schema`. */
 const MODELS = ["user", "session", "account", "verification"] as const;
 
@@ -56,6 +59,7 @@ export function collectPackage(c: Collector, node: ts.Node, module: string, name
     }
     case "createAuthHandler":
       c.emit({ kind: "auth", need: "routes", why: name, node });
+      c.emit({ kind: "env", name: ORIGIN_SECRET, isRequired: false, node });
       // it calls what gives the instance; what it does with the instance is counted above
       if (given[0] !== undefined) c.reach(given[0], [CALL, NONE]);
       for (const argument of given.slice(1)) c.reach(argument, []);
@@ -67,6 +71,10 @@ export function collectPackage(c: Collector, node: ts.Node, module: string, name
     case "defineApiHandler":
       if (given[0] !== undefined) c.reach(given[0], ["auth", AUTH_MODE]);
       return c.release(path);
+    case "getClientAddress":
+      c.emit({ kind: "env", name: ORIGIN_SECRET, isRequired: false, node });
+      for (const argument of given) c.reach(argument, []);
+      return c.release(rest);
     case "getRequiredEnv":
     case "getOptionalEnv":
       if (given[0] === undefined) {

@@ -2,9 +2,9 @@
 
 /** SHA-256 of each file of the Terraform modules, by its path under `modules/`. */
 export const MODULES_MANIFEST: Readonly<Record<string, string>> = {
-  "cdn-api/main.tf": "3bce46c2f579325713f23631c2bf3fd1502939f9b7e89723dbd98fcd5efc8782",
+  "cdn-api/main.tf": "64913990799578fe82f2e7f9d757fda988f4fd0cd86373d50fa01ae5ce47b5d9",
   "cdn-api/outputs.tf": "210dfd10c8a10c8fdad2dde9c75075eb3d4dcb9f713fb11a247cdf26dacc657f",
-  "cdn-api/variables.tf": "a98acd6f9e0c302674c4bf0b0588c12fe934da3d70c2a66264e58e49f0bece41",
+  "cdn-api/variables.tf": "81fe24dc6020dd0986c37902d54c478b0ae05ad00edefaa2c93ff4ebe062f1c1",
   "cdn-api/versions.tf": "2f833632b68d4f8ef80411c84a93f9b0b1801d1e2c0e79f78259c04a25f6e89d",
   "core/main.tf": "634b08223b06971a2696ff8f3fe42043b6e4fcb86cac83c3efceb2c2cfb8e85b",
   "core/outputs.tf": "3d43f0dbbb4943b1d5729b5667e66a2563f7bd6365fc3b3d9e2c10842370881a",
@@ -41,7 +41,7 @@ export const MODULES_MANIFEST: Readonly<Record<string, string>> = {
   "queue/versions.tf": "2f833632b68d4f8ef80411c84a93f9b0b1801d1e2c0e79f78259c04a25f6e89d",
   "rest-api/main.tf": "666588361e7502eedca05d40b361528e096b1e6f82d31d0196b44d3b925597da",
   "rest-api/outputs.tf": "4cd07d21f3b7f6eb99321c8522280700f26f3c109a6e0d8e921e69c43a8a879f",
-  "rest-api/variables.tf": "85b5a7d2f9b6b2a923c75be9e9c3562321bba0ddc29ae08c7713b0412504816a",
+  "rest-api/variables.tf": "a0cb64bf77171992a5de2dbba72d0eb503c4b28002b98d7e4418da84b89d1255",
   "rest-api/versions.tf": "2f833632b68d4f8ef80411c84a93f9b0b1801d1e2c0e79f78259c04a25f6e89d",
   "storage/main.tf": "7553c1457a022ed80cbd64aa12f3fe7d8021f1ae684ad703977e9366e014ed05",
   "storage/outputs.tf": "4757254b9155dfcc70fcd31ca70c53e88354c8f324480835a824189dd8ee33a8",

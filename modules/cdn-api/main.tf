@@ -1,14 +1,21 @@
 locals {
   name      = "${var.name_prefix}-cdn-api"
   origin_id = "api"
+
+  # Answers name the one origin that may read them, so a kept one must not go to another.
+  names_origin = contains([for header in var.forwarded_headers : lower(header)], "origin")
+  key_headers  = concat(var.forwarded_headers, local.names_origin ? [] : ["Origin"])
+
+  # CloudFront writes this header itself; what a viewer sends under its name does not arrive.
+  viewer_address_header = "CloudFront-Viewer-Address"
 }
 
-# What is in the cache key is what the origin gets. Authorization can be handed on
-# in no other way that also leaves other headers out; the times make sure that
-# nothing is kept unless the response asks for it.
+# The cache key. The origin gets all of it; Authorization can be forwarded in no
+# other way that also leaves other headers out. The times make sure that nothing
+# is kept unless the response asks for it.
 resource "aws_cloudfront_cache_policy" "this" {
   name        = local.name
-  comment     = "Hands on ${length(var.forwarded_headers)} headers, all cookies and the query; keeps only what says so."
+  comment     = "Forwards ${length(local.key_headers)} headers, all cookies and the query; keeps only what says so."
   min_ttl     = 0
   default_ttl = 0
   max_ttl     = var.cache_max_seconds
@@ -18,14 +25,10 @@ resource "aws_cloudfront_cache_policy" "this" {
     enable_accept_encoding_gzip   = true
 
     headers_config {
-      header_behavior = length(var.forwarded_headers) > 0 ? "whitelist" : "none"
+      header_behavior = "whitelist"
 
-      dynamic "headers" {
-        for_each = length(var.forwarded_headers) > 0 ? [var.forwarded_headers] : []
-
-        content {
-          items = headers.value
-        }
+      headers {
+        items = local.key_headers
       }
     }
 
@@ -36,6 +39,29 @@ resource "aws_cloudfront_cache_policy" "this" {
     query_strings_config {
       query_string_behavior = "all"
     }
+  }
+}
+
+# What the origin gets besides: headers by which it tells cross-site requests, and
+# the viewer's address.
+resource "aws_cloudfront_origin_request_policy" "this" {
+  name    = "${local.name}-origin"
+  comment = "Forwards ${length(var.origin_headers)} headers of the viewer, and its address."
+
+  headers_config {
+    header_behavior = "whitelist"
+
+    headers {
+      items = concat(var.origin_headers, [local.viewer_address_header])
+    }
+  }
+
+  cookies_config {
+    cookie_behavior = "all"
+  }
+
+  query_strings_config {
+    query_string_behavior = "all"
   }
 }
 
@@ -114,6 +140,7 @@ resource "aws_cloudfront_distribution" "this" {
     cached_methods             = ["GET", "HEAD"]
     compress                   = true
     cache_policy_id            = aws_cloudfront_cache_policy.this.id
+    origin_request_policy_id   = aws_cloudfront_origin_request_policy.this.id
     response_headers_policy_id = one(aws_cloudfront_response_headers_policy.this[*].id)
 
     dynamic "lambda_function_association" {

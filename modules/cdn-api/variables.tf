@@ -40,14 +40,24 @@ variable "origin_path" {
 }
 
 variable "origin_secret_header" {
-  description = "Header that CloudFront adds to each request to the origin, by which an authorizer can tell that a request came through it."
+  description = "Header that CloudFront adds to each request to the origin, by which a function can tell that a request came through it. getClientAddress() of the package reads the default."
   type        = string
   default     = "X-Origin-Verify"
   nullable    = false
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9-]+$", var.origin_secret_header))
+    error_message = "origin_secret_header is \"${var.origin_secret_header}\"; it must be the name of a header."
+  }
+
+  validation {
+    condition     = !contains([for header in concat(var.forwarded_headers, var.origin_headers) : lower(header)], lower(var.origin_secret_header))
+    error_message = "origin_secret_header must not be among forwarded_headers and origin_headers; without origin_secret a viewer could send it."
+  }
 }
 
 variable "origin_secret" {
-  description = "Value of origin_secret_header; null to add none. It is kept in the state, so the state must be a secret too."
+  description = "Value of origin_secret_header; null to add none. Functions that have it as ORIGIN_VERIFY_SECRET take the viewer's address from CloudFront, and from no other caller. It is kept in the state, so the state must be a secret too."
   type        = string
   default     = null
   sensitive   = true
@@ -56,10 +66,15 @@ variable "origin_secret" {
     condition     = var.origin_secret == null ? true : length(var.origin_secret) >= 16
     error_message = "origin_secret must have at least 16 characters."
   }
+
+  validation {
+    condition     = var.origin_secret == null ? true : can(regex("^[!-+./-~-]+$", var.origin_secret))
+    error_message = "origin_secret must be printable ASCII without spaces and commas."
+  }
 }
 
 variable "forwarded_headers" {
-  description = "Headers of the viewer that reach the origin, at most ten, and are part of the cache key. Host must not be among them: the gateway answers 403 to a name that is not its own."
+  description = "Headers of the viewer that reach the origin and are part of the cache key, at most ten with Origin, which always is. Host must not be among them: the gateway answers 403 to a name that is not its own."
   type        = list(string)
   default     = ["Authorization", "X-Api-Key"]
   nullable    = false
@@ -70,13 +85,35 @@ variable "forwarded_headers" {
   }
 
   validation {
-    condition     = length(var.forwarded_headers) <= 10
-    error_message = "forwarded_headers must have at most ten entries; CloudFront allows no more."
+    condition     = length(setunion([for header in var.forwarded_headers : lower(header)], ["origin"])) <= 10
+    error_message = "forwarded_headers must have at most ten entries with Origin; CloudFront allows no more."
   }
 
   validation {
     condition     = alltrue([for header in var.forwarded_headers : can(regex("^[A-Za-z0-9-]+$", header))])
     error_message = "forwarded_headers must hold names of headers; wildcards are not offered."
+  }
+}
+
+variable "origin_headers" {
+  description = "Further headers of the viewer that reach the origin, at most nine; they are not part of the cache key. The default is what a check of cross-site requests needs. Add User-Agent, Accept, X-Correlation-Id, or a webhook's signature where the API reads them."
+  type        = list(string)
+  default     = ["Access-Control-Request-Headers", "Access-Control-Request-Method", "Referer", "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site"]
+  nullable    = false
+
+  validation {
+    condition     = alltrue([for header in ["host", "authorization", "accept-encoding", "cloudfront-viewer-address"] : !contains([for given in var.origin_headers : lower(given)], header)])
+    error_message = "origin_headers must not hold Host (a gateway answers 403 to a name that is not its own), Authorization and Accept-Encoding (CloudFront takes them in forwarded_headers only), or CloudFront-Viewer-Address (it is forwarded anyway)."
+  }
+
+  validation {
+    condition     = length(var.origin_headers) <= 9
+    error_message = "origin_headers must have at most nine entries; CloudFront allows ten with the viewer's address."
+  }
+
+  validation {
+    condition     = alltrue([for header in var.origin_headers : can(regex("^[A-Za-z0-9-]+$", header))])
+    error_message = "origin_headers must hold names of headers; wildcards are not offered."
   }
 }
 

@@ -102,7 +102,7 @@ variable "authorizer_ttl_seconds" {
 }
 
 variable "authorizer_identity_source" {
-  description = "What of the request identifies the caller. A request without it is refused before the authorizer is asked; so for an API that lets anonymous requests through give an empty string, and authorizer_ttl_seconds = 0."
+  description = "What of the request identifies the caller, separated by commas: everything that the authorizer reads, since its decision is remembered by this. A request without it is refused before the authorizer is asked; so for an API that lets anonymous requests through give an empty string, and authorizer_ttl_seconds = 0."
   type        = string
   default     = "method.request.header.Authorization"
   nullable    = false

@@ -11,6 +11,7 @@ import {
   createRestApiEvent,
   type EventOptions,
 } from "../../testing/mod.ts";
+import { withEnv } from "../support/with_env.ts";
 import { openAuthDatabase, SECRET } from "./auth_database.ts";
 
 const config: AuthConfig = { secret: SECRET, baseURL: "http://localhost:3000" };
@@ -193,6 +194,24 @@ Deno.test("createAuthHandler() notes the address that the gateway saw, not the o
     const { rows } = await pglite.query<{ ip_address: string }>("SELECT ip_address FROM sessions");
     assertEquals(rows.map((row) => row.ip_address), [address]);
   }
+});
+
+Deno.test("createAuthHandler() notes the viewer's address behind a CDN that proves itself", async () => {
+  const headers = { "cloudfront-viewer-address": "198.51.100.7:443", "x-forwarded-for": "198.51.100.8" };
+  const cases: [Record<string, string>, string][] = [
+    [{ ...headers, "x-origin-verify": "0123456789abcdef" }, "198.51.100.7"],
+    [{ ...headers, "x-origin-verify": "0123456789abcdeF" }, "203.0.113.1"],
+    [headers, "203.0.113.1"],
+  ];
+  await withEnv({ ORIGIN_VERIFY_SECRET: "0123456789abcdef" }, async () => {
+    for (const [sent, address] of cases) {
+      await reset();
+      const rest = createRestApiEvent(post("/sign-up/email", ADA, sent));
+      await call({ ...rest, requestContext: { ...rest.requestContext, identity: { sourceIp: "203.0.113.1" } } });
+      const { rows } = await pglite.query<{ ip_address: string }>("SELECT ip_address FROM sessions");
+      assertEquals(rows.map((row) => row.ip_address), [address]);
+    }
+  });
 });
 
 Deno.test("createAuthHandler() does not say that somebody is signed out whose session is still there", async () => {

@@ -22,8 +22,23 @@ run "defaults" {
   }
 
   assert {
-    condition     = one(one(one(aws_cloudfront_cache_policy.this.parameters_in_cache_key_and_forwarded_to_origin).headers_config).headers).items == toset(["Authorization", "X-Api-Key"])
-    error_message = "Authorization and X-Api-Key, and no other header, must reach the origin."
+    condition     = one(one(one(aws_cloudfront_cache_policy.this.parameters_in_cache_key_and_forwarded_to_origin).headers_config).headers).items == toset(["Authorization", "X-Api-Key", "Origin"])
+    error_message = "Authorization, X-Api-Key and Origin, and no other header, must be in the cache key."
+  }
+
+  assert {
+    condition     = one(one(aws_cloudfront_origin_request_policy.this.headers_config).headers).items == toset(["Access-Control-Request-Headers", "Access-Control-Request-Method", "Referer", "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site", "CloudFront-Viewer-Address"])
+    error_message = "The origin must get what origin checks and preflights need, and the viewer's address."
+  }
+
+  assert {
+    condition     = one(aws_cloudfront_distribution.this.default_cache_behavior).origin_request_policy_id == aws_cloudfront_origin_request_policy.this.id && aws_cloudfront_origin_request_policy.this.name == "notes-dev-cdn-api-origin"
+    error_message = "The distribution must use the origin request policy."
+  }
+
+  assert {
+    condition     = one(one(aws_cloudfront_cache_policy.this.parameters_in_cache_key_and_forwarded_to_origin).cookies_config).cookie_behavior == "all" && one(aws_cloudfront_origin_request_policy.this.cookies_config).cookie_behavior == "all"
+    error_message = "All cookies must be in the cache key and reach the origin."
   }
 
   assert {
@@ -60,8 +75,27 @@ run "no_headers" {
   }
 
   assert {
-    condition     = one(one(aws_cloudfront_cache_policy.this.parameters_in_cache_key_and_forwarded_to_origin).headers_config).header_behavior == "none"
-    error_message = "An empty list must hand on no header."
+    condition     = one(one(one(aws_cloudfront_cache_policy.this.parameters_in_cache_key_and_forwarded_to_origin).headers_config).headers).items == toset(["Origin"])
+    error_message = "Origin must be in the cache key, whatever else is."
+  }
+}
+
+run "origin_named" {
+  command = plan
+
+  variables {
+    forwarded_headers = ["origin", "X-Api-Key"]
+    origin_headers    = []
+  }
+
+  assert {
+    condition     = one(one(one(aws_cloudfront_cache_policy.this.parameters_in_cache_key_and_forwarded_to_origin).headers_config).headers).items == toset(["origin", "X-Api-Key"])
+    error_message = "Origin must not be in the cache key twice."
+  }
+
+  assert {
+    condition     = one(one(aws_cloudfront_origin_request_policy.this.headers_config).headers).items == toset(["CloudFront-Viewer-Address"])
+    error_message = "The viewer's address must reach the origin, whatever else does."
   }
 }
 

@@ -53,6 +53,66 @@ run "origin_secret_too_short" {
   expect_failures = [var.origin_secret]
 }
 
+run "origin_secret_comma" {
+  command = plan
+
+  variables {
+    origin_secret = "0123456789,abcdef"
+  }
+
+  expect_failures = [var.origin_secret]
+}
+
+run "origin_secret_header_name" {
+  command = plan
+
+  variables {
+    origin_secret_header = "X Origin"
+  }
+
+  expect_failures = [var.origin_secret_header]
+}
+
+run "origin_secret_header_forwarded" {
+  command = plan
+
+  variables {
+    origin_headers = ["x-origin-verify"]
+  }
+
+  expect_failures = [var.origin_secret_header]
+}
+
+run "origin_headers_host" {
+  command = plan
+
+  variables {
+    origin_headers = ["host"]
+  }
+
+  expect_failures = [var.origin_headers]
+}
+
+run "origin_headers_too_many" {
+  command = plan
+
+  variables {
+    origin_headers = [for n in range(10) : "X-${n}"]
+  }
+
+  expect_failures = [var.origin_headers]
+}
+
+run "origin_headers_wildcard" {
+  command = plan
+
+  variables {
+    origin_headers = ["Sec-Fetch-*"]
+  }
+
+  expect_failures = [var.origin_headers]
+}
+
 run "forwarded_headers_host" {
   command = plan
 
@@ -67,7 +127,7 @@ run "forwarded_headers_too_many" {
   command = plan
 
   variables {
-    forwarded_headers = [for n in range(11) : "X-${n}"]
+    forwarded_headers = [for n in range(10) : "X-${n}"]
   }
 
   expect_failures = [var.forwarded_headers]

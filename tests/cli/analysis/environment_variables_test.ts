@@ -42,6 +42,16 @@ const CASES: readonly (readonly [what: string, expected: string, files: Fixture]
   ["lets required win over optional", "A!", {
     "fn.ts": handler(ENV, `getOptionalEnv("A"); getRequiredEnv("A"); getOptionalEnv("A");`),
   }],
+  ["knows that the client's address and the auth routes read the CDN's secret", "ORIGIN_VERIFY_SECRET", {
+    "fn.ts": handler(
+      `import { getClientAddress } from "@trellis/fn"; import { createAuthHandler } from "@trellis/fn/auth";`,
+      `getClientAddress(event);`,
+    ),
+  }],
+  ["knows that the auth routes read the CDN's secret", "ORIGIN_VERIFY_SECRET", {
+    "fn.ts":
+      `import { createAuthHandler } from "@trellis/fn/auth"; export const handler = createAuthHandler(() => null);`,
+  }],
   ["follows names through constants, helpers and other packages' entry points", "ONE! TWO! THREE", {
     "names.ts": `export const NAMES = { one: "ONE" } as const;`,
     "env.ts":

@@ -11,7 +11,21 @@ module "cdn" {
   origin_domain = "abc123.execute-api.eu-central-1.amazonaws.com"
   origin_path   = "/live"
 
-  forwarded_headers = ["Authorization", "X-Api-Key", "Accept", "X-Correlation-Id"]
+  # the same as ORIGIN_VERIFY_SECRET of the functions
+  origin_secret = var.origin_secret
+
+  origin_headers = [
+    "Access-Control-Request-Headers", "Access-Control-Request-Method", "Referer",
+    "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site",
+    "Accept", "User-Agent", "X-Correlation-Id",
+  ]
+}
+
+variable "origin_secret" {
+  description = "What CloudFront proves itself by to the functions."
+  type        = string
+  default     = null
+  sensitive   = true
 }
 
 output "domain_name" {
