@@ -1,11 +1,8 @@
-// The only file that loads the auth library: `instance.ts` imports it when its API is first used.
-import { drizzleAdapter } from "better-auth/adapters/drizzle";
-import { betterAuth } from "better-auth/minimal";
-import { bearer } from "better-auth/plugins/bearer";
-import { socialProviderList } from "better-auth/social-providers";
+// `instance.ts` imports this file when the auth library's API is first used.
 import { ConfigurationError } from "../errors/mod.ts";
 import type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_auth_types.ts";
 import type { AuthSettings } from "./config.ts";
+import { loadBetterAuth, loadGenericOAuth } from "./load_better_auth.ts";
 import { withSafeErrors } from "./safe_errors.ts";
 import { AUTH_SCHEMA_MAPPING } from "./schema.ts";
 
@@ -36,6 +33,7 @@ export async function startBetterAuth(
   options: BetterAuthOptions,
 ): Promise<StartedBetterAuth> {
   const { social, custom } = settings.providers;
+  const { bearer, betterAuth, drizzleAdapter, socialProviderList } = await loadBetterAuth();
   const known: readonly string[] = socialProviderList;
   const unknown = Object.keys(social).filter((id) => !known.includes(id));
   if (unknown.length > 0) {
@@ -48,7 +46,7 @@ export async function startBetterAuth(
   if (settings.experimentalJoins) checkRelations(db, schema);
   const plugins: BetterAuthOptions["plugins"] = [bearer()];
   if (custom.length > 0) {
-    const { genericOAuth } = await import("better-auth/plugins/generic-oauth");
+    const genericOAuth = await loadGenericOAuth();
     plugins.push(genericOAuth({ config: custom as unknown as Parameters<typeof genericOAuth>[0]["config"] }));
   }
   const auth = betterAuth<BetterAuthOptions>({

@@ -9,9 +9,12 @@ export const OPTIONAL_PACKAGES = {
   "@aws-sdk/dsql-signer": "^3.1142.0",
   "@electric-sql/pglite": "^0.5.16",
   "@neondatabase/serverless": "^1.2.0",
+  "better-auth": "^1.7.7",
+  "drizzle-orm": "^0.45.4",
   "esbuild": ">=0.28.2 <1",
   "libpg-query": "^18.1.5",
-  "typescript": "5.9.3",
+  "postgres": "^3.4.9",
+  "typescript": ">=5.9",
 } as const satisfies Record<string, string>;
 
 /** A package of {@link OPTIONAL_PACKAGES}. */

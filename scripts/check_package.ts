@@ -37,8 +37,7 @@ interface Manifest {
   exports: Record<string, string | Record<string, string>>;
   bin: Record<string, string>;
   scripts?: unknown;
-  dependencies: Record<string, string>;
-  optionalDependencies: Record<string, string>;
+  dependencies?: unknown;
 }
 
 /**
@@ -74,9 +73,7 @@ async function findManifestFaults(folder: string, files: readonly string[]): Pro
     faults.push(`package.json: version ${manifest.version}, deno.json says ${config.version}`);
   }
   if (manifest.scripts !== undefined) faults.push("package.json: has scripts, which would run where it is installed");
-  for (const [name, version] of Object.entries({ ...manifest.dependencies, ...manifest.optionalDependencies })) {
-    if (!/^\d+\.\d+\.\d+$/.test(version)) faults.push(`package.json: ${name} ${version} is no exact version`);
-  }
+  if (manifest.dependencies !== undefined) faults.push("package.json: has dependencies, which everybody would install");
   const missing = Object.keys(config.exports).filter((entry) => manifest.exports[entry] === undefined);
   faults.push(...missing.map((entry) => `package.json: the entry point ${entry} is missing`));
   const targets = Object.values(manifest.exports).flatMap((target) =>

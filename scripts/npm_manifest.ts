@@ -10,7 +10,7 @@ export interface PackageConfig {
   license: string;
   /** Entry points: export to source file. */
   exports: Record<string, string>;
-  /** The import map, with exact versions. */
+  /** The import map. */
   imports: Record<string, string>;
 }
 
@@ -24,29 +24,23 @@ export interface ExportTarget {
   default: string;
 }
 
-/** Installed with the package at the very version that was tested: the user's code never imports them. */
-const DEPENDENCIES = ["better-auth", "postgres"];
-/** The parser of the command line; `npm ci --omit=optional` leaves it out where only functions run. */
-const OPTIONAL_DEPENDENCIES = ["typescript"];
-/** The user's code imports them as well (schemas, tables), and there must be one copy: npm installs them by itself. */
-const PEERS = ["drizzle-orm", "zod"];
+/** The user's code imports it as well, and there must be one copy: npm installs it by itself. */
+const PEERS = ["zod"];
+
 /**
  * Makes the whole package.json of the npm package. Why each dependency is of its kind: docs/decisions/optional_dependencies.md.
  *
  * @param config What deno.json says.
  * @param exports Where the build put each entry point.
  * @returns The manifest, its keys in a fixed order.
- * @throws {Error} When deno.json pins no exact version of a dependency.
+ * @throws {Error} When deno.json names no range of a peer.
  */
 export function createManifest(config: PackageConfig, exports: Record<string, ExportTarget>): Record<string, unknown> {
-  const version = (name: string): string => {
-    const found = /^npm:(?:@[^/]+\/)?[^@]+@(\d[^/]*)$/.exec(config.imports[name] ?? "")?.[1];
-    if (found === undefined) throw new Error(`deno.json pins no exact version of ${name}`);
+  const range = (name: string): string => {
+    const found = /^npm:(?:@[^/]+\/)?[^@]+@(\^[\d.]+)$/.exec(config.imports[name] ?? "")?.[1];
+    if (found === undefined) throw new Error(`deno.json names no range of ${name}, such as ^1.2.3`);
     return found;
   };
-  const pinned = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, version(name)]));
-  // what is installed with the package is no peer
-  const optionalPeers = Object.entries(OPTIONAL_PACKAGES).filter(([name]) => !OPTIONAL_DEPENDENCIES.includes(name));
   const repository = "https://github.com/trellis-fn/trellis";
   return {
     name: config.name,
@@ -64,13 +58,13 @@ export function createManifest(config: PackageConfig, exports: Record<string, Ex
     main: exports["."].default,
     types: exports["."].types,
     exports: { ...exports, "./package.json": "./package.json" },
-    dependencies: pinned(DEPENDENCIES),
-    optionalDependencies: pinned(OPTIONAL_DEPENDENCIES),
     peerDependencies: {
-      ...Object.fromEntries(optionalPeers),
-      ...Object.fromEntries(PEERS.map((name) => [name, `^${version(name)}`])),
+      ...OPTIONAL_PACKAGES,
+      ...Object.fromEntries(PEERS.map((name) => [name, range(name)])),
     },
-    peerDependenciesMeta: Object.fromEntries(optionalPeers.map(([name]) => [name, { optional: true }])),
+    peerDependenciesMeta: Object.fromEntries(
+      Object.keys(OPTIONAL_PACKAGES).map((name) => [name, { optional: true }]),
+    ),
     publishConfig: { access: "public" },
   };
 }

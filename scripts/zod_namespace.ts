@@ -1,5 +1,5 @@
 /**
- * Writes `validation/zod.ts` and `validation/z.ts`: zod's names without `locales` and `core`, as a value and as types. A
+ * Writes `validation/zod.ts` and `validation/z.ts`: the names of the oldest supported zod that the newest one has too, without `locales` and `core`, as a value and as types. A
  * namespace that is passed on is no declaration of ours, so its types are spelled out beside the constant.
  *
  *   deno run -A scripts/zod_namespace.ts [--check]
@@ -7,13 +7,15 @@
 // deno-lint-ignore-file no-console
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
-import * as zod from "zod";
+import * as newest from "zod";
+import * as floor from "zod-floor";
 
 /** `core` is large and brings `locales`; `z` and `default` are the namespace itself. */
 const LEFT_OUT = ["core", "locales", "z", "default"];
 const FOLDER = new URL("../validation/", import.meta.url);
 
-const values = Object.keys(zod).filter((name) => !LEFT_OUT.includes(name)).sort();
+// a name that only a newer zod has would break the import for everybody with an older one
+const values = Object.keys(floor).filter((name) => name in newest && !LEFT_OUT.includes(name)).sort();
 
 const VALUES = `/**
  * zod without \`locales\` and \`core\`. A bundler keeps the whole of a namespace that is passed on as an object, and these
@@ -54,7 +56,7 @@ ${typesOfZod().map((line) => `  ${line}`).join("\n")}
 `;
 
 function typesOfZod(): string[] {
-  const entry = fileURLToPath(import.meta.resolve("zod")).replace(/\.[cm]?js$/, ".d.ts");
+  const entry = fileURLToPath(import.meta.resolve("zod-floor")).replace(/\.[cm]?js$/, ".d.ts");
   const program = ts.createProgram([entry], {
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,

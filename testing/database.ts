@@ -104,7 +104,11 @@ async function makeMigratedSnapshot(migrationsFolder: string): Promise<Blob> {
 }
 
 async function loadPglite(): Promise<typeof import("@electric-sql/pglite")> {
-  return await import("@electric-sql/pglite").catch(explainMissing("@electric-sql/pglite", "createTestDatabase()"));
+  try {
+    return await import("@electric-sql/pglite");
+  } catch (error) {
+    return explainMissing("@electric-sql/pglite", "createTestDatabase()")(error);
+  }
 }
 
 async function loadEmptySnapshot(): Promise<Blob> {

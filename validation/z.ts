@@ -26,7 +26,6 @@ export declare namespace z {
   export type BRAND<T extends string | number | symbol = string | number | symbol> = all.BRAND<T>;
   export type CompileOptions = all.CompileOptions;
   export type GlobalMeta = all.GlobalMeta;
-  export type INVALID = all.INVALID;
   export type Infer<T> = all.Infer<T>;
   export type IssueData = all.IssueData;
   export type JSONType = all.JSONType;
@@ -93,14 +92,12 @@ export declare namespace z {
     Returns extends core.$ZodFunctionOut = core.$ZodFunctionOut,
   > = all.ZodFunction<Args, Returns>;
   export type ZodGUID = all.ZodGUID;
-  export type ZodIBAN = all.ZodIBAN;
   export type ZodIPv4 = all.ZodIPv4;
   export type ZodIPv6 = all.ZodIPv6;
   export type ZodISODate = all.ZodISODate;
   export type ZodISODateTime = all.ZodISODateTime;
   export type ZodISODuration = all.ZodISODuration;
   export type ZodISOTime = all.ZodISOTime;
-  export type ZodInstanceOf<T = unknown> = all.ZodInstanceOf<T>;
   export type ZodInt = all.ZodInt;
   export type ZodInt32 = all.ZodInt32;
   export type ZodInt64 = all.ZodInt64;

@@ -1,8 +1,13 @@
-/**
- * The one place that names the parser. TypeScript 5.9 is the last version whose compiler can be used from JavaScript; only
- * its parser is used, no types are checked.
- */
+/** The one place that names the parser of TypeScript 5.9 or 6; no types are checked. */
 import ts from "typescript";
+import { ConfigurationError } from "../../errors/mod.ts";
+
+if (typeof ts.createSourceFile !== "function") {
+  throw new ConfigurationError(
+    `TypeScript ${ts.version} has no JavaScript API, which trellis reads sources with. Install one that has it for ` +
+      'this project: npm install --save-dev "typescript@^6"',
+  );
+}
 
 export { ts };
 

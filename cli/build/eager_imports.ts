@@ -30,7 +30,7 @@ export function eagerImports(
   return function rewrite(path, code): string {
     if (!MODULES.test(path) || paths.trellisRoot(path) === undefined) return code;
     const names = new Map<string, string>();
-    const text = code.replace(/\bimport\("([^"]+)"\)/g, (all, specifier: string) => {
+    const text = code.replace(/(?<!typeof )\bimport\("([^"]+)"\)/g, (all, specifier: string) => {
       if (!eager.includes(plainSpecifier(specifier).replace(/\.[jt]s$/, ""))) return all;
       if (!names.has(specifier)) names.set(specifier, `eager${names.size}`);
       return `Promise.resolve(${names.get(specifier)})`;

@@ -23,7 +23,7 @@ export function nodeFiles(name: string): Record<string, string> {
       grants: "node --import tsx scripts/apply_permissions.ts",
       ci: "npm run check && npm test && trellis check all && trellis build --check",
     },
-    dependencies: pick("@aws-sdk/dsql-signer", "@trellis/fn", "drizzle-orm", "zod"),
+    dependencies: pick("@aws-sdk/dsql-signer", "@trellis/fn", "better-auth", "drizzle-orm", "postgres", "zod"),
     devDependencies: {
       ...pick("@electric-sql/pglite"),
       "@types/node": NODE_TOOLS["@types/node"],

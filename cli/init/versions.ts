@@ -3,8 +3,10 @@ export const VERSIONS = {
   "@trellis/fn": "0.1.0",
   "@aws-sdk/dsql-signer": "3.1142.0",
   "@electric-sql/pglite": "0.5.16",
+  "better-auth": "1.7.7",
   "drizzle-orm": "0.45.4",
   esbuild: "0.28.2",
+  postgres: "3.4.9",
   typescript: "5.9.3",
   zod: "4.6.7",
 } as const;

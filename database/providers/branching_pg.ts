@@ -23,8 +23,7 @@ import type { Connection, DedicatedSession, Invalidate, Row, SqlSession } from "
  * @throws {ConfigurationError} When the runtime has no WebSocket.
  */
 export async function openBranchingPg(config: DatabaseConfig, invalidate: Invalidate): Promise<Connection> {
-  const explain = explainMissing("@neondatabase/serverless", "Provider branching-pg");
-  const neon = await import("@neondatabase/serverless").catch(explain);
+  const neon = await loadNeon();
   if (neon.neonConfig.webSocketConstructor === undefined && typeof globalThis.WebSocket === "undefined") {
     throw new ConfigurationError(
       `Provider branching-pg needs WebSocket, which ${
@@ -136,4 +135,13 @@ async function openSession(
     },
     close: () => client.end(),
   };
+}
+
+async function loadNeon(): Promise<typeof import("@neondatabase/serverless")> {
+  try {
+    // inside of `try`, bundlers leave a package out that is not installed
+    return await import("@neondatabase/serverless");
+  } catch (error) {
+    return explainMissing("@neondatabase/serverless", "Provider branching-pg")(error);
+  }
 }

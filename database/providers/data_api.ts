@@ -37,9 +37,7 @@ export interface DataApiTarget {
  */
 export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
   const { target, region } = readTarget(config);
-  const sdk = await import("@aws-sdk/client-rds-data").catch(
-    explainMissing("@aws-sdk/client-rds-data", "Provider serverless-pg over the Data API"),
-  );
+  const sdk = await loadRdsData();
   // Deno 2.9 sends a request again by itself, an INSERT too, when a connection that served one before ends without an answer
   const agent = { keepAlive: runtimeProcess?.versions.deno === undefined };
   const client = new sdk.RDSDataClient({
@@ -229,4 +227,14 @@ function openSession(api: DataApiClient): DedicatedSession {
     keepsSession: false,
     close: () => Promise.resolve(),
   };
+}
+
+async function loadRdsData(): Promise<typeof import("@aws-sdk/client-rds-data")> {
+  try {
+    // inside of `try`, bundlers leave a package out that is not installed
+    return await import("@aws-sdk/client-rds-data");
+  } catch (error) {
+    const purpose = "Provider serverless-pg over the Data API";
+    return explainMissing("@aws-sdk/client-rds-data", purpose)(error);
+  }
 }

@@ -23,9 +23,7 @@ export async function openDistSql(config: DatabaseConfig, invalidate: Invalidate
   const [host, port] = splitEndpoint(config.endpoint ?? "");
   const isAdmin = config.isAdmin === true;
   const username = isAdmin ? "admin" : config.username;
-  const { DsqlSigner } = await import("@aws-sdk/dsql-signer").catch(
-    explainMissing("@aws-sdk/dsql-signer", "Provider distsql"),
-  );
+  const { DsqlSigner } = await loadSigner();
   const signer = new DsqlSigner({ hostname: host, region: regionOf(config) });
   return await openPostgres(
     config,
@@ -85,4 +83,13 @@ function explain(error: unknown, username: string, isAdmin: boolean): unknown {
     ? "the IAM identity needs dsql:DbConnectAdmin on the cluster"
     : `the IAM identity needs dsql:DbConnect on the cluster, and the role needs AWS IAM GRANT ${username} TO '<arn>'`;
   return new DatabaseError(`The cluster refused the database role ${username}: ${why}`, { cause: error });
+}
+
+async function loadSigner(): Promise<typeof import("@aws-sdk/dsql-signer")> {
+  try {
+    // inside of `try`, bundlers leave a package out that is not installed
+    return await import("@aws-sdk/dsql-signer");
+  } catch (error) {
+    return explainMissing("@aws-sdk/dsql-signer", "Provider distsql")(error);
+  }
 }

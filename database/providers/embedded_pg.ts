@@ -19,8 +19,7 @@ function isInMemory(folder: string): boolean {
  * @returns The connection.
  */
 export async function openEmbeddedPg(config: DatabaseConfig): Promise<Connection> {
-  const explain = explainMissing("@electric-sql/pglite", "Provider embedded-pg");
-  const { PGlite } = await import("@electric-sql/pglite").catch(explain);
+  const { PGlite } = await loadPglite();
   const folder = config.connectionString ?? "memory://";
   if (!isInMemory(folder)) await makeFolder(folder);
   const loadDataDir = isInMemory(folder) ? await loadEmbeddedSnapshot() : undefined;
@@ -60,4 +59,13 @@ function openSession(pglite: PGlite): DedicatedSession {
     transaction: (fn) => pglite.transaction((tx) => fn(toSession(tx))),
     close: () => Promise.resolve(),
   };
+}
+
+async function loadPglite(): Promise<typeof import("@electric-sql/pglite")> {
+  try {
+    // inside of `try`, bundlers leave a package out that is not installed
+    return await import("@electric-sql/pglite");
+  } catch (error) {
+    return explainMissing("@electric-sql/pglite", "Provider embedded-pg")(error);
+  }
 }

@@ -1,3 +1,4 @@
+import { explainMissing } from "../../core/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { poolSizeOf } from "../pool_size.ts";
@@ -39,7 +40,7 @@ export async function openPostgres(
   invalidate: Invalidate,
   { connectRetry = () => undefined, keepsSession = true, explain = (error) => error }: ServerManners = {},
 ): Promise<Connection> {
-  const { default: postgres } = await import("postgres");
+  const postgres = await loadPostgres();
   const common: PostgresOptions = {
     max: poolSizeOf(config),
     connect_timeout: config.connectTimeout ?? 10,
@@ -115,4 +116,13 @@ export function readTls(url: URL, ca: string | undefined): PostgresOptions["ssl"
     );
   }
   return ca === undefined ? true : { rejectUnauthorized: true, ca };
+}
+
+async function loadPostgres(): Promise<typeof import("postgres")> {
+  try {
+    // inside of `try`, bundlers leave a package out that is not installed
+    return (await import("postgres")).default;
+  } catch (error) {
+    return explainMissing("postgres", "A connection to PostgreSQL or Aurora DSQL")(error);
+  }
 }
