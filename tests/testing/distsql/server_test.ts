@@ -135,7 +135,8 @@ function answerOverTls(options: { ALPNProtocols?: string[] }): Promise<string> {
     });
     socket.on("secureConnect", () => socket.write(STARTUP));
     socket.on("data", (chunk) => {
-      resolve(`${String.fromCharCode(chunk[0])}${chunk[8]}`);
+      const bytes = chunk as Uint8Array;
+      resolve(`${String.fromCharCode(bytes[0])}${bytes[8]}`);
       socket.destroy();
     });
     socket.on("error", () => resolve("closed"));
