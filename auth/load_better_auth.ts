@@ -21,19 +21,12 @@ export interface BetterAuthLibrary {
  */
 export async function loadBetterAuth(): Promise<BetterAuthLibrary> {
   try {
-    // inside of `try`, bundlers leave a package out that is not installed
-    const [minimal, adapter, plugin, providers] = await Promise.all([
-      import("better-auth/minimal"),
-      import("better-auth/adapters/drizzle"),
-      import("better-auth/plugins/bearer"),
-      import("better-auth/social-providers"),
-    ]);
-    return {
-      betterAuth: minimal.betterAuth,
-      drizzleAdapter: adapter.drizzleAdapter,
-      bearer: plugin.bearer,
-      socialProviderList: providers.socialProviderList,
-    };
+    // awaited one by one inside of `try`: then bundlers leave a package out that is not installed
+    const { betterAuth } = await import("better-auth/minimal");
+    const { drizzleAdapter } = await import("better-auth/adapters/drizzle");
+    const { bearer } = await import("better-auth/plugins/bearer");
+    const { socialProviderList } = await import("better-auth/social-providers");
+    return { betterAuth, drizzleAdapter, bearer, socialProviderList };
   } catch (error) {
     return explainMissing("better-auth", "Signing in")(error);
   }

@@ -62,7 +62,8 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
       root: resolve(cwd, typeof options.project === "string" ? options.project : "."),
       output,
       confirm: (question) => output.isJson ? Promise.resolve(undefined) : confirm(question),
-    }).catch(explainMissing("typescript", `trellis ${command.name}`));
+    }).catch(explainMissing("typescript", `trellis ${command.name}`))
+      .catch(explainMissing("drizzle-orm", `trellis ${command.name}`));
   } catch (error) {
     output.endProgress();
     return reportError(output, error);

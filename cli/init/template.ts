@@ -1,4 +1,4 @@
-import { AUTH_MIGRATION_SQL } from "../../auth/schema.ts";
+import { AUTH_MIGRATION_SQL } from "../../auth/migration.ts";
 import { denoFiles } from "./deno_files.ts";
 import { nodeFiles } from "./node_files.ts";
 import { ROUTE_FILES } from "./route_files.ts";

@@ -140,9 +140,9 @@ CREATE INDEX notes_owner ON notes USING btree (owner_id DESC);`,
 INSERT INTO notes SELECT n, 1, 'note ' || n FROM generate_series(1, 2500) AS n;
 INSERT INTO notes SELECT n, 1, 'note ' || n FROM generate_series(2501, 5000) AS n;`,
         "0003_column.sql": `ALTER TABLE notes ADD COLUMN done boolean DEFAULT false NOT NULL;
+UPDATE notes SET title = title || '!';
 ALTER TABLE notes ADD CONSTRAINT notes_owner_fk FOREIGN KEY (owner_id) REFERENCES owners (id);
-ALTER TABLE notes ADD CONSTRAINT notes_title_unique UNIQUE (title);
-UPDATE notes SET title = title || '!';`,
+ALTER TABLE notes ADD CONSTRAINT notes_title_unique UNIQUE (title);`,
       });
       const lines: string[] = [];
       const result = await runMigrations({ migrationsFolder, database: admin, logger: (line) => lines.push(line) });
