@@ -80,6 +80,7 @@ export type {
   DistSqlNotNull,
   DistSqlStep,
   DistSqlTranslation,
+  DistSqlTruncation,
   DistSqlWarning,
 } from "./distsql/translation.ts";
 export { type SqlToken, type SqlTokenKind, tokenize } from "./distsql/tokenize.ts";

@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../../errors/mod.ts";
+import { isAsyncKeyword } from "./rules/create_index.ts";
 import { findRelationNames, type NameUse } from "./relation_names.ts";
 import { nameOf, writeName } from "./sql_name.ts";
 import { splitStatements, terminateStatement } from "./statement.ts";
@@ -13,7 +14,9 @@ interface Prefix {
 }
 
 const SYSTEM_SCHEMA = "sys";
+const SYSTEM_NAMES: ReadonlySet<string> = new Set(["jobs", "wait_for_job", "iam_pg_role_mappings"]);
 const READS: ReadonlySet<string> = new Set(["SELECT", "CALL", "WITH"]);
+const WRITES: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 
 function readPrefix(prefix: string): Prefix | undefined {
   if (prefix === "") return undefined;
@@ -35,15 +38,23 @@ function isOwn(reader: StatementReader): boolean {
   for (let at = 0; at < reader.size; at++) {
     const isSystem = reader.key(at + 1) === "." && reader.key(at - 1) !== "." && reader.isName(at) &&
       reader.isName(at + 2);
-    if (isSystem && nameOf(reader.token(at)!) === SYSTEM_SCHEMA) return true;
+    const isOwnName = isSystem && nameOf(reader.token(at)!) === SYSTEM_SCHEMA &&
+      SYSTEM_NAMES.has(nameOf(reader.token(at + 2)!));
+    if (isOwnName) return !writesRows(reader);
   }
+  return false;
+}
+
+/** A statement that also changes rows is no mere read of jobs. */
+function writesRows(reader: StatementReader): boolean {
+  for (let at = 0; at < reader.size; at++) if (reader.isOneOf(at, WRITES)) return true;
   return false;
 }
 
 /** Takes ASYNC out of CREATE INDEX and of ALTER TABLE … VALIDATE CONSTRAINT. */
 function dropAsync(reader: StatementReader, edits: TokenEdits): void {
   const index = reader.is(0, "CREATE", "INDEX") ? 2 : reader.is(0, "CREATE", "UNIQUE", "INDEX") ? 3 : -1;
-  if (index > 0 && reader.key(index) === "ASYNC") return edits.remove(index, index + 1);
+  if (index > 0 && isAsyncKeyword(reader, index)) return edits.remove(index, index + 1);
   if (asyncTableAt(reader) >= 0) edits.remove(2, 3);
 }
 

@@ -11,6 +11,7 @@ import { translateCreateTable } from "./rules/create_table.ts";
 import { unwrapDoBlock } from "./rules/do_block.ts";
 import { translateExpressions } from "./rules/expressions.ts";
 import {
+  translateAlterFunction,
   translateAlterIndex,
   translateCreateDomain,
   translateCreateFunction,
@@ -21,7 +22,7 @@ import {
   translateDropIndex,
   translateSequence,
 } from "./rules/objects.ts";
-import { translateGrant, translateRole } from "./rules/permission.ts";
+import { refusesSystemSchema, translateDropGroup, translateGrant, translateRole } from "./rules/permission.ts";
 import { checkQuery, translateRowChange, translateTruncate } from "./rules/query.ts";
 import { translateAnalyze, translateCopy, translatePsql, translateSet, translateTransaction } from "./rules/session.ts";
 import { readName } from "./sql_name.ts";
@@ -83,6 +84,16 @@ function translatePolicy(reader: StatementReader, t: StatementTranslation): void
   else t.refuse("row-security", "a policy");
 }
 
+function translateSchemaChange(reader: StatementReader, t: StatementTranslation): void {
+  if (!refusesSystemSchema(reader, t)) keep(reader, t);
+}
+
+/** The provider's own procedures are the only ones. */
+function translateCallStatement(reader: StatementReader, t: StatementTranslation): void {
+  if (readName(reader, 1).path.startsWith("sys.")) keep(reader, t);
+  else t.refuse("procedure", "CALL of a procedure");
+}
+
 function translateDropTrigger(reader: StatementReader, t: StatementTranslation): void {
   if (reader.is(2, "IF", "EXISTS")) keep(reader, t);
   else t.warn("drop-object-unsupported");
@@ -135,28 +146,47 @@ const ALTER: Readonly<Record<string, Rule>> = {
   POLICY: translatePolicy,
   STATISTICS: translateStatistics,
   SYSTEM: byEntry("system-settings"),
-  DATABASE: byEntry("system-settings"),
+  DATABASE: byEntry("database-settings"),
   TRIGGER: byEntry("trigger"),
-  DEFAULT: keep, // ALTER DEFAULT PRIVILEGES
+  DEFAULT: byEntry("default-privileges"),
   VIEW: keep,
-  SCHEMA: keep,
-  FUNCTION: keep,
-  ROUTINE: keep,
+  SCHEMA: translateSchemaChange,
+  FUNCTION: translateAlterFunction,
+  ROUTINE: translateAlterFunction,
 };
+
+/** Objects that cannot exist, so that nothing is lost when they are not dropped. */
+const NEVER_THERE: readonly string[] = [
+  ...[
+    "ACCESS",
+    "AGGREGATE",
+    "CAST",
+    "COLLATION",
+    "CONVERSION",
+    "DATABASE",
+    "EVENT",
+    "FOREIGN",
+    "LANGUAGE",
+    "MATERIALIZED",
+  ],
+  ...["OPERATOR", "PROCEDURAL", "PROCEDURE", "PUBLICATION", "RULE", "SERVER", "SUBSCRIPTION", "TABLESPACE", "TEXT"],
+  "TRANSFORM",
+];
 
 const DROP: Readonly<Record<string, Rule>> = {
   TABLE: keep,
   VIEW: keep,
-  SCHEMA: keep,
+  SCHEMA: translateSchemaChange,
   SEQUENCE: keep,
   FUNCTION: keep,
   ROUTINE: keep,
   ROLE: keep,
+  GROUP: translateDropGroup,
   USER(reader, t): void {
     if (reader.key(2) === "MAPPING") stripObject(reader, t);
     else keep(reader, t);
   },
-  OWNED: keep,
+  OWNED: byEntry("owned-objects"),
   INDEX: translateDropIndex,
   DOMAIN: translateDomainChange,
   STATISTICS: translateStatistics,
@@ -164,6 +194,7 @@ const DROP: Readonly<Record<string, Rule>> = {
   EXTENSION: stripExtension,
   TRIGGER: translateDropTrigger,
   POLICY: translatePolicy,
+  ...Object.fromEntries(NEVER_THERE.map((object) => [object, stripObject])),
 };
 
 /** Objects whose comments go, because the objects cannot be there. */
@@ -188,7 +219,7 @@ function translateAlter(reader: StatementReader, t: StatementTranslation): void 
 }
 
 function translateDrop(reader: StatementReader, t: StatementTranslation): void {
-  (DROP[reader.key(objectAt(reader))] ?? stripObject)(reader, t);
+  (DROP[reader.key(objectAt(reader))] ?? refuseObject)(reader, t);
 }
 
 function translateDo(reader: StatementReader, t: StatementTranslation): void {
@@ -283,6 +314,8 @@ const BY_FIRST_WORD: Readonly<Record<string, Rule>> = {
   RESET: translateSet,
   SECURITY: refuseObject,
   IMPORT: refuseObject,
+  REASSIGN: byEntry("owned-objects"),
+  CALL: translateCallStatement,
 };
 
 const DEFINED_WITH_EXPRESSIONS: ReadonlySet<string> = new Set(["TABLE", "INDEX", "DOMAIN", "VIEW"]);

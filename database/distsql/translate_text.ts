@@ -1,3 +1,4 @@
+import { type CommentedKey, findCommentedKeys } from "./commented_keys.ts";
 import type { RecreationRequiredError, UnsupportedStatementError } from "./errors.ts";
 import { type DeclaredSchema, DEFAULT_SCHEMA, keyOf, withEntry } from "./declared/declared_schema.ts";
 import { readObject } from "./declared/read_object.ts";
@@ -5,6 +6,7 @@ import { type DistSqlOptions, type ResolvedOptions, resolveOptions } from "./opt
 import { readName } from "./sql_name.ts";
 import { splitStatements, type SqlStatement } from "./statement.ts";
 import { StatementReader } from "./statement_reader.ts";
+import { readTransactionControl } from "./transaction_blocks.ts";
 import { translateStatement } from "./translate_statement.ts";
 import { type DistSqlStep, type DistSqlWarning, StatementTranslation, type TextScope } from "./translation.ts";
 
@@ -51,7 +53,19 @@ export function translateStatements(sql: string, options: DistSqlOptions = {}): 
     const { steps, warnings, refusals, subject, table } = t;
     return { source, steps, warnings, refusals, rules: [...t.rules], subject, table };
   });
-  return { statements, scope };
+  const commented = findCommentedKeys(sql).map((key) => refuseCommentedKey(key, scope));
+  const inOrder = [...statements, ...commented].sort((a, b) => a.source.start - b.source.start);
+  return { statements: commented.length === 0 ? statements : inOrder, scope };
+}
+
+/** A statement in a comment is refused like one that is written out: it must not be passed over. */
+function refuseCommentedKey({ start, text, table }: CommentedKey, scope: TextScope): TranslatedStatement {
+  const t = new StatementTranslation(scope);
+  t.kind = "ALTER TABLE";
+  t.table = table;
+  t.refuse("primary-key-commented");
+  const { refusals, rules, subject } = t;
+  return { source: { text, start, tokens: [] }, steps: [], warnings: [], refusals, rules: [...rules], subject, table };
 }
 
 function createScope(sources: readonly SqlStatement[], options: DistSqlOptions): TextScope {
@@ -113,17 +127,22 @@ function findDroppedSequences(sources: readonly SqlStatement[]): Set<string> {
 }
 
 /** What statements elsewhere in the text decide; only what may say so is read for it. */
-function lookAhead(sources: readonly SqlStatement[]): { validated: Set<string>; rollsBack: boolean } {
+function lookAhead(sources: readonly SqlStatement[]): Pick<TextScope, "validated" | "transactionRefusals"> {
   const validated = new Set<string>();
-  let rollsBackAnywhere = false;
   for (const { text, tokens } of sources) {
-    const mayValidate = /validate/i.test(text);
-    if (!mayValidate && !/rollback|abort/i.test(text)) continue;
-    const reader = new StatementReader(tokens);
-    rollsBackAnywhere ||= rollsBack(reader);
-    if (mayValidate) collectValidated(reader, validated);
+    if (/validate/i.test(text)) collectValidated(new StatementReader(tokens), validated);
   }
-  return { validated, rollsBack: rollsBackAnywhere };
+  return { validated, transactionRefusals: findTransactionRefusals(sources) };
+}
+
+const TRANSACTION_WORDS = /begin|start|commit|end|rollback|abort|savepoint|release|prepare/i;
+
+function findTransactionRefusals(sources: readonly SqlStatement[]): TextScope["transactionRefusals"] {
+  const readers = sources.flatMap(({ text, tokens }) =>
+    TRANSACTION_WORDS.test(text) ? new StatementReader(tokens) : []
+  );
+  const { refusals } = readTransactionControl(readers);
+  return new Map([...refusals].map(([place, id]) => [readers[place].tokens, id]));
 }
 
 /** The constraints that a statement validates, by name. */
@@ -132,11 +151,4 @@ function collectValidated(reader: StatementReader, names: Set<string>): void {
   for (let at = 2; at < reader.size; at++) {
     if (reader.is(at, "VALIDATE", "CONSTRAINT")) names.add(readName(reader, at + 2).name);
   }
-}
-
-const TO: ReadonlySet<string> = new Set(["TO"]);
-
-function rollsBack(reader: StatementReader): boolean {
-  const isRollback = reader.is(0, "ROLLBACK") || reader.is(0, "ABORT");
-  return isRollback && reader.find(TO, 1) < 0;
 }

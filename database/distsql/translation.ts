@@ -4,6 +4,7 @@ import type { DeclaredSchema } from "./declared/declared_schema.ts";
 import { DistSqlAction } from "./incompatibility.ts";
 import { getIncompatibility } from "./incompatibilities.ts";
 import type { ResolvedOptions } from "./options.ts";
+import type { SqlToken } from "./tokenize.ts";
 
 /** A change of rows that may have to be run in batches below the provider's row limit. */
 export interface DistSqlBatch {
@@ -46,6 +47,14 @@ export interface DistSqlNotNull extends DistSqlColumn {
   readonly name?: string;
 }
 
+/** The tables of a TRUNCATE, one of which a step empties. */
+export interface DistSqlTruncation {
+  /** The tables, quoted. */
+  readonly tables: readonly string[];
+  /** The step's place among those of the statement, from 0. */
+  readonly place: number;
+}
+
 /** One statement to run, in a transaction of its own. */
 export interface DistSqlStep {
   /** The statement. */
@@ -60,6 +69,8 @@ export interface DistSqlStep {
   readonly ifTable?: string;
   /** Given for ADD COLUMN IF NOT EXISTS: the step is skipped when the column exists before it. */
   readonly ifNoColumn?: DistSqlColumn;
+  /** Given for TRUNCATE: foreign keys decide whether the tables may be emptied, and in which order. */
+  readonly truncates?: DistSqlTruncation;
   /** Whether the step completes the one before it, and is skipped when that one is skipped. */
   readonly follows?: boolean;
   /** Given for NOT NULL, which a CHECK stands for: the catalog decides what is left to do. */
@@ -116,8 +127,8 @@ export interface TextScope {
   readonly validated: ReadonlySet<string>;
   /** How many statements the text has. */
   readonly statementCount: number;
-  /** Whether the text leaves a transaction by ROLLBACK. */
-  readonly rollsBack: boolean;
+  /** The statements about transactions that cannot be followed, by their tokens, with the registry's entry. */
+  readonly transactionRefusals: ReadonlyMap<readonly SqlToken[], string>;
 }
 
 /** What the rules write into while they translate one statement. */

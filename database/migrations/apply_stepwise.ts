@@ -11,6 +11,7 @@ import { isConnectionLost, retryIdempotent } from "./retry_idempotent.ts";
 import { dropNotNullChecks } from "./not_null.ts";
 import { recreateTable } from "./recreate.ts";
 import { resolveStep } from "./resolve_step.ts";
+import { repeatSettings } from "./session_settings.ts";
 import { inTransaction, noteDone } from "./step_transaction.ts";
 import type { MigrationStep, PlannedMigration } from "./steps.ts";
 
@@ -36,6 +37,7 @@ export async function applyStepwise(planned: PlannedMigration, context: Migratio
     await context.lock.check();
     context.logger(`${file.tag}: statement ${index + 1} of ${steps.length}: ${titleOf(steps[index])}`);
     try {
+      await repeatSettings(steps.slice(0, index), context);
       next = await runStep(planned, index, rows.get(index), context);
     } catch (error) {
       throw toMigrationError(file.tag, index, error);
@@ -140,7 +142,8 @@ class StepRun {
     for (let attempt = 0;; attempt++) {
       try {
         return await inTransaction(this.#context, async (tx) => {
-          await tx.query(this.#step.sql);
+          if (this.#step.block === undefined) await tx.query(this.#step.sql);
+          else await tx.script(this.#step.block);
           await tx.query(this.#note("done"));
         });
       } catch (error) {

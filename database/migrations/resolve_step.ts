@@ -1,12 +1,13 @@
 import { StatementReader } from "../distsql/statement_reader.ts";
 import { quoteNameAt, readName, truncateName } from "../distsql/sql_name.ts";
 import { tokenize } from "../distsql/tokenize.ts";
-import type { DistSqlColumn, DistSqlNotNull } from "../distsql/translation.ts";
+import type { DistSqlColumn, DistSqlNotNull, DistSqlTruncation } from "../distsql/translation.ts";
 import type { MigrationContext } from "./context.ts";
 import { quoteName, type StepRow } from "./history.ts";
 import { addNotNullSql, readNotNull } from "./not_null.ts";
 import { retryIdempotent } from "./retry_idempotent.ts";
 import type { MigrationStep } from "./steps.ts";
+import { tableToEmpty } from "./truncate_order.ts";
 
 /**
  * What is to be done about a step: the step itself or what the catalog makes of it, nothing because it is done
@@ -26,6 +27,7 @@ export async function resolveStep(
   row: StepRow | undefined,
   context: MigrationContext,
 ): Promise<StepResolution> {
+  if (step.truncates !== undefined) return await resolveTruncation(step, step.truncates, context);
   if (row?.watermark !== undefined) return step.run === "alone" ? { ...step, run: "recreate" } : step;
   const ifTable = step.run === "recreate" ? missingOkTable(step.sql) : step.ifTable;
   if (ifTable !== undefined && !await exists(TABLE, [ifTable], context)) return "skipped";
@@ -55,6 +57,16 @@ function missingOkTable(sql: string): string | undefined {
   const reader = new StatementReader(tokenize(sql));
   if (!reader.is(0, "ALTER", "TABLE", "IF", "EXISTS")) return undefined;
   return quoteNameAt(reader, reader.skip(4, "ONLY"));
+}
+
+async function resolveTruncation(
+  step: MigrationStep,
+  truncation: DistSqlTruncation,
+  context: MigrationContext,
+): Promise<MigrationStep> {
+  const table = await tableToEmpty(truncation, context);
+  if (table === truncation.tables[truncation.place]) return step;
+  return { ...step, sql: `DELETE FROM ${table}`, batch: { verb: "delete", table } };
 }
 
 async function resolveAddition(

@@ -1,15 +1,19 @@
 import type { DatabaseProvider } from "../config.ts";
 import { adaptForStandardPg } from "../distsql/adapt.ts";
+import { findCommentedKeys } from "../distsql/commented_keys.ts";
+import { getIncompatibility } from "../distsql/incompatibilities.ts";
 import type { DistSqlOptions } from "../distsql/options.ts";
-import { splitStatements, type SqlStatement } from "../distsql/statement.ts";
+import { splitStatements } from "../distsql/statement.ts";
 import { StatementReader } from "../distsql/statement_reader.ts";
 import { summarizeStatement } from "../distsql/statement_summary.ts";
 import { createLocator, findFirstWord } from "../distsql/text_position.ts";
 import { tokenize } from "../distsql/tokenize.ts";
+import { readTransactionControl } from "../distsql/transaction_blocks.ts";
 import type { TranslatedStatement } from "../distsql/translate_text.ts";
 import type { DistSqlStep } from "../distsql/translation.ts";
 import { hashText, type MigrationFile, stripMark } from "./files.ts";
 import type { PlanFinding } from "./plan_finding.ts";
+import { type FileTransactions, findTransactionProblems, type ReadStatement } from "./transaction_findings.ts";
 import { type TranslatedSource, translateSources } from "./translate_sources.ts";
 
 /** A statement as it is run. */
@@ -23,6 +27,8 @@ export interface MigrationStep extends DistSqlStep {
    * `recreate`: the table is made again.
    */
   readonly run: "together" | "alone" | "recreate";
+  /** The statements of a `BEGIN … COMMIT`, which are one transaction. */
+  readonly block?: readonly string[];
 }
 
 /** A step, and where it comes from. */
@@ -111,75 +117,75 @@ function planForPostgres(file: MigrationFile): PlannedMigration {
     source,
     reader: new StatementReader(source.tokens),
   }));
-  if (statements.length === 0) return emptyFile(file);
-  const inner = withoutTransaction(statements);
-  const findings = findUnrunnable(file, text, inner);
+  const commented = findCommented(file, text);
+  if (statements.length === 0 && commented.length === 0) return emptyFile(file);
+  const control = readTransactionControl(statements.map(({ reader }) => reader));
+  const isStepwise = DIRECTIVE.test(text) || statements.some(({ reader }) => runsAlone(reader));
+  const transactions = { file: `${file.tag}.sql`, text, statements, control, isStepwise };
+  const findings = [...commented, ...findTransactionProblems(transactions, cannotShare), ...findPsql(transactions)];
   if (findings.length > 0) return { file, steps: [], atomic: false, findings };
+  return { file, steps: toPostgresSteps(transactions), atomic: !isStepwise, findings };
+}
+
+/** In a file that is one transaction its BEGIN and COMMIT say nothing more; in the others a pair is one step. */
+function toPostgresSteps({ text, statements, control, isStepwise }: FileTransactions): MigrationStep[] {
   // a project whose files are written for the distributed provider runs them here too
   const isForDistSql = /\basync\b|\baws\s+iam\b|\bsys\./i.test(text);
-  const steps = inner.flatMap((statement) => toPostgresStep(statement, isForDistSql) ?? []);
-  const atomic = !DIRECTIVE.test(text) && steps.every(({ run }) => run === "together");
-  return { file, steps, atomic, findings };
+  const sqlOf = ({ source }: ReadStatement): string => isForDistSql ? adaptForStandardPg(source.text) : source.text;
+  const steps: MigrationStep[] = [];
+  for (let place = 0; place < statements.length; place++) {
+    const block = control.blocks.find(({ from }) => from === place);
+    if (block === undefined) steps.push(...toPostgresStep(sqlOf(statements[place])));
+    else {
+      const inner = statements.slice(block.from + 1, block.to).flatMap((one) => toPostgresStep(sqlOf(one)));
+      if (isStepwise) steps.push(...toBlock(inner.map(({ sql }) => sql)));
+      else steps.push(...inner);
+      place = block.to;
+    }
+  }
+  return steps;
 }
 
-function toPostgresStep({ source, reader }: ReadStatement, isForDistSql: boolean): MigrationStep | undefined {
-  const sql = isForDistSql ? adaptForStandardPg(source.text) : source.text;
-  if (sql === "") return undefined;
-  const read = sql === source.text ? reader : readerOf(sql);
-  return toStep(sql, { run: runsAlone(read) ? "alone" : "together" });
+function toBlock(block: readonly string[]): MigrationStep[] {
+  return block.length === 0 ? [] : [toStep(block.join(";\n"), { run: "together", block })];
 }
 
-interface ReadStatement {
-  source: SqlStatement;
-  reader: StatementReader;
+function toPostgresStep(sql: string): MigrationStep[] {
+  return sql === "" ? [] : [toStep(sql, { run: runsAlone(readerOf(sql)) ? "alone" : "together" })];
 }
 
-const TRANSACTION_WORDS: ReadonlySet<string> = new Set([
-  "BEGIN",
-  "START",
-  "COMMIT",
-  "END",
-  "ROLLBACK",
-  "ABORT",
-  "SAVEPOINT",
-  "RELEASE",
-]);
-
-/** BEGIN and COMMIT around a whole file say what the runner does anyway; anywhere else they would undo it. */
-function withoutTransaction(statements: readonly ReadStatement[]): readonly ReadStatement[] {
-  const isWrapped = statements.length >= 2 &&
-    (statements[0].reader.is(0, "BEGIN") || statements[0].reader.is(0, "START")) &&
-    (statements.at(-1)!.reader.is(0, "COMMIT") || statements.at(-1)!.reader.is(0, "END"));
-  return isWrapped ? statements.slice(1, -1) : statements;
-}
-
-/** Finds statements that the runner cannot run. */
-function findUnrunnable(file: MigrationFile, text: string, statements: readonly ReadStatement[]): PlanFinding[] {
-  const unrunnable = statements.filter(({ reader }) =>
-    reader.isOneOf(0, TRANSACTION_WORDS) || reader.token(0)?.kind === "psql"
-  );
-  if (unrunnable.length === 0) return [];
+/** Finds comments of drizzle-kit that stand for a statement. */
+function findCommented(file: MigrationFile, text: string): PlanFinding[] {
+  const keys = findCommentedKeys(text);
+  if (keys.length === 0) return [];
   const locate = createLocator(text);
-  return unrunnable.map(({ source, reader }) => ({
+  const { title, advice } = getIncompatibility("primary-key-commented")!;
+  return keys.map(({ start, table }) => ({
     severity: "error",
-    ...(reader.token(0)?.kind === "psql" ? PSQL_COMMAND : TRANSACTION_CONTROL),
+    rule: "primary-key-commented",
     file: `${file.tag}.sql`,
+    ...locate(start),
+    table,
+    message: `ALTER TABLE ${table}: ${title}`,
+    advice,
+  }));
+}
+
+/** Finds commands of psql, which no server knows. */
+function findPsql({ file, text, statements }: FileTransactions): PlanFinding[] {
+  const commands = statements.filter(({ reader }) => reader.token(0)?.kind === "psql");
+  if (commands.length === 0) return [];
+  const locate = createLocator(text);
+  return commands.map(({ source }) => ({
+    severity: "error",
+    rule: "psql-command",
+    message: "is a command of psql, which no server knows",
+    advice: "Write it as SQL.",
+    file,
     ...locate(findFirstWord(source)),
     statement: summarizeStatement(source.tokens),
   }));
 }
-
-const TRANSACTION_CONTROL = {
-  rule: "migration-transaction",
-  message: "begins or ends a transaction, but the file is one",
-  advice: "Take the statement out. For one transaction each put the line -- trellis: no-transaction at the file's top.",
-} as const;
-
-const PSQL_COMMAND = {
-  rule: "psql-command",
-  message: "is a command of psql, which no server knows",
-  advice: "Write it as SQL.",
-} as const;
 
 function readerOf(sql: string): StatementReader {
   return new StatementReader(tokenize(sql));
@@ -199,11 +205,15 @@ const SERVER_WIDE: ReadonlySet<string> = new Set(["DATABASE", "TABLESPACE", "SUB
  * Source: PostgreSQL 18, pages of the commands and PreventInTransactionBlock in utility.c.
  */
 function runsAlone(reader: StatementReader): boolean {
+  if (reader.is(0, "ALTER", "TYPE")) return reader.is(reader.nameEnd(2), "ADD", "VALUE");
+  return cannotShare(reader);
+}
+
+function cannotShare(reader: StatementReader): boolean {
   if (reader.is(0, "VACUUM") || reader.is(0, "ALTER", "SYSTEM")) return true;
   if (reader.is(0, "CLUSTER") && reader.size <= 2) return true;
   if ((reader.is(0, "CREATE") || reader.is(0, "DROP")) && reader.isOneOf(1, SERVER_WIDE)) return true;
   if (reader.is(0, "REINDEX") && ["DATABASE", "SYSTEM"].includes(reader.key(1))) return true;
-  if (reader.is(0, "ALTER", "TYPE")) return reader.is(reader.nameEnd(2), "ADD", "VALUE");
   const isIndex = reader.is(0, "REINDEX") || reader.is(0, "DROP", "INDEX") || reader.is(0, "CREATE", "INDEX") ||
     reader.is(0, "CREATE", "UNIQUE", "INDEX");
   if (isIndex) return reader.find(CONCURRENTLY, 1) >= 0;

@@ -1,6 +1,11 @@
 import { RecreationRequiredError, type UnsupportedStatementError } from "../distsql/errors.ts";
 import { getIncompatibility } from "../distsql/incompatibilities.ts";
 import type { DistSqlOptions } from "../distsql/options.ts";
+import type { SqlStatement } from "../distsql/statement.ts";
+import { StatementReader } from "../distsql/statement_reader.ts";
+import { isTransactionControl } from "../distsql/transaction_blocks.ts";
+import { isTransactionSetting } from "./session_settings.ts";
+import { fromEntry, type Problem, SETTING_OF_NOTHING } from "./transaction_findings.ts";
 import { summarizeStatement } from "../distsql/statement_summary.ts";
 import { createLocator, findFirstWord, type TextPosition } from "../distsql/text_position.ts";
 import { declarationsOf, type TranslatedStatement, translateStatements } from "../distsql/translate_text.ts";
@@ -61,19 +66,30 @@ export function translateSources(sources: readonly SqlSource[], options: DistSql
     known = { ...known, ...declarationsOf(scope) };
     const locate = createLocator(text);
     const located = statements.map((one) => ({ ...one, ...locate(findFirstWord(one.source)) }));
-    return { name, statements: located, findings: located.flatMap((one) => findInStatement(name, one)) };
+    const findings = located.flatMap((one) => findInStatement(name, one, located.length));
+    return { name, statements: located, findings };
   });
 }
 
-function findInStatement(file: string, located: LocatedStatement): PlanFinding[] {
+function findInStatement(file: string, located: LocatedStatement, count: number): PlanFinding[] {
   const { source, line, column, subject, table, refusals, warnings } = located;
-  if (refusals.length === 0 && warnings.length === 0) return [];
+  const problem = refusals.length > 0 ? undefined : findProblem(source, count);
+  if (refusals.length === 0 && warnings.length === 0 && problem === undefined) return [];
   const statement = summarizeStatement(source.tokens);
   const place = { file, line, column, statement, ...(table === undefined ? {} : { table }) };
   return [
     ...refusals.map((refusal) => ({ ...place, ...fromRefusal(refusal) })),
+    ...(problem === undefined ? [] : [{ severity: "error" as const, ...place, ...problem }]),
     ...warnings.map((warning) => ({ ...place, ...fromWarning(warning, subject) })),
   ];
+}
+
+/** What the provider takes in a session of its own, but a file of migrations cannot mean. */
+function findProblem({ text, tokens }: SqlStatement, count: number): Problem | undefined {
+  if (count > 1 && !/\bset/i.test(text)) return undefined;
+  const reader = new StatementReader(tokens);
+  if (isTransactionSetting(reader)) return SETTING_OF_NOTHING;
+  return count === 1 && isTransactionControl(reader) ? fromEntry("transaction-unpaired", reader) : undefined;
 }
 
 type Found = Pick<PlanFinding, "severity" | "rule" | "message" | "advice" | "type">;

@@ -6,6 +6,17 @@ const { Compatible, Error, Rewrite, Strip, Warn } = DistSqlAction;
 /** Indexes. */
 export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
   {
+    id: "index-name-async",
+    category: Index,
+    action: Rewrite,
+    title: "An index called async",
+    advice:
+      "The name is quoted: without quotes it reads as the keyword ASYNC, and the index has no name. ASYNC in capitals before " +
+      "ON is read as the keyword.",
+    source: ["CI"],
+    evidence: "inferred",
+  },
+  {
     id: "index-async",
     category: Index,
     action: Rewrite,
@@ -167,6 +178,7 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
     title: "More than 8 columns in a key",
     advice: "Keep at most 8 columns in the key; others may go into INCLUDE.",
     sqlState: "54011",
+    message: "more than 8 column keys in an index are not supported",
     source: ["Q", "LIM"],
     evidence: "documented",
   },

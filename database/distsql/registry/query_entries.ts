@@ -11,7 +11,20 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
     action: Rewrite,
     title: "TRUNCATE",
     advice:
-      "Written as DELETE: a table of over 3,000 rows takes batches. CASCADE and RESTART IDENTITY have no counterpart.",
+      "Written as DELETE: a table of over 3,000 rows takes batches. Tables that point to others are emptied first; one that " +
+      "is pointed to from elsewhere is refused, as in PostgreSQL.",
+    sqlState: "0A000",
+    message: "unsupported statement: Truncate",
+    source: ["EMU"],
+    evidence: "live",
+  },
+  {
+    id: "truncate-options",
+    category: DML,
+    action: Error,
+    title: "TRUNCATE with RESTART IDENTITY or CASCADE",
+    advice:
+      "Write DELETE FROM for each table, the referencing ones first, and ALTER TABLE … ALTER COLUMN … RESTART for each identity.",
     sqlState: "0A000",
     message: "unsupported statement: Truncate",
     source: ["EMU"],
@@ -107,8 +120,9 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "text-search",
     category: DML,
     action: AppLayer,
-    title: "Full text search in a language",
-    advice: "Only the configuration `simple` is there: search outside the database.",
+    title: "Full text search in a language, or without a configuration, which means english",
+    advice:
+      "Only the configuration `simple` is there: name it, as in to_tsvector('simple', …), or search outside the database.",
     sqlState: "42704",
     message: 'text search configuration "english" does not exist',
     source: ["EMU"],

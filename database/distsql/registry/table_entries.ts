@@ -105,6 +105,15 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     evidence: "live",
   },
   {
+    id: "primary-key-commented",
+    category: DDL,
+    action: Error,
+    title: "DROP of a primary key that stands in a comment only, as drizzle-kit writes it",
+    advice: "Write the statement out with the key's name (usually the table's name and _pkey), and delete the comment.",
+    source: ["EMU"],
+    evidence: "inferred",
+  },
+  {
     id: "primary-key-missing",
     category: DDL,
     action: Warn,

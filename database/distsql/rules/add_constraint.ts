@@ -60,13 +60,14 @@ export function uniqueSteps(
   t: StatementTranslation,
 ): AlterResult {
   t.apply("add-unique");
+  const index = /^async$/i.test(name) ? '"async"' : name;
   return {
     steps: chain([
       {
-        sql: `CREATE UNIQUE INDEX ASYNC ${name} ON ${target.table.text} ${columns}${suffix};`,
-        job: { kind: "index", table: target.table.text, name },
+        sql: `CREATE UNIQUE INDEX ASYNC ${index} ON ${target.table.text} ${columns}${suffix};`,
+        job: { kind: "index", table: target.table.text, name: index },
       },
-      step(`${target.head} ADD CONSTRAINT ${name} UNIQUE USING INDEX ${name};`),
+      step(`${target.head} ADD CONSTRAINT ${index} UNIQUE USING INDEX ${index};`),
     ]),
   };
 }

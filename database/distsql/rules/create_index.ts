@@ -5,9 +5,9 @@ import type { StatementTranslation } from "../translation.ts";
 
 const MAX_KEY_COLUMNS = 8;
 const TREE_METHODS: ReadonlySet<string> = new Set(["btree", "btree_index", "hash"]);
-/** Operator classes of types that cannot be keys. */
-const REFUSED_CLASS =
-  /^(?:jsonb?|jsonb_path|vector|halfvec|sparsevec|bit|gin|gist|trgm|tsvector|tsquery|inet|cidr|range|array|xml|point|box)_/;
+/** Operator classes of types that can be keys, by which a plain index sorts too. Others may compare in another way. */
+const SAME_ORDER =
+  /^(?:array_|bool|bpchar|bpchar_pattern|bytea|char|date|float[48]|int[248]|interval|name|numeric|oid|text|text_pattern|time|timestamp|timestamptz|timetz|uuid|varchar|varchar_pattern)_(?:minmax_|minmax_multi_|bloom_)?ops$/;
 /** Functions that are STABLE for timestamptz, and casts of one to text: no keys of an index. */
 const UNSTABLE: ReadonlySet<string> = new Set([
   "DATE_TRUNC",
@@ -53,8 +53,9 @@ function translateKey(
       at++;
     } else if (isNullsOrder(reader, at)) at += 2;
     else {
-      const { name, end } = readName(reader, at);
-      if (REFUSED_CLASS.test(name)) t.refuse("index-operator-class-unsupported", `operator class ${name}`);
+      const { name, path, end } = readName(reader, at);
+      const isBuiltIn = path === name || path === `pg_catalog.${name}`;
+      if (!isBuiltIn || !SAME_ORDER.test(name)) t.refuse("index-operator-class-unsupported", `operator class ${name}`);
       const next = reader.key(end) === "(" ? reader.next(end) : Math.max(end, at + 1);
       edits.remove(at, next);
       t.apply("index-operator-class");
@@ -105,6 +106,15 @@ function translateTail(
 }
 
 /**
+ * Whether ASYNC is the provider's keyword at a position, and not the name of the index. `ON` follows both a name and the
+ * keyword of an index without one: then the keyword is in capitals, as the translation writes it.
+ */
+export function isAsyncKeyword(reader: StatementReader, at: number): boolean {
+  if (!reader.is(at, "ASYNC")) return false;
+  return !reader.is(at + 1, "ON") || reader.token(at)!.text === "ASYNC";
+}
+
+/**
  * CREATE INDEX: asynchronous, without what the provider refuses. The predicate of a partial index stays.
  *
  * @param reader The statement.
@@ -116,13 +126,18 @@ export function translateCreateIndex(reader: StatementReader, t: StatementTransl
   let at = isUnique ? 3 : 2;
   t.apply("index-async");
   if (reader.key(at) === "CONCURRENTLY") edits.replace(at, at + 1, "ASYNC"), at++;
-  else if (reader.key(at) === "ASYNC") at++;
+  else if (isAsyncKeyword(reader, at)) at++;
   else edits.insertAfter(at - 1, " ASYNC");
   at = reader.skip(at, "IF", "NOT", "EXISTS");
   let index: string | undefined;
   if (reader.key(at) !== "ON") {
     const name = readName(reader, at);
     index = reader.token(name.end - 1)?.text;
+    if (reader.key(name.end - 1) === "ASYNC") {
+      index = '"async"';
+      edits.replace(name.end - 1, name.end, index);
+      t.apply("index-name-async");
+    }
     if (name.end - at > 1) {
       edits.remove(at, name.end - 1);
       t.apply("index-name-schema");

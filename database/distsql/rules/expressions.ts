@@ -10,15 +10,16 @@ const UUID_OTHERS: ReadonlySet<string> = new Set([
 ]);
 const TEXT_SEARCH: ReadonlySet<string> = new Set([
   ...["to_tsvector", "to_tsquery", "plainto_tsquery", "phraseto_tsquery", "websearch_to_tsquery", "ts_headline"],
+  ...["json_to_tsvector", "jsonb_to_tsvector"],
 ]);
 /** The collations that order as the database does. */
 const SAME_ORDER: ReadonlySet<string> = new Set(["C", "POSIX", "ucs_basic", "default", "c"]);
 
-/** Whether a string names a text search configuration other than `simple`: `to_tsvector('english', …)`. */
-function namesLanguage(reader: StatementReader, open: number): boolean {
+/** Whether a call names the text search configuration `simple`: `to_tsvector('simple', …)`. */
+function isSimple(reader: StatementReader, open: number): boolean {
   const argument = reader.token(open + 1);
   const isFirstOfSeveral = reader.key(open + 2) === "," || reader.key(open + 2) === "::";
-  return argument?.kind === "string" && isFirstOfSeveral && !/^'(?:pg_catalog\.)?simple'$/i.test(argument.text);
+  return argument?.kind === "string" && isFirstOfSeveral && /^'(?:pg_catalog\.)?simple'$/i.test(argument.text);
 }
 
 /** Looks at a call: replaces what has another name, refuses what is not there. */
@@ -38,7 +39,9 @@ function translateCall(
     t.apply("uuid-function");
   } else if (UUID_OTHERS.has(name)) t.refuse("uuid-function-unsupported", `${name}()`);
   else if (/^pg_(?:try_)?advisory_/.test(name)) t.refuse("advisory-lock", `${name}()`);
-  else if (TEXT_SEARCH.has(name) && namesLanguage(reader, end)) t.refuse("text-search", `${name}() in a language`);
+  else if (TEXT_SEARCH.has(name) && !isSimple(reader, end)) {
+    t.refuse("text-search", `${name}() without the configuration simple`);
+  }
 }
 
 /** Takes a COLLATE clause out of a definition; in a query it stays, with a warning. */

@@ -81,6 +81,16 @@ export function translateCreateFunction(reader: StatementReader, t: StatementTra
   t.emit(originalText(reader));
 }
 
+const FUNCTION_CHANGES: ReadonlySet<string> = new Set(["RENAME", "OWNER", "DEPENDS", "NO"]);
+
+/** ALTER FUNCTION: name, owner and schema change, properties do not. */
+export function translateAlterFunction(reader: StatementReader, t: StatementTranslation): void {
+  const { end } = readName(reader, 2);
+  const at = reader.key(end) === "(" ? reader.next(end) : end;
+  if (reader.isOneOf(at, FUNCTION_CHANGES) || reader.is(at, "SET", "SCHEMA")) return t.emit(originalText(reader));
+  t.refuse("function-properties", `${reader.key(0)} ${reader.key(1)} … ${reader.key(at)}`);
+}
+
 /** CREATE VIEW: kept, but not a temporary one. */
 export function translateCreateView(reader: StatementReader, t: StatementTranslation): void {
   const view = reader.find(new Set(["VIEW"]), 1);

@@ -12,38 +12,81 @@ function originalText(reader: StatementReader): string {
   return reader.tokens.map((token) => token.text).join("");
 }
 
-/** GRANT and REVOKE: what names schema public goes. */
+/** Schemas of the system, on which nothing can be granted. */
+const SYSTEM_SCHEMAS: ReadonlySet<string> = new Set(["public", "pg_catalog", "sys"]);
+const CREATE_ALONE: ReadonlySet<string> = new Set(["CREATE"]);
+
+/** Whether a schema is the system's, by its name at a position. */
+export function isSystemSchema(reader: StatementReader, at: number): boolean {
+  return SYSTEM_SCHEMAS.has(readName(reader, at).name);
+}
+
+/**
+ * Tells what is lost when nothing can be granted or revoked on a schema of the system. Every role may use it and none but
+ * admin may create in it: a right that cannot be taken away must not pass for taken away.
+ */
+function noteSystemSchema(reader: StatementReader, on: number, t: StatementTranslation): void {
+  const first = reader.skip(1, "GRANT", "OPTION", "FOR");
+  const isCreate = reader.isOneOf(first, CREATE_ALONE) && first + 1 === on;
+  const isUsage = reader.is(first, "USAGE") && first + 1 === on;
+  if (reader.key(0) === "GRANT") isUsage ? t.apply("grant-schema-public") : t.warn("grant-schema-public");
+  else if (isCreate) t.warn("grant-schema-public");
+  else t.refuse("revoke-schema-public", "REVOKE of USAGE on a schema of the system");
+}
+
+/** GRANT and REVOKE: what names a schema of the system goes. */
 export function translateGrant(reader: StatementReader, t: StatementTranslation): void {
   const on = reader.find(new Set(["ON"]), 1);
   if (on < 0 || reader.key(on + 1) !== "SCHEMA") return t.emit(originalText(reader));
   const end = reader.find(new Set(["TO", "FROM"]), on);
   const schemas = reader.list(on + 2, end < 0 ? reader.size : end);
-  const isPublic = ([from]: [number, number]): boolean => readName(reader, from).name === "public";
-  const others = schemas.filter((range) => !isPublic(range));
+  const others = schemas.filter(([from]) => !isSystemSchema(reader, from));
   if (others.length === schemas.length) return t.emit(originalText(reader));
-  if (reader.key(0) === "REVOKE") t.warn("grant-schema-public");
-  else t.apply("grant-schema-public");
+  noteSystemSchema(reader, on, t);
   if (others.length === 0) return;
   const edits = new TokenEdits(reader);
   edits.replace(on + 2, end, others.map(([from, to]) => reader.text(from, to)).join(", "));
   t.emit(edits.apply());
 }
 
-/** CREATE ROLE, CREATE USER and ALTER ROLE: LOGIN is the one option that a role has. */
+/** CREATE and ALTER SCHEMA, DROP SCHEMA: the schemas of the system stay as they are. */
+export function refusesSystemSchema(reader: StatementReader, t: StatementTranslation): boolean {
+  const at = reader.skip(2, "IF", "EXISTS");
+  const end = reader.find(new Set(["CASCADE", "RESTRICT"]), at);
+  const names = reader.key(0) === "DROP" ? reader.list(at, end < 0 ? reader.size : end) : [[at, at + 1]];
+  if (!names.some(([from]) => isSystemSchema(reader, from))) return false;
+  t.refuse("system-schema", `${reader.key(0)} SCHEMA of the system`);
+  return true;
+}
+
+/** CREATE ROLE, CREATE USER and ALTER ROLE: LOGIN is the one option that a role has, from its creation on. */
 export function translateRole(reader: StatementReader, t: StatementTranslation): void {
-  const isUser = reader.key(1) === "USER";
   const edits = new TokenEdits(reader);
-  const name = readName(reader, 2);
-  if (isUser) {
+  if (reader.key(1) === "USER") {
     edits.replace(1, 2, "ROLE");
     t.apply("role-options");
   }
-  const isOther = ["RENAME", "SET", "RESET", "IN"].includes(reader.key(name.end));
-  if (reader.key(0) === "ALTER" && isOther) return t.emit(originalText(reader));
+  if (reader.key(0) === "ALTER") alterRole(reader, edits, t);
+  else createRole(reader, edits, t);
+}
+
+function alterRole(reader: StatementReader, edits: TokenEdits, t: StatementTranslation): void {
+  const { end } = readName(reader, 2);
+  if (reader.is(end, "RENAME") || reader.is(end, "RESET")) return t.emit(edits.apply());
+  if (reader.is(end, "SET") || reader.is(end, "IN")) {
+    return t.refuse("role-settings", "ALTER ROLE with SET or IN DATABASE");
+  }
+  for (let at = reader.skip(end, "WITH"); at < reader.size; at++) {
+    if (!reader.isOneOf(at, DEFAULT_OPTIONS)) return t.refuse("role-alter", roleOption(reader, at));
+  }
+  t.apply("role-options");
+}
+
+function createRole(reader: StatementReader, edits: TokenEdits, t: StatementTranslation): void {
+  const { end } = readName(reader, 2);
   let hasLogin = false;
-  const optionsFrom = reader.skip(name.end, "WITH");
-  let at = optionsFrom;
-  for (; at < reader.size; at++) {
+  const optionsFrom = reader.skip(end, "WITH");
+  for (let at = optionsFrom; at < reader.size; at++) {
     if (reader.is(at, "LOGIN") || reader.is(at, "NOLOGIN")) hasLogin = true;
     else if (reader.isOneOf(at, DEFAULT_OPTIONS)) {
       edits.remove(at, at + 1);
@@ -54,9 +97,17 @@ export function translateRole(reader: StatementReader, t: StatementTranslation):
       at++;
     } else return t.refuse("role-password", roleOption(reader, at));
   }
-  if (isUser && !hasLogin && reader.key(0) === "CREATE") {
-    edits.insertAfter(reader.size - 1, optionsFrom > name.end ? " LOGIN" : " WITH LOGIN");
+  if (reader.key(1) === "USER" && !hasLogin) {
+    edits.insertAfter(reader.size - 1, optionsFrom > end ? " LOGIN" : " WITH LOGIN");
   }
+  t.emit(edits.apply());
+}
+
+/** DROP GROUP, which is DROP ROLE. */
+export function translateDropGroup(reader: StatementReader, t: StatementTranslation): void {
+  const edits = new TokenEdits(reader);
+  edits.replace(1, 2, "ROLE");
+  t.apply("role-options");
   t.emit(edits.apply());
 }
 

@@ -1,4 +1,4 @@
-import { readName } from "../sql_name.ts";
+import { quoteNameAt, readName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import type { StatementTranslation } from "../translation.ts";
 
@@ -52,17 +52,30 @@ export function translateRowChange(reader: StatementReader, t: StatementTranslat
   if (reader.find(new Set(["WHERE"]), 0) < 0) t.warn("whole-table-change");
 }
 
-/** TRUNCATE: a DELETE for each table. */
+const TRUNCATE_OPTIONS: ReadonlySet<string> = new Set(["RESTART", "CONTINUE", "CASCADE", "RESTRICT"]);
+
+/**
+ * TRUNCATE: a DELETE for each table. What DELETE does not do is refused: identities that start again, and tables that
+ * are emptied because they point to one that is.
+ */
 export function translateTruncate(reader: StatementReader, t: StatementTranslation): void {
   const start = reader.skip(1, "TABLE");
   let end = start;
-  while (end < reader.size && !["RESTART", "CONTINUE", "CASCADE", "RESTRICT"].includes(reader.key(end))) end++;
+  while (end < reader.size && !reader.isOneOf(end, TRUNCATE_OPTIONS)) end++;
   // A table may be called `cascade` only in quotes here: unquoted and first, it is the name.
   if (end === start) end = reader.nameEnd(start);
+  for (let at = end; at < reader.size; at++) {
+    if (reader.is(at, "RESTART")) return t.refuse("truncate-options", "TRUNCATE with RESTART IDENTITY");
+    if (reader.is(at, "CASCADE")) return t.refuse("truncate-options", "TRUNCATE with CASCADE");
+  }
   t.warn("truncate");
-  reader.list(start, end).forEach(([from]) => {
-    const only = reader.is(from, "ONLY") && reader.isName(from + 1) ? "ONLY " : "";
-    const table = readName(reader, from + (only === "" ? 0 : 1));
-    t.emit(`DELETE FROM ${only}${table.text};`, { batch: { verb: "delete", table: table.text } });
+  const places = reader.list(start, end).map(([from]) => {
+    const hasOnly = reader.is(from, "ONLY") && reader.isName(from + 1);
+    return { only: hasOnly ? "ONLY " : "", at: hasOnly ? from + 1 : from };
+  });
+  const tables = places.map(({ at }) => quoteNameAt(reader, at));
+  places.forEach(({ only, at }, place) => {
+    const { text } = readName(reader, at);
+    t.emit(`DELETE FROM ${only}${text};`, { batch: { verb: "delete", table: text }, truncates: { tables, place } });
   });
 }

@@ -1,5 +1,6 @@
 import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
+import { readTransactionControl } from "../transaction_blocks.ts";
 import type { StatementTranslation } from "../translation.ts";
 
 /** Settings that pg_dump writes and that mean nothing here, in lower case. */
@@ -22,19 +23,36 @@ function translateBegin(reader: StatementReader, t: StatementTranslation): void 
   t.emit(edits.apply());
 }
 
-/** Statements that start and end transactions. */
+/**
+ * Statements that start and end transactions. Among others BEGIN and COMMIT go in pairs; one by itself stays as written.
+ */
 export function translateTransaction(reader: StatementReader, t: StatementTranslation): void {
-  const key = reader.key(0);
-  const second = reader.key(1);
-  const toSavepoint = key === "ROLLBACK" && (second === "TO" || reader.is(2, "TO"));
-  if (key === "SAVEPOINT" || key === "RELEASE" || toSavepoint) return t.refuse("savepoint", key);
-  if (second === "PREPARED") return t.refuse("two-phase-commit", `${key} PREPARED`);
-  if (t.scope.statementCount > 1) {
-    if (t.scope.rollsBack) return t.refuse("transaction-rollback", key);
-    return t.warn("transaction-block");
-  }
-  if (key === "BEGIN" || key === "START") return translateBegin(reader, t);
+  const { statementCount, transactionRefusals } = t.scope;
+  const isAlone = statementCount === 1;
+  const refusal = isAlone ? refusalOfOne(reader) : transactionRefusals.get(reader.tokens);
+  if (refusal !== undefined) return t.refuse(refusal, reader.key(0));
+  if (!isAlone) return t.warn("transaction-block");
+  if (reader.is(0, "BEGIN") || reader.is(0, "START")) return translateBegin(reader, t);
   t.emit(reader.tokens.map((token) => token.text).join(""));
+}
+
+/** What is refused of a statement that stands by itself, in a transaction of somebody else. */
+function refusalOfOne(reader: StatementReader): string | undefined {
+  const [refusal] = readTransactionControl([reader]).refusals.values();
+  return refusal === "savepoint" || refusal === "two-phase-commit" ? refusal : undefined;
+}
+
+const TRANSACTION_SETTING = /^"?(?:default_)?transaction_(?:isolation|read_only|deferrable)"?$/;
+
+/** Modes of transactions: the level is what it is; SERIALIZABLE would be a promise that is not kept. */
+function translateModes(reader: StatementReader, t: StatementTranslation): void {
+  for (let at = 1; at < reader.size; at++) {
+    const word = reader.token(at)!.text.toLowerCase();
+    if (word === "serializable" || word === "'serializable'" || word === "snapshot") {
+      return t.refuse("isolation-serializable", `${reader.key(0)} ${reader.key(1)} with ${word.toUpperCase()}`);
+    }
+  }
+  t.warn("set-transaction");
 }
 
 /** SET and RESET. */
@@ -43,8 +61,12 @@ export function translateSet(reader: StatementReader, t: StatementTranslation): 
   const name = reader.token(scope)?.text.toLowerCase() ?? "";
   const isTransaction = reader.is(1, "TRANSACTION") || reader.is(scope, "TRANSACTION") ||
     reader.is(1, "SESSION", "CHARACTERISTICS");
-  if (isTransaction || /^"?default_transaction_/.test(name)) return t.warn("set-transaction");
-  if (name === "role" || reader.is(1, "SESSION", "AUTHORIZATION") || reader.is(2, "SESSION", "AUTHORIZATION")) {
+  if (isTransaction || TRANSACTION_SETTING.test(name)) return translateModes(reader, t);
+  if (reader.is(1, "CONSTRAINTS")) return t.refuse("set-constraints", "SET CONSTRAINTS");
+  if (
+    /^"?role"?$/.test(name) || /^"?session_authorization"?$/.test(name) || reader.is(scope, "AUTHORIZATION") ||
+    reader.is(scope, "SESSION", "AUTHORIZATION")
+  ) {
     return t.refuse("set-role", "SET ROLE");
   }
   if (DUMP_SETTINGS.has(name)) return t.apply("dump-settings");

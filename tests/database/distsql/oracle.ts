@@ -176,6 +176,8 @@ export function refused(sql: string): string[] {
     case "GrantStmt":
     case "RenameStmt":
     case "CreateRoleStmt":
+    case "DropRoleStmt":
+    case "AlterRoleSetStmt":
     case "CreateSchemaStmt":
     case "CreateDomainStmt":
     case "CreateFunctionStmt":

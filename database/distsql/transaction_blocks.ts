@@ -1,0 +1,76 @@
+import type { StatementReader } from "./statement_reader.ts";
+
+/** `BEGIN … COMMIT` among the statements of a text, by their places. */
+export interface TransactionBlock {
+  /** The place of BEGIN. */
+  readonly from: number;
+  /** The place of COMMIT. */
+  readonly to: number;
+}
+
+/** What the statements of a text say about transactions. */
+export interface TransactionControl {
+  /** The pairs of BEGIN and COMMIT. */
+  readonly blocks: readonly TransactionBlock[];
+  /** For each statement that a runner cannot follow, the registry's entry. */
+  readonly refusals: ReadonlyMap<number, string>;
+}
+
+const BEGINS: ReadonlySet<string> = new Set(["BEGIN", "START"]);
+const ENDS: ReadonlySet<string> = new Set(["COMMIT", "END"]);
+const SAVEPOINTS: ReadonlySet<string> = new Set(["SAVEPOINT", "RELEASE"]);
+const ROLLBACKS: ReadonlySet<string> = new Set(["ROLLBACK", "ABORT"]);
+const TO: ReadonlySet<string> = new Set(["TO"]);
+
+/** The modes that hold anyway: the server's own, or weaker ones. */
+const DEFAULT_MODES = /^(?:(?:WORK|TRANSACTION|READ WRITE|NOT DEFERRABLE|ISOLATION LEVEL READ (?:UN)?COMMITTED|,) ?)*$/;
+
+function modesOf(reader: StatementReader): string {
+  const words: string[] = [];
+  for (let at = 1; at < reader.size; at++) words.push(reader.key(at));
+  return words.join(" ");
+}
+
+/** The entry of a statement that is refused wherever it stands. */
+function refusalOf(reader: StatementReader): string | undefined {
+  if (reader.isOneOf(0, SAVEPOINTS) || (reader.is(0, "ROLLBACK") && reader.find(TO, 1) >= 0)) return "savepoint";
+  const isPrepared = reader.is(1, "PREPARED") || reader.is(0, "PREPARE", "TRANSACTION");
+  if (isPrepared) return "two-phase-commit";
+  if (reader.isOneOf(0, ROLLBACKS)) return "transaction-rollback";
+  if (reader.isOneOf(0, BEGINS) && !DEFAULT_MODES.test(modesOf(reader))) return "transaction-modes";
+  const chains = reader.isOneOf(0, ENDS) && reader.is(reader.size - 2, "AND", "CHAIN");
+  return chains ? "transaction-modes" : undefined;
+}
+
+/** Whether a statement begins or ends a transaction or a part of one. */
+export function isTransactionControl(reader: StatementReader): boolean {
+  const sets = [BEGINS, ENDS, SAVEPOINTS, ROLLBACKS];
+  return sets.some((set) => reader.isOneOf(0, set)) || reader.is(0, "PREPARE", "TRANSACTION");
+}
+
+/**
+ * Reads which statements of a text begin and end transactions. BEGIN and COMMIT in pairs can be followed; all else cannot:
+ * one without the other, ROLLBACK, savepoints, prepared transactions, isolation levels and other modes.
+ *
+ * @param statements The statements of a text, in order.
+ */
+export function readTransactionControl(statements: readonly StatementReader[]): TransactionControl {
+  const blocks: TransactionBlock[] = [];
+  const refusals = new Map<number, string>();
+  let from: number | undefined;
+  for (const [place, reader] of statements.entries()) {
+    if (!isTransactionControl(reader)) continue;
+    const refusal = refusalOf(reader);
+    if (refusal !== undefined) refusals.set(place, refusal);
+    if (reader.isOneOf(0, BEGINS)) {
+      if (from !== undefined) refusals.set(from, "transaction-unpaired");
+      from = place;
+    } else if (reader.isOneOf(0, ENDS) || refusal === "transaction-rollback") {
+      if (from === undefined) refusals.set(place, refusal ?? "transaction-unpaired");
+      else blocks.push({ from, to: place });
+      from = undefined;
+    }
+  }
+  if (from !== undefined) refusals.set(from, "transaction-unpaired");
+  return { blocks, refusals };
+}

@@ -1,0 +1,68 @@
+import type { DistSqlTruncation } from "../distsql/translation.ts";
+import type { MigrationContext } from "./context.ts";
+import { literal } from "./history.ts";
+import { MigrationError } from "./migration_error.ts";
+import { retryIdempotent } from "./retry_idempotent.ts";
+
+/** A foreign key to one of the tables. */
+interface Reference {
+  /** The place of the table that it points to. */
+  readonly parent: number;
+  /** The place of the table that has it; `undefined` when it is none of them. */
+  readonly child: number | undefined;
+  /** The table that has it. */
+  readonly table: string;
+}
+
+/**
+ * Decides which table a step of a TRUNCATE empties: those that point to others come first.
+ *
+ * @param truncation The tables.
+ * @param context What the run shares.
+ * @returns The table, quoted.
+ * @throws {MigrationError} When another table points to one of them, which PostgreSQL refuses too, or when they point to
+ * each other.
+ */
+export async function tableToEmpty(truncation: DistSqlTruncation, context: MigrationContext): Promise<string> {
+  const { tables, place } = truncation;
+  const references = await readReferences(tables, context);
+  const outside = references.find(({ child }) => child === undefined);
+  if (outside !== undefined) {
+    throw new MigrationError(
+      `TRUNCATE of ${
+        tables[outside.parent]
+      } would leave rows of ${outside.table} that point to nothing, and is refused as ` +
+        `by PostgreSQL: write DELETE FROM for ${outside.table} and then for ${tables[outside.parent]}`,
+    );
+  }
+  const left = new Set(tables.keys());
+  for (let count = 0; left.size > 0; count++) {
+    const next = [...left].find((one) =>
+      !references.some(({ parent, child }) => parent === one && left.has(child ?? one))
+    );
+    if (next === undefined) {
+      throw new MigrationError(
+        `${
+          tables.join(", ")
+        } point to each other, so that they cannot be emptied one after the other: set the columns to ` +
+          "NULL first, then write DELETE FROM for each",
+      );
+    }
+    if (count === place) return tables[next];
+    left.delete(next);
+  }
+  return tables[place];
+}
+
+async function readReferences(tables: readonly string[], { session, clock }: MigrationContext): Promise<Reference[]> {
+  const values = tables.map((table, place) => `(${place}, to_regclass(${literal(table)})::oid)`).join(", ");
+  const sql = `WITH t (place, id) AS (VALUES ${values}) SELECT t.place AS parent, child.place AS child, ` +
+    "c.conrelid::regclass::text AS name FROM t JOIN pg_constraint c ON c.confrelid = t.id AND c.contype = 'f' " +
+    "AND c.conrelid <> c.confrelid LEFT JOIN t AS child ON child.id = c.conrelid ORDER BY 1, 3";
+  const rows = await retryIdempotent(() => session.query(sql), clock);
+  return rows.map(({ parent, child, name }) => ({
+    parent: Number(parent),
+    child: child === null ? undefined : Number(child),
+    table: String(name),
+  }));
+}
