@@ -36,10 +36,9 @@ function refusalOf(reader: StatementReader): string | undefined {
   if (reader.isOneOf(0, SAVEPOINTS) || (reader.is(0, "ROLLBACK") && reader.find(TO, 1) >= 0)) return "savepoint";
   const isPrepared = reader.is(1, "PREPARED") || reader.is(0, "PREPARE", "TRANSACTION");
   if (isPrepared) return "two-phase-commit";
-  if (reader.isOneOf(0, ROLLBACKS)) return "transaction-rollback";
-  if (reader.isOneOf(0, BEGINS) && !DEFAULT_MODES.test(modesOf(reader))) return "transaction-modes";
-  const chains = reader.isOneOf(0, ENDS) && reader.is(reader.size - 2, "AND", "CHAIN");
-  return chains ? "transaction-modes" : undefined;
+  if (reader.isOneOf(0, BEGINS)) return DEFAULT_MODES.test(modesOf(reader)) ? undefined : "transaction-modes";
+  if (reader.is(reader.size - 2, "AND", "CHAIN")) return "transaction-modes";
+  return reader.isOneOf(0, ROLLBACKS) ? "transaction-rollback" : undefined;
 }
 
 /** Whether a statement begins or ends a transaction or a part of one. */
@@ -62,10 +61,11 @@ export function readTransactionControl(statements: readonly StatementReader[]): 
     if (!isTransactionControl(reader)) continue;
     const refusal = refusalOf(reader);
     if (refusal !== undefined) refusals.set(place, refusal);
+    if (refusal === "savepoint" || refusal === "two-phase-commit") continue;
     if (reader.isOneOf(0, BEGINS)) {
       if (from !== undefined) refusals.set(from, "transaction-unpaired");
       from = place;
-    } else if (reader.isOneOf(0, ENDS) || refusal === "transaction-rollback") {
+    } else {
       if (from === undefined) refusals.set(place, refusal ?? "transaction-unpaired");
       else blocks.push({ from, to: place });
       from = undefined;

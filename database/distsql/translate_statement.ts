@@ -125,6 +125,7 @@ const CREATE: Readonly<Record<string, Rule>> = {
   SCHEMA: translateCreateSchema,
   ROLE: translateRole,
   USER: translateUser,
+  GROUP: translateRole,
   EXTENSION: stripExtension,
   PROCEDURE: byEntry("procedure"),
   TRIGGER: byEntry("trigger"),

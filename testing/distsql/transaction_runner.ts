@@ -7,14 +7,14 @@ import {
 } from "./async_ddl.ts";
 import { type BackendSession, queryRows, quoteIdentifier, throwBackendError } from "./backend.ts";
 import { toBackendSql } from "./backend_sql.ts";
+import { checkAgainstCatalog } from "./catalog_checks.ts";
 import type { DistSqlFault } from "./faults.ts";
 import { isJobId } from "./jobs.ts";
-import { droppedColumns } from "./rules/check.ts";
 import type { ServerContext } from "./server_context.ts";
 import { shadowTables } from "./shadow_tables.ts";
 import { abortedTransactionError, conflictError, type ConflictMarker, ConnectionCut, SqlError } from "./sql_error.ts";
 import type { Statement } from "./statements.ts";
-import { child, findNodes, relationName, textOf } from "./syntax_tree.ts";
+import { findNodes, textOf } from "./syntax_tree.ts";
 import { measureTransaction } from "./transaction_size.ts";
 import { commandComplete, frame, textDataRow, textRowDescription, type WireMessage } from "./wire.ts";
 
@@ -259,7 +259,7 @@ export class TransactionRunner {
       return this.#jobAnswer("CREATE INDEX", await createIndexAsync(statement, toBackendSql(statement), this.#ddl));
     }
     if (statement.isAsync) return this.#jobAnswer("ALTER TABLE", await validateConstraintAsync(statement, this.#ddl));
-    await this.#checkDroppedColumns(statement);
+    await checkAgainstCatalog(statement, this.#ddl.query);
     const isDrop = statement.type === "DropStmt" &&
       ["OBJECT_TABLE", "OBJECT_INDEX"].includes(textOf(statement.node, "removeType"));
     return relay(isDrop ? await recordDrops(statement, this.#ddl, () => execution.run()) : await execution.run());
@@ -269,19 +269,6 @@ export class TransactionRunner {
     if (jobId !== undefined) this.#jobs.push(jobId);
     const rows = jobId === undefined ? [] : [textDataRow([jobId])];
     return { description: textRowDescription(["job_id"]), messages: [...rows, commandComplete(tag)] };
-  }
-
-  async #checkDroppedColumns(statement: Statement): Promise<void> {
-    const columns = droppedColumns(statement);
-    if (columns.length === 0) return;
-    const table = relationName(child(statement.node, "relation")).replaceAll("'", "''");
-    const keys = await queryRows(
-      this.#backend,
-      `SELECT a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey) ` +
-        `WHERE i.indisprimary AND i.indrelid = to_regclass('${table}')`,
-    );
-    const key = keys.map(([name]) => name).find((name) => name !== null && columns.includes(name));
-    if (key) throw new SqlError({ sqlstate: "0A000", message: `cannot drop primary key column ${key}` });
   }
 
   async #runWrite(statement: Statement, execution: Execution): Promise<Answer> {

@@ -200,7 +200,7 @@ function untouchable(sql: string): string[] {
 
 /** Names that the translation makes for constraints that have none. */
 function isMadeName(piece: string): boolean {
-  return piece.startsWith('"') && /_(?:not_null|check|fkey|key)\d*"$/.test(piece);
+  return /^".*_(?:not_null|check|fkey|key)\d*"$/s.test(piece) || piece === `"async"`;
 }
 
 property(

@@ -59,10 +59,10 @@ export function refusesSystemSchema(reader: StatementReader, t: StatementTransla
   return true;
 }
 
-/** CREATE ROLE, CREATE USER and ALTER ROLE: LOGIN is the one option that a role has, from its creation on. */
+/** CREATE ROLE, USER and GROUP, and ALTER ROLE: LOGIN is the one option that a role has, from its creation on. */
 export function translateRole(reader: StatementReader, t: StatementTranslation): void {
   const edits = new TokenEdits(reader);
-  if (reader.key(1) === "USER") {
+  if (reader.key(1) === "USER" || reader.key(1) === "GROUP") {
     edits.replace(1, 2, "ROLE");
     t.apply("role-options");
   }
@@ -95,12 +95,25 @@ function createRole(reader: StatementReader, edits: TokenEdits, t: StatementTran
       edits.remove(at, at + 2);
       t.apply("role-options");
       at++;
-    } else return t.refuse("role-password", roleOption(reader, at));
+    } else if (isMembership(reader, at)) at = membersEnd(reader, at) - 1;
+    else return t.refuse("role-password", roleOption(reader, at));
   }
   if (reader.key(1) === "USER" && !hasLogin) {
     edits.insertAfter(reader.size - 1, optionsFrom > end ? " LOGIN" : " WITH LOGIN");
   }
   t.emit(edits.apply());
+}
+
+/** Whether roles follow: IN ROLE, IN GROUP, ROLE, USER, ADMIN. */
+function isMembership(reader: StatementReader, at: number): boolean {
+  return reader.is(at, "IN", "ROLE") || reader.is(at, "IN", "GROUP") ||
+    ["ROLE", "USER", "ADMIN"].includes(reader.key(at));
+}
+
+function membersEnd(reader: StatementReader, at: number): number {
+  let end = reader.nameEnd(reader.is(at, "IN") ? at + 2 : at + 1);
+  while (reader.is(end, ",")) end = reader.nameEnd(end + 1);
+  return end;
 }
 
 /** DROP GROUP, which is DROP ROLE. */

@@ -39,7 +39,8 @@ export function translateTransaction(reader: StatementReader, t: StatementTransl
 /** What is refused of a statement that stands by itself, in a transaction of somebody else. */
 function refusalOfOne(reader: StatementReader): string | undefined {
   const [refusal] = readTransactionControl([reader]).refusals.values();
-  return refusal === "savepoint" || refusal === "two-phase-commit" ? refusal : undefined;
+  const chains = refusal === "transaction-modes" && reader.is(reader.size - 1, "CHAIN");
+  return chains || refusal === "savepoint" || refusal === "two-phase-commit" ? refusal : undefined;
 }
 
 const TRANSACTION_SETTING = /^"?(?:default_)?transaction_(?:isolation|read_only|deferrable)"?$/;

@@ -89,6 +89,15 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     },
   },
   {
+    id: "alter-index",
+    on: ["AlterTableStmt"],
+    sure: "T",
+    source: "LINT 2026-08; RENAME is accepted (MTX 2026-08-28); text inferred",
+    refuse({ node }) {
+      return textOf(node, "objtype") === "OBJECT_INDEX" ? "unsupported statement: AlterIndex" : undefined;
+    },
+  },
+  {
     id: "alter-action",
     on: ["AlterTableStmt"],
     sure: "L",

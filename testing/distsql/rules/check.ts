@@ -1,5 +1,5 @@
 import type { Statement } from "../statements.ts";
-import { child, children, textOf } from "../syntax_tree.ts";
+import { child } from "../syntax_tree.ts";
 import { ALTER_RULES } from "./alter_rules.ts";
 import { INDEX_RULES } from "./index_rules.ts";
 import type { Refusal, RefusalRule } from "./rule.ts";
@@ -36,11 +36,4 @@ export function checkRefusals(statement: Statement, asOf: string): Refusal | und
     return typeof found === "string" ? { sqlstate: rule.sqlstate ?? "0A000", message: found } : found;
   }
   return statement.type === "ExplainStmt" ? checkRefusals(explained(statement), asOf) : undefined;
-}
-
-/** The columns that an ALTER TABLE drops: only the database knows whether one belongs to the primary key. */
-export function droppedColumns(statement: Statement): string[] {
-  if (statement.type !== "AlterTableStmt") return [];
-  return children(statement.node, "cmds").map((command) => child(command, "AlterTableCmd"))
-    .filter((action) => textOf(action, "subtype") === "AT_DropColumn").map((action) => textOf(action, "name"));
 }

@@ -13,6 +13,9 @@ function hasClause(tokens: readonly SqlToken[], word: string): boolean {
   return false;
 }
 
+/** The text for a key of more than 8 columns. */
+export const TOO_MANY_KEYS = "more than 8 column keys in an index are not supported";
+
 /** Refusals of CREATE INDEX, in the order in which they are answered. */
 export const INDEX_RULES: readonly RefusalRule[] = [
   {
@@ -112,10 +115,10 @@ export const INDEX_RULES: readonly RefusalRule[] = [
     id: "index-key-columns",
     on: ["IndexStmt"],
     sqlstate: "54011",
-    sure: "I",
-    source: "Q (8 columns; text inferred)",
+    sure: "D",
+    source: "Q, LIM 2026-10",
     refuse({ node }) {
-      return children(node, "indexParams").length > 8 ? "cannot use more than 8 columns in an index" : undefined;
+      return children(node, "indexParams").length > 8 ? TOO_MANY_KEYS : undefined;
     },
   },
   {

@@ -5,7 +5,7 @@ import type { RefusalRule } from "./rule.ts";
 const ACCEPTED = new Set([
   ...["SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "TransactionStmt", "ExplainStmt", "CallStmt", "CopyStmt"],
   ...["CreateStmt", "AlterTableStmt", "IndexStmt", "DropStmt", "RenameStmt", "ViewStmt", "CommentStmt", "IamStmt"],
-  ...["CreateSeqStmt", "AlterSeqStmt", "CreateSchemaStmt", "CreateFunctionStmt", "AlterFunctionStmt"],
+  ...["CreateSeqStmt", "AlterSeqStmt", "CreateSchemaStmt", "CreateFunctionStmt"],
   ...[
     "CreateDomainStmt",
     "AlterDomainStmt",
@@ -14,7 +14,7 @@ const ACCEPTED = new Set([
     "CreateStatsStmt",
     "AlterStatsStmt",
   ],
-  ...["GrantStmt", "GrantRoleStmt", "CreateRoleStmt", "AlterRoleStmt", "DropRoleStmt", "AlterDefaultPrivilegesStmt"],
+  ...["GrantStmt", "GrantRoleStmt", "CreateRoleStmt", "AlterRoleStmt", "AlterRoleSetStmt", "DropRoleStmt"],
   ...["VariableSetStmt", "VariableShowStmt", "VacuumStmt", "DeallocateStmt"],
 ]);
 
@@ -40,9 +40,50 @@ const TRANSACTION_WORDS: Record<string, string> = {
 
 const DROPPABLE = ["TABLE", "INDEX", "VIEW", "SEQUENCE", "SCHEMA", "FUNCTION", "DOMAIN", "TRIGGER", "STATISTIC_EXT"];
 
+/** Objects by what may be changed of them. */
+const RENAMED = [
+  "TABLE",
+  "COLUMN",
+  "TABCONSTRAINT",
+  "INDEX",
+  "VIEW",
+  "SEQUENCE",
+  "SCHEMA",
+  "FUNCTION",
+  "ROUTINE",
+  "ROLE",
+  "DOMAIN",
+  "DOMCONSTRAINT",
+  "STATISTIC_EXT",
+];
+const OWNED = ["SCHEMA", "DOMAIN", "FUNCTION", "ROUTINE", "STATISTIC_EXT"];
+const COMMENTED = [
+  "TABLE",
+  "COLUMN",
+  "TABCONSTRAINT",
+  "INDEX",
+  "VIEW",
+  "SEQUENCE",
+  "SCHEMA",
+  "FUNCTION",
+  "ROUTINE",
+  "ROLE",
+  "DOMAIN",
+  "DOMCONSTRAINT",
+  "STATISTIC_EXT",
+];
+
+/** Options of a role, as the parse tree names them. */
+const ROLE_OPTIONS = ["canlogin", "inherit", "addroleto", "rolemembers", "adminmembers"];
+
 const FIXED_SETTINGS = ["role", "session_authorization", "transaction_isolation", "default_transaction_isolation"];
 
-const TEXT_SEARCH = /^(to_tsvector|(plain|phrase|websearch_)?to_tsquery|ts_headline)$/;
+const TEXT_SEARCH = /^((jsonb?_)?to_tsvector|(plain|phrase|websearch_)?to_tsquery|ts_headline)$/;
+
+const SIMPLE = ["simple", "pg_catalog.simple"];
+
+const SYSTEM_SCHEMAS = ["public", "sys", "pg_catalog"];
+const SYSTEM_ENTITY = "feature not supported on system entity";
 
 function functionNames(node: SyntaxNode): { name: string; call: SyntaxNode }[] {
   return findNodes(node, "FuncCall").map((call) => ({ name: strings(children(call, "funcname")).at(-1) ?? "", call }));
@@ -51,6 +92,14 @@ function functionNames(node: SyntaxNode): { name: string; call: SyntaxNode }[] {
 function firstArgument(call: SyntaxNode): string | undefined {
   const constants = findNodes(children(call, "args")[0], "A_Const");
   return constants.length > 0 ? textOf(child(constants[0], "sval"), "sval") : undefined;
+}
+
+function isOneOf(kinds: readonly string[], object: string): boolean {
+  return kinds.includes(object.replace("OBJECT_", ""));
+}
+
+function isSystemSchema(name: string): boolean {
+  return SYSTEM_SCHEMAS.includes(name);
 }
 
 /** A sequence's cache, or undefined when it is not given. */
@@ -73,7 +122,7 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "L",
     source: "EMU 2026-09-18",
     refuse({ node }) {
-      const word = TRANSACTION_WORDS[textOf(node, "kind")];
+      const word = node.chain ? "AND CHAIN" : TRANSACTION_WORDS[textOf(node, "kind")];
       return word && `unsupported transaction statement: ${word}`;
     },
   },
@@ -209,12 +258,42 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     },
   },
   {
-    id: "rename-type",
+    id: "rename-object",
     on: ["RenameStmt"],
     sure: "L",
-    source: "EMU 2026-09-18",
+    source: "EMU 2026-09-18 (types); GRAM, LINT 2026-08 (other objects)",
     refuse({ node }) {
-      return textOf(node, "renameType") === "OBJECT_TYPE" ? "unsupported object in RENAME statement" : undefined;
+      return isOneOf(RENAMED, textOf(node, "renameType")) ? undefined : "unsupported object in RENAME statement";
+    },
+  },
+  {
+    id: "owner-of-object",
+    on: ["AlterOwnerStmt"],
+    sure: "T",
+    source: "GRAM, LINT 2026-08 (text inferred)",
+    refuse({ node }) {
+      return isOneOf(OWNED, textOf(node, "objectType")) ? undefined : "unsupported object in ALTER OWNER statement";
+    },
+  },
+  {
+    id: "comment-on-object",
+    on: ["CommentStmt"],
+    sure: "T",
+    source: "GRAM 2026-08, MTX 2026-08-28 (text inferred)",
+    refuse({ node }) {
+      return isOneOf(COMMENTED, textOf(node, "objtype")) ? undefined : "unsupported object in COMMENT statement";
+    },
+  },
+  {
+    id: "newer-syntax",
+    sqlstate: "42601",
+    sure: "I",
+    source: "EMU 2026-09-18 (version 16; NOT ENFORCED came with PostgreSQL 18)",
+    refuse({ tokens }) {
+      const isNewer = tokens.some(({ text }, at) =>
+        text.toUpperCase() === "ENFORCED" && tokens[at - 1]?.text.toUpperCase() === "NOT"
+      );
+      return isNewer ? 'syntax error at or near "ENFORCED"' : undefined;
     },
   },
   {
@@ -240,12 +319,13 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     },
   },
   {
-    id: "role-password",
-    on: ["CreateRoleStmt", "AlterRoleStmt"],
+    id: "role-options",
+    on: ["CreateRoleStmt"],
     sure: "I",
-    source: "ROLE (roles sign in through IAM; text inferred)",
+    source: "ROLE (roles sign in through IAM), GRAM 2026-08 (memberships); text inferred",
     refuse({ node }) {
-      return definitions(children(node, "options")).has("password") ? "PASSWORD not supported for roles" : undefined;
+      const option = [...definitions(children(node, "options")).keys()].find((name) => !ROLE_OPTIONS.includes(name));
+      return option && `${option.toUpperCase()} not supported for roles`;
     },
   },
   {
@@ -255,10 +335,58 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     source: "PGR 2026-08-19, MTX 2026-08-28",
     refuse({ node }) {
       if (textOf(node, "objtype") !== "OBJECT_SCHEMA") return undefined;
-      const isSystem = strings(children(node, "objects")).some((name) =>
-        ["public", "sys", "pg_catalog"].includes(name)
-      );
-      return isSystem ? "feature not supported on system entity" : undefined;
+      return strings(children(node, "objects")).some(isSystemSchema) ? SYSTEM_ENTITY : undefined;
+    },
+  },
+  {
+    id: "change-of-system-schema",
+    on: ["DropStmt", "RenameStmt", "AlterOwnerStmt", "CommentStmt"],
+    sure: "I",
+    source: "PGR 2026-08-19, MTX 2026-08-28 (GRANT and REVOKE; inferred for other statements)",
+    refuse({ node }) {
+      const kinds = [
+        textOf(node, "removeType"),
+        textOf(node, "renameType"),
+        textOf(node, "objectType"),
+        textOf(node, "objtype"),
+      ];
+      if (!kinds.includes("OBJECT_SCHEMA")) return undefined;
+      const names = [
+        ...strings(children(node, "objects")),
+        textOf(node, "subname"),
+        ...strings([child(node, "object")]),
+      ];
+      return names.some(isSystemSchema) ? SYSTEM_ENTITY : undefined;
+    },
+  },
+  {
+    id: "schema-elements",
+    on: ["CreateSchemaStmt"],
+    sure: "I",
+    source: "EMU 2026-09-18 (several DDL statements in a transaction; inferred for the parts of one)",
+    refuse({ node }) {
+      return children(node, "schemaElts").length > 0
+        ? "multiple ddl statements not supported in a transaction"
+        : undefined;
+    },
+  },
+  {
+    id: "alter-role",
+    on: ["AlterRoleStmt"],
+    sure: "T",
+    source: "LINT 2026-08 (refused with any option; text inferred)",
+    refuse() {
+      return "unsupported ALTER ROLE statement";
+    },
+  },
+  {
+    id: "alter-role-set",
+    on: ["AlterRoleSetStmt"],
+    sure: "T",
+    source: "LINT 2026-08 (SET refused, RESET accepted), GRAM 2026-08 (no IN DATABASE; text inferred)",
+    refuse({ node }) {
+      const isReset = ["VAR_RESET", "VAR_RESET_ALL"].includes(textOf(child(node, "setstmt"), "kind"));
+      return isReset && textOf(node, "database") === "" ? undefined : "unsupported statement: AlterRoleSet";
     },
   },
   {
@@ -320,7 +448,7 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     source: "EMU 2026-09-18",
     refuse({ node }) {
       const found = functionNames(node).some(({ name, call }) =>
-        TEXT_SEARCH.test(name) && firstArgument(call) !== "simple"
+        TEXT_SEARCH.test(name) && !SIMPLE.includes(firstArgument(call) ?? "")
       );
       return found ? 'text search configuration "english" does not exist' : undefined;
     },

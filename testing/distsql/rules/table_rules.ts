@@ -1,5 +1,6 @@
 import { displayType, isKeyType, refuseType, typeName } from "../column_types.ts";
 import { child, children, strings, type SyntaxNode, textOf } from "../syntax_tree.ts";
+import { TOO_MANY_KEYS } from "./index_rules.ts";
 import type { Refusal, RefusalRule } from "./rule.ts";
 import { cacheSize, isCacheAccepted } from "./statement_rules.ts";
 
@@ -80,6 +81,12 @@ const CLAUSES: readonly { id: string; text: string; sure: "L" | "I"; has(node: S
     text: "PARTITION BY clause not supported",
     sure: "L",
     has: (node) => node.partspec !== undefined || node.partbound !== undefined,
+  },
+  {
+    id: "of-type",
+    text: "OF clause not supported",
+    sure: "I",
+    has: (node) => node.ofTypename !== undefined,
   },
   {
     id: "inherits",
@@ -175,6 +182,16 @@ export const TABLE_RULES: readonly RefusalRule[] = [
         keys.includes(textOf(column, "colname")) && !isKeyType(child(column, "typeName"))
       );
       return bad && `datatype ${displayType(child(bad, "typeName"))} is not supported in a key`;
+    },
+  },
+  {
+    id: "table-key-columns",
+    on: ["CreateStmt"],
+    sqlstate: "54011",
+    sure: "D",
+    source: "Q, LIM 2026-10",
+    refuse({ node }) {
+      return tableConstraints(node).some((found) => children(found, "keys").length > 8) ? TOO_MANY_KEYS : undefined;
     },
   },
   {

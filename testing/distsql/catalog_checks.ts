@@ -1,0 +1,47 @@
+import { quoteLiteral } from "./backend.ts";
+import type { Query } from "./jobs.ts";
+import { SqlError } from "./sql_error.ts";
+import type { Statement } from "./statements.ts";
+import { child, children, relationName, type SyntaxNode, textOf } from "./syntax_tree.ts";
+
+function actionsOf(statement: Statement, subtype: string): SyntaxNode[] {
+  return children(statement.node, "cmds").map((command) => child(command, "AlterTableCmd"))
+    .filter((action) => textOf(action, "subtype") === subtype);
+}
+
+function namesOf(statement: Statement, subtype: string): string[] {
+  return actionsOf(statement, subtype).map((action) => textOf(action, "name"));
+}
+
+/**
+ * Throws what the provider refuses of an ALTER TABLE for what the table is: dropping its primary key or a column of it, and
+ * an identity for a column that is no bigint (EMU 2026-09-18, AT; the text for a constraint is inferred).
+ */
+export async function checkAgainstCatalog(statement: Statement, query: Query): Promise<void> {
+  if (statement.type !== "AlterTableStmt") return;
+  const columns = namesOf(statement, "AT_DropColumn");
+  const constraints = namesOf(statement, "AT_DropConstraint");
+  const identities = namesOf(statement, "AT_AddIdentity");
+  if (columns.length + constraints.length + identities.length === 0) return;
+  const table = `to_regclass(${quoteLiteral(relationName(child(statement.node, "relation")))})`;
+  const keys = await query(
+    `SELECT a.attname, c.conname FROM pg_constraint c JOIN pg_attribute a ON a.attrelid = c.conrelid ` +
+      `AND a.attnum = ANY (c.conkey) WHERE c.contype = 'p' AND c.conrelid = ${table}`,
+  );
+  for (const [column, constraint] of keys) {
+    if (columns.includes(column ?? "")) refuse(`cannot drop primary key column ${column}`);
+    if (constraints.includes(constraint ?? "")) refuse("unsupported ALTER TABLE DROP CONSTRAINT statement");
+  }
+  for (const column of identities) {
+    const [[type] = []] = await query(
+      `SELECT format_type(atttypid, NULL) FROM pg_attribute WHERE attrelid = ${table} AND attname = ${
+        quoteLiteral(column)
+      }`,
+    );
+    if (type && type !== "bigint") refuse(`datatype ${type} not supported, identity column type must be bigint`);
+  }
+}
+
+function refuse(message: string): never {
+  throw new SqlError({ sqlstate: "0A000", message });
+}
