@@ -11,7 +11,7 @@ import { isConnectionLost, retryIdempotent } from "./retry_idempotent.ts";
 import { dropNotNullChecks } from "./not_null.ts";
 import { recreateTable } from "./recreate.ts";
 import { resolveStep } from "./resolve_step.ts";
-import { repeatSettings } from "./session_settings.ts";
+import { assertNoSearchPath, settingsOf, withSettings } from "./session_settings.ts";
 import { inTransaction, noteDone } from "./step_transaction.ts";
 import type { MigrationStep, PlannedMigration } from "./steps.ts";
 
@@ -20,11 +20,13 @@ import type { MigrationStep, PlannedMigration } from "./steps.ts";
  * where it stopped. What can share a transaction with its note does; of the rest the catalog tells whether it ran.
  *
  * @param planned The migration.
- * @param context What the run shares.
+ * @param given What the run shares.
  * @throws {MigrationError} Names the statement that failed; what ran before it stays and is not run again.
  */
-export async function applyStepwise(planned: PlannedMigration, context: MigrationContext): Promise<void> {
+export async function applyStepwise(planned: PlannedMigration, given: MigrationContext): Promise<void> {
   const { file, steps } = planned;
+  const settings: string[] = [];
+  const context = { ...given, session: withSettings(given.session, settings) };
   const startedAt = monotonicNow(context.clock);
   const noted = await retryIdempotent(() => readSteps(context.session, context.tables, file.tag), context.clock);
   const rows = new Map(noted.map((row) => [row.step, row]));
@@ -33,12 +35,12 @@ export async function applyStepwise(planned: PlannedMigration, context: Migratio
   if (rows.size > 0) context.logger(`${file.tag}: goes on at statement ${from + 1} of ${steps.length}`);
   for (let index = 0, next: number; index < steps.length; index = next) {
     next = index + 1;
+    if (index > 0) settings.push(...settingsOf(steps[index - 1]));
     if (rows.get(index)?.state === "done") continue;
     await context.lock.check();
     context.logger(`${file.tag}: statement ${index + 1} of ${steps.length}: ${titleOf(steps[index])}`);
     try {
-      await repeatSettings(steps.slice(0, index), context);
-      next = await runStep(planned, index, rows.get(index), context);
+      next = await runStep(planned, index, rows.get(index), context, settings);
     } catch (error) {
       throw toMigrationError(file.tag, index, error);
     }
@@ -60,8 +62,10 @@ async function runStep(
   index: number,
   row: StepRow | undefined,
   context: MigrationContext,
+  settings: readonly string[],
 ): Promise<number> {
   const resolved = await resolveStep(planned.steps[index], row, context);
+  if (typeof resolved === "object" && resolved.run === "recreate") assertNoSearchPath(settings);
   const outcome = typeof resolved === "string"
     ? resolved
     : await new StepRun(planned.file.tag, index, resolved, context).run(row);

@@ -1,8 +1,8 @@
 import { nameOf } from "../distsql/sql_name.ts";
 import { StatementReader } from "../distsql/statement_reader.ts";
 import { tokenize } from "../distsql/tokenize.ts";
-import type { MigrationContext } from "./context.ts";
-import { retryIdempotent } from "./retry_idempotent.ts";
+import type { DedicatedSession, Row } from "../providers/provider.ts";
+import { MigrationError } from "./migration_error.ts";
 import type { MigrationStep } from "./steps.ts";
 
 const OF_TRANSACTION: ReadonlySet<string> = new Set(["LOCAL", "TRANSACTION", "CONSTRAINTS"]);
@@ -27,21 +27,52 @@ function callsSetConfig(reader: StatementReader, isLocal: "true" | "false"): boo
   return reader.key(reader.closing(end) - 1).toLowerCase() === isLocal;
 }
 
-/**
- * Repeats the settings that a file made before a statement. The statement may run in another session than they did: after
- * a run that died, and where the provider replaces a session that ends.
- *
- * @param steps The steps before the statement.
- * @param context What the run shares.
- */
-export async function repeatSettings(steps: readonly MigrationStep[], context: MigrationContext): Promise<void> {
-  const statements = steps.flatMap(({ sql, block }) => block ?? [sql]).filter(mayBeSetting);
-  for (const sql of statements) {
-    if (!isSessionSetting(new StatementReader(tokenize(sql)))) continue;
-    await retryIdempotent(() => context.session.query(sql), context.clock);
-  }
+/** The settings that a step makes for the rest of the session. */
+export function settingsOf({ sql, block }: Pick<MigrationStep, "sql" | "block">): string[] {
+  return (block ?? [sql]).filter((text) => {
+    const mayBeSetting = text.length < 1000 && /\bset|\breset/i.test(text);
+    return mayBeSetting && isSessionSetting(new StatementReader(tokenize(text)));
+  });
 }
 
-function mayBeSetting(sql: string): boolean {
-  return sql.length < 1000 && /\bset|\breset/i.test(sql);
+/**
+ * Makes a session that repeats settings before each statement. A statement may meet another session on the server than the
+ * settings did: after a run that died, and where the provider replaces a session that ends.
+ *
+ * @param session The session.
+ * @param settings The settings so far; the list may grow.
+ */
+export function withSettings(session: DedicatedSession, settings: readonly string[]): DedicatedSession {
+  async function repeat(): Promise<void> {
+    for (const sql of settings) await session.query(sql);
+  }
+  return {
+    ...session,
+    async query(text, params): Promise<Row[]> {
+      await repeat();
+      return await session.query(text, params);
+    },
+    async script(statements): Promise<void> {
+      await repeat();
+      await session.script(statements);
+    },
+    async transaction(fn) {
+      await repeat();
+      return await session.transaction(fn);
+    },
+  };
+}
+
+/**
+ * Refuses to make a table again under a search path of the file: several connections take part, which do not have it.
+ *
+ * @param settings The settings so far.
+ * @throws {MigrationError} Names the fix.
+ */
+export function assertNoSearchPath(settings: readonly string[]): void {
+  if (!settings.some((sql) => /search_path|schema/i.test(sql) && !/^\s*reset/i.test(sql))) return;
+  throw new MigrationError(
+    "The table has to be made again, which a search path set by the file does not reach: " +
+      "write the schema before each name, and take SET search_path out",
+  );
 }
