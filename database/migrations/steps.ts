@@ -122,7 +122,8 @@ function planForPostgres(file: MigrationFile): PlannedMigration {
   const control = readTransactionControl(statements.map(({ reader }) => reader));
   const isStepwise = DIRECTIVE.test(text) || statements.some(({ reader }) => runsAlone(reader));
   const transactions = { file: `${file.tag}.sql`, text, statements, control, isStepwise };
-  const findings = [...commented, ...findTransactionProblems(transactions, cannotShare), ...findPsql(transactions)];
+  const findings = [...commented, ...findTransactionProblems(transactions, cannotShare), ...findPsql(transactions)]
+    .sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   if (findings.length > 0) return { file, steps: [], atomic: false, findings };
   return { file, steps: toPostgresSteps(transactions), atomic: !isStepwise, findings };
 }

@@ -5,7 +5,7 @@ import { summarizeStatement } from "../distsql/statement_summary.ts";
 import { createLocator, findFirstWord } from "../distsql/text_position.ts";
 import type { TransactionControl } from "../distsql/transaction_blocks.ts";
 import type { PlanFinding } from "./plan_finding.ts";
-import { isTransactionSetting } from "./session_settings.ts";
+import { isTransactionSetting } from "./setting_statements.ts";
 
 /** A statement of a file with its tokens read. */
 export interface ReadStatement {

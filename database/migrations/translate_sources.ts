@@ -4,7 +4,7 @@ import type { DistSqlOptions } from "../distsql/options.ts";
 import type { SqlStatement } from "../distsql/statement.ts";
 import { StatementReader } from "../distsql/statement_reader.ts";
 import { isTransactionControl } from "../distsql/transaction_blocks.ts";
-import { isTransactionSetting } from "./session_settings.ts";
+import { isTransactionSetting } from "./setting_statements.ts";
 import { fromEntry, type Problem, SETTING_OF_NOTHING } from "./transaction_findings.ts";
 import { summarizeStatement } from "../distsql/statement_summary.ts";
 import { createLocator, findFirstWord, type TextPosition } from "../distsql/text_position.ts";

@@ -123,6 +123,13 @@ Deno.test("translateForDistSql() names the jobs, the batches and what the source
 });
 
 const WARNED: [string, string[]][] = [
+  [`GRANT USAGE ON SCHEMA public TO r`, []],
+  [`GRANT CREATE ON SCHEMA public TO r`, ["grant-schema-public"]],
+  [`REVOKE CREATE ON SCHEMA public FROM PUBLIC`, ["grant-schema-public"]],
+  [`SET TRANSACTION ISOLATION LEVEL READ COMMITTED`, ["set-transaction"]],
+  [`TRUNCATE t`, ["truncate"]],
+  [`DROP AGGREGATE a (int)`, ["drop-object-unsupported"]],
+  [`BEGIN; SELECT 1; COMMIT`, ["transaction-block"]],
   [`CREATE INDEX i ON t USING brin (a)`, ["index-method"]],
   [`CREATE INDEX i ON t (a, b DESC)`, ["index-sort-order"]],
   [`CREATE INDEX i ON t (a DESC, b DESC)`, []],
@@ -133,7 +140,8 @@ const WARNED: [string, string[]][] = [
   [`CREATE TABLE t (id serial PRIMARY KEY)`, ["type-serial"]],
   [`CREATE TABLE t (id uuid PRIMARY KEY NOT DEFERRABLE)`, []],
   [`ALTER TABLE t ADD COLUMN a uuid NOT NULL`, ["add-column-constraint"]],
-  [`ALTER TABLE t ADD COLUMN a timestamptz DEFAULT now() NOT NULL`, ["add-column-constraint"]],
+  [`ALTER TABLE t ADD COLUMN a timestamptz DEFAULT now() NOT NULL`, []],
+  [`ALTER TABLE t ADD COLUMN a timestamptz DEFAULT clock_timestamp() NOT NULL`, ["add-column-constraint"]],
   [`ALTER TABLE t ADD COLUMN a int DEFAULT 1 NOT NULL`, []],
   [`ALTER TABLE t ADD CONSTRAINT c CHECK (a > 0) NOT VALID`, ["constraint-unvalidated"]],
   [`ALTER TABLE t ADD CONSTRAINT c CHECK (a > 0) NOT VALID; ALTER TABLE t VALIDATE CONSTRAINT c`, []],

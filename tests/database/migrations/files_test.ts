@@ -194,7 +194,7 @@ Deno.test("planSteps() finds everything that it cannot run, by line and column",
   const cases: [sql: string, found: string[]][] = [
     ["", ["0001_a.sql holds no statement"]],
     ["-- nothing yet\n/* here */", ["0001_a.sql holds no statement"]],
-    ["BEGIN; SELECT 1; COMMIT; SELECT 2", ["1:1 BEGIN", "1:18 COMMIT"]],
+    ["BEGIN; SELECT 1; COMMIT; COMMIT", ["1:26 COMMIT"]],
     ["CREATE TABLE a (id int);\n  COMMIT; CREATE TABLE b (id int);\nBEGIN", ["2:3 COMMIT", "3:1 BEGIN"]],
     ["\\connect other secret\n\n/* é */ ROLLBACK;", ["1:1 \\connect", "3:9 ROLLBACK"]],
   ];

@@ -1,0 +1,258 @@
+import { causeChain, findInCauseChain, sqlStateOf } from "../../errors/mod.ts";
+import { runWithRetry } from "../retry.ts";
+import { waitForJob } from "./async_jobs.ts";
+import { decideNow, isLargeChange, notBatchable, runInBatches } from "./backfill.ts";
+import type { MigrationContext } from "./context.ts";
+import { clearStep, readSteps, type StepRow, writeStep } from "./history.ts";
+import { MigrationError } from "./migration_error.ts";
+import { dropNotNullChecks } from "./not_null.ts";
+import { indexOf, lookUpStatement } from "./recover.ts";
+import { recreateTable } from "./recreate.ts";
+import { isConnectionLost, retryIdempotent } from "./retry_idempotent.ts";
+import { inTransaction } from "./step_transaction.ts";
+import type { MigrationStep } from "./steps.ts";
+
+/** Tries of a statement whose connection is lost again and again. */
+const MAX_ATTEMPTS = 12;
+
+/** In the place of a job: the statement made nothing. */
+const ALREADY_THERE = "already there";
+
+/** duplicate_table, which means indexes too. */
+const DUPLICATE = "42P07";
+
+/** One step of a migration that is applied statement by statement, with its notes. */
+export class StepRun {
+  readonly #step: MigrationStep;
+  readonly #index: number;
+  readonly #tag: string;
+  readonly #context: MigrationContext;
+
+  /**
+   * @param tag The migration.
+   * @param index The step's place, from 0.
+   * @param step The step, as the catalog leaves it.
+   * @param context What the run shares.
+   */
+  constructor(tag: string, index: number, step: MigrationStep, context: MigrationContext) {
+    this.#step = step;
+    this.#index = index;
+    this.#tag = tag;
+    this.#context = context;
+  }
+
+  /** Runs the step; `skipped` when what it makes is there already and the file ignores that. */
+  async run(row: StepRow | undefined): Promise<"done" | "skipped"> {
+    const { run } = this.#step;
+    if (run === "alone") return await this.#alone(row);
+    if (run === "recreate") await this.#recreate(row);
+    else if (row?.watermark !== undefined || await this.#isTooLarge()) await this.#batched(row?.watermark);
+    else await this.#together();
+    return "done";
+  }
+
+  #note(state: StepRow["state"], rest: Partial<StepRow> = {}): string {
+    const { tables, lock } = this.#context;
+    return writeStep(tables, this.#tag, lock.owner, { step: this.#index, hash: this.#step.hash, state, ...rest });
+  }
+
+  async #write(state: StepRow["state"], rest: Partial<StepRow> = {}): Promise<void> {
+    const { session, clock } = this.#context;
+    await retryIdempotent(() => session.query(this.#note(state, rest)), clock);
+  }
+
+  /** Whether the statement changes too many rows for one transaction and is cut into batches at once. */
+  async #isTooLarge(): Promise<boolean> {
+    const { sql } = this.#step;
+    if (!this.#context.limitsRows || !await isLargeChange(sql, this.#context)) return false;
+    return (await decideNow(sql, this.#context))?.isBatchable === true;
+  }
+
+  /** The statement and its note in one transaction: whatever happens, both are there or neither. */
+  async #together(): Promise<void> {
+    const { limitsRows } = this.#context;
+    for (let attempt = 0;; attempt++) {
+      try {
+        return await inTransaction(this.#context, async (tx) => {
+          if (this.#step.block === undefined) await tx.query(this.#step.sql);
+          else await tx.script(this.#step.block);
+          await tx.query(this.#note("done"));
+        });
+      } catch (error) {
+        if (this.#isIgnored(error)) return await this.#write("done");
+        if (limitsRows && isOverLimit(error)) return await this.#batchedAfter(error);
+        if (!isConnectionLost(error) || attempt >= MAX_ATTEMPTS) throw error;
+        if ((await this.#read())?.state === "done") return;
+      }
+    }
+  }
+
+  /** What is noted of this statement by now. */
+  async #read(): Promise<StepRow | undefined> {
+    const { session, tables, clock } = this.#context;
+    const rows = await retryIdempotent(() => readSteps(session, tables, this.#tag), clock);
+    return rows.find(({ step }) => step === this.#index);
+  }
+
+  /** The server did not take the statement as a whole, and nothing of it happened. */
+  async #batchedAfter(error: unknown): Promise<void> {
+    const decision = await decideNow(this.#step.sql, this.#context);
+    if (decision === undefined) throw error;
+    if (!decision.isBatchable) {
+      const place = { tag: this.#tag, statement: this.#index + 1 };
+      throw new MigrationError(
+        `${this.#tag}.sql failed at statement ${place.statement}. ${notBatchable(decision).message}`,
+        { ...place, cause: error },
+      );
+    }
+    await this.#batched(undefined);
+  }
+
+  #batched(watermark: string | undefined): Promise<void> {
+    return runInBatches(this.#step.sql, watermark, this.#context, {
+      run: (work) => inTransaction(this.#context, work),
+      read: () => this.#read(),
+      note: (state, mark) => this.#note(state, { watermark: mark }),
+    });
+  }
+
+  async #recreate(row: StepRow | undefined): Promise<void> {
+    const keep = (plan: string): Promise<void> => this.#write("running", { watermark: plan });
+    await recreateTable(this.#step.sql, row?.watermark, keep, this.#context);
+    await this.#write("done");
+  }
+
+  /** The server takes the statement by itself alone: a note before, and after a death a look into the catalog. */
+  async #alone(row: StepRow | undefined): Promise<"done" | "skipped"> {
+    try {
+      return await this.#runAlone(row);
+    } catch (error) {
+      const sqlState = sqlStateOf(findInCauseChain(error, (link) => sqlStateOf(link) !== undefined));
+      // the server said no: nothing is under way, and the file may be mended before the next run
+      if (sqlState !== undefined && !isConnectionLost(error)) await this.#forget(sqlState).catch(() => {});
+      throw error;
+    }
+  }
+
+  async #forget(sqlState?: string): Promise<void> {
+    const { session, tables, clock } = this.#context;
+    // CREATE INDEX CONCURRENTLY leaves an invalid index behind when it fails; one that was there is another's
+    if (sqlState !== undefined && sqlState !== DUPLICATE) {
+      const evidence = await retryIdempotent(() => lookUpStatement(session, this.#step.sql), clock);
+      if (evidence === "invalid") await this.#dropIndex();
+    }
+    await retryIdempotent(() => session.query(clearStep(tables, this.#tag, this.#index)), clock);
+  }
+
+  async #runAlone(row: StepRow | undefined): Promise<"done" | "skipped"> {
+    let jobId = row?.jobId;
+    if (row === undefined) await this.#write("running");
+    const isRecovering = row !== undefined;
+    if (!isRecovering || (row.state === "running" && !(await this.#wasRun()))) {
+      const started = await this.#execute(isRecovering);
+      if (started === ALREADY_THERE) return "skipped";
+      if (this.#step.job !== undefined) {
+        jobId = started;
+        await this.#write("building", { jobId });
+      }
+    }
+    if (this.#step.job !== undefined) await this.#finishJob(jobId, isRecovering);
+    await this.#dropNotNull();
+    await this.#write("done");
+    return "done";
+  }
+
+  /** DROP NOT NULL takes the CHECK that stands for it along. */
+  async #dropNotNull(): Promise<void> {
+    const { session, clock } = this.#context;
+    for (const about of this.#step.notNull ?? []) {
+      if (about.does === "drop") await dropNotNullChecks(session, about, clock);
+    }
+  }
+
+  /**
+   * Runs the statement and gives its job; a lost connection or a repeated try asks the catalog what became of it. What is
+   * there already is another's only while nothing of this step can have run.
+   */
+  async #execute(mayHaveRun: boolean): Promise<string | undefined> {
+    const { session, clock } = this.#context;
+    let tries = 0;
+    for (;;) {
+      try {
+        const rows = await runWithRetry(() => {
+          tries++;
+          return session.query(this.#step.sql);
+        }, { maxRetries: 8, clock });
+        const id = rows[0]?.job_id;
+        return id === undefined || id === null ? undefined : String(id);
+      } catch (error) {
+        if (this.#isIgnored(error)) return mayHaveRun ? undefined : ALREADY_THERE;
+        const isLost = isConnectionLost(error);
+        mayHaveRun ||= isLost;
+        if ((!isLost && tries === 1) || tries > MAX_ATTEMPTS) throw error;
+        if (await this.#wasRun()) return undefined;
+        if (!isLost) throw error;
+      }
+    }
+  }
+
+  async #wasRun(): Promise<boolean> {
+    const { session, onUndecided, clock, logger } = this.#context;
+    const evidence = await retryIdempotent(() => lookUpStatement(session, this.#step.sql), clock);
+    logger(`${this.#tag}: statement ${this.#index + 1} was under way: the catalog says ${evidence}`);
+    if (evidence === "done" || evidence === "run") return evidence === "done";
+    if (evidence === "invalid") {
+      // it may still be building, and then its job tells
+      if (this.#step.job !== undefined) return true;
+      await this.#dropIndex();
+      return false;
+    }
+    const answer = await onUndecided?.({ tag: this.#tag, statement: this.#index + 1, sql: this.#step.sql });
+    if (answer !== undefined) return answer === "done";
+    throw new MigrationError(
+      `An earlier run stopped in the middle of statement ${
+        this.#index + 1
+      } of ${this.#tag}.sql, and the catalog cannot tell ` +
+        "whether it ran: look, and answer with onUndecided",
+      { tag: this.#tag, statement: this.#index + 1 },
+    );
+  }
+
+  async #dropIndex(): Promise<void> {
+    const { session, clock } = this.#context;
+    const index = indexOf(this.#step.sql);
+    if (index !== undefined) await retryIdempotent(() => session.query(index.dropSql), clock);
+  }
+
+  /** Waits for the job; after a death it may be gone without a trace, then the work is begun again once. */
+  async #finishJob(jobId: string | undefined, isRecovering: boolean): Promise<void> {
+    const { job } = this.#step;
+    if (job === undefined) return;
+    const outcome = await waitForJob(job, jobId, this.#context);
+    if (outcome.isValid) return;
+    if (job.kind === "index") await this.#dropIndex();
+    if (isRecovering && outcome.detail === undefined) {
+      const again = await this.#execute(true);
+      await this.#write("building", { jobId: again });
+      return await this.#finishJob(again, false);
+    }
+    await this.#forget();
+    throw new MigrationError(
+      `Statement ${this.#index + 1} of ${this.#tag}.sql: the background job failed` +
+        `${outcome.detail === undefined ? "" : ` (${outcome.detail})`}; ` +
+        (job.kind === "index"
+          ? "its invalid index was dropped: mend the rows and run the migrations again"
+          : "the constraint holds for new rows only: mend the rows and run the migrations again"),
+      { tag: this.#tag, statement: this.#index + 1 },
+    );
+  }
+
+  #isIgnored(error: unknown): boolean {
+    const { ignores } = this.#step;
+    return ignores !== undefined && causeChain(error).some((link) => ignores.includes(sqlStateOf(link) ?? ""));
+  }
+}
+
+function isOverLimit(error: unknown): boolean {
+  return findInCauseChain(error, (link) => sqlStateOf(link) === "54000") !== undefined;
+}
