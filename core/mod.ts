@@ -166,7 +166,7 @@ export {
   type UserDetails,
 } from "./session_registry.ts";
 export { SingleFlight } from "./single_flight.ts";
-export { DatabaseOperation, type TablePermission } from "./table_permission.ts";
+export { DatabaseOperation, type TablePermission, WHOLE_TABLE_COMMENT } from "./table_permission.ts";
 export { timingSafeEqual } from "./timing_safe_equal.ts";
 export { getOutgoingHeaders, traceContextOf } from "./trace_id.ts";
 export { UserStatus } from "./user_status.ts";

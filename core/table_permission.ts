@@ -19,3 +19,9 @@ export interface TablePermission {
   /** What is done with it. */
   operations: DatabaseOperation[];
 }
+
+/**
+ * The comment before a GRANT or REVOKE of columns in a permission file that makes it one of whole tables on the distributed
+ * provider, which is not known to grant columns.
+ */
+export const WHOLE_TABLE_COMMENT = "-- distsql: whole table";

@@ -11,6 +11,7 @@ import { DatabaseOperation } from "../../core/mod.ts";
 import type { AuthNeed } from "./effects.ts";
 import type { TableName } from "./evaluate.ts";
 import { TRELLIS } from "./resolve_module.ts";
+import type { DeclaredColumn, DeclaredColumns } from "./table_columns.ts";
 
 const { Select, Update } = DatabaseOperation;
 
@@ -23,18 +24,57 @@ function operationsOfRoutes(model: Model): readonly DatabaseOperation[] {
   return AUTH_ROUTES_TABLE_PERMISSIONS.find(({ table }) => table === name)?.operations ?? [];
 }
 
+type OperationsByModel = Readonly<Partial<Record<Model, readonly DatabaseOperation[]>>>;
+
 /**
  * What each use of the auth package does with its tables. Checking a session is one query over sessions and users, and an
  * update when the session is due to be extended; ending one is an update; the routes do all that
  * `AUTH_ROUTES_TABLE_PERMISSIONS` lists.
  */
-export const AUTH_OPERATIONS: Readonly<
-  Record<AuthNeed, Readonly<Partial<Record<Model, readonly DatabaseOperation[]>>>>
-> = {
+export const AUTH_OPERATIONS: Readonly<Record<AuthNeed, OperationsByModel>> = {
   check: { user: [Select], session: [Select, Update] },
   expire: { session: [Select, Update] },
   routes: Object.fromEntries(MODELS.map((model) => [model, operationsOfRoutes(model)])),
 };
+
+type ColumnsOfOperation = Readonly<Partial<Record<DatabaseOperation, readonly string[]>>>;
+
+const SESSION_UPDATE = ["expiresAt", "updatedAt"];
+
+/** The columns that a check or an end of a session reads and writes, by the names of their properties (auth/sessions.ts). */
+const AUTH_COLUMNS: Readonly<Partial<Record<AuthNeed, Readonly<Partial<Record<Model, ColumnsOfOperation>>>>>> = {
+  check: {
+    user: { [Select]: ["id", "email", "name", "image", "emailVerified"] },
+    session: {
+      // the last one is a column of better-auth's admin plugin
+      [Select]: ["id", "token", "expiresAt", "userId", "createdAt", "updatedAt", "impersonatedBy"],
+      [Update]: SESSION_UPDATE,
+    },
+  },
+  expire: { session: { [Select]: ["id", "token", "expiresAt"], [Update]: SESSION_UPDATE } },
+};
+
+/**
+ * The columns that a use of the auth package needs for an operation.
+ *
+ * @param need The use.
+ * @param model The table's key in `AuthConfig.schema`.
+ * @param operation The operation.
+ * @param columns The table's columns.
+ * @returns Their names in the database; `undefined` when the operation is on the whole table.
+ */
+export function neededColumns(
+  need: AuthNeed,
+  model: string,
+  operation: DatabaseOperation,
+  columns: DeclaredColumns,
+): string[] | undefined {
+  const properties = AUTH_COLUMNS[need]?.[model as Model]?.[operation];
+  if (properties === undefined) return undefined;
+  const isNeeded = (property: string, { isSetOnUpdate }: DeclaredColumn) =>
+    properties.includes(property) || (operation === Update && isSetOnUpdate);
+  return [...columns].filter(([property, column]) => isNeeded(property, column)).map(([, { name }]) => name);
+}
 
 /** The auth tables' names by model. */
 export const AUTH_TABLES: Readonly<Record<string, TableName>> = Object.fromEntries(

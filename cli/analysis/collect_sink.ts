@@ -69,7 +69,12 @@ export function collectSink(c: Collector, node: ts.Expression, path: Path): bool
   }
   if (sink.startsWith(AUTH_TABLE)) {
     if (value.kind !== "table") return false;
-    c.emit({ kind: "auth-table", model: sink.slice(AUTH_TABLE.length), table: value.table });
+    c.emit({
+      kind: "auth-table",
+      model: sink.slice(AUTH_TABLE.length),
+      table: value.table,
+      definition: value.node,
+    });
     return true;
   }
   if (sink.startsWith(TABLES)) {

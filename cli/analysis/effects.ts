@@ -86,7 +86,13 @@ export type Effect =
   }
   | { readonly kind: "auth"; readonly need: AuthNeed; readonly why: string; readonly node: ts.Node }
   | { readonly kind: "auth-configured" }
-  | { readonly kind: "auth-table"; readonly model: string; readonly table: TableName }
+  | {
+    readonly kind: "auth-table";
+    readonly model: string;
+    readonly table: TableName;
+    /** The call that makes the drizzle table, where there is one. */
+    readonly definition?: ts.CallExpression;
+  }
   | {
     readonly kind: "touch";
     readonly node: ts.Node;

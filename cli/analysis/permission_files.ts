@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { WHOLE_TABLE_COMMENT } from "../../core/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import type { TableName } from "./evaluate.ts";
 import type { FunctionPermissions } from "./permissions.ts";
@@ -90,9 +91,17 @@ function renderSql(fn: FunctionPermissions, role: string): string {
       lines.push("", `GRANT USAGE ON SCHEMA ${quote(schema)} TO ${quote(role)};`);
     }
   }
-  for (const { table, operations, sequences, neededBy } of fn.tables) {
+  for (const { table, operations, columns = [], sequences, neededBy } of fn.tables) {
     lines.push("", ...neededBy.map(toComment));
-    lines.push(`GRANT ${operations.join(", ")} ON ${quoteTable(table)} TO ${quote(role)};`);
+    const on = `ON ${quoteTable(table)}`;
+    if (columns.length > 0) {
+      const limited = columns.map(({ operation }) => operation).join(", ");
+      const parts = columns.map((each) => `${each.operation} (${each.columns.map(quote).join(", ")})`).join(", ");
+      lines.push(`REVOKE ${limited} ${on} FROM ${quote(role)};`);
+      lines.push(WHOLE_TABLE_COMMENT, `GRANT ${parts} ${on} TO ${quote(role)};`);
+    }
+    const whole = operations.filter((operation) => !columns.some((each) => each.operation === operation));
+    if (whole.length > 0) lines.push(`GRANT ${whole.join(", ")} ${on} TO ${quote(role)};`);
     for (const sequence of sequences) {
       lines.push(`GRANT USAGE ON SEQUENCE ${quoteTable(sequence)} TO ${quote(role)};`);
     }

@@ -1,20 +1,31 @@
 import { DatabaseOperation, type TablePermission } from "../../core/mod.ts";
-import { AUTH_OPERATIONS, AUTH_TABLES, PACKAGE_TABLES } from "./auth_tables.ts";
+import { AUTH_OPERATIONS, AUTH_TABLES, neededColumns, PACKAGE_TABLES } from "./auth_tables.ts";
 import { type Collection, createCollection } from "./collect.ts";
 import { CALL, LOAD, type QueryDeclaration } from "./effects.ts";
 import { parseTable } from "./collect_sink.ts";
 import { createEvaluator, type Evaluator, printTable, type TableName } from "./evaluate.ts";
 import { openProject, type Project } from "./project.ts";
-import { reach, type Reached } from "./reach.ts";
+import { createLiteralReader, type LiteralReader } from "./literals.ts";
+import { type AuthTable, reach, type Reached } from "./reach.ts";
 import { TRELLIS } from "./resolve_module.ts";
 import { serialColumnsOf } from "./serial_columns.ts";
+import { authColumns, type DeclaredColumns, readTableColumns } from "./table_columns.ts";
 import type { ts } from "./typescript.ts";
+
+/** The columns that an operation on a table is limited to. */
+export interface ColumnGrant {
+  readonly operation: DatabaseOperation;
+  /** Names in the database, sorted. */
+  readonly columns: readonly string[];
+}
 
 /** What a function may do with one table, and which queries need it. */
 export interface TableGrant {
   readonly table: TableName;
   /** In the order SELECT, INSERT, UPDATE, DELETE. */
   readonly operations: readonly DatabaseOperation[];
+  /** Those operations that are limited to columns; left out when there is none. */
+  readonly columns?: readonly ColumnGrant[];
   /** Sequences that inserting takes values from. */
   readonly sequences: readonly TableName[];
   /** `listNotes (src/queries/notes.ts)`, sorted. */
@@ -135,7 +146,9 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
 
 interface Entry {
   readonly table: TableName;
+  /** On the whole table. */
   readonly operations: Set<DatabaseOperation>;
+  readonly columns: Map<DatabaseOperation, Set<string>>;
   readonly sequences: Map<string, TableName>;
   readonly neededBy: Set<string>;
 }
@@ -151,7 +164,8 @@ function toGrants(
     const key = printTable(table);
     let entry = tables.get(key);
     if (entry === undefined) {
-      tables.set(key, entry = { table, operations: new Set(), sequences: new Map(), neededBy: new Set() });
+      entry = { table, operations: new Set(), columns: new Map(), sequences: new Map(), neededBy: new Set() };
+      tables.set(key, entry);
     }
     for (const operation of operations.includes(DatabaseOperation.All) ? ORDER : operations) {
       entry.operations.add(operation);
@@ -168,22 +182,49 @@ function toGrants(
       entry.sequences.set(sequence.name, sequence);
     }
   }
+  const reader = createLiteralReader(project);
   for (const { need, why, node } of reached.auth) {
     for (const [model, operations] of Object.entries(AUTH_OPERATIONS[need])) {
-      for (const table of reached.authTables.get(model) ?? [AUTH_TABLES[model]]) {
-        add(table, operations, `${why} (${project.pathOf(node)})`);
+      for (const authTable of reached.authTables.get(model) ?? [{ table: AUTH_TABLES[model] }]) {
+        const entry = add(authTable.table, [], `${why} (${project.pathOf(node)})`);
+        const declared = columnsOfAuthTable(reader, model, authTable);
+        for (const operation of operations) {
+          const columns = declared && neededColumns(need, model, operation, declared);
+          if (columns === undefined) entry.operations.add(operation);
+          else entry.columns.set(operation, new Set([...entry.columns.get(operation) ?? [], ...columns]));
+        }
       }
     }
   }
   for (const { table, operations } of extra) {
     add(parseTable(table), operations, "permissions.functions of the configuration");
   }
-  return [...tables].sort(([a], [b]) => compare(a, b)).map(([, { table, operations, sequences, neededBy }]) => ({
+  return [...tables].sort(([a], [b]) => compare(a, b)).map(([, entry]) => toGrant(entry));
+}
+
+function toGrant({ table, operations, columns, sequences, neededBy }: Entry): TableGrant {
+  const limited = ORDER.filter((operation) => columns.has(operation) && !operations.has(operation));
+  return {
     table,
-    operations: ORDER.filter((operation) => operations.has(operation)),
+    operations: ORDER.filter((operation) => operations.has(operation) || columns.has(operation)),
+    ...limited.length > 0 && {
+      columns: limited.map((operation) => ({ operation, columns: [...columns.get(operation)!].sort(compare) })),
+    },
     sequences: [...sequences].sort(([a], [b]) => compare(a, b)).map(([, sequence]) => sequence),
     neededBy: [...neededBy].sort(compare),
-  }));
+  };
+}
+
+/** The columns of the auth package's table or of the project's own; `undefined` when its text does not tell all of them. */
+function columnsOfAuthTable(
+  reader: LiteralReader,
+  model: string,
+  { table, definition }: AuthTable,
+): DeclaredColumns | undefined {
+  if (definition !== undefined) return readTableColumns(reader, definition);
+  return table === AUTH_TABLES[model] || table.name === AUTH_TABLES[model].name && table.schema === undefined
+    ? authColumns(model as Parameters<typeof authColumns>[0])
+    : undefined;
 }
 
 interface Problem {

@@ -12,7 +12,7 @@ export interface Reached {
   /** Whether `configureSessionAuth` is called. */
   readonly isAuthConfigured: boolean;
   /** Tables in place of the auth package's, by model. */
-  readonly authTables: ReadonlyMap<string, readonly TableName[]>;
+  readonly authTables: ReadonlyMap<string, readonly AuthTable[]>;
   readonly touches: readonly Extract<Effect, { kind: "touch" }>[];
   /** SQL whose tables cannot be told from the text. */
   readonly opaque: ReadonlySet<ts.Node>;
@@ -20,6 +20,13 @@ export interface Reached {
   readonly wrappers: ReadonlyMap<ts.Node, string>;
   readonly variables: readonly Extract<Effect, { kind: "env" | "env-definition" }>[];
   readonly unresolved: readonly Unresolved[];
+}
+
+/** A table in place of one of the auth package's. */
+export interface AuthTable {
+  readonly table: TableName;
+  /** The call that makes it, where there is one. */
+  readonly definition?: ts.CallExpression;
 }
 
 /** What cannot be told from the text. */
@@ -67,7 +74,7 @@ export function reach(
   const queries = new Set<QueryDeclaration>();
   const grants: Extract<Effect, { kind: "grant" }>[] = [];
   const auth: Extract<Effect, { kind: "auth" }>[] = [];
-  const authTables = new Map<string, TableName[]>();
+  const authTables = new Map<string, AuthTable[]>();
   const touches: Extract<Effect, { kind: "touch" }>[] = [];
   const opaque = new Set<ts.Node>();
   const wrappers = new Map<ts.Node, string>();
@@ -155,7 +162,7 @@ export function reach(
         isAuthConfigured = true;
         return;
       case "auth-table":
-        authTables.set(effect.model, [...authTables.get(effect.model) ?? [], effect.table]);
+        authTables.set(effect.model, [...authTables.get(effect.model) ?? [], effect]);
         return;
       case "opaque-sql":
         return void opaque.add(effect.node);

@@ -19,8 +19,12 @@ export function serialColumnsOf(definition: ts.CallExpression): string[] {
   });
 }
 
-/** `serial("id")` of `serial("id").primaryKey()`. */
-function firstCallOf(expression: ts.Expression): ts.CallExpression | undefined {
+/**
+ * Returns the first call of a chain: `serial("id")` of `serial("id").primaryKey()`.
+ *
+ * @param expression The chain.
+ */
+export function firstCallOf(expression: ts.Expression): ts.CallExpression | undefined {
   let first: ts.CallExpression | undefined;
   for (let at: ts.Expression = expression;;) {
     if (ts.isCallExpression(at)) {

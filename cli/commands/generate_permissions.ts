@@ -88,7 +88,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
       name,
       file,
       role: usesDatabase ? roles.get(name) : null,
-      tables: tables.map(({ table, operations, neededBy }) => ({ ...table, operations, neededBy })),
+      tables: tables.map(({ table, operations, columns, neededBy }) => ({ ...table, operations, columns, neededBy })),
     })),
     files: changes.map(({ path, change }) => ({ path, change })),
     unresolved: errors,

@@ -124,7 +124,8 @@ export async function applyStatements(
       const didSomething = await new StatementRun(session, statement, live, isDistSql).run(
         missing.get(statement) ?? [],
       );
-      if (didSomething) logger(`${file}:${line}: ${statement.title}`);
+      const wide = isDistSql && statement.isWholeTableOnDistSql ? " on whole tables instead of columns" : "";
+      if (didSomething) logger(`${file}:${line}: ${statement.title}${wide}`);
       result[didSomething ? "applied" : "skipped"]++;
     } catch (error) {
       const message = `${file}:${line}: ${statement.title} failed: ${reasonOf(error)}`;
@@ -143,12 +144,20 @@ function groupByStatement(
 ): Map<PermissionStatement, [string, DeclaredGrant][]> {
   const byStatement = new Map<PermissionStatement, [string, DeclaredGrant][]>();
   for (const [key, grant] of declared.grants) {
-    if (!differs(live.grants.get(key), grant)) continue;
+    if (!differs(live.grants.get(key), grant) && !isTakenBefore(key, grant, declared, live)) continue;
     const own = byStatement.get(grant.statement) ?? [];
     own.push([key, grant]);
     byStatement.set(grant.statement, own);
   }
   return byStatement;
+}
+
+/** Whether a column's privilege that is there goes when the whole table's is revoked, and must be granted again. */
+function isTakenBefore(key: string, grant: DeclaredGrant, declared: DeclaredGrants, live: LiveGrants): boolean {
+  const { column, ...rest } = readGrantKey(key);
+  if (column === undefined || !grant.isGranted) return false;
+  const whole = grantKey({ ...rest, column: undefined });
+  return live.grants.has(whole) && declared.grants.get(whole)?.isGranted === false;
 }
 
 /** Whether the database grants something else than what is declared; more than is declared counts when it is revoked. */

@@ -28,12 +28,13 @@ export interface DeclaredGrants {
  *
  * @param statements The statements of all files.
  * @param live Says what names and ALL stand for.
- * @param skipsPublicSchema Whether schema public needs no grants, as on the distributed provider.
+ * @param isDistSql Whether the provider is the distributed one: schema public needs no grants there, and statements that
+ * say so grant whole tables instead of columns.
  */
 export function declareGrants(
   statements: readonly PermissionStatement[],
   live: LiveGrants,
-  skipsPublicSchema: boolean,
+  isDistSql: boolean,
 ): DeclaredGrants {
   const declared: DeclaredGrants = { grants: new Map(), iam: new Map(), roles: new Map(), managed: new Set() };
   for (const statement of statements) {
@@ -51,22 +52,29 @@ export function declareGrants(
       case "grant":
       case "revoke":
         for (const role of action.roles) if (role !== null) declared.managed.add(role);
-        declare(declared, statement, action, live, skipsPublicSchema);
+        declare(declared, statement, isDistSql ? widen(statement, action) : action, live, isDistSql);
     }
   }
   return declared;
 }
 
+type GrantAction = PermissionAction & { kind: "grant" | "revoke" };
+
+function widen({ isWholeTableOnDistSql }: PermissionStatement, action: GrantAction): GrantAction {
+  if (!isWholeTableOnDistSql) return action;
+  return { ...action, privileges: action.privileges.map(({ name }) => ({ name, columns: [] })) };
+}
+
 function declare(
   declared: DeclaredGrants,
   statement: PermissionStatement,
-  action: PermissionAction & { kind: "grant" | "revoke" },
+  action: GrantAction,
   live: LiveGrants,
-  skipsPublicSchema: boolean,
+  isDistSql: boolean,
 ): void {
   const isGranted = action.kind === "grant";
   for (const grant of expand(action, live)) {
-    if (skipsPublicSchema && grant.type === "schema" && grant.name === "public") continue;
+    if (isDistSql && grant.type === "schema" && grant.name === "public") continue;
     const key = grantKey(grant);
     const before = declared.grants.get(key);
     const grantable = action.grantable || (before?.isGranted === true && before.grantable);
@@ -79,7 +87,7 @@ function declare(
 function revokeColumns(
   declared: DeclaredGrants,
   statement: PermissionStatement,
-  action: PermissionAction & { kind: "grant" | "revoke" },
+  action: GrantAction,
   live: LiveGrants,
 ): void {
   const whole = new Set(expand(action, live).filter(({ column }) => column === undefined).map(grantKey));
@@ -90,7 +98,7 @@ function revokeColumns(
   }
 }
 
-function expand(action: PermissionAction & { kind: "grant" | "revoke" }, live: LiveGrants): Grant[] {
+function expand(action: GrantAction, live: LiveGrants): Grant[] {
   const grants: Grant[] = [];
   for (const object of action.objects.flatMap((one) => resolveObject(one, live))) {
     for (const { name, columns } of action.privileges) {

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { WHOLE_TABLE_COMMENT } from "../../core/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { splitStatements } from "../distsql/statement.ts";
 import { StatementReader } from "../distsql/statement_reader.ts";
@@ -65,7 +66,8 @@ function readStatements(file: string, sql: string): PermissionStatement[] {
   return splitStatements(sql).map(({ tokens, start }) => {
     const reader = new StatementReader(tokens);
     // the comments before a statement are part of it
-    const before = tokens.slice(0, reader.places[0]).reduce((length, token) => length + token.text.length, 0);
+    const leading = tokens.slice(0, reader.places[0]);
+    const before = leading.reduce((length, token) => length + token.text.length, 0);
     const line = sql.slice(0, start + before).split("\n").length;
     const text = reader.text(0, reader.size);
     return {
@@ -74,6 +76,9 @@ function readStatements(file: string, sql: string): PermissionStatement[] {
       title: titleOf(reader),
       action: readAction(reader),
       isPermission: isPermissionStatement(reader),
+      isWholeTableOnDistSql: leading.some(({ kind, text }) =>
+        kind === "line_comment" && text.trimEnd() === WHOLE_TABLE_COMMENT
+      ),
     };
   });
 }

@@ -50,6 +50,8 @@ export interface PermissionStatement {
   action: PermissionAction;
   /** True for GRANT, REVOKE and statements about roles; nothing else belongs in a permission file. */
   isPermission: boolean;
+  /** True when a comment says that columns stand for their whole tables on the distributed provider. */
+  isWholeTableOnDistSql: boolean;
 }
 
 const ROLE_OBJECTS: ReadonlySet<string> = new Set(["ROLE", "USER", "GROUP"]);

@@ -4,9 +4,13 @@
 CREATE ROLE "fn_authorize" WITH LOGIN;
 
 -- validateSession (src/authorizer.ts)
-GRANT SELECT, UPDATE ON "sessions" TO "fn_authorize";
+REVOKE SELECT, UPDATE ON "sessions" FROM "fn_authorize";
+-- distsql: whole table
+GRANT SELECT ("created_at", "expires_at", "id", "token", "updated_at", "user_id"), UPDATE ("expires_at", "updated_at") ON "sessions" TO "fn_authorize";
 
 -- validateSession (src/authorizer.ts)
-GRANT SELECT ON "users" TO "fn_authorize";
+REVOKE SELECT ON "users" FROM "fn_authorize";
+-- distsql: whole table
+GRANT SELECT ("email", "email_verified", "id", "image", "name") ON "users" TO "fn_authorize";
 
 AWS IAM GRANT "fn_authorize" TO 'arn:aws:iam::${AWS_ACCOUNT_ID}:role/${RESOURCE_PREFIX}-Authorize';

@@ -7,9 +7,13 @@ CREATE ROLE "fn_notes_by_note_id_get" WITH LOGIN;
 GRANT SELECT ON "notes" TO "fn_notes_by_note_id_get";
 
 -- auth: session (src/functions/api/notes/[noteId]/index.get.ts)
-GRANT SELECT, UPDATE ON "sessions" TO "fn_notes_by_note_id_get";
+REVOKE SELECT, UPDATE ON "sessions" FROM "fn_notes_by_note_id_get";
+-- distsql: whole table
+GRANT SELECT ("created_at", "expires_at", "id", "token", "updated_at", "user_id"), UPDATE ("expires_at", "updated_at") ON "sessions" TO "fn_notes_by_note_id_get";
 
 -- auth: session (src/functions/api/notes/[noteId]/index.get.ts)
-GRANT SELECT ON "users" TO "fn_notes_by_note_id_get";
+REVOKE SELECT ON "users" FROM "fn_notes_by_note_id_get";
+-- distsql: whole table
+GRANT SELECT ("email", "email_verified", "id", "image", "name") ON "users" TO "fn_notes_by_note_id_get";
 
 AWS IAM GRANT "fn_notes_by_note_id_get" TO 'arn:aws:iam::${AWS_ACCOUNT_ID}:role/${RESOURCE_PREFIX}-NotesByNoteIdGet';

@@ -10,9 +10,13 @@ GRANT SELECT ON "labels" TO "fn_notes_by_note_id_patch";
 GRANT SELECT, UPDATE ON "notes" TO "fn_notes_by_note_id_patch";
 
 -- auth: session (src/functions/api/notes/[noteId]/index.patch.ts)
-GRANT SELECT, UPDATE ON "sessions" TO "fn_notes_by_note_id_patch";
+REVOKE SELECT, UPDATE ON "sessions" FROM "fn_notes_by_note_id_patch";
+-- distsql: whole table
+GRANT SELECT ("created_at", "expires_at", "id", "token", "updated_at", "user_id"), UPDATE ("expires_at", "updated_at") ON "sessions" TO "fn_notes_by_note_id_patch";
 
 -- auth: session (src/functions/api/notes/[noteId]/index.patch.ts)
-GRANT SELECT ON "users" TO "fn_notes_by_note_id_patch";
+REVOKE SELECT ON "users" FROM "fn_notes_by_note_id_patch";
+-- distsql: whole table
+GRANT SELECT ("email", "email_verified", "id", "image", "name") ON "users" TO "fn_notes_by_note_id_patch";
 
 AWS IAM GRANT "fn_notes_by_note_id_patch" TO 'arn:aws:iam::${AWS_ACCOUNT_ID}:role/${RESOURCE_PREFIX}-NotesByNoteIdPatch';

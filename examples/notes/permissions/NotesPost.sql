@@ -10,9 +10,13 @@ GRANT SELECT ON "labels" TO "fn_notes_post";
 GRANT SELECT, INSERT ON "notes" TO "fn_notes_post";
 
 -- auth: session (src/functions/api/notes/index.post.ts)
-GRANT SELECT, UPDATE ON "sessions" TO "fn_notes_post";
+REVOKE SELECT, UPDATE ON "sessions" FROM "fn_notes_post";
+-- distsql: whole table
+GRANT SELECT ("created_at", "expires_at", "id", "token", "updated_at", "user_id"), UPDATE ("expires_at", "updated_at") ON "sessions" TO "fn_notes_post";
 
 -- auth: session (src/functions/api/notes/index.post.ts)
-GRANT SELECT ON "users" TO "fn_notes_post";
+REVOKE SELECT ON "users" FROM "fn_notes_post";
+-- distsql: whole table
+GRANT SELECT ("email", "email_verified", "id", "image", "name") ON "users" TO "fn_notes_post";
 
 AWS IAM GRANT "fn_notes_post" TO 'arn:aws:iam::${AWS_ACCOUNT_ID}:role/${RESOURCE_PREFIX}-NotesPost';

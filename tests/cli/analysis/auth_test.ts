@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { AUTH_OPERATIONS, AUTH_TABLES } from "../../../cli/analysis/auth_tables.ts";
 import { AUTH_ROUTES_TABLE_PERMISSIONS } from "../../../auth/schema.ts";
-import { analyse, handler, testGrants } from "../fixtures/analyse.ts";
+import { analyse, type Fixture, handler, testGrants } from "../fixtures/analyse.ts";
 
 const AUTH = `import { configureSessionAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
   configureSessionAuth(getDb, { secret: "s", baseURL: "http://localhost" });`;
@@ -88,3 +88,120 @@ Deno.test("AUTH_OPERATIONS asks for nothing that AUTH_ROUTES_TABLE_PERMISSIONS d
     }
   }
 });
+
+/** The columns that operations are limited to: `sessions UPDATE(expires_at,updated_at)`. */
+async function columnsOf(files: Fixture): Promise<string[]> {
+  const analysis = await analyse(files);
+  assertEquals(analysis.unresolved, []);
+  return analysis.functions[0].tables.flatMap(({ table, columns = [] }) =>
+    columns.map((each) => `${table.name} ${each.operation}(${each.columns.join()})`)
+  );
+}
+
+const OF_SESSIONS = "created_at,expires_at,id,token,updated_at,user_id";
+const OF_CHECK = [
+  `sessions SELECT(${OF_SESSIONS})`,
+  "sessions UPDATE(expires_at,updated_at)",
+  "users SELECT(email,email_verified,id,image,name)",
+];
+const SESSION_HANDLER = { "fn.ts": handler(`import "./auth.ts";`, "return 1;", `{ auth: "session" }`) };
+
+/** Auth with tables of the project's own. */
+function withTables(tables: string, more: Fixture = {}): Fixture {
+  return {
+    ...more,
+    ...SESSION_HANDLER,
+    "get_db.ts": CONFIGURED["get_db.ts"],
+    "auth.ts": `import { configureSessionAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+      import { session, user } from "./own.ts";
+      configureSessionAuth(getDb, { secret: "s", baseURL: "b", schema: { session, user } });`,
+    "own.ts": `import { AUTH_SESSION_COLUMNS, AUTH_USER_COLUMNS } from "@trellis/fn/auth/schema";
+      import { boolean, pgTable, text, timestamp } from "drizzle-orm/pg-core"; ${tables}`,
+  };
+}
+
+const USERS = `export const user = pgTable("users", AUTH_USER_COLUMNS);`;
+const OF_USERS = OF_CHECK[2];
+
+const COLUMNS: [what: string, expected: string[], files: Fixture][] = [
+  ["what a check reads and writes", OF_CHECK, { ...CONFIGURED, ...SESSION_HANDLER }],
+  ["what an end of a session reads and writes", [
+    "sessions SELECT(expires_at,id,token)",
+    "sessions UPDATE(expires_at,updated_at)",
+  ], {
+    ...CONFIGURED,
+    "fn.ts": handler(
+      `import "./auth.ts"; import { expireSession, getConfiguredSessionAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";`,
+      `return expireSession(await getConfiguredSessionAuth(), "t", getDb());`,
+    ),
+  }],
+  ["nothing where the routes need whole tables", [], {
+    ...CONFIGURED,
+    "fn.ts": `import "./auth.ts"; import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+      export const handler = createAuthHandler(getConfiguredSessionAuth);`,
+  }],
+  ["the other operation where a query needs one on the whole table", [OF_CHECK[1], OF_USERS], {
+    ...CONFIGURED,
+    "query.ts": `import { DatabaseOperation } from "@trellis/fn/database"; import { defineQuery } from "./db.ts";
+      import { authSessions } from "@trellis/fn/auth/schema";
+      export const list = defineQuery({ tables: [{ table: authSessions, operations: [DatabaseOperation.Select] }] }, async (db) => {});`,
+    "fn.ts": handler(`import "./auth.ts"; import { list } from "./query.ts";`, "return list();", `{ auth: "session" }`),
+  }],
+  [
+    "the package's columns in a table of one's own",
+    [...OF_CHECK.slice(0, 2), OF_USERS],
+    withTables(
+      `${USERS} export const session = pgTable("sessions", { ...AUTH_SESSION_COLUMNS, device: text("device") });`,
+    ),
+  ],
+  [
+    "columns under other names, and those that drizzle sets in each update",
+    [
+      "visits SELECT(created_at,ends,id,member,token,updated_at)",
+      "visits UPDATE(ends,seen_at,seen_by,updated_at)",
+      "members SELECT(email_verified,id,image,mail,name)",
+    ].sort(),
+    withTables(`
+      const base = { ...AUTH_SESSION_COLUMNS, userId: text("member").notNull() };
+      export const session = pgTable("visits", {
+        ...base,
+        expiresAt: timestamp("ends", { withTimezone: true }).notNull(),
+        seenAt: timestamp("seen_at").$onUpdate(() => new Date()),
+        "seenBy": text("seen_by").$onUpdateFn(() => "x"),
+        at: timestamp("at").defaultNow(),
+      });
+      export const user = pgTable("members", { ...AUTH_USER_COLUMNS, email: text("mail").notNull() });`),
+  ],
+  [
+    "the admin plugin's column",
+    [`sessions SELECT(created_at,expires_at,id,impersonated_by,token,updated_at,user_id)`, ...OF_CHECK.slice(1)],
+    withTables(`${USERS}
+      export const session = pgTable("sessions", { ...AUTH_SESSION_COLUMNS, impersonatedBy: text("impersonated_by") });`),
+  ],
+  [
+    "nothing of a table with a column whose name the client decides",
+    [OF_USERS],
+    withTables(`${USERS} export const session = pgTable("sessions", { ...AUTH_SESSION_COLUMNS, deviceName: text() });`),
+  ],
+  [
+    "nothing of a table with a column that cannot be told",
+    [OF_USERS],
+    withTables(
+      `import { more } from "./more.ts"; ${USERS}
+      export const session = pgTable("sessions", { ...AUTH_SESSION_COLUMNS, ...more() });`,
+      { "more.ts": `export const more = (): any => JSON.parse("{}");` },
+    ),
+  ],
+  [
+    "nothing of a table with a column of another helper",
+    [OF_USERS],
+    withTables(`const at = (name: string) => timestamp(name).$onUpdate(() => new Date()); ${USERS}
+      export const session = pgTable("sessions", { ...AUTH_SESSION_COLUMNS, seenAt: at("seen_at") });`),
+  ],
+];
+
+for (const [what, expected, files] of COLUMNS) {
+  Deno.test(`analysePermissions() limits grants to columns: ${what}`, async () => {
+    assertEquals(await columnsOf(files), expected);
+  });
+}

@@ -146,13 +146,14 @@ Deno.test("each function of the example runs under its generated role, which may
         const again = await applyPermissions({ permissionsFolder, database });
         assertEquals([again.applied, again.errors], [0, []]);
       });
+      const tables = (await admin`select tablename from pg_tables where schemaname = 'public'`).map((row) =>
+        row.tablename as string
+      );
       await test.step("a role has the privileges of its file on the tables of the database, and no other", async () => {
-        const tables = (await admin`select tablename from pg_tables where schemaname = 'public'`).map((row) =>
-          row.tablename as string
-        );
         for (const fn of analysis.functions.filter(({ usesDatabase }) => usesDatabase)) {
-          const expected = fn.tables.flatMap(({ table, operations }) =>
-            operations.map((operation) => `${table.name} ${operation}`)
+          const expected = fn.tables.flatMap(({ table, operations, columns = [] }) =>
+            operations.filter((operation) => !columns.some((each) => each.operation === operation))
+              .map((operation) => `${table.name} ${operation}`)
           );
           const held: string[] = [];
           for (const table of tables) {
@@ -164,6 +165,53 @@ Deno.test("each function of the example runs under its generated role, which may
             }
           }
           assertEquals(held.sort(), expected.sort(), fn.name);
+        }
+      });
+
+      await test.step("a role has the privileges of its file on columns, and no other", async () => {
+        const columns = await admin`select table_name, column_name from information_schema.columns
+          where table_schema = 'public'`;
+        for (const fn of analysis.functions.filter(({ usesDatabase }) => usesDatabase)) {
+          const expected: string[] = [];
+          const held: string[] = [];
+          for (const { table_name: table, column_name: column } of columns) {
+            const grant = fn.tables.find((each) => each.table.name === table);
+            for (const operation of ["SELECT", "INSERT", "UPDATE", "REFERENCES"]) {
+              const limit = grant?.columns?.find((each) => each.operation === operation);
+              const isGranted = limit === undefined
+                ? grant?.operations.some((each) => each === operation) === true
+                : limit.columns.includes(column);
+              if (isGranted) expected.push(`${table}.${column} ${operation}`);
+              const [row] = await admin`select has_column_privilege(${roles.get(
+                fn.name,
+              )!}, ${`"${table}"`}, ${column}, ${operation}) as held`;
+              if (row.held) held.push(`${table}.${column} ${operation}`);
+            }
+          }
+          assertEquals(held, expected, fn.name);
+        }
+      });
+      await test.step("a function that checks sessions cannot read where they come from, nor hand them to others", async () => {
+        const own = postgres(url, { max: 1, username: roles.get("NotesGet"), onnotice: () => {} });
+        try {
+          for (
+            const statement of [
+              "select * from sessions",
+              "select ip_address from sessions",
+              "select user_agent from sessions",
+              "update sessions set user_id = gen_random_uuid()",
+              "update sessions set token = 'x'",
+              "delete from sessions",
+              "insert into sessions (token) values ('x')",
+              "select * from users",
+              "select created_at from users",
+              "update users set email = 'x'",
+            ]
+          ) {
+            assertEquals(await own.unsafe(statement).then(() => "allowed", (error) => error.code), "42501", statement);
+          }
+        } finally {
+          await own.end();
         }
       });
 
@@ -213,8 +261,20 @@ Deno.test("each function of the example runs under its generated role, which may
       async function withoutEach(fn: FunctionPermissions): Promise<void> {
         if (/^Auth[A-Z]/.test(fn.name)) return;
         const role = roles.get(fn.name)!;
-        for (const { table, operations } of fn.tables) {
-          for (const operation of operations) {
+        for (const { table, operations, columns = [] } of fn.tables) {
+          for (const { operation, columns: names } of columns) {
+            for (const name of names) {
+              await test.step(`${fn.name} fails without ${operation} of ${table.name}.${name}`, async () => {
+                await admin.unsafe(`revoke ${operation} ("${name}") on "${table.name}" from ${role}`);
+                try {
+                  assertEquals((await answer(fn.name)).statusCode, 500);
+                } finally {
+                  await admin.unsafe(`grant ${operation} ("${name}") on "${table.name}" to ${role}`);
+                }
+              });
+            }
+          }
+          for (const operation of operations.filter((each) => !columns.some((limit) => limit.operation === each))) {
             await test.step(`${fn.name} fails without ${operation} on ${table.name}`, async () => {
               await admin.unsafe(`revoke ${operation} on "${table.name}" from ${role}`);
               try {

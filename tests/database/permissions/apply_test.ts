@@ -108,6 +108,30 @@ const DIFFERENCES: DifferenceCase[] = [
     sent: ['REVOKE UPDATE ("id") ON TABLE "public"."notes" FROM "$"'],
   },
   {
+    title: "a privilege on the table is reduced to columns",
+    live: ["CREATE ROLE $", "GRANT SELECT, UPDATE ON notes TO $"],
+    file: "REVOKE SELECT, UPDATE ON notes FROM $; GRANT SELECT (id, title), UPDATE (title) ON notes TO $",
+    sent: [
+      'REVOKE SELECT, UPDATE ON TABLE "public"."notes" FROM "$"',
+      'GRANT SELECT ("id"), SELECT ("title"), UPDATE ("title") ON TABLE "public"."notes" TO "$"',
+    ],
+  },
+  {
+    title: "a privilege on the table goes that columns have as well",
+    live: ["CREATE ROLE $", "GRANT SELECT ON notes TO $", "GRANT SELECT (id) ON notes TO $"],
+    file: "REVOKE SELECT ON notes FROM $; GRANT SELECT (id) ON notes TO $",
+    sent: [
+      'REVOKE SELECT ON TABLE "public"."notes" FROM "$"',
+      'GRANT SELECT ("id") ON TABLE "public"."notes" TO "$"',
+    ],
+  },
+  {
+    title: "columns have what they should, and the table nothing",
+    live: ["CREATE ROLE $", "GRANT SELECT (id) ON notes TO $"],
+    file: "REVOKE SELECT ON notes FROM $;\n-- distsql: whole table\nGRANT SELECT (id) ON notes TO $",
+    sent: [],
+  },
+  {
     title: "everybody has it but the role itself",
     live: ["CREATE ROLE $", "GRANT SELECT ON notes TO PUBLIC"],
     file: "GRANT SELECT ON notes TO $",
@@ -139,6 +163,73 @@ for (const { title, live, file, sent } of DIFFERENCES) {
     });
   });
 }
+
+Deno.test(
+  "validatePermissions() finds a privilege on the table that was to be reduced to columns, and a column too few",
+  options,
+  async () => {
+    await withDatabase(async (admin, _url, id) => {
+      const file =
+        `CREATE ROLE ${id} LOGIN; REVOKE SELECT ON notes FROM ${id}; GRANT SELECT (id, title) ON notes TO ${id}`;
+      const statements = await readFiles({ "a.sql": file });
+      await admin.script([
+        `CREATE ROLE ${id} LOGIN`,
+        `GRANT SELECT ON notes TO ${id}`,
+        `GRANT SELECT (id) ON notes TO ${id}`,
+      ]);
+      const before = await compareStatements(admin, statements, false, silent);
+      assertEquals(before.gaps.map(({ message, column }) => [message, column]), [
+        [`SELECT (title) on table public.notes to ${id}`, "title"],
+      ]);
+      assertEquals(before.surpluses.map(({ message }) => message), [`SELECT on table public.notes to ${id}`]);
+      await applyStatements(admin, statements, false, silent);
+      const { valid, gaps, surpluses } = await compareStatements(admin, statements, false, silent);
+      assertEquals([valid, gaps, surpluses], [true, [], []]);
+      await admin.script([`GRANT SELECT (body) ON notes TO ${id}`]);
+      const after = await compareStatements(admin, statements, false, silent);
+      assertEquals(after.surpluses.map(({ message }) => message), [`SELECT (body) on table public.notes to ${id}`]);
+    });
+  },
+);
+
+Deno.test(
+  "applyPermissions() grants columns as whole tables on the distributed provider where the file says so",
+  options,
+  async () => {
+    await withDatabase(async (admin, _url, id) => {
+      const comment = "-- distsql: whole table";
+      const file = `CREATE ROLE ${id} LOGIN;\nREVOKE SELECT, UPDATE ON notes FROM ${id};\n${comment}\n` +
+        `GRANT SELECT (id), UPDATE (title) ON notes TO ${id};\nGRANT SELECT (id) ON "Users" TO ${id};`;
+      const statements = await readFiles({ "a.sql": file });
+      assertEquals(statements.map((one) => one.isWholeTableOnDistSql), [false, false, true, false]);
+      const logged: string[] = [];
+      await applyStatements(admin, statements, true, (line) => logged.push(line));
+      assertEquals(admin.sent.slice(1), [
+        `GRANT SELECT, UPDATE ON TABLE "public"."notes" TO "${id}"`,
+        `GRANT SELECT ("id") ON TABLE "public"."Users" TO "${id}"`,
+      ]);
+      assertEquals(logged[1], "a.sql:4: GRANT on whole tables instead of columns");
+      const { valid, gaps, surpluses } = await compareStatements(admin, statements, true, silent);
+      assertEquals([valid, gaps, surpluses], [true, [], []]);
+      assertEquals((await applyStatements(admin, statements, true, silent)).applied, 0);
+    });
+  },
+);
+
+Deno.test("readPermissionFiles() takes the comment about whole tables in a line of its own only", async () => {
+  const texts: [string, boolean][] = [
+    ["-- distsql: whole table\nGRANT SELECT (id) ON t TO r", true],
+    ["-- another\n-- distsql: whole table  \n-- and another\nGRANT SELECT (id) ON t TO r", true],
+    ["-- distsql: whole table (src/a.ts)\nGRANT SELECT (id) ON t TO r", false],
+    ["/* -- distsql: whole table */ GRANT SELECT (id) ON t TO r", false],
+    ["GRANT SELECT (id) ON t TO r -- distsql: whole table\n", false],
+    ["GRANT SELECT (id) ON t -- distsql: whole table\n TO r", false],
+  ];
+  for (const [text, expected] of texts) {
+    const [statement] = await readFiles({ "a.sql": text });
+    assertEquals(statement.isWholeTableOnDistSql, expected, text);
+  }
+});
 
 Deno.test("applyPermissions() reports what failed and applies the rest", options, async () => {
   await withDatabase(async (admin, _url, id) => {

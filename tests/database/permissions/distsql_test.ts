@@ -16,7 +16,9 @@ CREATE ROLE "\${PREFIX}-UserLogin" WITH LOGIN;
 AWS IAM GRANT "\${PREFIX}-UserLogin" TO 'arn:aws:iam::\${ACCOUNT}:role/\${PREFIX}-UserLogin';
 GRANT USAGE ON SCHEMA public TO "\${PREFIX}-UserLogin";
 GRANT SELECT, INSERT ON "notes" TO "\${PREFIX}-UserLogin";
-GRANT SELECT ON "users" TO "\${PREFIX}-UserLogin";
+REVOKE SELECT ON "users" FROM "\${PREFIX}-UserLogin";
+-- distsql: whole table
+GRANT SELECT ("id") ON "users" TO "\${PREFIX}-UserLogin";
 `;
 
 Deno.test("applyPermissions() maps IAM roles and sends what differs on the distributed provider", {
@@ -46,12 +48,16 @@ Deno.test("applyPermissions() maps IAM roles and sends what differs on the distr
       await run("CREATE TABLE users (id uuid PRIMARY KEY)");
       await withFolder({ "permissions.sql": FILE }, async (permissionsFolder) => {
         const config = { permissionsFolder, database, env };
-        assertEquals(await applyPermissions(config), { applied: 4, skipped: 1, errors: [] });
+        assertEquals(await applyPermissions(config), { applied: 4, skipped: 2, errors: [] });
         assertEquals(await run("SELECT pg_role_name, arn FROM sys.iam_pg_role_mappings"), [
           { pg_role_name: "dev-UserLogin", arn: "arn:aws:iam::000000000000:role/dev-UserLogin" },
         ]);
+        assertEquals(
+          await run(`SELECT has_table_privilege('dev-UserLogin', 'users', 'SELECT') AS whole`),
+          [{ whole: true }],
+        );
         const before = server.statistics.commits;
-        assertEquals(await applyPermissions(config), { applied: 0, skipped: 5, errors: [] });
+        assertEquals(await applyPermissions(config), { applied: 0, skipped: 6, errors: [] });
         assertEquals(server.statistics.commits, before);
 
         await run(`REVOKE INSERT ON notes FROM "dev-UserLogin"`);
@@ -65,7 +71,7 @@ Deno.test("applyPermissions() maps IAM roles and sends what differs on the distr
         assertEquals(surpluses.map(({ message }) => message), [
           "IAM principal arn:aws:iam::000000000000:role/other as role dev-UserLogin",
         ]);
-        assertEquals(await applyPermissions(config), { applied: 2, skipped: 3, errors: [] });
+        assertEquals(await applyPermissions(config), { applied: 2, skipped: 4, errors: [] });
         await assertRejects(() => applyPermissions({ ...config, env: {} }));
       });
     } finally {
