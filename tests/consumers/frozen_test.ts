@@ -13,7 +13,7 @@ const DRIVERS = [
   "@aws-sdk/dsql-signer",
 ];
 const { imports } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
-const installed = await installPackage(DRIVERS.map((name) => imports[name].slice("npm:".length)));
+const installed = await installPackage(DRIVERS.map((name) => imports[name].slice("npm:".length).replace("@^", "@")));
 
 // the servers of the providers stay between tests
 const options = { sanitizeOps: false, sanitizeResources: false };

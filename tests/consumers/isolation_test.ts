@@ -8,7 +8,7 @@ import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
 
 const { imports } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
 const installed = await installPackage(
-  ["drizzle-orm", "postgres"].map((name) => imports[name].slice("npm:".length)),
+  ["drizzle-orm", "postgres"].map((name) => imports[name].slice("npm:".length).replace("@^", "@")),
 );
 const folder = await makeConsumer(installed, { "isolation.mjs": undefined });
 globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));

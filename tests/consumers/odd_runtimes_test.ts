@@ -7,7 +7,7 @@ import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
 const { imports } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
 // what `./auth` imports; the drivers are not installed
 const installed = await installPackage(
-  ["better-auth", "drizzle-orm"].map((name) => imports[name].slice("npm:".length)),
+  ["better-auth", "drizzle-orm"].map((name) => imports[name].slice("npm:".length).replace("@^", "@")),
 );
 const folder = await makeConsumer(installed, { "web_standards.ts": undefined, "bare_context.mjs": undefined });
 globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));

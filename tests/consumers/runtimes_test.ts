@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
-import { installPackage, makeConsumer, PROGRAMS, ROOT } from "./support/package.ts";
+import { DATABASE_PACKAGES, installPackage, makeConsumer, PROGRAMS, ROOT } from "./support/package.ts";
 import { runOk } from "./support/run.ts";
 import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
 
-const installed = await installPackage();
+const installed = await installPackage(DATABASE_PACKAGES);
 const consumer = await makeConsumer(installed, { "use_every_entry.mjs": undefined, "use_require.cjs": undefined });
 globalThis.addEventListener("unload", () => Deno.removeSync(consumer, { recursive: true }));
 

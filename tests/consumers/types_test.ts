@@ -1,10 +1,10 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
-import { installPackage, makeConsumer } from "./support/package.ts";
+import { DATABASE_PACKAGES, installPackage, makeConsumer } from "./support/package.ts";
 import { run } from "./support/run.ts";
 import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
 
-const installed = await installPackage();
+const installed = await installPackage(DATABASE_PACKAGES);
 
 /** TypeScript 5.9 and 7 always; 6 and the second way to resolve modules with `TRELLIS_FULL_TESTS=1`. */
 const MATRIX: [Tool, "nodenext" | "bundler"][] = [

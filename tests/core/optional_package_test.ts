@@ -1,4 +1,4 @@
-import { assertEquals, assertInstanceOf, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import { explainMissing, OPTIONAL_PACKAGES, type OptionalPackage } from "@trellis/fn/core";
 import { ConfigurationError } from "@trellis/fn/errors";
 

@@ -44,6 +44,14 @@ export async function packPackage(): Promise<string> {
   }
 }
 
+/** What a project with accounts and a database installs beside the package. */
+export const DATABASE_PACKAGES: readonly string[] = [
+  "better-auth@1.7.7",
+  "drizzle-orm@0.45.4",
+  "postgres@3.4.9",
+  "zod@4.6.7",
+];
+
 /**
  * Installs the packed package, and perhaps more, in a folder of its own.
  *
