@@ -42,7 +42,13 @@ export class HandlerInvocation extends Invocation {
     this.context = context;
   }
 
-  /** Read on first use: a handler that answers at once does not need it, and the clock costs more than the rest. */
+  /** Reads the clock, and with it the deadline: Lambda's context computes what is left from a clock that may be set. */
+  startTimer(): void {
+    this.startedMs = performance.now();
+    this.deadlineMs = deadlineOf(this.context, this.startedMs);
+  }
+
+  /** Read on first use where nothing is timed: a handler that answers at once does not need it. */
   override get deadlineMs(): number | undefined {
     if (!this.#knowsDeadline) this.deadlineMs = deadlineOf(this.context, performance.now());
     return super.deadlineMs;

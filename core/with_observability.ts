@@ -123,7 +123,7 @@ export function withObservability<E, R>(
   /** Everything up to the handler's answer, or to the promise of one. Nothing here waits, so that nothing has to be resumed. */
   function run(invocation: HandlerInvocation): R | Promise<R> {
     const { event, context } = invocation as { event: E; context: LambdaContext };
-    if (timed) invocation.startedMs = performance.now();
+    if (timed) invocation.startTimer();
     if (tracing) invocation.rootSpan = startSpan(operationName);
     let result: R | Refusal | Promise<R | Refusal>;
     try {

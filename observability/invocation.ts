@@ -66,6 +66,10 @@ export class Invocation {
   event: unknown = undefined;
   /** Aborted when the deadline is near; made when somebody asks. */
   abort: AbortController | undefined = undefined;
+  /** What the clock of `performance.now()` lacks to epoch milliseconds, once a span asked. */
+  epochOffsetMs: number | undefined = undefined;
+  /** Its place among those that wait for their work; read only by the file that keeps them. */
+  pendingAt = -1;
   #onAbandon: Set<() => void> | undefined = undefined;
   #deadlineMs: number | undefined = undefined;
   #deadlineEpochMs: number | undefined = undefined;

@@ -13,9 +13,9 @@ export interface Span {
   readonly parentSpanId: string | undefined;
   /** Whether the trace is recorded, as the caller or the OpenTelemetry provider decided; `undefined` when nobody did. */
   readonly sampled: boolean | undefined;
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds, with a fraction. */
   readonly startTimeMs: number;
-  /** Epoch milliseconds; `undefined` while the span runs. */
+  /** Epoch milliseconds, by a clock that is not set back while the span runs; `undefined` until it ends. */
   endTimeMs: number | undefined;
   /** How it ended; `unset` while it runs. */
   status: "unset" | "ok" | "error";

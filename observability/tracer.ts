@@ -73,7 +73,9 @@ export function startSpan(name: string, options: StartSpanOptions = {}): Span {
   const invocation = currentInvocation();
   const parent = invocation?.span;
   const attributes: Record<string, SpanAttribute> = options.attributes === undefined ? {} : { ...options.attributes };
-  const startTimeMs = Date.now();
+  const startedMs = performance.now();
+  const startTimeMs = startedMs +
+    (invocation === undefined ? epochOffsetAt(startedMs) : offsetOf(invocation, startedMs));
   const remote = invocation?.traceId && parent === undefined
     ? { traceId: toW3cTraceId(invocation.traceId), spanId: invocation.parentSpanId, sampled: invocation.sampled }
     : undefined;
@@ -86,7 +88,7 @@ export function startSpan(name: string, options: StartSpanOptions = {}): Span {
     parentSpanId: parent?.spanId ?? (ids === undefined || ids.traceId === remote?.traceId ? remote?.spanId : undefined),
     sampled: ids === undefined ? (parent ?? remote)?.sampled : (ids.traceFlags & SAMPLED) !== 0,
     startTimeMs,
-    startedMs: performance.now(),
+    startedMs,
     endTimeMs: undefined,
     status: "unset",
     error: undefined,
@@ -98,6 +100,15 @@ export function startSpan(name: string, options: StartSpanOptions = {}): Span {
   };
   if (invocation !== undefined && options.active !== false) invocation.span = span;
   return span;
+}
+
+function epochOffsetAt(startedMs: number): number {
+  return Date.now() - startedMs;
+}
+
+/** Read once for an invocation: each look at a clock costs as much as the rest of a span. */
+function offsetOf(invocation: Invocation, startedMs: number): number {
+  return invocation.epochOffsetMs ??= epochOffsetAt(startedMs);
 }
 
 /**

@@ -24,7 +24,7 @@ export function checkBodySize(event: ApiEvent, maxBytes: number): void {
 
 /** The bytes of a body; of one that is over the limit by its characters alone, these. */
 function sizeOf(body: string, isBase64: boolean, maxBytes: number): number {
-  if (isBase64) return Math.floor((body.length * 3) / 4) - (/=*$/.exec(body.slice(-2))![0].length);
+  if (isBase64) return Math.floor((body.length * 3) / 4) - (body.endsWith("==") ? 2 : body.endsWith("=") ? 1 : 0);
   return body.length > maxBytes ? body.length : new TextEncoder().encode(body).length;
 }
 

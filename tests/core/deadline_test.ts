@@ -1,10 +1,11 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { deadlineOf, raceDeadline } from "../../core/deadline.ts";
-import { getRequestContext, remainingMs, systemClock, withObservability } from "../../core/mod.ts";
+import { getRequestContext, remainingMs, retry, systemClock, withObservability } from "../../core/mod.ts";
 import { DeadlineExceededError } from "../../errors/mod.ts";
 import { logInfo } from "../../observability/mod.ts";
 import { createLambdaContext } from "../../testing/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
+import { withSteppedClock } from "../support/step_clock.ts";
 
 Deno.test("deadlineOf() keeps 250 ms back, a quarter where less than a second is left", () => {
   const at = (left: number): number | undefined =>
@@ -83,42 +84,67 @@ Deno.test("listeners of the signal log as part of the request that timed out, wh
   assertEquals(aborted.map((line) => [line.id, line.correlation_id]), [["b", "b"], ["a", "a"], ["c", "c"]]);
 });
 
-Deno.test("a deadline is met although the clock is set back and forth", async () => {
-  const { now } = Date;
-  const startedMs = performance.now();
-  let offsetMs = 0;
-  Date.now = () => now() + offsetMs;
+Deno.test("a deadline is met although the clock that Lambda's context reads is set back at once", async () => {
   const hold = setTimeout(() => {}, 10_000);
-  try {
+  const startedMs = performance.now();
+  await withSteppedClock(async (setMs) => {
+    const endsAtMs = Date.now() + 200;
+    const context = { ...createLambdaContext(), getRemainingTimeInMillis: () => endsAtMs - Date.now() };
     const handler = withObservability(async function wait() {
-      offsetMs = -3_600_000;
-      setTimeout(() => offsetMs = 0, 30);
+      setMs(-3_600_000);
+      return await new Promise<string>(() => {});
+    }, { respondToError: (error) => (error as { code: string }).code });
+    assertEquals((await captureLogs(() => handler({}, context))).result, "DEADLINE_EXCEEDED");
+  });
+  clearTimeout(hold);
+  assert(performance.now() - startedMs < 2_000);
+});
+
+Deno.test("a deadline is met although the clock is set back and forth", async () => {
+  const startedMs = performance.now();
+  const hold = setTimeout(() => {}, 10_000);
+  await withSteppedClock(async (setMs) => {
+    const handler = withObservability(async function wait() {
+      setMs(-3_600_000);
+      setTimeout(() => setMs(0), 30);
       return await new Promise<string>(() => {});
     }, { respondToError: (error) => (error as { code: string }).code });
     const { result } = await captureLogs(() => handler({}, createLambdaContext({ timeoutMs: 100 })));
     assertEquals(result, "DEADLINE_EXCEEDED");
-    const tookMs = performance.now() - startedMs;
-    assert(tookMs >= 70 && tookMs < 1_000, `${tookMs}`);
-  } finally {
-    clearTimeout(hold);
-    Date.now = now;
-  }
+  });
+  clearTimeout(hold);
+  const tookMs = performance.now() - startedMs;
+  assert(tookMs >= 70 && tookMs < 1_000, `${tookMs}`);
 });
 
 for (const stepMs of [-3_600_000, 3_600_000]) {
   Deno.test(`remainingMs() stays what it is when the clock steps by ${stepMs / 60_000} minutes`, async () => {
-    const { now } = Date;
-    try {
+    await withSteppedClock(async (setMs) => {
       const handler = withObservability(() => {
         const beforeMs = remainingMs();
-        Date.now = () => now() + stepMs;
+        setMs(stepMs);
         return [beforeMs - remainingMs(), beforeMs - remainingMs(systemClock)];
       });
       const { result } = await captureLogs(() => handler({}, createLambdaContext({ timeoutMs: 10_000 })));
       assert(result.every((difference) => difference >= 0 && difference < 1_000), String(result));
-    } finally {
-      Date.now = now;
-    }
+    });
+  });
+
+  Deno.test(`createLambdaContext() and retry() keep the time when the clock steps by ${stepMs / 60_000} minutes`, async () => {
+    await withSteppedClock(async (setMs) => {
+      const context = createLambdaContext({ timeoutMs: 10_000 });
+      let calls = 0;
+      const handler = withObservability(() =>
+        retry(() => {
+          setMs(stepMs);
+          if (++calls < 3) throw new Error("busy");
+          return context.getRemainingTimeInMillis();
+        }, { isRetryable: () => true, baseDelayMs: 2, random: () => 1 })
+      );
+      const { result } = await captureLogs(() => handler({}, context));
+      assert(result > 9_000 && result <= 10_000, String(result));
+      assertEquals(calls, 3);
+    });
   });
 }
 

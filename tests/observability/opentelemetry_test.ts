@@ -70,7 +70,10 @@ Deno.test("spans become OpenTelemetry's, with the same ids, parents, times, stat
     const { traceId, spanId } = span.spanContext();
     assertEquals([traceId, spanId], [ours[i].traceId, ours[i].spanId]);
     assertEquals(span.parentSpanContext?.spanId, ours[i].parentSpanId);
-    assertEquals([millis(span.startTime), millis(span.endTime)], [ours[i].startTimeMs, Math.round(ours[i].endTimeMs!)]);
+    assertEquals([millis(span.startTime), millis(span.endTime)], [
+      Math.round(ours[i].startTimeMs),
+      Math.round(ours[i].endTimeMs!),
+    ]);
     assertEquals(span.status.code, SpanStatusCode.UNSET);
   }
   assertEquals(ours[0].parentSpanId, ours[1].spanId);

@@ -10,6 +10,7 @@ import {
   startSpan,
   withSpan,
 } from "../../observability/mod.ts";
+import { withSteppedClock } from "../support/step_clock.ts";
 
 function inInvocation<T>(fn: () => T | Promise<T>, traceId?: string): Promise<T> {
   return runInvocation(
@@ -157,5 +158,17 @@ Deno.test("addAnnotation() and addMetadata() do nothing where no span is active"
     addAnnotation("a", 1);
     addMetadata("a", 1);
     assertFalse("a" in startSpan("work").attributes);
+  });
+});
+
+Deno.test("endSpan() measures how long a span took, also when the clock is set meanwhile", async () => {
+  await withSteppedClock((setMs) => {
+    for (const offsetMs of [-3_600_000, 3_600_000]) {
+      const span = startSpan("work");
+      setMs(offsetMs);
+      endSpan(span);
+      const tookMs = span.endTimeMs! - span.startTimeMs;
+      assert(tookMs >= 0 && tookMs < 1_000, String(tookMs));
+    }
   });
 });

@@ -9,7 +9,9 @@ import {
 } from "../../../database/migrations/lock.ts";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
 import type { DedicatedSession, Row } from "../../../database/providers/provider.ts";
+import { systemClock } from "../../../core/mod.ts";
 import { createFakeClock, type FakeClock } from "../../../testing/mod.ts";
+import { withSteppedClock } from "../../support/step_clock.ts";
 import { connectionLost, fakeSession, serverError, withDeadline, withMigrationLab } from "./migration_support.ts";
 
 const TABLES = nameTables();
@@ -81,6 +83,22 @@ Deno.test("takeProcessLock() with no time to wait asks once", async () => {
   const options = waiting({ timeoutMs: 0 });
   await assertRejects(() => takeProcessLock("once", options), MigrationError, "0 s were not enough");
   assertEquals(options.clock.sleeps, []);
+  await held.release();
+});
+
+Deno.test("takeProcessLock() waits no longer when the machine's clock is set back, and no shorter when it is set ahead", async () => {
+  const held = await takeProcessLock("stepped", waiting());
+  for (const offsetMs of [-3_600_000, 3_600_000]) {
+    const startedMs = performance.now();
+    await withSteppedClock(async (setMs) => {
+      const options = waiting({ timeoutMs: 400 });
+      const lost = assertRejects(() => takeProcessLock("stepped", { ...options, clock: systemClock }), MigrationError);
+      setMs(offsetMs);
+      await lost;
+    });
+    const tookMs = performance.now() - startedMs;
+    assert(tookMs >= 390 && tookMs < 5_000, String(tookMs));
+  }
   await held.release();
 });
 
