@@ -7,7 +7,7 @@ import { poolSizeOf } from "../pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { Dialect } from "../session/dialect.ts";
 import { createSessionClient } from "../session/session.ts";
-import { toSqlDriver } from "./branching_pg_driver.ts";
+import { createRunner, type NeonRunner, toSqlDriver } from "./branching_pg_driver.ts";
 import { createConnectRetry } from "./connect_retry.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
 import { rejectWithErrors, toError, watchPool } from "./neon_pool.ts";
@@ -51,7 +51,8 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
   });
   // the same for one that is in use: its statement fails by itself
   pool.on("connect", (client: Client) => void client.on("error", () => {}));
-  const driver = toSqlDriver(pool);
+  const run = createRunner(neon.Client);
+  const driver = toSqlDriver(pool, run);
   const slots = new ConnectionSlots(maxConnections);
   return {
     async check(): Promise<void> {
@@ -65,7 +66,10 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
       }
     },
     createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, new Dialect(), schema)),
-    openSession: () => openSession(() => new neon.Client(settings), isPooled(config.connectionString), connectRetry),
+    openSession: async () => {
+      const client = await connectClient(() => new neon.Client(settings), connectRetry);
+      return openSession(client, run, isPooled(config.connectionString));
+    },
     async close(): Promise<void> {
       isClosing = true;
       await pool.end();
@@ -78,12 +82,10 @@ function isPooled(connectionString: string | undefined): boolean {
   return /@[^/?@]*-pooler\./.test(connectionString ?? "");
 }
 
-function toSession(client: Client): SqlSession {
+function toSession(client: Client, run: NeonRunner): SqlSession {
   return {
     async query(text, params = []): Promise<Row[]> {
-      // the extended protocol, also without parameters: a stray second statement is refused instead of run
-      const run = client.query.bind(client) as unknown as (query: object) => Promise<{ rows: Row[] }>;
-      return (await run({ text, values: [...params], queryMode: "extended" })).rows;
+      return (await run<Row>(client, { text, values: [...params] })).rows;
     },
     async script(statements): Promise<void> {
       await client.query(statements.join("\n;\n"));
@@ -111,13 +113,8 @@ async function connectClient(createClient: () => Client, connectRetry: ConnectRe
   }
 }
 
-async function openSession(
-  createClient: () => Client,
-  isPooled: boolean,
-  connectRetry: ConnectRetry,
-): Promise<DedicatedSession> {
-  const client = await connectClient(createClient, connectRetry);
-  const session = toSession(client);
+function openSession(client: Client, run: NeonRunner, isPooled: boolean): DedicatedSession {
+  const session = toSession(client, run);
   return {
     ...session,
     keepsSession: !isPooled,

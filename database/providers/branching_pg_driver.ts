@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from "@neondatabase/serverless";
+import type { Client, Pool, PoolClient } from "@neondatabase/serverless";
 import { builtinModule } from "../../env/mod.ts";
 import { sqlStateOf } from "../../errors/mod.ts";
 import {
@@ -9,34 +9,92 @@ import {
   withSavepoints,
 } from "../session/driver.ts";
 import { toParameterText } from "../session/parameter_text.ts";
+import { toError } from "./neon_pool.ts";
 
-/** What Neon's driver, like node-postgres, answers in array mode. */
-interface NeonResult {
+/** What Neon's driver, like node-postgres, answers. */
+export interface NeonResult<R> {
+  /** The columns. */
   fields: { name: string; dataTypeID: number }[];
-  rows: (string | null)[][];
+  /** The rows, as objects or as lists. */
+  rows: R[];
+  /** First word of the command tag. */
   command: string;
+  /** Rows in the command tag. */
   rowCount: number | null;
+}
+
+/** A statement as Neon's driver takes it. */
+export interface NeonStatement {
+  /** The SQL. */
+  text: string;
+  /** The parameters. */
+  values: unknown[];
+  /** The name of a prepared statement. */
+  name?: string;
+  /** Rows as lists. */
+  rowMode?: "array";
+  /** Readers of values. */
+  types?: object;
+}
+
+/** Runs one statement on a connection. */
+export type NeonRunner = <R>(client: Client | PoolClient, statement: NeonStatement) => Promise<NeonResult<R>>;
+
+type Callback = (error: unknown, result: never) => void;
+
+/** What Neon's driver makes of a statement; its types leave it out. */
+type QueryClass = new (statement: NeonStatement, callback: Callback) => object;
+
+/**
+ * Runs statements by the extended protocol, also without parameters: a stray second statement is refused instead of run.
+ *
+ * @param ClientClass The client of `@neondatabase/serverless`.
+ * @returns The runner. It rejects with errors, never with events.
+ */
+export function createRunner(ClientClass: typeof Client): NeonRunner {
+  const { Query } = ClientClass as unknown as { Query: QueryClass };
+  class ExtendedQuery extends Query {
+    requiresPreparation(): boolean {
+      return true;
+    }
+  }
+  return function runExtended(client, statement) {
+    return new Promise((resolve, reject) => {
+      const settle: Callback = (error, result) => error ? reject(toError(error)) : resolve(result);
+      client.query(new ExtendedQuery(statement, settle) as never);
+    });
+  };
 }
 
 /**
  * Makes a driver of Neon's pool.
  *
  * @param pool The pool.
+ * @param run Runs statements.
  * @returns The driver.
  */
-export function toSqlDriver(pool: Pool): SqlDriver {
+export function toSqlDriver(pool: Pool, run: NeonRunner): SqlDriver {
   const names = new StatementNames();
 
-  function on(target: Pool | PoolClient): StatementRunner {
-    const query = target.query.bind(target) as unknown as (config: object) => Promise<NeonResult>;
-    return {
-      async run(statement): Promise<StatementResult> {
-        return toResult(await query(toConfig(statement, names)));
-      },
-    };
+  function on(client: PoolClient): StatementRunner {
+    return { run: async (statement) => toResult(await run(client, toNeonStatement(statement, names))) };
   }
   return {
-    ...on(pool),
+    client: pool,
+    async run(statement): Promise<StatementResult> {
+      const client = await pool.connect();
+      let isUsable = false;
+      try {
+        const result = await on(client).run(statement);
+        isUsable = true;
+        return result;
+      } catch (error) {
+        isUsable = sqlStateOf(error) !== undefined;
+        throw error;
+      } finally {
+        client.release(!isUsable);
+      }
+    },
     async transaction(work): Promise<never> {
       const client = await pool.connect();
       return await runTransaction(client, () => work(withSavepoints(on(client)))) as never;
@@ -74,19 +132,17 @@ async function commit(client: PoolClient, onOver: () => void): Promise<void> {
   }
 }
 
-function toConfig({ text, params, name }: Statement, names: StatementNames): object {
+function toNeonStatement({ text, params, name }: Statement, names: StatementNames): NeonStatement {
   return {
     name: name === undefined ? undefined : names.nameOf(name, text),
     text,
     values: params.map(toParameterText),
     rowMode: "array",
-    // one statement, also without parameters: a stray second one is refused instead of run
-    queryMode: "extended",
     types: TEXT_TYPES,
   };
 }
 
-function toResult({ fields, rows, command, rowCount }: NeonResult): StatementResult {
+function toResult({ fields, rows, command, rowCount }: NeonResult<(string | null)[]>): StatementResult {
   return { columns: fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID })), rows, command, rowCount };
 }
 

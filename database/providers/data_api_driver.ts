@@ -17,6 +17,7 @@ import { type DataApiClient, type DataApiResult, toParameter, toText } from "./d
  */
 export function toSqlDriver(api: DataApiClient): SqlDriver {
   return {
+    client: api,
     ...runnerOf(api, undefined),
     async transaction<T>(work: (tx: ReturnType<typeof withSavepoints>) => Promise<T>): Promise<T> {
       const transactionId = await api.begin();

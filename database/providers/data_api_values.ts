@@ -113,13 +113,12 @@ function withZone(text: string, typeName: string | undefined): string {
 
 /** NULLs among the items are null in the answer, whatever the SDK's types say. */
 function toArrayText(array: ArrayValue, itemType: string | undefined): string {
-  const { stringValues, longValues, doubleValues, booleanValues, arrayValues } = array;
-  if (arrayValues !== undefined) {
-    const texts = arrayValues.map((inner) => inner === null ? "NULL" : toArrayText(inner, itemType));
-    return `{${texts.join(itemType === "box" ? ";" : ",")}}`;
-  }
-  const items: readonly unknown[] = stringValues ?? longValues ?? doubleValues ?? booleanValues ?? [];
-  return formatArray(items, (item) => toItemText(item, itemType));
+  return formatArray(itemsOf(array), (item) => toItemText(item, itemType), itemType === "box" ? ";" : ",");
+}
+
+function itemsOf({ stringValues, longValues, doubleValues, booleanValues, arrayValues }: ArrayValue): unknown[] {
+  const inner = arrayValues?.map((array) => array === null ? null : itemsOf(array));
+  return inner ?? stringValues ?? longValues ?? doubleValues ?? booleanValues ?? [];
 }
 
 function toItemText(item: unknown, itemType: string | undefined): string | null {

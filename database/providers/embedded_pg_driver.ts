@@ -18,6 +18,7 @@ export function toSqlDriver(pglite: PGlite): SqlDriver {
     };
   }
   return {
+    client: pglite,
     ...on(pglite),
     transaction: (work) => pglite.transaction((tx) => work(withSavepoints(on(tx)))),
   };

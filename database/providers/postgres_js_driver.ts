@@ -112,6 +112,7 @@ export function toSqlDriver(pool: PostgresPool, prepare: boolean, connectRetry: 
     };
   }
   return {
+    client: pool,
     run: async (statement) => toResult(await runOn((sql) => start(sql, statement), (query) => query.values())),
     transaction: (work) => begin(pool, connectRetry, (tx, gate) => work(inTransaction(tx, gate))),
   };

@@ -72,13 +72,18 @@ function unescape(item: string): string {
  *
  * @param items The items; arrays among them become dimensions.
  * @param writeItem Writes an item, or gives null for NULL.
+ * @param delimiter What separates items: a comma for all types but `box`.
  * @returns The array as a text.
  */
-export function formatArray(items: readonly unknown[], writeItem: (item: unknown) => string | null): string {
+export function formatArray(
+  items: readonly unknown[],
+  writeItem: (item: unknown) => string | null,
+  delimiter = ",",
+): string {
   const texts = items.map((item) => {
-    if (Array.isArray(item)) return formatArray(item, writeItem);
+    if (Array.isArray(item)) return formatArray(item, writeItem, delimiter);
     const text = writeItem(item);
     return text === null ? "NULL" : `"${text.replace(/[\\"]/g, "\\$&")}"`;
   });
-  return `{${texts.join(",")}}`;
+  return `{${texts.join(delimiter)}}`;
 }

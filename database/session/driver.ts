@@ -46,6 +46,8 @@ export interface TransactionDriver extends StatementRunner {
 
 /** A pool of connections to one database. */
 export interface SqlDriver extends StatementRunner {
+  /** What runs below, for drizzle's `$client`. */
+  readonly client: unknown;
   /** Runs work between BEGIN and COMMIT, or ROLLBACK when it rejects. */
   transaction<T>(work: (tx: TransactionDriver) => Promise<T>): Promise<T>;
 }

@@ -159,5 +159,6 @@ export function createSessionClient(
     schema: extracted.tables,
     tableNamesMap: extracted.tableNamesMap,
   };
-  return new PgDatabase(dialect, new PoolSession(driver, slots, dialect, relational), relational) as never;
+  const db = new PgDatabase(dialect, new PoolSession(driver, slots, dialect, relational), relational);
+  return Object.assign(db, { $client: driver.client }) as never;
 }

@@ -100,13 +100,14 @@ function toField(text: string | null, typeName: string, options: Body["resultSet
   }
 }
 
+function unsupportedResult(what: string): Error {
+  return Object.assign(new Error(`The result contains ${what}`), { name: "UnsupportedResultException" });
+}
+
 /** One list for each kind of item, in which a NULL is null. */
 function toArrayValue(items: ArrayItem<string>[], typeName: string, options: Body["resultSetOptions"]): Field {
-  if (items.some(Array.isArray)) {
-    throw Object.assign(new Error("The result contains a multidimensional array"), {
-      name: "UnsupportedResultException",
-    });
-  }
+  if (items.some(Array.isArray)) throw unsupportedResult("a multidimensional array");
+  if (typeName === "bytea") throw unsupportedResult("the unsupported data type bytea[]");
   const fields = (items as (string | null)[]).map((item) => toField(item, typeName, options));
   const valueOf = (field: Field): unknown => field.isNull ? null : Object.values(field)[0];
   const values = fields.map(valueOf);
