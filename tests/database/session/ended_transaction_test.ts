@@ -1,19 +1,18 @@
 import { assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
 import { integer, pgTable, text } from "drizzle-orm/pg-core";
 import {
+  closeDrizzleClient,
   createQueryFactory,
   DatabaseOperation,
   type DrizzleClient,
   executeRows,
-  getDrizzleClient,
   type TransactionClient,
   TransactionMisuseError,
   withTransaction,
 } from "../../../database/mod.ts";
 import { eq, sql } from "../../../database/orm.ts";
 import { findInCauseChain, sqlStateOf } from "../../../errors/mod.ts";
-import { setLogOutput } from "../../../observability/mod.ts";
-import { type ProviderTarget, withProviders } from "../../support/provider_lab.ts";
+import { LAB_OPTIONS, openWithTables, type ProviderTarget, shareProviders } from "../../support/provider_lab.ts";
 
 const notes = pgTable("notes", { id: integer("id").primaryKey(), title: text("title") });
 const schema = { notes };
@@ -56,23 +55,19 @@ const USES: Record<string, (tx: Tx, prepared: Prepared) => Promise<unknown>> = {
   "executeRows": (tx) => executeRows(tx as never, sql`DELETE FROM notes RETURNING id`),
 };
 
-const options = { sanitizeOps: false, sanitizeResources: false };
+const getLab = shareProviders();
+const NOTES = "CREATE TABLE notes (id int PRIMARY KEY, title text)";
 
 async function onEachProvider(
   test: (db: DrizzleClient<Schema>, target: ProviderTarget) => Promise<void>,
-  settings: { maxConnections?: number } = {},
+  maxConnections?: number,
 ): Promise<void> {
-  const restore = setLogOutput(() => {});
-  try {
-    await withProviders(async ({ targets }) => {
-      for (const target of targets) {
-        const db = await getDrizzleClient({ ...target.config, schema });
-        await db.execute(sql`CREATE TABLE notes (id int PRIMARY KEY, title text)`);
-        await test(db, target);
-      }
-    }, settings);
-  } finally {
-    restore();
+  for (const target of (await getLab()).targets) {
+    const { config } = target;
+    const isPool = maxConnections !== undefined && target.name !== "embedded-pg" && target.name !== "data-api";
+    const own = isPool ? { ...config, maxConnections } : config;
+    await test(await openWithTables({ ...own, schema }, NOTES), target);
+    if (isPool) await closeDrizzleClient(own);
   }
 }
 
@@ -94,7 +89,7 @@ function usesOn({ name }: ProviderTarget): [string, (typeof USES)[string]][] {
   );
 }
 
-Deno.test("a transaction's client refuses every use after its end, and sends nothing", options, async () => {
+Deno.test("a transaction's client refuses every use after its end, and sends nothing", LAB_OPTIONS, async () => {
   await onEachProvider(async (db, target) => {
     for (const outcome of ["committed", "rolled back"]) {
       let kept: Tx | undefined;
@@ -121,7 +116,7 @@ Deno.test("a transaction's client refuses every use after its end, and sends not
   });
 });
 
-Deno.test("a savepoint's client refuses every use after the savepoint's end", options, async () => {
+Deno.test("a savepoint's client refuses every use after the savepoint's end", LAB_OPTIONS, async () => {
   await onEachProvider(async (db, target) => {
     if (target.name === "distsql") return;
     for (const outcome of ["released", "rolled back"]) {
@@ -144,7 +139,7 @@ Deno.test("a savepoint's client refuses every use after the savepoint's end", op
   });
 });
 
-Deno.test("a forgotten await does not commit half of the work", options, async () => {
+Deno.test("a forgotten await does not commit half of the work", LAB_OPTIONS, async () => {
   await onEachProvider(async (db, { name }) => {
     const late: Promise<unknown>[] = [];
     const error = await assertRejects(() =>
@@ -181,7 +176,7 @@ Deno.test("a forgotten await does not commit half of the work", options, async (
 
 Deno.test(
   "an inner transaction that nobody waited for is rolled back, and the outer one with it",
-  options,
+  LAB_OPTIONS,
   async () => {
     await onEachProvider(async (db, { name }) => {
       if (name === "distsql") return;
@@ -206,7 +201,7 @@ Deno.test(
   },
 );
 
-Deno.test("requests that overlap keep their transactions apart, whatever one of them forgot", options, async () => {
+Deno.test("requests that overlap keep their transactions apart, whatever one of them forgot", LAB_OPTIONS, async () => {
   await onEachProvider(async (db, target) => {
     const refused: unknown[] = [];
     async function request(id: number): Promise<void> {
@@ -230,5 +225,5 @@ Deno.test("requests that overlap keep their transactions apart, whatever one of 
     assertEquals(ids.filter((id) => id >= 1000 && id % 2 === 0), [], target.name);
     assertEquals(refused.every((error) => error instanceof TransactionMisuseError), true, target.name);
     assertEquals(refused.length > 0, true, target.name);
-  }, { maxConnections: 3 });
+  }, 3);
 });

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "@std/assert";
 import { type DrizzleClient, executeRows, getDrizzleClient, type QueryResult } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
 import { findInCauseChain, sqlStateOf } from "../../../errors/mod.ts";
-import { type ProviderTarget, withProviders } from "../../support/provider_lab.ts";
+import { LAB_OPTIONS, type ProviderTarget, shareProviders } from "../../support/provider_lab.ts";
 import { openOracle, type Oracle } from "./pg_oracle.ts";
 import { edgeExpressions, nestedExpressions, ValueGenerator } from "./typed_values.ts";
 
@@ -11,7 +11,7 @@ const IS_FULL = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const SEED = Number(Deno.env.get("TRELLIS_SEED") ?? Date.now() % 2 ** 31);
 const GENERATED = IS_FULL ? 20_000 : 300;
 
-const options = { sanitizeOps: false, sanitizeResources: false };
+const getLab = shareProviders();
 
 interface Provider {
   name: ProviderTarget["name"];
@@ -19,16 +19,15 @@ interface Provider {
 }
 
 async function besidePg(test: (providers: Provider[], oracle: Oracle) => Promise<void>): Promise<void> {
-  await withProviders(async ({ postgres, targets }) => {
-    const oracle = await openOracle(await postgres.createDatabase("oracle"));
-    try {
-      const providers: Provider[] = [];
-      for (const { name, config } of targets) providers.push({ name, db: await getDrizzleClient(config) });
-      await test(providers, oracle);
-    } finally {
-      await oracle.end();
-    }
-  });
+  const { postgres, targets } = await getLab();
+  const oracle = await openOracle(await postgres.createDatabase(`oracle_${crypto.randomUUID()}`));
+  try {
+    const providers: Provider[] = [];
+    for (const { name, config } of targets) providers.push({ name, db: await getDrizzleClient(config) });
+    await test(providers, oracle);
+  } finally {
+    await oracle.end();
+  }
 }
 
 /** Values are equal and of the same class: a `Buffer` is none but a `Buffer`. */
@@ -107,22 +106,22 @@ async function compareOnEach(
   }
 }
 
-Deno.test("raw values of every built-in type are those of pg on every provider", options, async () => {
+Deno.test("raw values of every built-in type are those of pg on every provider", LAB_OPTIONS, async () => {
   await besidePg((providers, oracle) => compareOnEach(providers, oracle, edgeExpressions().map(({ sql }) => sql)));
 });
 
-Deno.test("arrays of more dimensions are those of pg, or refused by the Data API", options, async () => {
+Deno.test("arrays of more dimensions are those of pg, or refused by the Data API", LAB_OPTIONS, async () => {
   await besidePg((providers, oracle) => compareOnEach(providers, oracle, nestedExpressions(), 6));
 });
 
-Deno.test("generated raw values are those of pg on every provider", options, async () => {
+Deno.test("generated raw values are those of pg on every provider", LAB_OPTIONS, async () => {
   console.log(`TRELLIS_SEED=${SEED}`);
   const generator = new ValueGenerator(SEED);
   const expressions = Array.from({ length: GENERATED }, () => generator.expression());
   await besidePg((providers, oracle) => compareOnEach(providers, oracle, expressions));
 });
 
-Deno.test("values of an application's own types are those of pg", options, async () => {
+Deno.test("values of an application's own types are those of pg", LAB_OPTIONS, async () => {
   await besidePg(async (providers, oracle) => {
     const ddl = [
       "CREATE TYPE mood AS ENUM ('happy', 'it''s fine')",
@@ -149,7 +148,7 @@ Deno.test("values of an application's own types are those of pg", options, async
   });
 });
 
-Deno.test("count(*), sums and averages are those of pg", options, async () => {
+Deno.test("count(*), sums and averages are those of pg", LAB_OPTIONS, async () => {
   await besidePg((providers, oracle) =>
     compareOnEach(providers, oracle, [
       "(select count(*) from generate_series(1, 3))",
@@ -187,7 +186,7 @@ const PARAMETERS: readonly [cast: string, values: readonly unknown[]][] = [
   ["uuid", ["00000000-0000-4000-8000-00000000000a"]],
 ];
 
-Deno.test("parameters of sql templates are those of pg, Dates and bytes too", options, async () => {
+Deno.test("parameters of sql templates are those of pg, Dates and bytes too", LAB_OPTIONS, async () => {
   await besidePg(async (providers, oracle) => {
     for (const [cast, values] of PARAMETERS) {
       for (const value of [...values, null]) {
@@ -240,7 +239,7 @@ const STATEMENTS: readonly string[] = [
   "DROP TABLE items",
 ];
 
-Deno.test("what a statement reports is what pg reports", options, async () => {
+Deno.test("what a statement reports is what pg reports", LAB_OPTIONS, async () => {
   await besidePg(async (providers, oracle) => {
     for (const text of STATEMENTS) {
       const expected = await oracle.query(text);
@@ -261,7 +260,7 @@ Deno.test("what a statement reports is what pg reports", options, async () => {
   });
 });
 
-Deno.test("one statement is run, and a second one beside it is refused", options, async () => {
+Deno.test("one statement is run, and a second one beside it is refused", LAB_OPTIONS, async () => {
   await besidePg(async (providers) => {
     for (const { name, db } of providers) {
       const refused = await db.execute(sql.raw("CREATE TABLE one (id int); CREATE TABLE two (id int)"))
@@ -272,7 +271,7 @@ Deno.test("one statement is run, and a second one beside it is refused", options
   });
 });
 
-Deno.test("a result is an object with rows, not an array", options, async () => {
+Deno.test("a result is an object with rows, not an array", LAB_OPTIONS, async () => {
   await besidePg(async (providers) => {
     for (const { name, db } of providers) {
       const result: QueryResult<{ __proto__: number; n: string }> = await db.execute(

@@ -1,41 +1,36 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
 import { integer, pgTable, text } from "drizzle-orm/pg-core";
 import {
+  closeDrizzleClient,
   createQueryFactory,
   DatabaseOperation,
   type DrizzleClient,
   executeRows,
-  getDrizzleClient,
   TransactionMisuseError,
   withQueryMetrics,
   withTransaction,
 } from "../../../database/mod.ts";
 import { eq, sql } from "../../../database/orm.ts";
-import { setLogOutput } from "../../../observability/mod.ts";
 import { openFaultLab } from "../../support/fault_lab.ts";
-import { type ProviderTarget, withProviders } from "../../support/provider_lab.ts";
+import { LAB_OPTIONS, openWithTables, type ProviderTarget, shareProviders } from "../../support/provider_lab.ts";
 
 const notes = pgTable("notes", { id: integer("id").primaryKey(), title: text("title") });
 const schema = { notes };
 type Client = DrizzleClient<typeof schema>;
 
-const options = { sanitizeOps: false, sanitizeResources: false };
+const getLab = shareProviders();
+const NOTES = "CREATE TABLE notes (id int PRIMARY KEY, title text)";
 
 async function onEachProvider(
   test: (db: Client, target: ProviderTarget) => Promise<void>,
-  settings: { maxConnections?: number } = {},
+  maxConnections?: number,
 ): Promise<void> {
-  const restore = setLogOutput(() => {});
-  try {
-    await withProviders(async ({ targets }) => {
-      for (const target of targets) {
-        const db = await getDrizzleClient({ ...target.config, schema });
-        await db.execute(sql`CREATE TABLE notes (id int PRIMARY KEY, title text)`);
-        await test(db, target);
-      }
-    }, settings);
-  } finally {
-    restore();
+  for (const target of (await getLab()).targets) {
+    const { config } = target;
+    const isPool = maxConnections !== undefined && target.name !== "embedded-pg" && target.name !== "data-api";
+    const own = isPool ? { ...config, maxConnections } : config;
+    await test(await openWithTables({ ...own, schema }, NOTES), target);
+    if (isPool) await closeDrizzleClient(own);
   }
 }
 
@@ -80,7 +75,7 @@ async function assertRefused(run: () => Promise<unknown>, name: string, what: st
 
 Deno.test(
   "a query on the outer client in a transaction that holds the only connection is refused at once",
-  options,
+  LAB_OPTIONS,
   async () => {
     await onEachProvider(async (db, { name: provider }) => {
       for (const [use, [run, name]] of Object.entries(usesOf(db))) {
@@ -102,7 +97,7 @@ Deno.test(
   },
 );
 
-Deno.test("the Data API runs a query on the outer client beside the transaction", options, async () => {
+Deno.test("the Data API runs a query on the outer client beside the transaction", LAB_OPTIONS, async () => {
   await onEachProvider(async (db, { name }) => {
     if (name !== "data-api") return;
     await withTransaction(db, async (tx) => {
@@ -114,7 +109,7 @@ Deno.test("the Data API runs a query on the outer client beside the transaction"
   });
 });
 
-Deno.test("a query on the outer client is fine while a connection is free", options, async () => {
+Deno.test("a query on the outer client is fine while a connection is free", LAB_OPTIONS, async () => {
   await onEachProvider(async (db, { name }) => {
     if (name === "embedded-pg") return;
     await withTransaction(db, async (tx) => {
@@ -139,10 +134,10 @@ Deno.test("a query on the outer client is fine while a connection is free", opti
     assertInstanceOf(failures[0].reason, TransactionMisuseError, name);
     assertStringIncludes(failures[0].reason.message, "all 2 connections", name);
     assertEquals(await db.$count(notes), 3, name);
-  }, { maxConnections: 2 });
+  }, 2);
 });
 
-Deno.test("requests that wait for each other's transactions are not refused", options, async () => {
+Deno.test("requests that wait for each other's transactions are not refused", LAB_OPTIONS, async () => {
   await onEachProvider(async (db, { name }) => {
     async function request(id: number): Promise<void> {
       if (id % 3 === 0) await db.insert(notes).values({ id });
@@ -161,7 +156,7 @@ Deno.test("requests that wait for each other's transactions are not refused", op
   });
 });
 
-Deno.test("work that a transaction began and that comes after it is not refused", options, async () => {
+Deno.test("work that a transaction began and that comes after it is not refused", LAB_OPTIONS, async () => {
   await onEachProvider(async (db, { name }) => {
     let later: Promise<number> = Promise.resolve(-1);
     await withTransaction(db, async (tx) => {
@@ -177,26 +172,22 @@ Deno.test("work that a transaction began and that comes after it is not refused"
   });
 });
 
-Deno.test("in a handler the mistake is a 500 at once, and the log names the query", options, async () => {
-  await withProviders(async ({ targets }) => {
-    const lab = openFaultLab();
-    try {
-      for (const { name, config } of targets) {
-        if (name === "data-api") continue;
-        const db = await getDrizzleClient({ ...config, schema });
-        await db.execute(sql`CREATE TABLE notes (id int PRIMARY KEY, title text)`);
-        const [findNote] = usesOf(db)["defined and prepared"];
-        const seen = await lab.request("", () => withTransaction(db, () => findNote()), 3000);
-        assertEquals([seen.status, seen.code, seen.error], [500, "TRANSACTION_MISUSE", "TransactionMisuseError"], name);
-        assert(seen.ms < 1500, `${name} took ${seen.ms} ms`);
-        const line = lab.lines.findLast(({ message }) => message === "request failed");
-        assertStringIncludes(JSON.stringify(line), "findNote", name);
-        assertEquals((await lab.request("", () => db.execute(sql`select 1`))).status, 200, name);
-      }
-    } finally {
-      lab.close();
-    }
-  });
+Deno.test("in a handler the mistake is a 500 at once, and the log names the query", LAB_OPTIONS, async () => {
+  const lab = openFaultLab();
+  try {
+    await onEachProvider(async (db, { name }) => {
+      if (name === "data-api") return;
+      const [findNote] = usesOf(db)["defined and prepared"];
+      const seen = await lab.request("", () => withTransaction(db, () => findNote()), 3000);
+      assertEquals([seen.status, seen.code, seen.error], [500, "TRANSACTION_MISUSE", "TransactionMisuseError"], name);
+      assert(seen.ms < 1500, `${name} took ${seen.ms} ms`);
+      const line = lab.lines.findLast(({ message }) => message === "request failed");
+      assertStringIncludes(JSON.stringify(line), "findNote", name);
+      assertEquals((await lab.request("", () => db.execute(sql`select 1`))).status, 200, name);
+    });
+  } finally {
+    lab.close();
+  }
 });
 
 /** Runs work in the asynchronous context in which the queue was made, as loaders and pools of workers do. */
@@ -216,21 +207,18 @@ function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
     });
 }
 
-Deno.test("a query whose context is lost is refused after the transaction was idle for a while", options, async () => {
-  await withProviders(async ({ targets }) => {
-    const restore = setLogOutput(() => {});
-    const enqueue = createQueue();
-    // the queue has begun to wait, outside of every transaction
-    await new Promise((resolve) => setTimeout(resolve, 10));
+Deno.test(
+  "a query whose context is lost is refused after the transaction was idle for a while",
+  LAB_OPTIONS,
+  async () => {
     async function tryOne({ name, config }: ProviderTarget): Promise<void> {
       if (name === "data-api") return;
-      const db = await getDrizzleClient({ ...config, schema });
-      await db.execute(sql`CREATE TABLE notes (id int PRIMARY KEY, title text)`);
-      const own = name === "embedded-pg" ? enqueue : createQueue();
+      const db = await openWithTables({ ...config, schema }, NOTES);
+      const enqueue = createQueue();
       await withTransaction(db, async (tx) => {
         await tx.insert(notes).values({ id: 1 });
         const startedAt = performance.now();
-        const error = await assertRejects(() => own(() => withQueryMetrics("lostQuery", () => db.$count(notes))));
+        const error = await assertRejects(() => enqueue(() => withQueryMetrics("lostQuery", () => db.$count(notes))));
         assertInstanceOf(error, TransactionMisuseError, name);
         for (const part of ["lostQuery", "tx", ".on(tx, …)"]) assertStringIncludes(error.message, part, name);
         const waitedMs = performance.now() - startedAt;
@@ -239,10 +227,6 @@ Deno.test("a query whose context is lost is refused after the transaction was id
       });
       assertEquals(await db.$count(notes), 2, name);
     }
-    try {
-      await Promise.all(targets.map(tryOne));
-    } finally {
-      restore();
-    }
-  });
-});
+    await Promise.all((await getLab()).targets.map(tryOne));
+  },
+);
