@@ -1,19 +1,23 @@
 import type { Query } from "drizzle-orm";
 import { PgDialect } from "drizzle-orm/pg-core";
 import { type SelectedField, withSafeDecoder } from "./column_decoder.ts";
+import { castExactColumns, type RelationalConfig } from "./exact_columns.ts";
 
-type BuildRelationalQuery = PgDialect["buildRelationalQueryWithoutPK"];
-type RelationalQuery = ReturnType<BuildRelationalQuery>;
+type RelationalQuery = ReturnType<PgDialect["buildRelationalQueryWithoutPK"]>;
 
-/** Writes SQL as drizzle does, and gives the columns of relational queries safe decoders. */
+/** Writes SQL as drizzle does, and has relational queries keep texts in JSON, NULLs in arrays, and all digits. */
 export class Dialect extends PgDialect {
   #lastFields: readonly SelectedField[] = [];
 
-  override buildRelationalQueryWithoutPK(config: Parameters<BuildRelationalQuery>[0]): RelationalQuery {
+  override buildRelationalQueryWithoutPK(given: RelationalConfig): RelationalQuery {
+    const isNested = given.nestedQueryRelation !== undefined;
+    const { config, cast } = isNested ? castExactColumns(given) : { config: given, cast: undefined };
     const query = super.buildRelationalQueryWithoutPK(config);
-    const selection = query.selection.map((item) =>
-      item.isJson ? item : { ...item, field: withSafeDecoder(item.field as SelectedField) as typeof item.field }
-    );
+    const selection = query.selection.map((item) => {
+      if (item.isJson) return item;
+      const field = withSafeDecoder(cast?.get(item.tsKey) ?? item.field as SelectedField);
+      return { ...item, field: field as typeof item.field };
+    });
     this.#lastFields = selection.map(({ field }) => field as SelectedField);
     return { ...query, selection };
   }

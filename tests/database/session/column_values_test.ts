@@ -276,3 +276,89 @@ Deno.test(
     }
   },
 );
+
+const accounts = pgTable("accounts", { id: bigint("id", { mode: "bigint" }).primaryKey() });
+const entries = pgTable("entries", {
+  id: integer("id").primaryKey(),
+  accountId: bigint("account_id", { mode: "bigint" }),
+  long: bigint("long", { mode: "number" }),
+  exact: numeric("exact"),
+  ratio: numeric("ratio", { mode: "number" }),
+  whole: numeric("whole", { mode: "bigint" }),
+  day: date("day"),
+  at: timestamp("at", { withTimezone: true }),
+  doc: jsonb("doc"),
+});
+const ledger = {
+  accounts,
+  entries,
+  accountsRelations: relations(accounts, ({ many }) => ({ entries: many(entries) })),
+  entriesRelations: relations(
+    entries,
+    ({ one }) => ({ account: one(accounts, { fields: [entries.accountId], references: [accounts.id] }) }),
+  ),
+};
+
+Deno.test("rows of relations keep all digits of bigint and numeric, on every provider", LAB_OPTIONS, async () => {
+  for (const { name, config } of (await getLab()).targets) {
+    const db = await openWithTables(
+      { ...config, schema: ledger },
+      "CREATE TABLE accounts (id bigint PRIMARY KEY)",
+      `CREATE TABLE entries (id int PRIMARY KEY, account_id bigint, long bigint, exact numeric(38, 10),
+        ratio numeric(38, 10), whole numeric(38, 0), day date, at timestamptz, doc jsonb)`,
+    );
+    const id = 9007199254740993n;
+    const entry = {
+      id: 1,
+      accountId: id,
+      long: 42,
+      exact: "12345678901234567890.0123456789",
+      ratio: 0.5,
+      whole: 12345678901234567890n,
+      day: "2026-01-31",
+      at: new Date("2026-10-25T01:30:00.123Z"),
+      doc: "null",
+    };
+    const none = { ...Object.fromEntries(Object.keys(entry).map((key) => [key, null])), id: 2, accountId: id };
+    await db.insert(accounts).values({ id });
+    await db.insert(entries).values([entry, none as never]);
+    const account = await db.query.accounts.findFirst({ with: { entries: { orderBy: entries.id } } });
+    assertEquals(account, { id, entries: [entry, none] } as never, name);
+    const [first] = await db.query.entries.findMany({
+      limit: 1,
+      with: { account: { with: { entries: { where: eq(entries.id, 1), limit: 1, columns: { exact: true } } } } },
+    });
+    assertEquals(first, { ...entry, account: { id, entries: [{ exact: entry.exact }] } }, name);
+  }
+});
+
+const samples = pgTable("samples", {
+  id: integer("id").primaryKey(),
+  ownerId: integer("owner_id"),
+  bigs: bigint("bigs", { mode: "bigint" }).array(),
+  exact: numeric("exact").array().array(),
+});
+const sampled = {
+  owners,
+  samples,
+  ownersRelations: relations(owners, ({ many }) => ({ samples: many(samples) })),
+  samplesRelations: relations(
+    samples,
+    ({ one }) => ({ owner: one(owners, { fields: [samples.ownerId], references: [owners.id] }) }),
+  ),
+};
+
+Deno.test("arrays in rows of relations keep all digits", LAB_OPTIONS, async () => {
+  for (const { name, config } of (await getLab()).targets) {
+    if (name === "distsql") continue;
+    const db = await openWithTables(
+      { ...config, schema: sampled },
+      "CREATE TABLE owners (id int PRIMARY KEY)",
+      "CREATE TABLE samples (id int PRIMARY KEY, owner_id int, bigs bigint[], exact numeric[][])",
+    );
+    const sample = { id: 1, ownerId: 1, bigs: [9007199254740993n, null as never], exact: [["12345678901234567890.5"]] };
+    await db.insert(owners).values({ id: 1 });
+    await db.insert(samples).values(sample);
+    assertEquals(await db.query.owners.findFirst({ with: { samples: true } }), { id: 1, samples: [sample] }, name);
+  }
+});
