@@ -2,8 +2,8 @@ import type { SQL } from "drizzle-orm";
 import type { DrizzleClient, Row } from "./providers/provider.ts";
 
 /**
- * Runs SQL that drizzle does not build and gives its rows, in one shape for all drivers: some answer with the rows,
- * some with an object that has them.
+ * Runs SQL that drizzle does not build and returns its rows, also with a client that one of drizzle's own drivers made.
+ * Values are those of `pg` (node-postgres) on every provider.
  *
  * @param db A client or a transaction's client.
  * @param query The statement: a drizzle `sql` template.

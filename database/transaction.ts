@@ -14,8 +14,9 @@ export type TransactionClient<TSchema extends Record<string, unknown> = Record<s
 
 /**
  * Runs work in a transaction: committed when the function's promise resolves, rolled back when it rejects or when a
- * statement of it failed. Everything in the transaction must go through the client that the function gets: with one
- * connection, a query on the outer client waits for the transaction, which waits for the query.
+ * statement of it failed. Everything in the transaction must go through the client that the function gets, and only while
+ * the function runs. A query on the outer client would wait for itself where the transaction holds the only connection;
+ * it is refused, and so is the transaction's client once the function has ended.
  *
  * Within `withDistSqlRetry`, `withQueryMetrics` or a defined query, a conflict runs the whole function again: it must
  * have no effects outside of the database.
@@ -25,6 +26,7 @@ export type TransactionClient<TSchema extends Record<string, unknown> = Record<s
  * @param config Isolation level and access mode, where the provider lets one choose.
  * @returns What `fn` returns.
  * @throws {CommitOutcomeUnknownError} When the connection was lost during COMMIT.
+ * @throws {TransactionMisuseError} When the transaction's client is used after the function has ended and before COMMIT.
  *
  * @example
  * ```ts
