@@ -1,4 +1,4 @@
-import { Column, is, type SQL, sql } from "drizzle-orm";
+import { type Column, is, type SQL, sql } from "drizzle-orm";
 import { PgArray, type PgDialect } from "drizzle-orm/pg-core";
 
 /** What drizzle builds a relational query from. */
