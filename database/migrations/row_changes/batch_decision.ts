@@ -201,6 +201,14 @@ function chooseOrder(change: RowChange, table: TableFacts | undefined): BatchDec
   return refuseWithoutKey(change.path);
 }
 
+/** The refusal of a DELETE that fails: its first batches would be done when a later one meets a referencing row. */
+export function refuseBlocked(path: string, referencing: string): BatchRefusal {
+  return refuse(
+    `rows of ${referencing} reference rows of ${path} that it deletes`,
+    `Delete or change those rows of ${referencing} first.`,
+  );
+}
+
 /** The refusal of a table that nothing orders. */
 export function refuseWithoutKey(path: string): BatchRefusal {
   return refuse(

@@ -3,7 +3,7 @@ import { quoteName } from "../history.ts";
 import type { ReadRows } from "./read_facts.ts";
 import { type RowChange, textOf } from "./row_change.ts";
 import { MAX_ROWS } from "./row_limit.ts";
-import type { SchemaFacts, TableFacts } from "./schema_facts.ts";
+import type { ForeignKeyFacts, SchemaFacts, TableFacts } from "./schema_facts.ts";
 
 function isServerError(error: unknown): boolean {
   return findInCauseChain(error, (link) => sqlStateOf(link) !== undefined) !== undefined;
@@ -68,17 +68,41 @@ export async function countReferencing(
       if (key.target !== table || key.onDelete === "none") continue;
       const isCycle = key.onDelete === "cascade" && path.includes(key.table);
       if (isCycle || key.from.length === 0 || key.from.length !== key.columns.length) return Infinity;
-      const [from, to] = [key.from, key.columns].map((columns) => columns.map(quoteName).join(", "));
-      const where = `(${from}) IN (SELECT ${to} FROM (${rows}) AS gone)`;
-      total += await countWith(change, `SELECT 1 FROM ${key.table.live} WHERE ${where}`, read);
+      const referencing = selectReferencing(key.table, key.from, key.columns, rows);
+      total += await countWith(change, referencing, read);
       if (total > MAX_ROWS) return total;
-      const referencing = `SELECT * FROM ${key.table.live} WHERE ${where}`;
       if (key.onDelete === "cascade") {
         pending.push({ table: key.table, rows: referencing, path: [...path, key.table] });
       }
     }
   }
   return total;
+}
+
+/**
+ * Finds a table whose rows keep rows of a DELETE from being deleted.
+ *
+ * @param change The statement.
+ * @param keys Foreign keys to its table that do nothing about deleted rows.
+ * @param read Runs a query.
+ * @returns The table's name.
+ */
+export async function findBlocking(
+  change: RowChange,
+  keys: readonly ForeignKeyFacts[],
+  read: ReadRows,
+): Promise<string | undefined> {
+  const rows = selectMatching(change, `${change.reference}.*`);
+  for (const { table, columns, from } of keys) {
+    const blocking = await countWith(change, selectReferencing(table, from, columns, rows), read);
+    if (blocking > 0 && blocking !== Infinity) return table.name;
+  }
+  return undefined;
+}
+
+function selectReferencing(table: TableFacts, from: readonly string[], to: readonly string[], rows: string): string {
+  const [sources, targets] = [from, to].map((columns) => columns.map(quoteName).join(", "));
+  return `SELECT * FROM ${table.live} WHERE (${sources}) IN (SELECT ${targets} FROM (${rows}) AS gone)`;
 }
 
 /** Whether the server numbers the rows of a table apart, in `ctid`. */

@@ -3,16 +3,29 @@ import { readName } from "../../distsql/sql_name.ts";
 import { StatementReader } from "../../distsql/statement_reader.ts";
 import { tokenize } from "../../distsql/tokenize.ts";
 import type { DistSqlStep } from "../../distsql/translation.ts";
-import { type BatchDecision, type BatchRefusal, decideBatch, refuseWithoutKey } from "./batch_decision.ts";
+import {
+  type BatchDecision,
+  type BatchRefusal,
+  decideBatch,
+  refuseBlocked,
+  refuseWithoutKey,
+} from "./batch_decision.ts";
 import { findDeleted, findReadableNames } from "./changed_tables.ts";
-import { countMatching, countReferencing, countRows, hasRowIds } from "./count_rows.ts";
+import { countMatching, countReferencing, countRows, findBlocking, hasRowIds } from "./count_rows.ts";
 import { declareFacts } from "./declare_facts.ts";
 import { findNames, findQueries, findRead } from "./find_reads.ts";
 import { PendingRows } from "./pending_rows.ts";
 import { type ReadRows, readSchemaFacts } from "./read_facts.ts";
 import { type CompoundChange, readRowChange, type RowChange } from "./row_change.ts";
 import { MAX_ROWS } from "./row_limit.ts";
-import { emptyFacts, findKey, findTable, type SchemaFacts, type TableFacts } from "./schema_facts.ts";
+import {
+  emptyFacts,
+  findKey,
+  findTable,
+  type ForeignKeyFacts,
+  type SchemaFacts,
+  type TableFacts,
+} from "./schema_facts.ts";
 
 /** The registry's entry of these refusals. */
 export const UNBATCHABLE = "unbatchable-change";
@@ -120,12 +133,27 @@ interface Planning {
 }
 
 async function refuseVisit({ change, decision }: Visit, planning: Planning): Promise<BatchRefusal | undefined> {
-  if (decision.isBatchable && decision.by === "key") return undefined;
+  const keys = change.verb === "delete" ? findBlockingKeys(change, planning) : [];
+  if (decision.isBatchable && decision.by === "key" && keys.length === 0) return undefined;
   if (await fitsTransaction(change, planning)) return undefined;
   if (!decision.isBatchable) return decision;
-  const { table } = decision;
-  if (change.verb === "compound" || table?.live === undefined) return undefined;
+  if (change.verb === "compound") return undefined;
+  const blocking = keys.length === 0 ? undefined : await findBlocking(change, keys, planning.read);
+  if (blocking !== undefined) return refuseBlocked(change.path, blocking);
+  const { table, by } = decision;
+  if (by === "key" || table?.live === undefined) return undefined;
   return await hasRowIds(table, planning.read) ? undefined : refuseWithoutKey(change.path);
+}
+
+/** Foreign keys by which rows of other tables may keep rows from being deleted, as far as that can be told now. */
+function findBlockingKeys(change: RowChange, planning: Planning): ForeignKeyFacts[] {
+  const { facts, rows } = planning;
+  const target = findTable(facts, change.path);
+  if (target === undefined) return [];
+  const keys = facts.foreignKeys.filter((key) =>
+    key.target === target && key.onDelete === "none" && rows.isUntouched(key.table) && key.from.length > 0
+  );
+  return keys.length > 0 && canCount(change, planning) ? keys : [];
 }
 
 /** Whether a change is known to fit one transaction when its turn comes. */

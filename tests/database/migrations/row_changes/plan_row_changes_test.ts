@@ -96,6 +96,22 @@ Deno.test("planRowChanges() counts what foreign keys change too", async () => {
   );
 });
 
+Deno.test("planRowChanges() refuses a large DELETE that rows of another table keep from ending", async () => {
+  const reason = "rows of notes reference rows of owners that it deletes";
+  const setup = "CREATE TABLE owners (id int PRIMARY KEY); CREATE TABLE notes (id int, owner int REFERENCES owners); " +
+    "INSERT INTO owners SELECT n FROM generate_series(1, 3100) AS n; INSERT INTO notes VALUES (1, 3050)";
+  await withMigrationLab({ setup: setup.split("; ") }, async ({ rows }) => {
+    const find = async (text: string): Promise<string[]> =>
+      (await planRowChanges(splitStatements(text).map(({ text }) => ({ sql: text })), rows)).map(({ summary }) =>
+        summary
+      );
+    assertStringIncludes((await find("DELETE FROM owners"))[0], reason);
+    assertEquals(await find("DELETE FROM owners WHERE id > 3000"), []); // in one transaction it fails as a whole
+    assertEquals(await find("DELETE FROM owners WHERE id <> 3050"), []);
+    assertEquals(await find("DELETE FROM notes; DELETE FROM owners"), []);
+  });
+});
+
 Deno.test("planRowChanges() follows what earlier statements declare", async () => {
   const self = "because it reads";
   const refused = [
