@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import {
@@ -9,7 +10,7 @@ import {
   type ProxyResult,
 } from "../../core/mod.ts";
 import { ConfigurationError, ForbiddenError, isAppError, PayloadTooLargeError } from "../../errors/mod.ts";
-import { Invocation, logError, resumeInvocation, runOutsideInvocation } from "../../observability/mod.ts";
+import { Invocation, logError, resumeInvocation } from "../../observability/mod.ts";
 
 /** API Gateway's own limit of a request's body (REST API quotas). */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -37,9 +38,10 @@ export interface Gateway {
  * @throws {ConfigurationError} When the port is in use.
  */
 export async function listenOnLoopback(handle: LocalHandler, port: number): Promise<Gateway> {
+  // Deno 2.9 calls the server in the asynchronous context of an earlier request that loaded a module
+  const inOwnContext = AsyncLocalStorage.snapshot();
   const server = createServer((request, response) => {
-    // Deno 2.9 calls this in the asynchronous context of an earlier request that loaded a module
-    runOutsideInvocation(() => answer(request, response)).catch((error) => {
+    inOwnContext(answer, request, response).catch((error) => {
       const result = toFailure(request, error);
       if (response.headersSent) response.destroy();
       else sendResult(response, result);

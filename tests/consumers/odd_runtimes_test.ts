@@ -46,6 +46,11 @@ await Deno.writeTextFile(
   `import { exercise } from "./web.mjs"; console.log(JSON.stringify(await exercise())); process.exit();`,
 );
 
+await Deno.writeTextFile(
+  join(folder, "without_builtins.mjs"),
+  `process.getBuiltinModule = undefined; await import("./run.mjs");`,
+);
+
 interface Exercised {
   results: Record<string, { statusCode?: number; thrown?: string }>;
   lines: [level: string, message: string, hasError: boolean][];
@@ -100,6 +105,12 @@ for (const tool of NODES) {
         "GitHub's webhook, forged": "UnauthorizedError",
       },
     );
+  });
+
+  Deno.test(`handlers do the same without process.getBuiltinModule, on ${tool}`, async () => {
+    const { mixed, ...rest } = await exercise(tool, ["without_builtins.mjs"]);
+    assertEquals(mixed, { foreignAnswers: 0, foreignLines: 0, lines: 150 });
+    assertEquals({ mixed, ...rest }, await exercise(tool, ["run.mjs"]));
   });
 
   Deno.test(`handlers do the same with frozen intrinsics, on ${tool}`, async () => {
