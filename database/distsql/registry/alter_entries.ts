@@ -155,7 +155,7 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "row-security",
     category: DDL,
     action: Error,
-    title: "ROW LEVEL SECURITY and CREATE POLICY",
+    title: "ROW LEVEL SECURITY, CREATE and ALTER POLICY, and security options of a view by ALTER TABLE",
     advice:
       "Filter in the application or in views with grants of their own. The option `dropRowSecurity` leaves the rules out.",
     sqlState: "0A000",

@@ -13,6 +13,18 @@ function strip(t: StatementTranslation): undefined {
   t.warn("table-settings");
 }
 
+/** Options by which a view protects rows: ALTER TABLE reaches views too. */
+const VIEW_OPTIONS: ReadonlySet<string> = new Set(["SECURITY_BARRIER", "SECURITY_INVOKER", "CHECK_OPTION"]);
+
+function translateSetting(reader: StatementReader, from: number, to: number, t: StatementTranslation): undefined {
+  for (let at = from; at < to; at++) {
+    if (reader.isOneOf(at, VIEW_OPTIONS)) {
+      return void t.refuse("row-security", `${reader.key(from)} of a view's options`);
+    }
+  }
+  return strip(t);
+}
+
 function translateRowSecurity(isRemoval: boolean, t: StatementTranslation): undefined {
   if (isRemoval) t.apply("row-security-dropped");
   else if (t.options.dropRowSecurity) t.warn("row-security-dropped");
@@ -78,7 +90,7 @@ function translateAction(
   if (key === "DROP") return translateDrop(reader, from, to, t);
   if (key === "VALIDATE") return translateValidate(reader, from, target, t);
   if (SWITCH_STARTS.has(key) || reader.is(from, "NO", "FORCE")) return translateSwitch(reader, from, to, t);
-  if (SETTING_STARTS.has(key) && second !== "SCHEMA") return strip(t);
+  if (SETTING_STARTS.has(key) && second !== "SCHEMA") return translateSetting(reader, from, to, t);
   if (FAMILY_STARTS.has(key)) {
     t.refuse("table-inheritance", "inheritance and partitions");
     return undefined;

@@ -81,7 +81,7 @@ export function translateCreateFunction(reader: StatementReader, t: StatementTra
   t.emit(originalText(reader));
 }
 
-const FUNCTION_CHANGES: ReadonlySet<string> = new Set(["RENAME", "OWNER", "DEPENDS", "NO"]);
+const FUNCTION_CHANGES: ReadonlySet<string> = new Set(["RENAME", "OWNER"]);
 
 /** ALTER FUNCTION: name, owner and schema change, properties do not. */
 export function translateAlterFunction(reader: StatementReader, t: StatementTranslation): void {

@@ -139,6 +139,7 @@ const dropNotNull = alterColumn(() => "DROP NOT NULL");
 const setDefault = alterColumn(({ type }, { random }) => `SET DEFAULT ${literal(type, random)}`);
 const dropDefault = alterColumn(() => "DROP DEFAULT");
 const dropIdentity = alterColumn((_, { random }) => `DROP IDENTITY${random.chance(0.5) ? " IF EXISTS" : ""}`);
+const dropExpression = alterColumn(({ generated }) => generated === "" ? undefined : "DROP EXPRESSION");
 const addIdentity = alterColumn(({ type, identity: now }, { random }) =>
   /int/.test(type) && now === "" ? `ADD ${identity(random)}` : undefined
 );
@@ -156,6 +157,9 @@ const changeType = alterColumn((column, { random }) => {
     text: `${name}::text`,
     boolean: `${name} IS NOT NULL`,
   };
+  if (/^(?:integer|bigint)$/.test(column.type) && random.chance(0.15)) {
+    return `${set} ${column.type} USING ${name} * 2 + 1`;
+  }
   const type = random.pick(["integer", "bigint", "text", "varchar(30)", "numeric(12,3)", "boolean"]);
   return `${set} ${type}${using[type] !== undefined && random.chance(0.7) ? ` USING ${using[type]}` : ""}`;
 });
@@ -185,7 +189,24 @@ const addForeignKey: ActionMaker = function addForeignKey(table, input) {
 
 const addPrimaryKey: ActionMaker = function addPrimaryKey(table, input) {
   const column = anyColumn(table, input);
-  return column && `ADD ${named(input.random)}PRIMARY KEY (${write(column.name, input.random)})`;
+  if (column === undefined) return undefined;
+  const second = input.random.chance(0.3) ? anyColumn(table, input) : undefined;
+  const names = second === undefined || second === column ? [column] : [column, second];
+  return `ADD ${named(input.random)}PRIMARY KEY (${names.map(({ name }) => write(name, input.random)).join(", ")})`;
+};
+
+/** A foreign key of several columns to the same columns' key of another table, or of the own one. */
+const addWideForeignKey: ActionMaker = function addWideForeignKey(table, { tables, random }) {
+  const keys = tables.flatMap((parent) =>
+    parent.constraints.filter(({ type, columns }) => (type === "p" || type === "u") && columns.length > 1)
+      .map(({ columns }) => ({ parent: parent.name, columns }))
+  );
+  if (keys.length === 0 || table.columns.length < 2) return undefined;
+  const { parent, columns } = random.pick(keys);
+  const own = columns.map(() => quote(random.pick(table.columns).name));
+  return `ADD ${named(random)}FOREIGN KEY (${own.join(", ")}) REFERENCES ${quote(parent)} (${
+    columns.map(quote).join(", ")
+  })`;
 };
 
 const dropConstraint: ActionMaker = function dropConstraint(table, { random }) {
@@ -205,7 +226,7 @@ const validate: ActionMaker = function validate(table, { random }) {
 const ACTIONS: readonly ActionMaker[] = [
   ...[addColumn, addColumn, addColumn, addColumn, dropColumn, setNotNull, setNotNull, dropNotNull, dropNotNull],
   ...[setDefault, dropDefault, addCheck, addUnique, addForeignKey, dropConstraint, dropConstraint, changeType],
-  ...[addPrimaryKey, dropIdentity, addIdentity, setIdentity, validate],
+  ...[addPrimaryKey, dropIdentity, addIdentity, setIdentity, validate, dropExpression, addWideForeignKey],
 ];
 
 function head(table: string, random: Random): string {
