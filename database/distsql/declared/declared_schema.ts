@@ -28,6 +28,14 @@ export interface DeclaredSequence extends ObjectName {
   readonly origin: "statement" | "serial" | "identity";
 }
 
+/** An enum whose order of labels an expression uses that is stored: of a view, a CHECK, an index, a generated column. */
+export interface StoredOrder {
+  /** The key of the enum. */
+  readonly enum: string;
+  /** Whether the labels had the order of their texts then, so that the expression compares them as texts. */
+  readonly isText: boolean;
+}
+
 /** A column of a table. */
 export interface DeclaredColumn {
   /** The name. */
@@ -48,6 +56,8 @@ export interface DeclaredColumn {
   readonly defaultEnums?: readonly string[];
   /** The expression of a generated column, as written. */
   readonly generated?: string;
+  /** The enums whose order that expression uses. */
+  readonly ordersBy?: readonly StoredOrder[];
   /** How it numbers rows. A `serial` column whose default was changed is a plain column with or without a default. */
   readonly numbering?: "serial" | "identity";
   /** The key of the sequence that numbers the rows. */
@@ -70,6 +80,8 @@ export interface DeclaredConstraint {
   readonly references?: { readonly table: string; readonly columns: readonly string[] };
   /** What follows the name, as written. */
   readonly text: string;
+  /** The enums whose order a CHECK uses. */
+  readonly ordersBy?: readonly StoredOrder[];
 }
 
 /** Whether a constraint has an index of its name. */
@@ -87,6 +99,8 @@ export interface DeclaredIndex {
   readonly columns: readonly string[];
   /** What follows the table's name, as written. */
   readonly text: string;
+  /** The enums whose order its expressions use. */
+  readonly ordersBy?: readonly StoredOrder[];
 }
 
 /** A table. */
@@ -111,6 +125,16 @@ export interface ViewSource {
   readonly readsAll: boolean;
 }
 
+/** A column of a view. */
+export interface ViewColumn {
+  /** The name. */
+  readonly name: string;
+  /** The keys of the enums that it has, or may have. */
+  readonly enums: readonly string[];
+  /** Whether it has one of them for certain. */
+  readonly isCertain: boolean;
+}
+
 /** A view. */
 export interface DeclaredView extends ObjectName {
   /** Whether it is materialized. */
@@ -119,6 +143,10 @@ export interface DeclaredView extends ObjectName {
   readonly sources: readonly ViewSource[];
   /** The statement that created it, as written. */
   readonly text: string;
+  /** Its columns, as far as they could be read. */
+  readonly columns?: readonly ViewColumn[];
+  /** The enums whose order it uses. */
+  readonly ordersBy?: readonly StoredOrder[];
 }
 
 /**
@@ -173,4 +201,9 @@ export function withoutEntries<T>(map: ReadonlyMap<string, T>, keys: Iterable<st
   const result = new Map(map);
   for (const key of keys) result.delete(key);
   return result;
+}
+
+/** Returns a map with every value changed. */
+export function mapValues<T>(map: ReadonlyMap<string, T>, change: (value: T) => T): ReadonlyMap<string, T> {
+  return new Map([...map].map(([key, value]) => [key, change(value)]));
 }

@@ -14,7 +14,7 @@ import {
 import { addColumn, addIdentity, readDefault, readType } from "./fold_column.ts";
 import { foldRenameRelation } from "./fold_objects.ts";
 import { addConstraints, type PendingConstraint, readPending } from "./pending_constraint.ts";
-import { nameLabelChecks } from "./label_checks.ts";
+import { finishTable } from "./finish_table.ts";
 import { readObject, readPart } from "./read_object.ts";
 import { dropColumn, dropUnsupported, moveTable, renameColumn, renameTable } from "./table_changes.ts";
 
@@ -231,5 +231,5 @@ export function foldAlterTable(
     .toSorted((a, b) => passOf(reader, a[0]) - passOf(reader, b[0]));
   for (const [from, to] of actions) state = foldAction(state, alteration, from, to);
   const pending = alteration.pending.toSorted((a, b) => Number(hasIndex(b.kind)) - Number(hasIndex(a.kind)));
-  return nameLabelChecks(addConstraints(state, alteration.key, pending, reader, names), alteration.key);
+  return finishTable(addConstraints(state, alteration.key, pending, reader, names), alteration.key);
 }

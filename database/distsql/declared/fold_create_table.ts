@@ -4,7 +4,7 @@ import { type DeclaredSchema, type DeclaredTable, findObject, hasIndex, keyOf, w
 import { addColumn } from "./fold_column.ts";
 import { isRelationName } from "./names.ts";
 import { addConstraints, type PendingConstraint, readPending } from "./pending_constraint.ts";
-import { nameLabelChecks } from "./label_checks.ts";
+import { finishTable } from "./finish_table.ts";
 import { readObject, readPart, toObjectName } from "./read_object.ts";
 
 /** Drops the second of two unique keys on the same columns, as PostgreSQL does within one CREATE TABLE. */
@@ -74,7 +74,7 @@ export function foldCreateTable(
     .toSorted((a, b) => Number(b.kind === "primary_key") - Number(a.kind === "primary_key"));
   const foreignKeys = pending.filter((one) => one.kind === "foreign_key");
   const ordered = [...checks, ...mergeKeys(keys, reader), ...foreignKeys];
-  return nameLabelChecks(addConstraints(state, key, ordered, reader, names), key);
+  return finishTable(addConstraints(state, key, ordered, reader, names), key);
 }
 
 function setNotNull(state: DeclaredSchema, key: string, column: string): DeclaredSchema {

@@ -12,6 +12,7 @@ import {
   withEntry,
   withoutEntries,
 } from "./declared_schema.ts";
+import { readStoredOrder, readViewColumns } from "../enum_order/stored_order.ts";
 import { columnsNamed } from "./expression_columns.ts";
 import { nameKeys } from "./index_names.ts";
 import { chooseRelationName, isRelationName } from "./names.ts";
@@ -45,6 +46,7 @@ export function foldCreateIndex(state: DeclaredSchema, reader: StatementReader):
     isUnique,
     columns: columnsNamed(reader, open, reader.size, new Set(table.columns.map((column) => column.name))),
     text: reader.text(written.end, reader.size),
+    ordersBy: readStoredOrder(reader, state, table, open, reader.size),
   };
   const after = { ...table, indexes: [...table.indexes, index] };
   return { ...state, tables: withEntry(state.tables, after) };
@@ -96,10 +98,10 @@ export function foldCreateView(state: DeclaredSchema, reader: StatementReader): 
   if (at > view + 1 && isRelationName(state, name.schema, name.name)) return state;
   const isMaterialized = reader.is(view - 1, "MATERIALIZED");
   const sources = readSources(state, reader, at + 1);
-  return {
-    ...state,
-    views: withEntry(state.views, { ...name, isMaterialized, sources, text: reader.text(0, reader.size) }),
-  };
+  const columns = state.enums.size > 0 ? readViewColumns(reader, state) : [];
+  const ordersBy = readStoredOrder(reader, state, undefined);
+  const declared = { ...name, isMaterialized, sources, text: reader.text(0, reader.size), columns, ordersBy };
+  return { ...state, views: withEntry(state.views, declared) };
 }
 
 /** The relations that a view names, with every column of theirs that it names anywhere. */

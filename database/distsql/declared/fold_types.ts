@@ -5,7 +5,9 @@ import {
   type DeclaredSchema,
   findObject,
   keyOf,
+  mapValues,
   type ObjectName,
+  type StoredOrder,
   withEntry,
   withoutEntries,
 } from "./declared_schema.ts";
@@ -83,15 +85,29 @@ function addValue(state: DeclaredSchema, found: DeclaredEnum, reader: StatementR
 function rekeyEnum(state: DeclaredSchema, found: DeclaredEnum, name: ObjectName): DeclaredSchema {
   const [old, key] = [keyOf(found), keyOf(name)];
   if (state.enums.has(key)) return state;
+  const one = (candidate: string): string => candidate === old ? key : candidate;
+  const orders = <T extends { ordersBy?: readonly StoredOrder[] }>(object: T): T =>
+    object.ordersBy === undefined
+      ? object
+      : { ...object, ordersBy: object.ordersBy.map((order) => ({ ...order, enum: one(order.enum) })) };
   const rename = (column: DeclaredColumn): DeclaredColumn => ({
-    ...column,
-    enum: column.enum === old ? key : column.enum,
-    defaultEnums: column.defaultEnums?.map((one) => one === old ? key : one),
+    ...orders(column),
+    enum: column.enum && one(column.enum),
+    defaultEnums: column.defaultEnums?.map(one),
   });
   return {
     ...state,
     enums: withEntry(withoutEntries(state.enums, [old]), { ...found, ...name }),
-    tables: new Map([...state.tables].map(([at, table]) => [at, { ...table, columns: table.columns.map(rename) }])),
-    domains: new Map([...state.domains].map(([at, one]) => [at, one.enum === old ? { ...one, enum: key } : one])),
+    tables: mapValues(state.tables, (table) => ({
+      ...table,
+      columns: table.columns.map(rename),
+      constraints: table.constraints.map(orders),
+      indexes: table.indexes.map(orders),
+    })),
+    views: mapValues(state.views, (view) => ({
+      ...orders(view),
+      columns: view.columns?.map((column) => ({ ...column, enums: column.enums.map(one) })),
+    })),
+    domains: mapValues(state.domains, (domain) => ({ ...domain, enum: domain.enum && one(domain.enum) })),
   };
 }

@@ -10,6 +10,7 @@ import {
   keyOf,
   withEntry,
 } from "./declared_schema.ts";
+import { readStoredOrder } from "../enum_order/stored_order.ts";
 import { columnsNamed } from "./expression_columns.ts";
 import { chooseConstraintName, chooseKeyName } from "./names.ts";
 import { readObject, readPart } from "./read_object.ts";
@@ -150,7 +151,8 @@ export function addConstraints(
     if (one.name === undefined) names.set(one.at, name);
     const text = reader.text(one.from, one.to);
     const { kind, included, references } = one;
-    const constraint = { name, kind, columns, included, references, text };
+    const ordersBy = kind === "check" ? readStoredOrder(reader, state, table, one.from, one.to) : [];
+    const constraint = { name, kind, columns, included, references, text, ordersBy };
     const notNull = one.kind === "primary_key"
       ? table.columns.map((column) => columns.includes(column.name) ? { ...column, notNull: true } : column)
       : table.columns;

@@ -5,15 +5,12 @@ import {
   type DeclaredTable,
   hasIndex,
   keyOf,
+  mapValues,
   type ObjectName,
   type ViewSource,
   withEntry,
   withoutEntries,
 } from "./declared_schema.ts";
-
-function mapValues<T>(map: ReadonlyMap<string, T>, change: (value: T) => T): ReadonlyMap<string, T> {
-  return new Map([...map].map(([key, value]) => [key, change(value)]));
-}
 
 function changeConstraints(
   table: DeclaredTable,

@@ -10,6 +10,7 @@ import { deriveName, writeName } from "../sql_name.ts";
 import { StatementReader } from "../statement_reader.ts";
 import { tokenize } from "../tokenize.ts";
 import type { Alteration } from "./alteration.ts";
+import { warnOfOrder } from "./enum_order.ts";
 import { writeLabelCheck } from "./sql_text.ts";
 
 const USING: ReadonlySet<string> = new Set(["USING"]);
@@ -121,6 +122,8 @@ export function lowerType(
   if (isArray) return t.refuse("type-array", "a column of an array type");
   t.apply("type-enum-check");
   const name = readPart(reader, nameAt);
+  const isKnown = from !== undefined && to !== undefined && from.labels.join("\0") === to.labels.join("\0");
+  if (to !== undefined && !isKnown) warnOfOrder(`${alteration.tableName}.${name}`, to, t);
   const isPlain = usingAt < 0 || isColumnAsText(reader, usingAt + 1, end, name);
   if (table === undefined && !isPlain) {
     return t.refuse("type-enum-change", `USING of column ${name}, whose type the files do not declare`);

@@ -1,4 +1,12 @@
-import { type DeclaredEnum, type DeclaredSchema, findObject, keyOf } from "../declared/declared_schema.ts";
+import {
+  type DeclaredEnum,
+  type DeclaredSchema,
+  findObject,
+  keyOf,
+  type StoredOrder,
+} from "../declared/declared_schema.ts";
+import { hasTextOrder } from "../enum_order/enum_class.ts";
+import { warnOfOrder } from "./enum_order.ts";
 import { readLabel, readLiteral, writeLiteral } from "../declared/literals.ts";
 import { readObject, toObjectName } from "../declared/read_object.ts";
 import { writeName } from "../sql_name.ts";
@@ -39,6 +47,37 @@ function replaceCheck({ table, column }: EnumColumn, labels: readonly string[]):
   return parse(`ALTER TABLE ${table} DROP CONSTRAINT ${name}, ADD CONSTRAINT ${name} ${check};`);
 }
 
+/** The views, CHECKs, indexes and generated columns whose text holds the order of an enum's labels. */
+function findStoredOrders(before: DeclaredSchema, changed: DeclaredEnum): string[] {
+  const key = keyOf(changed);
+  const holds = ({ ordersBy }: { ordersBy?: readonly StoredOrder[] }): boolean =>
+    ordersBy?.some((order) => order.enum === key && !(order.isText && hasTextOrder(changed))) ?? false;
+  return [
+    ...[...before.views.values()].filter(holds),
+    ...[...before.tables.values()].flatMap(({ constraints, indexes, columns }) =>
+      [...constraints, ...indexes, ...columns].filter(holds)
+    ),
+  ].map(({ name }) => name);
+}
+
+/** Whether what is stored stays right with other labels; refuses the change otherwise, and warns of columns. */
+function keepsOrder(
+  found: DeclaredEnum,
+  before: DeclaredSchema,
+  after: DeclaredSchema,
+  t: StatementTranslation,
+): boolean {
+  const changed = after.enums.get(keyOf(found))!;
+  const stored = findStoredOrders(before, changed);
+  if (stored.length > 0) {
+    t.refuse("type-enum-change", `a change of the enum ${found.name}, whose order ${stored.join(", ")} uses`);
+    return false;
+  }
+  if (!hasTextOrder(found)) return true;
+  for (const { table, column } of columnsOfEnum(before, found)) warnOfOrder(`${table}.${column.name}`, changed, t);
+  return true;
+}
+
 function lowerAddValue(
   reader: StatementReader,
   at: number,
@@ -56,7 +95,7 @@ function lowerAddValue(
     if (!isOptional && !t.isGuarded) t.refuse("type-enum-change", `a label that the enum ${found.name} has already`);
   } else if (neighbour !== undefined && !found.labels.includes(neighbour)) {
     t.refuse("type-enum-label", `a value that is no label of the enum ${found.name}`);
-  } else {
+  } else if (keepsOrder(found, before, after, t)) {
     const { labels } = after.enums.get(keyOf(found))!;
     return columnsOfEnum(before, found).filter(({ column }) => !column.isArray)
       .map((column) => replaceCheck(column, labels));
@@ -112,6 +151,7 @@ function lowerRenameValue(
     t.refuse("type-enum-change", `RENAME VALUE of a label of the enum ${found.name} that ${stored} uses`);
     return [];
   }
+  if (!keepsOrder(found, before, after, t)) return [];
   const { labels } = after.enums.get(keyOf(found))!;
   const plain = columns.filter(({ column }) => !column.isArray);
   const { drops, updates, checks } = renameIn(plain, old, label, labels);

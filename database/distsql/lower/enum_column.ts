@@ -8,6 +8,7 @@ import { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import { tokenize } from "../tokenize.ts";
 import type { StatementTranslation } from "../translation.ts";
+import { warnOfOrder } from "./enum_order.ts";
 import { writeLabelCheck } from "./sql_text.ts";
 
 /** What the columns of a statement are lowered with. */
@@ -57,6 +58,7 @@ export function lowerColumn(from: number, to: number, scope: ColumnScope): void 
   const check = declared?.labelCheck ?? deriveName(scope.tableName, name, "enum");
   const constraint = writeName(check, scope.isQuoted || column.name.isQuoted);
   t.apply("type-enum-check");
+  warnOfOrder(`${scope.tableName}.${name}`, type, t);
   edits.replace(column.typeFrom, column.typeTo, "text");
   for (const clause of column.clauses) {
     if (clause.kind === "default") checkDefault(reader, clause.bodyFrom + 1, clause.to, type.labels, name, t);

@@ -1,7 +1,8 @@
-import { type DeclaredSchema, findObject } from "../declared/declared_schema.ts";
+import { type DeclaredSchema, type DeclaredTable, findObject } from "../declared/declared_schema.ts";
 import { foldWithNames } from "../declared/fold_statement.ts";
 import { readLiteral } from "../declared/literals.ts";
-import { readObject } from "../declared/read_object.ts";
+import { readObject, readPart } from "../declared/read_object.ts";
+import { hasTextOrder } from "../enum_order/enum_class.ts";
 import { isNotValid, isTableConstraint, readTableConstraint } from "../rules/table_constraint.ts";
 import { writeName } from "../sql_name.ts";
 import { StatementReader } from "../statement_reader.ts";
@@ -12,6 +13,7 @@ import { lowerAlterTable } from "./alter_table.ts";
 import { lowerCasts } from "./enum_casts.ts";
 import { lowerAlterEnum, lowerCreateEnum, lowerDropEnum } from "./enum_change.ts";
 import { lowerCreateTable } from "./enum_column.ts";
+import { lowerOrder } from "./enum_order.ts";
 import type { Lowered } from "./lowered.ts";
 import { lowerAlterSequence, lowerDropSequence } from "./sequence.ts";
 
@@ -31,7 +33,7 @@ function nameConstraints(
       if (at <= from || at >= to) continue;
       const isQuoted = `${reader.text(2, start)} ${reader.text(from, to)}`.includes('"');
       edits.insertBefore(at, `CONSTRAINT ${writeName(name, isQuoted)} `);
-      if (isConstraint) t.warn("constraint-name");
+      if (isConstraint && readTableConstraint(reader, from + 1, to).kind !== "primary_key") t.warn("constraint-name");
     }
   }
   return edits.isEmpty ? reader : new StatementReader(tokenize(edits.apply()));
@@ -40,7 +42,7 @@ function nameConstraints(
 /** Whether a constraint becomes several statements, which have to name it. */
 function takesName(reader: StatementReader, from: number, to: number): boolean {
   const constraint = readTableConstraint(reader, from, to);
-  if (constraint.kind === "unique") return !constraint.usesIndex;
+  if (constraint.kind === "unique" || constraint.kind === "primary_key") return !constraint.usesIndex;
   return (constraint.kind === "check" || constraint.kind === "foreign_key") && !isNotValid(reader, constraint);
 }
 
@@ -53,6 +55,49 @@ function refuseEnumUse(reader: StatementReader, state: DeclaredSchema, t: Statem
       const found = part.isName(at) ? findObject(state.enums, readObject(part, at)) : undefined;
       if (found) return t.refuse("type-enum-use", `the enum ${found.name} in a function`);
     }
+  }
+}
+
+/** Writes enums as text in the expressions of a statement: by position where order matters, then without casts. */
+function lowerExpressions(
+  reader: StatementReader,
+  state: DeclaredSchema,
+  table: DeclaredTable | undefined,
+  t: StatementTranslation,
+): StatementReader {
+  return lowerCasts(lowerOrder(reader, state, table, t), state, t);
+}
+
+function lowerTable(
+  reader: StatementReader,
+  nameAt: number,
+  before: DeclaredSchema,
+  after: DeclaredSchema,
+  t: StatementTranslation,
+): StatementReader {
+  if (before.enums.size === 0) return lowerCreateTable(reader, before, after, t);
+  const table = findObject(after.tables, readObject(reader, reader.skip(nameAt, "IF", "NOT", "EXISTS")));
+  return lowerCreateTable(lowerExpressions(reader, before, table, t), before, after, t);
+}
+
+/** Warns of an index on an enum column, whose order is the text's. */
+function warnOfIndex(
+  reader: StatementReader,
+  on: number,
+  table: DeclaredTable,
+  state: DeclaredSchema,
+  t: StatementTranslation,
+): void {
+  const open = reader.find(new Set(["("]), on);
+  for (const [from] of reader.list(open + 1, reader.closing(open))) {
+    const name = readPart(reader, reader.nameEnd(from) - 1);
+    const column = reader.key(from + 1) === "(" ? undefined : table.columns.find((one) => one.name === name);
+    const type = column?.enum === undefined ? undefined : state.enums.get(column.enum);
+    if (type === undefined || hasTextOrder(type)) continue;
+    t.warn(
+      "type-enum-order",
+      `an index on ${table.name}.${name}: it has the order of the text, not of the enum ${type.name}`,
+    );
   }
 }
 
@@ -78,8 +123,13 @@ function lowerCreate(
     refuseEnumUse(reader, before, t);
     return [reader];
   }
-  const cast = lowerCasts(reader, before, t);
-  return [reader.is(object, "TABLE") ? lowerCreateTable(cast, before, after, t) : cast]; // CREATE UNLOGGED TABLE
+  // also CREATE UNLOGGED TABLE
+  if (reader.is(object, "TABLE")) return [lowerTable(reader, object + 1, before, after, t)];
+  if (!reader.is(object, "INDEX")) return [lowerExpressions(reader, before, undefined, t)];
+  const on = reader.find(new Set(["ON"]), object);
+  const table = findObject(before.tables, readObject(reader, reader.skip(on + 1, "ONLY")));
+  if (table) warnOfIndex(reader, on, table, before, t);
+  return [lowerExpressions(reader, before, table, t)];
 }
 
 /** Statements in which a type can only be the target of a cast. */
@@ -96,7 +146,7 @@ function lowerEnums(
   if (reader.is(0, "CREATE")) return lowerCreate(reader, before, after, t);
   if (reader.is(0, "ALTER", "TYPE")) return lowerAlterEnum(reader, before, after, t) ?? [reader];
   if (reader.is(0, "DROP", "TYPE")) return lowerDropEnum(reader, before, t) ?? [reader];
-  if (reader.isOneOf(0, WITH_EXPRESSIONS)) return [lowerCasts(reader, before, t)];
+  if (reader.isOneOf(0, WITH_EXPRESSIONS)) return [lowerExpressions(reader, before, undefined, t)];
   return [reader];
 }
 
@@ -123,13 +173,27 @@ export function lowerStatement(statement: StatementReader, t: StatementTranslati
       return lowerAlterSequence(statement, before, t);
     case "ALTER TABLE": {
       const named = nameConstraints(statement, folded.names, t);
-      return lowerAlterTable(hasEnums ? lowerCasts(named, before, t) : named, before, after, t);
+      const lowered = hasEnums ? lowerExpressions(named, before, alteredTable(named, before, after), t) : named;
+      return lowerAlterTable(lowered, before, after, t);
     }
     case "CREATE TABLE":
-      return [lowerCreateTable(hasEnums ? lowerCasts(statement, before, t) : statement, before, after, t)];
+      return [lowerTable(statement, 2, before, after, t)];
     default:
       return hasEnums ? lowerEnums(statement, before, after, t) : [statement];
   }
+}
+
+/** The table of an ALTER TABLE with the columns that it has before or after. */
+function alteredTable(
+  reader: StatementReader,
+  before: DeclaredSchema,
+  after: DeclaredSchema,
+): DeclaredTable | undefined {
+  const name = readObject(reader, reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY"));
+  const [old, table] = [findObject(before.tables, name), findObject(after.tables, name)];
+  if (old === undefined || table === undefined) return table;
+  const added = table.columns.filter((column) => !old.columns.some((one) => one.name === column.name));
+  return { ...table, columns: [...old.columns, ...added] };
 }
 
 /** Hides the enums unless they are to become text: then the rules refuse them. */

@@ -161,9 +161,29 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     action: Rewrite,
     title: "Enum column, with the option `enums`",
     advice:
-      "Written as text with a CHECK of the labels. A wrong label then gives SQLSTATE 23514, and the order is the text's.",
+      "Written as text with a CHECK of the labels, which follows ALTER TYPE. A wrong label then gives SQLSTATE 23514.",
     source: ["EMU"],
     evidence: "live",
+  },
+  {
+    id: "type-enum-position",
+    category: DataType,
+    action: Rewrite,
+    title: "Comparisons, sort keys, min() and max() of an enum column, with the option `enums`",
+    advice: "Written by the positions of the labels, which text does not have.",
+    source: ["EMU"],
+    evidence: "inferred",
+  },
+  {
+    id: "type-enum-order",
+    category: DataType,
+    action: Warn,
+    title: "Order of an enum, with the option `enums`",
+    advice:
+      "Text orders by its letters. Write the labels that are meant, s IN ('medium', 'high') for s > 'low', and sort by " +
+      "array_position(ARRAY['low', 'medium', 'high'], s).",
+    source: ["EMU"],
+    evidence: "inferred",
   },
   {
     id: "type-enum-change",

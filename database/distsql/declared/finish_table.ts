@@ -1,11 +1,14 @@
+import { readStoredOrder } from "../enum_order/stored_order.ts";
 import { deriveName } from "../sql_name.ts";
+import { StatementReader } from "../statement_reader.ts";
+import { tokenize } from "../tokenize.ts";
 import { type DeclaredSchema, withEntry } from "./declared_schema.ts";
 
 /**
  * Gives a name to the CHECK of each enum column of a table that has none: `table_column_enum`, with a number where a
  * constraint of the table has that name.
  */
-export function nameLabelChecks(state: DeclaredSchema, key: string): DeclaredSchema {
+function nameLabelChecks(state: DeclaredSchema, key: string): DeclaredSchema {
   const table = state.tables.get(key);
   const lacksName = table?.columns.some((one) =>
     one.enum !== undefined && !one.isArray && one.labelCheck === undefined
@@ -23,4 +26,20 @@ export function nameLabelChecks(state: DeclaredSchema, key: string): DeclaredSch
     return { ...column, labelCheck: name };
   });
   return { ...state, tables: withEntry(state.tables, { ...table, columns }) };
+}
+
+/** Notes the enums whose order the generated columns of a table use. */
+function readGenerated(state: DeclaredSchema, key: string): DeclaredSchema {
+  const table = state.tables.get(key);
+  if (table === undefined || state.enums.size === 0 || !table.columns.some((one) => one.generated)) return state;
+  const columns = table.columns.map((column) => {
+    if (column.generated === undefined) return column;
+    return { ...column, ordersBy: readStoredOrder(new StatementReader(tokenize(column.generated)), state, table) };
+  });
+  return { ...state, tables: withEntry(state.tables, { ...table, columns }) };
+}
+
+/** Notes what can be told of a table once it has all its columns and constraints. */
+export function finishTable(state: DeclaredSchema, key: string): DeclaredSchema {
+  return readGenerated(nameLabelChecks(state, key), key);
 }

@@ -1,0 +1,273 @@
+import type { DeclaredEnum, DeclaredSchema, DeclaredTable } from "../declared/declared_schema.ts";
+import { readPart } from "../declared/read_object.ts";
+import type { StatementReader } from "../statement_reader.ts";
+import { type EnumClass, enumsOf } from "./enum_class.ts";
+import { type EnumLiteral, ExpressionClass } from "./expression_class.ts";
+import { EQUALITY, EXTREMES, ORDERING } from "./keywords.ts";
+import { operandEnd, operandStart, type Range } from "./operands.ts";
+
+/** A place of a statement where the order of an enum's labels matters. */
+export type OrderUse =
+  & {
+    /** The enums whose order matters. */
+    readonly types: readonly DeclaredEnum[];
+    /** Where it starts and ends. */
+    readonly range: Range;
+    /** What it is, for messages. */
+    readonly what: string;
+  }
+  & (
+    /** It cannot be written by position. */
+    | { readonly kind: "other" }
+    /** `a < b` */
+    | {
+      readonly kind: "comparison";
+      readonly operator: string;
+      readonly left: Range;
+      readonly right: Range;
+      readonly leftLabel?: string;
+      readonly rightLabel?: string;
+    }
+    /** `a BETWEEN b AND c` */
+    | {
+      readonly kind: "between";
+      readonly value: Range;
+      readonly low: Range;
+      readonly high: Range;
+      readonly isNot: boolean;
+      readonly isSymmetric: boolean;
+      readonly lowLabel?: string;
+      readonly highLabel?: string;
+    }
+    /** A key of ORDER BY. */
+    | { readonly kind: "sort" }
+    /** `min(a)`, `greatest(a, b)` with its FILTER and OVER. */
+    | { readonly kind: "extreme"; readonly args: readonly Range[]; readonly name: string; readonly argsEnd: number }
+  );
+
+/** A value that is compared with an enum and is none of its labels. */
+export interface WrongLabel {
+  readonly type: DeclaredEnum;
+}
+
+/** What was found in a statement. */
+export interface OrderUses {
+  readonly uses: readonly OrderUse[];
+  readonly wrongLabels: readonly WrongLabel[];
+}
+
+const QUANTIFIERS: ReadonlySet<string> = new Set(["ANY", "ALL", "SOME"]);
+const AND: ReadonlySet<string> = new Set(["AND"]);
+const SORT_ENDS: ReadonlySet<string> = new Set([
+  ...[
+    "LIMIT",
+    "OFFSET",
+    "FETCH",
+    "FOR",
+    "UNION",
+    "INTERSECT",
+    "EXCEPT",
+    "RETURNING",
+    "ROWS",
+    "RANGE",
+    "GROUPS",
+    ")",
+    ";",
+  ],
+]);
+const SORT_KEY_ENDS: ReadonlySet<string> = new Set(["ASC", "DESC", "NULLS", "USING"]);
+const SET_OPERATIONS: ReadonlySet<string> = new Set(["UNION", "INTERSECT", "EXCEPT"]);
+
+/** Finds the uses of one statement. */
+class UseFinder {
+  readonly uses: OrderUse[] = [];
+  readonly wrongLabels: WrongLabel[] = [];
+  readonly #reader: StatementReader;
+  readonly #classes: ExpressionClass;
+
+  constructor(reader: StatementReader, state: DeclaredSchema, table: DeclaredTable | undefined) {
+    this.#reader = reader;
+    this.#classes = new ExpressionClass(reader, state, table);
+  }
+
+  find(from: number, to: number): void {
+    const reader = this.#reader;
+    for (let at = from; at < to; at++) {
+      const key = reader.key(at);
+      if (ORDERING.has(key)) this.#findComparison(at);
+      else if (EQUALITY.has(key)) this.#checkEquality(at);
+      else if (key === "IN" && reader.key(at + 1) === "(") this.#checkList(at);
+      else if (key === "BETWEEN") this.#findBetween(at);
+      else if (reader.is(at, "ORDER", "BY")) this.#findSort(at);
+      else if (EXTREMES.has(key) && reader.key(at + 1) === "(" && reader.key(at - 1) !== ".") this.#findExtreme(at);
+    }
+  }
+
+  #leftOf(at: number): Range {
+    const end = this.#reader.is(at - 1, "NOT") ? at - 1 : at;
+    return [operandStart(this.#reader, end), end];
+  }
+
+  #rightOf(at: number): Range {
+    return [at, operandEnd(this.#reader, at)];
+  }
+
+  #label(range: Range): EnumLiteral | undefined {
+    return this.#classes.literalAt(range);
+  }
+
+  /** The enum that is certainly compared, or those that may be. */
+  #typesOf(classes: readonly EnumClass[]): { certain?: DeclaredEnum; types: readonly DeclaredEnum[] } {
+    const certain = classes.find((one) => one.is === "enum");
+    if (certain?.is === "enum") return { certain: certain.type, types: [certain.type] };
+    return { types: [...new Set(classes.flatMap(enumsOf))] };
+  }
+
+  #check(type: DeclaredEnum, literals: readonly (EnumLiteral | undefined)[]): void {
+    for (const literal of literals) {
+      if (literal !== undefined && !type.labels.includes(literal.label)) this.wrongLabels.push({ type });
+    }
+  }
+
+  #findComparison(at: number): void {
+    const reader = this.#reader;
+    const left = this.#leftOf(at);
+    const right = this.#rightOf(at + 1);
+    const { certain, types } = this.#typesOf([this.#classes.classOf(left), this.#classes.classOf(right)]);
+    if (types.length === 0) return;
+    const base = { types, range: [left[0], right[1]] as const, what: `${reader.key(at)} on` };
+    if (certain === undefined || reader.isOneOf(right[0], QUANTIFIERS)) {
+      return void this.uses.push({ ...base, kind: "other" });
+    }
+    const [a, b] = [this.#label(left), this.#label(right)];
+    this.#check(certain, [a, b]);
+    const labels = { leftLabel: a?.label, rightLabel: b?.label };
+    this.uses.push({ ...base, kind: "comparison", operator: reader.key(at), left, right, ...labels });
+  }
+
+  #findBetween(at: number): void {
+    const reader = this.#reader;
+    const isNot = reader.is(at - 1, "NOT");
+    const value = this.#leftOf(at);
+    const isSymmetric = reader.is(at + 1, "SYMMETRIC");
+    const lowFrom = reader.skip(reader.skip(at + 1, "SYMMETRIC"), "ASYMMETRIC");
+    const and = reader.find(AND, lowFrom);
+    if (and < 0) return;
+    const [low, high]: Range[] = [[lowFrom, and], this.#rightOf(and + 1)];
+    const { certain, types } = this.#typesOf([value, low, high].map((range) => this.#classes.classOf(range)));
+    if (types.length === 0) return;
+    const base = { types, range: [value[0], high[1]] as const, what: "BETWEEN on" };
+    if (certain === undefined) return void this.uses.push({ ...base, kind: "other" });
+    const [a, b] = [this.#label(low), this.#label(high)];
+    this.#check(certain, [this.#label(value), a, b]);
+    const labels = { lowLabel: a?.label, highLabel: b?.label };
+    this.uses.push({ ...base, kind: "between", value, low, high, isNot, isSymmetric, ...labels });
+  }
+
+  #checkEquality(at: number): void {
+    const [left, right] = [this.#leftOf(at), this.#rightOf(at + 1)];
+    const { certain } = this.#typesOf([this.#classes.classOf(left), this.#classes.classOf(right)]);
+    if (certain) this.#check(certain, [this.#label(left), this.#label(right)]);
+  }
+
+  #checkList(at: number): void {
+    const reader = this.#reader;
+    const type = this.#classes.classOf(this.#leftOf(at));
+    if (type.is !== "enum") return;
+    this.#check(type.type, reader.list(at + 2, reader.closing(at + 1)).map((range) => this.#label(range)));
+  }
+
+  /** The start of the level that a position is on: after its parenthesis, or the statement's start. */
+  #levelOf(at: number): [open: number, end: number] {
+    const reader = this.#reader;
+    let [from, to] = [-1, reader.size];
+    for (let open = 0; open < at; open++) {
+      if (reader.key(open) !== "(") continue;
+      const close = reader.closing(open);
+      if (close > at) [from, to] = [open, close];
+    }
+    return [from, to];
+  }
+
+  #findSort(at: number): void {
+    const reader = this.#reader;
+    const [open, levelEnd] = this.#levelOf(at);
+    const found = reader.find(SORT_ENDS, at + 2, levelEnd);
+    const end = found < 0 ? levelEnd : found;
+    for (const [from, to] of reader.list(at + 2, end)) {
+      const tail = reader.find(SORT_KEY_ENDS, from, to);
+      const range: Range = [from, tail < 0 ? to : tail];
+      const type = reader.token(from)?.kind === "number" && range[1] === from + 1
+        ? this.#classOfOutput(open, at, Number(reader.token(from)!.text))
+        : this.#classes.classOf(range);
+      if (type.is === "none") continue;
+      const base = { types: enumsOf(type), range, what: "ORDER BY" };
+      const isPlain = type.is === "enum" && reader.token(from)?.kind !== "number" && reader.key(range[1]) !== "USING" &&
+        this.#takesExpressions(open, at);
+      this.uses.push({ ...base, kind: isPlain ? "sort" : "other" });
+    }
+  }
+
+  /** What ORDER BY 2 sorts by. */
+  #classOfOutput(open: number, at: number, place: number): EnumClass {
+    const reader = this.#reader;
+    const select = reader.find(new Set(["SELECT"]), open + 1, at);
+    if (select < 0) return { is: "none" };
+    const start = reader.skip(reader.skip(select + 1, "ALL"), "DISTINCT");
+    const end = reader.find(new Set(["FROM", "WHERE", "GROUP", "ORDER", "UNION"]), start, at + 1);
+    const item = reader.list(start, end < 0 ? at : end)[place - 1];
+    if (item === undefined) return { is: "none" };
+    const as = reader.find(new Set(["AS"]), item[0], item[1]);
+    return this.#classes.classOf([item[0], as < 0 ? item[1] : as]);
+  }
+
+  /** Whether an ORDER BY may name an expression that is not selected, and returns none of what it sorts. */
+  #takesExpressions(open: number, at: number): boolean {
+    const reader = this.#reader;
+    if (reader.is(open - 2, "WITHIN", "GROUP")) return false;
+    for (let i = open + 1; i < at; i = reader.next(i)) {
+      if (reader.is(i, "DISTINCT") && !reader.is(i - 1, "IS") && !reader.is(i - 2, "IS", "NOT")) return false;
+      if (reader.isOneOf(i, SET_OPERATIONS)) return false;
+    }
+    return true;
+  }
+
+  #findExtreme(at: number): void {
+    const reader = this.#reader;
+    const close = reader.closing(at + 1);
+    const first = reader.skip(reader.skip(at + 2, "DISTINCT"), "ALL");
+    const args = reader.list(first, close);
+    const { certain, types } = this.#typesOf(args.map((range) => this.#classes.classOf(range)));
+    if (types.length === 0) return;
+    let end = close + 1;
+    if (reader.is(end, "FILTER", "(")) end = reader.next(end + 1);
+    if (reader.is(end, "OVER")) end = reader.key(end + 1) === "(" ? reader.next(end + 1) : end + 2;
+    const base = { types, range: [at, end] as const, what: `${reader.key(at).toLowerCase()}() of` };
+    if (certain === undefined) return void this.uses.push({ ...base, kind: "other" });
+    this.#check(certain, args.map((range) => this.#label(range)));
+    this.uses.push({ ...base, kind: "extreme", args, name: readPart(reader, at), argsEnd: close });
+  }
+}
+
+/**
+ * Finds where the order of an enum's labels matters: `<` and its like, BETWEEN, ORDER BY, `min()` and `greatest()`; and
+ * values that are compared with an enum without being one of its labels.
+ *
+ * @param reader The statement.
+ * @param state What is declared before it.
+ * @param table The table whose columns its expressions name, for CREATE TABLE, ALTER TABLE and CREATE INDEX.
+ * @param from Where to start.
+ * @param to Where to end.
+ */
+export function findOrderUses(
+  reader: StatementReader,
+  state: DeclaredSchema,
+  table: DeclaredTable | undefined,
+  from = 0,
+  to: number = reader.size,
+): OrderUses {
+  if (state.enums.size === 0) return { uses: [], wrongLabels: [] };
+  const finder = new UseFinder(reader, state, table);
+  finder.find(from, to);
+  return { uses: finder.uses, wrongLabels: finder.wrongLabels };
+}

@@ -1,0 +1,88 @@
+import { type DeclaredSchema, type DeclaredTable, type DeclaredView, findObject } from "../declared/declared_schema.ts";
+import { readObject, readPart } from "../declared/read_object.ts";
+import type { StatementReader } from "../statement_reader.ts";
+import { RESERVED } from "./keywords.ts";
+
+/** A table or a view of a statement. */
+export type Relation = DeclaredTable | DeclaredView;
+
+/** The names in a statement that decide which column a name means. */
+export interface StatementNames {
+  /** The relations by the name that qualifies their columns. */
+  readonly relations: ReadonlyMap<string, readonly Relation[]>;
+  /** The ends of the expressions that an output name stands for. */
+  readonly aliases: ReadonlyMap<string, readonly number[]>;
+  /** The names in the lists of `AS name (a, b)` and `WITH name (a, b)`. */
+  readonly listed: ReadonlySet<string>;
+  /** Whether there are relations that are not declared, such as functions. */
+  readonly hasUnknown: boolean;
+}
+
+/** Words and symbols after which a relation may stand. */
+const BEFORE_RELATION: ReadonlySet<string> = new Set([
+  ...["FROM", "JOIN", "UPDATE", "INTO", "USING", "ONLY", "LATERAL", "TABLE", ",", "("],
+]);
+
+function isKeyword(reader: StatementReader, at: number): boolean {
+  return reader.token(at)?.kind === "word" && reader.isOneOf(at, RESERVED);
+}
+
+/** Whether an operand may end before a position, so that a name there is an alias. */
+function followsOperand(reader: StatementReader, at: number): boolean {
+  const kind = reader.token(at - 1)?.kind;
+  if (reader.is(at - 1, "END") || reader.is(at - 1, ")") || reader.is(at - 1, "]")) return true;
+  return kind === "string" || kind === "number" || (reader.isName(at - 1) && !isKeyword(reader, at - 1));
+}
+
+/**
+ * Reads the relations and output names of a statement.
+ *
+ * @param reader The statement.
+ * @param state What is declared.
+ * @param table The table whose columns its expressions name, for CREATE TABLE, ALTER TABLE and CREATE INDEX.
+ */
+export function readNames(reader: StatementReader, state: DeclaredSchema, table?: DeclaredTable): StatementNames {
+  const relations = new Map<string, Relation[]>();
+  const aliases = new Map<string, number[]>();
+  const listed = new Set<string>();
+  let hasUnknown = false;
+  // a definition has no output names, and a column may be called as its type
+  if (table) return { relations: new Map([[table.name, [table]]]), aliases, listed, hasUnknown };
+
+  function addRelation(at: number): void {
+    const written = readObject(reader, at);
+    const found = findObject(state.tables, written) ?? findObject(state.views, written);
+    const isCall = reader.key(written.end) === "(" && !reader.is(at - 1, "INTO");
+    if (found === undefined || isCall) {
+      hasUnknown ||= reader.is(at - 1, "FROM") || reader.is(at - 1, "JOIN");
+      return;
+    }
+    const as = reader.skip(written.end, "AS");
+    const name = reader.isName(as) && !isKeyword(reader, as) ? readPart(reader, as) : written.name;
+    relations.set(name, [...relations.get(name) ?? [], found]);
+    if (reader.is(at - 1, "INTO")) relations.set("excluded", [found]);
+  }
+
+  function addAlias(at: number): void {
+    const hasAs = reader.is(at - 1, "AS");
+    if (!hasAs && !followsOperand(reader, at)) return;
+    const name = readPart(reader, at);
+    aliases.set(name, [...aliases.get(name) ?? [], hasAs ? at - 1 : at]);
+    const isList = reader.key(at + 1) === "(" && (hasAs || reader.is(at - 1, ")"));
+    if (!isList) return;
+    for (const [from] of reader.list(at + 2, reader.closing(at + 1))) listed.add(readPart(reader, from));
+  }
+
+  for (let at = 0; at < reader.size; at++) {
+    if (!reader.isName(at) || isKeyword(reader, at)) continue;
+    if (reader.is(at - 1, "WITH") || reader.is(at - 1, "RECURSIVE")) {
+      const isList = reader.key(at + 1) === "(";
+      if (isList) {
+        for (const [from] of reader.list(at + 2, reader.closing(at + 1))) listed.add(readPart(reader, from));
+      }
+    }
+    if (reader.isOneOf(at - 1, BEFORE_RELATION)) addRelation(at);
+    if (reader.key(at + 1) !== "." && reader.key(at - 1) !== ".") addAlias(at);
+  }
+  return { relations, aliases, listed, hasUnknown };
+}

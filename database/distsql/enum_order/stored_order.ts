@@ -1,0 +1,86 @@
+import {
+  type DeclaredSchema,
+  type DeclaredTable,
+  keyOf,
+  type StoredOrder,
+  type ViewColumn,
+} from "../declared/declared_schema.ts";
+import { readPart } from "../declared/read_object.ts";
+import type { StatementReader } from "../statement_reader.ts";
+import { enumsOf, hasTextOrder } from "./enum_class.ts";
+import { ExpressionClass } from "./expression_class.ts";
+import { RESERVED } from "./keywords.ts";
+import type { Range } from "./operands.ts";
+import { findOrderUses } from "./order_uses.ts";
+
+/**
+ * Returns the enums whose order an expression uses that is going to be stored.
+ *
+ * @param reader The statement.
+ * @param state What is declared, the table included.
+ * @param table The table whose columns the expression names.
+ * @param from Where the expression starts.
+ * @param to Where it ends.
+ */
+export function readStoredOrder(
+  reader: StatementReader,
+  state: DeclaredSchema,
+  table: DeclaredTable | undefined,
+  from = 0,
+  to: number = reader.size,
+): StoredOrder[] {
+  const types = new Set(findOrderUses(reader, state, table, from, to).uses.flatMap((use) => use.types));
+  return [...types].map((type) => ({ enum: keyOf(type), isText: hasTextOrder(type) }));
+}
+
+const SELECT: ReadonlySet<string> = new Set(["SELECT"]);
+const LIST_ENDS: ReadonlySet<string> = new Set([
+  ...["FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "FETCH", "WINDOW", "FOR"],
+]);
+const SET_OPERATIONS: ReadonlySet<string> = new Set(["UNION", "INTERSECT", "EXCEPT"]);
+
+/** An output of a query: its name, and the expression without it. */
+function readOutput(reader: StatementReader, [from, to]: Range): [name: string, expression: Range] {
+  if (reader.is(to - 2, "AS")) return [readPart(reader, to - 1), [from, to - 2]];
+  const isName = reader.isName(to - 1) && to - 1 > from && reader.key(to - 2) !== "." && reader.key(to - 2) !== "::" &&
+    !reader.isOneOf(to - 1, RESERVED);
+  if (isName) return [readPart(reader, to - 1), [from, to - 1]];
+  const end = reader.nameEnd(from);
+  return [end > from ? readPart(reader, end - 1) : "?column?", [from, to]];
+}
+
+/**
+ * Reads the columns of a view and which of them are enums; `undefined` when they cannot be told from the statement.
+ *
+ * @param reader The CREATE VIEW.
+ * @param state What is declared before it.
+ */
+export function readViewColumns(reader: StatementReader, state: DeclaredSchema): ViewColumn[] | undefined {
+  const select = reader.find(SELECT, 1);
+  if (select < 0 || reader.find(SET_OPERATIONS, select) >= 0) return undefined;
+  const classes = new ExpressionClass(reader, state);
+  const start = reader.skip(reader.skip(select + 1, "ALL"), "DISTINCT");
+  if (reader.is(start, "ON")) return undefined;
+  const end = reader.find(LIST_ENDS, start);
+  const columns: ViewColumn[] = [];
+  for (const range of reader.list(start, end < 0 ? reader.size : end)) {
+    if (reader.is(range[1] - 1, "*")) {
+      const all = classes.columnsOf(range[1] - range[0] >= 3 ? readPart(reader, range[1] - 3) : undefined);
+      if (all === undefined) return undefined;
+      columns.push(...all);
+      continue;
+    }
+    const [name, expression] = readOutput(reader, range);
+    const type = classes.classOf(expression);
+    columns.push({ name, enums: enumsOf(type).map(keyOf), isCertain: type.is === "enum" });
+  }
+  return renameOutputs(reader, select, columns);
+}
+
+/** The names of `CREATE VIEW name (a, b) AS`. */
+function renameOutputs(reader: StatementReader, select: number, columns: ViewColumn[]): ViewColumn[] {
+  const open = reader.find(new Set(["("]), 1, select);
+  if (open < 0 || reader.find(new Set(["AS"]), 1, open) >= 0) return columns;
+  const names = reader.list(open + 1, reader.closing(open)).map(([at]) => readPart(reader, at));
+  return columns.map((column, index) => ({ ...column, name: names[index] ?? column.name }));
+}

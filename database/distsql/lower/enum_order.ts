@@ -1,0 +1,60 @@
+import { type DeclaredEnum, type DeclaredSchema, type DeclaredTable, keyOf } from "../declared/declared_schema.ts";
+import { readPart } from "../declared/read_object.ts";
+import { hasTextOrder } from "../enum_order/enum_class.ts";
+import type { OrderUse } from "../enum_order/order_uses.ts";
+import { rewriteOrder } from "../enum_order/rewrite_order.ts";
+import type { StatementReader } from "../statement_reader.ts";
+import type { StatementTranslation } from "../translation.ts";
+
+/** The columns of some enums that a range of a statement names: `t.s`. */
+function nameColumns(
+  reader: StatementReader,
+  { range: [from, to], types }: OrderUse,
+  state: DeclaredSchema,
+): string[] {
+  const keys = new Set(types.map(keyOf));
+  const names = new Set<string>();
+  for (let at = from; at < to; at++) if (reader.isName(at)) names.add(readPart(reader, at));
+  return [...state.tables.values()].flatMap((table) =>
+    table.columns
+      .filter((column) => column.enum !== undefined && keys.has(column.enum) && names.has(column.name))
+      .map((column) => `${table.name}.${column.name}`)
+  );
+}
+
+/**
+ * Writes what depends on the order of an enum's labels by their positions; where that is not certain, warns that texts are
+ * compared. Refuses a value that is no label.
+ *
+ * @param statement The statement, with its casts to enums.
+ * @param state What is declared before it.
+ * @param table The table whose columns its expressions name, for CREATE TABLE, ALTER TABLE and CREATE INDEX.
+ * @param t Where rules, warnings and refusals go.
+ */
+export function lowerOrder(
+  statement: StatementReader,
+  state: DeclaredSchema,
+  table: DeclaredTable | undefined,
+  t: StatementTranslation,
+): StatementReader {
+  const { reader, unproven, wrongLabels } = rewriteOrder(statement, state, table);
+  for (const { type } of wrongLabels) t.refuse("type-enum-label", `a value that is no label of the enum ${type.name}`);
+  if (reader !== statement) t.apply("type-enum-position");
+  for (const use of unproven) {
+    const columns = nameColumns(reader, use, state);
+    const what = columns.length === 0 ? "a value" : columns.join(", ");
+    const enums = use.types.map((type) => type.name).join(", ");
+    t.warn("type-enum-order", `${use.what} ${what}: the enum ${enums} ordered by position, text orders by its letters`);
+  }
+  return reader;
+}
+
+/** Warns that a column orders as text from now on. */
+export function warnOfOrder(column: string, type: DeclaredEnum, t: StatementTranslation): void {
+  if (hasTextOrder(type)) return;
+  t.warn(
+    "type-enum-order",
+    `column ${column}: the enum ${type.name} ordered by position, text orders by its letters. ` +
+      "Queries of the application that sort or compare the column give another order",
+  );
+}
