@@ -170,6 +170,7 @@ export class ExpressionClass {
   #classOf([from, to]: Range): EnumClass {
     const reader = this.#reader;
     if (from >= to) return NO_ENUM;
+    if (reader.list(from, to).length > 1) return this.#containedIn([from, to]); // a row
     const literal = this.literalAt([from, to]);
     if (literal) return literal.type ? { is: "enum", type: literal.type } : NO_ENUM;
     if (reader.is(from, "SELECT") || reader.is(from, "WITH")) return this.#classOfQuery(from, to);
@@ -233,7 +234,7 @@ export class ExpressionClass {
     const reader = this.#reader;
     const close = reader.closing(end);
     const key = reader.key(end - 1);
-    if (key === "CAST") {
+    if (key === "CAST" && close + 1 === to) {
       let as = end + 1;
       for (let at = end + 1; at < close; at = reader.next(at)) if (reader.is(at, "AS")) as = at;
       const type = this.#typeAt(as + 1);

@@ -23,8 +23,8 @@ function nameColumns(
 }
 
 /**
- * Writes what depends on the order of an enum's labels by their positions; where that is not certain, warns that texts are
- * compared. Refuses a value that is no label.
+ * Writes what depends on the order of an enum's labels by their positions; where that is not certain, a query that
+ * compares texts is warned of, and a statement that decides rows is refused. So is a value that is no label.
  *
  * @param statement The statement, with its casts to enums.
  * @param state What is declared before it.
@@ -44,9 +44,21 @@ export function lowerOrder(
     const columns = nameColumns(reader, use, state);
     const what = columns.length === 0 ? "a value" : columns.join(", ");
     const enums = use.types.map((type) => type.name).join(", ");
-    t.warn("type-enum-order", `${use.what} ${what}: the enum ${enums} ordered by position, text orders by its letters`);
+    const message = `${use.what} ${what}: the enum ${enums} ordered by position, text orders by its letters`;
+    if (decidesRows(reader)) t.refuse("type-enum-unproven", message);
+    else t.warn("type-enum-order", message);
   }
   return reader;
+}
+
+const WRITES: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
+
+/** Whether a statement changes rows, or decides by a CHECK, a key or a generated value which rows there are. */
+function decidesRows(reader: StatementReader): boolean {
+  if (reader.is(0, "CREATE")) return !reader.is(1, "VIEW") && !reader.is(1, "OR", "REPLACE");
+  if (reader.is(0, "ALTER")) return true;
+  for (let at = 0; at < reader.size; at++) if (reader.isOneOf(at, WRITES) && !reader.is(at - 1, "FOR")) return true;
+  return false;
 }
 
 /** Warns that a column orders as text from now on. */

@@ -14,6 +14,7 @@ import { lowerCasts } from "./enum_casts.ts";
 import { lowerAlterEnum, lowerCreateEnum, lowerDropEnum } from "./enum_change.ts";
 import { lowerCreateTable } from "./enum_column.ts";
 import { lowerOrder } from "./enum_order.ts";
+import { checkInsertedLabels } from "./insert_labels.ts";
 import type { Lowered } from "./lowered.ts";
 import { lowerAlterSequence, lowerDropSequence } from "./sequence.ts";
 
@@ -146,6 +147,7 @@ function lowerEnums(
   if (reader.is(0, "CREATE")) return lowerCreate(reader, before, after, t);
   if (reader.is(0, "ALTER", "TYPE")) return lowerAlterEnum(reader, before, after, t) ?? [reader];
   if (reader.is(0, "DROP", "TYPE")) return lowerDropEnum(reader, before, t) ?? [reader];
+  checkInsertedLabels(reader, before, t);
   if (reader.isOneOf(0, WITH_EXPRESSIONS)) return [lowerExpressions(reader, before, undefined, t)];
   return [reader];
 }

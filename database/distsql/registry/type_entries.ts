@@ -186,6 +186,16 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     evidence: "inferred",
   },
   {
+    id: "type-enum-unproven",
+    category: DataType,
+    action: Error,
+    title: "Order of an enum that decides rows and cannot be written by position, with the option `enums`",
+    advice: "Write the labels that are meant, s IN ('medium', 'high') for s > 'low', or compare " +
+      "array_position(ARRAY['low', 'medium', 'high'], s).",
+    source: ["EMU"],
+    evidence: "inferred",
+  },
+  {
     id: "type-enum-change",
     category: DataType,
     action: Error,

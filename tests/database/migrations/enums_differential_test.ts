@@ -48,13 +48,18 @@ function show(seed: number, files: readonly string[][]): string {
   return `seed ${seed}\n${files.map((file, at) => `-- file ${at + 1}\n${file.join(";\n")};`).join("\n")}`;
 }
 
-async function runFolder(lab: DistSqlLab, seed: number): Promise<"equal" | "refused"> {
+/** Warnings that a statement compares texts; that a column or an index does so is said of the application's queries. */
+const COMPARES_TEXT = /: the enum .* ordered by position, text orders by its letters(?!\. Queries)/;
+
+async function runFolder(lab: DistSqlLab, seed: number): Promise<"equal" | "refused" | "warned"> {
   await clear(lab);
   const random = new Random(seed);
   const files = await generate(lab.native, new EnumFolders(random), random);
   const texts = files.map((statements) => statements.map((one) => `${one};\n`).join("--> statement-breakpoint\n"));
+  let isWarned = false;
   try {
-    await lab.migrate(texts, { translation: { enums: "check" } });
+    const { warnings } = await lab.migrate(texts, { translation: { enums: "check" } });
+    isWarned = warnings.some((warning) => COMPARES_TEXT.test(warning));
   } catch (error) {
     if (error instanceof MigrationPlanError) {
       if (Deno.env.get("TRELLIS_SHOW_REFUSED")) console.log(error.message.slice(0, 300));
@@ -63,6 +68,7 @@ async function runFolder(lab: DistSqlLab, seed: number): Promise<"equal" | "refu
     throw new Error(`${causeChain(error).map(String).join("\n  because of ")}\n${show(seed, files)}`, { cause: error });
   }
   const differences = await compare(lab.native, lab.backing, EnumFolders.labels);
+  if (differences.length > 0 && isWarned) return "warned";
   assertEquals(differences, [], `${differences.join("\n")}\n${show(seed, files)}`);
   return "equal";
 }
@@ -74,7 +80,7 @@ const NAME =
 Deno.test(NAME, options, async () => {
   await withDistSqlLab(async (lab) => {
     console.log(`folders of enum changes: TRELLIS_ENUM_SEED=${SEED}, ${COUNT} of them`);
-    const count = { equal: 0, refused: 0 };
+    const count = { equal: 0, refused: 0, warned: 0 };
     let failures = 0;
     for (let at = 0; at < COUNT; at++) {
       try {
@@ -84,7 +90,10 @@ Deno.test(NAME, options, async () => {
         console.log(`${(error as Error).message}\n`);
       }
     }
-    console.log(`${COUNT} folders: ${count.equal} equal, ${count.refused} refused at planning, ${failures} differ`);
+    const { equal, refused, warned } = count;
+    console.log(
+      `${COUNT} folders: ${equal} equal, ${refused} refused at planning, ${warned} warned, ${failures} differ`,
+    );
     assertEquals(failures, 0);
   });
 });

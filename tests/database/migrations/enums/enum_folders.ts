@@ -171,6 +171,64 @@ export class EnumFolders {
     return [`UPDATE ${path} SET ${name} = ${this.#label(type)} WHERE ${condition}`];
   }
 
+  /** A condition in which the order of labels matters. */
+  #ordered(name: string, type: KnownEnum, other = name): string {
+    const random = this.#random;
+    const operator = random.pick(["<", ">", "<=", ">="]);
+    return random.pick([
+      `${name} ${operator} ${this.#label(type)}`,
+      `${this.#label(type)} ${operator} ${name}`,
+      `NOT ${name} ${operator} ${this.#label(type)}`,
+      `${name} ${random.pick(["", "NOT "])}BETWEEN ${this.#label(type)} AND ${this.#label(type)}`,
+      `${name} ${operator} ${other}`,
+      `coalesce(${name}, ${this.#label(type)}) ${operator} ${this.#label(type)}`,
+      `greatest(${name}, ${this.#label(type)}) = ${this.#label(type)}`,
+      `CASE WHEN ${name} ${operator} ${this.#label(type)} THEN 1 ELSE 2 END < 2`,
+      `(${name}) ${operator} (${this.#label(type)})`,
+      `(${name}, 1) ${operator} (${this.#label(type)}, 1)`,
+    ]);
+  }
+
+  /** Statements whose effect depends on the order of labels. */
+  #orderedChange(): string[] {
+    const found = this.#enumColumn();
+    if (found === undefined) return [];
+    const random = this.#random;
+    const [table, { name, type }] = found;
+    const { path } = table;
+    const others = table.columns.filter((column) => column.type === type).map((column) => column.name);
+    const where = this.#ordered(name, type, random.pick(others));
+    switch (random.below(7)) {
+      case 0:
+        return [`DELETE FROM ${path} WHERE ${where}`];
+      case 1:
+        return [`UPDATE ${path} SET ${name} = greatest(${name}, ${this.#label(type)}) WHERE ${where}`];
+      case 2:
+        return [
+          `UPDATE ${path} SET ${name} = (SELECT ${random.pick(["min", "max"])}(${name}) FROM ${path}) WHERE ${where}`,
+        ];
+      case 3:
+        return [
+          `CREATE VIEW ${this.#fresh("v")} AS SELECT id, ${name} AS x FROM ${path} WHERE ${where} ORDER BY ${name} ${
+            random.pick(["", "DESC", "NULLS FIRST"])
+          }, id`,
+        ];
+      case 4:
+        return [
+          `CREATE VIEW ${
+            this.#fresh("v")
+          } AS SELECT max(${name}), min(${name}) AS least, count(*) FILTER (WHERE ${where}) FROM ${path}`,
+        ];
+      case 5:
+        return [`ALTER TABLE ${path} ADD CHECK (${where} OR ${name} IS NULL)`];
+      default:
+        return [
+          `CREATE VIEW ${this.#fresh("v")} AS SELECT a.id, row_number() OVER (ORDER BY a.${name}, a.id) AS place ` +
+          `FROM ${path} a LEFT JOIN ${path} b ON a.${name} < b.${name} AND b.id = a.id + 1`,
+        ];
+    }
+  }
+
   #addValue(): string[] {
     const random = this.#random;
     if (this.#enums.length === 0) return [];
@@ -426,6 +484,7 @@ export class EnumFolders {
     const random = this.#random;
     if (this.#enums.length === 0) return this.#createEnum();
     if (this.#tables.length === 0) return this.#createTable();
+    if (random.chance(0.2)) return this.#orderedChange();
     switch (random.below(24)) {
       case 0:
         return this.#createEnum();

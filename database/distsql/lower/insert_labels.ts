@@ -1,0 +1,33 @@
+import { type DeclaredSchema, findObject } from "../declared/declared_schema.ts";
+import { readLiteral } from "../declared/literals.ts";
+import { readObject, readPart } from "../declared/read_object.ts";
+import type { StatementReader } from "../statement_reader.ts";
+import type { StatementTranslation } from "../translation.ts";
+
+const VALUES: ReadonlySet<string> = new Set(["VALUES", "SELECT", "DEFAULT", "WITH"]);
+
+/** Refuses an `INSERT … VALUES` with a string for an enum column that is none of its labels. */
+export function checkInsertedLabels(reader: StatementReader, state: DeclaredSchema, t: StatementTranslation): void {
+  if (!reader.is(0, "INSERT", "INTO")) return;
+  const written = readObject(reader, 2);
+  const table = findObject(state.tables, written);
+  const values = reader.find(VALUES, written.end);
+  if (table === undefined || !reader.is(values, "VALUES")) return;
+  const open = reader.find(new Set(["("]), written.end, values);
+  const names = open < 0
+    ? table.columns.map((column) => column.name)
+    : reader.list(open + 1, reader.closing(open)).map(([at]) => readPart(reader, at));
+  const labels = names.map((name) => {
+    const type = table.columns.find((column) => column.name === name && !column.isArray)?.enum;
+    return type === undefined ? undefined : state.enums.get(type)?.labels;
+  });
+  for (let row = values + 1; reader.is(row, "("); row = reader.next(row) + 1) {
+    const items = reader.list(row + 1, reader.closing(row));
+    for (const [place, [from, to]] of items.entries()) {
+      const label = to === from + 1 ? readLiteral(reader.token(from)) : undefined;
+      if (label === undefined || labels[place] === undefined || labels[place].includes(label)) continue;
+      return t.refuse("type-enum-label", `a value of column ${names[place]} that is no label of its enum`);
+    }
+    if (!reader.is(reader.next(row), ",")) break;
+  }
+}
