@@ -53,6 +53,8 @@ export type {
   DeclaredTable,
   DeclaredView,
   ObjectName,
+  StoredOrder,
+  ViewColumn,
   ViewSource,
 } from "./distsql/declared/declared_schema.ts";
 export { classifyStatement, type StatementClassification } from "./distsql/classify.ts";

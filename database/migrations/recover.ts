@@ -51,6 +51,7 @@ function ask(reader: StatementReader): Question | StatementEvidence {
   if (reader.is(0, "ALTER", "TABLE")) return askAlterTable(reader);
   if (reader.is(0, "ALTER", "INDEX")) return askRename(reader, reader.skip(2, "IF", "EXISTS"));
   if (reader.is(0, "ALTER", "TYPE")) return askAddValue(reader);
+  if (reader.is(0, "ALTER", "SEQUENCE")) return askSequence(reader, reader.skip(2, "IF", "EXISTS"));
   return "unknown";
 }
 
@@ -148,7 +149,12 @@ function askAction(reader: StatementReader, at: number, table: QualifiedName): Q
   if (reader.isOneOf(at, SETTINGS)) return reader.is(at, "SET", "SCHEMA") ? "unknown" : "run";
   const verb = reader.key(at);
   if (verb === "ALTER") {
-    const column = reader.nameEnd(reader.skip(at + 1, "COLUMN"));
+    const nameAt = reader.skip(at + 1, "COLUMN");
+    const column = reader.nameEnd(nameAt);
+    if (reader.is(column, "DROP", "IDENTITY")) {
+      const isOptional = reader.is(column + 2, "IF");
+      return isOptional ? "run" : exists(IDENTITY, [table.text, readName(reader, nameAt).name], "run", "done");
+    }
     const what = reader.key(column) + " " + reader.key(column + 1);
     return /^(?:SET|DROP) (?:DEFAULT|NOT|STORAGE|STATISTICS)$/.test(what) ? "run" : "unknown";
   }
@@ -162,6 +168,17 @@ function askAction(reader: StatementReader, at: number, table: QualifiedName): Q
   const name = readName(reader, next);
   if (name.name === "") return "unknown";
   return exists(isConstraint ? CONSTRAINT : COLUMN, [table.text, name.name], there, gone);
+}
+
+/** Whether a column is an identity. */
+const IDENTITY = "SELECT count(*) > 0 AS there FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = $2 " +
+  "AND attidentity <> ''";
+
+/** ALTER SEQUENCE: a new name leaves a trace, settings may be set again. */
+function askSequence(reader: StatementReader, at: number): Question | StatementEvidence {
+  const end = reader.nameEnd(at);
+  if (reader.is(end, "RENAME")) return askRename(reader, at);
+  return reader.is(end, "SET", "SCHEMA") ? "unknown" : "run";
 }
 
 const UNNAMED_CONSTRAINT: ReadonlySet<string> = new Set(["PRIMARY", "UNIQUE", "CHECK", "FOREIGN", "EXCLUDE"]);

@@ -1,4 +1,5 @@
 import { writeName } from "../sql_name.ts";
+import { SharedMap } from "./shared_map.ts";
 
 /** A name with its schema, as the catalog has it. */
 export interface ObjectName {
@@ -193,13 +194,13 @@ export function findObject<T extends ObjectName>(
 
 /** Returns a map with one more entry, or with another one under the same key. */
 export function withEntry<T extends ObjectName>(map: ReadonlyMap<string, T>, entry: T): ReadonlyMap<string, T> {
-  return new Map(map).set(keyOf(entry), entry);
+  return SharedMap.change(map, keyOf(entry), entry);
 }
 
 /** Returns a map without the entries of some keys. */
 export function withoutEntries<T>(map: ReadonlyMap<string, T>, keys: Iterable<string>): ReadonlyMap<string, T> {
-  const result = new Map(map);
-  for (const key of keys) result.delete(key);
+  let result = map;
+  for (const key of keys) if (result.has(key)) result = SharedMap.change(result, key, undefined);
   return result;
 }
 

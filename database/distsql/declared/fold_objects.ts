@@ -94,10 +94,11 @@ function ownerOf(state: DeclaredSchema, reader: StatementReader, from: number): 
 export function foldCreateView(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
   const view = reader.find(VIEW, 1);
   const at = reader.skip(view + 1, "IF", "NOT", "EXISTS");
-  const name = toObjectName(readObject(reader, at));
+  const written = readObject(reader, at);
+  const name = toObjectName(written);
   if (at > view + 1 && isRelationName(state, name.schema, name.name)) return state;
   const isMaterialized = reader.is(view - 1, "MATERIALIZED");
-  const sources = readSources(state, reader, at + 1);
+  const sources = readSources(state, reader, written.end);
   const columns = state.enums.size > 0 ? readViewColumns(reader, state) : [];
   const ordersBy = readStoredOrder(reader, state, undefined);
   const declared = { ...name, isMaterialized, sources, text: reader.text(0, reader.size), columns, ordersBy };

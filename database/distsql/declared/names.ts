@@ -1,30 +1,76 @@
 import { deriveName } from "../sql_name.ts";
-import type { DeclaredSchema } from "./declared_schema.ts";
+import { type DeclaredSchema, type DeclaredTable, hasIndex, keyOf } from "./declared_schema.ts";
+import { SharedMap } from "./shared_map.ts";
+
+/** The names that a table takes. */
+interface TableNames {
+  /** Of the table, its indexes and keys. */
+  readonly relations: ReadonlySet<string>;
+  /** Of its constraints. */
+  readonly constraints: ReadonlySet<string>;
+}
+
+/** Tables are immutable, so their names are collected once. */
+const namesOfTables: WeakMap<DeclaredTable, TableNames> = new WeakMap();
+
+function namesOfTable(table: DeclaredTable): TableNames {
+  let names = namesOfTables.get(table);
+  if (names === undefined) {
+    const keys = table.constraints.filter((one) => hasIndex(one.kind));
+    names = {
+      relations: new Set([table.name, ...table.indexes.map((one) => one.name), ...keys.map((one) => one.name)]),
+      constraints: new Set(table.constraints.map((one) => one.name)),
+    };
+    namesOfTables.set(table, names);
+  }
+  return names;
+}
+
+type Tables = DeclaredSchema["tables"];
+type Kind = keyof TableNames;
+
+/** The keys of tables by the names that they take, for maps that do not change any more. */
+const indexes: Record<Kind, WeakMap<Tables, ReadonlyMap<string, readonly string[]>>> = {
+  relations: new WeakMap(),
+  constraints: new WeakMap(),
+};
+
+function indexOf(tables: Tables, kind: Kind): ReadonlyMap<string, readonly string[]> {
+  let index = indexes[kind].get(tables);
+  if (index === undefined) {
+    const found = new Map<string, string[]>();
+    for (const [key, table] of tables) {
+      for (const name of namesOfTable(table)[kind]) {
+        const keys = found.get(name);
+        if (keys === undefined) found.set(name, [key]);
+        else keys.push(key);
+      }
+    }
+    index = found;
+    indexes[kind].set(tables, index);
+  }
+  return index;
+}
+
+/** Whether a table of the schema takes a name. */
+function isTaken({ tables }: DeclaredSchema, kind: Kind, schema: string, name: string): boolean {
+  const keys = SharedMap.keysWith(
+    tables,
+    (base) => indexOf(base, kind).get(name) ?? [],
+    (table) => namesOfTable(table)[kind].has(name),
+  );
+  return keys.some((key) => tables.get(key)?.schema === schema);
+}
 
 /** Whether a table, view, sequence, index or key of the schema has the name. */
 export function isRelationName(state: DeclaredSchema, schema: string, name: string): boolean {
-  const isThere = (object: { schema: string; name: string }): boolean =>
-    object.schema === schema && object.name === name;
-  for (const map of [state.tables, state.views, state.sequences]) {
-    for (const object of map.values()) if (isThere(object)) return true;
-  }
-  for (const table of state.tables.values()) {
-    if (table.schema !== schema) continue;
-    if (table.indexes.some((index) => index.name === name)) return true;
-    const hasKey = table.constraints.some((one) =>
-      one.name === name && one.kind !== "check" && one.kind !== "foreign_key"
-    );
-    if (hasKey) return true;
-  }
-  return false;
+  const key = keyOf({ schema, name });
+  return state.views.has(key) || state.sequences.has(key) || isTaken(state, "relations", schema, name);
 }
 
 /** Whether a constraint of a table in the schema has the name. */
 export function isConstraintName(state: DeclaredSchema, schema: string, name: string): boolean {
-  for (const table of state.tables.values()) {
-    if (table.schema === schema && table.constraints.some((one) => one.name === name)) return true;
-  }
-  return false;
+  return isTaken(state, "constraints", schema, name);
 }
 
 /** The parts that PostgreSQL generates a name from. */
