@@ -15,16 +15,18 @@ import {
 const PAYMENTS_HEADER = "Payments-Signature";
 
 /**
- * Checks a webhook of Stripe's scheme: `t=<seconds>,v1=<hex>`, HMAC-SHA256 over `<seconds>.<raw body>`. Several `v1` may
- * stand in one header, one that matches is enough; other keys are skipped.
+ * Checks a webhook of Stripe's scheme: `t=<seconds>,v1=<hex>`, HMAC-SHA256 over `<seconds>.<raw
+ * body>`. Several `v1` may stand in one header, one that matches is enough; other keys are skipped.
  * Source: Stripe's documentation, "Verify webhook signatures manually".
  *
  * @param payload The raw request body.
- * @param signatureHeader Value of `Payments-Signature` (Stripe's own name for it is `Stripe-Signature`).
+ * @param signatureHeader Value of `Payments-Signature` (Stripe's own name for it is
+ * `Stripe-Signature`).
  * @param secret The endpoint's secret, or several while one is being replaced.
  * @param toleranceSeconds How far the timestamp may be from now, either way; 300 when left out.
  * @returns A promise that resolves when signature and timestamp are good.
- * @throws {UnauthorizedError} When the signature is missing, malformed, not good, too old or from the future.
+ * @throws {UnauthorizedError} When the signature is missing, malformed, not good, too old or from
+ * the future.
  * @throws {ConfigurationError} When the secret is empty or the tolerance is no number from 0.
  *
  * @example
@@ -47,7 +49,9 @@ export async function validatePaymentsWebhook(
   checkTolerance(toleranceSeconds);
   const secrets = readSecrets(secret, PAYMENTS_HEADER);
   const body = readPayload(payload);
-  const { timestamp, signatures } = parsePaymentsHeader(readHeader(signatureHeader, PAYMENTS_HEADER));
+  const { timestamp, signatures } = parsePaymentsHeader(
+    readHeader(signatureHeader, PAYMENTS_HEADER),
+  );
   if (!await verifyHmac("sha256", secrets, [`${timestamp}.`, body], signatures)) {
     throw new UnauthorizedError(`The signature in the ${PAYMENTS_HEADER} header does not match`);
   }
@@ -62,7 +66,9 @@ function parsePaymentsHeader(header: string): { timestamp: string; signatures: U
     if (key === "t") timestamps.push(value ?? "");
     if (key !== "v1") continue;
     // Stripe's own library refuses this too
-    if (value === undefined) throw new UnauthorizedError(`The ${PAYMENTS_HEADER} header is malformed`);
+    if (value === undefined) {
+      throw new UnauthorizedError(`The ${PAYMENTS_HEADER} header is malformed`);
+    }
     const signature = decodeHex(value, HMAC_BYTES.sha256);
     if (signature !== undefined) signatures.push(signature);
   }

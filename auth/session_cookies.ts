@@ -1,18 +1,26 @@
 import { readSignedToken } from "./session_token.ts";
 
-/** Prefixes that browsers demand attributes for (RFC 6265bis, section 4.1.3); a cookie with one is another cookie. */
+/**
+ * Prefixes that browsers demand attributes for (RFC 6265bis, section 4.1.3); a cookie with one is
+ * another cookie.
+ */
 const NAME_PREFIXES = ["__Secure-", "__Host-", ""] as const;
 
 /**
- * Returns the tokens of all session cookies of a request. The same cookie may be there several times: a page of a
- * neighbouring subdomain can set one of the same name, and which comes first is up to the browser.
+ * Returns the tokens of all session cookies of a request. The same cookie may be there several
+ * times: a page of a neighbouring subdomain can set one of the same name, and which comes first is
+ * up to the browser.
  *
  * @param header The `Cookie` header.
  * @param name The name of the session cookie, with or without a prefix such as `__Secure-`.
  * @param secret Signs cookies.
  * @returns The tokens whose signature is good, each once.
  */
-export async function readSessionCookies(header: string | null, name: string, secret: string): Promise<string[]> {
+export async function readSessionCookies(
+  header: string | null,
+  name: string,
+  secret: string,
+): Promise<string[]> {
   const prefix = NAME_PREFIXES.find((each) => name.startsWith(each)) ?? "";
   const names = new Set(NAME_PREFIXES.map((each) => each + name.slice(prefix.length)));
   const tokens = new Set<string>();
@@ -26,5 +34,5 @@ export async function readSessionCookies(header: string | null, name: string, se
 }
 
 function unquote(value: string): string {
-  return value.length > 1 && value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value;
+  return /^".*"$/.test(value) ? value.slice(1, -1) : value;
 }

@@ -3,8 +3,8 @@ import type { WebhookPayload, WebhookSecret } from "./webhook_input.ts";
 import { validateWebhookSignature } from "./webhooks.ts";
 
 /**
- * Checks a request of Slack: HMAC-SHA256 over `v0:<timestamp>:<raw body>`, in hexadecimal, with the headers
- * `X-Slack-Signature` (`v0=<hex>`) and `X-Slack-Request-Timestamp`.
+ * Checks a request of Slack: HMAC-SHA256 over `v0:<timestamp>:<raw body>`, in hexadecimal, with the
+ * headers `X-Slack-Signature` (`v0=<hex>`) and `X-Slack-Request-Timestamp`.
  * Source: Slack's documentation, "Verifying requests from Slack".
  *
  * @param payload The raw request body.
@@ -12,7 +12,8 @@ import { validateWebhookSignature } from "./webhooks.ts";
  * @param secret The app's signing secret, or several while one is being replaced.
  * @param toleranceSeconds How far the timestamp may be from now, either way; 300 when left out.
  * @returns A promise that resolves when signature and timestamp are good.
- * @throws {UnauthorizedError} When a header is missing or malformed, the signature not good, too old or from the future.
+ * @throws {UnauthorizedError} When a header is missing or malformed, the signature not good, too
+ * old or from the future.
  * @throws {ConfigurationError} When the secret is empty or the tolerance is no number from 0.
  *
  * @example

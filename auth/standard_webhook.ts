@@ -16,11 +16,12 @@ import {
 } from "./webhook_input.ts";
 
 /**
- * Checks a webhook of the Standard Webhooks scheme (symmetric, `v1`): HMAC-SHA256 over `<id>.<timestamp>.<raw body>`, in
- * base64, with the headers `webhook-id`, `webhook-timestamp` and `webhook-signature`. Several signatures may stand in the
- * header, one that matches is enough; those of other versions are skipped. `webhook-id` stays the same when a message is
- * sent again: keep it to recognize repetitions. Svix sends the same under the names `svix-id`, `svix-timestamp` and
- * `svix-signature`; each of them goes before its standard name, as in Svix' own library.
+ * Checks a webhook of the Standard Webhooks scheme (symmetric, `v1`): HMAC-SHA256 over
+ * `<id>.<timestamp>.<raw body>`, in base64, with the headers `webhook-id`, `webhook-timestamp` and
+ * `webhook-signature`. Several signatures may stand in the header, one that matches is enough;
+ * those of other versions are skipped. `webhook-id` stays the same when a message is sent again:
+ * keep it to recognize repetitions. Svix sends the same under the names `svix-id`, `svix-timestamp`
+ * and `svix-signature`; each of them goes before its standard name, as in Svix' own library.
  * Source: the specification at standardwebhooks.com.
  *
  * @param payload The raw request body.
@@ -28,8 +29,10 @@ import {
  * @param secret `whsec_` and base64, padded or not, or several while one is being replaced.
  * @param toleranceSeconds How far the timestamp may be from now, either way; 300 when left out.
  * @returns A promise that resolves when signature and timestamp are good.
- * @throws {UnauthorizedError} When a header is missing or malformed, the signature not good, too old or from the future.
- * @throws {ConfigurationError} When the secret is empty or no base64, or the tolerance is no number from 0.
+ * @throws {UnauthorizedError} When a header is missing or malformed, the signature not good, too
+ * old or from the future.
+ * @throws {ConfigurationError} When the secret is empty or no base64, or the tolerance is no number
+ * from 0.
  *
  * @example
  * ```ts
@@ -72,14 +75,17 @@ type NamedHeader = readonly [value: string | null | undefined, name: string];
 
 function pickHeader(headers: WebhookHeaders, name: string): NamedHeader {
   const value = findHeader(headers, `svix-${name}`) ?? undefined;
-  return value === undefined ? [findHeader(headers, `webhook-${name}`), `webhook-${name}`] : [value, `svix-${name}`];
+  if (value !== undefined) return [value, `svix-${name}`];
+  return [findHeader(headers, `webhook-${name}`), `webhook-${name}`];
 }
 
 function decodeSecret({ text }: HmacSecret): HmacSecret {
   const given = text.startsWith("whsec_") ? text.slice("whsec_".length) : text;
   const base64 = given.includes("=") ? given : pad(given);
   if (base64 === undefined || decodeBase64(base64) === undefined) {
-    throw new ConfigurationError('The secret for webhook-signature must be base64, with or without "whsec_" before it');
+    throw new ConfigurationError(
+      'The secret for webhook-signature must be base64, with or without "whsec_" before it',
+    );
   }
   return { text: base64, encoding: "base64" };
 }

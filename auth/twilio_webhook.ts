@@ -14,17 +14,20 @@ import {
 const HEADER = "X-Twilio-Signature";
 
 /**
- * Checks a request of Twilio: HMAC-SHA1 over the address and the form's parameters sorted by name, in base64. Where the
- * address has the parameter `bodySHA256`, it signs the address alone, and that parameter is the body's SHA-256.
+ * Checks a request of Twilio: HMAC-SHA1 over the address and the form's parameters sorted by name,
+ * in base64. Where the address has the parameter `bodySHA256`, it signs the address alone, and that
+ * parameter is the body's SHA-256.
  * Source: Twilio's documentation, "Webhooks security".
  *
  * @param payload The raw request body: a form, JSON, or nothing for a GET.
  * @param signatureHeader Value of `X-Twilio-Signature`.
  * @param secret The account's auth token, or several while one is being replaced.
- * @param url The whole address that Twilio calls, with the query string, as it is configured there. The port may be left
- * out. Take its origin from your configuration, never from the request's `Host`.
+ * @param url The whole address that Twilio calls, with the query string, as it is configured there.
+ * The port may be left out. Take its origin from your configuration, never from the request's
+ * `Host`.
  * @returns A promise that resolves when the signature is good.
- * @throws {UnauthorizedError} When the signature is missing, malformed or not good, or the body is another one.
+ * @throws {UnauthorizedError} When the signature is missing, malformed or not good, or the body is
+ * another one.
  * @throws {ConfigurationError} When the secret is empty or `url` is no absolute address.
  *
  * @example
@@ -50,8 +53,12 @@ export async function validateTwilioWebhook(
   const bodyHash = address.searchParams.get("bodySHA256");
   const params = bodyHash === null ? joinParams(body) : "";
   const candidates = listAddresses(url, address);
-  const matches = await Promise.all(candidates.map((each) => verifyHmac("sha1", secrets, [each, params], [signature])));
-  if (!matches.includes(true)) throw new UnauthorizedError(`The signature in the ${HEADER} header does not match`);
+  const matches = await Promise.all(
+    candidates.map((each) => verifyHmac("sha1", secrets, [each, params], [signature])),
+  );
+  if (!matches.includes(true)) {
+    throw new UnauthorizedError(`The signature in the ${HEADER} header does not match`);
+  }
   if (bodyHash !== null && !await isHashOf(bodyHash, body)) {
     throw new UnauthorizedError("The body does not match the parameter bodySHA256");
   }
@@ -61,20 +68,28 @@ function parseAddress(url: string): URL {
   try {
     return new URL(url);
   } catch (cause) {
-    throw new ConfigurationError("The url of a webhook must be absolute, such as https://api.example.com/sms", {
-      cause,
-    });
+    throw new ConfigurationError(
+      "The url of a webhook must be absolute, such as https://api.example.com/sms",
+      {
+        cause,
+      },
+    );
   }
 }
 
 const SCHEME_AND_HOST = /^([a-z][a-z\d+.-]*:\/\/)([^/?#]*)/i;
 
-/** Some of Twilio's products sign the address with its port, others without, whether it is in the configured one or not. */
+/**
+ * Some of Twilio's products sign the address with its port, others without, whether it is in the
+ * configured one or not.
+ */
 function listAddresses(url: string, { href }: URL): string[] {
   const addresses = new Set<string>();
   for (const each of [url, href]) {
     addresses.add(each.replace(SCHEME_AND_HOST, (_, scheme, host) => scheme + removePort(host)));
-    addresses.add(each.replace(SCHEME_AND_HOST, (_, scheme, host) => scheme + addPort(scheme, host)));
+    addresses.add(
+      each.replace(SCHEME_AND_HOST, (_, scheme, host) => scheme + addPort(scheme, host)),
+    );
   }
   return [...addresses];
 }
@@ -88,13 +103,19 @@ function addPort(scheme: string, host: string): string {
   return `${removePort(host)}:${scheme.toLowerCase() === "https://" ? 443 : 80}`;
 }
 
-/** A form's names and values in the order of the names, without anything between; the same value twice counts once. */
+/**
+ * A form's names and values in the order of the names, without anything between; the same value
+ * twice counts once.
+ */
 function joinParams(body: WebhookPayload): string {
   const form = new URLSearchParams(
     typeof body === "string" ? body : new TextDecoder("utf-8", { ignoreBOM: true }).decode(body),
   );
-  const names = [...new Set(form.keys())].sort();
-  return names.map((name) => [...new Set(form.getAll(name))].sort().map((value) => name + value).join("")).join("");
+  let joined = "";
+  for (const name of [...new Set(form.keys())].sort()) {
+    for (const value of [...new Set(form.getAll(name))].sort()) joined += name + value;
+  }
+  return joined;
 }
 
 async function isHashOf(hex: string, body: WebhookPayload): Promise<boolean> {

@@ -14,7 +14,10 @@ import {
 
 /** What {@link validateWebhookSignature} checks. */
 export interface WebhookValidationOptions {
-  /** The raw request body, or the parts that are signed one after another where a scheme signs more than the body. */
+  /**
+   * The raw request body, or the parts that are signed one after another where a scheme signs more
+   * than the body.
+   */
   payload: WebhookPayload | readonly WebhookPayload[];
   /** Value of the signature header. */
   signature: string | null | undefined;
@@ -41,9 +44,9 @@ export interface WebhookValidationOptions {
    */
   headerName?: string;
   /**
-   * Value of the header with the time of signing, in seconds since 1970. If this key is there, the header is required and
-   * the time must be within `toleranceSeconds`. It must also be in one of the parts of `payload`: a time that is not
-   * signed proves nothing.
+   * Value of the header with the time of signing, in seconds since 1970. If this key is there, the
+   * header is required and the time must be within `toleranceSeconds`. It must also be in one of
+   * the parts of `payload`: a time that is not signed proves nothing.
    */
   timestamp?: string | null | undefined;
   /**
@@ -59,13 +62,13 @@ export interface WebhookValidationOptions {
 }
 
 /**
- * Checks that a request was signed with a shared secret: HMAC over the raw body, or over several parts, in hexadecimal or
- * base64, compared in constant time.
+ * Checks that a request was signed with a shared secret: HMAC over the raw body, or over several
+ * parts, in hexadecimal or base64, compared in constant time.
  *
  * @param options What to check.
  * @returns A promise that resolves when the signature is good.
- * @throws {UnauthorizedError} When the signature is missing, malformed or not good, or the time is not. The message names
- * the header alone.
+ * @throws {UnauthorizedError} When the signature is missing, malformed or not good, or the time is
+ * not. The message names the header alone.
  * @throws {ConfigurationError} When the secret is empty, or an option is invalid.
  *
  * @example
@@ -80,7 +83,8 @@ export interface WebhookValidationOptions {
  * ```
  */
 export async function validateWebhookSignature(options: WebhookValidationOptions): Promise<void> {
-  const { algorithm = "sha256", encoding = "hex", prefix = "", headerName = "X-Signature" } = options;
+  const { algorithm = "sha256", encoding = "hex", prefix = "" } = options;
+  const { headerName = "X-Signature" } = options;
   const { timestampHeaderName = "X-Timestamp", toleranceSeconds = 300 } = options;
   checkChoice("algorithm", algorithm, Object.keys(HMAC_BYTES));
   checkChoice("encoding", encoding, ["hex", "base64"]);
@@ -102,21 +106,28 @@ export async function validateWebhookSignature(options: WebhookValidationOptions
 
 function checkChoice(name: string, value: string, choices: readonly string[]): void {
   if (choices.includes(value)) return;
-  throw new ConfigurationError(`${name} must be one of ${choices.join(", ")}, got ${JSON.stringify(value)}`);
+  throw new ConfigurationError(
+    `${name} must be one of ${choices.join(", ")}, got ${JSON.stringify(value)}`,
+  );
 }
 
 function readParts(payload: WebhookValidationOptions["payload"]): WebhookPayload[] {
   return isParts(payload) ? payload.map(readPayload) : [readPayload(payload)];
 }
 
-function isParts(payload: WebhookValidationOptions["payload"]): payload is readonly WebhookPayload[] {
+function isParts(
+  payload: WebhookValidationOptions["payload"],
+): payload is readonly WebhookPayload[] {
   return Array.isArray(payload);
 }
 
 function checkSigned(timestamp: string, payload: WebhookValidationOptions["payload"]): void {
-  if (isParts(payload) && payload.some((part) => typeof part === "string" && part.includes(timestamp))) return;
+  if (
+    isParts(payload) && payload.some((part) => typeof part === "string" && part.includes(timestamp))
+  ) return;
   throw new ConfigurationError(
-    "The timestamp of a webhook must be among what is signed: give it in the payload, such as payload: [timestamp, '.', body]",
+    "The timestamp of a webhook must be among what is signed: give it in the payload, such as " +
+      "payload: [timestamp, '.', body]",
   );
 }
 

@@ -4,21 +4,24 @@ import { headerOf, isAlbEvent, isHttpApiEvent } from "./api_event.ts";
 import type { ApiEvent } from "./lambda.ts";
 import { timingSafeEqual } from "./timing_safe_equal.ts";
 
-const MIN_SECRET_LENGTH = 16;
+/** What a header can carry as one word, and nobody guesses. */
+const SECRET = /^[!-~]{16,}$/;
 
 /**
- * Returns the address that a request comes from: what limits by address must count by. It never comes from a header that the
- * client can set.
+ * Returns the address that a request comes from: what limits by address must count by. It never
+ * comes from a header that the client can set.
  *
- * Behind the cdn-api module the gateway only sees CloudFront. Set the environment variable `ORIGIN_VERIFY_SECRET` to the
- * module's `origin_secret` (several separated by commas while one is being replaced): a request with that secret in
- * `X-Origin-Verify` came through the CDN, and then CloudFront's header `CloudFront-Viewer-Address` counts. Any other request
- * has the address that the gateway saw; behind a load balancer that is the last entry of `X-Forwarded-For`, which the load
- * balancer adds.
+ * Behind the cdn-api module the gateway only sees CloudFront. Set the environment variable
+ * `ORIGIN_VERIFY_SECRET` to the module's `origin_secret` (several separated by commas while one is
+ * being replaced): a request with that secret in `X-Origin-Verify` came through the CDN, and then
+ * CloudFront's header `CloudFront-Viewer-Address` counts. Any other request has the address that
+ * the gateway saw; behind a load balancer that is the last entry of `X-Forwarded-For`, which the
+ * load balancer adds.
  *
  * @param event The event.
  * @returns The IP address without the port, or `undefined` where the event has none.
- * @throws {ConfigurationError} When `ORIGIN_VERIFY_SECRET` has a value below 16 characters or with spaces.
+ * @throws {ConfigurationError} When `ORIGIN_VERIFY_SECRET` has a value below 16 characters or with
+ * spaces.
  *
  * @example
  * ```ts
@@ -60,17 +63,20 @@ function readOriginSecrets(): readonly string[] {
 function parseSecrets(text: string): string[] {
   if (text === "") return [];
   const secrets = text.split(",").map((secret) => secret.trim());
-  const position = secrets.findIndex((secret) => secret.length < MIN_SECRET_LENGTH || !/^[!-~]+$/.test(secret)) + 1;
+  const position = secrets.findIndex((secret) => !SECRET.test(secret)) + 1;
   if (position === 0) return secrets;
   throw new ConfigurationError(
-    `Value ${position} of ${secrets.length} in the environment variable ORIGIN_VERIFY_SECRET must be at least ` +
-      `${MIN_SECRET_LENGTH} printable ASCII characters without spaces: the same as origin_secret of the cdn-api module`,
+    `Value ${position} of ${secrets.length} in the environment variable ORIGIN_VERIFY_SECRET must be ` +
+      "at least 16 printable ASCII characters without spaces: the same as origin_secret of the " +
+      "cdn-api module",
   );
 }
 
 /** CloudFront writes the port behind the address, also behind one of IPv6: `2001:db8::1:46532`. */
 function readViewerAddress(event: ApiEvent): string | undefined {
-  return readAddress(/^(.+):\d{1,5}$/.exec(headerOf(event, "CloudFront-Viewer-Address") ?? "")?.[1]);
+  return readAddress(
+    /^(.+):\d{1,5}$/.exec(headerOf(event, "CloudFront-Viewer-Address") ?? "")?.[1],
+  );
 }
 
 /** A load balancer can be set to write the port, and then puts an address of IPv6 into brackets. */

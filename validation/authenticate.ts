@@ -27,7 +27,10 @@ export type Authenticator = (event: ApiEvent) => Identity | Promise<Identity>;
 /** The identity of a caller about whom nothing is known. */
 export const NOBODY: Identity = Object.freeze({});
 
-/** How each mode authenticates. A credential that is bad is refused: it never falls back to another or to anonymous. */
+/**
+ * How each mode authenticates. A credential that is bad is refused: it never falls back to another
+ * or to anonymous.
+ */
 const AUTHENTICATORS = {
   none: () => () => NOBODY,
   bearer: () => authenticateBearer,
@@ -46,7 +49,10 @@ export const AUTH_MODES: readonly string[] = Object.keys(AUTHENTICATORS);
  * @param userIdClaim The handler's option of that name.
  * @returns The check.
  */
-export function createAuthenticator(mode: AuthMode, userIdClaim: string | undefined): Authenticator {
+export function createAuthenticator(
+  mode: AuthMode,
+  userIdClaim: string | undefined,
+): Authenticator {
   return AUTHENTICATORS[mode](userIdClaim);
 }
 
@@ -57,17 +63,26 @@ function authenticateBearer(event: ApiEvent): Identity {
 
 function authenticateAuthorizer(event: ApiEvent, userIdClaim: string | undefined): Identity {
   const identity = readAuthorizer(event, userIdClaim);
-  if (identity.userStatus !== UserStatus.Authenticated) throw new UnauthorizedError("Authentication is required");
+  if (identity.userStatus !== UserStatus.Authenticated) {
+    throw new UnauthorizedError("Authentication is required");
+  }
   return identity;
 }
 
-function authenticateAuthorizerOptional(event: ApiEvent, userIdClaim: string | undefined): Identity {
+function authenticateAuthorizerOptional(
+  event: ApiEvent,
+  userIdClaim: string | undefined,
+): Identity {
   const identity = readAuthorizer(event, userIdClaim);
-  if (identity.userStatus === UserStatus.Unauthenticated) throw new UnauthorizedError("The credential is not valid");
+  if (identity.userStatus === UserStatus.Unauthenticated) {
+    throw new UnauthorizedError("The credential is not valid");
+  }
   return identity;
 }
 
 async function authenticateSession(event: ApiEvent): Promise<Identity> {
-  const session = await getSessionAuthenticator()(headerOf(event, "Authorization", "authorization"));
+  const session = await getSessionAuthenticator()(
+    headerOf(event, "Authorization", "authorization"),
+  );
   return { userId: session.user.id, session };
 }

@@ -11,15 +11,20 @@ export interface AuthorizerIdentity {
 const NO_AUTHORIZER: AuthorizerContext = Object.freeze({});
 
 /**
- * Reads what the gateway's authorizer found out. A status that is none of `UserStatus`, and an authenticated user
- * without an id, count as a bad credential.
+ * Reads what the gateway's authorizer found out. A status that is none of `UserStatus`, and an
+ * authenticated user without an id, count as a bad credential.
  *
  * @param event The event.
- * @param userIdClaim The claim with the user's id, for the gateway's own authorizers of JSON web tokens.
+ * @param userIdClaim The claim with the user's id, for the gateway's own authorizers of JSON web
+ * tokens.
  * @returns The caller.
- * @throws {ConfigurationError} When the gateway checked the caller in a way that this handler is not configured to read.
+ * @throws {ConfigurationError} When the gateway checked the caller in a way that this handler is
+ * not configured to read.
  */
-export function readAuthorizer(event: ApiEvent, userIdClaim: string | undefined): AuthorizerIdentity {
+export function readAuthorizer(
+  event: ApiEvent,
+  userIdClaim: string | undefined,
+): AuthorizerIdentity {
   const authorizer = authorizerOf(event) ?? NO_AUTHORIZER;
   const claims = findClaims(authorizer);
   if (claims !== undefined) return readClaims(authorizer, claims, userIdClaim);
@@ -30,14 +35,20 @@ export function readAuthorizer(event: ApiEvent, userIdClaim: string | undefined)
     );
   }
   const id = asId(authorizer.userId);
-  const status = authorizer.userStatus ?? (id === undefined ? UserStatus.Anonymous : UserStatus.Authenticated);
-  if (status === UserStatus.Anonymous) return { authorizer, userId: undefined, userStatus: UserStatus.Anonymous };
+  const status = authorizer.userStatus ??
+    (id === undefined ? UserStatus.Anonymous : UserStatus.Authenticated);
+  if (status === UserStatus.Anonymous) {
+    return { authorizer, userId: undefined, userStatus: UserStatus.Anonymous };
+  }
   return status === UserStatus.Authenticated
     ? authenticated(authorizer, id ?? asId(authorizer.principalId))
     : authenticated(authorizer, undefined);
 }
 
-/** The claims of an HTTP API's JWT authorizer; behind a REST API, and with payload format 1.0, they are one level higher. */
+/**
+ * The claims of an HTTP API's JWT authorizer; behind a REST API, and with payload format 1.0, they
+ * are one level higher.
+ */
 function findClaims({ jwt, claims }: AuthorizerContext): AuthorizerContext | undefined {
   if (isObject(jwt)) return isObject(jwt.claims) ? jwt.claims : NO_AUTHORIZER;
   return isObject(claims) ? claims : undefined;
@@ -54,10 +65,16 @@ function readClaims(
         "userIdClaim: 'sub' in the handler's options",
     );
   }
-  return authenticated(authorizer, Object.hasOwn(claims, userIdClaim) ? asId(claims[userIdClaim]) : undefined);
+  return authenticated(
+    authorizer,
+    Object.hasOwn(claims, userIdClaim) ? asId(claims[userIdClaim]) : undefined,
+  );
 }
 
-function authenticated(authorizer: AuthorizerContext, userId: string | undefined): AuthorizerIdentity {
+function authenticated(
+  authorizer: AuthorizerContext,
+  userId: string | undefined,
+): AuthorizerIdentity {
   return {
     authorizer,
     userId,

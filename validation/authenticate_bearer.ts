@@ -7,14 +7,17 @@ import { ConfigurationError, UnauthorizedError } from "../errors/mod.ts";
  *
  * @param event The event.
  * @throws {UnauthorizedError} When the token is missing, malformed or none of them.
- * @throws {ConfigurationError} When the variable is not set, or has a value that no request can match.
+ * @throws {ConfigurationError} When the variable is not set, or has a value that no request can
+ * match.
  */
 export function checkBearerToken(event: ApiEvent): void {
   const expected = readExpectedTokens();
   const header = headerOf(event, "Authorization", "authorization");
   if (header === undefined) throw new UnauthorizedError("The Authorization header is missing");
   const token = extractBearerToken(header);
-  if (token === null) throw new UnauthorizedError("The Authorization header is not of the form 'Bearer <token>'");
+  if (token === null) {
+    throw new UnauthorizedError("The Authorization header is not of the form 'Bearer <token>'");
+  }
   let matches = false;
   for (const each of expected) matches = timingSafeEqual(token, each) || matches;
   if (!matches) throw new UnauthorizedError("The bearer token is not valid");

@@ -60,14 +60,18 @@ function memberOf(part: Part, name: string): Member {
 }
 
 /**
- * Finds out from the text which headers, query parameters and other parts of the request an authorizer reads. Names,
- * destructuring and functions of the project that get the request or a part of it are followed; nothing is run.
+ * Finds out from the text which headers, query parameters and other parts of the request an
+ * authorizer reads. Names, destructuring and functions of the project that get the request or a
+ * part of it are followed; nothing is run.
  *
  * @param project The sources.
  * @param definition How the authorizer is made.
  * @returns What it reads, each as a REST API's identity source.
  */
-export function findAuthorizerReads(project: Project, definition: HandlerDefinition): AuthorizerReads {
+export function findAuthorizerReads(
+  project: Project,
+  definition: HandlerDefinition,
+): AuthorizerReads {
   const reader = createLiteralReader(project);
   const reads: RequestRead[] = [];
   const unresolved: ts.Node[] = [];
@@ -76,8 +80,9 @@ export function findAuthorizerReads(project: Project, definition: HandlerDefinit
   function readMember(part: Part, name: string | undefined, node: ts.Node): Part | undefined {
     const member = name === undefined ? "unknown" : memberOf(part, name);
     if (member === "unknown") unresolved.push(node);
-    else if (member !== "irrelevant" && "source" in member) reads.push({ source: member.source, node });
-    else if (member !== "irrelevant") return member.part;
+    else if (member !== "irrelevant" && "source" in member) {
+      reads.push({ source: member.source, node });
+    } else if (member !== "irrelevant") return member.part;
     return undefined;
   }
 
@@ -115,7 +120,9 @@ export function findAuthorizerReads(project: Project, definition: HandlerDefinit
     if (ts.isBinaryExpression(parent) && parent.operatorToken.kind === ts.SyntaxKind.InKeyword) {
       return void readMember(part, textOf(reader, parent.left), parent);
     }
-    if (ts.isCallExpression(parent) && parent.expression !== node) return followArgument(parent, node, part);
+    if (ts.isCallExpression(parent) && parent.expression !== node) {
+      return followArgument(parent, node, part);
+    }
     if (!isTested(node)) unresolved.push(node);
   }
 
@@ -127,7 +134,10 @@ export function findAuthorizerReads(project: Project, definition: HandlerDefinit
   function followArgument(call: ts.CallExpression, node: ts.Node, part: Part): void {
     const position = call.arguments.indexOf(node as ts.Expression);
     const callee = reader.follow({ node: call.expression });
-    if (callee.kind === "package" && isTrellis(callee.module) && callee.name === "headerOf" && part === "event") {
+    if (
+      callee.kind === "package" && isTrellis(callee.module) && callee.name === "headerOf" &&
+      part === "event"
+    ) {
       const name = call.arguments[1] && textOf(reader, call.arguments[1]);
       return void readMember("headers", name, call);
     }
@@ -150,7 +160,8 @@ export function findAuthorizerReads(project: Project, definition: HandlerDefinit
 /** The function expression that a name inside of it means. */
 function expressionNamed(callee: ts.Expression): ts.FunctionExpression | undefined {
   const declaration = ts.isIdentifier(callee) ? findDeclaration(callee) : undefined;
-  return declaration !== undefined && ts.isFunctionExpression(declaration) ? declaration : undefined;
+  if (declaration === undefined || !ts.isFunctionExpression(declaration)) return undefined;
+  return declaration;
 }
 
 /** The names that mean a declaration, outside of types. */
@@ -159,7 +170,10 @@ function usesOf(name: ts.Identifier, declaration: ts.Node): ts.Identifier[] {
   function visit(node: ts.Node): void {
     if (ts.isTypeNode(node)) return;
     if (ts.isIdentifier(node)) {
-      if (node.text === name.text && node !== name && isValue(node) && findDeclaration(node) === declaration) {
+      if (
+        node.text === name.text && node !== name && isValue(node) &&
+        findDeclaration(node) === declaration
+      ) {
         uses.push(node);
       }
       return;
@@ -185,10 +199,16 @@ function withoutTypes(use: ts.Expression): ts.Expression {
   return node;
 }
 
-/** Whether only the presence of the object is looked at: `headers && …`, `if (query)`, `event === undefined`. */
+/**
+ * Whether only the presence of the object is looked at: `headers && …`, `if (query)`, `event ===
+ * undefined`.
+ */
 function isTested(node: ts.Expression): boolean {
   const { parent } = node;
-  if (ts.isPrefixUnaryExpression(parent) || ts.isTypeOfExpression(parent) || ts.isExpressionStatement(parent)) {
+  if (
+    ts.isPrefixUnaryExpression(parent) || ts.isTypeOfExpression(parent) ||
+    ts.isExpressionStatement(parent)
+  ) {
     return true;
   }
   if (ts.isIfStatement(parent)) return true;
@@ -196,12 +216,15 @@ function isTested(node: ts.Expression): boolean {
   if (!ts.isBinaryExpression(parent)) return false;
   const { kind } = parent.operatorToken;
   if (kind === ts.SyntaxKind.AmpersandAmpersandToken) return parent.left === node;
-  return kind === ts.SyntaxKind.EqualsEqualsEqualsToken || kind === ts.SyntaxKind.ExclamationEqualsEqualsToken ||
+  return kind === ts.SyntaxKind.EqualsEqualsEqualsToken ||
+    kind === ts.SyntaxKind.ExclamationEqualsEqualsToken ||
     kind === ts.SyntaxKind.EqualsEqualsToken || kind === ts.SyntaxKind.ExclamationEqualsToken;
 }
 
 function keyOf(reader: LiteralReader, name: ts.PropertyName | ts.BindingName): string | undefined {
-  if (ts.isIdentifier(name) || ts.isStringLiteralLike(name) || ts.isNumericLiteral(name)) return name.text;
+  if (ts.isIdentifier(name) || ts.isStringLiteralLike(name) || ts.isNumericLiteral(name)) {
+    return name.text;
+  }
   return ts.isComputedPropertyName(name) ? textOf(reader, name.expression) : undefined;
 }
 

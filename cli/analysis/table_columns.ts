@@ -40,14 +40,17 @@ const SPREADABLE: Readonly<Record<string, Model>> = {
 };
 
 /**
- * Reads the columns of a drizzle table from its text: those that are written out, and those that are spread from the auth
- * package's constants or from an object.
+ * Reads the columns of a drizzle table from its text: those that are written out, and those that
+ * are spread from the auth package's constants or from an object.
  *
  * @param reader Reads literals.
  * @param definition The call that makes the table.
  * @returns The columns; `undefined` when one of them cannot be told.
  */
-export function readTableColumns(reader: LiteralReader, definition: ts.CallExpression): DeclaredColumns | undefined {
+export function readTableColumns(
+  reader: LiteralReader,
+  definition: ts.CallExpression,
+): DeclaredColumns | undefined {
   const columns: ts.Expression | undefined = definition.arguments[1];
   return columns === undefined ? undefined : readColumns(reader, { node: columns });
 }
@@ -67,7 +70,10 @@ function readColumns(reader: LiteralReader, place: Place): DeclaredColumns | und
       continue;
     }
     const column = ts.isPropertyAssignment(property) ? readColumn(reader, property.initializer) : undefined;
-    if (column === undefined || property.name === undefined || ts.isComputedPropertyName(property.name)) {
+    if (
+      column === undefined || property.name === undefined ||
+      ts.isComputedPropertyName(property.name)
+    ) {
       return undefined;
     }
     columns.set(property.name.getText().replace(/^["']|["']$/g, ""), column);
@@ -75,11 +81,16 @@ function readColumns(reader: LiteralReader, place: Place): DeclaredColumns | und
   return columns;
 }
 
-/** `text("nick").notNull()`; a column without a name in the text has one that the client's `casing` decides. */
+/**
+ * `text("nick").notNull()`; a column without a name in the text has one that the client's `casing`
+ * decides.
+ */
 function readColumn(reader: LiteralReader, expression: ts.Expression): DeclaredColumn | undefined {
   const builder = firstCallOf(expression);
   const lead = builder && reader.follow({ node: builder.expression });
-  if (builder === undefined || lead?.kind !== "package" || !lead.module.startsWith("drizzle-orm")) return undefined;
+  if (builder === undefined || lead?.kind !== "package" || !lead.module.startsWith("drizzle-orm")) {
+    return undefined;
+  }
   const given = builder.arguments[0] as ts.Expression | undefined;
   const name = given && reader.read({ node: given });
   if (name?.kind !== "known" || typeof name.value !== "string") return undefined;

@@ -16,14 +16,18 @@ export interface IdentityFaults {
 }
 
 /**
- * Checks that a REST API remembers an authorizer's decision by everything that the authorizer reads. Otherwise the decision
- * about one request would count for another that differs in a header or a query parameter.
+ * Checks that a REST API remembers an authorizer's decision by everything that the authorizer
+ * reads. Otherwise the decision about one request would count for another that differs in a header
+ * or a query parameter.
  *
  * @param plan The authorizer, and who reaches it.
  * @param settings `infra.api` of the configuration.
  * @returns What is wrong.
  */
-export function checkIdentitySources({ fn, admitsAnonymous }: AuthorizerPlan, settings: ApiInfra): IdentityFaults {
+export function checkIdentitySources(
+  { fn, admitsAnonymous }: AuthorizerPlan,
+  settings: ApiInfra,
+): IdentityFaults {
   const { identitySources, authorizerTtlSeconds = DEFAULT_TTL_SECONDS } = settings;
   const faults: Fault[] = [];
   const warnings: Fault[] = [];
