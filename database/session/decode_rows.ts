@@ -17,19 +17,27 @@ export function toQueryResult(result: StatementResult): QueryResult {
 }
 
 function toRows({ columns, rows }: StatementResult): Row[] {
+  const names = columns.map(({ name }) => name);
   const readers = columns.map(({ type }) => rawReader(type));
+  const set = names.includes("__proto__") ? define : assign;
   return rows.map((values) => {
     const row: Row = {};
-    columns.forEach(({ name }, at) => {
+    for (let at = 0; at < names.length; at++) {
       const text = values[at];
       const reader = readers[at];
-      const value = text === null || reader === undefined ? text : reader(text);
-      // a plain assignment would change the row's prototype
-      if (name === "__proto__") Object.defineProperty(row, name, { value, enumerable: true });
-      else row[name] = value;
-    });
+      set(row, names[at], text === null || reader === undefined ? text : reader(text));
+    }
     return row;
   });
+}
+
+function assign(row: Row, name: string, value: unknown): void {
+  row[name] = value;
+}
+
+/** An assignment to `__proto__` would change the row's prototype. */
+function define(row: Row, name: string, value: unknown): void {
+  Object.defineProperty(row, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
 /** Reads the cells of one statement's results; the readers are kept while the columns' types stay the same. */

@@ -1,5 +1,10 @@
 import { DrizzleQueryError, fillPlaceholders, type Query } from "drizzle-orm";
-import { PgPreparedQuery, type PreparedQueryConfig, type SelectedFieldsOrdered } from "drizzle-orm/pg-core";
+import {
+  type PgColumn,
+  PgPreparedQuery,
+  type PreparedQueryConfig,
+  type SelectedFieldsOrdered,
+} from "drizzle-orm/pg-core";
 import * as drizzleUtils from "drizzle-orm/utils";
 import { isAppError } from "../../errors/mod.ts";
 import type { Row } from "../providers/provider.ts";
@@ -29,12 +34,10 @@ export type RowMapping =
  * @returns The mapping.
  */
 export function mapToFields(fields: SelectedFieldsOrdered): RowMapping {
-  const safe = fields.map(({ path, field }) => ({ path, field: withSafeDecoder(field as SelectedField) }));
-  return {
-    kind: "fields",
-    fields: safe as SelectedFieldsOrdered,
-    selected: safe.map(({ field }) => field),
-  };
+  const selected = fields.map(({ field }) => withSafeDecoder(field as SelectedField));
+  const isSame = selected.every((field, at) => field === fields[at].field);
+  const safe = isSame ? fields : fields.map(({ path }, at) => ({ path, field: selected[at] as PgColumn }));
+  return { kind: "fields", fields: safe, selected };
 }
 
 /** A statement without its values. */
@@ -96,7 +99,8 @@ export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
     const { sql: text, params: given } = this.query;
     const params = fillPlaceholders(given, placeholderValues);
     try {
-      return await this.#run({ ...this.#template, text, params });
+      const { name, isCast, metadata } = this.#template;
+      return await this.#run({ text, params, name, isCast, metadata });
     } catch (error) {
       // a mistake in the program is no failure of the statement
       throw isAppError(error) ? error : new DrizzleQueryError(text, params, error as Error);

@@ -14,13 +14,30 @@ const TIMESTAMP = new RegExp(
 export function readTimestamp(text: string): Date | number | string {
   const match = TIMESTAMP.exec(text);
   if (match === null) return text === "infinity" ? Infinity : text === "-infinity" ? -Infinity : text;
-  const [, year, month, day, hours, minutes, seconds, fraction = "0", sign, zoneH, zoneM, zoneS, bc] = match;
-  const date = new Date(0);
-  date.setUTCFullYear(bc === undefined ? Number(year) : 1 - Number(year), Number(month) - 1, Number(day));
-  date.setUTCHours(Number(hours), Number(minutes), Number(seconds), Number(fraction.slice(0, 3).padEnd(3, "0")));
-  if (sign !== undefined) {
-    const offsetSeconds = Number(zoneH) * 3600 + Number(zoneM ?? 0) * 60 + Number(zoneS ?? 0);
-    date.setTime(date.getTime() - (sign === "-" ? -offsetSeconds : offsetSeconds) * 1000);
-  }
+  const [, year, month, day, hours, minutes, seconds, fraction = "", sign, zoneH, zoneM, zoneS, bc] = match;
+  const ms = fraction === "" ? 0 : Number(fraction.slice(0, 3).padEnd(3, "0"));
+  const fullYear = bc === undefined ? Number(year) : 1 - Number(year);
+  // Date.UTC takes the years 0 to 99 for those of the last century
+  const isEarly = fullYear >= 0 && fullYear < 100;
+  const utcMs = Date.UTC(
+    isEarly ? fullYear + CYCLE_YEARS : fullYear,
+    Number(month) - 1,
+    Number(day),
+    Number(hours),
+    Number(minutes),
+    Number(seconds),
+    ms,
+  );
+  const date = new Date(utcMs - (isEarly ? CYCLE_MS : 0) - offsetMs(sign, zoneH, zoneM, zoneS));
   return Number.isNaN(date.getTime()) ? text : date;
+}
+
+/** After so many years the calendar repeats. */
+const CYCLE_YEARS = 400;
+const CYCLE_MS = 146_097 * 86_400_000;
+
+function offsetMs(sign: string | undefined, hours: string, minutes = "0", seconds = "0"): number {
+  if (sign === undefined) return 0;
+  const ms = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000;
+  return sign === "-" ? -ms : ms;
 }
