@@ -1,9 +1,16 @@
 // deno-lint-ignore-file no-console -- the seed, and how many values were compared
 import { assert, assertEquals } from "@std/assert";
-import { type DrizzleClient, executeRows, getDrizzleClient, type QueryResult } from "../../../database/mod.ts";
-import { sql } from "../../../database/orm.ts";
+import { integer, pgTable } from "drizzle-orm/pg-core";
+import {
+  type DrizzleClient,
+  executeRows,
+  getDrizzleClient,
+  type QueryResult,
+  withTransaction,
+} from "../../../database/mod.ts";
+import { eq, sql } from "../../../database/orm.ts";
 import { findInCauseChain, sqlStateOf } from "../../../errors/mod.ts";
-import { LAB_OPTIONS, type ProviderTarget, shareProviders } from "../../support/provider_lab.ts";
+import { LAB_OPTIONS, openWithTables, type ProviderTarget, shareProviders } from "../../support/provider_lab.ts";
 import { openOracle, type Oracle } from "./pg_oracle.ts";
 import { edgeExpressions, nestedExpressions, ValueGenerator } from "./typed_values.ts";
 
@@ -258,6 +265,33 @@ Deno.test("what a statement reports is what pg reports", LAB_OPTIONS, async () =
       }
     }
   });
+});
+
+const items = pgTable("items", { id: integer("id").primaryKey(), n: integer("n") });
+
+Deno.test("what a builder reports without returning is what pg reports", LAB_OPTIONS, async () => {
+  for (const { name, config } of (await getLab()).targets) {
+    const db = await openWithTables(config, "CREATE TABLE items (id int PRIMARY KEY, n int)");
+    const reports = async (statement: Promise<QueryResult<never>>): Promise<unknown[]> => {
+      const { rows, rowCount, command } = await statement;
+      return [rows, rowCount, command];
+    };
+    assertEquals(await reports(db.insert(items).values([{ id: 1 }, { id: 2 }]).execute()), [[], 2, "INSERT"], name);
+    assertEquals(
+      await reports(db.insert(items).values({ id: 1 }).onConflictDoNothing().execute()),
+      [[], 0, "INSERT"],
+      name,
+    );
+    assertEquals(await reports(db.update(items).set({ n: 7 }).execute()), [[], 2, "UPDATE"], name);
+    await withTransaction(db, async (tx) => {
+      assertEquals(
+        await reports(tx.update(items).set({ n: 8 }).where(eq(items.id, 9)).execute()),
+        [[], 0, "UPDATE"],
+        name,
+      );
+      assertEquals(await reports(tx.delete(items).where(eq(items.id, 1)).execute()), [[], 1, "DELETE"], name);
+    });
+  }
 });
 
 Deno.test("one statement is run, and a second one beside it is refused", LAB_OPTIONS, async () => {
