@@ -353,7 +353,7 @@ function translateLowered(statement: StatementReader, t: StatementTranslation): 
 
 /** Refuses to make a table again that a view reads: the view would go with it. */
 function refuseViews(statement: StatementReader, t: StatementTranslation): void {
-  const { tables, views } = t.scope.declared;
+  const { tables, views } = t.before;
   const table = findObject(tables, readObject(statement, statement.skip(statement.skip(2, "IF", "EXISTS"), "ONLY")));
   if (table === undefined) return;
   for (const view of views.values()) {

@@ -26,6 +26,8 @@ export interface TranslatedStatement {
   readonly subject: string;
   /** The table that the statement is about. */
   readonly table: string | undefined;
+  /** What the statements before it declare. */
+  readonly before: DeclaredSchema;
 }
 
 /** The statements of a text, translated one by one. */
@@ -50,8 +52,8 @@ export function translateStatements(sql: string, options: DistSqlOptions = {}): 
   const statements = sources.map((source): TranslatedStatement => {
     const t = new StatementTranslation(scope);
     translateStatement(new StatementReader(source.tokens), t);
-    const { steps, warnings, refusals, subject, table } = t;
-    return { source, steps, warnings, refusals, rules: [...t.rules], subject, table };
+    const { steps, warnings, refusals, subject, table, before } = t;
+    return { source, steps, warnings, refusals, rules: [...t.rules], subject, table, before };
   });
   const commented = findCommentedKeys(sql).map((key) => refuseCommentedKey(key, scope));
   const inOrder = [...statements, ...commented].sort((a, b) => a.source.start - b.source.start);
@@ -64,8 +66,9 @@ function refuseCommentedKey({ start, text, table }: CommentedKey, scope: TextSco
   t.kind = "ALTER TABLE";
   t.table = table;
   t.refuse("primary-key-commented");
-  const { refusals, rules, subject } = t;
-  return { source: { text, start, tokens: [] }, steps: [], warnings: [], refusals, rules: [...rules], subject, table };
+  const { refusals, rules, subject, before } = t;
+  const source = { text, start, tokens: [] };
+  return { source, steps: [], warnings: [], refusals, rules: [...rules], subject, table, before };
 }
 
 function createScope(sources: readonly SqlStatement[], options: DistSqlOptions): TextScope {

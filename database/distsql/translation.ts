@@ -140,6 +140,8 @@ export class StatementTranslation {
   readonly scope: TextScope;
   /** The kind of statement, such as ALTER TABLE. */
   kind = "";
+  /** What was declared before the statement. */
+  readonly before: DeclaredSchema;
   /** The table that the statement is about. */
   table: string | undefined;
   /** The type, view, sequence or other object that the statement defines, changes or drops. */
@@ -150,6 +152,7 @@ export class StatementTranslation {
   /** @param scope What is known across the statements of the text. */
   constructor(scope: TextScope) {
     this.scope = scope;
+    this.before = scope.declared;
   }
 
   /** The options of the translation. */

@@ -88,10 +88,11 @@ async function readJob(
 
 async function isValid(job: DistSqlJob, objectName: string | undefined, context: MigrationContext): Promise<boolean> {
   const { session, clock } = context;
-  const name = job.name ?? objectName;
+  // the provider shows the name as the catalog has it, behind the schema
+  const name = job.name === undefined ? objectName?.slice(objectName.indexOf(".") + 1) : lastName(job.name);
   if (name === undefined) return false;
   const sql = job.kind === "index" ? INDEX_STATE : CONSTRAINT_STATE;
-  const rows = await retryIdempotent(() => session.query(sql, [lastName(name), job.table]), clock);
+  const rows = await retryIdempotent(() => session.query(sql, [name, job.table]), clock);
   return rows[0]?.valid === true;
 }
 

@@ -1,4 +1,4 @@
-import { RecreationRequiredError, type UnsupportedStatementError } from "../distsql/errors.ts";
+import { RecreationRequiredError, UnsupportedStatementError } from "../distsql/errors.ts";
 import { getIncompatibility } from "../distsql/incompatibilities.ts";
 import type { DistSqlOptions } from "../distsql/options.ts";
 import type { SqlStatement } from "../distsql/statement.ts";
@@ -11,7 +11,9 @@ import { createLocator, findFirstWord, type TextPosition } from "../distsql/text
 import { declarationsOf, type TranslatedStatement, translateStatements } from "../distsql/translate_text.ts";
 import type { DistSqlWarning } from "../distsql/translation.ts";
 import { stripMark } from "./files.ts";
+import { RecreationError } from "../recreation/recreation_error.ts";
 import type { PlanFinding } from "./plan_finding.ts";
+import { simulateRecreation } from "./simulate_recreation.ts";
 
 /** A text of SQL and its name. */
 export interface SqlSource {
@@ -77,11 +79,13 @@ function findInStatement(file: string, located: LocatedStatement, count: number)
   if (refusals.length === 0 && warnings.length === 0 && problem === undefined) return [];
   const statement = summarizeStatement(source.tokens);
   const place = { file, line, column, statement, ...(table === undefined ? {} : { table }) };
-  return [
+  const found: PlanFinding[] = [
     ...refusals.map((refusal) => ({ ...place, ...fromRefusal(refusal) })),
     ...(problem === undefined ? [] : [{ severity: "error" as const, ...place, ...problem }]),
+    ...findBlocked(located).map((found) => ({ ...place, ...found })),
     ...warnings.map((warning) => ({ ...place, ...fromWarning(warning, subject) })),
   ];
+  return found.sort((a, b) => Number(b.severity === "error") - Number(a.severity === "error"));
 }
 
 /** What the provider takes in a session of its own, but a file of migrations cannot mean. */
@@ -99,6 +103,25 @@ function fromRefusal(refusal: UnsupportedStatementError | RecreationRequiredErro
   const severity = refusal instanceof RecreationRequiredError ? "warning" : "error";
   return { severity, rule: id, ...(type === undefined ? {} : { type }), message: summary, advice };
 }
+
+/** Finds what keeps a table from being made again, where nothing else is refused. */
+function findBlocked({ steps, refusals, subject, before }: LocatedStatement): Found[] {
+  const isRefused = refusals.some((refusal) => !(refusal instanceof RecreationRequiredError));
+  if (isRefused) return [];
+  return steps.filter(({ recreates }) => recreates).flatMap(({ sql }): Found[] => {
+    try {
+      simulateRecreation(before, sql);
+      return [];
+    } catch (error) {
+      if (error instanceof UnsupportedStatementError) return [fromRefusal(error)];
+      if (!(error instanceof RecreationError)) throw error;
+      const message = `${subject}: the table cannot be made again: ${error.message}`;
+      return [{ severity: "error", rule: "recreation-blocked", message, advice: BLOCKED }];
+    }
+  });
+}
+
+const BLOCKED = "Remove what stands in the way in statements before this one, and add it again after it.";
 
 function fromWarning({ id, message }: DistSqlWarning, subject: string): Found {
   const { title, advice } = getIncompatibility(id)!;

@@ -1,6 +1,6 @@
 import { type ColumnClause, readColumn } from "../distsql/rules/column_definition.ts";
 import { readNotNullCheck } from "../distsql/rules/not_null.ts";
-import { nameOf, readName } from "../distsql/sql_name.ts";
+import { deriveName, nameOf, readName } from "../distsql/sql_name.ts";
 import type { StatementReader } from "../distsql/statement_reader.ts";
 import { TokenEdits } from "../distsql/token_edits.ts";
 import { columnsIn, findColumn, pushConstraint } from "./alter_constraint.ts";
@@ -30,7 +30,22 @@ export function addColumn(schema: TableSchema, reader: StatementReader, from: nu
   };
   schema.columns.push(column);
   for (const clause of clauses) applyClause(schema, column, reader, clause);
+  const isSerial = schema.dialect === "distsql" && SERIAL.has(column.type);
+  if (isSerial) {
+    column.type = "bigint";
+    column.notNull = true;
+    column.identity = { always: false, options: "" };
+  }
+  // the sequence is made under the name of the work table
+  const { identity } = column;
+  const isNamed = identity !== undefined && /\bSEQUENCE\s+NAME\b/i.test(identity.options);
+  if (identity !== undefined && !isNamed) identity.name = deriveName(schema.name, column.name, "seq");
 }
+
+/** Types that the distributed-SQL provider has as identity columns alone. */
+const SERIAL: ReadonlySet<string> = new Set([
+  ...["serial", "bigserial", "smallserial", "serial4", "serial8", "serial2"],
+]);
 
 function applyClause(schema: TableSchema, column: TableColumn, reader: StatementReader, clause: ColumnClause): void {
   const { kind, bodyFrom, to } = clause;

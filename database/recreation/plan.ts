@@ -1,10 +1,11 @@
 import { sanitizeForDistSql } from "../distsql/sanitize.ts";
+import { readName } from "../distsql/sql_name.ts";
 import { splitStatements } from "../distsql/statement.ts";
 import { buildCreateTableSql, constraintName, repeatedKeys } from "./create_table.ts";
 import { checkPlan, warnAbout } from "./plan_checks.ts";
 import { PlanBuilder } from "./plan_builder.ts";
 import type { CopiedColumn, CopyKey, RecreationCopy, RecreationPlan } from "./recreation_plan.ts";
-import { normalizeType, qualify, quoteName, temporaryName } from "./sql_text.ts";
+import { normalizeType, qualify, quoteName, readSql, temporaryName } from "./sql_text.ts";
 import type { TableColumn, TableSchema } from "./table_schema.ts";
 import { createWorkTableSql } from "./work_table.ts";
 
@@ -137,8 +138,13 @@ function createNewTableSql(current: TableSchema, desired: TableSchema): string {
   );
   const sql = buildCreateTableSql(temporaryName(current.name, "new"), { ...desired, constraints });
   if (current.dialect !== "distsql") return sql;
-  const [statement] = splitStatements(sanitizeForDistSql(sql) ?? sql);
+  const [statement] = splitStatements(sanitizeForDistSql(sql, { domains: typeNames(desired) }) ?? sql);
   return statement.text;
+}
+
+/** Returns the names of the columns' types: one that the provider has not of itself is a domain. */
+export function typeNames({ columns }: TableSchema): string[] {
+  return columns.map(({ type }) => readName(readSql(type), 0).path);
 }
 
 function planSteps(current: TableSchema, desired: TableSchema): RecreationPlan["steps"] {

@@ -267,8 +267,8 @@ export class PlanBuilder {
   /** A sequence's name is free now. */
   renameSequences(): void {
     for (const { name: column, identity } of this.#desired.columns) {
-      if (identity?.sequence === undefined) continue;
-      const { name } = identity.sequence;
+      const name = identity?.sequence?.name ?? identity?.name;
+      if (name === undefined) continue;
       this.push({ kind: "rename_sequence", phase: "after", title: `name ${name}`, column, name });
     }
   }

@@ -4,6 +4,8 @@ export interface TableIdentity {
   always: boolean;
   /** What stands in the parentheses after IDENTITY; empty for none. */
   options: string;
+  /** A change: the name that its sequence is to have. */
+  name?: string;
   /** The sequence that has the position, when the column was read from a database. */
   sequence?: { schema: string; name: string; increment: string; grants?: TableGrant[] };
 }

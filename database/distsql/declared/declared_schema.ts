@@ -19,6 +19,10 @@ export interface DeclaredEnum extends ObjectName {
 export interface DeclaredDomain extends ObjectName {
   /** The key of the enum that it is based on. */
   readonly enum?: string;
+  /** The type that it is based on, as written. */
+  readonly type: string;
+  /** Whether columns of it have a default without one of their own. */
+  readonly hasDefault: boolean;
 }
 
 /** A sequence, whether created by name, by `serial` or by an identity column. */
@@ -112,6 +116,8 @@ export interface DeclaredTable extends ObjectName {
   readonly constraints: readonly DeclaredConstraint[];
   /** The indexes, except those of constraints. */
   readonly indexes: readonly DeclaredIndex[];
+  /** The statistics objects over it. */
+  readonly statistics: readonly ObjectName[];
   /** Whether all columns are known; false for CREATE TABLE … LIKE of an unknown table, AS and INHERITS. */
   readonly isComplete: boolean;
 }

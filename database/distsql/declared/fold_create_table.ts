@@ -52,7 +52,14 @@ export function foldCreateTable(
   const name = toObjectName(written);
   if (nameAt > at && isRelationName(state, name.schema, name.name)) return state;
   const isPlain = reader.key(written.end) === "(" && !reader.is(reader.next(written.end), "INHERITS");
-  const table: DeclaredTable = { ...name, columns: [], constraints: [], indexes: [], isComplete: isPlain };
+  const table: DeclaredTable = {
+    ...name,
+    columns: [],
+    constraints: [],
+    indexes: [],
+    statistics: [],
+    isComplete: isPlain,
+  };
   const key = keyOf(table);
   state = { ...state, tables: withEntry(state.tables, table) };
   if (reader.key(written.end) !== "(") return state;

@@ -25,6 +25,7 @@ const INCLUDE: ReadonlySet<string> = new Set(["INCLUDE"]);
 const SEQUENCE: ReadonlySet<string> = new Set(["SEQUENCE"]);
 const OWNED: ReadonlySet<string> = new Set(["OWNED"]);
 const VIEW: ReadonlySet<string> = new Set(["VIEW"]);
+const FROM: ReadonlySet<string> = new Set(["FROM"]);
 
 /** CREATE INDEX; one without a name gets PostgreSQL's. */
 export function foldCreateIndex(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
@@ -179,6 +180,24 @@ function dropSequences(state: DeclaredSchema, keys: readonly string[]): Declared
   return { ...state, tables, sequences: withoutEntries(state.sequences, keys) };
 }
 
+/** CREATE STATISTICS. */
+export function foldCreateStatistics(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
+  const name = readObject(reader, reader.skip(2, "IF", "NOT", "EXISTS"));
+  const from = reader.find(FROM, name.end);
+  const table = from < 0 ? undefined : findObject(state.tables, readObject(reader, from + 1));
+  if (table === undefined) return state;
+  const statistics = [...table.statistics, toObjectName(name, table.schema)];
+  return { ...state, tables: withEntry(state.tables, { ...table, statistics }) };
+}
+
+function dropStatistics(state: DeclaredSchema, names: readonly ObjectName[]): DeclaredSchema {
+  const isDropped = (one: ObjectName): boolean => names.some((name) => keyOf(name) === keyOf(one));
+  const tables = [...state.tables].map(([key, table]) =>
+    [key, { ...table, statistics: table.statistics.filter((one) => !isDropped(one)) }] as const
+  );
+  return { ...state, tables: new Map(tables) };
+}
+
 function dropSchemas(state: DeclaredSchema, names: readonly string[]): DeclaredSchema {
   const within = (map: ReadonlyMap<string, ObjectName>): string[] =>
     [...map].filter(([, object]) => names.includes(object.schema)).map(([key]) => key);
@@ -225,6 +244,8 @@ export function foldDrop(state: DeclaredSchema, reader: StatementReader): Declar
       return dropSequences(state, keysIn(state.sequences));
     case "INDEX":
       return dropIndexes(state, written.map((name) => toObjectName(name)));
+    case "STATISTICS":
+      return dropStatistics(state, written.map((name) => toObjectName(name)));
     case "TYPE":
     case "DOMAIN":
       return dropTypes(state, [...keysIn(state.enums), ...keysIn(state.domains)], cascades);

@@ -3,8 +3,15 @@ import { StatementReader } from "../statement_reader.ts";
 import type { DeclaredSchema } from "./declared_schema.ts";
 import { foldAlterTable } from "./fold_alter_table.ts";
 import { foldCreateTable } from "./fold_create_table.ts";
-import { foldCreateIndex, foldCreateView, foldDrop, foldRenameRelation, foldSequence } from "./fold_objects.ts";
-import { foldAlterType, foldCreateDomain, foldCreateType } from "./fold_types.ts";
+import {
+  foldCreateIndex,
+  foldCreateStatistics,
+  foldCreateView,
+  foldDrop,
+  foldRenameRelation,
+  foldSequence,
+} from "./fold_objects.ts";
+import { foldAlterDomain, foldAlterType, foldCreateDomain, foldCreateType } from "./fold_types.ts";
 
 /** A statement's effect on the schema. */
 export interface FoldedStatement {
@@ -34,6 +41,8 @@ function foldCreate(state: DeclaredSchema, reader: StatementReader, names: Map<n
       return foldSequence(state, reader);
     case "VIEW":
       return foldCreateView(state, reader);
+    case "STATISTICS":
+      return foldCreateStatistics(state, reader);
     default:
       return state;
   }
@@ -45,6 +54,8 @@ function foldAlter(state: DeclaredSchema, reader: StatementReader, names: Map<nu
       return foldAlterTable(state, reader, names);
     case "TYPE":
       return foldAlterType(state, reader);
+    case "DOMAIN":
+      return foldAlterDomain(state, reader);
     case "SEQUENCE":
       return foldSequence(state, reader);
     case "INDEX":

@@ -1,6 +1,7 @@
 import type { StatementReader } from "../statement_reader.ts";
 import {
   type DeclaredColumn,
+  type DeclaredDomain,
   type DeclaredEnum,
   type DeclaredSchema,
   findObject,
@@ -13,6 +14,9 @@ import {
 } from "./declared_schema.ts";
 import { readLabel, readLiteral, writeLiteral } from "./literals.ts";
 import { readObject, readPart, toObjectName } from "./read_object.ts";
+
+const DEFAULT: ReadonlySet<string> = new Set(["DEFAULT"]);
+const DOMAIN_CLAUSES: ReadonlySet<string> = new Set(["CONSTRAINT", "NOT", "NULL", "CHECK", "DEFAULT", "COLLATE"]);
 
 /** CREATE TYPE … AS ENUM and CREATE DOMAIN; other types are not kept. A type that is there already stays. */
 export function foldCreateType(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
@@ -28,9 +32,48 @@ export function foldCreateType(state: DeclaredSchema, reader: StatementReader): 
 /** CREATE DOMAIN. */
 export function foldCreateDomain(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
   const written = readObject(reader, 2);
-  const base = findObject(state.enums, readObject(reader, reader.skip(written.end, "AS")));
-  const domain = { ...toObjectName(written), enum: base && keyOf(base) };
+  const typeAt = reader.skip(written.end, "AS");
+  const typeEnd = reader.find(DOMAIN_CLAUSES, typeAt);
+  const baseName = readObject(reader, typeAt);
+  const base = findObject(state.enums, baseName);
+  const domain = {
+    ...toObjectName(written),
+    enum: base && keyOf(base),
+    type: reader.text(typeAt, typeEnd < 0 ? reader.size : typeEnd),
+    hasDefault: reader.find(DEFAULT, typeAt) >= 0 || findObject(state.domains, baseName)?.hasDefault === true,
+  };
   return { ...state, domains: withEntry(state.domains, domain) };
+}
+
+/** ALTER DOMAIN: SET DEFAULT, DROP DEFAULT, RENAME TO, SET SCHEMA. */
+export function foldAlterDomain(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
+  const written = readObject(reader, 2);
+  const found = findObject(state.domains, written);
+  if (found === undefined) return state;
+  const at = written.end;
+  const setsDefault = reader.is(at, "SET", "DEFAULT");
+  if (setsDefault || reader.is(at, "DROP", "DEFAULT")) {
+    return { ...state, domains: withEntry(state.domains, { ...found, hasDefault: setsDefault }) };
+  }
+  if (reader.is(at, "RENAME", "TO")) {
+    return rekeyDomain(state, found, { schema: found.schema, name: readPart(reader, at + 2) });
+  }
+  if (reader.is(at, "SET", "SCHEMA")) {
+    return rekeyDomain(state, found, { schema: readPart(reader, at + 2), name: found.name });
+  }
+  return state;
+}
+
+function rekeyDomain(state: DeclaredSchema, found: DeclaredDomain, name: ObjectName): DeclaredSchema {
+  const [old, key] = [keyOf(found), keyOf(name)];
+  if (state.domains.has(key)) return state;
+  const rename = (column: DeclaredColumn): DeclaredColumn =>
+    column.domain === old ? { ...column, domain: key } : column;
+  return {
+    ...state,
+    domains: withEntry(withoutEntries(state.domains, [old]), { ...found, ...name }),
+    tables: new Map([...state.tables].map(([at, table]) => [at, { ...table, columns: table.columns.map(rename) }])),
+  };
 }
 
 /** ALTER TYPE of an enum: ADD VALUE, RENAME VALUE, RENAME TO, SET SCHEMA. */

@@ -1,7 +1,7 @@
 import { DistSqlAction, DistSqlCategory, type DistSqlIncompatibility } from "../incompatibility.ts";
 
 const { DataType } = DistSqlCategory;
-const { Error, Rewrite, Strip, Warn } = DistSqlAction;
+const { Error, Recreate, Rewrite, Strip, Warn } = DistSqlAction;
 
 /** Column types. */
 export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
@@ -32,9 +32,9 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   {
     id: "add-serial-column",
     category: DataType,
-    action: Error,
+    action: Recreate,
     title: "ADD COLUMN of a serial type",
-    advice: "Add a bigint or uuid column, fill it in batches, or put the column into CREATE TABLE.",
+    advice: "The table is made again with a bigint identity column; rows are numbered in the order of their key.",
     sqlState: "42704",
     message: 'type "serial" does not exist',
     source: ["EMU"],
@@ -140,6 +140,17 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     title: "Types of extensions: vector, citext, hstore, geometry and others",
     advice: "There are no extensions: use a plain type (text for citext, jsonb for hstore) or another store.",
     sqlState: "42704",
+    source: ["EMU"],
+    evidence: "inferred",
+  },
+  {
+    id: "extension-function",
+    category: DataType,
+    action: Error,
+    title: "Functions of extensions: pgcrypto, pg_trgm, unaccent, PostGIS and others",
+    advice:
+      "There are no extensions: compute the value in the application, or with gen_random_uuid(), md5() or sha256().",
+    sqlState: "42883",
     source: ["EMU"],
     evidence: "inferred",
   },

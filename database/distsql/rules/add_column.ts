@@ -88,6 +88,13 @@ function checkedSteps(name: string, body: string, { target }: Addition): AlterRe
   return { steps: [step(`${target.head} ADD CONSTRAINT ${name} ${body} NOT VALID;`), validateStep(target, name)] };
 }
 
+/** Whether the rows would get the default of a domain, so that an update of NULLs would not reach them. */
+function mayHaveDefault({ column, type: { domain } }: Addition): boolean {
+  if (domain === undefined) return false;
+  if (domain !== "unknown") return domain.hasDefault;
+  return column.clauses.some(({ kind }) => kind === "default");
+}
+
 /** Refuses what steps cannot reach; tells whether something was refused. */
 function refuses(addition: Addition): boolean {
   const { column, type, reader, t } = addition;
@@ -103,6 +110,7 @@ function refuses(addition: Addition): boolean {
       t.refuse("add-column-recreate-before-steps", "ADD COLUMN with a constraint");
     }
   }
+  if (mayHaveDefault(addition)) t.refuse("add-column-recreate", `ADD COLUMN of the domain ${type.name} with a default`);
   if (type.isSerial) t.refuse("add-serial-column", `ADD COLUMN of type ${type.name}`);
   for (const clause of column.clauses) {
     if (clause.kind === "unknown") t.refuse("add-column-recreate", `ADD COLUMN with ${reader.key(clause.bodyFrom)}`);

@@ -3,6 +3,7 @@ import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
 import { type AlterResult, type AlterTarget, chain, nameConstraint, step, validateStep } from "./alter_target.ts";
+import { refuseJsonKeys } from "./known_table.ts";
 import { notNullSteps } from "./not_null.ts";
 import { cleanConstraint, isNotValid, readTableConstraint, type TableConstraint } from "./table_constraint.ts";
 
@@ -142,6 +143,8 @@ export function translateAddConstraint(
   const constraint = readTableConstraint(reader, from + 1, to);
   const edits = new TokenEdits(reader);
   cleanConstraint(reader, constraint, edits, t);
+  const isKey = constraint.kind === "primary_key" || constraint.kind === "unique";
+  if (isKey) refuseJsonKeys(target.known, constraint.columns.map(({ name }) => name), t);
   switch (constraint.kind) {
     case "primary_key":
       t.refuse("primary-key-change", "ADD PRIMARY KEY");

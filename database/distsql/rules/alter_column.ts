@@ -3,14 +3,35 @@ import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
 import type { AlterResult, AlterTarget } from "./alter_target.ts";
+import { translateType } from "./column_type.ts";
 import { mendCache, mendIdentity } from "./identity.ts";
+import { isKey } from "./known_table.ts";
 import { dropNotNull, notNullSteps } from "./not_null.ts";
+
+const AFTER_TYPE: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
 
 /** SET DEFAULT, DROP DEFAULT and DROP NOT NULL, which took a new table before their day. */
 function keepSince(keep: string, t: StatementTranslation): AlterResult {
   if (t.can("column_defaults")) return { keep };
   t.refuse("alter-column-recreate", "ALTER COLUMN");
   return undefined;
+}
+
+/** A change of type takes the table to be made again, with a type that the provider has. */
+function changeType(
+  reader: StatementReader,
+  from: number,
+  to: number,
+  column: string,
+  { known }: AlterTarget,
+  t: StatementTranslation,
+): undefined {
+  const end = reader.find(AFTER_TYPE, from, to);
+  const type = translateType(reader, from, end < 0 ? to : end, t, column);
+  if (type.isJson && isKey(known, column)) {
+    t.refuse("index-json-key", `column ${column} of type ${type.name} in a key`, type.name);
+  }
+  t.refuse("alter-column-type", `a change of column ${column}`);
 }
 
 /**
@@ -33,7 +54,9 @@ export function translateAlterColumn(
   const column = readName(reader, reader.skip(from + 1, "COLUMN"));
   const at = column.end;
   const text = reader.text(from, to);
-  if (reader.is(at, "TYPE") || reader.is(at, "SET", "DATA", "TYPE") || reader.is(at, "SET", "EXPRESSION")) {
+  const typeAt = reader.is(at, "TYPE") ? at + 1 : reader.is(at, "SET", "DATA", "TYPE") ? at + 3 : -1;
+  if (typeAt >= 0) return changeType(reader, typeAt, to, column.name, target, t);
+  if (reader.is(at, "SET", "EXPRESSION")) {
     t.refuse("alter-column-type", `a change of column ${column.name}`);
     return undefined;
   }

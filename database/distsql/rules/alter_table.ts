@@ -1,3 +1,4 @@
+import { readPart } from "../declared/read_object.ts";
 import { quoteNameAt, readName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { asyncTableAt } from "../statement_table.ts";
@@ -7,6 +8,7 @@ import { translateAddConstraint } from "./add_constraint.ts";
 import { translateAlterColumn } from "./alter_column.ts";
 import { alterPass } from "./alter_pass.ts";
 import { type AlterResult, type AlterTarget, step, validateStep } from "./alter_target.ts";
+import { findTable, isInPrimaryKey, isPrimaryKey } from "./known_table.ts";
 import { isTableConstraint } from "./table_constraint.ts";
 
 function strip(t: StatementTranslation): undefined {
@@ -41,15 +43,25 @@ function translateSwitch(reader: StatementReader, from: number, to: number, t: S
   return strip(t);
 }
 
-function translateDrop(reader: StatementReader, from: number, to: number, t: StatementTranslation): AlterResult {
+function translateDrop(
+  reader: StatementReader,
+  from: number,
+  to: number,
+  { known }: AlterTarget,
+  t: StatementTranslation,
+): AlterResult {
   const keep = { keep: reader.text(from, to) };
   if (reader.key(from + 1) === "CONSTRAINT") {
-    const { name } = readName(reader, reader.skip(from + 2, "IF", "EXISTS"));
-    if (/_pkey$|_pk$/.test(name)) {
+    if (isPrimaryKey(known, readPart(reader, reader.skip(from + 2, "IF", "EXISTS")))) {
       t.refuse("primary-key-change", "DROP of a primary key");
       return undefined;
     }
     return keep;
+  }
+  const column = readPart(reader, reader.skip(reader.skip(from + 1, "COLUMN"), "IF", "EXISTS"));
+  if (isInPrimaryKey(known, column)) {
+    t.refuse("primary-key-change", `DROP of column ${column} of the primary key`);
+    return undefined;
   }
   if (!t.can("drop_column")) {
     t.refuse("drop-column-recreate", "DROP COLUMN");
@@ -87,7 +99,7 @@ function translateAction(
     return translateAddColumn(reader, from, to, target, t);
   }
   if (key === "ALTER" && second !== "CONSTRAINT") return translateAlterColumn(reader, from, to, target, t);
-  if (key === "DROP") return translateDrop(reader, from, to, t);
+  if (key === "DROP") return translateDrop(reader, from, to, target, t);
   if (key === "VALIDATE") return translateValidate(reader, from, target, t);
   if (SWITCH_STARTS.has(key) || reader.is(from, "NO", "FORCE")) return translateSwitch(reader, from, to, t);
   if (SETTING_STARTS.has(key) && second !== "SCHEMA") return translateSetting(reader, from, to, t);
@@ -187,6 +199,7 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
     head: `ALTER TABLE ${ifExists}${nameAt > afterExists ? "ONLY " : ""}${table.text}`,
     asyncHead: `ALTER TABLE ASYNC ${ifExists}${table.text}`,
     quoted: quoteNameAt(reader, nameAt),
+    known: findTable(reader, nameAt, t),
   };
   const guard = guardOf(reader, 2, nameAt);
   const start = reader.key(table.end) === "*" ? table.end + 1 : table.end;

@@ -1,3 +1,4 @@
+import type { DeclaredTable } from "../declared/declared_schema.ts";
 import { deriveName, type QualifiedName, writeName } from "../sql_name.ts";
 import type { DistSqlNotNull, DistSqlStep, StatementTranslation } from "../translation.ts";
 
@@ -11,6 +12,8 @@ export interface AlterTarget {
   readonly asyncHead: string;
   /** The table as the catalog has it, quoted. */
   readonly quoted: string;
+  /** What earlier statements declared about it. */
+  readonly known: DeclaredTable | undefined;
 }
 
 /** What one action of an ALTER TABLE becomes. */

@@ -1,4 +1,5 @@
 import { readName } from "../sql_name.ts";
+import { type DeclaredDomain, findObject } from "../declared/declared_schema.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import type { StatementTranslation } from "../translation.ts";
 
@@ -40,6 +41,26 @@ const OF_EXTENSIONS: ReadonlySet<string> = new Set([
   ...["isbn", "isbn13", "issn", "ean13", "upc", "semver"],
 ]);
 
+/** Types that only expressions have, and the first words of other spellings. */
+const OTHERS: ReadonlySet<string> = new Set([
+  ...["record", "unknown", "cstring", "void", "anyelement", "anyarray", "aclitem", "int2vector", "oidvector", "setof"],
+]);
+
+/** Whether expressions of the provider know a type without being told, by its first word. */
+export function isBuiltInType(name: string): boolean {
+  return STORABLE.has(name) || BUILT_IN.has(name) || OTHERS.has(name) || /^(?:pg_|reg|_)/.test(name);
+}
+
+/** Whether a type is one of an extension. */
+export function isExtensionType(name: string): boolean {
+  return OF_EXTENSIONS.has(name);
+}
+
+/** Whether a type, as written, is json or jsonb, which no key can have. */
+export function isJsonType(type: string): boolean {
+  return /^(?:pg_catalog\s*\.\s*)?"?jsonb?"?$/i.test(type.trim());
+}
+
 const MAX_VARCHAR = 65_535;
 const MAX_CHAR = 4_096;
 const MAX_DIGITS_BEFORE_WIDE_NUMERIC = 38;
@@ -56,6 +77,8 @@ export interface ColumnType {
   readonly isJson?: boolean;
   /** Whether it is numeric, which could not be a key before its day. */
   readonly isNumeric?: boolean;
+  /** The domain that it is; `unknown` for one of which only the name is known. */
+  readonly domain?: DeclaredDomain | "unknown";
   /** The folded name of the type. */
   readonly name: string;
 }
@@ -149,7 +172,9 @@ function ownType(
   t: StatementTranslation,
   refuse: (id: string, type: string) => void,
 ): ColumnType {
-  const { domains } = t.scope;
-  if (!domains.has(path) && !domains.has(name)) refuse("type-user-defined", path);
-  return { name };
+  const { domains, declared } = t.scope;
+  const schema = path === name ? undefined : path.slice(0, -name.length - 1);
+  const domain = findObject(declared.domains, { schema, name });
+  if (domain === undefined && !domains.has(path) && !domains.has(name)) refuse("type-user-defined", path);
+  return { name, isJson: domain && isJsonType(domain.type), domain: domain ?? "unknown" };
 }

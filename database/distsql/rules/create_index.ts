@@ -1,7 +1,10 @@
-import { readName } from "../sql_name.ts";
+import { keyOf } from "../declared/declared_schema.ts";
+import { readPart } from "../declared/read_object.ts";
+import { readName, writeName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
+import { findTable, refuseJsonKeys } from "./known_table.ts";
 
 const MAX_KEY_COLUMNS = 8;
 const TREE_METHODS: ReadonlySet<string> = new Set(["btree", "btree_index", "hash"]);
@@ -17,6 +20,11 @@ const UNSTABLE: ReadonlySet<string> = new Set([
   "CURRENT_TIMESTAMP",
   "CURRENT_DATE",
 ]);
+
+/** Whether a key is a column, and no expression. */
+function isColumn(reader: StatementReader, from: number): boolean {
+  return reader.isName(from) && !reader.is(reader.nameEnd(from), "(");
+}
 
 /** Where the column or expression of a key ends. */
 function keyHeadEnd(reader: StatementReader, from: number): number {
@@ -105,6 +113,14 @@ function translateTail(
   }
 }
 
+/** The name that PostgreSQL gives the index of a known table, as SQL; the job is waited for by its name. */
+function generatedName(reader: StatementReader, tableAt: number, t: StatementTranslation): string | undefined {
+  const table = findTable(reader, tableAt, t);
+  const after = table && t.scope.declared.tables.get(keyOf(table));
+  const made = after?.indexes.find(({ name }) => !table?.indexes.some((index) => index.name === name));
+  return made && writeName(made.name, false);
+}
+
 /**
  * Whether ASYNC is the provider's keyword at a position, and not the name of the index. `ON` follows both a name and the
  * keyword of an index without one: then the keyword is in capitals, as the translation writes it.
@@ -143,6 +159,9 @@ export function translateCreateIndex(reader: StatementReader, t: StatementTransl
       t.apply("index-name-schema");
     }
     at = name.end;
+  } else {
+    index = generatedName(reader, reader.skip(at + 1, "ONLY"), t);
+    if (index !== undefined) edits.insertBefore(at, `${index} `);
   }
   at++;
   if (reader.key(at) === "ONLY") {
@@ -150,12 +169,15 @@ export function translateCreateIndex(reader: StatementReader, t: StatementTransl
     t.apply("index-only");
     at++;
   }
+  const tableAt = at;
   const table = readName(reader, at);
   at = translateMethod(reader, table.end, edits, t);
   if (reader.key(at) === "(") {
     const keys = reader.list(at + 1, reader.closing(at));
     if (keys.length > MAX_KEY_COLUMNS) t.refuse("index-key-columns", `a key of ${keys.length} columns`);
     const directions = new Set(keys.map(([from, to]) => translateKey(reader, from, to, edits, t)));
+    const columns = keys.filter(([from]) => isColumn(reader, from)).map(([from]) => readPart(reader, from));
+    refuseJsonKeys(findTable(reader, tableAt, t), columns, t);
     if (directions.size > 1) t.warn("index-sort-order");
     translateTail(reader, reader.next(at), isUnique, edits, t);
   }

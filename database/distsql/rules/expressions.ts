@@ -3,6 +3,8 @@ import { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import { tokenize } from "../tokenize.ts";
 import type { StatementTranslation } from "../translation.ts";
+import { checkCast } from "./cast_types.ts";
+import { isExtensionFunction } from "./extension_functions.ts";
 
 const UUID_RANDOM: ReadonlySet<string> = new Set(["uuid_generate_v4", "uuidv4"]);
 const UUID_OTHERS: ReadonlySet<string> = new Set([
@@ -39,6 +41,7 @@ function translateCall(
     t.apply("uuid-function");
   } else if (UUID_OTHERS.has(name)) t.refuse("uuid-function-unsupported", `${name}()`);
   else if (/^pg_(?:try_)?advisory_/.test(name)) t.refuse("advisory-lock", `${name}()`);
+  else if (isExtensionFunction(name)) t.refuse("extension-function", `${name}()`);
   else if (TEXT_SEARCH.has(name) && !isSimple(reader, end)) {
     t.refuse("text-search", `${name}() without the configuration simple`);
   }
@@ -77,6 +80,7 @@ export function translateExpressions(
     const isAttribute = reader.key(at - 1) === ".";
     if (reader.key(at) === "COLLATE" && !isAttribute) translateCollation(reader, at, isDefinition, edits, t);
     const end = isAttribute ? at : reader.nameEnd(at);
+    if (reader.key(at) === "::" || reader.is(at, "CAST", "(")) checkCast(reader, at, t);
     if (end > at && reader.key(end) === "(") translateCall(reader, at, end, edits, t);
     at = Math.max(end, at + 1);
   }

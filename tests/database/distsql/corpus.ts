@@ -333,7 +333,6 @@ export const REFUSED: readonly (readonly [sql: string, id: string])[] = [
   [`CREATE TABLE t OF ty`, "create-table-partition"],
   [`CREATE TABLE t (a) AS SELECT 1`, "create-table-as"],
   [`SELECT * INTO x FROM y`, "create-table-as"],
-  [`ALTER TABLE t ADD COLUMN n serial`, "add-serial-column"],
   [`ALTER TABLE t ADD COLUMN a text[]`, "type-array"],
   [`ALTER TABLE t ADD COLUMN a jsonb UNIQUE`, "index-json-key"],
   [`ALTER TABLE t ENABLE ROW LEVEL SECURITY`, "row-security"],
@@ -421,6 +420,7 @@ export const REFUSED: readonly (readonly [sql: string, id: string])[] = [
 
 /** Statements for which the table is made again, with the registry's entry. */
 export const RECREATED: readonly (readonly [sql: string, id: string])[] = [
+  [`ALTER TABLE t ADD COLUMN n serial`, "add-serial-column"],
   [`ALTER TABLE "t" ALTER COLUMN "a" SET DATA TYPE bigint USING "a"::bigint;`, "alter-column-type"],
   [`ALTER TABLE t ADD COLUMN b int, ALTER a TYPE text`, "alter-column-type"],
   [`ALTER TABLE ONLY public.t ADD CONSTRAINT t_pkey PRIMARY KEY (id)`, "primary-key-change"],

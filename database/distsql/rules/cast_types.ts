@@ -1,0 +1,43 @@
+import { findObject, type ObjectName } from "../declared/declared_schema.ts";
+import { readObject } from "../declared/read_object.ts";
+import type { StatementReader } from "../statement_reader.ts";
+import type { StatementTranslation } from "../translation.ts";
+import { isBuiltInType, isExtensionType } from "./column_type.ts";
+
+/** Schemas whose types are always there. */
+const SYSTEM_SCHEMAS: ReadonlySet<string> = new Set(["pg_catalog", "information_schema"]);
+
+/** The position of the type in `CAST (value AS type)`, whose parenthesis opens at a position; else -1. */
+function castTypeAt(reader: StatementReader, open: number): number {
+  let as = -1;
+  for (let at = open + 1; at < reader.closing(open); at = reader.next(at)) if (reader.is(at, "AS")) as = at;
+  return as < 0 ? -1 : as + 1;
+}
+
+/** Whether the provider has a type: of itself, as a domain, or as the row type of a table or a view. */
+function hasType(reader: StatementReader, at: number, t: StatementTranslation): boolean {
+  const written = readObject(reader, at);
+  const { schema, name } = written;
+  if (schema !== undefined && SYSTEM_SCHEMAS.has(schema)) return true;
+  if (schema === undefined && isBuiltInType(name)) return true;
+  const { domains, tables, views, enums } = t.scope.declared;
+  const objects: readonly ReadonlyMap<string, ObjectName>[] = [domains, tables, views, enums];
+  const isDeclared = objects.some((map) => findObject(map, written) !== undefined);
+  return isDeclared || t.scope.domains.has(name) || t.scope.domains.has(`${schema}.${name}`);
+}
+
+/**
+ * Refuses a cast to a type that the provider has not. A type that no file declares may be one of an extension, or of the
+ * application's own.
+ *
+ * @param reader The statement.
+ * @param at The position of `::`, or of CAST.
+ * @param t Where the refusal goes.
+ */
+export function checkCast(reader: StatementReader, at: number, t: StatementTranslation): void {
+  const typeAt = reader.key(at) === "::" ? at + 1 : castTypeAt(reader, at + 1);
+  if (typeAt < 0 || !reader.isName(typeAt) || hasType(reader, typeAt, t)) return;
+  const type = reader.text(typeAt, reader.nameEnd(typeAt));
+  const id = isExtensionType(readObject(reader, typeAt).name) ? "type-extension" : "type-user-defined";
+  t.refuse(id, `a cast to ${type}`, type);
+}

@@ -1,0 +1,106 @@
+import {
+  type DeclaredColumn,
+  type DeclaredConstraint,
+  type DeclaredSchema,
+  type DeclaredTable,
+  findObject,
+  keyOf,
+} from "../distsql/declared/declared_schema.ts";
+import { readObject } from "../distsql/declared/read_object.ts";
+import { StatementReader } from "../distsql/statement_reader.ts";
+import { tokenize } from "../distsql/tokenize.ts";
+import { translateForDistSql } from "../distsql/sanitize.ts";
+import { applyAlter } from "../recreation/alter.ts";
+import { buildCreateTableSql } from "../recreation/create_table.ts";
+import { generateRecreationPlan, typeNames } from "../recreation/plan.ts";
+import { normalizeType, qualify, quoteName } from "../recreation/sql_text.ts";
+import type { IncomingForeignKey, TableColumn, TableConstraint, TableSchema } from "../recreation/table_schema.ts";
+
+/**
+ * Plans the recreation of a table from what the files declare about it, as the run will plan it from the catalog. Changes
+ * nothing. A table that the files do not declare is passed over.
+ *
+ * @param before What is declared before the statement.
+ * @param sql The statement that makes the table again, an ALTER TABLE.
+ * @throws {RecreationError} When the change cannot be made, or would break what points to the table.
+ * @throws {UnsupportedStatementError} When the provider cannot have the table as it is to be.
+ */
+export function simulateRecreation(before: DeclaredSchema, sql: string): void {
+  const reader = new StatementReader(tokenize(sql));
+  const written = readObject(reader, reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY"));
+  const table = findObject(before.tables, written);
+  if (table === undefined || !table.isComplete) return;
+  const current = toTableSchema(table, before);
+  if (!canHave(current)) return;
+  generateRecreationPlan(current, applyAlter(current, sql, true), 0);
+}
+
+/** Whether the provider can have the table as it is; where it cannot, its own statement is refused already. */
+function canHave(current: TableSchema): boolean {
+  const sql = buildCreateTableSql(current.name, current);
+  return translateForDistSql(sql, { domains: typeNames(current) }).refusals.length === 0;
+}
+
+/** A declared table as the provider has it. */
+function toTableSchema(table: DeclaredTable, state: DeclaredSchema): TableSchema {
+  return {
+    schema: table.schema,
+    name: table.name,
+    oid: "0",
+    dialect: "distsql",
+    columns: table.columns.map(toColumn),
+    constraints: table.constraints.map((constraint) => toConstraint(constraint, state)),
+    indexes: table.indexes.map(({ name, isUnique, columns, text }) => ({
+      name,
+      unique: isUnique,
+      definition: text,
+      columns: [...columns],
+      ...(isUnique ? { keys: [...columns] } : {}),
+      valid: true,
+    })),
+    referencedBy: listIncoming(table, state),
+    dependents: table.statistics.map(({ name }) => `statistics object ${name}`),
+  };
+}
+
+/** Enums are text, and columns that number rows are identities of type bigint. */
+function toColumn(column: DeclaredColumn): TableColumn {
+  const { name, notNull, numbering, generated } = column;
+  const type = numbering !== undefined ? "bigint" : column.enum === undefined ? column.type : "text";
+  return {
+    name,
+    type: normalizeType(type),
+    notNull,
+    ...(numbering === undefined ? {} : { identity: { always: false, options: "CACHE 1" } }),
+    ...(generated === undefined ? {} : { generated: { expression: generated, stored: true } }),
+    ...(column.default === undefined ? {} : { default: column.default }),
+  };
+}
+
+function toConstraint(
+  { name, kind, columns, references, text }: DeclaredConstraint,
+  state: DeclaredSchema,
+): TableConstraint {
+  const list = (names: readonly string[]): string => `(${names.map(quoteName).join(", ")})`;
+  const base = { name, type: kind, columns: [...columns], validated: true };
+  if (kind === "primary_key") return { ...base, definition: `PRIMARY KEY ${list(columns)}` };
+  if (kind === "unique") return { ...base, definition: `UNIQUE ${list(columns)}` };
+  const target = references && state.tables.get(references.table);
+  if (references === undefined || target === undefined) return { ...base, definition: text };
+  const to = `${qualify(target.schema, target.name)} ${list(references.columns)}`;
+  return {
+    ...base,
+    definition: `FOREIGN KEY ${list(columns)} REFERENCES ${to}`,
+    references: { schema: target.schema, table: target.name, columns: [...references.columns] },
+  };
+}
+
+function listIncoming(table: DeclaredTable, state: DeclaredSchema): IncomingForeignKey[] {
+  const key = keyOf(table);
+  return [...state.tables.values()].filter((other) => other !== table).flatMap((other) =>
+    other.constraints.filter(({ references }) => references?.table === key).map((constraint) => ({
+      ...toConstraint(constraint, state),
+      from: { schema: other.schema, table: other.name },
+    }))
+  );
+}

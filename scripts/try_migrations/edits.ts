@@ -1,0 +1,142 @@
+import { readName } from "../../database/distsql/sql_name.ts";
+import { StatementReader } from "../../database/distsql/statement_reader.ts";
+import { objectOf, tableOf } from "../../database/distsql/statement_table.ts";
+import { TokenEdits } from "../../database/distsql/token_edits.ts";
+import { tokenize } from "../../database/distsql/tokenize.ts";
+import type { Piece, TrialFile } from "./sources.ts";
+
+/** What the engine cannot do, by the rule that refuses it. A rule that is not here is a fault of the translation. */
+export const ENGINE_LIMITS: Readonly<Record<string, string>> = {
+  "type-array": "array column",
+  "type-extension": "extension",
+  "type-unsupported": "column type",
+  "function-language": "PL/pgSQL",
+  "procedure": "PL/pgSQL",
+  "do-block": "PL/pgSQL",
+  "trigger": "trigger",
+  "index-method-unsupported": "GIN or vector index",
+  "index-operator-class-unsupported": "GIN or vector index",
+  "text-search": "text search",
+  "create-table-temporary": "temporary table",
+  "materialized-view": "materialized view",
+};
+
+/** Why planning refuses a statement. */
+export interface Finding {
+  readonly rule: string;
+  readonly message: string;
+  readonly table: string | undefined;
+}
+
+/** What was taken out. */
+export interface Removed {
+  /** Columns by table. */
+  readonly columns: Map<string, Set<string>>;
+  /** Functions, indexes, tables and types. */
+  readonly objects: Map<string, string>;
+}
+
+function readerOf(text: string): StatementReader {
+  return new StatementReader(tokenize(text));
+}
+
+function bare(name: string): string {
+  return name.split(".").at(-1)!;
+}
+
+/** The names that a statement mentions, as the catalog has them. */
+function mentions(reader: StatementReader, from = 0, to = reader.size): Set<string> {
+  const names = new Set<string>();
+  for (let at = from; at < to; at++) if (reader.isName(at)) names.add(readName(reader, at).path.split(".")[0]);
+  return names;
+}
+
+/** Takes out what a finding is about: a column where it is one, else the statement. */
+export function takeOut(piece: Piece, finding: Finding, removed: Removed): void {
+  const reason = ENGINE_LIMITS[finding.rule] ?? `FAULT ${finding.rule}: ${finding.message}`;
+  const column = /column (.+) of type /.exec(finding.message)?.[1];
+  const reader = readerOf(piece.text);
+  if (column !== undefined && finding.table !== undefined && dropColumn(piece, reader, column)) {
+    piece.edited = reason;
+    const table = bare(finding.table);
+    removed.columns.set(table, (removed.columns.get(table) ?? new Set()).add(column));
+    return;
+  }
+  drop(piece, reason, removed);
+}
+
+/** Drops a statement and remembers what it would have created. */
+export function drop(piece: Piece, reason: string, removed: Removed): void {
+  piece.dropped = reason;
+  const reader = readerOf(piece.text);
+  if (!reader.is(0, "CREATE")) return;
+  const on = reader.find(new Set(["ON"]), 1);
+  const isIndex = reader.is(1, "INDEX") || reader.is(1, "UNIQUE", "INDEX");
+  const name = isIndex && on > 0
+    ? readName(reader, on - 1).path
+    : reader.is(1, "TRIGGER")
+    ? undefined
+    : objectOf(reader) ?? tableOf(reader);
+  if (name !== undefined) removed.objects.set(bare(name), reason);
+}
+
+/** Takes a column out of CREATE TABLE or ALTER TABLE ADD COLUMN; false when nothing would be left. */
+function dropColumn(piece: Piece, reader: StatementReader, column: string): boolean {
+  const isAlter = reader.is(0, "ALTER", "TABLE");
+  const [start, end] = isAlter ? actionsOf(reader) : elementsOf(reader);
+  const parts = reader.list(start, end);
+  const kept = parts.filter(([from, to]) => {
+    if (!isAlter) return readName(reader, from).name !== column;
+    return !mentions(reader, from, to).has(column);
+  });
+  if (kept.length === 0 || kept.length === parts.length) return false;
+  const edits = new TokenEdits(reader);
+  edits.replace(start, end, kept.map(([from, to]) => reader.text(from, to)).join(", "));
+  piece.text = edits.apply();
+  return true;
+}
+
+function elementsOf(reader: StatementReader): [number, number] {
+  const open = reader.find(new Set(["("]), 2);
+  return [open + 1, reader.closing(open)];
+}
+
+function actionsOf(reader: StatementReader): [number, number] {
+  const at = reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY");
+  return [reader.nameEnd(at), reader.size];
+}
+
+/** Takes out what uses something that is not there any more. */
+export function takeOutUses(files: readonly TrialFile[], removed: Removed): boolean {
+  let changed = false;
+  for (const { pieces } of files) {
+    for (const piece of pieces) {
+      if (piece.dropped !== undefined) continue;
+      const reader = readerOf(piece.text);
+      const names = mentions(reader);
+      const object = [...names].find((name) => removed.objects.has(name));
+      const creates = object !== undefined && reader.is(0, "CREATE") && tableOf(reader) !== object;
+      if (object !== undefined && (creates || !reader.is(0, "CREATE")) && !isGuarded(reader)) {
+        drop(piece, removed.objects.get(object)!, removed);
+        changed = true;
+        continue;
+      }
+      for (const [table, columns] of removed.columns) {
+        const column = names.has(table) ? [...columns].find((name) => names.has(name)) : undefined;
+        if (column === undefined || piece.edited !== undefined && reader.is(0, "CREATE", "TABLE")) continue;
+        if (reader.is(0, "CREATE", "TABLE") && bare(tableOf(reader) ?? "") !== table) continue;
+        if (reader.is(0, "ALTER", "TABLE") && dropColumn(piece, reader, column)) {
+          piece.edited = "uses a column that is out";
+        } else drop(piece, "uses a column that is out", removed);
+        changed = true;
+        break;
+      }
+    }
+  }
+  return changed;
+}
+
+/** `DROP … IF EXISTS` runs without its object. */
+function isGuarded(reader: StatementReader): boolean {
+  return reader.is(0, "DROP") && (reader.is(2, "IF", "EXISTS") || reader.is(3, "IF", "EXISTS"));
+}
