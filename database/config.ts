@@ -49,6 +49,13 @@ export interface DatabaseConfig {
    */
   connectTimeout?: number;
   /**
+   * Seconds after which a statement without an answer is given up and its connection cut, in scripts, tests and commands.
+   * In a handler the deadline of the invocation does that. The statement may have run. What migrations apply may
+   * take longer, up to their `jobTimeout`. embedded-pg has no limit: it runs in this process.
+   * @default 60
+   */
+  statementTimeoutSeconds?: number;
+  /**
    * Emit metrics when a connection is made.
    * @default true
    */
@@ -76,10 +83,13 @@ const FIELD_TYPES: Readonly<Record<keyof DatabaseConfig, "string" | "boolean" | 
   maxConnections: "number",
   idleTimeout: "number",
   connectTimeout: "number",
+  statementTimeoutSeconds: "number",
   instrument: "boolean",
   prepare: "boolean",
   ca: "string",
 };
+
+const SECONDS: ReadonlySet<string> = new Set(["idleTimeout", "connectTimeout", "statementTimeoutSeconds"]);
 
 /** Fields that one provider has and the others would silently ignore. */
 const ONLY_FOR: Partial<Record<keyof DatabaseConfig, readonly DatabaseProvider[]>> = {
@@ -139,7 +149,7 @@ function checkField(provider: DatabaseProvider, field: string, value: unknown): 
   if (field === "maxConnections" && !(Number.isInteger(value) && (value as number) >= 1)) {
     throw new ConfigurationError(`DatabaseConfig.maxConnections must be a whole number from 1, got ${shown}`);
   }
-  if ((field === "idleTimeout" || field === "connectTimeout") && !((value as number) > 0 && (value as number) < 1e6)) {
+  if (SECONDS.has(field) && !((value as number) > 0 && (value as number) < 1e6)) {
     throw new ConfigurationError(`DatabaseConfig.${field} must be a number of seconds above 0, got ${shown}`);
   }
 }

@@ -41,6 +41,12 @@ export interface DatabaseSettings {
    * @default {}
    */
   cloneMasks?: Record<string, Mask>;
+  /**
+   * Seconds after which a statement of a command that has no answer is given up; what migrations apply and `db clone`
+   * copies may take an hour.
+   * @default 60
+   */
+  statementTimeoutSeconds?: number;
   /** `distsql`: choices of the translation, for every command that translates migrations. */
   translation?: TranslationSettings;
 }
@@ -59,6 +65,8 @@ const isMasks: Check = (value) =>
     (["null", "hash", "email"].includes(String(mask)) || (isObject(mask) && typeof mask.text === "string"))
   );
 
+const isSeconds: Check = (value) => typeof value === "number" && value > 0 && value < 1e6;
+
 /** What {@link DatabaseSettings} may be. */
 export const DATABASE_SETTINGS = {
   checks: {
@@ -74,6 +82,7 @@ export const DATABASE_SETTINGS = {
     region: ["a region", isText],
     folder: ["a folder", isText],
     cloneMasks: ['an object: { "table.column": "null" | "hash" | "email" | { text } }', isMasks],
+    statementTimeoutSeconds: ["a number of seconds above 0", isSeconds],
     translation: [
       `an object with some of ${TRANSLATION.join(", ")}`,
       (value) => isObject(value) && Object.keys(value).every((name) => TRANSLATION.includes(name)),

@@ -60,7 +60,8 @@ export function findDatabase(sources: TargetSources, side: DatabaseSide = ""): D
   const region = flag("region") ?? variable("REGION") ?? settings?.region ??
     (named.endpoint !== undefined && !/\.on\.aws(?::\d+)?$/.test(named.endpoint) ? env.AWS_REGION : undefined);
   const username = flag("username");
-  return toTarget(named, { ca, region, username, root });
+  const { statementTimeoutSeconds } = settings ?? {};
+  return toTarget(named, { ca, region, username, root, statementTimeoutSeconds });
 }
 
 /**
@@ -178,13 +179,20 @@ interface Extras {
   region: string | undefined;
   username: string | undefined;
   root: string;
+  statementTimeoutSeconds: number | undefined;
 }
 
 function toTarget({ provider, url, endpoint, folder }: Named, extras: Extras): DatabaseTarget {
-  const { ca, region, username, root } = extras;
+  const { ca, region, username, root, statementTimeoutSeconds } = extras;
   // no metrics: they go to standard output, which is the command's; no plans: each statement is run once, and the texts of
   // those that have a plan are kept
-  const common = { provider, instrument: false, prepare: false, ...(ca === undefined ? {} : { ca }) } as const;
+  const common = {
+    provider,
+    instrument: false,
+    prepare: false,
+    ...(ca === undefined ? {} : { ca }),
+    ...(statementTimeoutSeconds === undefined ? {} : { statementTimeoutSeconds }),
+  } as const;
   if (provider === "distsql") {
     const role = username === undefined || username === "admin" ? { isAdmin: true } : { username };
     const config: DatabaseConfig = { ...common, endpoint, ...(region === undefined ? {} : { region }), ...role };

@@ -1,5 +1,6 @@
 import { type Clock, fullJitterDelay, remainingMs, systemClock } from "../../core/mod.ts";
 import { isAppError } from "../../errors/mod.ts";
+import { isSilent } from "../providers/statement_limit.ts";
 import { isCommitOutcomeUnknown, isOccError } from "../sqlstate.ts";
 
 const MAX_RETRIES = 8;
@@ -19,7 +20,9 @@ export async function retryIdempotent<T>(fn: () => Promise<T>, clock: Clock = sy
     } catch (error) {
       const mayPass = isOccError(error) || isConnectionLost(error);
       const delayMs = fullJitterDelay(attempt, { baseDelayMs: 50, maxDelayMs: 2000 });
-      if (!mayPass || attempt > MAX_RETRIES || delayMs >= remainingMs(clock)) throw error;
+      // what took its whole time limit is given one more
+      const maxRetries = isSilent(error) ? 1 : MAX_RETRIES;
+      if (!mayPass || attempt > maxRetries || delayMs >= remainingMs(clock)) throw error;
       await clock.sleep(delayMs);
     }
   }

@@ -3,7 +3,8 @@ import { ConfigurationError } from "../../errors/mod.ts";
 import { closeUnused, openShared } from "../client.ts";
 import { checkDatabaseConfig, connectionKeyOf, type DatabaseConfig } from "../config.ts";
 import type { DistSqlOptions } from "../distsql/options.ts";
-import type { DedicatedSession } from "../providers/provider.ts";
+import type { DedicatedSession, DrizzleClient } from "../providers/provider.ts";
+import { limitOf } from "../providers/statement_limit.ts";
 import { guardTransactions } from "../transaction_guard.ts";
 import { applyPending, type MigratedFile } from "./apply_pending.ts";
 import { type MigrationContext, titleOf, type UndecidedStatement } from "./context.ts";
@@ -63,7 +64,9 @@ export interface MigrateConfig extends MigrationTarget {
    */
   lockTtl?: number;
   /**
-   * Seconds that a background job of `distsql` (an index, a validation) may take.
+   * Seconds that a background job of `distsql` (an index, a validation) may take, and each statement of a migration: a
+   * `CREATE INDEX`, an `UPDATE`, the copy of a table. `DatabaseConfig.statementTimeoutSeconds` limits the runner's own
+   * statements.
    * @default 3600
    */
   jobTimeout?: number;
@@ -228,15 +231,23 @@ async function migrate(
       logger,
       clock,
       onUndecided: config.onUndecided,
-      openClient: async () => guardTransactions(await (await openShared(config.database)).createClient(undefined)),
+      openClient: () => openPatientClient(config.database, settings.jobTimeoutMs),
     };
     const todo = planned.filter(({ file }) => pending.has(file.tag));
+    session.limitStatements?.(settings.jobTimeoutMs);
     const migrations = await applyPending(todo, context, session.keepsSession && lock.fence === undefined);
     return { ...result, applied: migrations.length, migrations, appliedElsewhere };
   } finally {
+    session.limitStatements?.(limitOf(config.database).ms);
     // a lock whose connection is gone is gone too, and the error that ended the run matters more
     await lock.release().catch(() => {});
   }
+}
+
+/** A client whose statements may take as long as those of a migration. */
+async function openPatientClient(database: DatabaseConfig, ms: number): Promise<DrizzleClient> {
+  const connection = await openShared(database);
+  return guardTransactions(await connection.createClient(undefined, { ms }));
 }
 
 const NO_LOCK: Omit<MigrationLock, "owner"> = {

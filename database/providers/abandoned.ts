@@ -9,8 +9,8 @@ import { currentInvocation } from "../../observability/mod.ts";
  */
 export function whenAbandoned(onAbandon: () => void): () => void {
   const invocation = currentInvocation();
-  // without a deadline nothing is ever given up
-  return invocation?.deadlineMs === undefined ? nothing : invocation.onAbandon(onAbandon);
+  return invocation?.deadlineMs === undefined ? NO_DEADLINE : invocation.onAbandon(onAbandon);
 }
 
-function nothing(): void {}
+/** What {@link whenAbandoned} returns where there is no deadline: nothing is ever given up. */
+export const NO_DEADLINE: () => void = () => {};

@@ -10,8 +10,9 @@ import { createSessionClient } from "../session/session.ts";
 import { createRunner, type NeonRunner, toSqlDriver } from "./branching_pg_driver.ts";
 import { createConnectRetry } from "./connect_retry.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
-import { rejectWithErrors, toError, watchPool } from "./neon_pool.ts";
+import { limitStatements, rejectWithErrors, toError, watchPool } from "./neon_pool.ts";
 import type { Connection, DedicatedSession, Invalidate, Row, SqlSession } from "./provider.ts";
+import { limitOf, type StatementLimit } from "./statement_limit.ts";
 
 /**
  * Opens Neon: its own driver, PostgreSQL's protocol in a WebSocket, a pool of connections and transactions over several
@@ -43,7 +44,7 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
     idleTimeoutMillis: (config.idleTimeout ?? 0) * 1000,
   });
   const connectRetry = createConnectRetry(config);
-  watchPool(pool, connectRetry);
+  watchPool(pool, connectRetry, limitOf(config));
   let isClosing = false;
   // without a listener a connection that ends while it is idle would end the process
   pool.on("error", (error: unknown) => {
@@ -66,9 +67,9 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
       }
     },
     createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, new Dialect(), schema)),
-    openSession: async () => {
+    async openSession(): Promise<DedicatedSession> {
       const client = await connectClient(() => new neon.Client(settings), connectRetry);
-      return openSession(client, run, isPooled(config.connectionString));
+      return toDedicatedSession(client, run, isPooled(config.connectionString), limitOf(config));
     },
     async close(): Promise<void> {
       isClosing = true;
@@ -100,7 +101,6 @@ async function connectClient(createClient: () => Client, connectRetry: ConnectRe
     const client = createClient();
     // an ended connection shows at the next statement
     client.on("error", () => {});
-    rejectWithErrors(client);
     try {
       await client.connect();
       return client;
@@ -113,11 +113,19 @@ async function connectClient(createClient: () => Client, connectRetry: ConnectRe
   }
 }
 
-function openSession(client: Client, run: NeonRunner, isPooled: boolean): DedicatedSession {
+function toDedicatedSession(
+  client: Client,
+  run: NeonRunner,
+  isPooled: boolean,
+  limit: StatementLimit,
+): DedicatedSession {
+  limitStatements(client, limit);
+  rejectWithErrors(client);
   const session = toSession(client, run);
   return {
     ...session,
     keepsSession: !isPooled,
+    limitStatements: (ms) => void (limit.ms = ms),
     async transaction(fn): Promise<never> {
       await session.query("begin");
       let result: unknown;

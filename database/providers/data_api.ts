@@ -4,7 +4,7 @@ import { runtimeProcess } from "../../env/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { runOutsideInvocation } from "../../observability/mod.ts";
 import type { DatabaseConfig } from "../config.ts";
-import { whenAbandoned } from "./abandoned.ts";
+import { NO_DEADLINE, whenAbandoned } from "./abandoned.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { toQueryResult } from "../session/decode_rows.ts";
 import { createSessionClient } from "../session/session.ts";
@@ -16,6 +16,7 @@ import type { ConnectRetry } from "./postgres_js_driver.ts";
 import type { DataApiClient, DataApiResult, StatementInput } from "./data_api_values.ts";
 import { IdleTimer } from "./idle_timer.ts";
 import type { Connection, DedicatedSession, Row, SqlSession } from "./provider.ts";
+import { isSilent, limitOf, type StatementLimit, withinLimit } from "./statement_limit.ts";
 
 /** The cluster, its secret and the database, as every request names them. */
 export interface DataApiTarget {
@@ -37,6 +38,7 @@ export interface DataApiTarget {
  */
 export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
   const { target, region } = readTarget(config);
+  const limit = limitOf(config);
   const sdk = await loadRdsData();
   // Deno 2.9 sends a request again by itself, an INSERT too, when a connection that served one before ends without an answer
   const agent = { keepAlive: runtimeProcess?.versions.deno === undefined };
@@ -46,13 +48,14 @@ export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
     maxAttempts: 1,
     requestHandler: {
       connectionTimeout: (config.connectTimeout ?? 10) * 1000,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+      requestTimeout: Math.max(REQUEST_TIMEOUT_MS, limit.ms),
       throwOnRequestTimeout: true,
       httpAgent: agent,
       httpsAgent: agent,
     },
   });
-  const api = toApi(client, sdk, target, createConnectRetry(config, isNotYet));
+  const withLimit = toApi(client, sdk, target, createConnectRetry(config, isNotYet));
+  const api = withLimit(limit);
   const driver = toSqlDriver(api);
   // there are no connections that could be held
   const slots = new ConnectionSlots(Infinity);
@@ -66,7 +69,11 @@ export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
       }
     },
     createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, new DataApiDialect(), schema)),
-    openSession: () => Promise.resolve(openSession(api)),
+    openSession(): Promise<DedicatedSession> {
+      const own = limitOf(config);
+      const session = openSession(withLimit(own));
+      return Promise.resolve({ ...session, limitStatements: (ms) => void (own.ms = ms) });
+    },
     close: () => Promise.resolve(client.destroy()),
   };
 }
@@ -124,19 +131,24 @@ function isUnsent(error: unknown): boolean {
   return isNotYet(error) || /^FATAL:/.test((error as Error).message) || isUnreachable(error);
 }
 
+type Request<T> = (options: { abortSignal: AbortSignal }) => Promise<T>;
+
 function toApi(
   client: RDSDataClient,
   sdk: typeof import("@aws-sdk/client-rds-data"),
   target: DataApiTarget,
   connectRetry: ConnectRetry,
-): DataApiClient {
+): (limit: StatementLimit) => DataApiClient {
   let underWay = 0;
   const idle = new IdleTimer();
+  const lastAnswerMs = (): number => performance.now() - idle.elapsedMs;
 
-  async function send<T>(request: (options: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> {
+  /** Statements of a transaction wait for one another. */
+  async function send<T>(request: Request<T>, limit: StatementLimit, isInTransaction = true): Promise<T> {
     const abort = new AbortController();
     // a request that nobody waits for any more would keep its socket for as long as the network is silent
     const forget = whenAbandoned(() => abort.abort());
+    const hasDeadline = forget !== NO_DEADLINE;
     // closes its sockets; the next request opens a new one
     if (underWay === 0 && idle.elapsedMs > MAX_IDLE_MS) client.destroy();
     underWay++;
@@ -144,8 +156,10 @@ function toApi(
     try {
       for (let attempt = 1;; attempt++) {
         try {
-          return await runOutsideInvocation(() => request({ abortSignal: abort.signal }));
+          const answer = runOutsideInvocation(() => request({ abortSignal: abort.signal }));
+          return await (hasDeadline ? answer : withinLimit(answer, limit, isInTransaction ? lastAnswerMs : undefined));
         } catch (error) {
+          if (isSilent(error)) abort.abort();
           const failure = readFailure(error);
           const elapsedMs = performance.now() - startedAt;
           const delayMs = isUnsent(error) ? connectRetry(failure, attempt, elapsedMs) : undefined;
@@ -159,39 +173,36 @@ function toApi(
       idle.reset();
     }
   }
-  return {
+  return (limit) => ({
     execute({ sql, parameters, transactionId }: StatementInput): Promise<DataApiResult> {
-      return send((options) =>
-        client.send(
-          new sdk.ExecuteStatementCommand({
-            ...target,
-            sql,
-            parameters,
-            transactionId,
-            includeResultMetadata: true,
-            // as a number a bigint beyond 2^53 would lose its last digits
-            resultSetOptions: { longReturnType: "STRING", decimalReturnType: "STRING" },
-          }),
-          options,
-        )
-      );
+      const statement = new sdk.ExecuteStatementCommand({
+        ...target,
+        sql,
+        parameters,
+        transactionId,
+        includeResultMetadata: true,
+        // as a number a bigint beyond 2^53 would lose its last digits
+        resultSetOptions: { longReturnType: "STRING", decimalReturnType: "STRING" },
+      });
+      return send((options) => client.send(statement, options), limit, transactionId !== undefined);
     },
     async begin(): Promise<string> {
-      const { transactionId } = await send((options) => client.send(new sdk.BeginTransactionCommand(target), options));
+      const begin = new sdk.BeginTransactionCommand(target);
+      const { transactionId } = await send((options) => client.send(begin, options), limit);
       if (transactionId === undefined) throw new Error("The Data API gave no transaction id");
       return transactionId;
     },
     async commit(transactionId: string): Promise<void> {
       const { resourceArn, secretArn } = target;
-      const transaction = { resourceArn, secretArn, transactionId };
-      await send((options) => client.send(new sdk.CommitTransactionCommand(transaction), options));
+      const commit = new sdk.CommitTransactionCommand({ resourceArn, secretArn, transactionId });
+      await send((options) => client.send(commit, options), limit);
     },
     async rollback(transactionId: string): Promise<void> {
       const { resourceArn, secretArn } = target;
-      const transaction = { resourceArn, secretArn, transactionId };
-      await send((options) => client.send(new sdk.RollbackTransactionCommand(transaction), options));
+      const rollback = new sdk.RollbackTransactionCommand({ resourceArn, secretArn, transactionId });
+      await send((options) => client.send(rollback, options), limit);
     },
-  };
+  });
 }
 
 function toSession(api: DataApiClient, transactionId: string | undefined): SqlSession {

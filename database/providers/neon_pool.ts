@@ -1,8 +1,9 @@
 import type { Client, Pool, PoolClient } from "@neondatabase/serverless";
 import { currentInvocation, resumeInvocation, runOutsideInvocation } from "../../observability/mod.ts";
-import { whenAbandoned } from "./abandoned.ts";
+import { NO_DEADLINE, whenAbandoned } from "./abandoned.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
 import { isAnswered, RestWatch } from "./rest_watch.ts";
+import { type StatementLimit, StatementWatch } from "./statement_limit.ts";
 
 /**
  * An error for what Neon's driver rejects with: a WebSocket that cannot be opened, or ends, gives an event, which has neither
@@ -30,6 +31,66 @@ export function rejectWithErrors(target: Pool | Client): void {
   } as Pool["query"];
 }
 
+type Done = (...result: unknown[]) => void;
+
+/** Whether statements of a connection are limited: not while an invocation with a deadline has it. */
+const unlimited: WeakSet<object> = new WeakSet();
+
+/**
+ * Rejects statements that the database does not answer in time, and closes their connection.
+ *
+ * @param client A connection; changed in place.
+ * @param limit How long a statement may take.
+ */
+export function limitStatements(client: Client, limit: StatementLimit): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  const failing: Set<(error: Error) => void> = new Set();
+  let silence: Error | undefined;
+  const watch = new StatementWatch(limit, (error) => {
+    silence = error;
+    for (const fail of [...failing]) fail(error);
+    void client.end().catch(() => {});
+  });
+  client.once("end", () => watch.close());
+
+  /** What is to be called with the answer in place of `done`; `undefined` when nothing can be sent any more. */
+  function begin(done: Done): Done | undefined {
+    if (silence !== undefined) return void done(silence);
+    function settle(...result: unknown[]): void {
+      if (!failing.delete(settle)) return;
+      watch.ended();
+      done(...result);
+    }
+    failing.add(settle);
+    watch.sent();
+    return settle;
+  }
+  client.query = function queryWithinLimit(...args: unknown[]): unknown {
+    if (unlimited.has(client)) return query(...args);
+    const [first] = args as [Submittable | undefined];
+    if (typeof first?.submit === "function") {
+      const settle = begin(first.callback);
+      if (settle !== undefined) query(Object.assign(first, { callback: settle }));
+      return first;
+    }
+    const done = args.at(-1);
+    if (typeof done === "function") {
+      const settle = begin(done as Done);
+      return settle && query(...args.slice(0, -1), settle);
+    }
+    return new Promise((resolve, reject) => {
+      const settle = begin((error, result) => error ? reject(error) : resolve(result));
+      if (settle !== undefined) query(...args, settle);
+    });
+  } as Client["query"];
+}
+
+/** A statement that knows whom to tell, as node-postgres takes it. */
+interface Submittable {
+  submit: unknown;
+  callback: Done;
+}
+
 type Taken = (error: Error | undefined, client: PoolClient | undefined, release: (error?: unknown) => void) => void;
 
 /**
@@ -40,10 +101,14 @@ type Taken = (error: Error | undefined, client: PoolClient | undefined, release:
  *
  * @param pool Changed in place.
  * @param connectRetry Which refused connections are tried again.
+ * @param limit How long a statement may take outside of invocations.
  */
-export function watchPool(pool: Pool, connectRetry: ConnectRetry = () => undefined): void {
+export function watchPool(pool: Pool, connectRetry: ConnectRetry, limit: StatementLimit): void {
   rejectWithErrors(pool);
-  pool.on("connect", rejectWithErrors);
+  pool.on("connect", (client: Client) => {
+    limitStatements(client, limit);
+    rejectWithErrors(client);
+  });
   const connect = pool.connect.bind(pool) as unknown as (taken: Taken) => void;
   const rest = new RestWatch(dropSilent);
 
@@ -95,6 +160,8 @@ export function watchPool(pool: Pool, connectRetry: ConnectRetry = () => undefin
         release(error);
       }
       cut = () => releaseOnce(true);
+      if (forget === NO_DEADLINE) unlimited.delete(client);
+      else unlimited.add(client);
       client.once("end", cut);
       client.release = releaseOnce;
       taken(error, client, releaseOnce);

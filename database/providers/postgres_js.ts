@@ -7,7 +7,8 @@ import { Dialect } from "../session/dialect.ts";
 import { createSessionClient } from "../session/session.ts";
 import { type ConnectRetry, type SessionState, toDedicatedSession, toSqlDriver } from "./postgres_js_driver.ts";
 import { type PostgresOptions, PostgresPool } from "./postgres_js_pool.ts";
-import type { Connection, Invalidate } from "./provider.ts";
+import type { Connection, DrizzleClient, Invalidate } from "./provider.ts";
+import { limitOf } from "./statement_limit.ts";
 
 /** How a provider's server differs from PostgreSQL. */
 export interface ServerManners {
@@ -52,7 +53,8 @@ export async function openPostgres(
     ...options,
   };
   const pool = new PostgresPool(postgres, { ...common, types: TEXT_TYPES }, () => invalidate("ended"));
-  const driver = toSqlDriver(pool, config.prepare !== false, connectRetry);
+  const prepare = config.prepare !== false;
+  const driver = toSqlDriver(pool, prepare, connectRetry, limitOf(config));
   const slots = new ConnectionSlots(Number(common.max));
   return {
     async check(): Promise<void> {
@@ -64,14 +66,20 @@ export async function openPostgres(
         throw explain(error);
       }
     },
-    createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, new Dialect(), schema)),
+    createClient(schema, limit): Promise<DrizzleClient> {
+      const limited = limit === undefined ? driver : toSqlDriver(pool, prepare, connectRetry, limit);
+      return Promise.resolve(createSessionClient(limited, slots, new Dialect(), schema));
+    },
     openSession(): ReturnType<Connection["openSession"]> {
       const state: SessionState = { hasWorked: false, isLost: false };
       const own = new PostgresPool(postgres, { ...common, max: 1 }, () => {
         // one that was never had had locked nothing
         if (keepsSession && state.hasWorked) state.isLost = true;
       });
-      return Promise.resolve({ ...toDedicatedSession(own, connectRetry, state, explain), keepsSession });
+      return Promise.resolve({
+        ...toDedicatedSession(own, connectRetry, state, explain, limitOf(config)),
+        keepsSession,
+      });
     },
     close: () => pool.close(),
   };

@@ -4,6 +4,7 @@ import type { SqlDriver, Statement, StatementResult, TransactionDriver } from ".
 import { toParameterText } from "../session/parameter_text.ts";
 import { beginSafely, type StatementGate } from "./postgres_js_transaction.ts";
 import type { DedicatedSession, Row, SqlSession } from "./provider.ts";
+import { limitOf, type StatementLimit, StatementWatch, withinLimit } from "./statement_limit.ts";
 
 /**
  * What to do when a connection could not be made, and nothing was sent on it.
@@ -45,15 +46,17 @@ async function retryUnsent<T>(fn: () => Promise<T>, wasSent: () => boolean, conn
   }
 }
 
-function runOnPool(pool: PostgresPool, connectRetry: ConnectRetry): StatementRunner {
+function runOnPool(pool: PostgresPool, connectRetry: ConnectRetry, limit: StatementLimit): StatementRunner {
+  const answers = new LastAnswers();
   return function runStatement(start, ask): Promise<unknown> {
-    let query: { state?: unknown } | undefined;
+    let query: { state?: object | null } | undefined;
     return retryUnsent(
       () =>
-        pool.use((sql) => {
+        pool.use((sql, hasDeadline) => {
           const pending = start(sql);
-          query = pending as { state?: unknown };
-          return ask(pending);
+          const sent = query = pending as { state?: object | null };
+          if (hasDeadline) return ask(pending);
+          return withinLimit(ask(pending), limit, () => answers.before(sent)).finally(() => answers.note(sent));
         }),
       // a statement that was not sent has no server process yet
       () => query?.state !== null,
@@ -62,19 +65,36 @@ function runOnPool(pool: PostgresPool, connectRetry: ConnectRetry): StatementRun
   };
 }
 
+/** When each connection answered last: postgres.js sends a statement while others are under way on its connection. */
+class LastAnswers {
+  readonly #byConnection: WeakMap<object, number> = new WeakMap();
+
+  note({ state }: { state?: object | null }): void {
+    if (state) this.#byConnection.set(state, performance.now());
+  }
+
+  /** When the statements before this one were answered; now while it waits for a connection. */
+  before({ state }: { state?: object | null }): number {
+    return state ? this.#byConnection.get(state) ?? 0 : performance.now();
+  }
+}
+
 function begin<T>(
   pool: PostgresPool,
   connectRetry: ConnectRetry,
+  limit: StatementLimit,
   fn: (tx: TransactionSql, gate: StatementGate) => Promise<T>,
 ): Promise<T> {
   let hasBegun = false;
+  // BEGIN may wait for statements that have all connections
+  const lastAnswerMs = (): number => hasBegun ? 0 : pool.lastEndMs;
   return retryUnsent(
     () =>
-      pool.use((sql) =>
+      pool.use((sql, hasDeadline) =>
         beginSafely(sql, (tx, gate) => {
           hasBegun = true;
           return fn(tx, gate);
-        })
+        }, hasDeadline ? undefined : (onSilent) => new StatementWatch(limit, onSilent, lastAnswerMs))
       ),
     () => hasBegun,
     connectRetry,
@@ -88,11 +108,17 @@ function begin<T>(
  * @param pool The connections; their values must be texts.
  * @param prepare Whether the server may keep plans.
  * @param connectRetry Which refused connections are tried again.
+ * @param limit How long a statement may take outside of invocations.
  * @returns The driver.
  */
-export function toSqlDriver(pool: PostgresPool, prepare: boolean, connectRetry: ConnectRetry): SqlDriver {
+export function toSqlDriver(
+  pool: PostgresPool,
+  prepare: boolean,
+  connectRetry: ConnectRetry,
+  limit: StatementLimit,
+): SqlDriver {
   const prepared: Set<string> | undefined = prepare ? new Set() : undefined;
-  const runOn = runOnPool(pool, connectRetry);
+  const runOn = runOnPool(pool, connectRetry, limit);
 
   function shouldPrepare({ text, params, name }: Statement): boolean {
     if (prepared === undefined) return false;
@@ -114,7 +140,7 @@ export function toSqlDriver(pool: PostgresPool, prepare: boolean, connectRetry: 
   return {
     client: pool,
     run: async (statement) => toResult(await runOn((sql) => start(sql, statement), (query) => query.values())),
-    transaction: (work) => begin(pool, connectRetry, (tx, gate) => work(inTransaction(tx, gate))),
+    transaction: (work) => begin(pool, connectRetry, limit, (tx, gate) => work(inTransaction(tx, gate))),
   };
 }
 
@@ -158,6 +184,7 @@ export interface SessionState {
  * @param connectRetry Which refused connections are tried again.
  * @param state What is known of the session; updated.
  * @param explain Says of an error what is to be done about it, where that is known.
+ * @param limit How long a statement may take outside of invocations.
  * @returns The session.
  */
 export function toDedicatedSession(
@@ -165,8 +192,9 @@ export function toDedicatedSession(
   connectRetry: ConnectRetry,
   state: SessionState,
   explain: (error: unknown) => unknown,
+  limit: StatementLimit = limitOf({}),
 ): Omit<DedicatedSession, "keepsSession"> {
-  const run = runOnPool(pool, connectRetry);
+  const run = runOnPool(pool, connectRetry, limit);
   /** Gives the connection, unless it has taken the place of one that was lost, perhaps just now. */
   function own<T extends Sql | TransactionSql>(sql: T): T {
     if (state.isLost) {
@@ -192,7 +220,8 @@ export function toDedicatedSession(
       await explained(() => run((sql) => own(sql).unsafe(joinStatements(statements)), (query) => query));
     },
     transaction: (fn) =>
-      explained(() => begin(pool, connectRetry, (tx, gate) => fn(toTransactionSession(own(tx), gate)))),
+      explained(() => begin(pool, connectRetry, limit, (tx, gate) => fn(toTransactionSession(own(tx), gate)))),
+    limitStatements: (ms) => void (limit.ms = ms),
     close: () => pool.close(),
   };
 }

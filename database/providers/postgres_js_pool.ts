@@ -3,7 +3,7 @@ import { Duplex } from "node:stream";
 import type { Options, Sql } from "postgres";
 import type postgres from "postgres";
 import { runOutsideInvocation } from "../../observability/mod.ts";
-import { whenAbandoned } from "./abandoned.ts";
+import { NO_DEADLINE, whenAbandoned } from "./abandoned.ts";
 import { endsConnection } from "./postgres_js_transaction.ts";
 import { isAnswered, RestWatch } from "./rest_watch.ts";
 
@@ -56,10 +56,10 @@ export class PostgresPool {
    * as long as the network or the server is silent, and with it every later invocation: the connections are left to it,
    * and cut once nobody else waits for them.
    *
-   * @param work A statement or a transaction.
+   * @param work A statement or a transaction; told whether the deadline of an invocation ends it.
    * @returns What it resolves to.
    */
-  async use<T>(work: (sql: Sql) => PromiseLike<T>): Promise<T> {
+  async use<T>(work: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>): Promise<T> {
     const waking = this.#current?.active === 0 ? this.#rest.wake() : undefined;
     if (waking !== undefined) await waking;
     const generation = this.#current ??= this.#open();
@@ -76,7 +76,7 @@ export class PostgresPool {
       leave();
     });
     try {
-      return await work(generation.sql);
+      return await work(generation.sql, forget !== NO_DEADLINE);
     } catch (error) {
       // a statement that comes between a socket's error and its close would never be answered
       if (endsConnection(error)) this.#spend(generation);
@@ -86,6 +86,11 @@ export class PostgresPool {
       forget();
       leave();
     }
+  }
+
+  /** When a statement or a transaction ended last, on the clock of `performance.now()`. */
+  get lastEndMs(): number {
+    return performance.now() - this.#rest.restedMs;
   }
 
   /** Ends all connections, after what is under way. */

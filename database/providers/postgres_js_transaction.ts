@@ -1,4 +1,5 @@
 import type { Sql, TransactionSql } from "postgres";
+import type { StatementWatch } from "./statement_limit.ts";
 
 /** What a transaction's statements are run through. */
 export interface StatementGate {
@@ -14,41 +15,57 @@ export interface StatementGate {
  *
  * @param sql The pool.
  * @param fn The work; each statement must go through the gate.
+ * @param watch Watches BEGIN, each statement, and COMMIT or ROLLBACK.
  * @returns What `fn` returns.
  */
 export function beginSafely<T>(
   sql: Sql,
   fn: (tx: TransactionSql, gate: StatementGate) => Promise<T>,
+  watch?: (onSilent: (error: unknown) => void) => StatementWatch,
 ): Promise<T> {
   let isGone = false;
+  let tellLoss = (_error: unknown): void => {};
+  const watched = watch?.((error) => {
+    isGone = true;
+    tellLoss(error);
+  });
   const gate: StatementGate = {
     async run<R>(statement: () => PromiseLike<R>): Promise<R> {
       if (isGone) {
         throw Object.assign(new Error("The transaction's connection was lost"), { code: "CONNECTION_CLOSED" });
       }
+      watched?.sent();
       try {
         return await statement();
       } catch (error) {
         if (endsConnection(error)) isGone = true;
         throw error;
+      } finally {
+        watched?.ended();
       }
     },
   };
-  let tellLoss = (_error: unknown): void => {};
   // the first word about the loss says more than the close of the socket that follows it
   const loss = new Promise<never>((_, reject) => tellLoss = reject);
+  watched?.sent();
   const whole = sql.begin(async (tx) => {
+    // BEGIN was answered
+    watched?.ended();
     try {
       const result = await fn(tx, gate);
       if (!isGone) return result;
     } catch (error) {
       if (!isGone) throw error;
       tellLoss(error);
+    } finally {
+      // COMMIT or ROLLBACK follows
+      watched?.sent();
     }
     return await new Promise<never>(() => {});
   }) as Promise<T>;
   whole.catch(() => isGone = true);
-  return Promise.race([whole, loss]);
+  const ended = Promise.race([whole, loss]);
+  return watched === undefined ? ended : ended.finally(() => watched.close());
 }
 
 /** Errors after which the connection is closed, or about to be. */

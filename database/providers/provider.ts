@@ -1,6 +1,7 @@
 import type { PgDatabase } from "drizzle-orm/pg-core";
 import type { ConnectionInvalidationReason } from "../connection_events.ts";
 import type { QueryResultHKT } from "../session/query_result.ts";
+import type { StatementLimit } from "./statement_limit.ts";
 
 /** drizzle's PostgreSQL client, whichever driver works below it. */
 export type DrizzleClient<TSchema extends Record<string, unknown> = Record<string, unknown>> = PgDatabase<
@@ -38,6 +39,13 @@ export interface DedicatedSession extends SqlSession {
    * another server session, as behind a pooler and on the Data API.
    */
   readonly keepsSession: boolean;
+  /**
+   * Sets how long each statement may take from now on; `DatabaseConfig.statementTimeoutSeconds` until then. Missing where
+   * the server has a limit of its own, or is in this process.
+   *
+   * @param ms Milliseconds.
+   */
+  limitStatements?(ms: number): void;
   /** Ends the session. */
   close(): Promise<void>;
 }
@@ -50,8 +58,8 @@ export interface Connection {
    * @throws What the server or the network said.
    */
   check(): Promise<void>;
-  /** A drizzle client on this connection. */
-  createClient(schema: Record<string, unknown> | undefined): Promise<DrizzleClient>;
+  /** A drizzle client on this connection. A limit of its own, for making tables again, counts for direct connections. */
+  createClient(schema: Record<string, unknown> | undefined, limit?: StatementLimit): Promise<DrizzleClient>;
   /** A session of its own. */
   openSession(): Promise<DedicatedSession>;
   /** Ends everything; nothing keeps the process alive after it. */

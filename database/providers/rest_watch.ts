@@ -24,6 +24,11 @@ export class RestWatch {
     this.#probe = probe;
   }
 
+  /** Milliseconds since a statement ended. */
+  get restedMs(): number {
+    return this.#idle.elapsedMs;
+  }
+
   /** To be called when a statement has ended. */
   used(): void {
     this.#idle.reset();
@@ -35,7 +40,7 @@ export class RestWatch {
    * @returns Resolves when connections that ended are gone from the pool; `undefined` when they did not rest.
    */
   wake(): Promise<void> | undefined {
-    const restedMs = this.#idle.elapsedMs;
+    const { restedMs } = this;
     if (restedMs <= RESTED_MS) return undefined;
     return this.#waking ??= this.#look(restedMs > FORGOTTEN_MS).finally(() => this.#waking = undefined);
   }

@@ -15,6 +15,13 @@ const wrong: [name: string, config: Record<string, unknown>, message: string[]][
   ["half a connection", { provider: "embedded-pg", maxConnections: 1.5 }, ["maxConnections", "1.5"]],
   ["a timeout of nothing", { provider: "embedded-pg", connectTimeout: 0 }, ["connectTimeout", "0"]],
   ["a timeout that is no number", { provider: "embedded-pg", idleTimeout: NaN }, ["idleTimeout", "NaN"]],
+  ["a statement that may take no time", { provider: "embedded-pg", statementTimeoutSeconds: 0 }, [
+    "statementTimeoutSeconds",
+    "seconds above 0",
+    "got 0",
+  ]],
+  ["a statement time that is too long", { provider: "embedded-pg", statementTimeoutSeconds: 1e6 }, ["1000000"]],
+  ["a statement time that is a text", { provider: "embedded-pg", statementTimeoutSeconds: "60" }, ['"60"', "number"]],
   ["distsql without endpoint", { provider: "distsql", username: "app" }, ["endpoint", "missing"]],
   ["an empty endpoint", { provider: "distsql", endpoint: "", username: "app" }, ["endpoint", "empty"]],
   ["an endpoint with a scheme", { provider: "distsql", endpoint: `https://${HOST}`, username: "app" }, ["endpoint"]],
@@ -57,6 +64,8 @@ const right: DatabaseConfig[] = [
   { provider: "serverless-pg", connectionString: "rds-data://arn:aws:rds:eu-central-1:1:cluster:c?secretArn=x" },
   { provider: "branching-pg", connectionString: URL, maxConnections: 5, idleTimeout: 0.5, schema: {} },
   { provider: "embedded-pg" },
+  { provider: "serverless-pg", connectionString: URL, statementTimeoutSeconds: 0.5 },
+  { provider: "embedded-pg", statementTimeoutSeconds: 600 },
   { provider: "embedded-pg", connectionString: "C:\\data", isAdmin: false },
   { provider: "embedded-pg", connectionString: "memory://x", ca: undefined },
 ];

@@ -128,7 +128,7 @@ function failure(name: string, message: string): Response {
 
 /** A transaction, and what ends it. */
 interface Begun {
-  readonly sql: postgres.ReservedSql;
+  readonly sql: postgres.Sql;
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
@@ -141,13 +141,17 @@ interface Begun {
  * @returns The running server.
  */
 export function startRdsDataServer(databaseUrl: string, transactionIdleMs = 180_000): RdsDataServer {
-  const pool = postgres(databaseUrl, {
-    max: 20,
-    fetch_types: false,
-    onnotice: () => {},
-    connection: { TimeZone: "UTC" },
-  });
-  for (const type of Object.keys(pool.options.parsers)) delete pool.options.parsers[Number(type)];
+  function connect(max: number): postgres.Sql {
+    const sql = postgres(databaseUrl, {
+      max,
+      fetch_types: false,
+      onnotice: () => {},
+      connection: { TimeZone: "UTC" },
+    });
+    for (const type of Object.keys(sql.options.parsers)) delete sql.options.parsers[Number(type)];
+    return sql;
+  }
+  const pool = connect(20);
   const transactions = new Map<string, Begun>();
   const requests: string[] = [];
   let failing:
@@ -174,11 +178,11 @@ export function startRdsDataServer(databaseUrl: string, transactionIdleMs = 180_
     clearTimeout(transactions.get(transactionId)?.timer);
     transactions.delete(transactionId);
   }
-  async function end(sql: postgres.ReservedSql, how: "commit" | "rollback"): Promise<void> {
+  async function end(sql: postgres.Sql, how: "commit" | "rollback"): Promise<void> {
     try {
       await sql.unsafe(how);
     } finally {
-      sql.release();
+      await sql.end();
     }
   }
   function watch(transactionId: string, begun: Begun): void {
@@ -191,7 +195,8 @@ export function startRdsDataServer(databaseUrl: string, transactionIdleMs = 180_
 
   async function handle(operation: string, body: Body): Promise<unknown> {
     if (operation === "BeginTransaction") {
-      const sql = await pool.reserve();
+      // a connection of its own: postgres.js 3.4.9 reserves only those that are open and rest
+      const sql = connect(1);
       await sql.unsafe("begin");
       const transactionId = crypto.randomUUID();
       const begun: Begun = { sql, timer: undefined };
@@ -250,7 +255,10 @@ export function startRdsDataServer(databaseUrl: string, transactionIdleMs = 180_
     fail: (error) => void (failing = { times: 1, ...error }),
     async stop(): Promise<void> {
       await server.shutdown();
-      for (const { timer } of transactions.values()) clearTimeout(timer);
+      for (const { timer, sql } of transactions.values()) {
+        clearTimeout(timer);
+        await sql.end({ timeout: 1 });
+      }
       await pool.end({ timeout: 1 });
     },
   };

@@ -82,7 +82,11 @@ async function wrongSettings(run: Run): Promise<string[]> {
   return wrong;
 }
 
-async function open({ config, label }: DatabaseTarget): Promise<CloneConnection> {
+/** Seconds that a statement of a clone may take: an index of a large table is one. */
+const STATEMENT_SECONDS = 3600;
+
+async function open({ config: given, label }: DatabaseTarget): Promise<CloneConnection> {
+  const config = { ...given, statementTimeoutSeconds: STATEMENT_SECONDS };
   let db: DrizzleClient;
   try {
     db = await getDrizzleClient(config);
@@ -102,7 +106,7 @@ async function open({ config, label }: DatabaseTarget): Promise<CloneConnection>
         try {
           return await retry(() => runOn(db)(text));
         } catch (error) {
-          if (!isConnectionLost(error) || lost >= MAX_LOST_CONNECTIONS) throw error;
+          if (!isConnectionLost(error) || isSilent(error) || lost >= MAX_LOST_CONNECTIONS) throw error;
           await new Promise((resolve) => setTimeout(resolve, 200 * 2 ** lost));
         }
       }
@@ -121,6 +125,11 @@ export function isConnectionLost(error: unknown): boolean {
   if (isAppError(error)) return isAppError(error, "COMMIT_OUTCOME_UNKNOWN");
   const state = stateOf(error);
   return state === undefined ? !(error instanceof TypeError) : /^(?:08|57P0|XX)/.test(state);
+}
+
+/** Whether the statement took all the time that it was given: another try would take as long. */
+function isSilent(error: unknown): boolean {
+  return causeChain(error).some((link) => (link as { code?: unknown }).code === "CONNECTION_SILENT");
 }
 
 /**
