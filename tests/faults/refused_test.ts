@@ -118,7 +118,16 @@ Deno.test(
 /** A role that may have one connection, which is taken until the function that is given is called. */
 async function takeOnlyConnection(server: TestPostgres): Promise<() => Promise<void>> {
   const holder = postgres(server.url.replace("postgres@", "app@"), { max: 1, onnotice: () => {} });
-  await holder`SELECT 1`;
+  // the server may not have heard yet that the client before has closed its connection
+  for (let attempt = 1;; attempt++) {
+    try {
+      await holder`SELECT 1`;
+      break;
+    } catch (error) {
+      if (attempt === 50) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
   return () => holder.end();
 }
 

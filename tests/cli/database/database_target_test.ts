@@ -147,3 +147,16 @@ Deno.test("redactUrl() leaves out passwords and parameters", () => {
   assertEquals(redactUrl("postgres://a b:c d@[bad/x"), "a connection string that is no URL");
   assertEquals(redactUrl(DATA_API), "rds-data://arn:aws:rds:eu-central-1:1:cluster:c notes");
 });
+
+Deno.test("findDatabase() gives the time limit of statements from the settings to every provider", () => {
+  const settings = resolveConfig({ database: { statementTimeoutSeconds: 300 } }, "trellis.config.ts").database;
+  const named: Record<string, string>[] = [{ endpoint: "abc.dsql.eu-central-1.on.aws" }, { folder: "x" }, {
+    "url-env": "DB",
+  }];
+  for (const options of named) {
+    const found = findDatabase({ options, settings, env: { DB: NEON }, root: "/" });
+    assertEquals(found?.config.statementTimeoutSeconds, 300);
+  }
+  const wrong = { database: { statementTimeoutSeconds: 0 } };
+  assertThrows(() => resolveConfig(wrong, "trellis.config.ts"), ConfigurationError, "statementTimeoutSeconds");
+});
