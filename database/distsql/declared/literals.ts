@@ -21,5 +21,7 @@ export function readLabel(expression: string | undefined): string | undefined {
   if (expression === undefined) return undefined;
   const reader = new StatementReader(tokenize(expression));
   const isPlain = reader.size === 1 || (reader.is(1, "::") && reader.nameEnd(2) === reader.size);
-  return isPlain ? readLiteral(reader.token(0)) : undefined;
+  if (isPlain) return readLiteral(reader.token(0));
+  const isCast = reader.is(0, "CAST", "(") && reader.is(3, "AS") && reader.nameEnd(4) + 1 === reader.size;
+  return isCast ? readLiteral(reader.token(2)) : undefined;
 }

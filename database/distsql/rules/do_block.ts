@@ -1,3 +1,5 @@
+import { readLiteral } from "../declared/literals.ts";
+import { readName } from "../sql_name.ts";
 import { splitStatements } from "../statement.ts";
 import { StatementReader } from "../statement_reader.ts";
 import { type SqlToken, tokenize } from "../tokenize.ts";
@@ -48,6 +50,27 @@ function ignoredBy(reader: StatementReader, from: number): string[] | undefined 
 }
 
 /**
+ * Takes CREATE TYPE out of `BEGIN IF NOT EXISTS (SELECT … FROM pg_type WHERE typname = 'name' …) THEN CREATE TYPE name …;
+ * END IF; END`, which creates the type unless it exists.
+ */
+function unwrapMissingType(block: StatementReader): GuardedStatement | undefined {
+  if (!block.is(0, "BEGIN", "IF", "NOT", "EXISTS", "(", "SELECT")) return undefined;
+  const close = block.closing(4);
+  const create = close + 2;
+  const end = block.find(new Set([";"]), create);
+  if (!block.is(close + 1, "THEN", "CREATE", "TYPE") || !block.is(end, ";", "END", "IF", ";", "END")) return undefined;
+  const { name } = readName(block, create + 2);
+  let [readsTypes, namesType] = [false, false];
+  for (let at = 5; at < close; at++) {
+    readsTypes ||= block.is(at, "PG_TYPE");
+    namesType ||= block.is(at, "TYPNAME", "=") && readLiteral(block.token(at + 2)) === name;
+  }
+  if (!readsTypes || !namesType || end + 5 !== block.size) return undefined;
+  const [statement] = splitStatements(block.text(create, end + 1));
+  return { tokens: statement.tokens, ignores: [DUPLICATES.DUPLICATE_OBJECT] };
+}
+
+/**
  * Takes the statement out of the block that drizzle-kit and others write around it:
  * `DO $$ BEGIN statement; EXCEPTION WHEN duplicate_object THEN null; END $$`.
  *
@@ -60,6 +83,8 @@ export function unwrapDoBlock(reader: StatementReader): GuardedStatement | undef
   const tokens = tokenize(body);
   const block = new StatementReader(tokens);
   const isPlainSql = block.is(1, "ALTER") || block.is(1, "CREATE");
+  const type = unwrapMissingType(block);
+  if (type !== undefined) return type;
   if (block.key(0) !== "BEGIN" || !isPlainSql) return undefined;
   const end = block.find(new Set([";"]), 1);
   const ignores = end < 0 ? undefined : ignoredBy(block, end + 1);

@@ -62,6 +62,23 @@ const CASES: readonly (readonly [what: string, before: string, sql: string, expe
       "ALTER TABLE ASYNC t VALIDATE CONSTRAINT t_n_enum;",
     ],
   ],
+  [
+    "CREATE TYPE in a block that looks for the type",
+    MOOD,
+    "DO $$ BEGIN IF NOT EXISTS (SELECT 1 FROM pg_type WHERE typname = 'mood') THEN CREATE TYPE mood AS ENUM ('x'); " +
+    "END IF; END $$; DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_catalog.pg_type t WHERE t.typname = 'two') THEN " +
+    "CREATE TYPE two AS ENUM ('x'); END IF; END $$; CREATE TABLE u (a mood, b two)",
+    [
+      "CREATE TABLE u (a text CONSTRAINT u_a_enum CHECK (a IN ('sad', 'ok')), b text CONSTRAINT u_b_enum CHECK (b IN ('x')))",
+    ],
+  ],
+  [
+    "a block that looks for another type",
+    MOOD,
+    "DO $$ BEGIN IF NOT EXISTS (SELECT 1 FROM pg_type WHERE typname = 'x') " +
+    "THEN CREATE TYPE y AS ENUM ('x'); END IF; END $$",
+    ["do-block"],
+  ],
   ["DROP TYPE in use", MOOD, "DROP TYPE mood", ["type-enum-change"]],
   ["DROP TYPE CASCADE", MOOD, "DROP TYPE mood CASCADE", [`ALTER TABLE "t" DROP COLUMN "m" CASCADE;`]],
   ["a type to text", MOOD, "ALTER TABLE t ALTER m TYPE text USING m::text", [
