@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import { type Clock, getRequestContext, withObservability } from "../../core/mod.ts";
 import { CommitOutcomeUnknownError, type DistSqlRetryOptions, withDistSqlRetry } from "../../database/mod.ts";
-import { type RetryCount, runWithRetry } from "../../database/retry.ts";
+import { countAttempts, type RetryCount, runWithRetry } from "../../database/retry.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { createLambdaContext } from "../../testing/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
@@ -173,6 +173,15 @@ Deno.test("runWithRetry() counts the retries", async () => {
     const count: RetryCount = { retries: 0 };
     await runWithRetry(failing(times).run, { clock: fakeClock() }, count);
     assertEquals(count.retries, times);
+  }
+});
+
+Deno.test("countAttempts() counts the tries of the retry that gave up with an error, also behind another one", async () => {
+  assertEquals(countAttempts(new Error("nobody tried")), 0);
+  for (const maxRetries of [1, 3]) {
+    const error = await assertRejects(() => withDistSqlRetry(failing(99).run, { clock: fakeClock(), maxRetries }));
+    assertEquals(countAttempts(error), maxRetries + 1);
+    assertEquals(countAttempts(new Error("outer", { cause: error })), maxRetries + 1);
   }
 });
 
