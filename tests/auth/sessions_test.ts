@@ -15,6 +15,7 @@ import {
 } from "../../auth/mod.ts";
 import { describeError } from "../../observability/mod.ts";
 import { ConfigurationError, DatabaseError, UnauthorizedError } from "../../errors/mod.ts";
+import { isSessionActive } from "../../auth/sessions.ts";
 import { atTime, openAuthDatabase, SECRET } from "./auth_database.ts";
 
 const NOW = Date.UTC(2030, 4, 6, 7, 8, 9, 123);
@@ -285,6 +286,20 @@ Deno.test("validateSessionFromHeader() takes the scheme in any case and nothing 
     await assertRejects(() => check(header), UnauthorizedError, "The Authorization header must be: Bearer <token>");
   }
   assertEquals(queries, []);
+});
+
+Deno.test("isSessionActive() tells an active session from others, and a failure from both", async () => {
+  await seed();
+  const auth = createAuth(db, config);
+  assertEquals(await atTime(NOW, () => isSessionActive(auth, TOKEN)), true);
+  assertEquals(await atTime(NOW, () => isSessionActive(auth, "another token")), false);
+  assertEquals(await atTime(NOW + 31 * DAY_MS, () => isSessionActive(auth, TOKEN)), false);
+  await pglite.exec("ALTER TABLE sessions RENAME TO away");
+  try {
+    await assertRejects(() => atTime(NOW, () => isSessionActive(auth, TOKEN)), DatabaseError);
+  } finally {
+    await pglite.exec("ALTER TABLE away RENAME TO sessions");
+  }
 });
 
 Deno.test("expireSession() ends a session now and keeps its row", async () => {
