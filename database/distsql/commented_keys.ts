@@ -11,7 +11,7 @@ export interface CommentedKey {
 }
 
 /** The statement as drizzle-kit writes it where it does not know the name of the key. */
-const STATEMENT = /\bALTER\s+TABLE\s+(.{1,150}?)\s+DROP\s+CONSTRAINT\s+"<constraint_name>"/is;
+const STATEMENT = /\bALTER TABLE ([^\s;]{1,150}) DROP CONSTRAINT "<constraint_name>"/i;
 
 /**
  * Finds the comments by which drizzle-kit asks for a statement to be completed:

@@ -99,7 +99,8 @@ for (const [source, make] of SOURCES) {
         throw new TooManyRequestsError(INJECTED);
       }],
     ];
-    await withEnv({ CORS_ALLOW_ORIGIN: INJECTED.replace("\0", "") }, async () => {
+    // a list with such a value is refused when the handler is defined
+    await withEnv({ CORS_ALLOW_ORIGIN: "https://app.example.com" }, async () => {
       for (const [name, answer] of answers) {
         const handler = defineApiHandler({ metrics: false })(answer);
         const { result } = await captureLogs(() => handler(make({ headers: { Origin: INJECTED } }), context));
