@@ -87,6 +87,8 @@ export interface DistSqlWarning {
   readonly message: string;
   /** The table that the statement is about. */
   readonly table?: string;
+  /** The type or enum that it is about. */
+  readonly type?: string;
 }
 
 /** What a text of SQL becomes on the distributed-SQL provider. */
@@ -171,11 +173,16 @@ export class StatementTranslation {
   }
 
   /** Notes an entry and tells the user; its advice is the message unless another is given. */
-  warn(id: string, message: string = getIncompatibility(id)!.advice): void {
+  warn(id: string, message: string = getIncompatibility(id)!.advice, type: string | undefined = undefined): void {
     this.rules.add(id);
-    if (!this.warnings.some((warning) => warning.id === id && warning.message === message)) {
-      this.warnings.push(this.table === undefined ? { id, message } : { id, message, table: this.table });
-    }
+    if (this.warnings.some((warning) => warning.id === id && warning.message === message)) return;
+    const { table } = this;
+    this.warnings.push({
+      id,
+      message,
+      ...(table === undefined ? {} : { table }),
+      ...(type === undefined ? {} : { type }),
+    });
   }
 
   /**

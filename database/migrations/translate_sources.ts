@@ -123,8 +123,9 @@ function findBlocked({ steps, refusals, subject, before }: LocatedStatement): Fo
 
 const BLOCKED = "Remove what stands in the way in statements before this one, and add it again after it.";
 
-function fromWarning({ id, message }: DistSqlWarning, subject: string): Found {
+function fromWarning({ id, message, type }: DistSqlWarning, subject: string): Found {
   const { title, advice } = getIncompatibility(id)!;
   const what = message === advice ? title : message;
-  return { severity: "warning", rule: id, message: `${subject}: ${what}`, advice };
+  const found = { severity: "warning", rule: id, message: `${subject}: ${what}`, advice } as const;
+  return type === undefined ? found : { ...found, type };
 }

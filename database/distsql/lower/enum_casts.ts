@@ -25,7 +25,7 @@ function castTypeAt(reader: StatementReader, open: number): number {
 function checkLabel(reader: StatementReader, at: number, type: DeclaredEnum, t: StatementTranslation): void {
   const label = readLiteral(reader.token(at));
   if (label !== undefined && !type.labels.includes(label)) {
-    t.refuse("type-enum-label", `a value that is no label of the enum ${type.name}`);
+    t.refuse("type-enum-label", `a value that is no label of the enum ${type.name}`, type.name);
   }
 }
 
@@ -47,7 +47,7 @@ function lowerColons({ reader, state, edits, t }: Casts, at: number): void {
   } else if (readObject(reader, at + 1).name === "regtype") {
     const name = readNameLiteral(reader, at - 1);
     const named = name && findObject(state.enums, name);
-    if (named) t.refuse("type-enum-use", `the enum ${named.name} as regtype`);
+    if (named) t.refuse("type-enum-use", `the enum ${named.name} as regtype`, named.name);
   }
 }
 

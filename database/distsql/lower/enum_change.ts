@@ -28,7 +28,7 @@ export function lowerCreateEnum(reader: StatementReader, before: DeclaredSchema,
   const open = written.end + 2;
   t.apply("type-enum-check");
   if (before.enums.has(keyOf(toObjectName(written)))) {
-    if (!t.isGuarded) t.refuse("type-enum-change", `an enum ${written.name} that exists already`);
+    if (!t.isGuarded) t.refuse("type-enum-change", `an enum ${written.name} that exists already`, written.name);
     return;
   }
   const labels = reader.list(open + 1, reader.closing(open)).map(([at]) => readLiteral(reader.token(at)));
@@ -36,7 +36,11 @@ export function lowerCreateEnum(reader: StatementReader, before: DeclaredSchema,
     label !== undefined && new TextEncoder().encode(label).length <= MAX_LABEL_BYTES
   );
   if (!isPlain || new Set(labels).size < labels.length) {
-    t.refuse("type-enum-change", `labels of the enum ${written.name} that are not plain, different strings`);
+    t.refuse(
+      "type-enum-change",
+      `labels of the enum ${written.name} that are not plain, different strings`,
+      written.name,
+    );
   }
 }
 
@@ -70,7 +74,11 @@ function keepsOrder(
   const changed = after.enums.get(keyOf(found))!;
   const stored = findStoredOrders(before, changed);
   if (stored.length > 0) {
-    t.refuse("type-enum-change", `a change of the enum ${found.name}, whose order ${stored.join(", ")} uses`);
+    t.refuse(
+      "type-enum-change",
+      `a change of the enum ${found.name}, whose order ${stored.join(", ")} uses`,
+      found.name,
+    );
     return false;
   }
   if (!hasTextOrder(found)) return true;
@@ -90,11 +98,14 @@ function lowerAddValue(
   const labelAt = reader.skip(at, "IF", "NOT", "EXISTS");
   const label = readLiteral(reader.token(labelAt));
   const neighbour = labelAt + 2 < reader.size ? readLiteral(reader.token(labelAt + 2)) : undefined;
-  if (label === undefined) t.refuse("type-enum-change", `a label of the enum ${found.name} that is no plain string`);
-  else if (found.labels.includes(label)) {
-    if (!isOptional && !t.isGuarded) t.refuse("type-enum-change", `a label that the enum ${found.name} has already`);
+  if (label === undefined) {
+    t.refuse("type-enum-change", `a label of the enum ${found.name} that is no plain string`, found.name);
+  } else if (found.labels.includes(label)) {
+    if (!isOptional && !t.isGuarded) {
+      t.refuse("type-enum-change", `a label that the enum ${found.name} has already`, found.name);
+    }
   } else if (neighbour !== undefined && !found.labels.includes(neighbour)) {
-    t.refuse("type-enum-label", `a value that is no label of the enum ${found.name}`);
+    t.refuse("type-enum-label", `a value that is no label of the enum ${found.name}`, found.name);
   } else if (keepsOrder(found, before, after, t)) {
     const { labels } = after.enums.get(keyOf(found))!;
     return columnsOfEnum(before, found).filter(({ column }) => !column.isArray)
@@ -141,14 +152,14 @@ function lowerRenameValue(
 ): Lowered[] {
   const [old, label] = [readLiteral(reader.token(at)), readLiteral(reader.token(at + 2))];
   if (old === undefined || label === undefined || !found.labels.includes(old) || found.labels.includes(label)) {
-    t.refuse("type-enum-label", `a label of the enum ${found.name} that does not exist, or exists already`);
+    t.refuse("type-enum-label", `a label of the enum ${found.name} that does not exist, or exists already`, found.name);
     return [];
   }
   const columns = columnsOfEnum(before, found);
   const stored = columns.map((one) => findStored(before, one, old)).find((one) => one !== undefined) ??
     ([...before.views.values()].some((view) => hasLiteral(view.text, old)) ? "a view" : undefined);
   if (stored !== undefined) {
-    t.refuse("type-enum-change", `RENAME VALUE of a label of the enum ${found.name} that ${stored} uses`);
+    t.refuse("type-enum-change", `RENAME VALUE of a label of the enum ${found.name} that ${stored} uses`, found.name);
     return [];
   }
   if (!keepsOrder(found, before, after, t)) return [];
@@ -196,7 +207,11 @@ function renameInDefaults(
         const value = writeLiteral(label);
         steps.push(parse(`ALTER TABLE ${writeObject(table)} ALTER COLUMN ${name} SET DEFAULT ${value};`));
       } else if (hasLiteral(column.default, old)) {
-        t.refuse("type-enum-change", `RENAME VALUE of a label of ${found.name} in a default that is an expression`);
+        t.refuse(
+          "type-enum-change",
+          `RENAME VALUE of a label of ${found.name} in a default that is an expression`,
+          found.name,
+        );
       }
     }
   }
@@ -219,7 +234,7 @@ export function lowerAlterEnum(
   if (reader.is(at, "RENAME", "VALUE")) return lowerRenameValue(reader, at + 2, found, before, after, t);
   if (reader.is(at, "RENAME", "TO") || reader.is(at, "SET", "SCHEMA")) {
     if (before.enums.size !== after.enums.size || findObject(after.enums, written) !== undefined) {
-      t.refuse("type-enum-change", `another name for the enum ${found.name} that is taken`);
+      t.refuse("type-enum-change", `another name for the enum ${found.name} that is taken`, found.name);
     }
     return [];
   }

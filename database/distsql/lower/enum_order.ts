@@ -38,15 +38,17 @@ export function lowerOrder(
   t: StatementTranslation,
 ): StatementReader {
   const { reader, unproven, wrongLabels } = rewriteOrder(statement, state, table);
-  for (const { type } of wrongLabels) t.refuse("type-enum-label", `a value that is no label of the enum ${type.name}`);
+  for (const { type } of wrongLabels) {
+    t.refuse("type-enum-label", `a value that is no label of the enum ${type.name}`, type.name);
+  }
   if (reader !== statement) t.apply("type-enum-position");
   for (const use of unproven) {
     const columns = nameColumns(reader, use, state);
     const what = columns.length === 0 ? "a value" : columns.join(", ");
     const enums = use.types.map((type) => type.name).join(", ");
     const message = `${use.what} ${what}: the enum ${enums} ordered by position, text orders by its letters`;
-    if (decidesRows(reader)) t.refuse("type-enum-unproven", message);
-    else t.warn("type-enum-order", message);
+    if (decidesRows(reader)) t.refuse("type-enum-unproven", message, enums);
+    else t.warn("type-enum-order", message, enums);
   }
   return reader;
 }
@@ -68,5 +70,6 @@ export function warnOfOrder(column: string, type: DeclaredEnum, t: StatementTran
     "type-enum-order",
     `column ${column}: the enum ${type.name} ordered by position, text orders by its letters. ` +
       "Queries of the application that sort or compare the column give another order",
+    type.name,
   );
 }

@@ -3,8 +3,10 @@ import { foldWithNames } from "../declared/fold_statement.ts";
 import { readLiteral } from "../declared/literals.ts";
 import { readObject, readPart } from "../declared/read_object.ts";
 import { hasTextOrder } from "../enum_order/enum_class.ts";
+import { findOrderUses } from "../enum_order/order_uses.ts";
 import { isNotValid, isTableConstraint, readTableConstraint } from "../rules/table_constraint.ts";
 import { writeName } from "../sql_name.ts";
+import { splitStatements } from "../statement.ts";
 import { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import { tokenize } from "../tokenize.ts";
@@ -47,16 +49,45 @@ function takesName(reader: StatementReader, from: number, to: number): boolean {
   return (constraint.kind === "check" || constraint.kind === "foreign_key") && !isNotValid(reader, constraint);
 }
 
-/** Refuses a function whose signature or body names an enum: neither can be translated. */
-function refuseEnumUse(reader: StatementReader, state: DeclaredSchema, t: StatementTranslation): void {
-  const bodies = reader.tokens.flatMap((token) => readLiteral(token) ?? []);
-  for (const text of [reader.text(0, reader.size), ...bodies]) {
-    const part = new StatementReader(tokenize(text));
-    for (let at = 0; at < part.size; at = Math.max(part.nameEnd(at), at + 1)) {
-      const found = part.isName(at) ? findObject(state.enums, readObject(part, at)) : undefined;
-      if (found) return t.refuse("type-enum-use", `the enum ${found.name} in a function`);
-    }
+/**
+ * Refuses a function whose signature or body names an enum, or whose body compares one by its order: what is in the body
+ * is not translated.
+ */
+function checkFunction(reader: StatementReader, state: DeclaredSchema, t: StatementTranslation): void {
+  const bodies = reader.tokens.flatMap((token) => readLiteral(token) ?? []).flatMap(splitStatements);
+  for (const part of [reader, ...bodies.map(({ tokens }) => new StatementReader(tokens))]) {
+    const found = part === reader ? findNamedEnum(part, state) : undefined;
+    if (found !== undefined) return t.refuse("type-enum-use", `the enum ${found} in a function`, found);
+    if (lowerCasts(part, state, t) !== part) return t.refuse("type-enum-use", "a cast to an enum in a function");
+    const use = findOrderUses(part, state, undefined).uses.find(({ types }) => !types.every(hasTextOrder));
+    if (use === undefined) continue;
+    const name = use.types.map((type) => type.name).join(", ");
+    t.refuse("type-enum-unproven", `${use.what} a value of the enum ${name} in a function`, name);
   }
+}
+
+/** The first enum that a function's signature names. */
+function findNamedEnum(reader: StatementReader, state: DeclaredSchema): string | undefined {
+  const body = reader.find(new Set(["AS", "RETURN", "BEGIN"]), 1);
+  const end = body < 0 ? reader.size : body;
+  for (let at = 0; at < end; at = Math.max(reader.nameEnd(at), at + 1)) {
+    const found = reader.isName(at) ? findObject(state.enums, readObject(reader, at)) : undefined;
+    if (found) return found.name;
+  }
+  return undefined;
+}
+
+/** Leaves out grants on enums, which are no objects of the provider. */
+function lowerGrant(reader: StatementReader, state: DeclaredSchema, t: StatementTranslation): Lowered[] {
+  const on = reader.find(new Set(["ON"]), 1);
+  if (!reader.is(on + 1, "TYPE")) return [reader];
+  const end = reader.find(new Set(["TO", "FROM"]), on);
+  const isEnum = reader.list(on + 2, end).every(([at]) =>
+    findObject(state.enums, readObject(reader, at)) !== undefined
+  );
+  if (!isEnum) return [reader];
+  t.apply("type-enum-check");
+  return [];
 }
 
 /** Writes enums as text in the expressions of a statement: by position where order matters, then without casts. */
@@ -98,6 +129,7 @@ function warnOfIndex(
     t.warn(
       "type-enum-order",
       `an index on ${table.name}.${name}: it has the order of the text, not of the enum ${type.name}`,
+      type.name,
     );
   }
 }
@@ -116,12 +148,12 @@ function lowerCreate(
   if (reader.is(1, "DOMAIN")) {
     const written = readObject(reader, 2);
     const base = findObject(before.enums, readObject(reader, reader.skip(written.end, "AS")));
-    if (base) t.refuse("type-enum-use", `a domain over the enum ${base.name}`);
+    if (base) t.refuse("type-enum-use", `a domain over the enum ${base.name}`, base.name);
     return base ? [] : [reader];
   }
   const object = reader.find(new Set(["TABLE", "FUNCTION", "INDEX", "VIEW"]), 1);
   if (reader.is(object, "FUNCTION")) {
-    refuseEnumUse(reader, before, t);
+    checkFunction(reader, before, t);
     return [reader];
   }
   // also CREATE UNLOGGED TABLE
@@ -145,6 +177,7 @@ function lowerEnums(
   t: StatementTranslation,
 ): Lowered[] {
   if (reader.is(0, "CREATE")) return lowerCreate(reader, before, after, t);
+  if (reader.is(0, "GRANT") || reader.is(0, "REVOKE")) return lowerGrant(reader, before, t);
   if (reader.is(0, "ALTER", "TYPE")) return lowerAlterEnum(reader, before, after, t) ?? [reader];
   if (reader.is(0, "DROP", "TYPE")) return lowerDropEnum(reader, before, t) ?? [reader];
   checkInsertedLabels(reader, before, t);

@@ -114,6 +114,13 @@ const CASES: readonly (readonly [what: string, before: string, sql: string, expe
   ["a function with an enum", MOOD, "CREATE FUNCTION f(m mood) RETURNS text LANGUAGE sql AS $$ SELECT 'a' $$", [
     "type-enum-use",
   ]],
+  [
+    "a function that compares an enum",
+    MOOD.replace("'ok'", "'ok', 'bad'"),
+    "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS $$ SELECT count(*)::int FROM t WHERE m > 'ok' $$",
+    ["type-enum-unproven"],
+  ],
+  ["a grant on an enum", MOOD, "GRANT USAGE ON TYPE mood TO worker", []],
   ["LIKE of a table with an enum", MOOD, "CREATE TABLE u (LIKE t)", [
     `CREATE TABLE u (LIKE t, CONSTRAINT "u_m_enum" CHECK ("m" IN ('sad', 'ok')))`,
   ]],
