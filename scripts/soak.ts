@@ -171,7 +171,6 @@ function environmentOf({ cases, tests }: Topic, report: string): Record<string, 
   if (cases === undefined) return environment;
   const own = {
     ...environment,
-    TRELLIS_PROPERTY_SEED: seed,
     TRELLIS_PROPERTY_REPORT: report,
     TRELLIS_PROPERTY_RUNS: String(cases),
   };

@@ -9,6 +9,7 @@ import { AUTH_SESSION_COLUMNS, AUTH_USER_COLUMNS, createAuth, validateSession } 
 import { isAppError } from "../../errors/mod.ts";
 import { AUTH_SCHEMA_MAPPING } from "../../auth/schema.ts";
 import { atTime, openAuthDatabase, SECRET } from "./auth_database.ts";
+import { testSeed } from "../support/seed.ts";
 
 const DAY = 86_400;
 const START_MS = Date.UTC(2030, 4, 6, 7, 8, 9, 123);
@@ -126,7 +127,7 @@ const history = fc.record({
 });
 
 Deno.test("validateSession() keeps no session alive for longer than better-auth by cookie, whatever its history", async () => {
-  const seed = Number(Deno.env.get("FC_SEED") ?? Date.now() % 2 ** 31);
+  const seed = testSeed;
   const count = { extended: 0, refused: 0, checks: 0 };
   await fc.assert(
     fc.asyncProperty(history, async ({ kind, expiresIn, updateShare, ownShare, steps }) => {
@@ -164,7 +165,7 @@ Deno.test("validateSession() keeps no session alive for longer than better-auth 
   );
   assert(count.extended > 0 && count.refused > 0);
   // deno-lint-ignore no-console -- the figures are part of the result
-  console.info(`FC_SEED=${seed} ${HISTORIES} histories, ${JSON.stringify(count)}`);
+  console.info(`TRELLIS_SEED=${seed} ${HISTORIES} histories, ${JSON.stringify(count)}`);
 });
 
 Deno.test("validateSession() extends a session by its own length, again and again", async () => {

@@ -4,8 +4,9 @@ import { defineQueueHandler } from "../../core/mod.ts";
 import { createLambdaContext, createQueueEvent } from "../../testing/mod.ts";
 import * as z from "zod";
 import { captureLogs } from "../support/capture_logs.ts";
+import { testSeed } from "../support/seed.ts";
 
-const seed = Number(Deno.env.get("TRELLIS_SEED") ?? Date.now() % 2 ** 31);
+const seed = testSeed;
 // deno-lint-ignore no-console -- repeats the cases
 console.log(`nested texts: TRELLIS_SEED=${seed}`);
 

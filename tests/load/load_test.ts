@@ -1,8 +1,9 @@
 import { assertEquals, assertGreater } from "@std/assert";
 import { runLoad } from "../../bench/load/run_load.ts";
 import { judge } from "../../bench/load/verdict.ts";
+import { testSeed } from "../support/seed.ts";
 
-const seed = Number(Deno.env.get("TRELLIS_SEED") ?? Math.floor(Math.random() * 2 ** 31));
+const seed = testSeed;
 
 const isLinux = Deno.build.os === "linux";
 // deno-lint-ignore no-console -- a test that is left out says so

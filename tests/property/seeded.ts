@@ -1,7 +1,8 @@
 import fc from "fast-check";
+import { testSeed } from "../support/seed.ts";
 
 /** Runs a seed again; it is printed by every file of properties. */
-const seed = Number(Deno.env.get("TRELLIS_PROPERTY_SEED") ?? Date.now() % 2 ** 31);
+const seed = testSeed;
 /** More cases than the short form. */
 const asked = Deno.env.get("TRELLIS_PROPERTY_RUNS");
 /** Stops each property after so many seconds, however many cases are left. */
@@ -34,7 +35,7 @@ export interface Topic {
 export function properties(topic: string, shortRuns: number): Topic {
   const numRuns = asked === undefined ? shortRuns : Number(asked);
   // deno-lint-ignore no-console
-  console.log(`property tests of ${topic}: TRELLIS_PROPERTY_SEED=${seed}, ${numRuns} cases each`);
+  console.log(`property tests of ${topic}: TRELLIS_SEED=${seed}, ${numRuns} cases each`);
 
   async function run(name: string, check: fc.IRawProperty<unknown>): Promise<void> {
     const details = await fc.check(check, {

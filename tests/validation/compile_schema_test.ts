@@ -4,12 +4,13 @@ import * as z from "zod";
 import * as core from "zod/v4/core";
 import * as mini from "zod/mini";
 import { ASK_ZOD, compileSchema } from "../../validation/compile_schema.ts";
+import { testSeed } from "../support/seed.ts";
 
-/** `TRELLIS_PROPERTY_SEED` runs a seed again, `TRELLIS_PROPERTY_RUNS` more cases than the short form. */
-const seed = Number(Deno.env.get("TRELLIS_PROPERTY_SEED") ?? Date.now() % 2 ** 31);
+/** `TRELLIS_SEED` runs a seed again, `TRELLIS_PROPERTY_RUNS` more cases than the short form. */
+const seed = testSeed;
 const numRuns = Number(Deno.env.get("TRELLIS_PROPERTY_RUNS") ?? 2000);
 // deno-lint-ignore no-console
-console.log(`property tests of compiled schemas: TRELLIS_PROPERTY_SEED=${seed}`);
+console.log(`property tests of compiled schemas: TRELLIS_SEED=${seed}`);
 
 /** Schemas that compile, and what they are tried with. */
 const KNOWN: [name: string, schema: core.$ZodType, inputs: unknown[]][] = [

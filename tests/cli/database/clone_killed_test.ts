@@ -4,6 +4,7 @@ import type { DatabaseConfig } from "../../../database/mod.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { withEnv } from "../../support/with_env.ts";
 import { digest, pg, runAll, startStandIn } from "./clone_support.ts";
+import { testSeed } from "../../support/seed.ts";
 
 /** Every kill of many instead of some of few. */
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
@@ -114,7 +115,7 @@ async function killAndCompare(
 const unsanitized = { sanitizeOps: false, sanitizeResources: false };
 
 Deno.test("runClone() goes on after being killed at any moment: nothing is lost or doubled", unsanitized, async () => {
-  const seed = Number(Deno.env.get("TRELLIS_SEED") ?? Date.now() % 1e9);
+  const seed = testSeed;
   const random = randomFrom(seed);
   const postgres = await startPostgres();
   const folder = await Deno.makeTempDir();

@@ -5,10 +5,11 @@ import { translateForDistSql } from "../../../database/distsql/sanitize.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { Random } from "./declared/random_ddl.ts";
 import { RandomQueries, TABLES } from "./random_queries.ts";
+import { testSeed } from "../../support/seed.ts";
 
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const QUERIES = isFull ? 20_000 : 800;
-const seed = Number(Deno.env.get("TRELLIS_SEED") ?? Date.now() % 2 ** 31);
+const seed = testSeed;
 
 const LABELS = ["low", "medium", "high", "a", "B", "it's", "ä", "z z", "日本"];
 const ORDERED = "CREATE TYPE st AS ENUM ('low', 'medium', 'high'); CREATE TABLE t (id int PRIMARY KEY, s st, n int);";

@@ -6,10 +6,11 @@ import { causeChain } from "../../../errors/mod.ts";
 import { type DistSqlLab, withDistSqlLab } from "../../support/distsql_lab.ts";
 import { readTables } from "./alter/catalog.ts";
 import { compare, generate, show, toFiles } from "./alter/differential.ts";
+import { testSeed } from "../../support/seed.ts";
 
 const IS_FULL = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const COUNT = Number(Deno.env.get("TRELLIS_ALTER_SEQUENCES") ?? (IS_FULL ? 5000 : 0));
-const SEED = Number(Deno.env.get("TRELLIS_ALTER_SEED") ?? Date.now() % 1_000_000_000);
+const SEED = testSeed;
 
 type Outcome = "equal" | "refused";
 
@@ -36,7 +37,7 @@ const NAME =
 
 Deno.test(NAME, options, async () => {
   await withDistSqlLab(async (lab) => {
-    console.log(`sequences of ALTER TABLE: TRELLIS_ALTER_SEED=${SEED}, ${COUNT} of them`);
+    console.log(`sequences of ALTER TABLE: TRELLIS_SEED=${SEED}, ${COUNT} of them`);
     const count: Record<Outcome, number> = { equal: 0, refused: 0 };
     let failures = 0;
     for (let at = 0; at < COUNT; at++) {

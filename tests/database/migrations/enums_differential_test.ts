@@ -8,10 +8,11 @@ import { type DistSqlLab, withDistSqlLab } from "../../support/distsql_lab.ts";
 import { Random } from "../distsql/declared/random_ddl.ts";
 import { EnumFolders } from "./enums/enum_folders.ts";
 import { compare } from "./enums/compare.ts";
+import { testSeed } from "../../support/seed.ts";
 
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const COUNT = Number(Deno.env.get("TRELLIS_ENUM_FOLDERS") ?? (isFull ? 1000 : 12));
-const SEED = Number(Deno.env.get("TRELLIS_ENUM_SEED") ?? Date.now() % 1_000_000_000);
+const SEED = testSeed;
 
 async function clearNative(native: postgres.Sql): Promise<void> {
   await native.unsafe("DROP SCHEMA IF EXISTS public, app CASCADE; CREATE SCHEMA public; CREATE SCHEMA app");
@@ -79,7 +80,7 @@ const NAME =
 
 Deno.test(NAME, options, async () => {
   await withDistSqlLab(async (lab) => {
-    console.log(`folders of enum changes: TRELLIS_ENUM_SEED=${SEED}, ${COUNT} of them`);
+    console.log(`folders of enum changes: TRELLIS_SEED=${SEED}, ${COUNT} of them`);
     const count = { equal: 0, refused: 0, warned: 0 };
     let failures = 0;
     for (let at = 0; at < COUNT; at++) {

@@ -6,10 +6,11 @@ import { withEnv } from "../../support/with_env.ts";
 import { startStandIn } from "../../cli/database/clone_support.ts";
 import { generateFolder } from "./folders/generate_folder.ts";
 import { emptyDatabase, readRows, runFolder } from "./folders/run_folder.ts";
+import { testSeed } from "../../support/seed.ts";
 
 const IS_FULL = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const count = Number(Deno.env.get("TRELLIS_FOLDERS") ?? (IS_FULL ? 2500 : 15));
-const firstSeed = Number(Deno.env.get("TRELLIS_PROPERTY_SEED") ?? Date.now() % 2 ** 31);
+const firstSeed = testSeed;
 
 Deno.test(
   "planning refuses a folder of migrations, or the folder runs to its end with PostgreSQL's rows",

@@ -4,11 +4,12 @@ import { assertEquals } from "@std/assert";
 import type postgres from "postgres";
 import { withDistSqlLab } from "../../support/distsql_lab.ts";
 import { Random, randomName } from "../distsql/declared/random_ddl.ts";
+import { testSeed } from "../../support/seed.ts";
 
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const PAIRS = isFull ? 1_200 : 15;
 const PAIRS_OF_A_FOLDER = 15;
-const SEED = Number(Deno.env.get("TRELLIS_SEED") ?? Date.now() % 1_000_000_000);
+const SEED = testSeed;
 
 const NAMES = `SELECT t.relname || ' ' || c.conname || ' ' || c.contype::text AS line
 FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid WHERE t.relnamespace = 'public'::regnamespace

@@ -4,6 +4,7 @@ import { closeDrizzleClient, type DatabaseConfig, executeRows, getDrizzleClient 
 import { sql } from "../../../database/orm.ts";
 import { startDistSqlServer } from "../../../testing/distsql/server.ts";
 import { startPostgres } from "../../support/postgres.ts";
+import { testSeed } from "../../support/seed.ts";
 
 /** `TRELLIS_FULL_TESTS=1` kills a run at each boundary instead of at a few. */
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
@@ -229,7 +230,7 @@ Deno.test(
   async () => {
     const migrationsFolder = await writeDistSqlFolder();
     const postgres = await startPostgres();
-    const seed = Number(Deno.env.get("TRELLIS_SEED") ?? Date.now() % 1e9);
+    const seed = testSeed;
     const random = randomFrom(seed);
     let kills = 0;
     for (let round = 0; round < (isFull ? 12 : 1); round++) {

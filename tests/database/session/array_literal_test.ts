@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { formatArray, parseArray } from "../../../database/session/array_literal.ts";
 import { createRandom, ValueGenerator } from "./typed_values.ts";
+import { testSeed } from "../../support/seed.ts";
 
 const cases: [text: string, items: unknown][] = [
   ["{}", []],
@@ -21,7 +22,7 @@ Deno.test("parseArray() takes the delimiter of box", () => {
 });
 
 Deno.test("formatArray() writes what parseArray() reads", () => {
-  const seed = Number(Deno.env.get("TRELLIS_SEED") ?? Date.now() % 2 ** 31);
+  const seed = testSeed;
   const [random, generator] = [createRandom(seed), new ValueGenerator(seed)];
   function items(depth: number): unknown[] {
     return Array.from(

@@ -13,9 +13,10 @@ import { findInCauseChain, sqlStateOf } from "../../../errors/mod.ts";
 import { LAB_OPTIONS, openWithTables, type ProviderTarget, shareProviders } from "../../support/provider_lab.ts";
 import { openOracle, type Oracle } from "./pg_oracle.ts";
 import { edgeExpressions, nestedExpressions, ValueGenerator } from "./typed_values.ts";
+import { testSeed } from "../../support/seed.ts";
 
 const IS_FULL = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
-const SEED = Number(Deno.env.get("TRELLIS_SEED") ?? Date.now() % 2 ** 31);
+const SEED = testSeed;
 const GENERATED = IS_FULL ? 20_000 : 300;
 
 const getLab = shareProviders();

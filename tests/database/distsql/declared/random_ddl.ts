@@ -52,6 +52,7 @@ export class RandomDdl {
   readonly #random: Random;
   readonly #tables: KnownTable[] = [];
   readonly #enums: string[] = [];
+  #hasAddedEnum = false;
   readonly #sequences: string[] = [];
 
   constructor(random: Random) {
@@ -164,12 +165,17 @@ export class RandomDdl {
     return `CREATE ${random.chance(0.3) ? "UNIQUE " : ""}INDEX ${name} ON ${path} (${keys.join(", ")})${include}`;
   }
 
+  #addEnum(path: string): void {
+    this.#enums.push(path);
+    this.#hasAddedEnum = true;
+  }
+
   #enumChange(): string {
     const random = this.#random;
     const label = (): string => `'${random.pick(["a", "b", "c", "it''s", "Z", "ä"])}'`;
     if (this.#enums.length === 0 || random.chance(0.4)) {
       const path = this.#path();
-      this.#enums.push(path);
+      this.#addEnum(path);
       return `CREATE TYPE ${path} AS ENUM (${label()}, 'two')`;
     }
     const path = random.pick(this.#enums);
@@ -178,7 +184,7 @@ export class RandomDdl {
         return `ALTER TYPE ${path} RENAME VALUE ${label()} TO ${label()}`;
       case 1: {
         const name = this.#name();
-        this.#enums.push(path.includes(".") ? `app.${name}` : name);
+        this.#addEnum(path.includes(".") ? `app.${name}` : name);
         return `ALTER TYPE ${path} RENAME TO ${name}`;
       }
       case 2:
@@ -231,8 +237,14 @@ export class RandomDdl {
     return `ALTER TABLE ${table.path} RENAME COLUMN ${column} TO ${name}`;
   }
 
+  /** Forgets the type of a statement that the server refused: a table may have its name. */
+  forgetRefused(): void {
+    if (this.#hasAddedEnum) this.#enums.pop();
+  }
+
   /** The next statement. */
   next(): string {
+    this.#hasAddedEnum = false;
     const random = this.#random;
     const table = this.#tables.length === 0 ? undefined : random.pick(this.#tables);
     if (table === undefined || random.chance(0.25)) return this.#createTable();

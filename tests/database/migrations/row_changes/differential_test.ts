@@ -5,12 +5,13 @@ import { type DatabaseConfig, MigrationPlanError, runMigrations } from "../../..
 import { type DistSqlServer, startDistSqlServer } from "../../../../testing/distsql/server.ts";
 import { startPostgres } from "../../../support/postgres.ts";
 import { type GeneratedChange, makeChange, makeTables, pick, type Random, randomFrom } from "./generated_changes.ts";
+import { testSeed } from "../../../support/seed.ts";
 
 /** `TRELLIS_FULL_TESTS=1` runs 5,000 statements. */
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const STATEMENTS = Number(Deno.env.get("TRELLIS_CASES") ?? (isFull ? 5000 : 20));
 const PER_ROUND = isFull ? 50 : 10;
-const seed = Number(Deno.env.get("TRELLIS_SEED") ?? Date.now() % 1e9);
+const seed = testSeed;
 
 /** What became of a statement. */
 type Outcome = "equal" | "refused" | "failed on both" | "different";

@@ -13,6 +13,7 @@ import { sql } from "../../../../database/orm.ts";
 import { startDistSqlServer } from "../../../../testing/distsql/server.ts";
 import { startPostgres } from "../../../support/postgres.ts";
 import { randomFrom } from "./generated_changes.ts";
+import { testSeed } from "../../../support/seed.ts";
 
 const isFull = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
 const PROCESS = new URL("../../../support/migrate_process.ts", import.meta.url).pathname;
@@ -179,7 +180,7 @@ Deno.test({
   sanitizeOps: false,
   sanitizeResources: false,
   async fn() {
-    const seed = Number(Deno.env.get("TRELLIS_SEED") ?? Date.now() % 1e9);
+    const seed = testSeed;
     const random = randomFrom(seed);
     const postgres = await startPostgres();
     let kills = 0;
