@@ -1,30 +1,18 @@
-import {
-  type ApiEvent,
-  buildErrorResponse,
-  CORRELATION_ID_HEADER,
-  corsHeadersFor,
-  corsHeadersOfError,
-  type CorsOption,
-  encodeBase64,
-  extractBearerToken,
-  getClientAddress,
-  isHttpApiEvent,
-  type LambdaHandler,
-  type LoggingConfig,
-  methodOf,
-  pathOf,
-  type ProxyResult,
-  queryStringOf,
-  readRawBody,
-  type RestApiEvent,
-  shapeResult,
-  sourceOf,
-  withObservability,
-} from "../core/mod.ts";
-import { ServiceUnavailableError, ValidationError } from "../errors/mod.ts";
-import { logWarn } from "../observability/mod.ts";
+import { getMethod, getPath, getQueryString, getSource, isHttpApiEvent, readRawBody } from "../core/api_event.ts";
+import { encodeBase64 } from "../core/base64.ts";
+import { extractBearerToken } from "../core/bearer_token.ts";
+import { getClientAddress } from "../core/client_address.ts";
+import { CORRELATION_ID_HEADER } from "../core/correlation_id.ts";
+import { corsHeadersFor, corsHeadersOfError, type CorsOption } from "../core/cors.ts";
+import { buildErrorResponse } from "../core/error_response.ts";
+import type { ApiEvent, ProxyResult, RestApiEvent } from "../core/lambda.ts";
+import type { LoggingConfig } from "../core/logging_config.ts";
+import { shapeResult } from "../core/proxy_result.ts";
+import { type LambdaHandler, withObservability } from "../core/with_observability.ts";
+import { ServiceUnavailableError, ValidationError } from "../errors/http_errors.ts";
+import { logWarn } from "../observability/logger.ts";
 import type { StartedBetterAuth } from "./better_auth.ts";
-import { type BetterAuthInstance, internalsOf } from "./instance.ts";
+import { type BetterAuthInstance, getInternals } from "./instance.ts";
 import { readSessionCookies } from "./session_cookies.ts";
 import { readSessionToken } from "./session_token.ts";
 import { isSessionActive } from "./sessions.ts";
@@ -74,7 +62,7 @@ export function createAuthHandler(
   return withObservability<ApiEvent, ProxyResult>(
     async function serveAuthRoutes(event, _context, { correlationId }): Promise<ProxyResult> {
       const auth = await getAuthInstance();
-      const { settings, start } = internalsOf(auth);
+      const { settings, start } = getInternals(auth);
       const request = toRequest(event, settings.baseURL);
       const library = await start();
       const response = await library.handler(request);
@@ -82,13 +70,18 @@ export function createAuthHandler(
         await checkSignedOut(auth, library, request.headers);
       }
       const extra = { [CORRELATION_ID_HEADER]: correlationId, ...corsHeaders(event) };
-      return shapeResult(event, sourceOf(event), await toProxyResult(response), extra);
+      return shapeResult(event, getSource(event), await toProxyResult(response), extra);
     },
     {
       operationName: options.operationName ?? "Auth",
       logging: options.logging,
       respondToError: (error, context, event) =>
-        shapeResult(event, sourceOf(event), buildErrorResponse(context, error), corsHeadersOfError(corsHeaders, event)),
+        shapeResult(
+          event,
+          getSource(event),
+          buildErrorResponse(context, error),
+          corsHeadersOfError(corsHeaders, event),
+        ),
     },
   );
 }
@@ -98,7 +91,7 @@ export function createAuthHandler(
  * of several cookies with the session cookie's name it reads only the first.
  */
 async function checkSignedOut(auth: BetterAuthInstance, library: StartedBetterAuth, headers: Headers): Promise<void> {
-  const { secret } = internalsOf(auth).settings;
+  const { secret } = getInternals(auth).settings;
   const bearer = extractBearerToken(headers.get("authorization"));
   const token = bearer === null ? undefined : await readSessionToken(bearer, secret);
   // the library looks at a token first, and at cookies only when there is no valid one
@@ -117,11 +110,11 @@ async function checkSignedOut(auth: BetterAuthInstance, library: StartedBetterAu
 /** The event as a web request to the address that the library knows itself by. */
 function toRequest(event: ApiEvent, baseURL: string): Request {
   const { origin, pathname } = new URL(baseURL);
-  const query = queryStringOf(event);
-  const method = methodOf(event);
+  const query = getQueryString(event);
+  const method = getMethod(event);
   const body = method === "GET" || method === "HEAD" ? undefined : readRawBody(event);
   try {
-    return new Request(`${origin}${routePathOf(event, pathname)}${query && `?${query}`}`, {
+    return new Request(`${origin}${getRoutePath(event, pathname)}${query && `?${query}`}`, {
       method,
       headers: readHeaders(event),
       body: body?.byteLength ? body : undefined,
@@ -132,8 +125,8 @@ function toRequest(event: ApiEvent, baseURL: string): Request {
 }
 
 /** A REST API leaves the stage out of `path`, though it is part of the address unless there is a custom domain. */
-function routePathOf(event: ApiEvent, basePath: string): string {
-  const path = pathOf(event);
+function getRoutePath(event: ApiEvent, basePath: string): string {
+  const path = getPath(event);
   const withStage = (event as RestApiEvent & { requestContext?: { path?: string } }).requestContext?.path;
   const route = basePath !== "/" && !path.startsWith(basePath) && withStage?.startsWith(basePath) ? withStage : path;
   // `@example.com/` behind the origin would be a request to another host

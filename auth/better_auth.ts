@@ -1,5 +1,5 @@
 // `instance.ts` imports this file when the auth library's API is first used.
-import { ConfigurationError } from "../errors/mod.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_auth_types.ts";
 import type { AuthSettings } from "./config.ts";
 import { loadBetterAuth, loadGenericOAuth } from "./load_better_auth.ts";

@@ -1,4 +1,5 @@
-import { log, type LogLevel } from "../observability/mod.ts";
+import type { LogLevel } from "../observability/log_level.ts";
+import { log } from "../observability/logger.ts";
 
 const LEVELS: Readonly<Record<string, LogLevel>> = { debug: "DEBUG", info: "INFO", warn: "WARN", error: "ERROR" };
 

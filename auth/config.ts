@@ -1,6 +1,6 @@
 import { getTableColumns, is, Table } from "drizzle-orm";
-import { ANY_OPTION, BOOLEAN_OPTION, checkOptions, OBJECT_OPTION, type OptionRule } from "../core/mod.ts";
-import { ConfigurationError } from "../errors/mod.ts";
+import { ANY_OPTION, BOOLEAN_OPTION, checkOptions, OBJECT_OPTION, type OptionRule } from "../core/option_rules.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import { type ResolvedProviders, resolveProviders, type SocialProvidersConfig } from "./providers.ts";
 import { AUTH_ACCOUNT_COLUMNS, AUTH_SESSION_COLUMNS, AUTH_USER_COLUMNS, AUTH_VERIFICATION_COLUMNS } from "./columns.ts";
 import { authSessions, authUsers } from "./session_tables.ts";

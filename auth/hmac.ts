@@ -1,5 +1,6 @@
-import { decodeBase64, timingSafeEqual } from "../core/mod.ts";
-import { builtinModule } from "../env/mod.ts";
+import { decodeBase64 } from "../core/base64.ts";
+import { timingSafeEqual } from "../core/timing_safe_equal.ts";
+import { builtinModule } from "../env/builtin_module.ts";
 
 /** A hash that webhooks are signed with. */
 export type HmacAlgorithm = "sha1" | "sha256" | "sha384" | "sha512";
@@ -35,7 +36,7 @@ export interface HmacKey {
 const MAX_KEYS = 1000;
 const keys: Readonly<Record<HmacSecret["encoding"], Map<string, HmacKey>>> = { utf8: new Map(), base64: new Map() };
 
-function keyOf({ text, encoding }: HmacSecret): HmacKey {
+function getKey({ text, encoding }: HmacSecret): HmacKey {
   const known = keys[encoding];
   let key = known.get(text);
   if (key === undefined) {
@@ -121,7 +122,7 @@ export function verifyHmac(
   signatures: readonly Uint8Array[],
 ): boolean | Promise<boolean> {
   const sign = engine ??= pickEngine();
-  const expected = secrets.map((secret) => sign(algorithm, keyOf(secret), parts));
+  const expected = secrets.map((secret) => sign(algorithm, getKey(secret), parts));
   return expected.every((each) => each instanceof Uint8Array)
     ? matchesAny(signatures, expected)
     : Promise.all(expected).then((all) => matchesAny(signatures, all));

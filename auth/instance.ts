@@ -1,5 +1,6 @@
-import { ConfigurationError } from "../errors/mod.ts";
-import { logError, runOutsideInvocation } from "../observability/mod.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
+import { runOutsideInvocation } from "../observability/invocation_context.ts";
+import { logError } from "../observability/logger.ts";
 import type { StartedBetterAuth } from "./better_auth.ts";
 import { logBetterAuth } from "./better_auth_log.ts";
 import type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_auth_types.ts";
@@ -29,7 +30,7 @@ export interface AuthInternals {
 }
 
 const internals: WeakMap<BetterAuthInstance, AuthInternals> = new WeakMap();
-let settingsOf: WeakMap<AuthConfig, { settings: AuthSettings; identity: string }> = new WeakMap();
+let getSettings: WeakMap<AuthConfig, { settings: AuthSettings; identity: string }> = new WeakMap();
 let instances: WeakMap<AuthDatabase, Map<string, BetterAuthInstance>> = new WeakMap();
 
 /**
@@ -57,10 +58,10 @@ export function createAuth(db: AuthDatabase, config: AuthConfig): BetterAuthInst
   if (typeof db !== "object" || db === null || typeof db.select !== "function") {
     throw new ConfigurationError("createAuth(db, config) needs a drizzle client: await getDrizzleClient(...) first");
   }
-  let known = settingsOf.get(config);
+  let known = getSettings.get(config);
   if (known === undefined) {
     const settings = resolveAuthConfig(config);
-    settingsOf.set(config, known = { settings, identity: identifyConfig(settings) });
+    getSettings.set(config, known = { settings, identity: identifyConfig(settings) });
   }
   let ofClient = instances.get(db);
   if (ofClient === undefined) instances.set(db, ofClient = new Map());
@@ -86,7 +87,7 @@ export async function getAuth(getDb: () => Promise<AuthDatabase>, config: AuthCo
 /** Forgets all instances, so that the next {@link createAuth} or {@link getAuth} makes a fresh one. For tests. */
 export function resetAuth(): void {
   instances = new WeakMap();
-  settingsOf = new WeakMap();
+  getSettings = new WeakMap();
 }
 
 /**
@@ -96,7 +97,7 @@ export function resetAuth(): void {
  * @returns Its client and settings.
  * @throws {ConfigurationError} When the value was not made by {@link createAuth}.
  */
-export function internalsOf(auth: BetterAuthInstance): AuthInternals {
+export function getInternals(auth: BetterAuthInstance): AuthInternals {
   const found = internals.get(auth);
   if (found === undefined) {
     throw new ConfigurationError("This is no auth instance of @trellis/fn: make it with createAuth(db, config)");

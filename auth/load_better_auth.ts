@@ -3,7 +3,7 @@ import type { betterAuth } from "better-auth/minimal";
 import type { bearer } from "better-auth/plugins/bearer";
 import type { genericOAuth } from "better-auth/plugins/generic-oauth";
 import type { socialProviderList } from "better-auth/social-providers";
-import { explainMissing } from "../core/mod.ts";
+import { explainMissing } from "../core/optional_package.ts";
 
 /** What is used of better-auth. */
 export interface BetterAuthLibrary {

@@ -13,7 +13,8 @@
  *
  * @module
  */
-export { extractBearerToken, type SessionResult, type UserDetails } from "../core/mod.ts";
+export { extractBearerToken } from "../core/bearer_token.ts";
+export type { SessionResult, UserDetails } from "../core/session_registry.ts";
 export { type AuthHandlerOptions, createAuthHandler } from "./auth_handler.ts";
 export type { AuthConfig } from "./config.ts";
 export type { HmacAlgorithm } from "./hmac.ts";

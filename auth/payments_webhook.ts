@@ -1,4 +1,4 @@
-import { UnauthorizedError } from "../errors/mod.ts";
+import { UnauthorizedError } from "../errors/http_errors.ts";
 import { HMAC_BYTES, verifyHmac } from "./hmac.ts";
 import {
   checkTimestamp,

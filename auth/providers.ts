@@ -1,5 +1,5 @@
-import { ANY_OPTION, BOOLEAN_OPTION, checkOptions, OBJECT_OPTION, type OptionRule } from "../core/mod.ts";
-import { ConfigurationError } from "../errors/mod.ts";
+import { ANY_OPTION, BOOLEAN_OPTION, checkOptions, OBJECT_OPTION, type OptionRule } from "../core/option_rules.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 
 /** How the application is known to one identity provider. */
 export interface SocialProviderConfig {

@@ -1,4 +1,6 @@
-import { DatabaseError, findInCauseChain, sqlStateOf } from "../errors/mod.ts";
+import { findInCauseChain } from "../errors/cause_chain.ts";
+import { DatabaseError } from "../errors/database_errors.ts";
+import { getSqlState } from "../errors/driver_error.ts";
 
 /**
  * A view of a drizzle client whose failed queries show neither SQL nor parameters. The auth library prints some errors of its
@@ -50,7 +52,7 @@ function refuse(error: unknown): never {
 /** Whether an error is of a query: drizzle's holds its text, a driver's a SQLSTATE. What a transaction's work throws may be neither. */
 function isOfQuery(error: unknown): boolean {
   return (error instanceof Error && "query" in error) ||
-    findInCauseChain(error, (link) => sqlStateOf(link) !== undefined) !== undefined;
+    findInCauseChain(error, (link) => getSqlState(link) !== undefined) !== undefined;
 }
 
 /** Without its cause, which whoever prints the error would print with it; the SQLSTATE and the names in it stay. */

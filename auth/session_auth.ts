@@ -1,5 +1,5 @@
-import { setSessionAuthenticator } from "../core/mod.ts";
-import { ConfigurationError } from "../errors/mod.ts";
+import { setSessionAuthenticator } from "../core/session_registry.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import type { AuthConfig } from "./config.ts";
 import { type BetterAuthInstance, getAuth } from "./instance.ts";

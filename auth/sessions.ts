@@ -1,10 +1,12 @@
 import { and, eq, getTableColumns, gt, sql } from "drizzle-orm";
-import { extractBearerToken, type SessionResult } from "../core/mod.ts";
+import { extractBearerToken } from "../core/bearer_token.ts";
+import type { SessionResult } from "../core/session_registry.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
-import { isAppError, UnauthorizedError } from "../errors/mod.ts";
+import { isAppError } from "../errors/app_error.ts";
+import { UnauthorizedError } from "../errors/http_errors.ts";
 import type { AuthSchema, AuthSettings } from "./config.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
-import { type BetterAuthInstance, internalsOf } from "./instance.ts";
+import { type BetterAuthInstance, getInternals } from "./instance.ts";
 import { findExtendedEnd, type SessionTimes } from "./session_length.ts";
 import { readSessionToken } from "./session_token.ts";
 
@@ -56,7 +58,7 @@ let lastQuery = 0;
  * ```
  */
 export async function validateSession(auth: BetterAuthInstance, token: string): Promise<SessionResult> {
-  const { db, settings } = internalsOf(auth);
+  const { db, settings } = getInternals(auth);
   if (!token) throw new UnauthorizedError("The session token is missing");
   let stored = readSessionToken(token, settings.secret);
   if (stored instanceof Promise) stored = await stored;
@@ -115,7 +117,7 @@ export function requireBearerToken(authorizationHeader: string | null | undefine
  * @throws {DatabaseError} When the database does not answer.
  */
 export async function expireSession(auth: BetterAuthInstance, token: string, db: AuthDatabase): Promise<void> {
-  const { settings } = internalsOf(auth);
+  const { settings } = getInternals(auth);
   if (!token) throw new UnauthorizedError("The session token is missing");
   const stored = await readSessionToken(token, settings.secret);
   if (stored === undefined) throw invalidSession();
@@ -170,7 +172,7 @@ export function refreshSession(auth: BetterAuthInstance, token: string): Promise
  * @throws {DatabaseError} When the database does not answer.
  */
 export async function isSessionActive(auth: BetterAuthInstance, token: string): Promise<boolean> {
-  const { db, settings } = internalsOf(auth);
+  const { db, settings } = getInternals(auth);
   return await findActive(db, settings.schema, token).then(() => true, (error: unknown) => {
     if (isAppError(error, "UNAUTHORIZED")) return false;
     throw error;

@@ -1,4 +1,4 @@
-import { ConfigurationError, UnauthorizedError } from "../errors/mod.ts";
+import { ConfigurationError, UnauthorizedError } from "../errors/http_errors.ts";
 import { HMAC_BYTES, type HmacSecret, verifyHmac } from "./hmac.ts";
 import { findHeader, type WebhookHeaders } from "./webhook_headers.ts";
 import {

@@ -1,5 +1,5 @@
-import { timingSafeEqual } from "../core/mod.ts";
-import { ConfigurationError, UnauthorizedError } from "../errors/mod.ts";
+import { timingSafeEqual } from "../core/timing_safe_equal.ts";
+import { ConfigurationError, UnauthorizedError } from "../errors/http_errors.ts";
 import { HMAC_BYTES, verifyHmac } from "./hmac.ts";
 import {
   decodeHex,

@@ -1,5 +1,5 @@
-import { decodeBase64 as bytesOfBase64 } from "../core/mod.ts";
-import { ConfigurationError, UnauthorizedError } from "../errors/mod.ts";
+import { decodeBase64 as bytesOfBase64 } from "../core/base64.ts";
+import { ConfigurationError, UnauthorizedError } from "../errors/http_errors.ts";
 import type { HmacSecret } from "./hmac.ts";
 
 /** One secret, or several while one is being replaced. */

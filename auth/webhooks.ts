@@ -1,4 +1,4 @@
-import { ConfigurationError, UnauthorizedError } from "../errors/mod.ts";
+import { ConfigurationError, UnauthorizedError } from "../errors/http_errors.ts";
 import { HMAC_BYTES, type HmacAlgorithm, verifyHmac } from "./hmac.ts";
 import {
   checkTimestamp,

@@ -8,8 +8,11 @@ import { drizzle } from "drizzle-orm/pglite";
 import { Buffer } from "node:buffer";
 import * as nodeCrypto from "node:crypto";
 import { nodeHmac, setHmacEngine, webHmac } from "../auth/hmac.ts";
-import { AUTH_MIGRATION_SQL, createAuth, validateCodeHostWebhook, validateSession } from "../auth/mod.ts";
-import { setLogOutput } from "../observability/mod.ts";
+import { createAuth } from "../auth/instance.ts";
+import { AUTH_MIGRATION_SQL } from "../auth/migration.ts";
+import { validateSession } from "../auth/sessions.ts";
+import { validateCodeHostWebhook } from "../auth/webhooks.ts";
+import { setLogOutput } from "../observability/output.ts";
 
 const { createHmac, timingSafeEqual } = nodeCrypto;
 

@@ -10,17 +10,16 @@ import { integer, pgTable, text } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/postgres-js";
 import { migrate } from "drizzle-orm/postgres-js/migrator";
 import postgres from "postgres";
-import {
-  closeDrizzleClient,
-  createQueryFactory,
-  type DatabaseConfig,
-  DatabaseOperation,
-  getDrizzleClient,
-  readMigrationFiles,
-  runMigrations,
-  withQueryMetrics,
-} from "../database/mod.ts";
-import { Invocation, runInvocation, setLogOutput } from "../observability/mod.ts";
+import { DatabaseOperation } from "../core/table_permission.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../database/client.ts";
+import type { DatabaseConfig } from "../database/config.ts";
+import { readMigrationFiles } from "../database/migrations/folder.ts";
+import { runMigrations } from "../database/migrations/run.ts";
+import { createQueryFactory } from "../database/queries/query_factory.ts";
+import { withQueryMetrics } from "../database/queries/query_metrics.ts";
+import { Invocation } from "../observability/invocation.ts";
+import { runInvocation } from "../observability/invocation_context.ts";
+import { setLogOutput } from "../observability/output.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 
 const notes = pgTable("notes", { id: integer("id").primaryKey(), title: text("title") });

@@ -7,10 +7,10 @@
  */
 import { translateForDistSql } from "../database/distsql/sanitize.ts";
 import { tokenize } from "../database/distsql/tokenize.ts";
-import { textOf } from "./scale/sql.ts";
+import { getText } from "./scale/sql.ts";
 
 const MEGABYTE = 1_000_000;
-const ONE_MEGABYTE = textOf(MEGABYTE);
+const ONE_MEGABYTE = getText(MEGABYTE);
 
 Deno.bench("tokenize 1 MB", () => void tokenize(ONE_MEGABYTE));
 Deno.bench("translate 1 MB", () => void translateForDistSql(ONE_MEGABYTE));
@@ -32,7 +32,7 @@ function rate(run: (sql: string) => unknown, sql: string): string {
 
 globalThis.addEventListener("unload", () => {
   for (const [name, run] of [["tokenize", tokenize], ["translate", translateForDistSql]] as const) {
-    const rates = [1, 2, 4, 8].map((size) => `${size} MB: ${rate(run, textOf(size * MEGABYTE))}`);
+    const rates = [1, 2, 4, 8].map((size) => `${size} MB: ${rate(run, getText(size * MEGABYTE))}`);
     // deno-lint-ignore no-console -- a benchmark's result
     console.log(`${name}, MB/s: ${rates.join(", ")}`);
   }

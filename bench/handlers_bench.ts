@@ -6,9 +6,14 @@
  */
 import process from "node:process";
 import * as z from "zod";
-import { buildValidatedResponse, defineApiHandler, logInfo, metrics, MetricUnit } from "../mod.ts";
-import { setLogOutput } from "../observability/mod.ts";
-import { createLambdaContext, createRestApiEvent } from "../testing/mod.ts";
+import { buildValidatedResponse } from "../core/response.ts";
+import { logInfo } from "../observability/logger.ts";
+import { MetricUnit } from "../observability/metric_unit.ts";
+import { metrics } from "../observability/metrics.ts";
+import { defineApiHandler } from "../validation/define_api_handler.ts";
+import { setLogOutput } from "../observability/output.ts";
+import { createLambdaContext } from "../testing/context.ts";
+import { createRestApiEvent } from "../testing/events.ts";
 
 // a sandbox' settings are read once, and one invocation runs at a time
 process.env.AWS_EXECUTION_ENV = "AWS_Lambda_nodejs20.x";

@@ -6,7 +6,7 @@
 import { rmSync } from "node:fs";
 import { planMigrations } from "../database/migrations/plan.ts";
 import { planSteps } from "../database/migrations/steps.ts";
-import { readMigrationFiles } from "../database/mod.ts";
+import { readMigrationFiles } from "../database/migrations/folder.ts";
 import { writeMigrations } from "./scale/migrations.ts";
 
 const folder = writeMigrations(200);

@@ -4,8 +4,10 @@
  *
  *   deno bench -A bench/queries_bench.ts
  */
-import { createQueryFactory, withDistSqlRetry, withQueryMetrics } from "../database/mod.ts";
-import { setLogOutput } from "../observability/mod.ts";
+import { createQueryFactory } from "../database/queries/query_factory.ts";
+import { withQueryMetrics } from "../database/queries/query_metrics.ts";
+import { withDistSqlRetry } from "../database/retry.ts";
+import { setLogOutput } from "../observability/output.ts";
 
 setLogOutput(() => {});
 const query = (): Promise<number> => Promise.resolve(1);

@@ -6,7 +6,7 @@
  *   deno run -A bench/scale.ts schemas sql     # some
  */
 // deno-lint-ignore-file no-console
-import { setLogOutput } from "../observability/mod.ts";
+import { setLogOutput } from "../observability/output.ts";
 import { duration, renderFigure } from "./scale/figure.ts";
 import { fitExponent } from "./scale/fit.ts";
 import { generators } from "./scale/generators.ts";

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import process from "node:process";
-import { ConfigurationError } from "../errors/mod.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 
 /** What is to be done with a generated file. */
 export interface FileChange {

@@ -15,7 +15,7 @@ interface Place {
  * @param place The place.
  */
 export function describePlace({ file, line, message, functions = [] }: Place): string {
-  return `${file}:${line}: ${message}${functions.length === 0 ? "" : ` (${someOf(functions)})`}`;
+  return `${file}:${line}: ${message}${functions.length === 0 ? "" : ` (${getSome(functions)})`}`;
 }
 
 const MANY = 5;
@@ -25,7 +25,7 @@ const MANY = 5;
  *
  * @param texts The list.
  */
-export function someOf(texts: readonly string[]): string {
+export function getSome(texts: readonly string[]): string {
   return texts.slice(0, MANY).join(", ") + (texts.length > MANY ? ` and ${texts.length - MANY} more` : "");
 }
 

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import process from "node:process";
-import { explainMissing } from "../core/mod.ts";
-import { isAppError } from "../errors/mod.ts";
+import { explainMissing } from "../core/optional_package.ts";
+import { isAppError } from "../errors/app_error.ts";
 import { askOnTerminal } from "./ask.ts";
 import { type Command, ExitCode, parseArguments, renderHelp, UsageError } from "./command.ts";
 import { COMMANDS } from "./commands/commands.ts";

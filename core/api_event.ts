@@ -15,18 +15,18 @@ export function isAlbEvent(event: ApiEvent): event is AlbEvent {
 }
 
 /** Where the event comes from: a REST API unless it says otherwise. */
-export function sourceOf(event: ApiEvent): ApiEventSource {
+export function getSource(event: ApiEvent): ApiEventSource {
   return isHttpApiEvent(event) ? "http" : isAlbEvent(event) ? "alb" : "rest";
 }
 
 /** The request's method, in upper case. */
-export function methodOf(event: ApiEvent): string {
+export function getMethod(event: ApiEvent): string {
   const method = isHttpApiEvent(event) ? event.requestContext.http.method : event.httpMethod;
   return (method ?? "GET").toUpperCase();
 }
 
 /** The request's path, without the query string. */
-export function pathOf(event: ApiEvent): string {
+export function getPath(event: ApiEvent): string {
   return (isHttpApiEvent(event) ? event.rawPath : event.path) ?? "/";
 }
 
@@ -38,17 +38,17 @@ export function pathOf(event: ApiEvent): string {
  * @param lowerCase The same in lower case.
  * @returns The value, or `undefined`.
  */
-export function headerOf(event: ApiEvent, name: string, lowerCase: string = name.toLowerCase()): string | undefined {
+export function getHeader(event: ApiEvent, name: string, lowerCase: string = name.toLowerCase()): string | undefined {
   const headers = (event as ApiEvent | null)?.headers; // null when somebody invokes the function by hand
   if (headers) {
     // the usual spellings cost nanoseconds; HTTP API and load balancers write lower case
     const value = headers[name] ?? headers[lowerCase];
-    if (value !== undefined) return textOf(value);
-    for (const key in headers) if (isSpelling(key, lowerCase)) return textOf(headers[key]);
+    if (value !== undefined) return getText(value);
+    for (const key in headers) if (isSpelling(key, lowerCase)) return getText(headers[key]);
   }
   const all = (event as RestApiEvent | null)?.multiValueHeaders;
   if (all) {
-    for (const key in all) if (isSpelling(key, lowerCase)) return textOf(all[key]?.at?.(-1));
+    for (const key in all) if (isSpelling(key, lowerCase)) return getText(all[key]?.at?.(-1));
   }
   return undefined;
 }
@@ -58,12 +58,12 @@ function isSpelling(key: string, lowerCase: string): boolean {
 }
 
 /** Gateways send texts; whoever invokes the function by hand may send anything. */
-function textOf(value: unknown): string | undefined {
+function getText(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
 /** The values of each query parameter, decoded. */
-export function queryOf(event: ApiEvent): Map<string, string[]> {
+export function getQuery(event: ApiEvent): Map<string, string[]> {
   const query = new Map<string, string[]>();
   function add(key: string, value: string | undefined): void {
     if (value === undefined || value === null) return;
@@ -108,20 +108,20 @@ export function hasQuery(event: ApiEvent): boolean {
 }
 
 /** The query string without the question mark, encoded. */
-export function queryStringOf(event: ApiEvent): string {
+export function getQueryString(event: ApiEvent): string {
   if (isHttpApiEvent(event)) return event.rawQueryString ?? "";
   const params = new URLSearchParams();
-  for (const [key, values] of queryOf(event)) for (const value of values) params.append(key, value);
+  for (const [key, values] of getQuery(event)) for (const value of values) params.append(key, value);
   return params.toString();
 }
 
 /** The values of the route's parameters. */
-export function pathParametersOf(event: ApiEvent): Readonly<Record<string, string | undefined>> {
+export function getPathParameters(event: ApiEvent): Readonly<Record<string, string | undefined>> {
   return (event as RestApiEvent).pathParameters ?? {};
 }
 
 /** What the gateway's authorizer said of the caller; that of a Lambda authorizer of an HTTP API lies one level deeper. */
-export function authorizerOf(event: ApiEvent): AuthorizerContext | undefined {
+export function getAuthorizer(event: ApiEvent): AuthorizerContext | undefined {
   const authorizer = (event as RestApiEvent).requestContext?.authorizer;
   if (!authorizer) return undefined;
   const lambda = (authorizer as { lambda?: unknown }).lambda;

@@ -18,13 +18,6 @@ export interface BackoffOptions {
  * @param attempt The retry's number, from 1.
  * @param options Bounds and randomness.
  * @returns Milliseconds, from 0 to `min(maxDelayMs, baseDelayMs * 2^(attempt - 1))`.
- *
- * @example
- * ```ts
- * import { fullJitterDelay } from "@trellis/fn/core";
- *
- * console.log(fullJitterDelay(3, { baseDelayMs: 100, maxDelayMs: 5000, random: () => 0.5 })); // 200
- * ```
  */
 export function fullJitterDelay(attempt: number, options: BackoffOptions): number {
   const { baseDelayMs, maxDelayMs, random = Math.random } = options;

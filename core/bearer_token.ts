@@ -12,7 +12,7 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/%-]+=*)$/i;
  *
  * @example
  * ```ts
- * import { extractBearerToken } from "@trellis/fn/core";
+ * import { extractBearerToken } from "@trellis/fn/auth";
  *
  * console.log(extractBearerToken("Bearer abc")); // abc
  * console.log(extractBearerToken("Basic abc")); // null

@@ -1,6 +1,6 @@
-import { getOptionalEnv } from "../env/mod.ts";
-import { ConfigurationError } from "../errors/mod.ts";
-import { headerOf, isAlbEvent, isHttpApiEvent } from "./api_event.ts";
+import { getOptionalEnv } from "../env/get_env.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
+import { getHeader, isAlbEvent, isHttpApiEvent } from "./api_event.ts";
 import type { ApiEvent } from "./lambda.ts";
 import { timingSafeEqual } from "./timing_safe_equal.ts";
 
@@ -45,7 +45,7 @@ function readGatewayAddress(event: ApiEvent): string | undefined {
 
 function isFromCdn(event: ApiEvent): boolean {
   const secrets = readOriginSecrets();
-  const given = secrets.length === 0 ? undefined : headerOf(event, "X-Origin-Verify");
+  const given = secrets.length === 0 ? undefined : getHeader(event, "X-Origin-Verify");
   if (given === undefined) return false;
   let matches = false;
   for (const secret of secrets) matches = timingSafeEqual(given, secret) || matches;
@@ -75,13 +75,13 @@ function parseSecrets(text: string): string[] {
 /** CloudFront writes the port behind the address, also behind one of IPv6: `2001:db8::1:46532`. */
 function readViewerAddress(event: ApiEvent): string | undefined {
   return readAddress(
-    /^(.+):\d{1,5}$/.exec(headerOf(event, "CloudFront-Viewer-Address") ?? "")?.[1],
+    /^(.+):\d{1,5}$/.exec(getHeader(event, "CloudFront-Viewer-Address") ?? "")?.[1],
   );
 }
 
 /** A load balancer can be set to write the port, and then puts an address of IPv6 into brackets. */
 function readForwardedAddress(event: ApiEvent): string | undefined {
-  const last = headerOf(event, "X-Forwarded-For")?.split(",").at(-1)?.trim();
+  const last = getHeader(event, "X-Forwarded-For")?.split(",").at(-1)?.trim();
   return readAddress(last?.replace(/^([\d.]+|\[[^\]]*\]):\d{1,5}$/, "$1"));
 }
 

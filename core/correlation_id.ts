@@ -1,4 +1,4 @@
-import { headerOf } from "./api_event.ts";
+import { getHeader } from "./api_event.ts";
 import type { ApiEvent, LambdaContext } from "./lambda.ts";
 
 /** Name of the header that carries a correlation id, in requests and responses. */
@@ -25,15 +25,15 @@ export function isCorrelationId(value: unknown): value is string {
  * @param context Lambda's context.
  * @returns A well formed id.
  */
-export function correlationIdOf(event: unknown, context: LambdaContext | undefined): string {
+export function getCorrelationId(event: unknown, context: LambdaContext | undefined): string {
   if (typeof event === "object" && event !== null) {
     const request = event as ApiEvent;
     if (request.headers || (request as { multiValueHeaders?: unknown }).multiValueHeaders) {
       // the usual spelling by its name: a look-up by a variable costs ten times as much
       const sent = request.headers?.["X-Correlation-Id"] ??
-        headerOf(request, CORRELATION_ID_HEADER, "x-correlation-id");
+        getHeader(request, CORRELATION_ID_HEADER, "x-correlation-id");
       if (isCorrelationId(sent)) return sent;
-      const requestId = headerOf(request, "X-Request-Id", "x-request-id");
+      const requestId = getHeader(request, "X-Request-Id", "x-request-id");
       if (isCorrelationId(requestId)) return requestId;
     }
     const gatewayId = (request.requestContext as { requestId?: unknown } | undefined)?.requestId;

@@ -1,7 +1,7 @@
-import { getOptionalEnv } from "../env/mod.ts";
-import { ConfigurationError } from "../errors/mod.ts";
-import { getSettings } from "../observability/mod.ts";
-import { headerOf } from "./api_event.ts";
+import { getOptionalEnv } from "../env/get_env.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
+import { getSettings } from "../observability/settings.ts";
+import { getHeader } from "./api_event.ts";
 import type { ApiEvent } from "./lambda.ts";
 
 /**
@@ -41,7 +41,7 @@ export function corsHeadersFor(option: CorsOption | undefined): (event: ApiEvent
     const origins = fixed ?? kept ?? readOriginsOfEnvironment();
     if (origins.length === 0) return NO_CORS_HEADERS;
     if (origins.length === 1 && origins[0] === "*") return ANY_ORIGIN;
-    const origin = headerOf(event, "Origin", "origin");
+    const origin = getHeader(event, "Origin", "origin");
     const allowed = origins.length === 1 ? origins[0] : origins.find((known) => known === origin);
     return allowed === undefined ? { Vary: "Origin" } : { "Access-Control-Allow-Origin": allowed, Vary: "Origin" };
   };

@@ -1,5 +1,6 @@
-import { DeadlineExceededError } from "../errors/mod.ts";
-import { allowOverlap, type Invocation, resumeInvocation, runOutsideInvocation } from "../observability/mod.ts";
+import { DeadlineExceededError } from "../errors/http_errors.ts";
+import type { Invocation } from "../observability/invocation.ts";
+import { allowOverlap, resumeInvocation, runOutsideInvocation } from "../observability/invocation_context.ts";
 import type { LambdaContext } from "./lambda.ts";
 
 /** Time kept back to answer and to write the log, in milliseconds. */
@@ -12,7 +13,7 @@ const MARGIN_MS = 250;
  * @param nowMs Milliseconds on any clock.
  * @returns Milliseconds on the same clock, or `undefined` when the context tells no time that is left.
  */
-export function deadlineOf(context: LambdaContext | undefined, nowMs: number): number | undefined {
+export function getDeadline(context: LambdaContext | undefined, nowMs: number): number | undefined {
   const remaining = context?.getRemainingTimeInMillis?.();
   if (remaining === undefined || !(remaining > 0)) return undefined;
   return nowMs + remaining - Math.min(MARGIN_MS, remaining / 4);

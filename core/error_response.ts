@@ -1,8 +1,10 @@
-import { type AppError, ERROR_CODES, type ErrorCode, isAppError, type ValidationError } from "../errors/mod.ts";
-import { logError } from "../observability/mod.ts";
-import { headerOf } from "./api_event.ts";
+import { type AppError, isAppError } from "../errors/app_error.ts";
+import { ERROR_CODES, type ErrorCode } from "../errors/error_code.ts";
+import type { ValidationError } from "../errors/http_errors.ts";
+import { logError } from "../observability/logger.ts";
+import { getHeader } from "./api_event.ts";
 import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
-import { invocationOf } from "./invocation_of.ts";
+import { getInvocation } from "./invocation_of.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "./lambda.ts";
 
 /** The body of every error response, unless the client prefers a problem. */
@@ -45,7 +47,7 @@ export function buildErrorResponse(first: unknown, second?: unknown): ProxyResul
   const [context, error] = isContext(second) || (second === undefined && !isContext(first))
     ? [second as LambdaContext | undefined, first]
     : [first as LambdaContext | undefined, second];
-  return errorResponseOf(context, error);
+  return getErrorResponse(context, error);
 }
 
 /** Gives the body of an error response another form, for clients that expect one. */
@@ -58,12 +60,12 @@ export type ErrorBodyFormat = (body: ErrorBody, statusCode: number) => unknown;
  * @param error Anything that was thrown.
  * @param format Gets the body that is safe to send, and gives the one that is sent. When it throws, the safe one is.
  */
-export function errorResponseOf(
+export function getErrorResponse(
   context: LambdaContext | undefined,
   error: unknown,
   format?: ErrorBodyFormat,
 ): ProxyResult {
-  const invocation = invocationOf(context);
+  const invocation = getInvocation(context);
   const requestId = context?.awsRequestId ?? invocation?.requestId;
   const correlationId = invocation?.correlationId ?? requestId;
   const { status, code, message, errors, headers } = readError(error);
@@ -147,15 +149,16 @@ function readAppError(error: AppError): ReadError {
 
 /** Whether `application/problem+json` is named, with no less weight than `application/json` has (RFC 9110, 12.5.1). */
 function prefersProblem(event: ApiEvent | undefined): boolean {
-  const accept = event && headerOf(event, "Accept", "accept");
+  const accept = event && getHeader(event, "Accept", "accept");
   if (!accept || !/problem\+json/i.test(accept)) return false;
-  const problem = weightOf(accept, "application/problem+json") ?? 0;
-  const json = weightOf(accept, "application/json") ?? weightOf(accept, "application/*") ?? weightOf(accept, "*/*") ??
+  const problem = getWeight(accept, "application/problem+json") ?? 0;
+  const json = getWeight(accept, "application/json") ?? getWeight(accept, "application/*") ??
+    getWeight(accept, "*/*") ??
     0;
   return problem > 0 && problem >= json;
 }
 
-function weightOf(accept: string, type: string): number | undefined {
+function getWeight(accept: string, type: string): number | undefined {
   for (const range of accept.split(",")) {
     const [name, ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
     if (name !== type) continue;

@@ -1,6 +1,8 @@
-import { Invocation, type Span, type TraceContext } from "../observability/mod.ts";
-import { correlationIdOf } from "./correlation_id.ts";
-import { deadlineOf } from "./deadline.ts";
+import { Invocation } from "../observability/invocation.ts";
+import type { Span } from "../observability/span.ts";
+import type { TraceContext } from "../observability/trace_context.ts";
+import { getCorrelationId } from "./correlation_id.ts";
+import { getDeadline } from "./deadline.ts";
 import type { LambdaContext } from "./lambda.ts";
 
 /** The state of one call of a handler. */
@@ -27,7 +29,7 @@ export class HandlerInvocation extends Invocation {
     trace: TraceContext | undefined,
     coldStart: boolean,
   ) {
-    const correlationId = correlationIdOf(event, context);
+    const correlationId = getCorrelationId(event, context);
     super({
       correlationId,
       requestId: context?.awsRequestId ?? correlationId,
@@ -45,12 +47,12 @@ export class HandlerInvocation extends Invocation {
   /** Reads the clock, and with it the deadline: Lambda's context computes what is left from a clock that may be set. */
   startTimer(): void {
     this.startedMs = performance.now();
-    this.deadlineMs = deadlineOf(this.context, this.startedMs);
+    this.deadlineMs = getDeadline(this.context, this.startedMs);
   }
 
   /** Read on first use where nothing is timed: a handler that answers at once does not need it. */
   override get deadlineMs(): number | undefined {
-    if (!this.#knowsDeadline) this.deadlineMs = deadlineOf(this.context, performance.now());
+    if (!this.#knowsDeadline) this.deadlineMs = getDeadline(this.context, performance.now());
     return super.deadlineMs;
   }
 

@@ -1,4 +1,5 @@
-import { currentInvocation, type Invocation } from "../observability/mod.ts";
+import type { Invocation } from "../observability/invocation.ts";
+import { currentInvocation } from "../observability/invocation_context.ts";
 import type { LambdaContext } from "./lambda.ts";
 
 /**
@@ -8,7 +9,7 @@ import type { LambdaContext } from "./lambda.ts";
  * @param context Lambda's context, as the answer's author got it.
  * @returns The invocation, or `undefined`.
  */
-export function invocationOf(context: LambdaContext | undefined): Invocation | undefined {
+export function getInvocation(context: LambdaContext | undefined): Invocation | undefined {
   const invocation = currentInvocation();
   const requestId = context?.awsRequestId;
   return requestId === undefined || requestId === invocation?.requestId ? invocation : undefined;

@@ -1,4 +1,5 @@
-import { REDACTED, redactValue } from "../observability/mod.ts";
+import { redactValue } from "../observability/redact.ts";
+import { REDACTED } from "../observability/redact_text.ts";
 
 /** The members of events and results that hold fields inside a text. */
 interface Message {

@@ -1,4 +1,4 @@
-import { type LogLevel, parseLogLevel } from "../observability/mod.ts";
+import { type LogLevel, parseLogLevel } from "../observability/log_level.ts";
 import { BOOLEAN_OPTION, checkOption, checkOptions, OBJECT_OPTION, type OptionRules } from "./option_rules.ts";
 
 /** How a handler logs. */

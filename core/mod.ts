@@ -16,29 +16,12 @@
  *
  * @module
  */
-export {
-  type ApiEventSource,
-  authorizerOf,
-  hasQuery,
-  headerOf,
-  isAlbEvent,
-  isHttpApiEvent,
-  methodOf,
-  pathOf,
-  pathParametersOf,
-  queryOf,
-  queryStringOf,
-  readRawBody,
-  sourceOf,
-} from "./api_event.ts";
-export { type BackoffOptions, fullJitterDelay } from "./backoff.ts";
-export { extractBearerToken } from "./bearer_token.ts";
-export { decodeBase64, encodeBase64 } from "./base64.ts";
+export { getHeader, getPath, getQueryString, readRawBody } from "./api_event.ts";
 export { getClientAddress } from "./client_address.ts";
-export { type Clock, monotonicNow, systemClock } from "./clock.ts";
-export { CORRELATION_ID_HEADER, correlationIdOf } from "./correlation_id.ts";
-export { corsHeadersFor, corsHeadersOfError, type CorsOption, isCorsOption, NO_CORS_HEADERS } from "./cors.ts";
-export { buildErrorResponse, type ErrorBody, type ErrorBodyFormat, errorResponseOf } from "./error_response.ts";
+export { type Clock } from "./clock.ts";
+export { CORRELATION_ID_HEADER } from "./correlation_id.ts";
+export { type CorsOption } from "./cors.ts";
+export { buildErrorResponse, type ErrorBody, type ErrorBodyFormat } from "./error_response.ts";
 export {
   type AuthorizerDecision,
   type AuthorizerHandler,
@@ -122,14 +105,6 @@ export {
   type WebSocketHandlerParams,
   type WebSocketMessageParams,
 } from "./handlers/websocket.ts";
-export {
-  checkDeadLetterQueue,
-  checkRange,
-  FUNCTION_RANGES,
-  FUNCTION_RULES,
-  type OptionRange,
-  wholeNumber,
-} from "./function_options.ts";
 export type {
   AlbEvent,
   ApiEvent,
@@ -140,39 +115,12 @@ export type {
   ProxyResult,
   RestApiEvent,
 } from "./lambda.ts";
-export { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
-export {
-  ANY_OPTION,
-  BOOLEAN_OPTION,
-  checkOptions,
-  FUNCTION_OPTION,
-  OBJECT_OPTION,
-  oneOf,
-  type OptionRule,
-  type OptionRules,
-} from "./option_rules.ts";
-export { explainMissing, OPTIONAL_PACKAGES, type OptionalPackage } from "./optional_package.ts";
-export { type JsonResult, parseJson } from "./parse_json.ts";
-export { isFinished, shapeResult } from "./proxy_result.ts";
-export { Refusal } from "./refusal.ts";
-export { getRequestContext, remainingMs, type RequestContext } from "./request_context.ts";
+export { type LoggingConfig } from "./logging_config.ts";
+export { getRequestContext, type RequestContext } from "./request_context.ts";
 export { buildValidatedResponse, type ResponseOptions } from "./response.ts";
 export { retry, type RetryOptions } from "./retry.ts";
-export {
-  getSessionAuthenticator,
-  type SessionAuthenticator,
-  type SessionResult,
-  setSessionAuthenticator,
-  type UserDetails,
-} from "./session_registry.ts";
-export { SingleFlight } from "./single_flight.ts";
-export { DatabaseOperation, type TablePermission, WHOLE_TABLE_COMMENT } from "./table_permission.ts";
+export { type SessionResult, type UserDetails } from "./session_registry.ts";
 export { timingSafeEqual } from "./timing_safe_equal.ts";
-export { getOutgoingHeaders, traceContextOf } from "./trace_id.ts";
+export { getOutgoingHeaders } from "./trace_id.ts";
 export { UserStatus } from "./user_status.ts";
-export {
-  type LambdaHandler,
-  type ObservabilityOptions,
-  withObservability,
-  type WrapperMetadata,
-} from "./with_observability.ts";
+export { type ObservabilityOptions, withObservability, type WrapperMetadata } from "./with_observability.ts";

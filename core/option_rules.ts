@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../errors/mod.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 
 /** Whether a value can be meant, and in words what it must be. */
 export type OptionRule = readonly [fits: (value: unknown) => boolean, expected: string];

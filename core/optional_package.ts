@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../errors/mod.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 
 /**
  * Packages that may be missing, with the versions that work: the npm package's optional peers, and the parser of the command

@@ -1,5 +1,5 @@
-import { UnexpectedError } from "../errors/mod.ts";
-import { logWarn } from "../observability/mod.ts";
+import { UnexpectedError } from "../errors/http_errors.ts";
+import { logWarn } from "../observability/logger.ts";
 import { type ApiEventSource, isAlbEvent } from "./api_event.ts";
 import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
 import type { ApiEvent, ProxyResult } from "./lambda.ts";
@@ -175,13 +175,13 @@ function shapeForLoadBalancer(
   }
   for (const name in several) {
     if (name.toLowerCase() === "set-cookie") {
-      several[name].forEach((cookie, i) => headers[spellingOf("set-cookie", i)] = cookie);
+      several[name].forEach((cookie, i) => headers[getSpelling("set-cookie", i)] = cookie);
     } else headers[name] = several[name].join(", ");
   }
 }
 
 /** The `i`th spelling of a lower-case name: the bits of `i` say which letters are in upper case. */
-function spellingOf(name: string, i: number): string {
+function getSpelling(name: string, i: number): string {
   let bit = 0;
   return name.replace(/[a-z]/g, (letter) => (i >> bit++) & 1 ? letter.toUpperCase() : letter);
 }

@@ -1,4 +1,4 @@
-import type { AppError } from "../errors/mod.ts";
+import type { AppError } from "../errors/app_error.ts";
 
 /**
  * A failure that a handler gives back instead of throwing it. To throw costs as much as to validate a small body, and

@@ -1,4 +1,4 @@
-import { currentInvocation } from "../observability/mod.ts";
+import { currentInvocation } from "../observability/invocation_context.ts";
 import { type Clock, systemClock } from "./clock.ts";
 
 /** The request that code below a handler works for. */

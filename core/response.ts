@@ -1,7 +1,7 @@
-import type { StandardSchema } from "../env/mod.ts";
-import { UnexpectedError } from "../errors/mod.ts";
+import type { StandardSchema } from "../env/standard_schema.ts";
+import { UnexpectedError } from "../errors/http_errors.ts";
 import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
-import { invocationOf } from "./invocation_of.ts";
+import { getInvocation } from "./invocation_of.ts";
 import type { LambdaContext, ProxyResult } from "./lambda.ts";
 
 /** Further parts of a response. */
@@ -51,8 +51,8 @@ export function buildValidatedResponse(
   }
   const empty = statusCode === 204 || statusCode === 304 || statusCode < 200;
   const text = empty ? "" : serialize(schema === undefined ? body : parse(body, schema));
-  const correlationId = invocationOf(context)?.correlationId ?? context?.awsRequestId;
-  const headers = headersOf(text, correlationId);
+  const correlationId = getInvocation(context)?.correlationId ?? context?.awsRequestId;
+  const headers = getHeaders(text, correlationId);
   if (options === undefined) return { statusCode, headers, body: text };
   const result: ProxyResult = { statusCode, headers: { ...headers, ...options.headers }, body: text };
   if (options.multiValueHeaders !== undefined) result.multiValueHeaders = options.multiValueHeaders;
@@ -60,7 +60,7 @@ export function buildValidatedResponse(
   return result;
 }
 
-function headersOf(text: string, correlationId: string | undefined): Record<string, string | number | boolean> {
+function getHeaders(text: string, correlationId: string | undefined): Record<string, string | number | boolean> {
   // both at once, and by their names: an object that a member is added to takes a second piece of memory
   if (text !== "" && correlationId !== undefined) {
     return { "Content-Type": "application/json", "X-Correlation-Id": correlationId };

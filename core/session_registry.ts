@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../errors/mod.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 
 /** The user of a session, as handlers see it. */
 export interface UserDetails {

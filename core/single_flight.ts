@@ -1,15 +1,6 @@
 /**
  * Values made once for each key, also when several callers ask at the same time. A failure is not kept: the next
  * caller tries again.
- *
- * @example
- * ```ts
- * import { SingleFlight } from "@trellis/fn/core";
- *
- * const flights = new SingleFlight<string, number>();
- * const [a, b] = await Promise.all([flights.get("k", async () => 1), flights.get("k", async () => 2)]);
- * console.log(a, b); // 1 1
- * ```
  */
 export class SingleFlight<K, V> {
   readonly #flights: Map<K, Promise<V>> = new Map();

@@ -1,12 +1,7 @@
-import { getOptionalEnv } from "../env/mod.ts";
-import {
-  currentInvocation,
-  parseTraceparent,
-  parseXrayHeader,
-  toW3cTraceId,
-  type TraceContext,
-} from "../observability/mod.ts";
-import { headerOf } from "./api_event.ts";
+import { getOptionalEnv } from "../env/get_env.ts";
+import { currentInvocation } from "../observability/invocation_context.ts";
+import { parseTraceparent, parseXrayHeader, toW3cTraceId, type TraceContext } from "../observability/trace_context.ts";
+import { getHeader } from "./api_event.ts";
 import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
 import type { ApiEvent } from "./lambda.ts";
 
@@ -18,14 +13,14 @@ import type { ApiEvent } from "./lambda.ts";
  * @param readEnvironment Whether `_X_AMZN_TRACE_ID` counts.
  * @returns The ids of X-Ray's or W3C's trace, and whether the caller records it.
  */
-export function traceContextOf(event: unknown, readEnvironment: boolean): TraceContext | undefined {
+export function getTraceContext(event: unknown, readEnvironment: boolean): TraceContext | undefined {
   if (typeof event === "object" && event !== null && (event as ApiEvent).headers) {
     // the usual spelling by its name: a look-up by a variable costs ten times as much
     const usual: unknown = (event as ApiEvent).headers!["X-Amzn-Trace-Id"];
-    const xray = typeof usual === "string" ? usual : headerOf(event as ApiEvent, "X-Amzn-Trace-Id", "x-amzn-trace-id");
+    const xray = typeof usual === "string" ? usual : getHeader(event as ApiEvent, "X-Amzn-Trace-Id", "x-amzn-trace-id");
     const root = xray === undefined ? undefined : parseXrayHeader(xray);
     if (root !== undefined) return root;
-    const w3c = headerOf(event as ApiEvent, "traceparent", "traceparent");
+    const w3c = getHeader(event as ApiEvent, "traceparent", "traceparent");
     const context = w3c === undefined ? undefined : parseTraceparent(w3c);
     if (context !== undefined) return context;
   }
@@ -58,7 +53,7 @@ export function getOutgoingHeaders(): Record<string, string> {
   if (w3cId !== undefined && spanId !== undefined) {
     headers.traceparent = `00-${w3cId}-${spanId}-${sampled === false ? "00" : "01"}`;
   }
-  const state = traceId?.startsWith("1-") || w3cId !== ours ? undefined : traceStateOf(invocation.event);
+  const state = traceId?.startsWith("1-") || w3cId !== ours ? undefined : getTraceState(invocation.event);
   if (headers.traceparent !== undefined && state !== undefined) headers.tracestate = state;
   if (traceId?.startsWith("1-")) {
     const parent = spanId !== undefined && w3cId === ours ? `;Parent=${spanId}` : "";
@@ -73,9 +68,9 @@ export function getOutgoingHeaders(): Record<string, string> {
 const TRACE_STATE = /^[\x20-\x7e]{1,512}$/;
 
 /** What other vendors keep in the trace; it belongs to a `traceparent` that was taken over. */
-function traceStateOf(event: unknown): string | undefined {
+function getTraceState(event: unknown): string | undefined {
   const state = typeof event === "object" && event !== null
-    ? headerOf(event as ApiEvent, "tracestate", "tracestate")
+    ? getHeader(event as ApiEvent, "tracestate", "tracestate")
     : undefined;
   return state !== undefined && TRACE_STATE.test(state) ? state : undefined;
 }

@@ -1,26 +1,18 @@
-import { AppError, ConfigurationError, isAppError } from "../errors/mod.ts";
-import {
-  createOutcomeMetrics,
-  endSpan,
-  enterInvocation,
-  isLevelEnabled,
-  isThenable,
-  log,
-  LOG_LEVELS,
-  type LogFields,
-  parseLogLevel,
-  renderFields,
-  reportFailure,
-  resumeInvocation,
-  startSpan,
-} from "../observability/mod.ts";
+import { AppError, isAppError } from "../errors/app_error.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
+import { enterInvocation, isThenable, resumeInvocation } from "../observability/invocation_context.ts";
+import { LOG_LEVELS, parseLogLevel } from "../observability/log_level.ts";
+import { isLevelEnabled, log, type LogFields, renderFields } from "../observability/logger.ts";
+import { createOutcomeMetrics } from "../observability/outcome_metrics.ts";
+import { reportFailure } from "../observability/report_failure.ts";
+import { endSpan, startSpan } from "../observability/tracer.ts";
 import { settleInTime } from "./deadline.ts";
 import { HandlerInvocation } from "./handler_invocation.ts";
 import type { LambdaContext } from "./lambda.ts";
 import { toLoggable } from "./loggable_message.ts";
 import { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
 import { Refusal } from "./refusal.ts";
-import { traceContextOf } from "./trace_id.ts";
+import { getTraceContext } from "./trace_id.ts";
 
 /** What every handler is told about its invocation. */
 export interface WrapperMetadata {
@@ -111,7 +103,7 @@ export function withObservability<E, R>(
   const timed = summary || measured;
 
   function begin(event: E, context: LambdaContext): HandlerInvocation {
-    const invocation = new HandlerInvocation(operationName, event, context, traceContextOf(event, tracing), coldStart);
+    const invocation = new HandlerInvocation(operationName, event, context, getTraceContext(event, tracing), coldStart);
     coldStart = false;
     if (level !== undefined) invocation.level = LOG_LEVELS[level];
     if (sampleRate > 0 && Math.random() < sampleRate) invocation.level = Math.min(invocation.level, LOG_LEVELS.DEBUG);
@@ -129,7 +121,7 @@ export function withObservability<E, R>(
     try {
       if (invocation.settings.unknownLevel !== undefined) warnOfUnknownLevel(invocation.settings.unknownLevel);
       if (logEvent && isLevelEnabled("DEBUG")) log("DEBUG", "event", { event: toLoggable(event, redact) });
-      result = handler(event, context, metadataOf(invocation));
+      result = handler(event, context, getMetadata(invocation));
     } catch (error) {
       return fail(invocation, error);
     }
@@ -202,7 +194,7 @@ export function withObservability<E, R>(
   };
 }
 
-function metadataOf(
+function getMetadata(
   { correlationId, traceId, requestId, operationName, coldStart }: HandlerInvocation,
 ): WrapperMetadata {
   return { correlationId, traceId, requestId, operationName, coldStart };

@@ -1,6 +1,7 @@
-import { SingleFlight } from "../core/mod.ts";
-import { metrics, runOutsideInvocation } from "../observability/mod.ts";
-import { checkDatabaseConfig, clientKeyOf, connectionKeyOf, type DatabaseConfig } from "./config.ts";
+import { SingleFlight } from "../core/single_flight.ts";
+import { runOutsideInvocation } from "../observability/invocation_context.ts";
+import { metrics } from "../observability/metrics.ts";
+import { checkDatabaseConfig, type DatabaseConfig, getClientKey, getConnectionKey } from "./config.ts";
 import { announceInvalidation } from "./connection_events.ts";
 import type { Connection, DrizzleClient, Invalidate } from "./providers/provider.ts";
 import { guardTransactions } from "./transaction_guard.ts";
@@ -37,7 +38,7 @@ const checks: WeakMap<Connection, Promise<void>> = new WeakMap();
 export async function getDrizzleClient<TSchema extends Record<string, unknown> = Record<string, unknown>>(
   config: DatabaseConfig & { schema?: TSchema },
 ): Promise<DrizzleClient<TSchema>> {
-  const { client } = await clients.get(keyOf(config), async function openClient() {
+  const { client } = await clients.get(getKey(config), async function openClient() {
     const connection = await openShared(config);
     const isPostgres = config.provider !== "distsql";
     const client = guardTransactions(await runOutsideInvocation(() => connection.createClient(config.schema)), {
@@ -52,9 +53,9 @@ export async function getDrizzleClient<TSchema extends Record<string, unknown> =
 /** What was asked for last, field by field: checking it and making its key take longer than most of a query's way. */
 let lastAsked: { fields: Record<string, unknown>; size: number; key: string } | undefined;
 
-function keyOf(config: DatabaseConfig): string {
+function getKey(config: DatabaseConfig): string {
   if (lastAsked !== undefined && hasFields(config, lastAsked)) return lastAsked.key;
-  const key = clientKeyOf(checkDatabaseConfig(config));
+  const key = getClientKey(checkDatabaseConfig(config));
   lastAsked = { fields: { ...config }, size: Object.keys(config).length, key };
   return key;
 }
@@ -84,7 +85,7 @@ export interface OpenOptions {
  * @param options Whether it must have been tried.
  */
 export async function openShared(config: DatabaseConfig, { check = true }: OpenOptions = {}): Promise<Connection> {
-  const key = connectionKeyOf(config);
+  const key = getConnectionKey(config);
   if (!configs.has(key)) configs.set(key, config);
   const opening = connections.get(key, () => openConnection(config, check));
   try {
@@ -115,7 +116,7 @@ function checkOnce(connection: Connection): Promise<void> {
  * @param config A checked configuration.
  */
 export async function closeUnused(config: DatabaseConfig): Promise<void> {
-  const key = connectionKeyOf(config);
+  const key = getConnectionKey(config);
   if (!clients.keys().some((clientKey) => clientKey.startsWith(`${key}#`))) await closeDrizzleClient(config);
 }
 
@@ -170,7 +171,7 @@ async function open(config: DatabaseConfig, invalidate: Invalidate): Promise<Con
  * ```
  */
 export async function closeDrizzleClient(config?: DatabaseConfig): Promise<void> {
-  const key = config === undefined ? configs.keys().next().value : connectionKeyOf(config);
+  const key = config === undefined ? configs.keys().next().value : getConnectionKey(config);
   if (key === undefined) return;
   const known = configs.get(key);
   configs.delete(key);

@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../errors/mod.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 
 /**
  * Where the database lives: `distsql` (Aurora DSQL), `serverless-pg` (Aurora PostgreSQL Serverless, by the Data API or
@@ -204,7 +204,7 @@ function checkConnectionString(provider: DatabaseProvider, value: string | undef
   if (provider === "embedded-pg") {
     if (value !== undefined && /^[a-z][a-z0-9+.-]+:\/\//i.test(value) && !/^(?:memory|file):\/\//.test(value)) {
       throw new ConfigurationError(
-        `DatabaseConfig.connectionString of embedded-pg is a folder or memory://, got a ${schemeOf(value)} URL`,
+        `DatabaseConfig.connectionString of embedded-pg is a folder or memory://, got a ${getScheme(value)} URL`,
       );
     }
     return;
@@ -217,10 +217,10 @@ function checkConnectionString(provider: DatabaseProvider, value: string | undef
       }`,
     );
   }
-  if (!schemes.includes(schemeOf(value))) {
+  if (!schemes.includes(getScheme(value))) {
     throw new ConfigurationError(
       `DatabaseConfig.connectionString of ${provider} must begin with ${schemes.map((s) => `${s}://`).join(" or ")}, ` +
-        `got ${schemeOf(value) === "" ? "a text without a scheme" : `${schemeOf(value)}://`}`,
+        `got ${getScheme(value) === "" ? "a text without a scheme" : `${getScheme(value)}://`}`,
     );
   }
 }
@@ -232,11 +232,11 @@ export function splitEndpoint(endpoint: string): [host: string, port: string | u
 }
 
 /** The region of a distsql cluster: the one that was given, else the one in its host name. */
-export function regionOf(config: DatabaseConfig): string {
+export function getRegion(config: DatabaseConfig): string {
   return config.region ?? DISTSQL_HOST.exec(splitEndpoint(config.endpoint ?? "")[0])?.[1] ?? "";
 }
 
-function schemeOf(value: string): string {
+function getScheme(value: string): string {
   return /^([a-z][a-z0-9+.-]*):\/\//i.exec(value)?.[1].toLowerCase() ?? "";
 }
 
@@ -253,7 +253,7 @@ const schemaIds: WeakMap<object, number> = new WeakMap();
 let nextSchemaId = 1;
 
 /** What two configurations have in common when they may share a connection: all but the schema. */
-export function connectionKeyOf(config: DatabaseConfig): string {
+export function getConnectionKey(config: DatabaseConfig): string {
   const { connectionString, isAdmin = false } = config;
   // a folder is opened once, whatever else two configurations differ in
   if (config.provider === "embedded-pg") return JSON.stringify([config.provider, connectionString ?? "memory://"]);
@@ -263,10 +263,10 @@ export function connectionKeyOf(config: DatabaseConfig): string {
 }
 
 /** What two configurations have in common when they get the same client. */
-export function clientKeyOf(config: DatabaseConfig): string {
+export function getClientKey(config: DatabaseConfig): string {
   const { schema } = config;
-  if (schema === undefined) return `${connectionKeyOf(config)}#0`;
+  if (schema === undefined) return `${getConnectionKey(config)}#0`;
   let id = schemaIds.get(schema);
   if (id === undefined) schemaIds.set(schema, id = nextSchemaId++);
-  return `${connectionKeyOf(config)}#${id}`;
+  return `${getConnectionKey(config)}#${id}`;
 }

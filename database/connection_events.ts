@@ -1,4 +1,5 @@
-import { logWarn, runOutsideInvocation } from "../observability/mod.ts";
+import { runOutsideInvocation } from "../observability/invocation_context.ts";
+import { logWarn } from "../observability/logger.ts";
 import type { DatabaseProvider } from "./config.ts";
 
 /**

@@ -1,6 +1,7 @@
 import { getTableName, is, SQL, sql } from "drizzle-orm";
 import { getTableConfig, type PgColumn, type PgTable } from "drizzle-orm/pg-core";
-import { ConfigurationError, ForeignKeyViolationError } from "../errors/mod.ts";
+import { ForeignKeyViolationError } from "../errors/database_errors.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import { executeRows } from "./execute.ts";
 import type { DrizzleClient } from "./providers/provider.ts";
 

@@ -20,10 +20,10 @@ export {
   type DatabaseErrorOptions,
   ForeignKeyViolationError,
   type ForeignKeyViolationOptions,
-  TransactionMisuseError,
   UniqueViolationError,
   type UniqueViolationOptions,
-} from "../errors/mod.ts";
+} from "../errors/database_errors.ts";
+export { TransactionMisuseError } from "../errors/transaction_misuse_error.ts";
 export { closeDrizzleClient, getDrizzleClient } from "./client.ts";
 export type { DatabaseConfig, DatabaseProvider } from "./config.ts";
 export {
@@ -166,7 +166,7 @@ export {
 } from "./queries/query_factory.ts";
 export { type QueryMetricsOptions, withQueryMetrics } from "./queries/query_metrics.ts";
 export { getTablePermissions, RequiresTable, type TableDecorator } from "./queries/requires_table.ts";
-export { DatabaseOperation, type TablePermission } from "../core/mod.ts";
+export { DatabaseOperation, type TablePermission } from "../core/table_permission.ts";
 export { type DistSqlRetryOptions, withDistSqlRetry } from "./retry.ts";
 export {
   IDEMPOTENT_DDL_CODES,

@@ -1,4 +1,4 @@
-import { getOptionalEnv } from "../env/mod.ts";
+import { getOptionalEnv } from "../env/get_env.ts";
 import type { DatabaseConfig, DatabaseProvider } from "./config.ts";
 
 /**
@@ -22,7 +22,7 @@ const CEILINGS: Readonly<Record<DatabaseProvider, number>> = {
  *
  * @param config A checked configuration.
  */
-export function poolSizeOf(config: DatabaseConfig): number {
+export function getPoolSize(config: DatabaseConfig): number {
   if (config.maxConnections !== undefined) return config.maxConnections;
   const concurrency = Number(getOptionalEnv("AWS_LAMBDA_MAX_CONCURRENCY"));
   return Number.isInteger(concurrency) && concurrency > 1 ? Math.min(concurrency, CEILINGS[config.provider]) : 1;

@@ -1,5 +1,9 @@
-import { type Clock, fullJitterDelay, remainingMs, systemClock } from "../core/mod.ts";
-import { causeChain, CommitOutcomeUnknownError, ConfigurationError, findInCauseChain } from "../errors/mod.ts";
+import { fullJitterDelay } from "../core/backoff.ts";
+import { type Clock, systemClock } from "../core/clock.ts";
+import { remainingMs } from "../core/request_context.ts";
+import { causeChain, findInCauseChain } from "../errors/cause_chain.ts";
+import { CommitOutcomeUnknownError } from "../errors/database_errors.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import { isOccError } from "./sqlstate.ts";
 import { isInsideTransaction } from "./transaction_guard.ts";
 

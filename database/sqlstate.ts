@@ -1,4 +1,5 @@
-import { causeChain, sqlStateOf } from "../errors/mod.ts";
+import { causeChain } from "../errors/cause_chain.ts";
+import { getSqlState } from "../errors/driver_error.ts";
 
 /**
  * SQLSTATEs of an optimistic-concurrency conflict: run the whole transaction again. Servers send 40001; OC000 (a row
@@ -38,7 +39,7 @@ export const IDEMPOTENT_TEST_CODES: readonly string[] = Object.freeze([
 
 function hasCode(error: unknown, codes: readonly string[]): boolean {
   return causeChain(error).some((link) => {
-    const code = sqlStateOf(link);
+    const code = getSqlState(link);
     return code !== undefined && codes.includes(code);
   });
 }
@@ -90,6 +91,6 @@ const UNKNOWN_OUTCOME = /^(?:08|57P0|XX)/;
  * @returns `false` when the server said that the transaction was rolled back.
  */
 export function isCommitOutcomeUnknown(error: unknown): boolean {
-  const code = causeChain(error).map(sqlStateOf).find((state) => state !== undefined);
+  const code = causeChain(error).map(getSqlState).find((state) => state !== undefined);
   return code === undefined || UNKNOWN_OUTCOME.test(code);
 }

@@ -1,6 +1,8 @@
 import type { PgQueryResultHKT, PgSession, PgTransaction, PgTransactionConfig } from "drizzle-orm/pg-core";
 import { sql } from "drizzle-orm";
-import { causeChain, CommitOutcomeUnknownError, ConfigurationError } from "../errors/mod.ts";
+import { causeChain } from "../errors/cause_chain.ts";
+import { CommitOutcomeUnknownError } from "../errors/database_errors.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import type { DrizzleClient } from "./providers/provider.ts";
 import { isLateFailure } from "./session/lease.ts";
 import { isCommitOutcomeUnknown } from "./sqlstate.ts";

@@ -15,13 +15,6 @@ interface BuiltinModules {
  * @param name The module's name, with `node:`.
  * @returns The module, or `undefined` where the runtime has no `process.getBuiltinModule` (Node 20.16, Deno 2 and Bun 1.1
  * have it).
- *
- * @example
- * ```ts
- * import { builtinModule } from "@trellis/fn/env";
- *
- * console.log(builtinModule("node:buffer")?.Buffer.byteLength("é")); // 2
- * ```
  */
 export function builtinModule<N extends keyof BuiltinModules>(name: N): BuiltinModules[N] | undefined {
   return runtimeProcess?.getBuiltinModule?.(name) as BuiltinModules[N] | undefined;

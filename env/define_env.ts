@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../errors/mod.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import { environment, type EnvSource, readEnv } from "./get_env.ts";
 import type { StandardSchema } from "./standard_schema.ts";
 

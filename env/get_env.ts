@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../errors/mod.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import { runtimeProcess } from "./node_process.ts";
 
 /** Where variables are read from: `process.env` unless something else is handed in. */

@@ -11,8 +11,6 @@
  *
  * @module
  */
-export { builtinModule } from "./builtin_module.ts";
 export { defineEnv, type DefineEnvOptions, type Env, type EnvDefinition, type EnvVariable } from "./define_env.ts";
-export { environment, type EnvSource, getOptionalEnv, getRequiredEnv } from "./get_env.ts";
-export { runtimeProcess } from "./node_process.ts";
+export { type EnvSource, getOptionalEnv, getRequiredEnv } from "./get_env.ts";
 export type { StandardIssue, StandardResult, StandardSchema } from "./standard_schema.ts";

@@ -7,20 +7,12 @@ const MAX_LINKS = 32;
  *
  * @param error Anything that was thrown.
  * @returns At most 32 values, each once.
- *
- * @example
- * ```ts
- * import { causeChain } from "@trellis/fn/errors";
- *
- * const error = new Error("outer", { cause: new Error("inner") });
- * console.log(causeChain(error).length); // 2
- * ```
  */
 export function causeChain(error: unknown): unknown[] {
   const chain: unknown[] = [error];
   // what is added while it goes on is visited too
   for (const link of chain) {
-    for (const value of causesOf(link)) {
+    for (const value of getCauses(link)) {
       if (value !== undefined && value !== null && chain.length < MAX_LINKS && !chain.includes(value)) {
         chain.push(value);
       }
@@ -29,7 +21,7 @@ export function causeChain(error: unknown): unknown[] {
   return chain;
 }
 
-function causesOf(link: unknown): unknown[] {
+function getCauses(link: unknown): unknown[] {
   try {
     const { cause, errors } = link as { cause?: unknown; errors?: unknown };
     return Array.isArray(errors) && link instanceof AggregateError ? [cause, ...errors] : [cause];

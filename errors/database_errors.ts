@@ -1,6 +1,6 @@
 import { AppError, type AppErrorOptions } from "./app_error.ts";
 import { findInCauseChain } from "./cause_chain.ts";
-import { readDriverError, sqlStateOf } from "./driver_error.ts";
+import { getSqlState, readDriverError } from "./driver_error.ts";
 import type { ErrorCode } from "./error_code.ts";
 
 /** Options of {@link DatabaseError}. */
@@ -58,7 +58,7 @@ export class DatabaseError extends AppError {
   ) {
     super(code, message, options);
     this.sqlState = options.sqlState ??
-      sqlStateOf(findInCauseChain(options.cause, (link) => !!sqlStateOf(link)));
+      getSqlState(findInCauseChain(options.cause, (link) => !!getSqlState(link)));
     this.queryName = options.queryName;
     this.constraint = options.constraint;
     this.table = options.table;
@@ -78,7 +78,7 @@ export class DatabaseError extends AppError {
   static from(cause: unknown, queryName?: string, attempts?: number): DatabaseError {
     if (cause instanceof DatabaseError) return cause;
     const driver = readDriverError(
-      findInCauseChain(cause, (link) => sqlStateOf(link) !== undefined),
+      findInCauseChain(cause, (link) => getSqlState(link) !== undefined),
     );
     const { constraint, table, column } = driver?.names ?? {};
     const sqlState = driver?.sqlState;

@@ -67,7 +67,7 @@ const ENGINE_MESSAGE = new RegExp(`^(?:ERROR: {1,2})?(?:${ENGINE_MESSAGES.join("
  * @param error One link of a cause chain.
  * @returns Five characters, or `undefined` when this is no driver error.
  */
-export function sqlStateOf(error: unknown): string | undefined {
+export function getSqlState(error: unknown): string | undefined {
   try {
     const { code, sqlState } = error as { code?: unknown; sqlState?: unknown };
     for (const value of [code, sqlState]) if (typeof value === "string" && SQL_STATE.test(value)) return value;
@@ -83,20 +83,12 @@ export function sqlStateOf(error: unknown): string | undefined {
  * @param error One link of a cause chain.
  * @param options Whether identifiers may be shown.
  * @returns The facts that may be logged, or `undefined` when this is no driver error.
- *
- * @example
- * ```ts
- * import { readDriverError } from "@trellis/fn/errors";
- *
- * const error = Object.assign(new Error('invalid input syntax for type uuid: "secret"'), { code: "22P02" });
- * console.log(readDriverError(error)?.message); // invalid input syntax for type uuid: "…"
- * ```
  */
 export function readDriverError(
   error: unknown,
   options: ReadDriverErrorOptions = {},
 ): DriverError | undefined {
-  const sqlState = sqlStateOf(error);
+  const sqlState = getSqlState(error);
   if (sqlState === undefined) return undefined;
   const fields = error as Record<string, unknown>;
   const routine = typeof fields.routine === "string" ? fields.routine : undefined;

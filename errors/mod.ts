@@ -18,7 +18,7 @@
  * @module
  */
 export { AppError, type AppErrorOptions, isAppError } from "./app_error.ts";
-export { causeChain, findInCauseChain } from "./cause_chain.ts";
+export { findInCauseChain } from "./cause_chain.ts";
 export {
   CommitOutcomeUnknownError,
   DatabaseError,
@@ -28,8 +28,6 @@ export {
   UniqueViolationError,
   type UniqueViolationOptions,
 } from "./database_errors.ts";
-export { addKnownNames, type NameSource } from "./known_names.ts";
-export { type DriverError, readDriverError, type ReadDriverErrorOptions, sqlStateOf } from "./driver_error.ts";
 export { ERROR_CODES, type ErrorCode, type ErrorCodeEntry } from "./error_code.ts";
 export {
   ConfigurationError,

@@ -1,4 +1,5 @@
-import { isAppError, readDriverError } from "../errors/mod.ts";
+import { isAppError } from "../errors/app_error.ts";
+import { readDriverError } from "../errors/driver_error.ts";
 
 /** An error as it stands in a log line. */
 export interface ErrorDescription {

@@ -1,5 +1,6 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
-import { builtinModule, runtimeProcess } from "../env/mod.ts";
+import { builtinModule } from "../env/builtin_module.ts";
+import { runtimeProcess } from "../env/node_process.ts";
 import type { Invocation } from "./invocation.ts";
 
 /** Finds the invocation of the running code by its asynchronous context. */
@@ -118,9 +119,10 @@ export function resumeInvocation<T>(invocation: Invocation, fn: () => T): T {
  *
  * @example
  * ```ts
- * import { currentInvocation, runOutsideInvocation } from "@trellis/fn/observability";
+ * import { logInfo, runOutsideInvocation } from "@trellis/fn/observability";
  *
- * console.log(runOutsideInvocation(() => currentInvocation())); // undefined
+ * const beat = runOutsideInvocation(() => setInterval(() => logInfo("alive"), 60_000)); // no request's correlation id
+ * clearInterval(beat);
  * ```
  */
 export function runOutsideInvocation<T>(fn: () => T): T {

@@ -84,7 +84,7 @@ export function log(level: LogLevel, message: string, fields?: LogFields | Error
   const invocation = currentInvocation();
   if (LOG_LEVELS[level] < (invocation?.level ?? getSettings().level)) return;
   const line = `{"level":"${level}","message":${renderMessage(String(message))},"timestamp":"${timestamp()}"${
-    prefixOf(invocation)
+    getPrefix(invocation)
   }${fields === undefined ? "" : renderFields(fields, invocation?.redact)}}\n`;
   if (invocation === undefined) writeOutput(line);
   else invocation.append(line);
@@ -173,9 +173,9 @@ function toJson(value: unknown): string {
 }
 
 /** The part of a line that is the same for a whole invocation, serialised once. */
-function prefixOf(invocation: Invocation | undefined): string {
-  if (invocation === undefined) return serviceOf(getSettings(), undefined);
-  return invocation.linePrefix ??= serviceOf(invocation.settings, invocation.functionName) +
+function getPrefix(invocation: Invocation | undefined): string {
+  if (invocation === undefined) return getService(getSettings(), undefined);
+  return invocation.linePrefix ??= getService(invocation.settings, invocation.functionName) +
     `,"function_request_id":${quote(invocation.requestId)},"cold_start":${invocation.coldStart}` +
     (invocation.traceId === undefined ? "" : `,"xray_trace_id":${quote(invocation.traceId)}`) +
     `,"correlation_id":${quote(invocation.correlationId)}${invocation.fields}`;
@@ -184,7 +184,7 @@ function prefixOf(invocation: Invocation | undefined): string {
 let servicePart: { settings: ObservabilitySettings; functionName: string | undefined; text: string } | undefined;
 
 /** The part of a line that is the same for a whole sandbox. */
-function serviceOf(settings: ObservabilitySettings, functionName: string | undefined): string {
+function getService(settings: ObservabilitySettings, functionName: string | undefined): string {
   if (servicePart?.settings !== settings || servicePart.functionName !== functionName) {
     const text = `,"service":${quote(settings.service)}` +
       (functionName === undefined ? "" : `,"function_name":${quote(functionName)}`);

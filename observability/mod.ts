@@ -17,40 +17,14 @@
  *
  * @module
  */
-export { describeError, type ErrorDescription } from "./describe_error.ts";
-export { Invocation, type InvocationStart } from "./invocation.ts";
-export {
-  allowOverlap,
-  currentInvocation,
-  enterInvocation,
-  isThenable,
-  resumeInvocation,
-  runInvocation,
-  runOutsideInvocation,
-} from "./invocation_context.ts";
-export { LOG_LEVELS, type LogLevel, parseLogLevel } from "./log_level.ts";
-export {
-  isLevelEnabled,
-  log,
-  logDebug,
-  logError,
-  type LogFields,
-  logInfo,
-  logWarn,
-  quote,
-  renderFields,
-} from "./logger.ts";
+export { runOutsideInvocation } from "./invocation_context.ts";
+export { type LogLevel } from "./log_level.ts";
+export { logDebug, logError, type LogFields, logInfo, logWarn } from "./logger.ts";
 export { MetricUnit } from "./metric_unit.ts";
-export type { MetricGroup } from "./metric_group.ts";
-export { createMetricRecorder, type MetricDatum, type Metrics, metrics } from "./metrics.ts";
-export { createOutcomeMetrics } from "./outcome_metrics.ts";
+export { type MetricDatum, type Metrics, metrics } from "./metrics.ts";
 export { type LogOutput, setLogOutput } from "./output.ts";
 export { redactValue } from "./redact.ts";
-export { REDACTED, redactText } from "./redact_text.ts";
-export { reportFailure } from "./report_failure.ts";
-export { getSettings, type ObservabilitySettings } from "./settings.ts";
 export type { Span, SpanAttribute } from "./span.ts";
-export { parseTraceparent, parseXrayHeader, toW3cTraceId, type TraceContext } from "./trace_context.ts";
 export {
   addAnnotation,
   addMetadata,

@@ -58,7 +58,7 @@ export function startOtelSpan(
   const api = (globalThis as Record<symbol, unknown>)[API] as ApiGlobal | undefined;
   if (api?.trace === undefined) return undefined;
   try {
-    const context = contextOf(api.context?.active() ?? new Context(), parent, remote);
+    const context = getContext(api.context?.active() ?? new Context(), parent, remote);
     return api.trace.getTracer("@trellis/fn").startSpan(name, { startTime: startTimeMs, attributes }, context);
   } catch (error) {
     reportFailure("the OpenTelemetry provider", error);
@@ -67,7 +67,7 @@ export function startOtelSpan(
 }
 
 /** Makes the context that says which span the new one is a child of. */
-function contextOf(context: ApiContext, parent: OtelSpan | undefined, remote: RemoteSpan | undefined): ApiContext {
+function getContext(context: ApiContext, parent: OtelSpan | undefined, remote: RemoteSpan | undefined): ApiContext {
   if (parent !== undefined) return context.setValue(SPAN_KEY, parent);
   // an instrumentation around the handler has read the request's headers already: its span goes first
   if (remote?.spanId === undefined || context.getValue(SPAN_KEY) !== undefined) return context;

@@ -1,4 +1,5 @@
-import { builtinModule, runtimeProcess } from "../env/mod.ts";
+import { builtinModule } from "../env/builtin_module.ts";
+import { runtimeProcess } from "../env/node_process.ts";
 import { reportFailure } from "./report_failure.ts";
 
 /** Takes text that ends with a newline. */

@@ -1,4 +1,4 @@
-import { builtinModule } from "../env/mod.ts";
+import { builtinModule } from "../env/builtin_module.ts";
 import { describeError } from "./describe_error.ts";
 import { redactValue } from "./redact.ts";
 

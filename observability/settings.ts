@@ -1,4 +1,4 @@
-import { getOptionalEnv } from "../env/mod.ts";
+import { getOptionalEnv } from "../env/get_env.ts";
 import { LOG_LEVELS, parseLogLevel } from "./log_level.ts";
 
 /** What the environment says about observability. */

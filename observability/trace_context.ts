@@ -23,14 +23,6 @@ const SPAN_ID = /^[0-9a-f]{16}$/i;
  *
  * @param header The header's value.
  * @returns The ids, or `undefined` when the header is missing or not well formed (W3C: then it is ignored).
- *
- * @example
- * ```ts
- * import { parseTraceparent } from "@trellis/fn/observability";
- *
- * const context = parseTraceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
- * console.log(context?.parentId, context?.sampled); // 00f067aa0ba902b7 true
- * ```
  */
 export function parseTraceparent(header: string | null | undefined): TraceContext | undefined {
   const parts = header ? TRACEPARENT.exec(header.trim()) : null;
@@ -45,14 +37,6 @@ export function parseTraceparent(header: string | null | undefined): TraceContex
  *
  * @param header The header's value.
  * @returns The ids, or `undefined` when there is no well formed root.
- *
- * @example
- * ```ts
- * import { parseXrayHeader } from "@trellis/fn/observability";
- *
- * console.log(parseXrayHeader("Root=1-5759e988-bd862e3fe1be46a994272793;Sampled=1")?.traceId);
- * // 1-5759e988-bd862e3fe1be46a994272793
- * ```
  */
 export function parseXrayHeader(header: string | null | undefined): TraceContext | undefined {
   if (!header) return undefined;

@@ -75,7 +75,7 @@ export function startSpan(name: string, options: StartSpanOptions = {}): Span {
   const attributes: Record<string, SpanAttribute> = options.attributes === undefined ? {} : { ...options.attributes };
   const startedMs = performance.now();
   const startTimeMs = startedMs +
-    (invocation === undefined ? epochOffsetAt(startedMs) : offsetOf(invocation, startedMs));
+    (invocation === undefined ? epochOffsetAt(startedMs) : getOffset(invocation, startedMs));
   const remote = invocation?.traceId && parent === undefined
     ? { traceId: toW3cTraceId(invocation.traceId), spanId: invocation.parentSpanId, sampled: invocation.sampled }
     : undefined;
@@ -107,7 +107,7 @@ function epochOffsetAt(startedMs: number): number {
 }
 
 /** Read once for an invocation: each look at a clock costs as much as the rest of a span. */
-function offsetOf(invocation: Invocation, startedMs: number): number {
+function getOffset(invocation: Invocation, startedMs: number): number {
   return invocation.epochOffsetMs ??= epochOffsetAt(startedMs);
 }
 

@@ -139,7 +139,7 @@ async function measure(folder: string, bundle: Bundle): Promise<Figure> {
     logLevel: "error",
     absWorkingDir: folder,
   });
-  const files = outputsOf(metafile, bundle.loads ?? []);
+  const files = getOutputs(metafile, bundle.loads ?? []);
   const parts = new Map<string, number>();
   const forbidden = new Set<string>();
   for (const file of files) {
@@ -165,7 +165,7 @@ async function measure(folder: string, bundle: Bundle): Promise<Figure> {
 }
 
 /** The outputs that are read: from the entry along static imports, and along those late ones that the function makes. */
-function outputsOf(metafile: Metafile, loads: readonly string[]): string[] {
+function getOutputs(metafile: Metafile, loads: readonly string[]): string[] {
   const entry = Object.keys(metafile.outputs).find((path) => metafile.outputs[path].entryPoint === "function.js")!;
   const reached = new Set([entry]);
   for (const path of reached) {

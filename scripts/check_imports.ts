@@ -50,7 +50,7 @@ export async function loadedBy(path: string): Promise<string[]> {
     seen.add(file);
     for (const { path: target, kind, external } of metafile.inputs[file].imports) {
       if (kind === "dynamic-import") continue;
-      if (external) loaded.add(packageOf(target));
+      if (external) loaded.add(getPackage(target));
       else follow(target);
     }
   }
@@ -58,7 +58,7 @@ export async function loadedBy(path: string): Promise<string[]> {
   return [...loaded].sort();
 }
 
-function packageOf(specifier: string): string {
+function getPackage(specifier: string): string {
   if (specifier.startsWith("node:")) return specifier;
   return specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
 }

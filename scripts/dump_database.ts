@@ -1,4 +1,5 @@
-import { type DrizzleClient, executeRows } from "../database/mod.ts";
+import { executeRows } from "../database/execute.ts";
+import type { DrizzleClient } from "../database/providers/provider.ts";
 import { sql } from "../database/orm.ts";
 
 /** Tables, with their columns as CREATE TABLE takes them. */

@@ -114,7 +114,7 @@ export function listLicences(
     const id = `${name}@${version}`;
     if (seen.has(id)) continue;
     // one that is for another system is not installed here: it is a part of the package that chooses among them
-    const parent = isForSomeSystems(locked[key]) ? parentOf(key, locked) : undefined;
+    const parent = isForSomeSystems(locked[key]) ? getParent(key, locked) : undefined;
     const [, parentName, parentVersion] = parent === undefined ? [] : /^(@?[^@]+)@([^_]+)/.exec(parent)!;
     const licence = parentName === undefined ? readLicence(name, version) : readLicence(parentName, parentVersion);
     seen.set(id, { name, version, licence, reach: reached.get(key) ?? "development" });
@@ -126,7 +126,7 @@ function isForSomeSystems({ os, cpu }: LockedPackage): boolean {
   return os !== undefined || cpu !== undefined;
 }
 
-function parentOf(key: string, locked: LockedPackages): string | undefined {
+function getParent(key: string, locked: LockedPackages): string | undefined {
   return Object.keys(locked).find((other) =>
     locked[other].optionalDependencies?.some((name) => key === name || key.startsWith(`${name}@`))
   );
@@ -182,14 +182,14 @@ async function installedLicences(): Promise<(name: string, version: string) => s
       } catch {
         continue;
       }
-      return licenceOf(JSON.parse(text));
+      return getLicence(JSON.parse(text));
     }
     throw new Error(`${name}@${version} is not installed: run deno ci`);
   };
 }
 
 /** The licence that a manifest names, in the present form or one of the two old ones. */
-export function licenceOf(manifest: { license?: unknown; licenses?: unknown }): string {
+export function getLicence(manifest: { license?: unknown; licenses?: unknown }): string {
   const { license, licenses } = manifest;
   if (typeof license === "string") return license;
   const named = Array.isArray(licenses) ? licenses : [license];

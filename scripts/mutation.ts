@@ -11,7 +11,7 @@
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { type Mutant, mutantsOf } from "../tests/mutation/mutants.ts";
+import { getMutants, type Mutant } from "../tests/mutation/mutants.ts";
 
 interface Area {
   readonly sources: readonly string[];
@@ -47,7 +47,7 @@ if (unknown.length > 0) {
 const queue = pick(
   names.flatMap((area) =>
     AREAS[area].sources.flatMap((file) =>
-      mutantsOf(file, Deno.readTextFileSync(join(ROOT, file))).map((mutant) => ({ area, mutant }))
+      getMutants(file, Deno.readTextFileSync(join(ROOT, file))).map((mutant) => ({ area, mutant }))
     )
   ),
 );

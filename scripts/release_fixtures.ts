@@ -8,10 +8,12 @@
  *
  * The databases are SQL texts: the folder of an embedded database has 4.6 MB when compressed.
  */
-import { createAuth } from "../auth/mod.ts";
-import { closeDrizzleClient, type DatabaseConfig, getDrizzleClient, runMigrations } from "../database/mod.ts";
+import { createAuth } from "../auth/instance.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../database/client.ts";
+import type { DatabaseConfig } from "../database/config.ts";
+import { runMigrations } from "../database/migrations/run.ts";
 import { sql } from "../database/orm.ts";
-import { setLogOutput } from "../observability/mod.ts";
+import { setLogOutput } from "../observability/output.ts";
 import { startDistSqlServer } from "../testing/distsql/server.ts";
 import { startPostgres, type TestPostgres } from "../tests/support/postgres.ts";
 import { dumpDatabase } from "./dump_database.ts";

@@ -145,13 +145,13 @@ async function soak(name: string, topic: Topic): Promise<Row> {
   const report = await Deno.makeTempFile();
   try {
     const began = performance.now();
-    const { code, text, isEnded } = await run(argumentsOf(topic), environmentOf(topic, report));
+    const { code, text, isEnded } = await run(getArguments(topic), getEnvironment(topic, report));
     const took = `${Math.round((performance.now() - began) / 1000)} s`;
     if (code !== 0) console.error(text);
     const outcome = isEnded ? `no end after ${LIMIT_MINUTES} minutes` : code === 0 ? "held" : "failed";
     return {
       what: topic.what,
-      howMany: countOf(topic, await Deno.readTextFile(report), text),
+      howMany: getCount(topic, await Deno.readTextFile(report), text),
       outcome: `${outcome}, ${took}`,
       command,
     };
@@ -160,13 +160,13 @@ async function soak(name: string, topic: Topic): Promise<Row> {
   }
 }
 
-function argumentsOf({ tests, program, minutesOption }: Topic): string[] {
+function getArguments({ tests, program, minutesOption }: Topic): string[] {
   if (tests !== undefined) return ["test", "-A", "--no-check", ...tests];
   const options = minutes === undefined || minutesOption === undefined ? [] : [minutesOption, String(minutes)];
   return ["run", "-A", ...program!, ...options];
 }
 
-function environmentOf({ cases, tests }: Topic, report: string): Record<string, string> {
+function getEnvironment({ cases, tests }: Topic, report: string): Record<string, string> {
   const environment = { NO_COLOR: "1", TRELLIS_FULL_TESTS: "1", TRELLIS_SEED: seed };
   if (cases === undefined) return environment;
   const own = {
@@ -174,7 +174,7 @@ function environmentOf({ cases, tests }: Topic, report: string): Record<string, 
     TRELLIS_PROPERTY_REPORT: report,
     TRELLIS_PROPERTY_RUNS: String(cases),
   };
-  const count = propertiesOf(tests!);
+  const count = getProperties(tests!);
   if (minutes === undefined || count === 0) return own;
   return {
     ...own,
@@ -184,7 +184,7 @@ function environmentOf({ cases, tests }: Topic, report: string): Record<string, 
 }
 
 /** How many properties share the time; none where a file cannot be told how long to run. */
-function propertiesOf(files: readonly string[]): number {
+function getProperties(files: readonly string[]): number {
   return files.map((file) => Deno.readTextFileSync(join(ROOT, file)))
     .reduce((count, text) => count + (text.match(/^property\(/gm)?.length ?? 0), 0);
 }
@@ -205,7 +205,7 @@ async function run(
   return { code, text: decoder.decode(stdout) + decoder.decode(stderr), isEnded };
 }
 
-function countOf({ cases, program }: Topic, report: string, text: string): string {
+function getCount({ cases, program }: Topic, report: string, text: string): string {
   const lines = report.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as { cases: number });
   if (lines.length > 0) {
     const total = lines.reduce((sum, line) => sum + line.cases, 0);

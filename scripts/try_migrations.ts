@@ -9,13 +9,16 @@
  * The folder is drizzle-kit's (with meta/_journal.json), Prisma's (a folder for each migration), or one of numbered files.
  * It is read and never written.
  */
-import { closeDrizzleClient, type DatabaseConfig, MigrationError, runMigrations } from "../database/mod.ts";
+import { closeDrizzleClient } from "../database/client.ts";
+import type { DatabaseConfig } from "../database/config.ts";
+import { MigrationError } from "../database/migrations/migration_error.ts";
+import { runMigrations } from "../database/migrations/run.ts";
 import { type TranslatedSource, translateSources } from "../database/migrations/translate_sources.ts";
-import { setLogOutput } from "../observability/mod.ts";
+import { setLogOutput } from "../observability/output.ts";
 import { type DistSqlServer, startDistSqlServer } from "../testing/distsql/server.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 import { drop, type Removed, takeOut, takeOutUses } from "./try_migrations/edits.ts";
-import { type Piece, readTrial, textOf, type TrialFile, writeTrial } from "./try_migrations/sources.ts";
+import { getText, type Piece, readTrial, type TrialFile, writeTrial } from "./try_migrations/sources.ts";
 
 const CHOICES = { enums: "check", numeric: { precision: 38, scale: 10 } } as const;
 const [folder] = Deno.args.filter((arg) => !arg.startsWith("--"));
@@ -95,7 +98,7 @@ async function runOnce(database: DatabaseConfig): Promise<{ piece: Piece; messag
 /** The statement of a file that the runner counts, from 1, among those that it sends. */
 function findPiece(tag: string, statement: number, provider: DatabaseConfig["provider"]): Piece {
   const place = files.findIndex((file) => file.tag === tag);
-  const pieces = leftOf(files[place]);
+  const pieces = getLeft(files[place]);
   if (provider !== "distsql") return pieces[statement - 1];
   const { statements } = translate()[place];
   let sent = 0;
@@ -106,12 +109,12 @@ function findPiece(tag: string, statement: number, provider: DatabaseConfig["pro
   return pieces[at];
 }
 
-function leftOf({ pieces }: TrialFile): Piece[] {
+function getLeft({ pieces }: TrialFile): Piece[] {
   return pieces.filter(({ dropped }) => dropped === undefined);
 }
 
 function translate(): TranslatedSource[] {
-  return translateSources(files.map((file) => ({ name: file.tag, sql: textOf(file) })), CHOICES);
+  return translateSources(files.map((file) => ({ name: file.tag, sql: getText(file) })), CHOICES);
 }
 
 /** Takes out what planning refuses, and what uses it, until planning refuses nothing. */
@@ -119,7 +122,7 @@ function takeOutForEngine(): void {
   for (let round = 0; round < 100; round++) {
     let isDone = true;
     for (const [place, { statements }] of translate().entries()) {
-      const pieces = leftOf(files[place]);
+      const pieces = getLeft(files[place]);
       for (const [at, { refusals, table }] of statements.entries()) {
         const refusal = refusals.find(({ code }) => code === "UNSUPPORTED_STATEMENT");
         if (refusal === undefined) continue;

@@ -1,4 +1,5 @@
-import { type Clock, type LambdaContext, monotonicNow, systemClock } from "../core/mod.ts";
+import { type Clock, monotonicNow, systemClock } from "../core/clock.ts";
+import type { LambdaContext } from "../core/lambda.ts";
 
 /** Options of {@link createLambdaContext}. */
 export interface LambdaContextOptions {

@@ -3,15 +3,13 @@ import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { explainMissing, SingleFlight } from "../core/mod.ts";
-import {
-  closeDrizzleClient,
-  type DatabaseConfig,
-  type DrizzleClient,
-  getDrizzleClient,
-  runMigrations,
-  setEmbeddedSnapshot,
-} from "../database/mod.ts";
+import { explainMissing } from "../core/optional_package.ts";
+import { SingleFlight } from "../core/single_flight.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../database/client.ts";
+import type { DatabaseConfig } from "../database/config.ts";
+import { runMigrations } from "../database/migrations/run.ts";
+import { setEmbeddedSnapshot } from "../database/providers/embedded_snapshot.ts";
+import type { DrizzleClient } from "../database/providers/provider.ts";
 
 /** Options of {@link createTestDatabase}. */
 export interface TestDatabaseOptions<TSchema extends Record<string, unknown>> {

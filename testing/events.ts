@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { AlbEvent, AuthorizerContext, HttpApiEvent, RestApiEvent } from "../core/mod.ts";
+import type { AlbEvent, AuthorizerContext, HttpApiEvent, RestApiEvent } from "../core/lambda.ts";
 
 /** A request, from which an event of any source is made. */
 export interface EventOptions {
@@ -58,9 +58,9 @@ export function createRestApiEvent(options: EventOptions = {}): RestApiEvent {
     resource,
     path,
     httpMethod: method,
-    headers: lastOf(headers),
+    headers: getLast(headers),
     multiValueHeaders: headers,
-    queryStringParameters: emptyAsNull(lastOf(query)),
+    queryStringParameters: emptyAsNull(getLast(query)),
     multiValueQueryStringParameters: emptyAsNull(query),
     pathParameters: pathParameters ?? null,
     stageVariables: null,
@@ -144,7 +144,7 @@ export function createAlbEvent(options: EventOptions = {}): AlbEvent {
     path,
     ...(multiValue
       ? { multiValueHeaders: lower, multiValueQueryStringParameters: query }
-      : { headers: lastOf(lower), queryStringParameters: lastOf(query) }),
+      : { headers: getLast(lower), queryStringParameters: getLast(query) }),
     body: body ?? "",
     isBase64Encoded,
   };
@@ -170,7 +170,7 @@ function toValues(record: Readonly<Record<string, string | readonly string[]>> =
   );
 }
 
-function lastOf(values: Values): Record<string, string> {
+function getLast(values: Values): Record<string, string> {
   return Object.fromEntries(Object.entries(values).map(([name, all]) => [name, all[all.length - 1]]));
 }
 

@@ -1,5 +1,4 @@
 import type {
-  AuthorizerContext,
   EventBridgeEvent,
   HttpAuthorizerEvent,
   RequestAuthorizerEvent,
@@ -13,7 +12,8 @@ import type {
   TokenAuthorizerEvent,
   WebSocketEvent,
   WebSocketEventType,
-} from "../core/mod.ts";
+} from "../core/handlers/trigger_events.ts";
+import type { AuthorizerContext } from "../core/lambda.ts";
 import { createHttpApiEvent, createRestApiEvent, type EventOptions } from "./events.ts";
 
 const REGION = "eu-west-1";
@@ -66,7 +66,7 @@ export function createQueueEvent(records: readonly QueueRecordOptions[], queueNa
         return {
           messageId,
           receiptHandle: `receipt-${messageId}`,
-          body: textOf(body),
+          body: getText(body),
           attributes: {
             ApproximateReceiveCount: String(receiveCount),
             ApproximateFirstReceiveTimestamp: String(TIME_MS + 1),
@@ -121,7 +121,7 @@ export function createTopicNotification(options: TopicRecordOptions = {}): SnsMe
     MessageId: messageId,
     TopicArn: `arn:aws:sns:${REGION}:${ACCOUNT}:test-topic`,
     Subject: subject ?? null,
-    Message: textOf(message),
+    Message: getText(message),
     Timestamp: TIME,
     MessageAttributes: correlationId === undefined ? {} : { correlationId: { Type: "String", Value: correlationId } },
   };
@@ -370,7 +370,7 @@ export function createWebSocketMessageEvent(options: WebSocketEventOptions = {})
       ...connectionContext("MESSAGE", options.routeKey ?? "$default", options),
       messageId: "message-1=",
     },
-    body: textOf(options.body ?? ""),
+    body: getText(options.body ?? ""),
     isBase64Encoded: false,
   };
 }
@@ -456,6 +456,6 @@ export function createHttpAuthorizerEvent(options: EventOptions = {}): HttpAutho
   };
 }
 
-function textOf(content: unknown): string {
+function getText(content: unknown): string {
   return typeof content === "string" ? content : JSON.stringify(content);
 }

@@ -134,7 +134,7 @@ Deno.test({
     await terraform(folder, ["fmt", "-check", "-diff", "-recursive"]);
     await applyTwice(folder);
     const state = JSON.parse(await terraform(folder, ["show", "-json"]));
-    const policies = policiesOf(state.values.root_module);
+    const policies = getPolicies(state.values.root_module);
     assertGreater(policies.size, 10);
     for (const [address, policy] of policies) {
       for (const statement of [policy.Statement].flat()) {
@@ -283,7 +283,7 @@ async function applyTwice(folder: string): Promise<void> {
 type Json = any;
 
 /** Every attribute of every resource that is a policy, by address. */
-function policiesOf(module: Json): Map<string, Json> {
+function getPolicies(module: Json): Map<string, Json> {
   const found = new Map<string, Json>();
   for (const resource of module.resources ?? []) {
     for (const key of ["policy", "assume_role_policy"]) {
@@ -294,7 +294,7 @@ function policiesOf(module: Json): Map<string, Json> {
     }
   }
   for (const child of module.child_modules ?? []) {
-    for (const [address, policy] of policiesOf(child)) found.set(address, policy);
+    for (const [address, policy] of getPolicies(child)) found.set(address, policy);
   }
   return found;
 }

@@ -1,12 +1,8 @@
-import {
-  type ApiEvent,
-  type AuthorizerContext,
-  getSessionAuthenticator,
-  headerOf,
-  type SessionResult,
-  UserStatus,
-} from "../core/mod.ts";
-import { UnauthorizedError } from "../errors/mod.ts";
+import { getHeader } from "../core/api_event.ts";
+import type { ApiEvent, AuthorizerContext } from "../core/lambda.ts";
+import { getSessionAuthenticator, type SessionResult } from "../core/session_registry.ts";
+import { UserStatus } from "../core/user_status.ts";
+import { UnauthorizedError } from "../errors/http_errors.ts";
 import { readAuthorizer } from "./authenticate_authorizer.ts";
 import { checkBearerToken } from "./authenticate_bearer.ts";
 
@@ -82,7 +78,7 @@ function authenticateAuthorizerOptional(
 
 async function authenticateSession(event: ApiEvent): Promise<Identity> {
   const session = await getSessionAuthenticator()(
-    headerOf(event, "Authorization", "authorization"),
+    getHeader(event, "Authorization", "authorization"),
   );
   return { userId: session.user.id, session };
 }

@@ -1,5 +1,7 @@
-import { type ApiEvent, type AuthorizerContext, authorizerOf, UserStatus } from "../core/mod.ts";
-import { ConfigurationError } from "../errors/mod.ts";
+import { getAuthorizer } from "../core/api_event.ts";
+import type { ApiEvent, AuthorizerContext } from "../core/lambda.ts";
+import { UserStatus } from "../core/user_status.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 
 /** What the gateway's authorizer found out about the caller. */
 export interface AuthorizerIdentity {
@@ -25,7 +27,7 @@ export function readAuthorizer(
   event: ApiEvent,
   userIdClaim: string | undefined,
 ): AuthorizerIdentity {
-  const authorizer = authorizerOf(event) ?? NO_AUTHORIZER;
+  const authorizer = getAuthorizer(event) ?? NO_AUTHORIZER;
   const claims = findClaims(authorizer);
   if (claims !== undefined) return readClaims(authorizer, claims, userIdClaim);
   if (isObject(authorizer.iam)) {

@@ -1,6 +1,9 @@
-import { type ApiEvent, extractBearerToken, headerOf, timingSafeEqual } from "../core/mod.ts";
-import { getOptionalEnv } from "../env/mod.ts";
-import { ConfigurationError, UnauthorizedError } from "../errors/mod.ts";
+import { getHeader } from "../core/api_event.ts";
+import { extractBearerToken } from "../core/bearer_token.ts";
+import type { ApiEvent } from "../core/lambda.ts";
+import { timingSafeEqual } from "../core/timing_safe_equal.ts";
+import { getOptionalEnv } from "../env/get_env.ts";
+import { ConfigurationError, UnauthorizedError } from "../errors/http_errors.ts";
 
 /**
  * Compares the request's bearer token with those of the environment variable `API_BEARER_TOKEN`.
@@ -12,7 +15,7 @@ import { ConfigurationError, UnauthorizedError } from "../errors/mod.ts";
  */
 export function checkBearerToken(event: ApiEvent): void {
   const expected = readExpectedTokens();
-  const header = headerOf(event, "Authorization", "authorization");
+  const header = getHeader(event, "Authorization", "authorization");
   if (header === undefined) throw new UnauthorizedError("The Authorization header is missing");
   const token = extractBearerToken(header);
   if (token === null) {

@@ -1,18 +1,17 @@
+import { isCorsOption } from "../core/cors.ts";
+import { FUNCTION_RULES, wholeNumber } from "../core/function_options.ts";
+import { checkLoggingConfig } from "../core/logging_config.ts";
 import {
   ANY_OPTION,
   BOOLEAN_OPTION,
-  checkLoggingConfig,
   checkOptions,
   FUNCTION_OPTION,
-  FUNCTION_RULES,
-  isCorsOption,
   OBJECT_OPTION,
   oneOf,
   type OptionRule,
   type OptionRules,
-  wholeNumber,
-} from "../core/mod.ts";
-import { ConfigurationError } from "../errors/mod.ts";
+} from "../core/option_rules.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
 import { AUTH_MODES, type AuthMode } from "./authenticate.ts";
 import type { DefineApiHandlerOptions } from "./handler_types.ts";
 

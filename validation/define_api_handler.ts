@@ -1,23 +1,14 @@
-import {
-  type ApiEvent,
-  CORRELATION_ID_HEADER,
-  correlationIdOf,
-  corsHeadersFor,
-  corsHeadersOfError,
-  errorResponseOf,
-  FUNCTION_RULES,
-  isFinished,
-  type LambdaContext,
-  NO_CORS_HEADERS,
-  type ProxyResult,
-  Refusal,
-  shapeResult,
-  sourceOf,
-  withObservability,
-  type WrapperMetadata,
-} from "../core/mod.ts";
-import type { ValidationError } from "../errors/mod.ts";
-import { isThenable } from "../observability/mod.ts";
+import { getSource } from "../core/api_event.ts";
+import { CORRELATION_ID_HEADER, getCorrelationId } from "../core/correlation_id.ts";
+import { corsHeadersFor, corsHeadersOfError, NO_CORS_HEADERS } from "../core/cors.ts";
+import { getErrorResponse } from "../core/error_response.ts";
+import { FUNCTION_RULES } from "../core/function_options.ts";
+import type { ApiEvent, LambdaContext, ProxyResult } from "../core/lambda.ts";
+import { isFinished, shapeResult } from "../core/proxy_result.ts";
+import { Refusal } from "../core/refusal.ts";
+import { withObservability, type WrapperMetadata } from "../core/with_observability.ts";
+import type { ValidationError } from "../errors/http_errors.ts";
+import { isThenable } from "../observability/invocation_context.ts";
 import { type AuthMode, createAuthenticator, type Identity, NOBODY } from "./authenticate.ts";
 import { checkApiOptions } from "./check_options.ts";
 import type { ApiHandler, ApiHandlerFunction, DefineApiHandlerOptions, HandlerParams } from "./handler_types.ts";
@@ -78,17 +69,17 @@ export function defineApiHandler<TBody = never, TQuery = never, TPath = never, T
     correlationId: string,
     cors: Readonly<Record<string, string>> = corsHeaders(event),
   ): ProxyResult {
-    const source = sourceOf(event);
+    const source = getSource(event);
     if (cors === NO_CORS_HEADERS && source === "rest" && isFinished(result, correlationId)) return result;
     return shapeResult(event, source, result, { [CORRELATION_ID_HEADER]: correlationId, ...cors });
   }
 
   function respondToError(error: unknown, context: LambdaContext, event: ApiEvent): ProxyResult {
-    const response = errorResponseOf(context, error, options.errorBody);
+    const response = getErrorResponse(context, error, options.errorBody);
     return respond(
       event,
       response,
-      String(response.headers?.[CORRELATION_ID_HEADER] ?? correlationIdOf(event, context)),
+      String(response.headers?.[CORRELATION_ID_HEADER] ?? getCorrelationId(event, context)),
       corsHeadersOfError(corsHeaders, event),
     );
   }

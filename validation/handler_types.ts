@@ -1,17 +1,11 @@
 import type { $ZodType } from "zod/v4/core";
-import type {
-  ApiEvent,
-  AuthorizerContext,
-  CorsOption,
-  ErrorBodyFormat,
-  LambdaContext,
-  LoggingConfig,
-  ProxyResult,
-  RestApiEvent,
-  SessionResult,
-  UserStatus,
-  WrapperMetadata,
-} from "../core/mod.ts";
+import type { CorsOption } from "../core/cors.ts";
+import type { ErrorBodyFormat } from "../core/error_response.ts";
+import type { ApiEvent, AuthorizerContext, LambdaContext, ProxyResult, RestApiEvent } from "../core/lambda.ts";
+import type { LoggingConfig } from "../core/logging_config.ts";
+import type { SessionResult } from "../core/session_registry.ts";
+import type { UserStatus } from "../core/user_status.ts";
+import type { WrapperMetadata } from "../core/with_observability.ts";
 import type { AuthMode } from "./authenticate.ts";
 import type { OpenApiMetadata, RegisteredOperation } from "./openapi/registry.ts";
 

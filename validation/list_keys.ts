@@ -22,7 +22,7 @@ const LISTS: ReadonlySet<string> = new Set(["array", "set", "tuple"]);
  * @param schema An object schema, also wrapped (optional, default, refined, piped) or intersected.
  * @returns The fields' names.
  */
-export function listKeysOf(schema: $ZodType | undefined): ReadonlySet<string> {
+export function getListKeys(schema: $ZodType | undefined): ReadonlySet<string> {
   const keys = new Set<string>();
   if (schema !== undefined) collect(schema, keys, 0);
   return keys;
@@ -34,15 +34,15 @@ function collect(schema: $ZodType, keys: Set<string>, depth: number): void {
   if (depth > MAX_DEPTH) return;
   const definition = schema._zod.def as Definition;
   for (const [key, field] of Object.entries(definition.shape ?? {})) if (asksForList(field, 0)) keys.add(key);
-  for (const inner of innerOf(definition)) collect(inner, keys, depth + 1);
+  for (const inner of getInner(definition)) collect(inner, keys, depth + 1);
 }
 
 function asksForList(schema: $ZodType, depth: number): boolean {
   const definition = schema._zod.def as Definition;
-  return LISTS.has(definition.type) || depth < MAX_DEPTH && innerOf(definition).some((s) => asksForList(s, depth + 1));
+  return LISTS.has(definition.type) || depth < MAX_DEPTH && getInner(definition).some((s) => asksForList(s, depth + 1));
 }
 
-function innerOf({ innerType, in: input, out, options, left, right, getter, type }: Definition): $ZodType[] {
+function getInner({ innerType, in: input, out, options, left, right, getter, type }: Definition): $ZodType[] {
   // z.preprocess is a pipe from a transform: what it feeds decides
   const piped = type !== "pipe"
     ? undefined

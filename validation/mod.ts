@@ -50,4 +50,7 @@ export { getRegisteredOperations, type OpenApiMetadata, type RegisteredOperation
 export { validateSchema, validateSchemaAsync, type ValidationResult } from "./schema.ts";
 export { z, type ZodSchema, type ZodType } from "./z.ts";
 export { ZodError } from "./zod.ts";
-export type { CorsOption, LoggingConfig, UserStatus, WrapperMetadata } from "../core/mod.ts";
+export type { CorsOption } from "../core/cors.ts";
+export type { LoggingConfig } from "../core/logging_config.ts";
+export type { UserStatus } from "../core/user_status.ts";
+export type { WrapperMetadata } from "../core/with_observability.ts";

@@ -1,5 +1,7 @@
-import { type ApiEvent, headerOf, parseJson, readRawBody } from "../core/mod.ts";
-import { PayloadTooLargeError, UnsupportedMediaTypeError } from "../errors/mod.ts";
+import { getHeader, readRawBody } from "../core/api_event.ts";
+import type { ApiEvent } from "../core/lambda.ts";
+import { parseJson } from "../core/parse_json.ts";
+import { PayloadTooLargeError, UnsupportedMediaTypeError } from "../errors/http_errors.ts";
 
 /** What was read from a body: a value for the schema, or what is wrong with the whole of it. */
 export type BodyInput = { value: unknown } | { fault: string };
@@ -17,13 +19,13 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 export function checkBodySize(event: ApiEvent, maxBytes: number): void {
   const { body } = event;
   if (typeof body !== "string" || body.length * 3 <= maxBytes) return;
-  if (sizeOf(body, event.isBase64Encoded, maxBytes) > maxBytes) {
+  if (getSize(body, event.isBase64Encoded, maxBytes) > maxBytes) {
     throw new PayloadTooLargeError(`The request body is larger than the ${maxBytes} bytes that are accepted`);
   }
 }
 
 /** The bytes of a body; of one that is over the limit by its characters alone, these. */
-function sizeOf(body: string, isBase64: boolean, maxBytes: number): number {
+function getSize(body: string, isBase64: boolean, maxBytes: number): number {
   if (isBase64) return Math.floor((body.length * 3) / 4) - (body.endsWith("==") ? 2 : body.endsWith("=") ? 1 : 0);
   return body.length > maxBytes ? body.length : new TextEncoder().encode(body).length;
 }
@@ -39,7 +41,7 @@ function sizeOf(body: string, isBase64: boolean, maxBytes: number): number {
 export function readBody(event: ApiEvent, listKeys: () => ReadonlySet<string>): BodyInput {
   // the usual type by its usual name: a look-up by a variable costs ten times as much
   const isForm = event.headers?.["Content-Type"] !== "application/json" &&
-    checkMediaType(headerOf(event, "Content-Type", "content-type"));
+    checkMediaType(getHeader(event, "Content-Type", "content-type"));
   let text = event.body;
   if (typeof text !== "string" || text === "") return { fault: "A request body is required" };
   if (event.isBase64Encoded) {

@@ -1,7 +1,8 @@
 import type { $ZodType } from "zod/v4/core";
-import { type ApiEvent, hasQuery, pathParametersOf, queryOf } from "../core/mod.ts";
-import { ValidationError } from "../errors/mod.ts";
-import { listKeysOf } from "./list_keys.ts";
+import { getPathParameters, getQuery, hasQuery } from "../core/api_event.ts";
+import type { ApiEvent } from "../core/lambda.ts";
+import { ValidationError } from "../errors/http_errors.ts";
+import { getListKeys } from "./list_keys.ts";
 import { checkBodySize, readBody, toInput } from "./read_body.ts";
 import { addFieldError, createValidator, formFault, type ValidationResult } from "./schema.ts";
 
@@ -48,13 +49,13 @@ export function createInputReader(
   let formLists: ReadonlySet<string> | undefined, queryLists: ReadonlySet<string> | undefined;
 
   function listsOfForm(): ReadonlySet<string> {
-    return formLists ??= listKeysOf(schema);
+    return formLists ??= getListKeys(schema);
   }
 
   function readQuery(event: ApiEvent): Record<string, string | string[]> | undefined {
     if (!hasQuery(event)) return {};
-    const query = queryOf(event);
-    return isTooLong(query) ? undefined : toInput(query, queryLists ??= listKeysOf(querySchema));
+    const query = getQuery(event);
+    return isTooLong(query) ? undefined : toInput(query, queryLists ??= getListKeys(querySchema));
   }
 
   function validateQueryOf(event: ApiEvent): Outcome | Promise<Outcome> {
@@ -67,7 +68,7 @@ export function createInputReader(
     checkBodySize(event, maxBodyBytes);
     // the media type is refused before anything is validated
     const input = validateBody && readBody(event, listsOfForm);
-    const path = validatePath?.({ ...pathParametersOf(event) });
+    const path = validatePath?.({ ...getPathParameters(event) });
     const query = validateQueryOf(event);
     const body = input === undefined || "fault" in input
       ? input && formFault(input.fault)

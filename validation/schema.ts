@@ -196,7 +196,7 @@ function toToldResult<T>({ value, issues }: ParsePayload): ValidationResult<T> {
   if (issues.length === 0) return { success: true, data: value as T };
   const errors: Record<string, string[]> = {};
   for (const { path, message } of withMessages(issues.slice(0, MAX_FAULTS))) {
-    addFieldError(errors, clip(fieldOf(path), MAX_FIELD_LENGTH), clip(message, MAX_MESSAGE_LENGTH));
+    addFieldError(errors, clip(getField(path), MAX_FIELD_LENGTH), clip(message, MAX_MESSAGE_LENGTH));
   }
   if (issues.length > MAX_FAULTS) {
     addFieldError(errors, FORM_KEY, `${issues.length - MAX_FAULTS} more faults are not listed`);
@@ -226,11 +226,11 @@ function toResult<T>(parsed: Parsed<T>): ValidationResult<T> {
 /** Messages by dotted path. */
 function fieldErrors(issues: readonly $ZodIssue[]): Record<string, string[]> {
   const errors: Record<string, string[]> = {};
-  for (const { path, message } of issues) addFieldError(errors, fieldOf(path), message);
+  for (const { path, message } of issues) addFieldError(errors, getField(path), message);
   return errors;
 }
 
-function fieldOf(path: readonly PropertyKey[]): string {
+function getField(path: readonly PropertyKey[]): string {
   return path.length === 0 ? FORM_KEY : path.join(".");
 }
 

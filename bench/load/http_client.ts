@@ -62,7 +62,7 @@ export class HttpClient {
 }
 
 /** The JSON of a reply; an empty object when it is none. */
-export function jsonOf(reply: Reply): Record<string, unknown> {
+export function getJson(reply: Reply): Record<string, unknown> {
   try {
     return JSON.parse(reply.text) ?? {};
   } catch {

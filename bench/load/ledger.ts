@@ -81,7 +81,7 @@ export class Ledger {
     const stored = new Map(rows.notes.map((row) => [row.id, row]));
     const unclaimed = new Set(this.#perhapsWritten);
     for (const row of rows.notes) {
-      if (row.search !== `${row.title} ${row.body}`.toLowerCase() || row.body !== bodyOf(row.title)) {
+      if (row.search !== `${row.title} ${row.body}`.toLowerCase() || row.body !== getBody(row.title)) {
         fault("notes of which a part is written");
       }
       const titles = this.#notes.get(row.id);
@@ -107,6 +107,6 @@ export class Ledger {
  *
  * @param title The title.
  */
-export function bodyOf(title: string): string {
+export function getBody(title: string): string {
   return `${title} `.repeat(1 + title.length % 7);
 }

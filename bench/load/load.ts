@@ -25,7 +25,7 @@ const { values } = parseArgs({
   },
 });
 
-function numberOf(name: keyof typeof values): number | undefined {
+function getNumber(name: keyof typeof values): number | undefined {
   const text = values[name];
   if (text === undefined) return undefined;
   if (Number(text) > 0) return Number(text);
@@ -40,11 +40,11 @@ if (database !== "embedded" && database !== "postgres") {
 }
 const report = await runLoad({
   database,
-  seconds: numberOf("seconds") ?? (numberOf("minutes") ?? 10) * 60,
-  restartEvery: numberOf("restart-every"),
-  clients: numberOf("clients"),
-  rate: numberOf("rate"),
-  seed: numberOf("seed") ?? 1,
+  seconds: getNumber("seconds") ?? (getNumber("minutes") ?? 10) * 60,
+  restartEvery: getNumber("restart-every"),
+  clients: getNumber("clients"),
+  rate: getNumber("rate"),
+  seed: getNumber("seed") ?? 1,
   progress: (line) => console.error(line),
 });
 console.log(renderReport(report));

@@ -1,6 +1,6 @@
 import { percentile } from "./outcomes.ts";
 import type { LoadReport } from "./run_load.ts";
-import { growthOf, judge, MAX_HEAP_GROWTH, MAX_RESIDENT_RATIO, MIN_REQUESTS_FOR_GROWTH } from "./verdict.ts";
+import { getGrowth, judge, MAX_HEAP_GROWTH, MAX_RESIDENT_RATIO, MIN_REQUESTS_FOR_GROWTH } from "./verdict.ts";
 
 /**
  * A run as a page in Markdown.
@@ -9,7 +9,7 @@ import { growthOf, judge, MAX_HEAP_GROWTH, MAX_RESIDENT_RATIO, MIN_REQUESTS_FOR_
  */
 export function renderReport(report: LoadReport): string {
   const { outcomes, seconds, options, descriptors, downTimes } = report;
-  const growth = growthOf(report.samples);
+  const growth = getGrowth(report.samples);
   const reasons = judge(report);
   const [heapFirst, heapLast] = growth.medians.heapUsed, [rssFirst, rssLast] = growth.medians.rss;
   const judged = growth.requests >= MIN_REQUESTS_FOR_GROWTH ? "" : ", too few requests after the warm-up to judge";

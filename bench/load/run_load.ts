@@ -1,7 +1,7 @@
 import { breakConnections } from "./broken_connections.ts";
 import { type Descriptors, type NotesChild, startNotesChild } from "./child_process.ts";
 import { sendHostileRequests } from "./hostile_traffic.ts";
-import { HttpClient, jsonOf } from "./http_client.ts";
+import { getJson, HttpClient } from "./http_client.ts";
 import { Ledger } from "./ledger.ts";
 import { type DownTime, Outcomes } from "./outcomes.ts";
 import { type RestartablePostgres, startRestartablePostgres } from "./restartable_postgres.ts";
@@ -155,7 +155,7 @@ async function signUp(port: number, email: string): Promise<string> {
   const reply = await client.send({ method: "POST", path: "/auth/sign-up/email", headers: JSON_HEADERS, body });
   client.close();
   if (reply.status !== 200) throw new Error(`The first sign-up was answered ${reply.status}: ${reply.text}`);
-  return String(jsonOf(reply).token);
+  return String(getJson(reply).token);
 }
 
 /** Spreads requests over time: each waits for its turn. */

@@ -1,4 +1,5 @@
-import { closeDrizzleClient, type DatabaseConfig, getDrizzleClient } from "../../database/mod.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../../database/client.ts";
+import type { DatabaseConfig } from "../../database/config.ts";
 import { sql } from "../../database/orm.ts";
 import type { NoteRow, StoredRows } from "./ledger.ts";
 
@@ -9,15 +10,15 @@ import type { NoteRow, StoredRows } from "./ledger.ts";
  */
 export async function readStoredRows(config: DatabaseConfig): Promise<StoredRows> {
   const db = await getDrizzleClient(config);
-  async function rowsOf<Row>(statement: ReturnType<typeof sql>): Promise<Row[]> {
+  async function getRows<Row>(statement: ReturnType<typeof sql>): Promise<Row[]> {
     const result = await db.execute(statement) as unknown;
     return (Array.isArray(result) ? [...result] : (result as { rows: Row[] }).rows) as Row[];
   }
   try {
-    const notes = await rowsOf<NoteRow>(sql`select id, title, body, search from notes`);
-    const deliveries = await rowsOf<{ id: string }>(sql`select delivery_id as id from deliveries`);
-    const users = await rowsOf<{ email: string }>(sql`select email from users`);
-    const [{ half }] = await rowsOf<{ half: number }>(
+    const notes = await getRows<NoteRow>(sql`select id, title, body, search from notes`);
+    const deliveries = await getRows<{ id: string }>(sql`select delivery_id as id from deliveries`);
+    const users = await getRows<{ email: string }>(sql`select email from users`);
+    const [{ half }] = await getRows<{ half: number }>(
       sql`select count(*)::int as half from users u where not exists (select 1 from accounts a where a.user_id = u.id)`,
     );
     return {

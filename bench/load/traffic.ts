@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { type Call, type HttpClient, jsonOf, type Reply } from "./http_client.ts";
+import { type Call, getJson, type HttpClient, type Reply } from "./http_client.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Outcomes } from "./outcomes.ts";
 
@@ -36,7 +36,7 @@ export async function sendAndJudge(
   call: Call,
 ): Promise<{ reply: Reply; went: boolean }> {
   const reply = await client.send(call);
-  const { code } = Number(reply.status) >= 400 ? jsonOf(reply) as { code?: string } : {};
+  const { code } = Number(reply.status) >= 400 ? getJson(reply) as { code?: string } : {};
   const { status: result, startedAt, endedAt } = reply;
   return { reply, went: run.outcomes.add({ kind, result, startedAt, endedAt, expected, usesDatabase, code }) };
 }

@@ -1,5 +1,5 @@
-import { HttpClient, jsonOf } from "./http_client.ts";
-import { bodyOf } from "./ledger.ts";
+import { getJson, HttpClient } from "./http_client.ts";
+import { getBody } from "./ledger.ts";
 import { JSON_HEADERS, pick, type Run, sendAndJudge, sign } from "./traffic.ts";
 
 const PASSWORD = "correct-horse-battery";
@@ -90,14 +90,14 @@ export class ValidClient {
     // most users are made and forgotten: a client keeps its first one, whose notes it knows
     if (this.#email !== "") return;
     this.#email = email;
-    this.#token = String(jsonOf(reply).token);
+    this.#token = String(getJson(reply).token);
   }
 
   async #signIn(): Promise<void> {
     const body = JSON.stringify({ email: this.#email, password: PASSWORD });
     const path = "/auth/sign-in/email";
     const { reply, went } = await this.#send("sign in", [200], { method: "POST", path, headers: JSON_HEADERS, body });
-    if (went) this.#token = String(jsonOf(reply).token);
+    if (went) this.#token = String(getJson(reply).token);
   }
 
   async #signOut(): Promise<void> {
@@ -115,13 +115,13 @@ export class ValidClient {
       method: "POST",
       path: "/notes",
       headers: this.#headers(JSON_HEADERS),
-      body: JSON.stringify({ title, body: bodyOf(title), labelId }),
+      body: JSON.stringify({ title, body: getBody(title), labelId }),
     });
     if (!went) {
       this.#isSure = false;
       return this.#run.ledger.perhapsCreated(title);
     }
-    const id = String(jsonOf(reply).id);
+    const id = String(getJson(reply).id);
     this.#run.ledger.created(id, title);
     this.#notes.push({ id, title, labelId });
     if (reply.headers.location !== `/notes/${id}`) {
@@ -136,7 +136,7 @@ export class ValidClient {
     const path = `/notes?limit=${limit}${label === undefined ? "" : `&label=${label}`}`;
     const { reply, went } = await this.#send("list notes", [200], { path, headers: this.#headers() });
     if (!went) return;
-    const titles = (jsonOf(reply).notes as { title: string }[]).map((note) => note.title);
+    const titles = (getJson(reply).notes as { title: string }[]).map((note) => note.title);
     if (titles.some((title) => !title.startsWith(`${this.#name} `))) {
       this.#run.outcomes.fault("list notes: a note of another user");
     }
@@ -153,7 +153,7 @@ export class ValidClient {
       path: `/notes/${note.id}`,
       headers: this.#headers(),
     });
-    if (went && this.#isSure && jsonOf(reply).title !== note.title) {
+    if (went && this.#isSure && getJson(reply).title !== note.title) {
       this.#run.outcomes.fault("get note: another title than was written last");
     }
   }
@@ -166,7 +166,7 @@ export class ValidClient {
       method: "PATCH",
       path: `/notes/${note.id}`,
       headers: this.#headers(JSON_HEADERS),
-      body: JSON.stringify({ title, body: bodyOf(title) }),
+      body: JSON.stringify({ title, body: getBody(title) }),
     });
     if (went) {
       note.title = title;
@@ -210,7 +210,7 @@ export class ValidClient {
     });
     if (!went) return;
     const repeated = id === this.#lastDelivery;
-    if (jsonOf(reply).repeated !== repeated) this.#run.outcomes.fault(`${kind}: repeated is not ${repeated}`);
+    if (getJson(reply).repeated !== repeated) this.#run.outcomes.fault(`${kind}: repeated is not ${repeated}`);
     this.#run.ledger.delivered(id);
     this.#lastDelivery = id;
   }

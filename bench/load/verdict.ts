@@ -41,7 +41,7 @@ export interface Growth {
  *
  * @param samples In the order in which they were taken.
  */
-export function growthOf(samples: readonly LoadSample[]): Growth {
+export function getGrowth(samples: readonly LoadSample[]): Growth {
   const total = samples.at(-1)?.requests ?? 0;
   const after = samples.filter(({ requests }) => requests >= WARM_UP_REQUESTS);
   // too short a run is shown whole, and not judged
@@ -54,14 +54,14 @@ export function growthOf(samples: readonly LoadSample[]): Growth {
     heapUsed: fitLine(heap).slope,
     descriptors: warm[0]?.descriptors ?? { sockets: 0, others: 0 },
     medians: {
-      heapUsed: mediansOf(heap.map(([, megabytes]) => megabytes)),
-      rss: mediansOf(warm.map(({ rss }) => rss / 1e6)),
+      heapUsed: getMedians(heap.map(([, megabytes]) => megabytes)),
+      rss: getMedians(warm.map(({ rss }) => rss / 1e6)),
     },
   };
 }
 
 /** Of the first and of the last fifth. */
-function mediansOf(values: readonly number[]): readonly [number, number] {
+function getMedians(values: readonly number[]): readonly [number, number] {
   const fifth = Math.max(1, Math.floor(values.length / 5));
   const median = (part: readonly number[]) => percentile([...part].sort((a, b) => a - b), 0.5);
   return [median(values.slice(0, fifth)), median(values.slice(-fifth))];
@@ -74,7 +74,7 @@ function mediansOf(values: readonly number[]): readonly [number, number] {
  * @returns One sentence for each reason, none when it held.
  */
 export function judge(report: LoadReport): string[] {
-  const growth = growthOf(report.samples);
+  const growth = getGrowth(report.samples);
   const reasons = [...report.outcomes.faults].map(([text, count]) => `${count} × ${text}`);
   reasons.push(...report.differences);
   const { before, after } = report.descriptors;

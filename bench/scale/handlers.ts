@@ -1,21 +1,26 @@
 import { createHmac } from "node:crypto";
 import { Buffer } from "node:buffer";
 import * as z from "zod";
-import { validateCodeHostWebhook } from "../../auth/mod.ts";
-import { buildValidatedResponse, defineApiHandler, defineQueueHandler, toJsonSchema } from "../../mod.ts";
-import { createLambdaContext, createQueueEvent, createRestApiEvent } from "../../testing/mod.ts";
+import { validateCodeHostWebhook } from "../../auth/webhooks.ts";
+import { defineQueueHandler } from "../../core/handlers/queue.ts";
+import { buildValidatedResponse } from "../../core/response.ts";
+import { defineApiHandler } from "../../validation/define_api_handler.ts";
+import { toJsonSchema } from "../../validation/json_schema.ts";
+import { createLambdaContext } from "../../testing/context.ts";
+import { createRestApiEvent } from "../../testing/events.ts";
+import { createQueueEvent } from "../../testing/trigger_events.ts";
 import type { Subject, Workload } from "./subject.ts";
 
 const context = createLambdaContext({ timeoutMs: 3_600_000 });
 const quiet = { logging: { level: "SILENT" }, metrics: false, tracing: false } as const;
 const MEGABYTE = 1_048_576;
 
-function fieldsOf(count: number): z.ZodObject {
+function getFields(count: number): z.ZodObject {
   const kinds = [z.string().max(40), z.int().min(0), z.boolean(), z.array(z.string()).max(5)];
   return z.object(Object.fromEntries(Array.from({ length: count }, (_, i) => [`field${i}`, kinds[i % kinds.length]])));
 }
 
-function valuesOf(count: number): Record<string, unknown> {
+function getValues(count: number): Record<string, unknown> {
   const values = ["text", 7, true, ["a", "b"]];
   return Object.fromEntries(Array.from({ length: count }, (_, i) => [`field${i}`, values[i % values.length]]));
 }
@@ -38,16 +43,16 @@ export const schemas: Subject = {
   unit: "fields",
   sizes: [10, 30, 100, 200, 500, 1000],
   series: [
-    { name: "valid body", prepare: (size) => post(fieldsOf(size), valuesOf(size), 200) },
+    { name: "valid body", prepare: (size) => post(getFields(size), getValues(size), 200) },
     {
       name: "every field wrong",
       prepare: (size) =>
-        post(fieldsOf(size), Object.fromEntries(Object.keys(valuesOf(size)).map((k) => [k, null])), 400),
+        post(getFields(size), Object.fromEntries(Object.keys(getValues(size)).map((k) => [k, null])), 400),
     },
     {
       name: "toJsonSchema",
       prepare(size): Workload {
-        const schema = fieldsOf(size);
+        const schema = getFields(size);
         return { run: () => toJsonSchema(schema) };
       },
     },
@@ -56,7 +61,7 @@ export const schemas: Subject = {
 
 const Items = z.object({ items: z.array(z.object({ id: z.string(), amount: z.number(), live: z.boolean() })) });
 
-function itemsOf(bytes: number): { items: unknown[] } {
+function getItems(bytes: number): { items: unknown[] } {
   const item = { id: "evt_0123456789", amount: 12950, live: true };
   return {
     items: Array.from({ length: Math.max(1, Math.floor(bytes / (JSON.stringify(item).length + 1))) }, () => item),
@@ -70,14 +75,14 @@ export const bodies: Subject = {
   unit: "bytes",
   sizes: [1024, 8192, 65_536, 524_288, MEGABYTE, 2 * MEGABYTE, 6 * MEGABYTE - 100],
   series: [
-    { name: "JSON, valid", prepare: (size) => post(Items, itemsOf(size), 200) },
+    { name: "JSON, valid", prepare: (size) => post(Items, getItems(size), 200) },
     {
       name: "the same in base64",
       prepare(size): Workload {
         const handler = defineApiHandler({ ...quiet, schema: Items })(({ context }) =>
           buildValidatedResponse(context, 200, {})
         );
-        const event = createRestApiEvent({ method: "POST", path: "/things", body: itemsOf(size) });
+        const event = createRestApiEvent({ method: "POST", path: "/things", body: getItems(size) });
         const encoded = { ...event, body: Buffer.from(event.body!).toString("base64"), isBase64Encoded: true };
         return {
           async run(): Promise<void> {

@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type DatabaseConfig, readMigrationFiles, runMigrations } from "../../database/mod.ts";
+import type { DatabaseConfig } from "../../database/config.ts";
+import { readMigrationFiles } from "../../database/migrations/folder.ts";
+import { runMigrations } from "../../database/migrations/run.ts";
 import { planSteps } from "../../database/migrations/steps.ts";
 import { startPostgres, type TestPostgres } from "../../tests/support/postgres.ts";
 import type { Series, Subject, Workload } from "./subject.ts";

@@ -1,4 +1,7 @@
-import { adaptForStandardPg, splitStatements, tokenize, translateForDistSql } from "../../database/mod.ts";
+import { adaptForStandardPg } from "../../database/distsql/adapt.ts";
+import { translateForDistSql } from "../../database/distsql/sanitize.ts";
+import { splitStatements } from "../../database/distsql/statement.ts";
+import { tokenize } from "../../database/distsql/tokenize.ts";
 import type { Series, Subject } from "./subject.ts";
 
 /** A migration file as drizzle-kit and people write them. */
@@ -18,17 +21,17 @@ INSERT INTO "notes" ("title", "data") VALUES ('a title of some length', $$ a bod
 `;
 
 /** SQL of about some size. */
-export function textOf(bytes: number): string {
+export function getText(bytes: number): string {
   return MIGRATION.repeat(Math.ceil(bytes / MIGRATION.length));
 }
 
 /** The largest of statements: one INSERT of many rows. */
-function rowsOf(bytes: number): string {
+function getRows(bytes: number): string {
   const row = "('it''s a title', 'body', 12.5, now()),\n";
   return `INSERT INTO "notes" VALUES ${row.repeat(Math.ceil(bytes / row.length)).slice(0, -2)};`;
 }
 
-function over(name: string, run: (sql: string) => unknown, text: (bytes: number) => string = textOf): Series {
+function over(name: string, run: (sql: string) => unknown, text: (bytes: number) => string = getText): Series {
   return {
     name,
     prepare(size): { run: () => unknown } {
@@ -48,7 +51,7 @@ export const translation: Subject = {
     over("tokenize", tokenize),
     over("splitStatements", splitStatements),
     over("translateForDistSql", (sql) => translateForDistSql(sql)),
-    over("translateForDistSql, one statement", (sql) => translateForDistSql(sql), rowsOf),
+    over("translateForDistSql, one statement", (sql) => translateForDistSql(sql), getRows),
     over("adaptForStandardPg", (sql) => adaptForStandardPg(sql)),
   ],
 };

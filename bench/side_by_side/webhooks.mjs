@@ -34,7 +34,7 @@ const webOnly = async () => {
   return ours;
 };
 
-const bodyOf = (size) => {
+const getBody = (size) => {
   const row = '{"id":"evt_0123456789","type":"order.paid","amount":12950,"currency":"eur","live":true}';
   const rows = Array.from({ length: Math.max(1, Math.floor((size - 14) / (row.length + 1))) }, () => row);
   return `{"events":[${rows.join(",")}]}`.padEnd(size, " ");
@@ -83,7 +83,7 @@ export const run = async ({ quick = false, log = () => {} } = {}) => {
   const result = {};
   for (const [label, size] of Object.entries(SIZES)) {
     log(label);
-    const cases = await casesOf(bodyOf(size), web);
+    const cases = await casesOf(getBody(size), web);
     const hand = await interleave(
       Object.fromEntries(
         ["Web Crypto by hand, cached key", "validateCodeHostWebhook, Web Crypto alone"].map((n) => [n, cases[n]]),

@@ -53,7 +53,7 @@ const MEMBERS: Readonly<Record<"request" | "event", Readonly<Record<string, Memb
   },
 };
 
-function memberOf(part: Part, name: string): Member {
+function getMember(part: Part, name: string): Member {
   if (part === "headers") return { source: `method.request.header.${name.toLowerCase()}` };
   if (part === "query") return { source: `method.request.querystring.${name}` };
   return Object.hasOwn(MEMBERS[part], name) ? MEMBERS[part][name] : "unknown";
@@ -78,7 +78,7 @@ export function findAuthorizerReads(
   const followed = new Set<ts.Node>();
 
   function readMember(part: Part, name: string | undefined, node: ts.Node): Part | undefined {
-    const member = name === undefined ? "unknown" : memberOf(part, name);
+    const member = name === undefined ? "unknown" : getMember(part, name);
     if (member === "unknown") unresolved.push(node);
     else if (member !== "irrelevant" && "source" in member) {
       reads.push({ source: member.source, node });
@@ -94,7 +94,7 @@ export function findAuthorizerReads(
         followBinding(element.name, part, element);
         continue;
       }
-      const inner = readMember(part, keyOf(reader, element.propertyName ?? element.name), element);
+      const inner = readMember(part, getKey(reader, element.propertyName ?? element.name), element);
       if (inner !== undefined) followBinding(element.name, inner, element);
     }
   }
@@ -102,7 +102,7 @@ export function findAuthorizerReads(
   function followName(name: ts.Identifier, part: Part, declaration: ts.Node): void {
     if (followed.has(declaration)) return;
     followed.add(declaration);
-    for (const use of usesOf(name, declaration)) followUse(use, part);
+    for (const use of getUses(name, declaration)) followUse(use, part);
   }
 
   function followUse(use: ts.Expression, part: Part): void {
@@ -112,13 +112,13 @@ export function findAuthorizerReads(
       return followMember(parent, part, parent.name.text);
     }
     if (ts.isElementAccessExpression(parent) && parent.expression === node) {
-      return followMember(parent, part, textOf(reader, parent.argumentExpression));
+      return followMember(parent, part, getText(reader, parent.argumentExpression));
     }
     if (ts.isVariableDeclaration(parent) && parent.initializer === node) {
       return followBinding(parent.name, part, parent);
     }
     if (ts.isBinaryExpression(parent) && parent.operatorToken.kind === ts.SyntaxKind.InKeyword) {
-      return void readMember(part, textOf(reader, parent.left), parent);
+      return void readMember(part, getText(reader, parent.left), parent);
     }
     if (ts.isCallExpression(parent) && parent.expression !== node) {
       return followArgument(parent, node, part);
@@ -135,10 +135,10 @@ export function findAuthorizerReads(
     const position = call.arguments.indexOf(node as ts.Expression);
     const callee = reader.follow({ node: call.expression });
     if (
-      callee.kind === "package" && isTrellis(callee.module) && callee.name === "headerOf" &&
+      callee.kind === "package" && isTrellis(callee.module) && callee.name === "getHeader" &&
       part === "event"
     ) {
-      const name = call.arguments[1] && textOf(reader, call.arguments[1]);
+      const name = call.arguments[1] && getText(reader, call.arguments[1]);
       return void readMember("headers", name, call);
     }
     const fn = callee.kind === "function" ? callee.node : expressionNamed(call.expression);
@@ -165,7 +165,7 @@ function expressionNamed(callee: ts.Expression): ts.FunctionExpression | undefin
 }
 
 /** The names that mean a declaration, outside of types. */
-function usesOf(name: ts.Identifier, declaration: ts.Node): ts.Identifier[] {
+function getUses(name: ts.Identifier, declaration: ts.Node): ts.Identifier[] {
   const uses: ts.Identifier[] = [];
   function visit(node: ts.Node): void {
     if (ts.isTypeNode(node)) return;
@@ -221,14 +221,14 @@ function isTested(node: ts.Expression): boolean {
     kind === ts.SyntaxKind.EqualsEqualsToken || kind === ts.SyntaxKind.ExclamationEqualsToken;
 }
 
-function keyOf(reader: LiteralReader, name: ts.PropertyName | ts.BindingName): string | undefined {
+function getKey(reader: LiteralReader, name: ts.PropertyName | ts.BindingName): string | undefined {
   if (ts.isIdentifier(name) || ts.isStringLiteralLike(name) || ts.isNumericLiteral(name)) {
     return name.text;
   }
-  return ts.isComputedPropertyName(name) ? textOf(reader, name.expression) : undefined;
+  return ts.isComputedPropertyName(name) ? getText(reader, name.expression) : undefined;
 }
 
-function textOf(reader: LiteralReader, node: ts.Expression): string | undefined {
+function getText(reader: LiteralReader, node: ts.Expression): string | undefined {
   const literal = reader.read({ node });
   return literal.kind === "known" && typeof literal.value === "string" ? literal.value : undefined;
 }

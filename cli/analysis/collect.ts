@@ -2,7 +2,7 @@ import { load } from "./collect_call.ts";
 import { collectClass } from "./collect_class.ts";
 import { collectExpression } from "./collect_expression.ts";
 import { collectFunction } from "./collect_function.ts";
-import { describeSink, isSink, subjectOf } from "./collect_sink.ts";
+import { describeSink, getSubject, isSink } from "./collect_sink.ts";
 import { collectStatements } from "./collect_statements.ts";
 import { collectTarget } from "./collect_target.ts";
 import type { Collector } from "./collector.ts";
@@ -18,7 +18,7 @@ export interface Collection {
   readonly units: Units;
   readonly queries: readonly QueryDeclaration[];
   /** What a unit leads to, whoever reaches it. */
-  effectsOf(unit: Unit): readonly Effect[];
+  getEffects(unit: Unit): readonly Effect[];
   /** The unit of what a file exports under a name; `undefined` when it exports no such value. */
   exportUnit(module: SourceModule, name: string): Unit | undefined;
 }
@@ -35,7 +35,7 @@ export function createCollection(project: Project, evaluator: Evaluator): Collec
   const wrapsTrellis = createWrapperCheck(project.root);
   const queries: QueryDeclaration[] = [];
 
-  function effectsOf(unit: Unit): readonly Effect[] {
+  function getEffects(unit: Unit): readonly Effect[] {
     return unit.effects ??= collectUnit(unit);
   }
 
@@ -77,7 +77,7 @@ export function createCollection(project: Project, evaluator: Evaluator): Collec
       },
       unknown(node, path): void {
         const last = path.at(-1);
-        if (isSink(last)) c.unresolved(node, `${describeSink(c, last)} cannot be told from the text`, subjectOf(last));
+        if (isSink(last)) c.unresolved(node, `${describeSink(c, last)} cannot be told from the text`, getSubject(last));
         c.release(path);
       },
       unresolved: (node, message, subject) => void effects.push({ kind: "unresolved", node, message, subject }),
@@ -95,11 +95,11 @@ export function createCollection(project: Project, evaluator: Evaluator): Collec
     return holder;
   }
 
-  return { units, queries, effectsOf, exportUnit };
+  return { units, queries, getEffects, exportUnit };
 }
 
 /** Evaluating a file: what it imports, then its statements. */
 function loadModule(c: Collector, source: ts.SourceFile): void {
-  for (const specifier of c.project.moduleOf(source).loads) load(c, specifier);
+  for (const specifier of c.project.getModule(source).loads) load(c, specifier);
   for (const statement of source.statements) c.run(statement, [NONE]);
 }

@@ -21,12 +21,12 @@ export function collectCall(c: Collector, node: ts.CallExpression, path: Path): 
   collectTouches(c, node);
   collectSqlCall(c, node);
   collectRelationalQuery(c, node);
-  if (ts.isIdentifier(callee) && callee.text === "require" && c.project.targetOf(callee).kind === "opaque") {
+  if (ts.isIdentifier(callee) && callee.text === "require" && c.project.getTarget(callee).kind === "opaque") {
     return useImport(c, node, path);
   }
   if (callee.kind === ts.SyntaxKind.SuperKeyword) {
     for (const argument of node.arguments) c.use(argument, [NONE]);
-    return collectThis(c, callee, [c.units.stepOf(node), NONE]);
+    return collectThis(c, callee, [c.units.getStep(node), NONE]);
   }
   if (ts.isPropertyAccessExpression(callee)) {
     if (usePromise(c, node, callee, path)) return;
@@ -37,7 +37,7 @@ export function collectCall(c: Collector, node: ts.CallExpression, path: Path): 
   }
   if (useQueryDeclaration(c, node, callee, path)) return;
   for (const argument of node.arguments) c.use(argument, [path[0] === DEFER ? DEFER : NONE]);
-  c.use(callee, [c.units.stepOf(node), ...path]);
+  c.use(callee, [c.units.getStep(node), ...path]);
 }
 
 /** Functions of the language that give back what they get, or the promise of it. */
@@ -46,7 +46,7 @@ const TRANSPARENT = ["Object.freeze", "Object.seal", "Promise.all", "Promise.res
 function isTransparent(c: Collector, callee: ts.PropertyAccessExpression): boolean {
   const owner = callee.expression;
   return ts.isIdentifier(owner) && TRANSPARENT.includes(`${owner.text}.${callee.name.text}`) &&
-    c.project.targetOf(owner).kind === "opaque";
+    c.project.getTarget(owner).kind === "opaque";
 }
 
 function useQueryDeclaration(c: Collector, node: ts.CallExpression, callee: ts.Expression, path: Path): boolean {
@@ -92,7 +92,7 @@ function usePromise(
 /** `import(...)` and `require(...)`. */
 function useImport(c: Collector, node: ts.CallExpression, path: Path): void {
   const [given] = node.arguments;
-  for (const specifier of given === undefined ? [undefined] : specifiersOf(c, given)) {
+  for (const specifier of given === undefined ? [undefined] : getSpecifiers(c, given)) {
     if (specifier === undefined) {
       c.unresolved(node, "a module is imported by a name that is worked out at run time");
       continue;
@@ -107,14 +107,14 @@ function useImport(c: Collector, node: ts.CallExpression, path: Path): void {
   }
 }
 
-function specifiersOf(c: Collector, given: ts.Expression): (ts.StringLiteralLike | undefined)[] {
+function getSpecifiers(c: Collector, given: ts.Expression): (ts.StringLiteralLike | undefined)[] {
   const node = unwrap(given);
   if (ts.isStringLiteralLike(node)) return [node];
   if (ts.isConditionalExpression(node)) {
-    return [...specifiersOf(c, node.whenTrue), ...specifiersOf(c, node.whenFalse)];
+    return [...getSpecifiers(c, node.whenTrue), ...getSpecifiers(c, node.whenFalse)];
   }
   if (!ts.isIdentifier(node)) return [undefined];
-  const target = c.project.targetOf(node);
+  const target = c.project.getTarget(node);
   if (target.kind !== "declaration" || !ts.isVariableDeclaration(target.node)) return [undefined];
   const { initializer, parent } = target.node;
   return initializer !== undefined && (parent.flags & ts.NodeFlags.Const) !== 0 && ts.isStringLiteralLike(initializer)

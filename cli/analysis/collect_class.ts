@@ -23,20 +23,20 @@ export function collectClass(c: Collector, node: ts.ClassLikeDeclaration, path: 
   }
   if (isCall(first)) {
     construct(c, node, first.call.arguments ?? []);
-    const base = baseOf(node);
+    const base = getBase(node);
     // without a constructor of its own the class passes the arguments on
-    if (base !== undefined && constructorOf(node) === undefined) c.reach(base, [first, NONE]);
+    if (base !== undefined && getConstructor(node) === undefined) c.reach(base, [first, NONE]);
     return isUnused(rest) ? undefined : c.reach(node, [INSTANCE, ...rest]);
   }
   if (first === "prototype") return useMembers(c, node, [INSTANCE, ...rest]);
   useMembers(c, node, path);
 }
 
-function baseOf(node: ts.ClassLikeDeclaration): ts.Expression | undefined {
+function getBase(node: ts.ClassLikeDeclaration): ts.Expression | undefined {
   return node.heritageClauses?.find((clause) => clause.token === ts.SyntaxKind.ExtendsKeyword)?.types[0]?.expression;
 }
 
-function constructorOf(node: ts.ClassLikeDeclaration): ts.ConstructorDeclaration | undefined {
+function getConstructor(node: ts.ClassLikeDeclaration): ts.ConstructorDeclaration | undefined {
   return node.members.find((member) => ts.isConstructorDeclaration(member) && member.body !== undefined) as
     | ts.ConstructorDeclaration
     | undefined;
@@ -48,7 +48,7 @@ function isStatic(member: ts.ClassElement): boolean {
 
 /** What runs when the class itself is made. */
 function evaluateClass(c: Collector, node: ts.ClassLikeDeclaration): void {
-  const base = baseOf(node);
+  const base = getBase(node);
   if (base !== undefined) c.use(base, [NONE]);
   for (const decorator of ts.canHaveDecorators(node) ? ts.getDecorators(node) ?? [] : []) {
     c.use(decorator.expression, [NONE]);
@@ -68,7 +68,7 @@ function construct(c: Collector, node: ts.ClassLikeDeclaration, given: readonly 
       c.use(member.initializer, [NONE]);
     }
   }
-  const own = constructorOf(node);
+  const own = getConstructor(node);
   if (own !== undefined) {
     if (given !== undefined) bindArguments(c, own, given);
     c.run(own.body!, [NONE]);
@@ -79,7 +79,7 @@ function construct(c: Collector, node: ts.ClassLikeDeclaration, given: readonly 
 function useMembers(c: Collector, node: ts.ClassLikeDeclaration, path: Path): void {
   const ofInstance = path[0] === INSTANCE;
   const [name, ...rest] = ofInstance ? path.slice(1) : path;
-  const base = baseOf(node);
+  const base = getBase(node);
   let found = false;
   for (const member of node.members) {
     if (ts.isConstructorDeclaration(member)) {
@@ -91,9 +91,9 @@ function useMembers(c: Collector, node: ts.ClassLikeDeclaration, path: Path): vo
         c.emit({ kind: "parameter", node: parameter, path: rest });
         if (parameter.initializer !== undefined) c.reach(parameter.initializer, rest);
       }
-    } else if (isStatic(member) !== ofInstance && (name === undefined || nameOf(c, member) === name)) {
+    } else if (isStatic(member) !== ofInstance && (name === undefined || getName(c, member) === name)) {
       found = useMember(c, member, rest) || found;
-    } else if (member.name !== undefined && nameOf(c, member) === undefined && isStatic(member) !== ofInstance) {
+    } else if (member.name !== undefined && getName(c, member) === undefined && isStatic(member) !== ofInstance) {
       useMember(c, member, []);
     }
   }
@@ -106,7 +106,7 @@ function useMembers(c: Collector, node: ts.ClassLikeDeclaration, path: Path): vo
   else if (!found) c.release(path);
 }
 
-function nameOf(c: Collector, member: ts.ClassElement): string | undefined {
+function getName(c: Collector, member: ts.ClassElement): string | undefined {
   const { name } = member;
   if (name === undefined) return undefined;
   if (!ts.isComputedPropertyName(name)) return name.text;

@@ -2,7 +2,7 @@ import { isAssignment } from "./assignments.ts";
 import { collectCall } from "./collect_call.ts";
 import { collectProcess, isProcessModule } from "./collect_package.ts";
 import { collectSink, isSink } from "./collect_sink.ts";
-import { collectName, keyOf } from "./collect_target.ts";
+import { collectName, getKey } from "./collect_target.ts";
 import { collectThis, enclosingClass } from "./collect_this.ts";
 import { collectSqlTemplate } from "./collect_sql.ts";
 import { collectTemplateTouches } from "./collect_touches.ts";
@@ -38,7 +38,7 @@ export function collectExpression(c: Collector, expression: ts.Expression, path:
   if (ts.isCallExpression(node)) return collectCall(c, node, path);
   if (ts.isNewExpression(node)) {
     for (const argument of node.arguments ?? []) c.use(argument, [NONE]);
-    return c.use(node.expression, [c.units.stepOf(node), ...path]);
+    return c.use(node.expression, [c.units.getStep(node), ...path]);
   }
   if (ts.isAwaitExpression(node)) return c.use(node.expression, path[0] === DEFER ? [NONE] : path);
   if (ts.isConditionalExpression(node)) {
@@ -71,7 +71,7 @@ export function collectExpression(c: Collector, expression: ts.Expression, path:
 function collectProcessMember(c: Collector, node: ts.PropertyAccessExpression): void {
   const owner = unwrap(node.expression);
   if (!ts.isPropertyAccessExpression(owner) || owner.name.text !== "env" || !ts.isIdentifier(owner.expression)) return;
-  const target = c.project.targetOf(owner.expression);
+  const target = c.project.getTarget(owner.expression);
   const isProcess = target.kind === "opaque"
     ? owner.expression.text === "process"
     : target.kind === "package" && isProcessModule(target.module);
@@ -159,7 +159,7 @@ function useObject(c: Collector, node: ts.ObjectLiteralExpression, path: Path): 
       c.use(property.expression, isUnused(path) ? path : isWhole ? [] : path);
       continue;
     }
-    const key = keyOf(c, property.name);
+    const key = getKey(c, property.name);
     if (!isWhole && key !== undefined && key !== name) continue;
     const used = isUnused(path) ? path : isWhole ? [] : rest;
     if (ts.isComputedPropertyName(property.name)) c.use(property.name.expression, [NONE]);

@@ -28,7 +28,7 @@ export function collectQuery(c: Collector, node: ts.CallExpression, path: Path):
     const id = c.queries.length;
     query = {
       id,
-      name: nameOf(c, node, options, fn),
+      name: getName(c, node, options, fn),
       node,
       tables: c.units.of(options, ["tables", TABLES + id]).unit,
       body: [
@@ -43,8 +43,8 @@ export function collectQuery(c: Collector, node: ts.CallExpression, path: Path):
   c.emit({ kind: "query", query });
 }
 
-function nameOf(c: Collector, node: ts.CallExpression, options: ts.Expression, fn: ts.Expression): string {
-  const given = c.evaluator.memberOf(c.evaluator.evaluate(options), "name", options);
+function getName(c: Collector, node: ts.CallExpression, options: ts.Expression, fn: ts.Expression): string {
+  const given = c.evaluator.getMember(c.evaluator.evaluate(options), "name", options);
   if (given.kind === "string") return given.text;
   const value = c.evaluator.evaluate(fn);
   const named = value.kind === "function" ? value.node.name : undefined;

@@ -1,4 +1,4 @@
-import { DatabaseOperation } from "../../core/mod.ts";
+import { DatabaseOperation } from "../../core/table_permission.ts";
 import type { Collector } from "./collector.ts";
 import { AUTH_MODE, AUTH_TABLE, ENTRY, ENV_NAME, type Path, type Step, type Subject, TABLES } from "./effects.ts";
 import { isTrellis, type TableName, type Value } from "./evaluate.ts";
@@ -27,7 +27,7 @@ export function isSink(step: Step | undefined): step is string {
  *
  * @param sink The step.
  */
-export function subjectOf(sink: string): Subject {
+export function getSubject(sink: string): Subject {
   return sink.startsWith(ENV_NAME) ? "environment" : "grants";
 }
 
@@ -106,7 +106,7 @@ export function describeSink(c: Collector, sink: string): string {
 
 function collectEntry(c: Collector, entry: Value & { kind: "object" }, id: number): void {
   const { name } = c.queries[id];
-  const table = c.evaluator.memberOf(entry, "table", entry.node);
+  const table = c.evaluator.getMember(entry, "table", entry.node);
   const named = table.kind === "table" ? table.table : table.kind === "string" ? parseTable(table.text) : undefined;
   if (named === undefined) {
     return c.unresolved(
@@ -115,7 +115,7 @@ function collectEntry(c: Collector, entry: Value & { kind: "object" }, id: numbe
       "grants",
     );
   }
-  const operations = readOperations(c, c.evaluator.memberOf(entry, "operations", entry.node));
+  const operations = readOperations(c, c.evaluator.getMember(entry, "operations", entry.node));
   if (!Array.isArray(operations)) {
     return c.unresolved(operations as ts.Node, `the operations of ${name} are worked out at run time`, "grants");
   }

@@ -99,7 +99,7 @@ function isClient(c: Collector, expression: ts.Expression): boolean {
   const node = unwrap(expression);
   if (ts.isPropertyAccessExpression(node)) return node.name.text === "$client";
   if (!ts.isIdentifier(node)) return false;
-  const target = c.project.targetOf(node);
+  const target = c.project.getTarget(node);
   if (target.kind !== "declaration") return false;
   if (ts.isBindingElement(target.node)) return (target.node.propertyName ?? target.node.name).getText() === "$client";
   return ts.isVariableDeclaration(target.node) && target.node.initializer !== undefined &&

@@ -5,7 +5,7 @@ import type { Collector } from "./collector.ts";
 import { isUnused, type Path } from "./effects.ts";
 import { isTrellis } from "./evaluate.ts";
 import type { Target } from "./project.ts";
-import { type Declaration, scopeOf } from "./scopes.ts";
+import { type Declaration, getScope } from "./scopes.ts";
 import type { SourceModule } from "./source_module.ts";
 import { ts } from "./typescript.ts";
 
@@ -19,7 +19,7 @@ import { ts } from "./typescript.ts";
 export function collectName(c: Collector, name: ts.Identifier, path: Path): void {
   if (isUnused(path)) return;
   if (name.text === "undefined") return;
-  collectTarget(c, c.project.targetOf(name), name, path);
+  collectTarget(c, c.project.getTarget(name), name, path);
 }
 
 /**
@@ -59,7 +59,7 @@ function useNamespace(c: Collector, module: SourceModule, at: ts.Node, path: Pat
     return collectTarget(c, c.project.exportOf(module, name), at, rest);
   }
   c.unknown(at, path);
-  for (const each of c.project.exportNamesOf(module)) {
+  for (const each of c.project.getExportNames(module)) {
     const target = c.project.exportOf(module, each);
     // a type that is exported again without saying so
     if (target.kind !== "missing") collectTarget(c, target, at, []);
@@ -97,7 +97,7 @@ function useDeclaration(c: Collector, node: Declaration, at: ts.Node, path: Path
   if (ts.isFunctionLike(node) || ts.isClassLike(node)) return c.reach(node, path);
   if (ts.isModuleDeclaration(node) && node.body !== undefined && ts.isModuleBlock(node.body)) {
     const [name, ...rest] = path;
-    for (const [key, member] of scopeOf(node.body)) {
+    for (const [key, member] of getScope(node.body)) {
       if (name === undefined || key === name) useDeclaration(c, member, at, rest);
     }
     return;
@@ -112,7 +112,7 @@ function useBinding(c: Collector, node: ts.BindingElement, at: ts.Node, path: Pa
   if (ts.isArrayBindingPattern(pattern)) {
     inner = node.dotDotDotToken === undefined ? [String(pattern.elements.indexOf(node)), ...path] : [];
   } else if (node.dotDotDotToken === undefined) {
-    const key = keyOf(c, (node.propertyName ?? node.name) as ts.PropertyName);
+    const key = getKey(c, (node.propertyName ?? node.name) as ts.PropertyName);
     inner = key === undefined ? [] : [key, ...path];
   }
   if (inner.length === 0) c.unknown(at, path);
@@ -128,7 +128,7 @@ function useBinding(c: Collector, node: ts.BindingElement, at: ts.Node, path: Pa
  * @param c The collector.
  * @param name The name as it is written.
  */
-export function keyOf(c: Collector, name: ts.PropertyName): string | undefined {
+export function getKey(c: Collector, name: ts.PropertyName): string | undefined {
   if (!ts.isComputedPropertyName(name)) return name.text;
   const value = c.evaluator.evaluate(name.expression);
   return value.kind === "string" ? value.text : undefined;

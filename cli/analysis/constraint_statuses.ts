@@ -16,16 +16,16 @@ export function readConstraintStatuses(name: ts.Identifier): number[] {
   if (!ts.isCallExpression(callee.parent) || callee.parent.expression !== callee) return [];
   const [options] = callee.parent.arguments;
   if (options === undefined || !ts.isObjectLiteralExpression(options)) return [];
-  const property = options.properties.find((one) => one.name !== undefined && textOf(one.name) === "constraints");
+  const property = options.properties.find((one) => one.name !== undefined && getText(one.name) === "constraints");
   if (property === undefined) return [];
   const answers = ts.isPropertyAssignment(property) ? property.initializer : undefined;
   if (answers === undefined || !ts.isObjectLiteralExpression(answers)) return [400, 409];
   return answers.properties.flatMap((one) => {
-    const key = one.name && textOf(one.name);
+    const key = one.name && getText(one.name);
     return key === undefined ? [400, 409] : [BAD_VALUE.test(key) ? 400 : 409];
   });
 }
 
-function textOf(name: ts.PropertyName): string | undefined {
+function getText(name: ts.PropertyName): string | undefined {
   return ts.isIdentifier(name) || ts.isStringLiteralLike(name) || ts.isNumericLiteral(name) ? name.text : undefined;
 }

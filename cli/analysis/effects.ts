@@ -1,4 +1,4 @@
-import type { DatabaseOperation } from "../../core/mod.ts";
+import type { DatabaseOperation } from "../../core/table_permission.ts";
 import type { TableName } from "./evaluate.ts";
 import type { ts } from "./typescript.ts";
 
@@ -148,7 +148,7 @@ export class Units {
   }
 
   /** The step that a call is. */
-  stepOf(call: ts.CallExpression | ts.NewExpression): CallStep {
+  getStep(call: ts.CallExpression | ts.NewExpression): CallStep {
     let step = this.#steps.get(call);
     if (step === undefined) this.#steps.set(call, step = { call, id: `\0${this.#steps.size}` });
     return step;

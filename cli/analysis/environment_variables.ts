@@ -77,11 +77,11 @@ function readDefinition(
   reader: LiteralReader,
   definition: ts.Expression,
 ): { readonly variables: readonly EnvironmentVariable[] } | { readonly unknown: ts.Node } {
-  const found = reader.namesOf({ node: definition });
+  const found = reader.getNames({ node: definition });
   if ("unknown" in found) return found;
   const object = objectAt(reader, { node: definition });
   const variables = found.names.map((name): EnvironmentVariable => {
-    const property = object && reader.propertyOf(object, name);
+    const property = object && reader.getProperty(object, name);
     const place = property === undefined || "unknown" in property ? undefined : property;
     return { name, isRequired: place === undefined || isRequired(reader, place), isSecret: isSecret(reader, place) };
   });
@@ -91,10 +91,10 @@ function readDefinition(
 function isRequired(reader: LiteralReader, place: Place): boolean {
   const description = objectAt(reader, place);
   if (description === undefined) return !acceptsNothing(reader, place);
-  const schema = reader.propertyOf(description, "schema");
+  const schema = reader.getProperty(description, "schema");
   if (schema !== undefined && !("unknown" in schema) && acceptsNothing(reader, schema)) return false;
-  if (reader.propertyOf(description, "default") !== undefined) return false;
-  const optional = reader.propertyOf(description, "optional");
+  if (reader.getProperty(description, "default") !== undefined) return false;
+  const optional = reader.getProperty(description, "optional");
   if (optional === undefined || "unknown" in optional) return true;
   const value = reader.read(optional);
   return value.kind === "unknown" || value.value !== true;
@@ -102,7 +102,7 @@ function isRequired(reader: LiteralReader, place: Place): boolean {
 
 function isSecret(reader: LiteralReader, place: Place | undefined): boolean {
   const description = place && objectAt(reader, place);
-  const secret = description && reader.propertyOf(description, "secret");
+  const secret = description && reader.getProperty(description, "secret");
   if (secret === undefined || "unknown" in secret) return false;
   const value = reader.read(secret);
   return value.kind === "known" && value.value === true;

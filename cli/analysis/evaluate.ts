@@ -40,7 +40,7 @@ export interface Evaluator {
   /** What an expression is; `unknown` names the part that cannot be told. */
   evaluate(expression: ts.Expression, env?: Env): Value;
   /** A member of a value. */
-  memberOf(value: Value, name: string, at: ts.Node): Value;
+  getMember(value: Value, name: string, at: ts.Node): Value;
 }
 
 const MAX_DEPTH = 60;
@@ -86,10 +86,10 @@ export function createEvaluator(project: Project, packageTables: ReadonlyMap<str
     if (ts.isClassExpression(node)) return { kind: "class", node };
     if (ts.isIdentifier(node)) return ofName(node, env);
     if (ts.isAwaitExpression(node)) return evaluate(node.expression, env);
-    if (ts.isPropertyAccessExpression(node)) return memberOf(evaluate(node.expression, env), node.name.text, node);
+    if (ts.isPropertyAccessExpression(node)) return getMember(evaluate(node.expression, env), node.name.text, node);
     if (ts.isElementAccessExpression(node)) {
       const key = evaluate(node.argumentExpression, env);
-      return key.kind === "string" ? memberOf(evaluate(node.expression, env), key.text, node) : unknown(node);
+      return key.kind === "string" ? getMember(evaluate(node.expression, env), key.text, node) : unknown(node);
     }
     if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken) {
       return join([evaluate(node.left, env), evaluate(node.right, env)], node);
@@ -108,7 +108,7 @@ export function createEvaluator(project: Project, packageTables: ReadonlyMap<str
 
   function ofName(name: ts.Identifier, env: Env): Value {
     if (name.text === "undefined") return { kind: "undefined" };
-    return ofTarget(project.targetOf(name), name, env);
+    return ofTarget(project.getTarget(name), name, env);
   }
 
   function ofTarget(target: Target, at: ts.Node, env?: Env): Value {
@@ -140,7 +140,7 @@ export function createEvaluator(project: Project, packageTables: ReadonlyMap<str
       return unknown(at);
     }
     const key = node.propertyName ?? node.name;
-    return ts.isIdentifier(key) || ts.isStringLiteralLike(key) ? memberOf(whole, key.text, at) : unknown(at);
+    return ts.isIdentifier(key) || ts.isStringLiteralLike(key) ? getMember(whole, key.text, at) : unknown(at);
   }
 
   function ofPackage(module: string, name: string): Value {
@@ -148,7 +148,7 @@ export function createEvaluator(project: Project, packageTables: ReadonlyMap<str
     return table === undefined ? { kind: "package", module, name } : { kind: "table", table };
   }
 
-  function memberOf(value: Value, name: string, at: ts.Node): Value {
+  function getMember(value: Value, name: string, at: ts.Node): Value {
     switch (value.kind) {
       case "namespace":
         return ofTarget(project.exportOf(value.module, name), at);
@@ -157,7 +157,7 @@ export function createEvaluator(project: Project, packageTables: ReadonlyMap<str
       case "factory":
         return name === "defineQuery" || name === "definePreparedQuery" ? { kind: "define" } : unknown(at);
       case "object": {
-        const found = propertyOf(value, name);
+        const found = getProperty(value, name);
         return found ?? unknown(at);
       }
       case "schema":
@@ -170,12 +170,12 @@ export function createEvaluator(project: Project, packageTables: ReadonlyMap<str
     }
   }
 
-  function propertyOf({ node, env }: Value & { kind: "object" }, name: string): Value | undefined {
+  function getProperty({ node, env }: Value & { kind: "object" }, name: string): Value | undefined {
     for (const property of [...node.properties].reverse()) {
       if (ts.isSpreadAssignment(property)) {
         const spread = evaluate(property.expression, env);
         if (spread.kind !== "object") return unknown(property);
-        const found = propertyOf(spread, name);
+        const found = getProperty(spread, name);
         if (found !== undefined) return found;
         continue;
       }
@@ -269,7 +269,7 @@ export function createEvaluator(project: Project, packageTables: ReadonlyMap<str
       : unknown(at);
   }
 
-  return { evaluate, memberOf };
+  return { evaluate, getMember };
 }
 
 /**

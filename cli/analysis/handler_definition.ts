@@ -19,9 +19,9 @@ export interface HandlerDefinition {
   /** What cannot be told from the text: any option may be set there. */
   readonly unresolved: readonly { readonly node: ts.Node; readonly message: string }[];
   /** The expression that an option is given, at the end of all names; `undefined` when it is not given or cannot be told. */
-  expressionOf(option: string): ts.Expression | undefined;
+  getExpression(option: string): ts.Expression | undefined;
   /** The value of an option; `undefined` when it is not given. */
-  literalOf(option: string): Literal | undefined;
+  getLiteral(option: string): Literal | undefined;
 }
 
 /** Where the package's functions take their options; those of `define…Handler` come first, and a call takes the function. */
@@ -49,8 +49,8 @@ interface Found {
  *
  * @example
  * ```ts ignore
- * const { definer, literalOf } = readHandlerDefinition(project, evaluator, "/app/src/functions/api/notes.get.ts");
- * const auth = literalOf("auth");
+ * const { definer, getLiteral } = readHandlerDefinition(project, evaluator, "/app/src/functions/api/notes.get.ts");
+ * const auth = getLiteral("auth");
  * ```
  */
 export function readHandlerDefinition(project: Project, evaluator: Evaluator, file: string): HandlerDefinition {
@@ -63,7 +63,7 @@ export function readHandlerDefinition(project: Project, evaluator: Evaluator, fi
   const unresolved: { node: ts.Node; message: string }[] = [];
   if (found.message !== undefined) unresolved.push({ node: found.node, message: found.message });
   if (options !== undefined) {
-    const hidden = reader.propertyOf(options, NO_OPTION);
+    const hidden = reader.getProperty(options, NO_OPTION);
     if (hidden !== undefined && "unknown" in hidden) {
       unresolved.push({ node: hidden.unknown, message: `options of ${found.definer} cannot be told from the text` });
     }
@@ -74,24 +74,24 @@ export function readHandlerDefinition(project: Project, evaluator: Evaluator, fi
     });
   }
 
-  const propertyOf = (option: string) => options && reader.propertyOf(options, option);
+  const getProperty = (option: string) => options && reader.getProperty(options, option);
   return {
     definer: found.definer,
     node: found.node,
-    line: project.lineOf(found.node),
+    line: project.getLine(found.node),
     options: options?.node,
     unresolved,
-    expressionOf(option): ts.Expression | undefined {
-      const property = propertyOf(option);
+    getExpression(option): ts.Expression | undefined {
+      const property = getProperty(option);
       if (property === undefined || "unknown" in property) return undefined;
       const end = reader.follow(property);
       return end.kind === "place" ? end.node : end.kind === "undefined" ? undefined : property.node;
     },
-    literalOf(option): Literal | undefined {
+    getLiteral(option): Literal | undefined {
       if (options === undefined) {
         return unresolved.length > 0 ? { kind: "unknown", node: unresolved[0].node } : undefined;
       }
-      const property = propertyOf(option);
+      const property = getProperty(option);
       if (property === undefined) return undefined;
       if ("unknown" in property) return { kind: "unknown", node: property.unknown };
       const literal = reader.read(property);

@@ -138,7 +138,7 @@ export function createImportAliases(): ImportAliases {
 
   /** A package of the same repository is linked into node_modules: its real path is outside. */
   function fromLinkedPackage(specifier: string, folder: string): AliasTargets {
-    const name = packageNameOf(specifier);
+    const name = getPackageName(specifier);
     for (const at of upwards(folder)) {
       const link = join(at, "node_modules", name);
       if (!existsSync(join(link, "package.json"))) continue;
@@ -167,7 +167,7 @@ export function createImportAliases(): ImportAliases {
  *
  * @param specifier A bare specifier.
  */
-export function packageNameOf(specifier: string): string {
+export function getPackageName(specifier: string): string {
   return specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
 }
 
@@ -184,21 +184,21 @@ function matchImportMap(imports: JsonObject | undefined, specifier: string): str
 /** Keys with one `*`, as in package.json and in tsconfig's `paths`; the longest part before it wins. */
 function matchPattern(table: JsonObject | undefined, specifier: string): string[] {
   if (table === undefined) return [];
-  if (table[specifier] !== undefined) return targetsOf(table[specifier]);
+  if (table[specifier] !== undefined) return getTargets(table[specifier]);
   const [best] = Object.keys(table).filter((key) => key.includes("*")).map((key) => {
     const [before, after] = key.split("*");
     const fits = specifier.startsWith(before) && specifier.endsWith(after) &&
       specifier.length >= before.length + after.length;
     return { key, before, star: fits ? specifier.slice(before.length, specifier.length - after.length) : undefined };
   }).filter(({ star }) => star !== undefined).sort((a, b) => b.before.length - a.before.length);
-  return best === undefined ? [] : targetsOf(table[best.key]).map((target) => target.replaceAll("*", best.star!));
+  return best === undefined ? [] : getTargets(table[best.key]).map((target) => target.replaceAll("*", best.star!));
 }
 
-function targetsOf(value: unknown): string[] {
+function getTargets(value: unknown): string[] {
   if (typeof value === "string") return [value];
-  if (Array.isArray(value)) return value.flatMap(targetsOf);
+  if (Array.isArray(value)) return value.flatMap(getTargets);
   if (typeof value !== "object" || value === null) return [];
-  return CONDITIONS.flatMap((condition) => targetsOf((value as JsonObject)[condition]));
+  return CONDITIONS.flatMap((condition) => getTargets((value as JsonObject)[condition]));
 }
 
 function exported(config: JsonObject, specifier: string): string | undefined {
@@ -214,6 +214,6 @@ function exported(config: JsonObject, specifier: string): string | undefined {
   return isTable
     ? matchPattern(exports as JsonObject, subpath)[0]
     : subpath === "."
-    ? targetsOf(exports)[0]
+    ? getTargets(exports)[0]
     : undefined;
 }

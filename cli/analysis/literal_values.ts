@@ -1,4 +1,5 @@
-import { DatabaseOperation, UserStatus } from "../../core/mod.ts";
+import { DatabaseOperation } from "../../core/table_permission.ts";
+import { UserStatus } from "../../core/user_status.ts";
 import { isTrellis } from "./evaluate.ts";
 import { ts } from "./typescript.ts";
 
@@ -20,7 +21,7 @@ export const PACKAGE_ENUMS: Readonly<Record<string, Readonly<Record<string, stri
  * @param node A list, a template, or an operator with what it takes.
  * @returns The parts; `undefined` for what is not worked out.
  */
-export function partsOf(node: ts.Expression): readonly ts.Expression[] | undefined {
+export function getParts(node: ts.Expression): readonly ts.Expression[] | undefined {
   if (ts.isArrayLiteralExpression(node)) return node.elements;
   if (ts.isTemplateExpression(node)) return node.templateSpans.map(({ expression }) => expression);
   if (ts.isPrefixUnaryExpression(node)) return [node.operand];

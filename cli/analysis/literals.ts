@@ -1,5 +1,5 @@
 import { isTrellis } from "./evaluate.ts";
-import { compute, enumValue, type Literal, PACKAGE_ENUMS, partsOf } from "./literal_values.ts";
+import { compute, enumValue, getParts, type Literal, PACKAGE_ENUMS } from "./literal_values.ts";
 import type { Project, Target } from "./project.ts";
 import { TRELLIS } from "./resolve_module.ts";
 import type { SourceModule } from "./source_module.ts";
@@ -39,11 +39,11 @@ export interface LiteralReader {
   /** What an expression leads to, through names, imports, members and calls of simple functions. */
   follow(place: Place): Lead;
   /** A property of an object literal, through spreads. */
-  propertyOf(object: Place & { readonly node: ts.ObjectLiteralExpression }, name: string): Property;
+  getProperty(object: Place & { readonly node: ts.ObjectLiteralExpression }, name: string): Property;
   /** The names of an object's properties, through spreads. */
-  namesOf(place: Place): Names;
+  getNames(place: Place): Names;
   /** The result of a function that is one expression, or one `return` after constants. */
-  resultOf(fn: Lead & { kind: "function" }, call: Place & { readonly node: ts.CallExpression }): Place | undefined;
+  getResult(fn: Lead & { kind: "function" }, call: Place & { readonly node: ts.CallExpression }): Place | undefined;
 }
 
 /** A name that leads to itself ends here. */
@@ -76,17 +76,17 @@ export function createLiteralReader(project: Project): LiteralReader {
   function computeLead({ node: expression, bindings }: Place): Lead {
     const node = unwrap(expression);
     if (ts.isIdentifier(node)) {
-      return node.text === "undefined" ? { kind: "undefined" } : ofTarget(project.targetOf(node), node, bindings);
+      return node.text === "undefined" ? { kind: "undefined" } : ofTarget(project.getTarget(node), node, bindings);
     }
     if (ts.isArrowFunction(node) || ts.isFunctionExpression(node)) return { kind: "function", node, bindings };
     if (ts.isPropertyAccessExpression(node)) {
-      return memberOf(follow({ node: node.expression, bindings }), node.name.text, node);
+      return getMember(follow({ node: node.expression, bindings }), node.name.text, node);
     }
     if (ts.isElementAccessExpression(node)) {
       const key = read({ node: node.argumentExpression, bindings });
       if (key.kind === "unknown") return unknown(key.node);
       if (typeof key.value === "object") return unknown(node);
-      return memberOf(follow({ node: node.expression, bindings }), String(key.value), node);
+      return getMember(follow({ node: node.expression, bindings }), String(key.value), node);
     }
     if (ts.isCallExpression(node)) return ofCall(node, bindings);
     return { kind: "place", node, bindings };
@@ -134,14 +134,14 @@ export function createLiteralReader(project: Project): LiteralReader {
     if (node.dotDotDotToken !== undefined) return unknown(at);
     const key = ts.isArrayBindingPattern(pattern)
       ? String(pattern.elements.indexOf(node))
-      : nameOf((node.propertyName ?? node.name) as ts.PropertyName, bindings);
-    const lead = key === undefined ? unknown(at) : memberOf(whole, key, at);
+      : getName((node.propertyName ?? node.name) as ts.PropertyName, bindings);
+    const lead = key === undefined ? unknown(at) : getMember(whole, key, at);
     return lead.kind === "undefined" && node.initializer !== undefined
       ? follow({ node: node.initializer, bindings })
       : lead;
   }
 
-  function memberOf(owner: Lead, name: string, at: ts.Node): Lead {
+  function getMember(owner: Lead, name: string, at: ts.Node): Lead {
     switch (owner.kind) {
       case "namespace":
         return ofTarget(project.exportOf(owner.module, name), at);
@@ -154,7 +154,7 @@ export function createLiteralReader(project: Project): LiteralReader {
       case "place": {
         const { node } = owner;
         if (ts.isObjectLiteralExpression(node)) {
-          const property = propertyOf({ node, bindings: owner.bindings }, name);
+          const property = getProperty({ node, bindings: owner.bindings }, name);
           if (property === undefined) return { kind: "undefined" };
           return "unknown" in property ? unknown(property.unknown) : follow(property);
         }
@@ -178,7 +178,7 @@ export function createLiteralReader(project: Project): LiteralReader {
       return follow({ node: only, bindings });
     }
     if (callee.kind !== "function") return { kind: "place", node, bindings };
-    const result = resultOf(callee, { node, bindings });
+    const result = getResult(callee, { node, bindings });
     return result === undefined ? { kind: "place", node, bindings } : follow(result);
   }
 
@@ -187,10 +187,10 @@ export function createLiteralReader(project: Project): LiteralReader {
     const name = unwrap(node.expression);
     return ts.isPropertyAccessExpression(name) && ts.isIdentifier(name.expression) &&
       TRANSPARENT_GLOBALS.includes(`${name.expression.text}.${name.name.text}`) &&
-      project.targetOf(name.expression).kind === "opaque";
+      project.getTarget(name.expression).kind === "opaque";
   }
 
-  function resultOf(
+  function getResult(
     fn: Lead & { kind: "function" },
     { node: call, bindings }: Place & { readonly node: ts.CallExpression },
   ): Place | undefined {
@@ -206,7 +206,7 @@ export function createLiteralReader(project: Project): LiteralReader {
     return result && { node: result, bindings: inner };
   }
 
-  function propertyOf(
+  function getProperty(
     { node, bindings }: Place & { readonly node: ts.ObjectLiteralExpression },
     name: string,
   ): Property {
@@ -217,11 +217,11 @@ export function createLiteralReader(project: Project): LiteralReader {
         if (spread.kind !== "place" || !ts.isObjectLiteralExpression(spread.node)) {
           return { unknown: spread.kind === "unknown" ? spread.node : property };
         }
-        const found = propertyOf({ node: spread.node, bindings: spread.bindings }, name);
+        const found = getProperty({ node: spread.node, bindings: spread.bindings }, name);
         if (found !== undefined) return found;
         continue;
       }
-      const key = nameOf(property.name, bindings);
+      const key = getName(property.name, bindings);
       if (key === undefined) return { unknown: property };
       if (key !== name) continue;
       if (ts.isPropertyAssignment(property)) return { node: property.initializer, bindings };
@@ -230,7 +230,7 @@ export function createLiteralReader(project: Project): LiteralReader {
     return undefined;
   }
 
-  function namesOf(place: Place): Names {
+  function getNames(place: Place): Names {
     const lead = follow(place);
     if (lead.kind === "undefined") return { names: [] };
     if (lead.kind !== "place" || !ts.isObjectLiteralExpression(lead.node)) {
@@ -239,19 +239,19 @@ export function createLiteralReader(project: Project): LiteralReader {
     const names = new Set<string>();
     for (const property of lead.node.properties) {
       if (ts.isSpreadAssignment(property)) {
-        const spread = namesOf({ node: property.expression, bindings: lead.bindings });
+        const spread = getNames({ node: property.expression, bindings: lead.bindings });
         if ("unknown" in spread) return spread;
         for (const name of spread.names) names.add(name);
         continue;
       }
-      const name = nameOf(property.name, lead.bindings);
+      const name = getName(property.name, lead.bindings);
       if (name === undefined) return { unknown: property };
       names.add(name);
     }
     return { names: [...names] };
   }
 
-  function nameOf(name: ts.PropertyName, bindings?: Bindings): string | undefined {
+  function getName(name: ts.PropertyName, bindings?: Bindings): string | undefined {
     if (!ts.isComputedPropertyName(name)) return name.text;
     const key = read({ node: name.expression, bindings });
     return key.kind === "known" && typeof key.value !== "object" ? String(key.value) : undefined;
@@ -274,7 +274,7 @@ export function createLiteralReader(project: Project): LiteralReader {
     if (node.kind === ts.SyntaxKind.TrueKeyword) return { kind: "known", value: true };
     if (node.kind === ts.SyntaxKind.FalseKeyword) return { kind: "known", value: false };
     if (node.kind === ts.SyntaxKind.NullKeyword) return { kind: "known", value: null };
-    const parts = partsOf(node);
+    const parts = getParts(node);
     if (parts === undefined) {
       return ts.isObjectLiteralExpression(node) ? readObject(node, bindings) : unknown(node);
     }
@@ -298,7 +298,7 @@ export function createLiteralReader(project: Project): LiteralReader {
         for (const [key, value] of Object.entries(spread.value ?? {})) result.set(key, value);
         continue;
       }
-      const key = nameOf(property.name, bindings);
+      const key = getName(property.name, bindings);
       if (key === undefined) return unknown(property.name);
       const initializer = ts.isPropertyAssignment(property)
         ? property.initializer
@@ -313,7 +313,7 @@ export function createLiteralReader(project: Project): LiteralReader {
     return { kind: "known", value: Object.fromEntries(result) };
   }
 
-  return { read, follow, propertyOf, namesOf, resultOf };
+  return { read, follow, getProperty, getNames, getResult };
 }
 
 function enumMember(node: ts.EnumDeclaration, name: string): ts.Expression | undefined {

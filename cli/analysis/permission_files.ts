@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { WHOLE_TABLE_COMMENT } from "../../core/mod.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { WHOLE_TABLE_COMMENT } from "../../core/table_permission.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { TableName } from "./evaluate.ts";
 import type { FunctionPermissions } from "./permissions.ts";
 
@@ -44,7 +44,7 @@ export function renderPermissionFiles(
   const owners = new Map<string, string>();
   for (const fn of [...functions].sort((a, b) => a.name < b.name ? -1 : 1)) {
     if (!fn.usesDatabase) continue;
-    const role = roleNameOf(fn.name, options.rolePrefix);
+    const role = getRoleName(fn.name, options.rolePrefix);
     const other = owners.get(role);
     if (other !== undefined) {
       throw new ConfigurationError(
@@ -66,7 +66,7 @@ export function renderPermissionFiles(
  * @param prefix Start of the role's name.
  * @returns At most 63 characters; a longer name is cut and told apart by a hash.
  */
-export function roleNameOf(functionName: string, prefix: string): string {
+export function getRoleName(functionName: string, prefix: string): string {
   const snake = functionName
     .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
     .replace(/([A-Z])([A-Z][a-z])/g, "$1_$2")
@@ -113,9 +113,9 @@ function renderSql(fn: FunctionPermissions, role: string): string {
 
 function renderTerraform(roles: ReadonlyMap<string, string>): string {
   // `2fa.post.ts` is a function as well, and no name of Terraform begins with a digit
-  const keyOf = (name: string) => /^[A-Za-z]/.test(name) ? name : `"${name}"`;
-  const width = Math.max(0, ...[...roles.keys()].map((name) => keyOf(name).length));
-  const entries = [...roles].map(([name, role]) => `    ${keyOf(name).padEnd(width)} = "${role}"`);
+  const getKey = (name: string) => /^[A-Za-z]/.test(name) ? name : `"${name}"`;
+  const width = Math.max(0, ...[...roles.keys()].map((name) => getKey(name).length));
+  const entries = [...roles].map(([name, role]) => `    ${getKey(name).padEnd(width)} = "${role}"`);
   return [
     `# ${MARKER}. ${ADVICE}`,
     "",

@@ -1,4 +1,4 @@
-import { DatabaseOperation, type TablePermission } from "../../core/mod.ts";
+import { DatabaseOperation, type TablePermission } from "../../core/table_permission.ts";
 import { AUTH_OPERATIONS, AUTH_TABLES, neededColumns, PACKAGE_TABLES } from "./auth_tables.ts";
 import { type Collection, createCollection } from "./collect.ts";
 import { CALL, LOAD, type QueryDeclaration } from "./effects.ts";
@@ -8,7 +8,7 @@ import { openProject, type Project } from "./project.ts";
 import { createLiteralReader, type LiteralReader } from "./literals.ts";
 import { type AuthTable, reach, type Reached } from "./reach.ts";
 import { TRELLIS } from "./resolve_module.ts";
-import { serialColumnsOf } from "./serial_columns.ts";
+import { getSerialColumns } from "./serial_columns.ts";
 import { authColumns, type DeclaredColumns, readTableColumns } from "./table_columns.ts";
 import type { ts } from "./typescript.ts";
 
@@ -126,7 +126,7 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
     const extra = options.extra?.[name] ?? [];
     functions.push({
       name,
-      file: project.pathOf(module.source),
+      file: project.getPath(module.source),
       usesDatabase: reached.queries.size > 0 || reached.auth.length > 0 || extra.length > 0,
       tables: toGrants(project, collection, reached, extra),
     });
@@ -175,9 +175,9 @@ function toGrants(
   }
   for (const { query, table, operations, definition } of reached.grants) {
     const { name, node } = collection.queries[query];
-    const entry = add(table, operations, `${name} (${project.pathOf(node)})`);
+    const entry = add(table, operations, `${name} (${project.getPath(node)})`);
     if (definition === undefined || !operations.includes(DatabaseOperation.Insert)) continue;
-    for (const column of serialColumnsOf(definition)) {
+    for (const column of getSerialColumns(definition)) {
       const sequence = { schema: table.schema, name: `${table.name}_${column}_seq` };
       entry.sequences.set(sequence.name, sequence);
     }
@@ -186,7 +186,7 @@ function toGrants(
   for (const { need, why, node } of reached.auth) {
     for (const [model, operations] of Object.entries(AUTH_OPERATIONS[need])) {
       for (const authTable of reached.authTables.get(model) ?? [{ table: AUTH_TABLES[model] }]) {
-        const entry = add(authTable.table, [], `${why} (${project.pathOf(node)})`);
+        const entry = add(authTable.table, [], `${why} (${project.getPath(node)})`);
         const declared = columnsOfAuthTable(reader, model, authTable);
         for (const operation of operations) {
           const columns = declared && neededColumns(need, model, operation, declared);
@@ -321,8 +321,8 @@ export function createFindings(project: Project): Findings {
   const found = new Map<string, Finding & { functions: string[] }>();
   return {
     add(node, message, functionName): void {
-      const file = project.pathOf(node);
-      const line = project.lineOf(node);
+      const file = project.getPath(node);
+      const line = project.getLine(node);
       const key = `${file}\0${line}\0${message}`;
       const finding = found.get(key) ?? { file, line, message, functions: [] };
       if (!finding.functions.includes(functionName)) finding.functions.push(functionName);

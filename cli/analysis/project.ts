@@ -1,7 +1,7 @@
 import { relative, sep } from "node:path";
 import { createImportAliases } from "./import_aliases.ts";
 import { type Resolution, resolveModule } from "./resolve_module.ts";
-import { type Declaration, findDeclaration, scopeOf } from "./scopes.ts";
+import { type Declaration, findDeclaration, getScope } from "./scopes.ts";
 import { type ExportEntry, readSourceModule, type SourceModule } from "./source_module.ts";
 import { ts } from "./typescript.ts";
 
@@ -28,17 +28,17 @@ export interface Project {
   /** What a specifier in a file leads to. */
   resolve(specifier: ts.StringLiteralLike, from?: SourceModule): Resolution;
   /** What a name means where it stands. */
-  targetOf(name: ts.Identifier): Target;
+  getTarget(name: ts.Identifier): Target;
   /** What a file exports under a name. */
   exportOf(module: SourceModule, name: string): Target;
   /** The names that a file exports, without `default` for those of `export *`. */
-  exportNamesOf(module: SourceModule): string[];
+  getExportNames(module: SourceModule): string[];
   /** The module that a node is in. */
-  moduleOf(node: ts.Node): SourceModule;
+  getModule(node: ts.Node): SourceModule;
   /** `src/queries/notes.ts` */
-  pathOf(node: ts.Node): string;
+  getPath(node: ts.Node): string;
   /** The line that a node begins at, from 1. */
-  lineOf(node: ts.Node): number;
+  getLine(node: ts.Node): number;
 }
 
 /**
@@ -58,7 +58,7 @@ export function openProject(root: string): Project {
     return module;
   }
 
-  function moduleOf(node: ts.Node): SourceModule {
+  function getModule(node: ts.Node): SourceModule {
     return read(node.getSourceFile().fileName);
   }
 
@@ -105,14 +105,14 @@ export function openProject(root: string): Project {
   function ofEntry(entry: ExportEntry, seen: Set<string>): Target {
     if (entry.kind === "from") return through(entry.specifier, entry.name, seen);
     if (entry.kind === "namespace") return through(entry.specifier, "", seen);
-    if (entry.kind === "local") return targetOf(entry.name, seen);
+    if (entry.kind === "local") return getTarget(entry.name, seen);
     return ts.isExpression(entry.node) && !ts.isClassExpression(entry.node)
       ? { kind: "expression", node: entry.node }
       : { kind: "declaration", node: entry.node as Declaration };
   }
 
-  function targetOf(name: ts.Identifier, seen: Set<string> = new Set()): Target {
-    const node = findDeclaration(name) ?? scopeOf(name.getSourceFile()).get(name.text);
+  function getTarget(name: ts.Identifier, seen: Set<string> = new Set()): Target {
+    const node = findDeclaration(name) ?? getScope(name.getSourceFile()).get(name.text);
     if (node === undefined) return { kind: "opaque" };
     if (ts.isImportSpecifier(node)) {
       const declaration = node.parent.parent.parent;
@@ -124,7 +124,7 @@ export function openProject(root: string): Project {
     if (ts.isImportClause(node)) return through(node.parent.moduleSpecifier as ts.StringLiteral, "default", seen);
     if (ts.isImportEqualsDeclaration(node)) {
       const { moduleReference } = node;
-      if (ts.isIdentifier(moduleReference)) return targetOf(moduleReference, seen);
+      if (ts.isIdentifier(moduleReference)) return getTarget(moduleReference, seen);
       if (ts.isExternalModuleReference(moduleReference) && ts.isStringLiteralLike(moduleReference.expression)) {
         return through(moduleReference.expression, "", seen);
       }
@@ -133,14 +133,14 @@ export function openProject(root: string): Project {
     return { kind: "declaration", node };
   }
 
-  function exportNamesOf(module: SourceModule, seen: Set<string> = new Set()): string[] {
+  function getExportNames(module: SourceModule, seen: Set<string> = new Set()): string[] {
     if (seen.has(module.path)) return [];
     seen.add(module.path);
     const names = new Set(module.exports.keys());
     for (const star of module.stars) {
       const found = resolve(star);
       if (found.kind !== "file") continue;
-      for (const name of exportNamesOf(read(found.path), seen)) if (name !== "default") names.add(name);
+      for (const name of getExportNames(read(found.path), seen)) if (name !== "default") names.add(name);
     }
     return [...names];
   }
@@ -152,12 +152,12 @@ export function openProject(root: string): Project {
     },
     read,
     resolve,
-    targetOf: (name) => targetOf(name),
+    getTarget: (name) => getTarget(name),
     exportOf: (module, name) => lookUp(module, name, new Set()),
-    exportNamesOf: (module) => exportNamesOf(module),
-    moduleOf,
-    pathOf: (node) => relative(root, node.getSourceFile().fileName).split(sep).join("/"),
-    lineOf(node): number {
+    getExportNames: (module) => getExportNames(module),
+    getModule,
+    getPath: (node) => relative(root, node.getSourceFile().fileName).split(sep).join("/"),
+    getLine(node): number {
       const source = node.getSourceFile();
       return source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
     },

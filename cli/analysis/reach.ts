@@ -1,6 +1,6 @@
 import type { Collection } from "./collect.ts";
 import { type AuthNeed, DEFER, type Effect, isCall, type Path, type QueryDeclaration, type Unit } from "./effects.ts";
-import { isSink, subjectOf } from "./collect_sink.ts";
+import { getSubject, isSink } from "./collect_sink.ts";
 import type { Evaluator, TableName, Value } from "./evaluate.ts";
 import { ts } from "./typescript.ts";
 
@@ -102,7 +102,7 @@ export function reach(
   }
 
   function unresolvedParameter(node: ts.Node, sink: string): void {
-    const subject = subjectOf(sink);
+    const subject = getSubject(sink);
     unresolved.push({ node, message: UNKNOWN_PARAMETER[subject], subject });
   }
 
@@ -112,7 +112,7 @@ export function reach(
     }
   }
 
-  function parameterOf(node: ts.Node, user: Unit): Parameter {
+  function getParameter(node: ts.Node, user: Unit): Parameter {
     const all = user.path.at(-1) === DEFER ? deferred : parameters;
     let parameter = all.get(node);
     if (parameter === undefined) all.set(node, parameter = { isWhole: false, paths: [], arguments: [], released: 0 });
@@ -125,7 +125,7 @@ export function reach(
       case "load":
         return visit(effect.unit);
       case "parameter": {
-        const parameter = parameterOf(effect.node, from);
+        const parameter = getParameter(effect.node, from);
         parameter.paths.push(effect.path);
         // what must be told is asked for by its own path, however many there are
         const isExact = !parameter.isWhole || isSink(effect.path.at(-1));
@@ -135,7 +135,7 @@ export function reach(
         return;
       }
       case "bind": {
-        const parameter = parameterOf(effect.node, from);
+        const parameter = getParameter(effect.node, from);
         parameter.arguments.push(effect.argument);
         for (const path of parameter.paths) {
           if (!parameter.isWhole || isSink(path.at(-1))) visitNode(effect.argument, path);
@@ -197,7 +197,7 @@ export function reach(
         classes.add(unit.node);
         for (const each of dispatches) dispatch(unit.node, each);
       }
-      for (const effect of collection.effectsOf(unit)) follow(effect, unit);
+      for (const effect of collection.getEffects(unit)) follow(effect, unit);
     }
   }
 

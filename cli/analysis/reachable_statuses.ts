@@ -63,7 +63,7 @@ export function createStatusReader(project: Project): (node: ts.Node) => Set<num
         while (ts.isBindingElement(holder)) holder = holder.parent.parent;
         if (!ts.isParameter(holder)) next.push(holder);
       } else if (target.kind === "package" && isTrellis(target.module)) {
-        const status = statusOf(target.name, at);
+        const status = getStatus(target.name, at);
         if (status !== undefined) statuses.add(status);
       }
     }
@@ -76,7 +76,7 @@ export function createStatusReader(project: Project): (node: ts.Node) => Set<num
     visitValues(node, {
       name(name): void {
         for (const status of readConstraintStatuses(name)) statuses.add(status);
-        if (isOutside(name)) lead(project.targetOf(name), name);
+        if (isOutside(name)) lead(project.getTarget(name), name);
       },
       member(part): boolean {
         if (ts.isIdentifier(part.name)) {
@@ -84,7 +84,7 @@ export function createStatusReader(project: Project): (node: ts.Node) => Set<num
         }
         const owner = part.expression;
         if (!ts.isIdentifier(owner) || !isOutside(owner)) return false;
-        const target = project.targetOf(owner);
+        const target = project.getTarget(owner);
         if (target.kind === "namespace") lead(project.exportOf(target.module, part.name.text), part);
         else if (target.kind === "package" && target.name === "") lead({ ...target, name: part.name.text }, part);
         else return false;
@@ -97,7 +97,7 @@ export function createStatusReader(project: Project): (node: ts.Node) => Set<num
     return facts;
   }
 
-  return function statusesOf(node): Set<number> {
+  return function getStatuses(node): Set<number> {
     const seen = new Set<ts.Node>();
     const statuses = new Set<number>();
     const pending = [node];
@@ -112,7 +112,7 @@ export function createStatusReader(project: Project): (node: ts.Node) => Set<num
   };
 }
 
-function statusOf(name: string, at: ts.Node): number | undefined {
+function getStatus(name: string, at: ts.Node): number | undefined {
   const { parent } = at;
   if (ts.isNewExpression(parent) && parent.expression === at) return THROWN[name];
   if (!ts.isCallExpression(parent) || parent.expression !== at) return undefined;

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { relative } from "node:path";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { CONFIG_NAMES, findConfigFile } from "../config/config_file.ts";
 import { resolveConfig, type ResolvedConfig } from "../config/config.ts";
 import { createLiteralReader } from "./literals.ts";
@@ -50,7 +50,7 @@ function readWritten(project: Project, node: ts.Expression): unknown {
   let whole: ts.Node = literal.node;
   while (ts.isPropertyAccessExpression(whole.parent)) whole = whole.parent;
   throw new ConfigurationError(
-    `${project.pathOf(whole)}:${project.lineOf(whole)}: the configuration is read and not run, so "${
+    `${project.getPath(whole)}:${project.getLine(whole)}: the configuration is read and not run, so "${
       whole.getText().slice(0, 60)
     }" must be written out`,
   );

@@ -1,7 +1,6 @@
-import { DatabaseOperation } from "../../core/mod.ts";
+import { DatabaseOperation } from "../../core/table_permission.ts";
 import type { Collector } from "./collector.ts";
-import type { TableName } from "./evaluate.ts";
-import { printTable } from "./evaluate.ts";
+import { printTable, type TableName } from "./evaluate.ts";
 import type { SourceModule } from "./source_module.ts";
 import { ts, unwrap } from "./typescript.ts";
 
@@ -19,7 +18,7 @@ export function collectRelationalQuery(c: Collector, call: ts.CallExpression): v
   const owner = unwrap(member.expression);
   if (!ts.isPropertyAccessExpression(owner) || owner.name.text !== "query") return;
   const key = ts.isPropertyAccessExpression(member) ? member.name.text : undefined;
-  const declarations = readDeclarations(c, c.project.moduleOf(call));
+  const declarations = readDeclarations(c, c.project.getModule(call));
   const table = key === undefined ? undefined : declarations.tables.get(key);
   if (table === undefined) return c.emit({ kind: "opaque-sql", node: call });
   collectTable(c, call, table, call.arguments[0], declarations);

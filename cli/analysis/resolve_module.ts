@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type ImportAliases, packageNameOf } from "./import_aliases.ts";
+import { getPackageName, type ImportAliases } from "./import_aliases.ts";
 
 /** The package whose functions the analysis knows. */
 export const TRELLIS = "@trellis/fn";
@@ -38,7 +38,7 @@ export function resolveModule(specifier: string, from: string, aliases: ImportAl
   if (specifier.startsWith("file:")) return resolveFile(fileURLToPath(specifier));
   if (/^[a-z][a-z0-9+.-]+:/i.test(specifier)) return { kind: "package", name: specifier };
   if (/^\.{0,2}\/|^\.{1,2}$/.test(specifier)) return resolveFile(resolve(dirname(from), specifier));
-  if (packageNameOf(specifier) === TRELLIS) return { kind: "package", name: specifier };
+  if (getPackageName(specifier) === TRELLIS) return { kind: "package", name: specifier };
 
   const { places, isGuess } = aliases.find(specifier, dirname(from));
   for (const place of places) {

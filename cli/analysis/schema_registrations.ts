@@ -8,7 +8,7 @@ const byFile: WeakMap<ts.SourceFile, ReadonlyMap<string, ts.ExpressionStatement[
  *
  * @param declaration The declaration, at the top of its file.
  */
-export function registrationsOf({ name, parent }: ts.VariableDeclaration): readonly ts.ExpressionStatement[] {
+export function getRegistrations({ name, parent }: ts.VariableDeclaration): readonly ts.ExpressionStatement[] {
   if (!ts.isIdentifier(name)) return [];
   const source = parent.getSourceFile();
   let known = byFile.get(source);

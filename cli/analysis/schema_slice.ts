@@ -4,7 +4,7 @@ import { assignmentsTo } from "./assignments.ts";
 import type { Project, Target } from "./project.ts";
 import { isAssigned, isEnumMember, isLeftmostOfNew, isWithin } from "./name_places.ts";
 import { PURE_GLOBALS } from "./pure_globals.ts";
-import { registrationsOf } from "./schema_registrations.ts";
+import { getRegistrations } from "./schema_registrations.ts";
 import { type Declaration, findDeclaration } from "./scopes.ts";
 import type { Slice, SliceGuard, SlicePackage, SliceUnit, SourcePlace } from "./slice.ts";
 import { boundNames, type SourceModule } from "./source_module.ts";
@@ -48,10 +48,10 @@ export function createSlicer(project: Project): Slicer {
   const guards: SliceGuard[] = [];
   const packages: SlicePackage[] = [];
   const unitOf: Map<ts.Node | SourceModule | string, number> = new Map();
-  const packageOf: Map<string, number> = new Map();
+  const getPackage: Map<string, number> = new Map();
   const pending: (() => void)[] = [];
 
-  const placeOf = (node: ts.Node): SourcePlace => ({ file: project.pathOf(node), line: project.lineOf(node) });
+  const getPlace = (node: ts.Node): SourcePlace => ({ file: project.getPath(node), line: project.getLine(node) });
 
   /** Units are written one after the other, not inside each other: chains of declarations may be long. */
   function reserve(key: ts.Node | SourceModule | string, unit: SliceUnit, write: () => string): number {
@@ -66,7 +66,7 @@ export function createSlicer(project: Project): Slicer {
   const call = (index: number): string => `${UNIT}${index}()`;
 
   function guard(node: ts.Node, message: string): string {
-    return `${UNIT}guard(${guards.push({ ...placeOf(node), message }) - 1})`;
+    return `${UNIT}guard(${guards.push({ ...getPlace(node), message }) - 1})`;
   }
 
   function ofExpression(expression: ts.Expression): number {
@@ -75,7 +75,7 @@ export function createSlicer(project: Project): Slicer {
       const unit = ofDeclaration(holder);
       if (unit !== undefined) return unit;
     }
-    return reserve(expression, { ...placeOf(expression), label: shorten(expression.getText()) }, () => {
+    return reserve(expression, { ...getPlace(expression), label: shorten(expression.getText()) }, () => {
       return `return (${rewrite([expression], expression)});`;
     });
   }
@@ -88,9 +88,9 @@ export function createSlicer(project: Project): Slicer {
       const label = node.name.getText();
       return reserve(
         node,
-        { ...placeOf(node), label: shorten(label), isNamed: true, exportedAs: exportNameOf(node) },
+        { ...getPlace(node), label: shorten(label), isNamed: true, exportedAs: getExportName(node) },
         () => {
-          const extra = registrationsOf(node);
+          const extra = getRegistrations(node);
           const names = boundNames(node.name).map(({ text }) => text);
           const scope = [node, ...extra];
           const initializer = node.initializer === undefined ? "undefined" : rewrite(scope, node.initializer);
@@ -105,7 +105,7 @@ export function createSlicer(project: Project): Slicer {
     if (!ts.isSourceFile(node.parent)) return undefined;
     if (ts.isFunctionDeclaration(node) || ts.isClassDeclaration(node)) {
       const name = node.name?.text ?? "value";
-      return reserve(node, { ...placeOf(node), label: name }, () => {
+      return reserve(node, { ...getPlace(node), label: name }, () => {
         const text = withoutModifiers(node);
         return node.name === undefined ? `return (${text});` : `${text}\nreturn ${name};`;
       });
@@ -116,7 +116,7 @@ export function createSlicer(project: Project): Slicer {
       const parts = node.parent.statements.filter((each): each is typeof node =>
         each.kind === node.kind && (each as typeof node).name.text === name
       );
-      return reserve(parts[0], { ...placeOf(node), label: name }, () => {
+      return reserve(parts[0], { ...getPlace(node), label: name }, () => {
         return `${parts.map((part) => withoutModifiers(part, parts)).join("\n")}\nreturn ${name};`;
       });
     }
@@ -134,9 +134,9 @@ export function createSlicer(project: Project): Slicer {
   }
 
   function ofNamespace(module: SourceModule): number {
-    const place = { file: project.pathOf(module.source), line: 1 };
+    const place = { file: project.getPath(module.source), line: 1 };
     return reserve(module, { ...place, label: place.file }, () => {
-      const members = project.exportNamesOf(module).map((name) =>
+      const members = project.getExportNames(module).map((name) =>
         `get ${JSON.stringify(name)}() { return ${ofTarget(project.exportOf(module, name), module.source, name)}; }`
       );
       return `return { ${members.join(", ")} };`;
@@ -146,11 +146,11 @@ export function createSlicer(project: Project): Slicer {
   function ofPackage(specifier: string, name: string, at: ts.Node): string {
     const from = at.getSourceFile().fileName;
     const key = `${specifier}\0${dirname(from)}`;
-    let index = packageOf.get(key);
-    if (index === undefined) packageOf.set(key, index = packages.push({ ...placeOf(at), specifier, from }) - 1);
+    let index = getPackage.get(key);
+    if (index === undefined) getPackage.set(key, index = packages.push({ ...getPlace(at), specifier, from }) - 1);
     const unit = reserve(
       `${index}\0${name}`,
-      { ...placeOf(at), label: name || specifier, exportedAs: name || undefined },
+      { ...getPlace(at), label: name || specifier, exportedAs: name || undefined },
       () => `return ${UNIT}member(${index}, ${JSON.stringify(name)});`,
     );
     return call(unit);
@@ -201,7 +201,7 @@ export function createSlicer(project: Project): Slicer {
     const path = resolve(dirname(declaration.getSourceFile().fileName), text);
     if (!text.startsWith(".") || !text.endsWith(".json") || !existsSync(path)) return undefined;
     return call(
-      reserve(path, { ...placeOf(declaration), label: text }, () => `return (${readFileSync(path, "utf8")});`),
+      reserve(path, { ...getPlace(declaration), label: text }, () => `return (${readFileSync(path, "utf8")});`),
     );
   }
 
@@ -213,13 +213,13 @@ export function createSlicer(project: Project): Slicer {
       return guard(name, `${name.text} is used, which is not there when schemas are read`);
     }
     if (isWithin(declaration, scope)) return undefined;
-    const text = ofJson(declaration) ?? ofTarget(project.targetOf(name), name, name.text);
+    const text = ofJson(declaration) ?? ofTarget(project.getTarget(name), name, name.text);
     return isAssigned(name) ? `${guard(name, `${name.text} is assigned`)}.value` : text;
   }
 
   /** `schemas.Note`, where `schemas` is all that a file exports, is that one export. */
   function namespaceMember(node: ts.Expression): Target | undefined {
-    if (ts.isIdentifier(node)) return findDeclaration(node) === undefined ? undefined : project.targetOf(node);
+    if (ts.isIdentifier(node)) return findDeclaration(node) === undefined ? undefined : project.getTarget(node);
     if (!ts.isPropertyAccessExpression(node)) return undefined;
     const owner = namespaceMember(node.expression);
     return owner?.kind === "namespace" ? project.exportOf(owner.module, node.name.text) : undefined;
@@ -258,10 +258,10 @@ export function createSlicer(project: Project): Slicer {
     return text + source.text.slice(at, node.end);
   }
 
-  function exportNameOf(node: ts.VariableDeclaration): string | undefined {
+  function getExportName(node: ts.VariableDeclaration): string | undefined {
     if (!ts.isIdentifier(node.name)) return undefined;
     const { text } = node.name;
-    const names = [...project.moduleOf(node).exports].filter(([, entry]) =>
+    const names = [...project.getModule(node).exports].filter(([, entry]) =>
       entry.kind === "local" && entry.name.text === text
     ).map(([name]) => name);
     if (names.length === 0) return undefined;

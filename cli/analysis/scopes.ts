@@ -29,7 +29,7 @@ const EMPTY: Scope = new Map();
  */
 export function findDeclaration(name: ts.Identifier): Declaration | undefined {
   for (let node: ts.Node = name.parent; node !== undefined; node = node.parent) {
-    const found = scopeOf(node).get(name.text);
+    const found = getScope(node).get(name.text);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -40,7 +40,7 @@ export function findDeclaration(name: ts.Identifier): Declaration | undefined {
  *
  * @param node A file, a block, a function or another node that begins a scope.
  */
-export function scopeOf(node: ts.Node): ReadonlyMap<string, Declaration> {
+export function getScope(node: ts.Node): ReadonlyMap<string, Declaration> {
   const known = scopes.get(node);
   if (known !== undefined) return known;
   const scope: Scope = new Map();

@@ -6,13 +6,13 @@ import { ts, unwrap } from "./typescript.ts";
  * @param definition The call that makes the table.
  * @returns The columns' names in the database.
  */
-export function serialColumnsOf(definition: ts.CallExpression): string[] {
+export function getSerialColumns(definition: ts.CallExpression): string[] {
   let columns: ts.Expression | undefined = definition.arguments[1] && unwrap(definition.arguments[1]);
   if (columns !== undefined && ts.isArrowFunction(columns) && !ts.isBlock(columns.body)) columns = unwrap(columns.body);
   if (columns === undefined || !ts.isObjectLiteralExpression(columns)) return [];
   return columns.properties.flatMap((property) => {
     if (!ts.isPropertyAssignment(property) || ts.isComputedPropertyName(property.name)) return [];
-    const first = firstCallOf(property.initializer);
+    const first = getFirstCall(property.initializer);
     if (first === undefined || !/(?:^|\.)(?:small|big)?serial$/.test(first.expression.getText())) return [];
     const [name] = first.arguments;
     return [name !== undefined && ts.isStringLiteralLike(name) ? name.text : property.name.text];
@@ -24,7 +24,7 @@ export function serialColumnsOf(definition: ts.CallExpression): string[] {
  *
  * @param expression The chain.
  */
-export function firstCallOf(expression: ts.Expression): ts.CallExpression | undefined {
+export function getFirstCall(expression: ts.Expression): ts.CallExpression | undefined {
   let first: ts.CallExpression | undefined;
   for (let at: ts.Expression = expression;;) {
     if (ts.isCallExpression(at)) {

@@ -1,6 +1,6 @@
-import { DatabaseOperation } from "../../core/mod.ts";
+import { DatabaseOperation } from "../../core/table_permission.ts";
 import { findRelationNames } from "../../database/distsql/relation_names.ts";
-import { nameOf } from "../../database/distsql/sql_name.ts";
+import { getName } from "../../database/distsql/sql_name.ts";
 import { splitStatements } from "../../database/distsql/statement.ts";
 import { StatementReader } from "../../database/distsql/statement_reader.ts";
 import { type SqlToken, tokenize } from "../../database/distsql/tokenize.ts";
@@ -38,7 +38,7 @@ export function readSqlTables(sql: string): SqlTables {
     tables.push(...readRareForms(reader));
     for (const { at, role } of findRelationNames(reader)) {
       if (role !== "relation") continue;
-      const table = splitName(nameOf(reader.token(at)!));
+      const table = splitName(getName(reader.token(at)!));
       if (isCatalog(table)) continue;
       tables.push({ table, operations: readOperations(reader, at) });
     }
@@ -50,7 +50,7 @@ export function readSqlTables(sql: string): SqlTables {
 function readRareForms(reader: StatementReader): SqlTable[] {
   const at = reader.is(0, "TABLE") ? 1 : reader.is(0, "MERGE") ? reader.find(new Set(["USING"]), 1) + 1 : 0;
   if (at === 0 || !reader.isName(at)) return [];
-  return [{ table: splitName(nameOf(reader.token(at)!)), operations: [Select] }];
+  return [{ table: splitName(getName(reader.token(at)!)), operations: [Select] }];
 }
 
 /** Writes `app.notes` as one quoted name, since the reader takes names without a schema. */
@@ -60,7 +60,7 @@ function joinQualifiedNames(sql: string): string {
   for (let at = 0; at < tokens.length; at++) {
     const [name, dot, member] = tokens.slice(at, at + 3);
     if (isName(name) && dot?.text === "." && isName(member) && tokens[at + 3]?.text !== ".") {
-      text += `"${`${nameOf(name)}.${nameOf(member)}`.replaceAll('"', '""')}"`;
+      text += `"${`${getName(name)}.${getName(member)}`.replaceAll('"', '""')}"`;
       at += 2;
     } else text += name.text;
   }

@@ -2,7 +2,7 @@ import { getTableColumns } from "drizzle-orm";
 import { AUTH_SCHEMA_MAPPING } from "../../auth/schema.ts";
 import { isTrellis } from "./evaluate.ts";
 import type { LiteralReader, Place } from "./literals.ts";
-import { firstCallOf } from "./serial_columns.ts";
+import { getFirstCall } from "./serial_columns.ts";
 import { ts } from "./typescript.ts";
 
 /** A column of a drizzle table, as its declaration tells. */
@@ -86,7 +86,7 @@ function readColumns(reader: LiteralReader, place: Place): DeclaredColumns | und
  * decides.
  */
 function readColumn(reader: LiteralReader, expression: ts.Expression): DeclaredColumn | undefined {
-  const builder = firstCallOf(expression);
+  const builder = getFirstCall(expression);
   const lead = builder && reader.follow({ node: builder.expression });
   if (builder === undefined || lead?.kind !== "package" || !lead.module.startsWith("drizzle-orm")) {
     return undefined;

@@ -1,6 +1,6 @@
 /** The one place that names the parser of TypeScript 5.9 or 6; no types are checked. */
 import ts from "typescript";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 
 if (typeof ts.createSourceFile !== "function") {
   throw new ConfigurationError(

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { packageNameOf } from "./import_aliases.ts";
+import { getPackageName } from "./import_aliases.ts";
 import { TRELLIS } from "./resolve_module.ts";
 
 /**
@@ -14,7 +14,7 @@ export function createWrapperCheck(root: string): (specifier: string) => boolean
   const known = new Map<string, boolean>();
   let locked: ReadonlySet<string> | undefined;
   return function wrapsTrellis(specifier: string): boolean {
-    const name = packageNameOf(specifier);
+    const name = getPackageName(specifier);
     let wraps = known.get(name);
     if (wraps === undefined) {
       locked ??= readLock(root);
@@ -46,7 +46,7 @@ function readLock(root: string): Set<string> {
   for (const registry of ["npm", "jsr"]) {
     for (const [key, entry] of Object.entries((lock[registry] ?? {}) as Record<string, Json>)) {
       const dependencies = [entry.dependencies ?? []].flat().map(String);
-      const uses = (text: string) => withoutVersion(packageNameOf(text.replace(/^(?:npm|jsr):/, ""))) === TRELLIS;
+      const uses = (text: string) => withoutVersion(getPackageName(text.replace(/^(?:npm|jsr):/, ""))) === TRELLIS;
       if (dependencies.some(uses)) found.add(withoutVersion(key));
     }
   }

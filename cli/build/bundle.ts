@@ -9,9 +9,9 @@ import { lazyBuiltinsPlugin } from "./lazy_builtins.ts";
 import { loadEsbuild } from "./load_esbuild.ts";
 import { createModulePaths } from "./module_paths.ts";
 import type { Needs } from "./needs.ts";
-import { externals, optionalPartsPlugin, type Parts, partsOf } from "./optional_parts.ts";
+import { externals, getParts, optionalPartsPlugin, type Parts } from "./optional_parts.ts";
 import { scanNeeds } from "./scan_needs.ts";
-import { type ModuleSize, sizesOf } from "./sizes.ts";
+import { getSizes, type ModuleSize } from "./sizes.ts";
 
 /** The first line of a bundle of ours. */
 export const MARKER = "// Built by trellis build. Changes are overwritten; without this line the file is left alone.";
@@ -95,7 +95,7 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
     };
     const entryPoints = (batch: readonly FunctionFile[]) =>
       Object.fromEntries(batch.map(({ name, file }) => [`${name}/index`, file]));
-    const outputOf = ({ name }: FunctionFile) => join(outdir, name, "index.mjs");
+    const getOutput = ({ name }: FunctionFile) => join(outdir, name, "index.mjs");
 
     const groups = new Map<string, { functions: FunctionFile[]; parts: Parts; required: Needs["providers"] }>();
     for (const batch of batches(functions)) {
@@ -105,8 +105,8 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
         paths,
       );
       for (const fn of batch) {
-        const own = needs.get(outputOf(fn))!;
-        const parts = partsOf(own, settings.databaseProviders);
+        const own = needs.get(getOutput(fn))!;
+        const parts = getParts(own, settings.databaseProviders);
         const required = settings.databaseProviders ?? (own.anyProvider ? [] : own.providers);
         const key = JSON.stringify([parts, required]);
         const group = groups.get(key) ?? { functions: [], parts, required };
@@ -140,7 +140,7 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
         }) as { metafile: Metafile; outputFiles: { path: string; text: string }[] };
         const texts = new Map(outputFiles.map((file) => [file.path, file]));
         for (const fn of batch) {
-          const path = outputOf(fn);
+          const path = getOutput(fn);
           const output = metafile.outputs[toPosix(relative(root, path))];
           const source = toPosix(relative(root, fn.file));
           if (!output.exports.includes("handler")) {
@@ -148,7 +148,7 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
             continue;
           }
           const { code, map } = withRequire(texts.get(path)!.text, texts.get(`${path}.map`)?.text);
-          onBundle({ name: fn.name, source, code, map, modules: sizesOf(output, root, paths), parts });
+          onBundle({ name: fn.name, source, code, map, modules: getSizes(output, root, paths), parts });
         }
         onProgress(done += batch.length, functions.length);
       }

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { isAbsolute, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { packageNameOf } from "../analysis/import_aliases.ts";
+import { getPackageName } from "../analysis/import_aliases.ts";
 import type { DenoGraph, DenoModule, DenoPackage } from "./deno_graph.ts";
 import type { Rewrite } from "./eager_imports.ts";
 import type { ModulePaths } from "./module_paths.ts";
@@ -83,7 +83,7 @@ export function denoPlugin(graph: DenoGraph, paths: ModulePaths, rewrite: Rewrit
 
         const owner = namespace === "file" ? packageAt(importer) : undefined;
         if (owner !== undefined) {
-          const name = packageNameOf(path);
+          const name = getPackageName(path);
           const target = name === owner.name
             ? owner
             : owner.dependencies.map((id) => graph.npmPackages[id]).find((each) => each?.name === name);

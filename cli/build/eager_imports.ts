@@ -1,8 +1,8 @@
 import type { Loader, Plugin } from "esbuild";
 import { readFile } from "node:fs/promises";
-import type { DatabaseProvider } from "../../database/mod.ts";
+import type { DatabaseProvider } from "../../database/config.ts";
 import type { ModulePaths } from "./module_paths.ts";
-import { eagerPartsOf } from "./optional_parts.ts";
+import { getEagerParts } from "./optional_parts.ts";
 import { plainSpecifier } from "./plain_specifier.ts";
 
 /** The modules of `@trellis/fn` that load a provider, or a part of one. */
@@ -26,7 +26,7 @@ export function eagerImports(
   isExternal: (name: string) => boolean,
   paths: ModulePaths,
 ): Rewrite {
-  const eager = eagerPartsOf(provider).filter((name) => !isExternal(name));
+  const eager = getEagerParts(provider).filter((name) => !isExternal(name));
   return function rewrite(path, code): string {
     if (!MODULES.test(path) || paths.trellisRoot(path) === undefined) return code;
     const names = new Map<string, string>();

@@ -1,5 +1,5 @@
 import type * as Esbuild from "esbuild";
-import { explainMissing } from "../../core/mod.ts";
+import { explainMissing } from "../../core/optional_package.ts";
 
 /**
  * Loads the bundler: in the npm package it is an optional peer.

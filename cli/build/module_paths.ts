@@ -15,7 +15,7 @@ export interface ModulePaths {
    *
    * @param path The module.
    */
-  packageOf(path: string): string | undefined;
+  getPackage(path: string): string | undefined;
   /**
    * Whether a package builds on `@trellis/fn`, so that it may open a database or start the auth library.
    *
@@ -50,15 +50,15 @@ export function createModulePaths(project: string): ModulePaths {
     if (remote !== null) return remote[1] === TRELLIS ? remote[0] : undefined;
     // an example may lie in the checkout of what it uses
     const isOwn = path.startsWith(project + sep) && !INSTALLED.test(path.slice(project.length));
-    return isOwn ? undefined : rootOf(dirname(path));
+    return isOwn ? undefined : getRoot(dirname(path));
   }
 
-  function rootOf(folder: string): string | undefined {
+  function getRoot(folder: string): string | undefined {
     if (!roots.has(folder)) {
       const file = ["package.json", "deno.json"].map((name) => join(folder, name)).find((each) => existsSync(each));
       const parent = dirname(folder);
       const root = file === undefined && parent !== folder
-        ? rootOf(parent)
+        ? getRoot(parent)
         : file !== undefined && readManifest(file).name === TRELLIS
         ? folder
         : undefined;
@@ -67,7 +67,7 @@ export function createModulePaths(project: string): ModulePaths {
     return roots.get(folder);
   }
 
-  function packageOf(path: string): string | undefined {
+  function getPackage(path: string): string | undefined {
     const name = REMOTE.exec(path)?.[1] ?? (CACHED.exec(path) ?? INSTALLED.exec(path))?.[2].replaceAll("\\", "/");
     return trellisRoot(path) === undefined ? name : TRELLIS;
   }
@@ -84,7 +84,7 @@ export function createModulePaths(project: string): ModulePaths {
     return users.get(folder)!;
   }
 
-  return { trellisRoot, packageOf, usesTrellis };
+  return { trellisRoot, getPackage, usesTrellis };
 }
 
 function readManifest(file: string): Manifest {

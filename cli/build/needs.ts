@@ -1,4 +1,4 @@
-import type { DatabaseProvider } from "../../database/mod.ts";
+import type { DatabaseProvider } from "../../database/config.ts";
 import { TRELLIS } from "../analysis/resolve_module.ts";
 import { ts, unwrap } from "../analysis/typescript.ts";
 
@@ -112,7 +112,7 @@ function readProviders(file: ts.SourceFile): Pick<Needs, "providers" | "anyProvi
     }
   };
   const visit = (node: ts.Node): void => {
-    if (ts.isPropertyAssignment(node) && nameOf(node.name) === "provider") read(node.initializer);
+    if (ts.isPropertyAssignment(node) && getName(node.name) === "provider") read(node.initializer);
     else if (ts.isShorthandPropertyAssignment(node) && node.name.text === "provider") anyProvider = true;
     ts.forEachChild(node, visit);
   };
@@ -120,7 +120,7 @@ function readProviders(file: ts.SourceFile): Pick<Needs, "providers" | "anyProvi
   return { providers: [...named].sort(), anyProvider: anyProvider || !found };
 }
 
-function nameOf(name: ts.PropertyName): string | undefined {
+function getName(name: ts.PropertyName): string | undefined {
   return ts.isIdentifier(name) || ts.isStringLiteralLike(name) ? name.text : undefined;
 }
 

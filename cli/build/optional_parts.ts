@@ -1,8 +1,8 @@
 import type { Plugin } from "esbuild";
 import { dirname } from "node:path";
-import { packageNameOf } from "../analysis/import_aliases.ts";
-import { OPTIONAL_PACKAGES, type OptionalPackage } from "../../core/mod.ts";
-import type { DatabaseProvider } from "../../database/mod.ts";
+import { getPackageName } from "../analysis/import_aliases.ts";
+import { OPTIONAL_PACKAGES, type OptionalPackage } from "../../core/optional_package.ts";
+import type { DatabaseProvider } from "../../database/config.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { DEPLOYABLE, type Needs } from "./needs.ts";
 import { plainSpecifier } from "./plain_specifier.ts";
@@ -70,7 +70,7 @@ export interface Parts {
  *
  * @param provider The provider.
  */
-export function eagerPartsOf(provider: DatabaseProvider): readonly string[] {
+export function getEagerParts(provider: DatabaseProvider): readonly string[] {
   const { module, eager } = PARTS.find((part) => part.provider === provider)!;
   return eager === undefined ? [] : [`./${module}`, ...eager];
 }
@@ -106,7 +106,7 @@ export function externals(configured: readonly string[]): (name: string) => bool
  * @param configured `build.databaseProviders`.
  * @returns The parts. PGlite is only there when it is configured: it reads files that lie beside its own code.
  */
-export function partsOf(needs: Needs, configured: readonly DatabaseProvider[] | undefined): Parts {
+export function getParts(needs: Needs, configured: readonly DatabaseProvider[] | undefined): Parts {
   const shown = needs.anyProvider ? DEPLOYABLE : needs.providers.filter((provider) => provider !== "embedded-pg");
   return { providers: configured ?? shown, betterAuth: needs.betterAuth };
 }
@@ -125,7 +125,7 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
     setup(build): void {
       build.onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
         const name = plainSpecifier(path);
-        return kind !== "entry-point" && isExternal(packageNameOf(name)) ? { path: name, external: true } : undefined;
+        return kind !== "entry-point" && isExternal(getPackageName(name)) ? { path: name, external: true } : undefined;
       });
 
       build.onResolve({ filter: /(?:_pg|distsql|better_auth)\.[jt]s$/ }, async ({ path, importer, kind }) => {

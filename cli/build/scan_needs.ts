@@ -58,7 +58,7 @@ function ownCode(paths: ModulePaths): Plugin {
         if (root !== undefined) {
           return { path: `${TRELLIS}/${found.path.slice(root.length)}`, external: true, sideEffects: false };
         }
-        if (paths.packageOf(found.path) !== undefined && !paths.usesTrellis(found.path)) {
+        if (paths.getPackage(found.path) !== undefined && !paths.usesTrellis(found.path)) {
           return { path, external: true };
         }
         return { path: found.path, namespace: found.namespace, sideEffects: found.sideEffects };

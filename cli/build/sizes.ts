@@ -29,14 +29,14 @@ export const OWN_CODE = "(own code)";
  * @param paths Where modules belong.
  * @returns Modules that left something in it, the largest first.
  */
-export function sizesOf(output: Metafile["outputs"][string], root: string, paths: ModulePaths): ModuleSize[] {
+export function getSizes(output: Metafile["outputs"][string], root: string, paths: ModulePaths): ModuleSize[] {
   return Object.entries(output.inputs)
     .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
     .map(([path, { bytesInOutput }]) => {
       const place = path.startsWith(`${REMOTE_NAMESPACE}:`)
         ? path.slice(REMOTE_NAMESPACE.length + 1)
         : resolve(root, path);
-      return { path, package: paths.packageOf(place), bytes: bytesInOutput };
+      return { path, package: paths.getPackage(place), bytes: bytesInOutput };
     })
     .sort((a, b) => b.bytes - a.bytes || (a.path < b.path ? -1 : 1));
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
 import { gzipSync } from "node:zlib";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { Bundle, BundleFault } from "../build/bundle.ts";
 import type { BundleChange, OutputFolder } from "../build/output_folder.ts";
 import { describeHeavy, formatBytes, renderSizeTable } from "../build/size_table.ts";

@@ -28,7 +28,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
   const { output } = context;
   const [{ findMigrationsFolder }, { checkMigrationFolder }, { printFindings }] = await Promise.all([
     import("../database/migration_target.ts"),
-    import("../../database/mod.ts"),
+    import("../../database/migrations/plan_folder.ts"),
     import("../database/print_findings.ts"),
   ]);
   const { migrationsFolder, folder } = findMigrationsFolder(context);

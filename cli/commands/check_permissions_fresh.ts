@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import process from "node:process";
-import type { PermissionGap, ValidatePermissionsResult } from "../../database/mod.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import type { PermissionGap, ValidatePermissionsResult } from "../../database/permissions/validate.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import type { Output } from "../output.ts";
@@ -40,7 +40,7 @@ async function run({ options, root, output }: CommandContext): Promise<ExitCode>
   const [{ readConfig }, { requireDatabase }, { validatePermissions }, { closing, reaching }] = await Promise.all([
     import("../analysis/read_config.ts"),
     import("../database/database_target.ts"),
-    import("../../database/mod.ts"),
+    import("../../database/permissions/validate.ts"),
     import("../database/reaching.ts"),
   ]);
   const config = readConfig(root, options.config as string | undefined);
@@ -64,7 +64,7 @@ async function run({ options, root, output }: CommandContext): Promise<ExitCode>
     exitCode,
     database: label,
     gaps: result.gaps,
-    surpluses: result.surpluses.map((gap) => ({ ...gap, revoke: revokeOf(gap) })),
+    surpluses: result.surpluses.map((gap) => ({ ...gap, revoke: getRevoke(gap) })),
     unchecked: result.unchecked,
   });
   return exitCode;
@@ -74,7 +74,7 @@ function report(output: Output, { gaps, surpluses, unchecked }: ValidatePermissi
   for (const { message, source } of gaps) {
     output.line(`${output.red("missing")} ${message}${source === undefined ? "" : ` (${source})`}`);
   }
-  for (const gap of surpluses) output.line(`${output.yellow("surplus")} ${gap.message}: ${revokeOf(gap)}`);
+  for (const gap of surpluses) output.line(`${output.yellow("surplus")} ${gap.message}: ${getRevoke(gap)}`);
   for (const what of unchecked) output.warn(`${what} is not compared`);
   output.line(
     `${output.bold(label)}: ` +
@@ -84,7 +84,7 @@ function report(output: Output, { gaps, surpluses, unchecked }: ValidatePermissi
   );
 }
 
-function revokeOf({ kind, role, privilege, objectType, object, column, arn }: PermissionGap): string {
+function getRevoke({ kind, role, privilege, objectType, object, column, arn }: PermissionGap): string {
   const name = (text: string) => `"${text.replaceAll('"', '""')}"`;
   if (kind === "iam") return `AWS IAM REVOKE ${name(role)} FROM '${(arn ?? "").replaceAll("'", "''")}';`;
   const from = role === "PUBLIC" ? "PUBLIC" : name(role);

@@ -6,7 +6,7 @@ import { confirmRemote, YES_OPTION } from "../database/confirm_remote.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import { readNumeric } from "../database/numeric_option.ts";
 import { renderTable } from "../database/text_table.ts";
-import type { DatabaseConfig } from "../../database/mod.ts";
+import type { DatabaseConfig } from "../../database/config.ts";
 import type { Output } from "../output.ts";
 
 /** `trellis db clone`. */

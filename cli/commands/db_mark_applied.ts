@@ -27,7 +27,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
   const { args: [tag], output } = context;
   const [{ findMigrations }, { markMigrationApplied }, { closing, reaching }, { printFindings }] = await Promise.all([
     import("../database/migration_target.ts"),
-    import("../../database/mod.ts"),
+    import("../../database/migrations/mark_applied.ts"),
     import("../database/reaching.ts"),
     import("../database/print_findings.ts"),
   ]);

@@ -1,4 +1,5 @@
-import type { DryRunMigration, MigrateResult, MigrationStatus } from "../../database/mod.ts";
+import type { MigrationStatus } from "../../database/migrations/plan.ts";
+import type { DryRunMigration, MigrateResult } from "../../database/migrations/run.ts";
 import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
 import { migrationOptions } from "../database/migration_options.ts";
 import { confirmRemote, YES_OPTION } from "../database/confirm_remote.ts";
@@ -46,12 +47,14 @@ export const dbMigrate: Command = {
 async function run(context: CommandContext): Promise<ExitCode> {
   const { options, output } = context;
   const lockTimeout = readSeconds(options["lock-timeout"] as string | undefined);
-  const [{ findMigrations }, { getMigrationStatus, runMigrations }, { closing, reaching }, print] = await Promise.all([
-    import("../database/migration_target.ts"),
-    import("../../database/mod.ts"),
-    import("../database/reaching.ts"),
-    import("../database/print_findings.ts"),
-  ]);
+  const [{ findMigrations }, { getMigrationStatus }, { runMigrations }, { closing, reaching }, print] = await Promise
+    .all([
+      import("../database/migration_target.ts"),
+      import("../../database/migrations/status.ts"),
+      import("../../database/migrations/run.ts"),
+      import("../database/reaching.ts"),
+      import("../database/print_findings.ts"),
+    ]);
   const { target, label, folder } = findMigrations(context);
   return await closing(target.database, () =>
     reaching(label, async () => {

@@ -1,4 +1,4 @@
-import type { MigrationStatus } from "../../database/mod.ts";
+import type { MigrationStatus } from "../../database/migrations/plan.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
 import { migrationOptions } from "../database/migration_options.ts";
 
@@ -44,7 +44,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
   const [{ findMigrations }, { getMigrationStatus }, { reaching, closing }, { renderTable }, print] = await Promise.all(
     [
       import("../database/migration_target.ts"),
-      import("../../database/mod.ts"),
+      import("../../database/migrations/status.ts"),
       import("../database/reaching.ts"),
       import("../database/text_table.ts"),
       import("../database/print_findings.ts"),

@@ -2,8 +2,11 @@ import { Buffer } from "node:buffer";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import process from "node:process";
-import type { DistSqlOptions, PlanFinding, SqlSource } from "../../database/mod.ts";
-import { ConfigurationError, isAppError } from "../../errors/mod.ts";
+import type { DistSqlOptions } from "../../database/distsql/options.ts";
+import type { PlanFinding } from "../../database/migrations/plan_finding.ts";
+import type { SqlSource } from "../../database/migrations/translate_sources.ts";
+import { isAppError } from "../../errors/app_error.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { TranslationSettings } from "../config/database.ts";
 import { findConfigFile } from "../config/config_file.ts";
 import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
@@ -159,7 +162,7 @@ async function planFolder(
   to: "distsql" | "postgres",
   choices: DistSqlOptions,
 ): Promise<Omit<Sources, "folder">> {
-  const { planMigrationFolder } = await import("../../database/mod.ts");
+  const { planMigrationFolder } = await import("../../database/migrations/plan_folder.ts");
   const { files, findings } = planMigrationFolder(absolute, to === "distsql" ? "distsql" : "serverless-pg", choices);
   return { sources: files.map(({ tag, sql }) => ({ name: `${tag}.sql`, sql })), found: findings };
 }

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import process from "node:process";
 import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseChoice } from "../dev/local_database.ts";
 
 const DATABASES: readonly string[] = ["embedded", "distsql", "env"] satisfies readonly DatabaseChoice[];

@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import type { Finding } from "../analysis/permissions.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
 import { applyGeneratedFiles, type FileChange, planGeneratedFiles, toProjectPath } from "../generated_files.ts";
-import { describePlace, reportChanges, someOf } from "../generated_report.ts";
+import { describePlace, getSome, reportChanges } from "../generated_report.ts";
 import type { Fault } from "../infra/infra_plan.ts";
 import type { Output } from "../output.ts";
 
@@ -76,7 +76,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   });
   output.endProgress();
 
-  const { sourceOf, copies } = planModuleSources(root, resolve(root, dir), modulesPath, given !== undefined);
+  const { getSource, copies } = planModuleSources(root, resolve(root, dir), modulesPath, given !== undefined);
   const settingFaults = settings.checkSettings(infra, files);
   // what is not of the right kind would only lead to more complaints
   const rendered = settingFaults.length > 0 ? undefined : renderInfra({
@@ -84,7 +84,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
     config,
     projectName: infra.projectName ?? (await import("../infra/project_name.ts")).readProjectName(root),
     distDir: relative(resolve(root, dir), resolve(root, config.build.dir)).split(sep).join("/"),
-    moduleSource: sourceOf,
+    moduleSource: getSource,
   });
   const { withRole = [], variables = [] } = rendered ?? {};
   const place = placeFaults(sources.functions, configFile, root);
@@ -195,7 +195,7 @@ function missingRoles(root: string, dir: string, file: string, functions: readon
   const text = existsSync(join(root, file)) ? readFileSync(join(root, file), "utf8") : "";
   const missing = functions.filter((name) => !new RegExp(`^\\s*${name}\\s*=`, "m").test(text));
   if (missing.length === 0) return [];
-  return [{ message: `${file} has no database role for ${someOf(missing)}: run trellis generate permissions first` }];
+  return [{ message: `${file} has no database role for ${getSome(missing)}: run trellis generate permissions first` }];
 }
 
 interface Report {

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
 import { applyGeneratedFiles, type FileChange, toProjectPath } from "../generated_files.ts";
-import { describePlace, reportChanges, someOf } from "../generated_report.ts";
+import { describePlace, getSome, reportChanges } from "../generated_report.ts";
 import type { OpenApiFinding } from "../openapi/read_operations.ts";
 import type { Output } from "../output.ts";
 
@@ -93,7 +93,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   if (sources.undescribed.length > 0) {
     output.warn(
       `${count(sources.undescribed.length, "function")} not made by defineApiHandler and left out: ` +
-        someOf(sources.undescribed.map(({ file }) => file)),
+        getSome(sources.undescribed.map(({ file }) => file)),
     );
   }
   report(

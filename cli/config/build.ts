@@ -1,4 +1,4 @@
-import type { DatabaseProvider } from "../../database/mod.ts";
+import type { DatabaseProvider } from "../../database/config.ts";
 import { isObject, isText, type SettingsGroup } from "./settings.ts";
 
 /** Where source maps go: into the function's folder, into a folder of their own, or nowhere. */

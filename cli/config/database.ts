@@ -1,4 +1,5 @@
-import type { DatabaseProvider, DistSqlOptions } from "../../database/mod.ts";
+import type { DatabaseProvider } from "../../database/config.ts";
+import type { DistSqlOptions } from "../../database/distsql/options.ts";
 import type { Mask } from "../database/clone/clone_options.ts";
 import { type Check, isObject, isText, type SettingsGroup } from "./settings.ts";
 

@@ -1,6 +1,6 @@
 import process from "node:process";
-import type { DatabaseConfig } from "../../database/mod.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import type { DatabaseConfig } from "../../database/config.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { type CommandContext, type CommandOption, UsageError } from "../command.ts";
 import type { DatabaseTarget } from "./database_target.ts";
 

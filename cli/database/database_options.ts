@@ -14,7 +14,7 @@ export function databaseOptions(side: DatabaseSide = ""): CommandOption[] {
     {
       name: `${side}url-env`,
       value: "variable",
-      description: `The environment variable with the ${of}connection string; ${environmentOf(side)}URL without it.`,
+      description: `The environment variable with the ${of}connection string; ${getEnvironment(side)}URL without it.`,
     },
     { name: `${side}endpoint`, value: "host", description: `The ${of}host name, for Aurora DSQL.` },
     { name: `${side}folder`, value: "folder", description: `The ${of}folder, for an embedded database.` },
@@ -34,6 +34,6 @@ export function databaseOptions(side: DatabaseSide = ""): CommandOption[] {
 }
 
 /** The start of the environment variables that name a database. */
-export function environmentOf(side: DatabaseSide): string {
+export function getEnvironment(side: DatabaseSide): string {
   return side === "to-" ? "TARGET_DATABASE_" : "DATABASE_";
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import type { DatabaseConfig, DatabaseProvider } from "../../database/mod.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import type { DatabaseConfig, DatabaseProvider } from "../../database/config.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { type CommandContext, UsageError } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import { type DatabaseSide, environmentOf } from "./database_options.ts";
+import { type DatabaseSide, getEnvironment } from "./database_options.ts";
 
 /** A database that a command works on. */
 export interface DatabaseTarget {
@@ -47,9 +47,9 @@ interface Named {
 export function findDatabase(sources: TargetSources, side: DatabaseSide = ""): DatabaseTarget | undefined {
   const { options, settings, env, root } = sources;
   const flag = (name: string) => options[`${side}${name}`] as string | undefined;
-  const variable = (name: string) => env[`${environmentOf(side)}${name}`] || undefined;
+  const variable = (name: string) => env[`${getEnvironment(side)}${name}`] || undefined;
   const provider = readProvider(flag("provider"), `--${side}provider`) ??
-    readProvider(variable("PROVIDER"), `${environmentOf(side)}PROVIDER`) ?? settings?.provider;
+    readProvider(variable("PROVIDER"), `${getEnvironment(side)}PROVIDER`) ?? settings?.provider;
   const isByFlag = ["url-env", "endpoint", "folder"].some((name) => flag(name) !== undefined);
   const named = isByFlag
     ? readFlags(sources, side, flag("provider") === undefined ? undefined : provider)
@@ -121,7 +121,7 @@ function readEnvironment(
   side: DatabaseSide,
   provider?: DatabaseProvider,
 ): Named | undefined {
-  const start = environmentOf(side);
+  const start = getEnvironment(side);
   const urlName = side === "to-" ? `${start}URL` : settings?.urlEnv ?? `${start}URL`;
   const url = env[urlName] || undefined;
   const endpoint = env[`${start}ENDPOINT`] || settings?.endpoint;
@@ -155,10 +155,10 @@ function missing(provider: DatabaseProvider, what: string): never {
 }
 
 function fromUrl(url: string, urlName: string, provider: DatabaseProvider | undefined): Named {
-  return { provider: provider ?? providerOf(url, urlName), url, urlName };
+  return { provider: provider ?? getProvider(url, urlName), url, urlName };
 }
 
-function providerOf(url: string, urlName: string): DatabaseProvider {
+function getProvider(url: string, urlName: string): DatabaseProvider {
   const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(url)?.[1].toLowerCase();
   if (scheme === "rds-data") return "serverless-pg";
   if (scheme === "postgres" || scheme === "postgresql") {

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import process from "node:process";
-import type { MigrationTarget } from "../../database/mod.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import type { MigrationTarget } from "../../database/migrations/run.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { CommandContext } from "../command.ts";
 import { readConfig } from "../analysis/read_config.ts";
 import type { ResolvedConfig } from "../config/config.ts";

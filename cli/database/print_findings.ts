@@ -1,4 +1,4 @@
-import type { PlanFinding } from "../../database/mod.ts";
+import type { PlanFinding } from "../../database/migrations/plan_finding.ts";
 import type { Output } from "../output.ts";
 
 /**

@@ -1,5 +1,9 @@
-import { closeDrizzleClient, type DatabaseConfig, DatabaseError } from "../../database/mod.ts";
-import { causeChain, isAppError, readDriverError } from "../../errors/mod.ts";
+import { closeDrizzleClient } from "../../database/client.ts";
+import type { DatabaseConfig } from "../../database/config.ts";
+import { DatabaseError } from "../../errors/database_errors.ts";
+import { isAppError } from "../../errors/app_error.ts";
+import { causeChain } from "../../errors/cause_chain.ts";
+import { readDriverError } from "../../errors/driver_error.ts";
 
 /**
  * Runs work on a database, and says of an error that it does not know where it comes from: `database: why`, without the

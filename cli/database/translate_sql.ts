@@ -1,13 +1,13 @@
+import { adaptForStandardPg } from "../../database/distsql/adapt.ts";
+import { getIncompatibility } from "../../database/distsql/incompatibilities.ts";
+import { DistSqlAction } from "../../database/distsql/incompatibility.ts";
+import type { DistSqlOptions } from "../../database/distsql/options.ts";
+import type { PlanFinding } from "../../database/migrations/plan_finding.ts";
 import {
-  adaptForStandardPg,
-  DistSqlAction,
-  type DistSqlOptions,
-  getIncompatibility,
   type LocatedStatement,
-  type PlanFinding,
   type SqlSource,
   translateSources,
-} from "../../database/mod.ts";
+} from "../../database/migrations/translate_sources.ts";
 
 /** Something that a translation does without a loss. */
 export interface TranslationChange {

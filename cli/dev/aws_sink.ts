@@ -1,7 +1,7 @@
 import type { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { ForbiddenError } from "../../errors/mod.ts";
+import { ForbiddenError } from "../../errors/http_errors.ts";
 
 /** An attribute beside a message. */
 export interface SentAttribute {

@@ -2,11 +2,11 @@ import type { BuildResult, OnResolveArgs, OnResolveResult, Plugin } from "esbuil
 import { relative, resolve } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { createImportAliases, type ImportAliases, packageNameOf } from "../analysis/import_aliases.ts";
+import { createImportAliases, getPackageName, type ImportAliases } from "../analysis/import_aliases.ts";
 import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
 import { loadEsbuild } from "../build/load_esbuild.ts";
 import { toBuildError } from "./build_error.ts";
-import { type Inputs, stampOf } from "./file_stamps.ts";
+import { getStamp, type Inputs } from "./file_stamps.ts";
 import { ownModule } from "./own_modules.ts";
 
 /** What is bundled. */
@@ -44,7 +44,7 @@ const isDeno = process.versions.deno !== undefined;
 export async function bundleFunction(options: BundleOptions, inputs: Inputs): Promise<Bundle> {
   const { name, file, root, outfile } = options;
   const { build } = await loadEsbuild("trellis dev");
-  inputs.set(file, stampOf(file));
+  inputs.set(file, getStamp(file));
   let result: BuildResult<{ write: false }>;
   try {
     result = await build({
@@ -79,15 +79,15 @@ function resolver(root: string, inputs: Inputs): Plugin {
         if (args.kind === "entry-point" || args.path.startsWith("node:") || args.pluginData === ASKED) return undefined;
         const found = resolveModule(args.path, args.importer, aliases);
         if (found.kind === "file") {
-          inputs.set(found.path, stampOf(found.path));
+          inputs.set(found.path, getStamp(found.path));
           return { path: found.path };
         }
         if (found.kind === "data" && args.path.startsWith(".")) {
           const path = resolve(args.resolveDir, args.path);
-          inputs.set(path, stampOf(path));
+          inputs.set(path, getStamp(path));
         }
         if (found.kind !== "package") return undefined;
-        if (packageNameOf(found.name) === TRELLIS) {
+        if (getPackageName(found.name) === TRELLIS) {
           const own = ownModule(found.name);
           return own === undefined
             ? { errors: [{ text: `There is no entry point ${found.name}` }] }
@@ -113,7 +113,7 @@ function denoSpecifier({ path, resolveDir }: OnResolveArgs, aliases: ImportAlias
   if (/^(?:npm|jsr|https?):/.test(path)) return path;
   const [whole] = aliases.find(path, resolveDir).places;
   if (whole !== undefined && /^(?:npm|jsr):/.test(whole)) return whole;
-  const name = packageNameOf(path);
+  const name = getPackageName(path);
   const [target] = aliases.find(name, resolveDir).places;
   return target !== undefined && /^(?:npm|jsr):/.test(target) ? `${target}${path.slice(name.length)}` : path;
 }

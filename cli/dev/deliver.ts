@@ -1,4 +1,4 @@
-import { createEventBridgeEvent, createQueueEvent, createTopicEvent } from "../../testing/mod.ts";
+import { createEventBridgeEvent, createQueueEvent, createTopicEvent } from "../../testing/trigger_events.ts";
 import type { FunctionInfra } from "../config/infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { nameOfSegments } from "../discovery/source_files.ts";
@@ -16,7 +16,7 @@ export type Wiring = Readonly<Record<string, FunctionInfra>>;
  * @param functions The functions of the project.
  * @param wiring What the configuration says of them.
  */
-export function receiversOf(sent: SentMessage, functions: readonly FunctionFile[], wiring: Wiring): FunctionFile[] {
+export function getReceivers(sent: SentMessage, functions: readonly FunctionFile[], wiring: Wiring): FunctionFile[] {
   return functions.filter((fn) => {
     const { queue, topic, filterPolicy, pattern } = wiring[fn.name] ?? {};
     if (sent.service === "sqs") return fn.kind === "queue" && isNamed(sent.target, queue ?? fn.name);
@@ -51,19 +51,19 @@ export function toDeliveredEvent(sent: SentMessage, fn: FunctionFile): unknown {
   }
   if (fn.kind === "topic") {
     const { Records: [record] } = createTopicEvent([{ message: sent.body, messageId: sent.id, subject: sent.subject }]);
-    const MessageAttributes = attributesOf(sent, ({ type, value }) => ({ Type: type, Value: value }));
+    const MessageAttributes = getAttributes(sent, ({ type, value }) => ({ Type: type, Value: value }));
     return { Records: [{ ...record, Sns: { ...record.Sns, Timestamp: sent.at, MessageAttributes } }] };
   }
   const records = [{ body: sent.body, messageId: sent.id, groupId: sent.groupId }];
   const { Records: [record] } = createQueueEvent(records, sent.target);
-  const messageAttributes = attributesOf(
+  const messageAttributes = getAttributes(
     sent,
     ({ type, value }) => ({ dataType: type, [type.startsWith("Binary") ? "binaryValue" : "stringValue"]: value }),
   );
   return { Records: [{ ...record, messageAttributes }] };
 }
 
-function attributesOf<T>(sent: SentMessage, change: (attribute: SentMessage["attributes"][string]) => T): object {
+function getAttributes<T>(sent: SentMessage, change: (attribute: SentMessage["attributes"][string]) => T): object {
   return Object.fromEntries(Object.entries(sent.attributes).map(([name, attribute]) => [name, change(attribute)]));
 }
 

@@ -2,9 +2,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join, resolve } from "node:path";
 import process from "node:process";
-import type { ProxyResult } from "../../core/mod.ts";
-import { MethodNotAllowedError, ServiceUnavailableError } from "../../errors/mod.ts";
-import { logError } from "../../observability/mod.ts";
+import type { ProxyResult } from "../../core/lambda.ts";
+import { MethodNotAllowedError, ServiceUnavailableError } from "../../errors/http_errors.ts";
+import { logError } from "../../observability/logger.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { findFunctionFiles, type FunctionFile } from "../discovery/function_files.ts";
 import { answerAwsClient, assertNoPage, AWS_PATH } from "./aws_sink.ts";
@@ -206,7 +206,7 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
       sent: bus.sent,
       secrets: () => environment.generated(),
       document: () => buildLocalDocument(root, store.list(), config),
-      eventOf: (call) => events.get(call),
+      getEvent: (call) => events.get(call),
       toFailure: (error) => toGatewayFailure({ headers: {} }, error),
       track,
     });

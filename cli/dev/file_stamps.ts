@@ -8,7 +8,7 @@ export type Inputs = Map<string, string>;
  *
  * @param path Absolute path.
  */
-export function stampOf(path: string): string {
+export function getStamp(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats === undefined ? "missing" : `${stats.mtimeMs} ${stats.size}`;
 }
@@ -20,6 +20,6 @@ export function stampOf(path: string): string {
  * @param inputs The files.
  */
 export function isChanged(inputs: Inputs): boolean {
-  for (const [path, stamp] of inputs) if (stampOf(path) !== stamp) return true;
+  for (const [path, stamp] of inputs) if (getStamp(path) !== stamp) return true;
   return false;
 }

@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { LambdaContext } from "../../core/mod.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
-import type { RegisteredOperation } from "../../validation/mod.ts";
+import type { LambdaContext } from "../../core/lambda.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 import { findFunctionFiles, type FunctionFile } from "../discovery/function_files.ts";
 import { findRouteFiles } from "../discovery/route_files.ts";
 import { BuildError, toLoadError } from "./build_error.ts";
 import { bundleFunction } from "./bundle.ts";
-import { type Inputs, isChanged, stampOf } from "./file_stamps.ts";
+import { getStamp, type Inputs, isChanged } from "./file_stamps.ts";
 
 /** A function that can be called. */
 export interface LoadedFunction {
@@ -174,12 +174,12 @@ export function createFunctionStore(options: FunctionStoreOptions): FunctionStor
 }
 
 function foldersIn(folder: string): Inputs {
-  const found: Inputs = new Map([[folder, stampOf(folder)]]);
+  const found: Inputs = new Map([[folder, getStamp(folder)]]);
   if (!existsSync(folder)) return found;
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isDirectory()) continue;
     const path = join(entry.parentPath, entry.name);
-    found.set(path, stampOf(path));
+    found.set(path, getStamp(path));
   }
   return found;
 }

@@ -1,5 +1,5 @@
-import type { AuthorizerContext, RestApiEvent } from "../../core/mod.ts";
-import { MethodNotAllowedError, NotFoundError } from "../../errors/mod.ts";
+import type { AuthorizerContext, RestApiEvent } from "../../core/lambda.ts";
+import { MethodNotAllowedError, NotFoundError } from "../../errors/http_errors.ts";
 import { createLocalContext, type Gateway, listenOnLoopback, readBody, sendResult } from "./http_server.ts";
 import { createRouteTable, type LocalRoute } from "./route_table.ts";
 import { toRestApiEvent } from "./to_event.ts";

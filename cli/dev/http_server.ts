@@ -1,16 +1,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import {
-  type ApiEvent,
-  buildErrorResponse,
-  CORRELATION_ID_HEADER,
-  correlationIdOf,
-  type LambdaContext,
-  type ProxyResult,
-} from "../../core/mod.ts";
-import { ConfigurationError, ForbiddenError, isAppError, PayloadTooLargeError } from "../../errors/mod.ts";
-import { Invocation, logError, resumeInvocation } from "../../observability/mod.ts";
+import { CORRELATION_ID_HEADER, getCorrelationId } from "../../core/correlation_id.ts";
+import { buildErrorResponse } from "../../core/error_response.ts";
+import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/lambda.ts";
+import { isAppError } from "../../errors/app_error.ts";
+import { ConfigurationError, ForbiddenError, PayloadTooLargeError } from "../../errors/http_errors.ts";
+import { Invocation } from "../../observability/invocation.ts";
+import { resumeInvocation } from "../../observability/invocation_context.ts";
+import { logError } from "../../observability/logger.ts";
 
 /** API Gateway's own limit of a request's body (REST API quotas). */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -50,7 +48,7 @@ export async function listenOnLoopback(handle: LocalHandler, port: number): Prom
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // also where a page or a function without the wrapper answers
-    response.setHeader(CORRELATION_ID_HEADER, correlationIdOf(toHead(request), undefined));
+    response.setHeader(CORRELATION_ID_HEADER, getCorrelationId(toHead(request), undefined));
     refuseForeigners(request);
     await handle(request, response, toUrl(request.url ?? "/"));
   }
@@ -160,7 +158,7 @@ export function toFailure(request: Pick<IncomingMessage, "headers">, error: unkn
   const context = createLocalContext("gateway");
   const event = toHead(request);
   const invocation = new Invocation({
-    correlationId: correlationIdOf(event, context),
+    correlationId: getCorrelationId(event, context),
     requestId: context.awsRequestId,
     traceId: undefined,
     operationName: "gateway",

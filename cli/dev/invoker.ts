@@ -1,6 +1,6 @@
-import type { AuthorizerContext, LambdaContext, ProxyResult, RestApiEvent } from "../../core/mod.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
-import { createRequestAuthorizerEvent } from "../../testing/mod.ts";
+import type { AuthorizerContext, LambdaContext, ProxyResult, RestApiEvent } from "../../core/lambda.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import { createRequestAuthorizerEvent } from "../../testing/trigger_events.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { BuildError } from "./build_error.ts";
 import type { FunctionStore, LoadedFunction } from "./function_store.ts";
@@ -90,7 +90,7 @@ export function createInvoker({ store, recorder, authorizer, onEvent }: InvokerO
       onEvent(call, fn, event);
       try {
         const result = await run(call, await recorder.run(call, () => store.load(fn)), event, context);
-        const failures = failuresOf(result);
+        const failures = getFailures(result);
         recorder.end(call, {
           isFailed: failures.length > 0,
           note: failures.length > 0 ? `${failures.length} failed` : "done",
@@ -167,7 +167,7 @@ function checkResult(fn: FunctionFile, result: unknown): ProxyResult {
   throw new TypeError(`${fn.name} returned no statusCode: a REST API answers 502 to that`);
 }
 
-function failuresOf(result: unknown): string[] {
+function getFailures(result: unknown): string[] {
   const { batchItemFailures } = (result ?? {}) as { batchItemFailures?: { itemIdentifier: string }[] };
   return Array.isArray(batchItemFailures) ? batchItemFailures.map(({ itemIdentifier }) => itemIdentifier) : [];
 }

@@ -1,5 +1,5 @@
 import { pathToFileURL } from "node:url";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { findRouteFiles } from "../discovery/route_files.ts";
 import type { LocalRoute } from "./route_table.ts";
 

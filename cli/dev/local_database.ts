@@ -1,18 +1,15 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import {
-  closeDrizzleClient,
-  type DatabaseConfig,
-  type DistSqlOptions,
-  executeRows,
-  formatPlanFinding,
-  getDrizzleClient,
-  runMigrations,
-} from "../../database/mod.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../../database/client.ts";
+import type { DatabaseConfig } from "../../database/config.ts";
+import type { DistSqlOptions } from "../../database/distsql/options.ts";
+import { executeRows } from "../../database/execute.ts";
+import { formatPlanFinding } from "../../database/migrations/plan_finding.ts";
+import { runMigrations } from "../../database/migrations/run.ts";
 import { sql } from "../../database/orm.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
-import type { DistSqlServer } from "../../testing/mod.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import type { DistSqlServer } from "../../testing/distsql/server.ts";
 import { runSeed } from "./seed.ts";
 
 /** Which database the functions get: an embedded one, the strict stand-in, or that of the environment. */
@@ -127,7 +124,7 @@ function openEmbedded(folder: string, provide: Provide): Opened {
 }
 
 async function openStandIn(folder: string, provide: Provide): Promise<Opened> {
-  const { startDistSqlServer } = await import("../../testing/mod.ts");
+  const { startDistSqlServer } = await import("../../testing/distsql/server.ts");
   const server = await startDistSqlServer({ backend: { dataDir: folder } });
   const endpoint = `localhost:${server.port}`;
   provide({

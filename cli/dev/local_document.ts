@@ -1,4 +1,4 @@
-import type { OpenApiDocument } from "../../validation/mod.ts";
+import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 

@@ -3,8 +3,8 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "n
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { parseEnv } from "node:util";
-import { ConfigurationError } from "../../errors/mod.ts";
-import { stampOf } from "./file_stamps.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import { getStamp } from "./file_stamps.ts";
 
 /** Options of {@link createLocalEnvironment}. */
 export interface LocalEnvironmentOptions {
@@ -63,7 +63,7 @@ export function createLocalEnvironment(options: LocalEnvironmentOptions): LocalE
   }
 
   function refresh(): boolean {
-    const present = stampOf(file);
+    const present = getStamp(file);
     if (present === stamp) return false;
     stamp = present;
     const values = present === "missing" ? {} : parseEnv(readFileSync(file, "utf8"));

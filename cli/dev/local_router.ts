@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { MethodNotAllowedError, NotFoundError } from "../../errors/mod.ts";
+import { MethodNotAllowedError, NotFoundError } from "../../errors/http_errors.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { FunctionStore } from "./function_store.ts";
 import { createRouteTable, type LocalRoute, type RouteMatch } from "./route_table.ts";

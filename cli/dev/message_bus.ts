@@ -1,5 +1,5 @@
 import type { SentMessage } from "./aws_sink.ts";
-import { receiversOf, toDeliveredEvent, type Wiring } from "./deliver.ts";
+import { getReceivers, toDeliveredEvent, type Wiring } from "./deliver.ts";
 import type { FunctionStore } from "./function_store.ts";
 import type { Invoker } from "./invoker.ts";
 import type { Recorder } from "./recorder.ts";
@@ -45,7 +45,7 @@ export function createMessageBus({ store, invoker, recorder, wiring, track }: Me
   return {
     sent,
     take(message): void {
-      const receivers = receiversOf(message, store.list(), wiring);
+      const receivers = getReceivers(message, store.list(), wiring);
       const entry: SentEntry = { ...message, receivers: receivers.map(({ name }) => name), outcomes: [] };
       sent.unshift(entry);
       sent.length = Math.min(sent.length, MAX_SENT);

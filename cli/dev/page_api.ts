@@ -1,17 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ProxyResult, RestApiEvent } from "../../core/mod.ts";
+import type { ProxyResult, RestApiEvent } from "../../core/lambda.ts";
 import {
   ForbiddenError,
   MethodNotAllowedError,
   NotFoundError,
   UnexpectedError,
   ValidationError,
-} from "../../errors/mod.ts";
-import type { OpenApiDocument } from "../../validation/mod.ts";
+} from "../../errors/http_errors.ts";
+import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { renderReferencePage } from "../openapi/reference_page.ts";
 import { BuildError } from "./build_error.ts";
-import { contentSecurityPolicyOf, PAGE_POLICY, readAsset } from "./page_assets.ts";
+import { getContentSecurityPolicy, PAGE_POLICY, readAsset } from "./page_assets.ts";
 import type { FunctionStore } from "./function_store.ts";
 import { readBody } from "./http_server.ts";
 import type { Invoker } from "./invoker.ts";
@@ -37,7 +37,7 @@ export interface PageSource {
   /** The API as it is now. */
   document(): Promise<OpenApiDocument>;
   /** What a call was made with. */
-  eventOf(call: Call): { fn: FunctionFile; event: unknown } | undefined;
+  getEvent(call: Call): { fn: FunctionFile; event: unknown } | undefined;
   toFailure(error: unknown): ProxyResult;
   track<T>(work: Promise<T>): Promise<T>;
 }
@@ -95,7 +95,7 @@ export function createPageApi(source: PageSource): PageApi {
 
   async function replay(id: string): Promise<unknown> {
     const call = recorder.calls.find((each) => each.id === id);
-    const known = call === undefined ? undefined : source.eventOf(call);
+    const known = call === undefined ? undefined : source.getEvent(call);
     if (call === undefined || known === undefined) throw new NotFoundError("No such call, or it is too old");
     // the function may have been replaced meanwhile
     const fn = store.list().find(({ name }) => name === known.fn.name);
@@ -144,7 +144,7 @@ export function createPageApi(source: PageSource): PageApi {
         database: { summary: source.database.summary, canBrowse: source.database.config !== undefined },
         secrets: source.secrets(),
         functions: store.list().map(describeFunction),
-        calls: recorder.calls.map(summaryOf),
+        calls: recorder.calls.map(getSummary),
         sent: source.sent,
       };
     } else if (area === "calls" && name !== undefined) {
@@ -194,7 +194,7 @@ export function createPageApi(source: PageSource): PageApi {
         const html = renderReferencePage(await source.document());
         response.writeHead(200, {
           "Content-Type": "text/html; charset=utf-8",
-          "Content-Security-Policy": contentSecurityPolicyOf(html),
+          "Content-Security-Policy": getContentSecurityPolicy(html),
           "Cache-Control": "no-store",
         }).end(html);
       } else {
@@ -246,11 +246,11 @@ function refuseOtherPages({ headers, method }: IncomingMessage): void {
 }
 
 function toMessage(event: DevEvent): unknown {
-  return event.type === "call" ? { type: "call", call: summaryOf(event.call) } : event;
+  return event.type === "call" ? { type: "call", call: getSummary(event.call) } : event;
 }
 
 /** What a list of calls shows; the rest is asked for when somebody opens one. */
-function summaryOf(call: Call): Partial<Call> & { logCount: number } {
+function getSummary(call: Call): Partial<Call> & { logCount: number } {
   const { logs, spans: _spans, metrics: _metrics, input: _input, output: _output, ...summary } = call;
   return { ...summary, logCount: logs.length };
 }

@@ -41,7 +41,7 @@ export async function readAsset(name: string): Promise<Asset | undefined> {
  *
  * @param html The page.
  */
-export function contentSecurityPolicyOf(html: string): string {
+export function getContentSecurityPolicy(html: string): string {
   const hashes = (tag: string) =>
     Array.from(
       html.matchAll(new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`, "g")),

@@ -1,5 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { onSpanEnd, redactValue, setLogOutput, type Span } from "../../observability/mod.ts";
+import { setLogOutput } from "../../observability/output.ts";
+import { redactValue } from "../../observability/redact.ts";
+import type { Span } from "../../observability/span.ts";
+import { onSpanEnd } from "../../observability/tracer.ts";
 import type { FunctionKind } from "../discovery/function_files.ts";
 
 /** A log line, as the function wrote it. */

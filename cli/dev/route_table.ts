@@ -1,5 +1,5 @@
-import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/mod.ts";
-import type { RegisteredOperation } from "../../validation/mod.ts";
+import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/lambda.ts";
+import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 
 /** A function at its route. */
 export interface LocalRoute {

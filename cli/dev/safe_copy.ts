@@ -1,5 +1,6 @@
-import { parseJson } from "../../core/mod.ts";
-import { redactText, redactValue } from "../../observability/mod.ts";
+import { parseJson } from "../../core/parse_json.ts";
+import { redactValue } from "../../observability/redact.ts";
+import { redactText } from "../../observability/redact_text.ts";
 
 /** Characters of a text that the page shows. */
 const MAX_TEXT = 16_384;

@@ -1,15 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
-import {
-  type DatabaseConfig,
-  type DrizzleClient,
-  executeRows,
-  getDrizzleClient,
-  splitStatements,
-} from "../../database/mod.ts";
+import { getDrizzleClient } from "../../database/client.ts";
+import type { DatabaseConfig } from "../../database/config.ts";
+import { splitStatements } from "../../database/distsql/statement.ts";
+import { executeRows } from "../../database/execute.ts";
+import type { DrizzleClient } from "../../database/providers/provider.ts";
 import { sql } from "../../database/orm.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { bundleFunction } from "./bundle.ts";
 
 /** What is run, and where. */

@@ -1,7 +1,11 @@
-import { type DatabaseConfig, type DrizzleClient, executeRows, getDrizzleClient } from "../../database/mod.ts";
+import { getDrizzleClient } from "../../database/client.ts";
+import type { DatabaseConfig } from "../../database/config.ts";
+import { executeRows } from "../../database/execute.ts";
+import type { DrizzleClient } from "../../database/providers/provider.ts";
 import { sql } from "../../database/orm.ts";
-import { NotFoundError } from "../../errors/mod.ts";
-import { REDACTED, redactValue } from "../../observability/mod.ts";
+import { NotFoundError } from "../../errors/http_errors.ts";
+import { redactValue } from "../../observability/redact.ts";
+import { REDACTED } from "../../observability/redact_text.ts";
 
 /** A table and how much is in it. */
 export interface BrowsedTable {

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { AuthorizerContext, RestApiEvent } from "../../core/mod.ts";
+import type { AuthorizerContext, RestApiEvent } from "../../core/lambda.ts";
 
 /** What the gateway found out before the function is called. */
 export interface EventParts {
@@ -43,9 +43,9 @@ export function toRestApiEvent(request: RequestHead, url: URL, parts: EventParts
     resource: parts.resource,
     path: url.pathname,
     httpMethod: request.method ?? "GET",
-    headers: lastOf(headers),
+    headers: getLast(headers),
     multiValueHeaders: headers,
-    queryStringParameters: url.search.length > 1 ? lastOf(query) : null,
+    queryStringParameters: url.search.length > 1 ? getLast(query) : null,
     multiValueQueryStringParameters: url.search.length > 1 ? query : null,
     pathParameters: parts.parameters,
     stageVariables: null,
@@ -54,7 +54,7 @@ export function toRestApiEvent(request: RequestHead, url: URL, parts: EventParts
       stage: "local",
       identity: {
         sourceIp: request.socket.remoteAddress ?? "127.0.0.1",
-        userAgent: userAgentOf(headers),
+        userAgent: getUserAgent(headers),
       },
       ...(parts.authorizer && { authorizer: parts.authorizer }),
     },
@@ -69,12 +69,12 @@ function add(values: Record<string, string[]>, name: string, value: string): voi
   else Object.defineProperty(values, name, { value: [value], enumerable: true });
 }
 
-function userAgentOf(headers: Record<string, string[]>): string | null {
+function getUserAgent(headers: Record<string, string[]>): string | null {
   const name = Object.keys(headers).find((each) => each.toLowerCase() === "user-agent");
   return name === undefined ? null : headers[name][0];
 }
 
-function lastOf(values: Record<string, string[]>): Record<string, string> {
+function getLast(values: Record<string, string[]>): Record<string, string> {
   const last: Record<string, string> = {};
   for (const name of Object.keys(values)) {
     Object.defineProperty(last, name, { value: values[name].at(-1), enumerable: true });

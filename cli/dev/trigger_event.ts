@@ -1,4 +1,4 @@
-import { ValidationError } from "../../errors/mod.ts";
+import { ValidationError } from "../../errors/http_errors.ts";
 import {
   createEventBridgeEvent,
   createQueueEvent,
@@ -10,7 +10,7 @@ import {
   createWebSocketDisconnectEvent,
   createWebSocketMessageEvent,
   type QueueRecordOptions,
-} from "../../testing/mod.ts";
+} from "../../testing/trigger_events.ts";
 import type { FunctionFile, FunctionKind } from "../discovery/function_files.ts";
 
 /** What somebody sends to a function: a text, and what stands beside it. */

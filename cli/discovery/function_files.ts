@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join, relative, sep } from "node:path";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { findRouteFiles } from "./route_files.ts";
 import { nameOfSegments, SOURCE, sourceFiles } from "./source_files.ts";
 

@@ -1,5 +1,5 @@
 import { relative, sep } from "node:path";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { nameOfSegments, pascal, readParameter, SOURCE, sourceFiles } from "./source_files.ts";
 
 /** Methods that a file's name may end with. */

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join, relative, sep } from "node:path";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 
 /** The end of a source file's name. */
 export const SOURCE: RegExp = /\.(?:ts|tsx|mts|js|mjs)$/;

@@ -3,7 +3,7 @@ import type { FunctionFile } from "../discovery/function_files.ts";
 import { checkFunctionSettings } from "./function_settings.ts";
 import { snakeCase } from "./names.ts";
 import type { Fault, InfraFunction } from "./infra_plan.ts";
-import { findOverlaps, resourceOf } from "./triggers.ts";
+import { findOverlaps, getResource } from "./triggers.ts";
 
 /** What an entry of these settings may hold. */
 const KEYS = {
@@ -81,13 +81,13 @@ function checkKeys(place: string, entry: object, known: readonly string[]): Faul
       const all = known.length === 0 ? "it has none" : `known are ${known.join(", ")}`;
       return [{ message: `there is no setting ${place}.${key}: ${all}` }];
     }
-    const what = faultOf(key, value);
+    const what = getFault(key, value);
     return what === undefined ? [] : [{ message: `${place}.${key} must be ${what}, got ${JSON.stringify(value)}` }];
   });
 }
 
 /** What a setting must be and is not. */
-function faultOf(key: string, value: unknown): string | undefined {
+function getFault(key: string, value: unknown): string | undefined {
   if (NUMBERS.test(key)) return typeof value === "number" ? undefined : "a number";
   if (BOOLEANS.test(key)) return typeof value === "boolean" ? undefined : "true or false";
   if (!LISTS.test(key)) return undefined;
@@ -127,7 +127,7 @@ export function checkLimits(
           "rename the file, or shorten infra.projectName",
       });
     }
-    const resource = resourceOf(fn) ?? "";
+    const resource = getResource(fn) ?? "";
     if (fn.kind === "queue") {
       const other = consumers.get(resource);
       if (other !== undefined) {

@@ -63,7 +63,7 @@ export function planEnvironments(
   const wanted = new Map<string, { isSecret: boolean; default?: string; users: string[] }>();
   const byFunction = new Map<string, FunctionEnvironment>();
   const values = functions.map((fn) => {
-    const reads = readsOf(fn);
+    const reads = getReads(fn);
     for (const name of reads.keys()) read.add(name);
     return { fn, reads };
   });
@@ -141,7 +141,7 @@ interface Read {
   readonly isSecret: boolean;
 }
 
-function readsOf(fn: InfraFunction): Map<string, Read> {
+function getReads(fn: InfraFunction): Map<string, Read> {
   const reads = new Map<string, Read>(fn.variables.map(({ name, ...read }) => [name, read]));
   const byPackage = fn.definer === undefined
     ? []

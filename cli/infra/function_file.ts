@@ -2,7 +2,7 @@ import { block, type Expression, expression, type HclBlock, type HclValue } from
 import type { FunctionEnvironment, InfraFunction } from "./infra_plan.ts";
 import { shorten } from "./names.ts";
 import type { Resources } from "./triggers.ts";
-import { resourceOf } from "./triggers.ts";
+import { getResource } from "./triggers.ts";
 
 /** What a function's block refers to. */
 export interface FunctionBlockOptions {
@@ -103,7 +103,7 @@ function triggerArguments(
       return isApiAuthorizer ? GATEWAY : {};
     case "queue":
       return {
-        sqs_trigger_arn: expression(`module.queue_${queues.ids.get(resourceOf(fn)!)}.queue_arn`),
+        sqs_trigger_arn: expression(`module.queue_${queues.ids.get(getResource(fn)!)}.queue_arn`),
         sqs_batch_size: settings.batchSize,
         sqs_batching_window_seconds: settings.batchingWindowSeconds,
         sqs_maximum_concurrency: settings.maximumConcurrency,

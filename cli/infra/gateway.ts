@@ -1,6 +1,6 @@
 import { block, comment, Expression, expression, type HclBlock, type HclValue } from "./hcl.ts";
 import type { Fault, InfraFunction } from "./infra_plan.ts";
-import { identifiersOf } from "./names.ts";
+import { getIdentifiers } from "./names.ts";
 
 /** A part of a path that methods or longer paths stand under. */
 interface PathPart {
@@ -72,7 +72,7 @@ export function planPaths(functions: readonly InfraFunction[]): GatewayPaths {
     });
   }
   const sorted = [...parts.values()].sort((a, b) => a.path < b.path ? -1 : 1);
-  const names = identifiersOf(sorted.map(({ path }) => path));
+  const names = getIdentifiers(sorted.map(({ path }) => path));
   const ids = new Map([["", expression("module.api.rest_api_root_resource_id")]]);
   for (const [path, name] of names) ids.set(path, expression(`aws_api_gateway_resource.${name}.id`));
   const warnings = ids.size <= MAX_RESOURCES ? [] : [{

@@ -5,7 +5,7 @@ import { MODULES_MANIFEST } from "./modules_manifest.ts";
 /** Where the generated files find the modules. */
 export interface ModuleSources {
   /** What a call of a module names as its source. */
-  readonly sourceOf: (module: string) => string;
+  readonly getSource: (module: string) => string;
   /** Copies to be kept beside the generated files, by path under their folder; empty where the modules need none. */
   copies(modules: Iterable<string>): ReadonlyMap<string, string>;
 }
@@ -34,10 +34,10 @@ export function planModuleSources(
     const base = relative(infraDir, stable).split(sep).join("/");
     // Terraform takes what does not begin so for a name in a registry
     const source = /^\.{1,2}(?:\/|$)/.test(base) || base.startsWith("/") ? base : `./${base}`;
-    return { sourceOf: (module) => `${source}/${module}`, copies: () => new Map() };
+    return { getSource: (module) => `${source}/${module}`, copies: () => new Map() };
   }
   return {
-    sourceOf: (module) => `./${COPIES}/${module}`,
+    getSource: (module) => `./${COPIES}/${module}`,
     copies(modules): ReadonlyMap<string, string> {
       const copies = new Map<string, string>();
       for (const module of modules) {

@@ -29,7 +29,7 @@ export function kebabCase(name: string): string {
  * @param texts The texts.
  * @returns Names by text.
  */
-export function identifiersOf(texts: Iterable<string>): ReadonlyMap<string, string> {
+export function getIdentifiers(texts: Iterable<string>): ReadonlyMap<string, string> {
   const plain = new Map<string, string[]>();
   for (const text of new Set(texts)) {
     const name = snakeCase(text.replace(/[^A-Za-z0-9]+/g, "_").replace(/^_|_$/g, "")) || "root";

@@ -1,4 +1,4 @@
-import { checkDeadLetterQueue, checkRange, FUNCTION_RANGES } from "../../core/mod.ts";
+import { checkDeadLetterQueue, checkRange, FUNCTION_RANGES } from "../../core/function_options.ts";
 import { PACKAGE_TABLES } from "../analysis/auth_tables.ts";
 import { findAuthorizerReads } from "../analysis/authorizer_reads.ts";
 import { createCollection } from "../analysis/collect.ts";
@@ -80,7 +80,7 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
     const { source } = project.read(file.file);
     functions.push({
       ...file,
-      source: project.pathOf(source),
+      source: project.getPath(source),
       line: definition.line,
       id: snakeCase(file.name),
       definer: definition.definer,
@@ -99,10 +99,10 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
 
 function readInputs(project: Project, definition: HandlerDefinition): AuthorizerInputs {
   const { reads, unresolved } = findAuthorizerReads(project, definition);
-  const placeOf = (node: Parameters<Project["pathOf"]>[0]) => `${project.pathOf(node)}:${project.lineOf(node)}`;
+  const getPlace = (node: Parameters<Project["getPath"]>[0]) => `${project.getPath(node)}:${project.getLine(node)}`;
   return {
-    reads: reads.map(({ source, node }) => ({ source, place: placeOf(node) })),
-    unresolved: unresolved.map(placeOf),
+    reads: reads.map(({ source, node }) => ({ source, place: getPlace(node) })),
+    unresolved: unresolved.map(getPlace),
   };
 }
 
@@ -134,7 +134,7 @@ const AUTH_MODES = ["none", "bearer", "authorizer", "authorizer-optional", "sess
 function readOptions(name: string, definition: HandlerDefinition, errors: Findings): HandlerOptions {
   const options: Record<string, unknown> = {};
   for (const [option, check] of Object.entries(CHECKS)) {
-    const literal = definition.literalOf(option);
+    const literal = definition.getLiteral(option);
     if (literal === undefined) continue;
     if (literal.kind === "unknown") {
       const isKnown = definition.unresolved.some(({ node }) => node === literal.node);
@@ -145,7 +145,7 @@ function readOptions(name: string, definition: HandlerDefinition, errors: Findin
       check(option, literal.value);
       options[option] = literal.value;
     } catch (error) {
-      errors.add(definition.expressionOf(option) ?? definition.node, (error as Error).message, name);
+      errors.add(definition.getExpression(option) ?? definition.node, (error as Error).message, name);
     }
   }
   return options;

@@ -81,8 +81,8 @@ export function renderInfra(options: RenderOptions): RenderedInfra {
     bucket: buckets.ids,
     hasWebSocket: sockets.length > 0,
   });
-  const environmentOf = (name: string) => environments.byFunction.get(name)!;
-  const hasDatabase = functions.some(({ name }) => environmentOf(name).usesCluster);
+  const getEnvironment = (name: string) => environments.byFunction.get(name)!;
+  const hasDatabase = functions.some(({ name }) => getEnvironment(name).usesCluster);
 
   const files = new Map<string, string>();
   function add(name: string, blocks: readonly HclBlock[], ...remarks: readonly string[]): void {
@@ -146,7 +146,7 @@ export function renderInfra(options: RenderOptions): RenderedInfra {
       `fn_${fn.id}.tf`,
       [
         ...renderFunction(fn, {
-          environment: environmentOf(fn.name),
+          environment: getEnvironment(fn.name),
           sourceDir: `${distDir}/${fn.name}`,
           moduleSource,
           queues,
@@ -162,8 +162,8 @@ export function renderInfra(options: RenderOptions): RenderedInfra {
     files,
     modules,
     variables: environments.variables,
-    withRole: functions.filter(({ name }) => "DATABASE_USERNAME" in environmentOf(name).values)
-      .filter(({ name }) => isRole(environmentOf(name).values.DATABASE_USERNAME)).map(({ name }) => name),
+    withRole: functions.filter(({ name }) => "DATABASE_USERNAME" in getEnvironment(name).values)
+      .filter(({ name }) => isRole(getEnvironment(name).values.DATABASE_USERNAME)).map(({ name }) => name),
     faults: [
       ...checkLimits(functions, projectName, infra.bucketPrefix),
       ...paths.faults,

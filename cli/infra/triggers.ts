@@ -1,10 +1,10 @@
 import type { InfraSettings } from "../config/infra.ts";
 import { block, call, expression, type HclBlock, type HclValue, nested } from "./hcl.ts";
 import type { InfraFunction } from "./infra_plan.ts";
-import { identifiersOf, kebabCase } from "./names.ts";
+import { getIdentifiers, kebabCase } from "./names.ts";
 
 /** The queue, topic, bus or bucket that a function hangs on, by the configuration or by its name. */
-export function resourceOf({ kind, name, settings }: InfraFunction): string | undefined {
+export function getResource({ kind, name, settings }: InfraFunction): string | undefined {
   switch (kind) {
     case "queue":
       return settings.queue ?? kebabCase(name);
@@ -38,11 +38,11 @@ export interface Resources {
 export function gatherResources(functions: readonly InfraFunction[], listed: readonly string[]): Resources {
   const byName = new Map<string, InfraFunction[]>(listed.map((name) => [name, []]));
   for (const fn of functions) {
-    const name = resourceOf(fn)!;
+    const name = getResource(fn)!;
     byName.set(name, [...byName.get(name) ?? [], fn]);
   }
   const sorted = new Map([...byName].sort(([a], [b]) => a < b ? -1 : 1));
-  return { ids: identifiersOf(sorted.keys()), functions: sorted };
+  return { ids: getIdentifiers(sorted.keys()), functions: sorted };
 }
 
 const NAMING = {
@@ -174,12 +174,12 @@ export function renderTrigger(fn: InfraFunction, buses: Resources, topics: Resou
         action: "lambda:InvokeFunction",
         function_name: expression(`module.fn_${fn.id}.function_name`),
         principal: "sns.amazonaws.com",
-        source_arn: expression(`module.topic_${topics.ids.get(resourceOf(fn)!)}.topic_arn`),
+        source_arn: expression(`module.topic_${topics.ids.get(getResource(fn)!)}.topic_arn`),
       }),
     ];
   }
   if (fn.kind !== "event") return [];
-  const bus = resourceOf(fn)!;
+  const bus = getResource(fn)!;
   const module = bus === DEFAULT_BUS ? undefined : `module.bus_${buses.ids.get(bus)}`;
   const rule = `aws_cloudwatch_event_rule.${fn.id}`;
   return [
@@ -223,13 +223,15 @@ export function findOverlaps(functions: readonly InfraFunction[]): Overlap[] {
 }
 
 function overlap({ settings: a }: InfraFunction, { settings: b }: InfraFunction): boolean {
-  const shareEvents = eventsOf(a).some((one) => eventsOf(b).some((other) => covers(one, other) || covers(other, one)));
+  const shareEvents = getEvents(a).some((one) =>
+    getEvents(b).some((other) => covers(one, other) || covers(other, one))
+  );
   const { prefix: pa = "", suffix: sa = "" } = a;
   const { prefix: pb = "", suffix: sb = "" } = b;
   return shareEvents && (pa.startsWith(pb) || pb.startsWith(pa)) && (sa.endsWith(sb) || sb.endsWith(sa));
 }
 
-function eventsOf({ events = ["s3:ObjectCreated:*"] }: InfraFunction["settings"]): readonly string[] {
+function getEvents({ events = ["s3:ObjectCreated:*"] }: InfraFunction["settings"]): readonly string[] {
   return events;
 }
 

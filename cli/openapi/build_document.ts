@@ -3,9 +3,8 @@ import {
   buildOpenApiDocument,
   type OpenApiDocument,
   type OpenApiInfo,
-  type OpenApiMetadata,
-  type RegisteredOperation,
-} from "../../validation/mod.ts";
+} from "../../validation/openapi/document.ts";
+import type { OpenApiMetadata, RegisteredOperation } from "../../validation/openapi/registry.ts";
 import type { SourcePlace } from "../analysis/slice.ts";
 import type { ConfiguredServer } from "../config/openapi.ts";
 import type { PackageLoader } from "./package_loader.ts";
@@ -63,7 +62,7 @@ function build(
         if (!uses.has(value)) uses.set(value, { ...use, option });
         return value;
       }
-      if (value !== undefined) find({ ...placeOf(use), message: `${option} is no schema of zod 4` });
+      if (value !== undefined) find({ ...getPlace(use), message: `${option} is no schema of zod 4` });
     } catch (error) {
       find(locate(error, use));
     }
@@ -93,13 +92,13 @@ function build(
   const declarations = new Map(evaluated.filter(([unit]) => unit.isNamed).map(([unit, value]) => [value, unit]));
   const document = buildOpenApiDocument(info, routes, servers, {
     schemaNames: names,
-    registries: registriesOf(values),
+    registries: getRegistries(values),
     onIssue({ schema, path, message, cause }): void {
       const use = uses.get(schema)!;
       if (cause instanceof SliceError) return find(locate(cause, use));
       const declared = declarations.get(schema);
       const what = declared?.label ?? use.option;
-      find({ ...placeOf(declared ?? use), message: `${what}${path === "" ? "" : `, ${path}`}: ${message}` });
+      find({ ...getPlace(declared ?? use), message: `${what}${path === "" ? "" : `, ${path}`}: ${message}` });
     },
   });
   const warnings = clashes.map(({ name, units }): OpenApiFinding => ({
@@ -134,7 +133,7 @@ function nameOperations(
     const other = owners.get(id);
     if (other !== undefined) {
       find({
-        ...placeOf(operation),
+        ...getPlace(operation),
         message: `two operations have the operationId ${id}; the other is in ${other.file}:${other.line}`,
       });
       ids.set(operation, `${id}_${operation.fn.name}`);
@@ -147,19 +146,19 @@ function nameOperations(
 }
 
 /** The project may have a copy of zod of its own, with a registry of its own. */
-function registriesOf(values: SliceValues): { get(schema: AnySchema): object | undefined }[] {
+function getRegistries(values: SliceValues): { get(schema: AnySchema): object | undefined }[] {
   const registries = values.packages().map(({ globalRegistry }) => globalRegistry);
   return [...new Set(registries)].filter((each): each is { get(schema: AnySchema): object | undefined } =>
     typeof each === "object" && each !== null && "get" in each
   );
 }
 
-function placeOf({ file, line }: SourcePlace): SourcePlace {
+function getPlace({ file, line }: SourcePlace): SourcePlace {
   return { file, line };
 }
 
 function locate(error: unknown, use: SchemaUse): OpenApiFinding {
   return error instanceof SliceError
     ? { ...error.place, message: error.message }
-    : { ...placeOf(use), message: error instanceof Error ? error.message : String(error) };
+    : { ...getPlace(use), message: error instanceof Error ? error.message : String(error) };
 }

@@ -3,7 +3,7 @@ import { basename, dirname, join, posix } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ts } from "../analysis/typescript.ts";
 import { type FileChange, planGeneratedFiles } from "../generated_files.ts";
-import type { OpenApiDocument, OpenApiInfo } from "../../validation/mod.ts";
+import type { OpenApiDocument, OpenApiInfo } from "../../validation/openapi/document.ts";
 import { renderReferencePage } from "./reference_page.ts";
 
 /** What a document of ours says of itself, and the first line of a page. */

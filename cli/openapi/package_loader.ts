@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { createImportAliases, packageNameOf } from "../analysis/import_aliases.ts";
+import { createImportAliases, getPackageName } from "../analysis/import_aliases.ts";
 import { TRELLIS } from "../analysis/resolve_module.ts";
 
 /** A package's exports by name. */
@@ -36,7 +36,7 @@ export function createPackageLoader(): PackageLoader {
   const load = "Deno" in globalThis ? createDenoLoader() : loadOnNode;
 
   return async function loadPackage(specifier, from): Promise<PackageExports> {
-    if (withoutVersion(packageNameOf(specifier.replace(/^(?:npm|jsr):\/?/, ""))) === TRELLIS) {
+    if (withoutVersion(getPackageName(specifier.replace(/^(?:npm|jsr):\/?/, ""))) === TRELLIS) {
       const entry = specifier.slice(specifier.indexOf(TRELLIS) + TRELLIS.length).replace(/^@[^/]*/, "");
       const own = OWN[entry];
       if (own === undefined) {
@@ -92,11 +92,11 @@ function createDenoLoader(): PackageLoader {
     if (/^[a-z][a-z0-9+.-]+:/i.test(specifier)) return specifier;
     const [place] = aliases.find(specifier, folder).places;
     if (place !== undefined) return toUrl(place);
-    const name = packageNameOf(specifier);
+    const name = getPackageName(specifier);
     const [whole] = aliases.find(name, folder).places;
     // "zod": "npm:zod@4" stands for zod/mini too
     if (whole !== undefined && /^(?:npm|jsr):/.test(whole)) return whole + specifier.slice(name.length);
-    const version = dependencyOf(name, folder);
+    const version = getDependency(name, folder);
     return version === undefined ? specifier : `npm:${name}@${version}${specifier.slice(name.length)}`;
   }
 
@@ -108,7 +108,7 @@ function toUrl(place: string): string {
 }
 
 /** The version that package.json asks for; none for what only a package manager understands. */
-function dependencyOf(name: string, folder: string): string | undefined {
+function getDependency(name: string, folder: string): string | undefined {
   for (let at = folder;; at = dirname(at)) {
     const file = join(at, "package.json");
     if (existsSync(file)) {

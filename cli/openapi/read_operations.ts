@@ -9,7 +9,8 @@ import type { Slice, SourcePlace } from "../analysis/slice.ts";
 import { ts, unwrap } from "../analysis/typescript.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { ROUTE_METHODS } from "../discovery/route_files.ts";
-import type { AuthMode, OpenApiMetadata } from "../../validation/mod.ts";
+import type { AuthMode } from "../../validation/authenticate.ts";
+import type { OpenApiMetadata } from "../../validation/openapi/registry.ts";
 import { checkMetadata } from "./check_metadata.ts";
 
 /** The options that are schemas. */
@@ -77,7 +78,7 @@ export async function readOperations(
   const evaluator = createEvaluator(project, new Map());
   const literals = createLiteralReader(project);
   const slicer = createSlicer(project);
-  const statusesOf = createStatusReader(project);
+  const getStatuses = createStatusReader(project);
   const operations: SourceOperation[] = [];
   const findings: OpenApiFinding[] = [];
   const undescribed: SourcePlace[] = [];
@@ -91,13 +92,13 @@ export async function readOperations(
     }
     const definition = readHandlerDefinition(project, evaluator, fn.file);
     const find = (node: ts.Node, message: string) => {
-      findings.push({ file: project.pathOf(node), line: project.lineOf(node), message });
+      findings.push({ file: project.getPath(node), line: project.getLine(node), message });
     };
     for (const { node, message } of definition.unresolved) find(node, message);
     if (definition.definer === "defineApiHandler") {
-      operations.push(readOperation(fn, definition, { project, literals, slicer, statusesOf, find }));
+      operations.push(readOperation(fn, definition, { project, literals, slicer, getStatuses, find }));
     } else if (definition.unresolved.length === 0) {
-      undescribed.push({ file: project.pathOf(definition.node), line: definition.line });
+      undescribed.push({ file: project.getPath(definition.node), line: definition.line });
     }
   }
   return { operations, slice: slicer.finish(), findings, undescribed };
@@ -116,17 +117,17 @@ interface ReadContext {
   readonly project: Project;
   readonly literals: LiteralReader;
   readonly slicer: ReturnType<typeof createSlicer>;
-  readonly statusesOf: ReturnType<typeof createStatusReader>;
+  readonly getStatuses: ReturnType<typeof createStatusReader>;
   readonly find: (node: ts.Node, message: string) => void;
 }
 
 function readOperation(
   fn: FunctionFile,
   definition: HandlerDefinition,
-  { project, literals, slicer, statusesOf, find }: ReadContext,
+  { project, literals, slicer, getStatuses, find }: ReadContext,
 ): SourceOperation {
   function valueOf(option: string): unknown {
-    const literal = definition.literalOf(option);
+    const literal = definition.getLiteral(option);
     if (literal?.kind !== "unknown") return literal?.value;
     find(literal.node, `${option} cannot be told from the text: write it out`);
     return undefined;
@@ -142,39 +143,39 @@ function readOperation(
   const operationName = valueOf("operationName");
   const schemas: Partial<Record<SchemaOption, SchemaUse>> = {};
   for (const option of SCHEMA_OPTIONS) {
-    const expression = schemaOf(definition, literals, option);
+    const expression = getSchema(definition, literals, option);
     if (expression === undefined) continue;
-    const place = { file: project.pathOf(expression), line: project.lineOf(expression) };
+    const place = { file: project.getPath(expression), line: project.getLine(expression) };
     schemas[option] = { ...place, unit: slicer.add(expression) };
   }
   const handler = ts.isCallExpression(definition.node) ? definition.node.arguments[0] : undefined;
   return {
     fn,
-    file: project.pathOf(definition.node),
+    file: project.getPath(definition.node),
     line: definition.line,
-    functionName: handler && nameOf(unwrap(handler)),
+    functionName: handler && getName(unwrap(handler)),
     operationName: typeof operationName === "string" ? operationName : undefined,
     auth: auth as AuthMode,
     openapi: fault === undefined ? openapi as OpenApiMetadata : {},
     schemas,
-    statuses: handler === undefined ? [] : [...statusesOf(handler)].sort((a, b) => a - b),
+    statuses: handler === undefined ? [] : [...getStatuses(handler)].sort((a, b) => a - b),
   };
 }
 
 /** As it is written, so that a factory keeps its arguments; what a wrapper passes on, where it comes from. */
-function schemaOf(
-  { options, expressionOf }: HandlerDefinition,
+function getSchema(
+  { options, getExpression }: HandlerDefinition,
   literals: LiteralReader,
   option: string,
 ): ts.Expression | undefined {
-  const property = options && literals.propertyOf({ node: options }, option);
-  if (property === undefined || "unknown" in property) return expressionOf(option);
+  const property = options && literals.getProperty({ node: options }, option);
+  if (property === undefined || "unknown" in property) return getExpression(option);
   let holder: ts.Node | undefined = ts.isIdentifier(property.node) ? findDeclaration(property.node) : undefined;
   while (holder !== undefined && ts.isBindingElement(holder)) holder = holder.parent.parent;
-  return holder !== undefined && ts.isParameter(holder) ? expressionOf(option) : property.node;
+  return holder !== undefined && ts.isParameter(holder) ? getExpression(option) : property.node;
 }
 
-function nameOf(node: ts.Expression): string | undefined {
+function getName(node: ts.Expression): string | undefined {
   if (ts.isIdentifier(node)) return node.text;
   return (ts.isFunctionExpression(node) || ts.isArrowFunction(node)) ? node.name?.getText() : undefined;
 }

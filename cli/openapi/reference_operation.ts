@@ -1,4 +1,4 @@
-import type { OpenApiDocument } from "../../validation/mod.ts";
+import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import { escapeHtml, renderInline, renderProse } from "./escape_html.ts";
 import { renderSchema, renderType, type Schema } from "./reference_schema.ts";
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import type { OpenApiDocument } from "../../validation/mod.ts";
+import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import { escapeHtml, renderProse } from "./escape_html.ts";
 import { type Operation, renderOperation } from "./reference_operation.ts";
-import { anchorOf, renderSchema, type Schema } from "./reference_schema.ts";
+import { getAnchor, renderSchema, type Schema } from "./reference_schema.ts";
 import { REFERENCE_STYLE } from "./reference_style.ts";
 
 /** Options of {@link renderReferencePage}. */
@@ -105,7 +105,7 @@ ${operations.map(({ method, path, operation }) => renderOperation(method, path, 
 
 function renderComponent([name, schema]: readonly [name: string, schema: Schema]): string {
   const { description } = schema;
-  return `<article class="component" id="${escapeHtml(anchorOf(name))}">
+  return `<article class="component" id="${escapeHtml(getAnchor(name))}">
 <h3>${escapeHtml(name)}</h3>
 ${typeof description === "string" ? renderProse(description) : ""}
 ${renderSchema(schema)}

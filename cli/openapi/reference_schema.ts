@@ -11,7 +11,7 @@ const MAX_DEPTH = 8;
  *
  * @param name Its name.
  */
-export function anchorOf(name: string): string {
+export function getAnchor(name: string): string {
   return `schema-${name}`;
 }
 
@@ -30,7 +30,7 @@ export function renderSchema(schema: Schema): string {
  * @param schema The schema.
  */
 export function renderType(schema: Schema): string {
-  const limits = limitsOf(schema);
+  const limits = getLimits(schema);
   return `<span class="of">${typeOf(schema)}</span>${limits === "" ? "" : ` <span class="limits">${limits}</span>`}`;
 }
 
@@ -52,9 +52,9 @@ function typeOf(schema: Schema): string {
   return escapeHtml(name + (typeof format === "string" ? ` (${format})` : ""));
 }
 
-function limitsOf(schema: Schema): string {
+function getLimits(schema: Schema): string {
   const inner = schema.type === "array" && isSchema(schema.items) && schema.items.$ref === undefined
-    ? limitsOf(schema.items)
+    ? getLimits(schema.items)
     : "";
   const parts = [
     range(schema.minLength, schema.maxLength, "characters"),
@@ -121,7 +121,7 @@ function renderField(name: string, field: Schema, isRequired: boolean, depth: nu
 
 function linkTo(reference: string): string {
   const name = reference.slice(reference.lastIndexOf("/") + 1);
-  return `<a href="#${escapeHtml(anchorOf(name))}">${escapeHtml(name)}</a>`;
+  return `<a href="#${escapeHtml(getAnchor(name))}">${escapeHtml(name)}</a>`;
 }
 
 function literal(value: unknown): string {

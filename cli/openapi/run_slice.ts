@@ -93,7 +93,7 @@ export async function runSlice<T>(slice: Slice, load: PackageLoader, work: (valu
         if (error instanceof PackageNeeded) throw error;
         const located = error instanceof SliceError
           ? error
-          : new SliceError(slice.units[index], `${label} cannot be evaluated: ${messageOf(error, slice)}`);
+          : new SliceError(slice.units[index], `${label} cannot be evaluated: ${getMessage(error, slice)}`);
         failed.set(index, located);
         throw located;
       } finally {
@@ -143,7 +143,7 @@ async function loadOne(
 }
 
 /** In place of names of the slice those of the sources. */
-function messageOf(error: unknown, { units }: Slice): string {
+function getMessage(error: unknown, { units }: Slice): string {
   const message = error instanceof Error ? error.message : String(error);
   return message.replace(/__slice_(\d+)(?:\(\.*\))?/g, (_, index) => units[Number(index)].label);
 }

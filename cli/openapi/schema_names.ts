@@ -1,5 +1,5 @@
 import type { SliceUnit } from "../analysis/slice.ts";
-import type { RegisteredOperation } from "../../validation/mod.ts";
+import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 
 /** A schema as handlers take it. */
 export type AnySchema = NonNullable<RegisteredOperation["schema"]>;
@@ -15,7 +15,7 @@ export function nameSchemas(
   values: readonly (readonly [unit: SliceUnit, value: unknown])[],
 ): { names: Map<AnySchema, string>; clashes: { name: string; units: SliceUnit[] }[] } {
   const owners = new Map<AnySchema, SliceUnit>();
-  for (const [unit, value] of [...values].sort(([a], [b]) => keyOf(a) < keyOf(b) ? -1 : 1)) {
+  for (const [unit, value] of [...values].sort(([a], [b]) => getKey(a) < getKey(b) ? -1 : 1)) {
     if (unit.exportedAs !== undefined && isSchema(value) && !owners.has(value)) owners.set(value, unit);
   }
   const byName = new Map<string, SliceUnit[]>();
@@ -40,7 +40,7 @@ export function isSchema(value: unknown): value is AnySchema {
   return typeof value === "object" && value !== null && "_zod" in value;
 }
 
-function keyOf({ file, line, label }: SliceUnit): string {
+function getKey({ file, line, label }: SliceUnit): string {
   return `${file}\0${String(line).padStart(9, "0")}\0${label}`;
 }
 

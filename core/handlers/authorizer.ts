@@ -1,10 +1,10 @@
-import { UnauthorizedError, UnexpectedError } from "../../errors/mod.ts";
+import { UnauthorizedError, UnexpectedError } from "../../errors/http_errors.ts";
 import type { LambdaContext } from "../lambda.ts";
 import { UserStatus } from "../user_status.ts";
 import { withObservability, type WrapperMetadata } from "../with_observability.ts";
 import {
   type AuthorizerRequest,
-  credentialsOf,
+  getCredentials,
   isHttpAuthorizerEvent,
   readAuthorizerRequest,
 } from "./authorizer_request.ts";
@@ -122,7 +122,7 @@ export function defineAuthorizerHandler(
     checkHandler("defineAuthorizerHandler", handler);
 
     async function authorize(event: AuthorizerEvent, context: LambdaContext, metadata: WrapperMetadata) {
-      const resource = resourceOf(event);
+      const resource = getResource(event);
       try {
         const decision = await handler({ ...readAuthorizerRequest(event), event, context, metadata });
         const { userStatus, userId, facts } = checkDecision(decision);
@@ -131,7 +131,7 @@ export function defineAuthorizerHandler(
           ? { isAuthorized: true, context: facts }
           : allow(userId ?? userStatus, resource, facts);
       } catch (error) {
-        throw isClientError(error) ? error : withoutCredentials(error, credentialsOf(event));
+        throw isClientError(error) ? error : withoutCredentials(error, getCredentials(event));
       }
     }
 
@@ -155,7 +155,7 @@ export function defineAuthorizerHandler(
 }
 
 /** What the policy is about: the stage, so that it holds for every method that the gateway remembers it for. */
-function resourceOf(event: AuthorizerEvent): string | undefined {
+function getResource(event: AuthorizerEvent): string | undefined {
   if (isHttpAuthorizerEvent(event)) return undefined;
   const stage = /^arn:[^/:]+:execute-api:[^/]+\/[^/]+\//.exec(String(event?.methodArn))?.[0];
   if (stage === undefined) {

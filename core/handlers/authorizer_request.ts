@@ -1,4 +1,4 @@
-import { headerOf, isHttpApiEvent, methodOf, pathOf, queryOf } from "../api_event.ts";
+import { getHeader, getMethod, getPath, getQuery, isHttpApiEvent } from "../api_event.ts";
 import { extractBearerToken } from "../bearer_token.ts";
 import type { ApiEvent } from "../lambda.ts";
 import type { AuthorizerEvent, HttpAuthorizerEvent, TokenAuthorizerEvent } from "./trigger_events.ts";
@@ -28,18 +28,18 @@ export interface AuthorizerRequest {
  * @returns What may tell who calls.
  */
 export function readAuthorizerRequest(event: AuthorizerEvent): AuthorizerRequest {
-  const token = tokenOf(isTokenEvent(event) ? event.authorizationToken : headerOf(asRequest(event), "Authorization"));
+  const token = getToken(isTokenEvent(event) ? event.authorizationToken : getHeader(asRequest(event), "Authorization"));
   if (isTokenEvent(event)) {
     const [method = "GET", ...path] = event.methodArn.split("/").slice(2);
     return { token, headers: {}, query: {}, path: `/${path.join("/")}`, method };
   }
   const request = asRequest(event);
-  const query = Object.fromEntries(Array.from(queryOf(request), ([name, values]) => [name, values.at(-1)]));
-  return { token, headers: headersOf(event), query, path: pathOf(request), method: methodOf(request) };
+  const query = Object.fromEntries(Array.from(getQuery(request), ([name, values]) => [name, values.at(-1)]));
+  return { token, headers: getHeaders(event), query, path: getPath(request), method: getMethod(request) };
 }
 
 /** Everything in the event that may be a credential, so that none of it is logged. */
-export function credentialsOf(event: AuthorizerEvent): string[] {
+export function getCredentials(event: AuthorizerEvent): string[] {
   if (isTokenEvent(event)) return [event.authorizationToken ?? ""];
   const { headers, query } = readAuthorizerRequest(event);
   // an HTTP API gives the identity sources as a list, with payload format 1.0 as one text, and keeps cookies apart
@@ -61,10 +61,10 @@ function asRequest(event: AuthorizerEvent): ApiEvent {
   return event as unknown as ApiEvent;
 }
 
-function tokenOf(header: string | undefined): string | undefined {
+function getToken(header: string | undefined): string | undefined {
   return extractBearerToken(header) ?? (header?.trim() || undefined);
 }
 
-function headersOf({ headers }: Exclude<AuthorizerEvent, TokenAuthorizerEvent>): Record<string, string | undefined> {
+function getHeaders({ headers }: Exclude<AuthorizerEvent, TokenAuthorizerEvent>): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
 }

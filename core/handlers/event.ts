@@ -1,5 +1,5 @@
-import type { StandardSchema } from "../../env/mod.ts";
-import { UnexpectedError } from "../../errors/mod.ts";
+import type { StandardSchema } from "../../env/standard_schema.ts";
+import { UnexpectedError } from "../../errors/http_errors.ts";
 import type { LambdaContext } from "../lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { correlationIdsOfEvent } from "./correlation.ts";

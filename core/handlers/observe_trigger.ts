@@ -1,4 +1,5 @@
-import { currentInvocation, isLevelEnabled, log, type LogFields, renderFields } from "../../observability/mod.ts";
+import { currentInvocation } from "../../observability/invocation_context.ts";
+import { isLevelEnabled, log, type LogFields, renderFields } from "../../observability/logger.ts";
 import type { LambdaContext } from "../lambda.ts";
 import { type LambdaHandler, withObservability, type WrapperMetadata } from "../with_observability.ts";
 import { firstCorrelationId, headersWith } from "./correlation.ts";

@@ -1,5 +1,5 @@
-import type { StandardIssue, StandardResult, StandardSchema } from "../../env/mod.ts";
-import { ValidationError } from "../../errors/mod.ts";
+import type { StandardIssue, StandardResult, StandardSchema } from "../../env/standard_schema.ts";
+import { ValidationError } from "../../errors/http_errors.ts";
 import { parseJson as parseText } from "../parse_json.ts";
 
 /**
@@ -59,13 +59,13 @@ function valueOf<T>(result: StandardResult<T>): T {
   if (result.issues === undefined) return result.value;
   const errors = new Map<string, string[]>();
   for (const issue of result.issues) {
-    const path = pathOf(issue);
+    const path = getPath(issue);
     errors.set(path, [...errors.get(path) ?? [], issue.message]);
   }
   // fromEntries makes a field called __proto__ a property as well
   throw new ValidationError("Validation failed", { errors: Object.fromEntries(errors) });
 }
 
-function pathOf({ path = [] }: StandardIssue): string {
+function getPath({ path = [] }: StandardIssue): string {
   return path.map((part) => String(typeof part === "object" ? part.key : part)).join(".") || "_form";
 }

@@ -1,6 +1,7 @@
-import type { StandardSchema } from "../../env/mod.ts";
-import { ConfigurationError, UnexpectedError } from "../../errors/mod.ts";
-import { allowOverlap, metrics } from "../../observability/mod.ts";
+import type { StandardSchema } from "../../env/standard_schema.ts";
+import { ConfigurationError, UnexpectedError } from "../../errors/http_errors.ts";
+import { allowOverlap } from "../../observability/invocation_context.ts";
+import { metrics } from "../../observability/metrics.ts";
 import type { LambdaContext } from "../lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
@@ -106,7 +107,7 @@ export function defineQueueHandler<TBody = never>(
     }
 
     async function processBatch(event: SqsEvent, context: LambdaContext, metadata: WrapperMetadata) {
-      const records = recordsOf(event);
+      const records = getRecords(event);
       const batch = beginBatch();
       const failed = new Set<SqsRecord>();
 
@@ -126,7 +127,7 @@ export function defineQueueHandler<TBody = never>(
 
       // records that overlap need state that goes by their asynchronous context
       if (concurrency > 1) allowOverlap();
-      const lanes = lanesOf(records).values();
+      const lanes = getLanes(records).values();
       async function work(): Promise<void> {
         for (const lane of lanes) await processLane(lane);
       }
@@ -154,7 +155,7 @@ function identify(record: SqsRecord, { correlationIds }: QueueMessage): RecordId
 }
 
 /** What must go one after the other: the messages of a group in a FIFO queue, in any other each message alone. */
-function lanesOf(records: readonly SqsRecord[]): SqsRecord[][] {
+function getLanes(records: readonly SqsRecord[]): SqsRecord[][] {
   const lanes = new Map<unknown, SqsRecord[]>();
   for (const record of records) {
     // other queues know groups too (fair queues), without an order
@@ -167,7 +168,7 @@ function lanesOf(records: readonly SqsRecord[]): SqsRecord[][] {
   return [...lanes.values()];
 }
 
-function recordsOf(event: SqsEvent): readonly SqsRecord[] {
+function getRecords(event: SqsEvent): readonly SqsRecord[] {
   const records = event?.Records;
   if (!Array.isArray(records) || records.some((record) => typeof record?.messageId !== "string")) {
     throw new UnexpectedError("The event is no batch of SQS messages: the trigger of this function must be a queue");

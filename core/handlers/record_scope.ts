@@ -1,20 +1,13 @@
-import { DeadlineExceededError } from "../../errors/mod.ts";
-import {
-  currentInvocation,
-  endSpan,
-  enterInvocation,
-  Invocation,
-  log,
-  renderFields,
-  resumeInvocation,
-  type Span,
-  type SpanAttribute,
-  startSpan,
-} from "../../observability/mod.ts";
+import { DeadlineExceededError } from "../../errors/http_errors.ts";
+import { Invocation } from "../../observability/invocation.ts";
+import { currentInvocation, enterInvocation, resumeInvocation } from "../../observability/invocation_context.ts";
+import { log, renderFields } from "../../observability/logger.ts";
+import type { Span, SpanAttribute } from "../../observability/span.ts";
+import { endSpan, startSpan } from "../../observability/tracer.ts";
 import { settleInTime } from "../deadline.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { firstCorrelationId } from "./correlation.ts";
-import { reasonOf } from "./trigger_failure.ts";
+import { getReason } from "./trigger_failure.ts";
 
 /** What tells one record of an invocation from the others. */
 export interface RecordIdentity {
@@ -134,7 +127,7 @@ export function tryRecord(
 }
 
 function reportFailure(error: unknown, span: Span | undefined): void {
-  log("ERROR", "record failed", { reason: reasonOf(error), error });
+  log("ERROR", "record failed", { reason: getReason(error), error });
   if (span !== undefined) endSpan(span, error ?? new Error("rejected with nothing"));
 }
 

@@ -1,4 +1,4 @@
-import { UnexpectedError } from "../../errors/mod.ts";
+import { UnexpectedError } from "../../errors/http_errors.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { addLogFields } from "./observe_trigger.ts";
 import { beginBatch, type RecordIdentity, tryRecord } from "./record_scope.ts";

@@ -1,4 +1,4 @@
-import { UnexpectedError } from "../../errors/mod.ts";
+import { UnexpectedError } from "../../errors/http_errors.ts";
 import type { LambdaContext } from "../lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
@@ -69,7 +69,7 @@ export function defineScheduleHandler(
       context: LambdaContext,
       metadata: WrapperMetadata,
     ): TResult | Promise<TResult> {
-      return handler({ event, scheduledTime: timeOf(event), context, metadata });
+      return handler({ event, scheduledTime: getTime(event), context, metadata });
     }
 
     const lambda = observeTrigger<ScheduleEvent, TResult>(handler.name, options, (event) => [event?.id], handle);
@@ -77,7 +77,7 @@ export function defineScheduleHandler(
   };
 }
 
-function timeOf(event: ScheduleEvent): Date {
+function getTime(event: ScheduleEvent): Date {
   const time = new Date(typeof event?.time === "string" ? event.time : NaN);
   if (Number.isNaN(time.getTime())) {
     throw new UnexpectedError(

@@ -1,5 +1,5 @@
-import { UnexpectedError } from "../../errors/mod.ts";
-import { logInfo } from "../../observability/mod.ts";
+import { UnexpectedError } from "../../errors/http_errors.ts";
+import { logInfo } from "../../observability/logger.ts";
 import type { LambdaContext } from "../lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
@@ -89,7 +89,7 @@ export function defineStorageHandler(
         return;
       }
       await runRecords(
-        recordsOf(event),
+        getRecords(event),
         metadata,
         identify,
         (record, own) => handler({ ...readChange(record), record, context, metadata: own }),
@@ -156,7 +156,7 @@ function isBridged(event: unknown): event is S3EventBridgeEvent {
   return typeof (event as S3EventBridgeEvent | null)?.["detail-type"] === "string";
 }
 
-function recordsOf(event: StorageEvent): readonly (S3Record | S3EventBridgeEvent)[] {
+function getRecords(event: StorageEvent): readonly (S3Record | S3EventBridgeEvent)[] {
   if (isBridged(event) && typeof event.detail?.object?.key === "string") return [event];
   const records = (event as S3Event | null)?.Records;
   if (!Array.isArray(records) || records.some((record) => typeof record?.s3?.object?.key !== "string")) {

@@ -1,5 +1,5 @@
-import type { StandardSchema } from "../../env/mod.ts";
-import { UnexpectedError } from "../../errors/mod.ts";
+import type { StandardSchema } from "../../env/standard_schema.ts";
+import { UnexpectedError } from "../../errors/http_errors.ts";
 import type { LambdaContext } from "../lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
@@ -86,7 +86,7 @@ export function defineTopicHandler<TMessage = never>(
       options,
       (event) => correlationIdsOfOnly(event?.Records, identify),
       (event, context, metadata) =>
-        runRecords(recordsOf(event), metadata, identify, (record, own) => handle(record, context, own)),
+        runRecords(getRecords(event), metadata, identify, (record, own) => handle(record, context, own)),
     );
     return Object.assign(lambda, { handler });
   };
@@ -100,7 +100,7 @@ function identify(record: SnsRecord): RecordIdentity {
   };
 }
 
-function recordsOf(event: SnsEvent): readonly SnsRecord[] {
+function getRecords(event: SnsEvent): readonly SnsRecord[] {
   const records = event?.Records;
   if (!Array.isArray(records) || records.some((record) => typeof record?.Sns?.Message !== "string")) {
     throw new UnexpectedError("The event holds no messages of SNS: the trigger of this function must be a topic");

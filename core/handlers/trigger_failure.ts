@@ -1,5 +1,6 @@
-import { type AppError, isAppError, UnexpectedError, type ValidationError } from "../../errors/mod.ts";
-import { describeError } from "../../observability/mod.ts";
+import { type AppError, isAppError } from "../../errors/app_error.ts";
+import { UnexpectedError, type ValidationError } from "../../errors/http_errors.ts";
+import { describeError } from "../../observability/describe_error.ts";
 
 /**
  * Why something failed, in words that may stand in a log. Of an input that does not fit only the fields are named:
@@ -7,7 +8,7 @@ import { describeError } from "../../observability/mod.ts";
  *
  * @param error Anything that was thrown.
  */
-export function reasonOf(error: unknown): string {
+export function getReason(error: unknown): string {
   const { message } = describeError(error);
   if (!isClientError(error) || error.code !== "VALIDATION_FAILED") return message;
   const fields = Object.keys((error as ValidationError).errors);
@@ -23,7 +24,7 @@ export function reasonOf(error: unknown): string {
  * @returns What is thrown to the platform.
  */
 export function toFault(error: unknown): unknown {
-  return isClientError(error) ? new UnexpectedError(reasonOf(error), { cause: error }) : error;
+  return isClientError(error) ? new UnexpectedError(getReason(error), { cause: error }) : error;
 }
 
 /** Whether an error is of the kind that a client is told, below status 500. */

@@ -1,5 +1,5 @@
-import type { StandardSchema } from "../../env/mod.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import type { StandardSchema } from "../../env/standard_schema.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { FUNCTION_RULES, wholeNumber } from "../function_options.ts";
 import type { LambdaContext } from "../lambda.ts";
 import { checkLoggingConfig, type LoggingConfig } from "../logging_config.ts";

@@ -1,5 +1,5 @@
-import type { StandardSchema } from "../../env/mod.ts";
-import { UnexpectedError } from "../../errors/mod.ts";
+import type { StandardSchema } from "../../env/standard_schema.ts";
+import { UnexpectedError } from "../../errors/http_errors.ts";
 import { buildErrorResponse } from "../error_response.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../lambda.ts";
 import { shapeResult } from "../proxy_result.ts";
@@ -105,7 +105,7 @@ export function defineWebSocketHandler<TBody = never>(
       context: LambdaContext,
       metadata: WrapperMetadata,
     ): Promise<WebSocketResult> {
-      const { connectionId, routeKey, eventType } = contextOf(event);
+      const { connectionId, routeKey, eventType } = getContext(event);
       addLogFields({ connection_id: connectionId, route_key: routeKey });
       try {
         const parsed = schema && eventType === "MESSAGE" && { body: await parseInput(schema, parseJson(event.body)) };
@@ -135,7 +135,7 @@ function shape(event: WebSocketEvent, result: WebSocketResult | void): WebSocket
   };
 }
 
-function contextOf(event: WebSocketEvent): WebSocketEvent["requestContext"] {
+function getContext(event: WebSocketEvent): WebSocketEvent["requestContext"] {
   const context = event?.requestContext;
   if (typeof context?.connectionId !== "string" || typeof context.eventType !== "string") {
     throw new UnexpectedError("The event is none of a WebSocket API: the trigger of this function must be one");

@@ -1,7 +1,7 @@
-import { ConfigurationError } from "../../errors/mod.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { isAsyncKeyword } from "./rules/create_index.ts";
 import { findRelationNames, type NameUse } from "./relation_names.ts";
-import { nameOf, writeName } from "./sql_name.ts";
+import { getName, writeName } from "./sql_name.ts";
 import { splitStatements, terminateStatement } from "./statement.ts";
 import { StatementReader } from "./statement_reader.ts";
 import { asyncTableAt } from "./statement_table.ts";
@@ -38,8 +38,8 @@ function isOwn(reader: StatementReader): boolean {
   for (let at = 0; at < reader.size; at++) {
     const isSystem = reader.key(at + 1) === "." && reader.key(at - 1) !== "." && reader.isName(at) &&
       reader.isName(at + 2);
-    const isOwnName = isSystem && nameOf(reader.token(at)!) === SYSTEM_SCHEMA &&
-      SYSTEM_NAMES.has(nameOf(reader.token(at + 2)!));
+    const isOwnName = isSystem && getName(reader.token(at)!) === SYSTEM_SCHEMA &&
+      SYSTEM_NAMES.has(getName(reader.token(at + 2)!));
     if (isOwnName) return !writesRows(reader);
   }
   return false;
@@ -67,7 +67,7 @@ function prefixName(reader: StatementReader, { at, role }: NameUse, prefix: Pref
   if (token.kind === "quoted") {
     const open = token.text.indexOf('"') + 1;
     edits.replace(at, at + 1, token.text.slice(0, open) + prefix.text.replaceAll('"', '""') + token.text.slice(open));
-  } else edits.replace(at, at + 1, writeName(prefix.text + nameOf(token), false));
+  } else edits.replace(at, at + 1, writeName(prefix.text + getName(token), false));
 }
 
 function adaptStatement(statement: StatementReader, prefix: Prefix | undefined): string {

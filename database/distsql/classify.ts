@@ -26,7 +26,7 @@ function typeOf(translation: DistSqlTranslation): StatementClassification["type"
   return statements.some((statement) => statement.job?.kind === "index") ? "create_index" : "compatible";
 }
 
-function descriptionOf(translation: DistSqlTranslation): string {
+function getDescription(translation: DistSqlTranslation): string {
   const refusal = translation.refusals.find((one) => one.code === "UNSUPPORTED_STATEMENT") ?? translation.refusals[0];
   if (refusal) return refusal.message;
   const entries = translation.rules.map((id) => getIncompatibility(id)!);
@@ -54,6 +54,6 @@ function descriptionOf(translation: DistSqlTranslation): string {
 export function classifyStatement(stmt: string, options: DistSqlOptions = {}): StatementClassification {
   const translation = translateForDistSql(stmt, options);
   const { table } = translation;
-  const classification = { type: typeOf(translation), description: descriptionOf(translation) };
+  const classification = { type: typeOf(translation), description: getDescription(translation) };
   return table === undefined ? classification : { ...classification, table };
 }

@@ -1,4 +1,4 @@
-import { AppError, type AppErrorOptions } from "../../errors/mod.ts";
+import { AppError, type AppErrorOptions } from "../../errors/app_error.ts";
 
 /** What an error of the translation knows about the statement; never its text, which may hold data. */
 export interface StatementErrorOptions extends AppErrorOptions {

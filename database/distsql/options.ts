@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../errors/mod.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { IsoDay } from "./capabilities.ts";
 import { type DeclaredSchema, EMPTY_SCHEMA } from "./declared/declared_schema.ts";
 
@@ -55,7 +55,7 @@ export interface ResolvedOptions {
 const NEWEST: IsoDay = "9999-12-31";
 const SMALLEST_LARGE_CACHE = 65536;
 
-function dayOf(asOf: Date | string | undefined): IsoDay {
+function getDay(asOf: Date | string | undefined): IsoDay {
   if (asOf === undefined) return NEWEST;
   const date = asOf instanceof Date ? asOf : /^\d{4}-\d{2}-\d{2}(?:T|$)/.test(asOf) ? new Date(asOf) : new Date(NaN);
   if (Number.isNaN(date.getTime())) {
@@ -92,5 +92,5 @@ export function resolveOptions(options: DistSqlOptions = {}): ResolvedOptions {
   if (enums !== "error" && enums !== "check") {
     throw new ConfigurationError(`enums is ${String(enums)}: give "error" or "check"`);
   }
-  return { day: dayOf(asOf), identityCache, numeric, enums, enumLabels, domains, declared, dropRowSecurity };
+  return { day: getDay(asOf), identityCache, numeric, enums, enumLabels, domains, declared, dropRowSecurity };
 }

@@ -1,4 +1,4 @@
-import { nameOf } from "./sql_name.ts";
+import { getName } from "./sql_name.ts";
 import type { StatementReader } from "./statement_reader.ts";
 
 /** What a name in a statement stands for. */
@@ -58,13 +58,13 @@ class NameCollector {
   #add(at: number, role: NameRole): void {
     const reader = this.#reader;
     if (!reader.isName(at) || reader.key(at + 1) === "." || this.uses.has(at)) return;
-    const name = nameOf(reader.token(at)!);
+    const name = getName(reader.token(at)!);
     if (role === "relation" && (this.#ctes.has(name) || /^pg_/.test(name))) return;
     this.uses.set(at, role);
     if (role !== "relation") return;
     this.#tables.add(name);
     const alias = reader.skip(at + 1, "AS");
-    if (reader.isName(alias) && nameOf(reader.token(alias)!) === name) this.#aliases.add(name);
+    if (reader.isName(alias) && getName(reader.token(alias)!) === name) this.#aliases.add(name);
   }
 
   #addList(from: number, to: number, role: NameRole): void {
@@ -85,7 +85,7 @@ class NameCollector {
         let as = at + 1;
         if (reader.key(as) === "(") as = reader.next(as);
         if (reader.key(as) !== "AS") break;
-        this.#ctes.add(nameOf(reader.token(at)!));
+        this.#ctes.add(getName(reader.token(at)!));
         const body = reader.skip(reader.skip(as + 1, "NOT"), "MATERIALIZED");
         const end = reader.next(body);
         if (reader.key(body) !== "(" || reader.key(end) !== ",") break;
@@ -263,7 +263,7 @@ class NameCollector {
       const isQualifier = reader.isName(at) && reader.key(at + 1) === "." && reader.key(at - 1) !== "." &&
         reader.key(at + 3) !== ".";
       if (!isQualifier || this.uses.has(at)) continue;
-      const name = nameOf(reader.token(at)!);
+      const name = getName(reader.token(at)!);
       if (this.#tables.has(name) && !this.#aliases.has(name)) this.uses.set(at, "qualifier");
     }
   }

@@ -2,7 +2,7 @@ import { DistSqlAction } from "./incompatibility.ts";
 import { getIncompatibility } from "./incompatibilities.ts";
 import type { DistSqlOptions } from "./options.ts";
 import { type SqlStatement, STATEMENT_BREAKPOINT, terminateStatement } from "./statement.ts";
-import { declarationsOf, translateStatements } from "./translate_text.ts";
+import { getDeclarations, translateStatements } from "./translate_text.ts";
 import type { DistSqlStep, DistSqlTranslation, DistSqlWarning } from "./translation.ts";
 
 /** Whether the provider gets what was written, word for word. */
@@ -10,7 +10,7 @@ function isAsWritten(sources: readonly SqlStatement[], statements: readonly Dist
   return sources.length === 1 && statements.length === 1 && statements[0].sql === sources[0].text;
 }
 
-function actionOf(
+function getAction(
   sources: readonly SqlStatement[],
   statements: readonly DistSqlStep[],
   refusals: DistSqlTranslation["refusals"],
@@ -59,9 +59,9 @@ export function translateForDistSql(sql: string, options: DistSqlOptions = {}): 
     warnings: [...warnings.values()],
     rules: [...rules],
     refusals,
-    action: actionOf(sources, statements, refusals, warnings.size > 0),
+    action: getAction(sources, statements, refusals, warnings.size > 0),
     table: translated.find(({ table }) => table !== undefined)?.table,
-    ...declarationsOf(scope),
+    ...getDeclarations(scope),
   };
 }
 

@@ -19,7 +19,7 @@ function fold(name: string): string {
  * @param token A word or a quoted name.
  * @returns The name as the catalog has it; of `U&""` the text between the quotes, escapes undone not.
  */
-export function nameOf(token: SqlToken): string {
+export function getName(token: SqlToken): string {
   if (token.kind !== "quoted") return fold(token.text);
   const start = token.text.indexOf('"') + 1;
   const end = token.text.endsWith('"') && token.text.length > start ? -1 : undefined;
@@ -47,7 +47,7 @@ export function readName(reader: StatementReader, at: number): QualifiedName {
   let isQuoted = false;
   for (let i = at; i < end; i += 2) {
     const token = reader.token(i)!;
-    parts.push(nameOf(token));
+    parts.push(getName(token));
     isQuoted ||= token.kind === "quoted";
   }
   return { text: reader.text(at, end), name: parts.at(-1) ?? "", path: parts.join("."), isQuoted, end };
@@ -56,7 +56,7 @@ export function readName(reader: StatementReader, at: number): QualifiedName {
 /** The qualified name at a position as the catalog has it, each part in quotes; empty when there is none. */
 export function quoteNameAt(reader: StatementReader, at: number): string {
   const parts: string[] = [];
-  for (let i = at; i < reader.nameEnd(at); i += 2) parts.push(writeName(truncateName(nameOf(reader.token(i)!)), true));
+  for (let i = at; i < reader.nameEnd(at); i += 2) parts.push(writeName(truncateName(getName(reader.token(i)!)), true));
   return parts.join(".");
 }
 
@@ -65,12 +65,12 @@ export function writeName(name: string, quoted: boolean): string {
   return quoted || !/^[a-z_][a-z0-9_$]*$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
 }
 
-function bytesOf(text: string): number {
+function getBytes(text: string): number {
   return BEYOND_ASCII.test(text) ? encoder.encode(text).length : text.length;
 }
 
 function clip(text: string, maxBytes: number): string {
-  if (bytesOf(text) <= maxBytes) return text;
+  if (getBytes(text) <= maxBytes) return text;
   let bytes = 0;
   let end = 0;
   for (const character of text) {
@@ -92,8 +92,8 @@ export function truncateName(name: string): string {
  */
 export function deriveName(table: string, columns: string, label: string): string {
   const overhead = label.length + 1 + (columns === "" ? 0 : 1);
-  let first = bytesOf(table);
-  let second = bytesOf(columns);
+  let first = getBytes(table);
+  let second = getBytes(columns);
   while (first + second + overhead > MAX_NAME_BYTES) {
     if (first > second) first--;
     else second--;

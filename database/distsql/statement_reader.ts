@@ -3,7 +3,7 @@ import type { SqlToken } from "./tokenize.ts";
 const BEYOND_ASCII = /[\u0080-\uffff]/;
 
 /** Upper case for words of plain ASCII: `ſelect` is no keyword, though JavaScript makes it SELECT. */
-function keyOf(token: SqlToken): string {
+function getKey(token: SqlToken): string {
   if (token.kind === "word") return BEYOND_ASCII.test(token.text) ? token.text : token.text.toUpperCase();
   return token.kind === "symbol" ? token.text : "";
 }
@@ -30,7 +30,7 @@ export class StatementReader {
       const token = tokens[place];
       if (token.kind === "space" || token.kind === "line_comment" || token.kind === "block_comment") continue;
       places.push(place);
-      keys.push(keyOf(token));
+      keys.push(getKey(token));
     }
     this.tokens = tokens;
     this.places = places;

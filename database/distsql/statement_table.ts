@@ -28,7 +28,7 @@ export function asyncTableAt(reader: StatementReader): number {
  * @param reader The statement.
  * @returns The name without quotes, with its schema when the statement has it.
  */
-export function tableOf(reader: StatementReader): string | undefined {
+export function getTable(reader: StatementReader): string | undefined {
   const pathAt = (at: number): string | undefined => {
     while (reader.isOneOf(at, BEFORE_NAME) && reader.isName(at + 1)) at++;
     return readName(reader, at).path || undefined;
@@ -76,7 +76,7 @@ const NAMED_KINDS: ReadonlySet<string> = new Set([
  * @param reader The statement.
  * @returns The name without quotes, with its schema when the statement has it.
  */
-export function objectOf(reader: StatementReader): string | undefined {
+export function getObject(reader: StatementReader): string | undefined {
   if (!DEFINITIONS.has(reader.key(0))) return undefined;
   let at = 1;
   while (reader.isOneOf(at, BEFORE_KIND)) at++;

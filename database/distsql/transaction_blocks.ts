@@ -25,18 +25,18 @@ const TO: ReadonlySet<string> = new Set(["TO"]);
 /** The modes that hold anyway: the server's own, or weaker ones. */
 const DEFAULT_MODES = /^(?:(?:WORK|TRANSACTION|READ WRITE|NOT DEFERRABLE|ISOLATION LEVEL READ (?:UN)?COMMITTED|,) ?)*$/;
 
-function modesOf(reader: StatementReader): string {
+function getModes(reader: StatementReader): string {
   const words: string[] = [];
   for (let at = 1; at < reader.size; at++) words.push(reader.key(at));
   return words.join(" ");
 }
 
 /** The entry of a statement that is refused wherever it stands. */
-function refusalOf(reader: StatementReader): string | undefined {
+function getRefusal(reader: StatementReader): string | undefined {
   if (reader.isOneOf(0, SAVEPOINTS) || (reader.is(0, "ROLLBACK") && reader.find(TO, 1) >= 0)) return "savepoint";
   const isPrepared = reader.is(1, "PREPARED") || reader.is(0, "PREPARE", "TRANSACTION");
   if (isPrepared) return "two-phase-commit";
-  if (reader.isOneOf(0, BEGINS)) return DEFAULT_MODES.test(modesOf(reader)) ? undefined : "transaction-modes";
+  if (reader.isOneOf(0, BEGINS)) return DEFAULT_MODES.test(getModes(reader)) ? undefined : "transaction-modes";
   if (reader.is(reader.size - 2, "AND", "CHAIN")) return "transaction-modes";
   return reader.isOneOf(0, ROLLBACKS) ? "transaction-rollback" : undefined;
 }
@@ -59,7 +59,7 @@ export function readTransactionControl(statements: readonly StatementReader[]): 
   let from: number | undefined;
   for (const [place, reader] of statements.entries()) {
     if (!isTransactionControl(reader)) continue;
-    const refusal = refusalOf(reader);
+    const refusal = getRefusal(reader);
     if (refusal !== undefined) refusals.set(place, refusal);
     if (refusal === "savepoint" || refusal === "two-phase-commit") continue;
     if (reader.isOneOf(0, BEGINS)) {

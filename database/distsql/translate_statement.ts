@@ -2,7 +2,7 @@ import { StatementReader } from "./statement_reader.ts";
 import { RecreationRequiredError } from "./errors.ts";
 import { DistSqlAction } from "./incompatibility.ts";
 import { getIncompatibility } from "./incompatibilities.ts";
-import { findObject, keyOf } from "./declared/declared_schema.ts";
+import { findObject, getKey } from "./declared/declared_schema.ts";
 import { readObject } from "./declared/read_object.ts";
 import { lowerStatement } from "./lower/lower_statement.ts";
 import { countActions, translateAlterTable } from "./rules/alter_table.ts";
@@ -26,7 +26,7 @@ import { refusesSystemSchema, translateDropGroup, translateGrant, translateRole 
 import { checkQuery, translateRowChange, translateTruncate } from "./rules/query.ts";
 import { translateAnalyze, translateCopy, translatePsql, translateSet, translateTransaction } from "./rules/session.ts";
 import { readName } from "./sql_name.ts";
-import { objectOf, tableOf } from "./statement_table.ts";
+import { getObject, getTable } from "./statement_table.ts";
 import type { StatementTranslation } from "./translation.ts";
 
 type Rule = (reader: StatementReader, t: StatementTranslation) => void;
@@ -357,7 +357,7 @@ function refuseViews(statement: StatementReader, t: StatementTranslation): void 
   const table = findObject(tables, readObject(statement, statement.skip(statement.skip(2, "IF", "EXISTS"), "ONLY")));
   if (table === undefined) return;
   for (const view of views.values()) {
-    const reads = view.sources.some(({ relation }) => relation === keyOf(table));
+    const reads = view.sources.some(({ relation }) => relation === getKey(table));
     if (reads) t.refuse("recreate-view", `a change that makes the table again, which the view ${view.name} reads`);
   }
 }
@@ -389,7 +389,7 @@ function nameSubject(statement: StatementReader, t: StatementTranslation): strin
   const isObject = first === "CREATE" || first === "ALTER" || first === "DROP" || first === "COMMENT";
   const object = isObject ? statement.key(objectAt(statement)) : "";
   t.kind = `${first === "(" ? "SELECT" : first} ${object}`.trim();
-  t.table = tableOf(statement);
-  t.object = t.table === undefined ? objectOf(statement) : undefined;
+  t.table = getTable(statement);
+  t.object = t.table === undefined ? getObject(statement) : undefined;
   return object;
 }

@@ -1,6 +1,6 @@
 import { type CommentedKey, findCommentedKeys } from "./commented_keys.ts";
 import type { RecreationRequiredError, UnsupportedStatementError } from "./errors.ts";
-import { type DeclaredSchema, DEFAULT_SCHEMA, keyOf, withEntry } from "./declared/declared_schema.ts";
+import { type DeclaredSchema, DEFAULT_SCHEMA, getKey, withEntry } from "./declared/declared_schema.ts";
 import { readObject } from "./declared/read_object.ts";
 import { type DistSqlOptions, type ResolvedOptions, resolveOptions } from "./options.ts";
 import { readName } from "./sql_name.ts";
@@ -91,13 +91,13 @@ function declareEnums({ declared, enumLabels }: ResolvedOptions): DeclaredSchema
   for (const [path, labels] of Object.entries(enumLabels)) {
     const dot = path.indexOf(".");
     const name = { schema: dot < 0 ? DEFAULT_SCHEMA : path.slice(0, dot), name: path.slice(dot + 1) };
-    if (!enums.has(keyOf(name))) enums = withEntry(enums, { ...name, labels });
+    if (!enums.has(getKey(name))) enums = withEntry(enums, { ...name, labels });
   }
   return { ...declared, enums };
 }
 
 /** What a text declares, for the options of later texts. */
-export function declarationsOf(
+export function getDeclarations(
   scope: TextScope,
 ): Required<Pick<DistSqlOptions, "enumLabels" | "domains" | "declared">> {
   return { enumLabels: labelsByName(scope.declared), domains: [...scope.domains], declared: scope.declared };

@@ -1,4 +1,5 @@
-import { findInCauseChain, sqlStateOf } from "../../errors/mod.ts";
+import { findInCauseChain } from "../../errors/cause_chain.ts";
+import { getSqlState } from "../../errors/driver_error.ts";
 import { type MigrationContext, toMigrationError } from "./context.ts";
 import { type HistoryTables, literal } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
@@ -20,7 +21,7 @@ export async function applyAtomic(planned: PlannedMigration, context: MigrationC
       return;
     } catch (error) {
       // without a SQLSTATE the server may have committed: the next run reads what became of it
-      if (findInCauseChain(error, (link) => sqlStateOf(link) !== undefined) === undefined) {
+      if (findInCauseChain(error, (link) => getSqlState(link) !== undefined) === undefined) {
         throw new MigrationError(
           `The connection was lost while ${planned.file.tag}.sql ran: run the migrations again, they go on where they are`,
           { tag: planned.file.tag, cause: error },

@@ -1,4 +1,5 @@
-import { findInCauseChain, sqlStateOf } from "../../errors/mod.ts";
+import { findInCauseChain } from "../../errors/cause_chain.ts";
+import { getSqlState } from "../../errors/driver_error.ts";
 import type { MigrationContext } from "./context.ts";
 import { type HistoryTables, literal } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
@@ -64,7 +65,7 @@ export async function applyBatch(batch: readonly PlannedMigration[], context: Mi
     await session.script(batch.flatMap((_, index) => toTransaction(batch, index, tables)));
   } catch (error) {
     // without a SQLSTATE the server may have committed some: the next run reads which
-    if (findInCauseChain(error, (link) => sqlStateOf(link) !== undefined) === undefined) {
+    if (findInCauseChain(error, (link) => getSqlState(link) !== undefined) === undefined) {
       throw new MigrationError(
         `The connection was lost while ${first}.sql to ${last}.sql ran: run the migrations again, they go on where they are`,
         { tag: first, cause: error },

@@ -1,10 +1,10 @@
-import { monotonicNow } from "../../core/mod.ts";
-import { type MigrationContext, titleOf, toMigrationError } from "./context.ts";
+import { monotonicNow } from "../../core/clock.ts";
+import { getTitle, type MigrationContext, toMigrationError } from "./context.ts";
 import { clearSteps, readSteps, type StepRow, writeApplied } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
 import { resolveStep } from "./resolve_step.ts";
 import { retryIdempotent } from "./retry_idempotent.ts";
-import { assertNoSearchPath, settingsOf, withSettings } from "./session_settings.ts";
+import { assertNoSearchPath, getSettings, withSettings } from "./session_settings.ts";
 import { StepRun } from "./step_run.ts";
 import { inTransaction, noteDone } from "./step_transaction.ts";
 import type { PlannedMigration } from "./steps.ts";
@@ -29,10 +29,10 @@ export async function applyStepwise(planned: PlannedMigration, given: MigrationC
   if (rows.size > 0) context.logger(`${file.tag}: goes on at statement ${from + 1} of ${steps.length}`);
   for (let index = 0, next: number; index < steps.length; index = next) {
     next = index + 1;
-    if (index > 0) settings.push(...settingsOf(steps[index - 1]));
+    if (index > 0) settings.push(...getSettings(steps[index - 1]));
     if (rows.get(index)?.state === "done") continue;
     await context.lock.check();
-    context.logger(`${file.tag}: statement ${index + 1} of ${steps.length}: ${titleOf(steps[index])}`);
+    context.logger(`${file.tag}: statement ${index + 1} of ${steps.length}: ${getTitle(steps[index])}`);
     try {
       next = await runStep(planned, index, rows.get(index), context, settings);
     } catch (error) {

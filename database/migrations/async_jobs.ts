@@ -1,6 +1,7 @@
-import { monotonicNow, remainingMs } from "../../core/mod.ts";
+import { monotonicNow } from "../../core/clock.ts";
+import { remainingMs } from "../../core/request_context.ts";
 import type { DistSqlJob } from "../distsql/translation.ts";
-import { nameOf } from "../distsql/sql_name.ts";
+import { getName } from "../distsql/sql_name.ts";
 import { tokenize } from "../distsql/tokenize.ts";
 import type { MigrationContext } from "./context.ts";
 import { MigrationError } from "./migration_error.ts";
@@ -99,5 +100,5 @@ async function isValid(job: DistSqlJob, objectName: string | undefined, context:
 /** The last part of a name, as the catalog has it. */
 function lastName(name: string): string {
   const token = tokenize(name).filter(({ kind }) => kind === "word" || kind === "quoted").at(-1);
-  return token === undefined ? name : nameOf(token);
+  return token === undefined ? name : getName(token);
 }

@@ -1,4 +1,5 @@
-import { findInCauseChain, sqlStateOf } from "../../errors/mod.ts";
+import { findInCauseChain } from "../../errors/cause_chain.ts";
+import { getSqlState } from "../../errors/driver_error.ts";
 import type { SqlSession } from "../providers/provider.ts";
 import type { MigrationContext } from "./context.ts";
 import { MigrationError } from "./migration_error.ts";
@@ -29,7 +30,7 @@ export interface BatchNotes {
   note: (state: "running" | "done", watermark: string | undefined) => string;
 }
 
-function readerOf({ session, clock }: MigrationContext): ReadRows {
+function getReader({ session, clock }: MigrationContext): ReadRows {
   return (sql) => retryIdempotent(() => session.query(sql), clock);
 }
 
@@ -43,7 +44,7 @@ export async function isLargeChange(sql: string, context: MigrationContext): Pro
   const change = readRowChange(sql);
   if (change === undefined || change.verb === "compound") return false;
   if (!decideBatch(change, emptyFacts()).isBatchable) return false;
-  return await countMatching(change, [], readerOf(context)) > MAX_ROWS;
+  return await countMatching(change, [], getReader(context)) > MAX_ROWS;
 }
 
 /**
@@ -56,7 +57,7 @@ export async function isLargeChange(sql: string, context: MigrationContext): Pro
 export async function decideNow(sql: string, context: MigrationContext): Promise<BatchDecision | undefined> {
   const change = readRowChange(sql);
   if (change === undefined) return undefined;
-  const read = readerOf(context);
+  const read = getReader(context);
   const decision = decideBatch(change, await readSchemaFacts(read));
   if (!decision.isBatchable || change.verb === "compound") return decision;
   const isOrdered = decision.by === "key" && decision.key.length > 0;
@@ -88,7 +89,7 @@ export async function runInBatches(
   const change = readRowChange(moment === undefined ? sql : freezeTime(sql, moment));
   if (change === undefined || change.verb === "compound") throw notBatchable(undefined);
   context.logger(`${change.path}: changed in parts of up to ${ROWS_PER_BATCH} rows`);
-  const walk = createWalk(change, decision, readerOf(context));
+  const walk = createWalk(change, decision, getReader(context));
   await runWalk(walk, { ...progress, moment }, { table: change.target, context, notes });
 }
 
@@ -107,7 +108,7 @@ export function notBatchable(decision: BatchDecision | undefined): MigrationErro
 }
 
 async function readMoment(context: MigrationContext): Promise<string> {
-  const [row] = await readerOf(context)("SELECT now()::text AS moment");
+  const [row] = await getReader(context)("SELECT now()::text AS moment");
   return String(row.moment);
 }
 
@@ -149,7 +150,7 @@ async function runWalk(walk: BatchWalk, start: BatchProgress, { table, context, 
 }
 
 function shrink(size: number, error: unknown): number {
-  if (findInCauseChain(error, (link) => sqlStateOf(link) === "54000") === undefined) throw error;
+  if (findInCauseChain(error, (link) => getSqlState(link) === "54000") === undefined) throw error;
   if (size > 1) return Math.max(1, Math.floor(size / 4));
   throw new MigrationError(
     "One row, with the rows that its foreign keys delete or change, is more than a transaction can change: " +

@@ -1,5 +1,6 @@
-import type { Clock } from "../../core/mod.ts";
-import { findInCauseChain, readDriverError, sqlStateOf } from "../../errors/mod.ts";
+import type { Clock } from "../../core/clock.ts";
+import { findInCauseChain } from "../../errors/cause_chain.ts";
+import { getSqlState, readDriverError } from "../../errors/driver_error.ts";
 import type { DedicatedSession, DrizzleClient } from "../providers/provider.ts";
 import type { HistoryTables } from "./history.ts";
 import type { MigrationLock } from "./lock.ts";
@@ -47,14 +48,14 @@ export interface MigrationContext {
  */
 export function toMigrationError(tag: string, index: number, cause: unknown): MigrationError {
   if (cause instanceof MigrationError) return cause;
-  const link = findInCauseChain(cause, (candidate) => sqlStateOf(candidate) !== undefined);
+  const link = findInCauseChain(cause, (candidate) => getSqlState(candidate) !== undefined);
   const driver = readDriverError(link, { showIdentifiers: true });
   const why = driver === undefined ? "" : ` (SQLSTATE ${driver.sqlState}: ${driver.message})`;
   return new MigrationError(`${tag}.sql failed at statement ${index + 1}${why}`, { tag, statement: index + 1, cause });
 }
 
 /** How a statement shows in a log: its first words, which hold no data. */
-export function titleOf(step: MigrationStep): string {
+export function getTitle(step: MigrationStep): string {
   const words = step.sql.replace(/^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)+/, "").split(/[\s(]+/).slice(0, 3);
   return words.filter((word) => /^[A-Za-z]+$/.test(word)).join(" ").toUpperCase();
 }

@@ -26,14 +26,14 @@ const TAG = /^(\d+)_(.+)$/;
  * @param tagOf Gives the tag.
  */
 export function sortByTag<T>(things: readonly T[], tagOf: (thing: T) => string): T[] {
-  const numbered = things.map((thing) => ({ thing, tag: tagOf(thing), number: numberOf(tagOf(thing)) }));
+  const numbered = things.map((thing) => ({ thing, tag: tagOf(thing), number: getNumber(tagOf(thing)) }));
   numbered.sort((a, b) => compareNumbered(a.number, a.tag, b.number, b.tag));
   return numbered.map(({ thing }) => thing);
 }
 
 /** The order of migrations: by number, however many zeros are before it. */
 export function compareTags(a: string, b: string): number {
-  return compareNumbered(numberOf(a), a, numberOf(b), b);
+  return compareNumbered(getNumber(a), a, getNumber(b), b);
 }
 
 function compareNumbered(x: bigint, a: string, y: bigint, b: string): number {
@@ -41,7 +41,7 @@ function compareNumbered(x: bigint, a: string, y: bigint, b: string): number {
 }
 
 /** The number that a tag begins with; 0 when it has none. */
-export function numberOf(tag: string): bigint {
+export function getNumber(tag: string): bigint {
   return BigInt(TAG.exec(tag)?.[1] ?? 0);
 }
 

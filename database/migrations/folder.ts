@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { hasNumber, type MigrationFile, numberOf, printTag, readMigrationFile, sortByTag } from "./files.ts";
+import { getNumber, hasNumber, type MigrationFile, printTag, readMigrationFile, sortByTag } from "./files.ts";
 import { JOURNAL_FILE, readJournal } from "./journal.ts";
 import { MigrationError } from "./migration_error.ts";
 
@@ -92,7 +92,7 @@ function checkNumbers(tags: readonly string[]): void {
     if (!hasNumber(tag)) {
       throw new MigrationError(`${tag}.sql has no number: name it <number>_<name>.sql`, { tag });
     }
-    const other = byNumber.get(numberOf(tag));
+    const other = byNumber.get(getNumber(tag));
     if (other !== undefined) {
       throw new MigrationError(
         `${other}.sql and ${tag}.sql have the same number, so their order is not known: ` +
@@ -100,6 +100,6 @@ function checkNumbers(tags: readonly string[]): void {
         { tag },
       );
     }
-    byNumber.set(numberOf(tag), tag);
+    byNumber.set(getNumber(tag), tag);
   }
 }

@@ -1,4 +1,6 @@
-import { causeChain, ConfigurationError, sqlStateOf } from "../../errors/mod.ts";
+import { causeChain } from "../../errors/cause_chain.ts";
+import { getSqlState } from "../../errors/driver_error.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DedicatedSession, Row, SqlSession } from "../providers/provider.ts";
 import { compareTags } from "./files.ts";
 import { MigrationError } from "./migration_error.ts";
@@ -85,8 +87,8 @@ function createStatements({ quotedSchema, migrations, steps, lease }: HistoryTab
   ];
 }
 
-function codeOf(error: unknown): string | undefined {
-  return causeChain(error).map(sqlStateOf).find((state) => state !== undefined);
+function getCode(error: unknown): string | undefined {
+  return causeChain(error).map(getSqlState).find((state) => state !== undefined);
 }
 
 const MISSING = ["42P01", "3F000"];
@@ -112,7 +114,7 @@ export async function createTables(
     try {
       return await session.script(createStatements(tables));
     } catch (error) {
-      if (!LOST_A_RACE.includes(codeOf(error) ?? "")) throw error;
+      if (!LOST_A_RACE.includes(getCode(error) ?? "")) throw error;
     }
   }
   for (const statement of createStatements(tables)) {
@@ -121,7 +123,7 @@ export async function createTables(
         await retryIdempotent(() => session.query(statement));
         break;
       } catch (error) {
-        if (attempt >= 5 || !LOST_A_RACE.includes(codeOf(error) ?? "")) throw error;
+        if (attempt >= 5 || !LOST_A_RACE.includes(getCode(error) ?? "")) throw error;
       }
     }
   }
@@ -144,7 +146,7 @@ export async function readApplied(session: SqlSession, tables: HistoryTables): P
       appliedAt: new Date(String(applied_at).replace(/([+-]\d\d)$/, "$1:00")),
     }));
   } catch (cause) {
-    const code = codeOf(cause);
+    const code = getCode(cause);
     if (code !== undefined && MISSING.includes(code)) return undefined;
     if (code !== "42703") throw cause;
     throw new MigrationError(
@@ -183,7 +185,7 @@ export async function readDoneSteps(session: SqlSession, tables: HistoryTables):
       done.set(String(tag), (done.get(String(tag)) ?? new Set()).add(Number(step)));
     }
   } catch (cause) {
-    if (!MISSING.includes(codeOf(cause) ?? "")) throw cause;
+    if (!MISSING.includes(getCode(cause) ?? "")) throw cause;
   }
   return done;
 }
@@ -203,7 +205,7 @@ export async function readUnfinished(
       notedAt: new Date(String(noted)),
     })).sort((a, b) => compareTags(a.tag, b.tag));
   } catch (cause) {
-    if (MISSING.includes(codeOf(cause) ?? "")) return [];
+    if (MISSING.includes(getCode(cause) ?? "")) return [];
     throw cause;
   }
 }

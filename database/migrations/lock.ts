@@ -1,4 +1,5 @@
-import { type Clock, monotonicNow, remainingMs } from "../../core/mod.ts";
+import { type Clock, monotonicNow } from "../../core/clock.ts";
+import { remainingMs } from "../../core/request_context.ts";
 import type { DedicatedSession, SqlSession } from "../providers/provider.ts";
 import { isOccError } from "../sqlstate.ts";
 import { isConnectionLost, retryIdempotent } from "./retry_idempotent.ts";

@@ -1,4 +1,4 @@
-import { AppError, type AppErrorOptions } from "../../errors/mod.ts";
+import { AppError, type AppErrorOptions } from "../../errors/app_error.ts";
 import { formatPlanFinding, type PlanFinding } from "./plan_finding.ts";
 
 /** Options of {@link MigrationError}. */

@@ -81,8 +81,8 @@ function sortRows(folder: MigrationFolder, applied: readonly AppliedMigration[])
   const rows = sortByTag(applied, ({ tag }) => tag);
   if (!folder.hasJournal) return rows;
   const places = new Map(folder.files.map(({ tag }, place) => [tag, place]));
-  const placeOf = ({ tag }: AppliedMigration): number => places.get(tag) ?? places.size;
-  return rows.sort((a, b) => placeOf(a) - placeOf(b));
+  const getPlace = ({ tag }: AppliedMigration): number => places.get(tag) ?? places.size;
+  return rows.sort((a, b) => getPlace(a) - getPlace(b));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { nameOf, type QualifiedName, readName } from "../distsql/sql_name.ts";
+import { getName, type QualifiedName, readName } from "../distsql/sql_name.ts";
 import { StatementReader } from "../distsql/statement_reader.ts";
 import { tokenize } from "../distsql/tokenize.ts";
 import type { Row, SqlSession } from "../providers/provider.ts";
@@ -226,7 +226,7 @@ export function indexOf(sql: string): { name: string; dropSql: string } | undefi
   // an index lives in its table's schema
   const schema = reader.nameEnd(on) - on > 1 ? `${reader.text(on, reader.nameEnd(on) - 2)}.` : "";
   return table === undefined ? undefined : {
-    name: nameOf(reader.token(at)!),
+    name: getName(reader.token(at)!),
     dropSql: `DROP INDEX IF EXISTS ${schema}${name.text}`,
   };
 }

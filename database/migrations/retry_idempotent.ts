@@ -1,5 +1,7 @@
-import { type Clock, fullJitterDelay, remainingMs, systemClock } from "../../core/mod.ts";
-import { isAppError } from "../../errors/mod.ts";
+import { fullJitterDelay } from "../../core/backoff.ts";
+import { type Clock, systemClock } from "../../core/clock.ts";
+import { remainingMs } from "../../core/request_context.ts";
+import { isAppError } from "../../errors/app_error.ts";
 import { isSilent } from "../providers/statement_limit.ts";
 import { isCommitOutcomeUnknown, isOccError } from "../sqlstate.ts";
 

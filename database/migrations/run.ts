@@ -1,13 +1,13 @@
-import { type Clock, systemClock } from "../../core/mod.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { type Clock, systemClock } from "../../core/clock.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { closeUnused, openShared } from "../client.ts";
-import { checkDatabaseConfig, connectionKeyOf, type DatabaseConfig } from "../config.ts";
+import { checkDatabaseConfig, type DatabaseConfig, getConnectionKey } from "../config.ts";
 import type { DistSqlOptions } from "../distsql/options.ts";
 import type { DedicatedSession, DrizzleClient } from "../providers/provider.ts";
-import { limitOf } from "../providers/statement_limit.ts";
+import { getLimit } from "../providers/statement_limit.ts";
 import { guardTransactions } from "../transaction_guard.ts";
 import { applyPending, type MigratedFile } from "./apply_pending.ts";
-import { type MigrationContext, titleOf, type UndecidedStatement } from "./context.ts";
+import { getTitle, type MigrationContext, type UndecidedStatement } from "./context.ts";
 import { type MigrationFolder, readMigrationFolder } from "./folder.ts";
 import { createTables, type HistoryTables, nameTables, readApplied } from "./history.ts";
 import { type MigrationLock, takeAdvisoryLock, takeLease, takeProcessLock } from "./lock.ts";
@@ -238,7 +238,7 @@ async function migrate(
     const migrations = await applyPending(todo, context, session.keepsSession && lock.fence === undefined);
     return { ...result, applied: migrations.length, migrations, appliedElsewhere };
   } finally {
-    session.limitStatements?.(limitOf(config.database).ms);
+    session.limitStatements?.(getLimit(config.database).ms);
     // a lock whose connection is gone is gone too, and the error that ended the run matters more
     await lock.release().catch(() => {});
   }
@@ -267,7 +267,7 @@ async function takeLock(config: MigrateConfig, settings: Settings, session: Dedi
     openSession: async () => (await openShared(config.database, { check: false })).openSession(),
   };
   if (config.database.provider === "embedded-pg") {
-    return await takeProcessLock(`${connectionKeyOf(config.database)} ${settings.tables.migrations}`, options);
+    return await takeProcessLock(`${getConnectionKey(config.database)} ${settings.tables.migrations}`, options);
   }
   return await (session.keepsSession ? takeAdvisoryLock : takeLease)(session, settings.tables, options);
 }
@@ -275,7 +275,7 @@ async function takeLock(config: MigrateConfig, settings: Settings, session: Dedi
 function tellPlan(planned: readonly PlannedMigration[], logger: (message: string) => void): DryRunMigration[] {
   return planned.map(({ file, steps, atomic, findings }) => {
     logger(`${file.tag}: ${steps.length} statements${atomic ? " in one transaction" : ""}`);
-    steps.forEach((step, index) => logger(`${file.tag}:   ${index + 1}. ${titleOf(step)}`));
+    steps.forEach((step, index) => logger(`${file.tag}:   ${index + 1}. ${getTitle(step)}`));
     const warnings = findings.filter(({ severity }) => severity === "warning").map(describeFinding);
     return { tag: file.tag, statements: steps.map(({ sql }) => sql), atomic, warnings };
   });

@@ -6,7 +6,7 @@ import { isSessionSetting } from "./setting_statements.ts";
 import type { MigrationStep } from "./steps.ts";
 
 /** The settings that a step makes for the rest of the session. */
-export function settingsOf({ sql, block }: Pick<MigrationStep, "sql" | "block">): string[] {
+export function getSettings({ sql, block }: Pick<MigrationStep, "sql" | "block">): string[] {
   return (block ?? [sql]).filter((text) => {
     const mayBeSetting = text.length < 1000 && /\bset|\breset/i.test(text);
     return mayBeSetting && isSessionSetting(new StatementReader(tokenize(text)));

@@ -1,4 +1,4 @@
-import { nameOf } from "../distsql/sql_name.ts";
+import { getName } from "../distsql/sql_name.ts";
 import type { StatementReader } from "../distsql/statement_reader.ts";
 
 const OF_TRANSACTION: ReadonlySet<string> = new Set(["LOCAL", "TRANSACTION", "CONSTRAINTS"]);
@@ -19,6 +19,6 @@ function callsSetConfig(reader: StatementReader, isLocal: "true" | "false"): boo
   if (!reader.is(0, "SELECT")) return false;
   const end = reader.nameEnd(1);
   const name = reader.token(end - 1);
-  if (end === 1 || name === undefined || nameOf(name) !== "set_config" || reader.key(end) !== "(") return false;
+  if (end === 1 || name === undefined || getName(name) !== "set_config" || reader.key(end) !== "(") return false;
   return reader.key(reader.closing(end) - 1).toLowerCase() === isLocal;
 }

@@ -1,5 +1,5 @@
 import type { Buffer } from "node:buffer";
-import { builtinModule } from "../../env/mod.ts";
+import { builtinModule } from "../../env/builtin_module.ts";
 
 /**
  * SHA-256 of a text. `node:crypto` is asked for when it is needed and not imported: a function that has the database in its

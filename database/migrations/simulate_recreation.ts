@@ -4,7 +4,7 @@ import {
   type DeclaredSchema,
   type DeclaredTable,
   findObject,
-  keyOf,
+  getKey,
 } from "../distsql/declared/declared_schema.ts";
 import { readObject } from "../distsql/declared/read_object.ts";
 import { StatementReader } from "../distsql/statement_reader.ts";
@@ -96,7 +96,7 @@ function toConstraint(
 }
 
 function listIncoming(table: DeclaredTable, state: DeclaredSchema): IncomingForeignKey[] {
-  const key = keyOf(table);
+  const key = getKey(table);
   return [...state.tables.values()].filter((other) => other !== table).flatMap((other) =>
     other.constraints.filter(({ references }) => references?.table === key).map((constraint) => ({
       ...toConstraint(constraint, state),

@@ -1,4 +1,5 @@
-import { causeChain, findInCauseChain, sqlStateOf } from "../../errors/mod.ts";
+import { causeChain, findInCauseChain } from "../../errors/cause_chain.ts";
+import { getSqlState } from "../../errors/driver_error.ts";
 import { runWithRetry } from "../retry.ts";
 import { waitForJob } from "./async_jobs.ts";
 import { decideNow, isLargeChange, notBatchable, runInBatches } from "./backfill.ts";
@@ -127,7 +128,7 @@ export class StepRun {
     try {
       return await this.#runAlone(row);
     } catch (error) {
-      const sqlState = sqlStateOf(findInCauseChain(error, (link) => sqlStateOf(link) !== undefined));
+      const sqlState = getSqlState(findInCauseChain(error, (link) => getSqlState(link) !== undefined));
       // the server said no: nothing is under way, and the file may be mended before the next run
       if (sqlState !== undefined && !isConnectionLost(error)) await this.#forget(sqlState).catch(() => {});
       throw error;
@@ -249,10 +250,10 @@ export class StepRun {
 
   #isIgnored(error: unknown): boolean {
     const { ignores } = this.#step;
-    return ignores !== undefined && causeChain(error).some((link) => ignores.includes(sqlStateOf(link) ?? ""));
+    return ignores !== undefined && causeChain(error).some((link) => ignores.includes(getSqlState(link) ?? ""));
   }
 }
 
 function isOverLimit(error: unknown): boolean {
-  return findInCauseChain(error, (link) => sqlStateOf(link) === "54000") !== undefined;
+  return findInCauseChain(error, (link) => getSqlState(link) === "54000") !== undefined;
 }

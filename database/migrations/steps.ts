@@ -106,7 +106,7 @@ function planForDistSql(file: MigrationFile, { statements, findings }: Translate
 
 function toSteps({ steps }: TranslatedStatement): MigrationStep[] {
   return steps.map(({ sql, ...rest }) => {
-    const run = rest.recreates ? "recreate" : isRowStatement(readerOf(sql)) ? "together" : "alone";
+    const run = rest.recreates ? "recreate" : isRowStatement(getReader(sql)) ? "together" : "alone";
     return toStep(sql, { run, ...rest });
   });
 }
@@ -132,13 +132,13 @@ function planForPostgres(file: MigrationFile): PlannedMigration {
 function toPostgresSteps({ text, statements, control, isStepwise }: FileTransactions): MigrationStep[] {
   // a project whose files are written for the distributed provider runs them here too
   const isForDistSql = /\basync\b|\baws\s+iam\b|\bsys\./i.test(text);
-  const sqlOf = ({ source }: ReadStatement): string => isForDistSql ? adaptForStandardPg(source.text) : source.text;
+  const getSql = ({ source }: ReadStatement): string => isForDistSql ? adaptForStandardPg(source.text) : source.text;
   const steps: MigrationStep[] = [];
   for (let place = 0; place < statements.length; place++) {
     const block = control.blocks.find(({ from }) => from === place);
-    if (block === undefined) steps.push(...toPostgresStep(sqlOf(statements[place])));
+    if (block === undefined) steps.push(...toPostgresStep(getSql(statements[place])));
     else {
-      const inner = statements.slice(block.from + 1, block.to).flatMap((one) => toPostgresStep(sqlOf(one)));
+      const inner = statements.slice(block.from + 1, block.to).flatMap((one) => toPostgresStep(getSql(one)));
       if (isStepwise) steps.push(...toBlock(inner.map(({ sql }) => sql)));
       else steps.push(...inner);
       place = block.to;
@@ -152,7 +152,7 @@ function toBlock(block: readonly string[]): MigrationStep[] {
 }
 
 function toPostgresStep(sql: string): MigrationStep[] {
-  return sql === "" ? [] : [toStep(sql, { run: runsAlone(readerOf(sql)) ? "alone" : "together" })];
+  return sql === "" ? [] : [toStep(sql, { run: runsAlone(getReader(sql)) ? "alone" : "together" })];
 }
 
 /** Finds comments of drizzle-kit that stand for a statement. */
@@ -188,7 +188,7 @@ function findPsql({ file, text, statements }: FileTransactions): PlanFinding[] {
   }));
 }
 
-function readerOf(sql: string): StatementReader {
+function getReader(sql: string): StatementReader {
   return new StatementReader(tokenize(sql));
 }
 

@@ -8,7 +8,7 @@ import { isTransactionSetting } from "./setting_statements.ts";
 import { fromEntry, type Problem, SETTING_OF_NOTHING } from "./transaction_findings.ts";
 import { summarizeStatement } from "../distsql/statement_summary.ts";
 import { createLocator, findFirstWord, type TextPosition } from "../distsql/text_position.ts";
-import { declarationsOf, type TranslatedStatement, translateStatements } from "../distsql/translate_text.ts";
+import { getDeclarations, type TranslatedStatement, translateStatements } from "../distsql/translate_text.ts";
 import type { DistSqlWarning } from "../distsql/translation.ts";
 import { stripMark } from "./files.ts";
 import { RecreationError } from "../recreation/recreation_error.ts";
@@ -65,7 +65,7 @@ export function translateSources(sources: readonly SqlSource[], options: DistSql
   return sources.map(({ name, sql }) => {
     const text = stripMark(sql);
     const { statements, scope } = translateStatements(text, known);
-    known = { ...known, ...declarationsOf(scope) };
+    known = { ...known, ...getDeclarations(scope) };
     const locate = createLocator(text);
     const located = statements.map((one) => ({ ...one, ...locate(findFirstWord(one.source)) }));
     const findings = located.flatMap((one) => findInStatement(name, one, located.length));

@@ -1,12 +1,8 @@
-import { environment } from "../../env/mod.ts";
-import {
-  causeChain,
-  ConfigurationError,
-  findInCauseChain,
-  isAppError,
-  readDriverError,
-  sqlStateOf,
-} from "../../errors/mod.ts";
+import { environment } from "../../env/get_env.ts";
+import { isAppError } from "../../errors/app_error.ts";
+import { causeChain, findInCauseChain } from "../../errors/cause_chain.ts";
+import { getSqlState, readDriverError } from "../../errors/driver_error.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { sanitizeForDistSql } from "../distsql/sanitize.ts";
 import { writeName } from "../distsql/sql_name.ts";
@@ -128,7 +124,7 @@ export async function applyStatements(
       if (didSomething) logger(`${file}:${line}: ${statement.title}${wide}`);
       result[didSomething ? "applied" : "skipped"]++;
     } catch (error) {
-      const message = `${file}:${line}: ${statement.title} failed: ${reasonOf(error)}`;
+      const message = `${file}:${line}: ${statement.title} failed: ${getReason(error)}`;
       logger(message);
       result.errors.push(message);
     }
@@ -218,7 +214,7 @@ class StatementRun {
         await withDistSqlRetry(() => this.#session.query(sql), { maxRetries: 8 });
         didSomething = true;
       } catch (error) {
-        if (!causeChain(error).some((link) => passedOver.includes(sqlStateOf(link) ?? ""))) throw error;
+        if (!causeChain(error).some((link) => passedOver.includes(getSqlState(link) ?? ""))) throw error;
       }
     }
     return didSomething;
@@ -246,8 +242,8 @@ function writeGrants(differences: readonly [string, DeclaredGrant][]): string[] 
 }
 
 /** Why a statement failed, without values. */
-function reasonOf(error: unknown): string {
-  const link = findInCauseChain(error, (candidate) => sqlStateOf(candidate) !== undefined);
+function getReason(error: unknown): string {
+  const link = findInCauseChain(error, (candidate) => getSqlState(candidate) !== undefined);
   const driver = readDriverError(link, { showIdentifiers: true });
   if (driver !== undefined) return `SQLSTATE ${driver.sqlState}: ${driver.message}`;
   return isAppError(error) ? error.message : "the connection failed";

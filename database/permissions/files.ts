@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { WHOLE_TABLE_COMMENT } from "../../core/mod.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { WHOLE_TABLE_COMMENT } from "../../core/table_permission.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { splitStatements } from "../distsql/statement.ts";
 import { StatementReader } from "../distsql/statement_reader.ts";
 import { isPermissionStatement, type PermissionStatement, readAction } from "./permission_statement.ts";
@@ -73,7 +73,7 @@ function readStatements(file: string, sql: string): PermissionStatement[] {
     return {
       source: { file, line },
       sql: text,
-      title: titleOf(reader),
+      title: getTitle(reader),
       action: readAction(reader),
       isPermission: isPermissionStatement(reader),
       isWholeTableOnDistSql: leading.some(({ kind, text }) =>
@@ -84,7 +84,7 @@ function readStatements(file: string, sql: string): PermissionStatement[] {
 }
 
 /** The first words: they name no secret. */
-function titleOf(reader: StatementReader): string {
+function getTitle(reader: StatementReader): string {
   const words: string[] = [];
   for (let at = 0; at < 3 && reader.token(at)?.kind === "word"; at++) words.push(reader.key(at));
   const isCreate = words[0] === "CREATE" || words[0] === "ALTER" || words[0] === "DROP";

@@ -1,4 +1,4 @@
-import { nameOf, readName } from "../distsql/sql_name.ts";
+import { getName, readName } from "../distsql/sql_name.ts";
 import type { StatementReader } from "../distsql/statement_reader.ts";
 
 /** Where a statement stands. */
@@ -143,7 +143,7 @@ function readPrivileges(reader: StatementReader, to: number): { name: string; co
     if (!/^[A-Z]+(?: PRIVILEGES)?$/.test(name)) return undefined;
     const columns = open < 0
       ? []
-      : reader.list(open + 1, reader.closing(open)).map(([at]) => nameOf(reader.token(at)!));
+      : reader.list(open + 1, reader.closing(open)).map(([at]) => getName(reader.token(at)!));
     privileges.push({ name: name.replace(" PRIVILEGES", ""), columns });
   }
   return privileges;
@@ -161,8 +161,8 @@ function readObjects(reader: StatementReader, from: number, to: number): Permiss
   const start = OBJECT_WORDS[key] === undefined ? from : from + 1;
   return reader.list(start, to).map(([at]) => {
     const end = reader.nameEnd(at);
-    const schema = end - at > 1 ? nameOf(reader.token(end - 3)!) : undefined;
-    return { type, schema, name: nameOf(reader.token(end - 1)!) };
+    const schema = end - at > 1 ? getName(reader.token(end - 3)!) : undefined;
+    return { type, schema, name: getName(reader.token(end - 1)!) };
   });
 }
 
@@ -171,7 +171,7 @@ function readRoles(reader: StatementReader, from: number, to: number): (string |
   for (const [start, end] of reader.list(from, to)) {
     const at = reader.skip(start, "GROUP");
     if (at + 1 !== end || !reader.isName(at) || reader.isOneOf(at, ROLE_WORDS)) return undefined;
-    roles.push(reader.is(at, "PUBLIC") ? null : nameOf(reader.token(at)!));
+    roles.push(reader.is(at, "PUBLIC") ? null : getName(reader.token(at)!));
   }
   return roles;
 }

@@ -1,4 +1,4 @@
-import { environment } from "../../env/mod.ts";
+import { environment } from "../../env/get_env.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { withSession } from "../migrations/run.ts";
 import type { SqlSession } from "../providers/provider.ts";
@@ -106,33 +106,33 @@ export async function compareStatements(
   const gaps = findGaps(declared, live);
   const surpluses = findSurpluses(declared, live);
   const unchecked = statements.filter(({ action }) => action.kind === "other").map((one) =>
-    `${sourceOf(one)}: ${one.title}`
+    `${getSource(one)}: ${one.title}`
   );
   for (const { message } of gaps) logger(`missing: ${message}`);
   for (const { message } of surpluses) logger(`not declared: ${message}`);
   return { valid: gaps.length === 0, gaps, surpluses, unchecked };
 }
 
-function sourceOf({ source: { file, line } }: PermissionStatement): string {
+function getSource({ source: { file, line } }: PermissionStatement): string {
   return `${file}:${line}`;
 }
 
 function findGaps(declared: DeclaredGrants, live: LiveGrants): PermissionGap[] {
   const gaps: PermissionGap[] = [];
   for (const [role, { statement, canLogin }] of declared.roles) {
-    const source = sourceOf(statement);
+    const source = getSource(statement);
     const present = live.roles.get(role);
     if (present === undefined) gaps.push({ kind: "role", role, source, message: `role ${role} is missing` });
     else if (canLogin && !present) gaps.push({ kind: "login", role, source, message: `role ${role} cannot log in` });
   }
   for (const [key, grant] of declared.grants) {
     if (grant.isGranted && differs(live.grants.get(key), grant)) {
-      gaps.push(toGap(readGrantKey(key), live, sourceOf(grant.statement), grant.grantable));
+      gaps.push(toGap(readGrantKey(key), live, getSource(grant.statement), grant.grantable));
     }
   }
   if (live.iam === undefined) return gaps;
   for (const [key, { statement, isGranted }] of declared.iam) {
-    if (isGranted && !live.iam.has(key)) gaps.push(toIamGap(key, sourceOf(statement)));
+    if (isGranted && !live.iam.has(key)) gaps.push(toIamGap(key, getSource(statement)));
   }
   return gaps;
 }
@@ -145,14 +145,14 @@ function findSurpluses(declared: DeclaredGrants, live: LiveGrants): PermissionGa
     const isManaged = grant.role !== null && declared.managed.has(grant.role);
     const isOwner = live.owners.get(objectKey(grant.type, grant.schema, grant.name)) === grant.role;
     if (known === undefined ? isManaged && !isOwner : !known.isGranted) {
-      surpluses.push(toGap(grant, live, known === undefined ? undefined : sourceOf(known.statement), false));
+      surpluses.push(toGap(grant, live, known === undefined ? undefined : getSource(known.statement), false));
     }
   }
   for (const key of live.iam ?? []) {
     const known = declared.iam.get(key);
     const [role] = JSON.parse(key) as [string, string];
     if (known === undefined ? declared.managed.has(role) : !known.isGranted) {
-      surpluses.push(toIamGap(key, known === undefined ? undefined : sourceOf(known.statement)));
+      surpluses.push(toIamGap(key, known === undefined ? undefined : getSource(known.statement)));
     }
   }
   return surpluses;

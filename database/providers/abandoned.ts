@@ -1,4 +1,4 @@
-import { currentInvocation } from "../../observability/mod.ts";
+import { currentInvocation } from "../../observability/invocation_context.ts";
 
 /**
  * Calls back when the invocation that the calling code belongs to is given up at its deadline: the work goes on, but

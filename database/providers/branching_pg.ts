@@ -1,9 +1,9 @@
 import type { Client } from "@neondatabase/serverless";
-import { explainMissing } from "../../core/mod.ts";
-import { runtimeProcess } from "../../env/mod.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { explainMissing } from "../../core/optional_package.ts";
+import { runtimeProcess } from "../../env/node_process.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseConfig } from "../config.ts";
-import { poolSizeOf } from "../pool_size.ts";
+import { getPoolSize } from "../pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { Dialect } from "../session/dialect.ts";
 import { createSessionClient } from "../session/session.ts";
@@ -12,7 +12,7 @@ import { createConnectRetry } from "./connect_retry.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
 import { limitStatements, rejectWithErrors, toError, watchPool } from "./neon_pool.ts";
 import type { Connection, DedicatedSession, Invalidate, Row, SqlSession } from "./provider.ts";
-import { limitOf, type StatementLimit } from "./statement_limit.ts";
+import { getLimit, type StatementLimit } from "./statement_limit.ts";
 
 /**
  * Opens Neon: its own driver, PostgreSQL's protocol in a WebSocket, a pool of connections and transactions over several
@@ -36,7 +36,7 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
   }
   const connectMs = (config.connectTimeout ?? 10) * 1000;
   const settings = { connectionString: config.connectionString, connectionTimeoutMillis: connectMs };
-  const maxConnections = poolSizeOf(config);
+  const maxConnections = getPoolSize(config);
   const pool = new neon.Pool({
     ...settings,
     max: maxConnections,
@@ -44,7 +44,7 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
     idleTimeoutMillis: (config.idleTimeout ?? 0) * 1000,
   });
   const connectRetry = createConnectRetry(config);
-  watchPool(pool, connectRetry, limitOf(config));
+  watchPool(pool, connectRetry, getLimit(config));
   let isClosing = false;
   // without a listener a connection that ends while it is idle would end the process
   pool.on("error", (error: unknown) => {
@@ -69,7 +69,7 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
     createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, new Dialect(), schema)),
     async openSession(): Promise<DedicatedSession> {
       const client = await connectClient(() => new neon.Client(settings), connectRetry);
-      return toDedicatedSession(client, run, isPooled(config.connectionString), limitOf(config));
+      return toDedicatedSession(client, run, isPooled(config.connectionString), getLimit(config));
     },
     async close(): Promise<void> {
       isClosing = true;

@@ -1,6 +1,6 @@
 import type { Client, Pool, PoolClient } from "@neondatabase/serverless";
-import { builtinModule } from "../../env/mod.ts";
-import { sqlStateOf } from "../../errors/mod.ts";
+import { builtinModule } from "../../env/builtin_module.ts";
+import { getSqlState } from "../../errors/driver_error.ts";
 import {
   type SqlDriver,
   type Statement,
@@ -89,7 +89,7 @@ export function toSqlDriver(pool: Pool, run: NeonRunner): SqlDriver {
         isUsable = true;
         return result;
       } catch (error) {
-        isUsable = sqlStateOf(error) !== undefined;
+        isUsable = getSqlState(error) !== undefined;
         throw error;
       } finally {
         client.release(!isUsable);
@@ -127,14 +127,14 @@ async function commit(client: PoolClient, onOver: () => void): Promise<void> {
     await client.query("commit");
     onOver();
   } catch (error) {
-    if (sqlStateOf(error) !== undefined) onOver();
+    if (getSqlState(error) !== undefined) onOver();
     throw error;
   }
 }
 
 function toNeonStatement({ text, params, name }: Statement, names: StatementNames): NeonStatement {
   return {
-    name: name === undefined ? undefined : names.nameOf(name, text),
+    name: name === undefined ? undefined : names.getName(name, text),
     text,
     values: params.map(toParameterText),
     rowMode: "array",
@@ -152,7 +152,7 @@ const TEXT_TYPES = { getTypeParser: () => (text: string): string => text };
 class StatementNames {
   readonly #names: Map<string, string> = new Map();
 
-  nameOf(given: string, text: string): string {
+  getName(given: string, text: string): string {
     let name = this.#names.get(text);
     if (name === undefined) {
       const hash = builtinModule("node:crypto")?.createHash("sha256").update(text).digest("hex").slice(0, 32);

@@ -1,6 +1,10 @@
-import { fullJitterDelay, remainingMs } from "../../core/mod.ts";
-import { causeChain, findInCauseChain, ServiceUnavailableError, sqlStateOf } from "../../errors/mod.ts";
-import { currentInvocation, metrics } from "../../observability/mod.ts";
+import { fullJitterDelay } from "../../core/backoff.ts";
+import { remainingMs } from "../../core/request_context.ts";
+import { causeChain, findInCauseChain } from "../../errors/cause_chain.ts";
+import { getSqlState } from "../../errors/driver_error.ts";
+import { ServiceUnavailableError } from "../../errors/http_errors.ts";
+import { currentInvocation } from "../../observability/invocation_context.ts";
+import { metrics } from "../../observability/metrics.ts";
 import type { DatabaseConfig } from "../config.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
 
@@ -79,7 +83,7 @@ export function createConnectRetry(
 }
 
 function readRefusal(error: unknown): Refusal | undefined {
-  const sqlState = causeChain(error).map(sqlStateOf).find((state) => state !== undefined);
+  const sqlState = causeChain(error).map(getSqlState).find((state) => state !== undefined);
   if (sqlState !== undefined) return Object.hasOwn(SQL_STATES, sqlState) ? SQL_STATES[sqlState] : undefined;
   return currentInvocation() !== undefined && isUnreachable(error) ? NOBODY : undefined;
 }

@@ -1,22 +1,22 @@
 import type { RDSDataClient } from "@aws-sdk/client-rds-data";
-import { explainMissing } from "../../core/mod.ts";
-import { runtimeProcess } from "../../env/mod.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
-import { runOutsideInvocation } from "../../observability/mod.ts";
+import { explainMissing } from "../../core/optional_package.ts";
+import { runtimeProcess } from "../../env/node_process.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import { runOutsideInvocation } from "../../observability/invocation_context.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { NO_DEADLINE, whenAbandoned } from "./abandoned.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { toQueryResult } from "../session/decode_rows.ts";
 import { createSessionClient } from "../session/session.ts";
 import { DataApiDialect } from "./data_api_dialect.ts";
-import { runnerOf, toSqlDriver } from "./data_api_driver.ts";
+import { getRunner, toSqlDriver } from "./data_api_driver.ts";
 import { createConnectRetry, isUnreachable } from "./connect_retry.ts";
 import { readFailure } from "./data_api_error.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
 import type { DataApiClient, DataApiResult, StatementInput } from "./data_api_values.ts";
 import { IdleTimer } from "./idle_timer.ts";
 import type { Connection, DedicatedSession, Row, SqlSession } from "./provider.ts";
-import { isSilent, limitOf, type StatementLimit, withinLimit } from "./statement_limit.ts";
+import { getLimit, isSilent, type StatementLimit, withinLimit } from "./statement_limit.ts";
 
 /** The cluster, its secret and the database, as every request names them. */
 export interface DataApiTarget {
@@ -38,7 +38,7 @@ export interface DataApiTarget {
  */
 export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
   const { target, region } = readTarget(config);
-  const limit = limitOf(config);
+  const limit = getLimit(config);
   const sdk = await loadRdsData();
   // Deno 2.9 sends a request again by itself, an INSERT too, when a connection that served one before ends without an answer
   const agent = { keepAlive: runtimeProcess?.versions.deno === undefined };
@@ -70,7 +70,7 @@ export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
     },
     createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, new DataApiDialect(), schema)),
     openSession(): Promise<DedicatedSession> {
-      const own = limitOf(config);
+      const own = getLimit(config);
       const session = openSession(withLimit(own));
       return Promise.resolve({ ...session, limitStatements: (ms) => void (own.ms = ms) });
     },
@@ -206,7 +206,7 @@ function toApi(
 }
 
 function toSession(api: DataApiClient, transactionId: string | undefined): SqlSession {
-  const runner = runnerOf(api, transactionId);
+  const runner = getRunner(api, transactionId);
   return {
     async query(text, params = []): Promise<Row[]> {
       const named = params.length === 0 ? text : text.replace(/\$(\d+)/g, ":$1");

@@ -1,7 +1,7 @@
 import { Column, is, Param, Placeholder, type Query, SQL, type SQLChunk } from "drizzle-orm";
 import type { PgDialect } from "drizzle-orm/pg-core";
 import { Dialect } from "../session/dialect.ts";
-import { castTypeOf } from "./data_api_values.ts";
+import { getCastType } from "./data_api_values.ts";
 
 /** Marks a parameter that the statement casts. */
 const CAST = "cast";
@@ -15,13 +15,13 @@ export class DataApiDialect extends Dialect {
   override prepareTyping = (encoder: unknown): typeof PLAIN => {
     this.#encoder = encoder;
     // drizzle's types name its own typings alone
-    return (castTypeOf(encoder) === undefined ? PLAIN : CAST) as typeof PLAIN;
+    return (getCastType(encoder) === undefined ? PLAIN : CAST) as typeof PLAIN;
   };
 
   override escapeParam = (index: number, value?: unknown): string => {
     const encoder = is(value, Param) ? value.encoder : is(value, Placeholder) ? undefined : this.#encoder;
     this.#encoder = undefined;
-    const type = castTypeOf(encoder);
+    const type = getCastType(encoder);
     return type === undefined ? `:${index + 1}` : `cast(:${index + 1} as ${type})`;
   };
 
@@ -30,8 +30,10 @@ export class DataApiDialect extends Dialect {
     return super.sqlToQuery(statement, invokeSource);
   }
 
-  override castsOf({ params, typings = [] }: Query & { typings?: string[] }): readonly boolean[] {
-    return params.map((param, at) => is(param, Param) ? castTypeOf(param.encoder) !== undefined : typings[at] === CAST);
+  override getCasts({ params, typings = [] }: Query & { typings?: string[] }): readonly boolean[] {
+    return params.map((param, at) =>
+      is(param, Param) ? getCastType(param.encoder) !== undefined : typings[at] === CAST
+    );
   }
 }
 

@@ -18,12 +18,12 @@ import { type DataApiClient, type DataApiResult, toParameter, toText } from "./d
 export function toSqlDriver(api: DataApiClient): SqlDriver {
   return {
     client: api,
-    ...runnerOf(api, undefined),
+    ...getRunner(api, undefined),
     async transaction<T>(work: (tx: ReturnType<typeof withSavepoints>) => Promise<T>): Promise<T> {
       const transactionId = await api.begin();
       let result: T;
       try {
-        result = await work(withSavepoints(runnerOf(api, transactionId)));
+        result = await work(withSavepoints(getRunner(api, transactionId)));
       } catch (error) {
         // the first error matters; a transaction that is not ended here ends by the provider's time limit
         await api.rollback(transactionId).catch(() => {});
@@ -42,7 +42,7 @@ export function toSqlDriver(api: DataApiClient): SqlDriver {
  * @param transactionId The transaction that the statements belong to.
  * @returns The runner.
  */
-export function runnerOf(api: DataApiClient, transactionId: string | undefined): StatementRunner {
+export function getRunner(api: DataApiClient, transactionId: string | undefined): StatementRunner {
   return {
     async run(statement): Promise<StatementResult> {
       const { text, params, isCast } = statement;

@@ -1,4 +1,4 @@
-import { readDriverError } from "../../errors/mod.ts";
+import { readDriverError } from "../../errors/driver_error.ts";
 
 /** Names that the Data API tells in the text of an error alone. */
 interface ViolatedNames {

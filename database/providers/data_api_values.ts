@@ -35,7 +35,7 @@ export interface DataApiClient {
  * @param encoder What drizzle encodes the value with: a column, or nothing.
  * @returns An SQL type, or `undefined` for a value without a column.
  */
-export function castTypeOf(encoder: unknown): string | undefined {
+export function getCastType(encoder: unknown): string | undefined {
   if (!is(encoder, PgColumn)) return undefined;
   const type = encoder.getSQLType().replace(
     /\bserial\b|\b(big|small)serial\b/,
@@ -113,11 +113,11 @@ function withZone(text: string, typeName: string | undefined): string {
 
 /** NULLs among the items are null in the answer, whatever the SDK's types say. */
 function toArrayText(array: ArrayValue, itemType: string | undefined): string {
-  return formatArray(itemsOf(array), (item) => toItemText(item, itemType), itemType === "box" ? ";" : ",");
+  return formatArray(getItems(array), (item) => toItemText(item, itemType), itemType === "box" ? ";" : ",");
 }
 
-function itemsOf({ stringValues, longValues, doubleValues, booleanValues, arrayValues }: ArrayValue): unknown[] {
-  const inner = arrayValues?.map((array) => array === null ? null : itemsOf(array));
+function getItems({ stringValues, longValues, doubleValues, booleanValues, arrayValues }: ArrayValue): unknown[] {
+  const inner = arrayValues?.map((array) => array === null ? null : getItems(array));
   return inner ?? stringValues ?? longValues ?? doubleValues ?? booleanValues ?? [];
 }
 

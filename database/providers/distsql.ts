@@ -1,6 +1,7 @@
-import { explainMissing } from "../../core/mod.ts";
-import { causeChain, DatabaseError } from "../../errors/mod.ts";
-import { type DatabaseConfig, regionOf, splitEndpoint } from "../config.ts";
+import { explainMissing } from "../../core/optional_package.ts";
+import { causeChain } from "../../errors/cause_chain.ts";
+import { DatabaseError } from "../../errors/database_errors.ts";
+import { type DatabaseConfig, getRegion, splitEndpoint } from "../config.ts";
 import { createConnectRetry } from "./connect_retry.ts";
 import { openPostgres } from "./postgres_js.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
@@ -24,7 +25,7 @@ export async function openDistSql(config: DatabaseConfig, invalidate: Invalidate
   const isAdmin = config.isAdmin === true;
   const username = isAdmin ? "admin" : config.username;
   const { DsqlSigner } = await loadSigner();
-  const signer = new DsqlSigner({ hostname: host, region: regionOf(config) });
+  const signer = new DsqlSigner({ hostname: host, region: getRegion(config) });
   return await openPostgres(
     config,
     {

@@ -1,5 +1,5 @@
 import type { Client, Pool, PoolClient } from "@neondatabase/serverless";
-import { currentInvocation, resumeInvocation, runOutsideInvocation } from "../../observability/mod.ts";
+import { currentInvocation, resumeInvocation, runOutsideInvocation } from "../../observability/invocation_context.ts";
 import { NO_DEADLINE, whenAbandoned } from "./abandoned.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
 import { isAnswered, RestWatch } from "./rest_watch.ts";

@@ -1,14 +1,14 @@
-import { explainMissing } from "../../core/mod.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { explainMissing } from "../../core/optional_package.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseConfig } from "../config.ts";
-import { poolSizeOf } from "../pool_size.ts";
+import { getPoolSize } from "../pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { Dialect } from "../session/dialect.ts";
 import { createSessionClient } from "../session/session.ts";
 import { type ConnectRetry, type SessionState, toDedicatedSession, toSqlDriver } from "./postgres_js_driver.ts";
 import { type PostgresOptions, PostgresPool } from "./postgres_js_pool.ts";
 import type { Connection, DrizzleClient, Invalidate } from "./provider.ts";
-import { limitOf } from "./statement_limit.ts";
+import { getLimit } from "./statement_limit.ts";
 
 /** How a provider's server differs from PostgreSQL. */
 export interface ServerManners {
@@ -43,7 +43,7 @@ export async function openPostgres(
 ): Promise<Connection> {
   const postgres = await loadPostgres();
   const common: PostgresOptions = {
-    max: poolSizeOf(config),
+    max: getPoolSize(config),
     connect_timeout: config.connectTimeout ?? 10,
     idle_timeout: config.idleTimeout,
     max_lifetime: null,
@@ -54,7 +54,7 @@ export async function openPostgres(
   };
   const pool = new PostgresPool(postgres, { ...common, types: TEXT_TYPES }, () => invalidate("ended"));
   const prepare = config.prepare !== false;
-  const driver = toSqlDriver(pool, prepare, connectRetry, limitOf(config));
+  const driver = toSqlDriver(pool, prepare, connectRetry, getLimit(config));
   const slots = new ConnectionSlots(Number(common.max));
   return {
     async check(): Promise<void> {
@@ -77,7 +77,7 @@ export async function openPostgres(
         if (keepsSession && state.hasWorked) state.isLost = true;
       });
       return Promise.resolve({
-        ...toDedicatedSession(own, connectRetry, state, explain, limitOf(config)),
+        ...toDedicatedSession(own, connectRetry, state, explain, getLimit(config)),
         keepsSession,
       });
     },

@@ -4,7 +4,7 @@ import type { SqlDriver, Statement, StatementResult, TransactionDriver } from ".
 import { toParameterText } from "../session/parameter_text.ts";
 import { beginSafely, type StatementGate } from "./postgres_js_transaction.ts";
 import type { DedicatedSession, Row, SqlSession } from "./provider.ts";
-import { limitOf, type StatementLimit, StatementWatch, withinLimit } from "./statement_limit.ts";
+import { getLimit, type StatementLimit, StatementWatch, withinLimit } from "./statement_limit.ts";
 
 /**
  * What to do when a connection could not be made, and nothing was sent on it.
@@ -192,7 +192,7 @@ export function toDedicatedSession(
   connectRetry: ConnectRetry,
   state: SessionState,
   explain: (error: unknown) => unknown,
-  limit: StatementLimit = limitOf({}),
+  limit: StatementLimit = getLimit({}),
 ): Omit<DedicatedSession, "keepsSession"> {
   const run = runOnPool(pool, connectRetry, limit);
   /** Gives the connection, unless it has taken the place of one that was lost, perhaps just now. */

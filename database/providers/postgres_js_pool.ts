@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import type { Options, Sql } from "postgres";
 import type postgres from "postgres";
-import { runOutsideInvocation } from "../../observability/mod.ts";
+import { runOutsideInvocation } from "../../observability/invocation_context.ts";
 import { NO_DEADLINE, whenAbandoned } from "./abandoned.ts";
 import { endsConnection } from "./postgres_js_transaction.ts";
 import { isAnswered, RestWatch } from "./rest_watch.ts";

@@ -1,4 +1,4 @@
-import { runtimeProcess } from "../../env/mod.ts";
+import { runtimeProcess } from "../../env/node_process.ts";
 import { IdleTimer } from "./idle_timer.ts";
 
 /** How long nothing was sent before a connection may have ended unheard: a sandbox that rests is frozen. */

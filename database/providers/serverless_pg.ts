@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../errors/mod.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseConfig } from "../config.ts";
 import { createConnectRetry } from "./connect_retry.ts";
 import { openPostgres, readTls } from "./postgres_js.ts";

@@ -1,4 +1,4 @@
-import { runOutsideInvocation } from "../../observability/mod.ts";
+import { runOutsideInvocation } from "../../observability/invocation_context.ts";
 
 /**
  * How long the database may be silent about a statement, outside of invocations that have a deadline. A session
@@ -17,7 +17,7 @@ const DEFAULT_SECONDS = 60;
  *
  * @param config A checked configuration.
  */
-export function limitOf({ statementTimeoutSeconds }: { statementTimeoutSeconds?: number }): StatementLimit {
+export function getLimit({ statementTimeoutSeconds }: { statementTimeoutSeconds?: number }): StatementLimit {
   return { ms: (statementTimeoutSeconds ?? DEFAULT_SECONDS) * 1000 };
 }
 

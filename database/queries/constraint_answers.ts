@@ -1,4 +1,5 @@
-import { ConfigurationError, type DatabaseError } from "../../errors/mod.ts";
+import type { DatabaseError } from "../../errors/database_errors.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { deriveName } from "../distsql/sql_name.ts";
 
 /** What a client is told when a constraint is violated. */

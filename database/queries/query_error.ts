@@ -1,15 +1,9 @@
-import {
-  type AppError,
-  causeChain,
-  DatabaseError,
-  findInCauseChain,
-  ForeignKeyViolationError,
-  isAppError,
-  readDriverError,
-  TransactionMisuseError,
-  UniqueViolationError,
-  ValidationError,
-} from "../../errors/mod.ts";
+import { type AppError, isAppError } from "../../errors/app_error.ts";
+import { causeChain, findInCauseChain } from "../../errors/cause_chain.ts";
+import { DatabaseError, ForeignKeyViolationError, UniqueViolationError } from "../../errors/database_errors.ts";
+import { readDriverError } from "../../errors/driver_error.ts";
+import { ValidationError } from "../../errors/http_errors.ts";
+import { TransactionMisuseError } from "../../errors/transaction_misuse_error.ts";
 import { countAttempts } from "../retry.ts";
 import { isOccError } from "../sqlstate.ts";
 import { isInsideTransaction, keepTransaction } from "../transaction_guard.ts";

@@ -1,5 +1,6 @@
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
-import { addKnownNames, ConfigurationError } from "../../errors/mod.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import { addKnownNames } from "../../errors/known_names.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import type { DistSqlRetryOptions } from "../retry.ts";
 import { withTransaction } from "../transaction.ts";
@@ -7,7 +8,7 @@ import { checkConstraintAnswers, type ConstraintAnswers } from "./constraint_ans
 import { type QueryMetricsOptions, withQueryMetrics } from "./query_metrics.ts";
 import { checkPermissions } from "./requires_table.ts";
 import { type PreparedByName, reusePrepared } from "./reuse_prepared.ts";
-import type { DatabaseOperation, TablePermission } from "../../core/mod.ts";
+import type { DatabaseOperation, TablePermission } from "../../core/table_permission.ts";
 
 /** A table of a query and what the query does with it. */
 export interface QueryTable {
@@ -159,7 +160,7 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
   if (constraints !== undefined) checkConstraintAnswers(constraints);
   const tables = checkPermissions(
     options.tables?.map(({ table, operations }) => ({
-      table: typeof table === "string" ? table : nameOf(table),
+      table: typeof table === "string" ? table : getName(table),
       operations,
     })),
   );
@@ -183,7 +184,7 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
   return Object.assign(definedQuery, { on, queryName, tables: Object.freeze(tables), transaction });
 }
 
-function nameOf(table: PgTable): string {
+function getName(table: PgTable): string {
   const { name, schema } = getTableConfig(table);
   return schema === undefined ? name : `${schema}.${name}`;
 }

@@ -1,14 +1,9 @@
-import { type AppError, DatabaseError, type UniqueViolationError } from "../../errors/mod.ts";
-import {
-  createMetricRecorder,
-  endSpan,
-  isLevelEnabled,
-  logDebug,
-  logError,
-  logWarn,
-  redactValue,
-  startSpan,
-} from "../../observability/mod.ts";
+import type { AppError } from "../../errors/app_error.ts";
+import { DatabaseError, type UniqueViolationError } from "../../errors/database_errors.ts";
+import { isLevelEnabled, logDebug, logError, logWarn } from "../../observability/logger.ts";
+import { createMetricRecorder } from "../../observability/metrics.ts";
+import { redactValue } from "../../observability/redact.ts";
+import { endSpan, startSpan } from "../../observability/tracer.ts";
 import { type DistSqlRetryOptions, type RetryCount, runWithRetry } from "../retry.ts";
 import type { ConstraintAnswers } from "./constraint_answers.ts";
 import { toQueryError } from "./query_error.ts";

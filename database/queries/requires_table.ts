@@ -1,5 +1,5 @@
-import { DatabaseOperation, type TablePermission } from "../../core/mod.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { DatabaseOperation, type TablePermission } from "../../core/table_permission.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 
 /**
  * A method decorator, in the two forms that TypeScript compiles: the standard one, and the one of

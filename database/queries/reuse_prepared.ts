@@ -68,7 +68,7 @@ export function reusePrepared<TSchema extends Record<string, unknown>>(
   return new Proxy(new Step(new Run(prepared), db), AS_BUILDER) as unknown as DrizzleClient<TSchema>;
 }
 
-function builderOf(step: Step): object {
+function getBuilder(step: Step): object {
   if (step.builder === undefined) step.run.makeUp();
   return step.builder as object;
 }
@@ -80,7 +80,7 @@ function read(step: Step, key: PropertyKey): unknown {
     if (PUT_OFF.has(key)) return (...args: unknown[]) => run.putOff(step, key, args);
     if (key === "prepare") return (name: string) => prepareOnce(step, name);
   }
-  const builder = builderOf(step);
+  const builder = getBuilder(step);
   const value: unknown = Reflect.get(builder, key);
   // relational queries hang below `query`, one object for each table
   if (typeof value === "object" && value !== null) {
@@ -102,7 +102,7 @@ function prepareOnce(step: Step, name: string): object {
   if (known === undefined) {
     // refinements of the same builder may be waiting, also where their result was dropped
     run.makeUp();
-    known = (builderOf(step) as { prepare(name: string): object }).prepare(name);
+    known = (getBuilder(step) as { prepare(name: string): object }).prepare(name);
     run.prepared.set(name, known);
   }
   return known;
@@ -110,9 +110,9 @@ function prepareOnce(step: Step, name: string): object {
 
 const AS_BUILDER: ProxyHandler<Step> = {
   get: read,
-  set: (step, key, value) => Reflect.set(builderOf(step), key, value),
-  has: (step, key) => Reflect.has(builderOf(step), key),
-  getPrototypeOf: (step) => Reflect.getPrototypeOf(builderOf(step)),
+  set: (step, key, value) => Reflect.set(getBuilder(step), key, value),
+  has: (step, key) => Reflect.has(getBuilder(step), key),
+  getPrototypeOf: (step) => Reflect.getPrototypeOf(getBuilder(step)),
 };
 
 const FIRST_STEPS = ["prepare", "from", "values", "set"] as const;

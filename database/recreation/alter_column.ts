@@ -1,6 +1,6 @@
 import { type ColumnClause, readColumn } from "../distsql/rules/column_definition.ts";
 import { readNotNullCheck } from "../distsql/rules/not_null.ts";
-import { deriveName, nameOf, readName } from "../distsql/sql_name.ts";
+import { deriveName, getName, readName } from "../distsql/sql_name.ts";
 import type { StatementReader } from "../distsql/statement_reader.ts";
 import { TokenEdits } from "../distsql/token_edits.ts";
 import { columnsIn, findColumn, pushConstraint } from "./alter_constraint.ts";
@@ -256,7 +256,7 @@ export function renameIn(text: string, from: string, to: string): string {
   const reader = readSql(text);
   const edits = new TokenEdits(reader);
   for (let at = 0; at < reader.size; at++) {
-    if (!reader.isName(at) || nameOf(reader.token(at)!) !== from) continue;
+    if (!reader.isName(at) || getName(reader.token(at)!) !== from) continue;
     if (reader.key(at + 1) === "(" || reader.key(at + 1) === "." || reader.key(at - 1) === "::") continue;
     edits.replace(at, at + 1, quoteName(to));
   }

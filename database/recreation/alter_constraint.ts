@@ -1,4 +1,4 @@
-import { deriveName, nameOf, readName } from "../distsql/sql_name.ts";
+import { deriveName, getName, readName } from "../distsql/sql_name.ts";
 import { isNotValid, readTableConstraint, type TableConstraintKind } from "../distsql/rules/table_constraint.ts";
 import type { StatementReader } from "../distsql/statement_reader.ts";
 import { formatForeignKey, parseForeignKey, stripNotValid } from "./foreign_key.ts";
@@ -124,7 +124,7 @@ export function columnsIn(schema: TableSchema, text: string): string[] {
   const names = new Set<string>();
   for (let at = 0; at < reader.size; at++) {
     if (reader.isName(at) && reader.key(at + 1) !== "(" && reader.key(at - 1) !== "::") {
-      names.add(nameOf(reader.token(at)!));
+      names.add(getName(reader.token(at)!));
     }
   }
   return schema.columns.map((column) => column.name).filter((name) => names.has(name));

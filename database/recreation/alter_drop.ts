@@ -1,4 +1,4 @@
-import { nameOf, readName, truncateName } from "../distsql/sql_name.ts";
+import { getName, readName, truncateName } from "../distsql/sql_name.ts";
 import type { StatementReader } from "../distsql/statement_reader.ts";
 import { findColumn, findConstraint } from "./alter_constraint.ts";
 import { parseForeignKey } from "./foreign_key.ts";
@@ -66,7 +66,7 @@ function ownTargets(schema: TableSchema, { type, definition }: TableConstraint):
 function usesName(text: string, name: string): boolean {
   const reader = readSql(text);
   for (let at = 0; at < reader.size; at++) {
-    if (reader.isName(at) && nameOf(reader.token(at)!) === name) return true;
+    if (reader.isName(at) && getName(reader.token(at)!) === name) return true;
   }
   return false;
 }

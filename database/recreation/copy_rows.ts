@@ -1,4 +1,5 @@
-import { findInCauseChain, sqlStateOf } from "../../errors/mod.ts";
+import { findInCauseChain } from "../../errors/cause_chain.ts";
+import { getSqlState } from "../../errors/driver_error.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import { inRange, keyColumns, type KeyMark, keyTexts, readMark, withoutKey } from "./key_range.ts";
 import type { RecreationPlan } from "./recreation_plan.ts";
@@ -110,7 +111,7 @@ export class RowCopy {
       );
       return this.#afterBatch(state);
     } catch (error) {
-      if (findInCauseChain(error, (link) => sqlStateOf(link) === "54000") === undefined) throw error;
+      if (findInCauseChain(error, (link) => getSqlState(link) === "54000") === undefined) throw error;
       return await this.#shrink(state, error);
     }
   }

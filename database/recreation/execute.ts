@@ -1,8 +1,8 @@
-import { type Clock, monotonicNow, systemClock } from "../../core/mod.ts";
+import { type Clock, monotonicNow, systemClock } from "../../core/clock.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import type { RecreationPlan } from "./recreation_plan.ts";
 import { RecreationRun } from "./recreation_run.ts";
-import { ConfigurationError } from "../../errors/mod.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
 import { BATCH_ROWS } from "./plan.ts";
 
 /** Options of {@link executeRecreation}. */

@@ -1,4 +1,4 @@
-import { nameOf, readName } from "../distsql/sql_name.ts";
+import { getName, readName } from "../distsql/sql_name.ts";
 import { qualify, quoteName, readSql } from "./sql_text.ts";
 
 /** A foreign key, read. */
@@ -24,12 +24,12 @@ export interface ForeignKeyParts {
 export function parseForeignKey(definition: string, column?: string): ForeignKeyParts {
   const reader = readSql(definition);
   const namesIn = (at: number): string[] =>
-    reader.list(at + 1, reader.closing(at)).map(([from]) => nameOf(reader.token(from)!));
+    reader.list(at + 1, reader.closing(at)).map(([from]) => getName(reader.token(from)!));
   const columns = column === undefined ? namesIn(2) : [column];
   const at = reader.find(new Set(["REFERENCES"]), 0);
   const target = readName(reader, at + 1);
   const parts: string[] = [];
-  for (let i = at + 1; i < target.end; i += 2) parts.push(nameOf(reader.token(i)!));
+  for (let i = at + 1; i < target.end; i += 2) parts.push(getName(reader.token(i)!));
   const hasTargets = reader.key(target.end) === "(";
   const restFrom = hasTargets ? reader.next(target.end) : target.end;
   return {

@@ -36,14 +36,14 @@ export function pointToNewTable(current: TableSchema, desired: TableSchema, newN
  */
 export function leaveOldTable(current: TableSchema, desired: TableSchema): RecreationStep[] {
   const { oid = "0", dialect } = current;
-  const kept = new Map((desired.referencedBy ?? []).map((key) => [keyOf(key), key]));
+  const kept = new Map((desired.referencedBy ?? []).map((key) => [getKey(key), key]));
   return (current.referencedBy ?? []).flatMap((before) => {
     const { name, from } = before;
     const child = qualify(from.schema, from.table);
     const toOld = hasConstraint(child, name, ` AND confrelid = ${oid}`);
     const drop = `ALTER TABLE ${child} DROP CONSTRAINT ${quoteName(name)}`;
     const steps = [once("after", `drop ${name} to the old table`, drop, `SELECT NOT ${toOld} AS done`)];
-    const key = kept.get(keyOf(before));
+    const key = kept.get(getKey(before));
     if (key === undefined) return steps;
     const temporary = temporaryName(name, "new");
     const rename = `ALTER TABLE ${child} RENAME CONSTRAINT ${quoteName(temporary)} TO ${quoteName(name)}`;
@@ -57,6 +57,6 @@ export function leaveOldTable(current: TableSchema, desired: TableSchema): Recre
   });
 }
 
-function keyOf({ name, from }: { name: string; from: { schema: string; table: string } }): string {
+function getKey({ name, from }: { name: string; from: { schema: string; table: string } }): string {
   return JSON.stringify([from.schema, from.table, name]);
 }

@@ -1,4 +1,4 @@
-import { nameOf } from "../distsql/sql_name.ts";
+import { getName } from "../distsql/sql_name.ts";
 import type { DrizzleClient, Row } from "../providers/provider.ts";
 import {
   columnsQuery,
@@ -73,7 +73,7 @@ async function findTable(db: DrizzleClient, tableName: string): Promise<Row | un
     tableQuery(`c.relname = ${quoteText(tableName)} AND pg_table_is_visible(c.oid)`),
   );
   if (exact !== undefined) return exact;
-  const parts = partsOf(tableName);
+  const parts = getParts(tableName);
   if (parts === undefined) return undefined;
   const [row] = await runSql(db, tableQuery(whereNamed(parts)));
   return row;
@@ -81,7 +81,7 @@ async function findTable(db: DrizzleClient, tableName: string): Promise<Row | un
 
 /** A table between its two renamings. */
 async function findUnfinished(db: DrizzleClient, tableName: string): Promise<Row | undefined> {
-  for (const parts of [[tableName], partsOf(tableName) ?? []]) {
+  for (const parts of [[tableName], getParts(tableName) ?? []]) {
     const name = parts.at(-1);
     if (name === undefined) continue;
     const old = [...parts.slice(0, -1), temporaryName(name, "old")];
@@ -99,11 +99,11 @@ function whereNamed(parts: readonly string[]): string {
 }
 
 /** The parts of a name that is written as SQL. */
-function partsOf(tableName: string): string[] | undefined {
+function getParts(tableName: string): string[] | undefined {
   const reader = readSql(tableName);
   if (reader.size === 0 || reader.nameEnd(0) !== reader.size) return undefined;
   const parts: string[] = [];
-  for (let at = 0; at < reader.size; at += 2) parts.push(nameOf(reader.token(at)!));
+  for (let at = 0; at < reader.size; at += 2) parts.push(getName(reader.token(at)!));
   return parts;
 }
 

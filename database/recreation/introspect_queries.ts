@@ -36,7 +36,7 @@ export function sequencesQuery(oid: string): string {
 }
 
 /** Names of the columns that an array of numbers stands for, as JSON. */
-function namesOf(array: string, relation: string): string {
+function getNames(array: string, relation: string): string {
   return `(SELECT json_agg(a.attname ORDER BY k.place)::text FROM unnest(${array}) WITH ORDINALITY AS k (attnum, place) ` +
     `JOIN pg_attribute a ON a.attrelid = ${relation} AND a.attnum = k.attnum)`;
 }
@@ -45,9 +45,9 @@ function namesOf(array: string, relation: string): string {
 export function constraintsQuery(oid: string, side: "conrelid" | "confrelid"): string {
   const others = side === "confrelid" ? "AND con.contype = 'f' AND con.conrelid <> con.confrelid" : "";
   return `SELECT con.conname::text AS name, con.contype::text AS type, pg_get_constraintdef(con.oid) AS definition, ` +
-    `con.convalidated AS validated, ${namesOf("con.conkey", "con.conrelid")} AS columns, ` +
+    `con.convalidated AS validated, ${getNames("con.conkey", "con.conrelid")} AS columns, ` +
     `${
-      namesOf("con.confkey", "con.confrelid")
+      getNames("con.confkey", "con.confrelid")
     } AS targets, fn.nspname::text AS target_schema, fc.relname::text AS target, ` +
     `n.nspname::text AS schema, c.relname::text AS table, obj_description(con.oid, 'pg_constraint') AS comment, ` +
     `CASE WHEN (SELECT count(*) FROM pg_index own JOIN pg_index other ON other.indrelid = own.indrelid ` +
@@ -63,7 +63,7 @@ export function indexesQuery(oid: string): string {
   return `SELECT c.relname::text AS name, i.indisunique AS is_unique, i.indisvalid AS valid, ` +
     `pg_get_indexdef(i.indexrelid) AS definition, obj_description(c.oid, 'pg_class') AS comment, ` +
     `i.indexprs IS NULL AND i.indpred IS NULL AS is_plain, i.indnkeyatts::int AS key_count, ` +
-    `${namesOf("i.indkey::smallint[]", "i.indrelid")} AS keys, ` +
+    `${getNames("i.indkey::smallint[]", "i.indrelid")} AS keys, ` +
     `(SELECT json_agg(DISTINCT a.attname)::text FROM pg_depend d ` +
     `JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid ` +
     `WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid AND d.refobjid = i.indrelid AND d.refobjsubid > 0) AS used ` +

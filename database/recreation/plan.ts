@@ -77,7 +77,7 @@ function planCopy(current: TableSchema, desired: TableSchema): RecreationCopy {
     frozen: qualify(schema, temporaryName(name, "old")),
     target: qualify(schema, temporaryName(name, "new")),
     columns,
-    key: findKey(current) ?? keyOf(current, keyToBe(current, desired)),
+    key: findKey(current) ?? getKey(current, keyToBe(current, desired)),
     targetKey: findKey(desired) ?? [],
     overriding: desired.columns.some(({ name, identity }) =>
       identity?.always === true && columns.some((column) => column.name === name)
@@ -97,7 +97,7 @@ function copied(column: TableColumn, current: TableSchema): CopiedColumn | undef
   };
 }
 
-function keyOf(schema: TableSchema, names: readonly string[]): CopyKey[] {
+function getKey(schema: TableSchema, names: readonly string[]): CopyKey[] {
   return names.map((name) => {
     const { type, notNull } = schema.columns.find((column) => column.name === name)!;
     return { name, type, nullable: !notNull };
@@ -113,7 +113,7 @@ function findKey(schema: TableSchema): CopyKey[] | undefined {
   ];
   for (const names of candidates) {
     if (names === undefined || names.length === 0) continue;
-    const key = keyOf(schema, names);
+    const key = getKey(schema, names);
     if (key.every(({ nullable }) => !nullable)) return key;
   }
   return undefined;

@@ -1,4 +1,4 @@
-import { AppError, type AppErrorOptions } from "../../errors/mod.ts";
+import { AppError, type AppErrorOptions } from "../../errors/app_error.ts";
 
 /**
  * Why a table cannot be made again: its name or its statement is wrong (`statement`), something hangs on it that would be

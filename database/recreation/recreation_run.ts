@@ -1,5 +1,7 @@
-import { causeChain, findInCauseChain, isAppError, readDriverError, sqlStateOf } from "../../errors/mod.ts";
-import type { Clock } from "../../core/mod.ts";
+import { isAppError } from "../../errors/app_error.ts";
+import { causeChain, findInCauseChain } from "../../errors/cause_chain.ts";
+import { getSqlState, readDriverError } from "../../errors/driver_error.ts";
+import type { Clock } from "../../core/clock.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import { isCommitOutcomeUnknown } from "../sqlstate.ts";
 import { digestSource, digestTarget, sameRows } from "./compare_rows.ts";
@@ -233,7 +235,7 @@ export class RecreationRun {
     try {
       await work();
     } catch (error) {
-      const link = findInCauseChain(error, (candidate) => sqlStateOf(candidate) !== undefined);
+      const link = findInCauseChain(error, (candidate) => getSqlState(candidate) !== undefined);
       const driver = readDriverError(link, { showIdentifiers: true });
       const isOwn = error instanceof RecreationError;
       if (isOwn && error.table !== undefined) throw error;

@@ -3,10 +3,10 @@ import type { TableSchema } from "./table_schema.ts";
 
 /** Whether two tables have the same columns of the same types, and the same key: by this a plan that is done is known. */
 export function isSameShape(a: TableSchema, b: TableSchema): boolean {
-  const shapeOf = ({ columns, constraints }: TableSchema): string =>
+  const getShape = ({ columns, constraints }: TableSchema): string =>
     JSON.stringify([
       columns.map(({ name, type, notNull }) => [name, normalizeType(type), notNull]),
       constraints.map(({ name, type, columns }) => [name, type, columns].join()).sort(),
     ]);
-  return shapeOf(a) === shapeOf(b);
+  return getShape(a) === getShape(b);
 }

@@ -1,5 +1,7 @@
-import { type Clock, monotonicNow, remainingMs } from "../../core/mod.ts";
-import { findInCauseChain, sqlStateOf } from "../../errors/mod.ts";
+import { type Clock, monotonicNow } from "../../core/clock.ts";
+import { remainingMs } from "../../core/request_context.ts";
+import { findInCauseChain } from "../../errors/cause_chain.ts";
+import { getSqlState } from "../../errors/driver_error.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import { readGrants } from "./introspect.ts";
 import { RecreationError } from "./recreation_error.ts";
@@ -98,7 +100,7 @@ export async function setPosition(db: DrizzleClient, table: string, step: Positi
     const [row] = await runSql(db, `SELECT last_value::text AS last, is_called FROM ${qualify(schema, name)}`);
     next = BigInt(String(row.last)) + (row.is_called === true ? BigInt(increment) : 0n);
   }
-  const [{ own }] = await runSql(db, `SELECT ${sequenceOf(table, step.column)} AS own`);
+  const [{ own }] = await runSql(db, `SELECT ${getSequence(table, step.column)} AS own`);
   const [now] = await runSql(db, `SELECT last_value::text AS last, is_called FROM ${own}`);
   if (now.is_called === false && BigInt(String(now.last)) === next) return;
   await runSql(db, `ALTER TABLE ${table} ALTER COLUMN ${column} RESTART WITH ${next}`);
@@ -109,13 +111,13 @@ export async function copyGrants(db: DrizzleClient, step: GrantsStep): Promise<v
   const { table, column, grants } = step;
   const relation = column === undefined
     ? table
-    : String((await runSql(db, `SELECT ${sequenceOf(table, column)} AS name`))[0].name);
+    : String((await runSql(db, `SELECT ${getSequence(table, column)} AS name`))[0].name);
   const [{ oid }] = await runSql(db, `SELECT to_regclass(${quoteText(relation)})::oid::text AS oid`);
   const present = await readGrants(db, String(oid), column === undefined ? "r" : "s");
-  const keyOf = (grant: TableGrant): string => JSON.stringify(grant);
+  const getKey = (grant: TableGrant): string => JSON.stringify(grant);
   const minus = (a: readonly TableGrant[], b: readonly TableGrant[]): TableGrant[] => {
-    const keys = new Set(b.map(keyOf));
-    return a.filter((grant) => !keys.has(keyOf(grant)));
+    const keys = new Set(b.map(getKey));
+    return a.filter((grant) => !keys.has(getKey(grant)));
   };
   const on = `ON ${column === undefined ? "TABLE" : "SEQUENCE"} ${relation}`;
   for (const [first, privileges] of group(minus(present, grants))) {
@@ -145,7 +147,7 @@ function group(grants: readonly TableGrant[]): [TableGrant, string][] {
   ]);
 }
 
-function sequenceOf(table: string, column: string): string {
+function getSequence(table: string, column: string): string {
   return `pg_get_serial_sequence(${quoteText(table)}, ${quoteText(column)})`;
 }
 
@@ -154,7 +156,7 @@ export async function renameSequence(db: DrizzleClient, table: string, step: Ren
   const [row] = await runSql(
     db,
     `SELECT c.oid::regclass::text AS sequence, c.relname::text AS name FROM pg_class c WHERE c.oid = ${
-      sequenceOf(table, step.column)
+      getSequence(table, step.column)
     }::regclass`,
   );
   if (row === undefined || row.name === step.name) return;
@@ -162,6 +164,6 @@ export async function renameSequence(db: DrizzleClient, table: string, step: Ren
     await runSql(db, `ALTER SEQUENCE ${row.sequence} RENAME TO ${quoteName(step.name)}`);
   } catch (error) {
     // a name that nobody needs is no reason to stop where sequences cannot be renamed
-    if (findInCauseChain(error, (link) => sqlStateOf(link) === "0A000") === undefined) throw error;
+    if (findInCauseChain(error, (link) => getSqlState(link) === "0A000") === undefined) throw error;
   }
 }

@@ -25,7 +25,7 @@ const derivedColumns: WeakMap<Column, Column> = new WeakMap();
  */
 export function withSafeDecoder<T extends SelectedField>(field: T): T {
   if (isColumn(field)) return safeDecoder(field) as T & Column;
-  const sql = sqlOf(field);
+  const sql = getSql(field);
   const { decoder } = sql;
   const safe = isColumn(decoder) ? safeDecoder(decoder) : decoder;
   if (safe === decoder) return field;
@@ -41,11 +41,11 @@ export function withSafeDecoder<T extends SelectedField>(field: T): T {
  * @param field The field.
  */
 export function isJsonField(field: SelectedField): boolean {
-  return isJson(isColumn(field) ? field : sqlOf(field).decoder);
+  return isJson(isColumn(field) ? field : getSql(field).decoder);
 }
 
 /** The SQL of an expression, whose decoder drizzle's types leave out. */
-function sqlOf(field: Exclude<SelectedField, Column>): { decoder: unknown } {
+function getSql(field: Exclude<SelectedField, Column>): { decoder: unknown } {
   if ("decoder" in field) return field as unknown as { decoder: unknown };
   if ("fieldAlias" in field) return field.sql as unknown as { decoder: unknown };
   return (field as Subquery)._.sql as unknown as { decoder: unknown };

@@ -1,5 +1,5 @@
-import { DatabaseError } from "../../errors/mod.ts";
-import { currentInvocation, runOutsideInvocation } from "../../observability/mod.ts";
+import { DatabaseError } from "../../errors/database_errors.ts";
+import { currentInvocation, runOutsideInvocation } from "../../observability/invocation_context.ts";
 import { whenAbandoned } from "../providers/abandoned.ts";
 import { waitedForIdle, waitsForItself } from "./misuse_messages.ts";
 import { currentScope, TransactionScope } from "./transaction_scope.ts";

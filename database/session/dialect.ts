@@ -28,7 +28,7 @@ export class Dialect extends PgDialect {
    * @param _query A query of this dialect, placeholders among its parameters.
    * @returns One answer for each parameter, or `undefined` when none is cast.
    */
-  castsOf(_query: Query): readonly boolean[] | undefined {
+  getCasts(_query: Query): readonly boolean[] | undefined {
     return undefined;
   }
 

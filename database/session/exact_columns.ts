@@ -21,10 +21,10 @@ export function castExactColumns(config: RelationalConfig): { config: Relational
   const { tableConfig: { columns } } = config;
   const queryConfig: QueryConfig = config.queryConfig === true ? {} : config.queryConfig;
   const selected = selectColumns(Object.keys(columns), queryConfig.columns);
-  const exact = selected.filter((key) => castOf(columns[key]) !== undefined);
+  const exact = selected.filter((key) => getCast(columns[key]) !== undefined);
   if (exact.length === 0) return { config, cast: new Map() };
   const casts = Object.fromEntries(
-    exact.map((key) => [key, sql`${columns[key]}::${sql.raw(castOf(columns[key])!)}`.as(key)]),
+    exact.map((key) => [key, sql`${columns[key]}::${sql.raw(getCast(columns[key])!)}`.as(key)]),
   );
   const rest = selected.filter((key) => !exact.includes(key));
   return {
@@ -55,7 +55,7 @@ function withCasts(extras: QueryConfig["extras"], casts: Extras): QueryConfig["e
   return (fields, operators) => ({ ...extras(fields, operators), ...casts });
 }
 
-function castOf(column: Column): string | undefined {
+function getCast(column: Column): string | undefined {
   if (EXACT.test(column.columnType)) return "text";
   return is(column, PgArray) && isExactArray(column) ? "text[]" : undefined;
 }

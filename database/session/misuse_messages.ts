@@ -1,4 +1,4 @@
-import { TransactionMisuseError } from "../../errors/mod.ts";
+import { TransactionMisuseError } from "../../errors/transaction_misuse_error.ts";
 import type { Statement } from "./driver.ts";
 
 const KEYWORD = /^(?:\s|\()*([a-z]+)/i;

@@ -6,7 +6,7 @@ import {
   type SelectedFieldsOrdered,
 } from "drizzle-orm/pg-core";
 import * as drizzleUtils from "drizzle-orm/utils";
-import { isAppError } from "../../errors/mod.ts";
+import { isAppError } from "../../errors/app_error.ts";
 import type { Row } from "../providers/provider.ts";
 import { type SelectedField, withSafeDecoder } from "./column_decoder.ts";
 import { CellReaders, toQueryResult } from "./decode_rows.ts";

@@ -1,4 +1,4 @@
-import { builtinModule } from "../../env/mod.ts";
+import { builtinModule } from "../../env/builtin_module.ts";
 import { parseArray } from "./array_literal.ts";
 import { readTimestamp } from "./read_timestamp.ts";
 import { BUILT_IN_TYPES } from "./type_ids.ts";
@@ -52,10 +52,10 @@ export function columnReader(type: number): ValueReader | undefined {
   return columnReaders.get(type);
 }
 
-function indexReaders(readerOf: (name: string) => ValueReader | undefined): ReadersById {
+function indexReaders(getReader: (name: string) => ValueReader | undefined): ReadersById {
   const readers = new Map<number, ValueReader>();
   for (const [name, id, arrayId] of BUILT_IN_TYPES) {
-    const reader = readerOf(name);
+    const reader = getReader(name);
     if (reader !== undefined) readers.set(id, reader);
     const readItem = reader ?? asText;
     const delimiter = name === "box" ? ";" : ",";

@@ -49,12 +49,12 @@ abstract class Session extends PgSession<QueryResultHKT, Record<string, unknown>
     mapRows?: RowMapper,
     metadata?: Metadata,
   ): PgPreparedQuery<T> {
-    const template = { name, metadata, isCast: this.#dialect.castsOf(query) };
-    const mapping = this.#mappingOf(fields, mapRows);
+    const template = { name, metadata, isCast: this.#dialect.getCasts(query) };
+    const mapping = this.#getMapping(fields, mapRows);
     return new PreparedQuery((statement) => this.send(statement), query, template, mapping) as PgPreparedQuery<T>;
   }
 
-  #mappingOf(fields: SelectedFieldsOrdered | undefined, mapRows: RowMapper | undefined): RowMapping {
+  #getMapping(fields: SelectedFieldsOrdered | undefined, mapRows: RowMapper | undefined): RowMapping {
     if (mapRows !== undefined) return { kind: "relational", mapRows, selected: this.#dialect.lastRelationalFields };
     return fields === undefined ? { kind: "raw" } : mapToFields(fields);
   }

@@ -1,6 +1,7 @@
 import type { AsyncLocalStorage } from "node:async_hooks";
-import { builtinModule } from "../../env/mod.ts";
-import { currentInvocation, type Invocation } from "../../observability/mod.ts";
+import { builtinModule } from "../../env/builtin_module.ts";
+import type { Invocation } from "../../observability/invocation.ts";
+import { currentInvocation } from "../../observability/invocation_context.ts";
 import { Lease } from "./lease.ts";
 
 /** Finds the transaction that the calling code is a part of; made by the first transaction. */

@@ -1,5 +1,5 @@
 import { type Gateway, loadRoutes, renderReferencePage, startGateway } from "@trellis/fn/cli";
-import { headerOf } from "@trellis/fn/core";
+import { getHeader } from "@trellis/fn/core";
 import { closeDrizzleClient, runMigrations } from "@trellis/fn/database";
 import { type ApiRoute, buildOpenApiDocument } from "@trellis/fn/validation";
 import { fileURLToPath } from "node:url";
@@ -35,7 +35,7 @@ export async function serveNotes(port: number): Promise<NotesServer> {
       routes,
       port,
       authorizer: async (event) => ({
-        ...await findCaller(headerOf(event, "Authorization")?.replace(/^bearer +/i, "")),
+        ...await findCaller(getHeader(event, "Authorization")?.replace(/^bearer +/i, "")),
       }),
       pages: {
         "/": { contentType: "text/html; charset=utf-8", body: renderReferencePage(document) },

@@ -1,6 +1,6 @@
 import { readName } from "../../database/distsql/sql_name.ts";
 import { StatementReader } from "../../database/distsql/statement_reader.ts";
-import { objectOf, tableOf } from "../../database/distsql/statement_table.ts";
+import { getObject, getTable } from "../../database/distsql/statement_table.ts";
 import { TokenEdits } from "../../database/distsql/token_edits.ts";
 import { tokenize } from "../../database/distsql/tokenize.ts";
 import type { Piece, TrialFile } from "./sources.ts";
@@ -36,7 +36,7 @@ export interface Removed {
   readonly objects: Map<string, string>;
 }
 
-function readerOf(text: string): StatementReader {
+function getReader(text: string): StatementReader {
   return new StatementReader(tokenize(text));
 }
 
@@ -55,7 +55,7 @@ function mentions(reader: StatementReader, from = 0, to = reader.size): Set<stri
 export function takeOut(piece: Piece, finding: Finding, removed: Removed): void {
   const reason = ENGINE_LIMITS[finding.rule] ?? `FAULT ${finding.rule}: ${finding.message}`;
   const column = /column (.+) of type /.exec(finding.message)?.[1];
-  const reader = readerOf(piece.text);
+  const reader = getReader(piece.text);
   if (column !== undefined && finding.table !== undefined && dropColumn(piece, reader, column)) {
     piece.edited = reason;
     const table = bare(finding.table);
@@ -68,7 +68,7 @@ export function takeOut(piece: Piece, finding: Finding, removed: Removed): void 
 /** Drops a statement and remembers what it would have created. */
 export function drop(piece: Piece, reason: string, removed: Removed): void {
   piece.dropped = reason;
-  const reader = readerOf(piece.text);
+  const reader = getReader(piece.text);
   if (!reader.is(0, "CREATE")) return;
   const on = reader.find(new Set(["ON"]), 1);
   const isIndex = reader.is(1, "INDEX") || reader.is(1, "UNIQUE", "INDEX");
@@ -76,14 +76,14 @@ export function drop(piece: Piece, reason: string, removed: Removed): void {
     ? readName(reader, on - 1).path
     : reader.is(1, "TRIGGER")
     ? undefined
-    : objectOf(reader) ?? tableOf(reader);
+    : getObject(reader) ?? getTable(reader);
   if (name !== undefined) removed.objects.set(bare(name), reason);
 }
 
 /** Takes a column out of CREATE TABLE or ALTER TABLE ADD COLUMN; false when nothing would be left. */
 function dropColumn(piece: Piece, reader: StatementReader, column: string): boolean {
   const isAlter = reader.is(0, "ALTER", "TABLE");
-  const [start, end] = isAlter ? actionsOf(reader) : elementsOf(reader);
+  const [start, end] = isAlter ? getActions(reader) : getElements(reader);
   const parts = reader.list(start, end);
   const kept = parts.filter(([from, to]) => {
     if (!isAlter) return readName(reader, from).name !== column;
@@ -96,12 +96,12 @@ function dropColumn(piece: Piece, reader: StatementReader, column: string): bool
   return true;
 }
 
-function elementsOf(reader: StatementReader): [number, number] {
+function getElements(reader: StatementReader): [number, number] {
   const open = reader.find(new Set(["("]), 2);
   return [open + 1, reader.closing(open)];
 }
 
-function actionsOf(reader: StatementReader): [number, number] {
+function getActions(reader: StatementReader): [number, number] {
   const at = reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY");
   return [reader.nameEnd(at), reader.size];
 }
@@ -112,10 +112,10 @@ export function takeOutUses(files: readonly TrialFile[], removed: Removed): bool
   for (const { pieces } of files) {
     for (const piece of pieces) {
       if (piece.dropped !== undefined) continue;
-      const reader = readerOf(piece.text);
+      const reader = getReader(piece.text);
       const names = mentions(reader);
       const object = [...names].find((name) => removed.objects.has(name));
-      const creates = object !== undefined && reader.is(0, "CREATE") && tableOf(reader) !== object;
+      const creates = object !== undefined && reader.is(0, "CREATE") && getTable(reader) !== object;
       if (object !== undefined && (creates || !reader.is(0, "CREATE")) && !isGuarded(reader)) {
         drop(piece, removed.objects.get(object)!, removed);
         changed = true;
@@ -124,7 +124,7 @@ export function takeOutUses(files: readonly TrialFile[], removed: Removed): bool
       for (const [table, columns] of removed.columns) {
         const column = names.has(table) ? [...columns].find((name) => names.has(name)) : undefined;
         if (column === undefined || piece.edited !== undefined && reader.is(0, "CREATE", "TABLE")) continue;
-        if (reader.is(0, "CREATE", "TABLE") && bare(tableOf(reader) ?? "") !== table) continue;
+        if (reader.is(0, "CREATE", "TABLE") && bare(getTable(reader) ?? "") !== table) continue;
         if (reader.is(0, "ALTER", "TABLE") && dropColumn(piece, reader, column)) {
           piece.edited = "uses a column that is out";
         } else drop(piece, "uses a column that is out", removed);

@@ -52,7 +52,7 @@ function readPrisma(folder: string, names: string[]): { tag: string; sql: string
 }
 
 /** The text of the pieces that are left. A file of which nothing is left selects nothing. */
-export function textOf({ pieces }: TrialFile): string {
+export function getText({ pieces }: TrialFile): string {
   const left = pieces.filter(({ dropped }) => dropped === undefined).map(({ text }) => text);
   return left.length === 0 ? "SELECT 1" : left.join("\n--> statement-breakpoint\n");
 }
@@ -62,5 +62,5 @@ export function writeTrial(files: readonly TrialFile[], folder: string): void {
   Deno.mkdirSync(join(folder, "meta"));
   const entries = files.map(({ tag }, idx) => ({ idx, tag }));
   Deno.writeTextFileSync(join(folder, "meta", "_journal.json"), JSON.stringify({ entries }));
-  for (const file of files) Deno.writeTextFileSync(join(folder, `${file.tag}.sql`), textOf(file));
+  for (const file of files) Deno.writeTextFileSync(join(folder, `${file.tag}.sql`), getText(file));
 }

@@ -2,7 +2,7 @@ import { quoteIdentifier, quoteLiteral } from "./backend.ts";
 import { createJobId, insertJobSql, type Query } from "./jobs.ts";
 import { SqlError } from "./sql_error.ts";
 import type { IamStatement, Statement } from "./statements.ts";
-import { child, children, relationName, strings, textOf } from "./syntax_tree.ts";
+import { child, children, getText, relationName, strings } from "./syntax_tree.ts";
 
 /** The two ways to run SQL in a client's transaction. */
 export interface DdlConnection {
@@ -76,7 +76,7 @@ export async function validateConstraintAsync(
   { query, asSuperuser }: DdlConnection,
 ): Promise<string> {
   const table = relationName(child(statement.node, "relation"));
-  const constraint = textOf(child(children(statement.node, "cmds")[0], "AlterTableCmd"), "name");
+  const constraint = getText(child(children(statement.node, "cmds")[0], "AlterTableCmd"), "name");
   const [row] = await query(
     `SELECT t.oid::oid, c.relname, n.nspname || '.' || c.relname, k.oid FROM (SELECT ${
       quoteLiteral(table)

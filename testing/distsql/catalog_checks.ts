@@ -2,15 +2,15 @@ import { quoteLiteral } from "./backend.ts";
 import type { Query } from "./jobs.ts";
 import { SqlError } from "./sql_error.ts";
 import type { Statement } from "./statements.ts";
-import { child, children, relationName, type SyntaxNode, textOf } from "./syntax_tree.ts";
+import { child, children, getText, relationName, type SyntaxNode } from "./syntax_tree.ts";
 
-function actionsOf(statement: Statement, subtype: string): SyntaxNode[] {
+function getActions(statement: Statement, subtype: string): SyntaxNode[] {
   return children(statement.node, "cmds").map((command) => child(command, "AlterTableCmd"))
-    .filter((action) => textOf(action, "subtype") === subtype);
+    .filter((action) => getText(action, "subtype") === subtype);
 }
 
-function namesOf(statement: Statement, subtype: string): string[] {
-  return actionsOf(statement, subtype).map((action) => textOf(action, "name"));
+function getNames(statement: Statement, subtype: string): string[] {
+  return getActions(statement, subtype).map((action) => getText(action, "name"));
 }
 
 /**
@@ -19,9 +19,9 @@ function namesOf(statement: Statement, subtype: string): string[] {
  */
 export async function checkAgainstCatalog(statement: Statement, query: Query): Promise<void> {
   if (statement.type !== "AlterTableStmt") return;
-  const columns = namesOf(statement, "AT_DropColumn");
-  const constraints = namesOf(statement, "AT_DropConstraint");
-  const identities = namesOf(statement, "AT_AddIdentity");
+  const columns = getNames(statement, "AT_DropColumn");
+  const constraints = getNames(statement, "AT_DropConstraint");
+  const identities = getNames(statement, "AT_AddIdentity");
   if (columns.length + constraints.length + identities.length === 0) return;
   const table = `to_regclass(${quoteLiteral(relationName(child(statement.node, "relation")))})`;
   const keys = await query(

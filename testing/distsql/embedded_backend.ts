@@ -1,4 +1,4 @@
-import { explainMissing } from "../../core/mod.ts";
+import { explainMissing } from "../../core/optional_package.ts";
 import type { Backend, BackendOwner, BackendSession } from "./backend.ts";
 import { frame, readMessages, type WireMessage } from "./wire.ts";
 import { queryMessage } from "./wire_extended.ts";

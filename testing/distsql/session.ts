@@ -3,7 +3,7 @@ import { toBackendSql } from "./backend_sql.ts";
 import type { ServerContext } from "./server_context.ts";
 import { SqlError } from "./sql_error.ts";
 import { SqlSyntaxError, type Statement } from "./statements.ts";
-import { child, children, findNodes, type SyntaxNode, textOf } from "./syntax_tree.ts";
+import { child, children, findNodes, getText, type SyntaxNode } from "./syntax_tree.ts";
 import { type Answer, type Execution, TransactionRunner } from "./transaction_runner.ts";
 import {
   concatBytes,
@@ -378,7 +378,7 @@ export class Session implements BackendOwner {
   #checkLiterals(statement: Statement): void {
     if (statement.kind !== "write" || statement.sql.length <= MAX_VALUE_BYTES) return;
     const isLong = findNodes(statement.node, "A_Const").some((constant) =>
-      new TextEncoder().encode(textOf(child(constant, "sval"), "sval")).length > MAX_VALUE_BYTES
+      new TextEncoder().encode(getText(child(constant, "sval"), "sval")).length > MAX_VALUE_BYTES
     );
     if (isLong) throw longValueError("text");
   }
@@ -473,7 +473,7 @@ function callArgument(statement: Statement): SyntaxNode {
 
 function constantArgument(statement: Statement): string | undefined {
   const constant = findNodes(callArgument(statement), "A_Const")[0];
-  return constant && textOf(child(constant, "sval"), "sval");
+  return constant && getText(child(constant, "sval"), "sval");
 }
 
 function boundArgument(statement: Statement, bind: extended.BindMessage): string | undefined {

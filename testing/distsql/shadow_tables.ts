@@ -1,7 +1,7 @@
 import { quoteIdentifier, quoteLiteral } from "./backend.ts";
 import type { Query } from "./jobs.ts";
 import type { Statement } from "./statements.ts";
-import { child, findNodes, type SyntaxNode, textOf } from "./syntax_tree.ts";
+import { child, findNodes, getText, type SyntaxNode } from "./syntax_tree.ts";
 
 /** Larger tables are not copied; the statement then conflicts at once. */
 const MAX_COPIED_BYTES = 32 * 1024 * 1024;
@@ -30,7 +30,7 @@ function touchedTables(statement: Statement): SyntaxNode[] {
  */
 export async function shadowTables(query: Query, statement: Statement, shadowed: Set<string>): Promise<boolean> {
   for (const table of touchedTables(statement)) {
-    const name = textOf(table, "relname");
+    const name = getText(table, "relname");
     if (table.schemaname) return false;
     if (shadowed.has(name)) continue;
     const quoted = quoteIdentifier(name);

@@ -1,5 +1,5 @@
-import { explainMissing } from "../../core/mod.ts";
-import { child, children, definitions, findNodes, strings, type SyntaxNode, textOf } from "./syntax_tree.ts";
+import { explainMissing } from "../../core/optional_package.ts";
+import { child, children, definitions, findNodes, getText, strings, type SyntaxNode } from "./syntax_tree.ts";
 
 /** What a statement does to its transaction. */
 export type StatementKind = "begin" | "commit" | "rollback" | "ddl" | "write" | "lock" | "read" | "utility" | "wait";
@@ -128,9 +128,9 @@ function queryKind(node: unknown): StatementKind {
   return findNodes(node, "LockingClause").length > 0 ? "lock" : "read";
 }
 
-function kindOf(type: string, node: SyntaxNode): StatementKind {
+function getKind(type: string, node: SyntaxNode): StatementKind {
   if (type === "TransactionStmt") {
-    const kind = textOf(node, "kind");
+    const kind = getText(node, "kind");
     if (kind === "TRANS_STMT_BEGIN" || kind === "TRANS_STMT_START") return "begin";
     if (kind === "TRANS_STMT_COMMIT") return "commit";
     return kind === "TRANS_STMT_ROLLBACK" ? "rollback" : "utility";
@@ -205,7 +205,7 @@ function parseStatements(pgQuery: PgQuery, sql: string): Statement[] {
       start,
       type: iam ? "IamStmt" : type,
       node: iam ? {} : node,
-      kind: iam ? "ddl" : kindOf(type, node),
+      kind: iam ? "ddl" : getKind(type, node),
       isAsync: asyncStarts.some(within),
       iam,
       tokens: tokens.filter((token) => within(token.start)).map((token) => ({

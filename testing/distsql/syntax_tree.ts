@@ -16,7 +16,7 @@ export function children(node: SyntaxNode, field: string): readonly SyntaxNode[]
 }
 
 /** A field that holds a string, or an empty one. */
-export function textOf(node: SyntaxNode, field: string): string {
+export function getText(node: SyntaxNode, field: string): string {
   const value = node[field];
   return typeof value === "string" ? value : "";
 }
@@ -40,17 +40,17 @@ export function findNodes(root: unknown, type: string): SyntaxNode[] {
 
 /** The strings of a list of `String` nodes, as names and option lists have them. */
 export function strings(nodes: readonly SyntaxNode[]): string[] {
-  return nodes.map((node) => textOf(child(node, "String"), "sval"));
+  return nodes.map((node) => getText(child(node, "String"), "sval"));
 }
 
 /** The options of a statement by their name. */
 export function definitions(nodes: readonly SyntaxNode[]): Map<string, SyntaxNode> {
-  return new Map(nodes.map((node) => child(node, "DefElem")).map((element) => [textOf(element, "defname"), element]));
+  return new Map(nodes.map((node) => child(node, "DefElem")).map((element) => [getText(element, "defname"), element]));
 }
 
 /** A relation's name as it is written in SQL, quoted. */
 export function relationName(relation: SyntaxNode): string {
   const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
-  const schema = textOf(relation, "schemaname");
-  return (schema ? `${quote(schema)}.` : "") + quote(textOf(relation, "relname"));
+  const schema = getText(relation, "schemaname");
+  return (schema ? `${quote(schema)}.` : "") + quote(getText(relation, "relname"));
 }

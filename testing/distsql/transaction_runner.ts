@@ -14,7 +14,7 @@ import type { ServerContext } from "./server_context.ts";
 import { shadowTables } from "./shadow_tables.ts";
 import { abortedTransactionError, conflictError, type ConflictMarker, ConnectionCut, SqlError } from "./sql_error.ts";
 import type { Statement } from "./statements.ts";
-import { findNodes, textOf } from "./syntax_tree.ts";
+import { findNodes, getText } from "./syntax_tree.ts";
 import { measureTransaction } from "./transaction_size.ts";
 import { commandComplete, frame, textDataRow, textRowDescription, type WireMessage } from "./wire.ts";
 
@@ -261,7 +261,7 @@ export class TransactionRunner {
     if (statement.isAsync) return this.#jobAnswer("ALTER TABLE", await validateConstraintAsync(statement, this.#ddl));
     await checkAgainstCatalog(statement, this.#ddl.query);
     const isDrop = statement.type === "DropStmt" &&
-      ["OBJECT_TABLE", "OBJECT_INDEX"].includes(textOf(statement.node, "removeType"));
+      ["OBJECT_TABLE", "OBJECT_INDEX"].includes(getText(statement.node, "removeType"));
     return relay(isDrop ? await recordDrops(statement, this.#ddl, () => execution.run()) : await execution.run());
   }
 

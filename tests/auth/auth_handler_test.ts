@@ -41,7 +41,7 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
 });
 
 /** Values of Set-Cookie, wherever the source wants them. */
-function cookiesOf({ headers = {}, multiValueHeaders = {}, cookies = [] }: ProxyResult): string[] {
+function getCookies({ headers = {}, multiValueHeaders = {}, cookies = [] }: ProxyResult): string[] {
   const single = Object.entries(headers).filter(([name]) => name.toLowerCase() === "set-cookie").map(([, value]) =>
     value
   );
@@ -64,7 +64,7 @@ for (const [source, createEvent] of SOURCES) {
     const { token, user } = JSON.parse(up.body);
     assertEquals(user.email, ADA.email);
     assertEquals((await validateSession(auth, token)).user.id, user.id);
-    const [cookie] = cookiesOf(up);
+    const [cookie] = getCookies(up);
     assertMatch(
       cookie,
       /^__Secure-better-auth\.session_token=[^;]+; Max-Age=2592000; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
@@ -77,10 +77,10 @@ for (const [source, createEvent] of SOURCES) {
     const out =
       (await call(createEvent(post("/sign-out", {}, { ...headers, origin: "http://localhost:3000" })))).result;
     assertEquals([out.statusCode, JSON.parse(out.body)], [200, { success: true }]);
-    const names = cookiesOf(out).map((cleared) => cleared.split("=")[0]);
+    const names = getCookies(out).map((cleared) => cleared.split("=")[0]);
     assert(names.length > 1, "sign-out clears several cookies, and all of them must arrive");
     assertEquals(names.length, new Set(names).size);
-    assert(cookiesOf(out).every((cleared) => cleared.includes("Max-Age=0")));
+    assert(getCookies(out).every((cleared) => cleared.includes("Max-Age=0")));
     const { rows } = await pglite.query("SELECT * FROM sessions");
     assertEquals(rows, []);
   });
@@ -219,20 +219,20 @@ Deno.test("createAuthHandler() does not say that somebody is signed out whose se
   const up = (await call(createRestApiEvent(post("/sign-up/email", ADA)))).result;
   const { token } = JSON.parse(up.body);
   const byToken = { Authorization: `Bearer ${token}` };
-  const cookieOf = (result: ProxyResult) => ({ cookie: cookiesOf(result)[0].split(";")[0], origin: config.baseURL });
+  const getCookie = (result: ProxyResult) => ({ cookie: getCookies(result)[0].split(";")[0], origin: config.baseURL });
   const signOut = async (headers: Record<string, string>): Promise<number> =>
     (await call(createRestApiEvent(post("/sign-out", {}, headers)))).result.statusCode;
 
   await pglite.exec(`create function refuse() returns trigger language plpgsql as $$ begin raise 'not today'; end $$;
     create trigger refuse before delete on sessions execute function refuse();`);
   try {
-    assertEquals([await signOut(byToken), await signOut(cookieOf(up))], [503, 503]);
+    assertEquals([await signOut(byToken), await signOut(getCookie(up))], [503, 503]);
   } finally {
     await pglite.exec("drop function refuse cascade");
   }
   // the session of the token is meant, and that of a cookie beside it stays
   const other = (await call(createRestApiEvent(post("/sign-in/email", ADA)))).result;
-  assertEquals(await signOut({ ...byToken, ...cookieOf(other) }), 200);
+  assertEquals(await signOut({ ...byToken, ...getCookie(other) }), 200);
   assertEquals((await validateSession(auth, JSON.parse(other.body).token)).user.email, ADA.email);
   assertEquals(await signOut(byToken), 200);
 });

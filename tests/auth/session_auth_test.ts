@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
 import { configureSessionAuth, createAuth, getConfiguredSessionAuth, resetSessionAuth } from "../../auth/mod.ts";
-import { getSessionAuthenticator } from "../../core/mod.ts";
+import { getSessionAuthenticator } from "../../core/session_registry.ts";
 import { ConfigurationError, UnauthorizedError } from "../../errors/mod.ts";
 import { openAuthDatabase, SECRET } from "./auth_database.ts";
 

@@ -13,7 +13,7 @@ import {
   validateSession,
   validateSessionFromHeader,
 } from "../../auth/mod.ts";
-import { describeError } from "../../observability/mod.ts";
+import { describeError } from "../../observability/describe_error.ts";
 import { ConfigurationError, DatabaseError, UnauthorizedError } from "../../errors/mod.ts";
 import { isSessionActive } from "../../auth/sessions.ts";
 import { atTime, openAuthDatabase, SECRET } from "./auth_database.ts";

@@ -28,12 +28,12 @@ function sign(seconds: number | string, { id = ID, body = BODY as string | Uint8
 }
 
 /** A secret of some length in base64. */
-function keyOf(length: number): string {
+function getKey(length: number): string {
   return btoa("0123456789abcdefghijklmnopqrst".slice(0, length));
 }
 
 function signedWith(keyLength: number) {
-  const mac = nodeCrypto.createHmac("sha256", atob(keyOf(keyLength))).update(`${ID}.${SECONDS}.${BODY}`);
+  const mac = nodeCrypto.createHmac("sha256", atob(getKey(keyLength))).update(`${ID}.${SECONDS}.${BODY}`);
   return headers({ "webhook-signature": `v1,${mac.digest("base64")}` });
 }
 
@@ -106,8 +106,10 @@ const CASES: [
     svix({ "svix-timestamp": `${SECONDS - 301}`, "svix-signature": sign(SECONDS - 301) }),
     "UNAUTHORIZED: The timestamp in the svix-timestamp header is older than 300 seconds",
   ],
-  ["a secret that needs padding and has none", signedWith(26), "accepted", { secret: keyOf(26).replace(/=+$/, "") }],
-  ["a secret that needs less padding", signedWith(25), "accepted", { secret: `whsec_${keyOf(25).replace(/=+$/, "")}` }],
+  ["a secret that needs padding and has none", signedWith(26), "accepted", { secret: getKey(26).replace(/=+$/, "") }],
+  ["a secret that needs less padding", signedWith(25), "accepted", {
+    secret: `whsec_${getKey(25).replace(/=+$/, "")}`,
+  }],
   ["a multi-byte body", headers({ "webhook-signature": sign(SECONDS, { body: "é😀" }) }), "accepted", { body: "é😀" }],
   ["a timestamp at the edge", signedAt(SECONDS - 300), "accepted"],
   ["a timestamp ahead, at the edge", signedAt(SECONDS + 300), "accepted"],

@@ -3,21 +3,21 @@ import { duration, renderFigure } from "../../bench/scale/figure.ts";
 import { fitExponent } from "../../bench/scale/fit.ts";
 import { measureSeries } from "../../bench/scale/subject.ts";
 
-const pointsOf = (cost: (size: number) => number) =>
+const getPoints = (cost: (size: number) => number) =>
   [10, 100, 200, 500, 1000].map((size) => ({ size, ms: cost(size) }));
 
 Deno.test("fitExponent() gives the power with which cost grows", () => {
-  assertAlmostEquals(fitExponent(pointsOf((size) => 0.01 * size)), 1, 1e-9);
-  assertAlmostEquals(fitExponent(pointsOf((size) => 3 * size ** 2)), 2, 1e-9);
-  assertAlmostEquals(fitExponent(pointsOf(() => 7)), 0, 1e-9);
+  assertAlmostEquals(fitExponent(getPoints((size) => 0.01 * size)), 1, 1e-9);
+  assertAlmostEquals(fitExponent(getPoints((size) => 3 * size ** 2)), 2, 1e-9);
+  assertAlmostEquals(fitExponent(getPoints(() => 7)), 0, 1e-9);
   // what each call costs shows in small sizes, which do not count
-  assertAlmostEquals(fitExponent(pointsOf((size) => (size < 125 ? 50 : size))), 1, 1e-9);
+  assertAlmostEquals(fitExponent(getPoints((size) => (size < 125 ? 50 : size))), 1, 1e-9);
 });
 
 Deno.test("renderFigure() draws each line with its exponent, for light and dark pages", () => {
-  const lines = [{ name: "a < b", points: pointsOf((size) => size) }, {
+  const lines = [{ name: "a < b", points: getPoints((size) => size) }, {
     name: "c",
-    points: pointsOf((size) => size * 3),
+    points: getPoints((size) => size * 3),
   }];
   const svg = renderFigure({ title: 'cost & "size"', unit: "fields" }, lines);
   assertStringIncludes(svg, 'aria-label="cost &amp; &quot;size&quot;"');

@@ -1,15 +1,9 @@
 // deno-lint-ignore-file no-console -- the figures are part of the result
 import { assert, assertEquals } from "@std/assert";
 import { getRequestContext } from "../../core/mod.ts";
-import {
-  currentInvocation,
-  LOG_LEVELS,
-  logDebug,
-  logInfo,
-  logWarn,
-  metrics,
-  MetricUnit,
-} from "../../observability/mod.ts";
+import { currentInvocation } from "../../observability/invocation_context.ts";
+import { LOG_LEVELS } from "../../observability/log_level.ts";
+import { logDebug, logInfo, logWarn, metrics, MetricUnit } from "../../observability/mod.ts";
 import { createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { buildValidatedResponse } from "../../core/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
@@ -33,7 +27,7 @@ const WAITS = [
 /** One promise that all requests wait for, made outside of any request: its continuation belongs to who waits. */
 const shared = new Promise<void>((resolve) => setTimeout(resolve, 20));
 
-function handlerOf(level: (typeof LEVELS)[number]) {
+function getHandler(level: (typeof LEVELS)[number]) {
   return defineApiHandler({
     auth: "authorizer",
     schema: z.object({ n: z.number() }),
@@ -56,7 +50,7 @@ function handlerOf(level: (typeof LEVELS)[number]) {
 }
 
 Deno.test(`${requests} interleaved requests keep user, ids, log level, metrics and answer to themselves`, async () => {
-  const handlers = LEVELS.map(handlerOf);
+  const handlers = LEVELS.map(getHandler);
   const startedAt = performance.now();
   const counts = { lines: 0, metrics: 0 };
   // in batches, so that the log of all need not be held at once

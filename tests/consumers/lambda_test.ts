@@ -15,7 +15,7 @@ interface Result {
   body: string;
 }
 
-function resultOf(outcome: Outcome): Result {
+function getResult(outcome: Outcome): Result {
   assertEquals(outcome.kind, "response");
   return outcome.body as Result;
 }
@@ -79,15 +79,15 @@ for (const tool of NODES) {
     await withBundle(async (folder) => {
       const post = (body: unknown) => createRestApiEvent({ method: "POST", path: "/notes", body });
       const { stdout } = await runFunction({ tool, folder, handler: "./bundle/index.mjs#handler" }, async (invoke) => {
-        const created = resultOf(await invoke(post({ title: "Milk" })));
+        const created = getResult(await invoke(post({ title: "Milk" })));
         assertEquals([created.statusCode, JSON.parse(created.body)], [201, { title: "Milk", coldStart: true }]);
-        const again = resultOf(await invoke(post({ title: "Eggs" })));
+        const again = getResult(await invoke(post({ title: "Eggs" })));
         assertEquals(JSON.parse(again.body), { title: "Eggs", coldStart: false });
-        const invalid = resultOf(await invoke(post({ title: "" })));
+        const invalid = getResult(await invoke(post({ title: "" })));
         assertEquals([invalid.statusCode, Object.keys(JSON.parse(invalid.body).errors)], [400, ["title"]]);
-        assertEquals(resultOf(await invoke(post({ title: "gone" }))).statusCode, 404);
+        assertEquals(getResult(await invoke(post({ title: "gone" }))).statusCode, 404);
         // an API handler never throws: the platform would answer 502 without a word
-        const broken = resultOf(await invoke(post({ title: "broken" })));
+        const broken = getResult(await invoke(post({ title: "broken" })));
         assertEquals([broken.statusCode, JSON.parse(broken.body).message], [500, "Internal Server Error"]);
         assertNotMatch(broken.body, /hunter2/);
       });
@@ -142,10 +142,10 @@ Deno.test("a bundled session handler works without the drivers and the auth libr
         await Deno.copyFile(join(folder, "runtime_client.mjs"), join(alone, "runtime_client.mjs"));
         const handler = "./bundle/index.mjs#handler";
         await runFunction({ tool: "node20", folder: alone, handler }, async (invoke) => {
-          assertEquals(resultOf(await invoke(createRestApiEvent())).statusCode, 401);
+          assertEquals(getResult(await invoke(createRestApiEvent())).statusCode, 401);
           // the database is asked, by the driver that is in the bundle, and is not there
           const headers = { Authorization: `Bearer ${"t".repeat(32)}` };
-          const failed = resultOf(await invoke(createRestApiEvent({ headers })));
+          const failed = getResult(await invoke(createRestApiEvent({ headers })));
           assert(failed.statusCode >= 500, failed.body);
           assertNotMatch(failed.body, /ECONNREFUSED|127\.0\.0\.1/);
         });

@@ -82,9 +82,9 @@ for (const tool of NODES) {
     assertEquals(found, Array(4).fill("undefined"));
     assertEquals(bare, usual);
     assertEquals(bare.mixed, { foreignAnswers: 0, foreignLines: 0, lines: 150 });
-    const statusOf = (name: string): unknown => usual.results[name].statusCode ?? usual.results[name].thrown;
+    const getStatus = (name: string): unknown => usual.results[name].statusCode ?? usual.results[name].thrown;
     assertEquals(
-      Object.fromEntries(Object.keys(usual.results).map((name) => [name, statusOf(name)]).filter(([, it]) => it)),
+      Object.fromEntries(Object.keys(usual.results).map((name) => [name, getStatus(name)]).filter(([, it]) => it)),
       {
         valid: 201,
         base64: 201,

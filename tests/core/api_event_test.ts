@@ -1,19 +1,17 @@
 import { assertEquals } from "@std/assert";
 import {
-  type ApiEvent,
-  authorizerOf,
+  getAuthorizer,
+  getMethod,
+  getPath,
+  getPathParameters,
+  getQuery,
+  getQueryString,
+  getSource,
   hasQuery,
-  headerOf,
   isAlbEvent,
   isHttpApiEvent,
-  methodOf,
-  pathOf,
-  pathParametersOf,
-  queryOf,
-  queryStringOf,
-  readRawBody,
-  sourceOf,
-} from "../../core/mod.ts";
+} from "../../core/api_event.ts";
+import { type ApiEvent, getHeader, readRawBody } from "../../core/mod.ts";
 import { createAlbEvent, createFunctionUrlEvent, createHttpApiEvent, createRestApiEvent } from "../../testing/mod.ts";
 
 const OPTIONS = {
@@ -33,82 +31,82 @@ const EVENTS: [string, ApiEvent][] = [
 ];
 
 for (const [name, event] of EVENTS) {
-  Deno.test(`methodOf(), pathOf() and headerOf() read an event of a ${name}`, () => {
-    assertEquals([methodOf(event), pathOf(event)], ["POST", "/notes/n1"]);
-    for (const spelling of ["X-One", "x-one", "X-ONE"]) assertEquals(headerOf(event, spelling), "1");
-    assertEquals(headerOf(event, "X-None"), undefined);
+  Deno.test(`getMethod(), getPath() and getHeader() read an event of a ${name}`, () => {
+    assertEquals([getMethod(event), getPath(event)], ["POST", "/notes/n1"]);
+    for (const spelling of ["X-One", "x-one", "X-ONE"]) assertEquals(getHeader(event, spelling), "1");
+    assertEquals(getHeader(event, "X-None"), undefined);
   });
 
-  Deno.test(`queryOf() reads an event of a ${name}`, () => {
+  Deno.test(`getQuery() reads an event of a ${name}`, () => {
     const lastOnly = name === "load balancer";
-    assertEquals([...queryOf(event)], [
+    assertEquals([...getQuery(event)], [
       ["one", ["1"]],
       ["many", lastOnly ? ["b"] : ["a", "b"]],
       ["key é", ["a b&c=d+é%"]],
     ]);
     assertEquals(hasQuery(event), true);
-    const again = new URLSearchParams(queryStringOf(event));
+    const again = new URLSearchParams(getQueryString(event));
     assertEquals([again.get("key é"), again.getAll("many")], ["a b&c=d+é%", lastOnly ? ["b"] : ["a", "b"]]);
   });
 }
 
-Deno.test("sourceOf() tells where an event comes from", () => {
-  assertEquals(EVENTS.map(([, event]) => sourceOf(event)), ["rest", "http", "http", "alb", "alb"]);
+Deno.test("getSource() tells where an event comes from", () => {
+  assertEquals(EVENTS.map(([, event]) => getSource(event)), ["rest", "http", "http", "alb", "alb"]);
   assertEquals(EVENTS.map(([, event]) => isHttpApiEvent(event)), [false, true, true, false, false]);
   assertEquals(EVENTS.map(([, event]) => isAlbEvent(event)), [false, false, false, true, true]);
 });
 
-Deno.test("headerOf() gives the last of several values where all are sent", () => {
-  assertEquals(headerOf(EVENTS[0][1], "X-Many"), "b");
-  assertEquals(headerOf(EVENTS[4][1], "X-Many"), "b");
+Deno.test("getHeader() gives the last of several values where all are sent", () => {
+  assertEquals(getHeader(EVENTS[0][1], "X-Many"), "b");
+  assertEquals(getHeader(EVENTS[4][1], "X-Many"), "b");
 });
 
-Deno.test("queryOf() keeps what a load balancer's parameter holds when it is no percent-encoding", () => {
+Deno.test("getQuery() keeps what a load balancer's parameter holds when it is no percent-encoding", () => {
   const event = { ...createAlbEvent(), queryStringParameters: { q: "100%", r: "%zz+a" } };
-  assertEquals([...queryOf(event)], [["q", ["100%"]], ["r", ["%zz+a"]]]);
+  assertEquals([...getQuery(event)], [["q", ["100%"]], ["r", ["%zz+a"]]]);
 });
 
-Deno.test("queryOf() and queryStringOf() give nothing for an event without a query", () => {
+Deno.test("getQuery() and getQueryString() give nothing for an event without a query", () => {
   const events = [createRestApiEvent(), createHttpApiEvent(), createAlbEvent(), createAlbEvent({ multiValue: true })];
-  for (const event of events) assertEquals([[...queryOf(event)], queryStringOf(event)], [[], ""]);
+  for (const event of events) assertEquals([[...getQuery(event)], getQueryString(event)], [[], ""]);
   assertEquals([hasQuery(events[0]), hasQuery(events[1])], [false, false]);
 });
 
-Deno.test("queryOf() passes over parameters without a value", () => {
+Deno.test("getQuery() passes over parameters without a value", () => {
   const base = createRestApiEvent();
   const single = { ...base, queryStringParameters: { a: undefined, b: "1" } };
   const several = { ...base, multiValueQueryStringParameters: { a: undefined, b: ["1"] } };
-  for (const event of [single, several]) assertEquals([...queryOf(event)], [["b", ["1"]]]);
+  for (const event of [single, several]) assertEquals([...getQuery(event)], [["b", ["1"]]]);
 });
 
-Deno.test("queryOf() reads an HTTP API's raw query string, since its object joins values with commas", () => {
+Deno.test("getQuery() reads an HTTP API's raw query string, since its object joins values with commas", () => {
   const event = {
     ...createHttpApiEvent(),
     rawQueryString: "a=1,2&a=3&b",
     queryStringParameters: { a: "1,2,3", b: "" },
   };
-  assertEquals([...queryOf(event)], [["a", ["1,2", "3"]], ["b", [""]]]);
+  assertEquals([...getQuery(event)], [["a", ["1,2", "3"]], ["b", [""]]]);
 });
 
-Deno.test("pathParametersOf() is empty where there are none", () => {
-  for (const [, event] of EVENTS) assertEquals(pathParametersOf(event), {});
-  assertEquals(pathParametersOf(createHttpApiEvent({ pathParameters: { id: "1" } })), { id: "1" });
+Deno.test("getPathParameters() is empty where there are none", () => {
+  for (const [, event] of EVENTS) assertEquals(getPathParameters(event), {});
+  assertEquals(getPathParameters(createHttpApiEvent({ pathParameters: { id: "1" } })), { id: "1" });
 });
 
-Deno.test("authorizerOf() finds what the authorizer said, one level deeper in an HTTP API", () => {
+Deno.test("getAuthorizer() finds what the authorizer said, one level deeper in an HTTP API", () => {
   const authorizer = { userId: "u1" };
-  assertEquals(authorizerOf(createRestApiEvent({ authorizer })), authorizer);
-  assertEquals(authorizerOf(createHttpApiEvent({ authorizer })), authorizer);
-  assertEquals(authorizerOf(createAlbEvent()), undefined);
-  assertEquals(authorizerOf(createRestApiEvent()), undefined);
+  assertEquals(getAuthorizer(createRestApiEvent({ authorizer })), authorizer);
+  assertEquals(getAuthorizer(createHttpApiEvent({ authorizer })), authorizer);
+  assertEquals(getAuthorizer(createAlbEvent()), undefined);
+  assertEquals(getAuthorizer(createRestApiEvent()), undefined);
   const jwt = createHttpApiEvent();
   const event = { ...jwt, requestContext: { ...jwt.requestContext, authorizer: { jwt: { claims: {} } } } };
-  assertEquals(authorizerOf(event), { jwt: { claims: {} } });
+  assertEquals(getAuthorizer(event), { jwt: { claims: {} } });
 });
 
-Deno.test("authorizerOf() does not take a REST authorizer's own key called lambda for the authorizer", () => {
+Deno.test("getAuthorizer() does not take a REST authorizer's own key called lambda for the authorizer", () => {
   const authorizer = { lambda: { userId: "forged" }, userId: "u1" };
-  assertEquals(authorizerOf(createRestApiEvent({ authorizer })), authorizer);
+  assertEquals(getAuthorizer(createRestApiEvent({ authorizer })), authorizer);
 });
 
 Deno.test("readRawBody() gives the bytes as they were sent", () => {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { fullJitterDelay } from "../../core/mod.ts";
+import { fullJitterDelay } from "../../core/backoff.ts";
 
 Deno.test("fullJitterDelay() doubles its bound from attempt to attempt, up to the limit", () => {
   const bounds = [1, 2, 3, 4, 5, 6, 7, 1000].map((attempt) =>

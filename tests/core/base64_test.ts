@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { Buffer } from "node:buffer";
 import { decodeByWebStandards } from "../../core/base64.ts";
-import { decodeBase64, encodeBase64 } from "../../core/mod.ts";
+import { decodeBase64, encodeBase64 } from "../../core/base64.ts";
 
 /** Numbers from 0 to below 1, the same ones each time (a linear congruential generator). */
 function createRandom(): () => number {

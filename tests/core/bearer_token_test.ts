@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { extractBearerToken } from "../../core/mod.ts";
+import { extractBearerToken } from "../../core/bearer_token.ts";
 
 const CASES: [header: string | null | undefined, token: string | null][] = [
   ["Bearer abc", "abc"],

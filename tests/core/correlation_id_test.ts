@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { correlationIdOf } from "../../core/mod.ts";
+import { getCorrelationId } from "../../core/correlation_id.ts";
 import {
   createAlbEvent,
   createHttpApiEvent,
@@ -31,23 +31,23 @@ const CASES: [headers: EventOptions["headers"], id: string][] = [
 ];
 
 for (const [headers, id] of CASES) {
-  Deno.test(`correlationIdOf() is ${id.slice(0, 20)} for ${JSON.stringify(headers).slice(0, 60)}`, () => {
-    assertEquals(correlationIdOf(createRestApiEvent({ headers }), context), id);
-    assertEquals(correlationIdOf(createHttpApiEvent({ headers }), context), id);
+  Deno.test(`getCorrelationId() is ${id.slice(0, 20)} for ${JSON.stringify(headers).slice(0, 60)}`, () => {
+    assertEquals(getCorrelationId(createRestApiEvent({ headers }), context), id);
+    assertEquals(getCorrelationId(createHttpApiEvent({ headers }), context), id);
   });
 }
 
-Deno.test("correlationIdOf() reads headers that stand in multiValueHeaders alone", () => {
+Deno.test("getCorrelationId() reads headers that stand in multiValueHeaders alone", () => {
   const event = createAlbEvent({ headers: { "X-Correlation-Id": "c-1" }, multiValue: true });
-  assertEquals(correlationIdOf(event, context), "c-1");
+  assertEquals(getCorrelationId(event, context), "c-1");
 });
 
-Deno.test("correlationIdOf() takes Lambda's id where the gateway gives none that is well formed, else a new one", () => {
+Deno.test("getCorrelationId() takes Lambda's id where the gateway gives none that is well formed, else a new one", () => {
   for (const requestId of ["", "a b", "x".repeat(129)]) {
-    assertEquals(correlationIdOf(createRestApiEvent({ requestId }), context), "lambda-id");
+    assertEquals(getCorrelationId(createRestApiEvent({ requestId }), context), "lambda-id");
   }
-  assertEquals(correlationIdOf(createAlbEvent(), context), "lambda-id");
-  for (const event of [null, undefined, "text", 7, [], {}]) assertEquals(correlationIdOf(event, context), "lambda-id");
-  assertMatch(correlationIdOf({}, createLambdaContext({ awsRequestId: "not well formed" })), UUID);
-  assertMatch(correlationIdOf({}, undefined), UUID);
+  assertEquals(getCorrelationId(createAlbEvent(), context), "lambda-id");
+  for (const event of [null, undefined, "text", 7, [], {}]) assertEquals(getCorrelationId(event, context), "lambda-id");
+  assertMatch(getCorrelationId({}, createLambdaContext({ awsRequestId: "not well formed" })), UUID);
+  assertMatch(getCorrelationId({}, undefined), UUID);
 });

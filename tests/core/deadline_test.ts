@@ -1,15 +1,17 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { deadlineOf, raceDeadline } from "../../core/deadline.ts";
-import { getRequestContext, remainingMs, retry, systemClock, withObservability } from "../../core/mod.ts";
+import { getDeadline, raceDeadline } from "../../core/deadline.ts";
+import { systemClock } from "../../core/clock.ts";
+import { getRequestContext, retry, withObservability } from "../../core/mod.ts";
+import { remainingMs } from "../../core/request_context.ts";
 import { DeadlineExceededError } from "../../errors/mod.ts";
 import { logInfo } from "../../observability/mod.ts";
 import { createLambdaContext } from "../../testing/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 import { withSteppedClock } from "../support/step_clock.ts";
 
-Deno.test("deadlineOf() keeps 250 ms back, a quarter where less than a second is left", () => {
+Deno.test("getDeadline() keeps 250 ms back, a quarter where less than a second is left", () => {
   const at = (left: number): number | undefined =>
-    deadlineOf({ ...createLambdaContext(), getRemainingTimeInMillis: () => left }, 1000);
+    getDeadline({ ...createLambdaContext(), getRemainingTimeInMillis: () => left }, 1000);
   assertEquals([at(10_000), at(1000), at(400), at(0), at(-5), at(NaN)], [
     10_750,
     1750,
@@ -18,7 +20,7 @@ Deno.test("deadlineOf() keeps 250 ms back, a quarter where less than a second is
     undefined,
     undefined,
   ]);
-  assertEquals(deadlineOf(undefined, 1000), undefined);
+  assertEquals(getDeadline(undefined, 1000), undefined);
 });
 
 for (const keepTimer of [false, true]) {

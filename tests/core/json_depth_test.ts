@@ -26,9 +26,9 @@ function makeValue(levels: number): unknown {
   return random(2) === 0 ? items : Object.fromEntries(items.map((item, at) => [`${text()}${at}`, item]));
 }
 
-function depthOf(value: unknown): number {
+function getDepth(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
-  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+  return 1 + Math.max(0, ...Object.values(value).map(getDepth));
 }
 
 const ROUNDS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 200_000 : 3_000;
@@ -36,7 +36,7 @@ const ROUNDS = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 200_000 : 3_000;
 Deno.test("isNestedDeeper() says what walking the parsed value says, for any JSON", () => {
   for (let round = 0; round < ROUNDS; round++) {
     const value = makeValue(random(12));
-    const depth = depthOf(value);
+    const depth = getDepth(value);
     for (const space of [0, 1]) {
       const json = JSON.stringify(value, null, space);
       for (const limit of [0, 1, depth - 1, depth, depth + 1]) {

@@ -1,5 +1,6 @@
 import { assertStringIncludes, assertThrows } from "@std/assert";
-import { checkLoggingConfig, type LoggingConfig } from "../../core/mod.ts";
+import { checkLoggingConfig } from "../../core/logging_config.ts";
+import type { LoggingConfig } from "../../core/mod.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 
 const GOOD: LoggingConfig[] = [

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { checkOptions, oneOf, type OptionRules } from "../../core/mod.ts";
+import { checkOptions, oneOf, type OptionRules } from "../../core/option_rules.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 
 const rules: OptionRules = { size: oneOf(["small", "large"]) };

@@ -1,5 +1,5 @@
 import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
-import { explainMissing, OPTIONAL_PACKAGES, type OptionalPackage } from "@trellis/fn/core";
+import { explainMissing, OPTIONAL_PACKAGES, type OptionalPackage } from "../../core/optional_package.ts";
 import { ConfigurationError } from "@trellis/fn/errors";
 
 function missing(message: string, code = "ERR_MODULE_NOT_FOUND"): Error {

@@ -1,5 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { isFinished, type ProxyResult, shapeResult, sourceOf } from "../../core/mod.ts";
+import { getSource } from "../../core/api_event.ts";
+import type { ProxyResult } from "../../core/mod.ts";
+import { isFinished, shapeResult } from "../../core/proxy_result.ts";
 import { UnexpectedError } from "../../errors/mod.ts";
 import { createAlbEvent, createFunctionUrlEvent, createHttpApiEvent, createRestApiEvent } from "../../testing/mod.ts";
 
@@ -12,7 +14,7 @@ const EVENTS = {
 };
 
 function shape(name: keyof typeof EVENTS, result: ProxyResult, extra: Record<string, string> = {}): ProxyResult {
-  return shapeResult(EVENTS[name], sourceOf(EVENTS[name]), result, extra);
+  return shapeResult(EVENTS[name], getSource(EVENTS[name]), result, extra);
 }
 
 const RESULT: ProxyResult = {

@@ -1,9 +1,10 @@
 import { assert, assertEquals, assertExists, assertStrictEquals } from "@std/assert";
-import { getRequestContext, remainingMs, type RequestContext, withObservability } from "../../core/mod.ts";
+import { getRequestContext, type RequestContext, withObservability } from "../../core/mod.ts";
+import { remainingMs } from "../../core/request_context.ts";
 import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 
-async function contextOf(timeoutMs: number): Promise<RequestContext> {
+async function getContext(timeoutMs: number): Promise<RequestContext> {
   const handler = withObservability(() => getRequestContext(), { operationName: "Op" });
   const event = createRestApiEvent({ headers: { "X-Correlation-Id": "c-1" } });
   const context = createLambdaContext({ awsRequestId: "r-1", timeoutMs });
@@ -14,14 +15,14 @@ async function contextOf(timeoutMs: number): Promise<RequestContext> {
 
 Deno.test("getRequestContext() knows the request that the code below works for", async () => {
   assertEquals(getRequestContext(), undefined);
-  const { correlationId, requestId, traceId, operationName, deadlineMs, signal } = await contextOf(10_000);
+  const { correlationId, requestId, traceId, operationName, deadlineMs, signal } = await getContext(10_000);
   assertEquals([correlationId, requestId, traceId, operationName], ["c-1", "r-1", undefined, "Op"]);
   assert(deadlineMs !== undefined && deadlineMs > Date.now() + 5000 && deadlineMs < Date.now() + 10_000);
   assertEquals(signal.aborted, false);
 });
 
 Deno.test("getRequestContext() gives one signal for a request, and two requests two", async () => {
-  const first = await contextOf(10_000), second = await contextOf(10_000);
+  const first = await getContext(10_000), second = await getContext(10_000);
   assertStrictEquals(first.signal, first.signal);
   assertEquals(first.signal === second.signal, false);
 });

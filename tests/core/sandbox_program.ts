@@ -3,13 +3,15 @@
  * log goes to standard output as in production.
  */
 import { getRequestContext, withObservability } from "../../core/mod.ts";
-import { currentInvocation, getSettings, logInfo } from "../../observability/mod.ts";
+import { currentInvocation } from "../../observability/invocation_context.ts";
+import { logInfo } from "../../observability/mod.ts";
+import { getSettings } from "../../observability/settings.ts";
 import { createLambdaContext } from "../../testing/context.ts";
 import { createRestApiEvent } from "../../testing/events.ts";
 
 const seen: Record<string, unknown> = { isSequential: getSettings().sequential };
 
-function eventOf(id: string): ReturnType<typeof createRestApiEvent> {
+function getEvent(id: string): ReturnType<typeof createRestApiEvent> {
   return createRestApiEvent({ headers: { "X-Correlation-Id": id } });
 }
 
@@ -19,7 +21,10 @@ const simple = withObservability(async (_event: unknown) => {
   logInfo("second");
   return getRequestContext()?.correlationId;
 }, { operationName: "Simple", respondToError: () => "failed" });
-seen.before = [await simple(eventOf("s1"), createLambdaContext()), await simple(eventOf("s2"), createLambdaContext())];
+seen.before = [
+  await simple(getEvent("s1"), createLambdaContext()),
+  await simple(getEvent("s2"), createLambdaContext()),
+];
 seen.between = currentInvocation()?.correlationId;
 
 let goOn = (): void => {};
@@ -36,7 +41,7 @@ const abandoned = withObservability(function abandoned(): Promise<string> {
 }, { operationName: "Abandoned", respondToError: (error) => (error as { code: string }).code });
 
 const hold = setTimeout(() => {}, 10_000);
-seen.abandoned = await abandoned(eventOf("abandoned"), createLambdaContext({ timeoutMs: 40 }));
+seen.abandoned = await abandoned(getEvent("abandoned"), createLambdaContext({ timeoutMs: 40 }));
 clearTimeout(hold);
 
 const next = withObservability(async function next() {
@@ -47,7 +52,7 @@ const next = withObservability(async function next() {
   logInfo("in time");
   return ids;
 }, { operationName: "Next" });
-seen.next = await next(eventOf("next"), createLambdaContext());
+seen.next = await next(getEvent("next"), createLambdaContext());
 seen.after = currentInvocation()?.correlationId;
 // deno-lint-ignore no-console
 console.error(JSON.stringify(seen));

@@ -1,5 +1,5 @@
 import { assertStrictEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { getSessionAuthenticator, setSessionAuthenticator } from "../../core/mod.ts";
+import { getSessionAuthenticator, setSessionAuthenticator } from "../../core/session_registry.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 
 Deno.test("getSessionAuthenticator() gives what was set, and says what to call when nothing is", () => {

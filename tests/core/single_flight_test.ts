@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
-import { SingleFlight } from "../../core/mod.ts";
+import { SingleFlight } from "../../core/single_flight.ts";
 
 Deno.test("SingleFlight.get() makes a value once for each key, also for callers at the same time", async () => {
   const flights = new SingleFlight<string, number>();

@@ -1,5 +1,6 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { getOutgoingHeaders, traceContextOf, withObservability } from "../../core/mod.ts";
+import { getOutgoingHeaders, withObservability } from "../../core/mod.ts";
+import { getTraceContext } from "../../core/trace_id.ts";
 import { startSpan } from "../../observability/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
@@ -8,7 +9,7 @@ import { withEnv } from "../support/with_env.ts";
 const ROOT = "1-5759e988-bd862e3fe1be46a994272793", OTHER_ROOT = "1-00000000-bd862e3fe1be46a994272793";
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736", PARENT = "00f067aa0ba902b7";
 
-Deno.test("traceContextOf() prefers the X-Ray header, then traceparent, then the sandbox", async () => {
+Deno.test("getTraceContext() prefers the X-Ray header, then traceparent, then the sandbox", async () => {
   await withEnv({ _X_AMZN_TRACE_ID: `Root=${OTHER_ROOT};Parent=${PARENT};Sampled=1` }, () => {
     const xray = { "X-Amzn-Trace-Id": `Root=${ROOT}` }, w3c = { traceparent: `00-${TRACE}-${PARENT}-01` };
     const cases: [headers: Record<string, string>, id: string][] = [
@@ -18,10 +19,12 @@ Deno.test("traceContextOf() prefers the X-Ray header, then traceparent, then the
       [{ traceparent: "garbage" }, OTHER_ROOT],
       [{}, OTHER_ROOT],
     ];
-    for (const [headers, id] of cases) assertEquals(traceContextOf(createRestApiEvent({ headers }), true)?.traceId, id);
-    assertEquals(traceContextOf({}, true), { traceId: OTHER_ROOT, parentId: PARENT, sampled: true });
-    assertEquals(traceContextOf({}, false), undefined);
-    assertEquals(traceContextOf(null, false), undefined);
+    for (const [headers, id] of cases) {
+      assertEquals(getTraceContext(createRestApiEvent({ headers }), true)?.traceId, id);
+    }
+    assertEquals(getTraceContext({}, true), { traceId: OTHER_ROOT, parentId: PARENT, sampled: true });
+    assertEquals(getTraceContext({}, false), undefined);
+    assertEquals(getTraceContext(null, false), undefined);
   });
 });
 

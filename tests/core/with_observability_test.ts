@@ -2,10 +2,10 @@ import { assert, assertEquals, assertFalse, assertRejects, assertThrows } from "
 import {
   getRequestContext,
   type ObservabilityOptions,
-  Refusal,
   withObservability,
   type WrapperMetadata,
 } from "../../core/mod.ts";
+import { Refusal } from "../../core/refusal.ts";
 import {
   ConfigurationError,
   DatabaseError,
@@ -13,15 +13,8 @@ import {
   NotFoundError,
   ValidationError,
 } from "../../errors/mod.ts";
-import {
-  currentInvocation,
-  logDebug,
-  logInfo,
-  metrics,
-  MetricUnit,
-  onSpanEnd,
-  type Span,
-} from "../../observability/mod.ts";
+import { currentInvocation } from "../../observability/invocation_context.ts";
+import { logDebug, logInfo, metrics, MetricUnit, onSpanEnd, type Span } from "../../observability/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { type CapturedLogs, captureLogs, type LogLine } from "../support/capture_logs.ts";
 import { withEnv } from "../support/with_env.ts";
@@ -35,7 +28,7 @@ function run<R>(fn: () => R | Promise<R>, options: Options = {}): Promise<Captur
   return captureLogs(() => withObservability<unknown, unknown>(fn, options)(event, context));
 }
 
-function metricsOf(lines: LogLine[]): LogLine {
+function getMetrics(lines: LogLine[]): LogLine {
   return Object.assign({}, ...lines.filter((line) => "_aws" in line));
 }
 
@@ -86,7 +79,7 @@ Deno.test("withObservability() ends a good invocation with one line, metrics and
     ["INFO", "request completed", "Op", 201, "c-1", "r-1", "fn"],
   );
   assert(typeof duration_ms === "number" && duration_ms >= 0);
-  const { operationName, Duration, Errors } = metricsOf(lines);
+  const { operationName, Duration, Errors } = getMetrics(lines);
   assertEquals([operationName, typeof Duration, Errors], ["Op", "number", 0]);
   assertEquals(spans.map((span) => [span.name, span.status, span.attributes]), [
     ["Op", "ok", { "http.response.status_code": 201, "faas.coldstart": false }],
@@ -101,7 +94,7 @@ Deno.test("withObservability() tells of a failure of the service and throws it o
   );
   remove();
   assertEquals([lines[0].level, lines[0].message, lines[0].error.name], ["ERROR", "request failed", "TypeError"]);
-  assertEquals([metricsOf(lines).Errors, spans[0].status], [1, "error"]);
+  assertEquals([getMetrics(lines).Errors, spans[0].status], [1, "error"]);
 });
 
 Deno.test("withObservability() takes a client's fault for no failure of the service", async () => {
@@ -113,7 +106,7 @@ Deno.test("withObservability() takes a client's fault for no failure of the serv
   remove();
   assertEquals(result, { statusCode: 404 });
   assertEquals([lines[0].level, lines[0].status, lines[0].error_code], ["INFO", 404, "NOT_FOUND"]);
-  assertEquals([metricsOf(lines).Errors, spans[0].status], [0, "ok"]);
+  assertEquals([getMetrics(lines).Errors, spans[0].status], [0, "ok"]);
 });
 
 Deno.test("withObservability() lets respondToError answer, and logs what it answers to", async () => {
@@ -147,7 +140,7 @@ Deno.test("withObservability() writes one line for each kind of thrown value, an
   for (const value of thrown) {
     const { lines, result } = await run(() => Promise.reject(value), { respondToError: () => "answered" });
     assertEquals([result, lines[0].level, lines[0].message], ["answered", "ERROR", "request failed"]);
-    assertEquals(metricsOf(lines).Errors, 1);
+    assertEquals(getMetrics(lines).Errors, 1);
   }
 });
 
@@ -299,7 +292,7 @@ Deno.test("a handler's own metrics leave in the invocation's one write", async (
     logInfo("created");
   });
   assertEquals(writes.length, 1);
-  assertEquals(metricsOf(lines).NotesCreated, 1);
+  assertEquals(getMetrics(lines).NotesCreated, 1);
 });
 
 Deno.test("withObservability() refuses options that cannot be meant, when it is called", () => {

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { checkDatabaseConfig, connectionKeyOf, type DatabaseConfig, regionOf } from "../../database/config.ts";
+import { checkDatabaseConfig, type DatabaseConfig, getConnectionKey, getRegion } from "../../database/config.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 
 const HOST = "abc123.dsql.eu-central-1.on.aws";
@@ -73,15 +73,15 @@ Deno.test("checkDatabaseConfig() gives back what is right", () => {
   for (const config of right) assertEquals(checkDatabaseConfig(config), config);
 });
 
-Deno.test("regionOf() reads the region from the endpoint, also from one in a private network", () => {
-  assertEquals(regionOf({ provider: "distsql", endpoint: HOST }), "eu-central-1");
-  assertEquals(regionOf({ provider: "distsql", endpoint: "abc.dsql-x1y2.us-gov-west-1.on.aws" }), "us-gov-west-1");
-  assertEquals(regionOf({ provider: "distsql", endpoint: "127.0.0.1:1", region: "us-east-1" }), "us-east-1");
+Deno.test("getRegion() reads the region from the endpoint, also from one in a private network", () => {
+  assertEquals(getRegion({ provider: "distsql", endpoint: HOST }), "eu-central-1");
+  assertEquals(getRegion({ provider: "distsql", endpoint: "abc.dsql-x1y2.us-gov-west-1.on.aws" }), "us-gov-west-1");
+  assertEquals(getRegion({ provider: "distsql", endpoint: "127.0.0.1:1", region: "us-east-1" }), "us-east-1");
 });
 
-Deno.test("connectionKeyOf() is the same for the same connection, whatever the order, the schema and the defaults", () => {
+Deno.test("getConnectionKey() is the same for the same connection, whatever the order, the schema and the defaults", () => {
   assertEquals(
-    connectionKeyOf({ provider: "embedded-pg", connectionString: "memory://", schema: {}, instrument: false }),
-    connectionKeyOf({ isAdmin: false, provider: "embedded-pg" }),
+    getConnectionKey({ provider: "embedded-pg", connectionString: "memory://", schema: {}, instrument: false }),
+    getConnectionKey({ isAdmin: false, provider: "embedded-pg" }),
   );
 });

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { closeDrizzleClient, type DatabaseConfig, executeRows, getDrizzleClient } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
-import { poolSizeOf } from "../../database/pool_size.ts";
+import { getPoolSize } from "../../database/pool_size.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { withEnv } from "../support/with_env.ts";
 
@@ -23,11 +23,11 @@ const CASES: [provider: DatabaseConfig["provider"], concurrency: string | undefi
 ];
 
 for (const [provider, concurrency, size] of CASES) {
-  Deno.test(`poolSizeOf() is ${size} for ${provider} with AWS_LAMBDA_MAX_CONCURRENCY ${concurrency}`, async () => {
+  Deno.test(`getPoolSize() is ${size} for ${provider} with AWS_LAMBDA_MAX_CONCURRENCY ${concurrency}`, async () => {
     await withEnv({ AWS_LAMBDA_MAX_CONCURRENCY: concurrency }, () => {
-      assertEquals(poolSizeOf({ provider }), size);
+      assertEquals(getPoolSize({ provider }), size);
       for (const maxConnections of [1, 7, 200]) {
-        assertEquals(poolSizeOf({ provider, maxConnections }), maxConnections);
+        assertEquals(getPoolSize({ provider, maxConnections }), maxConnections);
       }
     });
   });

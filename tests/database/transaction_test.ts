@@ -12,13 +12,13 @@ import {
 } from "../../database/mod.ts";
 import { guardTransactions } from "../../database/transaction_guard.ts";
 import { sql } from "../../database/orm.ts";
-import { sqlStateOf } from "../../errors/mod.ts";
+import { getSqlState } from "../../errors/driver_error.ts";
 import { findInCauseChain } from "../../errors/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import { startPostgres } from "../support/postgres.ts";
 
-function codeOf(error: unknown): string | undefined {
-  return sqlStateOf(findInCauseChain(error, (link) => sqlStateOf(link) !== undefined));
+function getCode(error: unknown): string | undefined {
+  return getSqlState(findInCauseChain(error, (link) => getSqlState(link) !== undefined));
 }
 
 async function withDatabases(
@@ -76,7 +76,7 @@ Deno.test("withTransaction() commits, rolls back, nests, and does not pass an ab
         await tx.execute(sql`INSERT INTO t VALUES (1)`).catch(() => {});
       })
     );
-    assertEquals(codeOf(swallowed), "23505", name);
+    assertEquals(getCode(swallowed), "23505", name);
     assertEquals(await ids(), [1], name);
 
     await withTransaction(db, async (tx) => {

@@ -1,5 +1,6 @@
 import { assertEquals, assertStrictEquals } from "@std/assert";
-import { causeChain, findInCauseChain } from "../../errors/mod.ts";
+import { causeChain } from "../../errors/cause_chain.ts";
+import { findInCauseChain } from "../../errors/mod.ts";
 
 Deno.test("causeChain() lists an error and its causes, nearest first", () => {
   const inner = new Error("inner");

@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { addKnownNames, readDriverError, sqlStateOf } from "../../errors/mod.ts";
+import { getSqlState, readDriverError } from "../../errors/driver_error.ts";
+import { addKnownNames } from "../../errors/known_names.ts";
 
 const HOSTILE = {
   get code(): string {
@@ -7,7 +8,7 @@ const HOSTILE = {
   },
 };
 
-Deno.test("sqlStateOf() tells a SQLSTATE from other codes", () => {
+Deno.test("getSqlState() tells a SQLSTATE from other codes", () => {
   const cases: [unknown, string | undefined][] = [
     [{ code: "23505" }, "23505"],
     [{ code: "40001" }, "40001"],
@@ -28,7 +29,7 @@ Deno.test("sqlStateOf() tells a SQLSTATE from other codes", () => {
     ["23505", undefined],
     [HOSTILE, undefined],
   ];
-  for (const [value, expected] of cases) assertEquals(sqlStateOf(value), expected);
+  for (const [value, expected] of cases) assertEquals(getSqlState(value), expected);
 });
 
 /** Messages as PostgreSQL 18 writes them, `VALUE` standing for what a statement carried. */

@@ -5,7 +5,8 @@
 // deno-lint-ignore-file no-console -- its output is what the test reads
 import { closeDrizzleClient, type DatabaseConfig, executeRows, getDrizzleClient } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
-import { causeChain, sqlStateOf } from "../../errors/mod.ts";
+import { causeChain } from "../../errors/cause_chain.ts";
+import { getSqlState } from "../../errors/driver_error.ts";
 
 const [folder, most] = Deno.args;
 const config: DatabaseConfig = { provider: "embedded-pg", connectionString: folder, instrument: false };
@@ -25,7 +26,7 @@ for (let id = first + 1; id <= first + Number(most); id++) {
     console.log(JSON.stringify({
       failed: id,
       error: last.name,
-      code: causeChain(error).map(sqlStateOf).find((state) => state !== undefined),
+      code: causeChain(error).map(getSqlState).find((state) => state !== undefined),
       message: last.message,
     }));
     // PGlite 0.5.16 panics without ending and takes no further statement: the process has to be started again

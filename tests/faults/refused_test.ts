@@ -8,7 +8,8 @@ import {
   getDrizzleClient,
 } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
-import { findInCauseChain, sqlStateOf } from "../../errors/mod.ts";
+import { getSqlState } from "../../errors/driver_error.ts";
+import { findInCauseChain } from "../../errors/mod.ts";
 import { startDistSqlServer } from "../../testing/distsql/server.ts";
 import { openFaultLab } from "../support/fault_lab.ts";
 import { AWS_ENV, DATA_API } from "../support/fault_targets.ts";
@@ -40,8 +41,8 @@ function defineQueries(config: DatabaseConfig) {
   };
 }
 
-function codeOf(error: unknown): string | undefined {
-  return sqlStateOf(findInCauseChain(error, (link) => sqlStateOf(link) !== undefined));
+function getCode(error: unknown): string | undefined {
+  return getSqlState(findInCauseChain(error, (link) => getSqlState(link) !== undefined));
 }
 
 Deno.test(
@@ -99,7 +100,7 @@ Deno.test(
         await closeDrizzleClient(config);
         const injected = server.inject({ fault: "too-many-connections", times: Infinity });
         const error = await assertRejects(() => getDrizzleClient({ ...config, connectTimeout: 0.5 }));
-        assertEquals(codeOf(error), "53300");
+        assertEquals(getCode(error), "53300");
         injected.remove();
         // a role that may not connect is told at once
         await closeDrizzleClient(config);
@@ -235,7 +236,7 @@ Deno.test("an error of a statement is not taken for a refused connection, whatev
       const fail = defineQuery({ tables: [], name: "fail" }, (client) => Promise.resolve(client.execute(raise)));
       const failInTransaction = () => db.transaction((tx) => tx.execute(raise));
       assertEquals((await lab.request(code, fail)).status, 500);
-      assertEquals(codeOf(await assertRejects(failInTransaction)), code);
+      assertEquals(getCode(await assertRejects(failInTransaction)), code);
     }
     // a sequence counts what was rolled back too
     assertEquals((await executeRows(db, sql`SELECT last_value::int AS n FROM runs`))[0].n, 6);

@@ -12,7 +12,7 @@ import {
   withTransaction,
 } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
-import { causeChain } from "../../errors/mod.ts";
+import { causeChain } from "../../errors/cause_chain.ts";
 import type { FaultLab } from "../support/fault_lab.ts";
 import { type FaultTarget, withFaultLab } from "../support/fault_targets.ts";
 

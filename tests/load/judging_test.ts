@@ -1,9 +1,9 @@
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import { fitLine } from "../../bench/load/fit_line.ts";
-import { bodyOf, Ledger, type StoredRows } from "../../bench/load/ledger.ts";
+import { getBody, Ledger, type StoredRows } from "../../bench/load/ledger.ts";
 import { type Outcome, Outcomes, percentile } from "../../bench/load/outcomes.ts";
 import type { LoadReport, LoadSample } from "../../bench/load/run_load.ts";
-import { growthOf, judge } from "../../bench/load/verdict.ts";
+import { getGrowth, judge } from "../../bench/load/verdict.ts";
 
 const outcome = (fields: Partial<Outcome>): Outcome => ({
   ...{ kind: "get", result: 200, startedAt: 10, endedAt: 20, expected: [200], usesDatabase: true },
@@ -39,7 +39,7 @@ Deno.test("Outcomes.add() takes an outage that lasts for one without an end", ()
 });
 
 const note = (id: string, title: string) => ({
-  ...{ id, title, body: bodyOf(title), search: `${title} ${bodyOf(title)}`.toLowerCase() },
+  ...{ id, title, body: getBody(title), search: `${title} ${getBody(title)}`.toLowerCase() },
 });
 const rows = (fields: Partial<StoredRows>): StoredRows => ({
   ...{ notes: [], deliveries: [], emails: [], halfUsers: 0 },
@@ -110,7 +110,7 @@ Deno.test("fitLine() and percentile() give the figures of small examples", () =>
 });
 
 /** Samples of 2,000 requests each, whose heap grows by so many MB for each 100,000 requests after a warm-up. */
-function samplesOf(growth: number): LoadSample[] {
+function getSamples(growth: number): LoadSample[] {
   return Array.from({ length: 100 }, (_, i) => ({
     seconds: i,
     requests: i * 2000,
@@ -120,29 +120,29 @@ function samplesOf(growth: number): LoadSample[] {
   }));
 }
 
-const reportOf = (fields: Partial<LoadReport>): LoadReport => ({
+const getReport = (fields: Partial<LoadReport>): LoadReport => ({
   options: { database: "embedded", seconds: 100, seed: 1 },
-  ...{ seconds: 100, outcomes: new Outcomes(), samples: samplesOf(0), downTimes: [], rejections: 0, exitCode: 0 },
+  ...{ seconds: 100, outcomes: new Outcomes(), samples: getSamples(0), downTimes: [], rejections: 0, exitCode: 0 },
   ...{ logLevels: new Map(), complaints: new Map(), differences: [], acknowledged: 0, unsure: 0 },
   descriptors: { before: { sockets: 8, others: 20 }, after: { sockets: 8, others: 20 } },
   ...fields,
 });
 
-Deno.test("growthOf() leaves the warm-up out", () => {
-  assertAlmostEquals(growthOf(samplesOf(3)).heapUsed, 3, 1e-9);
-  assertEquals(growthOf(samplesOf(3)).requests, 138_000);
-  assertEquals(growthOf(samplesOf(3).slice(0, 30)).requests, 0);
+Deno.test("getGrowth() leaves the warm-up out", () => {
+  assertAlmostEquals(getGrowth(getSamples(3)).heapUsed, 3, 1e-9);
+  assertEquals(getGrowth(getSamples(3)).requests, 138_000);
+  assertEquals(getGrowth(getSamples(3).slice(0, 30)).requests, 0);
 });
 
 Deno.test("judge() names each reason for which a run fails", () => {
-  assertEquals(judge(reportOf({})), []);
+  assertEquals(judge(getReport({})), []);
   const left = (sockets: number, others: number) => ({
     descriptors: { before: { sockets: 8, others: 20 }, after: { sockets, others } },
   });
   const cases: [Partial<LoadReport>, string][] = [
-    [{ samples: samplesOf(50) }, "the heap grew by 50.00 MB for each 100,000 requests"],
+    [{ samples: getSamples(50) }, "the heap grew by 50.00 MB for each 100,000 requests"],
     [
-      { samples: samplesOf(0).map((sample, i) => ({ ...sample, rss: 200e6 + i * 2e6 })) },
+      { samples: getSamples(0).map((sample, i) => ({ ...sample, rss: 200e6 + i * 2e6 })) },
       "resident memory went from",
     ],
     [left(20, 20), "20 sockets are open, 8 were at the start"],
@@ -152,10 +152,10 @@ Deno.test("judge() names each reason for which a run fails", () => {
     [{ differences: ["1 acknowledged notes that are lost"] }, "1 acknowledged notes that are lost"],
   ];
   for (const [fields, reason] of cases) {
-    const reasons = judge(reportOf(fields));
+    const reasons = judge(getReport(fields));
     assertEquals([reasons.length, reasons[0].startsWith(reason)], [1, true], reason);
   }
   const outcomes = new Outcomes();
   outcomes.add(outcome({ result: 500, code: "DATABASE" }));
-  assertEquals(judge(reportOf({ outcomes })), ["1 × get: 500 DATABASE"]);
+  assertEquals(judge(getReport({ outcomes })), ["1 × get: 500 DATABASE"]);
 });

@@ -43,7 +43,7 @@ const OPERATORS: Readonly<Record<string, string>> = {
  * @param source Its text.
  * @returns The mutants, in the order of the text.
  */
-export function mutantsOf(file: string, source: string): Mutant[] {
+export function getMutants(file: string, source: string): Mutant[] {
   const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true);
   const lines = source.split("\n");
   const mutants: Mutant[] = [];

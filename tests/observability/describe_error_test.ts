@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
 import { NotFoundError, ValidationError } from "../../errors/mod.ts";
-import { describeError, type ErrorDescription } from "../../observability/mod.ts";
+import { describeError, type ErrorDescription } from "../../observability/describe_error.ts";
 
 const VALUE = "value-4711@example.com";
 

@@ -1,15 +1,7 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import {
-  currentInvocation,
-  Invocation,
-  logInfo,
-  metrics,
-  MetricUnit,
-  resumeInvocation,
-  runInvocation,
-  runOutsideInvocation,
-  setLogOutput,
-} from "../../observability/mod.ts";
+import { Invocation } from "../../observability/invocation.ts";
+import { currentInvocation, resumeInvocation, runInvocation } from "../../observability/invocation_context.ts";
+import { logInfo, metrics, MetricUnit, runOutsideInvocation, setLogOutput } from "../../observability/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 
 function newInvocation(correlationId = "c"): Invocation {

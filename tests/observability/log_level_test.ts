@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { LOG_LEVELS, parseLogLevel } from "../../observability/mod.ts";
+import { LOG_LEVELS, parseLogLevel } from "../../observability/log_level.ts";
 
 Deno.test("parseLogLevel() reads each level in any case, with spaces around it", () => {
   for (const name of Object.keys(LOG_LEVELS) as (keyof typeof LOG_LEVELS)[]) {

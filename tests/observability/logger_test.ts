@@ -1,22 +1,14 @@
 import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
 import { NotFoundError } from "../../errors/mod.ts";
-import {
-  Invocation,
-  isLevelEnabled,
-  log,
-  LOG_LEVELS,
-  logDebug,
-  logError,
-  logInfo,
-  type LogLevel,
-  logWarn,
-  quote,
-  runInvocation,
-} from "../../observability/mod.ts";
+import { Invocation } from "../../observability/invocation.ts";
+import { runInvocation } from "../../observability/invocation_context.ts";
+import { LOG_LEVELS } from "../../observability/log_level.ts";
+import { isLevelEnabled, log, quote } from "../../observability/logger.ts";
+import { logDebug, logError, logInfo, type LogLevel, logWarn } from "../../observability/mod.ts";
 import { captureLogs, type LogLine } from "../support/capture_logs.ts";
 import { withEnv } from "../support/with_env.ts";
 
-async function lineOf(fn: () => void): Promise<LogLine> {
+async function getLine(fn: () => void): Promise<LogLine> {
   const { lines } = await captureLogs(fn);
   assertEquals(lines.length, 1);
   return lines[0];
@@ -58,7 +50,7 @@ Deno.test("log() writes Powertools' field names inside an invocation", async () 
 
 Deno.test("log() outside of an invocation writes at once, with the service alone", async () => {
   await withEnv({ SERVICE_NAME: "notes" }, async () => {
-    const line = await lineOf(() => logWarn("careful"));
+    const line = await getLine(() => logWarn("careful"));
     assertEquals(Object.keys(line), ["level", "message", "timestamp", "service"]);
     assertEquals([line.level, line.service], ["WARN", "notes"]);
   });
@@ -139,7 +131,7 @@ Deno.test("quote() gives what JSON.parse reads back", () => {
 });
 
 Deno.test("log() shows values of every kind and leaves undefined out", async () => {
-  const line = await lineOf(() =>
+  const line = await getLine(() =>
     logInfo("x", { a: 1, b: "t", c: true, d: null, e: undefined, f: NaN, g: 10n, h: new Date(0), i: [1], j: { k: 1 } })
   );
   const { level: _l, message: _m, timestamp: _t, service: _s, ...fields } = line;
@@ -179,13 +171,13 @@ Deno.test("log() takes further key names of its invocation", async () => {
 });
 
 Deno.test("log() describes an error that stands for the fields, or any thrown value in the field error", async () => {
-  const direct = await lineOf(() => logError("failed", new TypeError("why")));
+  const direct = await getLine(() => logError("failed", new TypeError("why")));
   assertEquals([direct.error.name, direct.error.message], ["TypeError", "why"]);
-  const field = await lineOf(() => logError("failed", { error: new TypeError("why"), other: new Error("too") }));
+  const field = await getLine(() => logError("failed", { error: new TypeError("why"), other: new Error("too") }));
   assertEquals([field.error.name, field.other.message], ["TypeError", "too"]);
-  const text = await lineOf(() => logError("failed", { error: "why" }));
+  const text = await getLine(() => logError("failed", { error: "why" }));
   assertEquals(text.error, "why");
-  const object = await lineOf(() => logError("failed", { error: { password: "x" } }));
+  const object = await getLine(() => logError("failed", { error: { password: "x" } }));
   assertEquals(object.error.name, "object");
 });
 
@@ -198,18 +190,18 @@ Deno.test("log() never throws, whatever the fields do when they are read", async
   revoke();
   const getter = Object.defineProperty({ a: 1 }, "bad", { get: bad, enumerable: true });
   for (const fields of [getter, proxy, revoked, { error: proxy }, { error: revoked }, { value: proxy }]) {
-    const line = await lineOf(() => logError("still here", fields as Record<string, unknown>));
+    const line = await getLine(() => logError("still here", fields as Record<string, unknown>));
     assertEquals([line.level, line.message], ["ERROR", "still here"]);
   }
-  assertEquals((await lineOf(() => logError("x", getter))).a, 1);
+  assertEquals((await getLine(() => logError("x", getter))).a, 1);
 });
 
 Deno.test("log() takes a message that is no text", async () => {
-  assertEquals((await lineOf(() => logInfo(7 as unknown as string))).message, "7");
+  assertEquals((await getLine(() => logInfo(7 as unknown as string))).message, "7");
 });
 
 Deno.test("log() shortens a long text", async () => {
-  const line = await lineOf(() => logInfo("x".repeat(100_000), { text: "y".repeat(100_000) }));
+  const line = await getLine(() => logInfo("x".repeat(100_000), { text: "y".repeat(100_000) }));
   assertStringIncludes(line.message, "(100000 characters)");
   assert(JSON.stringify(line).length < 20_000);
 });

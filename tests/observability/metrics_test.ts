@@ -1,5 +1,8 @@
 import { assert, assertEquals, assertFalse, assertThrows } from "@std/assert";
-import { createMetricRecorder, Invocation, metrics, MetricUnit, runInvocation } from "../../observability/mod.ts";
+import { Invocation } from "../../observability/invocation.ts";
+import { runInvocation } from "../../observability/invocation_context.ts";
+import { createMetricRecorder } from "../../observability/metrics.ts";
+import { metrics, MetricUnit } from "../../observability/mod.ts";
 import { captureLogs, type LogLine } from "../support/capture_logs.ts";
 import { withEnv } from "../support/with_env.ts";
 
@@ -48,7 +51,7 @@ function checkDocument(document: LogLine): void {
   }
 }
 
-async function documentsOf(fn: () => void): Promise<LogLine[]> {
+async function getDocuments(fn: () => void): Promise<LogLine[]> {
   const { lines } = await captureLogs(() => runInvocation(newInvocation(), fn));
   for (const line of lines) checkDocument(line);
   return lines;
@@ -56,7 +59,7 @@ async function documentsOf(fn: () => void): Promise<LogLine[]> {
 
 Deno.test("metrics.addMetric() takes each of MetricUnit, and nothing that only looks like one", async () => {
   for (const unit of Object.values(MetricUnit)) {
-    const [{ _aws }] = await documentsOf(() => metrics.addMetric("A", unit, 1));
+    const [{ _aws }] = await getDocuments(() => metrics.addMetric("A", unit, 1));
     assertEquals(_aws.CloudWatchMetrics[0].Metrics, [{ Name: "A", Unit: unit }]);
   }
   for (
@@ -68,7 +71,7 @@ Deno.test("metrics.addMetric() takes each of MetricUnit, and nothing that only l
 
 Deno.test("metrics.addMetric() collects into one document of an invocation", async () => {
   await withEnv({ SERVICE_NAME: "notes", METRICS_NAMESPACE: "Shop" }, async () => {
-    const documents = await documentsOf(() => {
+    const documents = await getDocuments(() => {
       metrics.addMetric("NotesCreated", Count, 1);
       metrics.addMetric("Duration", Milliseconds, 1.5);
       metrics.addMetric("Duration", Milliseconds, 2.5);
@@ -104,7 +107,7 @@ Deno.test("metrics are left out when METRICS_DISABLED is true, inside and outsid
 });
 
 Deno.test("metrics.addDimension() holds for what addMetric() adds after it", async () => {
-  const documents = await documentsOf(() => {
+  const documents = await getDocuments(() => {
     metrics.addMetric("A", Count, 1);
     metrics.addDimension("tenant", "a");
     metrics.addDimensions({ plan: "free", tenant: "b" });
@@ -119,7 +122,7 @@ Deno.test("metrics.addDimension() holds for what addMetric() adds after it", asy
 });
 
 Deno.test("metrics.addMetricsWithDimensions() has dimensions of its own", async () => {
-  const documents = await documentsOf(() => {
+  const documents = await getDocuments(() => {
     metrics.addDimension("tenant", "a");
     metrics.addMetricsWithDimensions({ query: "q1" }, [["Duration", Milliseconds, 1], ["Errors", Count, 0]]);
     metrics.addMetricsWithDimensions({ query: "q1" }, [["Duration", Milliseconds, 2]]);
@@ -159,7 +162,7 @@ Deno.test("createMetricRecorder() adds what addMetricsWithDimensions() adds, to 
 });
 
 Deno.test("metrics keep within 100 metrics and 100 values a document, and lose none", async () => {
-  const documents = await documentsOf(() => {
+  const documents = await getDocuments(() => {
     for (let i = 0; i < 205; i++) metrics.addMetric(`Metric${i}`, Count, i);
     for (let i = 0; i < 250; i++) metrics.addMetric("Many", Count, i);
   });
@@ -174,8 +177,8 @@ Deno.test("metrics keep within 100 metrics and 100 values a document, and lose n
 });
 
 Deno.test("metrics keep units apart from one name set to another", async () => {
-  const [first] = await documentsOf(() => metrics.addMetric("Size", MetricUnit.Bytes, 1));
-  const [second] = await documentsOf(() => metrics.addMetric("Size", MetricUnit.Kilobytes, 1));
+  const [first] = await getDocuments(() => metrics.addMetric("Size", MetricUnit.Bytes, 1));
+  const [second] = await getDocuments(() => metrics.addMetric("Size", MetricUnit.Kilobytes, 1));
   assertEquals([first, second].map((d) => d._aws.CloudWatchMetrics[0].Metrics[0].Unit), ["Bytes", "Kilobytes"]);
 });
 
@@ -227,7 +230,7 @@ Deno.test("metrics refuse a dimension whose name or value is none", async () => 
 
 Deno.test("metrics take 29 dimensions beside service and refuse the 30th", async () => {
   const dimensions = Object.fromEntries(Array.from({ length: 29 }, (_, i) => [`d${i}`, "x"]));
-  await documentsOf(() => {
+  await getDocuments(() => {
     metrics.addDimensions(dimensions);
     assertThrows(() => metrics.addDimension("one-more", "x"), RangeError, "at most 30 dimensions");
     metrics.addMetric("A", Count, 1);

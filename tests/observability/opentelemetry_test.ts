@@ -7,16 +7,9 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import {
-  addAnnotation,
-  addMetadata,
-  endSpan,
-  Invocation,
-  runInvocation,
-  type Span,
-  startSpan,
-  withSpan,
-} from "../../observability/mod.ts";
+import { Invocation } from "../../observability/invocation.ts";
+import { runInvocation } from "../../observability/invocation_context.ts";
+import { addAnnotation, addMetadata, endSpan, type Span, startSpan, withSpan } from "../../observability/mod.ts";
 
 const VALUE = "value-4711@example.com";
 

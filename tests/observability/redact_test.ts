@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
 import { checkSync } from "recheck";
-import { REDACTED, redactText, redactValue } from "../../observability/mod.ts";
+import { redactValue } from "../../observability/mod.ts";
+import { REDACTED, redactText } from "../../observability/redact_text.ts";
 import { KNOWN_TOKEN } from "../../observability/known_tokens.ts";
 import { isSensitiveKey } from "../../observability/sensitive_names.ts";
 

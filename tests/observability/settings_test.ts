@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { getSettings, LOG_LEVELS, type ObservabilitySettings } from "../../observability/mod.ts";
+import { LOG_LEVELS } from "../../observability/log_level.ts";
+import { getSettings, type ObservabilitySettings } from "../../observability/settings.ts";
 import { withEnv } from "../support/with_env.ts";
 
 const UNSET = {

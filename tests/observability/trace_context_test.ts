@@ -1,5 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { parseTraceparent, parseXrayHeader, toW3cTraceId, type TraceContext } from "../../observability/mod.ts";
+import {
+  parseTraceparent,
+  parseXrayHeader,
+  toW3cTraceId,
+  type TraceContext,
+} from "../../observability/trace_context.ts";
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736", PARENT = "00f067aa0ba902b7";
 const ROOT = "1-5759e988-bd862e3fe1be46a994272793";

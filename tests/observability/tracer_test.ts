@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertFalse, assertMatch, assertRejects, assertStrictEquals } from "@std/assert";
+import { Invocation } from "../../observability/invocation.ts";
+import { runInvocation } from "../../observability/invocation_context.ts";
 import {
   addAnnotation,
   addMetadata,
   endSpan,
-  Invocation,
   onSpanEnd,
-  runInvocation,
   type Span,
   startSpan,
   withSpan,
@@ -26,7 +26,7 @@ function inInvocation<T>(fn: () => T | Promise<T>, traceId?: string): Promise<T>
   );
 }
 
-async function spansOf(fn: () => unknown): Promise<Span[]> {
+async function getSpans(fn: () => unknown): Promise<Span[]> {
   const spans: Span[] = [];
   const remove = onSpanEnd((span) => spans.push(span));
   try {
@@ -97,7 +97,7 @@ Deno.test("endSpan() makes the next ancestor that runs active, in whatever order
 });
 
 Deno.test("endSpan() sets end and status, and ending again changes nothing", async () => {
-  const spans = await spansOf(() => {
+  const spans = await getSpans(() => {
     const span = startSpan("work");
     endSpan(span);
     const { endTimeMs } = span;
@@ -116,7 +116,7 @@ Deno.test("endSpan() with an error keeps it", () => {
 });
 
 Deno.test("onSpanEnd() tells of each span until it is taken away", async () => {
-  const spans = await spansOf(async () => {
+  const spans = await getSpans(async () => {
     await withSpan("first", () => {});
     endSpan(startSpan("second"));
   });
@@ -125,7 +125,7 @@ Deno.test("onSpanEnd() tells of each span until it is taken away", async () => {
 });
 
 Deno.test("withSpan() gives the result, and ends the span with what was thrown", async () => {
-  const spans = await spansOf(async () => {
+  const spans = await getSpans(async () => {
     assertEquals(await withSpan("ok", (span) => Promise.resolve(span.name)), "ok");
     await assertRejects(() => withSpan("bad", () => Promise.reject(new TypeError("why"))), TypeError, "why");
     await withSpan("nothing", () => Promise.reject(undefined)).catch((error) => assertEquals(error, undefined));

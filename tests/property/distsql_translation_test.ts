@@ -151,7 +151,7 @@ const alterAction: fc.Arbitrary<string[]> = fc.oneof(
   name.map((id) => ["VALIDATE CONSTRAINT", id]),
   name.map((id) => ["ALTER COLUMN", id, "SET STATISTICS", "100"]),
 );
-function alterTableOf(maxActions: number): fc.Arbitrary<string> {
+function getAlterTable(maxActions: number): fc.Arbitrary<string> {
   const actions = fc.array(alterAction, { minLength: 1, maxLength: maxActions });
   return spaced(
     fc.tuple(fc.constantFrom("", "ONLY", "IF EXISTS"), name, actions).map((
@@ -159,7 +159,7 @@ function alterTableOf(maxActions: number): fc.Arbitrary<string> {
     ) => ["ALTER", "TABLE", start, table, ...list.flatMap((action, at) => at === 0 ? action : [",", ...action])]),
   );
 }
-const alterTable = alterTableOf(3);
+const alterTable = getAlterTable(3);
 const rowStatement = spaced(fc.oneof(
   fc.tuple(name, name, literal).map((
     [t, c, v],
@@ -169,7 +169,7 @@ const rowStatement = spaced(fc.oneof(
     [t, c, v],
   ) => ["SELECT", c, ",", v, "FROM", t, "WHERE", c, "IN", "(", v, ")", "FOR", "UPDATE"]),
 ));
-const guarded = alterTableOf(1).filter((sql) => !sql.includes("$")).map((sql) =>
+const guarded = getAlterTable(1).filter((sql) => !sql.includes("$")).map((sql) =>
   `DO $do$ BEGIN\n${sql};\nEXCEPTION\n WHEN duplicate_object THEN null;\nEND $do$`
 );
 const statement = fc.oneof(createTable, createIndex, alterTable, rowStatement).filter(isPostgres);
@@ -316,7 +316,7 @@ const changed = fc.tuple(
 });
 
 /** The tables and columns that a statement names, quoted or not, as PostgreSQL understands them. */
-function namesOf(sql: string): string[] {
+function getNames(sql: string): string[] {
   const names: string[] = [];
   JSON.stringify(parse(withoutAsync(sql)), (key, value) => {
     if (key === "relname" || key === "colname") names.push(value);
@@ -330,7 +330,7 @@ function namesOf(sql: string): string[] {
 }
 
 /** Every text of the parse tree. */
-function textsOf(sql: string): Set<string> {
+function getTexts(sql: string): Set<string> {
   const texts = new Set<string>(["*"]);
   JSON.stringify(parse(sql), (_, value) => {
     if (typeof value === "string") texts.add(value);
@@ -352,14 +352,14 @@ property(
     if (refusals.length > 0 || isCut || !parses(sql)) return;
     const source = untouchable(sql);
     const isBlock = source.some((text) => text.startsWith("$"));
-    const names = textsOf(sql);
+    const names = getTexts(sql);
     for (const { sql: written } of statements) {
       // nobody can tell a table called add, which is no reserved word, from the action
       if (/^\s*aws\s+iam\s|^alter\s+table\s+async\s+(?:add|drop|alter|rename)\s/i.test(written)) continue;
       assertEquals(parses(withoutAsync(written)), true, `${sql}\nbecame\n${written}`);
       assertEquals(translateForDistSql(written).statements.map((one) => one.sql), [written], sql);
       if (!isBlock) {
-        for (const each of namesOf(written)) {
+        for (const each of getNames(written)) {
           assertEquals(names.has(each), true, `${each} in the translation of ${sql}`);
         }
       }

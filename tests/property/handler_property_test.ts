@@ -1,14 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import * as z from "zod";
-import {
-  type ApiEvent,
-  buildValidatedResponse,
-  getOutgoingHeaders,
-  isAlbEvent,
-  isHttpApiEvent,
-  type ProxyResult,
-} from "../../core/mod.ts";
+import { isAlbEvent, isHttpApiEvent } from "../../core/api_event.ts";
+import { type ApiEvent, buildValidatedResponse, getOutgoingHeaders, type ProxyResult } from "../../core/mod.ts";
 import { logInfo } from "../../observability/mod.ts";
 import { createAlbEvent, createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
@@ -130,11 +124,11 @@ function assertWellFormed(asked: ApiEvent, answer: ProxyResult): void {
   if (answer.statusCode >= 400) {
     const parsed = JSON.parse(answer.body);
     assertEquals(typeof (parsed.message ?? parsed.detail), "string");
-    assertEquals(parsed.correlationId, headersOf(answer)["X-Correlation-Id"]);
+    assertEquals(parsed.correlationId, getHeaders(answer)["X-Correlation-Id"]);
   }
 }
 
-function headersOf(answer: ProxyResult): Record<string, unknown> {
+function getHeaders(answer: ProxyResult): Record<string, unknown> {
   const several = Object.entries(answer.multiValueHeaders ?? {}).map(([name, values]) => [name, values[0]]);
   return { ...Object.fromEntries(several), ...answer.headers };
 }
@@ -286,15 +280,15 @@ property(
       const single = Object.entries(own).filter(([name]) => name.toLowerCase() === "set-cookie").map(([, value]) =>
         value
       );
-      assertEquals(cookiesOf(answer), [...single, ...cookies].map((cookie) => cookie.replace(/[\0\r\n]+/g, " ")));
-      for (const name of Object.keys(headersOf(answer))) assert(/^[!-~]+$/.test(name), `a header is called ${name}`);
+      assertEquals(getCookies(answer), [...single, ...cookies].map((cookie) => cookie.replace(/[\0\r\n]+/g, " ")));
+      for (const name of Object.keys(getHeaders(answer))) assert(/^[!-~]+$/.test(name), `a header is called ${name}`);
     },
   ),
   quietly,
 );
 
 /** Where each source has the cookies of an answer. */
-function cookiesOf({ headers = {}, multiValueHeaders = {}, cookies = [] }: ProxyResult): unknown[] {
+function getCookies({ headers = {}, multiValueHeaders = {}, cookies = [] }: ProxyResult): unknown[] {
   const isCookie = ([name]: [string, unknown]): boolean => name.toLowerCase() === "set-cookie";
   return [
     ...Object.entries(headers).filter(isCookie).map(([, value]) => value),

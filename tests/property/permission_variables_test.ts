@@ -61,7 +61,7 @@ property(
     const sql = write(place);
     const { sql: written, faults } = substituteVariables(sql, given);
     if (faults.length > 0) return;
-    const kindsOf = (text: string): string[] | undefined => {
+    const getKinds = (text: string): string[] | undefined => {
       try {
         return parse(text).map((statement) => Object.keys(statement)[0]);
       } catch {
@@ -69,10 +69,10 @@ property(
       }
     };
     const harmless = write(place.replaceAll(/\$\{(?:NAME|OTHER)\}/g, "x"));
-    const expected = kindsOf(harmless);
+    const expected = getKinds(harmless);
     if (expected === undefined) return;
     // what a bare word may not be, such as SELECT or 1a, is refused by the parser; it is never more than one statement
-    const kinds = kindsOf(written);
+    const kinds = getKinds(written);
     if (kinds === undefined) return assertStringIncludes(sql, "ROLE");
     assertEquals(kinds, expected, written);
     assertEquals(scan(written).length, scan(harmless).length, written);

@@ -1,15 +1,11 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import * as z from "zod";
-import {
-  type ApiEvent,
-  buildValidatedResponse,
-  extractBearerToken,
-  getOutgoingHeaders,
-  queryOf,
-} from "../../core/mod.ts";
+import { getQuery } from "../../core/api_event.ts";
+import { extractBearerToken } from "../../core/bearer_token.ts";
+import { type ApiEvent, buildValidatedResponse, getOutgoingHeaders } from "../../core/mod.ts";
 import { isCorrelationId } from "../../core/correlation_id.ts";
-import { parseTraceparent, parseXrayHeader } from "../../observability/mod.ts";
+import { parseTraceparent, parseXrayHeader } from "../../observability/trace_context.ts";
 import { createAlbEvent, createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
 import { withEnv } from "../support/with_env.ts";
@@ -165,7 +161,7 @@ const authorization = fc.oneof(
 );
 
 /** RFC 6750, section 2.1, read one part after the other. */
-function tokenOf(header: string): string | null {
+function getToken(header: string): string | null {
   if (header.slice(0, 6).toLowerCase() !== "bearer" || header[6] !== " ") return null;
   let at = 6;
   while (header[at] === " ") at++;
@@ -178,7 +174,7 @@ function tokenOf(header: string): string | null {
 
 property(
   "extractBearerToken() gives what RFC 6750 calls the token, and null for anything else",
-  fc.property(authorization, (header) => assertEquals(extractBearerToken(header), tokenOf(header))),
+  fc.property(authorization, (header) => assertEquals(extractBearerToken(header), getToken(header))),
 );
 
 const guarded = defineApiHandler({ auth: "bearer" })(({ context }) => buildValidatedResponse(context, 200, {}));
@@ -191,7 +187,7 @@ property(
     async (make, header) => {
       const asked = make({ headers: header && { [header[0]]: header[1] } });
       const { statusCode } = await guarded(asked, createLambdaContext());
-      assertEquals(statusCode, header !== undefined && tokenOf(header[1]) === "t0ken" ? 200 : 401, header?.[1]);
+      assertEquals(statusCode, header !== undefined && getToken(header[1]) === "t0ken" ? 200 : 401, header?.[1]);
     },
   ),
   (run) => withEnv({ API_BEARER_TOKEN: "t0ken" }, () => quietly(run)),
@@ -204,7 +200,7 @@ const queries = fc.dictionary(
 );
 
 property(
-  "queryOf() reads the same parameters from every source",
+  "getQuery() reads the same parameters from every source",
   fc.property(queries, fc.boolean(), (query, multiValue) => {
     const wellFormed = (value: string): string => value.toWellFormed();
     const all = new Map<string, string[]>();
@@ -214,7 +210,7 @@ property(
     const events: ApiEvent[] = [createRestApiEvent({ query }), createHttpApiEvent({ query })];
     if (multiValue) events.push(createAlbEvent({ query, multiValue }));
     for (const asked of events) {
-      const read = [...queryOf(asked)].map(([key, values]) => [wellFormed(key), values.map(wellFormed)] as const);
+      const read = [...getQuery(asked)].map(([key, values]) => [wellFormed(key), values.map(wellFormed)] as const);
       const merged = new Map<string, string[]>();
       for (const [key, values] of read) merged.set(key, [...merged.get(key) ?? [], ...values]);
       assertEquals(Object.fromEntries(merged), Object.fromEntries(all));

@@ -110,7 +110,7 @@ async function attempt<R>(handler: AnyHandler<R>, event: unknown): Promise<R | E
   return outcome as R | Error;
 }
 
-function idsOf(event: unknown): unknown[] | undefined {
+function getIds(event: unknown): unknown[] | undefined {
   const records = (event as SqsEvent | null)?.Records;
   return Array.isArray(records) ? records.map((record) => record?.messageId) : undefined;
 }
@@ -125,7 +125,7 @@ property(
       ),
     ),
     async ({ handler }, event) => {
-      const ids = idsOf(event);
+      const ids = getIds(event);
       const outcome = await attempt<SqsBatchResult>(handler, event);
       if (ids === undefined || ids.some((id) => typeof id !== "string")) assertInstanceOf(outcome, Error);
       else {

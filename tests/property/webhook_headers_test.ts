@@ -118,7 +118,7 @@ property(
       header = header.slice(0, place) + put + header.slice(place + cut);
     }
     const result = await verdict(() => check(payload, header));
-    if (result === true) assertEquals(meaningsOf(name, header).includes(meaningsOf(name, sound)[0]), true, header);
+    if (result === true) assertEquals(getMeanings(name, header).includes(getMeanings(name, sound)[0]), true, header);
     else {
       for (const secret of [SECRET, STANDARD_SECRET, sound.slice(-20)]) assert(!result.includes(secret), result);
       assert(result.length < 120, result);
@@ -127,7 +127,7 @@ property(
 );
 
 /** What a header that is accepted claims: time and signature bytes, in the one way that the scheme writes them. */
-function meaningsOf(name: string, header: string): string[] {
+function getMeanings(name: string, header: string): string[] {
   if (name === "standard") {
     return header.split(" ").filter((entry) => entry.startsWith("v1,")).map((entry) => {
       // base64 leaves bits over in its last letter

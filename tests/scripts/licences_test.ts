@@ -1,8 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import {
   findFaults,
+  getLicence,
   isPermissive,
-  licenceOf,
   type LicensedPackage,
   listLicences,
   renderLicences,
@@ -81,10 +81,10 @@ Deno.test("listLicences() follows dependencies, and not what a user adds or leav
   assertStringIncludes(page, "| main | 1.0.0 | MIT |");
 });
 
-Deno.test("licenceOf() reads the present form and the old ones", () => {
+Deno.test("getLicence() reads the present form and the old ones", () => {
   assertEquals(
     [{ license: "MIT" }, { license: { type: "ISC" } }, { licenses: [{ type: "MIT" }, { type: "BSD" }] }, {}].map(
-      licenceOf,
+      getLicence,
     ),
     ["MIT", "ISC", "MIT OR BSD", ""],
   );

@@ -18,7 +18,7 @@ const text = (name: string): string =>
   name.includes("\\") ? `E'${name.replaceAll("\\", "\\\\").replaceAll("'", "''")}'` : `'${name.replaceAll("'", "''")}'`;
 
 /** Everything that has a name, each with a hostile one, and rows whose values are hostile too. */
-function statementsOf(name: string, place: number): string[] {
+function getStatements(name: string, place: number): string[] {
   const [schema, table, type] = [quote(`s${place} ${name}`), quote(`t ${name}`), quote(`y ${name}`)];
   const own = `${schema}.${table}`;
   return [
@@ -48,7 +48,7 @@ Deno.test({
   async fn() {
     const postgres = await startPostgres();
     const [from, to] = [await postgres.createDatabase("names_from"), await postgres.createDatabase("names_to")];
-    await runAll(pg(from), NAMES.flatMap(statementsOf));
+    await runAll(pg(from), NAMES.flatMap(getStatements));
     // what an attack would drop, in the target alone
     await runAll(pg(to), ["CREATE SCHEMA kept", "CREATE TABLE kept.victim (id int)", "CREATE ROLE cloner"]);
     await withEnv(

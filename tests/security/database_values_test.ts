@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
 import { PGlite } from "@electric-sql/pglite";
 import postgres from "postgres";
-import { describeError } from "../../observability/mod.ts";
+import { describeError } from "../../observability/describe_error.ts";
 import { startPostgres } from "../support/postgres.ts";
 
 const SECRET = "S3cretValue";

@@ -30,7 +30,7 @@ const SOURCES: [string, (options: EventOptions) => ApiEvent][] = [
 const INJECTED = "a\r\nSet-Cookie: admin=1\r\n\r\n<script>\n\0";
 
 /** Each name and value of each header and cookie. */
-function partsOf({ headers = {}, multiValueHeaders = {}, cookies = [] }: ProxyResult): string[] {
+function getParts({ headers = {}, multiValueHeaders = {}, cookies = [] }: ProxyResult): string[] {
   return [
     ...Object.entries(headers).flat().map(String),
     ...Object.entries(multiValueHeaders).flatMap(([name, values]) => [name, ...values.map(String)]),
@@ -39,7 +39,7 @@ function partsOf({ headers = {}, multiValueHeaders = {}, cookies = [] }: ProxyRe
 }
 
 function assertWhole(result: ProxyResult, what: string): void {
-  for (const part of partsOf(result)) assertFalse(/[\r\n\0]/.test(part), `${what}: ${JSON.stringify(part)}`);
+  for (const part of getParts(result)) assertFalse(/[\r\n\0]/.test(part), `${what}: ${JSON.stringify(part)}`);
   const names = [...Object.keys(result.headers ?? {}), ...Object.keys(result.multiValueHeaders ?? {})];
   for (const name of names) assertMatch(name, /^[\w!#$%&'*+.^`|~-]+$/, what);
 }

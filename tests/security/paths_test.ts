@@ -139,13 +139,13 @@ Deno.test("generated files are named with letters and digits, stay in the projec
       const text = await Deno.readTextFile(file);
       if (file.endsWith(".json")) JSON.parse(text);
       else if (file.endsWith(".tf")) await parse(file, text);
-      else assertEquals(kindsOf(text), ["CreateRoleStmt", "GrantStmt"], file);
+      else assertEquals(getKinds(text), ["CreateRoleStmt", "GrantStmt"], file);
     }
   });
 });
 
 /** The statements of a permission file; PostgreSQL does not know the one that maps an IAM role. */
-function kindsOf(text: string): string[] {
+function getKinds(text: string): string[] {
   const tree = parseSync(text.replace(/^AWS IAM GRANT .*$/m, "")) as { stmts: { stmt: Record<string, unknown> }[] };
   return tree.stmts.map(({ stmt }) => Object.keys(stmt)[0]);
 }

@@ -17,7 +17,7 @@ function findExpressions(): Found[] {
   for (const file of FOLDERS.flatMap((folder) => sourceFiles(new URL(`${folder}/`, ROOT)))) {
     const source = ts.createSourceFile(file.pathname, Deno.readTextFileSync(file), ts.ScriptTarget.Latest, true);
     const visit = (node: ts.Node): void => {
-      const text = textOf(node);
+      const text = getText(node);
       if (text !== undefined) {
         const line = source.getLineAndCharacterOfPosition(node.getStart()).line + 1;
         found.push({ place: `${file.pathname.slice(ROOT.pathname.length)}:${line}`, ...text });
@@ -29,7 +29,7 @@ function findExpressions(): Found[] {
   return found;
 }
 
-function textOf(node: ts.Node): { source: string; flags: string } | undefined {
+function getText(node: ts.Node): { source: string; flags: string } | undefined {
   if (ts.isRegularExpressionLiteral(node)) {
     const end = node.text.lastIndexOf("/");
     return { source: node.text.slice(1, end), flags: node.text.slice(end + 1) };

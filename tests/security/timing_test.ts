@@ -11,7 +11,7 @@ const LATE = `${SECRET.slice(1)}x`;
 const BATCH = 50;
 const BATCHES = 500; // of each kind: 50,000 comparisons in all
 
-function timeOf(compare: Compare, given: string): number {
+function getTime(compare: Compare, given: string): number {
   const start = performance.now();
   let equal = 0;
   for (let i = 0; i < BATCH; i++) if (compare(given, SECRET)) equal++;
@@ -26,12 +26,12 @@ const median = (times: number[]): number => times.sort((a, b) => a - b)[times.le
  * How many times as long a comparison takes that differs in the last character as one that differs in the first. The two
  * kinds take turns, so that whatever else the machine does meets both; the median leaves out what it does in between.
  */
-function leakOf(compare: Compare): number {
-  for (let i = 0; i < 40; i++) [EARLY, LATE].forEach((given) => timeOf(compare, given));
+function getLeak(compare: Compare): number {
+  for (let i = 0; i < 40; i++) [EARLY, LATE].forEach((given) => getTime(compare, given));
   const early: number[] = [], late: number[] = [];
   for (let i = 0; i < BATCHES; i++) {
     const kinds: [string, number[]][] = [[EARLY, early], [LATE, late]];
-    for (const [given, times] of i % 2 === 0 ? kinds : kinds.reverse()) times.push(timeOf(compare, given));
+    for (const [given, times] of i % 2 === 0 ? kinds : kinds.reverse()) times.push(getTime(compare, given));
   }
   return median(late) / Math.max(median(early), 1e-6);
 }
@@ -39,7 +39,7 @@ function leakOf(compare: Compare): number {
 /** A machine under load may disturb one measurement, but not make an early exit look like none. */
 function isEven(compare: Compare): boolean {
   for (let attempt = 0; attempt < 3; attempt++) {
-    const leak = leakOf(compare);
+    const leak = getLeak(compare);
     if (leak > 0.6 && leak < 1.6) return true;
   }
   return false;
@@ -54,7 +54,7 @@ Deno.test("the measurement finds a comparison that stops at the first difference
     for (let i = 0; i < given.length; i++) if (given.charCodeAt(i) !== expected.charCodeAt(i)) return false;
     return given.length === expected.length;
   };
-  assertGreater(leakOf(leaky), 1.6);
+  assertGreater(getLeak(leaky), 1.6);
   assertEquals(isEven(leaky), false);
 });
 

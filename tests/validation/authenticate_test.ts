@@ -4,9 +4,9 @@ import {
   buildValidatedResponse,
   type ProxyResult,
   type SessionResult,
-  setSessionAuthenticator,
   UserStatus,
 } from "../../core/mod.ts";
+import { setSessionAuthenticator } from "../../core/session_registry.ts";
 import { UnauthorizedError } from "../../errors/mod.ts";
 import {
   createAlbEvent,

@@ -120,10 +120,10 @@ function byZod(schema: core.$ZodType, input: unknown): { success: boolean; data?
 }
 
 /** Everything that two results may differ in: absent keys, their order, prototypes, frozen or not. */
-function shapeOf(value: unknown): unknown {
+function getShape(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return Object.is(value, -0) ? "-0" : value;
   if (value instanceof Date) return `Date ${value.getTime()}`;
-  const entries = Reflect.ownKeys(value).map((key) => [key, shapeOf((value as Record<PropertyKey, unknown>)[key])]);
+  const entries = Reflect.ownKeys(value).map((key) => [key, getShape((value as Record<PropertyKey, unknown>)[key])]);
   return [Array.isArray(value), Object.getPrototypeOf(value) === Object.prototype, Object.isFrozen(value), entries];
 }
 
@@ -134,11 +134,11 @@ function compare(schema: core.$ZodType, input: unknown): boolean {
   const expected = byZod(schema, seen);
   const value = parse(input);
   // zod freezes what is readonly in place, and so do we when we take it; nothing else may happen to an input
-  if (value !== ASK_ZOD) assertEquals(shapeOf(input), shapeOf(seen), "the input was changed");
+  if (value !== ASK_ZOD) assertEquals(getShape(input), getShape(seen), "the input was changed");
   // what does not fit is left to zod; so may be what fits, but never the other way round
   if (value === ASK_ZOD) return false;
   assert(expected.success, `taken, though zod refuses it: ${JSON.stringify(input)}`);
-  assertEquals(shapeOf(value), shapeOf(expected.data));
+  assertEquals(getShape(value), getShape(expected.data));
   return true;
 }
 

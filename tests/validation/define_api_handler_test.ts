@@ -1,12 +1,7 @@
 import { assert, assertEquals, assertFalse, assertStrictEquals } from "@std/assert";
 import * as z from "zod";
-import {
-  buildValidatedResponse,
-  getOutgoingHeaders,
-  getRequestContext,
-  type ProxyResult,
-  setSessionAuthenticator,
-} from "../../core/mod.ts";
+import { buildValidatedResponse, getOutgoingHeaders, getRequestContext, type ProxyResult } from "../../core/mod.ts";
+import { setSessionAuthenticator } from "../../core/session_registry.ts";
 import { ConflictError, NotFoundError } from "../../errors/mod.ts";
 import { addAnnotation, logInfo, metrics, MetricUnit } from "../../observability/mod.ts";
 import {

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import * as z from "zod";
 import * as mini from "zod/mini";
-import { listKeysOf } from "../../validation/list_keys.ts";
+import { getListKeys } from "../../validation/list_keys.ts";
 
 const list = z.array(z.string());
 const Tree: z.ZodType = z.lazy(() => z.union([z.string(), Tree]));
@@ -33,12 +33,12 @@ const FIELDS: [name: string, field: z.ZodType, asks: boolean][] = [
 ];
 
 for (const [name, field, asks] of FIELDS) {
-  Deno.test(`listKeysOf() ${asks ? "finds" : "passes over"} ${name}`, () => {
-    assertEquals([...listKeysOf(z.object({ a: field, b: z.string() }))], asks ? ["a"] : []);
+  Deno.test(`getListKeys() ${asks ? "finds" : "passes over"} ${name}`, () => {
+    assertEquals([...getListKeys(z.object({ a: field, b: z.string() }))], asks ? ["a"] : []);
   });
 }
 
-const OBJECTS: [name: string, schema: Parameters<typeof listKeysOf>[0]][] = [
+const OBJECTS: [name: string, schema: Parameters<typeof getListKeys>[0]][] = [
   ["an object", z.object({ a: list })],
   ["a strict object", z.strictObject({ a: list })],
   ["a refined object", z.object({ a: list }).refine(() => true)],
@@ -52,13 +52,13 @@ const OBJECTS: [name: string, schema: Parameters<typeof listKeysOf>[0]][] = [
 ];
 
 for (const [name, schema] of OBJECTS) {
-  Deno.test(`listKeysOf() looks into ${name}`, () => assertEquals([...listKeysOf(schema)], ["a"]));
+  Deno.test(`getListKeys() looks into ${name}`, () => assertEquals([...getListKeys(schema)], ["a"]));
 }
 
-Deno.test("listKeysOf() is empty without a schema and for what is no object", () => {
+Deno.test("getListKeys() is empty without a schema and for what is no object", () => {
   assertEquals([
-    listKeysOf(undefined).size,
-    listKeysOf(z.string()).size,
-    listKeysOf(z.array(z.object({ a: list }))).size,
+    getListKeys(undefined).size,
+    getListKeys(z.string()).size,
+    getListKeys(z.array(z.object({ a: list }))).size,
   ], [0, 0, 0]);
 });

@@ -337,7 +337,7 @@ Deno.test("a body of 3.5 MB for a record is refused unless told, and before it i
 });
 
 Deno.test("a query string of over a million characters is refused", async () => {
-  const statusOf = async (query: Record<string, string[]>): Promise<number[]> => {
+  const getStatus = async (query: Record<string, string[]>): Promise<number[]> => {
     const schema = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
     const handler = defineApiHandler({ querySchema: schema, metrics: false })(() => ({ statusCode: 204, body: "" }));
     const statuses = [];
@@ -348,14 +348,14 @@ Deno.test("a query string of over a million characters is refused", async () => 
     }
     return statuses;
   };
-  assertEquals(await statusOf({ a: ["x".repeat(1_000_000)] }), SOURCES.map(() => 204));
+  assertEquals(await getStatus({ a: ["x".repeat(1_000_000)] }), SOURCES.map(() => 204));
   for (
     const query of [
       { a: ["é".repeat(1_100_000)] },
       { ["k".repeat(1_100_000)]: [""] },
       { a: Array(600_000).fill("x") },
     ]
-  ) assertEquals(await statusOf(query), SOURCES.map(() => 400));
+  ) assertEquals(await getStatus(query), SOURCES.map(() => 400));
 });
 
 Deno.test("a body is limited also where the handler has no schema for it", async () => {

@@ -1,5 +1,5 @@
 import type { $ZodType } from "zod/v4/core";
-import { type Check, type CheckDefinition, checksOf, type Program, Unsupported } from "./program.ts";
+import { type Check, type CheckDefinition, getChecks, type Program, Unsupported } from "./program.ts";
 
 /** Formats that are their pattern and nothing else. */
 const PATTERNS: ReadonlySet<string> = new Set(
@@ -14,7 +14,7 @@ const PURE_METHOD = /^\(?(\w+)\)?\s*=>\s*\1\.(trim|toLowerCase|toUpperCase)\(\)$
 
 /** Writes a schema's checks in zod's order, and gives the expression of the value after them. */
 export function writeChecks(schema: $ZodType, value: string, program: Program): string {
-  return checksOf(schema).reduce((checked, check) => writeCheck(check, checked, program), value);
+  return getChecks(schema).reduce((checked, check) => writeCheck(check, checked, program), value);
 }
 
 /** Writes a check of zod's own, and gives the expression of the value after it. */

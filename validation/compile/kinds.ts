@@ -1,6 +1,6 @@
 import type { $ZodType } from "zod/v4/core";
 import { lengthCondition, writeChecks } from "./checks.ts";
-import { type CheckDefinition, checksOf, definitionOf, type Program, Unsupported, type Writer } from "./program.ts";
+import { type CheckDefinition, getChecks, getDefinition, type Program, Unsupported, type Writer } from "./program.ts";
 
 const WRITERS: Readonly<Record<string, Writer>> = {
   string: writeString,
@@ -33,9 +33,9 @@ const TAKES_UNDEFINED: ReadonlySet<string> = new Set(["any", "unknown", "literal
 
 /** Writes the parser of any schema. */
 export function writeParser(schema: $ZodType, value: string, program: Program): string {
-  const { type } = definitionOf(schema);
+  const { type } = getDefinition(schema);
   const write = Object.hasOwn(WRITERS, type) ? WRITERS[type] : undefined;
-  if (write === undefined || !CHECKED.has(type) && checksOf(schema).length > 0) throw new Unsupported();
+  if (write === undefined || !CHECKED.has(type) && getChecks(schema).length > 0) throw new Unsupported();
   if (++program.depth > MAX_DEPTH) throw new Unsupported();
   const output = write(schema, value, program);
   program.depth--;
@@ -49,7 +49,7 @@ function refuseAmongOthers({ mustDecide }: Program): void {
 
 /** JSON and query strings hold no other values that could be converted. */
 function writeCoercion(to: string, schema: $ZodType, value: string, program: Program): string {
-  if (!definitionOf(schema).coerce) return value;
+  if (!getDefinition(schema).coerce) return value;
   refuseAmongOthers(program);
   const converted = program.name();
   const given = program.name();
@@ -77,7 +77,7 @@ function writeNumber(schema: $ZodType, value: string, program: Program): string 
 
 function writeDate(schema: $ZodType, value: string, program: Program): string {
   let date = value;
-  if (definitionOf(schema).coerce) {
+  if (getDefinition(schema).coerce) {
     refuseAmongOthers(program);
     program.demand(`typeof ${value}==="string"||typeof ${value}==="number"`);
     program.add(`const ${date = program.name()}=new Date(${value});`);
@@ -103,14 +103,14 @@ function writeValues(schema: $ZodType, value: string, program: Program): string 
 /** What stands for a value that is let through as it is when it is the exception. */
 function writeUnless(exception: string, schema: $ZodType, value: string, program: Program): string {
   const output = program.name();
-  const inner = definitionOf(schema).innerType!;
+  const inner = getDefinition(schema).innerType!;
   const [code, result] = program.block(() => writeParser(inner, value, program));
   program.add(`let ${output}=${value};if(${value}!==${exception}){${code}${output}=${result};}`);
   return output;
 }
 
 function writeOptional(schema: $ZodType, value: string, program: Program): string {
-  const { optin } = definitionOf(schema).innerType!._zod;
+  const { optin } = getDefinition(schema).innerType!._zod;
   if (schema._zod.traits.has("$ZodExactOptional") || optin === "defaulted") throw new Unsupported();
   return writeUnless("undefined", schema, value, program);
 }
@@ -122,11 +122,11 @@ function writeNullable(schema: $ZodType, value: string, program: Program): strin
 function writeReadonly(schema: $ZodType, value: string, program: Program): string {
   // zod freezes also what does not fit, where another schema may take it
   refuseAmongOthers(program);
-  return `Object.freeze(${writeParser(definitionOf(schema).innerType!, value, program)})`;
+  return `Object.freeze(${writeParser(getDefinition(schema).innerType!, value, program)})`;
 }
 
 function writeDefault(schema: $ZodType, value: string, program: Program): string {
-  if (definitionOf(schema).innerType!._zod.optin !== undefined) throw new Unsupported();
+  if (getDefinition(schema).innerType!._zod.optin !== undefined) throw new Unsupported();
   const definition = program.constant(schema._zod.def);
   const output = writeUnless("undefined", schema, value, program);
   // read each time: it makes a copy, or calls the user's function
@@ -137,13 +137,13 @@ function writeDefault(schema: $ZodType, value: string, program: Program): string
 function writeArray(schema: $ZodType, value: string, program: Program): string {
   program.demand(`Array.isArray(${value})`);
   // before the items: a list that is too long is not worth reading
-  for (const { _zod: { def } } of checksOf(schema)) {
+  for (const { _zod: { def } } of getChecks(schema)) {
     const definition = def as CheckDefinition;
     if (!/^(?:m(?:in|ax)_length|length_equals)$/.test(definition.check)) throw new Unsupported();
     program.demand(lengthCondition(definition, value, program, `${value}.length`));
   }
   const [output, index, item] = [program.name(), program.name(), program.name()];
-  const [code, result] = program.block(() => writeParser(definitionOf(schema).element!, item, program));
+  const [code, result] = program.block(() => writeParser(getDefinition(schema).element!, item, program));
   program.add(
     `const ${output}=Array(${value}.length);for(let ${index}=0;${index}<${value}.length;${index}++){` +
       `const ${item}=${value}[${index}];${code}${output}[${index}]=${result};}`,
@@ -157,7 +157,7 @@ function isRecord(value: string): string {
 }
 
 function writeObject(schema: $ZodType, value: string, program: Program): string {
-  const { shape = {}, catchall } = definitionOf(schema);
+  const { shape = {}, catchall } = getDefinition(schema);
   const keys = Object.keys(shape);
   if (keys.includes("__proto__") || Object.getOwnPropertySymbols(shape).length > 0) throw new Unsupported();
   program.demand(isRecord(value));
@@ -172,7 +172,7 @@ function writeObject(schema: $ZodType, value: string, program: Program): string 
     program.add(`const ${field}=${value}[${quoted}];`);
     if (optin === undefined || optin === "defaulted" && optout !== "optional") {
       program.add(code);
-      if (optin === undefined && TAKES_UNDEFINED.has(definitionOf(shape[key]).type)) program.demand(`!(${absent})`);
+      if (optin === undefined && TAKES_UNDEFINED.has(getDefinition(shape[key]).type)) program.demand(`!(${absent})`);
       if (later === "") first += `${quoted}:${result},`;
       else later += `${output}[${quoted}]=${result};`;
     } else if (optin === "optional" && optout === "optional") {
@@ -195,17 +195,17 @@ function catchallCode(
   output: string,
   program: Program,
 ): string {
-  const { type } = definitionOf(catchall);
-  if (type !== "never" && type !== "unknown" || checksOf(catchall).length > 0) throw new Unsupported();
+  const { type } = getDefinition(catchall);
+  if (type !== "never" && type !== "unknown" || getChecks(catchall).length > 0) throw new Unsupported();
   const key = program.name();
   const action = type === "never" ? "return ASK_ZOD;" : `if(${key}!=="__proto__")${output}[${key}]=${value}[${key}];`;
   return `for(const ${key} in ${value})if(!${program.constant(new Set(keys))}.has(${key})){${action}}`;
 }
 
 function writeRecord(schema: $ZodType, value: string, program: Program): string {
-  const { keyType, valueType, mode, partial } = definitionOf(schema);
-  const { type, coerce } = definitionOf(keyType!);
-  const anyText = type === "string" && !coerce && checksOf(keyType!).length === 0;
+  const { keyType, valueType, mode, partial } = getDefinition(schema);
+  const { type, coerce } = getDefinition(keyType!);
+  const anyText = type === "string" && !coerce && getChecks(keyType!).length === 0;
   if (!anyText || mode !== undefined || partial || program.mustDecide) throw new Unsupported();
   const [output, key, item] = [program.name(), program.name(), program.name()];
   const [code, result] = program.block(() => writeParser(valueType!, item, program));
@@ -221,7 +221,7 @@ function writeRecord(schema: $ZodType, value: string, program: Program): string 
 }
 
 function writeUnion(schema: $ZodType, value: string, program: Program): string {
-  const { options = [], discriminator, unionFallback } = definitionOf(schema);
+  const { options = [], discriminator, unionFallback } = getDefinition(schema);
   if (schema._zod.traits.has("$ZodXor")) throw new Unsupported();
   const output = program.name();
   if (discriminator !== undefined) {

@@ -98,12 +98,12 @@ export class Program {
   }
 }
 
-export function definitionOf(schema: $ZodType): Definition {
+export function getDefinition(schema: $ZodType): Definition {
   return schema._zod.def as Definition;
 }
 
 /** A schema's checks in zod's order: a format such as `z.email()` is its own first. */
-export function checksOf(schema: $ZodType): Check[] {
+export function getChecks(schema: $ZodType): Check[] {
   const own = schema._zod.traits.has("$ZodCheck") ? [schema as unknown as Check] : [];
-  return [...own, ...definitionOf(schema).checks ?? []];
+  return [...own, ...getDefinition(schema).checks ?? []];
 }

@@ -1,4 +1,4 @@
-import { ERROR_CODES } from "../../errors/mod.ts";
+import { ERROR_CODES } from "../../errors/error_code.ts";
 import type { JsonSchema } from "../json_schema.ts";
 import type { Components } from "./components.ts";
 
@@ -53,7 +53,7 @@ const TITLES: Readonly<Record<number, string>> = {
  *
  * @param status The status.
  */
-export function titleOf(status: number): string {
+export function getTitle(status: number): string {
   return TITLES[status] ?? (status < 400 ? "The answer" : "An error");
 }
 
@@ -76,7 +76,7 @@ export class SharedAnswers {
    * @param status The status, 400 or more.
    * @param description What it means for this operation; a shared answer without it.
    */
-  errorOf(status: number, description?: string): Record<string, unknown> {
+  getError(status: number, description?: string): Record<string, unknown> {
     const content = {
       "application/json": {
         schema: status === 400
@@ -84,7 +84,7 @@ export class SharedAnswers {
           : this.#components.own("Error", ERROR),
       },
     };
-    const title = titleOf(status);
+    const title = getTitle(status);
     if (description !== undefined) return { description, content };
     const name = TITLES[status] === undefined ? `Status${status}` : title.replace(/\W+/g, "");
     this.responses[name] ??= { description: title, content };

@@ -66,7 +66,7 @@ export class Components {
    */
   own(name: string, json: JsonSchema): JsonSchema {
     this.#own.set(name, json);
-    return { $ref: draftOf("own", name) };
+    return { $ref: getDraft("own", name) };
   }
 
   /**
@@ -79,11 +79,11 @@ export class Components {
     const names = this.#settle();
     const final = (reference: string) => names.has(reference) ? PREFIX + names.get(reference) : reference;
     const drafts = new Map<string, JsonSchema>();
-    for (const [name, json] of this.#own) drafts.set(draftOf("own", name), json);
+    for (const [name, json] of this.#own) drafts.set(getDraft("own", name), json);
     for (const [name, shared] of this.#shared) {
       for (const direction of DIRECTIONS) {
         const json = shared[direction];
-        if (json !== undefined) drafts.set(draftOf(direction, name), json);
+        if (json !== undefined) drafts.set(getDraft(direction, name), json);
       }
     }
     const needed = new Map<string, JsonSchema>();
@@ -109,23 +109,23 @@ export class Components {
     const { schemaNames, registries = [], onIssue } = this.#options;
     const owners = new Map<string, $ZodType>();
 
-    function nameOf(part: $ZodType): string | undefined {
+    function getName(part: $ZodType): string | undefined {
       if (isInline && part === schema) return undefined;
-      const ids = [globalRegistry, ...registries].map((registry) => idOf(registry, part));
+      const ids = [globalRegistry, ...registries].map((registry) => getId(registry, part));
       const name = ids.find((id) => id !== undefined) ?? schemaNames?.get(part);
       if (name !== undefined && !owners.has(name)) owners.set(name, part);
       return name;
     }
 
     try {
-      const { $defs = {}, ...root } = convertSchema(schema, { direction, nameOf, registries, onIssue }) as
+      const { $defs = {}, ...root } = convertSchema(schema, { direction, getName, registries, onIssue }) as
         & JsonSchema
         & {
           $defs?: Record<string, JsonSchema>;
         };
       const nameOfKey = (key: string) => owners.has(key) ? key : `${fallback}_${key.replace(/\D+/, "")}`;
-      const drafts = new Map([["#", draftOf(direction, fallback)]]);
-      for (const key of Object.keys($defs)) drafts.set(pointerTo(key), draftOf(direction, nameOfKey(key)));
+      const drafts = new Map([["#", getDraft(direction, fallback)]]);
+      for (const key of Object.keys($defs)) drafts.set(pointerTo(key), getDraft(direction, nameOfKey(key)));
       const settle = <T>(json: T): T => replaceReferences(json, (reference) => drafts.get(reference) ?? reference);
       for (const [key, json] of Object.entries($defs)) {
         this.#share(nameOfKey(key), owners.get(key), direction, settle(json));
@@ -133,7 +133,7 @@ export class Components {
       const refersToItself = referencesIn(root).includes("#");
       if (!refersToItself) return settle(root);
       this.#share(fallback, schema, direction, settle(root));
-      return isInline ? settle(root) : { $ref: draftOf(direction, fallback) };
+      return isInline ? settle(root) : { $ref: getDraft(direction, fallback) };
     } catch (cause) {
       if (onIssue === undefined) throw cause;
       onIssue({ schema, path: "", message: cause instanceof Error ? cause.message : String(cause), cause });
@@ -187,19 +187,19 @@ export class Components {
     const sorted = [...this.#shared.keys()].sort();
     for (const name of sorted) {
       const taking = take(name);
-      for (const direction of DIRECTIONS) names.set(draftOf(direction, name), taking);
+      for (const direction of DIRECTIONS) names.set(getDraft(direction, name), taking);
     }
-    for (const name of sorted) if (differing.has(name)) names.set(draftOf("input", name), take(`${name}Input`));
-    for (const name of this.#own.keys()) names.set(draftOf("own", name), take(name));
+    for (const name of sorted) if (differing.has(name)) names.set(getDraft("input", name), take(`${name}Input`));
+    for (const name of this.#own.keys()) names.set(getDraft("own", name), take(name));
     return names;
   }
 }
 
-function draftOf(kind: Direction | "own", name: string): string {
+function getDraft(kind: Direction | "own", name: string): string {
   return `${kind}:${name}`;
 }
 
-function idOf(registry: SchemaRegistry, schema: $ZodType): string | undefined {
+function getId(registry: SchemaRegistry, schema: $ZodType): string | undefined {
   const id = (registry.get(schema) as { id?: unknown } | undefined)?.id;
   return id === undefined ? undefined : String(id);
 }

@@ -26,7 +26,7 @@ export type Direction = "input" | "output";
 export interface ConvertOptions {
   readonly direction: Direction;
   /** The name that a schema is kept under; none for one that stands where it is used. */
-  nameOf(schema: $ZodType): string | undefined;
+  getName(schema: $ZodType): string | undefined;
   /** Registries of other copies of zod, which hold what `.meta()` said there. */
   readonly registries?: readonly SchemaRegistry[];
   /** Hears what JSON cannot carry; the document says `{}` there. */
@@ -55,21 +55,21 @@ const NOT_JSON: Readonly<Record<string, string>> = {
  * @returns The schema, with the named ones in `$defs`.
  */
 export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSchema {
-  const { direction, nameOf, registries = [], onIssue } = options;
+  const { direction, getName, registries = [], onIssue } = options;
   const issues: { part: $ZodType; path: string; message: string }[] = [];
   const madeByTransform = new Set<$ZodType>();
 
   const metadata = {
     get(part: $ZodType): object | undefined {
       const meta = globalRegistry.get(part) ?? registries.map((registry) => registry.get(part)).find(Boolean);
-      const id = nameOf(part);
+      const id = getName(part);
       return meta === undefined && id === undefined ? undefined : { ...meta, id };
     },
   } as unknown as typeof globalRegistry;
 
   function override({ zodSchema, jsonSchema, path }: Override): void {
     const { def } = zodSchema._zod;
-    const issue = (message: string) => issues.push({ part: zodSchema, path: fieldOf(path), message });
+    const issue = (message: string) => issues.push({ part: zodSchema, path: getField(path), message });
     switch (def.type) {
       case "date":
         Object.assign(jsonSchema, { type: "string", format: "date-time" });
@@ -141,7 +141,7 @@ function toText(value: unknown): string {
 }
 
 /** `["properties", "items", "items"]` is `items.[]` */
-function fieldOf(path: readonly (string | number)[]): string {
+function getField(path: readonly (string | number)[]): string {
   const parts: string[] = [];
   for (let at = 0; at < path.length; at++) {
     const step = path[at];

@@ -110,13 +110,13 @@ export function buildOpenApiDocument(
   const tags = new Set<string>();
   const shown = routes.filter(({ operation }) => !operation.openapi.hidden);
   // OpenAPI has no parameter that takes several segments: its name is what fits
-  const pathOf = (route: ApiRoute) => route.path.replaceAll("+}", "}");
-  for (const route of shown) paths[pathOf(route)] = {};
+  const getPath = (route: ApiRoute) => route.path.replaceAll("+}", "}");
+  for (const route of shown) paths[getPath(route)] = {};
   // a method of its own goes before ANY
   for (const route of [...shown.filter((route) => !isAny(route)), ...shown.filter(isAny)]) {
-    const path = pathOf(route);
+    const path = getPath(route);
     const item = paths[path];
-    const operationId = operationIdOf(route, ids);
+    const operationId = getOperationId(route, ids);
     for (const method of isAny(route) ? ANY : [route.method.toLowerCase()]) {
       if (method in item) {
         if (isAny(route)) continue;
@@ -153,7 +153,7 @@ function sortKeys<T>(record: Record<string, T>): Record<string, T> {
 }
 
 /** A document's ids are unique. Functions without a name share one, so theirs is made of the route. */
-function operationIdOf({ method, path, operation }: ApiRoute, ids: Set<string>): string {
+function getOperationId({ method, path, operation }: ApiRoute, ids: Set<string>): string {
   const { operationId } = operation.openapi;
   if (operationId !== undefined && ids.has(operationId)) {
     throw new TypeError(`Two operations have the operationId ${operationId}, the second at ${method} ${path}`);

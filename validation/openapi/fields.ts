@@ -13,7 +13,7 @@ export interface Field {
  * @param json The schema.
  * @returns The fields in order; `undefined` when it is no object.
  */
-export function fieldsOf(json: JsonSchema): Field[] | undefined {
+export function getFields(json: JsonSchema): Field[] | undefined {
   const { properties, required = [], allOf } = json as {
     properties?: Record<string, JsonSchema>;
     required?: string[];
@@ -23,7 +23,7 @@ export function fieldsOf(json: JsonSchema): Field[] | undefined {
     return Object.entries(properties).map(([name, schema]) => ({ name, schema, isRequired: required.includes(name) }));
   }
   const alternatives = (json.anyOf ?? json.oneOf) as JsonSchema[] | undefined;
-  const parts = (allOf ?? alternatives)?.map(fieldsOf);
+  const parts = (allOf ?? alternatives)?.map(getFields);
   if (parts === undefined || parts.length === 0 || parts.some((part) => part === undefined)) return undefined;
   const fields = new Map<string, Field>();
   for (const [index, part] of (parts as Field[][]).entries()) {

@@ -1,10 +1,10 @@
 import type { $ZodType } from "zod/v4/core";
 import type { AuthMode } from "../authenticate.ts";
 import type { JsonSchema } from "../json_schema.ts";
-import { type SharedAnswers, titleOf } from "./answers.ts";
+import { getTitle, type SharedAnswers } from "./answers.ts";
 import type { Components } from "./components.ts";
 import type { SchemaIssue } from "./convert.ts";
-import { fieldsOf } from "./fields.ts";
+import { getFields } from "./fields.ts";
 import type { RegisteredOperation } from "./registry.ts";
 
 /** What an operation's description is written into. */
@@ -34,7 +34,7 @@ export function describeOperation(
   const { components } = context;
   const { openapi, schema, auth } = operation;
   const { summary, description, tags, deprecated } = openapi;
-  const parameters = parametersOf(path, operation, operationId, context);
+  const parameters = getParameters(path, operation, operationId, context);
   return {
     operationId,
     ...(summary && { summary }),
@@ -45,8 +45,8 @@ export function describeOperation(
     ...(schema && {
       requestBody: { required: true, content: jsonContent(components.describe(schema, "input", `${operationId}Body`)) },
     }),
-    security: securityOf(auth),
-    responses: responsesOf(path, operation, operationId, context),
+    security: getSecurity(auth),
+    responses: getResponses(path, operation, operationId, context),
   };
 }
 
@@ -54,15 +54,15 @@ function jsonContent(schema: JsonSchema): Record<string, unknown> {
   return { "application/json": { schema } };
 }
 
-function parametersOf(
+function getParameters(
   path: string,
   { pathSchema, querySchema }: RegisteredOperation,
   operationId: string,
   { components, onIssue }: OperationContext,
 ): Record<string, unknown>[] {
-  function read(schema: $ZodType | undefined, what: string): ReturnType<typeof fieldsOf> {
+  function read(schema: $ZodType | undefined, what: string): ReturnType<typeof getFields> {
     if (schema === undefined) return [];
-    const fields = fieldsOf(components.describeFields(schema, `${operationId}${what}`));
+    const fields = getFields(components.describeFields(schema, `${operationId}${what}`));
     if (fields === undefined) {
       onIssue?.({ schema, path: "", message: `${what.toLowerCase()} parameters are fields: use z.object()` });
     }
@@ -103,7 +103,7 @@ function describeField(schema: JsonSchema): Record<string, unknown> {
   };
 }
 
-function securityOf(auth: AuthMode): Record<string, string[]>[] {
+function getSecurity(auth: AuthMode): Record<string, string[]>[] {
   switch (auth) {
     case "none":
       return [];
@@ -114,7 +114,7 @@ function securityOf(auth: AuthMode): Record<string, string[]>[] {
   }
 }
 
-function responsesOf(
+function getResponses(
   path: string,
   { openapi, schema, querySchema, pathSchema, responseSchema, auth }: RegisteredOperation,
   operationId: string,
@@ -126,7 +126,7 @@ function responsesOf(
   const hasBody = answer !== undefined && !WITHOUT_BODY.has(successStatus) && !("not" in answer);
   const all: Record<number, unknown> = {
     [successStatus]: {
-      description: responses[successStatus] ?? titleOf(successStatus),
+      description: responses[successStatus] ?? getTitle(successStatus),
       ...(hasBody && { content: jsonContent(answer) }),
     },
   };
@@ -137,14 +137,14 @@ function responsesOf(
     ...(schema ? [413, 415] : []),
     500,
   ];
-  for (const status of failures) all[status] = answers.errorOf(status);
+  for (const status of failures) all[status] = answers.getError(status);
   for (const [status, description] of Object.entries(responses)) {
     const code = Number(status);
     if (code === successStatus) continue;
     // a status without words of its own is one that the sources show
     all[code] = code >= 400
-      ? answers.errorOf(code, description || undefined)
-      : { description: description || titleOf(code) };
+      ? answers.getError(code, description || undefined)
+      : { description: description || getTitle(code) };
   }
   return all;
 }

@@ -14,7 +14,7 @@ export interface BatchLimits {
  * @param source Where rows are read.
  * @param target Where they are written.
  */
-export function limitsOf(source: CloneConnection, target: CloneConnection): BatchLimits {
+export function getLimits(source: CloneConnection, target: CloneConnection): BatchLimits {
   const limits: BatchLimits[] = [{ rows: 5000, bytes: 2 * 1024 * 1024 }];
   // one row of it is the clone's own mark
   if (target.isDistSql) limits.push({ rows: 2500, bytes: 3 * 1024 * 1024 });

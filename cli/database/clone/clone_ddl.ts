@@ -1,9 +1,6 @@
-import {
-  adaptForStandardPg,
-  buildCreateTableSql,
-  type TableConstraint,
-  type TableSchema,
-} from "../../../database/mod.ts";
+import { adaptForStandardPg } from "../../../database/distsql/adapt.ts";
+import { buildCreateTableSql } from "../../../database/recreation/create_table.ts";
+import type { TableConstraint, TableSchema } from "../../../database/recreation/table_schema.ts";
 import { qualify, quoteName, quoteText } from "../sql_text.ts";
 import type { CloneOptions } from "./clone_options.ts";
 import type { CatalogObjects } from "./read_catalog.ts";

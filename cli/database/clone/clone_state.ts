@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../../errors/mod.ts";
+import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { qualify, quoteText } from "../sql_text.ts";
 import type { CloneConnection, Run } from "./connection.ts";
 import type { CloneOptions } from "./clone_options.ts";

@@ -1,14 +1,13 @@
-import {
-  closeDrizzleClient,
-  type DrizzleClient,
-  executeRows,
-  getDrizzleClient,
-  type Row,
-  withDistSqlRetry,
-  withTransaction,
-} from "../../../database/mod.ts";
+import { closeDrizzleClient, getDrizzleClient } from "../../../database/client.ts";
+import { executeRows } from "../../../database/execute.ts";
+import type { DrizzleClient, Row } from "../../../database/providers/provider.ts";
+import { withDistSqlRetry } from "../../../database/retry.ts";
+import { withTransaction } from "../../../database/transaction.ts";
 import { sql } from "../../../database/orm.ts";
-import { causeChain, ConfigurationError, isAppError, sqlStateOf } from "../../../errors/mod.ts";
+import { isAppError } from "../../../errors/app_error.ts";
+import { causeChain } from "../../../errors/cause_chain.ts";
+import { getSqlState } from "../../../errors/driver_error.ts";
+import { ConfigurationError } from "../../../errors/http_errors.ts";
 import type { DatabaseTarget } from "../database_target.ts";
 import { toDatabaseError } from "../reaching.ts";
 
@@ -123,7 +122,7 @@ async function open({ config: given, label }: DatabaseTarget): Promise<CloneConn
  */
 export function isConnectionLost(error: unknown): boolean {
   if (isAppError(error)) return isAppError(error, "COMMIT_OUTCOME_UNKNOWN");
-  const state = stateOf(error);
+  const state = getState(error);
   return state === undefined ? !(error instanceof TypeError) : /^(?:08|57P0|XX)/.test(state);
 }
 
@@ -137,6 +136,6 @@ function isSilent(error: unknown): boolean {
  *
  * @param error What was thrown.
  */
-export function stateOf(error: unknown): string | undefined {
-  return causeChain(error).map(sqlStateOf).find((state) => state !== undefined);
+export function getState(error: unknown): string | undefined {
+  return causeChain(error).map(getSqlState).find((state) => state !== undefined);
 }

@@ -1,8 +1,8 @@
-import { ConfigurationError } from "../../../errors/mod.ts";
+import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { qualify, quoteName, quoteText } from "../sql_text.ts";
 import type { BatchLimits } from "./batch_limits.ts";
 import type { CloneState, CopyState } from "./clone_state.ts";
-import { type CloneConnection, isConnectionLost, stateOf } from "./connection.ts";
+import { type CloneConnection, getState, isConnectionLost } from "./connection.ts";
 import type { TableCopy } from "./plan_clone.ts";
 
 /** The rows between two keys, written out as the target reads them. */
@@ -73,7 +73,7 @@ export async function copyRows(copy: TableCopy, context: CopyContext): Promise<n
       if (error instanceof MovedMark) {
         // a COMMIT of this clone that had no answer may go through late; another clone goes on and on
         if (++moved > MAX_MOVED) throw anotherClone(copy, context);
-      } else if (stateOf(error) === OVER_LIMIT && limits.rows > 1) shrink(limits);
+      } else if (getState(error) === OVER_LIMIT && limits.rows > 1) shrink(limits);
       else if (!isConnectionLost(error) || ++lost > MAX_LOST_CONNECTIONS) throw error;
       // what is in the target is where the mark is
       at = await state.readCopy(item);

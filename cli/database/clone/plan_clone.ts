@@ -1,4 +1,6 @@
-import { type DistSqlOptions, type TableColumn, type TableSchema, translateForDistSql } from "../../../database/mod.ts";
+import type { DistSqlOptions } from "../../../database/distsql/options.ts";
+import { translateForDistSql } from "../../../database/distsql/sanitize.ts";
+import type { TableColumn, TableSchema } from "../../../database/recreation/table_schema.ts";
 import { qualify, quoteName } from "../sql_text.ts";
 import { type CloneSources, type DdlFile, planData, planSchema, tableKey } from "./clone_ddl.ts";
 import type { CloneOptions } from "./clone_options.ts";
@@ -236,7 +238,7 @@ function lostScale(
  *
  * @param options What was asked for.
  */
-export function translationOf({ numeric }: CloneOptions): DistSqlOptions {
+export function getTranslation({ numeric }: CloneOptions): DistSqlOptions {
   return { enums: "check", ...numeric === undefined ? {} : { numeric } };
 }
 
@@ -247,7 +249,7 @@ function checkDistSql(
   warnings: string[],
 ): void {
   const text = [...before, ...after].flatMap(({ statements }) => statements).join(";\n");
-  const translation = translateForDistSql(text, translationOf(options));
+  const translation = translateForDistSql(text, getTranslation(options));
   for (const { message, id } of translation.refusals) {
     refusals.push(id === "type-array" && !options.arraysAsJsonb ? `${message} Or give --arrays-as-jsonb` : message);
   }

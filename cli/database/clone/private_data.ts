@@ -1,4 +1,4 @@
-import type { TableColumn, TableSchema } from "../../../database/mod.ts";
+import type { TableColumn, TableSchema } from "../../../database/recreation/table_schema.ts";
 import { quoteName, quoteText } from "../sql_text.ts";
 import type { CloneOptions, Mask } from "./clone_options.ts";
 

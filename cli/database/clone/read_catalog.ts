@@ -1,4 +1,5 @@
-import { introspectTable, type TableSchema } from "../../../database/mod.ts";
+import { introspectTable } from "../../../database/recreation/introspect.ts";
+import type { TableSchema } from "../../../database/recreation/table_schema.ts";
 import { qualify, quoteText } from "../sql_text.ts";
 import type { CloneConnection, Run } from "./connection.ts";
 

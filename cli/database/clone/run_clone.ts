@@ -1,10 +1,10 @@
-import type { TableSchema } from "../../../database/mod.ts";
-import { ConfigurationError } from "../../../errors/mod.ts";
+import type { TableSchema } from "../../../database/recreation/table_schema.ts";
+import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { UsageError } from "../../command.ts";
 import type { DatabaseTarget } from "../database_target.ts";
 import { toDatabaseError } from "../reaching.ts";
 import { qualify, quoteName, quoteText } from "../sql_text.ts";
-import { limitsOf } from "./batch_limits.ts";
+import { getLimits } from "./batch_limits.ts";
 import { chooseTables, findBlockers } from "./choose_tables.ts";
 import { tableKey } from "./clone_ddl.ts";
 import type { CloneOptions } from "./clone_options.ts";
@@ -240,7 +240,7 @@ class Clone {
   async #copy({ copies }: StoredClone): Promise<void> {
     if (copies.length === 0) return;
     const { onProgress } = this.#work;
-    const limits = limitsOf(this.#source, this.#target);
+    const limits = getLimits(this.#source, this.#target);
     const expected = new Map(
       (await readRelations(this.#source)).map((one) => [qualify(one.schema, one.name), one.rows]),
     );

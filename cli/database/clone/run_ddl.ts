@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { MigrationError, runMigrations } from "../../../database/mod.ts";
+import { MigrationError } from "../../../database/migrations/migration_error.ts";
+import { runMigrations } from "../../../database/migrations/run.ts";
 import type { DatabaseTarget } from "../database_target.ts";
 import type { CloneOptions } from "./clone_options.ts";
 import type { DdlFile } from "./clone_ddl.ts";
-import { translationOf } from "./plan_clone.ts";
+import { getTranslation } from "./plan_clone.ts";
 import { CLONE_SCHEMA } from "./read_catalog.ts";
 
 /** Statements of a clone that change the target's schema. */
@@ -49,7 +50,7 @@ export async function runDdl(work: DdlRun): Promise<void> {
       migrationsSchema: CLONE_SCHEMA,
       migrationsTable: "statements",
       lockTtl: leaseSeconds,
-      translation: translationOf(options),
+      translation: getTranslation(options),
       logger(message): void {
         const [tag] = message.split(":");
         const at = tags.indexOf(tag);

@@ -25,7 +25,7 @@ export async function ask(path, options) {
 }
 
 /** `12:03:44` of an ISO time, in local time. */
-export function timeOf(iso) {
+export function getTime(iso) {
   return new Date(iso).toLocaleTimeString(undefined, { hour12: false });
 }
 

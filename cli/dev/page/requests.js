@@ -1,4 +1,4 @@
-import { ask, block, byId, el, timeOf } from "./dom.js";
+import { ask, block, byId, el, getTime } from "./dom.js";
 
 /** Rows by the id of their call. */
 const rows = new Map();
@@ -34,7 +34,9 @@ export function showCall(call, isLive = true) {
   const outcome = outcomeOf(call);
   row.badge.className = `badge ${outcome.look}`;
   row.badge.textContent = outcome.text;
-  row.when.textContent = call.isRunning ? timeOf(call.startedAt) : `${call.durationMs} ms · ${timeOf(call.startedAt)}`;
+  row.when.textContent = call.isRunning
+    ? getTime(call.startedAt)
+    : `${call.durationMs} ms · ${getTime(call.startedAt)}`;
   row.item.hidden = !matches(call);
   if (!row.detail.hidden && !call.isRunning) void fill(row);
   if (isLive && !call.isRunning) {
@@ -195,14 +197,14 @@ function renderSpans({ spans, durationMs = 1 }) {
   const whole = Math.max(durationMs, 1, ...spans.map((span) => span.startMs + span.durationMs));
   const depths = new Map();
   const byId = new Map(spans.map((span) => [span.spanId, span]));
-  const depthOf = (span) => {
+  const getDepth = (span) => {
     if (!depths.has(span.spanId)) {
       const parent = byId.get(span.parentSpanId);
-      depths.set(span.spanId, parent === undefined ? 0 : depthOf(parent) + 1);
+      depths.set(span.spanId, parent === undefined ? 0 : getDepth(parent) + 1);
     }
     return depths.get(span.spanId);
   };
-  const ordered = [...spans].sort((a, b) => a.startMs - b.startMs || depthOf(a) - depthOf(b));
+  const ordered = [...spans].sort((a, b) => a.startMs - b.startMs || getDepth(a) - getDepth(b));
   return el(
     "ol",
     { class: "spans" },
@@ -224,7 +226,7 @@ function renderSpans({ spans, durationMs = 1 }) {
       return el(
         "li",
         { class: span.status === "error" ? "bad" : undefined },
-        el("span", { class: "name" }, `${"· ".repeat(depthOf(span))}${span.name}`),
+        el("span", { class: "name" }, `${"· ".repeat(getDepth(span))}${span.name}`),
         chart,
         el("span", { class: "ms" }, `${span.durationMs} ms`),
       );

@@ -1,4 +1,4 @@
-import { block, byId, el, timeOf } from "./dom.js";
+import { block, byId, el, getTime } from "./dom.js";
 
 const panel = byId("panel-sent");
 const list = el("ol", { class: "list" });
@@ -66,7 +66,7 @@ function renderSent({ service, target, at, body, detailType, source, subject, at
         ].filter(Boolean).join(" · "),
       ),
     ),
-    el("span", { class: "when" }, timeOf(at)),
+    el("span", { class: "when" }, getTime(at)),
   );
   button.addEventListener("click", () => {
     detail.hidden = !detail.hidden;

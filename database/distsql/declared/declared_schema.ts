@@ -158,7 +158,7 @@ export interface DeclaredView extends ObjectName {
 
 /**
  * What SQL declares up to a statement, as the catalog of PostgreSQL would have it. Immutable plain data. Keys of the maps
- * are `schema.name`, written as in SQL (see {@link keyOf}).
+ * are `schema.name`, written as in SQL (see {@link getKey}).
  */
 export interface DeclaredSchema {
   /** Enum types. */
@@ -186,7 +186,7 @@ export const EMPTY_SCHEMA: DeclaredSchema = {
 export const DEFAULT_SCHEMA = "public";
 
 /** Returns the key of an object: its qualified name as SQL. */
-export function keyOf({ schema, name }: ObjectName): string {
+export function getKey({ schema, name }: ObjectName): string {
   return `${writeName(schema, false)}.${writeName(name, false)}`;
 }
 
@@ -195,12 +195,12 @@ export function findObject<T extends ObjectName>(
   objects: ReadonlyMap<string, T>,
   name: { readonly schema?: string; readonly name: string },
 ): T | undefined {
-  return objects.get(keyOf({ schema: name.schema ?? DEFAULT_SCHEMA, name: name.name }));
+  return objects.get(getKey({ schema: name.schema ?? DEFAULT_SCHEMA, name: name.name }));
 }
 
 /** Returns a map with one more entry, or with another one under the same key. */
 export function withEntry<T extends ObjectName>(map: ReadonlyMap<string, T>, entry: T): ReadonlyMap<string, T> {
-  return SharedMap.change(map, keyOf(entry), entry);
+  return SharedMap.change(map, getKey(entry), entry);
 }
 
 /** Returns a map without the entries of some keys. */

@@ -6,8 +6,8 @@ import {
   type DeclaredSchema,
   type DeclaredTable,
   findObject,
+  getKey,
   hasIndex,
-  keyOf,
   withEntry,
   withoutEntries,
 } from "./declared_schema.ts";
@@ -49,7 +49,7 @@ function changeColumn(
 }
 
 /** In which order PostgreSQL 15 does the actions (AlterTablePass in tablecmds.c). */
-function passOf(reader: StatementReader, from: number): number {
+function getPass(reader: StatementReader, from: number): number {
   const at = reader.nameEnd(reader.skip(from + 1, "COLUMN"));
   switch (reader.key(from)) {
     case "DROP":
@@ -226,9 +226,9 @@ export function foldAlterTable(
   const written = readObject(reader, reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY"));
   const table = findObject(state.tables, written);
   if (table === undefined) return foldRenameRelation(state, reader);
-  const alteration: Alteration = { reader, key: keyOf(table), pending: [] };
+  const alteration: Alteration = { reader, key: getKey(table), pending: [] };
   const actions = reader.list(reader.skip(written.end, "*"), reader.size)
-    .toSorted((a, b) => passOf(reader, a[0]) - passOf(reader, b[0]));
+    .toSorted((a, b) => getPass(reader, a[0]) - getPass(reader, b[0]));
   for (const [from, to] of actions) state = foldAction(state, alteration, from, to);
   const pending = alteration.pending.toSorted((a, b) => Number(hasIndex(b.kind)) - Number(hasIndex(a.kind)));
   return finishTable(addConstraints(state, alteration.key, pending, reader, names), alteration.key);

@@ -6,7 +6,7 @@ import {
   type DeclaredSequence,
   type DeclaredTable,
   findObject,
-  keyOf,
+  getKey,
   withEntry,
 } from "./declared_schema.ts";
 import { chooseRelationName } from "./names.ts";
@@ -29,8 +29,8 @@ export function readType(state: DeclaredSchema, reader: StatementReader, from: n
   return {
     type: reader.text(from, to),
     isArray,
-    enum: declared && keyOf(declared),
-    domain: domain && keyOf(domain),
+    enum: declared && getKey(declared),
+    domain: domain && getKey(domain),
   };
 }
 
@@ -51,8 +51,8 @@ function addSequence(
   const name = given === undefined
     ? { schema: table.schema, name: chooseRelationName(state, parts) }
     : toObjectName(given, table.schema);
-  const sequence = { ...name, ownedBy: { table: keyOf(table), column }, origin };
-  return [{ ...state, sequences: withEntry(state.sequences, sequence) }, keyOf(sequence)];
+  const sequence = { ...name, ownedBy: { table: getKey(table), column }, origin };
+  return [{ ...state, sequences: withEntry(state.sequences, sequence) }, getKey(sequence)];
 }
 
 /** Adds the sequence of `GENERATED … AS IDENTITY (SEQUENCE NAME …)` between two positions. */
@@ -133,7 +133,7 @@ export function readDefault(
   const enums = new Set(type === undefined ? [] : [type]);
   for (let at = from; at < to; at = Math.max(reader.nameEnd(at), at + 1)) {
     const found = reader.isName(at) ? findObject(state.enums, readObject(reader, at)) : undefined;
-    if (found) enums.add(keyOf(found));
+    if (found) enums.add(getKey(found));
   }
-  return { default: reader.text(from, to), sequence: sequence && keyOf(sequence), defaultEnums: [...enums] };
+  return { default: reader.text(from, to), sequence: sequence && getKey(sequence), defaultEnums: [...enums] };
 }

@@ -1,6 +1,6 @@
 import { isTableConstraint } from "../rules/table_constraint.ts";
 import type { StatementReader } from "../statement_reader.ts";
-import { type DeclaredSchema, type DeclaredTable, findObject, hasIndex, keyOf, withEntry } from "./declared_schema.ts";
+import { type DeclaredSchema, type DeclaredTable, findObject, getKey, hasIndex, withEntry } from "./declared_schema.ts";
 import { addColumn } from "./fold_column.ts";
 import { isRelationName } from "./names.ts";
 import { addConstraints, type PendingConstraint, readPending } from "./pending_constraint.ts";
@@ -60,7 +60,7 @@ export function foldCreateTable(
     statistics: [],
     isComplete: isPlain,
   };
-  const key = keyOf(table);
+  const key = getKey(table);
   state = { ...state, tables: withEntry(state.tables, table) };
   if (reader.key(written.end) !== "(") return state;
   const pending: PendingConstraint[] = [];

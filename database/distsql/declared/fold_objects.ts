@@ -5,8 +5,8 @@ import {
   type DeclaredSchema,
   type DeclaredSequence,
   findObject,
+  getKey,
   hasIndex,
-  keyOf,
   type ObjectName,
   type ViewSource,
   withEntry,
@@ -69,18 +69,18 @@ export function foldSequence(state: DeclaredSchema, reader: StatementReader): De
   if (reader.is(0, "CREATE")) {
     const name = toObjectName(written);
     if (isRelationName(state, name.schema, name.name)) return state;
-    const sequence: DeclaredSequence = { ...name, ownedBy: ownerOf(state, reader, written.end), origin: "statement" };
+    const sequence: DeclaredSequence = { ...name, ownedBy: getOwner(state, reader, written.end), origin: "statement" };
     return { ...state, sequences: withEntry(state.sequences, sequence) };
   }
   const found = findObject(state.sequences, written);
   if (found === undefined) return state;
   if (reader.find(OWNED, written.end) < 0) return foldRenameRelation(state, reader);
-  const after: DeclaredSequence = { ...found, ownedBy: ownerOf(state, reader, written.end) };
+  const after: DeclaredSequence = { ...found, ownedBy: getOwner(state, reader, written.end) };
   return { ...state, sequences: withEntry(state.sequences, after) };
 }
 
 /** The column of OWNED BY. */
-function ownerOf(state: DeclaredSchema, reader: StatementReader, from: number): DeclaredSequence["ownedBy"] {
+function getOwner(state: DeclaredSchema, reader: StatementReader, from: number): DeclaredSequence["ownedBy"] {
   const at = reader.find(OWNED, from) + 2;
   if (at < 2 || reader.is(at, "NONE")) return undefined;
   const end = reader.nameEnd(at);
@@ -88,7 +88,7 @@ function ownerOf(state: DeclaredSchema, reader: StatementReader, from: number): 
     ? { schema: readPart(reader, end - 5), name: readPart(reader, end - 3), end }
     : { name: readPart(reader, end - 3), end };
   const table = findObject(state.tables, name);
-  return table && { table: keyOf(table), column: readPart(reader, end - 1) };
+  return table && { table: getKey(table), column: readPart(reader, end - 1) };
 }
 
 /** CREATE VIEW. */
@@ -121,7 +121,7 @@ function readSources(state: DeclaredSchema, reader: StatementReader, from: numbe
         name: readPart(reader, last - 1),
       };
       const relation = findObject(state.tables, name) ?? findObject(state.views, name);
-      if (relation) found.add(keyOf(relation));
+      if (relation) found.add(getKey(relation));
     }
   }
   return [...found].map((relation) => ({ relation, columns: [...names], readsAll }));
@@ -136,9 +136,9 @@ export function foldRenameRelation(state: DeclaredSchema, reader: StatementReade
   const target = readPart(reader, written.end + 2);
   const from = toObjectName(written);
   const to = isRename ? { schema: from.schema, name: target } : { schema: target, name: from.name };
-  if (findObject(state.tables, written)) return isRename ? renameTable(state, keyOf(from), target) : state;
-  if (findObject(state.sequences, written)) return rekeySequence(state, keyOf(from), to);
-  if (findObject(state.views, written)) return rekeyView(state, keyOf(from), to);
+  if (findObject(state.tables, written)) return isRename ? renameTable(state, getKey(from), target) : state;
+  if (findObject(state.sequences, written)) return rekeySequence(state, getKey(from), to);
+  if (findObject(state.views, written)) return rekeyView(state, getKey(from), to);
   return isRename ? renameIndex(state, from, target) : state;
 }
 
@@ -191,7 +191,7 @@ export function foldCreateStatistics(state: DeclaredSchema, reader: StatementRea
 }
 
 function dropStatistics(state: DeclaredSchema, names: readonly ObjectName[]): DeclaredSchema {
-  const isDropped = (one: ObjectName): boolean => names.some((name) => keyOf(name) === keyOf(one));
+  const isDropped = (one: ObjectName): boolean => names.some((name) => getKey(name) === getKey(one));
   const tables = [...state.tables].map(([key, table]) =>
     [key, { ...table, statistics: table.statistics.filter((one) => !isDropped(one)) }] as const
   );
@@ -232,7 +232,7 @@ export function foldDrop(state: DeclaredSchema, reader: StatementReader): Declar
   const end = cascades || reader.is(reader.size - 1, "RESTRICT") ? reader.size - 1 : reader.size;
   const written = reader.list(start, end).map(([from]) => readObject(reader, from));
   const keysIn = <T extends ObjectName>(map: ReadonlyMap<string, T>): string[] =>
-    written.map((name) => findObject(map, name)).filter((one) => one !== undefined).map((one) => keyOf(one));
+    written.map((name) => findObject(map, name)).filter((one) => one !== undefined).map((one) => getKey(one));
   switch (kind) {
     case "TABLE":
       return dropTables(state, keysIn(state.tables), cascades);

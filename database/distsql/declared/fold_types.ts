@@ -5,7 +5,7 @@ import {
   type DeclaredEnum,
   type DeclaredSchema,
   findObject,
-  keyOf,
+  getKey,
   mapValues,
   type ObjectName,
   type StoredOrder,
@@ -22,7 +22,7 @@ const DOMAIN_CLAUSES: ReadonlySet<string> = new Set(["CONSTRAINT", "NOT", "NULL"
 export function foldCreateType(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
   const written = readObject(reader, 2);
   const name = toObjectName(written);
-  if (!reader.is(written.end, "AS", "ENUM", "(") || state.enums.has(keyOf(name))) return state;
+  if (!reader.is(written.end, "AS", "ENUM", "(") || state.enums.has(getKey(name))) return state;
   const open = written.end + 2;
   const labels = reader.list(open + 1, reader.closing(open))
     .map(([from, to]) => readLiteral(reader.token(from)) ?? reader.text(from, to));
@@ -38,7 +38,7 @@ export function foldCreateDomain(state: DeclaredSchema, reader: StatementReader)
   const base = findObject(state.enums, baseName);
   const domain = {
     ...toObjectName(written),
-    enum: base && keyOf(base),
+    enum: base && getKey(base),
     type: reader.text(typeAt, typeEnd < 0 ? reader.size : typeEnd),
     hasDefault: reader.find(DEFAULT, typeAt) >= 0 || findObject(state.domains, baseName)?.hasDefault === true,
   };
@@ -65,7 +65,7 @@ export function foldAlterDomain(state: DeclaredSchema, reader: StatementReader):
 }
 
 function rekeyDomain(state: DeclaredSchema, found: DeclaredDomain, name: ObjectName): DeclaredSchema {
-  const [old, key] = [keyOf(found), keyOf(name)];
+  const [old, key] = [getKey(found), getKey(name)];
   if (state.domains.has(key)) return state;
   const rename = (column: DeclaredColumn): DeclaredColumn =>
     column.domain === old ? { ...column, domain: key } : column;
@@ -87,7 +87,7 @@ export function foldAlterType(state: DeclaredSchema, reader: StatementReader): D
     const [old, label] = [readLiteral(reader.token(at + 2)), readLiteral(reader.token(at + 4))];
     if (label === undefined || found.labels.includes(label)) return state;
     const labels = found.labels.map((one) => one === old ? label : one);
-    return renameDefaults({ ...state, enums: withEntry(state.enums, { ...found, labels }) }, keyOf(found), old, label);
+    return renameDefaults({ ...state, enums: withEntry(state.enums, { ...found, labels }) }, getKey(found), old, label);
   }
   if (reader.is(at, "RENAME", "TO")) {
     return rekeyEnum(state, found, { schema: found.schema, name: readPart(reader, at + 2) });
@@ -126,7 +126,7 @@ function addValue(state: DeclaredSchema, found: DeclaredEnum, reader: StatementR
 }
 
 function rekeyEnum(state: DeclaredSchema, found: DeclaredEnum, name: ObjectName): DeclaredSchema {
-  const [old, key] = [keyOf(found), keyOf(name)];
+  const [old, key] = [getKey(found), getKey(name)];
   if (state.enums.has(key)) return state;
   const one = (candidate: string): string => candidate === old ? key : candidate;
   const orders = <T extends { ordersBy?: readonly StoredOrder[] }>(object: T): T =>

@@ -1,5 +1,5 @@
 import { deriveName } from "../sql_name.ts";
-import { type DeclaredSchema, type DeclaredTable, hasIndex, keyOf } from "./declared_schema.ts";
+import { type DeclaredSchema, type DeclaredTable, getKey, hasIndex } from "./declared_schema.ts";
 import { SharedMap } from "./shared_map.ts";
 
 /** The names that a table takes. */
@@ -64,7 +64,7 @@ function isTaken({ tables }: DeclaredSchema, kind: Kind, schema: string, name: s
 
 /** Whether a table, view, sequence, index or key of the schema has the name. */
 export function isRelationName(state: DeclaredSchema, schema: string, name: string): boolean {
-  const key = keyOf({ schema, name });
+  const key = getKey({ schema, name });
   return state.views.has(key) || state.sequences.has(key) || isTaken(state, "relations", schema, name);
 }
 

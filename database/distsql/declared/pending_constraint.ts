@@ -6,8 +6,8 @@ import {
   type DeclaredSchema,
   type DeclaredTable,
   findObject,
+  getKey,
   hasIndex,
-  keyOf,
   withEntry,
 } from "./declared_schema.ts";
 import { readStoredOrder } from "../enum_order/stored_order.ts";
@@ -52,7 +52,7 @@ function readReferences(
   const columns = reader.key(name.end) === "("
     ? reader.list(name.end + 1, reader.closing(name.end)).map(([at]) => readPart(reader, at))
     : table.constraints.find((one) => one.kind === "primary_key")?.columns ?? [];
-  return { table: keyOf(table), columns };
+  return { table: getKey(table), columns };
 }
 
 /** Reads a constraint of a table; `undefined` for NOT NULL and for what is none. */

@@ -3,8 +3,8 @@ import {
   type DeclaredSchema,
   type DeclaredSequence,
   type DeclaredTable,
+  getKey,
   hasIndex,
-  keyOf,
   mapValues,
   type ObjectName,
   type ViewSource,
@@ -23,7 +23,7 @@ function changeConstraints(
 function rekeyTable(state: DeclaredSchema, key: string, name: ObjectName): DeclaredSchema {
   const table = state.tables.get(key);
   if (table === undefined) return state;
-  const after = keyOf(name);
+  const after = getKey(name);
   const tables = withEntry(withoutEntries(state.tables, [key]), { ...table, ...name });
   return {
     ...state,
@@ -57,7 +57,7 @@ export function moveTable(state: DeclaredSchema, key: string, schema: string): D
   const table = state.tables.get(key);
   if (table === undefined) return state;
   const owned = [...state.sequences.values()].filter((one) => one.ownedBy?.table === key);
-  for (const sequence of owned) state = rekeySequence(state, keyOf(sequence), { schema, name: sequence.name });
+  for (const sequence of owned) state = rekeySequence(state, getKey(sequence), { schema, name: sequence.name });
   return rekeyTable(state, key, { schema, name: table.name });
 }
 
@@ -71,7 +71,7 @@ export function rekeySequence(state: DeclaredSchema, key: string, name: ObjectNa
     sequences: withEntry(withoutEntries(state.sequences, [key]), after),
     tables: mapValues(state.tables, (table) => ({
       ...table,
-      columns: table.columns.map((one) => one.sequence === key ? { ...one, sequence: keyOf(after) } : one),
+      columns: table.columns.map((one) => one.sequence === key ? { ...one, sequence: getKey(after) } : one),
     })),
   };
 }
@@ -80,11 +80,11 @@ export function rekeySequence(state: DeclaredSchema, key: string, name: ObjectNa
 export function rekeyView(state: DeclaredSchema, key: string, name: ObjectName): DeclaredSchema {
   const view = state.views.get(key);
   if (view === undefined) return state;
-  const views = changeSources(state.views, key, (source) => ({ ...source, relation: keyOf(name) }));
+  const views = changeSources(state.views, key, (source) => ({ ...source, relation: getKey(name) }));
   return { ...state, views: withEntry(withoutEntries(views, [key]), { ...view, ...name }) };
 }
 
-function dropSequencesOf(state: DeclaredSchema, key: string, column: string | undefined): DeclaredSchema {
+function getDropSequences(state: DeclaredSchema, key: string, column: string | undefined): DeclaredSchema {
   const owned = [...state.sequences].filter(([, one]) =>
     one.ownedBy?.table === key && (column === undefined || one.ownedBy.column === column)
   );
@@ -153,7 +153,7 @@ export function dropColumn(state: DeclaredSchema, key: string, name: string, cas
     indexes: table.indexes.filter((one) => !one.columns.includes(name)),
   };
   const tables = dropUnsupported(withEntry(state.tables, after), key);
-  const dropped = dropSequencesOf({ ...state, tables }, key, name);
+  const dropped = getDropSequences({ ...state, tables }, key, name);
   return cascades ? dropViewsOn(dropped, key, name) : dropped;
 }
 
@@ -200,7 +200,7 @@ export function renameColumn(state: DeclaredSchema, key: string, from: string, t
 /** Drops tables with their sequences and the foreign keys that reference them. */
 export function dropTables(state: DeclaredSchema, keys: readonly string[], cascades: boolean): DeclaredSchema {
   const gone = new Set(keys);
-  for (const key of keys) state = dropSequencesOf(state, key, undefined);
+  for (const key of keys) state = getDropSequences(state, key, undefined);
   if (cascades) state = keys.reduce((schema, key) => dropViewsOn(schema, key), state);
   const tables = dropForeignKeys(withoutEntries(state.tables, keys), (references) => gone.has(references.table));
   return { ...state, tables };

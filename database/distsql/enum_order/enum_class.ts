@@ -13,13 +13,13 @@ export type EnumClass =
 export const NO_ENUM: EnumClass = { is: "none" };
 
 /** Returns the enums that a value may have. */
-export function enumsOf(one: EnumClass): readonly DeclaredEnum[] {
+export function getEnums(one: EnumClass): readonly DeclaredEnum[] {
   return one.is === "enum" ? [one.type] : one.is === "maybe" ? one.types : [];
 }
 
 /** What is known of a value that is one of several. */
 export function mergeClasses(classes: readonly EnumClass[]): EnumClass {
-  const types = [...new Set(classes.flatMap(enumsOf))];
+  const types = [...new Set(classes.flatMap(getEnums))];
   if (types.length === 0) return NO_ENUM;
   const isCertain = types.length === 1 && classes.every((one) => one.is === "enum");
   return isCertain ? { is: "enum", type: types[0] } : { is: "maybe", types };

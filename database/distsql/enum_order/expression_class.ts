@@ -3,13 +3,13 @@ import {
   type DeclaredSchema,
   type DeclaredTable,
   findObject,
-  keyOf,
+  getKey,
   type ViewColumn,
 } from "../declared/declared_schema.ts";
 import { readLiteral } from "../declared/literals.ts";
 import { readObject, readPart } from "../declared/read_object.ts";
 import type { StatementReader } from "../statement_reader.ts";
-import { type EnumClass, enumsOf, mergeClasses, NO_ENUM } from "./enum_class.ts";
+import { type EnumClass, getEnums, mergeClasses, NO_ENUM } from "./enum_class.ts";
 import { TRANSPARENT } from "./keywords.ts";
 import { operandStart, type Range, unwrap } from "./operands.ts";
 import { readNames, type Relation, type StatementNames } from "./statement_names.ts";
@@ -34,7 +34,7 @@ function maybe(types: readonly DeclaredEnum[]): EnumClass {
 
 /** The class of a value that is one of several: one that is certainly an enum makes the others the same enum. */
 function unify(classes: readonly EnumClass[]): EnumClass {
-  return classes.find((one) => one.is === "enum") ?? maybe(classes.flatMap(enumsOf));
+  return classes.find((one) => one.is === "enum") ?? maybe(classes.flatMap(getEnums));
 }
 
 /** Tells of the expressions of a statement whether their values are enums. */
@@ -67,7 +67,7 @@ export class ExpressionClass {
       (relation.columns ?? []).map((column) => this.#classInRelation(relation, column.name) ?? NO_ENUM)
     );
     const isOpaque = this.#relations.some((relation) => relation.columns === undefined);
-    return maybe(isOpaque ? [...this.#state.enums.values()] : classes.flatMap(enumsOf));
+    return maybe(isOpaque ? [...this.#state.enums.values()] : classes.flatMap(getEnums));
   }
 
   #classInRelation(relation: Relation, name: string): EnumClass | undefined {
@@ -96,21 +96,21 @@ export class ExpressionClass {
     const isOpaque = this.#relations.some((relation) => relation.columns === undefined) || listed.has(name);
     const guess = isOpaque ? this.#allEnums() : NO_ENUM;
     const aliased = this.#resolving.has(name) ? [] : this.#classesOfAlias(name, aliases.get(name) ?? []);
-    const isSame = aliased.every((one) => one.is === named.is && enumsOf(one)[0] === enumsOf(named)[0]);
+    const isSame = aliased.every((one) => one.is === named.is && getEnums(one)[0] === getEnums(named)[0]);
     if (!isOpaque && isSame && (!hasUnknown || named.is === "none")) return named;
-    return maybe([named, guess, ...aliased].flatMap(enumsOf));
+    return maybe([named, guess, ...aliased].flatMap(getEnums));
   }
 
   /** What the expressions are that an output name stands for; inside of them the name is a column. */
   #classesOfAlias(name: string, ends: readonly number[]): EnumClass[] {
     this.#resolving.add(name);
-    const classes = ends.map((end) => this.classOf([operandStart(this.#reader, end), end]));
+    const classes = ends.map((end) => this.getClass([operandStart(this.#reader, end), end]));
     this.#resolving.delete(name);
     return classes;
   }
 
   /** The columns of a relation, or of all; `undefined` when some are not known. */
-  columnsOf(qualifier: string | undefined): ViewColumn[] | undefined {
+  getColumns(qualifier: string | undefined): ViewColumn[] | undefined {
     const relations = qualifier === undefined ? this.#relations : this.#names.relations.get(qualifier) ?? [];
     const isKnown = relations.length > 0 && (qualifier !== undefined || !this.#names.hasUnknown) &&
       relations.every((relation) => relation.columns !== undefined);
@@ -118,7 +118,7 @@ export class ExpressionClass {
     return relations.flatMap((relation) =>
       relation.columns!.map(({ name }) => {
         const type = this.#classInKnown(relation, name);
-        return { name, enums: enumsOf(type).map(keyOf), isCertain: type.is === "enum" };
+        return { name, enums: getEnums(type).map(getKey), isCertain: type.is === "enum" };
       })
     );
   }
@@ -129,7 +129,7 @@ export class ExpressionClass {
     const relations = this.#names.relations.get(readPart(this.#reader, end - 3)) ?? [];
     if (relations.length === 1) return this.#classInKnown(relations[0], name);
     if (relations.length > 1) return mergeClasses(relations.map((relation) => this.#classInKnown(relation, name)));
-    return maybe(enumsOf(this.#classOfName(name)));
+    return maybe(getEnums(this.#classOfName(name)));
   }
 
   /** The enum that a type's name between two positions means. */
@@ -157,17 +157,17 @@ export class ExpressionClass {
   }
 
   /** What the value of an expression is. */
-  classOf(range: Range): EnumClass {
+  getClass(range: Range): EnumClass {
     if (this.#depth > MAX_DEPTH) return this.#allEnums();
     this.#depth++;
     try {
-      return this.#classOf(unwrap(this.#reader, range));
+      return this.#getClass(unwrap(this.#reader, range));
     } finally {
       this.#depth--;
     }
   }
 
-  #classOf([from, to]: Range): EnumClass {
+  #getClass([from, to]: Range): EnumClass {
     const reader = this.#reader;
     if (from >= to) return NO_ENUM;
     if (reader.list(from, to).length > 1) return this.#containedIn([from, to]); // a row
@@ -225,7 +225,7 @@ export class ExpressionClass {
         else if (inner > 0 && reader.is(end, "END")) inner--;
         else if (inner === 0 && reader.isOneOf(end, BRANCH_ENDS)) break;
       }
-      classes.push(this.classOf([at + 1, end]));
+      classes.push(this.getClass([at + 1, end]));
     }
     return unify(classes);
   }
@@ -245,11 +245,11 @@ export class ExpressionClass {
     if (!TRANSPARENT.has(key)) return NO_ENUM;
     const hasTail = close + 1 < to;
     const first = reader.skip(reader.skip(end + 1, "DISTINCT"), "ALL");
-    const args = reader.list(first, close).map((range) => this.classOf(range));
+    const args = reader.list(first, close).map((range) => this.getClass(range));
     const isArray = /ARRAY|^(?:ROW|UNNEST|MODE|PERCENTILE_DISC)$/.test(key);
     if (isArray) return this.#containedIn([from, to]);
     const value = key === "NULLIF" ? unify(args.slice(0, 1)) : unify(args);
-    return hasTail && !reader.is(close + 1, "FILTER") && !reader.is(close + 1, "OVER") ? maybe(enumsOf(value)) : value;
+    return hasTail && !reader.is(close + 1, "FILTER") && !reader.is(close + 1, "OVER") ? maybe(getEnums(value)) : value;
   }
 
   /** The only value of a subquery: what its first SELECT returns. */
@@ -259,7 +259,7 @@ export class ExpressionClass {
     if (select < 0) return this.#containedIn([from, to]);
     const end = reader.find(SELECT_ENDS, select + 1, to);
     const start = reader.skip(reader.skip(select + 1, "DISTINCT"), "ALL");
-    return maybe(enumsOf(unify(reader.list(start, end < 0 ? to : end).map((item) => this.classOf(item)))));
+    return maybe(getEnums(unify(reader.list(start, end < 0 ? to : end).map((item) => this.getClass(item)))));
   }
 
   /** Any enum whose column or literal stands in a range. */
@@ -272,7 +272,7 @@ export class ExpressionClass {
       const type = this.#typeAt(at);
       if (type) types.push(type);
       else if (reader.key(end) !== "(" && reader.key(at - 1) !== "::") {
-        types.push(...enumsOf(this.#classOfColumn(at, end)));
+        types.push(...getEnums(this.#classOfColumn(at, end)));
       }
     }
     return maybe(types);

@@ -1,7 +1,7 @@
 import type { DeclaredEnum, DeclaredSchema, DeclaredTable } from "../declared/declared_schema.ts";
 import { readPart } from "../declared/read_object.ts";
 import type { StatementReader } from "../statement_reader.ts";
-import { type EnumClass, enumsOf } from "./enum_class.ts";
+import { type EnumClass, getEnums } from "./enum_class.ts";
 import { type EnumLiteral, ExpressionClass } from "./expression_class.ts";
 import { EQUALITY, EXTREMES, ORDERING } from "./keywords.ts";
 import { operandEnd, operandStart, type Range } from "./operands.ts";
@@ -103,12 +103,12 @@ class UseFinder {
     }
   }
 
-  #leftOf(at: number): Range {
+  #getLeft(at: number): Range {
     const end = this.#reader.is(at - 1, "NOT") ? at - 1 : at;
     return [operandStart(this.#reader, end), end];
   }
 
-  #rightOf(at: number): Range {
+  #getRight(at: number): Range {
     return [at, operandEnd(this.#reader, at)];
   }
 
@@ -120,7 +120,7 @@ class UseFinder {
   #typesOf(classes: readonly EnumClass[]): { certain?: DeclaredEnum; types: readonly DeclaredEnum[] } {
     const certain = classes.find((one) => one.is === "enum");
     if (certain?.is === "enum") return { certain: certain.type, types: [certain.type] };
-    return { types: [...new Set(classes.flatMap(enumsOf))] };
+    return { types: [...new Set(classes.flatMap(getEnums))] };
   }
 
   #check(type: DeclaredEnum, literals: readonly (EnumLiteral | undefined)[]): void {
@@ -131,9 +131,9 @@ class UseFinder {
 
   #findComparison(at: number): void {
     const reader = this.#reader;
-    const left = this.#leftOf(at);
-    const right = this.#rightOf(at + 1);
-    const { certain, types } = this.#typesOf([this.#classes.classOf(left), this.#classes.classOf(right)]);
+    const left = this.#getLeft(at);
+    const right = this.#getRight(at + 1);
+    const { certain, types } = this.#typesOf([this.#classes.getClass(left), this.#classes.getClass(right)]);
     if (types.length === 0) return;
     const base = { types, range: [left[0], right[1]] as const, what: `${reader.key(at)} on` };
     if (certain === undefined || reader.isOneOf(right[0], QUANTIFIERS)) {
@@ -148,13 +148,13 @@ class UseFinder {
   #findBetween(at: number): void {
     const reader = this.#reader;
     const isNot = reader.is(at - 1, "NOT");
-    const value = this.#leftOf(at);
+    const value = this.#getLeft(at);
     const isSymmetric = reader.is(at + 1, "SYMMETRIC");
     const lowFrom = reader.skip(reader.skip(at + 1, "SYMMETRIC"), "ASYMMETRIC");
     const and = reader.find(AND, lowFrom);
     if (and < 0) return;
-    const [low, high]: Range[] = [[lowFrom, and], this.#rightOf(and + 1)];
-    const { certain, types } = this.#typesOf([value, low, high].map((range) => this.#classes.classOf(range)));
+    const [low, high]: Range[] = [[lowFrom, and], this.#getRight(and + 1)];
+    const { certain, types } = this.#typesOf([value, low, high].map((range) => this.#classes.getClass(range)));
     if (types.length === 0) return;
     const base = { types, range: [value[0], high[1]] as const, what: "BETWEEN on" };
     if (certain === undefined) return void this.uses.push({ ...base, kind: "other" });
@@ -165,20 +165,20 @@ class UseFinder {
   }
 
   #checkEquality(at: number): void {
-    const [left, right] = [this.#leftOf(at), this.#rightOf(at + 1)];
-    const { certain } = this.#typesOf([this.#classes.classOf(left), this.#classes.classOf(right)]);
+    const [left, right] = [this.#getLeft(at), this.#getRight(at + 1)];
+    const { certain } = this.#typesOf([this.#classes.getClass(left), this.#classes.getClass(right)]);
     if (certain) this.#check(certain, [this.#label(left), this.#label(right)]);
   }
 
   #checkList(at: number): void {
     const reader = this.#reader;
-    const type = this.#classes.classOf(this.#leftOf(at));
+    const type = this.#classes.getClass(this.#getLeft(at));
     if (type.is !== "enum") return;
     this.#check(type.type, reader.list(at + 2, reader.closing(at + 1)).map((range) => this.#label(range)));
   }
 
   /** The start of the level that a position is on: after its parenthesis, or the statement's start. */
-  #levelOf(at: number): [open: number, end: number] {
+  #getLevel(at: number): [open: number, end: number] {
     const reader = this.#reader;
     let [from, to] = [-1, reader.size];
     for (let open = 0; open < at; open++) {
@@ -191,7 +191,7 @@ class UseFinder {
 
   #findSort(at: number): void {
     const reader = this.#reader;
-    const [open, levelEnd] = this.#levelOf(at);
+    const [open, levelEnd] = this.#getLevel(at);
     const found = reader.find(SORT_ENDS, at + 2, levelEnd);
     const end = found < 0 ? levelEnd : found;
     for (const [from, to] of reader.list(at + 2, end)) {
@@ -199,9 +199,9 @@ class UseFinder {
       const range: Range = [from, tail < 0 ? to : tail];
       const type = reader.token(from)?.kind === "number" && range[1] === from + 1
         ? this.#classOfOutput(open, at, Number(reader.token(from)!.text))
-        : this.#classes.classOf(range);
+        : this.#classes.getClass(range);
       if (type.is === "none") continue;
-      const base = { types: enumsOf(type), range, what: "ORDER BY" };
+      const base = { types: getEnums(type), range, what: "ORDER BY" };
       const isPlain = type.is === "enum" && reader.token(from)?.kind !== "number" && reader.key(range[1]) !== "USING" &&
         this.#takesExpressions(open, at);
       this.uses.push({ ...base, kind: isPlain ? "sort" : "other" });
@@ -218,7 +218,7 @@ class UseFinder {
     const item = reader.list(start, end < 0 ? at : end)[place - 1];
     if (item === undefined) return { is: "none" };
     const as = reader.find(new Set(["AS"]), item[0], item[1]);
-    return this.#classes.classOf([item[0], as < 0 ? item[1] : as]);
+    return this.#classes.getClass([item[0], as < 0 ? item[1] : as]);
   }
 
   /** Whether an ORDER BY may name an expression that is not selected, and returns none of what it sorts. */
@@ -237,7 +237,7 @@ class UseFinder {
     const close = reader.closing(at + 1);
     const first = reader.skip(reader.skip(at + 2, "DISTINCT"), "ALL");
     const args = reader.list(first, close);
-    const { certain, types } = this.#typesOf(args.map((range) => this.#classes.classOf(range)));
+    const { certain, types } = this.#typesOf(args.map((range) => this.#classes.getClass(range)));
     if (types.length === 0) return;
     let end = close + 1;
     if (reader.is(end, "FILTER", "(")) end = reader.next(end + 1);

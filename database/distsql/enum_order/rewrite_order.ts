@@ -1,4 +1,4 @@
-import { type DeclaredEnum, type DeclaredSchema, type DeclaredTable, keyOf } from "../declared/declared_schema.ts";
+import { type DeclaredEnum, type DeclaredSchema, type DeclaredTable, getKey } from "../declared/declared_schema.ts";
 import { writeLiteral } from "../declared/literals.ts";
 import { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
@@ -91,7 +91,7 @@ function rewriteExtreme(
   const branches = type.labels.map((label, index) => ` WHEN ${index + 1} THEN ${writeLiteral(label)}`);
   const castsTo = castsEnd(reader, to);
   const casts = reader.text(to, castsTo);
-  const value = `(CASE ${call}${branches.join("")} END)::${keyOf(type)}${casts}`;
+  const value = `(CASE ${call}${branches.join("")} END)::${getKey(type)}${casts}`;
   return { text: isWholeOutput(reader, from, castsTo) ? `${value} AS ${name}` : value, to: castsTo };
 }
 

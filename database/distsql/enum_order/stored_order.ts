@@ -1,13 +1,13 @@
 import {
   type DeclaredSchema,
   type DeclaredTable,
-  keyOf,
+  getKey,
   type StoredOrder,
   type ViewColumn,
 } from "../declared/declared_schema.ts";
 import { readPart } from "../declared/read_object.ts";
 import type { StatementReader } from "../statement_reader.ts";
-import { enumsOf, hasTextOrder } from "./enum_class.ts";
+import { getEnums, hasTextOrder } from "./enum_class.ts";
 import { ExpressionClass } from "./expression_class.ts";
 import { RESERVED } from "./keywords.ts";
 import type { Range } from "./operands.ts";
@@ -30,7 +30,7 @@ export function readStoredOrder(
   to: number = reader.size,
 ): StoredOrder[] {
   const types = new Set(findOrderUses(reader, state, table, from, to).uses.flatMap((use) => use.types));
-  return [...types].map((type) => ({ enum: keyOf(type), isText: hasTextOrder(type) }));
+  return [...types].map((type) => ({ enum: getKey(type), isText: hasTextOrder(type) }));
 }
 
 const SELECT: ReadonlySet<string> = new Set(["SELECT"]);
@@ -65,14 +65,14 @@ export function readViewColumns(reader: StatementReader, state: DeclaredSchema):
   const columns: ViewColumn[] = [];
   for (const range of reader.list(start, end < 0 ? reader.size : end)) {
     if (reader.is(range[1] - 1, "*")) {
-      const all = classes.columnsOf(range[1] - range[0] >= 3 ? readPart(reader, range[1] - 3) : undefined);
+      const all = classes.getColumns(range[1] - range[0] >= 3 ? readPart(reader, range[1] - 3) : undefined);
       if (all === undefined) return undefined;
       columns.push(...all);
       continue;
     }
     const [name, expression] = readOutput(reader, range);
-    const type = classes.classOf(expression);
-    columns.push({ name, enums: enumsOf(type).map(keyOf), isCertain: type.is === "enum" });
+    const type = classes.getClass(expression);
+    columns.push({ name, enums: getEnums(type).map(getKey), isCertain: type.is === "enum" });
   }
   return renameOutputs(reader, select, columns);
 }

@@ -1,4 +1,4 @@
-import { type DeclaredColumn, type DeclaredSchema, findObject, keyOf } from "../declared/declared_schema.ts";
+import { type DeclaredColumn, type DeclaredSchema, findObject, getKey } from "../declared/declared_schema.ts";
 import { readNextval, readObject, readPart } from "../declared/read_object.ts";
 import { isTableConstraint } from "../rules/table_constraint.ts";
 import { asyncTableAt } from "../statement_table.ts";
@@ -105,7 +105,7 @@ function lowerAction(
     const edits = new TokenEdits(reader);
     const at = reader.skip(reader.skip(from + 1, "COLUMN"), "IF", "NOT", "EXISTS");
     const isQuoted = alteration.tableText.includes('"');
-    const changed = table && after.tables.get(keyOf(table));
+    const changed = table && after.tables.get(getKey(table));
     const { tableName } = alteration;
     const scope: ColumnScope = { reader, edits, before, table: changed, tableName, isQuoted, t };
     lowerColumn(at, to, scope);

@@ -3,7 +3,7 @@ import {
   type DeclaredEnum,
   type DeclaredSchema,
   findObject,
-  keyOf,
+  getKey,
 } from "../declared/declared_schema.ts";
 import { readObject, readPart } from "../declared/read_object.ts";
 import { deriveName, writeName } from "../sql_name.ts";
@@ -48,7 +48,7 @@ interface TypeChange {
   readonly using: string | undefined;
 }
 
-function enumOf(state: DeclaredSchema, column: DeclaredColumn | undefined): DeclaredEnum | undefined {
+function getEnum(state: DeclaredSchema, column: DeclaredColumn | undefined): DeclaredEnum | undefined {
   return column?.enum === undefined || column.isArray ? undefined : state.enums.get(column.enum);
 }
 
@@ -86,7 +86,7 @@ function writeChange(alteration: Alteration, column: DeclaredColumn | undefined,
   if (wasText && isText) changeValues(alteration, change);
   else actions.push(`ALTER COLUMN ${text} SET DATA TYPE ${type}${using === undefined ? "" : ` USING ${using}`}`);
   if (to === undefined || keepsCheck) return;
-  const changed = table && after.tables.get(keyOf(table))?.columns.find((one) => one.name === name);
+  const changed = table && after.tables.get(getKey(table))?.columns.find((one) => one.name === name);
   const check = changed?.labelCheck ?? deriveName(alteration.tableName, name, "enum");
   tail.push(parse(`${head} ADD CONSTRAINT ${writeName(check, true)} ${writeLabelCheck(text, to.labels)};`));
 }
@@ -117,7 +117,7 @@ export function lowerType(
   const written = readObject(reader, typeAt);
   const isArray = written.end < typeTo && (reader.is(written.end, "[") || reader.is(written.end, "ARRAY"));
   const to = findObject(before.enums, written);
-  const from = enumOf(before, column);
+  const from = getEnum(before, column);
   if (from === undefined && to === undefined) return void actions.push(action);
   if (isArray) return t.refuse("type-array", "a column of an array type");
   t.apply("type-enum-check");

@@ -2,7 +2,7 @@ import {
   type DeclaredEnum,
   type DeclaredSchema,
   findObject,
-  keyOf,
+  getKey,
   type StoredOrder,
 } from "../declared/declared_schema.ts";
 import { hasTextOrder } from "../enum_order/enum_class.ts";
@@ -27,7 +27,7 @@ export function lowerCreateEnum(reader: StatementReader, before: DeclaredSchema,
   const written = readObject(reader, 2);
   const open = written.end + 2;
   t.apply("type-enum-check");
-  if (before.enums.has(keyOf(toObjectName(written)))) {
+  if (before.enums.has(getKey(toObjectName(written)))) {
     if (!t.isGuarded) t.refuse("type-enum-change", `an enum ${written.name} that exists already`, written.name);
     return;
   }
@@ -53,7 +53,7 @@ function replaceCheck({ table, column }: EnumColumn, labels: readonly string[]):
 
 /** The views, CHECKs, indexes and generated columns whose text holds the order of an enum's labels. */
 function findStoredOrders(before: DeclaredSchema, changed: DeclaredEnum): string[] {
-  const key = keyOf(changed);
+  const key = getKey(changed);
   const holds = ({ ordersBy }: { ordersBy?: readonly StoredOrder[] }): boolean =>
     ordersBy?.some((order) => order.enum === key && !(order.isText && hasTextOrder(changed))) ?? false;
   return [
@@ -71,7 +71,7 @@ function keepsOrder(
   after: DeclaredSchema,
   t: StatementTranslation,
 ): boolean {
-  const changed = after.enums.get(keyOf(found))!;
+  const changed = after.enums.get(getKey(found))!;
   const stored = findStoredOrders(before, changed);
   if (stored.length > 0) {
     t.refuse(
@@ -107,7 +107,7 @@ function lowerAddValue(
   } else if (neighbour !== undefined && !found.labels.includes(neighbour)) {
     t.refuse("type-enum-label", `a value that is no label of the enum ${found.name}`, found.name);
   } else if (keepsOrder(found, before, after, t)) {
-    const { labels } = after.enums.get(keyOf(found))!;
+    const { labels } = after.enums.get(getKey(found))!;
     return columnsOfEnum(before, found).filter(({ column }) => !column.isArray)
       .map((column) => replaceCheck(column, labels));
   }
@@ -163,7 +163,7 @@ function lowerRenameValue(
     return [];
   }
   if (!keepsOrder(found, before, after, t)) return [];
-  const { labels } = after.enums.get(keyOf(found))!;
+  const { labels } = after.enums.get(getKey(found))!;
   const plain = columns.filter(({ column }) => !column.isArray);
   const { drops, updates, checks } = renameIn(plain, old, label, labels);
   return [...drops, ...renameInDefaults(before, found, old, label, t), ...updates, ...checks];
@@ -201,7 +201,7 @@ function renameInDefaults(
   const steps: Lowered[] = [];
   for (const table of before.tables.values()) {
     for (const column of table.columns) {
-      if (column.default === undefined || !column.defaultEnums?.includes(keyOf(found))) continue;
+      if (column.default === undefined || !column.defaultEnums?.includes(getKey(found))) continue;
       if (readLabel(column.default) === old) {
         const name = writeName(column.name, true);
         const value = writeLiteral(label);
@@ -256,7 +256,7 @@ export function lowerDropEnum(
   t.apply("type-enum-check");
   const columns = found.flatMap((one) => columnsOfEnum(before, one));
   const names = columns.map(({ table, column }) => `${table}.${column.name}`);
-  const keys = found.map(keyOf);
+  const keys = found.map(getKey);
   for (const table of before.tables.values()) {
     for (const column of table.columns) {
       const isDefault = column.default !== undefined && column.defaultEnums?.some((key) => keys.includes(key));

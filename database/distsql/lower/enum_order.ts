@@ -1,4 +1,4 @@
-import { type DeclaredEnum, type DeclaredSchema, type DeclaredTable, keyOf } from "../declared/declared_schema.ts";
+import { type DeclaredEnum, type DeclaredSchema, type DeclaredTable, getKey } from "../declared/declared_schema.ts";
 import { readPart } from "../declared/read_object.ts";
 import { hasTextOrder } from "../enum_order/enum_class.ts";
 import type { OrderUse } from "../enum_order/order_uses.ts";
@@ -12,7 +12,7 @@ function nameColumns(
   { range: [from, to], types }: OrderUse,
   state: DeclaredSchema,
 ): string[] {
-  const keys = new Set(types.map(keyOf));
+  const keys = new Set(types.map(getKey));
   const names = new Set<string>();
   for (let at = from; at < to; at++) if (reader.isName(at)) names.add(readPart(reader, at));
   return [...state.tables.values()].flatMap((table) =>

@@ -1,4 +1,4 @@
-import { type DeclaredSchema, type DeclaredSequence, findObject, keyOf } from "../declared/declared_schema.ts";
+import { type DeclaredSchema, type DeclaredSequence, findObject, getKey } from "../declared/declared_schema.ts";
 import { readObject, readPart } from "../declared/read_object.ts";
 import { writeName } from "../sql_name.ts";
 import { StatementReader } from "../statement_reader.ts";
@@ -12,7 +12,7 @@ import { writeObject } from "./sql_text.ts";
 function serialColumn(state: DeclaredSchema, sequence: DeclaredSequence): [table: string, column: string] | undefined {
   if (sequence.origin !== "serial" || sequence.ownedBy === undefined) return undefined;
   const table = state.tables.get(sequence.ownedBy.table);
-  const column = table?.columns.find((one) => one.numbering === "serial" && one.sequence === keyOf(sequence));
+  const column = table?.columns.find((one) => one.numbering === "serial" && one.sequence === getKey(sequence));
   return table && column ? [writeObject(table), column.name] : undefined;
 }
 
@@ -30,7 +30,7 @@ export function lowerDropSequence(
   for (const [from, to] of reader.list(start, end)) {
     const sequence = findObject(before.sequences, readObject(reader, from));
     const serial = sequence && serialColumn(before, sequence);
-    if (sequence && t.scope.goneSequences.has(keyOf(sequence))) t.apply("serial-default");
+    if (sequence && t.scope.goneSequences.has(getKey(sequence))) t.apply("serial-default");
     else if (serial === undefined) kept.push(reader.text(from, to));
     else if (cascades) {
       t.apply("serial-default");
@@ -59,7 +59,7 @@ export function lowerAlterSequence(
   if (serial === undefined || owned < 0) return [reader];
   const end = reader.nameEnd(owned + 2);
   const isSame = readPart(reader, end - 1) === serial[1] &&
-    findObject(before.tables, ownerTable(reader, end))?.columns.some((one) => one.sequence === keyOf(sequence!));
+    findObject(before.tables, ownerTable(reader, end))?.columns.some((one) => one.sequence === getKey(sequence!));
   if (!isSame) {
     t.refuse("serial-sequence", `ALTER SEQUENCE ${sequence!.name} OWNED BY another column or NONE`);
     return [];

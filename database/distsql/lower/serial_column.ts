@@ -1,4 +1,4 @@
-import { type DeclaredColumn, type DeclaredSchema, type DeclaredTable, keyOf } from "../declared/declared_schema.ts";
+import { type DeclaredColumn, type DeclaredSchema, type DeclaredTable, getKey } from "../declared/declared_schema.ts";
 import { writeLiteral } from "../declared/literals.ts";
 import { chooseRelationName } from "../declared/names.ts";
 import { writeName } from "../sql_name.ts";
@@ -28,7 +28,7 @@ export function dropSerialDefault(
   const sequence = column.sequence === undefined ? undefined : state.sequences.get(column.sequence);
   if (sequence === undefined) return [drop];
   if (t.scope.droppedSequences.has(sequence.name)) {
-    t.scope.goneSequences.add(keyOf(sequence));
+    t.scope.goneSequences.add(getKey(sequence));
     return [drop];
   }
   const parts = { schema: sequence.schema, table: table.name, columns: [column.name], label: "kept" };

@@ -1,5 +1,5 @@
 import type { DeclaredColumn, DeclaredSchema, ObjectName } from "../declared/declared_schema.ts";
-import { DEFAULT_SCHEMA, keyOf } from "../declared/declared_schema.ts";
+import { DEFAULT_SCHEMA, getKey } from "../declared/declared_schema.ts";
 import { writeLiteral } from "../declared/literals.ts";
 import { writeName } from "../sql_name.ts";
 
@@ -26,7 +26,7 @@ export interface EnumColumn {
 
 /** Returns every column of an enum, in the order of the tables. */
 export function columnsOfEnum(state: DeclaredSchema, enumName: ObjectName): EnumColumn[] {
-  const wanted = keyOf(enumName);
+  const wanted = getKey(enumName);
   return [...state.tables].flatMap(([key, table]) =>
     table.columns.filter((column) => column.enum === wanted).map((column) => ({
       table: writeObject(table),

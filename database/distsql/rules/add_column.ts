@@ -119,7 +119,7 @@ function refuses(addition: Addition): boolean {
 }
 
 /** DEFERRABLE and its like that follow a clause: dropped but on foreign keys. */
-function attributesOf(clause: ColumnClause, addition: Addition): ColumnClause[] {
+function getAttributes(clause: ColumnClause, addition: Addition): ColumnClause[] {
   const { column, reader, t } = addition;
   const next = column.clauses.indexOf(clause) + 1;
   let end = next;
@@ -158,7 +158,7 @@ export function translateAddColumn(
   const steps: DistSqlStep[] = [step(`${target.head} ${plain};`)];
   const ordered = [...column.clauses].sort((a, b) => Number(b.kind === "default") - Number(a.kind === "default"));
   for (const clause of ordered) {
-    const attributes = PLAIN.has(clause.kind) ? [] : attributesOf(clause, addition);
+    const attributes = PLAIN.has(clause.kind) ? [] : getAttributes(clause, addition);
     if (clause.kind === "default") steps.push(...defaultSteps(clause, addition));
     else if (clause.kind === "references" && !t.can("foreign_keys")) t.warn("foreign-key-dropped");
     else if (!PLAIN.has(clause.kind)) steps.push(...constraintSteps(clause, attributes, addition));

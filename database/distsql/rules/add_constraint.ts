@@ -1,4 +1,4 @@
-import { nameOf, type QualifiedName } from "../sql_name.ts";
+import { getName, type QualifiedName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
@@ -43,7 +43,7 @@ function onlyColumn(reader: StatementReader, from: number, to: number): Qualifie
     const isColumn = !isType && reader.key(end) !== "(" &&
       !(last.kind === "word" && reader.isOneOf(at, EXPRESSION_WORDS));
     if (isColumn) {
-      const name = nameOf(last);
+      const name = getName(last);
       if (found && found.name !== name) return [];
       found = { text: last.text, name, path: name, isQuoted: last.kind === "quoted", end };
     }

@@ -155,12 +155,12 @@ function emitResults(
 }
 
 /** The comments before a statement's first word. */
-function leadOf(reader: StatementReader): string {
+function getLead(reader: StatementReader): string {
   return reader.tokens.slice(0, reader.places[0]).map((token) => token.text).join("");
 }
 
 /** IF EXISTS holds for every step, also for those that are no ALTER TABLE. */
-function guardOf(reader: StatementReader, at: number, nameAt: number): Pick<DistSqlStep, "ifTable"> {
+function getGuard(reader: StatementReader, at: number, nameAt: number): Pick<DistSqlStep, "ifTable"> {
   return reader.is(at, "IF", "EXISTS") ? { ifTable: quoteNameAt(reader, nameAt) } : {};
 }
 
@@ -187,7 +187,7 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
     const table = readName(reader, asyncAt);
     t.apply("validate-constraint");
     const job = { kind: "constraint", table: table.text, name: readName(reader, table.end + 2).text } as const;
-    return t.emit(originalText(reader), { job, ...guardOf(reader, 3, asyncAt) });
+    return t.emit(originalText(reader), { job, ...getGuard(reader, 3, asyncAt) });
   }
   if (reader.is(2, "ALL", "IN", "TABLESPACE")) return void t.warn("table-settings");
   const afterExists = reader.skip(2, "IF", "EXISTS");
@@ -201,7 +201,7 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
     quoted: quoteNameAt(reader, nameAt),
     known: findTable(reader, nameAt, t),
   };
-  const guard = guardOf(reader, 2, nameAt);
+  const guard = getGuard(reader, 2, nameAt);
   const start = reader.key(table.end) === "*" ? table.end + 1 : table.end;
   const actions: Action[] = reader.list(start, reader.size).map(([from, to]) => ({
     from,
@@ -215,5 +215,5 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
   }
   const splits = actions.some(({ result }) => result && "steps" in result);
   const ordered = splits ? actions.toSorted((a, b) => alterPass(reader, a.from) - alterPass(reader, b.from)) : actions;
-  emitResults(ordered.map(({ result }) => result), target, leadOf(reader), guard, t);
+  emitResults(ordered.map(({ result }) => result), target, getLead(reader), guard, t);
 }

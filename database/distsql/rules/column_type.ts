@@ -84,7 +84,7 @@ export interface ColumnType {
 }
 
 /** The number after the type's name: `varchar(20)`, `character varying(20)`. */
-function sizeOf(reader: StatementReader, from: number, to: number): number | undefined {
+function getSize(reader: StatementReader, from: number, to: number): number | undefined {
   for (let at = from; at < to; at++) {
     if (reader.key(at) === "(") return Number(reader.token(at + 1)?.text.replaceAll("_", ""));
   }
@@ -93,7 +93,7 @@ function sizeOf(reader: StatementReader, from: number, to: number): number | und
 
 function numericType(reader: StatementReader, from: number, to: number, t: StatementTranslation): ColumnType {
   const type = { name: "numeric", isNumeric: true };
-  const digits = sizeOf(reader, from, to);
+  const digits = getSize(reader, from, to);
   if (digits === undefined) {
     const { numeric } = t.options;
     if (!numeric) t.warn("numeric-precision");
@@ -118,7 +118,7 @@ function storableType(
     t.warn("type-json-as-text");
     return { name, replacement: "text" };
   }
-  const size = sizeOf(reader, from, to);
+  const size = getSize(reader, from, to);
   if (size !== undefined && /char|national/.test(name)) {
     const isVarying = name === "varchar" || reader.find(new Set(["VARYING"]), from, to) >= 0;
     if (size > (isVarying ? MAX_VARCHAR : MAX_CHAR)) t.refuse("type-length");

@@ -1,4 +1,4 @@
-import { keyOf } from "../declared/declared_schema.ts";
+import { getKey } from "../declared/declared_schema.ts";
 import { readPart } from "../declared/read_object.ts";
 import { readName, writeName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
@@ -116,7 +116,7 @@ function translateTail(
 /** The name that PostgreSQL gives the index of a known table, as SQL; the job is waited for by its name. */
 function generatedName(reader: StatementReader, tableAt: number, t: StatementTranslation): string | undefined {
   const table = findTable(reader, tableAt, t);
-  const after = table && t.scope.declared.tables.get(keyOf(table));
+  const after = table && t.scope.declared.tables.get(getKey(table));
   const made = after?.indexes.find(({ name }) => !table?.indexes.some((index) => index.name === name));
   return made && writeName(made.name, false);
 }

@@ -20,7 +20,7 @@ export interface GuardedStatement {
 }
 
 /** The text of the block: between dollar quotes, or between quotes. */
-function bodyOf(reader: StatementReader): string | undefined {
+function getBody(reader: StatementReader): string | undefined {
   for (let at = 1; at < reader.size; at++) {
     const token = reader.token(at)!;
     if (token.kind !== "string") continue;
@@ -78,7 +78,7 @@ function unwrapMissingType(block: StatementReader): GuardedStatement | undefined
  * @returns The statement, or `undefined` when the block does more than that.
  */
 export function unwrapDoBlock(reader: StatementReader): GuardedStatement | undefined {
-  const body = bodyOf(reader);
+  const body = getBody(reader);
   if (body === undefined) return undefined;
   const tokens = tokenize(body);
   const block = new StatementReader(tokens);

@@ -1,4 +1,4 @@
-import { nameOf, readName } from "../sql_name.ts";
+import { getName, readName } from "../sql_name.ts";
 import { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import { tokenize } from "../tokenize.ts";
@@ -32,9 +32,9 @@ function translateCall(
   edits: TokenEdits,
   t: StatementTranslation,
 ): void {
-  const name = nameOf(reader.token(end - 1)!);
+  const name = getName(reader.token(end - 1)!);
   const isQualified = end - at > 1;
-  const isPgcrypto = name === "gen_random_uuid" && isQualified && nameOf(reader.token(at)!) !== "pg_catalog";
+  const isPgcrypto = name === "gen_random_uuid" && isQualified && getName(reader.token(at)!) !== "pg_catalog";
   if (UUID_RANDOM.has(name) || isPgcrypto) {
     if (reader.key(end + 1) !== ")") return; // a table of that name and its columns
     edits.replace(at, end, "gen_random_uuid");

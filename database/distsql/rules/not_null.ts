@@ -1,4 +1,4 @@
-import { nameOf, type QualifiedName, truncateName } from "../sql_name.ts";
+import { getName, type QualifiedName, truncateName } from "../sql_name.ts";
 import { StatementReader } from "../statement_reader.ts";
 import { tokenize } from "../tokenize.ts";
 import type { StatementTranslation } from "../translation.ts";
@@ -78,5 +78,5 @@ export function readNotNullCheck(definition: string): NotNullDefinition | undefi
   const { own, plain } = CHECK.exec(definition)?.groups ?? {};
   const reader = new StatementReader(tokenize(own ?? plain ?? ""));
   if (reader.size !== 1 || !reader.isName(0)) return undefined;
-  return { column: nameOf(reader.token(0)!), isOwn: own !== undefined };
+  return { column: getName(reader.token(0)!), isOwn: own !== undefined };
 }

@@ -1,4 +1,4 @@
-import { nameOf, readName } from "../sql_name.ts";
+import { getName, readName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
@@ -75,7 +75,7 @@ export function translateCreateFunction(reader: StatementReader, t: StatementTra
   const at = reader.find(new Set(["LANGUAGE"]), 1);
   const token = at < 0 ? undefined : reader.token(at + 1);
   if (token !== undefined) {
-    const language = token.kind === "string" ? token.text.replaceAll("'", "").toLowerCase() : nameOf(token);
+    const language = token.kind === "string" ? token.text.replaceAll("'", "").toLowerCase() : getName(token);
     if (language !== "sql") return t.refuse("function-language", `a function in ${language}`);
   }
   t.emit(originalText(reader));

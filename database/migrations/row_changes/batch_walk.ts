@@ -2,9 +2,9 @@ import type { Row } from "../../providers/provider.ts";
 import { literal } from "../history.ts";
 import { MigrationError } from "../migration_error.ts";
 import type { BatchPlan } from "./batch_decision.ts";
-import { conditionOf, fromList, keyColumns } from "./count_rows.ts";
+import { fromList, getCondition, keyColumns } from "./count_rows.ts";
 import type { ReadRows } from "./read_facts.ts";
-import { filledColumn, type RowChange, textOf } from "./row_change.ts";
+import { filledColumn, getText, type RowChange } from "./row_change.ts";
 
 /** One batch. */
 export interface Batch {
@@ -41,11 +41,11 @@ export function createWalk(change: RowChange, plan: BatchPlan, read: ReadRows): 
 
 /** Writes the statement for the rows that meet a further condition. */
 function writeChange(change: RowChange, condition: string): string {
-  const start = textOf(change, change.with);
-  const joined = textOf(change, change.from);
-  const where = [condition, conditionOf(change)].filter((part) => part !== undefined).join(" AND ");
+  const start = getText(change, change.with);
+  const joined = getText(change, change.from);
+  const where = [condition, getCondition(change)].filter((part) => part !== undefined).join(" AND ");
   const [verb, list] = change.verb === "update"
-    ? [`UPDATE ${change.target} SET ${textOf(change, change.set)}`, "FROM"]
+    ? [`UPDATE ${change.target} SET ${getText(change, change.set)}`, "FROM"]
     : [`DELETE FROM ${change.target}`, "USING"];
   return [start, verb, ...(joined === "" ? [] : [list, joined]), "WHERE", where].filter((part) => part !== "").join(
     " ",
@@ -59,15 +59,15 @@ function walkAlongKey(change: RowChange, { key, table }: BatchPlan, read: ReadRo
   const row = `(${columns.join(", ")})`;
   const value = (values: readonly string[]): string =>
     `(${values.map((text, place) => `${literal(text)}::${table?.types.get(key[place]) ?? "text"}`).join(", ")})`;
-  const distinct = textOf(change, change.from) === "" ? "" : "DISTINCT ";
+  const distinct = getText(change, change.from) === "" ? "" : "DISTINCT ";
   const keys = columns.map((column, place) => `${column} AS ${names[place]}`).join(", ");
   return {
     async next(after, size) {
       const start = after === undefined ? "true" : `${row} > ${value(after)}`;
-      const where = [start, conditionOf(change)].filter((part) => part !== undefined).join(" AND ");
+      const where = [start, getCondition(change)].filter((part) => part !== undefined).join(" AND ");
       const page = `SELECT ${distinct}${keys} FROM ${fromList(change)} WHERE ${where} ORDER BY ${names.join(", ")}`;
       const [last] = await read(
-        `${textOf(change, change.with)} SELECT ${names.map((name) => `${name}::text AS ${name}`).join(", ")} ` +
+        `${getText(change, change.with)} SELECT ${names.map((name) => `${name}::text AS ${name}`).join(", ")} ` +
           `FROM (${page} LIMIT ${size}) AS page ORDER BY ${
             names.map((name) => `page.${name} DESC`).join(", ")
           } LIMIT 1`,
@@ -83,11 +83,11 @@ function walkAlongKey(change: RowChange, { key, table }: BatchPlan, read: ReadRo
 function walkByRowId(change: RowChange, read: ReadRows): BatchWalk {
   const rowId = `${change.reference}.ctid`;
   const column = filledColumn(change);
-  const where = conditionOf(change) ?? "true";
+  const where = getCondition(change) ?? "true";
   return {
     async next(_after, size) {
       const rows = `SELECT ${rowId} FROM ${fromList(change)} WHERE ${where} LIMIT ${size}`;
-      const start = textOf(change, change.with);
+      const start = getText(change, change.with);
       const found = await read(`${start} SELECT 1 AS found FROM ${fromList(change)} WHERE ${where} LIMIT 1`);
       if (found.length === 0) return undefined;
       const sql = writeChange(change, `${rowId} = ANY (ARRAY(${rows}))`);

@@ -1,12 +1,13 @@
-import { findInCauseChain, sqlStateOf } from "../../../errors/mod.ts";
+import { findInCauseChain } from "../../../errors/cause_chain.ts";
+import { getSqlState } from "../../../errors/driver_error.ts";
 import { quoteName } from "../history.ts";
 import type { ReadRows } from "./read_facts.ts";
-import { type RowChange, textOf } from "./row_change.ts";
+import { getText, type RowChange } from "./row_change.ts";
 import { MAX_ROWS } from "./row_limit.ts";
 import type { ForeignKeyFacts, SchemaFacts, TableFacts } from "./schema_facts.ts";
 
 function isServerError(error: unknown): boolean {
-  return findInCauseChain(error, (link) => sqlStateOf(link) !== undefined) !== undefined;
+  return findInCauseChain(error, (link) => getSqlState(link) !== undefined) !== undefined;
 }
 
 async function count(page: string, read: ReadRows, prefix = ""): Promise<number> {
@@ -33,11 +34,11 @@ export function countMatching(change: RowChange, key: readonly string[], read: R
 }
 
 function selectMatching(change: RowChange, columns: string): string {
-  return `SELECT ${columns} FROM ${fromList(change)} WHERE ${conditionOf(change) ?? "true"}`;
+  return `SELECT ${columns} FROM ${fromList(change)} WHERE ${getCondition(change) ?? "true"}`;
 }
 
 async function countWith(change: RowChange, page: string, read: ReadRows): Promise<number> {
-  const prefix = textOf(change, change.with);
+  const prefix = getText(change, change.with);
   try {
     return await count(page, read, prefix === "" ? "" : `${prefix} `);
   } catch (error) {
@@ -124,12 +125,12 @@ export function keyColumns(change: RowChange, key: readonly string[]): string[] 
 
 /** Returns the table and what the statement joins, as a FROM list. */
 export function fromList(change: RowChange): string {
-  const joined = textOf(change, change.from);
+  const joined = getText(change, change.from);
   return joined === "" ? change.target : `${change.target}, ${joined}`;
 }
 
 /** Returns the condition in brackets. */
-export function conditionOf(change: RowChange): string | undefined {
-  const condition = textOf(change, change.where);
+export function getCondition(change: RowChange): string | undefined {
+  const condition = getText(change, change.where);
   return condition === "" ? undefined : `(${condition})`;
 }

@@ -1,4 +1,4 @@
-import { deriveName, nameOf, readName, truncateName } from "../../distsql/sql_name.ts";
+import { deriveName, getName, readName, truncateName } from "../../distsql/sql_name.ts";
 import type { StatementReader } from "../../distsql/statement_reader.ts";
 import { RESERVED_WORDS } from "./known_functions.ts";
 import {
@@ -53,7 +53,7 @@ function declareCreated(facts: SchemaFacts, reader: StatementReader): void {
 function createTable(facts: SchemaFacts, reader: StatementReader, at: number): void {
   const { path, end } = readName(reader, at);
   if (findTable(facts, path) !== undefined) return;
-  const table = newTable(schemaOf(path) ?? facts.searchPath[0] ?? "public", path.slice(path.lastIndexOf(".") + 1));
+  const table = newTable(getSchema(path) ?? facts.searchPath[0] ?? "public", path.slice(path.lastIndexOf(".") + 1));
   facts.tables.push(table);
   if (!reader.is(end, "(")) return;
   const items = reader.list(end + 1, reader.closing(end));
@@ -62,7 +62,7 @@ function createTable(facts: SchemaFacts, reader: StatementReader, at: number): v
   for (const [from, to] of items) declareReferences(facts, table, reader, from, to);
 }
 
-function schemaOf(path: string): string | undefined {
+function getSchema(path: string): string | undefined {
   const parts = path.split(".");
   return parts.length > 1 ? parts.at(-2) : undefined;
 }
@@ -80,7 +80,7 @@ const CONSTRAINTS: ReadonlySet<string> = new Set([
 
 function nameAt(reader: StatementReader, at: number): string {
   const token = reader.token(at);
-  return token === undefined ? "" : truncateName(nameOf(token));
+  return token === undefined ? "" : truncateName(getName(token));
 }
 
 /** Reads a column or a constraint of CREATE TABLE, or what follows ADD. */

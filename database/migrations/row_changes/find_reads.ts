@@ -1,4 +1,4 @@
-import { nameOf, truncateName } from "../../distsql/sql_name.ts";
+import { getName, truncateName } from "../../distsql/sql_name.ts";
 import type { StatementReader } from "../../distsql/statement_reader.ts";
 import {
   ORDERED_FUNCTIONS,
@@ -57,7 +57,7 @@ function isWithin(ranges: readonly TokenRange[], at: number): boolean {
 /** The name that a token stands for, or `undefined` for symbols, literals and reserved words. */
 function nameAt(reader: StatementReader, at: number): string | undefined {
   if (!reader.isName(at) || RESERVED_WORDS.has(reader.key(at))) return undefined;
-  return truncateName(nameOf(reader.token(at)!));
+  return truncateName(getName(reader.token(at)!));
 }
 
 /** Whether a token has escapes by which it may stand for another name or text than it seems. */
@@ -188,7 +188,7 @@ function faultOfCall(
   { functions, isView }: FaultOptions,
 ): ExpressionFault | undefined {
   const { reader } = text;
-  const name = truncateName(nameOf(reader.token(at)!));
+  const name = truncateName(getName(reader.token(at)!));
   const isQualified = reader.is(at - 1, ".");
   const isOwn = isQualified && nameAt(reader, at - 2) === "pg_catalog";
   if (!isOwn && (isQualified || functions.has(name))) return { kind: "function", name };

@@ -1,4 +1,4 @@
-import { nameOf } from "../../distsql/sql_name.ts";
+import { getName } from "../../distsql/sql_name.ts";
 import { StatementReader } from "../../distsql/statement_reader.ts";
 import { TokenEdits } from "../../distsql/token_edits.ts";
 import { tokenize } from "../../distsql/tokenize.ts";
@@ -33,7 +33,7 @@ function findTimeCalls(reader: StatementReader): TimeCall[] {
       continue;
     }
     const end = reader.nameEnd(at);
-    const isCall = end > at && reader.is(end, "(", ")") && TIME_FUNCTIONS.has(nameOf(reader.token(end - 1)!));
+    const isCall = end > at && reader.is(end, "(", ")") && TIME_FUNCTIONS.has(getName(reader.token(end - 1)!));
     if (isCall) calls.push({ from: at, to: end + 2, type: "timestamp with time zone" });
   }
   return calls;

@@ -8,7 +8,7 @@ export type ReadRows = (sql: string) => Promise<Row[]>;
 const USER_SCHEMA = "n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast', 'sys')";
 
 /** Names of columns of a relation, as JSON, in the order of an array of their numbers. */
-function namesOf(numbers: string, relation: string, count = "k.place"): string {
+function getNames(numbers: string, relation: string, count = "k.place"): string {
   return `(SELECT json_agg(a.attname ORDER BY k.place)::text FROM unnest(${numbers}) WITH ORDINALITY AS k (attnum, place) ` +
     `JOIN pg_attribute a ON a.attrelid = ${relation} AND a.attnum = k.attnum WHERE k.place <= ${count})`;
 }
@@ -25,7 +25,7 @@ const TABLES = "SELECT c.oid::text AS oid, n.nspname::text AS schema, c.relname:
 const UNIQUES = `SELECT i.indrelid::text AS table, x.relname::text AS name, i.indisprimary AS is_primary, ` +
   `i.indpred IS NOT NULL OR i.indexprs IS NOT NULL AS has_parts, ` +
   `i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL AS is_plain, ` +
-  `${namesOf("i.indkey::smallint[]", "i.indrelid", "i.indnkeyatts")} AS keys, ` +
+  `${getNames("i.indkey::smallint[]", "i.indrelid", "i.indnkeyatts")} AS keys, ` +
   `(SELECT json_agg(DISTINCT a.attname)::text FROM pg_depend d ` +
   `JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid WHERE d.classid = 'pg_class'::regclass ` +
   `AND d.objid = i.indexrelid AND d.refobjid = i.indrelid AND d.refobjsubid > 0) AS used ` +
@@ -35,8 +35,8 @@ const UNIQUES = `SELECT i.indrelid::text AS table, x.relname::text AS name, i.in
 
 const FOREIGN_KEYS =
   `SELECT f.conname::text AS name, f.conrelid::text AS table, f.confrelid::text AS target, f.confdeltype::text AS on_delete, ` +
-  `${namesOf("f.confkey", "f.confrelid")} AS columns, ${
-    namesOf("f.conkey", "f.conrelid")
+  `${getNames("f.confkey", "f.confrelid")} AS columns, ${
+    getNames("f.conkey", "f.conrelid")
   } AS sources FROM pg_constraint f WHERE f.contype = 'f'`;
 
 const VIEWS = `SELECT c.relname::text AS name, pg_get_viewdef(c.oid) AS sql FROM pg_class c ` +

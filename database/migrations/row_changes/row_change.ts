@@ -1,4 +1,4 @@
-import { nameOf, readName } from "../../distsql/sql_name.ts";
+import { getName, readName } from "../../distsql/sql_name.ts";
 import { StatementReader } from "../../distsql/statement_reader.ts";
 import { tokenize } from "../../distsql/tokenize.ts";
 
@@ -148,7 +148,7 @@ function readClauses(reader: StatementReader, start: number): RowChange | undefi
     path: name.path,
     target: reader.text(from, targetEnd),
     reference: reader.text(aliasToken, aliasToken + 1),
-    alias: nameOf(reader.token(aliasToken)!),
+    alias: getName(reader.token(aliasToken)!),
     with: [0, start],
     set,
     from: ranges.FROM ?? ranges.USING ?? EMPTY,
@@ -196,13 +196,13 @@ function readColumns(reader: StatementReader, [from, to]: TokenRange): string[] 
   for (const [start] of reader.list(from, to)) {
     const isGroup = reader.is(start, "(");
     const names = isGroup ? reader.list(start + 1, reader.closing(start)).map(([at]) => at) : [start];
-    for (const at of names) if (reader.isName(at)) columns.push(nameOf(reader.token(at)!));
+    for (const at of names) if (reader.isName(at)) columns.push(getName(reader.token(at)!));
   }
   return columns;
 }
 
 /** Returns the text of a range. */
-export function textOf({ reader }: RowChange, [from, to]: TokenRange): string {
+export function getText({ reader }: RowChange, [from, to]: TokenRange): string {
   return reader.text(from, to);
 }
 

@@ -1,4 +1,4 @@
-import { child, children, type SyntaxNode, textOf } from "../syntax_tree.ts";
+import { child, children, getText, type SyntaxNode } from "../syntax_tree.ts";
 import type { Statement } from "../statements.ts";
 import type { Refusal, RefusalRule } from "./rule.ts";
 import { cacheSize, isCacheAccepted } from "./statement_rules.ts";
@@ -43,19 +43,19 @@ const ROW_SECURITY: Record<string, string> = {
 const ADD_CONSTRAINT = "unsupported ALTER TABLE ADD CONSTRAINT statement";
 
 function actions(statement: Statement): SyntaxNode[] {
-  if (textOf(statement.node, "objtype") !== "OBJECT_TABLE") return [];
+  if (getText(statement.node, "objtype") !== "OBJECT_TABLE") return [];
   return children(statement.node, "cmds").map((command) => child(command, "AlterTableCmd"));
 }
 
-function firstOf<T>(statement: Statement, look: (action: SyntaxNode, kind: string) => T | undefined): T | undefined {
+function getFirst<T>(statement: Statement, look: (action: SyntaxNode, kind: string) => T | undefined): T | undefined {
   for (const action of actions(statement)) {
-    const found = look(action, textOf(action, "subtype"));
+    const found = look(action, getText(action, "subtype"));
     if (found !== undefined) return found;
   }
 }
 
 function refuseConstraint(constraint: SyntaxNode): string | Refusal | undefined {
-  const kind = textOf(constraint, "contype");
+  const kind = getText(constraint, "contype");
   if (["CONSTR_CHECK", "CONSTR_FOREIGN", "CONSTR_NOTNULL"].includes(kind)) {
     return constraint.skip_validation ? undefined : ADD_CONSTRAINT;
   }
@@ -84,7 +84,7 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     source: "AT (ASYNC goes with VALIDATE CONSTRAINT alone; text inferred)",
     refuse(statement) {
       if (!statement.isAsync) return undefined;
-      const isValidation = actions(statement).every((action) => textOf(action, "subtype") === "AT_ValidateConstraint");
+      const isValidation = actions(statement).every((action) => getText(action, "subtype") === "AT_ValidateConstraint");
       return isValidation ? undefined : 'syntax error at or near "ASYNC"';
     },
   },
@@ -94,7 +94,7 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     sure: "T",
     source: "LINT 2026-08; RENAME is accepted (MTX 2026-08-28); text inferred",
     refuse({ node }) {
-      return textOf(node, "objtype") === "OBJECT_INDEX" ? "unsupported statement: AlterIndex" : undefined;
+      return getText(node, "objtype") === "OBJECT_INDEX" ? "unsupported statement: AlterIndex" : undefined;
     },
   },
   {
@@ -103,7 +103,7 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     sure: "L",
     source: "EMU 2026-09-18, MTX 2026-08-28, SPIKE 2026-09-23",
     refuse(statement) {
-      return firstOf(statement, (_action, kind) => {
+      return getFirst(statement, (_action, kind) => {
         if (ACCEPTED.has(kind)) return undefined;
         const words = ACTION_WORDS[kind] ?? kind.replace("AT_", "").replace(/(?<=[a-z])(?=[A-Z])/g, " ").toUpperCase();
         return ROW_SECURITY[kind] ?? `unsupported ALTER TABLE ${words} statement`;
@@ -116,7 +116,7 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     sure: "L",
     source: "EMU 2026-09-18, SPIKE 2026-09-23",
     refuse(statement) {
-      return firstOf(
+      return getFirst(
         statement,
         (action, kind) =>
           kind === "AT_AddColumn" ? refuseNewColumn(child(child(action, "def"), "ColumnDef")) : undefined,
@@ -130,7 +130,7 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     sure: "I",
     source: "REL 2026-08-03 (accepted from then on; earlier text inferred)",
     refuse(statement) {
-      return firstOf(
+      return getFirst(
         statement,
         (_action, kind) => kind === "AT_DropColumn" ? "unsupported ALTER TABLE DROP COLUMN statement" : undefined,
       );
@@ -143,7 +143,7 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     sure: "I",
     source: "LINT PR 110, 2026-07-20 (accepted from then on; earlier text inferred)",
     refuse(statement) {
-      return firstOf(
+      return getFirst(
         statement,
         (_action, kind) =>
           ["AT_ColumnDefault", "AT_DropNotNull"].includes(kind)
@@ -158,7 +158,7 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     sure: "D",
     source: "AT, DSB 2026-10-03",
     refuse(statement) {
-      return firstOf(statement, (action, kind) => {
+      return getFirst(statement, (action, kind) => {
         if (kind !== "AT_AddIdentity") return undefined;
         const options = children(child(child(action, "def"), "Constraint"), "options");
         return isCacheAccepted(cacheSize(options)) ? undefined : IDENTITY_CACHE;
@@ -172,10 +172,10 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     sure: "I",
     source: "REL 2026-08-26 (NOT VALID accepted from then on)",
     refuse(statement) {
-      return firstOf(
+      return getFirst(
         statement,
         (action) =>
-          textOf(child(child(action, "def"), "Constraint"), "contype") === "CONSTR_FOREIGN"
+          getText(child(child(action, "def"), "Constraint"), "contype") === "CONSTR_FOREIGN"
             ? ADD_CONSTRAINT
             : undefined,
       );
@@ -188,10 +188,10 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     sure: "I",
     source: "REL 2026-08-03 (NOT VALID accepted from then on)",
     refuse(statement) {
-      return firstOf(
+      return getFirst(
         statement,
         (action) =>
-          textOf(child(child(action, "def"), "Constraint"), "contype") === "CONSTR_CHECK" ? ADD_CONSTRAINT : undefined,
+          getText(child(child(action, "def"), "Constraint"), "contype") === "CONSTR_CHECK" ? ADD_CONSTRAINT : undefined,
       );
     },
   },
@@ -201,7 +201,7 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     sure: "L",
     source: "EMU 2026-09-18, SPIKE 2026-09-23",
     refuse(statement) {
-      return firstOf(
+      return getFirst(
         statement,
         (action, kind) =>
           kind === "AT_AddConstraint" ? refuseConstraint(child(child(action, "def"), "Constraint")) : undefined,
@@ -214,7 +214,7 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     sure: "L",
     source: "EMU 2026-09-18",
     refuse(statement) {
-      return firstOf(
+      return getFirst(
         statement,
         (_action, kind) =>
           kind === "AT_ValidateConstraint" && !statement.isAsync

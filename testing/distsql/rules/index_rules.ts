@@ -1,4 +1,4 @@
-import { child, children, textOf } from "../syntax_tree.ts";
+import { child, children, getText } from "../syntax_tree.ts";
 import type { SqlToken } from "../statements.ts";
 import type { RefusalRule } from "./rule.ts";
 
@@ -43,7 +43,7 @@ export const INDEX_RULES: readonly RefusalRule[] = [
     source: "LIM 2026-10",
     refuse({ node }) {
       const sorted = children(node, "indexParams").some((key) =>
-        ["SORTBY_ASC", "SORTBY_DESC"].includes(textOf(child(key, "IndexElem"), "ordering"))
+        ["SORTBY_ASC", "SORTBY_DESC"].includes(getText(child(key, "IndexElem"), "ordering"))
       );
       return sorted ? "specifying sort order not supported for index keys" : undefined;
     },

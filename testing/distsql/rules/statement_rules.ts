@@ -1,4 +1,4 @@
-import { child, children, definitions, findNodes, strings, type SyntaxNode, textOf } from "../syntax_tree.ts";
+import { child, children, definitions, findNodes, getText, strings, type SyntaxNode } from "../syntax_tree.ts";
 import type { RefusalRule } from "./rule.ts";
 
 /** The statements that the provider takes; everything else is an "unsupported statement". */
@@ -91,7 +91,7 @@ function functionNames(node: SyntaxNode): { name: string; call: SyntaxNode }[] {
 
 function firstArgument(call: SyntaxNode): string | undefined {
   const constants = findNodes(children(call, "args")[0], "A_Const");
-  return constants.length > 0 ? textOf(child(constants[0], "sval"), "sval") : undefined;
+  return constants.length > 0 ? getText(child(constants[0], "sval"), "sval") : undefined;
 }
 
 function isOneOf(kinds: readonly string[], object: string): boolean {
@@ -106,7 +106,7 @@ function isSystemSchema(name: string): boolean {
 export function cacheSize(options: readonly SyntaxNode[]): number | undefined {
   const argument = child(definitions(options).get("cache") ?? {}, "arg");
   if (Object.keys(argument).length === 0) return undefined;
-  return Number(child(argument, "Integer").ival ?? textOf(child(argument, "Float"), "fval"));
+  return Number(child(argument, "Integer").ival ?? getText(child(argument, "Float"), "fval"));
 }
 
 /** Whether the provider takes a cache of this size. */
@@ -122,7 +122,7 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "L",
     source: "EMU 2026-09-18",
     refuse({ node }) {
-      const word = node.chain ? "AND CHAIN" : TRANSACTION_WORDS[textOf(node, "kind")];
+      const word = node.chain ? "AND CHAIN" : TRANSACTION_WORDS[getText(node, "kind")];
       return word && `unsupported transaction statement: ${word}`;
     },
   },
@@ -133,7 +133,7 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     source: "EMU 2026-09-18",
     refuse({ node }) {
       const level = definitions(children(node, "options")).get("transaction_isolation");
-      const name = level && textOf(child(child(child(level, "arg"), "A_Const"), "sval"), "sval");
+      const name = level && getText(child(child(child(level, "arg"), "A_Const"), "sval"), "sval");
       if (name && name !== "repeatable read") return `Unsupported isolation level: ${name.toUpperCase()}`;
     },
   },
@@ -144,7 +144,7 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     source: "EMU 2026-09-18",
     refuse({ node }) {
       const isTransaction = ["TRANSACTION", "SESSION CHARACTERISTICS", "TRANSACTION SNAPSHOT"].includes(
-        textOf(node, "name"),
+        getText(node, "name"),
       );
       return isTransaction ? 'setting configuration parameter "TRANSACTION" not supported' : undefined;
     },
@@ -155,7 +155,7 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "L",
     source: "PGR 2026-08-19, EMU 2026-09-18",
     refuse({ node }) {
-      const name = textOf(node, "name");
+      const name = getText(node, "name");
       if (FIXED_SETTINGS.includes(name)) return `setting configuration parameter "${name}" not supported`;
     },
   },
@@ -211,7 +211,7 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "T",
     source: "LINT 2026-08",
     refuse({ node }) {
-      return textOf(node, "name") ? "unsupported statement: Deallocate" : undefined;
+      return getText(node, "name") ? "unsupported statement: Deallocate" : undefined;
     },
   },
   {
@@ -231,7 +231,7 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     refuse({ node }) {
       if (node.is_procedure) return "PROCEDURE is not supported";
       const language = definitions(children(node, "options")).get("language");
-      const name = language ? textOf(child(child(language, "arg"), "String"), "sval").toLowerCase() : "sql";
+      const name = language ? getText(child(child(language, "arg"), "String"), "sval").toLowerCase() : "sql";
       return name === "sql" ? undefined : `CREATE FUNCTION with language ${name} not supported`;
     },
   },
@@ -241,7 +241,7 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "L",
     source: "EMU 2026-09-18",
     refuse({ node }) {
-      const object = textOf(node, "removeType").replace("OBJECT_", "");
+      const object = getText(node, "removeType").replace("OBJECT_", "");
       if (!DROPPABLE.includes(object) || (object === "TRIGGER" && !node.missing_ok)) {
         return "unsupported object in DROP statement";
       }
@@ -253,7 +253,7 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "I",
     source: "EMU 2026-09-18, MTX 2026-08-28 (refused; text inferred)",
     refuse({ node }) {
-      const cascades = textOf(node, "removeType") === "OBJECT_DOMAIN" && textOf(node, "behavior") === "DROP_CASCADE";
+      const cascades = getText(node, "removeType") === "OBJECT_DOMAIN" && getText(node, "behavior") === "DROP_CASCADE";
       return cascades ? "CASCADE not supported for DROP DOMAIN" : undefined;
     },
   },
@@ -263,7 +263,7 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "L",
     source: "EMU 2026-09-18 (types); GRAM, LINT 2026-08 (other objects)",
     refuse({ node }) {
-      return isOneOf(RENAMED, textOf(node, "renameType")) ? undefined : "unsupported object in RENAME statement";
+      return isOneOf(RENAMED, getText(node, "renameType")) ? undefined : "unsupported object in RENAME statement";
     },
   },
   {
@@ -272,7 +272,7 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "T",
     source: "GRAM, LINT 2026-08 (text inferred)",
     refuse({ node }) {
-      return isOneOf(OWNED, textOf(node, "objectType")) ? undefined : "unsupported object in ALTER OWNER statement";
+      return isOneOf(OWNED, getText(node, "objectType")) ? undefined : "unsupported object in ALTER OWNER statement";
     },
   },
   {
@@ -281,7 +281,7 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "T",
     source: "GRAM 2026-08, MTX 2026-08-28 (text inferred)",
     refuse({ node }) {
-      return isOneOf(COMMENTED, textOf(node, "objtype")) ? undefined : "unsupported object in COMMENT statement";
+      return isOneOf(COMMENTED, getText(node, "objtype")) ? undefined : "unsupported object in COMMENT statement";
     },
   },
   {
@@ -302,7 +302,7 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "I",
     source: "EMU 2026-09-18, MTX 2026-08-28 (refused; text inferred)",
     refuse({ node }) {
-      const kind = textOf(node, "subtype");
+      const kind = getText(node, "subtype");
       if (kind === "O" || kind === "C") {
         return `unsupported ALTER DOMAIN ${kind === "O" ? "SET NOT NULL" : "ADD CONSTRAINT"} statement`;
       }
@@ -334,7 +334,7 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "L",
     source: "PGR 2026-08-19, MTX 2026-08-28",
     refuse({ node }) {
-      if (textOf(node, "objtype") !== "OBJECT_SCHEMA") return undefined;
+      if (getText(node, "objtype") !== "OBJECT_SCHEMA") return undefined;
       return strings(children(node, "objects")).some(isSystemSchema) ? SYSTEM_ENTITY : undefined;
     },
   },
@@ -345,15 +345,15 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     source: "PGR 2026-08-19, MTX 2026-08-28 (GRANT and REVOKE; inferred for other statements)",
     refuse({ node }) {
       const kinds = [
-        textOf(node, "removeType"),
-        textOf(node, "renameType"),
-        textOf(node, "objectType"),
-        textOf(node, "objtype"),
+        getText(node, "removeType"),
+        getText(node, "renameType"),
+        getText(node, "objectType"),
+        getText(node, "objtype"),
       ];
       if (!kinds.includes("OBJECT_SCHEMA")) return undefined;
       const names = [
         ...strings(children(node, "objects")),
-        textOf(node, "subname"),
+        getText(node, "subname"),
         ...strings([child(node, "object")]),
       ];
       return names.some(isSystemSchema) ? SYSTEM_ENTITY : undefined;
@@ -385,8 +385,8 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "T",
     source: "LINT 2026-08 (SET refused, RESET accepted), GRAM 2026-08 (no IN DATABASE; text inferred)",
     refuse({ node }) {
-      const isReset = ["VAR_RESET", "VAR_RESET_ALL"].includes(textOf(child(node, "setstmt"), "kind"));
-      return isReset && textOf(node, "database") === "" ? undefined : "unsupported statement: AlterRoleSet";
+      const isReset = ["VAR_RESET", "VAR_RESET_ALL"].includes(getText(child(node, "setstmt"), "kind"));
+      return isReset && getText(node, "database") === "" ? undefined : "unsupported statement: AlterRoleSet";
     },
   },
   {
@@ -395,7 +395,7 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "I",
     source: "EMU 2026-09-18 (refused; text inferred)",
     refuse({ node }) {
-      return textOf(child(node, "view"), "relpersistence") === "t"
+      return getText(child(node, "view"), "relpersistence") === "t"
         ? "TEMPORARY or TEMP view not supported for CREATE VIEW"
         : undefined;
     },
@@ -427,7 +427,7 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     source: "EMU 2026-09-18; FOR KEY SHARE since 2026-08-25 (REL)",
     refuse({ node }) {
       const refused = findNodes(node, "LockingClause").some((clause) =>
-        ["LCS_FORSHARE", "LCS_FORNOKEYUPDATE"].includes(textOf(clause, "strength"))
+        ["LCS_FORSHARE", "LCS_FORNOKEYUPDATE"].includes(getText(clause, "strength"))
       );
       return refused ? "locking clauses other than FOR UPDATE/FOR KEY SHARE are not supported" : undefined;
     },

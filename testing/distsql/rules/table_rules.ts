@@ -1,5 +1,5 @@
 import { displayType, isKeyType, refuseType, typeName } from "../column_types.ts";
-import { child, children, strings, type SyntaxNode, textOf } from "../syntax_tree.ts";
+import { child, children, getText, strings, type SyntaxNode } from "../syntax_tree.ts";
 import { TOO_MANY_KEYS } from "./index_rules.ts";
 import type { Refusal, RefusalRule } from "./rule.ts";
 import { cacheSize, isCacheAccepted } from "./statement_rules.ts";
@@ -21,7 +21,7 @@ export function refuseColumn(column: SyntaxNode): Refusal | undefined {
   const type = child(column, "typeName");
   const refused = refuseType(type);
   if (refused) return refused;
-  const identity = columnConstraints(column).find((found) => textOf(found, "contype") === "CONSTR_IDENTITY");
+  const identity = columnConstraints(column).find((found) => getText(found, "contype") === "CONSTR_IDENTITY");
   if (!identity) return undefined;
   if (!isCacheAccepted(cacheSize(children(identity, "options")))) {
     return { sqlstate: "0A000", message: IDENTITY_CACHE };
@@ -40,10 +40,10 @@ export const IDENTITY_CACHE =
 
 function keyColumns(node: SyntaxNode): string[] {
   const isKey = (constraint: SyntaxNode): boolean =>
-    ["CONSTR_PRIMARY", "CONSTR_UNIQUE"].includes(textOf(constraint, "contype"));
+    ["CONSTR_PRIMARY", "CONSTR_UNIQUE"].includes(getText(constraint, "contype"));
   return [
     ...columns(node).filter((column) => columnConstraints(column).some(isKey)).map((column) =>
-      textOf(column, "colname")
+      getText(column, "colname")
     ),
     ...tableConstraints(node).filter(isKey).flatMap((constraint) => strings(children(constraint, "keys"))),
   ];
@@ -51,15 +51,15 @@ function keyColumns(node: SyntaxNode): string[] {
 
 function hasForeignKey(node: SyntaxNode): boolean {
   const all = [...tableConstraints(node), ...columns(node).flatMap(columnConstraints)];
-  return all.some((constraint) => textOf(constraint, "contype") === "CONSTR_FOREIGN");
+  return all.some((constraint) => getText(constraint, "contype") === "CONSTR_FOREIGN");
 }
 
 function isDeferrableKey(constraints: readonly SyntaxNode[]): boolean {
   return constraints.some((constraint, index) => {
-    if (!["CONSTR_PRIMARY", "CONSTR_UNIQUE"].includes(textOf(constraint, "contype"))) return false;
+    if (!["CONSTR_PRIMARY", "CONSTR_UNIQUE"].includes(getText(constraint, "contype"))) return false;
     const next = constraints[index + 1];
     return constraint.deferrable === true ||
-      (next !== undefined && textOf(next, "contype") === "CONSTR_ATTR_DEFERRABLE");
+      (next !== undefined && getText(next, "contype") === "CONSTR_ATTR_DEFERRABLE");
   });
 }
 
@@ -68,13 +68,13 @@ const CLAUSES: readonly { id: string; text: string; sure: "L" | "I"; has(node: S
     id: "temporary-table",
     text: "TEMPORARY or TEMP table not supported for CREATE TABLE",
     sure: "L",
-    has: (node) => textOf(child(node, "relation"), "relpersistence") === "t",
+    has: (node) => getText(child(node, "relation"), "relpersistence") === "t",
   },
   {
     id: "unlogged-table",
     text: "UNLOGGED table not supported for CREATE TABLE",
     sure: "L",
-    has: (node) => textOf(child(node, "relation"), "relpersistence") === "u",
+    has: (node) => getText(child(node, "relation"), "relpersistence") === "u",
   },
   {
     id: "partition",
@@ -110,7 +110,7 @@ const CLAUSES: readonly { id: string; text: string; sure: "L" | "I"; has(node: S
     id: "on-commit",
     text: "ON COMMIT not supported for CREATE TABLE",
     sure: "I",
-    has: (node) => !["", "ONCOMMIT_NOOP"].includes(textOf(node, "oncommit")),
+    has: (node) => !["", "ONCOMMIT_NOOP"].includes(getText(node, "oncommit")),
   },
   {
     id: "compression",
@@ -128,7 +128,7 @@ const CLAUSES: readonly { id: string; text: string; sure: "L" | "I"; has(node: S
     id: "exclude",
     text: "EXCLUDE constraint not supported",
     sure: "I",
-    has: (node) => tableConstraints(node).some((found) => textOf(found, "contype") === "CONSTR_EXCLUSION"),
+    has: (node) => tableConstraints(node).some((found) => getText(found, "contype") === "CONSTR_EXCLUSION"),
   },
   {
     id: "deferrable-key",
@@ -179,7 +179,7 @@ export const TABLE_RULES: readonly RefusalRule[] = [
     refuse({ node }) {
       const keys = keyColumns(node);
       const bad = columns(node).find((column) =>
-        keys.includes(textOf(column, "colname")) && !isKeyType(child(column, "typeName"))
+        keys.includes(getText(column, "colname")) && !isKeyType(child(column, "typeName"))
       );
       return bad && `datatype ${displayType(child(bad, "typeName"))} is not supported in a key`;
     },

@@ -90,7 +90,7 @@ Deno.test("AUTH_OPERATIONS asks for nothing that AUTH_ROUTES_TABLE_PERMISSIONS d
 });
 
 /** The columns that operations are limited to: `sessions UPDATE(expires_at,updated_at)`. */
-async function columnsOf(files: Fixture): Promise<string[]> {
+async function getColumns(files: Fixture): Promise<string[]> {
   const analysis = await analyse(files);
   assertEquals(analysis.unresolved, []);
   return analysis.functions[0].tables.flatMap(({ table, columns = [] }) =>
@@ -202,6 +202,6 @@ const COLUMNS: [what: string, expected: string[], files: Fixture][] = [
 
 for (const [what, expected, files] of COLUMNS) {
   Deno.test(`analysePermissions() limits grants to columns: ${what}`, async () => {
-    assertEquals(await columnsOf(files), expected);
+    assertEquals(await getColumns(files), expected);
   });
 }

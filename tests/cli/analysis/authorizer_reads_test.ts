@@ -19,7 +19,7 @@ function findReads(files: Fixture): Promise<{ reads: string[]; unresolved: strin
   });
 }
 
-const IMPORT = `import { defineAuthorizerHandler, headerOf } from "@trellis/fn/core";`;
+const IMPORT = `import { defineAuthorizerHandler, getHeader } from "@trellis/fn/core";`;
 const authorizer = (fn: string) => `${IMPORT}\nexport const handler = defineAuthorizerHandler({})(${fn});`;
 const header = (name: string) => `method.request.header.${name}`;
 const query = (name: string) => `method.request.querystring.${name}`;
@@ -60,7 +60,7 @@ const CASES: [what: string, files: Fixture | string, reads: string[], unresolved
       query("b"),
     ],
   ],
-  ["the event by headerOf()", `({ event }) => headerOf(event, "X-Forwarded-For")`, [header("x-forwarded-for")]],
+  ["the event by getHeader()", `({ event }) => getHeader(event, "X-Forwarded-For")`, [header("x-forwarded-for")]],
   [
     "whether something is there",
     `({ headers, query }) => headers && "x-a" in headers && query !== undefined && !query`,

@@ -8,7 +8,7 @@ import { openProject } from "../../../cli/analysis/project.ts";
 import { type Fixture, handler, withProject } from "../fixtures/analyse.ts";
 
 /** What `fn.ts` reads: `A!` must be set, `B` may be, `C!*` is a secret; and what cannot be told, with its line. */
-function readsOf(files: Fixture): Promise<{ reads: string; unresolved: string[] }> {
+function getReads(files: Fixture): Promise<{ reads: string; unresolved: string[] }> {
   return withProject(files, (root) => {
     const project = openProject(root);
     const evaluator = createEvaluator(project, PACKAGE_TABLES);
@@ -21,7 +21,7 @@ function readsOf(files: Fixture): Promise<{ reads: string; unresolved: string[] 
       // a place may be reached in several ways
       unresolved: [
         ...new Set(
-          found.unresolved.map(({ node, message }) => `${project.pathOf(node)}:${project.lineOf(node)}: ${message}`),
+          found.unresolved.map(({ node, message }) => `${project.getPath(node)}:${project.getLine(node)}: ${message}`),
         ),
       ],
     };
@@ -92,7 +92,7 @@ const CASES: readonly (readonly [what: string, expected: string, files: Fixture]
 
 for (const [what, expected, files] of CASES) {
   Deno.test(`readSurroundings() ${what}`, async () => {
-    const { reads, unresolved } = await readsOf(files);
+    const { reads, unresolved } = await getReads(files);
     assertEquals(unresolved, []);
     assertEquals(reads.split(" ").sort(), expected.split(" ").sort());
   });
@@ -139,12 +139,12 @@ export const handler = defineApiHandler({})(async ({ path }: any) => import(path
 
 for (const [what, expected, files] of UNTOLD) {
   Deno.test(`readSurroundings() names ${what}, with file and line`, async () => {
-    assertEquals((await readsOf(files)).unresolved, [expected]);
+    assertEquals((await getReads(files)).unresolved, [expected]);
   });
 }
 
 Deno.test("readSurroundings() leaves tables that cannot be told to generate permissions", async () => {
-  const { unresolved, reads } = await readsOf({
+  const { unresolved, reads } = await getReads({
     "fn.ts": handler(
       `import { defineQuery } from "./db.ts"; import { name } from "elsewhere";
        const query = defineQuery({ tables: [{ table: name(), operations: ["SELECT"] }] }, async () => process.env.IN_A_QUERY);`,

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { analyse, type Fixture, grantsOf, handler } from "../fixtures/analyse.ts";
+import { analyse, type Fixture, getGrants, handler } from "../fixtures/analyse.ts";
 
 const QUERY = (options: string, more = "") =>
   `import { defineQuery } from "./db.ts"; import { b, a } from "./schema.ts"; import { pgTable } from "drizzle-orm/pg-core";\n${more}
@@ -236,7 +236,7 @@ Deno.test("analysePermissions() warns of a table that is touched outside a decla
       "const db = await getDb();\nawait db.insert(a).values({});",
     ),
   });
-  assertEquals(grantsOf(analysis), "");
+  assertEquals(getGrants(analysis), "");
   assertEquals(analysis.missed.map(({ line, message }) => [line, message]), [
     [
       4,

@@ -17,7 +17,7 @@ function readFixture<T>(files: Fixture, use: (definition: HandlerDefinition, pro
 
 function describe(definition: HandlerDefinition): unknown {
   const options = OPTIONS.flatMap((name) => {
-    const literal = definition.literalOf(name);
+    const literal = definition.getLiteral(name);
     if (literal === undefined) return [];
     return [[name, literal.kind === "known" ? literal.value : `? ${literal.node.getText()}`]];
   });
@@ -181,12 +181,12 @@ for (const [what, line, message, code] of UNTOLD) {
     await readFixture(files, ({ unresolved }, project) => {
       assertEquals(unresolved.length, 1);
       assertStringIncludes(unresolved[0].message, message);
-      assertEquals([project.pathOf(unresolved[0].node), project.lineOf(unresolved[0].node)], ["fn.ts", line]);
+      assertEquals([project.getPath(unresolved[0].node), project.getLine(unresolved[0].node)], ["fn.ts", line]);
     });
   });
 }
 
-Deno.test("literalOf() names the part that only a run can tell", async () => {
+Deno.test("getLiteral() names the part that only a run can tell", async () => {
   const files = {
     "fn.ts": `${API}
       const limits = { timeout: Number(process.env.TIMEOUT), memorySize: 128 };
@@ -201,27 +201,27 @@ Deno.test("literalOf() names the part that only a run can tell", async () => {
   });
 });
 
-Deno.test("literalOf() is unknown for what a spread may set, and known for what comes after it", async () => {
+Deno.test("getLiteral() is unknown for what a spread may set, and known for what comes after it", async () => {
   const files = {
     "fn.ts": `${API} import { given } from "./elsewhere.json";
       export const handler = defineApiHandler({ timeout: 3, ...given, auth: "none" })(() => {});`,
     "elsewhere.json": "{}",
   };
   await readFixture(files, (definition) => {
-    assertEquals(definition.literalOf("auth"), { kind: "known", value: "none" });
-    assertEquals(definition.literalOf("timeout")?.kind, "unknown");
+    assertEquals(definition.getLiteral("auth"), { kind: "known", value: "none" });
+    assertEquals(definition.getLiteral("timeout")?.kind, "unknown");
   });
 });
 
-Deno.test("literalOf() is unknown for a constant that leads to itself", async () => {
+Deno.test("getLiteral() is unknown for a constant that leads to itself", async () => {
   const files = {
     "fn.ts": `${API} const a = b; const b = a;
       export const handler = defineApiHandler({ timeout: a })(() => {});`,
   };
-  await readFixture(files, (definition) => assertEquals(definition.literalOf("timeout")?.kind, "unknown"));
+  await readFixture(files, (definition) => assertEquals(definition.getLiteral("timeout")?.kind, "unknown"));
 });
 
-Deno.test("expressionOf() gives the expression at the end of names, spreads and wrappers", async () => {
+Deno.test("getExpression() gives the expression at the end of names, spreads and wrappers", async () => {
   const files = {
     "schemas.ts": `import * as z from "zod"; export const Note = z.object({ id: z.uuid() });`,
     "api.ts": `${API} export const api = (options: any) => defineApiHandler({ ...options, auth: "session" });`,
@@ -231,11 +231,11 @@ Deno.test("expressionOf() gives the expression at the end of names, spreads and 
       import { imported } from "elsewhere";`,
   };
   await readFixture(files, (definition, project) => {
-    const schema = definition.expressionOf("schema")!;
-    assertEquals([schema.getText(), project.pathOf(schema)], ["z.object({ id: z.uuid() })", "schemas.ts"]);
-    assertEquals(definition.expressionOf("querySchema"), undefined);
-    assertEquals(definition.expressionOf("responseSchema"), undefined);
-    assertEquals(definition.expressionOf("pathSchema")?.getText(), "imported");
+    const schema = definition.getExpression("schema")!;
+    assertEquals([schema.getText(), project.getPath(schema)], ["z.object({ id: z.uuid() })", "schemas.ts"]);
+    assertEquals(definition.getExpression("querySchema"), undefined);
+    assertEquals(definition.getExpression("responseSchema"), undefined);
+    assertEquals(definition.getExpression("pathSchema")?.getText(), "imported");
     assertEquals(definition.options?.getText(), `{ ...options, auth: "session" }`);
   });
 });

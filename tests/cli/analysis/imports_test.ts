@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { analysePermissions } from "../../../cli/analysis/permissions.ts";
-import { grantsOf, handler, testGrants, withProject } from "../fixtures/analyse.ts";
+import { getGrants, handler, testGrants, withProject } from "../fixtures/analyse.ts";
 
 const BARREL = `export * from "./queries.ts"; export { readA as everything } from "./queries.ts";`;
 
@@ -178,6 +178,6 @@ Deno.test("analysePermissions() follows a package that is linked into node_modul
     await Deno.symlink(join(root, "packages/db"), join(root, "node_modules/@acme/db"));
     const analysis = await analysePermissions({ root, functions: [{ name: "Fn", file: join(root, "fn.ts") }] });
     assertEquals(analysis.unresolved, []);
-    assertEquals(grantsOf(analysis), "a SELECT");
+    assertEquals(getGrants(analysis), "a SELECT");
   });
 });

@@ -14,7 +14,7 @@ async function rewriteOwn(provider: DatabaseProvider, module: string, isExternal
   return [code, eagerImports(provider, isExternal, paths)(path, code)];
 }
 
-function importsOf(text: string): string[] {
+function getImports(text: string): string[] {
   return [...text.matchAll(/^(?:import \* as \w+ from "[^"]+";)+/g)].flatMap(([all]) =>
     [...all.matchAll(/"([^"]+)"/g)].map(([, specifier]) => specifier)
   );
@@ -26,7 +26,7 @@ Deno.test("eagerImports() turns what a provider loads later into imports, and no
     found[provider] = {};
     for (const name of ["client", "providers/postgres_js", "providers/serverless_pg", "providers/branching_pg"]) {
       const [code, text] = await rewriteOwn(provider, `${name}.ts`);
-      const imports = importsOf(text);
+      const imports = getImports(text);
       if (imports.length > 0) found[provider][name] = imports;
       assertEquals(text.split("\n").length, code.split("\n").length, "a line moved");
       const left = [...text.matchAll(/(?<!typeof )\bimport\("([^"]+)"\)/g)].map(([, specifier]) => specifier);
@@ -63,7 +63,7 @@ Deno.test("eagerImports() knows packages as they are written in what JSR serves"
 
 Deno.test("eagerImports() leaves packages that stay outside of the bundle, and everybody else's modules", async () => {
   const [, text] = await rewriteOwn("branching-pg", "providers/branching_pg.ts", (name) => name.startsWith("@neon"));
-  assertEquals(importsOf(text), []);
+  assertEquals(getImports(text), []);
   const own = eagerImports("serverless-pg", none, createModulePaths(CHECKOUT.replace(/\/$/, "")));
   const code = `import("postgres")`;
   assertEquals(own(join(CHECKOUT, "database/client.ts"), code), code);

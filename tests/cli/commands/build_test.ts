@@ -93,7 +93,7 @@ Deno.test("build makes functions that run in Node, out of a project of Deno's", 
     const first = await buildJson(project, "--analyze");
     assertEquals([first.exitCode, first.errors], [0, []]);
     const byName = new Map(first.functions.map((fn) => [fn.name, fn]));
-    const packagesOf = (name: string) => byName.get(name)!.packages.map((each) => each.name);
+    const getPackages = (name: string) => byName.get(name)!.packages.map((each) => each.name);
 
     await test.step("answers an event, and keeps the names that logs and metrics use", async () => {
       const { answer, logged } = await project.call("Health");
@@ -106,14 +106,14 @@ Deno.test("build makes functions that run in Node, out of a project of Deno's", 
     await test.step("gives a function the drivers and the auth library that it calls for, and no more", () => {
       assertEquals(byName.get("Ping")!.providers, ["distsql"]);
       for (const name of ["Ping", "Me", "AuthSignInEmail"]) {
-        assert(packagesOf(name).includes("@aws-sdk/dsql-signer"), name);
+        assert(getPackages(name).includes("@aws-sdk/dsql-signer"), name);
         for (const other of ["@neondatabase/serverless", "@electric-sql/pglite", "@aws-sdk/client-rds-data"]) {
-          assertFalse(packagesOf(name).includes(other), `${name} has ${other}`);
+          assertFalse(getPackages(name).includes(other), `${name} has ${other}`);
         }
-        assertEquals(packagesOf(name).includes("better-auth"), name === "AuthSignInEmail", name);
+        assertEquals(getPackages(name).includes("better-auth"), name === "AuthSignInEmail", name);
       }
-      assertEquals(packagesOf("Health"), ["zod", "@trellis/fn", "(own code)"]);
-      assertEquals(packagesOf("Work"), ["(own code)"]);
+      assertEquals(getPackages("Health"), ["zod", "@trellis/fn", "(own code)"]);
+      assertEquals(getPackages("Work"), ["(own code)"]);
     });
 
     await test.step("says why a provider is not there", async () => {

@@ -55,10 +55,10 @@ const POSTGRES = [
   `CREATE VIEW app.titles AS SELECT title, name FROM notes JOIN owners ON owners.id = owner_id`,
 ];
 
-const rowsOf = (table: string, columns = "*", order = "1, 2") => `SELECT ${columns} FROM ${table} ORDER BY ${order}`;
+const getRows = (table: string, columns = "*", order = "1, 2") => `SELECT ${columns} FROM ${table} ORDER BY ${order}`;
 const COMMON_ROWS = [
-  rowsOf("owners", "id::text, name", "id"),
-  rowsOf(
+  getRows("owners", "id::text, name", "id"),
+  getRows(
     "(SELECT row_to_json(n)::jsonb - 'doubled' AS row, bytes::text, part FROM notes n) x",
     "row::text, bytes",
     "part",
@@ -66,11 +66,11 @@ const COMMON_ROWS = [
 ];
 const POSTGRES_ROWS = [
   ...COMMON_ROWS,
-  rowsOf("notes", "part, n.*::text", "part").replace("FROM notes", "FROM notes n"),
-  rowsOf('app."Users" u', "id, u.*::text", "id"),
-  rowsOf("log", "line", "line"),
-  rowsOf("strict", "id, pair", "id"),
-  rowsOf("app.titles", "title, name", "1, 2"),
+  getRows("notes", "part, n.*::text", "part").replace("FROM notes", "FROM notes n"),
+  getRows('app."Users" u', "id, u.*::text", "id"),
+  getRows("log", "line", "line"),
+  getRows("strict", "id, pair", "id"),
+  getRows("app.titles", "title, name", "1, 2"),
 ];
 /** What the catalogs say about everything that is not PostgreSQL's own. */
 const CATALOG = [

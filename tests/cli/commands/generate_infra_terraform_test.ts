@@ -55,15 +55,15 @@ async function applyTwice(root: string, variables: Record<string, string>): Prom
     await run("terraform", ["apply", "-input=false", "first.tfplan"], folder, env);
     // exit code 2 would mean that there are changes
     await run("terraform", ["plan", "-input=false", "-detailed-exitcode"], folder, env);
-    return resourcesOf(JSON.parse(await run("terraform", ["show", "-json"], folder, env)).values.root_module);
+    return getResources(JSON.parse(await run("terraform", ["show", "-json"], folder, env)).values.root_module);
   } finally {
     await Deno.remove(home, { recursive: true });
   }
 }
 
-function resourcesOf(module: Json, found: Map<string, Json> = new Map()): Map<string, Json> {
+function getResources(module: Json, found: Map<string, Json> = new Map()): Map<string, Json> {
   for (const resource of module.resources ?? []) found.set(resource.address, resource.values);
-  for (const child of module.child_modules ?? []) resourcesOf(child, found);
+  for (const child of module.child_modules ?? []) getResources(child, found);
   return found;
 }
 
@@ -159,7 +159,7 @@ Deno.test({
         assert(values !== undefined, `${address} is missing`);
         return values;
       };
-      const variablesOf = (fn: string) => at(`module.fn_${fn}.aws_lambda_function.this`).environment[0].variables;
+      const getVariables = (fn: string) => at(`module.fn_${fn}.aws_lambda_function.this`).environment[0].variables;
 
       const post = at("module.fn_orders_post.aws_lambda_function.this");
       assertEquals([post.reserved_concurrent_executions, post.ephemeral_storage[0].size], [5, 1024]);
@@ -168,13 +168,13 @@ Deno.test({
         at("module.fn_orders_post.aws_lambda_function_event_invoke_config.this[0]").maximum_retry_attempts,
         1,
       );
-      assertEquals(variablesOf("orders_post").ORDERS_QUEUE_URL, at("module.queue_work_orders.aws_sqs_queue.this").url);
+      assertEquals(getVariables("orders_post").ORDERS_QUEUE_URL, at("module.queue_work_orders.aws_sqs_queue.this").url);
       assertStringIncludes(
         at('module.fn_orders_post.aws_iam_role_policy.inline["send-queue-work-orders"]').policy,
         "sqs:SendMessage",
       );
 
-      const get = variablesOf("orders_get");
+      const get = getVariables("orders_get");
       assertEquals([get.STRIPE_KEY, get.DATABASE_USERNAME], ["k", "fn_orders_get"]);
       const asked = (name: string) => at(`aws_api_gateway_method.${name}`).authorization;
       assertEquals(["root_get", "get"].filter((name) => found.has(`aws_api_gateway_method.${name}`)).map(asked), [
@@ -191,7 +191,7 @@ Deno.test({
       assertEquals(at("module.queue_work_orders.aws_sqs_queue.this").visibility_timeout_seconds, 360);
       const mapping = at("module.fn_mail.aws_lambda_event_source_mapping.queue[0]");
       assertEquals([mapping.batch_size, mapping.scaling_config[0].maximum_concurrency], [100, 4]);
-      assertEquals(variablesOf("work_orders").LEVEL_OF_LOGS, HOSTILE);
+      assertEquals(getVariables("work_orders").LEVEL_OF_LOGS, HOSTILE);
       assertEquals(at("module.api.aws_api_gateway_rest_api.this").description, HOSTILE);
 
       const subscription = at('module.topic_shipped.aws_sns_topic_subscription.this["OrderShipped"]');
@@ -228,8 +228,8 @@ Deno.test({
         at('module.websocket.aws_apigatewayv2_route.this["$default"]').route_response_selection_expression,
         "$default",
       );
-      assert(/^https:\/\/.*\/live$/.test(variablesOf("default").SOCKET_URL), variablesOf("default").SOCKET_URL);
-      assertEquals(variablesOf("import"), { ENVIRONMENT: "dev", MODE: "full" });
+      assert(/^https:\/\/.*\/live$/.test(getVariables("default").SOCKET_URL), getVariables("default").SOCKET_URL);
+      assertEquals(getVariables("import"), { ENVIRONMENT: "dev", MODE: "full" });
     });
   },
 });

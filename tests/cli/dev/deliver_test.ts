@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { SentMessage } from "../../../cli/dev/aws_sink.ts";
-import { receiversOf, toDeliveredEvent } from "../../../cli/dev/deliver.ts";
+import { getReceivers, toDeliveredEvent } from "../../../cli/dev/deliver.ts";
 import { matchesPattern } from "../../../cli/dev/match_pattern.ts";
 import type { FunctionFile, FunctionKind } from "../../../cli/discovery/function_files.ts";
 
@@ -26,7 +26,7 @@ function message(change: Partial<SentMessage>): SentMessage {
   };
 }
 
-Deno.test("receiversOf() finds functions by the infrastructure's wiring, else by name", () => {
+Deno.test("getReceivers() finds functions by the infrastructure's wiring, else by name", () => {
   const wiring = {
     Index: { queue: "search" },
     NoteShared: { filterPolicy: { kind: ["public"] } },
@@ -49,7 +49,7 @@ Deno.test("receiversOf() finds functions by the infrastructure's wiring, else by
     [{ service: "eventbridge", target: "events", source: "other" }, []],
   ];
   for (const [what, names] of cases) {
-    assertEquals(receiversOf(message(what), FUNCTIONS, wiring).map(({ name }) => name), names, JSON.stringify(what));
+    assertEquals(getReceivers(message(what), FUNCTIONS, wiring).map(({ name }) => name), names, JSON.stringify(what));
   }
 });
 

@@ -12,7 +12,7 @@ async function get(url: string, headers: Record<string, string> = {}): Promise<{
 }
 
 /** A request whose headers `fetch` would not send. */
-function statusOf(url: string, method: string, headers: Record<string, string>): Promise<number | undefined> {
+function getStatus(url: string, method: string, headers: Record<string, string>): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     httpRequest(url, { method, headers }, (response) => {
       response.resume();
@@ -27,7 +27,7 @@ interface State {
   sent: { service: string; target: string; receivers: string[]; outcomes: string[] }[];
 }
 
-async function stateOf(url: string): Promise<State> {
+async function getState(url: string): Promise<State> {
   return await (await fetch(`${url}/_trellis/api/state`)).json();
 }
 
@@ -37,7 +37,7 @@ Deno.test(
   async () => {
     await withDevServer(async ({ url }) => {
       assertEquals(JSON.parse((await get(`${url}/hello/Ada?x=1`)).body), { text: "Hello Ada", count: 1 });
-      const [call] = (await stateOf(url)).calls;
+      const [call] = (await getState(url)).calls;
       assertEquals([call.title, call.functionName, call.status], ["GET /hello/Ada?x=1", "HelloByName", 200]);
       const detail = await (await fetch(`${url}/_trellis/api/calls/${call.id}`)).json();
       const [line] = detail.logs;
@@ -52,7 +52,7 @@ Deno.test(
 Deno.test("startDevServer() keeps calls apart that run at the same time", SERVED, async () => {
   await withDevServer(async ({ url }) => {
     await Promise.all(["a", "b", "c", "d"].map((name) => get(`${url}/hello/${name}`)));
-    for (const { id, title } of (await stateOf(url)).calls) {
+    for (const { id, title } of (await getState(url)).calls) {
       const { logs } = await (await fetch(`${url}/_trellis/api/calls/${id}`)).json();
       assertEquals(logs[0].name, title.at(-1));
       assertEquals(logs.length, 2);
@@ -131,7 +131,7 @@ Deno.test("startDevServer() finds functions that come and forgets those that go"
     assertEquals((await get(`${url}/late/one`)).status, 200);
     await project.remove("src/functions/api/late/one.get.ts");
     assertEquals((await get(`${url}/late/one`)).status, 404);
-    assertEquals((await stateOf(url)).functions.map(({ name }) => name), ["HelloByName", "Plain", "SendMail"]);
+    assertEquals((await getState(url)).functions.map(({ name }) => name), ["HelloByName", "Plain", "SendMail"]);
   });
 });
 
@@ -157,7 +157,7 @@ Deno.test("startDevServer() refuses other hosts and pages of other hosts", SERVE
       [invoke, "POST", { Origin: own }, 200],
     ];
     for (const [path, method, headers, status] of cases) {
-      assertEquals(await statusOf(`${url}${path}`, method, headers), status, `${path} ${JSON.stringify(headers)}`);
+      assertEquals(await getStatus(`${url}${path}`, method, headers), status, `${path} ${JSON.stringify(headers)}`);
     }
   });
 });
@@ -208,12 +208,12 @@ export const handler = defineApiHandler({ auth: "bearer" })(function secret({ ev
       (await fetch(`${url}/secret`, { method: "POST", headers, body: "hello" }).then((r) => r.json())).body,
       "hello",
     );
-    const [first] = (await stateOf(url)).calls;
+    const [first] = (await getState(url)).calls;
     const shown = await get(`${url}/_trellis/api/calls/${first.id}`);
     assert(!shown.body.includes(API_BEARER_TOKEN));
     const replay = await fetch(`${url}/_trellis/api/calls/${first.id}/replay`, { method: "POST" });
     assertEquals((await replay.json()).status, 200);
-    const [second] = (await stateOf(url)).calls;
+    const [second] = (await getState(url)).calls;
     assertEquals([second.replayOf, second.status], [first.id, 200]);
     assertNotEquals(second.id, first.id);
   }, { "src/functions/api/secret.post.ts": text });
@@ -312,8 +312,10 @@ export const handler = defineTopicHandler()(({ record, metadata }) =>
     const refused = await send("AmazonSQS.ReceiveMessage", { QueueUrl: "x" });
     assertEquals([refused.status, (await refused.json()).__type], [400, "UnsupportedOperation"]);
 
-    let state = await stateOf(url);
-    while (state.sent.some(({ receivers, outcomes }) => receivers.length > outcomes.length)) state = await stateOf(url);
+    let state = await getState(url);
+    while (state.sent.some(({ receivers, outcomes }) => receivers.length > outcomes.length)) {
+      state = await getState(url);
+    }
     assertEquals(state.sent.map(({ service, receivers, outcomes }) => [service, receivers, outcomes]), [
       ["sns", ["NoteShared"], ["done"]],
       ["eventbridge", [], []],

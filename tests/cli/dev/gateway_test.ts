@@ -116,7 +116,7 @@ Deno.test("startGateway() says so when the port is in use", async () => {
 });
 
 /** One header of an answer, each time that it stands there. */
-async function correlationOf(
+async function getCorrelation(
   url: string,
   init: RequestInit = {},
 ): Promise<{ status: number; id: string; body: string }> {
@@ -149,20 +149,20 @@ Deno.test("startGateway() answers everything with the caller's correlation id", 
     for (let round = 0; round < 2; round++) {
       for (const [at, [path, init, status]] of cases.entries()) {
         const own = `caller-${round}-${at}`;
-        const told = await correlationOf(`${url}${path}`, {
+        const told = await getCorrelation(`${url}${path}`, {
           ...init,
           headers: { ...init.headers, "X-Correlation-Id": own },
         });
         assertEquals([told.status, told.id], [status, own], path);
         if (status >= 400) assertEquals(JSON.parse(told.body).correlationId, own);
 
-        const byRequest = await correlationOf(`${url}${path}`, {
+        const byRequest = await getCorrelation(`${url}${path}`, {
           ...init,
           headers: { ...init.headers, "X-Request-Id": `r-${own}` },
         });
         assertEquals(byRequest.id, `r-${own}`, path);
         // one that must not stand in a header is replaced, and nobody gets that of an earlier caller
-        const made = await correlationOf(`${url}${path}`, {
+        const made = await getCorrelation(`${url}${path}`, {
           ...init,
           headers: { ...init.headers, "X-Correlation-Id": "not <well> formed" },
         });
@@ -179,8 +179,8 @@ Deno.test("startGateway() answers everything with the caller's correlation id", 
 Deno.test("startGateway() logs its own failures with the request's correlation id", async () => {
   const { lines } = await captureLogs(() =>
     withGateway(async (url) => {
-      await correlationOf(`${url}/broken`, { headers: { "X-Correlation-Id": "c-1" } });
-      await correlationOf(`${url}/nothing`, { headers: { "X-Correlation-Id": "c-2" } });
+      await getCorrelation(`${url}/broken`, { headers: { "X-Correlation-Id": "c-1" } });
+      await getCorrelation(`${url}/nothing`, { headers: { "X-Correlation-Id": "c-2" } });
     })
   );
   assertEquals(lines.map((line) => [line.level, line.correlation_id]), [["ERROR", "c-1"]]);

@@ -45,7 +45,7 @@ for (const [what, modules, project, expected] of PLACES) {
       const root = join(folder, project);
       await Deno.mkdir(root, { recursive: true });
       const sources = planModuleSources(root, join(root, "infra"), path, false);
-      assertEquals(sources.sourceOf("core"), expected);
+      assertEquals(sources.getSource("core"), expected);
       assertEquals(sources.copies(["core"]).size, 0);
     });
   });
@@ -57,15 +57,15 @@ Deno.test("planModuleSources() names a linked package by its name, not by its ve
     const path = await makeModules(join(store, "modules"));
     await Deno.mkdir(join(root, "node_modules/@trellis"), { recursive: true });
     await Deno.symlink(store, join(root, "node_modules/@trellis/fn"));
-    const { sourceOf } = planModuleSources(root, join(root, "infra"), path, false);
-    assertEquals(sourceOf("function"), "../node_modules/@trellis/fn/modules/function");
+    const { getSource } = planModuleSources(root, join(root, "infra"), path, false);
+    assertEquals(getSource("function"), "../node_modules/@trellis/fn/modules/function");
   });
 });
 
 Deno.test("planModuleSources() copies modules of a cache folder, and only those that are used", async () => {
   await withFolder((root) => {
     const sources = planModuleSources(root, join(root, "infra"), MODULES, false);
-    assertEquals(sources.sourceOf("database/distsql"), "./modules/database/distsql");
+    assertEquals(sources.getSource("database/distsql"), "./modules/database/distsql");
     const copies = sources.copies(["core"]);
     assertEquals([...copies.keys()], ["core/main.tf", "core/outputs.tf", "core/variables.tf", "core/versions.tf"]);
     assertStringIncludes(copies.get("core/outputs.tf")!, 'output "name_prefix"');

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import { identifiersOf, kebabCase, shorten, snakeCase } from "../../../cli/infra/names.ts";
+import { getIdentifiers, kebabCase, shorten, snakeCase } from "../../../cli/infra/names.ts";
 
 for (
   const [name, snake] of [
@@ -13,19 +13,19 @@ for (
 
 Deno.test("kebabCase() makes send-mail of SendMail", () => assertEquals(kebabCase("SendMail"), "send-mail"));
 
-Deno.test("identifiersOf() tells texts apart that would have one name, in whatever order they come", () => {
+Deno.test("getIdentifiers() tells texts apart that would have one name, in whatever order they come", () => {
   const texts = ["/a/b", "/a_b", "/a-b", "/A/B", "/notes/{noteId}", "/files/{rest+}", "/"];
-  const names = identifiersOf(texts);
+  const names = getIdentifiers(texts);
   assertEquals(new Set(names.values()).size, texts.length);
   assertEquals(names.get("/notes/{noteId}"), "notes_note_id");
   assertEquals(names.get("/files/{rest+}"), "files_rest");
   assertMatch(names.get("/a_b")!, /^a_b_[0-9a-f]{8}$/);
   for (const name of names.values()) assertMatch(name, /^[a-z][a-z0-9_]*$/);
-  assertEquals(new Map([...identifiersOf(texts.toReversed())].sort()), new Map([...names].sort()));
+  assertEquals(new Map([...getIdentifiers(texts.toReversed())].sort()), new Map([...names].sort()));
 });
 
-Deno.test("identifiersOf() gives names that begin with a letter", () => {
-  assertMatch(identifiersOf(["/2024/report"]).get("/2024/report")!, /^[a-z]/);
+Deno.test("getIdentifiers() gives names that begin with a letter", () => {
+  assertMatch(getIdentifiers(["/2024/report"]).get("/2024/report")!, /^[a-z]/);
 });
 
 Deno.test("shorten() keeps what is short, and tells apart what is cut", () => {

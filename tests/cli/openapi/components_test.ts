@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { documentOf, generate, type Json, route, routeFile, withOpenapiProject } from "../fixtures/openapi_project.ts";
+import { generate, getDocument, type Json, route, routeFile, withOpenapiProject } from "../fixtures/openapi_project.ts";
 
 const SCHEMAS = `import * as z from "zod";
 /** A category, which has more of them. */
@@ -51,7 +51,7 @@ const FILES = {
 };
 
 Deno.test("generate openapi describes a project of everything, which a validator accepts", async () => {
-  const document = await documentOf(FILES);
+  const document = await getDocument(FILES);
   assertEquals(document.info, { title: "Shop", version: "2.3.4", description: "Sells" });
   assertEquals(document.servers, [{ url: "https://a.example" }, { url: "https://b.example", description: "Staging" }]);
   assertEquals(document.tags, [{ name: "a" }, { name: "b" }]);
@@ -152,15 +152,15 @@ Deno.test("generate openapi describes a project of everything, which a validator
 });
 
 Deno.test("generate openapi gives the same document in another folder, and whatever the order of files", async () => {
-  const one = await documentOf(FILES);
-  const other = await documentOf(Object.fromEntries(Object.entries(FILES).reverse()));
+  const one = await getDocument(FILES);
+  const other = await getDocument(Object.fromEntries(Object.entries(FILES).reverse()));
   assertEquals(JSON.stringify(one), JSON.stringify(other));
 });
 
 Deno.test("generate openapi names operations by id, by the handler's name, and by the function where that is not enough", async () => {
   const handler = (options: string, fn: string) =>
     `import { defineApiHandler } from "@trellis/fn"; export const handler = defineApiHandler(${options})(${fn});`;
-  const document = await documentOf({
+  const document = await getDocument({
     [routeFile("a.get")]: handler("{}", "function listThings() {}"),
     [routeFile("b.get")]: handler(`{ operationName: "Named" }`, "function other() {}"),
     [routeFile("c.get")]: handler("{}", "() => {}"),
@@ -181,7 +181,7 @@ Deno.test("generate openapi puts the file before the name of schemas that two fi
     [routeFile("a.get")]: route(`{ responseSchema: Note }`, `import { Note } from "../../admin/schemas.ts";`),
     [routeFile("b.get")]: route(`{ responseSchema: Note }`, `import { Note } from "../../public/schemas.ts";`),
   };
-  const document = await documentOf(files);
+  const document = await getDocument(files);
   assertEquals(Object.keys(document.components.schemas), [
     "Error",
     "src.admin.schemas.Note",
@@ -197,7 +197,7 @@ Deno.test("generate openapi puts the file before the name of schemas that two fi
 });
 
 Deno.test("generate openapi documents the errors that a handler's code can end with", async () => {
-  const document = await documentOf({
+  const document = await getDocument({
     "src/service.ts":
       `import { ConflictError, NotFoundError } from "@trellis/fn/errors"; import * as errors from "@trellis/fn/errors";
       export function load(id: string) { return id === "" ? refuse() : id; }

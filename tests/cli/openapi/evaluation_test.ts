@@ -1,12 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { documentOf, type Files, type Json, route, routeFile } from "../fixtures/openapi_project.ts";
+import { type Files, getDocument, type Json, route, routeFile } from "../fixtures/openapi_project.ts";
 
 const FILE = routeFile("things.post");
 const ROOT = "../..";
 
 /** The schema of the body of `POST /things`, with what it refers to put in its place once. */
-async function bodyOf(files: Files): Promise<Json> {
-  const document = await documentOf(files);
+async function getBody(files: Files): Promise<Json> {
+  const document = await getDocument(files);
   const { schema } = document.paths["/things"].post.requestBody.content["application/json"];
   return "$ref" in schema ? document.components.schemas[schema.$ref.split("/").at(-1)] : schema;
 }
@@ -127,7 +127,7 @@ export const A = make(Inner)
 
 for (const [what, expected, files] of CASES) {
   Deno.test(`generate openapi evaluates ${what}`, async () => {
-    const { properties } = await bodyOf(files);
+    const { properties } = await getBody(files);
     const types = Object.entries(properties).map((
       [name, property],
     ) => [name, typeof property === "object" ? (property as Json).type ?? "string" : property]);
@@ -137,7 +137,7 @@ for (const [what, expected, files] of CASES) {
 
 Deno.test("generate openapi runs no statement of the files that it cuts schemas out of", async () => {
   const mark = "trellis_openapi_test_ran";
-  const body = await bodyOf({
+  const body = await getBody({
     "src/effects.ts": `(globalThis as any).${mark} = true; throw new Error("loaded");`,
     "src/a.ts":
       `import "./effects.ts"; import * as z from "zod"; (globalThis as any).${mark} = true; export const A = z.object({ a: z.string() });

@@ -1,5 +1,12 @@
 import { assertEquals, assertMatch } from "@std/assert";
-import { type Files, findingsOf, generate, route, routeFile, withOpenapiProject } from "../fixtures/openapi_project.ts";
+import {
+  type Files,
+  generate,
+  getFindings,
+  route,
+  routeFile,
+  withOpenapiProject,
+} from "../fixtures/openapi_project.ts";
 
 const FILE = routeFile("things.post");
 
@@ -126,7 +133,7 @@ const CASES: readonly (readonly [what: string, expected: readonly string[], file
 
 for (const [what, expected, files] of CASES) {
   Deno.test(`generate openapi names ${what}, with file and line, and writes nothing`, async () => {
-    const found = await findingsOf(files);
+    const found = await getFindings(files);
     assertEquals(found.length, expected.length, found.join("\n"));
     // messages of a runtime differ
     for (const [index, line] of expected.entries()) assertEquals(found[index].slice(0, line.length), line);

@@ -45,7 +45,7 @@ setLogOutput((text) => {
 function checkLine(line) {
   if ("N" in line) {
     seen.metrics++;
-    return check([line.N].flat().every((n) => n === numberOf(line.own)), "metric", line.own, line.N);
+    return check([line.N].flat().every((n) => n === getNumber(line.own)), "metric", line.own, line.N);
   }
   if (line.own === undefined) return;
   seen.lines++;
@@ -59,8 +59,8 @@ function checkLine(line) {
 }
 
 /** `c17.a` is a request that request 17 made, `c17:x` a message of its queue. */
-const numberOf = (own) => Number(/\d+/.exec(own)[0]);
-const traceOf = (own) => numberOf(own).toString(16).padStart(32, "f");
+const getNumber = (own) => Number(/\d+/.exec(own)[0]);
+const traceOf = (own) => getNumber(own).toString(16).padStart(32, "f");
 
 onSpanEnd((span) => {
   const { own } = span.attributes;
@@ -209,7 +209,7 @@ const consumers = [1, 3].map((concurrency) =>
 
 const USUAL = Object.keys(KINDS).filter((kind) => !["tooLate", "stored", "cut", "imported"].includes(kind));
 
-function kindOf(n) {
+function getKind(n) {
   if (n % 500 === 499) return "tooLate";
   if (n % 50 === 7) return "imported";
   if (config !== undefined && n % 400 === 301) return "cut";
@@ -219,7 +219,7 @@ function kindOf(n) {
 
 const handler = defineApiHandler({ operationName: "Isolated" })(async function isolated({ event, context, metadata }) {
   const own = metadata.correlationId;
-  const n = numberOf(own);
+  const n = getNumber(own);
   mark(own, "first");
   metrics.addDimension("own", own);
   metrics.addMetric("N", MetricUnit.Count, n);
@@ -284,7 +284,7 @@ let next = 0;
 async function work() {
   while (next < requests) {
     const n = next++;
-    await call(`c${n}`, kindOf(n));
+    await call(`c${n}`, getKind(n));
   }
 }
 await Promise.all(Array.from({ length: AT_ONCE }, work));

@@ -7,11 +7,11 @@ import {
   getRequestContext,
   type QueueHandlerFunction,
   type QueueHandlerOptions,
-  remainingMs,
   type SqsBatchResult,
   type SqsEvent,
   type WrapperMetadata,
 } from "../../../core/mod.ts";
+import { remainingMs } from "../../../core/request_context.ts";
 import type { StandardSchema } from "../../../env/mod.ts";
 import { ConfigurationError, NotFoundError, UnexpectedError } from "../../../errors/mod.ts";
 import { logInfo, metrics, MetricUnit, onSpanEnd, type Span } from "../../../observability/mod.ts";
@@ -45,15 +45,15 @@ async function holding<T>(fn: () => Promise<T>): Promise<T> {
   }
 }
 
-function failuresOf({ result }: CapturedLogs<SqsBatchResult>): string[] {
+function getFailures({ result }: CapturedLogs<SqsBatchResult>): string[] {
   return result.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
 }
 
-function linesOf(lines: LogLine[], message: string): LogLine[] {
+function getLines(lines: LogLine[], message: string): LogLine[] {
   return lines.filter((line) => line.message === message);
 }
 
-function batchOf(
+function getBatch(
   count: number,
   queueName?: string,
   groupOf: (i: number) => string | undefined = () => undefined,
@@ -93,22 +93,22 @@ Deno.test("defineQueueHandler() carries the user's own function", () => {
 
 Deno.test("defineQueueHandler() works on each record apart from the others and reports those that failed", async () => {
   const tried: string[] = [];
-  const out = await run(batchOf(4), ({ record }) => {
+  const out = await run(getBatch(4), ({ record }) => {
     tried.push(record.messageId);
     if (record.messageId === "m1") throw new Error("why");
     if (record.messageId === "m2") return Promise.reject(new NotFoundError("gone"));
   });
   assertEquals(tried, ["m0", "m1", "m2", "m3"]);
-  assertEquals(failuresOf(out), ["m1", "m2"]);
+  assertEquals(getFailures(out), ["m1", "m2"]);
 });
 
 Deno.test("defineQueueHandler() reports failures in the batch's order, whichever fails first", async () => {
-  const out = await run(batchOf(3), async ({ record }) => {
+  const out = await run(getBatch(3), async ({ record }) => {
     if (record.messageId === "m0") await settle();
     if (record.messageId !== "m1") throw new Error("why");
   }, { concurrency: 3 });
-  assertEquals(linesOf(out.lines, "record failed").map((line) => line.message_id), ["m2", "m0"]);
-  assertEquals(failuresOf(out), ["m0", "m2"]);
+  assertEquals(getLines(out.lines, "record failed").map((line) => line.message_id), ["m2", "m0"]);
+  assertEquals(getFailures(out), ["m0", "m2"]);
 });
 
 Deno.test("defineQueueHandler() bears whatever a record's handler throws", async () => {
@@ -123,24 +123,24 @@ Deno.test("defineQueueHandler() bears whatever a record's handler throws", async
     {},
     new Proxy(new Error("x"), { get: bad, getPrototypeOf: bad, has: bad }),
   ];
-  const out = await run(batchOf(thrown.length), ({ record }) => {
+  const out = await run(getBatch(thrown.length), ({ record }) => {
     throw thrown[Number(record.body)];
   });
-  assertEquals(failuresOf(out), thrown.map((_, i) => `m${i}`));
-  assertEquals(linesOf(out.lines, "record failed").length, thrown.length);
+  assertEquals(getFailures(out), thrown.map((_, i) => `m${i}`));
+  assertEquals(getLines(out.lines, "record failed").length, thrown.length);
 });
 
 Deno.test("defineQueueHandler() waits for what a handler returns, also for a thenable that is no promise", async () => {
-  const out = await run(batchOf(1), () => ({
+  const out = await run(getBatch(1), () => ({
     then(_resolve: unknown, reject: (error: Error) => void): void {
       reject(new Error("the query failed"));
     },
   }));
-  assertEquals(failuresOf(out), ["m0"]);
+  assertEquals(getFailures(out), ["m0"]);
 });
 
 Deno.test("defineQueueHandler() answers an empty list when all is well", async () => {
-  const out = await run(batchOf(2), () => "ignored");
+  const out = await run(getBatch(2), () => "ignored");
   assertEquals(out.result, { batchItemFailures: [] });
 });
 
@@ -170,8 +170,8 @@ for (const [name, body, reason] of misfits) {
     }]);
     const seen: unknown[] = [];
     const out = await run(event, ({ body }) => seen.push(body), { schema: Note });
-    assertEquals([failuresOf(out), seen], [["m1"], [{ noteId: "n2" }]]);
-    const failed = linesOf(out.lines, "record failed");
+    assertEquals([getFailures(out), seen], [["m1"], [{ noteId: "n2" }]]);
+    const failed = getLines(out.lines, "record failed");
     assertEquals(
       failed.map((
         { level, message_id, receive_count, correlation_id },
@@ -191,8 +191,8 @@ Deno.test("defineQueueHandler() names fields only: libraries quote values in the
       validate: () => ({ issues: [{ message: 'Received "secret-body"', path: [{ key: "email" }, 0] }] }),
     },
   };
-  const out = await run(batchOf(1), () => {}, { schema: quoting });
-  assertEquals(linesOf(out.lines, "record failed")[0].reason, "Validation failed: email.0");
+  const out = await run(getBatch(1), () => {}, { schema: quoting });
+  assertEquals(getLines(out.lines, "record failed")[0].reason, "Validation failed: email.0");
   assertFalse(out.writes.join("").includes("secret-body"));
 });
 
@@ -227,22 +227,22 @@ Deno.test("defineQueueHandler() fails only the record whose asynchronous check i
   });
   const event = createQueueEvent([{ messageId: "m1", body: { noteId: "n1" } }, { messageId: "m2", body: "?" }]);
   const out = await run(event, () => {}, { schema });
-  assertEquals([failuresOf(out), checks], [["m1", "m2"], 1]);
-  assertEquals(linesOf(out.lines, "record failed")[0].reason, "the database is down");
+  assertEquals([getFailures(out), checks], [["m1", "m2"], 1]);
+  assertEquals(getLines(out.lines, "record failed")[0].reason, "the database is down");
 });
 
 Deno.test("defineQueueHandler() stops a FIFO group at its first failure and reports the rest of it, in order", async () => {
   const tried: string[] = [];
   // a a b a b c
   const groups = ["a", "a", "b", "a", "b", "c"];
-  const out = await run(batchOf(6, "notes.fifo", (i) => groups[i]), ({ record }) => {
+  const out = await run(getBatch(6, "notes.fifo", (i) => groups[i]), ({ record }) => {
     tried.push(record.messageId);
     if (record.messageId === "m1") throw new Error("why");
   });
   assertEquals(tried.toSorted(), ["m0", "m1", "m2", "m4", "m5"]);
-  assertEquals(failuresOf(out), ["m1", "m3"]);
+  assertEquals(getFailures(out), ["m1", "m3"]);
   assertEquals(
-    linesOf(out.lines, "record failed").map(({ level, message_id, reason }) => [level, message_id, reason]),
+    getLines(out.lines, "record failed").map(({ level, message_id, reason }) => [level, message_id, reason]),
     [["ERROR", "m1", "why"], ["WARN", "m3", "Message m1 of the same group failed before it"]],
   );
 });
@@ -253,16 +253,16 @@ Deno.test("defineQueueHandler() stops a FIFO group at a message that does not fi
     "q.fifo",
   );
   const out = await run(event, () => assert(false, "m2 must wait"), { schema: Note });
-  assertEquals(failuresOf(out), ["m1", "m2"]);
+  assertEquals(getFailures(out), ["m1", "m2"]);
 });
 
 Deno.test("defineQueueHandler() takes groups of a queue that is not FIFO for no order", async () => {
   const tried: string[] = [];
-  const out = await run(batchOf(3, "fair-queue", () => "tenant"), ({ record }) => {
+  const out = await run(getBatch(3, "fair-queue", () => "tenant"), ({ record }) => {
     tried.push(record.messageId);
     throw new Error("why");
   });
-  assertEquals([tried, failuresOf(out)], [["m0", "m1", "m2"], ["m0", "m1", "m2"]]);
+  assertEquals([tried, getFailures(out)], [["m0", "m1", "m2"], ["m0", "m1", "m2"]]);
 });
 
 /** Runs until everybody who can start has started. */
@@ -283,13 +283,13 @@ for (const [name, queue, groups, concurrency, most] of concurrencies) {
     let running = 0;
     let peak = 0;
     const order: string[] = [];
-    const out = await run(batchOf(groups.length, queue, (i) => groups[i]), async ({ record }) => {
+    const out = await run(getBatch(groups.length, queue, (i) => groups[i]), async ({ record }) => {
       peak = Math.max(peak, ++running);
       order.push(record.messageId);
       await settle();
       running--;
     }, { concurrency });
-    assertEquals([peak, failuresOf(out), order.length], [most, [], groups.length]);
+    assertEquals([peak, getFailures(out), order.length], [most, [], groups.length]);
     // within a group the order stays
     for (const group of new Set(groups)) {
       const own = order.filter((id) => groups[Number(id.slice(1))] === group);
@@ -304,7 +304,7 @@ Deno.test("defineQueueHandler() reports records that are not finished in time, a
   let cancelled = false;
   const out = await holding(() =>
     run(
-      batchOf(4),
+      getBatch(4),
       ({ record }) => {
         tried.push(record.messageId);
         if (record.messageId === "m0") return;
@@ -317,8 +317,8 @@ Deno.test("defineQueueHandler() reports records that are not finished in time, a
       createLambdaContext({ timeoutMs: 60 }),
     )
   );
-  assertEquals([tried, failuresOf(out), cancelled, signals], [["m0", "m1"], ["m1", "m2", "m3"], true, [false, true]]);
-  const failed = linesOf(out.lines, "record failed");
+  assertEquals([tried, getFailures(out), cancelled, signals], [["m0", "m1"], ["m1", "m2", "m3"], true, [false, true]]);
+  const failed = getLines(out.lines, "record failed");
   assertEquals(failed.map(({ message_id, error }) => [message_id, error.code]), [
     ["m1", "DEADLINE_EXCEEDED"],
     ["m2", "DEADLINE_EXCEEDED"],
@@ -326,19 +326,19 @@ Deno.test("defineQueueHandler() reports records that are not finished in time, a
   ]);
   assertStringIncludes(failed[1].reason, "before the record's turn");
   // the batch itself was in time
-  assertEquals(linesOf(out.lines, "request completed").length, 1);
+  assertEquals(getLines(out.lines, "request completed").length, 1);
 });
 
 Deno.test("defineQueueHandler() reports what is under way beside each other when time is up", async () => {
   const out = await holding(() =>
     run(
-      batchOf(3),
+      getBatch(3),
       ({ record }) => record.messageId === "m1" ? undefined : new Promise(() => {}),
       { concurrency: 3 },
       createLambdaContext({ timeoutMs: 60 }),
     )
   );
-  assertEquals(failuresOf(out), ["m0", "m2"]);
+  assertEquals(getFailures(out), ["m0", "m2"]);
 });
 
 const detail = { noteId: "n1", correlationId: "c-detail" };
@@ -366,8 +366,8 @@ for (const [name, envelope, record, correlationId] of envelopes) {
       logInfo("in the record");
       ids.push(metadata.correlationId, getRequestContext()?.correlationId, getOutgoingHeaders()["X-Correlation-Id"]);
     }, { schema: Note, envelope });
-    assertEquals([failuresOf(out), ids], [[], [correlationId, correlationId, correlationId]]);
-    const [line] = linesOf(out.lines, "in the record");
+    assertEquals([getFailures(out), ids], [[], [correlationId, correlationId, correlationId]]);
+    const [line] = getLines(out.lines, "in the record");
     assertEquals([line.correlation_id, line.message_id, line.function_request_id], [correlationId, "m1", "r-1"]);
   });
 }
@@ -383,21 +383,21 @@ for (
 ) {
   Deno.test(`defineQueueHandler() fails a message that is not in its envelope ${envelope}: ${JSON.stringify(body)}`, async () => {
     const out = await run(createQueueEvent([{ messageId: "m1", body }]), () => {}, { schema: Note, envelope });
-    assertEquals(failuresOf(out), ["m1"]);
-    assertStringIncludes(linesOf(out.lines, "record failed")[0].reason, reason);
+    assertEquals(getFailures(out), ["m1"]);
+    assertStringIncludes(getLines(out.lines, "record failed")[0].reason, reason);
   });
 }
 
 Deno.test("defineQueueHandler() keeps records that overlap apart: logs, spans, metadata", async () => {
   const spans: Span[] = [];
   const remove = onSpanEnd((span) => spans.push(span));
-  const out = await run(batchOf(3), async ({ record, metadata }) => {
+  const out = await run(getBatch(3), async ({ record, metadata }) => {
     await settle();
     logInfo("in the record", { own: metadata.correlationId });
     if (record.messageId === "m2") throw new Error("why");
   }, { concurrency: 3, operationName: "Op" });
   remove();
-  for (const line of linesOf(out.lines, "in the record")) assertEquals(line.correlation_id, line.own);
+  for (const line of getLines(out.lines, "in the record")) assertEquals(line.correlation_id, line.own);
   const batch = spans.find((span) => span.name === "Op")!;
   assertEquals(
     spans.filter((span) => span !== batch).map(({ name, status, parentSpanId, attributes }) => ({
@@ -430,7 +430,7 @@ Deno.test("defineQueueHandler() keeps records that overlap apart: logs, spans, m
 });
 
 Deno.test("defineQueueHandler() measures records and failures, and keeps what handlers measure, in one write", async () => {
-  const out = await run(batchOf(3), ({ record }) => {
+  const out = await run(getBatch(3), ({ record }) => {
     metrics.addMetric("Notes", MetricUnit.Count, Number(record.body) + 1);
     if (record.messageId === "m1") throw new Error("why");
   }, { operationName: "Op", concurrency: 2 });
@@ -444,7 +444,7 @@ Deno.test("defineQueueHandler() measures records and failures, and keeps what ha
 Deno.test("metrics false and tracing false leave metrics and spans out", async () => {
   const spans: Span[] = [];
   const remove = onSpanEnd((span) => spans.push(span));
-  const out = await run(batchOf(1), () => {}, { metrics: false, tracing: false, logging: { summary: false } });
+  const out = await run(getBatch(1), () => {}, { metrics: false, tracing: false, logging: { summary: false } });
   remove();
   assertEquals([out.writes, spans], [[], []]);
 });
@@ -453,7 +453,7 @@ Deno.test("logging.logEvent takes messages apart, so that secrets in them are re
   const body = createTopicNotification({ message: { noteId: "n1", password: "hunter2" } });
   const event = createQueueEvent([{ body }, { body: "free text with hunter2" }]);
   const out = await run(event, () => {}, { logging: { level: "DEBUG", logEvent: true } });
-  const [line] = linesOf(out.lines, "event");
+  const [line] = getLines(out.lines, "event");
   assertEquals(line.event.Records[0].body.Message, { noteId: "n1", password: "[REDACTED]" });
   assertEquals(line.event.Records[1].body, "[22 characters]");
   assertFalse(out.writes.join("").includes("hunter2"));
@@ -465,7 +465,7 @@ for (const event of [{}, null, { Records: [{ EventSource: "aws:sns" }] }, { Reco
     const { lines } = await captureLogs(() =>
       assertRejects(() => handler(event, context), UnexpectedError, "the trigger of this function must be a queue")
     );
-    assertEquals(linesOf(lines, "request failed").length, 1);
+    assertEquals(getLines(lines, "request failed").length, 1);
   });
 }
 

@@ -4,7 +4,9 @@
  * queues saw; its log goes to standard output as in production.
  */
 import { defineQueueHandler, getRequestContext } from "../../../core/mod.ts";
-import { currentInvocation, getSettings, logInfo } from "../../../observability/mod.ts";
+import { currentInvocation } from "../../../observability/invocation_context.ts";
+import { logInfo } from "../../../observability/mod.ts";
+import { getSettings } from "../../../observability/settings.ts";
 import { createLambdaContext } from "../../../testing/context.ts";
 import { createQueueEvent } from "../../../testing/trigger_events.ts";
 

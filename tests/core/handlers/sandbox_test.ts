@@ -37,9 +37,9 @@ for (const [name, env, steps, late] of runs) {
     assertEquals([isSequential, lateId], [env === SEQUENTIAL, late]);
     assertEquals(seen, Object.fromEntries(steps.map((step) => [step, EXPECTED[step].seen])));
     const lines = parseLines([decoder.decode(output.stdout)]);
-    const idsOf = (message: string): unknown[] =>
+    const getIds = (message: string): unknown[] =>
       lines.filter((line) => line.message === message).map((line) => line.correlation_id);
-    assertEquals(idsOf("in the record"), steps.flatMap((step) => EXPECTED[step].inRecords));
-    assertEquals(idsOf("request completed"), steps.map((step) => EXPECTED[step].batch));
+    assertEquals(getIds("in the record"), steps.flatMap((step) => EXPECTED[step].inRecords));
+    assertEquals(getIds("request completed"), steps.map((step) => EXPECTED[step].batch));
   });
 }

@@ -17,7 +17,7 @@ import { captureLogs } from "../../support/capture_logs.ts";
 
 const context = createLambdaContext({ awsRequestId: "r-1" });
 
-async function changesOf(event: StorageEvent): Promise<StorageHandlerParams[]> {
+async function getChanges(event: StorageEvent): Promise<StorageHandlerParams[]> {
   const seen: StorageHandlerParams[] = [];
   const handler = defineStorageHandler()((params) => seen.push(params));
   await captureLogs(() => handler(event, context));
@@ -40,12 +40,12 @@ const encoded: [inEvent: string, key: string][] = [
 
 for (const [inEvent, key] of encoded) {
   Deno.test(`defineStorageHandler() decodes the key ${inEvent}`, async () => {
-    assertEquals((await changesOf(withKey(inEvent))).map((change) => change.key), [key]);
+    assertEquals((await getChanges(withKey(inEvent))).map((change) => change.key), [key]);
   });
 }
 
 Deno.test("defineStorageHandler() takes keys that come through EventBridge as they are", async () => {
-  const [change] = await changesOf(createStorageEventBridgeEvent({ key: "a+b%20c d.txt" }));
+  const [change] = await getChanges(createStorageEventBridgeEvent({ key: "a+b%20c d.txt" }));
   assertEquals(change.key, "a+b%20c d.txt");
 });
 
@@ -62,7 +62,7 @@ Deno.test("defineStorageHandler() tells the same of a change, wherever it comes 
     versionId: undefined,
     context,
   };
-  const [[first], [second]] = [await changesOf(direct), await changesOf(bridged)];
+  const [[first], [second]] = [await getChanges(direct), await getChanges(bridged)];
   assertEquals({ ...first, metadata: first.metadata.correlationId }, {
     ...common,
     eventName: "ObjectCreated:Put",
@@ -98,7 +98,7 @@ for (const [eventName, change] of names) {
     const event = eventName.includes(" ")
       ? { ...createStorageEventBridgeEvent({ key: "x" }), "detail-type": eventName } as S3EventBridgeEvent
       : { Records: [{ ...record, eventName }] };
-    assertEquals((await changesOf(event)).map((seen) => [seen.eventName, seen.change]), [[eventName, change]]);
+    assertEquals((await getChanges(event)).map((seen) => [seen.eventName, seen.change]), [[eventName, change]]);
   });
 }
 

@@ -70,13 +70,13 @@ function refusedConstraint(constraint: Node): string[] {
   return refused;
 }
 
-function constraintsOf(column: Node): Node[] {
+function getConstraints(column: Node): Node[] {
   return ((column.constraints ?? []) as { Constraint: Node }[]).map((node) => node.Constraint);
 }
 
 function refusedColumn(column: Node, isAdded: boolean): string[] {
   const refused = refusedType(column.typeName as Node);
-  const constraints = constraintsOf(column);
+  const constraints = getConstraints(column);
   if (column.collClause) refused.push("collate");
   if (column.compression) refused.push("compression");
   if (isAdded && constraints.length > 0) refused.push("add column with constraint");
@@ -93,7 +93,7 @@ function refusedColumn(column: Node, isAdded: boolean): string[] {
 }
 
 /** The words before the first parenthesis, without comments, in lower case. */
-function headOf(sql: string): string[] {
+function getHead(sql: string): string[] {
   const texts = scan(sql).filter((text) => !/^(?:--|\/\*)/.test(text)).map((text) => text.toLowerCase());
   return texts.slice(0, texts.indexOf("("));
 }
@@ -102,7 +102,7 @@ function refusedIndex(index: Node, sql: string): string[] {
   const refused: string[] = isAsync(sql) ? [] : ["sync index"];
   if (index.concurrent) refused.push("concurrently");
   if (index.accessMethod !== undefined && index.accessMethod !== "btree") refused.push("using");
-  if (headOf(sql).includes("using")) refused.push("using");
+  if (getHead(sql).includes("using")) refused.push("using");
   if (index.options || index.tableSpace) refused.push("storage");
   for (const { IndexElem } of index.indexParams as { IndexElem: Node }[]) {
     if (IndexElem.ordering !== "SORTBY_DEFAULT") refused.push("sort order");

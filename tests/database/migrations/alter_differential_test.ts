@@ -2,7 +2,7 @@
 /** Sequences of ALTER TABLE, each on PostgreSQL and through runMigrations on the provider's stand-in. */
 import { assertEquals } from "@std/assert";
 import { MigrationPlanError } from "../../../database/migrations/migration_error.ts";
-import { causeChain } from "../../../errors/mod.ts";
+import { causeChain } from "../../../errors/cause_chain.ts";
 import { type DistSqlLab, withDistSqlLab } from "../../support/distsql_lab.ts";
 import { readTables } from "./alter/catalog.ts";
 import { compare, generate, show, toFiles } from "./alter/differential.ts";

@@ -41,7 +41,7 @@ function withRows(count: number, options: LabOptions, test: (lab: MigrationLab) 
   );
 }
 
-async function timesOf({ rows }: MigrationLab): Promise<unknown> {
+async function getTimes({ rows }: MigrationLab): Promise<unknown> {
   const seen = await rows("SELECT times, count(*)::int AS n FROM big GROUP BY times ORDER BY times");
   return Object.fromEntries(seen.map(({ times, n }) => [String(times), n]));
 }
@@ -71,7 +71,7 @@ Deno.test("runInBatches() changes each row once in transactions of 1,000, and no
       { state: "running", watermark: '["2500"]' },
       { state: "done", watermark: undefined },
     ]);
-    assertEquals(await timesOf(lab), { 1: 2500 });
+    assertEquals(await getTimes(lab), { 1: 2500 });
   });
 });
 
@@ -79,7 +79,7 @@ Deno.test("runInBatches() goes on after the key that an earlier run noted", asyn
   await withRows(1500, {}, async (lab) => {
     const notes = await batches(lab, ADD, '["1200"]');
     assertEquals(notes.map(({ watermark }) => watermark), ['["1500"]', undefined]);
-    assertEquals(await timesOf(lab), { 0: 1200, 1: 300 });
+    assertEquals(await getTimes(lab), { 0: 1200, 1: 300 });
   });
 });
 
@@ -87,11 +87,11 @@ Deno.test("runInBatches() keeps to the statement's condition, also where it has 
   await withRows(30, {}, async (lab) => {
     const notes = await batches(lab, `${ADD} WHERE id <= 10 OR id > 25`);
     assertEquals(notes.map(({ watermark }) => watermark), ['["30"]', undefined]);
-    assertEquals(await timesOf(lab), { 0: 15, 1: 15 });
+    assertEquals(await getTimes(lab), { 0: 15, 1: 15 });
     await batches(lab, "DELETE FROM ONLY big AS b WHERE b.times = 1");
-    assertEquals(await timesOf(lab), { 0: 15 });
+    assertEquals(await getTimes(lab), { 0: 15 });
     await batches(lab, "DELETE FROM big");
-    assertEquals(await timesOf(lab), {});
+    assertEquals(await getTimes(lab), {});
   });
 });
 
@@ -161,9 +161,9 @@ Deno.test("runInBatches() joins further tables and keeps the WITH clause", async
     const update = "WITH r AS (SELECT id, rate FROM rates) UPDATE big AS b SET times = r.rate FROM r WHERE r.id = b.id";
     const notes = await batches(lab, update);
     assertEquals(notes.map(({ watermark }) => watermark), ['["1000"]', '["2000"]', '["2500"]', undefined]);
-    assertEquals(await timesOf(lab), { 7: 2500 });
+    assertEquals(await getTimes(lab), { 7: 2500 });
     await batches(lab, "DELETE FROM big USING rates AS r WHERE r.id = big.id AND r.id > 100 RETURNING big.id");
-    assertEquals(await timesOf(lab), { 7: 100 });
+    assertEquals(await getTimes(lab), { 7: 100 });
   });
 });
 
@@ -243,7 +243,7 @@ Deno.test("runInBatches() neither repeats nor skips a batch whose COMMIT had no 
     await withRows(2500, options, async (lab) => {
       const notes = await batches(lab, ADD);
       assertEquals(notes.map(({ watermark }) => watermark), ['["1000"]', '["2000"]', '["2500"]', undefined], what);
-      assertEquals(await timesOf(lab), { 1: 2500 }, what);
+      assertEquals(await getTimes(lab), { 1: 2500 }, what);
       assertEquals(commits, isCommitted ? 4 : 5, what);
     });
   }
@@ -260,7 +260,7 @@ Deno.test("runInBatches() is done when the last COMMIT had no answer and its not
   };
   await withRows(10, options, async (lab) => {
     assertEquals((await batches(lab, ADD)).at(-1)?.state, "done");
-    assertEquals([commits, await timesOf(lab)], [2, { 1: 10 }]);
+    assertEquals([commits, await getTimes(lab)], [2, { 1: 10 }]);
   });
 });
 
@@ -272,7 +272,7 @@ Deno.test("runInBatches() gives up on a connection that is lost twelve times, an
     };
     await withRows(10, options, async (lab) => {
       assertEquals(await assertRejects(() => batches(lab, ADD)), error);
-      assertEquals([commits, await timesOf(lab)], [tries, { 0: 10 }]);
+      assertEquals([commits, await getTimes(lab)], [tries, { 0: 10 }]);
     });
   }
 });
@@ -292,7 +292,7 @@ Deno.test("runInBatches() takes smaller batches when the server says that one is
   await withRows(310, options, async (lab) => {
     const notes = await batches(lab, ADD);
     assertEquals([largest, notes.length], [3, 105]); // 1000, 250, 62, 15, 3
-    assertEquals(await timesOf(lab), { 1: 310 });
+    assertEquals(await getTimes(lab), { 1: 310 });
     const told = lab.lines.filter((line) => line.includes("batches"));
     assertEquals(told, ["big: 50 batches", "big: 100 batches"]);
   });
@@ -322,6 +322,6 @@ Deno.test("runInBatches() stops before the next batch when the lock is lost", as
       check: () => ++checks === 2 ? Promise.reject(lost) : Promise.resolve(),
     };
     assertEquals(await assertRejects(() => batches(lab, ADD)), lost);
-    assertEquals(await timesOf(lab), { 0: 1500, 1: 1000 });
+    assertEquals(await getTimes(lab), { 0: 1500, 1: 1000 });
   });
 });

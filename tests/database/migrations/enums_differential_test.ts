@@ -2,7 +2,7 @@
 /** Folders of enum and serial changes, each on PostgreSQL and through runMigrations on the provider's stand-in. */
 import { assertEquals } from "@std/assert";
 import type postgres from "postgres";
-import { causeChain } from "../../../errors/mod.ts";
+import { causeChain } from "../../../errors/cause_chain.ts";
 import { MigrationPlanError } from "../../../database/migrations/migration_error.ts";
 import { type DistSqlLab, withDistSqlLab } from "../../support/distsql_lab.ts";
 import { Random } from "../distsql/declared/random_ddl.ts";

@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertGreaterOrEqual, assertLess, assertThrows } from "@std/assert";
 import { createConnectRetry } from "../../../database/providers/connect_retry.ts";
 import { ServiceUnavailableError } from "../../../errors/mod.ts";
-import { Invocation, runInvocation } from "../../../observability/mod.ts";
+import { Invocation } from "../../../observability/invocation.ts";
+import { runInvocation } from "../../../observability/invocation_context.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
 
 const config = { provider: "distsql", instrument: false } as const;

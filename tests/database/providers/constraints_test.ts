@@ -10,9 +10,9 @@ import {
 } from "../../../database/mod.ts";
 import type { SQL } from "drizzle-orm";
 import { sql } from "../../../database/orm.ts";
+import { causeChain } from "../../../errors/cause_chain.ts";
 import {
   AppError,
-  causeChain,
   ConflictError,
   DatabaseError,
   ForeignKeyViolationError,

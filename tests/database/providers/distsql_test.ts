@@ -16,7 +16,8 @@ import {
   withTransaction,
 } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
-import { ConfigurationError, findInCauseChain, sqlStateOf } from "../../../errors/mod.ts";
+import { getSqlState } from "../../../errors/driver_error.ts";
+import { ConfigurationError, findInCauseChain } from "../../../errors/mod.ts";
 import { type DistSqlServer, startDistSqlServer } from "../../../testing/distsql/server.ts";
 import type { DistSqlServerOptions } from "../../../testing/distsql/server_options.ts";
 import { startPostgres } from "../../support/postgres.ts";
@@ -61,8 +62,8 @@ async function withServer(test: (lab: Lab) => Promise<void>, options: DistSqlSer
   }
 }
 
-function codeOf(error: unknown): string | undefined {
-  return sqlStateOf(findInCauseChain(error, (link) => sqlStateOf(link) !== undefined));
+function getCode(error: unknown): string | undefined {
+  return getSqlState(findInCauseChain(error, (link) => getSqlState(link) !== undefined));
 }
 
 const options = { sanitizeOps: false, sanitizeResources: false };
@@ -121,7 +122,7 @@ Deno.test(
         withTransaction(db, (tx) => withTransaction(tx, () => Promise.resolve()))
       );
       assertInstanceOf(nested, ConfigurationError);
-      assertEquals(codeOf(await assertRejects(() => db.execute(sql`CREATE INDEX c_n ON c (n)`))), "0A000");
+      assertEquals(getCode(await assertRejects(() => db.execute(sql`CREATE INDEX c_n ON c (n)`))), "0A000");
     });
   },
 );

@@ -1,10 +1,16 @@
 import { assertEquals, assertGreater, assertLess, assertRejects } from "@std/assert";
-import { isSilent, limitOf, silent, StatementWatch, withinLimit } from "../../../database/providers/statement_limit.ts";
+import {
+  getLimit,
+  isSilent,
+  silent,
+  StatementWatch,
+  withinLimit,
+} from "../../../database/providers/statement_limit.ts";
 
 const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-Deno.test("limitOf() is 60 seconds unless the configuration says otherwise", () => {
-  assertEquals([limitOf({}).ms, limitOf({ statementTimeoutSeconds: 0.5 }).ms], [60_000, 500]);
+Deno.test("getLimit() is 60 seconds unless the configuration says otherwise", () => {
+  assertEquals([getLimit({}).ms, getLimit({ statementTimeoutSeconds: 0.5 }).ms], [60_000, 500]);
 });
 
 Deno.test("withinLimit() rejects a statement that is not answered, and says how to change the time", async () => {

@@ -33,7 +33,8 @@ import {
 } from "../../../database/mod.ts";
 import { toText } from "../../../database/providers/data_api_values.ts";
 import { and, desc, eq, inArray, sql } from "../../../database/orm.ts";
-import { ConfigurationError, findInCauseChain, sqlStateOf } from "../../../errors/mod.ts";
+import { getSqlState } from "../../../errors/driver_error.ts";
+import { ConfigurationError, findInCauseChain } from "../../../errors/mod.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
 import { startNeonProxy } from "../../support/neon_proxy.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
@@ -145,7 +146,7 @@ function configs({ postgres }: Lab): DatabaseConfig[] {
   ];
 }
 
-function nameOf({ provider, connectionString = "" }: DatabaseConfig): string {
+function getName({ provider, connectionString = "" }: DatabaseConfig): string {
   return `${provider} ${connectionString.split(":")[0]}`;
 }
 
@@ -159,7 +160,7 @@ Deno.test(
     const lab = await startLab();
     try {
       for (const config of configs(lab)) {
-        const name = nameOf(config);
+        const name = getName(config);
         const typed = { ...config, schema };
         const db = await getDrizzleClient(typed);
         for (const statement of DDL) await db.execute(sql.raw(statement));
@@ -195,7 +196,7 @@ Deno.test(
         const tooLong = await assertRejects(() =>
           db.update(samples).set({ name: "x".repeat(21) }).where(eq(samples.id, ID))
         );
-        assertEquals(codeOf(tooLong), "22001", name);
+        assertEquals(getCode(tooLong), "22001", name);
 
         await withTransaction(db, async (tx) => {
           await tx.update(samples).set({ count: 1 }).where(eq(samples.id, ID));
@@ -240,8 +241,8 @@ Deno.test(
   },
 );
 
-function codeOf(error: unknown): string | undefined {
-  return sqlStateOf(findInCauseChain(error, (link) => sqlStateOf(link) !== undefined));
+function getCode(error: unknown): string | undefined {
+  return getSqlState(findInCauseChain(error, (link) => getSqlState(link) !== undefined));
 }
 
 Deno.test("every provider runs migrations, and a failing one names its statement", options, async () => {
@@ -253,7 +254,7 @@ Deno.test("every provider runs migrations, and a failing one names its statement
   );
   try {
     for (const [index, base] of configs(lab).entries()) {
-      const name = nameOf(base);
+      const name = getName(base);
       const url = index === 0 ? base.connectionString : await lab.postgres.createDatabase(`m${index}`);
       const isDataApi = base.connectionString?.startsWith("rds-data");
       // the stand-in of the Data API has one database behind it

@@ -9,7 +9,8 @@ import {
   withTransaction,
 } from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
-import { causeChain, NotFoundError, ServiceUnavailableError, ValidationError } from "../../../errors/mod.ts";
+import { causeChain } from "../../../errors/cause_chain.ts";
+import { NotFoundError, ServiceUnavailableError, ValidationError } from "../../../errors/mod.ts";
 import { onSpanEnd, setLogOutput, type Span } from "../../../observability/mod.ts";
 import { inspect } from "node:util";
 
@@ -106,7 +107,8 @@ Deno.test("withQueryMetrics() logs its input at DEBUG alone, without secrets", a
   const previous = Deno.env.get("LOG_LEVEL");
   Deno.env.set("LOG_LEVEL", "DEBUG");
   try {
-    const { Invocation, runInvocation } = await import("../../../observability/mod.ts");
+    const { Invocation } = await import("../../../observability/invocation.ts");
+    const { runInvocation } = await import("../../../observability/invocation_context.ts");
     const start = { correlationId: "c", requestId: "r", traceId: undefined, operationName: "o", functionName: "f" };
     const invocation = new Invocation({ ...start, coldStart: false });
     invocation.level = 0;
@@ -204,13 +206,13 @@ Deno.test("withQueryMetrics() leaves queries of queries in a transaction to its 
 Deno.test("withQueryMetrics() answers a constraint once, with the map of the innermost query that has it", async () => {
   const violation = Object.assign(new Error("duplicate"), { code: "23505", constraint: "users_email_key" });
   const violate = () => Promise.reject(violation);
-  const answerOf = (message: string) => ({ constraints: { users_email_key: { field: "email", message } } });
+  const getAnswer = (message: string) => ({ constraints: { users_email_key: { field: "email", message } } });
   const { lines } = await observe(async () => {
-    const outer = () => withQueryMetrics("outer", () => withQueryMetrics("inner", violate), answerOf("outer"));
+    const outer = () => withQueryMetrics("outer", () => withQueryMetrics("inner", violate), getAnswer("outer"));
     const error = await assertRejects(outer, UniqueViolationError);
     assertEquals([error.errors, error.queryName], [{ email: ["outer"] }, "inner"]);
     const both = () =>
-      withQueryMetrics("outer", () => withQueryMetrics("inner", violate, answerOf("inner")), answerOf("outer"));
+      withQueryMetrics("outer", () => withQueryMetrics("inner", violate, getAnswer("inner")), getAnswer("outer"));
     assertEquals((await assertRejects(both, UniqueViolationError)).errors, { email: ["inner"] });
   });
   // a violation that a query maps is no news

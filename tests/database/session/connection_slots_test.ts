@@ -2,7 +2,8 @@ import { assert, assertEquals, assertInstanceOf, assertRejects, assertStringIncl
 import { ConnectionSlots } from "../../../database/session/connection_slots.ts";
 import { Lease } from "../../../database/session/lease.ts";
 import { DatabaseError, TransactionMisuseError } from "../../../errors/mod.ts";
-import { Invocation, runInvocation } from "../../../observability/mod.ts";
+import { Invocation } from "../../../observability/invocation.ts";
+import { runInvocation } from "../../../observability/invocation_context.ts";
 
 const PATIENCE = { patienceMs: 150, lookMs: 15 };
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -11,7 +11,8 @@ import {
   withTransaction,
 } from "../../../database/mod.ts";
 import { eq, sql } from "../../../database/orm.ts";
-import { findInCauseChain, sqlStateOf } from "../../../errors/mod.ts";
+import { getSqlState } from "../../../errors/driver_error.ts";
+import { findInCauseChain } from "../../../errors/mod.ts";
 import { LAB_OPTIONS, openWithTables, type ProviderTarget, shareProviders } from "../../support/provider_lab.ts";
 
 const notes = pgTable("notes", { id: integer("id").primaryKey(), title: text("title") });
@@ -168,7 +169,7 @@ Deno.test("a forgotten await does not commit half of the work", LAB_OPTIONS, asy
         late.push(tx.insert(notes).values({ id: 1 }).execute().catch(() => "caught"));
       })
     );
-    assertEquals(sqlStateOf(findInCauseChain(failed, (link) => sqlStateOf(link) !== undefined)), "23505", name);
+    assertEquals(getSqlState(findInCauseChain(failed, (link) => getSqlState(link) !== undefined)), "23505", name);
     assertEquals(await late.at(-1), "caught");
     assertEquals(await db.$count(notes), 2, name);
   });

@@ -31,7 +31,7 @@ const DIFFERENCES: Readonly<Record<string, Parser>> = {
   timestamp: (text) => text.includes("infinity") ? pg.types.getTypeParser(1114, "text")(text) : asUtc(text),
 };
 
-function differenceOf(type: number): Parser | undefined {
+function getDifference(type: number): Parser | undefined {
   for (const [name, id, arrayId] of BUILT_IN_TYPES) {
     if (type === id) return DIFFERENCES[name];
     if (type !== arrayId) continue;
@@ -53,7 +53,7 @@ export async function openOracle(connectionString: string): Promise<Oracle> {
     connectionString,
     types: {
       getTypeParser: (type: number, format: string) =>
-        differenceOf(type) ?? pg.types.getTypeParser(type, format as "text"),
+        getDifference(type) ?? pg.types.getTypeParser(type, format as "text"),
     },
   });
   await client.connect();

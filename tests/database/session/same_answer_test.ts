@@ -9,7 +9,8 @@ import {
   withTransaction,
 } from "../../../database/mod.ts";
 import { eq, sql } from "../../../database/orm.ts";
-import { findInCauseChain, sqlStateOf } from "../../../errors/mod.ts";
+import { getSqlState } from "../../../errors/driver_error.ts";
+import { findInCauseChain } from "../../../errors/mod.ts";
 import { LAB_OPTIONS, openWithTables, type ProviderTarget, shareProviders } from "../../support/provider_lab.ts";
 import { openOracle, type Oracle } from "./pg_oracle.ts";
 import { edgeExpressions, nestedExpressions, ValueGenerator } from "./typed_values.ts";
@@ -41,11 +42,11 @@ async function besidePg(test: (providers: Provider[], oracle: Oracle) => Promise
 /** Values are equal and of the same class: a `Buffer` is none but a `Buffer`. */
 function assertSame(actual: unknown, expected: unknown, what: string): void {
   assertEquals(actual, expected, what);
-  assertEquals(kindOf(actual), kindOf(expected), what);
+  assertEquals(getKind(actual), getKind(expected), what);
 }
 
-function kindOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(kindOf);
+function getKind(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(getKind);
   return value === null || typeof value !== "object" ? typeof value : Object.getPrototypeOf(value)?.constructor?.name;
 }
 
@@ -56,9 +57,9 @@ const REFUSALS: Partial<Record<Provider["name"], RegExp>> = {
   "data-api": /^(?:UnsupportedResultException|RangeError)$/,
 };
 
-function refusalOf(error: unknown): string {
-  const link = findInCauseChain(error, (candidate) => sqlStateOf(candidate) !== undefined);
-  if (link !== undefined) return String(sqlStateOf(link));
+function getRefusal(error: unknown): string {
+  const link = findInCauseChain(error, (candidate) => getSqlState(candidate) !== undefined);
+  if (link !== undefined) return String(getSqlState(link));
   return String((error as { cause?: { name?: string } }).cause?.name);
 }
 
@@ -84,7 +85,7 @@ async function compareAll(
       await compareAll(provider, oracle, expressions.slice(0, half), tally);
       return await compareAll(provider, oracle, expressions.slice(half), tally);
     }
-    const refusal = refusalOf(error);
+    const refusal = getRefusal(error);
     assert(REFUSALS[provider.name]?.test(refusal), `${provider.name} refuses ${text}: ${refusal} ${error}`);
     tally.refused++;
     return;
@@ -301,7 +302,7 @@ Deno.test("one statement is run, and a second one beside it is refused", LAB_OPT
       const refused = await db.execute(sql.raw("CREATE TABLE one (id int); CREATE TABLE two (id int)"))
         .then(() => undefined, (error) => error);
       // the service of the Data API refuses by itself; its stand-in has PostgreSQL do it
-      assertEquals(sqlStateOf(findInCauseChain(refused, (link) => sqlStateOf(link) !== undefined)), "42601", name);
+      assertEquals(getSqlState(findInCauseChain(refused, (link) => getSqlState(link) !== undefined)), "42601", name);
     }
   });
 });

@@ -35,7 +35,7 @@ async function onEachProvider(
 }
 
 /** Every way to use the outer client, and what the error must name. */
-function usesOf(db: Client): Record<string, [run: () => Promise<unknown>, name: string]> {
+function getUses(db: Client): Record<string, [run: () => Promise<unknown>, name: string]> {
   const { defineQuery, definePreparedQuery } = createQueryFactory(() => db);
   const tables = [{ table: notes, operations: [DatabaseOperation.Select] }];
   const listNotes = defineQuery({ tables }, async function listNotes(client) {
@@ -78,7 +78,7 @@ Deno.test(
   LAB_OPTIONS,
   async () => {
     await onEachProvider(async (db, { name: provider }) => {
-      for (const [use, [run, name]] of Object.entries(usesOf(db))) {
+      for (const [use, [run, name]] of Object.entries(getUses(db))) {
         const what = `${provider}: ${use}`;
         await withTransaction(db, async (tx) => {
           await tx.insert(notes).values({ id: 1 });
@@ -177,7 +177,7 @@ Deno.test("in a handler the mistake is a 500 at once, and the log names the quer
   try {
     await onEachProvider(async (db, { name }) => {
       if (name === "data-api") return;
-      const [findNote] = usesOf(db)["defined and prepared"];
+      const [findNote] = getUses(db)["defined and prepared"];
       const seen = await lab.request("", () => withTransaction(db, () => findNote()), 3000);
       assertEquals([seen.status, seen.code, seen.error], [500, "TRANSACTION_MISUSE", "TransactionMisuseError"], name);
       assert(seen.ms < 1500, `${name} took ${seen.ms} ms`);

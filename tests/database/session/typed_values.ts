@@ -115,7 +115,7 @@ function typeName(type: string): string {
 }
 
 /** An array written with items, so that no test shares the code that reads arrays. */
-function arrayOf(type: string, items: readonly (string | null)[]): string {
+function getArray(type: string, items: readonly (string | null)[]): string {
   const texts = items.map((item) => item === null ? "NULL" : `${quote(item)}::${typeName(type)}`);
   return `array[${texts.join(",")}]::${typeName(type)}[]`;
 }
@@ -127,9 +127,9 @@ export function edgeExpressions(): { type: string; sql: string }[] {
     const expressions = [...alone, `NULL::${typeName(type)}`];
     if (!WITHOUT_ARRAYS.has(type)) {
       expressions.push(
-        arrayOf(type, values),
-        arrayOf(type, [null, ...values, null]),
-        arrayOf(type, [null]),
+        getArray(type, values),
+        getArray(type, [null, ...values, null]),
+        getArray(type, [null]),
         `'{}'::${typeName(type)}[]`,
         `NULL::${typeName(type)}[]`,
       );
@@ -205,7 +205,7 @@ export class ValueGenerator {
     const type = this.pick(Object.keys(GENERATED));
     if (this.below(4) > 0) return `${quote(GENERATED[type](this))}::${type}`;
     const items = Array.from({ length: this.below(5) }, () => this.below(5) === 0 ? null : GENERATED[type](this));
-    return arrayOf(type, items);
+    return getArray(type, items);
   }
 
   digits(count: number): string {

@@ -13,7 +13,7 @@ const TODAY = "2026-11-01";
 const parse = await loadStatementParser();
 
 /** Why the stand-in's rules refuse a text; `undefined` when they do not. */
-function refusalOf(text: string): string | undefined {
+function getRefusal(text: string): string | undefined {
   try {
     for (const { text: statement } of splitStatements(text)) {
       for (const parsed of parse(statement)) {
@@ -65,7 +65,7 @@ Deno.test("translateForDistSql() and the stand-in agree about what is accepted, 
     const { statements, refusals, rules } = translateForDistSql(sql);
     for (const step of refusals.length > 0 ? [] : statements) {
       counts.accepted++;
-      const why = refusalOf(step.sql);
+      const why = getRefusal(step.sql);
       if (why !== undefined) disagreements.push(`emitted, but refused there (${why}): ${step.sql}`);
     }
     const isLeftOut = refusals.length === 0 && statements.length === 0;
@@ -76,7 +76,7 @@ Deno.test("translateForDistSql() and the stand-in agree about what is accepted, 
       continue;
     }
     counts[isLeftOut ? "stripped" : "refused"]++;
-    if (refusalOf(sql) === undefined) {
+    if (getRefusal(sql) === undefined) {
       disagreements.push(`${isLeftOut ? "left out" : `refused (${ids})`}, but accepted there: ${sql}`);
     }
   }

@@ -69,12 +69,12 @@ async function probe(sql: postgres.Sql, statement: string): Promise<string> {
 function values(table: TableState, random: Random, empty?: string): string {
   const columns = table.columns.filter(({ identity, generated }) => generated === "" && identity !== "a");
   const kept = columns.filter(({ name }) => name === empty || random.chance(0.85));
-  const list = kept.map(({ name, type }) => name === empty ? "NULL" : literalOf(type, random));
+  const list = kept.map(({ name, type }) => name === empty ? "NULL" : getLiteral(type, random));
   if (kept.length === 0) return "DEFAULT VALUES";
   return `(${kept.map(({ name }) => quote(name)).join(", ")}) VALUES (${list.join(", ")})`;
 }
 
-function literalOf(type: string, random: Random): string {
+function getLiteral(type: string, random: Random): string {
   const number = random.below(30) + 1;
   if (/int|numeric/.test(type)) return String(number);
   if (type === "boolean") return "true";

@@ -42,7 +42,7 @@ async function probe(sql: postgres.Sql, statement: string): Promise<string> {
 }
 
 /** Inserts with each label in each column that is text or an enum, and with none. */
-async function probesOf(sql: postgres.Sql, table: string, labels: readonly string[]): Promise<string[]> {
+async function getProbes(sql: postgres.Sql, table: string, labels: readonly string[]): Promise<string[]> {
   const columns = await sql.unsafe(COLUMNS, [table]);
   const texts = columns.filter(({ text, name }) => text === true && name !== "id").map(({ name }) =>
     quote(String(name))
@@ -83,7 +83,7 @@ export async function compare(
     const select = `SELECT * FROM ${path}${kind === "r" ? " ORDER BY id::text" : ""}`;
     expect(select, await probe(native, select), await probe(ours, select));
     if (kind !== "r") continue;
-    for (const insert of await probesOf(native, path, labels)) {
+    for (const insert of await getProbes(native, path, labels)) {
       expect(insert, await probe(native, insert), await probe(ours, insert));
     }
   }

@@ -264,7 +264,7 @@ export class EnumFolders {
   }
 
   /** The columns of an enum in every table. */
-  #usersOf(type: KnownEnum): [KnownTable, KnownColumn][] {
+  #getUsers(type: KnownEnum): [KnownTable, KnownColumn][] {
     return this.#tables.flatMap((table) =>
       table.columns.filter((column) => column.type === type).map((column): [KnownTable, KnownColumn] => [table, column])
     );
@@ -277,7 +277,7 @@ export class EnumFolders {
     const type = random.pick(this.#enums);
     const kept = type.labels.filter(() => random.chance(0.8));
     if (kept.length === 0) kept.push(type.labels[0]);
-    const users = this.#usersOf(type);
+    const users = this.#getUsers(type);
     const bare = type.path.slice(type.path.indexOf(".") + 1).replaceAll('"', "");
     const schema = type.path.includes(".") ? type.path.slice(0, type.path.indexOf(".") + 1) : "";
     const fresh = `${schema}"${bare}_new"`;
@@ -310,7 +310,7 @@ export class EnumFolders {
     const kept = type.labels.filter(() => random.chance(0.8));
     if (kept.length === 0) kept.push(type.labels[0]);
     if (random.chance(0.4)) kept.push("new");
-    const users = this.#usersOf(type);
+    const users = this.#getUsers(type);
     const statements: string[] = [];
     const defaults = new Map(users.map(([, column]) => [column, random.chance(0.5) ? random.pick(kept) : undefined]));
     for (const [table, { name }] of users) {

@@ -1,6 +1,6 @@
 import { referenced, writeColumn } from "./create_statements.ts";
 import { type Draft, id, type Maker, type Model, type ModelColumn, type ModelTable, newName, path } from "./model.ts";
-import { castLiteral, changesOf, isKeyable, writeType } from "./values.ts";
+import { castLiteral, getChanges, isKeyable, writeType } from "./values.ts";
 
 /** A draft about one of the tables. */
 function onTable(draft: (model: Model, table: ModelTable) => { action: string; apply?(): void } | undefined): Maker {
@@ -84,7 +84,7 @@ const renameTable = onTable((model, table) => {
 });
 
 const changeType = onColumn((model, _table, found) => {
-  const { type, using } = model.random.pick(changesOf(model, found.type));
+  const { type, using } = model.random.pick(getChanges(model, found.type));
   const words = model.random.pick(["TYPE", "SET DATA TYPE"]);
   const how = using === undefined ? "" : ` USING ${using(id(model, found.name))}`;
   return {

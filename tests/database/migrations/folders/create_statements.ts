@@ -1,5 +1,5 @@
 import { id, type Maker, type Model, type ModelColumn, type ModelTable, newName, path } from "./model.ts";
-import { castLiteral, isKeyable, literalOf, randomType, writeType } from "./values.ts";
+import { castLiteral, getLiteral, isKeyable, randomType, writeType } from "./values.ts";
 
 const LABELS = ["open", "done", "in progress", "it's", "low", "high", "NEW"];
 
@@ -34,7 +34,7 @@ export const createDomain: Maker = (model) => {
     ? "text[]"
     : random.pick(["int", "text", "varchar(40)", "numeric(12, 2)"]);
   const clauses = [
-    random.chance(0.3) ? ` DEFAULT ${literalOf(model, base, 7)}` : "",
+    random.chance(0.3) ? ` DEFAULT ${getLiteral(model, base, 7)}` : "",
     base === "int" ? " CHECK (VALUE > 0)" : base === "text" && random.chance(0.5) ? " CHECK (VALUE <> 'no')" : "",
   ];
   return {
@@ -241,7 +241,7 @@ export const createView: Maker = (model) => {
   const enumColumn = columns.find(({ type }) => model.enums.some((one) => one.name === type));
   if (enumColumn !== undefined && random.chance(0.3)) {
     list.push(
-      `${id(model, enumColumn.name)} = ${literalOf(model, enumColumn.type, 1)}::${
+      `${id(model, enumColumn.name)} = ${getLiteral(model, enumColumn.type, 1)}::${
         writeType(model, enumColumn.type)
       } AS is_it`,
     );

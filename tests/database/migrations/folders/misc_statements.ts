@@ -1,5 +1,5 @@
 import { type Draft, id, type Maker, type Model, type ModelTable, newName, path } from "./model.ts";
-import { castLiteral, isKeyable, literalOf, writeType } from "./values.ts";
+import { castLiteral, getLiteral, isKeyable, writeType } from "./values.ts";
 
 /** A table with one of its columns, as written. */
 interface Target {
@@ -42,11 +42,11 @@ const ON_TABLE: readonly ((model: Model, target: Target) => string | undefined)[
       : undefined,
   (model, { at, col, column }) =>
     `ALTER TABLE ${at} ADD CONSTRAINT ${id(model, newName(model, "any_"))} CHECK (${col} = ANY (ARRAY[${
-      literalOf(model, column.type, 1)
-    }, ${literalOf(model, column.type, 2)}]) OR ${col} IS NOT NULL OR ${col} IS NULL)`,
+      getLiteral(model, column.type, 1)
+    }, ${getLiteral(model, column.type, 2)}]) OR ${col} IS NOT NULL OR ${col} IS NULL)`,
   (model, { at, col, column }) =>
     `ALTER TABLE ${at} ADD CONSTRAINT ${id(model, newName(model, "nv_"))} CHECK (${col} <> ${
-      literalOf(model, column.type, 77)
+      getLiteral(model, column.type, 77)
     }) NOT VALID`,
   (model, { at, col }) =>
     `SELECT ${col}, array_agg(1) FROM ${at} GROUP BY ${col} HAVING count(*) > ${model.random.below(3)}`,
@@ -192,7 +192,7 @@ const useOwn: Maker = (model) => {
     sql: random.chance(0.5)
       ? `ALTER TABLE ${at} ADD CONSTRAINT ${
         id(model, newName(model, "ck_"))
-      } CHECK (${col} IS NULL OR ${col} = ${col} OR ${col} = CAST(${literalOf(model, column.type, 2)} AS ${
+      } CHECK (${col} IS NULL OR ${col} = ${col} OR ${col} = CAST(${getLiteral(model, column.type, 2)} AS ${
         writeType(model, column.type)
       }))`
       : `ALTER TABLE ${at} ALTER COLUMN ${col} SET DEFAULT (${cast})`,

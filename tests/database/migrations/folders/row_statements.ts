@@ -1,7 +1,7 @@
 import { id, type Maker, type Model, type ModelTable, path } from "./model.ts";
-import { castLiteral, literalOf } from "./values.ts";
+import { castLiteral, getLiteral } from "./values.ts";
 
-function rowOf(model: Model, table: ModelTable): { names: string[]; values: string[] } {
+function getRow(model: Model, table: ModelTable): { names: string[]; values: string[] } {
   const given = table.columns.filter(({ isComputed, needsValue, name }) =>
     !isComputed && (needsValue || table.key.includes(name) && name !== "id" || model.random.chance(0.6))
   );
@@ -15,7 +15,7 @@ function rowOf(model: Model, table: ModelTable): { names: string[]; values: stri
 export const insert: Maker = (model) => {
   if (model.tables.length === 0) return undefined;
   const table = model.random.pick(model.tables);
-  const { names, values } = rowOf(model, table);
+  const { names, values } = getRow(model, table);
   if (names.length === 0) return { sql: `INSERT INTO ${path(model, table.name)} DEFAULT VALUES` };
   const tail = model.random.chance(0.15) ? " ON CONFLICT DO NOTHING" : "";
   return {
@@ -56,7 +56,7 @@ export const update: Maker = (model) => {
     "",
     ` WHERE ${other} IS NOT NULL`,
     ` WHERE ${col} IS NULL`,
-    ` WHERE ${col} = ${literalOf(model, found.type, 3)}`,
+    ` WHERE ${col} = ${getLiteral(model, found.type, 3)}`,
   ]);
   if (isNumber && random.chance(0.05)) {
     const target = path(model, table.name);
@@ -73,7 +73,7 @@ export const remove: Maker = (model) => {
   if (random.chance(0.1)) return { sql: `TRUNCATE ${path(model, table.name)}` };
   return {
     sql: `DELETE FROM ${path(model, table.name)} WHERE ${id(model, found.name)} ${
-      random.chance(0.5) ? "IS NULL" : `= ${literalOf(model, found.type, 2)}`
+      random.chance(0.5) ? "IS NULL" : `= ${getLiteral(model, found.type, 2)}`
     }`,
   };
 };

@@ -22,14 +22,14 @@ export async function runFolder({ files }: GeneratedFolder, database: DatabaseCo
     return { end: "done" };
   } catch (error) {
     if (error instanceof MigrationPlanError) return { end: "planning", findings: error.findings };
-    return { end: "mid-run", message: messagesOf(error) };
+    return { end: "mid-run", message: getMessages(error) };
   } finally {
     await Deno.remove(migrationsFolder, { recursive: true });
   }
 }
 
 /** What an error says, and what its causes say. */
-function messagesOf(error: unknown): string {
+function getMessages(error: unknown): string {
   const parts: string[] = [];
   for (let link = error; link instanceof Error && parts.length < 5; link = link.cause) parts.push(link.message);
   return parts.join(" <- ");

@@ -58,18 +58,18 @@ export function writeType(model: Model, type: string): string {
 }
 
 /** A value of a type as a literal. Values of different numbers differ, but for booleans and enums. */
-export function literalOf(model: Model, type: string, number: number): string {
+export function getLiteral(model: Model, type: string, number: number): string {
   const labels = model.enums.find(({ name }) => name === type)?.labels;
   if (labels !== undefined) return `'${labels[number % labels.length].replaceAll("'", "''")}'`;
   const domain = model.domains.find(({ name }) => name === type);
-  if (domain !== undefined) return literalOf(model, domain.base, number);
+  if (domain !== undefined) return getLiteral(model, domain.base, number);
   if (type.endsWith("[]") && !Object.hasOwn(REFUSED, type)) return "'{}'";
   return (TYPES[type] ?? REFUSED[type] ?? TYPES.text)(number);
 }
 
 /** A literal, at times with a cast to its type, as drizzle-kit and Prisma write defaults of enums. */
 export function castLiteral(model: Model, type: string, number: number): string {
-  const literal = literalOf(model, type, number);
+  const literal = getLiteral(model, type, number);
   const isOwn = model.enums.some(({ name }) => name === type);
   return literal.startsWith("'") && model.random.chance(isOwn ? 0.5 : 0.15)
     ? `${literal}::${writeType(model, type)}`
@@ -83,7 +83,7 @@ export function isKeyable(type: string): boolean {
 }
 
 /** Types that a column may change to without a USING clause, and with one. */
-export function changesOf(model: Model, type: string): { type: string; using?: (column: string) => string }[] {
+export function getChanges(model: Model, type: string): { type: string; using?: (column: string) => string }[] {
   const toText = { type: "text" };
   switch (type) {
     case "int":

@@ -1,5 +1,5 @@
 import { validateCodeHostWebhook } from "@trellis/fn/auth";
-import { buildValidatedResponse, headerOf, readRawBody } from "@trellis/fn/core";
+import { buildValidatedResponse, getHeader, readRawBody } from "@trellis/fn/core";
 import { getRequiredEnv } from "@trellis/fn/env";
 import { ValidationError } from "@trellis/fn/errors";
 import { defineApiHandler } from "@trellis/fn/validation";
@@ -10,10 +10,10 @@ export const handler = defineApiHandler({
 })(async function codeHostHook({ context, event }) {
   await validateCodeHostWebhook(
     readRawBody(event),
-    headerOf(event, "X-Hub-Signature-256"),
+    getHeader(event, "X-Hub-Signature-256"),
     getRequiredEnv("CODE_HOST_WEBHOOK_SECRET"),
   );
-  const deliveryId = headerOf(event, "X-GitHub-Delivery");
+  const deliveryId = getHeader(event, "X-GitHub-Delivery");
   if (!deliveryId) throw new ValidationError("The header X-GitHub-Delivery is missing");
   const first = await recordDelivery("code-host", deliveryId);
   return buildValidatedResponse(context, 202, { accepted: true, repeated: !first });

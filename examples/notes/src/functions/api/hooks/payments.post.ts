@@ -1,5 +1,5 @@
 import { validatePaymentsWebhook } from "@trellis/fn/auth";
-import { buildValidatedResponse, headerOf, readRawBody } from "@trellis/fn/core";
+import { buildValidatedResponse, getHeader, readRawBody } from "@trellis/fn/core";
 import { getRequiredEnv } from "@trellis/fn/env";
 import { ValidationError } from "@trellis/fn/errors";
 import { defineApiHandler, validateSchema } from "@trellis/fn/validation";
@@ -14,7 +14,7 @@ export const handler = defineApiHandler({
   const payload = readRawBody(event);
   await validatePaymentsWebhook(
     payload,
-    headerOf(event, "Payments-Signature"),
+    getHeader(event, "Payments-Signature"),
     getRequiredEnv("PAYMENTS_WEBHOOK_SECRET"),
   );
   // the signature covers the bytes as they came: they are read only now
