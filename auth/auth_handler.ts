@@ -1,4 +1,11 @@
-import { getMethod, getPath, getQueryString, getSource, isHttpApiEvent, readRawBody } from "../core/api_event.ts";
+import {
+  getMethod,
+  getPath,
+  getQueryString,
+  getSource,
+  isHttpApiEvent,
+  readRawBody,
+} from "../core/api_event.ts";
 import { encodeBase64 } from "../core/base64.ts";
 import { extractBearerToken } from "../core/bearer_token.ts";
 import { getClientAddress } from "../core/client_address.ts";
@@ -90,7 +97,11 @@ export function createAuthHandler(
  * Makes sure that a sign-out has ended the session. The library answers 200 even if it could not delete the session, and
  * of several cookies with the session cookie's name it reads only the first.
  */
-async function checkSignedOut(auth: BetterAuthInstance, library: StartedBetterAuth, headers: Headers): Promise<void> {
+async function checkSignedOut(
+  auth: BetterAuthInstance,
+  library: StartedBetterAuth,
+  headers: Headers,
+): Promise<void> {
   const { secret } = getInternals(auth).settings;
   const bearer = extractBearerToken(headers.get("authorization"));
   const token = bearer === null ? undefined : await readSessionToken(bearer, secret);
@@ -100,7 +111,9 @@ async function checkSignedOut(auth: BetterAuthInstance, library: StartedBetterAu
     : [token];
   for (const each of tokens) {
     if (!await isSessionActive(auth, each)) continue;
-    await library.deleteSession(each).catch((error: unknown) => logWarn("A session could not be deleted", { error }));
+    await library.deleteSession(each).catch((error: unknown) =>
+      logWarn("A session could not be deleted", { error })
+    );
     if (await isSessionActive(auth, each)) {
       throw new ServiceUnavailableError("The session could not be ended. Try again");
     }
@@ -120,15 +133,20 @@ function toRequest(event: ApiEvent, baseURL: string): Request {
       body: body?.byteLength ? body : undefined,
     });
   } catch (error) {
-    throw new ValidationError("The request's method, path or headers are not valid", { cause: error });
+    throw new ValidationError("The request's method, path or headers are not valid", {
+      cause: error,
+    });
   }
 }
 
 /** A REST API leaves the stage out of `path`, though it is part of the address unless there is a custom domain. */
 function getRoutePath(event: ApiEvent, basePath: string): string {
   const path = getPath(event);
-  const withStage = (event as RestApiEvent & { requestContext?: { path?: string } }).requestContext?.path;
-  const route = basePath !== "/" && !path.startsWith(basePath) && withStage?.startsWith(basePath) ? withStage : path;
+  const withStage = (event as RestApiEvent & { requestContext?: { path?: string } }).requestContext
+    ?.path;
+  const route = basePath !== "/" && !path.startsWith(basePath) && withStage?.startsWith(basePath)
+    ? withStage
+    : path;
   // `@example.com/` behind the origin would be a request to another host
   return route.startsWith("/") ? route : `/${route}`;
 }
@@ -137,7 +155,9 @@ function readHeaders(event: ApiEvent): Headers {
   const headers = new Headers();
   const several = (event as RestApiEvent).multiValueHeaders;
   for (const [name, value] of Object.entries(several ?? event.headers ?? {})) {
-    for (const item of Array.isArray(value) ? value : [value]) if (typeof item === "string") headers.append(name, item);
+    for (const item of Array.isArray(value) ? value : [value]) {
+      if (typeof item === "string") headers.append(name, item);
+    }
   }
   const cookies = readCookieHeaders(event);
   // `append` joins with commas, which are no separators of cookies
@@ -153,9 +173,9 @@ function readHeaders(event: ApiEvent): Headers {
 function readCookieHeaders(event: ApiEvent): readonly string[] {
   if (isHttpApiEvent(event)) return event.cookies ?? [];
   const several = (event as RestApiEvent).multiValueHeaders ?? {};
-  return Object.entries(several).filter(([name]) => name.toLowerCase() === "cookie").flatMap(([, values]) =>
-    values ?? []
-  );
+  return Object.entries(several).filter(([name]) => name.toLowerCase() === "cookie").flatMap((
+    [, values],
+  ) => values ?? []);
 }
 
 async function toProxyResult(response: Response): Promise<ProxyResult> {
@@ -166,7 +186,8 @@ async function toProxyResult(response: Response): Promise<ProxyResult> {
   if (cookies.length > 0) result.cookies = cookies;
   const bytes = new Uint8Array(await response.arrayBuffer());
   const type = response.headers.get("content-type");
-  result.isBase64Encoded = bytes.length > 0 && type !== null && !/^text\/|json|xml|javascript/i.test(type);
+  result.isBase64Encoded = bytes.length > 0 && type !== null &&
+    !/^text\/|json|xml|javascript/i.test(type);
   result.body = result.isBase64Encoded ? encodeBase64(bytes) : new TextDecoder().decode(bytes);
   return result;
 }

@@ -38,7 +38,9 @@ export async function startBetterAuth(
   const unknown = Object.keys(social).filter((id) => !known.includes(id));
   if (unknown.length > 0) {
     throw new ConfigurationError(
-      `socialProviders has no built-in provider ${unknown.join(", ")}; known are ${known.join(", ")}. ` +
+      `socialProviders has no built-in provider ${unknown.join(", ")}; known are ${
+        known.join(", ")
+      }. ` +
         "Any other goes under socialProviders.custom",
     );
   }
@@ -47,7 +49,9 @@ export async function startBetterAuth(
   const plugins: BetterAuthOptions["plugins"] = [bearer()];
   if (custom.length > 0) {
     const genericOAuth = await loadGenericOAuth();
-    plugins.push(genericOAuth({ config: custom as unknown as Parameters<typeof genericOAuth>[0]["config"] }));
+    plugins.push(
+      genericOAuth({ config: custom as unknown as Parameters<typeof genericOAuth>[0]["config"] }),
+    );
   }
   const auth = betterAuth<BetterAuthOptions>({
     ...options,
@@ -77,7 +81,9 @@ export async function startBetterAuth(
 interface RelationalClient {
   readonly _?: {
     readonly fullSchema?: Readonly<Record<string, unknown>>;
-    readonly schema?: Readonly<Record<string, { readonly relations?: Readonly<Record<string, unknown>> }>>;
+    readonly schema?: Readonly<
+      Record<string, { readonly relations?: Readonly<Record<string, unknown>> }>
+    >;
   };
 }
 

@@ -8,4 +8,7 @@ export type BetterAuthApi = Auth<LibraryOptions>["api"];
 export type BetterAuthOptions = LibraryOptions;
 
 /** A drizzle client for PostgreSQL, of any driver and any schema. */
-export type AuthDatabase = Pick<PgDatabase<PgQueryResultHKT>, "select" | "insert" | "update" | "delete">;
+export type AuthDatabase = Pick<
+  PgDatabase<PgQueryResultHKT>,
+  "select" | "insert" | "update" | "delete"
+>;

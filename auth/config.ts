@@ -1,8 +1,23 @@
 import { getTableColumns, is, Table } from "drizzle-orm";
-import { ANY_OPTION, BOOLEAN_OPTION, checkOptions, OBJECT_OPTION, type OptionRule } from "../core/option_rules.ts";
+import {
+  ANY_OPTION,
+  BOOLEAN_OPTION,
+  checkOptions,
+  OBJECT_OPTION,
+  type OptionRule,
+} from "../core/option_rules.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
-import { type ResolvedProviders, resolveProviders, type SocialProvidersConfig } from "./providers.ts";
-import { AUTH_ACCOUNT_COLUMNS, AUTH_SESSION_COLUMNS, AUTH_USER_COLUMNS, AUTH_VERIFICATION_COLUMNS } from "./columns.ts";
+import {
+  type ResolvedProviders,
+  resolveProviders,
+  type SocialProvidersConfig,
+} from "./providers.ts";
+import {
+  AUTH_ACCOUNT_COLUMNS,
+  AUTH_SESSION_COLUMNS,
+  AUTH_USER_COLUMNS,
+  AUTH_VERIFICATION_COLUMNS,
+} from "./columns.ts";
 import { authSessions, authUsers } from "./session_tables.ts";
 
 /** What {@link createAuth} needs to know. The object is read once: later changes to it have no effect. */
@@ -104,9 +119,15 @@ const MAX_COOKIE_SECONDS = 400 * DAY_SECONDS; // RFC 6265bis section 5.5; better
  */
 export function resolveAuthConfig(config: AuthConfig): AuthSettings {
   checkOptions("AuthConfig", config, RULES, "AuthConfig.");
-  const { sessionExpiresIn = 30 * DAY_SECONDS, sessionUpdateAge = DAY_SECONDS, trustedOrigins = [] } = config;
+  const {
+    sessionExpiresIn = 30 * DAY_SECONDS,
+    sessionUpdateAge = DAY_SECONDS,
+    trustedOrigins = [],
+  } = config;
   if (typeof config.secret !== "string" || config.secret === "") {
-    throw new ConfigurationError("AuthConfig.secret is missing: set it to at least 32 random characters");
+    throw new ConfigurationError(
+      "AuthConfig.secret is missing: set it to at least 32 random characters",
+    );
   }
   const { hostname } = parseBaseUrl(config.baseURL);
   if (config.secret.length < MIN_SECRET_LENGTH && !isLoopback(hostname)) {
@@ -196,7 +217,9 @@ function resolveSchema(own: Record<string, unknown> | undefined): AuthSchema {
   for (const [model, needed] of Object.entries(MODEL_COLUMNS)) {
     if (!(model in schema)) continue;
     const table: unknown = schema[model as keyof typeof schema];
-    if (!is(table, Table)) throw new ConfigurationError(`AuthConfig.schema.${model} is no drizzle table`);
+    if (!is(table, Table)) {
+      throw new ConfigurationError(`AuthConfig.schema.${model} is no drizzle table`);
+    }
     const columns = getTableColumns(table);
     const missing = Object.keys(needed).filter((name) => columns[name] === undefined);
     if (missing.length > 0) {
@@ -209,7 +232,9 @@ function resolveSchema(own: Record<string, unknown> | undefined): AuthSchema {
   }
   for (const name of ["createdAt", "updatedAt", "expiresAt"] as const) {
     if (getTableColumns(schema.session)[name].dataType === "date") continue;
-    throw new ConfigurationError(`AuthConfig.schema.session.${name} must be a timestamp of drizzle's mode "date"`);
+    throw new ConfigurationError(
+      `AuthConfig.schema.session.${name} must be a timestamp of drizzle's mode "date"`,
+    );
   }
   return schema;
 }
@@ -225,7 +250,9 @@ let lastIdentity = 0;
  * @returns The text.
  */
 export function identifyConfig(value: unknown): string {
-  if (typeof value === "function" || (typeof value === "object" && value !== null && !isPlain(value))) {
+  if (
+    typeof value === "function" || (typeof value === "object" && value !== null && !isPlain(value))
+  ) {
     let identity = identities.get(value);
     if (identity === undefined) identities.set(value, identity = ++lastIdentity);
     return `#${identity}`;
@@ -234,8 +261,12 @@ export function identifyConfig(value: unknown): string {
     return typeof value === "bigint" ? `${value}n` : JSON.stringify(value) ?? "";
   }
   if (Array.isArray(value)) return `[${value.map(identifyConfig).join()}]`;
-  const entries = Object.entries(value).filter(([, item]) => item !== undefined).sort(([a], [b]) => a < b ? -1 : 1);
-  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${identifyConfig(item)}`).join()}}`;
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined).sort(([a], [b]) =>
+    a < b ? -1 : 1
+  );
+  return `{${
+    entries.map(([key, item]) => `${JSON.stringify(key)}:${identifyConfig(item)}`).join()
+  }}`;
 }
 
 function isPlain(value: object): boolean {

@@ -6,7 +6,12 @@ import { builtinModule } from "../env/builtin_module.ts";
 export type HmacAlgorithm = "sha1" | "sha256" | "sha384" | "sha512";
 
 /** Length of each algorithm's result in bytes. */
-export const HMAC_BYTES: Readonly<Record<HmacAlgorithm, number>> = { sha1: 20, sha256: 32, sha384: 48, sha512: 64 };
+export const HMAC_BYTES: Readonly<Record<HmacAlgorithm, number>> = {
+  sha1: 20,
+  sha256: 32,
+  sha384: 48,
+  sha512: 64,
+};
 
 /** A secret as text: its UTF-8 bytes are the key, or what its base64 stands for. */
 export interface HmacSecret {
@@ -34,7 +39,10 @@ export interface HmacKey {
 }
 
 const MAX_KEYS = 1000;
-const keys: Readonly<Record<HmacSecret["encoding"], Map<string, HmacKey>>> = { utf8: new Map(), base64: new Map() };
+const keys: Readonly<Record<HmacSecret["encoding"], Map<string, HmacKey>>> = {
+  utf8: new Map(),
+  base64: new Map(),
+};
 
 function getKey({ text, encoding }: HmacSecret): HmacKey {
   const known = keys[encoding];
@@ -50,9 +58,15 @@ function getKey({ text, encoding }: HmacSecret): HmacKey {
 
 /** One run of bytes, for an API that takes no parts; a body is copied once at most. */
 function toBytes(parts: readonly (string | Uint8Array)[]): Uint8Array<ArrayBuffer> {
-  if (parts.length === 1 && typeof parts[0] !== "string") return parts[0] as Uint8Array<ArrayBuffer>;
-  if (parts.every((part) => typeof part === "string")) return new TextEncoder().encode(parts.join(""));
-  const pieces = parts.map((part) => typeof part === "string" ? new TextEncoder().encode(part) : part);
+  if (parts.length === 1 && typeof parts[0] !== "string") {
+    return parts[0] as Uint8Array<ArrayBuffer>;
+  }
+  if (parts.every((part) => typeof part === "string")) {
+    return new TextEncoder().encode(parts.join(""));
+  }
+  const pieces = parts.map((part) =>
+    typeof part === "string" ? new TextEncoder().encode(part) : part
+  );
   const whole = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
   let at = 0;
   for (const piece of pieces) {

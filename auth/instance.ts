@@ -56,7 +56,9 @@ let instances: WeakMap<AuthDatabase, Map<string, BetterAuthInstance>> = new Weak
  */
 export function createAuth(db: AuthDatabase, config: AuthConfig): BetterAuthInstance {
   if (typeof db !== "object" || db === null || typeof db.select !== "function") {
-    throw new ConfigurationError("createAuth(db, config) needs a drizzle client: await getDrizzleClient(...) first");
+    throw new ConfigurationError(
+      "createAuth(db, config) needs a drizzle client: await getDrizzleClient(...) first",
+    );
   }
   let known = getSettings.get(config);
   if (known === undefined) {
@@ -80,7 +82,10 @@ export function createAuth(db: AuthDatabase, config: AuthConfig): BetterAuthInst
  * @throws {ConfigurationError} When the configuration does not make sense. What `getDb` throws is passed on, and the next
  * call tries again.
  */
-export async function getAuth(getDb: () => Promise<AuthDatabase>, config: AuthConfig): Promise<BetterAuthInstance> {
+export async function getAuth(
+  getDb: () => Promise<AuthDatabase>,
+  config: AuthConfig,
+): Promise<BetterAuthInstance> {
   return createAuth(await getDb(), config);
 }
 
@@ -100,7 +105,9 @@ export function resetAuth(): void {
 export function getInternals(auth: BetterAuthInstance): AuthInternals {
   const found = internals.get(auth);
   if (found === undefined) {
-    throw new ConfigurationError("This is no auth instance of @trellis/fn: make it with createAuth(db, config)");
+    throw new ConfigurationError(
+      "This is no auth instance of @trellis/fn: make it with createAuth(db, config)",
+    );
   }
   return found;
 }
@@ -126,7 +133,9 @@ function makeInstance(db: AuthDatabase, settings: AuthSettings): BetterAuthInsta
       return await (await start()).handler(request);
     } catch (error) {
       logError("The auth routes failed", { error });
-      return Response.json({ message: "Internal Server Error", code: "UNEXPECTED" }, { status: 500 });
+      return Response.json({ message: "Internal Server Error", code: "UNEXPECTED" }, {
+        status: 500,
+      });
     }
   }
 
@@ -172,7 +181,8 @@ function lazyApi(start: () => Promise<StartedBetterAuth>): BetterAuthApi {
         return Reflect.get(target, name);
       }
       return async function callEndpoint(...inputs: unknown[]): Promise<unknown> {
-        const endpoint = ((await start()).api as unknown as Record<string, Endpoint | undefined>)[name];
+        const endpoint =
+          ((await start()).api as unknown as Record<string, Endpoint | undefined>)[name];
         if (endpoint === undefined) throw new TypeError(`better-auth has no endpoint "${name}"`);
         return await endpoint(...inputs);
       };

@@ -20,7 +20,11 @@ export type { AuthConfig } from "./config.ts";
 export type { HmacAlgorithm } from "./hmac.ts";
 export type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_auth_types.ts";
 export { type BetterAuthInstance, createAuth, getAuth, resetAuth } from "./instance.ts";
-export type { CustomOAuthProvider, SocialProviderConfig, SocialProvidersConfig } from "./providers.ts";
+export type {
+  CustomOAuthProvider,
+  SocialProviderConfig,
+  SocialProvidersConfig,
+} from "./providers.ts";
 export {
   AUTH_ACCOUNT_COLUMNS,
   AUTH_MIGRATION_SQL,
@@ -43,7 +47,11 @@ export {
   authVerification,
   type AuthVerificationColumns,
 } from "./schema.ts";
-export { configureSessionAuth, getConfiguredSessionAuth, resetSessionAuth } from "./session_auth.ts";
+export {
+  configureSessionAuth,
+  getConfiguredSessionAuth,
+  resetSessionAuth,
+} from "./session_auth.ts";
 export {
   expireSession,
   getSessionExpirationISO,
@@ -58,4 +66,8 @@ export { validateStandardWebhook } from "./standard_webhook.ts";
 export { validateTwilioWebhook } from "./twilio_webhook.ts";
 export type { WebhookHeaders } from "./webhook_headers.ts";
 export type { WebhookPayload, WebhookSecret } from "./webhook_input.ts";
-export { validateCodeHostWebhook, validateWebhookSignature, type WebhookValidationOptions } from "./webhooks.ts";
+export {
+  validateCodeHostWebhook,
+  validateWebhookSignature,
+  type WebhookValidationOptions,
+} from "./webhooks.ts";

@@ -1,4 +1,10 @@
-import { ANY_OPTION, BOOLEAN_OPTION, checkOptions, OBJECT_OPTION, type OptionRule } from "../core/option_rules.ts";
+import {
+  ANY_OPTION,
+  BOOLEAN_OPTION,
+  checkOptions,
+  OBJECT_OPTION,
+  type OptionRule,
+} from "../core/option_rules.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 
 /** How the application is known to one identity provider. */
@@ -76,7 +82,11 @@ const CUSTOM_RULES = {
   options: OBJECT_OPTION,
 } as const satisfies Record<keyof CustomOAuthProvider, OptionRule>;
 
-const NEUTRAL_NAMES: Readonly<Record<string, string>> = { idp_one: "apple", idp_two: "google", idp_three: "github" };
+const NEUTRAL_NAMES: Readonly<Record<string, string>> = {
+  idp_one: "apple",
+  idp_two: "google",
+  idp_three: "github",
+};
 
 /**
  * Turns the configured providers into better-auth's options.
@@ -93,15 +103,20 @@ export function resolveProviders(config: SocialProvidersConfig = {}): ResolvedPr
     const id = NEUTRAL_NAMES[key] ?? key;
     const twin = given.get(id);
     if (twin !== undefined) {
-      throw new ConfigurationError(`socialProviders.${twin} and socialProviders.${key} are one provider: keep one`);
+      throw new ConfigurationError(
+        `socialProviders.${twin} and socialProviders.${key} are one provider: keep one`,
+      );
     }
     given.set(id, key);
     const name = `socialProviders.${key}`;
     checkOptions(name, provider, SOCIAL_RULES, `${name}.`);
-    const { clientId, clientSecret, enabled, appBundleIdentifier, options } = provider as SocialProviderConfig;
+    const { clientId, clientSecret, enabled, appBundleIdentifier, options } =
+      provider as SocialProviderConfig;
     if (enabled === false) continue;
     checkCredentials(name, clientId, clientSecret);
-    const bundle = id === "apple" && appBundleIdentifier !== undefined ? { appBundleIdentifier } : {};
+    const bundle = id === "apple" && appBundleIdentifier !== undefined
+      ? { appBundleIdentifier }
+      : {};
     social[id] = { ...options, ...bundle, clientId, clientSecret };
   }
   const custom: ProviderOptions[] = [];
@@ -114,11 +129,15 @@ export function resolveProviders(config: SocialProvidersConfig = {}): ResolvedPr
       throw new ConfigurationError(`${name}.providerId is missing`);
     }
     if (given.has(providerId)) {
-      throw new ConfigurationError(`${name}: there is another provider with the id "${providerId}"`);
+      throw new ConfigurationError(
+        `${name}: there is another provider with the id "${providerId}"`,
+      );
     }
     given.set(providerId, name);
     checkCredentials(name, clientId, clientSecret);
-    if (!options.discoveryUrl && !(options.authorizationUrl && (options.tokenUrl || options.getToken))) {
+    if (
+      !options.discoveryUrl && !(options.authorizationUrl && (options.tokenUrl || options.getToken))
+    ) {
       throw new ConfigurationError(
         `${name}.options of "${providerId}" needs discoveryUrl, or authorizationUrl and tokenUrl`,
       );
@@ -131,7 +150,9 @@ export function resolveProviders(config: SocialProvidersConfig = {}): ResolvedPr
 function checkCredentials(name: string, clientId: unknown, clientSecret: unknown): void {
   for (const [field, value] of Object.entries({ clientId, clientSecret })) {
     if (typeof value !== "string" || value === "") {
-      throw new ConfigurationError(`${name}.${field} is missing: set it, or set ${name}.enabled to false`);
+      throw new ConfigurationError(
+        `${name}.${field} is missing: set it, or set ${name}.enabled to false`,
+      );
     }
   }
 }

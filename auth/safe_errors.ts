@@ -17,11 +17,16 @@ function view<T extends object>(target: T): T {
   return new Proxy(target, {
     get(owner, key, receiver): unknown {
       const value: unknown = Reflect.get(owner, key);
-      if (typeof value !== "function") return isStep(value) || key === "query" ? view(value as object) : value;
+      if (typeof value !== "function") {
+        return isStep(value) || key === "query" ? view(value as object) : value;
+      }
       // they come down to `then` of the view
       if (key === "catch" || key === "finally") return value.bind(receiver);
       return (...args: unknown[]): unknown => {
-        const result: unknown = value.apply(owner, args.map((arg, at) => replaceCallback(key, arg, at)));
+        const result: unknown = value.apply(
+          owner,
+          args.map((arg, at) => replaceCallback(key, arg, at)),
+        );
         if (result instanceof Promise) return result.catch(refuse);
         return isStep(result) ? view(result) : result;
       };
@@ -58,6 +63,9 @@ function isOfQuery(error: unknown): boolean {
 /** Without its cause, which whoever prints the error would print with it; the SQLSTATE and the names in it stay. */
 function toSafeError(error: unknown): unknown {
   if (!isOfQuery(error)) return error;
-  const { message, sqlState, queryName, details } = DatabaseError.from(error, "of the auth library");
+  const { message, sqlState, queryName, details } = DatabaseError.from(
+    error,
+    "of the auth library",
+  );
   return new DatabaseError(message, { sqlState, queryName, details });
 }

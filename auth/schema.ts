@@ -40,7 +40,12 @@ export { authSessions, type AuthTable, authUsers } from "./session_tables.ts";
 export const authAccounts: AuthTable<"accounts", AuthAccountColumns> = pgTable(
   "accounts",
   AUTH_ACCOUNT_COLUMNS,
-  (table) => [unique().on(table.providerId, table.accountId), index("accounts_user_id_idx").on(table.userId)],
+  (
+    table,
+  ) => [
+    unique().on(table.providerId, table.accountId),
+    index("accounts_user_id_idx").on(table.userId),
+  ],
 );
 
 /** The table `verification`: what waits to be confirmed, such as the state of a provider's sign-in. */
@@ -51,19 +56,28 @@ export const authVerification: AuthTable<"verification", AuthVerificationColumns
 );
 
 /** Drizzle relations of `users`; `experimentalJoins` needs the three of them in the client's schema. */
-export const authUserRelations: Relations<"users", { sessions: Many<"sessions">; accounts: Many<"accounts"> }> =
-  relations(authUsers, ({ many }) => ({ sessions: many(authSessions), accounts: many(authAccounts) }));
+export const authUserRelations: Relations<
+  "users",
+  { sessions: Many<"sessions">; accounts: Many<"accounts"> }
+> = relations(
+  authUsers,
+  ({ many }) => ({ sessions: many(authSessions), accounts: many(authAccounts) }),
+);
 
 /** Drizzle relations of `sessions`. */
 export const authSessionRelations: Relations<"sessions", { user: One<"users", true> }> = relations(
   authSessions,
-  ({ one }) => ({ user: one(authUsers, { fields: [authSessions.userId], references: [authUsers.id] }) }),
+  ({ one }) => ({
+    user: one(authUsers, { fields: [authSessions.userId], references: [authUsers.id] }),
+  }),
 );
 
 /** Drizzle relations of `accounts`. */
 export const authAccountRelations: Relations<"accounts", { user: One<"users", true> }> = relations(
   authAccounts,
-  ({ one }) => ({ user: one(authUsers, { fields: [authAccounts.userId], references: [authUsers.id] }) }),
+  ({ one }) => ({
+    user: one(authUsers, { fields: [authAccounts.userId], references: [authUsers.id] }),
+  }),
 );
 
 /** The tables by the model names that the auth library uses. `createAuth` applies it by itself. */
@@ -72,7 +86,12 @@ export const AUTH_SCHEMA_MAPPING: {
   readonly session: typeof authSessions;
   readonly account: typeof authAccounts;
   readonly verification: typeof authVerification;
-} = { user: authUsers, session: authSessions, account: authAccounts, verification: authVerification };
+} = {
+  user: authUsers,
+  session: authSessions,
+  account: authAccounts,
+  verification: authVerification,
+};
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;
 
@@ -88,7 +107,9 @@ export const AUTH_TABLE_PERMISSIONS: TablePermission[] = [
  * What the function that serves the auth library's routes does with the tables: {@link AUTH_TABLE_PERMISSIONS} and updates of
  * `accounts`, which the library makes when a user signs in at a provider again or changes a password.
  */
-export const AUTH_ROUTES_TABLE_PERMISSIONS: TablePermission[] = AUTH_TABLE_PERMISSIONS.map(({ table, operations }) => ({
+export const AUTH_ROUTES_TABLE_PERMISSIONS: TablePermission[] = AUTH_TABLE_PERMISSIONS.map((
+  { table, operations },
+) => ({
   table,
   operations: table === "accounts" ? [Select, Insert, Update, Delete] : [...operations],
 }));

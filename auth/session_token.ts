@@ -12,7 +12,10 @@ const TOKEN = /^[\x21-\x7e]{1,4096}$/;
  * @param secret Signs cookies.
  * @returns The token to look up, or `undefined` when it cannot be one; a promise where Web Crypto has to check a signature.
  */
-export function readSessionToken(given: unknown, secret: string): string | undefined | Promise<string | undefined> {
+export function readSessionToken(
+  given: unknown,
+  secret: string,
+): string | undefined | Promise<string | undefined> {
   if (typeof given !== "string" || !TOKEN.test(given)) return undefined;
   return given.includes(".") ? readSignedToken(given, secret) : given;
 }
@@ -24,7 +27,10 @@ export function readSessionToken(given: unknown, secret: string): string | undef
  * @param secret Signs cookies.
  * @returns The token, or `undefined` when the signature is not good; a promise where Web Crypto has to check it.
  */
-export function readSignedToken(given: string, secret: string): string | undefined | Promise<string | undefined> {
+export function readSignedToken(
+  given: string,
+  secret: string,
+): string | undefined | Promise<string | undefined> {
   const signed = decodePercent(given);
   const [token, base64 = "", ...rest] = signed.split(".");
   if (rest.length > 0 || !TOKEN.test(token)) return undefined;

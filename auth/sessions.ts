@@ -57,7 +57,10 @@ let lastQuery = 0;
  * await close();
  * ```
  */
-export async function validateSession(auth: BetterAuthInstance, token: string): Promise<SessionResult> {
+export async function validateSession(
+  auth: BetterAuthInstance,
+  token: string,
+): Promise<SessionResult> {
   const { db, settings } = getInternals(auth);
   if (!token) throw new UnauthorizedError("The session token is missing");
   let stored = readSessionToken(token, settings.secret);
@@ -66,7 +69,9 @@ export async function validateSession(auth: BetterAuthInstance, token: string): 
   const row = await findActive(db, settings.schema, stored);
   const nowMs = Date.now();
   const extendedMs = findExtendedEnd(row, settings, nowMs);
-  const expiresAt = extendedMs === undefined ? row.expiresAt : await extend(db, settings, row, extendedMs, nowMs);
+  const expiresAt = extendedMs === undefined
+    ? row.expiresAt
+    : await extend(db, settings, row, extendedMs, nowMs);
   return {
     user: {
       id: row.userId,
@@ -103,7 +108,9 @@ export async function validateSessionFromHeader(
  */
 export function requireBearerToken(authorizationHeader: string | null | undefined): string {
   const token = extractBearerToken(authorizationHeader);
-  if (token === null) throw new UnauthorizedError("The Authorization header must be: Bearer <token>");
+  if (token === null) {
+    throw new UnauthorizedError("The Authorization header must be: Bearer <token>");
+  }
   return token;
 }
 
@@ -116,7 +123,11 @@ export function requireBearerToken(authorizationHeader: string | null | undefine
  * @throws {UnauthorizedError} When there is no such session, or it has expired already.
  * @throws {DatabaseError} When the database does not answer.
  */
-export async function expireSession(auth: BetterAuthInstance, token: string, db: AuthDatabase): Promise<void> {
+export async function expireSession(
+  auth: BetterAuthInstance,
+  token: string,
+  db: AuthDatabase,
+): Promise<void> {
   const { settings } = getInternals(auth);
   if (!token) throw new UnauthorizedError("The session token is missing");
   const stored = await readSessionToken(token, settings.secret);
@@ -179,8 +190,15 @@ export async function isSessionActive(auth: BetterAuthInstance, token: string): 
   });
 }
 
-async function findActive(db: AuthDatabase, schema: AuthSchema, token: string): Promise<SessionRow> {
-  const [row] = await withQueryMetrics("findSession", () => queryFor(db, schema).execute({ token }));
+async function findActive(
+  db: AuthDatabase,
+  schema: AuthSchema,
+  token: string,
+): Promise<SessionRow> {
+  const [row] = await withQueryMetrics(
+    "findSession",
+    () => queryFor(db, schema).execute({ token }),
+  );
   if (row === undefined || !(row.expiresAt.getTime() > Date.now())) throw invalidSession();
   return row;
 }
@@ -203,7 +221,10 @@ async function extend(
       .where(and(
         eq(session.token, row.token),
         // a Date has milliseconds, the column microseconds
-        eq(sql`date_trunc('milliseconds', ${session.expiresAt})`, sql.param(row.expiresAt, session.expiresAt)),
+        eq(
+          sql`date_trunc('milliseconds', ${session.expiresAt})`,
+          sql.param(row.expiresAt, session.expiresAt),
+        ),
       ))
       .returning({ expiresAt: session.expiresAt }));
   return extended?.expiresAt ?? (await findActive(db, settings.schema, row.token)).expiresAt;
@@ -216,7 +237,9 @@ function queryFor(db: AuthDatabase, schema: AuthSchema): SessionQuery {
   if (query === undefined) {
     const { session, user } = schema;
     // a column of better-auth's admin plugin
-    const { impersonatedBy } = getTableColumns(session) as { impersonatedBy?: typeof session.token };
+    const { impersonatedBy } = getTableColumns(session) as {
+      impersonatedBy?: typeof session.token;
+    };
     query = db.select({
       id: session.id,
       token: session.token,
@@ -229,7 +252,9 @@ function queryFor(db: AuthDatabase, schema: AuthSchema): SessionQuery {
       createdAt: session.createdAt,
       updatedAt: session.updatedAt,
       ...(impersonatedBy && { impersonatedBy }),
-    }).from(session).innerJoin(user, eq(user.id, session.userId)).where(eq(session.token, sql.placeholder("token")))
+    }).from(session).innerJoin(user, eq(user.id, session.userId)).where(
+      eq(session.token, sql.placeholder("token")),
+    )
       .limit(1)
       // a name of its own for each: a connection keeps one statement under one name
       .prepare(`trellis_find_session_${++lastQuery}`);

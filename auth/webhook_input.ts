@@ -19,7 +19,9 @@ export type WebhookPayload = string | Uint8Array;
 export function readSecrets(secret: WebhookSecret, what: string): HmacSecret[] {
   const texts: readonly unknown[] = Array.isArray(secret) ? secret : [secret];
   if (texts.length === 0 || !texts.every((text) => typeof text === "string" && text !== "")) {
-    throw new ConfigurationError(`The secret for ${what} is missing or empty: set it, each one if it is a list`);
+    throw new ConfigurationError(
+      `The secret for ${what} is missing or empty: set it, each one if it is a list`,
+    );
   }
   return texts.map((text) => ({ text: text as string, encoding: "utf8" }));
 }
@@ -48,7 +50,9 @@ export function readPayload(payload: WebhookPayload | null | undefined): Webhook
  * @throws {UnauthorizedError} When it is missing or empty.
  */
 export function readHeader(value: string | null | undefined, headerName: string): string {
-  if (typeof value !== "string" || value === "") throw new UnauthorizedError(`The ${headerName} header is missing`);
+  if (typeof value !== "string" || value === "") {
+    throw new UnauthorizedError(`The ${headerName} header is missing`);
+  }
   return value;
 }
 
@@ -95,7 +99,11 @@ export const CANONICAL_BASE64 = /^[A-Za-z0-9+/]*(?:[AQgw]==|[AEIMQUYcgkosw048]=)
  * @param length How many bytes there must be.
  * @returns The bytes, or `undefined` if the text is not the one way to write so many bytes (hexadecimal in either case).
  */
-export function decodeSignature(text: string, encoding: "hex" | "base64", length: number): Uint8Array | undefined {
+export function decodeSignature(
+  text: string,
+  encoding: "hex" | "base64",
+  length: number,
+): Uint8Array | undefined {
   if (encoding === "hex") return decodeHex(text, length);
   const bytes = CANONICAL_BASE64.test(text) ? decodeBase64(text) : undefined;
   return bytes?.length === length ? bytes : undefined;
@@ -109,7 +117,11 @@ export function decodeSignature(text: string, encoding: "hex" | "base64", length
  * @param headerName For the message.
  * @throws {UnauthorizedError} When it is further away.
  */
-export function checkTimestamp(timestamp: string, toleranceSeconds: number, headerName: string): void {
+export function checkTimestamp(
+  timestamp: string,
+  toleranceSeconds: number,
+  headerName: string,
+): void {
   const ageSeconds = Math.floor(Date.now() / 1000) - Number(timestamp);
   if (Math.abs(ageSeconds) > toleranceSeconds) {
     throw new UnauthorizedError(
@@ -128,7 +140,9 @@ export function checkTimestamp(timestamp: string, toleranceSeconds: number, head
  */
 export function checkTolerance(toleranceSeconds: number): void {
   if (typeof toleranceSeconds !== "number" || !(toleranceSeconds >= 0)) {
-    throw new ConfigurationError(`toleranceSeconds must be a number of seconds from 0, got ${toleranceSeconds}`);
+    throw new ConfigurationError(
+      `toleranceSeconds must be a number of seconds from 0, got ${toleranceSeconds}`,
+    );
   }
 }
 
@@ -145,6 +159,8 @@ export const UNIX_SECONDS = /^\d{1,12}$/;
  */
 export function readTimestamp(value: string | null | undefined, headerName: string): string {
   const timestamp = readHeader(value, headerName);
-  if (!UNIX_SECONDS.test(timestamp)) throw new UnauthorizedError(`The ${headerName} header is malformed`);
+  if (!UNIX_SECONDS.test(timestamp)) {
+    throw new UnauthorizedError(`The ${headerName} header is malformed`);
+  }
   return timestamp;
 }

@@ -91,7 +91,9 @@ export async function validateWebhookSignature(options: WebhookValidationOptions
   checkTolerance(toleranceSeconds);
   const secrets = readSecrets(options.secret, headerName);
   const parts = readParts(options.payload);
-  const timestamp = "timestamp" in options ? readTimestamp(options.timestamp, timestampHeaderName) : undefined;
+  const timestamp = "timestamp" in options
+    ? readTimestamp(options.timestamp, timestampHeaderName)
+    : undefined;
   if (timestamp !== undefined) checkSigned(timestamp, options.payload);
   const header = readHeader(options.signature, headerName);
   const signature = header.startsWith(prefix)

@@ -31,7 +31,9 @@ for (const [size, bytes] of [["1 KB", 1024], ["100 KB", 102_400], ["1 MB", 1_048
     baseline: true,
     fn(): void {
       const expected = createHmac("sha256", SECRET).update(payload).digest();
-      if (!timingSafeEqual(expected, Buffer.from(header.slice(7), "hex"))) throw new Error("no match");
+      if (!timingSafeEqual(expected, Buffer.from(header.slice(7), "hex"))) {
+        throw new Error("no match");
+      }
     },
   });
   Deno.bench({
@@ -58,7 +60,9 @@ await pglite.exec(`
   INSERT INTO users (name, email) SELECT 'User ' || i, 'u' || i || '@example.com' FROM generate_series(1, 2000) i;
   INSERT INTO sessions (expires_at, token, user_id) SELECT now() + interval '30 days', md5(email), id FROM users;
   ANALYZE`);
-const { rows: [{ token }] } = await pglite.query<{ token: string }>("SELECT md5('u7@example.com') AS token");
+const { rows: [{ token }] } = await pglite.query<{ token: string }>(
+  "SELECT md5('u7@example.com') AS token",
+);
 const signed = `${token}.${createHmac("sha256", SECRET).update(token).digest("base64")}`;
 const auth = createAuth(drizzle(pglite), { secret: SECRET, baseURL: "http://localhost:3000" });
 const headers = new Headers({ authorization: `Bearer ${token}` });

@@ -9,7 +9,16 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 const STARTS = 11;
-const ENTRIES = ["errors", "env", "observability", "core", "validation", "auth/schema", "database/orm", "."];
+const ENTRIES = [
+  "errors",
+  "env",
+  "observability",
+  "core",
+  "validation",
+  "auth/schema",
+  "database/orm",
+  ".",
+];
 /** Loading these costs 2 to 40 ms. */
 const COSTLY = /internal\/deps\/undici|^NativeModule (?:http|https|crypto|tls)$/;
 
@@ -51,7 +60,10 @@ try {
   for (let start = 0; start < STARTS; start++) {
     for (const { files, best, costly } of cases) {
       for (const [kind, file] of Object.entries(files)) {
-        const text = execFileSync(process.execPath, [program, file], { encoding: "utf8", cwd: tmpdir() });
+        const text = execFileSync(process.execPath, [program, file], {
+          encoding: "utf8",
+          cwd: tmpdir(),
+        });
         const seen = JSON.parse(text);
         best[kind] = Math.min(best[kind] ?? Infinity, seen.ms);
         for (const name of seen.costly) costly.add(name);

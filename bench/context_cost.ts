@@ -28,15 +28,31 @@ async function bundle(built: string | undefined): Promise<string> {
   else Deno.env.set("TRELLIS_NPM_PACKAGE", built);
   const esbuild = await findTool("esbuild");
   if (esbuild === undefined) throw new Error("esbuild cannot be installed here");
-  const folder = await makeConsumer(await installPackage(), { "program.mjs": await Deno.readTextFile(PROGRAM) });
-  const args = ["program.mjs", "--bundle", "--minify", "--platform=node", "--format=esm", "--outfile=bundle.mjs"];
+  const folder = await makeConsumer(await installPackage(), {
+    "program.mjs": await Deno.readTextFile(PROGRAM),
+  });
+  const args = [
+    "program.mjs",
+    "--bundle",
+    "--minify",
+    "--platform=node",
+    "--format=esm",
+    "--outfile=bundle.mjs",
+  ];
   await runOk(join(esbuild, "bin", "esbuild"), [...args, "--log-level=error"], { cwd: folder });
   return folder;
 }
 
-async function measure(runtime: string, folder: string, env: Record<string, string>): Promise<Figures> {
+async function measure(
+  runtime: string,
+  folder: string,
+  env: Record<string, string>,
+): Promise<Figures> {
   if (runtime === "deno") {
-    const { stdout } = await runOk(Deno.execPath(), ["run", "-A", "--no-lock", "bundle.mjs"], { cwd: folder, env });
+    const { stdout } = await runOk(Deno.execPath(), ["run", "-A", "--no-lock", "bundle.mjs"], {
+      cwd: folder,
+      env,
+    });
     return JSON.parse(stdout);
   }
   const tool = await findTool(runtime as Tool);
@@ -54,7 +70,9 @@ const rounds = Number(option("rounds") ?? 5);
 const wanted = Deno.args.filter((arg) => !arg.startsWith("--"));
 const now = await bundle(undefined);
 const other = before === undefined ? now : await bundle(before);
-const otherEnv: Record<string, string> = before === undefined ? { TRELLIS_SEQUENTIAL_INVOCATIONS: "true" } : {};
+const otherEnv: Record<string, string> = before === undefined
+  ? { TRELLIS_SEQUENTIAL_INVOCATIONS: "true" }
+  : {};
 console.log(
   `| runtime | work | ${
     before === undefined ? "sequential" : "before"
@@ -66,9 +84,12 @@ for (const runtime of wanted.length > 0 ? wanted : RUNTIMES) {
     pairs.push([await measure(runtime, other, otherEnv), await measure(runtime, now, {})]);
   }
   for (const name of Object.keys(pairs[0][0])) {
-    const column = (side: 0 | 1): string => median(pairs.map((pair) => pair[side][name])).toFixed(2);
+    const column = (side: 0 | 1): string =>
+      median(pairs.map((pair) => pair[side][name])).toFixed(2);
     const ratio = median(pairs.map(([one, two]) => two[name] / one[name]));
-    console.log(`| ${runtime} | ${name} | ${column(0)} µs | ${column(1)} µs | ${ratio.toFixed(2)} |`);
+    console.log(
+      `| ${runtime} | ${name} | ${column(0)} µs | ${column(1)} µs | ${ratio.toFixed(2)} |`,
+    );
   }
 }
 for (const folder of new Set([now, other])) await Deno.remove(folder, { recursive: true });

@@ -23,10 +23,20 @@ import { setLogOutput } from "../observability/output.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 
 const notes = pgTable("notes", { id: integer("id").primaryKey(), title: text("title") });
-const start = { correlationId: "c", requestId: "r", traceId: undefined, operationName: "bench", functionName: "bench" };
+const start = {
+  correlationId: "c",
+  requestId: "r",
+  traceId: undefined,
+  operationName: "bench",
+  functionName: "bench",
+};
 
 /** Microseconds per call, the best of several rounds, each an invocation of its own. */
-async function measure(calls: number, rounds: number, work: () => Promise<unknown>): Promise<number> {
+async function measure(
+  calls: number,
+  rounds: number,
+  work: () => Promise<unknown>,
+): Promise<number> {
   let best = Infinity;
   for (let round = 0; round < rounds; round++) {
     await runInvocation(new Invocation({ ...start, coldStart: false }), async () => {
@@ -45,14 +55,20 @@ async function benchQueries(database: DatabaseConfig): Promise<void> {
   const empty = (): Promise<number> => Promise.resolve(1);
   const bare = await measure(20_000, 7, empty);
   const wrapped = await measure(20_000, 7, () => withQueryMetrics("findNote", empty));
-  console.log(`an empty function: ${bare.toFixed(2)} µs; in withQueryMetrics: ${wrapped.toFixed(2)} µs`);
+  console.log(
+    `an empty function: ${bare.toFixed(2)} µs; in withQueryMetrics: ${wrapped.toFixed(2)} µs`,
+  );
 
-  const prepared = db.select().from(notes).where(eq(notes.id, sql.placeholder("id"))).prepare("find");
+  const prepared = db.select().from(notes).where(eq(notes.id, sql.placeholder("id"))).prepare(
+    "find",
+  );
   const { definePreparedQuery } = createQueryFactory(() => getDrizzleClient(database));
   const find = definePreparedQuery(
     { tables: [{ table: notes, operations: [DatabaseOperation.Select] }] },
     (db, id: number) =>
-      db.select().from(notes).where(eq(notes.id, sql.placeholder("id"))).prepare("find").execute({ id }),
+      db.select().from(notes).where(eq(notes.id, sql.placeholder("id"))).prepare("find").execute({
+        id,
+      }),
   );
   const plain = await measure(2000, 7, () => prepared.execute({ id: 1 }));
   const defined = await measure(2000, 7, () => find(1));
@@ -117,7 +133,9 @@ async function benchMemory(): Promise<void> {
   const files = readMigrationFiles(folder);
   const grown = (Deno.memoryUsage().rss - before) / 1e6;
   console.log(
-    `${files.length} files read: ${grown.toFixed(0)} MB more, ${(Deno.memoryUsage().rss / 1e6).toFixed(0)} MB in all`,
+    `${files.length} files read: ${grown.toFixed(0)} MB more, ${
+      (Deno.memoryUsage().rss / 1e6).toFixed(0)
+    } MB in all`,
   );
   await Deno.remove(folder, { recursive: true });
 }
@@ -128,7 +146,11 @@ for (const settings of [[], ["fsync=on", "synchronous_commit=on", "full_page_wri
   const restore = setLogOutput(() => {});
   await benchMigrations(server.createDatabase);
   if (settings.length === 0) {
-    await benchQueries({ provider: "serverless-pg", connectionString: server.url, instrument: false });
+    await benchQueries({
+      provider: "serverless-pg",
+      connectionString: server.url,
+      instrument: false,
+    });
   }
   restore();
   await server.stop();

@@ -39,7 +39,11 @@ const order = {
   tags: ["spare", "engine", "express"],
 };
 const good = createRestApiEvent({ method: "POST", path: "/orders", body: order });
-const bad = createRestApiEvent({ method: "POST", path: "/orders", body: { ...order, currency: "XXX", quantity: 0 } });
+const bad = createRestApiEvent({
+  method: "POST",
+  path: "/orders",
+  body: { ...order, currency: "XXX", quantity: 0 },
+});
 const context = createLambdaContext({ timeoutMs: 3_600_000 });
 setLogOutput(() => {});
 
@@ -52,9 +56,9 @@ const answer = (statusCode: number, value: unknown): Answer => ({
 // deno-lint-ignore require-await
 const byHand = async (event: typeof good): Promise<Answer> => {
   const result = Order.safeParse(JSON.parse(event.body!));
-  return result.success
-    ? answer(201, { id: result.data.orderId })
-    : answer(400, { errors: result.error.issues.map((issue) => [issue.path.join("."), issue.message]) });
+  return result.success ? answer(201, { id: result.data.orderId }) : answer(400, {
+    errors: result.error.issues.map((issue) => [issue.path.join("."), issue.message]),
+  });
 };
 
 const quiet = { logging: { summary: false }, metrics: false, tracing: false } as const;
@@ -69,8 +73,28 @@ const observed = defineApiHandler({ schema: Order, logging: { summary: false }, 
   },
 );
 
-Deno.bench("by hand", { group: "POST 1 KB, valid", baseline: true }, async () => void await byHand(good));
-Deno.bench("defineApiHandler", { group: "POST 1 KB, valid" }, async () => void await ours(good, context));
-Deno.bench("with log, metric, span", { group: "POST 1 KB, valid" }, async () => void await observed(good, context));
-Deno.bench("by hand", { group: "POST 1 KB, invalid", baseline: true }, async () => void await byHand(bad));
-Deno.bench("defineApiHandler", { group: "POST 1 KB, invalid" }, async () => void await ours(bad, context));
+Deno.bench(
+  "by hand",
+  { group: "POST 1 KB, valid", baseline: true },
+  async () => void await byHand(good),
+);
+Deno.bench(
+  "defineApiHandler",
+  { group: "POST 1 KB, valid" },
+  async () => void await ours(good, context),
+);
+Deno.bench(
+  "with log, metric, span",
+  { group: "POST 1 KB, valid" },
+  async () => void await observed(good, context),
+);
+Deno.bench(
+  "by hand",
+  { group: "POST 1 KB, invalid", baseline: true },
+  async () => void await byHand(bad),
+);
+Deno.bench(
+  "defineApiHandler",
+  { group: "POST 1 KB, invalid" },
+  async () => void await ours(bad, context),
+);

@@ -12,7 +12,12 @@ import { writeMigrations } from "./scale/migrations.ts";
 const folder = writeMigrations(200);
 const files = readMigrationFiles(folder);
 const pending = new Set(files.map(({ tag }) => tag));
-const applied = files.map(({ tag, hash }) => ({ tag, hash, appliedAt: new Date(0), executed: true }));
+const applied = files.map(({ tag, hash }) => ({
+  tag,
+  hash,
+  appliedAt: new Date(0),
+  executed: true,
+}));
 
 Deno.bench("readMigrationFiles, 200 files", () => void readMigrationFiles(folder));
 Deno.bench(

@@ -17,5 +17,9 @@ const findNote = defineQuery({ tables: [], name: "findNote" }, query);
 const group = "query wrapper, outside of an invocation";
 Deno.bench({ name: "await query()", group, baseline: true, fn: async () => void await query() });
 Deno.bench({ name: "withDistSqlRetry", group, fn: async () => void await withDistSqlRetry(query) });
-Deno.bench({ name: "withQueryMetrics", group, fn: async () => void await withQueryMetrics("findNote", query) });
+Deno.bench({
+  name: "withQueryMetrics",
+  group,
+  fn: async () => void await withQueryMetrics("findNote", query),
+});
 Deno.bench({ name: "defineQuery", group, fn: async () => void await findNote() });

@@ -16,7 +16,9 @@ import { translation } from "./scale/sql.ts";
 import { measureSeries } from "./scale/subject.ts";
 
 const SUBJECTS = [schemas, bodies, batches, translation, migrations, generators];
-const wanted = SUBJECTS.filter(({ id }) => Deno.args.length === 0 || Deno.args.includes(id.replace("scale_", "")));
+const wanted = SUBJECTS.filter(({ id }) =>
+  Deno.args.length === 0 || Deno.args.includes(id.replace("scale_", ""))
+);
 if (wanted.length === 0) {
   console.error(`Known are ${SUBJECTS.map(({ id }) => id.replace("scale_", "")).join(", ")}`);
   Deno.exit(2);
@@ -39,7 +41,9 @@ try {
         Deno.exitCode = 1;
       }
     }
-    if (lines.length > 0) await Deno.writeTextFile(new URL(`${subject.id}.svg`, folder), renderFigure(subject, lines));
+    if (lines.length > 0) {
+      await Deno.writeTextFile(new URL(`${subject.id}.svg`, folder), renderFigure(subject, lines));
+    }
   }
 } finally {
   await stopServer();

@@ -29,7 +29,9 @@ async function exists(path: string): Promise<boolean> {
 
 function run(command: string, args: readonly string[], cwd: string): void {
   const { status, error } = spawnSync(command, args, { cwd, stdio: "inherit" });
-  if (error !== undefined || status !== 0) throw new Error(`${command} ${args.join(" ")} failed: ${error ?? status}`);
+  if (error !== undefined || status !== 0) {
+    throw new Error(`${command} ${args.join(" ")} failed: ${error ?? status}`);
+  }
 }
 
 /** The harness, installed, in a folder that may be written to. */
@@ -57,14 +59,20 @@ if (!await exists(join(harness, "package.json"))) {
 }
 const built = option("package") ?? join(ROOT, "npm");
 if (!await exists(join(built, "package.json"))) {
-  console.error("SKIPPED: the npm package is not built: deno task build:npm. Nothing was measured.");
+  console.error(
+    "SKIPPED: the npm package is not built: deno task build:npm. Nothing was measured.",
+  );
   Deno.exit(0);
 }
 const folder = await prepare(harness);
 // trellis build reads sources with it
 if (!await exists(join(folder, "node_modules/typescript"))) {
   const { typescript } = OPTIONAL_PACKAGES;
-  run("npm", ["install", "--no-save", "--no-audit", "--no-fund", `typescript@${typescript}`], folder);
+  run(
+    "npm",
+    ["install", "--no-save", "--no-audit", "--no-fund", `typescript@${typescript}`],
+    folder,
+  );
 }
 const installed = join(folder, "node_modules/@trellis/fn");
 await rm(installed, { recursive: true, force: true });

@@ -77,8 +77,16 @@ export class UsageError extends Error {
 
 /** What every command takes. */
 export const COMMON_OPTIONS: readonly CommandOption[] = [
-  { name: "project", value: "folder", description: "The project's folder; the working directory without it." },
-  { name: "config", value: "file", description: "The configuration; trellis.config.ts of the project without it." },
+  {
+    name: "project",
+    value: "folder",
+    description: "The project's folder; the working directory without it.",
+  },
+  {
+    name: "config",
+    value: "file",
+    description: "The configuration; trellis.config.ts of the project without it.",
+  },
   { name: "json", description: "Print one JSON document, for programs." },
   { name: "help", short: "h", description: "Print this help." },
 ];
@@ -118,14 +126,18 @@ export function parseArguments(command: Command, given: readonly string[]): Pars
     }
     if (positionals.length > expected.length) {
       throw new UsageError(
-        `"${positionals[expected.length]}" is one argument too many: trellis ${renderUsage(command)}`,
+        `"${positionals[expected.length]}" is one argument too many: trellis ${
+          renderUsage(command)
+        }`,
       );
     }
     return { options, args: positionals };
   } catch (error) {
     if (error instanceof UsageError) throw error;
     const [sentence] = (error as Error).message.split(/\. |\n/);
-    throw new UsageError(`${sentence}. Known are ${known.map(({ name }) => `--${name}`).join(", ")}`);
+    throw new UsageError(
+      `${sentence}. Known are ${known.map(({ name }) => `--${name}`).join(", ")}`,
+    );
   }
 }
 
@@ -164,14 +176,20 @@ export function renderHelp(command: Command): string {
  * @param command The command.
  */
 export function renderUsage({ name, args = [] }: Command): string {
-  const parts = args.map((argument) => argument.isOptional ? `[${argument.name}]` : `<${argument.name}>`);
+  const parts = args.map((argument) =>
+    argument.isOptional ? `[${argument.name}]` : `<${argument.name}>`
+  );
   return [name, ...parts, "[options]"].join(" ");
 }
 
 function renderArguments({ args = [] }: Command): string[] {
   if (args.length === 0) return [];
   const width = Math.max(...args.map(({ name }) => name.length));
-  return ["Arguments:", ...args.map(({ name, description }) => `  ${name.padEnd(width)}  ${description}`), ""];
+  return [
+    "Arguments:",
+    ...args.map(({ name, description }) => `  ${name.padEnd(width)}  ${description}`),
+    "",
+  ];
 }
 
 /**
@@ -180,5 +198,7 @@ function renderArguments({ args = [] }: Command): string[] {
  * @param option The option.
  */
 export function renderOption({ name, short, value }: CommandOption): string {
-  return `${short === undefined ? "" : `-${short}, `}--${name}${value === undefined ? "" : ` <${value}>`}`;
+  return `${short === undefined ? "" : `-${short}, `}--${name}${
+    value === undefined ? "" : ` <${value}>`
+  }`;
 }

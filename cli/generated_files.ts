@@ -74,7 +74,9 @@ export function applyGeneratedFiles(root: string, changes: readonly FileChange[]
         rmSync(aside, { force: true });
       }
     } catch (cause) {
-      throw new ConfigurationError(`${path} could not be written: ${(cause as Error).message}`, { cause });
+      throw new ConfigurationError(`${path} could not be written: ${(cause as Error).message}`, {
+        cause,
+      });
     }
   }
 }
@@ -98,15 +100,21 @@ function readIfThere(file: string): string | undefined {
     return readFileSync(file, "utf8");
   } catch (error) {
     if ((error as { code?: string }).code === "ENOENT") return undefined;
-    throw new ConfigurationError(`${file} could not be read: ${(error as Error).message}`, { cause: error });
+    throw new ConfigurationError(`${file} could not be read: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 
 function listIfThere(folder: string): string[] {
   try {
-    return readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => entry.name);
+    return readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile()).map((
+      entry,
+    ) => entry.name);
   } catch (error) {
     if ((error as { code?: string }).code === "ENOENT") return [];
-    throw new ConfigurationError(`${folder} could not be read: ${(error as Error).message}`, { cause: error });
+    throw new ConfigurationError(`${folder} could not be read: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }

@@ -26,7 +26,8 @@ const MANY = 5;
  * @param texts The list.
  */
 export function getSome(texts: readonly string[]): string {
-  return texts.slice(0, MANY).join(", ") + (texts.length > MANY ? ` and ${texts.length - MANY} more` : "");
+  return texts.slice(0, MANY).join(", ") +
+    (texts.length > MANY ? ` and ${texts.length - MANY} more` : "");
 }
 
 /**
@@ -48,6 +49,8 @@ export function reportChanges(
     : { created: "created", updated: "updated", removed: "removed" };
   for (const { path, change } of changes) {
     if (change === "kept") onKept(path);
-    else if (change !== "unchanged") output.line(`${isCheck ? output.red(words[change]) : words[change]} ${path}`);
+    else if (change !== "unchanged") {
+      output.line(`${isCheck ? output.red(words[change]) : words[change]} ${path}`);
+    }
   }
 }

@@ -30,7 +30,12 @@ export type { ConfiguredGrant, PermissionsSettings } from "./config/permissions.
 export { type Gateway, type GatewayOptions, startGateway } from "./dev/gateway.ts";
 export { loadRoutes } from "./dev/load_routes.ts";
 export type { LocalRoute } from "./dev/route_table.ts";
-export { findFunctionFiles, FUNCTION_KINDS, type FunctionFile, type FunctionKind } from "./discovery/function_files.ts";
+export {
+  findFunctionFiles,
+  FUNCTION_KINDS,
+  type FunctionFile,
+  type FunctionKind,
+} from "./discovery/function_files.ts";
 export { findRouteFiles, ROUTE_METHODS, type RouteFile } from "./discovery/route_files.ts";
 export {
   ModulesPathError,

@@ -93,8 +93,10 @@ export function createOutput(options: OutputOptions = {}): Output {
 
   // https://no-color.org: any value but the empty one
   const forced = env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "" && env.FORCE_COLOR !== "0";
-  const mayColor = !env.NO_COLOR && env.TERM !== "dumb" && (forced || stdout.isTTY === true) && !json;
-  const color = (code: number, end: number) => (text: string) => mayColor ? `\x1b[${code}m${text}\x1b[${end}m` : text;
+  const mayColor = !env.NO_COLOR && env.TERM !== "dumb" && (forced || stdout.isTTY === true) &&
+    !json;
+  const color = (code: number, end: number) => (text: string) =>
+    mayColor ? `\x1b[${code}m${text}\x1b[${end}m` : text;
   const bold = color(1, 22);
   const yellow = color(33, 39);
 
@@ -118,7 +120,9 @@ export function createOutput(options: OutputOptions = {}): Output {
     result: (value) => void (json && stdout.write(`${plain(JSON.stringify(value, null, 2))}\n`)),
     progress(label, done, total): void {
       const at = now();
-      if (at - startedAt < QUIET_MS || at - lastShownAt < (stderr.isTTY ? FRAME_MS : LINE_EVERY_MS)) return;
+      if (
+        at - startedAt < QUIET_MS || at - lastShownAt < (stderr.isTTY ? FRAME_MS : LINE_EVERY_MS)
+      ) return;
       lastShownAt = at;
       const text = plain(`${label} ${done}/${total}`);
       if (stderr.isTTY) {

@@ -72,9 +72,13 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
 
 function findCommand(commands: readonly Command[], args: readonly string[]): Command {
   const words = args.filter((arg) => !arg.startsWith("-"));
-  const found = commands.find(({ name }) => name.split(" ").every((word, index) => args[index] === word));
+  const found = commands.find(({ name }) =>
+    name.split(" ").every((word, index) => args[index] === word)
+  );
   if (found !== undefined) return found;
-  const siblings = commands.filter(({ name }) => name.split(" ")[0] === words[0]).map(({ name }) => name);
+  const siblings = commands.filter(({ name }) => name.split(" ")[0] === words[0]).map(({ name }) =>
+    name
+  );
   throw new UsageError(
     `There is no command "${words.slice(0, 2).join(" ")}"; known are ${
       (siblings.length > 0 ? siblings : commands.map(({ name }) => name)).join(", ")
@@ -102,7 +106,8 @@ function reportError(output: Output, error: unknown): ExitCode {
   if (output.isJson) return exitCode;
   output.note(`${output.red("error")} ${message}`);
   // a fault of ours, or one that nobody thought of: its place is what helps
-  const isExpected = error instanceof UsageError || error instanceof SyntaxError || isAppError(error);
+  const isExpected = error instanceof UsageError || error instanceof SyntaxError ||
+    isAppError(error);
   if (!isExpected && error instanceof Error && error.stack !== undefined) output.note(error.stack);
   return exitCode;
 }

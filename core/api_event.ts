@@ -1,5 +1,11 @@
 import { decodeBase64 } from "./base64.ts";
-import type { AlbEvent, ApiEvent, AuthorizerContext, HttpApiEvent, RestApiEvent } from "./lambda.ts";
+import type {
+  AlbEvent,
+  ApiEvent,
+  AuthorizerContext,
+  HttpApiEvent,
+  RestApiEvent,
+} from "./lambda.ts";
 
 /** Where an HTTP event comes from, which decides the shape of the answer. */
 export type ApiEventSource = "rest" | "http" | "alb";
@@ -38,7 +44,11 @@ export function getPath(event: ApiEvent): string {
  * @param lowerCase The same in lower case.
  * @returns The value, or `undefined`.
  */
-export function getHeader(event: ApiEvent, name: string, lowerCase: string = name.toLowerCase()): string | undefined {
+export function getHeader(
+  event: ApiEvent,
+  name: string,
+  lowerCase: string = name.toLowerCase(),
+): string | undefined {
   const headers = (event as ApiEvent | null)?.headers; // null when somebody invokes the function by hand
   if (headers) {
     // the usual spellings cost nanoseconds; HTTP API and load balancers write lower case
@@ -79,7 +89,9 @@ export function getQuery(event: ApiEvent): Map<string, string[]> {
   const decode = isAlbEvent(event) ? decodeQuery : (text: string) => text;
   const all = event.multiValueQueryStringParameters;
   if (all) {
-    for (const key of Object.keys(all)) for (const value of all[key] ?? []) add(decode(key), decode(value));
+    for (const key of Object.keys(all)) {
+      for (const value of all[key] ?? []) add(decode(key), decode(value));
+    }
     return query;
   }
   const last = event.queryStringParameters;
@@ -111,7 +123,9 @@ export function hasQuery(event: ApiEvent): boolean {
 export function getQueryString(event: ApiEvent): string {
   if (isHttpApiEvent(event)) return event.rawQueryString ?? "";
   const params = new URLSearchParams();
-  for (const [key, values] of getQuery(event)) for (const value of values) params.append(key, value);
+  for (const [key, values] of getQuery(event)) {
+    for (const value of values) params.append(key, value);
+  }
   return params.toString();
 }
 

@@ -33,6 +33,8 @@ export function decodeByWebStandards(text: string): Uint8Array<ArrayBuffer> {
 export function encodeBase64(bytes: Uint8Array): string {
   let text = "";
   // String.fromCharCode takes its characters as arguments, of which there can be too many
-  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  for (let at = 0; at < bytes.length; at += 8192) {
+    text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  }
   return btoa(text);
 }

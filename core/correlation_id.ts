@@ -6,7 +6,9 @@ export const CORRELATION_ID_HEADER = "X-Correlation-Id";
 
 const HEX = "[0-9a-f]";
 /** What most ids are, written out: half as long to look at as a search for what may not stand in one. */
-const UUID = /* @__PURE__ */ new RegExp(`^${[8, 4, 4, 4, 12].map((count) => HEX.repeat(count)).join("-")}$`);
+const UUID = /* @__PURE__ */ new RegExp(
+  `^${[8, 4, 4, 4, 12].map((count) => HEX.repeat(count)).join("-")}$`,
+);
 /** What may not stand in logs, headers and bodies as it came. */
 const ILL_FORMED = /[^A-Za-z0-9._:-]/;
 const MAX_LENGTH = 128;
@@ -14,7 +16,8 @@ const MAX_LENGTH = 128;
 /** Whether a value is well formed: 1 to 128 characters of `[A-Za-z0-9._:-]`. */
 export function isCorrelationId(value: unknown): value is string {
   if (typeof value !== "string") return false;
-  return UUID.test(value) || (value !== "" && value.length <= MAX_LENGTH && !ILL_FORMED.test(value));
+  return UUID.test(value) ||
+    (value !== "" && value.length <= MAX_LENGTH && !ILL_FORMED.test(value));
 }
 
 /**

@@ -19,7 +19,8 @@ const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^\s/,*?#]+$/i;
 export function isCorsOption(value: unknown): boolean {
   if (value === false || value === "*") return true;
   const origins: unknown[] = Array.isArray(value) ? value : [value];
-  return origins.length > 0 && origins.every((origin) => typeof origin === "string" && ORIGIN.test(origin));
+  return origins.length > 0 &&
+    origins.every((origin) => typeof origin === "string" && ORIGIN.test(origin));
 }
 
 /** The environment's origins, where they cannot change. */
@@ -33,7 +34,9 @@ let kept: readonly string[] | undefined;
  * @returns Gives the headers for an event. It throws `ConfigurationError` if the variable was changed to something invalid.
  * @throws {ConfigurationError} When `CORS_ALLOW_ORIGIN` is neither `*` nor a list of origins.
  */
-export function corsHeadersFor(option: CorsOption | undefined): (event: ApiEvent) => Readonly<Record<string, string>> {
+export function corsHeadersFor(
+  option: CorsOption | undefined,
+): (event: ApiEvent) => Readonly<Record<string, string>> {
   if (option === false) return () => NO_CORS_HEADERS;
   const fixed = typeof option === "string" ? [option] : option;
   if (fixed === undefined) readOriginsOfEnvironment();
@@ -43,11 +46,15 @@ export function corsHeadersFor(option: CorsOption | undefined): (event: ApiEvent
     if (origins.length === 1 && origins[0] === "*") return ANY_ORIGIN;
     const origin = getHeader(event, "Origin", "origin");
     const allowed = origins.length === 1 ? origins[0] : origins.find((known) => known === origin);
-    return allowed === undefined ? { Vary: "Origin" } : { "Access-Control-Allow-Origin": allowed, Vary: "Origin" };
+    return allowed === undefined
+      ? { Vary: "Origin" }
+      : { "Access-Control-Allow-Origin": allowed, Vary: "Origin" };
   };
 }
 
-const ANY_ORIGIN: Readonly<Record<string, string>> = Object.freeze({ "Access-Control-Allow-Origin": "*" });
+const ANY_ORIGIN: Readonly<Record<string, string>> = Object.freeze({
+  "Access-Control-Allow-Origin": "*",
+});
 
 /**
  * Returns the CORS headers of an error response.

@@ -1,6 +1,10 @@
 import { DeadlineExceededError } from "../errors/http_errors.ts";
 import type { Invocation } from "../observability/invocation.ts";
-import { allowOverlap, resumeInvocation, runOutsideInvocation } from "../observability/invocation_context.ts";
+import {
+  allowOverlap,
+  resumeInvocation,
+  runOutsideInvocation,
+} from "../observability/invocation_context.ts";
 import type { LambdaContext } from "./lambda.ts";
 
 /** Time kept back to answer and to write the log, in milliseconds. */

@@ -73,10 +73,16 @@ export function getErrorResponse(
     ? { message, code, requestId, correlationId }
     : { message, code, requestId, correlationId, errors };
   const problem = format === undefined && prefersProblem(invocation?.event as ApiEvent | undefined);
-  const all: Record<string, string> = { "Content-Type": problem ? "application/problem+json" : "application/json" };
+  const all: Record<string, string> = {
+    "Content-Type": problem ? "application/problem+json" : "application/json",
+  };
   for (const name in headers) all[name] = headers[name];
   if (correlationId !== undefined) all[CORRELATION_ID_HEADER] = correlationId;
-  const body = problem ? toProblem(safe, status) : format === undefined ? safe : formatBody(format, safe, status);
+  const body = problem
+    ? toProblem(safe, status)
+    : format === undefined
+    ? safe
+    : formatBody(format, safe, status);
   return { statusCode: status, headers: all, body: JSON.stringify(body) ?? "" };
 }
 
@@ -90,13 +96,24 @@ function formatBody(format: ErrorBodyFormat, safe: ErrorBody, status: number): u
 }
 
 /** The same facts as a problem (RFC 9457, section 3.1). */
-function toProblem({ message, code, ...facts }: ErrorBody, status: number): Record<string, unknown> {
-  return { type: "about:blank", title: ERROR_CODES[code].title, status, detail: message, code, ...facts };
+function toProblem(
+  { message, code, ...facts }: ErrorBody,
+  status: number,
+): Record<string, unknown> {
+  return {
+    type: "about:blank",
+    title: ERROR_CODES[code].title,
+    status,
+    detail: message,
+    code,
+    ...facts,
+  };
 }
 
 function isContext(value: unknown): boolean {
   try {
-    return typeof value === "object" && value !== null && typeof (value as LambdaContext).awsRequestId === "string";
+    return typeof value === "object" && value !== null &&
+      typeof (value as LambdaContext).awsRequestId === "string";
   } catch {
     return false; // a thrown proxy or getter
   }

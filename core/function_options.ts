@@ -35,7 +35,9 @@ function isTarget(value: unknown): boolean {
 
 /** The rules of the options that the infrastructure generator reads. */
 export const FUNCTION_RULES: Readonly<Record<string, OptionRule>> = {
-  ...Object.fromEntries(Object.entries(FUNCTION_RANGES).map(([name, range]) => [name, wholeNumber(range)])),
+  ...Object.fromEntries(
+    Object.entries(FUNCTION_RANGES).map(([name, range]) => [name, wholeNumber(range)]),
+  ),
   deadLetterQueue: DEAD_LETTER_QUEUE,
 };
 

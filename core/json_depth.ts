@@ -17,12 +17,19 @@ function hasMoreOpeners(text: string, limit: number): boolean {
   if (text.length <= 2 * limit) return false;
   let count = 0;
   for (const opener of OPENERS) {
-    for (let at = text.indexOf(opener); at >= 0; at = text.indexOf(opener, at + 1)) if (++count > limit) return true;
+    for (let at = text.indexOf(opener); at >= 0; at = text.indexOf(opener, at + 1)) {
+      if (++count > limit) return true;
+    }
   }
   return false;
 }
 
-const QUOTE = 0x22, BACKSLASH = 0x5c, OPEN_ARRAY = 0x5b, CLOSE_ARRAY = 0x5d, OPEN_OBJECT = 0x7b, CLOSE_OBJECT = 0x7d;
+const QUOTE = 0x22,
+  BACKSLASH = 0x5c,
+  OPEN_ARRAY = 0x5b,
+  CLOSE_ARRAY = 0x5d,
+  OPEN_OBJECT = 0x7b,
+  CLOSE_OBJECT = 0x7d;
 
 function measuresDeeper(text: string, maxLevels: number): boolean {
   let depth = 0;

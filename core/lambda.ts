@@ -42,7 +42,9 @@ export interface RestApiEvent {
   /** Last value of each query parameter, decoded. */
   readonly queryStringParameters: Readonly<Record<string, string | undefined>> | null;
   /** All values of each query parameter, decoded. */
-  readonly multiValueQueryStringParameters?: Readonly<Record<string, readonly string[] | undefined>> | null;
+  readonly multiValueQueryStringParameters?:
+    | Readonly<Record<string, readonly string[] | undefined>>
+    | null;
   /** Values of the route's parameters. */
   readonly pathParameters: Readonly<Record<string, string | undefined>> | null;
   /** Variables of the stage. */
@@ -82,7 +84,11 @@ export interface HttpApiEvent {
   readonly requestContext: {
     readonly requestId?: string;
     /** By the kind of the authorizer: what a Lambda authorizer said, the claims of a token, IAM's facts. */
-    readonly authorizer?: { readonly lambda?: unknown; readonly jwt?: unknown; readonly iam?: unknown } | null;
+    readonly authorizer?: {
+      readonly lambda?: unknown;
+      readonly jwt?: unknown;
+      readonly iam?: unknown;
+    } | null;
     readonly http: { readonly method: string; readonly path: string; readonly sourceIp?: string };
     readonly stage?: string;
   };
@@ -105,7 +111,9 @@ export interface AlbEvent {
   /** Last value of each query parameter, still encoded. */
   readonly queryStringParameters?: Readonly<Record<string, string | undefined>> | null;
   /** All values of each query parameter, still encoded, when the target group is set so. */
-  readonly multiValueQueryStringParameters?: Readonly<Record<string, readonly string[] | undefined>> | null;
+  readonly multiValueQueryStringParameters?:
+    | Readonly<Record<string, readonly string[] | undefined>>
+    | null;
   /** Names the target group. */
   readonly requestContext: { readonly elb: { readonly targetGroupArn: string } };
   /** The body as text, or base64. */

@@ -38,7 +38,9 @@ function findSecrets(parameters: unknown, more: ReadonlySet<string> | undefined)
   if (typeof parameters !== "object" || parameters === null) return new Set();
   const safe = redactValue(parameters, more) as Record<string, unknown>;
   const names = Object.keys(safe).filter((name) => safe[name] === REDACTED);
-  return new Set(names.map((name) => decode(String((parameters as Record<string, unknown>)[name]))));
+  return new Set(
+    names.map((name) => decode(String((parameters as Record<string, unknown>)[name]))),
+  );
 }
 
 function redactPaths(message: Message, secrets: ReadonlySet<string>): Message {

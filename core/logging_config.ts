@@ -1,5 +1,11 @@
 import { type LogLevel, parseLogLevel } from "../observability/log_level.ts";
-import { BOOLEAN_OPTION, checkOption, checkOptions, OBJECT_OPTION, type OptionRules } from "./option_rules.ts";
+import {
+  BOOLEAN_OPTION,
+  checkOption,
+  checkOptions,
+  OBJECT_OPTION,
+  type OptionRules,
+} from "./option_rules.ts";
 
 /** How a handler logs. */
 export interface LoggingConfig {
@@ -42,7 +48,10 @@ const RULES: OptionRules = {
   logEvent: BOOLEAN_OPTION,
   logResult: BOOLEAN_OPTION,
   summary: BOOLEAN_OPTION,
-  sampleRate: [(value) => typeof value === "number" && value >= 0 && value <= 1, "a share from 0 to 1"],
+  sampleRate: [
+    (value) => typeof value === "number" && value >= 0 && value <= 1,
+    "a share from 0 to 1",
+  ],
   redact: [
     (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
     "a list of key names",

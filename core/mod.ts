@@ -94,7 +94,11 @@ export type {
   WebSocketEventType,
   WebSocketResult,
 } from "./handlers/trigger_events.ts";
-export type { AsyncTriggerOptions, TriggerHandler, TriggerOptions } from "./handlers/trigger_options.ts";
+export type {
+  AsyncTriggerOptions,
+  TriggerHandler,
+  TriggerOptions,
+} from "./handlers/trigger_options.ts";
 export {
   defineWebSocketHandler,
   type WebSocketConnectParams,
@@ -123,4 +127,8 @@ export { type SessionResult, type UserDetails } from "./session_registry.ts";
 export { timingSafeEqual } from "./timing_safe_equal.ts";
 export { getOutgoingHeaders } from "./trace_id.ts";
 export { UserStatus } from "./user_status.ts";
-export { type ObservabilityOptions, withObservability, type WrapperMetadata } from "./with_observability.ts";
+export {
+  type ObservabilityOptions,
+  withObservability,
+  type WrapperMetadata,
+} from "./with_observability.ts";

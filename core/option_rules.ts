@@ -13,7 +13,10 @@ export const ANY_OPTION: OptionRule = [() => true, "anything"];
 export const BOOLEAN_OPTION: OptionRule = [(value) => typeof value === "boolean", "true or false"];
 
 /** An object of any kind, not `null`. */
-export const OBJECT_OPTION: OptionRule = [(value) => typeof value === "object" && value !== null, "an object"];
+export const OBJECT_OPTION: OptionRule = [
+  (value) => typeof value === "object" && value !== null,
+  "an object",
+];
 
 /** Something to call. */
 export const FUNCTION_OPTION: OptionRule = [(value) => typeof value === "function", "a function"];
@@ -33,7 +36,12 @@ export function oneOf(choices: readonly string[]): OptionRule {
  * @param prefix Stands before the option's name in a message: `logging.`.
  * @throws {ConfigurationError} Naming the option and the value.
  */
-export function checkOptions(owner: string, options: object, rules: OptionRules, prefix = ""): void {
+export function checkOptions(
+  owner: string,
+  options: object,
+  rules: OptionRules,
+  prefix = "",
+): void {
   if (!OBJECT_OPTION[0](options)) {
     // the value is not shown: it may be a secret that stands where the options belong
     const given = options === null ? "null" : `a ${typeof options}`;
@@ -41,7 +49,9 @@ export function checkOptions(owner: string, options: object, rules: OptionRules,
   }
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(rules, name)) {
-      throw new ConfigurationError(`${owner} has no option ${name}: it has ${Object.keys(rules).join(", ")}`);
+      throw new ConfigurationError(
+        `${owner} has no option ${name}: it has ${Object.keys(rules).join(", ")}`,
+      );
     }
     if (value !== undefined) checkOption(prefix + name, value, rules[name]);
   }
@@ -53,7 +63,9 @@ export function checkOptions(owner: string, options: object, rules: OptionRules,
  * @throws {ConfigurationError} Naming the option, the value and what it must be.
  */
 export function checkOption(name: string, value: unknown, [fits, expected]: OptionRule): void {
-  if (!fits(value)) throw new ConfigurationError(`${name} is ${render(value)}: it must be ${expected}`);
+  if (!fits(value)) {
+    throw new ConfigurationError(`${name} is ${render(value)}: it must be ${expected}`);
+  }
 }
 
 const MAX_LENGTH = 80;

@@ -17,7 +17,9 @@ const MAX_LEVELS = 1_000;
  * @returns The value, or the fault: `is not valid JSON`.
  */
 export function parseJson(text: string): JsonResult {
-  if (isNestedDeeper(text, MAX_LEVELS)) return { fault: `must not be nested over more than ${MAX_LEVELS} levels` };
+  if (isNestedDeeper(text, MAX_LEVELS)) {
+    return { fault: `must not be nested over more than ${MAX_LEVELS} levels` };
+  }
   let value: unknown;
   try {
     value = JSON.parse(text.charCodeAt(0) === 0xFEFF ? text.slice(1) : text);
@@ -35,7 +37,8 @@ export function parseJson(text: string): JsonResult {
  * end of `"prototype"`, or either written with an escape. Each search begins with a character that is rare in JSON.
  */
 function mayPollute(text: string): boolean {
-  return text.includes("__proto__") || text.includes('ype"') && text.includes('"prototype"') || text.includes("\\u00");
+  return text.includes("__proto__") || text.includes('ype"') && text.includes('"prototype"') ||
+    text.includes("\\u00");
 }
 
 function pollutes(root: unknown): boolean {

@@ -34,7 +34,9 @@ export function shapeResult(
     );
   }
   const headers = copyHeaders(result.headers, extra);
-  for (const name in extra) if (headers[name] !== extra[name]) addHeader(headers, name, safeValue(extra[name]));
+  for (const name in extra) {
+    if (headers[name] !== extra[name]) addHeader(headers, name, safeValue(extra[name]));
+  }
   const shaped: ProxyResult = { statusCode: result.statusCode, headers, body: result.body ?? "" };
   if (result.isBase64Encoded) shaped.isBase64Encoded = true;
   const several = severalValues(result, headers);
@@ -55,7 +57,10 @@ export function shapeResult(
 export function isFinished(result: ProxyResult, correlationId: string): boolean {
   if (!isProxyResult(result) || typeof result.body !== "string") return false;
   const { headers } = result;
-  if (headers?.["Content-Type"] !== "application/json" || headers["X-Correlation-Id"] !== correlationId) return false;
+  if (
+    headers?.["Content-Type"] !== "application/json" ||
+    headers["X-Correlation-Id"] !== correlationId
+  ) return false;
   let members = 0;
   for (const _ in headers) members++;
   for (const _ in result) members++;
@@ -63,7 +68,10 @@ export function isFinished(result: ProxyResult, correlationId: string): boolean 
 }
 
 /** The handler's headers; those that it took over from `extra` need no second look. */
-function copyHeaders(own: SingleHeaders | undefined, extra: Readonly<Record<string, string>>): SingleHeaders {
+function copyHeaders(
+  own: SingleHeaders | undefined,
+  extra: Readonly<Record<string, string>>,
+): SingleHeaders {
   const headers: SingleHeaders = { ...own };
   for (const name in headers) {
     const value = headers[name];
@@ -78,18 +86,23 @@ function copyHeaders(own: SingleHeaders | undefined, extra: Readonly<Record<stri
 /** Whether a header can have this name; one that cannot is left out, as gateways refuse the whole answer for it. */
 function isHeaderName(name: string): boolean {
   if (HEADER_NAME.test(name)) return true;
-  logWarn("a header was left out: its name has characters that no header's name may have", { name });
+  logWarn("a header was left out: its name has characters that no header's name may have", {
+    name,
+  });
   return false;
 }
 
 function safeValue<V extends string | number | boolean>(value: V): V | string {
-  return typeof value === "string" && UNSAFE_IN_HEADER.test(value) ? value.replace(/[\0\r\n]+/g, " ") : value;
+  return typeof value === "string" && UNSAFE_IN_HEADER.test(value)
+    ? value.replace(/[\0\r\n]+/g, " ")
+    : value;
 }
 
 function isProxyResult(result: ProxyResult | null): boolean {
   if (typeof result !== "object" || result === null) return false;
   const { statusCode, body } = result as { statusCode: unknown; body: unknown };
-  return Number.isInteger(statusCode) && (statusCode as number) >= 100 && (statusCode as number) <= 599 &&
+  return Number.isInteger(statusCode) && (statusCode as number) >= 100 &&
+    (statusCode as number) <= 599 &&
     (typeof body === "string" || body === undefined || body === null);
 }
 
@@ -108,7 +121,9 @@ function addHeader(headers: SingleHeaders, name: string, value: string): void {
 
 function nameIn(headers: Readonly<Record<string, unknown>>, name: string): string | undefined {
   const lowerCase = name.toLowerCase();
-  return Object.keys(headers).find((key) => headers[key] !== undefined && key.toLowerCase() === lowerCase);
+  return Object.keys(headers).find((key) =>
+    headers[key] !== undefined && key.toLowerCase() === lowerCase
+  );
 }
 
 function addToVary(names: string, name: string): string {
@@ -125,14 +140,20 @@ function severalValues(
   const all: Record<string, string[]> = {};
   for (const name in multiValueHeaders) {
     if (name.toLowerCase() === CORRELATION_ID_HEADER.toLowerCase()) continue;
-    if (isHeaderName(name)) all[name] = multiValueHeaders[name].map((value) => String(safeValue(value)));
+    if (isHeaderName(name)) {
+      all[name] = multiValueHeaders[name].map((value) => String(safeValue(value)));
+    }
   }
   // a cookie among the headers with one value stands beside the others, not in their place
   const single = nameIn(headers, "Set-Cookie");
   const later = (cookies ?? []).map((cookie) => String(safeValue(cookie)));
   if (single !== undefined || later.length > 0) {
     const name = nameIn(all, "Set-Cookie") ?? "Set-Cookie";
-    all[name] = [...(single === undefined ? [] : [String(headers[single])]), ...all[name] ?? [], ...later];
+    all[name] = [
+      ...(single === undefined ? [] : [String(headers[single])]),
+      ...all[name] ?? [],
+      ...later,
+    ];
     if (single !== undefined) delete headers[single];
   }
   return all;

@@ -62,5 +62,8 @@ export function remainingMs(clock: Clock | number = systemClock): number {
   const invocation = currentInvocation();
   if (invocation?.deadlineMs === undefined) return Infinity;
   if (clock === systemClock) return Math.max(0, invocation.deadlineMs - performance.now());
-  return Math.max(0, invocation.deadlineEpochMs! - (typeof clock === "number" ? clock : clock.now()));
+  return Math.max(
+    0,
+    invocation.deadlineEpochMs! - (typeof clock === "number" ? clock : clock.now()),
+  );
 }

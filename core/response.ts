@@ -54,13 +54,20 @@ export function buildValidatedResponse(
   const correlationId = getInvocation(context)?.correlationId ?? context?.awsRequestId;
   const headers = getHeaders(text, correlationId);
   if (options === undefined) return { statusCode, headers, body: text };
-  const result: ProxyResult = { statusCode, headers: { ...headers, ...options.headers }, body: text };
+  const result: ProxyResult = {
+    statusCode,
+    headers: { ...headers, ...options.headers },
+    body: text,
+  };
   if (options.multiValueHeaders !== undefined) result.multiValueHeaders = options.multiValueHeaders;
   if (options.cookies !== undefined) result.cookies = options.cookies;
   return result;
 }
 
-function getHeaders(text: string, correlationId: string | undefined): Record<string, string | number | boolean> {
+function getHeaders(
+  text: string,
+  correlationId: string | undefined,
+): Record<string, string | number | boolean> {
   // both at once, and by their names: an object that a member is added to takes a second piece of memory
   if (text !== "" && correlationId !== undefined) {
     return { "Content-Type": "application/json", "X-Correlation-Id": correlationId };
@@ -80,7 +87,9 @@ function parse(body: unknown, schema: StandardSchema): unknown {
   if (result.issues === undefined) return result.value;
   const fields = result.issues.map((issue) =>
     `${
-      (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".") || "_form"
+      (issue.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(
+        ".",
+      ) || "_form"
     }: ${issue.message}`
   );
   throw new UnexpectedError(`The response body does not fit its schema: ${fields.join("; ")}`);
@@ -90,8 +99,11 @@ function serialize(body: unknown): string {
   try {
     return JSON.stringify(body) ?? "";
   } catch (cause) {
-    throw new UnexpectedError("The response body cannot be serialised as JSON: convert bigint values, break cycles", {
-      cause,
-    });
+    throw new UnexpectedError(
+      "The response body cannot be serialised as JSON: convert bigint values, break cycles",
+      {
+        cause,
+      },
+    );
   }
 }

@@ -57,7 +57,10 @@ export interface RetryOptions {
  * console.log(value, calls); // done 3
  * ```
  */
-export async function retry<T>(fn: (retries: number) => T | Promise<T>, options: RetryOptions): Promise<T> {
+export async function retry<T>(
+  fn: (retries: number) => T | Promise<T>,
+  options: RetryOptions,
+): Promise<T> {
   const { maxRetries = 3, baseDelayMs = 100, maxDelayMs = 5000, clock = systemClock } = options;
   for (const [name, value] of Object.entries({ maxRetries, baseDelayMs, maxDelayMs })) {
     if (!(value >= 0)) throw new RangeError(`${name} must be a number from 0, got ${value}`);
@@ -67,7 +70,11 @@ export async function retry<T>(fn: (retries: number) => T | Promise<T>, options:
       return await fn(retries);
     } catch (error) {
       if (retries >= maxRetries || !options.isRetryable(error)) throw error;
-      const delayMs = fullJitterDelay(retries + 1, { baseDelayMs, maxDelayMs, random: options.random });
+      const delayMs = fullJitterDelay(retries + 1, {
+        baseDelayMs,
+        maxDelayMs,
+        random: options.random,
+      });
       if (delayMs >= remainingMs(clock)) throw error;
       options.onRetry?.(error, retries + 1);
       await clock.sleep(delayMs);

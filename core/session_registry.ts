@@ -33,7 +33,9 @@ export interface SessionResult {
  * Checks the value of an `Authorization` header.
  * Rejects with `UnauthorizedError` when it is missing, malformed, unknown or expired.
  */
-export type SessionAuthenticator = (authorizationHeader: string | null | undefined) => Promise<SessionResult>;
+export type SessionAuthenticator = (
+  authorizationHeader: string | null | undefined,
+) => Promise<SessionResult>;
 
 let registered: SessionAuthenticator | undefined;
 

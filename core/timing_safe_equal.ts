@@ -15,7 +15,10 @@
  */
 export function timingSafeEqual(given: string, expected: string): boolean;
 export function timingSafeEqual(given: Uint8Array, expected: Uint8Array): boolean;
-export function timingSafeEqual(given: string | Uint8Array, expected: string | Uint8Array): boolean {
+export function timingSafeEqual(
+  given: string | Uint8Array,
+  expected: string | Uint8Array,
+): boolean {
   if (expected.length === 0) return false;
   let difference = given.length ^ expected.length;
   if (typeof given === "string" && typeof expected === "string") {

@@ -1,6 +1,11 @@
 import { getOptionalEnv } from "../env/get_env.ts";
 import { currentInvocation } from "../observability/invocation_context.ts";
-import { parseTraceparent, parseXrayHeader, toW3cTraceId, type TraceContext } from "../observability/trace_context.ts";
+import {
+  parseTraceparent,
+  parseXrayHeader,
+  toW3cTraceId,
+  type TraceContext,
+} from "../observability/trace_context.ts";
 import { getHeader } from "./api_event.ts";
 import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
 import type { ApiEvent } from "./lambda.ts";
@@ -13,11 +18,16 @@ import type { ApiEvent } from "./lambda.ts";
  * @param readEnvironment Whether `_X_AMZN_TRACE_ID` counts.
  * @returns The ids of X-Ray's or W3C's trace, and whether the caller records it.
  */
-export function getTraceContext(event: unknown, readEnvironment: boolean): TraceContext | undefined {
+export function getTraceContext(
+  event: unknown,
+  readEnvironment: boolean,
+): TraceContext | undefined {
   if (typeof event === "object" && event !== null && (event as ApiEvent).headers) {
     // the usual spelling by its name: a look-up by a variable costs ten times as much
     const usual: unknown = (event as ApiEvent).headers!["X-Amzn-Trace-Id"];
-    const xray = typeof usual === "string" ? usual : getHeader(event as ApiEvent, "X-Amzn-Trace-Id", "x-amzn-trace-id");
+    const xray = typeof usual === "string"
+      ? usual
+      : getHeader(event as ApiEvent, "X-Amzn-Trace-Id", "x-amzn-trace-id");
     const root = xray === undefined ? undefined : parseXrayHeader(xray);
     if (root !== undefined) return root;
     const w3c = getHeader(event as ApiEvent, "traceparent", "traceparent");
@@ -53,7 +63,9 @@ export function getOutgoingHeaders(): Record<string, string> {
   if (w3cId !== undefined && spanId !== undefined) {
     headers.traceparent = `00-${w3cId}-${spanId}-${sampled === false ? "00" : "01"}`;
   }
-  const state = traceId?.startsWith("1-") || w3cId !== ours ? undefined : getTraceState(invocation.event);
+  const state = traceId?.startsWith("1-") || w3cId !== ours
+    ? undefined
+    : getTraceState(invocation.event);
   if (headers.traceparent !== undefined && state !== undefined) headers.tracestate = state;
   if (traceId?.startsWith("1-")) {
     const parent = spanId !== undefined && w3cId === ours ? `;Parent=${spanId}` : "";

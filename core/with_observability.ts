@@ -1,6 +1,10 @@
 import { AppError, isAppError } from "../errors/app_error.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
-import { enterInvocation, isThenable, resumeInvocation } from "../observability/invocation_context.ts";
+import {
+  enterInvocation,
+  isThenable,
+  resumeInvocation,
+} from "../observability/invocation_context.ts";
 import { LOG_LEVELS, parseLogLevel } from "../observability/log_level.ts";
 import { isLevelEnabled, log, type LogFields, renderFields } from "../observability/logger.ts";
 import { createOutcomeMetrics } from "../observability/outcome_metrics.ts";
@@ -83,7 +87,11 @@ const MAX_NAME = 1024;
  * ```
  */
 export function withObservability<E, R>(
-  handler: (event: E, context: LambdaContext, metadata: WrapperMetadata) => R | Refusal | Promise<R | Refusal>,
+  handler: (
+    event: E,
+    context: LambdaContext,
+    metadata: WrapperMetadata,
+  ) => R | Refusal | Promise<R | Refusal>,
   options: ObservabilityOptions<E, R> = {},
 ): LambdaHandler<E, R> {
   const { logging = {}, tracing = true, metrics: measured = true, respondToError } = options;
@@ -91,11 +99,15 @@ export function withObservability<E, R>(
   const operationName = options.operationName || handler.name || "handler";
   if (typeof operationName !== "string" || operationName.length > MAX_NAME) {
     throw new ConfigurationError(
-      `operationName is ${String(operationName).slice(0, 80)}: it must be a text of at most ${MAX_NAME} characters`,
+      `operationName is ${
+        String(operationName).slice(0, 80)
+      }: it must be a text of at most ${MAX_NAME} characters`,
     );
   }
   const level = parseLogLevel(logging.level);
-  const redact = logging.redact === undefined ? undefined : new Set(logging.redact.map((name) => name.toLowerCase()));
+  const redact = logging.redact === undefined
+    ? undefined
+    : new Set(logging.redact.map((name) => name.toLowerCase()));
   const fields = logging.fields === undefined ? "" : renderFields(logging.fields, redact);
   const { logEvent = false, logResult = false, summary = true, sampleRate = 0 } = logging;
   const addOutcome = createOutcomeMetrics(operationName);
@@ -103,10 +115,18 @@ export function withObservability<E, R>(
   const timed = summary || measured;
 
   function begin(event: E, context: LambdaContext): HandlerInvocation {
-    const invocation = new HandlerInvocation(operationName, event, context, getTraceContext(event, tracing), coldStart);
+    const invocation = new HandlerInvocation(
+      operationName,
+      event,
+      context,
+      getTraceContext(event, tracing),
+      coldStart,
+    );
     coldStart = false;
     if (level !== undefined) invocation.level = LOG_LEVELS[level];
-    if (sampleRate > 0 && Math.random() < sampleRate) invocation.level = Math.min(invocation.level, LOG_LEVELS.DEBUG);
+    if (sampleRate > 0 && Math.random() < sampleRate) {
+      invocation.level = Math.min(invocation.level, LOG_LEVELS.DEBUG);
+    }
     invocation.redact = redact;
     invocation.fields = fields;
     return invocation;
@@ -119,8 +139,12 @@ export function withObservability<E, R>(
     if (tracing) invocation.rootSpan = startSpan(operationName);
     let result: R | Refusal | Promise<R | Refusal>;
     try {
-      if (invocation.settings.unknownLevel !== undefined) warnOfUnknownLevel(invocation.settings.unknownLevel);
-      if (logEvent && isLevelEnabled("DEBUG")) log("DEBUG", "event", { event: toLoggable(event, redact) });
+      if (invocation.settings.unknownLevel !== undefined) {
+        warnOfUnknownLevel(invocation.settings.unknownLevel);
+      }
+      if (logEvent && isLevelEnabled("DEBUG")) {
+        log("DEBUG", "event", { event: toLoggable(event, redact) });
+      }
       result = handler(event, context, getMetadata(invocation));
     } catch (error) {
       return fail(invocation, error);
@@ -128,7 +152,10 @@ export function withObservability<E, R>(
     return isThenable(result) ? settle(invocation, result) : succeed(invocation, result);
   }
 
-  async function settle(invocation: HandlerInvocation, pending: PromiseLike<R | Refusal>): Promise<R> {
+  async function settle(
+    invocation: HandlerInvocation,
+    pending: PromiseLike<R | Refusal>,
+  ): Promise<R> {
     let result: R | Refusal;
     try {
       result = await settleInTime(invocation, pending);
@@ -184,7 +211,9 @@ export function withObservability<E, R>(
       if (durationMs !== undefined && measured) addOutcome(invocation, durationMs, fault);
     }
     if (rootSpan === undefined) return;
-    if (typeof statusCode === "number") rootSpan.attributes["http.response.status_code"] = statusCode;
+    if (typeof statusCode === "number") {
+      rootSpan.attributes["http.response.status_code"] = statusCode;
+    }
     rootSpan.attributes["faas.coldstart"] = coldStart;
     endSpan(rootSpan, fault ? failure?.error ?? new AppError("UNEXPECTED") : undefined);
   }
@@ -233,7 +262,11 @@ let warnedOf: string | undefined;
 function warnOfUnknownLevel(value: string): void {
   if (value === warnedOf) return;
   warnedOf = value;
-  log("WARN", "LOG_LEVEL names no level, INFO is used: take TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL or SILENT", {
-    value,
-  });
+  log(
+    "WARN",
+    "LOG_LEVEL names no level, INFO is used: take TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL or SILENT",
+    {
+      value,
+    },
+  );
 }

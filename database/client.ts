@@ -1,7 +1,12 @@
 import { SingleFlight } from "../core/single_flight.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import { metrics } from "../observability/metrics.ts";
-import { checkDatabaseConfig, type DatabaseConfig, getClientKey, getConnectionKey } from "./config.ts";
+import {
+  checkDatabaseConfig,
+  type DatabaseConfig,
+  getClientKey,
+  getConnectionKey,
+} from "./config.ts";
 import { announceInvalidation } from "./connection_events.ts";
 import type { Connection, DrizzleClient, Invalidate } from "./providers/provider.ts";
 import { guardTransactions } from "./transaction_guard.ts";
@@ -35,16 +40,21 @@ const checks: WeakMap<Connection, Promise<void>> = new WeakMap();
  * await closeDrizzleClient();
  * ```
  */
-export async function getDrizzleClient<TSchema extends Record<string, unknown> = Record<string, unknown>>(
+export async function getDrizzleClient<
+  TSchema extends Record<string, unknown> = Record<string, unknown>,
+>(
   config: DatabaseConfig & { schema?: TSchema },
 ): Promise<DrizzleClient<TSchema>> {
   const { client } = await clients.get(getKey(config), async function openClient() {
     const connection = await openShared(config);
     const isPostgres = config.provider !== "distsql";
-    const client = guardTransactions(await runOutsideInvocation(() => connection.createClient(config.schema)), {
-      savepoints: isPostgres,
-      settings: isPostgres,
-    });
+    const client = guardTransactions(
+      await runOutsideInvocation(() => connection.createClient(config.schema)),
+      {
+        savepoints: isPostgres,
+        settings: isPostgres,
+      },
+    );
     return { connection, client };
   });
   return client as unknown as DrizzleClient<TSchema>;
@@ -84,7 +94,10 @@ export interface OpenOptions {
  * @param config A checked configuration.
  * @param options Whether it must have been tried.
  */
-export async function openShared(config: DatabaseConfig, { check = true }: OpenOptions = {}): Promise<Connection> {
+export async function openShared(
+  config: DatabaseConfig,
+  { check = true }: OpenOptions = {},
+): Promise<Connection> {
   const key = getConnectionKey(config);
   if (!configs.has(key)) configs.set(key, config);
   const opening = connections.get(key, () => openConnection(config, check));
@@ -117,13 +130,16 @@ function checkOnce(connection: Connection): Promise<void> {
  */
 export async function closeUnused(config: DatabaseConfig): Promise<void> {
   const key = getConnectionKey(config);
-  if (!clients.keys().some((clientKey) => clientKey.startsWith(`${key}#`))) await closeDrizzleClient(config);
+  if (!clients.keys().some((clientKey) => clientKey.startsWith(`${key}#`))) {
+    await closeDrizzleClient(config);
+  }
 }
 
 async function openConnection(config: DatabaseConfig, check: boolean): Promise<Connection> {
   const startedAt = performance.now();
   let failed = true;
-  const invalidate: Invalidate = (reason, error) => announceInvalidation({ provider: config.provider, reason, error });
+  const invalidate: Invalidate = (reason, error) =>
+    announceInvalidation({ provider: config.provider, reason, error });
   try {
     // it outlives the request that happens to be the first
     const connection = await runOutsideInvocation(() => open(config, invalidate));

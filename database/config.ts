@@ -70,9 +70,16 @@ export interface DatabaseConfig {
   ca?: string;
 }
 
-const PROVIDERS: readonly DatabaseProvider[] = ["distsql", "serverless-pg", "branching-pg", "embedded-pg"];
+const PROVIDERS: readonly DatabaseProvider[] = [
+  "distsql",
+  "serverless-pg",
+  "branching-pg",
+  "embedded-pg",
+];
 
-const FIELD_TYPES: Readonly<Record<keyof DatabaseConfig, "string" | "boolean" | "object" | "number">> = {
+const FIELD_TYPES: Readonly<
+  Record<keyof DatabaseConfig, "string" | "boolean" | "object" | "number">
+> = {
   provider: "string",
   connectionString: "string",
   endpoint: "string",
@@ -89,7 +96,11 @@ const FIELD_TYPES: Readonly<Record<keyof DatabaseConfig, "string" | "boolean" | 
   ca: "string",
 };
 
-const SECONDS: ReadonlySet<string> = new Set(["idleTimeout", "connectTimeout", "statementTimeoutSeconds"]);
+const SECONDS: ReadonlySet<string> = new Set([
+  "idleTimeout",
+  "connectTimeout",
+  "statementTimeoutSeconds",
+]);
 
 /** Fields that one provider has and the others would silently ignore. */
 const ONLY_FOR: Partial<Record<keyof DatabaseConfig, readonly DatabaseProvider[]>> = {
@@ -113,11 +124,15 @@ const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d$/;
  */
 export function checkDatabaseConfig(config: DatabaseConfig): DatabaseConfig {
   if (typeof config !== "object" || config === null) {
-    throw new ConfigurationError(`The database configuration must be an object, got ${describe(config)}`);
+    throw new ConfigurationError(
+      `The database configuration must be an object, got ${describe(config)}`,
+    );
   }
   if (!PROVIDERS.includes(config.provider)) {
     throw new ConfigurationError(
-      `DatabaseConfig.provider must be one of ${PROVIDERS.join(", ")}, got ${describe(config.provider)}`,
+      `DatabaseConfig.provider must be one of ${PROVIDERS.join(", ")}, got ${
+        describe(config.provider)
+      }`,
     );
   }
   for (const [field, value] of Object.entries(config)) checkField(config.provider, field, value);
@@ -128,10 +143,14 @@ export function checkDatabaseConfig(config: DatabaseConfig): DatabaseConfig {
 
 function checkField(provider: DatabaseProvider, field: string, value: unknown): void {
   if (value === undefined) return;
-  const type = Object.hasOwn(FIELD_TYPES, field) ? FIELD_TYPES[field as keyof DatabaseConfig] : undefined;
+  const type = Object.hasOwn(FIELD_TYPES, field)
+    ? FIELD_TYPES[field as keyof DatabaseConfig]
+    : undefined;
   if (type === undefined) {
     throw new ConfigurationError(
-      `DatabaseConfig has no field ${JSON.stringify(field)}; it has ${Object.keys(FIELD_TYPES).join(", ")}`,
+      `DatabaseConfig has no field ${JSON.stringify(field)}; it has ${
+        Object.keys(FIELD_TYPES).join(", ")
+      }`,
     );
   }
   // what a connection string holds is never shown, whatever was put there instead of one
@@ -139,18 +158,26 @@ function checkField(provider: DatabaseProvider, field: string, value: unknown): 
   if (typeof value !== type || value === null) {
     throw new ConfigurationError(`DatabaseConfig.${field} must be a ${type}, got ${shown}`);
   }
-  if (value === "") throw new ConfigurationError(`DatabaseConfig.${field} is empty: give a value or leave it out`);
+  if (value === "") {
+    throw new ConfigurationError(`DatabaseConfig.${field} is empty: give a value or leave it out`);
+  }
   const only = ONLY_FOR[field as keyof DatabaseConfig];
   if (only !== undefined && !only.includes(provider) && value !== false) {
     throw new ConfigurationError(
-      `DatabaseConfig.${field} belongs to ${only.join(" and ")}: leave it out for provider ${provider}`,
+      `DatabaseConfig.${field} belongs to ${
+        only.join(" and ")
+      }: leave it out for provider ${provider}`,
     );
   }
   if (field === "maxConnections" && !(Number.isInteger(value) && (value as number) >= 1)) {
-    throw new ConfigurationError(`DatabaseConfig.maxConnections must be a whole number from 1, got ${shown}`);
+    throw new ConfigurationError(
+      `DatabaseConfig.maxConnections must be a whole number from 1, got ${shown}`,
+    );
   }
   if (SECONDS.has(field) && !((value as number) > 0 && (value as number) < 1e6)) {
-    throw new ConfigurationError(`DatabaseConfig.${field} must be a number of seconds above 0, got ${shown}`);
+    throw new ConfigurationError(
+      `DatabaseConfig.${field} must be a number of seconds above 0, got ${shown}`,
+    );
   }
 }
 
@@ -164,7 +191,9 @@ function checkDistSql(config: DatabaseConfig): void {
   const [host, port] = splitEndpoint(endpoint);
   if (!/^[a-z0-9.-]+$/i.test(host) || (port !== undefined && !/^\d{1,5}$/.test(port))) {
     throw new ConfigurationError(
-      `DatabaseConfig.endpoint must be a host name without scheme and path, got ${describe(redactUrl(endpoint))}`,
+      `DatabaseConfig.endpoint must be a host name without scheme and path, got ${
+        describe(redactUrl(endpoint))
+      }`,
     );
   }
   if (region !== undefined && !REGION.test(region)) {
@@ -175,17 +204,23 @@ function checkDistSql(config: DatabaseConfig): void {
   const own = DISTSQL_HOST.exec(host)?.[1];
   if (region === undefined && own === undefined) {
     throw new ConfigurationError(
-      `DatabaseConfig.region is missing, and the endpoint ${describe(endpoint)} does not tell it: set the region`,
+      `DatabaseConfig.region is missing, and the endpoint ${
+        describe(endpoint)
+      } does not tell it: set the region`,
     );
   }
   if (own !== undefined && region !== undefined && own !== region) {
     throw new ConfigurationError(
-      `DatabaseConfig.region is ${describe(region)}, but the endpoint is in ${own}: leave the region out`,
+      `DatabaseConfig.region is ${
+        describe(region)
+      }, but the endpoint is in ${own}: leave the region out`,
     );
   }
   if (isAdmin === true && username !== undefined && username !== "admin") {
     throw new ConfigurationError(
-      `DatabaseConfig.username is ${describe(username)} with isAdmin: the admin's name is admin, leave one of them out`,
+      `DatabaseConfig.username is ${
+        describe(username)
+      } with isAdmin: the admin's name is admin, leave one of them out`,
     );
   }
   if (isAdmin !== true && username === undefined) {
@@ -202,14 +237,21 @@ function checkDistSql(config: DatabaseConfig): void {
 
 function checkConnectionString(provider: DatabaseProvider, value: string | undefined): void {
   if (provider === "embedded-pg") {
-    if (value !== undefined && /^[a-z][a-z0-9+.-]+:\/\//i.test(value) && !/^(?:memory|file):\/\//.test(value)) {
+    if (
+      value !== undefined && /^[a-z][a-z0-9+.-]+:\/\//i.test(value) &&
+      !/^(?:memory|file):\/\//.test(value)
+    ) {
       throw new ConfigurationError(
-        `DatabaseConfig.connectionString of embedded-pg is a folder or memory://, got a ${getScheme(value)} URL`,
+        `DatabaseConfig.connectionString of embedded-pg is a folder or memory://, got a ${
+          getScheme(value)
+        } URL`,
       );
     }
     return;
   }
-  const schemes = provider === "serverless-pg" ? ["rds-data", "postgres", "postgresql"] : ["postgres", "postgresql"];
+  const schemes = provider === "serverless-pg"
+    ? ["rds-data", "postgres", "postgresql"]
+    : ["postgres", "postgresql"];
   if (value === undefined) {
     throw new ConfigurationError(
       `DatabaseConfig.connectionString is missing: provider ${provider} needs ${
@@ -219,7 +261,9 @@ function checkConnectionString(provider: DatabaseProvider, value: string | undef
   }
   if (!schemes.includes(getScheme(value))) {
     throw new ConfigurationError(
-      `DatabaseConfig.connectionString of ${provider} must begin with ${schemes.map((s) => `${s}://`).join(" or ")}, ` +
+      `DatabaseConfig.connectionString of ${provider} must begin with ${
+        schemes.map((s) => `${s}://`).join(" or ")
+      }, ` +
         `got ${getScheme(value) === "" ? "a text without a scheme" : `${getScheme(value)}://`}`,
     );
   }
@@ -256,9 +300,13 @@ let nextSchemaId = 1;
 export function getConnectionKey(config: DatabaseConfig): string {
   const { connectionString, isAdmin = false } = config;
   // a folder is opened once, whatever else two configurations differ in
-  if (config.provider === "embedded-pg") return JSON.stringify([config.provider, connectionString ?? "memory://"]);
+  if (config.provider === "embedded-pg") {
+    return JSON.stringify([config.provider, connectionString ?? "memory://"]);
+  }
   const { instrument: _instrument, schema: _schema, ...rest } = config;
-  const fields = Object.entries({ ...rest, connectionString, isAdmin }).filter(([, value]) => value !== undefined);
+  const fields = Object.entries({ ...rest, connectionString, isAdmin }).filter(([, value]) =>
+    value !== undefined
+  );
   return JSON.stringify(fields.sort(([a], [b]) => a < b ? -1 : 1));
 }
 

@@ -35,7 +35,9 @@ const callbacks: Set<(event: ConnectionInvalidation) => void> = new Set();
  * unregister();
  * ```
  */
-export function onConnectionInvalidated(callback: (event: ConnectionInvalidation) => void): () => void {
+export function onConnectionInvalidated(
+  callback: (event: ConnectionInvalidation) => void,
+): () => void {
   // a function of its own, so that registering the same callback twice needs unregistering twice
   const registered = (event: ConnectionInvalidation): void => callback(event);
   callbacks.add(registered);

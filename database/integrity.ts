@@ -65,7 +65,9 @@ export async function assertRowsExist<TSchema extends Record<string, unknown>>(
 ): Promise<void> {
   const target = resolveTarget(table, column);
   const distinct = [...new Set(values)];
-  if (distinct.some((value) => value === null || value === undefined)) throw missing(target, constraint);
+  if (distinct.some((value) => value === null || value === undefined)) {
+    throw missing(target, constraint);
+  }
   for (let start = 0; start < distinct.length; start += VALUES_PER_STATEMENT) {
     // each value is compared by the server, so that its own idea of equality counts
     const conditions = distinct.slice(start, start + VALUES_PER_STATEMENT).map((value) =>
@@ -108,17 +110,23 @@ function resolveTarget(table: PgTable | string, column: PgColumn | string): Targ
 function findColumn(table: PgTable, name: string): PgColumn {
   const columns = table as unknown as Record<string, PgColumn | undefined>;
   const all = getTableConfig(table).columns;
-  const found = all.find((column) => columns[name] === column) ?? all.find((column) => column.name === name);
+  const found = all.find((column) => columns[name] === column) ??
+    all.find((column) => column.name === name);
   if (found !== undefined) return found;
   throw new ConfigurationError(
-    `Table ${getTableName(table)} has no column ${JSON.stringify(name)}; it has ${all.map((c) => c.name).join(", ")}`,
+    `Table ${getTableName(table)} has no column ${JSON.stringify(name)}; it has ${
+      all.map((c) => c.name).join(", ")
+    }`,
   );
 }
 
 /** SQLSTATE of foreign_key_violation (PostgreSQL 18, appendix A), which a foreign key would give. */
 const FOREIGN_KEY_VIOLATION = "23503";
 
-function missing({ table, column }: Target, constraint: string | undefined): ForeignKeyViolationError {
+function missing(
+  { table, column }: Target,
+  constraint: string | undefined,
+): ForeignKeyViolationError {
   return new ForeignKeyViolationError(`No row of ${table} has this ${column}`, {
     table,
     column,

@@ -58,7 +58,11 @@ export type {
   ViewSource,
 } from "./distsql/declared/declared_schema.ts";
 export { classifyStatement, type StatementClassification } from "./distsql/classify.ts";
-export { RecreationRequiredError, type StatementErrorOptions, UnsupportedStatementError } from "./distsql/errors.ts";
+export {
+  RecreationRequiredError,
+  type StatementErrorOptions,
+  UnsupportedStatementError,
+} from "./distsql/errors.ts";
 export {
   DIST_SQL_INCOMPATIBILITIES,
   getByAction,
@@ -90,7 +94,11 @@ export type { TextPosition } from "./distsql/text_position.ts";
 export type { TranslatedStatement } from "./distsql/translate_text.ts";
 export { executeRows } from "./execute.ts";
 export { assertRowExists, assertRowsExist, type ReferenceOptions } from "./integrity.ts";
-export { applyPermissions, type PermissionsConfig, type PermissionsResult } from "./permissions/apply.ts";
+export {
+  applyPermissions,
+  type PermissionsConfig,
+  type PermissionsResult,
+} from "./permissions/apply.ts";
 export type { PermissionObjectType } from "./permissions/permission_statement.ts";
 export type { PermissionVariables } from "./permissions/substitute.ts";
 export {
@@ -102,10 +110,22 @@ export {
 export { type EmbeddedSnapshot, setEmbeddedSnapshot } from "./providers/embedded_snapshot.ts";
 export type { MigrationFile } from "./migrations/files.ts";
 export { readMigrationFiles } from "./migrations/folder.ts";
-export { type MarkAppliedConfig, type MarkAppliedResult, markMigrationApplied } from "./migrations/mark_applied.ts";
-export { MigrationError, type MigrationErrorOptions, MigrationPlanError } from "./migrations/migration_error.ts";
+export {
+  type MarkAppliedConfig,
+  type MarkAppliedResult,
+  markMigrationApplied,
+} from "./migrations/mark_applied.ts";
+export {
+  MigrationError,
+  type MigrationErrorOptions,
+  MigrationPlanError,
+} from "./migrations/migration_error.ts";
 export { formatPlanFinding, type PlanFinding } from "./migrations/plan_finding.ts";
-export { checkMigrationFolder, type FolderPlan, planMigrationFolder } from "./migrations/plan_folder.ts";
+export {
+  checkMigrationFolder,
+  type FolderPlan,
+  planMigrationFolder,
+} from "./migrations/plan_folder.ts";
 export type { AppliedMigration, MigrationStatus } from "./migrations/plan.ts";
 export type { UndecidedStatement } from "./migrations/context.ts";
 export {
@@ -127,10 +147,18 @@ export type { DrizzleClient, Row } from "./providers/provider.ts";
 export type { QueryResult, QueryResultField, QueryResultHKT } from "./session/query_result.ts";
 export { applyAlterToSchema } from "./recreation/alter.ts";
 export { buildCreateTableSql } from "./recreation/create_table.ts";
-export { executeRecreation, type RecreationOptions, type RecreationResult } from "./recreation/execute.ts";
+export {
+  executeRecreation,
+  type RecreationOptions,
+  type RecreationResult,
+} from "./recreation/execute.ts";
 export { getEstimatedRowCount, introspectTable } from "./recreation/introspect.ts";
 export { generateRecreationPlan } from "./recreation/plan.ts";
-export { RecreationError, type RecreationErrorOptions, type RecreationFailure } from "./recreation/recreation_error.ts";
+export {
+  RecreationError,
+  type RecreationErrorOptions,
+  type RecreationFailure,
+} from "./recreation/recreation_error.ts";
 export type {
   CopiedColumn,
   CopyKey,
@@ -165,7 +193,11 @@ export {
   type QueryTable,
 } from "./queries/query_factory.ts";
 export { type QueryMetricsOptions, withQueryMetrics } from "./queries/query_metrics.ts";
-export { getTablePermissions, RequiresTable, type TableDecorator } from "./queries/requires_table.ts";
+export {
+  getTablePermissions,
+  RequiresTable,
+  type TableDecorator,
+} from "./queries/requires_table.ts";
 export { DatabaseOperation, type TablePermission } from "../core/table_permission.ts";
 export { type DistSqlRetryOptions, withDistSqlRetry } from "./retry.ts";
 export {

@@ -48,5 +48,6 @@ export type InsertModel<T extends Table> = InferInsertModel<T>;
  */
 export type UpdateModel<T extends Table, Keys extends keyof InferInsertModel<T> = never> = {
   // not Partial<Omit<…>>: TypeScript 5.9 then loses the columns that an insert may leave out
-  [K in keyof InferInsertModel<T> as K extends "id" | "createdAt" | Keys ? never : K]?: InferInsertModel<T>[K];
+  [K in keyof InferInsertModel<T> as K extends "id" | "createdAt" | Keys ? never : K]?:
+    InferInsertModel<T>[K];
 };

@@ -25,5 +25,7 @@ const CEILINGS: Readonly<Record<DatabaseProvider, number>> = {
 export function getPoolSize(config: DatabaseConfig): number {
   if (config.maxConnections !== undefined) return config.maxConnections;
   const concurrency = Number(getOptionalEnv("AWS_LAMBDA_MAX_CONCURRENCY"));
-  return Number.isInteger(concurrency) && concurrency > 1 ? Math.min(concurrency, CEILINGS[config.provider]) : 1;
+  return Number.isInteger(concurrency) && concurrency > 1
+    ? Math.min(concurrency, CEILINGS[config.provider])
+    : 1;
 }

@@ -67,7 +67,9 @@ export function countAttempts(error: unknown): number {
 }
 
 function objectsIn(error: unknown): object[] {
-  return causeChain(error).filter((link): link is object => typeof link === "object" && link !== null);
+  return causeChain(error).filter((link): link is object =>
+    typeof link === "object" && link !== null
+  );
 }
 
 /**
@@ -95,7 +97,10 @@ function objectsIn(error: unknown): object[] {
  * console.log(value, calls); // done 3
  * ```
  */
-export function withDistSqlRetry<T>(fn: () => Promise<T> | T, options: DistSqlRetryOptions = {}): Promise<T> {
+export function withDistSqlRetry<T>(
+  fn: () => Promise<T> | T,
+  options: DistSqlRetryOptions = {},
+): Promise<T> {
   return runWithRetry(fn, options);
 }
 
@@ -114,7 +119,10 @@ export async function runWithRetry<T>(
       const delayMs = planRetry(error, retries, startedAt, options);
       if (delayMs === undefined) throw error;
       if (count !== undefined) count.retries = retries + 1;
-      options.onRetry?.(error instanceof Error ? error : new Error("conflict", { cause: error }), retries + 1);
+      options.onRetry?.(
+        error instanceof Error ? error : new Error("conflict", { cause: error }),
+        retries + 1,
+      );
       await (options.clock ?? systemClock).sleep(delayMs);
     }
   }
@@ -127,7 +135,13 @@ function planRetry(
   startedAt: number,
   options: DistSqlRetryOptions,
 ): number | undefined {
-  const { maxRetries = 3, baseDelayMs = 100, maxDelayMs = 5000, idempotent = false, clock = systemClock } = options;
+  const {
+    maxRetries = 3,
+    baseDelayMs = 100,
+    maxDelayMs = 5000,
+    idempotent = false,
+    clock = systemClock,
+  } = options;
   if (!isRetryable(error, idempotent) || isInsideTransaction(error)) return undefined;
   const links = objectsIn(error);
   if (links.some((link) => (givenUp.get(link)?.at ?? 0) > startedAt)) return undefined;
@@ -142,7 +156,10 @@ function planRetry(
 }
 
 function isRetryable(error: unknown, idempotent: boolean): boolean {
-  const unknownCommit = findInCauseChain(error, (link) => link instanceof CommitOutcomeUnknownError);
+  const unknownCommit = findInCauseChain(
+    error,
+    (link) => link instanceof CommitOutcomeUnknownError,
+  );
   return unknownCommit === undefined ? isOccError(error) : idempotent;
 }
 

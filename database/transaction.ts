@@ -6,11 +6,12 @@ import type { QueryResultHKT } from "./session/query_result.ts";
 import { guardTransactions } from "./transaction_guard.ts";
 
 /** drizzle's PostgreSQL client inside a transaction. */
-export type TransactionClient<TSchema extends Record<string, unknown> = Record<string, unknown>> = PgTransaction<
-  QueryResultHKT,
-  TSchema,
-  ExtractTablesWithRelations<TSchema>
->;
+export type TransactionClient<TSchema extends Record<string, unknown> = Record<string, unknown>> =
+  PgTransaction<
+    QueryResultHKT,
+    TSchema,
+    ExtractTablesWithRelations<TSchema>
+  >;
 
 /**
  * Runs work in a transaction: committed when the function's promise resolves, rolled back when it rejects or when a
@@ -41,12 +42,17 @@ export type TransactionClient<TSchema extends Record<string, unknown> = Record<s
  * await closeDrizzleClient();
  * ```
  */
-export function withTransaction<T, TSchema extends Record<string, unknown> = Record<string, unknown>>(
+export function withTransaction<
+  T,
+  TSchema extends Record<string, unknown> = Record<string, unknown>,
+>(
   db: DrizzleClient<TSchema>,
   fn: (tx: TransactionClient<TSchema>) => Promise<T>,
   config?: PgTransactionConfig,
 ): Promise<T> {
   // a savepoint takes no configuration, and its session is guarded by the transaction around it
-  if (is(db, PgTransactionClass)) return db.transaction(fn as Parameters<typeof db.transaction>[0]) as Promise<T>;
+  if (is(db, PgTransactionClass)) {
+    return db.transaction(fn as Parameters<typeof db.transaction>[0]) as Promise<T>;
+  }
   return guardTransactions(db).transaction(fn, config);
 }

@@ -1,4 +1,9 @@
-import type { PgQueryResultHKT, PgSession, PgTransaction, PgTransactionConfig } from "drizzle-orm/pg-core";
+import type {
+  PgQueryResultHKT,
+  PgSession,
+  PgTransaction,
+  PgTransactionConfig,
+} from "drizzle-orm/pg-core";
 import { sql } from "drizzle-orm";
 import { causeChain } from "../errors/cause_chain.ts";
 import { CommitOutcomeUnknownError } from "../errors/database_errors.ts";
@@ -117,7 +122,9 @@ interface WatchedTransaction {
 function watchTransaction(tx: Transaction, watched: WatchedTransaction): void {
   watchStatements(tx._.session as unknown as Session, watched);
   const nest = tx.transaction.bind(tx);
-  tx.transaction = function guardedSavepoint<T>(fn: (inner: Transaction) => Promise<T>): Promise<T> {
+  tx.transaction = function guardedSavepoint<T>(
+    fn: (inner: Transaction) => Promise<T>,
+  ): Promise<T> {
     if (!watched.rules.savepoints) {
       return Promise.reject(
         new ConfigurationError(

@@ -16,6 +16,8 @@ interface BuiltinModules {
  * @returns The module, or `undefined` where the runtime has no `process.getBuiltinModule` (Node 20.16, Deno 2 and Bun 1.1
  * have it).
  */
-export function builtinModule<N extends keyof BuiltinModules>(name: N): BuiltinModules[N] | undefined {
+export function builtinModule<N extends keyof BuiltinModules>(
+  name: N,
+): BuiltinModules[N] | undefined {
   return runtimeProcess?.getBuiltinModule?.(name) as BuiltinModules[N] | undefined;
 }

@@ -15,7 +15,9 @@ export interface EnvVariable<T = string> {
 }
 
 /** Variables by name: a description, or a schema alone. */
-export type EnvDefinition = Readonly<Record<string, EnvVariable<unknown> | StandardSchema<unknown>>>;
+export type EnvDefinition = Readonly<
+  Record<string, EnvVariable<unknown> | StandardSchema<unknown>>
+>;
 
 type Parsed<V> = V extends StandardSchema<infer T> ? T
   : V extends { schema: StandardSchema<infer T> } ? T
@@ -23,7 +25,8 @@ type Parsed<V> = V extends StandardSchema<infer T> ? T
 
 /** The values that a definition gives. */
 export type Env<D extends EnvDefinition> = {
-  readonly [K in keyof D]: D[K] extends { optional: true } ? Parsed<D[K]> | undefined : Parsed<D[K]>;
+  readonly [K in keyof D]: D[K] extends { optional: true } ? Parsed<D[K]> | undefined
+    : Parsed<D[K]>;
 };
 
 /** Options of {@link defineEnv}. */
@@ -59,7 +62,10 @@ const REDACTED = "[REDACTED]";
  * console.log(env.PORT + 1, JSON.stringify(env)); // 8081 {"PORT":8080,"API_KEY":"[REDACTED]"}
  * ```
  */
-export function defineEnv<const D extends EnvDefinition>(definition: D, options: DefineEnvOptions = {}): Env<D> {
+export function defineEnv<const D extends EnvDefinition>(
+  definition: D,
+  options: DefineEnvOptions = {},
+): Env<D> {
   let values: Record<string, unknown> | undefined;
   function read(): Record<string, unknown> {
     return values ??= parseEnv(definition, options.source ?? environment());
@@ -67,13 +73,17 @@ export function defineEnv<const D extends EnvDefinition>(definition: D, options:
   function printable(): Record<string, unknown> {
     const parsed = read();
     return Object.fromEntries(
-      Object.keys(definition).map((name) => [name, isSecret(definition[name]) ? REDACTED : parsed[name]]),
+      Object.keys(definition).map((
+        name,
+      ) => [name, isSecret(definition[name]) ? REDACTED : parsed[name]]),
     );
   }
   const env = Object.create(null, {
     toJSON: { value: printable },
     [Symbol.for("nodejs.util.inspect.custom")]: { value: printable },
-    [Symbol.for("Deno.customInspect")]: { value: (inspect: (value: unknown) => string) => inspect(printable()) },
+    [Symbol.for("Deno.customInspect")]: {
+      value: (inspect: (value: unknown) => string) => inspect(printable()),
+    },
   });
   for (const name of Object.keys(definition)) {
     Object.defineProperty(env, name, { enumerable: true, get: () => read()[name] });
@@ -81,7 +91,9 @@ export function defineEnv<const D extends EnvDefinition>(definition: D, options:
   return Object.freeze(env) as Env<D>;
 }
 
-function isSchema(variable: EnvVariable<unknown> | StandardSchema<unknown>): variable is StandardSchema<unknown> {
+function isSchema(
+  variable: EnvVariable<unknown> | StandardSchema<unknown>,
+): variable is StandardSchema<unknown> {
   return "~standard" in variable;
 }
 
@@ -107,11 +119,15 @@ function parseEnv(definition: EnvDefinition, source: EnvSource): Record<string, 
         faults.push(`${name} has a schema that validates asynchronously: use a synchronous one`);
       } else if (result.issues === undefined) values[name] = result.value;
       else if (text === undefined) faults.push(`${name} is not set`);
-      else faults.push(`${name} ${variable.secret ? "is not valid" : result.issues.map((i) => i.message).join(", ")}`);
+      else {faults.push(`${name} ${
+          variable.secret ? "is not valid" : result.issues.map((i) => i.message).join(", ")
+        }`);}
     }
   }
   if (faults.length > 0) {
-    throw new ConfigurationError(`The environment does not fit: ${faults.join("; ")}`, { details: { faults } });
+    throw new ConfigurationError(`The environment does not fit: ${faults.join("; ")}`, {
+      details: { faults },
+    });
   }
   return values;
 }

@@ -48,7 +48,9 @@ export function getOptionalEnv(name: string, fallback?: string): string | undefi
 export function getRequiredEnv(name: string): string {
   const value = readEnv(environment(), name);
   if (value === undefined) {
-    throw new ConfigurationError(`The environment variable ${name} is not set: set it to a value that is not empty`);
+    throw new ConfigurationError(
+      `The environment variable ${name} is not set: set it to a value that is not empty`,
+    );
   }
   return value;
 }

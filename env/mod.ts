@@ -11,6 +11,12 @@
  *
  * @module
  */
-export { defineEnv, type DefineEnvOptions, type Env, type EnvDefinition, type EnvVariable } from "./define_env.ts";
+export {
+  defineEnv,
+  type DefineEnvOptions,
+  type Env,
+  type EnvDefinition,
+  type EnvVariable,
+} from "./define_env.ts";
 export { type EnvSource, getOptionalEnv, getRequiredEnv } from "./get_env.ts";
 export type { StandardIssue, StandardResult, StandardSchema } from "./standard_schema.ts";

@@ -78,6 +78,7 @@ export class AppError extends Error {
  * ```
  */
 export function isAppError(value: unknown, code?: ErrorCode): value is AppError {
-  return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[BRAND] === true &&
+  return typeof value === "object" && value !== null &&
+    (value as Record<symbol, unknown>)[BRAND] === true &&
     (code === undefined || (value as AppError).code === code);
 }

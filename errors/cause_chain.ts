@@ -13,7 +13,9 @@ export function causeChain(error: unknown): unknown[] {
   // what is added while it goes on is visited too
   for (const link of chain) {
     for (const value of getCauses(link)) {
-      if (value !== undefined && value !== null && chain.length < MAX_LINKS && !chain.includes(value)) {
+      if (
+        value !== undefined && value !== null && chain.length < MAX_LINKS && !chain.includes(value)
+      ) {
         chain.push(value);
       }
     }

@@ -147,7 +147,10 @@ export class UniqueViolationError extends DatabaseError {
    * @param message Shown to the client.
    * @param options Constraint, table, columns, messages by field, and the options of every error.
    */
-  constructor(message = "A row with the same values exists already", options: UniqueViolationOptions = {}) {
+  constructor(
+    message = "A row with the same values exists already",
+    options: UniqueViolationOptions = {},
+  ) {
     super(message, options, "UNIQUE_VIOLATION");
     this.errors = options.errors;
   }
@@ -177,7 +180,10 @@ export class ForeignKeyViolationError extends DatabaseError {
    * @param message Shown to the client.
    * @param options Constraint, table, columns, messages by field, and the options of every error.
    */
-  constructor(message = "A referenced row does not exist", options: ForeignKeyViolationOptions = {}) {
+  constructor(
+    message = "A referenced row does not exist",
+    options: ForeignKeyViolationOptions = {},
+  ) {
     const { column, columns = column === undefined ? [] : [column] } = options;
     super(message, { ...options, columns }, "FOREIGN_KEY_VIOLATION");
     this.column = columns[0];
@@ -198,7 +204,8 @@ export class CommitOutcomeUnknownError extends DatabaseError {
    * @param options Query name and cause.
    */
   constructor(
-    message = "The connection was lost during COMMIT: look whether the work was applied before doing it again",
+    message =
+      "The connection was lost during COMMIT: look whether the work was applied before doing it again",
     options: DatabaseErrorOptions = {},
   ) {
     super(message, options);

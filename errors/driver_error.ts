@@ -70,7 +70,9 @@ const ENGINE_MESSAGE = new RegExp(`^(?:ERROR: {1,2})?(?:${ENGINE_MESSAGES.join("
 export function getSqlState(error: unknown): string | undefined {
   try {
     const { code, sqlState } = error as { code?: unknown; sqlState?: unknown };
-    for (const value of [code, sqlState]) if (typeof value === "string" && SQL_STATE.test(value)) return value;
+    for (const value of [code, sqlState]) {
+      if (typeof value === "string" && SQL_STATE.test(value)) return value;
+    }
   } catch {
     // nothing, a proxy or a getter that throws is no driver's error
   }
@@ -98,7 +100,11 @@ export function readDriverError(
   }
   const isConstraint = CONSTRAINT_CLASS.test(sqlState);
   const names = isConstraint ? readNames(fields) : {};
-  const driver: DriverError = { sqlState, message: getSafeMessage(sqlState, fields.message, routine, options), names };
+  const driver: DriverError = {
+    sqlState,
+    message: getSafeMessage(sqlState, fields.message, routine, options),
+    names,
+  };
   const columns = isConstraint && names.column === undefined ? readColumns(fields) : [];
   if (columns.length > 0) driver.columns = columns;
   return driver;
@@ -107,7 +113,9 @@ export function readDriverError(
 function readNames(fields: Record<string, unknown>): Record<string, string> {
   const names: Record<string, string> = {};
   for (const [name, spellings] of Object.entries(NAME_FIELDS)) {
-    const value = spellings.map((key) => fields[key]).find((v) => typeof v === "string" && v !== "");
+    const value = spellings.map((key) => fields[key]).find((v) =>
+      typeof v === "string" && v !== ""
+    );
     if (value !== undefined) names[name] = value as string;
   }
   return names;
@@ -149,7 +157,10 @@ function getSafeMessage(
   return message
     .replace(/"((?:[^"]|"")*)"/g, (_quoted, name: string) => `"${hide(name)}"`)
     .replace(/: (?!"…")\S.*$/s, ": …")
-    .replace(UNQUOTED_IDENTIFIER, (_all, kind, name, rest) => `${kind} ${hideParts(name, hide)} ${rest}`);
+    .replace(
+      UNQUOTED_IDENTIFIER,
+      (_all, kind, name, rest) => `${kind} ${hideParts(name, hide)} ${rest}`,
+    );
 }
 
 /** Keeps the known parts of a qualified name such as `n.title`. */

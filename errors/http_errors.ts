@@ -31,7 +31,10 @@ export class UnauthorizedError extends AppError {
    * @param options Cause, details, headers.
    */
   constructor(message = "Unauthorized", options: AppErrorOptions = {}) {
-    super("UNAUTHORIZED", message, { ...options, headers: { "WWW-Authenticate": "Bearer", ...options.headers } });
+    super("UNAUTHORIZED", message, {
+      ...options,
+      headers: { "WWW-Authenticate": "Bearer", ...options.headers },
+    });
   }
 }
 
@@ -125,9 +128,14 @@ export interface RetryAfterOptions extends AppErrorOptions {
 function withRetryAfter({ retryAfterSeconds, ...options }: RetryAfterOptions): AppErrorOptions {
   if (retryAfterSeconds === undefined) return options;
   if (!(retryAfterSeconds >= 0 && retryAfterSeconds < Infinity)) {
-    throw new RangeError(`retryAfterSeconds must be a number of seconds from 0, got ${retryAfterSeconds}`);
+    throw new RangeError(
+      `retryAfterSeconds must be a number of seconds from 0, got ${retryAfterSeconds}`,
+    );
   }
-  return { ...options, headers: { "Retry-After": String(Math.ceil(retryAfterSeconds)), ...options.headers } };
+  return {
+    ...options,
+    headers: { "Retry-After": String(Math.ceil(retryAfterSeconds)), ...options.headers },
+  };
 }
 
 /** 429: the caller asks too often. Answers with `Retry-After`, 1 second unless told. */
@@ -190,7 +198,10 @@ export class DeadlineExceededError extends AppError {
    * @param message For the log only.
    * @param options Cause, details, headers.
    */
-  constructor(message = "The deadline of this invocation was reached", options: AppErrorOptions = {}) {
+  constructor(
+    message = "The deadline of this invocation was reached",
+    options: AppErrorOptions = {},
+  ) {
     super("DEADLINE_EXCEEDED", message, options);
   }
 }

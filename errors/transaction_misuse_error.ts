@@ -32,6 +32,9 @@ export class TransactionMisuseError extends DatabaseError {
    */
   forQuery(queryName: string): TransactionMisuseError {
     if (this.queryName !== undefined) return this;
-    return new TransactionMisuseError(`Query ${queryName}: ${this.message}`, { queryName, cause: this });
+    return new TransactionMisuseError(`Query ${queryName}: ${this.message}`, {
+      queryName,
+      cause: this,
+    });
   }
 }

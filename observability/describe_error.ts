@@ -42,7 +42,10 @@ function describe(error: unknown, depth: number): ErrorDescription {
   } catch {
     return { name: "Error", message: "an error that cannot be read was thrown" }; // a proxy or a getter that throws
   }
-  return { name: typeof error, message: typeof error === "string" ? error : "a value that is no Error was thrown" };
+  return {
+    name: typeof error,
+    message: typeof error === "string" ? error : "a value that is no Error was thrown",
+  };
 }
 
 function describeReadable(error: Error, depth: number): ErrorDescription {
@@ -54,8 +57,12 @@ function describeReadable(error: Error, depth: number): ErrorDescription {
     message: isQueryError(error) ? "Failed query" : driver?.message ?? error.message,
   };
   if (typeof code === "string" || typeof code === "number") description.code = String(code);
-  const frames = typeof error.stack === "string" ? error.stack.split("\n").filter((line) => FRAME.test(line)) : [];
-  if (frames.length > 0) description.stack = frames.slice(0, MAX_FRAMES).map((line) => line.trim()).join("\n");
+  const frames = typeof error.stack === "string"
+    ? error.stack.split("\n").filter((line) => FRAME.test(line))
+    : [];
+  if (frames.length > 0) {
+    description.stack = frames.slice(0, MAX_FRAMES).map((line) => line.trim()).join("\n");
+  }
   if (driver !== undefined) {
     const { names, columns } = driver;
     const facts = columns === undefined ? names : { ...names, columns };

@@ -71,7 +71,9 @@ export function enterInvocation<I extends Invocation, T>(
 
 function begin<I extends Invocation, T>(invocation: I, fn: (invocation: I) => T): T {
   if (storage !== undefined && slot === undefined) return storage.run(invocation, fn, invocation);
-  if (storage !== undefined || !invocation.settings.sequential) return runAs(invocation, () => fn(invocation));
+  if (storage !== undefined || !invocation.settings.sequential) {
+    return runAs(invocation, () => fn(invocation));
+  }
   slot = invocation;
   return fn(invocation);
 }

@@ -20,7 +20,8 @@ export const KNOWN_TOKEN: RegExp = new RegExp(
   "g",
 );
 /** The id of an AWS access key, and a Twilio API key. */
-export const KEY_ID: RegExp = /(?<!\w)(?:(?:AKIA|ASIA|ABIA|ACCA|AROA)[A-Z0-9]{16}|SK[0-9a-f]{32})\b/g;
+export const KEY_ID: RegExp =
+  /(?<!\w)(?:(?:AKIA|ASIA|ABIA|ACCA|AROA)[A-Z0-9]{16}|SK[0-9a-f]{32})\b/g;
 /** A private key in PEM, up to its last line or to the end of the text. */
 export const PEM_BLOCK: RegExp =
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-----END [A-Z0-9 ]{0,60}-----)?/g;

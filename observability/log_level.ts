@@ -1,5 +1,13 @@
 /** Severities by name, least first. `SILENT` shows nothing. */
-export const LOG_LEVELS = { TRACE: 6, DEBUG: 8, INFO: 12, WARN: 16, ERROR: 20, CRITICAL: 24, SILENT: 28 } as const;
+export const LOG_LEVELS = {
+  TRACE: 6,
+  DEBUG: 8,
+  INFO: 12,
+  WARN: 16,
+  ERROR: 20,
+  CRITICAL: 24,
+  SILENT: 28,
+} as const;
 
 /** A severity, as `LOG_LEVEL` names it. */
 export type LogLevel = keyof typeof LOG_LEVELS;

@@ -83,9 +83,11 @@ export function logError(message: string, fields?: LogFields | Error): void {
 export function log(level: LogLevel, message: string, fields?: LogFields | Error): void {
   const invocation = currentInvocation();
   if (LOG_LEVELS[level] < (invocation?.level ?? getSettings().level)) return;
-  const line = `{"level":"${level}","message":${renderMessage(String(message))},"timestamp":"${timestamp()}"${
-    getPrefix(invocation)
-  }${fields === undefined ? "" : renderFields(fields, invocation?.redact)}}\n`;
+  const line = `{"level":"${level}","message":${
+    renderMessage(String(message))
+  },"timestamp":"${timestamp()}"${getPrefix(invocation)}${
+    fields === undefined ? "" : renderFields(fields, invocation?.redact)
+  }}\n`;
   if (invocation === undefined) writeOutput(line);
   else invocation.append(line);
 }
@@ -121,9 +123,11 @@ function timestamp(): string {
 
 /** `2026-11-21T09:05:07.` by hand: the first `toISOString()` of a process takes 0.2 ms. */
 function toSecondText(date: Date): string {
-  return `${date.getUTCFullYear()}-${twoDigits(date.getUTCMonth() + 1)}-${twoDigits(date.getUTCDate())}T${
-    twoDigits(date.getUTCHours())
-  }:${twoDigits(date.getUTCMinutes())}:${twoDigits(date.getUTCSeconds())}.`;
+  return `${date.getUTCFullYear()}-${twoDigits(date.getUTCMonth() + 1)}-${
+    twoDigits(date.getUTCDate())
+  }T${twoDigits(date.getUTCHours())}:${twoDigits(date.getUTCMinutes())}:${
+    twoDigits(date.getUTCSeconds())
+  }.`;
 }
 
 function twoDigits(n: number): string {
@@ -181,7 +185,9 @@ function getPrefix(invocation: Invocation | undefined): string {
     `,"correlation_id":${quote(invocation.correlationId)}${invocation.fields}`;
 }
 
-let servicePart: { settings: ObservabilitySettings; functionName: string | undefined; text: string } | undefined;
+let servicePart:
+  | { settings: ObservabilitySettings; functionName: string | undefined; text: string }
+  | undefined;
 
 /** The part of a line that is the same for a whole sandbox. */
 function getService(settings: ObservabilitySettings, functionName: string | undefined): string {

@@ -27,7 +27,11 @@ export function renderMetricNames(
  * @param names What {@link renderMetricNames} gave.
  * @param members Values of dimensions and metrics: `,"operationName":"Double","Errors":0`.
  */
-export function renderMetricDocument(settings: ObservabilitySettings, names: string, members: string): string {
+export function renderMetricDocument(
+  settings: ObservabilitySettings,
+  names: string,
+  members: string,
+): string {
   return `{"_aws":{"Timestamp":${Date.now()},"CloudWatchMetrics":${names}},"service":${
     quote(settings.service)
   }${members}}\n`;

@@ -42,7 +42,10 @@ export interface Metrics {
   /** Adds several dimensions. */
   addDimensions(dimensions: Readonly<Record<string, string>>): void;
   /** Adds values with a dimension set of their own, whatever `addDimension` added. */
-  addMetricsWithDimensions(dimensions: Readonly<Record<string, string>>, data: readonly MetricDatum[]): void;
+  addMetricsWithDimensions(
+    dimensions: Readonly<Record<string, string>>,
+    data: readonly MetricDatum[],
+  ): void;
 }
 
 /**
@@ -61,8 +64,9 @@ export const metrics: Metrics = {
   addMetric(name: string, unit: MetricUnit, value: number): void {
     const invocation = currentInvocation();
     const dimensions = invocation?.dimensions ?? NO_DIMENSIONS;
-    if (invocation === undefined || invocation.ended) writeAtOnce(invocation, dimensions, [[name, unit, value]]);
-    else addTo(groupFor(invocation, dimensions), name, unit, value);
+    if (invocation === undefined || invocation.ended) {
+      writeAtOnce(invocation, dimensions, [[name, unit, value]]);
+    } else addTo(groupFor(invocation, dimensions), name, unit, value);
   },
   addDimension(name: string, value: string): void {
     metrics.addDimensions({ [name]: value });
@@ -70,14 +74,21 @@ export const metrics: Metrics = {
   addDimensions(dimensions: Readonly<Record<string, string>>): void {
     const invocation = currentInvocation();
     if (invocation === undefined) {
-      throw new TypeError("Dimensions belong to an invocation: outside of one use metrics.addMetricsWithDimensions");
+      throw new TypeError(
+        "Dimensions belong to an invocation: outside of one use metrics.addMetricsWithDimensions",
+      );
     }
     invocation.dimensions = checkDimensions({ ...invocation.dimensions, ...dimensions });
   },
-  addMetricsWithDimensions(dimensions: Readonly<Record<string, string>>, data: readonly MetricDatum[]): void {
+  addMetricsWithDimensions(
+    dimensions: Readonly<Record<string, string>>,
+    data: readonly MetricDatum[],
+  ): void {
     const invocation = currentInvocation();
     checkDimensions(dimensions);
-    if (invocation === undefined || invocation.ended) return writeAtOnce(invocation, dimensions, data);
+    if (invocation === undefined || invocation.ended) {
+      return writeAtOnce(invocation, dimensions, data);
+    }
     const group = groupFor(invocation, dimensions);
     for (const [name, unit, value] of data) addTo(group, name, unit, value);
   },
@@ -111,7 +122,11 @@ export function createMetricRecorder(
   return function record(...values): void {
     const invocation = currentInvocation();
     if (invocation === undefined || invocation.ended) {
-      return writeAtOnce(invocation, dimensions, names.map(([name, unit], i) => [name, unit, values[i]]));
+      return writeAtOnce(
+        invocation,
+        dimensions,
+        names.map(([name, unit], i) => [name, unit, values[i]]),
+      );
     }
     const group = groupFor(invocation, dimensions, key);
     for (let i = 0; i < names.length; i++) addValue(group, names[i][0], names[i][1], values[i]);
@@ -153,7 +168,10 @@ function addTo(group: MetricGroup, name: string, unit: MetricUnit, value: number
 
 function addValue({ values }: MetricGroup, name: string, unit: MetricUnit, value: number): void {
   if (!Number.isFinite(value)) {
-    logWarn("metric value left out: it is not a finite number", { metric: name, value: String(value) });
+    logWarn("metric value left out: it is not a finite number", {
+      metric: name,
+      value: String(value),
+    });
     return;
   }
   const metric = values.get(name);
@@ -172,12 +190,20 @@ function writeAtOnce(
   writeOutput(renderGroups([group], invocation?.settings ?? getSettings()));
 }
 
-function checkMetric(name: string, unit: MetricUnit, dimensions: Readonly<Record<string, string>>): void {
+function checkMetric(
+  name: string,
+  unit: MetricUnit,
+  dimensions: Readonly<Record<string, string>>,
+): void {
   if (typeof name !== "string" || name.trim() === "" || name.length > MAX_NAME) {
-    throw new TypeError(`A metric's name has 1 to ${MAX_NAME} characters, got ${JSON.stringify(name)?.slice(0, 80)}`);
+    throw new TypeError(
+      `A metric's name has 1 to ${MAX_NAME} characters, got ${JSON.stringify(name)?.slice(0, 80)}`,
+    );
   }
   if (RESERVED.has(name) || Object.hasOwn(dimensions, name)) {
-    throw new TypeError(`A metric's name must differ from _aws, service and its dimensions, got "${name}"`);
+    throw new TypeError(
+      `A metric's name must differ from _aws, service and its dimensions, got "${name}"`,
+    );
   }
   if (!isUnit(unit)) throw new TypeError(`${unit} is no metric unit: take one of MetricUnit`);
 }
@@ -185,7 +211,9 @@ function checkMetric(name: string, unit: MetricUnit, dimensions: Readonly<Record
 function checkDimensions(dimensions: Record<string, string>): Record<string, string> {
   const names = Object.keys(dimensions);
   if (names.length >= MAX_DIMENSIONS) {
-    throw new RangeError(`A metric has at most ${MAX_DIMENSIONS} dimensions with service, got ${names.length + 1}`);
+    throw new RangeError(
+      `A metric has at most ${MAX_DIMENSIONS} dimensions with service, got ${names.length + 1}`,
+    );
   }
   for (const name of names) {
     const value: unknown = dimensions[name];
@@ -289,7 +317,8 @@ function renderDocument(
   }
   for (const [name, metric] of values) {
     head = headAfter(head, name, metric.unit);
-    members += head.member + (metric.values.length === 1 ? metric.values[0] : JSON.stringify(metric.values));
+    members += head.member +
+      (metric.values.length === 1 ? metric.values[0] : JSON.stringify(metric.values));
   }
   head.text ??= renderMetricNames(
     settings.namespace,

@@ -59,7 +59,10 @@ export function startOtelSpan(
   if (api?.trace === undefined) return undefined;
   try {
     const context = getContext(api.context?.active() ?? new Context(), parent, remote);
-    return api.trace.getTracer("@trellis/fn").startSpan(name, { startTime: startTimeMs, attributes }, context);
+    return api.trace.getTracer("@trellis/fn").startSpan(name, {
+      startTime: startTimeMs,
+      attributes,
+    }, context);
   } catch (error) {
     reportFailure("the OpenTelemetry provider", error);
     return undefined;
@@ -67,16 +70,28 @@ export function startOtelSpan(
 }
 
 /** Makes the context that says which span the new one is a child of. */
-function getContext(context: ApiContext, parent: OtelSpan | undefined, remote: RemoteSpan | undefined): ApiContext {
+function getContext(
+  context: ApiContext,
+  parent: OtelSpan | undefined,
+  remote: RemoteSpan | undefined,
+): ApiContext {
   if (parent !== undefined) return context.setValue(SPAN_KEY, parent);
   // an instrumentation around the handler has read the request's headers already: its span goes first
   if (remote?.spanId === undefined || context.getValue(SPAN_KEY) !== undefined) return context;
-  const ids = { traceId: remote.traceId, spanId: remote.spanId, traceFlags: remote.sampled === false ? 0 : 1 };
+  const ids = {
+    traceId: remote.traceId,
+    spanId: remote.spanId,
+    traceFlags: remote.sampled === false ? 0 : 1,
+  };
   return context.setValue(SPAN_KEY, { spanContext: () => ({ ...ids, isRemote: true }) });
 }
 
 /** Hands an attribute over, when a provider is registered. */
-export function setOtelAttribute(otel: OtelSpan | undefined, key: string, value: SpanAttribute): void {
+export function setOtelAttribute(
+  otel: OtelSpan | undefined,
+  key: string,
+  value: SpanAttribute,
+): void {
   try {
     otel?.setAttribute(key, value);
   } catch (error) {

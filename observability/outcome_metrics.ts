@@ -21,7 +21,13 @@ export function createOutcomeMetrics(
 
   function namesFor(invocation: Invocation): string {
     const { settings, coldStart } = invocation;
-    if (coldStart) return renderMetricNames(settings.namespace, ["operationName"], [DURATION, ERRORS, COLD_START]);
+    if (coldStart) {
+      return renderMetricNames(settings.namespace, ["operationName"], [
+        DURATION,
+        ERRORS,
+        COLD_START,
+      ]);
+    }
     if (namespace !== settings.namespace) {
       namespace = settings.namespace;
       names = renderMetricNames(namespace, ["operationName"], [DURATION, ERRORS]);

@@ -62,16 +62,22 @@ function copy(
   const next = [...above, value];
   try {
     if (value instanceof Error) return copy(describeError(value), more, depth, above);
-    if (value instanceof Date) return Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString();
+    if (value instanceof Date) {
+      return Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString();
+    }
     if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
     if (value instanceof Map) return copy(Object.fromEntries(value), more, depth, above);
     if (value instanceof Set) return copy([...value], more, depth, above);
     if (Array.isArray(value)) {
-      const items = value.slice(0, MAX_ITEMS).map((item) => copy(item, more, depth + 1, next) ?? null);
+      const items = value.slice(0, MAX_ITEMS).map((item) =>
+        copy(item, more, depth + 1, next) ?? null
+      );
       if (value.length > MAX_ITEMS) items.push(`… (${value.length} items)`);
       return items;
     }
-    if ("toJSON" in value && typeof value.toJSON === "function") return copy(value.toJSON(), more, depth + 1, next);
+    if ("toJSON" in value && typeof value.toJSON === "function") {
+      return copy(value.toJSON(), more, depth + 1, next);
+    }
     const safe: Record<string, unknown> = {};
     for (const key of Object.keys(value).slice(0, MAX_ITEMS)) {
       const item = (value as Record<string, unknown>)[key];

@@ -28,7 +28,9 @@ const VALUE = /\s{0,8}("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^&;,\s"'<>()[\]{}]
  * @returns The text, the same string when there is nothing to take out.
  */
 export function redactText(text: string): string {
-  let safe = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)` : text;
+  let safe = text.length > MAX_TEXT
+    ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)`
+    : text;
   if (safe.includes("-----BEGIN ")) safe = safe.replace(PEM_BLOCK, REDACTED);
   if (/earer|asic/i.test(safe)) safe = safe.replace(SCHEME, `$1 ${REDACTED}`);
   if (safe.includes("://")) safe = safe.replace(WORD, redactUrlUser);
@@ -77,7 +79,9 @@ function readNameBefore(text: string, sign: number): string {
   while (text[end - 1] === " ") end--;
   if (text[end - 1] === '"' || text[end - 1] === "'") end--;
   let start = end;
-  while (start > 0 && end - start <= MAX_NAME && isNameCharacter(text.charCodeAt(start - 1))) start--;
+  while (start > 0 && end - start <= MAX_NAME && isNameCharacter(text.charCodeAt(start - 1))) {
+    start--;
+  }
   return text.slice(start, end);
 }
 

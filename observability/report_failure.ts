@@ -15,7 +15,11 @@ export function reportFailure(output: string, error: unknown): void {
   if (reported.has(output)) return;
   reported.add(output);
   try {
-    const fields = { level: "ERROR", message: `${output} failed: what it gets is lost`, error: describeError(error) };
+    const fields = {
+      level: "ERROR",
+      message: `${output} failed: what it gets is lost`,
+      error: describeError(error),
+    };
     const line = JSON.stringify(redactValue(fields));
     const fs = builtinModule("node:fs");
     // deno-lint-ignore no-console -- a runtime without file descriptors

@@ -34,7 +34,8 @@ export function getSettings(): ObservabilitySettings {
   const asked = readSetting("LOG_LEVEL") ?? getOptionalEnv("AWS_LAMBDA_LOG_LEVEL");
   const level = parseLogLevel(asked);
   const settings: ObservabilitySettings = {
-    service: readSetting("SERVICE_NAME") ?? getOptionalEnv("AWS_LAMBDA_FUNCTION_NAME", "service_undefined"),
+    service: readSetting("SERVICE_NAME") ??
+      getOptionalEnv("AWS_LAMBDA_FUNCTION_NAME", "service_undefined"),
     namespace: readSetting("METRICS_NAMESPACE") ?? "Trellis",
     level: LOG_LEVELS[level ?? "INFO"],
     unknownLevel: level === undefined ? asked : undefined,

@@ -28,7 +28,9 @@ export function parseTraceparent(header: string | null | undefined): TraceContex
   const parts = header ? TRACEPARENT.exec(header.trim()) : null;
   if (parts === null) return undefined;
   const [, version, traceId, parentId, flags, more] = parts;
-  if (version === "ff" || (version === "00" && more) || /^0+$/.test(traceId) || /^0+$/.test(parentId)) return undefined;
+  if (
+    version === "ff" || (version === "00" && more) || /^0+$/.test(traceId) || /^0+$/.test(parentId)
+  ) return undefined;
   return { traceId, parentId, sampled: (parseInt(flags, 16) & 1) === 1 };
 }
 
@@ -40,7 +42,9 @@ export function parseTraceparent(header: string | null | undefined): TraceContex
  */
 export function parseXrayHeader(header: string | null | undefined): TraceContext | undefined {
   if (!header) return undefined;
-  if (NEW_TRACE.test(header)) return { traceId: header.slice("Root=".length), parentId: undefined, sampled: undefined };
+  if (NEW_TRACE.test(header)) {
+    return { traceId: header.slice("Root=".length), parentId: undefined, sampled: undefined };
+  }
   return parseParts(header);
 }
 
@@ -68,5 +72,7 @@ function parseParts(header: string): TraceContext | undefined {
 
 /** A W3C trace id from either format: X-Ray's is the same 128 bits with two hyphens and a version. */
 export function toW3cTraceId(traceId: string): string {
-  return traceId.startsWith("1-") ? (traceId.slice(2, 10) + traceId.slice(11)).toLowerCase() : traceId;
+  return traceId.startsWith("1-")
+    ? (traceId.slice(2, 10) + traceId.slice(11)).toLowerCase()
+    : traceId;
 }

@@ -72,20 +72,33 @@ export function onSpanEnd(listener: SpanListener): () => void {
 export function startSpan(name: string, options: StartSpanOptions = {}): Span {
   const invocation = currentInvocation();
   const parent = invocation?.span;
-  const attributes: Record<string, SpanAttribute> = options.attributes === undefined ? {} : { ...options.attributes };
+  const attributes: Record<string, SpanAttribute> = options.attributes === undefined
+    ? {}
+    : { ...options.attributes };
   const startedMs = performance.now();
   const startTimeMs = startedMs +
     (invocation === undefined ? epochOffsetAt(startedMs) : getOffset(invocation, startedMs));
   const remote = invocation?.traceId && parent === undefined
-    ? { traceId: toW3cTraceId(invocation.traceId), spanId: invocation.parentSpanId, sampled: invocation.sampled }
+    ? {
+      traceId: toW3cTraceId(invocation.traceId),
+      spanId: invocation.parentSpanId,
+      sampled: invocation.sampled,
+    }
     : undefined;
-  const otel = startOtelSpan(name, startTimeMs, attributes, (parent as RunningSpan | undefined)?.otel, remote);
+  const otel = startOtelSpan(
+    name,
+    startTimeMs,
+    attributes,
+    (parent as RunningSpan | undefined)?.otel,
+    remote,
+  );
   const ids = otel?.spanContext();
   const span: RunningSpan = {
     name,
     traceId: ids?.traceId ?? parent?.traceId ?? remote?.traceId ?? randomHex(4),
     spanId: ids?.spanId ?? randomHex(2),
-    parentSpanId: parent?.spanId ?? (ids === undefined || ids.traceId === remote?.traceId ? remote?.spanId : undefined),
+    parentSpanId: parent?.spanId ??
+      (ids === undefined || ids.traceId === remote?.traceId ? remote?.spanId : undefined),
     sampled: ids === undefined ? (parent ?? remote)?.sampled : (ids.traceFlags & SAMPLED) !== 0,
     startTimeMs,
     startedMs,
@@ -127,7 +140,9 @@ export function endSpan(span: Span, error?: unknown): void {
   // the parent may have ended before this span: the next that still runs becomes active
   if (invocation?.span === span) {
     let next = running.parent as RunningSpan | undefined;
-    while (next !== undefined && next.endTimeMs !== undefined) next = next.parent as RunningSpan | undefined;
+    while (next !== undefined && next.endTimeMs !== undefined) {
+      next = next.parent as RunningSpan | undefined;
+    }
     invocation.span = next;
   }
   if (running.otel !== undefined) endOtelSpan(running.otel, span);

@@ -33,7 +33,8 @@ export interface DocFault {
  */
 export function readDocFaults(text: string, root: string): DocFault[] {
   const faults: DocFault[] = [];
-  const complaint = /^error\[missing-jsdoc\][^\n]*\n\s*--> ([^\n]+):(\d+):\d+\n\s*\|\s*\n\s*\d+ \|([^\n]*)/gm;
+  const complaint =
+    /^error\[missing-jsdoc\][^\n]*\n\s*--> ([^\n]+):(\d+):\d+\n\s*\|\s*\n\s*\d+ \|([^\n]*)/gm;
   for (const [, path, line, code] of text.matchAll(complaint)) {
     if (!path.startsWith(root)) continue;
     const file = path.slice(root.length);
@@ -62,13 +63,21 @@ if (import.meta.main) {
   const entries = Object.values<string>(config.exports);
   if (values.check) {
     const faults = readDocFaults((await deno(["doc", "--lint", ...entries])).text, ROOT);
-    for (const { file, line, code } of faults) console.error(`${file}:${line}: no doc comment: ${code}`);
+    for (const { file, line, code } of faults) {
+      console.error(`${file}:${line}: no doc comment: ${code}`);
+    }
     console.log(`${faults.length} public symbols without a doc comment`);
     if (faults.length > 0) Deno.exitCode = 1;
   } else {
     await Deno.remove(values.out, { recursive: true }).catch(() => {});
     const name = `${config.name} ${config.version}`;
-    const { success, text } = await deno(["doc", "--html", `--name=${name}`, `--output=${values.out}`, ...entries]);
+    const { success, text } = await deno([
+      "doc",
+      "--html",
+      `--name=${name}`,
+      `--output=${values.out}`,
+      ...entries,
+    ]);
     if (!success) {
       console.error(text);
       Deno.exit(1);

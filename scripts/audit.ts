@@ -48,15 +48,23 @@ export function readNpmAudit({ stdout, stderr }: ProgramResult): Answer {
   const total = answer?.metadata?.vulnerabilities?.total;
   if (total === 0) return { kind: "clean" };
   if (typeof total === "number") return { kind: "found", report: stdout.trim() };
-  return { kind: "unasked", reason: reasonIn(String(answer?.message ?? answer?.error?.summary ?? "no totals")) };
+  return {
+    kind: "unasked",
+    reason: reasonIn(String(answer?.message ?? answer?.error?.summary ?? "no totals")),
+  };
 }
 
 /** The first line about an error, without addresses: which registry it is, is the machine's business. */
 function reasonIn(text: string): string {
-  const lines = text.replace(/https?:\/\/[^\s)]+/g, "the registry").split("\n").map((line) => line.trim()).filter(
+  const lines = text.replace(/https?:\/\/[^\s)]+/g, "the registry").split("\n").map((line) =>
+    line.trim()
+  ).filter(
     Boolean,
   );
-  return (lines.find((line) => /\berr(?:or)?\b/i.test(line)) ?? lines[0] ?? "no answer").slice(0, 200);
+  return (lines.find((line) => /\berr(?:or)?\b/i.test(line)) ?? lines[0] ?? "no answer").slice(
+    0,
+    200,
+  );
 }
 
 /** What the script prints, and its exit code. */
@@ -77,18 +85,31 @@ export async function audit(
   for (const [name, ask] of programs) {
     const answer = await ask();
     if (answer.kind === "found") {
-      return { exitCode: 1, lines: [answer.report, `${name}: there are known vulnerabilities, see above`] };
+      return {
+        exitCode: 1,
+        lines: [answer.report, `${name}: there are known vulnerabilities, see above`],
+      };
     }
-    if (answer.kind === "clean") return { exitCode: 0, lines: [`${name}: no known vulnerabilities`] };
+    if (answer.kind === "clean") {
+      return { exitCode: 0, lines: [`${name}: no known vulnerabilities`] };
+    }
     reasons.push(`${name}: ${answer.reason}`);
   }
-  return { exitCode: 0, lines: [`NOT AUDITED: the registry's advisories could not be asked (${reasons.join("; ")})`] };
+  return {
+    exitCode: 0,
+    lines: [`NOT AUDITED: the registry's advisories could not be asked (${reasons.join("; ")})`],
+  };
 }
 
 async function run(command: string, args: string[], cwd: string): Promise<ProgramResult> {
   try {
     const signal = AbortSignal.timeout(60_000);
-    const { code, stdout, stderr } = await new Deno.Command(command, { args, cwd, signal, env: { NO_COLOR: "1" } })
+    const { code, stdout, stderr } = await new Deno.Command(command, {
+      args,
+      cwd,
+      signal,
+      env: { NO_COLOR: "1" },
+    })
       .output();
     const decoder = new TextDecoder();
     return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
@@ -101,9 +122,8 @@ async function run(command: string, args: string[], cwd: string): Promise<Progra
 async function askNpm(imports: Readonly<Record<string, string>>): Promise<Answer> {
   const folder = await Deno.makeTempDir();
   try {
-    const direct = Object.values(imports).map((target) => /^npm:(@?[^@]+)@(.+)$/.exec(target)).filter((found) =>
-      found !== null
-    );
+    const direct = Object.values(imports).map((target) => /^npm:(@?[^@]+)@(.+)$/.exec(target))
+      .filter((found) => found !== null);
     const dependencies = Object.fromEntries(direct.map(([, name, version]) => [name, version]));
     await Deno.writeTextFile(
       `${folder}/package.json`,
@@ -111,7 +131,14 @@ async function askNpm(imports: Readonly<Record<string, string>>): Promise<Answer
     );
     const locked = await run(
       "npm",
-      ["install", "--package-lock-only", "--ignore-scripts", "--no-fund", "--no-audit", "--legacy-peer-deps"],
+      [
+        "install",
+        "--package-lock-only",
+        "--ignore-scripts",
+        "--no-fund",
+        "--no-audit",
+        "--legacy-peer-deps",
+      ],
       folder,
     );
     if (locked.code !== 0) return { kind: "unasked", reason: reasonIn(locked.stderr) };

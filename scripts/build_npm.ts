@@ -43,11 +43,15 @@ export interface BuildOptions {
  * @returns The engine that was used.
  * @throws {Error} When the engine fails, cannot be loaded, or leaves an entry point without declarations.
  */
-export async function buildNpm({ out = join(ROOT, "npm"), engine }: BuildOptions = {}): Promise<Engine> {
+export async function buildNpm(
+  { out = join(ROOT, "npm"), engine }: BuildOptions = {},
+): Promise<Engine> {
   const config: PackageConfig = JSON.parse(Deno.readTextFileSync(join(ROOT, "deno.json")));
   await emptyFolder(out, config.name);
   const dnt = engine === "deno-pack" ? undefined : await loadDnt();
-  if (dnt === undefined && engine === "dnt") throw new Error(`${DNT} cannot be loaded here: JSR is out of reach`);
+  if (dnt === undefined && engine === "dnt") {
+    throw new Error(`${DNT} cannot be loaded here: JSR is out of reach`);
+  }
   if (dnt === undefined) await runDenoPack(out);
   else await runDnt(dnt, config, out);
   await finish(config, out);
@@ -99,7 +103,10 @@ function listPrograms(folder: string): string[] {
 
 function dntOptions(config: PackageConfig, out: string): Record<string, unknown> {
   return {
-    entryPoints: Object.entries(config.exports).map(([name, path]) => ({ name, path: join(ROOT, path) })),
+    entryPoints: Object.entries(config.exports).map(([name, path]) => ({
+      name,
+      path: join(ROOT, path),
+    })),
     outDir: out,
     shims: {},
     test: false,
@@ -118,7 +125,14 @@ function dntOptions(config: PackageConfig, out: string): Record<string, unknown>
 
 async function runDenoPack(out: string): Promise<void> {
   const archive = join(out, "raw.tgz");
-  await run(Deno.execPath(), ["pack", "--allow-dirty", "--no-source-maps", "--ignore=deno.lock", "-o", archive]);
+  await run(Deno.execPath(), [
+    "pack",
+    "--allow-dirty",
+    "--no-source-maps",
+    "--ignore=deno.lock",
+    "-o",
+    archive,
+  ]);
   await run("tar", ["xzf", archive, "--strip-components=1", "--no-same-owner", "-C", out]);
   await Deno.remove(archive);
 }
@@ -130,11 +144,18 @@ async function finish(config: PackageConfig, out: string): Promise<void> {
     const path = source.replace(/\.ts$/, "");
     exports[entry] = { types: `${path}.d.ts`, import: `${path}.js`, default: `${path}.js` };
     for (const file of [`${path}.d.ts`, `${path}.js`]) {
-      if (!await exists(join(out, file))) throw new Error(`The build made no ${file} for the entry point ${entry}`);
+      if (!await exists(join(out, file))) {
+        throw new Error(`The build made no ${file} for the entry point ${entry}`);
+      }
     }
   }
-  await Deno.writeTextFile(join(out, "package.json"), JSON.stringify(createManifest(config, exports), null, 2) + "\n");
-  for (const file of ["README.md", "LICENSE", "CHANGELOG.md"]) await Deno.copyFile(join(ROOT, file), join(out, file));
+  await Deno.writeTextFile(
+    join(out, "package.json"),
+    JSON.stringify(createManifest(config, exports), null, 2) + "\n",
+  );
+  for (const file of ["README.md", "LICENSE", "CHANGELOG.md"]) {
+    await Deno.copyFile(join(ROOT, file), join(out, file));
+  }
   // deno pack has packed them; beside the JavaScript, as in the sources: they are found by a relative address
   const modules = join(out, "modules");
   if (!await exists(modules)) await copyFolder(join(ROOT, "modules"), modules);
@@ -174,9 +195,16 @@ async function copyFolder(from: string, to: string): Promise<void> {
 }
 
 async function run(command: string, args: string[]): Promise<void> {
-  const { success, stderr } = await new Deno.Command(command, { args, cwd: ROOT, stdout: "null", stderr: "piped" })
+  const { success, stderr } = await new Deno.Command(command, {
+    args,
+    cwd: ROOT,
+    stdout: "null",
+    stderr: "piped",
+  })
     .output();
-  if (!success) throw new Error(`${command} ${args.join(" ")} failed:\n${new TextDecoder().decode(stderr)}`);
+  if (!success) {
+    throw new Error(`${command} ${args.join(" ")} failed:\n${new TextDecoder().decode(stderr)}`);
+  }
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -191,6 +219,8 @@ if (import.meta.main) {
   const out = values.out === undefined ? undefined : resolve(values.out);
   const wanted = parseEngine(values.engine);
   const engine = await buildNpm({ out, engine: wanted });
-  if (wanted === undefined && engine === "deno-pack") console.log(`${DNT} cannot be loaded here: deno pack builds`);
+  if (wanted === undefined && engine === "deno-pack") {
+    console.log(`${DNT} cannot be loaded here: deno pack builds`);
+  }
   console.log(`built the npm package in ${out ?? "npm/"} with ${engine}`);
 }

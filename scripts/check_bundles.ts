@@ -66,11 +66,31 @@ export const handler = defineApiHandler({ auth: "session"${options} })(
 const DRIVER = ["database/providers/serverless_pg", "/postgres/"];
 
 const BUNDLES: readonly Bundle[] = [
-  { name: "./errors, all of it", goal: 8, ceiling: 9, source: `export * from "@trellis/fn/errors";` },
-  { name: "./validation with one zod schema", goal: 110, ceiling: 110, source: checkedValue("zod") },
-  { name: "./validation with one zod/mini schema", goal: 40, ceiling: 40, source: checkedValue("zod/mini") },
+  {
+    name: "./errors, all of it",
+    goal: 8,
+    ceiling: 9,
+    source: `export * from "@trellis/fn/errors";`,
+  },
+  {
+    name: "./validation with one zod schema",
+    goal: 110,
+    ceiling: 110,
+    source: checkedValue("zod"),
+  },
+  {
+    name: "./validation with one zod/mini schema",
+    goal: 40,
+    ceiling: 40,
+    source: checkedValue("zod/mini"),
+  },
   { name: "a handler with a zod schema", goal: 125, ceiling: 145, source: ZOD_HANDLER("zod") },
-  { name: "a handler with a zod/mini schema", goal: 68, ceiling: 74, source: ZOD_HANDLER("zod/mini") },
+  {
+    name: "a handler with a zod/mini schema",
+    goal: 68,
+    ceiling: 74,
+    source: ZOD_HANDLER("zod/mini"),
+  },
   {
     name: "a session handler with drizzle and postgres.js",
     goal: 260,
@@ -147,12 +167,14 @@ async function measure(folder: string, bundle: Bundle): Promise<Figure> {
       if (bytesInOutput === 0) continue;
       const name = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? "the function";
       parts.set(name, (parts.get(name) ?? 0) + bytesInOutput);
-      for (const [what, pattern] of Object.entries(FORBIDDEN)) if (pattern.test(path)) forbidden.add(what);
+      for (const [what, pattern] of Object.entries(FORBIDDEN)) {
+        if (pattern.test(path)) forbidden.add(what);
+      }
     }
   }
-  const texts = outputFiles.filter(({ path }) => files.some((file) => path.endsWith(file))).map(({ contents }) =>
-    contents
-  );
+  const texts = outputFiles.filter(({ path }) => files.some((file) => path.endsWith(file))).map((
+    { contents },
+  ) => contents);
   return {
     name: bundle.name,
     bytes: files.reduce((sum, file) => sum + metafile.outputs[file].bytes, 0),
@@ -166,7 +188,9 @@ async function measure(folder: string, bundle: Bundle): Promise<Figure> {
 
 /** The outputs that are read: from the entry along static imports, and along those late ones that the function makes. */
 function getOutputs(metafile: Metafile, loads: readonly string[]): string[] {
-  const entry = Object.keys(metafile.outputs).find((path) => metafile.outputs[path].entryPoint === "function.js")!;
+  const entry = Object.keys(metafile.outputs).find((path) =>
+    metafile.outputs[path].entryPoint === "function.js"
+  )!;
   const reached = new Set([entry]);
   for (const path of reached) {
     for (const imported of metafile.outputs[path].imports) {
@@ -187,26 +211,43 @@ async function install(built: string): Promise<string> {
   await npm(folder, ["pack", built, "--silent"]);
   const [archive] = [...Deno.readDirSync(folder)].filter(({ name }) => name.endsWith(".tgz"));
   const drivers = ["zod", "drizzle-orm", "postgres"];
-  await npm(folder, ["install", "--silent", "--no-audit", "--no-fund", `./${archive.name}`, ...drivers]);
+  await npm(folder, [
+    "install",
+    "--silent",
+    "--no-audit",
+    "--no-fund",
+    `./${archive.name}`,
+    ...drivers,
+  ]);
   return folder;
 }
 
 async function npm(cwd: string, args: string[]): Promise<void> {
-  const { success, stderr } = await new Deno.Command("npm", { args, cwd, stdout: "null", stderr: "piped" }).output();
-  if (!success) throw new Error(`npm ${args.join(" ")} failed:\n${new TextDecoder().decode(stderr)}`);
+  const { success, stderr } = await new Deno.Command("npm", {
+    args,
+    cwd,
+    stdout: "null",
+    stderr: "piped",
+  }).output();
+  if (!success) {
+    throw new Error(`npm ${args.join(" ")} failed:\n${new TextDecoder().decode(stderr)}`);
+  }
 }
 
 const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(1)} KB`;
 
-const isSound = ({ bytes, ceiling, forbidden }: Figure) => bytes <= ceiling && forbidden.length === 0;
+const isSound = ({ bytes, ceiling, forbidden }: Figure) =>
+  bytes <= ceiling && forbidden.length === 0;
 
 function report(figure: Figure): void {
   const { name, bytes, gzip, goal, ceiling, forbidden } = figure;
   const parts = figure.parts.map(([part, size]) => `${part} ${kilobytes(size)}`).join(", ");
   console.log(
-    `${isSound(figure) ? "ok  " : "OVER"} ${kilobytes(bytes).padStart(9)} (gzip ${kilobytes(gzip)}), ceiling ${
-      kilobytes(ceiling)
-    }, ${bytes <= goal ? "goal" : `${kilobytes(bytes - goal)} over the goal of`} ${kilobytes(goal)}: ${name}: ${parts}`,
+    `${isSound(figure) ? "ok  " : "OVER"} ${kilobytes(bytes).padStart(9)} (gzip ${
+      kilobytes(gzip)
+    }), ceiling ${kilobytes(ceiling)}, ${
+      bytes <= goal ? "goal" : `${kilobytes(bytes - goal)} over the goal of`
+    } ${kilobytes(goal)}: ${name}: ${parts}`,
   );
   for (const what of forbidden) console.log(`     contains ${what}`);
 }

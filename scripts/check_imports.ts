@@ -72,7 +72,9 @@ export async function findFaults(entries: Readonly<Record<string, string>>): Pro
   const faults: string[] = [];
   for (const [entry, allowed] of Object.entries(ALLOWED)) {
     for (const name of await loadedBy(entries[entry].replace("./", ""))) {
-      if (!allowed.includes(name)) faults.push(`${entry} loads ${name}: load it with import() when it is needed`);
+      if (!allowed.includes(name)) {
+        faults.push(`${entry} loads ${name}: load it with import() when it is needed`);
+      }
     }
   }
   return faults;

@@ -51,7 +51,9 @@ export async function findFaults(folder: string): Promise<string[]> {
   const files = listFiles(folder);
   const machine = [ROOT, homedir() + "/", "file:///"];
   for (const file of files) {
-    if (!EXPECTED.some((pattern) => pattern.test(file))) faults.push(`${file}: does not belong into the package`);
+    if (!EXPECTED.some((pattern) => pattern.test(file))) {
+      faults.push(`${file}: does not belong into the package`);
+    }
     const text = await Deno.readTextFile(join(folder, file));
     for (const place of machine) {
       if (/\.(js|ts|json)$/.test(file) && text.includes(place)) {
@@ -72,22 +74,34 @@ async function findManifestFaults(folder: string, files: readonly string[]): Pro
   if (manifest.version !== config.version) {
     faults.push(`package.json: version ${manifest.version}, deno.json says ${config.version}`);
   }
-  if (manifest.scripts !== undefined) faults.push("package.json: has scripts, which would run where it is installed");
-  if (manifest.dependencies !== undefined) faults.push("package.json: has dependencies, which everybody would install");
-  const missing = Object.keys(config.exports).filter((entry) => manifest.exports[entry] === undefined);
+  if (manifest.scripts !== undefined) {
+    faults.push("package.json: has scripts, which would run where it is installed");
+  }
+  if (manifest.dependencies !== undefined) {
+    faults.push("package.json: has dependencies, which everybody would install");
+  }
+  const missing = Object.keys(config.exports).filter((entry) =>
+    manifest.exports[entry] === undefined
+  );
   faults.push(...missing.map((entry) => `package.json: the entry point ${entry} is missing`));
   const targets = Object.values(manifest.exports).flatMap((target) =>
     typeof target === "string" ? [target] : Object.values(target)
   );
   for (const target of [...targets, ...Object.values(manifest.bin)]) {
-    if (!files.includes(target.replace(/^\.\//, ""))) faults.push(`package.json: names ${target}, which is not there`);
+    if (!files.includes(target.replace(/^\.\//, ""))) {
+      faults.push(`package.json: names ${target}, which is not there`);
+    }
   }
   for (const program of Object.values(manifest.bin)) {
     const text = await Deno.readTextFile(join(folder, program)).catch(() => "");
-    if (!text.startsWith("#!/usr/bin/env node\n")) faults.push(`${program}: its first line does not start Node`);
+    if (!text.startsWith("#!/usr/bin/env node\n")) {
+      faults.push(`${program}: its first line does not start Node`);
+    }
   }
   const changelog = await Deno.readTextFile(join(folder, "CHANGELOG.md"));
-  if (!changelog.includes(`\n## ${manifest.version}`)) faults.push(`CHANGELOG.md: says nothing of ${manifest.version}`);
+  if (!changelog.includes(`\n## ${manifest.version}`)) {
+    faults.push(`CHANGELOG.md: says nothing of ${manifest.version}`);
+  }
   return faults;
 }
 
@@ -112,11 +126,17 @@ const TOOLS: readonly { specifier: string; args(archive: string): string[] }[] =
   { specifier: "publint@0.3.25", args: (archive) => ["publint", "run", archive, "--strict"] },
   {
     specifier: "@arethetypeswrong/cli@0.18.5",
-    args: (archive) => ["attw", archive, "--ignore-rules", "cjs-resolves-to-esm", "--format", "ascii"],
+    args: (
+      archive,
+    ) => ["attw", archive, "--ignore-rules", "cjs-resolves-to-esm", "--format", "ascii"],
   },
 ];
 
-async function runTool(cwd: string, specifier: string, args: readonly string[]): Promise<string | undefined> {
+async function runTool(
+  cwd: string,
+  specifier: string,
+  args: readonly string[],
+): Promise<string | undefined> {
   const { success, stdout, stderr } = await new Deno.Command("npm", {
     args: ["exec", "--yes", `--package=${specifier}`, "--", ...args],
     cwd,
@@ -141,7 +161,10 @@ if (import.meta.main) {
     const [hash, again] = [await hashPackage(first), await hashPackage(join(work, "second"))];
     if (hash !== again) faults.push(`two builds differ: ${hash} and ${again}`);
 
-    const packed = await new Deno.Command("npm", { args: ["pack", await Deno.realPath(first), "--silent"], cwd: work })
+    const packed = await new Deno.Command("npm", {
+      args: ["pack", await Deno.realPath(first), "--silent"],
+      cwd: work,
+    })
       .output();
     const archive = new TextDecoder().decode(packed.stdout).trim().split("\n").at(-1)!;
     const { size } = await Deno.stat(join(work, archive));
@@ -151,9 +174,9 @@ if (import.meta.main) {
     }
     for (const fault of faults) console.error(fault);
     console.log(
-      `npm package: ${listFiles(first).length} files, ${(size / 1000).toFixed(0)} KB packed, sha256 ${
-        hash.slice(0, 16)
-      }`,
+      `npm package: ${listFiles(first).length} files, ${
+        (size / 1000).toFixed(0)
+      } KB packed, sha256 ${hash.slice(0, 16)}`,
     );
     if (faults.length > 0) Deno.exitCode = 1;
     else console.log("the files, two builds, publint and are-the-types-wrong are in order");

@@ -57,7 +57,9 @@ function* versions(module: TerraformModule): Iterable<string> {
     yield `the aws provider is "${module.providers.aws?.version}"; it must be ">= 6.0, < 7.0"`;
   }
   for (const name of Object.keys(module.providers)) {
-    if (name !== "aws" && name !== "archive") yield `the provider ${name} is not allowed; aws and archive are`;
+    if (name !== "aws" && name !== "archive") {
+      yield `the provider ${name} is not allowed; aws and archive are`;
+    }
   }
   for (const name of module.providerBlocks) {
     yield `a provider block (${name}) would take the choice from the caller`;
@@ -85,7 +87,9 @@ function* wildcards(module: TerraformModule): Iterable<string> {
       // A comparison with "*" grants nothing.
       const grants = content.replace(/[!=]=\s*"\*"/g, "");
       if (/"(\*|[a-z0-9-]+:[A-Za-z]*\*)"/.test(grants) && !/^# policy: \S.{10}/.test(comment)) {
-        yield `${file}:${index + 1} has a wildcard without a comment "# policy: why": ${line.trim()}`;
+        yield `${file}:${
+          index + 1
+        } has a wildcard without a comment "# policy: why": ${line.trim()}`;
       }
     }
   }
@@ -93,14 +97,23 @@ function* wildcards(module: TerraformModule): Iterable<string> {
 
 function* publicAccess(module: TerraformModule): Iterable<string> {
   for (const { type, name } of module.resources) {
-    if (type === "aws_s3_bucket_acl") yield `${type}.${name}: access lists are off; policies decide`;
+    if (type === "aws_s3_bucket_acl") {
+      yield `${type}.${name}: access lists are off; policies decide`;
+    }
   }
   for (const [file, text] of module.sources) {
-    if (/"(public-read|public-read-write|authenticated-read)"/.test(text)) yield `${file} names a public access list`;
+    if (/"(public-read|public-read-write|authenticated-read)"/.test(text)) {
+      yield `${file} names a public access list`;
+    }
   }
   for (const bucket of ofType(module, "aws_s3_bucket")) {
     const block = companion(module, bucket, "aws_s3_bucket_public_access_block");
-    const flags = ["block_public_acls", "block_public_policy", "ignore_public_acls", "restrict_public_buckets"];
+    const flags = [
+      "block_public_acls",
+      "block_public_policy",
+      "ignore_public_acls",
+      "restrict_public_buckets",
+    ];
     for (const flag of flags) {
       if (block?.body[flag] !== true) yield `aws_s3_bucket.${bucket.name}: ${flag} is not set`;
     }
@@ -121,10 +134,14 @@ function* encryption(module: TerraformModule): Iterable<string> {
     if (!("kms_master_key_id" in body)) yield `aws_sns_topic.${name} is not encrypted`;
   }
   for (const { name, body } of ofType(module, "aws_dynamodb_table")) {
-    if (blocks(body.server_side_encryption)[0]?.enabled !== true) yield `aws_dynamodb_table.${name} is not encrypted`;
+    if (blocks(body.server_side_encryption)[0]?.enabled !== true) {
+      yield `aws_dynamodb_table.${name} is not encrypted`;
+    }
   }
   for (const bucket of ofType(module, "aws_s3_bucket")) {
-    if (companion(module, bucket, "aws_s3_bucket_server_side_encryption_configuration") === undefined) {
+    if (
+      companion(module, bucket, "aws_s3_bucket_server_side_encryption_configuration") === undefined
+    ) {
       yield `aws_s3_bucket.${bucket.name} is not encrypted`;
     }
   }
@@ -144,23 +161,35 @@ function* tls(module: TerraformModule): Iterable<string> {
   const text = [...module.sources.values()].join("\n");
   for (const [type, policyType] of Object.entries(TLS_POLICIES)) {
     for (const object of ofType(module, type)) {
-      if (companion(module, object, policyType) === undefined || !text.includes('"aws:SecureTransport" = "false"')) {
+      if (
+        companion(module, object, policyType) === undefined ||
+        !text.includes('"aws:SecureTransport" = "false"')
+      ) {
         yield `${type}.${object.name} has no ${policyType} that refuses plain HTTP`;
       }
     }
   }
   for (const { name, body } of ofType(module, "aws_cloudfront_distribution")) {
-    for (const behavior of [...blocks(body.default_cache_behavior), ...blocks(body.ordered_cache_behavior)]) {
+    for (
+      const behavior of [
+        ...blocks(body.default_cache_behavior),
+        ...blocks(body.ordered_cache_behavior),
+      ]
+    ) {
       if (!["https-only", "redirect-to-https"].includes(String(behavior.viewer_protocol_policy))) {
         yield `aws_cloudfront_distribution.${name} serves viewers over plain HTTP`;
       }
     }
-    for (const origin of blocks(body.origin).flatMap((block) => blocks(block.custom_origin_config))) {
+    for (
+      const origin of blocks(body.origin).flatMap((block) => blocks(block.custom_origin_config))
+    ) {
       if (origin.origin_protocol_policy !== "https-only") {
         yield `aws_cloudfront_distribution.${name} asks its origin over plain HTTP`;
       }
     }
-    if (!String(blocks(body.viewer_certificate)[0]?.minimum_protocol_version).includes("TLSv1.2_20")) {
+    if (
+      !String(blocks(body.viewer_certificate)[0]?.minimum_protocol_version).includes("TLSv1.2_20")
+    ) {
       yield `aws_cloudfront_distribution.${name} does not ask for TLS 1.2`;
     }
   }
@@ -179,7 +208,9 @@ function* retention(module: TerraformModule): Iterable<string> {
 
 function* permissions(module: TerraformModule): Iterable<string> {
   for (const { name, body } of ofType(module, "aws_lambda_permission")) {
-    if (!("source_arn" in body)) yield `aws_lambda_permission.${name} has no source_arn: any source could invoke`;
+    if (!("source_arn" in body)) {
+      yield `aws_lambda_permission.${name} has no source_arn: any source could invoke`;
+    }
     if (body.principal === "s3.amazonaws.com" && !("source_account" in body)) {
       yield `aws_lambda_permission.${name} has no source_account: the ARN of a bucket does not tell whose it is`;
     }
@@ -193,7 +224,9 @@ function* requestLogs(module: TerraformModule): Iterable<string> {
     }
   }
   const settings: [string, HclBlock][] = [
-    ...ofType(module, "aws_api_gateway_method_settings").map(({ name, body }): [string, HclBlock] => [
+    ...ofType(module, "aws_api_gateway_method_settings").map((
+      { name, body },
+    ): [string, HclBlock] => [
       `aws_api_gateway_method_settings.${name}`,
       blocks(body.settings)[0] ?? {},
     ]),
@@ -203,7 +236,9 @@ function* requestLogs(module: TerraformModule): Iterable<string> {
     ]),
   ];
   for (const [name, block] of settings) {
-    if (block.data_trace_enabled !== false) yield `${name} may write whole requests to the log (data_trace_enabled)`;
+    if (block.data_trace_enabled !== false) {
+      yield `${name} may write whole requests to the log (data_trace_enabled)`;
+    }
     if (!("throttling_rate_limit" in block)) yield `${name} does not throttle`;
   }
 }
@@ -213,7 +248,11 @@ function ofType(module: TerraformModule, type: string): TerraformObject[] {
 }
 
 /** The resource of another type that refers to this one. */
-function companion(module: TerraformModule, object: TerraformObject, type: string): TerraformObject | undefined {
+function companion(
+  module: TerraformModule,
+  object: TerraformObject,
+  type: string,
+): TerraformObject | undefined {
   const reference = new RegExp(`\\b${object.type}\\.${object.name}\\b`);
   return ofType(module, type).find(({ body }) => reference.test(JSON.stringify(body)));
 }
@@ -233,7 +272,9 @@ if (import.meta.main) {
   if (Deno.args.includes("--json")) {
     console.log(JSON.stringify({ modules: MODULE_NAMES.length, faults }));
   } else {
-    for (const { module, rule, message } of faults) console.log(`modules/${module}: ${rule}: ${message}`);
+    for (const { module, rule, message } of faults) {
+      console.log(`modules/${module}: ${rule}: ${message}`);
+    }
     console.log(`${MODULE_NAMES.length} modules, ${faults.length} faults`);
   }
   Deno.exit(faults.length === 0 ? 0 : 1);

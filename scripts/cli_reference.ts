@@ -32,7 +32,9 @@ ${args.map((argument) => `| \`${argument.name}\` | ${cell(argument.description)}
 | Option | |
 | --- | --- |
 ${
-    [...options, ...COMMON_OPTIONS].map((option) => `| \`${renderOption(option)}\` | ${cell(option.description)} |`)
+    [...options, ...COMMON_OPTIONS].map((option) =>
+      `| \`${renderOption(option)}\` | ${cell(option.description)} |`
+    )
       .join("\n")
   }
 
@@ -56,7 +58,9 @@ or, from the npm package, as \`npx trellis\`.
 | Command | |
 | --- | --- |
 ${
-  COMMANDS.map(({ name, summary }) => `| [\`${name}\`](#trellis-${name.replaceAll(" ", "-")}) | ${summary} |`).join(
+  COMMANDS.map(({ name, summary }) =>
+    `| [\`${name}\`](#trellis-${name.replaceAll(" ", "-")}) | ${summary} |`
+  ).join(
     "\n",
   )
 }

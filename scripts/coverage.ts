@@ -32,7 +32,10 @@ if (folder === undefined) {
   console.error("Which folder? deno run -A scripts/coverage.ts <folder of DENO_COVERAGE_DIR>");
   Deno.exit(2);
 }
-const report = await new Deno.Command(Deno.execPath(), { args: ["coverage", "--lcov", folder], cwd: ROOT }).output();
+const report = await new Deno.Command(Deno.execPath(), {
+  args: ["coverage", "--lcov", folder],
+  cwd: ROOT,
+}).output();
 const counts = readLcov(new TextDecoder().decode(report.stdout));
 let isEnough = true;
 console.log("| area | lines | branches |\n| --- | ---: | ---: |");
@@ -42,7 +45,11 @@ for (const area of AREAS) {
   const branch = percent(branchesRun, branches);
   const isShort = line < LINES_AT_LEAST || branch < BRANCHES_AT_LEAST;
   if (isShort) isEnough = false;
-  console.log(`| ${area} | ${line.toFixed(1)} % | ${branch.toFixed(1)} % |${isShort ? " below the mark" : ""}`);
+  console.log(
+    `| ${area} | ${line.toFixed(1)} % | ${branch.toFixed(1)} % |${
+      isShort ? " below the mark" : ""
+    }`,
+  );
 }
 console.log(`The mark: ${LINES_AT_LEAST} % of lines, ${BRANCHES_AT_LEAST} % of branches`);
 Deno.exit(isEnough ? 0 : 1);

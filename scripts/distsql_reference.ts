@@ -6,8 +6,15 @@
  *   deno run -A scripts/distsql_reference.ts [--check]
  */
 // deno-lint-ignore-file no-console -- a script
-import { CAPABILITIES_AS_OF, DIST_SQL_CAPABILITIES, DIST_SQL_SOURCES } from "../database/distsql/capabilities.ts";
-import { DistSqlCategory, type DistSqlIncompatibility } from "../database/distsql/incompatibility.ts";
+import {
+  CAPABILITIES_AS_OF,
+  DIST_SQL_CAPABILITIES,
+  DIST_SQL_SOURCES,
+} from "../database/distsql/capabilities.ts";
+import {
+  DistSqlCategory,
+  type DistSqlIncompatibility,
+} from "../database/distsql/incompatibility.ts";
 import { getByCategory } from "../database/distsql/incompatibilities.ts";
 
 const FILE = new URL("../docs/reference/distsql.md", import.meta.url);

@@ -16,9 +16,11 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 
 const CONSTRAINTS =
   `SELECT format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(k.oid)) AS text
 FROM pg_constraint k JOIN pg_namespace n ON n.oid = k.connamespace WHERE contype IN ('p', 'u', 'c', 'f') AND n.nspname = `;
-const CONSTRAINTS_ORDER = ` ORDER BY position(contype::text IN 'pucf'), conrelid::regclass::text, conname`;
+const CONSTRAINTS_ORDER =
+  ` ORDER BY position(contype::text IN 'pucf'), conrelid::regclass::text, conname`;
 
-const INDEXES = `SELECT pg_get_indexdef(i.indexrelid) AS text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+const INDEXES =
+  `SELECT pg_get_indexdef(i.indexrelid) AS text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 JOIN pg_namespace n ON n.oid = c.relnamespace WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = i.indexrelid) AND n.nspname = `;
 
 /**
@@ -37,10 +39,16 @@ export async function dumpDatabase(db: DrizzleClient, schemas: readonly string[]
     const literal = quote(schema);
     statements.push(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
     for (
-      const { name, columns } of await run<{ name: string; columns: string }>(db, `${TABLES}${literal} ORDER BY 1`)
+      const { name, columns } of await run<{ name: string; columns: string }>(
+        db,
+        `${TABLES}${literal} ORDER BY 1`,
+      )
     ) {
       statements.push(`CREATE TABLE ${name} (\n  ${columns}\n)`);
-      const [{ rows }] = await run<{ rows: string | null }>(db, `SELECT json_agg(t)::text AS rows FROM ${name} t`);
+      const [{ rows }] = await run<{ rows: string | null }>(
+        db,
+        `SELECT json_agg(t)::text AS rows FROM ${name} t`,
+      );
       if (rows === null) continue;
       statements.push(
         `INSERT INTO ${name} OVERRIDING SYSTEM VALUE SELECT * FROM json_populate_recordset(NULL::${name}, ${
@@ -48,10 +56,14 @@ export async function dumpDatabase(db: DrizzleClient, schemas: readonly string[]
         })`,
       );
     }
-    for (const { text } of await run<{ text: string }>(db, CONSTRAINTS + literal + CONSTRAINTS_ORDER)) {
+    for (
+      const { text } of await run<{ text: string }>(db, CONSTRAINTS + literal + CONSTRAINTS_ORDER)
+    ) {
       statements.push(text);
     }
-    for (const { text } of await run<{ text: string }>(db, `${INDEXES}${literal} ORDER BY 1`)) statements.push(text);
+    for (const { text } of await run<{ text: string }>(db, `${INDEXES}${literal} ORDER BY 1`)) {
+      statements.push(text);
+    }
   }
   await db.execute(sql`RESET search_path`);
   return statements.map((statement) => `${statement};\n`).join("");
@@ -61,6 +73,9 @@ function quote(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-async function run<T extends Record<string, unknown>>(db: DrizzleClient, text: string): Promise<T[]> {
+async function run<T extends Record<string, unknown>>(
+  db: DrizzleClient,
+  text: string,
+): Promise<T[]> {
   return await executeRows<T>(db, sql.raw(text));
 }

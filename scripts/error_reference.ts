@@ -48,12 +48,14 @@ const WHEN: Record<errors.ErrorCode, string> = {
   UNEXPECTED: "Anything else that was thrown.",
   CONFIGURATION: "A setting is missing or wrong; the log names it and the fix.",
   DATABASE: "A query failed after its retries; the log has its name and the SQLSTATE.",
-  COMMIT_OUTCOME_UNKNOWN: "The connection was lost during COMMIT: the work may or may not have been applied.",
+  COMMIT_OUTCOME_UNKNOWN:
+    "The connection was lost during COMMIT: the work may or may not have been applied.",
   TRANSACTION_MISUSE:
     "A transaction's client was used after its end, or a query waits for the transaction around it; the log names both.",
   MIGRATION:
     "A migration (`MigrationError`) or a table recreation (`RecreationError`) cannot be read, planned or applied.",
-  UNSUPPORTED_STATEMENT: "The distributed provider refuses a statement and nothing equal can be sent.",
+  UNSUPPORTED_STATEMENT:
+    "The distributed provider refuses a statement and nothing equal can be sent.",
   RECREATION_REQUIRED: "A change needs the table to be made again.",
   SERVICE_UNAVAILABLE:
     "Something that the request needs is down or has no room, such as a database that refuses connections. `Retry-After` may be set.",
@@ -61,9 +63,9 @@ const WHEN: Record<errors.ErrorCode, string> = {
 };
 
 const rows = Object.entries(errors.ERROR_CODES).map(([code, { status, title }]) =>
-  `| \`${code}\` | ${status} ${title} | ${(classes[code] ?? []).map((name) => `\`${name}\``).join(", ") || "–"} | ${
-    WHEN[code as errors.ErrorCode]
-  } |`
+  `| \`${code}\` | ${status} ${title} | ${
+    (classes[code] ?? []).map((name) => `\`${name}\``).join(", ") || "–"
+  } | ${WHEN[code as errors.ErrorCode]} |`
 );
 
 const text = `<!-- made by scripts/error_reference.ts -->

@@ -18,7 +18,10 @@ import { MODULE_NAMES } from "./terraform_module.ts";
  *
  * @param root Folder that holds the modules.
  */
-export async function renderManifest(root: string, names: readonly string[] = MODULE_NAMES): Promise<string> {
+export async function renderManifest(
+  root: string,
+  names: readonly string[] = MODULE_NAMES,
+): Promise<string> {
   const lines: string[] = [];
   for (const name of [...names].sort()) {
     const files: string[] = [];
@@ -28,7 +31,9 @@ export async function renderManifest(root: string, names: readonly string[] = MO
     for (const file of files.sort()) {
       const path = `${name}/${file}`;
       lines.push(
-        `  "${path}": "${createHash("sha256").update(await Deno.readFile(`${root}/${path}`)).digest("hex")}",`,
+        `  "${path}": "${
+          createHash("sha256").update(await Deno.readFile(`${root}/${path}`)).digest("hex")
+        }",`,
       );
     }
   }
@@ -47,7 +52,9 @@ if (import.meta.main) {
   const present = await Deno.readTextFile(target).catch(() => "");
   if (wanted !== present) {
     if (Deno.args.includes("--check")) {
-      console.error("stale: cli/infra/modules_manifest.ts\nRun: deno run -A scripts/modules_manifest.ts");
+      console.error(
+        "stale: cli/infra/modules_manifest.ts\nRun: deno run -A scripts/modules_manifest.ts",
+      );
       Deno.exit(1);
     }
     await Deno.writeTextFile(target, wanted);

@@ -25,7 +25,9 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const AREAS: Readonly<Record<string, Area>> = JSON.parse(
   await Deno.readTextFile(join(ROOT, "tests/mutation/areas.json")),
 );
-const EXPLAINED: Explained = JSON.parse(await Deno.readTextFile(join(ROOT, "tests/mutation/explained.json")));
+const EXPLAINED: Explained = JSON.parse(
+  await Deno.readTextFile(join(ROOT, "tests/mutation/explained.json")),
+);
 /** A mutant that loops is as good as found: it is stopped after so many times what the tests take. */
 const PATIENCE = 5;
 
@@ -40,7 +42,9 @@ const { values } = parseArgs({
 const names = values.area === undefined ? Object.keys(AREAS) : values.area.split(",");
 const unknown = names.filter((name) => !Object.hasOwn(AREAS, name));
 if (unknown.length > 0) {
-  console.error(`There is no area ${unknown.join(", ")}; known are ${Object.keys(AREAS).join(", ")}`);
+  console.error(
+    `There is no area ${unknown.join(", ")}; known are ${Object.keys(AREAS).join(", ")}`,
+  );
   Deno.exit(2);
 }
 
@@ -59,11 +63,17 @@ const jobs = Math.min(Number(values.jobs), total);
 await measure();
 await Promise.all(Array.from({ length: jobs }, work));
 
-console.log("\n| area | mutants | killed | explained | survived |\n| --- | ---: | ---: | ---: | ---: |");
+console.log(
+  "\n| area | mutants | killed | explained | survived |\n| --- | ---: | ---: | ---: | ---: |",
+);
 for (const [name, { killed, explained, survived }] of tally) {
-  console.log(`| ${name} | ${killed + explained + survived} | ${killed} | ${explained} | ${survived} |`);
+  console.log(
+    `| ${name} | ${killed + explained + survived} | ${killed} | ${explained} | ${survived} |`,
+  );
 }
-for (const { file, line, code, change } of survivors) console.log(`survived: ${file}:${line} ${change}\n    ${code}`);
+for (const { file, line, code, change } of survivors) {
+  console.log(`survived: ${file}:${line} ${change}\n    ${code}`);
+}
 Deno.exit(survivors.length > 0 ? 1 : 0);
 
 /** Seed of the sample: the same sources get the same sample (FNV-1a, 32 bits). */
@@ -91,9 +101,13 @@ function pick<T>(all: T[]): T[] {
 async function measure(): Promise<void> {
   for (const area of new Set(queue.map((each) => each.area))) {
     const started = performance.now();
-    const passed = await Promise.all(Array.from({ length: jobs }, () => runTests(ROOT, AREAS[area].tests, 600_000)));
+    const passed = await Promise.all(
+      Array.from({ length: jobs }, () => runTests(ROOT, AREAS[area].tests, 600_000)),
+    );
     if (passed.includes(false)) {
-      console.error(`The tests of ${area} fail before anything is changed: ${AREAS[area].tests.join(" ")}`);
+      console.error(
+        `The tests of ${area} fail before anything is changed: ${AREAS[area].tests.join(" ")}`,
+      );
       Deno.exit(3);
     }
     limitMs.set(area, 5000 + PATIENCE * (performance.now() - started));
@@ -118,7 +132,10 @@ async function work(): Promise<void> {
 }
 
 async function copyCheckout(folder: string): Promise<void> {
-  const listed = await new Deno.Command("git", { args: ["ls-files", "-co", "--exclude-standard"], cwd: ROOT }).output();
+  const listed = await new Deno.Command("git", {
+    args: ["ls-files", "-co", "--exclude-standard"],
+    cwd: ROOT,
+  }).output();
   for (const file of new TextDecoder().decode(listed.stdout).trim().split("\n")) {
     if (/^(?:modules|docs|examples|bench)\//.test(file)) continue;
     await Deno.mkdir(join(folder, dirname(file)), { recursive: true });
@@ -134,16 +151,25 @@ async function judge(
   mutant: Mutant,
   area: string,
 ): Promise<"killed" | "explained" | "survived"> {
-  if (EXPLAINED[mutant.file]?.[`${mutant.change} in ${mutant.code}`] !== undefined) return "explained";
+  if (EXPLAINED[mutant.file]?.[`${mutant.change} in ${mutant.code}`] !== undefined) {
+    return "explained";
+  }
   const path = join(folder, mutant.file);
   const source = await Deno.readTextFile(path);
-  await Deno.writeTextFile(path, source.slice(0, mutant.start) + mutant.text + source.slice(mutant.end));
+  await Deno.writeTextFile(
+    path,
+    source.slice(0, mutant.start) + mutant.text + source.slice(mutant.end),
+  );
   const passed = await runTests(folder, AREAS[area].tests, limitMs.get(area)!);
   await Deno.writeTextFile(path, source);
   return passed ? "survived" : "killed";
 }
 
-async function runTests(folder: string, tests: readonly string[], timeoutMs: number): Promise<boolean> {
+async function runTests(
+  folder: string,
+  tests: readonly string[],
+  timeoutMs: number,
+): Promise<boolean> {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["test", "-A", "--no-check", "--quiet", "--fail-fast", ...tests],
     cwd: folder,

@@ -35,7 +35,10 @@ const PEERS = ["zod"];
  * @returns The manifest, its keys in a fixed order.
  * @throws {Error} When deno.json names no range of a peer.
  */
-export function createManifest(config: PackageConfig, exports: Record<string, ExportTarget>): Record<string, unknown> {
+export function createManifest(
+  config: PackageConfig,
+  exports: Record<string, ExportTarget>,
+): Record<string, unknown> {
   const range = (name: string): string => {
     const found = /^npm:(?:@[^/]+\/)?[^@]+@(\^[\d.]+)$/.exec(config.imports[name] ?? "")?.[1];
     if (found === undefined) throw new Error(`deno.json names no range of ${name}, such as ^1.2.3`);
@@ -45,8 +48,19 @@ export function createManifest(config: PackageConfig, exports: Record<string, Ex
   return {
     name: config.name,
     version: config.version,
-    description: "API backends out of functions: typed handlers, sessions, database and observability for AWS Lambda",
-    keywords: ["lambda", "serverless", "api", "zod", "drizzle", "better-auth", "aurora-dsql", "openapi", "typescript"],
+    description:
+      "API backends out of functions: typed handlers, sessions, database and observability for AWS Lambda",
+    keywords: [
+      "lambda",
+      "serverless",
+      "api",
+      "zod",
+      "drizzle",
+      "better-auth",
+      "aurora-dsql",
+      "openapi",
+      "typescript",
+    ],
     license: config.license,
     homepage: `${repository}#readme`,
     bugs: `${repository}/issues`,

@@ -26,9 +26,14 @@ const EXAMPLE = new URL("examples/notes/", ROOT);
 const { version } = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
 const folder = new URL(`tests/fixtures/releases/${version}/`, ROOT);
 const login = { email: "ada@example.com", password: "correct horse battery staple", name: "Ada" };
-const auth = { secret: crypto.randomUUID() + crypto.randomUUID(), baseURL: "http://localhost:3000" };
+const auth = {
+  secret: crypto.randomUUID() + crypto.randomUUID(),
+  baseURL: "http://localhost:3000",
+};
 
-if (!Deno.args.includes("--force") && await Deno.stat(folder).catch(() => undefined) !== undefined) {
+if (
+  !Deno.args.includes("--force") && await Deno.stat(folder).catch(() => undefined) !== undefined
+) {
   console.error(`${folder.pathname} is there: a release is written once (--force writes it again)`);
   Deno.exit(1);
 }
@@ -56,7 +61,9 @@ Deno.exit(0);
 async function copyFolder(name: string): Promise<void> {
   await Deno.mkdir(new URL(`${name}/`, folder));
   for await (const { name: file, isFile } of Deno.readDir(new URL(`${name}/`, EXAMPLE))) {
-    if (isFile) await Deno.copyFile(new URL(`${name}/${file}`, EXAMPLE), new URL(`${name}/${file}`, folder));
+    if (isFile) {
+      await Deno.copyFile(new URL(`${name}/${file}`, EXAMPLE), new URL(`${name}/${file}`, folder));
+    }
   }
 }
 
@@ -85,7 +92,11 @@ async function writeEmbedded(): Promise<string> {
 
 async function writeServerless(postgres: TestPostgres): Promise<string> {
   const connectionString = await postgres.createDatabase("serverless");
-  const database: DatabaseConfig = { provider: "serverless-pg", connectionString, instrument: false };
+  const database: DatabaseConfig = {
+    provider: "serverless-pg",
+    connectionString,
+    instrument: false,
+  };
   const token = await fill(database);
   await write("serverless-pg", database);
   return token;

@@ -17,7 +17,9 @@
  */
 export function readSection(changelog: string, version: string): string {
   const sections = changelog.split(/^## /m).slice(1);
-  const section = sections.find((text) => text.startsWith(`${version} `) || text.startsWith(`${version}\n`));
+  const section = sections.find((text) =>
+    text.startsWith(`${version} `) || text.startsWith(`${version}\n`)
+  );
   if (section === undefined) throw new Error(`CHANGELOG.md has no section for ${version}`);
   const [heading, ...lines] = section.split("\n");
   if (/unreleased/i.test(heading)) {
@@ -38,7 +40,9 @@ export function readSection(changelog: string, version: string): string {
  */
 export function releaseNotes(tag: string, version: string, changelog: string): string {
   if (tag !== `v${version}`) {
-    throw new Error(`The tag is ${tag} and deno.json says ${version}: tag v${version}, or raise the version first`);
+    throw new Error(
+      `The tag is ${tag} and deno.json says ${version}: tag v${version}, or raise the version first`,
+    );
   }
   return readSection(changelog, version);
 }

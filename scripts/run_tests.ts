@@ -9,12 +9,25 @@ import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const SOURCES = "mod.ts errors env observability core validation database auth testing cli".split(" ");
+const SOURCES = "mod.ts errors env observability core validation database auth testing cli".split(
+  " ",
+);
 /** They start compilers, Terraform, browsers, servers and installations. */
-const PROGRAMS = ["bench", "cli", "consumers", "examples", "faults", "load", "scripts", "terraform_test.ts"];
+const PROGRAMS = [
+  "bench",
+  "cli",
+  "consumers",
+  "examples",
+  "faults",
+  "load",
+  "scripts",
+  "terraform_test.ts",
+];
 
 const tests = [...Deno.readDirSync(`${ROOT}tests`)].map(({ name }) => name)
-  .filter((name) => name !== "support" && name !== "fixtures" && name !== "std_assert" && name !== "mutation").sort();
+  .filter((name) =>
+    name !== "support" && name !== "fixtures" && name !== "std_assert" && name !== "mutation"
+  ).sort();
 const rest = tests.filter((name) => !PROGRAMS.includes(name));
 const inTests = (names: readonly string[]) => names.map((name) => `tests/${name}`);
 
@@ -32,9 +45,9 @@ const sum = (what: string) =>
   }, 0);
 const isGood = results.every(({ success }) => success);
 console.log(
-  `${isGood ? "ok" : "FAILED"} | ${sum("passed")} passed | ${sum("failed")} failed | ${sum("ignored")} ignored (${
-    Math.round((performance.now() - startedAt) / 1000)
-  }s)`,
+  `${isGood ? "ok" : "FAILED"} | ${sum("passed")} passed | ${sum("failed")} failed | ${
+    sum("ignored")
+  } ignored (${Math.round((performance.now() - startedAt) / 1000)}s)`,
 );
 Deno.exit(isGood ? 0 : 1);
 

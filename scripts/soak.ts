@@ -89,7 +89,10 @@ const TOPICS: Readonly<Record<string, Topic>> = {
     program: ["bench/load/load.ts"],
     minutesOption: "--minutes",
   },
-  mutation: { what: "changes of the program that a test must notice", program: ["scripts/mutation.ts"] },
+  mutation: {
+    what: "changes of the program that a test must notice",
+    program: ["scripts/mutation.ts"],
+  },
 };
 
 /** Past this a topic is taken for one that hangs, and is ended. */
@@ -108,8 +111,12 @@ const names = values.only?.split(",") ?? Object.keys(TOPICS);
 const minutes = values.minutes === undefined ? undefined : Number(values.minutes);
 const seed = values.seed ?? String(Date.now() % 2 ** 31);
 const unknown = names.filter((name) => !Object.hasOwn(TOPICS, name));
-if (unknown.length > 0) fail(`There is no topic ${unknown.join(", ")}; known are ${Object.keys(TOPICS).join(", ")}`);
-if (minutes !== undefined && !(minutes > 0)) fail(`--minutes must be a number over 0, got ${values.minutes}`);
+if (unknown.length > 0) {
+  fail(`There is no topic ${unknown.join(", ")}; known are ${Object.keys(TOPICS).join(", ")}`);
+}
+if (minutes !== undefined && !(minutes > 0)) {
+  fail(`--minutes must be a number over 0, got ${values.minutes}`);
+}
 if (!/^\d+$/.test(seed)) fail(`--seed must be a whole number, got ${seed}`);
 if (values.list) {
   for (const [name, { what }] of Object.entries(TOPICS)) console.log(`${name.padEnd(12)} ${what}`);
@@ -148,7 +155,11 @@ async function soak(name: string, topic: Topic): Promise<Row> {
     const { code, text, isEnded } = await run(getArguments(topic), getEnvironment(topic, report));
     const took = `${Math.round((performance.now() - began) / 1000)} s`;
     if (code !== 0) console.error(text);
-    const outcome = isEnded ? `no end after ${LIMIT_MINUTES} minutes` : code === 0 ? "held" : "failed";
+    const outcome = isEnded
+      ? `no end after ${LIMIT_MINUTES} minutes`
+      : code === 0
+      ? "held"
+      : "failed";
     return {
       what: topic.what,
       howMany: getCount(topic, await Deno.readTextFile(report), text),
@@ -162,7 +173,9 @@ async function soak(name: string, topic: Topic): Promise<Row> {
 
 function getArguments({ tests, program, minutesOption }: Topic): string[] {
   if (tests !== undefined) return ["test", "-A", "--no-check", ...tests];
-  const options = minutes === undefined || minutesOption === undefined ? [] : [minutesOption, String(minutes)];
+  const options = minutes === undefined || minutesOption === undefined
+    ? []
+    : [minutesOption, String(minutes)];
   return ["run", "-A", ...program!, ...options];
 }
 
@@ -193,7 +206,13 @@ async function run(
   args: string[],
   env: Record<string, string>,
 ): Promise<{ code: number; text: string; isEnded: boolean }> {
-  const child = new Deno.Command(Deno.execPath(), { args, env, cwd: ROOT, stdout: "piped", stderr: "piped" }).spawn();
+  const child = new Deno.Command(Deno.execPath(), {
+    args,
+    env,
+    cwd: ROOT,
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
   let isEnded = false;
   const timer = setTimeout(() => {
     isEnded = true;
@@ -206,7 +225,9 @@ async function run(
 }
 
 function getCount({ cases, program }: Topic, report: string, text: string): string {
-  const lines = report.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as { cases: number });
+  const lines = report.split("\n").filter((line) => line !== "").map((line) =>
+    JSON.parse(line) as { cases: number }
+  );
   if (lines.length > 0) {
     const total = lines.reduce((sum, line) => sum + line.cases, 0);
     return `${total.toLocaleString("en")} cases of ${lines.length} properties`;
@@ -218,13 +239,16 @@ function getCount({ cases, program }: Topic, report: string, text: string): stri
       : `${passed} tests, ${cases.toLocaleString("en")} cases where they are random`;
   }
   // a program says what it did in a table: its last lines
-  return program === undefined ? "0" : text.match(/\|[^\n]*\|/g)?.at(-1)?.replaceAll("|", " ").trim() ?? "see above";
+  return program === undefined
+    ? "0"
+    : text.match(/\|[^\n]*\|/g)?.at(-1)?.replaceAll("|", " ").trim() ?? "see above";
 }
 
 function isThere(path: string): boolean {
   try {
     const { isDirectory } = Deno.statSync(join(ROOT, path));
-    return !isDirectory || [...Deno.readDirSync(join(ROOT, path))].some(({ name }) => name.endsWith("_test.ts"));
+    return !isDirectory ||
+      [...Deno.readDirSync(join(ROOT, path))].some(({ name }) => name.endsWith("_test.ts"));
   } catch {
     return false;
   }

@@ -76,14 +76,21 @@ export const MODULE_NAMES: readonly string[] = [
  * @param folder The module's folder.
  * @param name What to call it; the folder's name when left out.
  */
-export async function readTerraformModule(folder: string, name: string = folder): Promise<TerraformModule> {
+export async function readTerraformModule(
+  folder: string,
+  name: string = folder,
+): Promise<TerraformModule> {
   const sources = new Map<string, string>();
   for await (const entry of Deno.readDir(folder)) {
     if (entry.isFile && entry.name.endsWith(".tf")) {
       sources.set(entry.name, await Deno.readTextFile(`${folder}/${entry.name}`));
     }
   }
-  return await parseTerraformModule(name, folder, new Map([...sources].sort(([a], [b]) => (a < b ? -1 : 1))));
+  return await parseTerraformModule(
+    name,
+    folder,
+    new Map([...sources].sort(([a], [b]) => (a < b ? -1 : 1))),
+  );
 }
 
 /**

@@ -13,12 +13,21 @@ import { closeDrizzleClient } from "../database/client.ts";
 import type { DatabaseConfig } from "../database/config.ts";
 import { MigrationError } from "../database/migrations/migration_error.ts";
 import { runMigrations } from "../database/migrations/run.ts";
-import { type TranslatedSource, translateSources } from "../database/migrations/translate_sources.ts";
+import {
+  type TranslatedSource,
+  translateSources,
+} from "../database/migrations/translate_sources.ts";
 import { setLogOutput } from "../observability/output.ts";
 import { type DistSqlServer, startDistSqlServer } from "../testing/distsql/server.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 import { drop, type Removed, takeOut, takeOutUses } from "./try_migrations/edits.ts";
-import { getText, type Piece, readTrial, type TrialFile, writeTrial } from "./try_migrations/sources.ts";
+import {
+  getText,
+  type Piece,
+  readTrial,
+  type TrialFile,
+  writeTrial,
+} from "./try_migrations/sources.ts";
 
 const CHOICES = { enums: "check", numeric: { precision: 38, scale: 10 } } as const;
 const [folder] = Deno.args.filter((arg) => !arg.startsWith("--"));
@@ -35,7 +44,10 @@ const statements = files.reduce((sum, { pieces }) => sum + pieces.length, 0);
 const postgres = await startPostgres();
 let count = 0;
 try {
-  const onPostgres = await run("PostgreSQL", (url) => ({ provider: "serverless-pg", connectionString: url }));
+  const onPostgres = await run(
+    "PostgreSQL",
+    (url) => ({ provider: "serverless-pg", connectionString: url }),
+  );
   const takenOnPostgres = takenOut();
   takeOutForEngine();
   const onStandIn = await runOnStandIn();
@@ -61,7 +73,9 @@ async function runOnStandIn(): Promise<number> {
   try {
     for (let attempt = 0; attempt < 200; attempt++) {
       await server?.stop();
-      server = await startDistSqlServer({ backend: { url: await postgres.createDatabase(`trial_${++count}`) } });
+      server = await startDistSqlServer({
+        backend: { url: await postgres.createDatabase(`trial_${++count}`) },
+      });
       Deno.env.set("AWS_ACCESS_KEY_ID", server.principal.accessKeyId);
       Deno.env.set("AWS_SECRET_ACCESS_KEY", server.principal.secretAccessKey);
       const failed = await runOnce({
@@ -80,15 +94,26 @@ async function runOnStandIn(): Promise<number> {
   }
 }
 
-async function runOnce(database: DatabaseConfig): Promise<{ piece: Piece; message: string } | undefined> {
+async function runOnce(
+  database: DatabaseConfig,
+): Promise<{ piece: Piece; message: string } | undefined> {
   const migrationsFolder = await Deno.makeTempDir();
   try {
     writeTrial(files, migrationsFolder);
-    await runMigrations({ migrationsFolder, database: { ...database, instrument: false }, translation: CHOICES });
+    await runMigrations({
+      migrationsFolder,
+      database: { ...database, instrument: false },
+      translation: CHOICES,
+    });
     return undefined;
   } catch (error) {
-    if (!(error instanceof MigrationError) || error.tag === undefined || error.statement === undefined) throw error;
-    return { piece: findPiece(error.tag, error.statement, database.provider), message: error.message };
+    if (
+      !(error instanceof MigrationError) || error.tag === undefined || error.statement === undefined
+    ) throw error;
+    return {
+      piece: findPiece(error.tag, error.statement, database.provider),
+      message: error.message,
+    };
   } finally {
     await closeDrizzleClient(database).catch(() => {});
     await Deno.remove(migrationsFolder, { recursive: true });
@@ -146,17 +171,26 @@ function takenOut(): Map<string, number> {
 }
 
 function report(onPostgres: number, onStandIn: number, before: ReadonlyMap<string, number>): void {
-  const touched = files.filter(({ pieces }) => pieces.some(({ dropped, edited }) => dropped ?? edited)).length;
+  const touched =
+    files.filter(({ pieces }) => pieces.some(({ dropped, edited }) => dropped ?? edited)).length;
   console.log(`${files.length} files, ${statements} statements`);
   console.log(`PostgreSQL: ${onPostgres} files ran`);
   for (const [reason, number] of before) console.log(`  ${number} × ${reason}`);
-  console.log(`stand-in of Aurora DSQL: ${onStandIn} files ran, ${touched} of them changed by hand`);
-  for (const [reason, number] of takenOut()) if (!before.has(reason)) console.log(`  ${number} × ${reason}`);
+  console.log(
+    `stand-in of Aurora DSQL: ${onStandIn} files ran, ${touched} of them changed by hand`,
+  );
+  for (const [reason, number] of takenOut()) {
+    if (!before.has(reason)) console.log(`  ${number} × ${reason}`);
+  }
   if (!isVerbose) return;
   for (const { tag, pieces } of files) {
     for (const { text, dropped, edited } of pieces) {
       if (dropped !== undefined || edited !== undefined) {
-        console.log(`${tag}: ${dropped ?? `edited: ${edited}`}\n    ${text.replace(/\s+/g, " ").slice(0, 160)}`);
+        console.log(
+          `${tag}: ${dropped ?? `edited: ${edited}`}\n    ${
+            text.replace(/\s+/g, " ").slice(0, 160)
+          }`,
+        );
       }
     }
   }

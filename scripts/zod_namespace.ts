@@ -15,7 +15,8 @@ const LEFT_OUT = ["core", "locales", "z", "default"];
 const FOLDER = new URL("../validation/", import.meta.url);
 
 // a name that only a newer zod has would break the import for everybody with an older one
-const values = Object.keys(floor).filter((name) => name in newest && !LEFT_OUT.includes(name)).sort();
+const values = Object.keys(floor).filter((name) => name in newest && !LEFT_OUT.includes(name))
+  .sort();
 
 const VALUES = `/**
  * zod without \`locales\` and \`core\`. A bundler keeps the whole of a namespace that is passed on as an object, and these
@@ -68,18 +69,23 @@ function typesOfZod(): string[] {
   const lines: string[] = [];
   for (const exported of checker.getExportsOfModule(module)) {
     if (LEFT_OUT.includes(exported.name)) continue;
-    const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
+    const symbol = exported.flags & ts.SymbolFlags.Alias
+      ? checker.getAliasedSymbol(exported)
+      : exported;
     const declaration = symbol.declarations?.find((
       node,
     ): node is ts.InterfaceDeclaration | ts.TypeAliasDeclaration | ts.ClassDeclaration =>
-      ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node) || ts.isClassDeclaration(node)
+      ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node) ||
+      ts.isClassDeclaration(node)
     );
     if (declaration === undefined) continue;
     const parameters = declaration.typeParameters ?? [];
     const head = parameters.length === 0
       ? ""
       : `<${parameters.map((node) => qualify(node.getText().replace(/^out /, ""))).join(", ")}>`;
-    const body = parameters.length === 0 ? "" : `<${parameters.map((node) => node.name.text).join(", ")}>`;
+    const body = parameters.length === 0
+      ? ""
+      : `<${parameters.map((node) => node.name.text).join(", ")}>`;
     lines.push(`export type ${exported.name}${head} = all.${exported.name}${body};`);
   }
   return lines.sort();

@@ -49,7 +49,9 @@ let made = 0;
  * await database.close();
  * ```
  */
-export async function createTestDatabase<TSchema extends Record<string, unknown> = Record<string, unknown>>(
+export async function createTestDatabase<
+  TSchema extends Record<string, unknown> = Record<string, unknown>,
+>(
   options: TestDatabaseOptions<TSchema> = {},
 ): Promise<TestDatabase<TSchema>> {
   const { migrationsFolder, schema } = options;
@@ -57,7 +59,12 @@ export async function createTestDatabase<TSchema extends Record<string, unknown>
     await (migrationsFolder === undefined
       ? snapshots.get("", loadEmptySnapshot)
       : snapshots.get(migrationsFolder, () => makeMigratedSnapshot(migrationsFolder)));
-  const config = { provider: "embedded-pg", connectionString: nextAddress(), instrument: false, schema } as const;
+  const config = {
+    provider: "embedded-pg",
+    connectionString: nextAddress(),
+    instrument: false,
+    schema,
+  } as const;
   const db = await openFrom(snapshot, () => getDrizzleClient<TSchema>(config));
   return { config, db, close: () => closeDrizzleClient(config) };
 }
@@ -89,7 +96,11 @@ async function makeMigratedSnapshot(migrationsFolder: string): Promise<Blob> {
   const folder = join(tmpdir(), `trellis-migrated-${process.pid}-${++made}`);
   await (await PGlite.create(folder, { loadDataDir: empty })).close();
   try {
-    const database: DatabaseConfig = { provider: "embedded-pg", connectionString: folder, instrument: false };
+    const database: DatabaseConfig = {
+      provider: "embedded-pg",
+      connectionString: folder,
+      instrument: false,
+    };
     await runMigrations({ migrationsFolder, database });
     await closeDrizzleClient(database);
     const pglite = await PGlite.create(folder);

@@ -51,7 +51,14 @@ type Values = Record<string, string[]>;
  * ```
  */
 export function createRestApiEvent(options: EventOptions = {}): RestApiEvent {
-  const { method = "GET", path = "/", resource = path, pathParameters, authorizer, requestId = GATEWAY_ID } = options;
+  const {
+    method = "GET",
+    path = "/",
+    resource = path,
+    pathParameters,
+    authorizer,
+    requestId = GATEWAY_ID,
+  } = options;
   const { body, isBase64Encoded, headers } = readBodyOption(options);
   const query = toValues(options.query);
   return {
@@ -82,7 +89,14 @@ export function createRestApiEvent(options: EventOptions = {}): RestApiEvent {
  * @returns The event as the gateway sends it: header names in lower case, cookies apart, repeated values joined.
  */
 export function createHttpApiEvent(options: EventOptions = {}): HttpApiEvent {
-  const { method = "GET", path = "/", resource = path, pathParameters, authorizer, requestId = GATEWAY_ID } = options;
+  const {
+    method = "GET",
+    path = "/",
+    resource = path,
+    pathParameters,
+    authorizer,
+    requestId = GATEWAY_ID,
+  } = options;
   const { body, isBase64Encoded, headers } = readBodyOption(options);
   const query = toValues(options.query);
   const lower = Object.fromEntries(
@@ -132,13 +146,20 @@ export function createFunctionUrlEvent(options: EventOptions = {}): HttpApiEvent
 export function createAlbEvent(options: EventOptions = {}): AlbEvent {
   const { method = "GET", path = "/", multiValue = false } = options;
   const { body, isBase64Encoded, headers } = readBodyOption(options);
-  const lower = Object.fromEntries(Object.entries(headers).map(([name, values]) => [name.toLowerCase(), values]));
+  const lower = Object.fromEntries(
+    Object.entries(headers).map(([name, values]) => [name.toLowerCase(), values]),
+  );
   const query = Object.fromEntries(
-    Object.entries(toValues(options.query)).map(([name, values]) => [encode(name), values.map(encode)]),
+    Object.entries(toValues(options.query)).map((
+      [name, values],
+    ) => [encode(name), values.map(encode)]),
   );
   return {
     requestContext: {
-      elb: { targetGroupArn: "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/test/0123456789abcdef" },
+      elb: {
+        targetGroupArn:
+          "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/test/0123456789abcdef",
+      },
     },
     httpMethod: method,
     path,
@@ -152,12 +173,16 @@ export function createAlbEvent(options: EventOptions = {}): AlbEvent {
 
 const GATEWAY_ID = "gateway-request-id";
 
-function readBodyOption(options: EventOptions): { body: string | null; isBase64Encoded: boolean; headers: Values } {
+function readBodyOption(
+  options: EventOptions,
+): { body: string | null; isBase64Encoded: boolean; headers: Values } {
   const headers = toValues(options.headers);
   const { body } = options;
   if (body === undefined || body === null) return { body: null, isBase64Encoded: false, headers };
   if (typeof body === "string") return { body, isBase64Encoded: false, headers };
-  if (body instanceof Uint8Array) return { body: Buffer.from(body).toString("base64"), isBase64Encoded: true, headers };
+  if (body instanceof Uint8Array) {
+    return { body: Buffer.from(body).toString("base64"), isBase64Encoded: true, headers };
+  }
   if (!Object.keys(headers).some((name) => name.toLowerCase() === "content-type")) {
     headers["Content-Type"] = ["application/json"];
   }
@@ -166,12 +191,16 @@ function readBodyOption(options: EventOptions): { body: string | null; isBase64E
 
 function toValues(record: Readonly<Record<string, string | readonly string[]>> = {}): Values {
   return Object.fromEntries(
-    Object.entries(record).map(([name, value]) => [name, typeof value === "string" ? [value] : [...value]]),
+    Object.entries(record).map((
+      [name, value],
+    ) => [name, typeof value === "string" ? [value] : [...value]]),
   );
 }
 
 function getLast(values: Values): Record<string, string> {
-  return Object.fromEntries(Object.entries(values).map(([name, all]) => [name, all[all.length - 1]]));
+  return Object.fromEntries(
+    Object.entries(values).map(([name, all]) => [name, all[all.length - 1]]),
+  );
 }
 
 function emptyAsNull<T extends object>(values: T): T | null {
@@ -183,6 +212,8 @@ function encode(text: string): string {
 }
 
 function queryString(query: Values): string {
-  return new URLSearchParams(Object.entries(query).flatMap(([name, values]) => values.map((value) => [name, value])))
+  return new URLSearchParams(
+    Object.entries(query).flatMap(([name, values]) => values.map((value) => [name, value])),
+  )
     .toString();
 }

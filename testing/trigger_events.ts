@@ -57,11 +57,17 @@ export interface QueueRecordOptions {
  * console.log(record.body, record.attributes.MessageGroupId); // {"noteId":"n1"} group
  * ```
  */
-export function createQueueEvent(records: readonly QueueRecordOptions[], queueName = "test-queue"): SqsEvent {
+export function createQueueEvent(
+  records: readonly QueueRecordOptions[],
+  queueName = "test-queue",
+): SqsEvent {
   const isFifo = queueName.endsWith(".fifo");
   return {
     Records: records.map(
-      ({ body = "", messageId = crypto.randomUUID(), correlationId, receiveCount = 1, groupId }, i) => {
+      (
+        { body = "", messageId = crypto.randomUUID(), correlationId, receiveCount = 1, groupId },
+        i,
+      ) => {
         const group = groupId ?? (isFifo ? "group" : undefined);
         return {
           messageId,
@@ -73,7 +79,11 @@ export function createQueueEvent(records: readonly QueueRecordOptions[], queueNa
             SenderId: "AIDAEXAMPLE",
             SentTimestamp: String(TIME_MS),
             ...(group !== undefined && { MessageGroupId: group }),
-            ...(isFifo && { MessageDeduplicationId: messageId, SequenceNumber: String(10n ** 19n + BigInt(i)) }),
+            ...(isFifo &&
+              {
+                MessageDeduplicationId: messageId,
+                SequenceNumber: String(10n ** 19n + BigInt(i)),
+              }),
           },
           messageAttributes: correlationId === undefined ? {} : {
             correlationId: {
@@ -123,7 +133,9 @@ export function createTopicNotification(options: TopicRecordOptions = {}): SnsMe
     Subject: subject ?? null,
     Message: getText(message),
     Timestamp: TIME,
-    MessageAttributes: correlationId === undefined ? {} : { correlationId: { Type: "String", Value: correlationId } },
+    MessageAttributes: correlationId === undefined
+      ? {}
+      : { correlationId: { Type: "String", Value: correlationId } },
   };
 }
 
@@ -138,7 +150,8 @@ export function createTopicEvent(records: readonly TopicRecordOptions[]): SnsEve
     Records: records.map((options) => ({
       EventSource: "aws:sns",
       EventVersion: "1.0",
-      EventSubscriptionArn: `arn:aws:sns:${REGION}:${ACCOUNT}:test-topic:2bcfbf39-05c3-41de-beaa-fcfcc21c8f55`,
+      EventSubscriptionArn:
+        `arn:aws:sns:${REGION}:${ACCOUNT}:test-topic:2bcfbf39-05c3-41de-beaa-fcfcc21c8f55`,
       Sns: createTopicNotification(options),
     })),
   };
@@ -175,7 +188,8 @@ export interface EventBridgeEventOptions {
  * @returns The event.
  */
 export function createEventBridgeEvent(options: EventBridgeEventOptions = {}): EventBridgeEvent {
-  const { detailType = "test.happened", detail = {}, source = "test", id = crypto.randomUUID() } = options;
+  const { detailType = "test.happened", detail = {}, source = "test", id = crypto.randomUUID() } =
+    options;
   const time = TIME.replace(".000", "");
   return {
     version: "0",
@@ -219,7 +233,11 @@ export function createScheduleEvent(options: ScheduleEventOptions = {}): Schedul
   const { from = "module", time = "2026-01-01T00:00:00Z", id = crypto.randomUUID() } = options;
   const isRule = from === "rule";
   return {
-    ...createEventBridgeEvent({ detailType: "Scheduled Event", source: isRule ? "aws.events" : "aws.scheduler", id }),
+    ...createEventBridgeEvent({
+      detailType: "Scheduled Event",
+      source: isRule ? "aws.events" : "aws.scheduler",
+      id,
+    }),
     time,
     resources: [
       isRule
@@ -261,7 +279,9 @@ const S3_REQUEST_ID = "C3D13FE58DE4C810";
  */
 export function createStorageEvent(records: readonly StorageRecordOptions[]): S3Event {
   return {
-    Records: records.map(({ bucket = "test-bucket", key, change = "created", requestId = S3_REQUEST_ID }) => ({
+    Records: records.map((
+      { bucket = "test-bucket", key, change = "created", requestId = S3_REQUEST_ID },
+    ) => ({
       eventVersion: "2.1",
       eventSource: "aws:s3",
       awsRegion: REGION,
@@ -273,7 +293,11 @@ export function createStorageEvent(records: readonly StorageRecordOptions[]): S3
       s3: {
         s3SchemaVersion: "1.0",
         configurationId: "test",
-        bucket: { name: bucket, ownerIdentity: { principalId: "EXAMPLE" }, arn: `arn:aws:s3:::${bucket}` },
+        bucket: {
+          name: bucket,
+          ownerIdentity: { principalId: "EXAMPLE" },
+          arn: `arn:aws:s3:::${bucket}`,
+        },
         object: {
           key: encodeURIComponent(key).replaceAll("%20", "+").replaceAll("%2F", "/"),
           ...(change === "created" && { size: 1024, eTag: "b1946ac92492d2347c6235b4d2611184" }),
@@ -294,7 +318,10 @@ export function createStorageEventBridgeEvent(options: StorageRecordOptions): S3
   const { bucket = "test-bucket", key, change = "created", requestId = S3_REQUEST_ID } = options;
   const isCreated = change === "created";
   return {
-    ...createEventBridgeEvent({ detailType: isCreated ? "Object Created" : "Object Deleted", source: "aws.s3" }),
+    ...createEventBridgeEvent({
+      detailType: isCreated ? "Object Created" : "Object Deleted",
+      source: "aws.s3",
+    }),
     resources: [`arn:aws:s3:::${bucket}`],
     detail: {
       bucket: { name: bucket },
@@ -351,7 +378,9 @@ export function createWebSocketConnectEvent(options: WebSocketEventOptions = {})
   const { headers = {}, query } = options;
   return {
     headers,
-    multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
+    multiValueHeaders: Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, [value]]),
+    ),
     ...(query && { queryStringParameters: query }),
     requestContext: connectionContext("CONNECT", "$connect", options),
     isBase64Encoded: false,
@@ -381,7 +410,9 @@ export function createWebSocketMessageEvent(options: WebSocketEventOptions = {})
  * @param options The connection.
  * @returns The event.
  */
-export function createWebSocketDisconnectEvent(options: WebSocketEventOptions = {}): WebSocketEvent {
+export function createWebSocketDisconnectEvent(
+  options: WebSocketEventOptions = {},
+): WebSocketEvent {
   return {
     headers: { Host: "a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com", "x-api-key": "" },
     requestContext: {
@@ -421,7 +452,11 @@ function connectionContext(
  */
 export function createRequestAuthorizerEvent(options: EventOptions = {}): RequestAuthorizerEvent {
   const { body: _body, isBase64Encoded: _encoded, ...request } = createRestApiEvent(options);
-  return { type: "REQUEST", methodArn: `${API_ARN}/${request.httpMethod}${request.path}`, ...request };
+  return {
+    type: "REQUEST",
+    methodArn: `${API_ARN}/${request.httpMethod}${request.path}`,
+    ...request,
+  };
 }
 
 /**

@@ -66,7 +66,10 @@ function getImports(file: string): Import[] {
       specifier,
       kind: type ? "type" as const : "static" as const,
     })),
-    ...Array.from(source.matchAll(DYNAMIC), ([, specifier]) => ({ from: file, specifier, kind: "dynamic" as const })),
+    ...Array.from(
+      source.matchAll(DYNAMIC),
+      ([, specifier]) => ({ from: file, specifier, kind: "dynamic" as const }),
+    ),
   ];
 }
 
@@ -93,17 +96,23 @@ const getFolder = (file: string): string => file.split("/")[0];
 const getTarget = ({ from, specifier }: Import): string | undefined =>
   specifier.startsWith(".") ? join(dirname(from), specifier) : undefined;
 const getPackage = (specifier: string): string =>
-  specifier.replace(/^npm:/, "").split("/").slice(0, specifier.includes("@") && /^(?:npm:)?@/.test(specifier) ? 2 : 1)
+  specifier.replace(/^npm:/, "").split("/").slice(
+    0,
+    specifier.includes("@") && /^(?:npm:)?@/.test(specifier) ? 2 : 1,
+  )
     .join("/").replace(/(?<=.)@[^/]*$/, "");
 const entryPoints = new Set(
-  Object.values<string>(JSON.parse(Deno.readTextFileSync(join(ROOT, "deno.json"))).exports).map((path) =>
-    path.slice(2)
-  ),
+  Object.values<string>(JSON.parse(Deno.readTextFileSync(join(ROOT, "deno.json"))).exports).map((
+    path,
+  ) => path.slice(2)),
 );
 
 Deno.test("architecture: the sources are found and their imports are read", () => {
   assertEquals(files.includes("errors/mod.ts"), true);
-  assertEquals(imports.some((i) => i.from === "core/retry.ts" && i.specifier === "./backoff.ts"), true);
+  assertEquals(
+    imports.some((i) => i.from === "core/retry.ts" && i.specifier === "./backoff.ts"),
+    true,
+  );
 });
 
 Deno.test("architecture: a folder imports only from folders to its left", () => {
@@ -119,7 +128,8 @@ Deno.test("architecture: a folder imports only from folders to its left", () => 
 Deno.test("architecture: a file imports the file that defines a name, never an entry point", () => {
   const faults = imports.filter((i) => {
     const target = getTarget(i);
-    return target !== undefined && /(^|\/)mod\.ts$/.test(target) && !MAY_IMPORT_ENTRY_POINTS.includes(i.from);
+    return target !== undefined && /(^|\/)mod\.ts$/.test(target) &&
+      !MAY_IMPORT_ENTRY_POINTS.includes(i.from);
   });
   assertEquals(faults.map((i) => `${i.from} -> ${i.specifier}`), []);
 });
@@ -128,7 +138,9 @@ Deno.test("architecture: files do not import each other in circles", () => {
   const edges = new Map<string, string[]>();
   for (const i of imports) {
     const target = getTarget(i);
-    if (target !== undefined && i.kind !== "dynamic") edges.set(i.from, [...edges.get(i.from) ?? [], target]);
+    if (target !== undefined && i.kind !== "dynamic") {
+      edges.set(i.from, [...edges.get(i.from) ?? [], target]);
+    }
   }
   const done = new Set<string>();
   const circles: string[] = [];
@@ -144,7 +156,9 @@ Deno.test("architecture: files do not import each other in circles", () => {
 
 Deno.test("architecture: each npm package has its home", () => {
   const faults = imports.filter((i) => {
-    if (i.specifier.startsWith(".") || i.specifier.startsWith("node:") || getFolder(i.from) === "cli") return false;
+    if (
+      i.specifier.startsWith(".") || i.specifier.startsWith("node:") || getFolder(i.from) === "cli"
+    ) return false;
     return !(HOMES[getPackage(i.specifier)] ?? []).includes(getFolder(i.from));
   });
   assertEquals(faults.map((i) => `${i.from} -> ${i.specifier}`), []);
@@ -155,29 +169,41 @@ Deno.test("architecture: heavy packages are loaded when they are needed, each by
   const importedStatically = new Set(imports.filter((i) => i.kind === "static").map(getTarget));
   for (const name of LAZY) {
     const loaders = new Set(
-      imports.filter((i) => getPackage(i.specifier) === name && getFolder(i.from) !== "cli" && i.kind !== "type")
+      imports.filter((i) =>
+        getPackage(i.specifier) === name && getFolder(i.from) !== "cli" && i.kind !== "type"
+      )
         .map((i) => {
-          const eager = i.kind === "static" && (importedStatically.has(i.from) || entryPoints.has(i.from));
+          const eager = i.kind === "static" &&
+            (importedStatically.has(i.from) || entryPoints.has(i.from));
           assertEquals(eager, false, `${i.from} makes everybody load ${i.specifier}`);
           return i.from;
         }),
     );
     for (const folder of ["database", "auth"]) {
       const own = [...loaders].filter((file) => getFolder(file) === folder);
-      assertEquals(own.length <= (MAY_LOAD[name] ?? 1), true, `${name} is loaded by ${own.join(", ")}`);
+      assertEquals(
+        own.length <= (MAY_LOAD[name] ?? 1),
+        true,
+        `${name} is loaded by ${own.join(", ")}`,
+      );
     }
   }
 });
 
 Deno.test("architecture: library code knows no Deno global", () => {
   const faults = files.filter((file) => getFolder(file) !== "cli").filter((file) => {
-    const source = Deno.readTextFileSync(join(ROOT, file)).replace(/\/\*[\s\S]*?\*\//g, "").replace(/\/\/.*$/gm, "");
+    const source = Deno.readTextFileSync(join(ROOT, file)).replace(/\/\*[\s\S]*?\*\//g, "").replace(
+      /\/\/.*$/gm,
+      "",
+    );
     return /\bDeno\.(?!customInspect)/.test(source.replace(/"[^"\n]*"/g, '""'));
   });
   assertEquals(faults, []);
 });
 
 Deno.test("architecture: errors imports no package", () => {
-  const faults = imports.filter((i) => getFolder(i.from) === "errors" && !i.specifier.startsWith("."));
+  const faults = imports.filter((i) =>
+    getFolder(i.from) === "errors" && !i.specifier.startsWith(".")
+  );
   assertEquals(faults.map((i) => `${i.from} -> ${relative(".", i.specifier)}`), []);
 });

@@ -6,13 +6,21 @@
  */
 import { fileURLToPath } from "node:url";
 import { assert, assertEquals, assertGreater, assertStringIncludes } from "@std/assert";
-import { blocks, type HclBlock, MODULE_NAMES, parseHcl, readTerraformModule } from "../scripts/terraform_module.ts";
+import {
+  blocks,
+  type HclBlock,
+  MODULE_NAMES,
+  parseHcl,
+  readTerraformModule,
+} from "../scripts/terraform_module.ts";
 import { updateReadmes } from "../scripts/terraform_readme.ts";
 import { checkTerraformPolicy } from "../scripts/check_terraform_policy.ts";
 import { renderManifest } from "../scripts/modules_manifest.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const OFFLINE = fileURLToPath(new URL("../../shared/terraform-offline/bin/tf-offline", import.meta.url));
+const OFFLINE = fileURLToPath(
+  new URL("../../shared/terraform-offline/bin/tf-offline", import.meta.url),
+);
 const hasTerraform = await succeeds("terraform", ["version"]);
 const hasOffline = hasTerraform && await exists(OFFLINE);
 
@@ -38,7 +46,10 @@ Deno.test("READMEs of the modules are what the generator makes of the code", asy
 });
 
 Deno.test("modules_manifest.ts is what the generator makes of the modules", async () => {
-  assertEquals(await renderManifest(`${ROOT}modules`), await Deno.readTextFile(`${ROOT}cli/infra/modules_manifest.ts`));
+  assertEquals(
+    await renderManifest(`${ROOT}modules`),
+    await Deno.readTextFile(`${ROOT}cli/infra/modules_manifest.ts`),
+  );
 });
 
 for (const name of MODULE_NAMES) {
@@ -46,7 +57,14 @@ for (const name of MODULE_NAMES) {
     const folder = `${ROOT}modules/${name}`;
     assertEquals(checkTerraformPolicy(await readTerraformModule(folder, name)), []);
     for (
-      const part of ["versions.tf", "variables.tf", "main.tf", "outputs.tf", "README.md", "examples/basic/main.tf"]
+      const part of [
+        "versions.tf",
+        "variables.tf",
+        "main.tf",
+        "outputs.tf",
+        "README.md",
+        "examples/basic/main.tf",
+      ]
     ) {
       assert(await exists(`${folder}/${part}`), `${part} is missing`);
     }
@@ -108,8 +126,13 @@ Deno.test({
     assertEquals(unproven, [], "these rules refuse nothing in validation.tftest.hcl");
 
     for (const entry of cases) {
-      const text = found.get(entry)?.map(({ detail }) => detail.split("\n\n")[0]).join("; ") ?? "not refused";
-      assertStringIncludes(text, entry.variable, `${entry.module}: ${entry.run}: the message must name the input`);
+      const text = found.get(entry)?.map(({ detail }) => detail.split("\n\n")[0]).join("; ") ??
+        "not refused";
+      assertStringIncludes(
+        text,
+        entry.variable,
+        `${entry.module}: ${entry.run}: the message must name the input`,
+      );
     }
   },
 });
@@ -120,14 +143,20 @@ Deno.test({
   fn: async () => {
     const folder = `${work}/all-examples`;
     await Deno.mkdir(folder);
-    const calls = MODULE_NAMES.map((name) => [name.replace("/", "-"), { source: `../modules/${name}/examples/basic` }]);
-    await Deno.writeTextFile(`${folder}/main.tf.json`, JSON.stringify({ module: Object.fromEntries(calls) }));
+    const calls = MODULE_NAMES.map((
+      name,
+    ) => [name.replace("/", "-"), { source: `../modules/${name}/examples/basic` }]);
+    await Deno.writeTextFile(
+      `${folder}/main.tf.json`,
+      JSON.stringify({ module: Object.fromEntries(calls) }),
+    );
     await applyTwice(folder);
   },
 });
 
 Deno.test({
-  name: "examples/infra applies, a second plan has nothing to do, and no policy in it allows everything",
+  name:
+    "examples/infra applies, a second plan has nothing to do, and no policy in it allows everything",
   ignore: !hasOffline,
   fn: async () => {
     const folder = `${work}/examples/infra`;
@@ -140,7 +169,10 @@ Deno.test({
       for (const statement of [policy.Statement].flat()) {
         if (statement.Effect === "Deny" || address.includes("aws_kms_key")) continue;
         const actions = [statement.Action].flat();
-        assert(!actions.some((action: string) => action.includes("*")), `${address} allows ${actions}`);
+        assert(
+          !actions.some((action: string) => action.includes("*")),
+          `${address} allows ${actions}`,
+        );
         const tracing = actions.every((action: string) => action.startsWith("xray:"));
         assert(
           tracing || !("Resource" in statement) || ![statement.Resource].flat().includes("*"),
@@ -164,10 +196,16 @@ Deno.test({
   name: "modules validate with the oldest provider version that they allow",
   ignore: !hasOffline,
   fn: async () => {
-    const schemas = fileURLToPath(new URL("../../shared/terraform-offline/schema-6.0.0", import.meta.url));
+    const schemas = fileURLToPath(
+      new URL("../../shared/terraform-offline/schema-6.0.0", import.meta.url),
+    );
     await run(
       OFFLINE,
-      ["validate", ...MODULE_NAMES.map((name) => `${work}/modules/${name}`), `${work}/examples/infra`],
+      [
+        "validate",
+        ...MODULE_NAMES.map((name) => `${work}/modules/${name}`),
+        `${work}/examples/infra`,
+      ],
       {
         env: { TF_OFFLINE_SCHEMAS: schemas, TF_OFFLINE_HOME: `${work}/home-oldest` },
       },
@@ -251,11 +289,19 @@ async function refusals(
     const open = cases.filter((entry) => !found.has(entry));
     if (open.length === 0) break;
     const folder = await Deno.makeTempDir({ dir: work });
-    const calls = open.map(({ module, args }, index) => [`case${index}`, { source: `../modules/${module}`, ...args }]);
-    const root = { provider: { aws: { region: "eu-central-1" } }, module: Object.fromEntries(calls) };
+    const calls = open.map((
+      { module, args },
+      index,
+    ) => [`case${index}`, { source: `../modules/${module}`, ...args }]);
+    const root = {
+      provider: { aws: { region: "eu-central-1" } },
+      module: Object.fromEntries(calls),
+    };
     await Deno.writeTextFile(`${folder}/main.tf.json`, JSON.stringify(root, null, 1));
     await terraform(folder, ["init", "-backend=false", "-input=false"]);
-    const output = await terraform(folder, ["plan", "-json", "-input=false", "-refresh=false"], [1]);
+    const output = await terraform(folder, ["plan", "-json", "-input=false", "-refresh=false"], [
+      1,
+    ]);
     for (const line of output.trim().split("\n")) {
       const { diagnostic } = JSON.parse(line);
       if (diagnostic?.summary !== "Invalid value for variable") continue;
@@ -264,7 +310,9 @@ async function refusals(
       // Where a default is at fault, Terraform names the rule but no call.
       const entries = index !== undefined
         ? [open[Number(index)]]
-        : open.filter(({ module, variable }) => module === rule?.module && variable === rule.variable);
+        : open.filter(({ module, variable }) =>
+          module === rule?.module && variable === rule.variable
+        );
       for (const entry of entries) found.set(entry, [...found.get(entry) ?? [], diagnostic]);
     }
   }
@@ -321,26 +369,36 @@ function offlineConfig(): Promise<string> {
 }
 
 async function terraform(folder: string, args: string[], codes: number[] = [0]): Promise<string> {
-  const env: Record<string, string> = hasOffline ? { TF_CLI_CONFIG_FILE: await offlineConfig() } : {};
+  const env: Record<string, string> = hasOffline
+    ? { TF_CLI_CONFIG_FILE: await offlineConfig() }
+    : {};
   return await run("terraform", args, { cwd: folder, codes, env });
 }
 
 async function run(
   command: string,
   args: string[],
-  { cwd, codes = [0], env = {} }: { cwd?: string; codes?: number[]; env?: Record<string, string> } = {},
+  { cwd, codes = [0], env = {} }: { cwd?: string; codes?: number[]; env?: Record<string, string> } =
+    {},
 ): Promise<string> {
   const { code, stdout, stderr } = await new Deno.Command(command, {
     args,
     cwd,
-    env: { TF_OFFLINE_HOME: `${work}/home`, TF_IN_AUTOMATION: "1", CHECKPOINT_DISABLE: "1", ...env },
+    env: {
+      TF_OFFLINE_HOME: `${work}/home`,
+      TF_IN_AUTOMATION: "1",
+      CHECKPOINT_DISABLE: "1",
+      ...env,
+    },
     stdout: "piped",
     stderr: "piped",
   }).output();
   const text = new TextDecoder();
   assert(
     codes.includes(code),
-    `${command} ${args.join(" ")} in ${cwd ?? "."}: exit code ${code}\n${text.decode(stdout)}\n${text.decode(stderr)}`,
+    `${command} ${args.join(" ")} in ${cwd ?? "."}: exit code ${code}\n${text.decode(stdout)}\n${
+      text.decode(stderr)
+    }`,
   );
   return text.decode(stdout);
 }
@@ -375,7 +433,8 @@ async function exists(path: string): Promise<boolean> {
 
 async function succeeds(command: string, args: string[]): Promise<boolean> {
   try {
-    return (await new Deno.Command(command, { args, stdout: "null", stderr: "null" }).output()).success;
+    return (await new Deno.Command(command, { args, stdout: "null", stderr: "null" }).output())
+      .success;
   } catch {
     return false;
   }

@@ -31,7 +31,8 @@ const AUTHENTICATORS = {
   none: () => () => NOBODY,
   bearer: () => authenticateBearer,
   authorizer: (userIdClaim) => (event) => authenticateAuthorizer(event, userIdClaim),
-  "authorizer-optional": (userIdClaim) => (event) => authenticateAuthorizerOptional(event, userIdClaim),
+  "authorizer-optional": (userIdClaim) => (event) =>
+    authenticateAuthorizerOptional(event, userIdClaim),
   session: () => authenticateSession,
 } as const satisfies Record<AuthMode, (userIdClaim: string | undefined) => Authenticator>;
 

@@ -26,7 +26,10 @@ const RULES: OptionRules = {
   pathSchema: SCHEMA,
   responseSchema: SCHEMA,
   auth: oneOf(AUTH_MODES),
-  userIdClaim: [(value) => typeof value === "string" && value !== "", "the name of a claim such as sub"],
+  userIdClaim: [
+    (value) => typeof value === "string" && value !== "",
+    "the name of a claim such as sub",
+  ],
   operationName: ANY_OPTION,
   logging: ANY_OPTION,
   metrics: BOOLEAN_OPTION,
@@ -49,7 +52,9 @@ type AnyOptions = DefineApiHandlerOptions<any, any, any, AuthMode>;
 export function checkApiOptions(options: AnyOptions): void {
   checkOptions("defineApiHandler", options, RULES);
   if (options.userIdClaim !== undefined && !options.auth?.startsWith("authorizer")) {
-    throw new ConfigurationError("userIdClaim goes with auth 'authorizer' or 'authorizer-optional': set one of them");
+    throw new ConfigurationError(
+      "userIdClaim goes with auth 'authorizer' or 'authorizer-optional': set one of them",
+    );
   }
   if (options.logging !== undefined) checkLoggingConfig(options.logging);
 }

@@ -23,7 +23,9 @@ const KNOWN_VERSION = { major: 4, minor: 6 };
  */
 export function compileSchema(schema: $ZodType): FastParser | undefined {
   const { version, bag } = schema._zod;
-  if (version.major !== KNOWN_VERSION.major || (version.minor as number) !== KNOWN_VERSION.minor) return undefined;
+  if (version.major !== KNOWN_VERSION.major || (version.minor as number) !== KNOWN_VERSION.minor) {
+    return undefined;
+  }
   if (config().jitless || bag.validator !== undefined) return undefined;
   try {
     const program = new Program();

@@ -11,7 +11,12 @@ import type { ValidationError } from "../errors/http_errors.ts";
 import { isThenable } from "../observability/invocation_context.ts";
 import { type AuthMode, createAuthenticator, type Identity, NOBODY } from "./authenticate.ts";
 import { checkApiOptions } from "./check_options.ts";
-import type { ApiHandler, ApiHandlerFunction, DefineApiHandlerOptions, HandlerParams } from "./handler_types.ts";
+import type {
+  ApiHandler,
+  ApiHandlerFunction,
+  DefineApiHandlerOptions,
+  HandlerParams,
+} from "./handler_types.ts";
 import { registerOperation } from "./openapi/registry.ts";
 import { createInputReader, type RequestInput } from "./read_input.ts";
 
@@ -53,7 +58,12 @@ interface Params extends Identity, RequestInput {
  * console.log((await handler(event, createLambdaContext())).statusCode); // 201
  * ```
  */
-export function defineApiHandler<TBody = never, TQuery = never, TPath = never, TAuth extends AuthMode = "none">(
+export function defineApiHandler<
+  TBody = never,
+  TQuery = never,
+  TPath = never,
+  TAuth extends AuthMode = "none",
+>(
   options: DefineApiHandlerOptions<TBody, TQuery, TPath, TAuth> = {},
 ): (
   handler: ApiHandlerFunction<HandlerParams<TBody, TQuery, TPath, TAuth>>,
@@ -70,7 +80,9 @@ export function defineApiHandler<TBody = never, TQuery = never, TPath = never, T
     cors: Readonly<Record<string, string>> = corsHeaders(event),
   ): ProxyResult {
     const source = getSource(event);
-    if (cors === NO_CORS_HEADERS && source === "rest" && isFinished(result, correlationId)) return result;
+    if (cors === NO_CORS_HEADERS && source === "rest" && isFinished(result, correlationId)) {
+      return result;
+    }
     return shapeResult(event, source, result, { [CORRELATION_ID_HEADER]: correlationId, ...cors });
   }
 
@@ -106,7 +118,9 @@ export function defineApiHandler<TBody = never, TQuery = never, TPath = never, T
       const params: Params = { event, context, metadata };
       if (identity !== NOBODY) Object.assign(params, identity);
       const reading = readInput(event, params);
-      return reading instanceof Promise ? reading.then((fault) => call(params, fault)) : call(params, reading);
+      return reading instanceof Promise
+        ? reading.then((fault) => call(params, fault))
+        : call(params, reading);
     }
 
     function call(params: Params, fault: ValidationError | undefined): Answer | Promise<Answer> {
@@ -119,8 +133,17 @@ export function defineApiHandler<TBody = never, TQuery = never, TPath = never, T
     }
 
     const { operationName = handler.name || "handler", logging, metrics, tracing } = options;
-    const lambda = withObservability(answer, { operationName, logging, metrics, tracing, respondToError });
-    return Object.assign(lambda, { handler, operation: registerOperation(describe(operationName, options)) });
+    const lambda = withObservability(answer, {
+      operationName,
+      logging,
+      metrics,
+      tracing,
+      respondToError,
+    });
+    return Object.assign(lambda, {
+      handler,
+      operation: registerOperation(describe(operationName, options)),
+    });
   };
 }
 
@@ -130,6 +153,17 @@ function describe<TBody, TQuery, TPath, TAuth extends AuthMode>(
 ): Parameters<typeof registerOperation>[0] {
   const { auth = "none", schema, querySchema, pathSchema, responseSchema, openapi = {} } = options;
   const given = options as Readonly<Record<string, unknown>>;
-  const resources = Object.fromEntries(Object.keys(FUNCTION_RULES).map((name) => [name, given[name]]));
-  return { operationName, auth, schema, querySchema, pathSchema, responseSchema, openapi, resources };
+  const resources = Object.fromEntries(
+    Object.keys(FUNCTION_RULES).map((name) => [name, given[name]]),
+  );
+  return {
+    operationName,
+    auth,
+    schema,
+    querySchema,
+    pathSchema,
+    responseSchema,
+    openapi,
+    resources,
+  };
 }

@@ -1,7 +1,13 @@
 import type { $ZodType } from "zod/v4/core";
 import type { CorsOption } from "../core/cors.ts";
 import type { ErrorBodyFormat } from "../core/error_response.ts";
-import type { ApiEvent, AuthorizerContext, LambdaContext, ProxyResult, RestApiEvent } from "../core/lambda.ts";
+import type {
+  ApiEvent,
+  AuthorizerContext,
+  LambdaContext,
+  ProxyResult,
+  RestApiEvent,
+} from "../core/lambda.ts";
 import type { LoggingConfig } from "../core/logging_config.ts";
 import type { SessionResult } from "../core/session_registry.ts";
 import type { UserStatus } from "../core/user_status.ts";

@@ -19,7 +19,11 @@ export interface ToJsonSchemaOptions {
   io?: "input" | "output";
 }
 
-const TARGETS = { "draft-2020-12": "draft-2020-12", "draft-07": "draft-7", "draft-04": "draft-4" } as const;
+const TARGETS = {
+  "draft-2020-12": "draft-2020-12",
+  "draft-07": "draft-7",
+  "draft-04": "draft-4",
+} as const;
 
 /**
  * A schema as JSON Schema, by zod's own conversion. What JSON cannot hold becomes `{}`; a `Date` becomes a string in
@@ -48,7 +52,9 @@ export function toJsonSchema(schema: $ZodType, options: ToJsonSchemaOptions = {}
     io,
     unrepresentable: "any",
     override({ zodSchema, jsonSchema }): void {
-      if (zodSchema._zod.def.type === "date") Object.assign(jsonSchema, { type: "string", format: "date-time" });
+      if (zodSchema._zod.def.type === "date") {
+        Object.assign(jsonSchema, { type: "string", format: "date-time" });
+      }
     },
   }) as JsonSchema;
   if (name === undefined) return converted;

@@ -33,16 +33,21 @@ const MAX_DEPTH = 16;
 function collect(schema: $ZodType, keys: Set<string>, depth: number): void {
   if (depth > MAX_DEPTH) return;
   const definition = schema._zod.def as Definition;
-  for (const [key, field] of Object.entries(definition.shape ?? {})) if (asksForList(field, 0)) keys.add(key);
+  for (const [key, field] of Object.entries(definition.shape ?? {})) {
+    if (asksForList(field, 0)) keys.add(key);
+  }
   for (const inner of getInner(definition)) collect(inner, keys, depth + 1);
 }
 
 function asksForList(schema: $ZodType, depth: number): boolean {
   const definition = schema._zod.def as Definition;
-  return LISTS.has(definition.type) || depth < MAX_DEPTH && getInner(definition).some((s) => asksForList(s, depth + 1));
+  return LISTS.has(definition.type) ||
+    depth < MAX_DEPTH && getInner(definition).some((s) => asksForList(s, depth + 1));
 }
 
-function getInner({ innerType, in: input, out, options, left, right, getter, type }: Definition): $ZodType[] {
+function getInner(
+  { innerType, in: input, out, options, left, right, getter, type }: Definition,
+): $ZodType[] {
   // z.preprocess is a pipe from a transform: what it feeds decides
   const piped = type !== "pipe"
     ? undefined

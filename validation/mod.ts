@@ -46,7 +46,11 @@ export {
   type OpenApiOptions,
   type OpenApiServer,
 } from "./openapi/document.ts";
-export { getRegisteredOperations, type OpenApiMetadata, type RegisteredOperation } from "./openapi/registry.ts";
+export {
+  getRegisteredOperations,
+  type OpenApiMetadata,
+  type RegisteredOperation,
+} from "./openapi/registry.ts";
 export { validateSchema, validateSchemaAsync, type ValidationResult } from "./schema.ts";
 export { z, type ZodSchema, type ZodType } from "./z.ts";
 export { ZodError } from "./zod.ts";

@@ -20,13 +20,18 @@ export function checkBodySize(event: ApiEvent, maxBytes: number): void {
   const { body } = event;
   if (typeof body !== "string" || body.length * 3 <= maxBytes) return;
   if (getSize(body, event.isBase64Encoded, maxBytes) > maxBytes) {
-    throw new PayloadTooLargeError(`The request body is larger than the ${maxBytes} bytes that are accepted`);
+    throw new PayloadTooLargeError(
+      `The request body is larger than the ${maxBytes} bytes that are accepted`,
+    );
   }
 }
 
 /** The bytes of a body; of one that is over the limit by its characters alone, these. */
 function getSize(body: string, isBase64: boolean, maxBytes: number): number {
-  if (isBase64) return Math.floor((body.length * 3) / 4) - (body.endsWith("==") ? 2 : body.endsWith("=") ? 1 : 0);
+  if (isBase64) {
+    return Math.floor((body.length * 3) / 4) -
+      (body.endsWith("==") ? 2 : body.endsWith("=") ? 1 : 0);
+  }
   return body.length > maxBytes ? body.length : new TextEncoder().encode(body).length;
 }
 
@@ -45,7 +50,9 @@ export function readBody(event: ApiEvent, listKeys: () => ReadonlySet<string>): 
   let text = event.body;
   if (typeof text !== "string" || text === "") return { fault: "A request body is required" };
   if (event.isBase64Encoded) {
-    if (text.length % 4 !== 0 || !BASE64.test(text)) return { fault: "The request body is not valid base64" };
+    if (text.length % 4 !== 0 || !BASE64.test(text)) {
+      return { fault: "The request body is not valid base64" };
+    }
     try {
       text = new TextDecoder("utf-8", { fatal: true }).decode(readRawBody(event));
     } catch {
@@ -62,8 +69,11 @@ function checkMediaType(contentType: string | undefined): boolean {
   if (!isForm && type !== "" && !JSON_TYPE.test(type)) {
     throw new UnsupportedMediaTypeError(`The media type must be application/json or ${FORM_TYPE}`);
   }
-  const charset = parameters.find((parameter) => parameter.startsWith("charset="))?.slice(8).replace(/^"|"$/g, "");
-  if (charset !== undefined && charset !== "utf-8" && charset !== "utf8" && charset !== "us-ascii") {
+  const charset = parameters.find((parameter) => parameter.startsWith("charset="))?.slice(8)
+    .replace(/^"|"$/g, "");
+  if (
+    charset !== undefined && charset !== "utf-8" && charset !== "utf8" && charset !== "us-ascii"
+  ) {
     throw new UnsupportedMediaTypeError("The request body must be in UTF-8");
   }
   return isForm;

@@ -40,7 +40,10 @@ type Outcome = ValidationResult | undefined;
  */
 export function createInputReader(
   options: InputOptions,
-): (event: ApiEvent, params: RequestInput) => Promise<ValidationError | undefined> | ValidationError | undefined {
+): (
+  event: ApiEvent,
+  params: RequestInput,
+) => Promise<ValidationError | undefined> | ValidationError | undefined {
   const { schema, querySchema, pathSchema, maxBodyBytes = DEFAULT_MAX_BODY_BYTES } = options;
   const validateBody = schema && createValidator(schema);
   const validateQuery = querySchema && createValidator(querySchema);
@@ -89,7 +92,12 @@ function isTooLong(query: ReadonlyMap<string, readonly string[]>): boolean {
   return false;
 }
 
-function combine(params: RequestInput, path: Outcome, query: Outcome, body: Outcome): ValidationError | undefined {
+function combine(
+  params: RequestInput,
+  path: Outcome,
+  query: Outcome,
+  body: Outcome,
+): ValidationError | undefined {
   if (path?.success === false || query?.success === false || body?.success === false) {
     return validationError({ path: path?.errors, query: query?.errors, body: body?.errors });
   }
@@ -100,7 +108,9 @@ function combine(params: RequestInput, path: Outcome, query: Outcome, body: Outc
 }
 
 /** Makes an error without frames: they say nothing about a client's fault, and cost ten times the error. */
-function validationError(faults: Readonly<Partial<Record<Part, Record<string, string[]>>>>): ValidationError {
+function validationError(
+  faults: Readonly<Partial<Record<Part, Record<string, string[]>>>>,
+): ValidationError {
   const { stackTraceLimit } = Error;
   // an assignment would throw where Error is frozen (node --frozen-intrinsics); there the error has frames
   Reflect.set(Error, "stackTraceLimit", 0);
@@ -112,7 +122,9 @@ function validationError(faults: Readonly<Partial<Record<Part, Record<string, st
 }
 
 /** A body's fields stand alone; those of query and path say where they are when more than one input is at fault. */
-function mergeErrors(faults: Readonly<Partial<Record<Part, Record<string, string[]>>>>): Record<string, string[]> {
+function mergeErrors(
+  faults: Readonly<Partial<Record<Part, Record<string, string[]>>>>,
+): Record<string, string[]> {
   const parts = (Object.keys(faults) as Part[]).filter((part) => faults[part] !== undefined);
   if (parts.length === 1) return faults[parts[0]]!;
   const merged: Record<string, string[]> = {};

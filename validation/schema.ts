@@ -51,7 +51,9 @@ export function validateSchema<T>(schema: $ZodType<T>, data: unknown): Validatio
     return toResult(safeParse(schema, data));
   } catch (cause) {
     if (cause instanceof $ZodAsyncError) {
-      throw new TypeError("The schema validates asynchronously: use validateSchemaAsync", { cause });
+      throw new TypeError("The schema validates asynchronously: use validateSchemaAsync", {
+        cause,
+      });
     }
     throw cause;
   }
@@ -64,7 +66,10 @@ export function validateSchema<T>(schema: $ZodType<T>, data: unknown): Validatio
  * @param data Anything.
  * @returns As {@link validateSchema}.
  */
-export async function validateSchemaAsync<T>(schema: $ZodType<T>, data: unknown): Promise<ValidationResult<T>> {
+export async function validateSchemaAsync<T>(
+  schema: $ZodType<T>,
+  data: unknown,
+): Promise<ValidationResult<T>> {
   return toResult(await _safeParseAsync(IssueList as unknown as $ZodErrorClass)(schema, data));
 }
 
@@ -87,7 +92,10 @@ export function createValidator<T>(
     return runAsynchronously(schema, data).catch((error) => faultOfSize(error, data));
   }
 
-  return function validate(data: unknown, length = Infinity): ValidationResult<T> | Promise<ValidationResult<T>> {
+  return function validate(
+    data: unknown,
+    length = Infinity,
+  ): ValidationResult<T> | Promise<ValidationResult<T>> {
     if (mode === "asynchronous") return parseAsynchronously(data);
     try {
       if (mode === "unused") {
@@ -135,7 +143,11 @@ function contextFor(data: unknown, async?: boolean): RunContext {
   return context;
 }
 
-function runSynchronously<T>(schema: $ZodType<T>, data: unknown, length: number): ValidationResult<T> {
+function runSynchronously<T>(
+  schema: $ZodType<T>,
+  data: unknown,
+  length: number,
+): ValidationResult<T> {
   // each value takes two characters at least: a short text needs no counting
   const context = length <= MANY_VALUES ? { async: false } : contextFor(data, false);
   const payload = schema._zod.run({ value: data, issues: [] }, context);
@@ -143,7 +155,10 @@ function runSynchronously<T>(schema: $ZodType<T>, data: unknown, length: number)
   return toToldResult(payload);
 }
 
-async function runAsynchronously<T>(schema: $ZodType<T>, data: unknown): Promise<ValidationResult<T>> {
+async function runAsynchronously<T>(
+  schema: $ZodType<T>,
+  data: unknown,
+): Promise<ValidationResult<T>> {
   const context = contextFor(data, true);
   return toToldResult(await schema._zod.run({ value: data, issues: [] }, context));
 }
@@ -157,7 +172,9 @@ const MAX_NESTING = 500;
  */
 function faultOfSize(error: unknown, data: unknown): ValidationResult<never> {
   const overflow = error instanceof RangeError && /call stack/i.test(error.message);
-  if (overflow && isNestedDeeper(data, MAX_NESTING)) return formFault("The input is nested too deeply");
+  if (overflow && isNestedDeeper(data, MAX_NESTING)) {
+    return formFault("The input is nested too deeply");
+  }
   if (overflow && hasManyValues(data)) return formFault("The input has too many faults to list");
   throw error;
 }
@@ -171,7 +188,9 @@ function isNestedDeeper(root: unknown, levels: number): boolean {
   let level: unknown[] = [root];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > levels) return true;
-    level = level.flatMap((value) => typeof value === "object" && value !== null ? Object.values(value) : []);
+    level = level.flatMap((value) =>
+      typeof value === "object" && value !== null ? Object.values(value) : []
+    );
   }
   return false;
 }
@@ -196,7 +215,11 @@ function toToldResult<T>({ value, issues }: ParsePayload): ValidationResult<T> {
   if (issues.length === 0) return { success: true, data: value as T };
   const errors: Record<string, string[]> = {};
   for (const { path, message } of withMessages(issues.slice(0, MAX_FAULTS))) {
-    addFieldError(errors, clip(getField(path), MAX_FIELD_LENGTH), clip(message, MAX_MESSAGE_LENGTH));
+    addFieldError(
+      errors,
+      clip(getField(path), MAX_FIELD_LENGTH),
+      clip(message, MAX_MESSAGE_LENGTH),
+    );
   }
   if (issues.length > MAX_FAULTS) {
     addFieldError(errors, FORM_KEY, `${issues.length - MAX_FAULTS} more faults are not listed`);
@@ -215,7 +238,10 @@ function clip(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }
 
-type Parsed<T> = { success: true; data: T } | { success: false; error: { issues: readonly $ZodIssue[] } };
+type Parsed<T> = { success: true; data: T } | {
+  success: false;
+  error: { issues: readonly $ZodIssue[] };
+};
 
 function toResult<T>(parsed: Parsed<T>): ValidationResult<T> {
   return parsed.success
@@ -235,8 +261,17 @@ function getField(path: readonly PropertyKey[]): string {
 }
 
 /** Adds a message. A field called `__proto__` becomes a property as well. */
-export function addFieldError(errors: Record<string, string[]>, field: string, message: string): void {
+export function addFieldError(
+  errors: Record<string, string[]>,
+  field: string,
+  message: string,
+): void {
   if (Object.hasOwn(errors, field)) errors[field].push(message);
   else if (field !== "__proto__") errors[field] = [message];
-  else Object.defineProperty(errors, field, { value: [message], enumerable: true, configurable: true, writable: true });
+  else {Object.defineProperty(errors, field, {
+      value: [message],
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });}
 }

@@ -30,10 +30,11 @@ export declare namespace z {
   export type IssueData = all.IssueData;
   export type JSONType = all.JSONType;
   export type RefinementCtx<T = unknown> = all.RefinementCtx<T>;
-  export type SafeExtendShape<Base extends core.$ZodShape, Ext extends core.$ZodLooseShape> = all.SafeExtendShape<
-    Base,
-    Ext
-  >;
+  export type SafeExtendShape<Base extends core.$ZodShape, Ext extends core.$ZodLooseShape> =
+    all.SafeExtendShape<
+      Base,
+      Ext
+    >;
   export type Schema<
     Output = unknown,
     Input = unknown,
@@ -45,16 +46,20 @@ export declare namespace z {
   export type ZodBase64 = all.ZodBase64;
   export type ZodBase64URL = all.ZodBase64URL;
   export type ZodBigInt = all.ZodBigInt;
-  export type ZodBigIntFormat<Format extends core.$ZodBigIntFormats = core.$ZodBigIntFormats> = all.ZodBigIntFormat<
-    Format
-  >;
+  export type ZodBigIntFormat<Format extends core.$ZodBigIntFormats = core.$ZodBigIntFormats> =
+    all.ZodBigIntFormat<
+      Format
+    >;
   export type ZodBoolean = all.ZodBoolean;
   export type ZodCIDRv4 = all.ZodCIDRv4;
   export type ZodCIDRv6 = all.ZodCIDRv6;
   export type ZodCUID = all.ZodCUID;
   export type ZodCUID2 = all.ZodCUID2;
   export type ZodCatch<T extends core.SomeType = core.$ZodType> = all.ZodCatch<T>;
-  export type ZodCodec<A extends core.SomeType = core.$ZodType, B extends core.SomeType = core.$ZodType> = all.ZodCodec<
+  export type ZodCodec<
+    A extends core.SomeType = core.$ZodType,
+    B extends core.SomeType = core.$ZodType,
+  > = all.ZodCodec<
     A,
     B
   >;
@@ -67,7 +72,9 @@ export declare namespace z {
   export type ZodCompileUnsupportedError = all.ZodCompileUnsupportedError;
   export type ZodCreditCard = all.ZodCreditCard;
   export type ZodCustom<O = unknown, I = unknown> = all.ZodCustom<O, I>;
-  export type ZodCustomStringFormat<Format extends string = string> = all.ZodCustomStringFormat<Format>;
+  export type ZodCustomStringFormat<Format extends string = string> = all.ZodCustomStringFormat<
+    Format
+  >;
   export type ZodDate = all.ZodDate;
   export type ZodDefault<T extends core.SomeType = core.$ZodType> = all.ZodDefault<T>;
   export type ZodDiscriminatedUnion<
@@ -101,8 +108,10 @@ export declare namespace z {
   export type ZodInt = all.ZodInt;
   export type ZodInt32 = all.ZodInt32;
   export type ZodInt64 = all.ZodInt64;
-  export type ZodIntersection<A extends core.SomeType = core.$ZodType, B extends core.SomeType = core.$ZodType> =
-    all.ZodIntersection<A, B>;
+  export type ZodIntersection<
+    A extends core.SomeType = core.$ZodType,
+    B extends core.SomeType = core.$ZodType,
+  > = all.ZodIntersection<A, B>;
   export type ZodIssue = all.ZodIssue;
   export type ZodJSONSchema = all.ZodJSONSchema;
   export type ZodJSONSchemaInternals = all.ZodJSONSchemaInternals;
@@ -111,8 +120,10 @@ export declare namespace z {
   export type ZodLazy<T extends core.SomeType = core.$ZodType> = all.ZodLazy<T>;
   export type ZodLiteral<T extends core.util.Literal = core.util.Literal> = all.ZodLiteral<T>;
   export type ZodMAC = all.ZodMAC;
-  export type ZodMap<Key extends core.SomeType = core.$ZodType, Value extends core.SomeType = core.$ZodType> =
-    all.ZodMap<Key, Value>;
+  export type ZodMap<
+    Key extends core.SomeType = core.$ZodType,
+    Value extends core.SomeType = core.$ZodType,
+  > = all.ZodMap<Key, Value>;
   export type ZodNaN = all.ZodNaN;
   export type ZodNanoID = all.ZodNanoID;
   export type ZodNever = all.ZodNever;
@@ -120,20 +131,25 @@ export declare namespace z {
   export type ZodNull = all.ZodNull;
   export type ZodNullable<T extends core.SomeType = core.$ZodType> = all.ZodNullable<T>;
   export type ZodNumber = all.ZodNumber;
-  export type ZodNumberFormat<Format extends core.$ZodNumberFormats = core.$ZodNumberFormats> = all.ZodNumberFormat<
-    Format
-  >;
+  export type ZodNumberFormat<Format extends core.$ZodNumberFormats = core.$ZodNumberFormats> =
+    all.ZodNumberFormat<
+      Format
+    >;
   export type ZodObject<
     Shape extends core.$ZodShape = core.$ZodLooseShape,
     Config extends core.$ZodObjectConfig = core.$strip,
   > = all.ZodObject<Shape, Config>;
   export type ZodOptional<T extends core.SomeType = core.$ZodType> = all.ZodOptional<T>;
-  export type ZodPipe<A extends core.SomeType = core.$ZodType, B extends core.SomeType = core.$ZodType> = all.ZodPipe<
+  export type ZodPipe<
+    A extends core.SomeType = core.$ZodType,
+    B extends core.SomeType = core.$ZodType,
+  > = all.ZodPipe<
     A,
     B
   >;
   export type ZodPrefault<T extends core.SomeType = core.$ZodType> = all.ZodPrefault<T>;
-  export type ZodPreprocess<B extends core.SomeType = core.$ZodType, I = unknown> = all.ZodPreprocess<B, I>;
+  export type ZodPreprocess<B extends core.SomeType = core.$ZodType, I = unknown> =
+    all.ZodPreprocess<B, I>;
   export type ZodPromise<T extends core.SomeType = core.$ZodType> = all.ZodPromise<T>;
   export type ZodRawShape = all.ZodRawShape;
   export type ZodReadonly<T extends core.SomeType = core.$ZodType> = all.ZodReadonly<T>;
@@ -155,7 +171,9 @@ export declare namespace z {
   export type ZodStringFormat<Format extends string = string> = all.ZodStringFormat<Format>;
   export type ZodSuccess<T extends core.SomeType = core.$ZodType> = all.ZodSuccess<T>;
   export type ZodSymbol = all.ZodSymbol;
-  export type ZodTemplateLiteral<Template extends string = string> = all.ZodTemplateLiteral<Template>;
+  export type ZodTemplateLiteral<Template extends string = string> = all.ZodTemplateLiteral<
+    Template
+  >;
   export type ZodTransform<O = unknown, I = unknown> = all.ZodTransform<O, I>;
   export type ZodTuple<
     T extends core.util.TupleItems = readonly core.$ZodType[],
@@ -177,23 +195,33 @@ export declare namespace z {
   export type ZodURL = all.ZodURL;
   export type ZodUUID = all.ZodUUID;
   export type ZodUndefined = all.ZodUndefined;
-  export type ZodUnion<T extends readonly core.SomeType[] = readonly core.$ZodType[]> = all.ZodUnion<T>;
+  export type ZodUnion<T extends readonly core.SomeType[] = readonly core.$ZodType[]> =
+    all.ZodUnion<T>;
   export type ZodUnknown = all.ZodUnknown;
   export type ZodVoid = all.ZodVoid;
   export type ZodXID = all.ZodXID;
   export type ZodXor<T extends readonly core.SomeType[] = readonly core.$ZodType[]> = all.ZodXor<T>;
-  export type _ZodBigInt<T extends core.$ZodBigIntInternals = core.$ZodBigIntInternals> = all._ZodBigInt<T>;
-  export type _ZodBoolean<T extends core.$ZodBooleanInternals = core.$ZodBooleanInternals> = all._ZodBoolean<T>;
+  export type _ZodBigInt<T extends core.$ZodBigIntInternals = core.$ZodBigIntInternals> =
+    all._ZodBigInt<T>;
+  export type _ZodBoolean<T extends core.$ZodBooleanInternals = core.$ZodBooleanInternals> =
+    all._ZodBoolean<T>;
   export type _ZodDate<T extends core.$ZodDateInternals = core.$ZodDateInternals> = all._ZodDate<T>;
-  export type _ZodNumber<Internals extends core.$ZodNumberInternals = core.$ZodNumberInternals> = all._ZodNumber<
-    Internals
-  >;
-  export type _ZodString<T extends core.$ZodStringInternals<unknown> = core.$ZodStringInternals<unknown>> =
-    all._ZodString<T>;
-  export type _ZodType<Internals extends core.$ZodTypeInternals = core.$ZodTypeInternals> = all._ZodType<Internals>;
+  export type _ZodNumber<Internals extends core.$ZodNumberInternals = core.$ZodNumberInternals> =
+    all._ZodNumber<
+      Internals
+    >;
+  export type _ZodString<
+    T extends core.$ZodStringInternals<unknown> = core.$ZodStringInternals<unknown>,
+  > = all._ZodString<T>;
+  export type _ZodType<Internals extends core.$ZodTypeInternals = core.$ZodTypeInternals> =
+    all._ZodType<Internals>;
   export type infer<T> = all.infer<T>;
-  export type inferFlattenedErrors<T extends core.$ZodType, U = string> = all.inferFlattenedErrors<T, U>;
-  export type inferFormattedError<T extends core.$ZodType<any, any>, U = string> = all.inferFormattedError<T, U>;
+  export type inferFlattenedErrors<T extends core.$ZodType, U = string> = all.inferFlattenedErrors<
+    T,
+    U
+  >;
+  export type inferFormattedError<T extends core.$ZodType<any, any>, U = string> =
+    all.inferFormattedError<T, U>;
   export type input<T> = all.input<T>;
   export type output<T> = all.output<T>;
 }

@@ -12,4 +12,7 @@ export const accept = (order) => ({
 
 export const LOG_MESSAGE = "order accepted";
 export const SPAN_NAME = "POST /orders";
-export const METRICS = [["OrdersAccepted", "Count"], ["OrderValue", "None"], ["Latency", "Milliseconds"]];
+export const METRICS = [["OrdersAccepted", "Count"], ["OrderValue", "None"], [
+  "Latency",
+  "Milliseconds",
+]];

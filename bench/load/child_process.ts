@@ -46,7 +46,10 @@ export interface NotesChild {
  * @param dataFolder Where it keeps its data.
  * @param env Where its database is, unless in that folder.
  */
-export async function startNotesChild(dataFolder: string, env: Record<string, string>): Promise<NotesChild> {
+export async function startNotesChild(
+  dataFolder: string,
+  env: Record<string, string>,
+): Promise<NotesChild> {
   const port = await freePort();
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--no-check", "--v8-flags=--expose-gc", PROGRAM],
@@ -131,6 +134,11 @@ function readLogLine(line: string): { level: string; message: string } {
   }
 }
 
-async function eachLine(stream: ReadableStream<Uint8Array>, take: (line: string) => void): Promise<void> {
-  for await (const line of createInterface({ input: Readable.fromWeb(stream as never) })) take(line);
+async function eachLine(
+  stream: ReadableStream<Uint8Array>,
+  take: (line: string) => void,
+): Promise<void> {
+  for await (const line of createInterface({ input: Readable.fromWeb(stream as never) })) {
+    take(line);
+  }
 }

@@ -4,7 +4,9 @@
  * @param points `[x, y]`.
  * @returns Growth of y for each 1 of x, and y at 0; both 0 without two different x.
  */
-export function fitLine(points: readonly (readonly [number, number])[]): { slope: number; intercept: number } {
+export function fitLine(
+  points: readonly (readonly [number, number])[],
+): { slope: number; intercept: number } {
   const n = points.length;
   const meanX = points.reduce((sum, [x]) => sum + x, 0) / n;
   const meanY = points.reduce((sum, [, y]) => sum + y, 0) / n;

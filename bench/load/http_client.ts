@@ -43,14 +43,22 @@ export class HttpClient {
         agent: this.#agent,
         method,
         path,
-        headers: body === undefined ? headers : { "Content-Length": String(Buffer.byteLength(body)), ...headers },
+        headers: body === undefined
+          ? headers
+          : { "Content-Length": String(Buffer.byteLength(body)), ...headers },
       }, (response) => {
         const chunks: Buffer[] = [];
         response.on("data", (chunk: Buffer) => chunks.push(chunk));
         response.on("error", fail);
-        response.on("end", () => end(response.statusCode ?? 0, response.headers, Buffer.concat(chunks).toString()));
+        response.on(
+          "end",
+          () => end(response.statusCode ?? 0, response.headers, Buffer.concat(chunks).toString()),
+        );
       });
-      sent.setTimeout(TIMEOUT_MS, () => sent.destroy(Object.assign(new Error("no answer"), { code: "no answer" })));
+      sent.setTimeout(
+        TIMEOUT_MS,
+        () => sent.destroy(Object.assign(new Error("no answer"), { code: "no answer" })),
+      );
       sent.on("error", fail);
       sent.end(body);
     });

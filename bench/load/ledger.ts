@@ -81,7 +81,9 @@ export class Ledger {
     const stored = new Map(rows.notes.map((row) => [row.id, row]));
     const unclaimed = new Set(this.#perhapsWritten);
     for (const row of rows.notes) {
-      if (row.search !== `${row.title} ${row.body}`.toLowerCase() || row.body !== getBody(row.title)) {
+      if (
+        row.search !== `${row.title} ${row.body}`.toLowerCase() || row.body !== getBody(row.title)
+      ) {
         fault("notes of which a part is written");
       }
       const titles = this.#notes.get(row.id);
@@ -92,11 +94,17 @@ export class Ledger {
     for (const id of this.#notes.keys()) {
       if (this.#gone.has(id)) {
         if (stored.has(id)) fault("notes that came back after they were deleted");
-      } else if (!stored.has(id) && !this.#perhapsGone.has(id)) fault("acknowledged notes that are lost");
+      } else if (!stored.has(id) && !this.#perhapsGone.has(id)) {
+        fault("acknowledged notes that are lost");
+      }
     }
     const deliveries = new Set(rows.deliveries), emails = new Set(rows.emails);
-    for (const id of this.#deliveries) if (!deliveries.has(id)) fault("acknowledged deliveries that are lost");
-    for (const email of this.#emails) if (!emails.has(email)) fault("acknowledged users that are lost");
+    for (const id of this.#deliveries) {
+      if (!deliveries.has(id)) fault("acknowledged deliveries that are lost");
+    }
+    for (const email of this.#emails) {
+      if (!emails.has(email)) fault("acknowledged users that are lost");
+    }
     for (let i = 0; i < rows.halfUsers; i++) fault("users without an account");
     return [...faults].map(([text, count]) => `${count} ${text}`);
   }

@@ -42,7 +42,8 @@ export interface KindRow {
 
 /** Counts what requests led to, and judges it. */
 export class Outcomes {
-  readonly #byKind: Map<string, { results: Map<number | string, number>; latencies: number[] }> = new Map();
+  readonly #byKind: Map<string, { results: Map<number | string, number>; latencies: number[] }> =
+    new Map();
   readonly #downTimes: readonly DownTime[];
   readonly #faults: Map<string, number> = new Map();
   #total = 0;
@@ -70,7 +71,9 @@ export class Outcomes {
 
   /** All kinds by name. */
   rows(): KindRow[] {
-    return [...this.#byKind].sort(([a], [b]) => a < b ? -1 : 1).map(([kind, { results, latencies }]) => (
+    return [...this.#byKind].sort(([a], [b]) => a < b ? -1 : 1).map((
+      [kind, { results, latencies }],
+    ) => (
       { kind, count: latencies.length, results, latencies }
     ));
   }
@@ -117,5 +120,7 @@ export class Outcomes {
  * @param share 0 to 1.
  */
 export function percentile(sorted: readonly number[], share: number): number {
-  return sorted.length === 0 ? 0 : sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0;
+  return sorted.length === 0
+    ? 0
+    : sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0;
 }

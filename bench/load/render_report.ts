@@ -1,6 +1,12 @@
 import { percentile } from "./outcomes.ts";
 import type { LoadReport } from "./run_load.ts";
-import { getGrowth, judge, MAX_HEAP_GROWTH, MAX_RESIDENT_RATIO, MIN_REQUESTS_FOR_GROWTH } from "./verdict.ts";
+import {
+  getGrowth,
+  judge,
+  MAX_HEAP_GROWTH,
+  MAX_RESIDENT_RATIO,
+  MIN_REQUESTS_FOR_GROWTH,
+} from "./verdict.ts";
 
 /**
  * A run as a page in Markdown.
@@ -12,7 +18,9 @@ export function renderReport(report: LoadReport): string {
   const growth = getGrowth(report.samples);
   const reasons = judge(report);
   const [heapFirst, heapLast] = growth.medians.heapUsed, [rssFirst, rssLast] = growth.medians.rss;
-  const judged = growth.requests >= MIN_REQUESTS_FOR_GROWTH ? "" : ", too few requests after the warm-up to judge";
+  const judged = growth.requests >= MIN_REQUESTS_FOR_GROWTH
+    ? ""
+    : ", too few requests after the warm-up to judge";
   const downMs = downTimes.map(({ from, until = from }) => until - from).sort((a, b) => a - b);
   const lines = [
     `database ${options.database}, ${seconds.toFixed(0)} s, ${outcomes.total} requests (${
@@ -22,15 +30,23 @@ export function renderReport(report: LoadReport): string {
     "| what | figure |",
     "| --- | --- |",
     ...[
-      ["answers that must not be", String([...outcomes.faults.values()].reduce((a, b) => a + b, 0))],
+      [
+        "answers that must not be",
+        String([...outcomes.faults.values()].reduce((a, b) => a + b, 0)),
+      ],
       ...downTimes.length === 0 ? [] : [
         [
           "restarts of the database",
-          `${downTimes.length}, down for ${downMs[0].toFixed(0)} to ${downMs.at(-1)?.toFixed(0)} ms`,
+          `${downTimes.length}, down for ${downMs[0].toFixed(0)} to ${
+            downMs.at(-1)?.toFixed(0)
+          } ms`,
         ],
         ["answered with an error while it was down", String(outcomes.duringOutage)],
       ],
-      ["acknowledged notes, deliveries, users", `${report.acknowledged}; ${report.unsure} writes of unknown outcome`],
+      [
+        "acknowledged notes, deliveries, users",
+        `${report.acknowledged}; ${report.unsure} writes of unknown outcome`,
+      ],
       ["rows lost, doubled or half written", report.differences.join("; ") || "0"],
       [
         "heap after collection",
@@ -40,13 +56,17 @@ export function renderReport(report: LoadReport): string {
       ],
       [
         "resident memory",
-        `${rssFirst.toFixed(0)} → ${rssLast.toFixed(0)} MB (at most ${MAX_RESIDENT_RATIO} ×)${judged}`,
+        `${rssFirst.toFixed(0)} → ${
+          rssLast.toFixed(0)
+        } MB (at most ${MAX_RESIDENT_RATIO} ×)${judged}`,
       ],
       [
         "sockets; files",
         (["sockets", "others"] as const).map((kind) => {
           const most = Math.max(0, ...report.samples.map((sample) => sample.descriptors[kind]));
-          return `${descriptors.before[kind]} before, at most ${most}, ${descriptors.after[kind]} after`;
+          return `${descriptors.before[kind]} before, at most ${most}, ${
+            descriptors.after[kind]
+          } after`;
         }).join("; "),
       ],
       ["unhandled rejections", String(report.rejections)],
@@ -74,6 +94,8 @@ function slope(value: number): string {
 
 function entries(map: ReadonlyMap<number | string, number>, limit = Infinity): string {
   const sorted = [...map].sort(([, a], [, b]) => b - a);
-  const shown = sorted.slice(0, limit).map(([key, count]) => `${String(key).slice(0, 120)}: ${count}`);
+  const shown = sorted.slice(0, limit).map(([key, count]) =>
+    `${String(key).slice(0, 120)}: ${count}`
+  );
   return [...shown, ...sorted.length > limit ? [`${sorted.length - limit} more`] : []].join(", ");
 }

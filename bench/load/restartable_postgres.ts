@@ -20,7 +20,9 @@ const SIGNALS = { fast: "SIGINT", immediate: "SIGQUIT" } as const;
  * @returns The running server, with an empty database `load`.
  */
 export async function startRestartablePostgres(): Promise<RestartablePostgres> {
-  const server = await startPostgres({ settings: ["synchronous_commit=on", "full_page_writes=on"] });
+  const server = await startPostgres({
+    settings: ["synchronous_commit=on", "full_page_writes=on"],
+  });
   const url = await server.createDatabase("load");
   const { default: postgres } = await import("postgres");
   const sql = postgres(url, { max: 1 });

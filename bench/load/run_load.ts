@@ -75,7 +75,9 @@ const HEAP_EVERY_SECONDS = 5;
 export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   const { database, seed, clients = 8, restartEvery, progress = () => {} } = options;
   if (restartEvery !== undefined && database !== "postgres") {
-    throw new Error("An embedded database lives in the application's process: restarts need the database postgres");
+    throw new Error(
+      "An embedded database lives in the application's process: restarts need the database postgres",
+    );
   }
   const folder = await Deno.makeTempDir({ prefix: "trellis-load-" });
   let server: RestartablePostgres | undefined, child: NotesChild | undefined;
@@ -94,7 +96,15 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
     const secondsSoFar = (): number => (performance.now() - startedAt) / 1000;
     let hasEnded = false;
     const isOn = (): boolean => !hasEnded && secondsSoFar() < options.seconds;
-    const run: Run = { port, secrets, outcomes, ledger, random: seededRandom(seed), isOn, pace: pacer(options.rate) };
+    const run: Run = {
+      port,
+      secrets,
+      outcomes,
+      ledger,
+      random: seededRandom(seed),
+      isOn,
+      pace: pacer(options.rate),
+    };
 
     const users: ValidClient[] = [];
     for (let i = 0; i < clients; i++) {
@@ -103,8 +113,14 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
     const samples: LoadSample[] = [];
     const work = [
       ...users.map((user) => user.work()),
-      ...Array.from({ length: Math.ceil(clients / 2) }, () => sendHostileRequests(run, () => hostileToken)),
-      ...Array.from({ length: Math.ceil(clients / 4) }, () => breakConnections(run, () => hostileToken)),
+      ...Array.from(
+        { length: Math.ceil(clients / 2) },
+        () => sendHostileRequests(run, () => hostileToken),
+      ),
+      ...Array.from(
+        { length: Math.ceil(clients / 4) },
+        () => breakConnections(run, () => hostileToken),
+      ),
       takeSamples(child, run, secondsSoFar, samples, progress),
     ];
     if (server !== undefined && restartEvery !== undefined) {
@@ -116,7 +132,9 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
       ended.then((code) => {
         hasEnded = true;
         throw new Error(
-          `The application ended under load with exit code ${code}: ${[...complaints.keys()].slice(-20).join("\n")}`,
+          `The application ended under load with exit code ${code}: ${
+            [...complaints.keys()].slice(-20).join("\n")
+          }`,
         );
       }),
     ]);
@@ -139,7 +157,18 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
     );
     const { acknowledged, unsure } = ledger;
     return {
-      ...{ options, seconds, outcomes, samples, downTimes, rejections, exitCode, logLevels, complaints, differences },
+      ...{
+        options,
+        seconds,
+        outcomes,
+        samples,
+        downTimes,
+        rejections,
+        exitCode,
+        logLevels,
+        complaints,
+        differences,
+      },
       ...{ descriptors: { before, after }, acknowledged, unsure },
     };
   } finally {
@@ -152,9 +181,16 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
 async function signUp(port: number, email: string): Promise<string> {
   const client = new HttpClient(port);
   const body = JSON.stringify({ name: "Hostile", email, password: "hostile-password" });
-  const reply = await client.send({ method: "POST", path: "/auth/sign-up/email", headers: JSON_HEADERS, body });
+  const reply = await client.send({
+    method: "POST",
+    path: "/auth/sign-up/email",
+    headers: JSON_HEADERS,
+    body,
+  });
   client.close();
-  if (reply.status !== 200) throw new Error(`The first sign-up was answered ${reply.status}: ${reply.text}`);
+  if (reply.status !== 200) {
+    throw new Error(`The first sign-up was answered ${reply.status}: ${reply.text}`);
+  }
   return String(getJson(reply).token);
 }
 
@@ -177,8 +213,12 @@ async function takeSamples(
   progress: (line: string) => void,
 ): Promise<void> {
   for (let second = 1; run.isOn(); second++) {
-    await new Promise((resolve) => setTimeout(resolve, Math.max(0, (second - secondsSoFar()) * 1000)));
-    const heapUsed = second % HEAP_EVERY_SECONDS === 0 ? (await child.sample()).heapUsed : undefined;
+    await new Promise((resolve) =>
+      setTimeout(resolve, Math.max(0, (second - secondsSoFar()) * 1000))
+    );
+    const heapUsed = second % HEAP_EVERY_SECONDS === 0
+      ? (await child.sample()).heapUsed
+      : undefined;
     const [seconds, requests, rss, descriptors] = [
       secondsSoFar(),
       run.outcomes.total,
@@ -189,9 +229,9 @@ async function takeSamples(
     if (second % 30 === 0) {
       const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
       progress(
-        `${Math.round(seconds)} s: ${requests} requests, heap ${megabytes(heapUsed ?? 0)}, resident ${
-          megabytes(rss)
-        }, ` +
+        `${Math.round(seconds)} s: ${requests} requests, heap ${
+          megabytes(heapUsed ?? 0)
+        }, resident ${megabytes(rss)}, ` +
           `${descriptors.sockets} sockets, ${descriptors.others} files, ${
             [...run.outcomes.faults.values()].reduce((a, b) => a + b, 0)
           } faults`,
@@ -208,7 +248,9 @@ async function restartNowAndThen(
   downTimes: DownTime[],
 ): Promise<void> {
   for (let i = 1; i * everySeconds < seconds - downMs / 1000 - 1; i++) {
-    await new Promise((resolve) => setTimeout(resolve, Math.max(0, i * everySeconds - secondsSoFar()) * 1000));
+    await new Promise((resolve) =>
+      setTimeout(resolve, Math.max(0, i * everySeconds - secondsSoFar()) * 1000)
+    );
     const downTime: DownTime = { from: performance.now() };
     downTimes.push(downTime);
     await server.restart(i % 2 === 1 ? "fast" : "immediate", downMs);

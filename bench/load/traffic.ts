@@ -38,7 +38,10 @@ export async function sendAndJudge(
   const reply = await client.send(call);
   const { code } = Number(reply.status) >= 400 ? getJson(reply) as { code?: string } : {};
   const { status: result, startedAt, endedAt } = reply;
-  return { reply, went: run.outcomes.add({ kind, result, startedAt, endedAt, expected, usesDatabase, code }) };
+  return {
+    reply,
+    went: run.outcomes.add({ kind, result, startedAt, endedAt, expected, usesDatabase, code }),
+  };
 }
 
 /** Headers with which a JSON body is sent. */
@@ -50,7 +53,10 @@ export function sign(secret: string, text: string): string {
 }
 
 /** Picks by weight. */
-export function pick<T>(choices: readonly (readonly [weight: number, choice: T])[], random: () => number): T {
+export function pick<T>(
+  choices: readonly (readonly [weight: number, choice: T])[],
+  random: () => number,
+): T {
   let at = random() * choices.reduce((sum, [weight]) => sum + weight, 0);
   for (const [weight, choice] of choices) if ((at -= weight) < 0) return choice;
   return choices[0][1];

@@ -72,7 +72,12 @@ export class ValidClient {
     return { Authorization: `Bearer ${this.#token}`, ...extra };
   }
 
-  #send(kind: string, expected: readonly number[], call: Parameters<HttpClient["send"]>[0], usesDatabase = true) {
+  #send(
+    kind: string,
+    expected: readonly number[],
+    call: Parameters<HttpClient["send"]>[0],
+    usesDatabase = true,
+  ) {
     return sendAndJudge(this.#run, this.#http, { kind, expected, usesDatabase }, call);
   }
 
@@ -84,7 +89,12 @@ export class ValidClient {
     const email = `${this.#name}-${++this.#count}@example.com`;
     const body = JSON.stringify({ name: this.#name, email, password: PASSWORD });
     const path = "/auth/sign-up/email";
-    const { reply, went } = await this.#send("sign up", [200], { method: "POST", path, headers: JSON_HEADERS, body });
+    const { reply, went } = await this.#send("sign up", [200], {
+      method: "POST",
+      path,
+      headers: JSON_HEADERS,
+      body,
+    });
     if (!went) return;
     this.#run.ledger.signedUp(email);
     // most users are made and forgotten: a client keeps its first one, whose notes it knows
@@ -96,7 +106,12 @@ export class ValidClient {
   async #signIn(): Promise<void> {
     const body = JSON.stringify({ email: this.#email, password: PASSWORD });
     const path = "/auth/sign-in/email";
-    const { reply, went } = await this.#send("sign in", [200], { method: "POST", path, headers: JSON_HEADERS, body });
+    const { reply, went } = await this.#send("sign in", [200], {
+      method: "POST",
+      path,
+      headers: JSON_HEADERS,
+      body,
+    });
     if (went) this.#token = String(getJson(reply).token);
   }
 
@@ -134,7 +149,10 @@ export class ValidClient {
     const limit = 1 + Math.floor(random() * 20);
     const label = random() < 0.3 ? LABELS[0] : undefined;
     const path = `/notes?limit=${limit}${label === undefined ? "" : `&label=${label}`}`;
-    const { reply, went } = await this.#send("list notes", [200], { path, headers: this.#headers() });
+    const { reply, went } = await this.#send("list notes", [200], {
+      path,
+      headers: this.#headers(),
+    });
     if (!went) return;
     const titles = (getJson(reply).notes as { title: string }[]).map((note) => note.title);
     if (titles.some((title) => !title.startsWith(`${this.#name} `))) {
@@ -188,15 +206,24 @@ export class ValidClient {
   }
 
   async #getMissing(): Promise<void> {
-    await this.#send("get a missing note", [404], { path: `/notes/${crypto.randomUUID()}`, headers: this.#headers() });
+    await this.#send("get a missing note", [404], {
+      path: `/notes/${crypto.randomUUID()}`,
+      headers: this.#headers(),
+    });
   }
 
   async #getForeign(): Promise<void> {
     const id = this.#foreign() ?? crypto.randomUUID();
-    await this.#send("get another user's note", [404], { path: `/notes/${id}`, headers: this.#headers() });
+    await this.#send("get another user's note", [404], {
+      path: `/notes/${id}`,
+      headers: this.#headers(),
+    });
   }
 
-  async #codeHost(id = crypto.randomUUID() as string, kind = "webhook of the code host"): Promise<void> {
+  async #codeHost(
+    id = crypto.randomUUID() as string,
+    kind = "webhook of the code host",
+  ): Promise<void> {
     const body = JSON.stringify({ ref: "refs/heads/main", id });
     const { reply, went } = await this.#send(kind, [202], {
       method: "POST",
@@ -210,7 +237,9 @@ export class ValidClient {
     });
     if (!went) return;
     const repeated = id === this.#lastDelivery;
-    if (getJson(reply).repeated !== repeated) this.#run.outcomes.fault(`${kind}: repeated is not ${repeated}`);
+    if (getJson(reply).repeated !== repeated) {
+      this.#run.outcomes.fault(`${kind}: repeated is not ${repeated}`);
+    }
     this.#run.ledger.delivered(id);
     this.#lastDelivery = id;
   }

@@ -33,7 +33,10 @@ export interface Growth {
   /** Open descriptors when it began. */
   readonly descriptors: Descriptors;
   /** Median in MB, of the first and of the last fifth after the warm-up. */
-  readonly medians: { readonly heapUsed: readonly [number, number]; readonly rss: readonly [number, number] };
+  readonly medians: {
+    readonly heapUsed: readonly [number, number];
+    readonly rss: readonly [number, number];
+  };
 }
 
 /**
@@ -81,22 +84,30 @@ export function judge(report: LoadReport): string[] {
   if (growth.requests >= MIN_REQUESTS_FOR_GROWTH) {
     if (growth.heapUsed > MAX_HEAP_GROWTH) {
       reasons.push(
-        `the heap grew by ${growth.heapUsed.toFixed(2)} MB for each 100,000 requests, ${MAX_HEAP_GROWTH} is allowed`,
+        `the heap grew by ${
+          growth.heapUsed.toFixed(2)
+        } MB for each 100,000 requests, ${MAX_HEAP_GROWTH} is allowed`,
       );
     }
     const [first, last] = growth.medians.rss;
     if (last > first * MAX_RESIDENT_RATIO) {
-      reasons.push(`resident memory went from ${first.toFixed(0)} to ${last.toFixed(0)} MB after the warm-up`);
+      reasons.push(
+        `resident memory went from ${first.toFixed(0)} to ${last.toFixed(0)} MB after the warm-up`,
+      );
     }
     // an embedded database keeps the files of its tables open, once it has read them
     if (after.others > growth.descriptors.others + MAX_LEFT.others) {
-      reasons.push(`${after.others} files are open, ${growth.descriptors.others} were after the warm-up`);
+      reasons.push(
+        `${after.others} files are open, ${growth.descriptors.others} were after the warm-up`,
+      );
     }
   }
   if (after.sockets > before.sockets + MAX_LEFT.sockets) {
     reasons.push(`${after.sockets} sockets are open, ${before.sockets} were at the start`);
   }
   if (report.rejections > 0) reasons.push(`${report.rejections} rejections that nobody handled`);
-  if (report.exitCode !== 0) reasons.push(`the application ended with exit code ${report.exitCode}`);
+  if (report.exitCode !== 0) {
+    reasons.push(`the application ended with exit code ${report.exitCode}`);
+  }
   return reasons;
 }

@@ -10,7 +10,11 @@ import type { Series, Subject, Workload } from "./subject.ts";
 type WriteProject = (root: string, functions: number) => Promise<unknown>;
 
 const withQueries: WriteProject = (root, functions) =>
-  writeLargeProject(root, { functions, queries: functions, tables: Math.max(2, Math.ceil(functions / 10)) });
+  writeLargeProject(root, {
+    functions,
+    queries: functions,
+    tables: Math.max(2, Math.ceil(functions / 10)),
+  });
 
 /** Names in the cloud begin with the project's. */
 async function withName(root: string, functions: number): Promise<void> {
@@ -20,10 +24,15 @@ async function withName(root: string, functions: number): Promise<void> {
 }
 
 /** A generator, what it writes into a project, and a project of some number of functions. */
-const GENERATORS: readonly { command: string; load: () => Promise<Command>; write: WriteProject }[] = [
+const GENERATORS: readonly {
+  command: string;
+  load: () => Promise<Command>;
+  write: WriteProject;
+}[] = [
   {
     command: "generate permissions",
-    load: async () => (await import("../../cli/commands/generate_permissions.ts")).generatePermissions,
+    load: async () =>
+      (await import("../../cli/commands/generate_permissions.ts")).generatePermissions,
     write: withQueries,
   },
   {
@@ -57,7 +66,9 @@ function toSeries({ command, load, write }: typeof GENERATORS[number]): Series {
             stdout: stream,
             stderr: stream,
           });
-          if (exitCode !== 0) throw new Error(`trellis ${command} ended with ${exitCode}: ${text.slice(0, 2000)}`);
+          if (exitCode !== 0) {
+            throw new Error(`trellis ${command} ended with ${exitCode}: ${text.slice(0, 2000)}`);
+          }
         },
         close: () => rmSync(root, { recursive: true }),
       };

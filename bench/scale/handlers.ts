@@ -17,16 +17,24 @@ const MEGABYTE = 1_048_576;
 
 function getFields(count: number): z.ZodObject {
   const kinds = [z.string().max(40), z.int().min(0), z.boolean(), z.array(z.string()).max(5)];
-  return z.object(Object.fromEntries(Array.from({ length: count }, (_, i) => [`field${i}`, kinds[i % kinds.length]])));
+  return z.object(
+    Object.fromEntries(
+      Array.from({ length: count }, (_, i) => [`field${i}`, kinds[i % kinds.length]]),
+    ),
+  );
 }
 
 function getValues(count: number): Record<string, unknown> {
   const values = ["text", 7, true, ["a", "b"]];
-  return Object.fromEntries(Array.from({ length: count }, (_, i) => [`field${i}`, values[i % values.length]]));
+  return Object.fromEntries(
+    Array.from({ length: count }, (_, i) => [`field${i}`, values[i % values.length]]),
+  );
 }
 
 function post(schema: z.ZodType, body: unknown, statusCode: number): Workload {
-  const handler = defineApiHandler({ ...quiet, schema })(({ context }) => buildValidatedResponse(context, 200, {}));
+  const handler = defineApiHandler({ ...quiet, schema })(({ context }) =>
+    buildValidatedResponse(context, 200, {})
+  );
   const event = createRestApiEvent({ method: "POST", path: "/things", body });
   return {
     async run(): Promise<void> {
@@ -47,7 +55,11 @@ export const schemas: Subject = {
     {
       name: "every field wrong",
       prepare: (size) =>
-        post(getFields(size), Object.fromEntries(Object.keys(getValues(size)).map((k) => [k, null])), 400),
+        post(
+          getFields(size),
+          Object.fromEntries(Object.keys(getValues(size)).map((k) => [k, null])),
+          400,
+        ),
     },
     {
       name: "toJsonSchema",
@@ -59,12 +71,16 @@ export const schemas: Subject = {
   ],
 };
 
-const Items = z.object({ items: z.array(z.object({ id: z.string(), amount: z.number(), live: z.boolean() })) });
+const Items = z.object({
+  items: z.array(z.object({ id: z.string(), amount: z.number(), live: z.boolean() })),
+});
 
 function getItems(bytes: number): { items: unknown[] } {
   const item = { id: "evt_0123456789", amount: 12950, live: true };
   return {
-    items: Array.from({ length: Math.max(1, Math.floor(bytes / (JSON.stringify(item).length + 1))) }, () => item),
+    items: Array.from({
+      length: Math.max(1, Math.floor(bytes / (JSON.stringify(item).length + 1))),
+    }, () => item),
   };
 }
 
@@ -83,7 +99,11 @@ export const bodies: Subject = {
           buildValidatedResponse(context, 200, {})
         );
         const event = createRestApiEvent({ method: "POST", path: "/things", body: getItems(size) });
-        const encoded = { ...event, body: Buffer.from(event.body!).toString("base64"), isBase64Encoded: true };
+        const encoded = {
+          ...event,
+          body: Buffer.from(event.body!).toString("base64"),
+          isBase64Encoded: true,
+        };
         return {
           async run(): Promise<void> {
             const { statusCode } = await handler(encoded, context);
@@ -121,7 +141,9 @@ function batch(size: number, schema: typeof Message | undefined): Workload {
 }
 
 function failingBatch(size: number): Workload {
-  const event = createQueueEvent(Array.from({ length: size }, (_, i) => ({ body: {}, messageId: `m${i}` })));
+  const event = createQueueEvent(
+    Array.from({ length: size }, (_, i) => ({ body: {}, messageId: `m${i}` })),
+  );
   const handle = defineQueueHandler({ ...quiet })(() => {
     throw new Error("refused");
   });

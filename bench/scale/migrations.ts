@@ -64,7 +64,10 @@ export const migrations: Subject = {
   unit: "files",
   sizes: [10, 50, 200, 500, 1000, 2000],
   series: [
-    inFolder("readMigrationFiles", (migrationsFolder) => () => readMigrationFiles(migrationsFolder)),
+    inFolder(
+      "readMigrationFiles",
+      (migrationsFolder) => () => readMigrationFiles(migrationsFolder),
+    ),
     inFolder("plan for PostgreSQL", plan("serverless-pg")),
     inFolder("plan for distsql", plan("distsql")),
     inFolder("runMigrations on PostgreSQL", (migrationsFolder) => {

@@ -31,7 +31,11 @@ function getRows(bytes: number): string {
   return `INSERT INTO "notes" VALUES ${row.repeat(Math.ceil(bytes / row.length)).slice(0, -2)};`;
 }
 
-function over(name: string, run: (sql: string) => unknown, text: (bytes: number) => string = getText): Series {
+function over(
+  name: string,
+  run: (sql: string) => unknown,
+  text: (bytes: number) => string = getText,
+): Series {
   return {
     name,
     prepare(size): { run: () => unknown } {

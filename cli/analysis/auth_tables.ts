@@ -42,7 +42,9 @@ type ColumnsOfOperation = Readonly<Partial<Record<DatabaseOperation, readonly st
 const SESSION_UPDATE = ["expiresAt", "updatedAt"];
 
 /** The columns that a check or an end of a session reads and writes, by the names of their properties (auth/sessions.ts). */
-const AUTH_COLUMNS: Readonly<Partial<Record<AuthNeed, Readonly<Partial<Record<Model, ColumnsOfOperation>>>>>> = {
+const AUTH_COLUMNS: Readonly<
+  Partial<Record<AuthNeed, Readonly<Partial<Record<Model, ColumnsOfOperation>>>>>
+> = {
   check: {
     user: { [Select]: ["id", "email", "name", "image", "emailVerified"] },
     session: {
@@ -73,7 +75,9 @@ export function neededColumns(
   if (properties === undefined) return undefined;
   const isNeeded = (property: string, { isSetOnUpdate }: DeclaredColumn) =>
     properties.includes(property) || (operation === Update && isSetOnUpdate);
-  return [...columns].filter(([property, column]) => isNeeded(property, column)).map(([, { name }]) => name);
+  return [...columns].filter(([property, column]) => isNeeded(property, column)).map((
+    [, { name }],
+  ) => name);
 }
 
 /** The auth tables' names by model. */
@@ -86,7 +90,11 @@ export const PACKAGE_TABLES: ReadonlyMap<string, TableName> = new Map(
   ["auth", "auth/schema"].flatMap((entry) =>
     [
       ...Object.entries({ authUsers, authSessions, authAccounts, authVerification }),
-      ...MODELS.map((model) => [`AUTH_SCHEMA_MAPPING.${model}`, AUTH_SCHEMA_MAPPING[model]] as const),
-    ].map(([name, table]) => [`${TRELLIS}/${entry}#${name}`, { name: getTableName(table) }] as const)
+      ...MODELS.map((model) =>
+        [`AUTH_SCHEMA_MAPPING.${model}`, AUTH_SCHEMA_MAPPING[model]] as const
+      ),
+    ].map(([name, table]) =>
+      [`${TRELLIS}/${entry}#${name}`, { name: getTableName(table) }] as const
+    )
   ),
 );

@@ -6,7 +6,15 @@ import { describeSink, getSubject, isSink } from "./collect_sink.ts";
 import { collectStatements } from "./collect_statements.ts";
 import { collectTarget } from "./collect_target.ts";
 import type { Collector } from "./collector.ts";
-import { DEFER, type Effect, isCall, NONE, type QueryDeclaration, type Unit, Units } from "./effects.ts";
+import {
+  DEFER,
+  type Effect,
+  isCall,
+  NONE,
+  type QueryDeclaration,
+  type Unit,
+  Units,
+} from "./effects.ts";
 import type { Evaluator } from "./evaluate.ts";
 import type { Project } from "./project.ts";
 import type { SourceModule } from "./source_module.ts";
@@ -77,10 +85,17 @@ export function createCollection(project: Project, evaluator: Evaluator): Collec
       },
       unknown(node, path): void {
         const last = path.at(-1);
-        if (isSink(last)) c.unresolved(node, `${describeSink(c, last)} cannot be told from the text`, getSubject(last));
+        if (isSink(last)) {
+          c.unresolved(
+            node,
+            `${describeSink(c, last)} cannot be told from the text`,
+            getSubject(last),
+          );
+        }
         c.release(path);
       },
-      unresolved: (node, message, subject) => void effects.push({ kind: "unresolved", node, message, subject }),
+      unresolved: (node, message, subject) =>
+        void effects.push({ kind: "unresolved", node, message, subject }),
     };
     return c;
   }

@@ -21,7 +21,10 @@ export function collectCall(c: Collector, node: ts.CallExpression, path: Path): 
   collectTouches(c, node);
   collectSqlCall(c, node);
   collectRelationalQuery(c, node);
-  if (ts.isIdentifier(callee) && callee.text === "require" && c.project.getTarget(callee).kind === "opaque") {
+  if (
+    ts.isIdentifier(callee) && callee.text === "require" &&
+    c.project.getTarget(callee).kind === "opaque"
+  ) {
     return useImport(c, node, path);
   }
   if (callee.kind === ts.SyntaxKind.SuperKeyword) {
@@ -49,8 +52,17 @@ function isTransparent(c: Collector, callee: ts.PropertyAccessExpression): boole
     c.project.getTarget(owner).kind === "opaque";
 }
 
-function useQueryDeclaration(c: Collector, node: ts.CallExpression, callee: ts.Expression, path: Path): boolean {
-  const name = ts.isPropertyAccessExpression(callee) ? callee.name : ts.isIdentifier(callee) ? callee : undefined;
+function useQueryDeclaration(
+  c: Collector,
+  node: ts.CallExpression,
+  callee: ts.Expression,
+  path: Path,
+): boolean {
+  const name = ts.isPropertyAccessExpression(callee)
+    ? callee.name
+    : ts.isIdentifier(callee)
+    ? callee
+    : undefined;
   const value = c.evaluator.evaluate(callee);
   if (value.kind === "define") {
     if (!isNotCalled(path)) collectQuery(c, node, path);
@@ -58,7 +70,11 @@ function useQueryDeclaration(c: Collector, node: ts.CallExpression, callee: ts.E
   }
   const isNamedSo = name?.text === "defineQuery" || name?.text === "definePreparedQuery";
   if (isNamedSo && value.kind === "unknown" && !isNotCalled(path)) {
-    c.unresolved(node, `it cannot be told that ${name!.text} comes from createQueryFactory`, "grants");
+    c.unresolved(
+      node,
+      `it cannot be told that ${name!.text} comes from createQueryFactory`,
+      "grants",
+    );
   }
   return false;
 }
@@ -75,10 +91,14 @@ function usePromise(
   if (method === "catch" || method === "finally") {
     c.use(callee.expression, path[0] === DEFER ? [NONE] : path);
   } else if (method === "then" && first !== undefined) {
-    const parameter = ts.isFunctionLike(first) ? first.parameters[0] as ts.ParameterDeclaration | undefined : undefined;
+    const parameter = ts.isFunctionLike(first)
+      ? first.parameters[0] as ts.ParameterDeclaration | undefined
+      : undefined;
     c.use(callee.expression, [NONE]);
     if (!ts.isFunctionLike(first)) c.reach(callee.expression, []);
-    else if (parameter !== undefined) c.emit({ kind: "bind", node: parameter, argument: callee.expression });
+    else if (parameter !== undefined) {
+      c.emit({ kind: "bind", node: parameter, argument: callee.expression });
+    }
     c.use(first, [CALL, ...path[0] === DEFER ? [NONE] : path]);
     for (const other of node.arguments.slice(1)) c.use(other, []);
     return true;
@@ -117,7 +137,8 @@ function getSpecifiers(c: Collector, given: ts.Expression): (ts.StringLiteralLik
   const target = c.project.getTarget(node);
   if (target.kind !== "declaration" || !ts.isVariableDeclaration(target.node)) return [undefined];
   const { initializer, parent } = target.node;
-  return initializer !== undefined && (parent.flags & ts.NodeFlags.Const) !== 0 && ts.isStringLiteralLike(initializer)
+  return initializer !== undefined && (parent.flags & ts.NodeFlags.Const) !== 0 &&
+      ts.isStringLiteralLike(initializer)
     ? [initializer]
     : [undefined];
 }

@@ -33,11 +33,14 @@ export function collectClass(c: Collector, node: ts.ClassLikeDeclaration, path: 
 }
 
 function getBase(node: ts.ClassLikeDeclaration): ts.Expression | undefined {
-  return node.heritageClauses?.find((clause) => clause.token === ts.SyntaxKind.ExtendsKeyword)?.types[0]?.expression;
+  return node.heritageClauses?.find((clause) => clause.token === ts.SyntaxKind.ExtendsKeyword)
+    ?.types[0]?.expression;
 }
 
 function getConstructor(node: ts.ClassLikeDeclaration): ts.ConstructorDeclaration | undefined {
-  return node.members.find((member) => ts.isConstructorDeclaration(member) && member.body !== undefined) as
+  return node.members.find((member) =>
+    ts.isConstructorDeclaration(member) && member.body !== undefined
+  ) as
     | ts.ConstructorDeclaration
     | undefined;
 }
@@ -55,14 +58,20 @@ function evaluateClass(c: Collector, node: ts.ClassLikeDeclaration): void {
   }
   for (const member of node.members) {
     if (ts.isClassStaticBlockDeclaration(member)) c.run(member.body, [NONE]);
-    else if (ts.isPropertyDeclaration(member) && isStatic(member) && member.initializer !== undefined) {
+    else if (
+      ts.isPropertyDeclaration(member) && isStatic(member) && member.initializer !== undefined
+    ) {
       c.use(member.initializer, [NONE]);
     }
   }
 }
 
 /** What runs when an instance is made. */
-function construct(c: Collector, node: ts.ClassLikeDeclaration, given: readonly ts.Expression[] | undefined): void {
+function construct(
+  c: Collector,
+  node: ts.ClassLikeDeclaration,
+  given: readonly ts.Expression[] | undefined,
+): void {
   for (const member of node.members) {
     if (ts.isPropertyDeclaration(member) && !isStatic(member) && member.initializer !== undefined) {
       c.use(member.initializer, [NONE]);
@@ -91,9 +100,14 @@ function useMembers(c: Collector, node: ts.ClassLikeDeclaration, path: Path): vo
         c.emit({ kind: "parameter", node: parameter, path: rest });
         if (parameter.initializer !== undefined) c.reach(parameter.initializer, rest);
       }
-    } else if (isStatic(member) !== ofInstance && (name === undefined || getName(c, member) === name)) {
+    } else if (
+      isStatic(member) !== ofInstance && (name === undefined || getName(c, member) === name)
+    ) {
       found = useMember(c, member, rest) || found;
-    } else if (member.name !== undefined && getName(c, member) === undefined && isStatic(member) !== ofInstance) {
+    } else if (
+      member.name !== undefined && getName(c, member) === undefined &&
+      isStatic(member) !== ofInstance
+    ) {
       useMember(c, member, []);
     }
   }
@@ -136,14 +150,18 @@ function useMember(c: Collector, member: ts.ClassElement, path: Path): boolean {
 const assignedByClass: WeakMap<ts.Node, { name: string; value: ts.Expression }[]> = new WeakMap();
 
 /** `this.repository = ...`, anywhere in the class. */
-function assignedMembers(node: ts.ClassLikeDeclaration): readonly { name: string; value: ts.Expression }[] {
+function assignedMembers(
+  node: ts.ClassLikeDeclaration,
+): readonly { name: string; value: ts.Expression }[] {
   let assigned = assignedByClass.get(node);
   if (assigned !== undefined) return assigned;
   assignedByClass.set(node, assigned = []);
   function visit(child: ts.Node): void {
     if (ts.isBinaryExpression(child) && isAssignment(child)) {
       const left = child.left;
-      if (ts.isPropertyAccessExpression(left) && left.expression.kind === ts.SyntaxKind.ThisKeyword) {
+      if (
+        ts.isPropertyAccessExpression(left) && left.expression.kind === ts.SyntaxKind.ThisKeyword
+      ) {
         assigned!.push({ name: left.name.text, value: child.right });
       }
     }

@@ -52,13 +52,17 @@ export function collectExpression(c: Collector, expression: ts.Expression, path:
     collectSqlTemplate(c, node);
     c.use(node.tag, []);
     if (ts.isTemplateExpression(node.template)) {
-      for (const span of node.template.templateSpans) c.use(span.expression, path[0] === DEFER ? path : []);
+      for (const span of node.template.templateSpans) {
+        c.use(span.expression, path[0] === DEFER ? path : []);
+      }
     }
     return;
   }
   if (isSink(path.at(-1))) c.unknown(node, path);
   if (ts.isSpreadElement(node) || ts.isYieldExpression(node) || ts.isJsxSpreadAttribute(node)) {
-    if (node.expression !== undefined) c.use(node.expression, isUnused(path) && ts.isSpreadElement(node) ? path : []);
+    if (node.expression !== undefined) {
+      c.use(node.expression, isUnused(path) && ts.isSpreadElement(node) ? path : []);
+    }
     return;
   }
   c.release(path);
@@ -70,7 +74,10 @@ export function collectExpression(c: Collector, expression: ts.Expression, path:
 /** `process.env.STAGE` is read wherever it stands, also in a comparison, which uses nothing of it. */
 function collectProcessMember(c: Collector, node: ts.PropertyAccessExpression): void {
   const owner = unwrap(node.expression);
-  if (!ts.isPropertyAccessExpression(owner) || owner.name.text !== "env" || !ts.isIdentifier(owner.expression)) return;
+  if (
+    !ts.isPropertyAccessExpression(owner) || owner.name.text !== "env" ||
+    !ts.isIdentifier(owner.expression)
+  ) return;
   const target = c.project.getTarget(owner.expression);
   const isProcess = target.kind === "opaque"
     ? owner.expression.text === "process"
@@ -89,7 +96,9 @@ function useChildren(c: Collector, node: ts.Node, path: Path): void {
 /** Reading a member runs nothing but a getter; what it is read from is evaluated. */
 function useMemberForEffect(c: Collector, owner: ts.Expression, name: string, path: Path): void {
   const inner = unwrap(owner);
-  if (ts.isIdentifier(inner) || inner.kind === ts.SyntaxKind.ThisKeyword) return useMember(c, owner, name, path);
+  if (ts.isIdentifier(inner) || inner.kind === ts.SyntaxKind.ThisKeyword) {
+    return useMember(c, owner, name, path);
+  }
   c.use(owner, [path[0]]);
 }
 
@@ -115,7 +124,10 @@ function useBinary(c: Collector, node: ts.BinaryExpression, path: Path): void {
     // a variable's references lead to what is assigned to it; what becomes a member elsewhere may be used by anyone
     if (ts.isPropertyAccessExpression(left)) {
       c.use(left, [NONE]);
-      if (left.expression.kind !== ts.SyntaxKind.ThisKeyword || enclosingClass(left.expression) === undefined) {
+      if (
+        left.expression.kind !== ts.SyntaxKind.ThisKeyword ||
+        enclosingClass(left.expression) === undefined
+      ) {
         c.use(node.right, []);
       }
     } else if (!ts.isIdentifier(left)) {
@@ -142,9 +154,10 @@ function useBinary(c: Collector, node: ts.BinaryExpression, path: Path): void {
 
 function useArray(c: Collector, node: ts.ArrayLiteralExpression, path: Path): void {
   const [first, ...rest] = path;
-  const element = typeof first === "string" && /^\d+$/.test(first) && !node.elements.some(ts.isSpreadElement)
-    ? node.elements[Number(first)]
-    : undefined;
+  const element =
+    typeof first === "string" && /^\d+$/.test(first) && !node.elements.some(ts.isSpreadElement)
+      ? node.elements[Number(first)]
+      : undefined;
   if (element !== undefined) return c.use(element, rest);
   if (!isUnused(path)) c.unknown(node, path);
   for (const each of node.elements) c.use(each, isUnused(path) ? path : []);
@@ -165,7 +178,9 @@ function useObject(c: Collector, node: ts.ObjectLiteralExpression, path: Path): 
     if (ts.isComputedPropertyName(property.name)) c.use(property.name.expression, [NONE]);
     if (ts.isPropertyAssignment(property)) c.use(property.initializer, used);
     else if (ts.isShorthandPropertyAssignment(property)) c.use(property.name, used);
-    else if (!isUnused(used)) c.reach(property, ts.isGetAccessor(property) ? [CALL, ...used] : used);
+    else if (!isUnused(used)) {
+      c.reach(property, ts.isGetAccessor(property) ? [CALL, ...used] : used);
+    }
     if (!isWhole && key === name) return;
   }
   if (!isWhole) c.release(path);

@@ -51,10 +51,14 @@ export function bindArguments(
 ): void {
   const readsAll = /\barguments\b/.test((node as ts.FunctionLikeDeclaration).body?.getText() ?? "");
   const hasSpread = given.some((argument) => ts.isSpreadElement(argument));
-  const parameters = node.parameters.filter(({ name }) => !(ts.isIdentifier(name) && name.text === "this"));
+  const parameters = node.parameters.filter(({ name }) =>
+    !(ts.isIdentifier(name) && name.text === "this")
+  );
   given.forEach((argument, index) => {
     const parameter = parameters[index] as ts.ParameterDeclaration | undefined;
-    if (readsAll || hasSpread || (parameters.at(-1)?.dotDotDotToken && index >= parameters.length - 1)) {
+    if (
+      readsAll || hasSpread || (parameters.at(-1)?.dotDotDotToken && index >= parameters.length - 1)
+    ) {
       c.reach(unspread(argument), []);
     } else if (parameter !== undefined) {
       c.emit({ kind: "bind", node: parameter, argument });

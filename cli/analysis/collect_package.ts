@@ -1,6 +1,15 @@
 import type { Collector } from "./collector.ts";
 import { envNameStep } from "./collect_sink.ts";
-import { AUTH_MODE, AUTH_TABLE, type AuthNeed, CALL, isCall, isUnused, NONE, type Path } from "./effects.ts";
+import {
+  AUTH_MODE,
+  AUTH_TABLE,
+  type AuthNeed,
+  CALL,
+  isCall,
+  isUnused,
+  NONE,
+  type Path,
+} from "./effects.ts";
 import { isTrellis } from "./evaluate.ts";
 import type { ts } from "./typescript.ts";
 
@@ -28,7 +37,13 @@ const MODELS = ["user", "session", "account", "verification"] as const;
  * @param name The name.
  * @param path What is used of it.
  */
-export function collectPackage(c: Collector, node: ts.Node, module: string, name: string, path: Path): void {
+export function collectPackage(
+  c: Collector,
+  node: ts.Node,
+  module: string,
+  name: string,
+  path: Path,
+): void {
   if (isUnused(path)) return;
   if (isProcessModule(module)) {
     collectProcess(c, node, name === "default" ? path : [name, ...path]);

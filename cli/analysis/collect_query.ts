@@ -22,8 +22,15 @@ export function collectQuery(c: Collector, node: ts.CallExpression, path: Path):
   let query = byNode.get(node);
   if (query === undefined) {
     const [options, fn] = node.arguments;
-    if (options === undefined || fn === undefined || ts.isSpreadElement(options) || ts.isSpreadElement(fn)) {
-      return c.unresolved(node, "this query's options and function are not written as its two arguments", "grants");
+    if (
+      options === undefined || fn === undefined || ts.isSpreadElement(options) ||
+      ts.isSpreadElement(fn)
+    ) {
+      return c.unresolved(
+        node,
+        "this query's options and function are not written as its two arguments",
+        "grants",
+      );
     }
     const id = c.queries.length;
     query = {
@@ -43,14 +50,21 @@ export function collectQuery(c: Collector, node: ts.CallExpression, path: Path):
   c.emit({ kind: "query", query });
 }
 
-function getName(c: Collector, node: ts.CallExpression, options: ts.Expression, fn: ts.Expression): string {
+function getName(
+  c: Collector,
+  node: ts.CallExpression,
+  options: ts.Expression,
+  fn: ts.Expression,
+): string {
   const given = c.evaluator.getMember(c.evaluator.evaluate(options), "name", options);
   if (given.kind === "string") return given.text;
   const value = c.evaluator.evaluate(fn);
   const named = value.kind === "function" ? value.node.name : undefined;
   if (named !== undefined) return named.getText();
   const { parent } = node;
-  if (ts.isVariableDeclaration(parent) || ts.isPropertyAssignment(parent)) return parent.name.getText();
+  if (ts.isVariableDeclaration(parent) || ts.isPropertyAssignment(parent)) {
+    return parent.name.getText();
+  }
   return "a query";
 }
 
@@ -63,8 +77,12 @@ function getName(c: Collector, node: ts.CallExpression, options: ts.Expression, 
 export function collectRequiredTables(c: Collector, member: ts.MethodDeclaration): void {
   for (const decorator of ts.getDecorators(member) ?? []) {
     const { expression } = decorator;
-    const callee = ts.isCallExpression(expression) ? c.evaluator.evaluate(expression.expression) : undefined;
-    if (callee?.kind !== "package" || !isTrellis(callee.module) || callee.name !== "RequiresTable") {
+    const callee = ts.isCallExpression(expression)
+      ? c.evaluator.evaluate(expression.expression)
+      : undefined;
+    if (
+      callee?.kind !== "package" || !isTrellis(callee.module) || callee.name !== "RequiresTable"
+    ) {
       c.use(expression, []);
       continue;
     }

@@ -1,6 +1,15 @@
 import { DatabaseOperation } from "../../core/table_permission.ts";
 import type { Collector } from "./collector.ts";
-import { AUTH_MODE, AUTH_TABLE, ENTRY, ENV_NAME, type Path, type Step, type Subject, TABLES } from "./effects.ts";
+import {
+  AUTH_MODE,
+  AUTH_TABLE,
+  ENTRY,
+  ENV_NAME,
+  type Path,
+  type Step,
+  type Subject,
+  TABLES,
+} from "./effects.ts";
 import { isTrellis, type TableName, type Value } from "./evaluate.ts";
 import { ts } from "./typescript.ts";
 
@@ -18,7 +27,8 @@ const OPERATIONS: readonly DatabaseOperation[] = [
  */
 export function isSink(step: Step | undefined): step is string {
   return typeof step === "string" &&
-    (step === AUTH_MODE || step.startsWith(TABLES) || step.startsWith(ENTRY) || step.startsWith(AUTH_TABLE) ||
+    (step === AUTH_MODE || step.startsWith(TABLES) || step.startsWith(ENTRY) ||
+      step.startsWith(AUTH_TABLE) ||
       step.startsWith(ENV_NAME));
 }
 
@@ -59,7 +69,9 @@ export function collectSink(c: Collector, node: ts.Expression, path: Path): bool
   if (value.kind === "undefined") return true;
   if (sink === AUTH_MODE) {
     if (value.kind !== "string") return false;
-    if (value.text === "session") c.emit({ kind: "auth", need: "check", why: "auth: session", node });
+    if (value.text === "session") {
+      c.emit({ kind: "auth", need: "check", why: "auth: session", node });
+    }
     return true;
   }
   if (sink.startsWith(ENV_NAME)) {
@@ -107,7 +119,11 @@ export function describeSink(c: Collector, sink: string): string {
 function collectEntry(c: Collector, entry: Value & { kind: "object" }, id: number): void {
   const { name } = c.queries[id];
   const table = c.evaluator.getMember(entry, "table", entry.node);
-  const named = table.kind === "table" ? table.table : table.kind === "string" ? parseTable(table.text) : undefined;
+  const named = table.kind === "table"
+    ? table.table
+    : table.kind === "string"
+    ? parseTable(table.text)
+    : undefined;
   if (named === undefined) {
     return c.unresolved(
       table.kind === "unknown" ? table.node : entry.node,
@@ -117,7 +133,11 @@ function collectEntry(c: Collector, entry: Value & { kind: "object" }, id: numbe
   }
   const operations = readOperations(c, c.evaluator.getMember(entry, "operations", entry.node));
   if (!Array.isArray(operations)) {
-    return c.unresolved(operations as ts.Node, `the operations of ${name} are worked out at run time`, "grants");
+    return c.unresolved(
+      operations as ts.Node,
+      `the operations of ${name} are worked out at run time`,
+      "grants",
+    );
   }
   const definition = table.kind === "table" ? table.node : undefined;
   c.emit({ kind: "grant", query: id, table: named, operations, definition });
@@ -135,17 +155,26 @@ function readOperations(c: Collector, value: Value): DatabaseOperation[] | ts.No
     }
     const operation = toOperation(c.evaluator.evaluate(element));
     if (operation === undefined) return element;
-    for (const each of operation === DatabaseOperation.All ? OPERATIONS : [operation]) operations.add(each);
+    for (const each of operation === DatabaseOperation.All ? OPERATIONS : [operation]) {
+      operations.add(each);
+    }
   }
   return [...operations];
 }
 
 function toOperation(value: Value): DatabaseOperation | undefined {
-  if (value.kind === "string") return Object.values(DatabaseOperation).find((operation) => operation === value.text);
-  if (value.kind !== "package" || !isTrellis(value.module) || !value.name.startsWith("DatabaseOperation.")) {
+  if (value.kind === "string") {
+    return Object.values(DatabaseOperation).find((operation) => operation === value.text);
+  }
+  if (
+    value.kind !== "package" || !isTrellis(value.module) ||
+    !value.name.startsWith("DatabaseOperation.")
+  ) {
     return undefined;
   }
-  return (DatabaseOperation as Record<string, DatabaseOperation>)[value.name.slice("DatabaseOperation.".length)];
+  return (DatabaseOperation as Record<string, DatabaseOperation>)[
+    value.name.slice("DatabaseOperation.".length)
+  ];
 }
 
 /**

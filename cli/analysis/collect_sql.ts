@@ -19,7 +19,9 @@ export function collectSqlCall(c: Collector, call: ts.CallExpression): void {
   if (!ts.isPropertyAccessExpression(callee) || given === undefined) return;
   const text = unwrap(given);
   if (callee.name.text === "execute") {
-    if (ts.isStringLiteralLike(text) || ts.isTemplateExpression(text)) collectText(c, call, readText(c, text));
+    if (ts.isStringLiteralLike(text) || ts.isTemplateExpression(text)) {
+      collectText(c, call, readText(c, text));
+    }
   } else if (isSqlMember(c, callee, "raw")) {
     const value = c.evaluator.evaluate(text);
     if (value.kind === "string") collectText(c, call, value.text);
@@ -71,7 +73,9 @@ function readPart(c: Collector, part: ts.Expression): string {
   }
   const callee = ts.isCallExpression(part) ? unwrap(part.expression) : undefined;
   if (!ts.isCallExpression(part) || callee === undefined || part.arguments.length === 0) {
-    return ts.isTaggedTemplateExpression(part) && isSql(c, part.tag) ? readText(c, part.template) : PLACEHOLDER;
+    return ts.isTaggedTemplateExpression(part) && isSql(c, part.tag)
+      ? readText(c, part.template)
+      : PLACEHOLDER;
   }
   const argument = c.evaluator.evaluate(part.arguments[0]);
   if (argument.kind !== "string" || !ts.isPropertyAccessExpression(callee)) return PLACEHOLDER;
@@ -101,7 +105,9 @@ function isClient(c: Collector, expression: ts.Expression): boolean {
   if (!ts.isIdentifier(node)) return false;
   const target = c.project.getTarget(node);
   if (target.kind !== "declaration") return false;
-  if (ts.isBindingElement(target.node)) return (target.node.propertyName ?? target.node.name).getText() === "$client";
+  if (ts.isBindingElement(target.node)) {
+    return (target.node.propertyName ?? target.node.name).getText() === "$client";
+  }
   return ts.isVariableDeclaration(target.node) && target.node.initializer !== undefined &&
     isClient(c, target.node.initializer);
 }

@@ -62,7 +62,9 @@ function collectDefaults(c: Collector, name: ts.BindingName): void {
 function isDeferred(node: ts.VariableDeclaration): boolean {
   const statement = node.parent.parent;
   if (!ts.isVariableStatement(statement) || !ts.isSourceFile(statement.parent)) return false;
-  if (statement.modifiers?.some((modifier) => modifier.kind === ts.SyntaxKind.ExportKeyword)) return true;
+  if (statement.modifiers?.some((modifier) => modifier.kind === ts.SyntaxKind.ExportKeyword)) {
+    return true;
+  }
   if (!ts.isIdentifier(node.name)) return true;
   const mentions = statement.parent.text.match(
     new RegExp(`(?<![\\w$])${node.name.text.replaceAll("$", "\\$")}(?![\\w$])`, "g"),

@@ -34,7 +34,9 @@ export function collectTarget(c: Collector, target: Target, at: ts.Node, path: P
   switch (target.kind) {
     case "missing":
       // a missing file is told where it is imported, and a table that the project does not have is the package's
-      if (target.message !== undefined && !isAuthTable(path.at(-1))) c.unresolved(at, target.message);
+      if (target.message !== undefined && !isAuthTable(path.at(-1))) {
+        c.unresolved(at, target.message);
+      }
       return;
     case "opaque":
       if (ts.isIdentifier(at) && at.text === "process") collectProcess(c, at, path);
@@ -76,8 +78,9 @@ function useNamespace(c: Collector, module: SourceModule, at: ts.Node, path: Pat
  */
 export function collectNamespace(c: Collector, node: ts.Node, module: string, path: Path): void {
   const [name, ...rest] = path;
-  if (typeof name === "string" && !name.startsWith("\0")) collectPackage(c, node, module, name, rest);
-  else if (isTrellis(module) && name === undefined) {
+  if (typeof name === "string" && !name.startsWith("\0")) {
+    collectPackage(c, node, module, name, rest);
+  } else if (isTrellis(module) && name === undefined) {
     c.unresolved(node, `all of ${module} is handed on: name what is used`);
   } else c.unknown(node, path);
 }
@@ -110,7 +113,9 @@ function useBinding(c: Collector, node: ts.BindingElement, at: ts.Node, path: Pa
   const pattern = node.parent;
   let inner: Path = path;
   if (ts.isArrayBindingPattern(pattern)) {
-    inner = node.dotDotDotToken === undefined ? [String(pattern.elements.indexOf(node)), ...path] : [];
+    inner = node.dotDotDotToken === undefined
+      ? [String(pattern.elements.indexOf(node)), ...path]
+      : [];
   } else if (node.dotDotDotToken === undefined) {
     const key = getKey(c, (node.propertyName ?? node.name) as ts.PropertyName);
     inner = key === undefined ? [] : [key, ...path];

@@ -8,17 +8,23 @@ import { ts } from "./typescript.ts";
  *
  * @param node Where `this` stands.
  */
-export function enclosingClass(node: ts.Node): { node: ts.ClassLikeDeclaration; isStatic: boolean } | undefined {
+export function enclosingClass(
+  node: ts.Node,
+): { node: ts.ClassLikeDeclaration; isStatic: boolean } | undefined {
   const owner = enclosingOwner(node);
   return owner !== undefined && "isStatic" in owner ? owner : undefined;
 }
 
 function enclosingOwner(
   node: ts.Node,
-): { node: ts.ClassLikeDeclaration; isStatic: boolean } | { node: ts.ObjectLiteralExpression } | undefined {
+):
+  | { node: ts.ClassLikeDeclaration; isStatic: boolean }
+  | { node: ts.ObjectLiteralExpression }
+  | undefined {
   for (let at = node.parent; at !== undefined; at = at.parent) {
     if (ts.isClassElement(at) && ts.isClassLike(at.parent)) {
-      const isStatic = ts.isClassStaticBlockDeclaration(at) || hasModifier(at, ts.SyntaxKind.StaticKeyword);
+      const isStatic = ts.isClassStaticBlockDeclaration(at) ||
+        hasModifier(at, ts.SyntaxKind.StaticKeyword);
       return { node: at.parent, isStatic };
     }
     if (ts.isObjectLiteralElementLike(at) && (ts.isMethodDeclaration(at) || ts.isAccessor(at))) {
@@ -46,8 +52,12 @@ export function collectThis(c: Collector, node: ts.Node, path: Path): void {
   if (!("isStatic" in owner)) return c.reach(owner.node, path);
   const member = owner.isStatic ? path : [INSTANCE, ...path];
   if (node.kind === ts.SyntaxKind.SuperKeyword) {
-    const base = owner.node.heritageClauses?.find((clause) => clause.token === ts.SyntaxKind.ExtendsKeyword)?.types[0];
-    return base === undefined ? c.release(path) : c.reach(base.expression, isCall(path[0]) ? path : member);
+    const base = owner.node.heritageClauses?.find((clause) =>
+      clause.token === ts.SyntaxKind.ExtendsKeyword
+    )?.types[0];
+    return base === undefined
+      ? c.release(path)
+      : c.reach(base.expression, isCall(path[0]) ? path : member);
   }
   c.reach(owner.node, member);
   c.emit({ kind: "dispatch", node: owner.node, path: member });

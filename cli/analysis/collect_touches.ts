@@ -42,12 +42,16 @@ export function collectTouches(c: Collector, call: ts.CallExpression): void {
     const value = c.evaluator.evaluate(table);
     if (value.kind !== "table") return;
     const needed = [operation, ...operation === Select ? lockNeeds(call) : laterNeeds(call)];
-    for (const each of new Set(needed)) c.emit({ kind: "touch", node: table, table: value.table, operation: each });
+    for (const each of new Set(needed)) {
+      c.emit({ kind: "touch", node: table, table: value.table, operation: each });
+    }
     return;
   }
   if (!ts.isIdentifier(callee) || call.arguments.length < 2) return;
   const value = c.evaluator.evaluate(callee);
-  if (value.kind !== "package" || !isTrellis(value.module) || !/^assertRows?Exist/.test(value.name)) return;
+  if (
+    value.kind !== "package" || !isTrellis(value.module) || !/^assertRows?Exist/.test(value.name)
+  ) return;
   const table = c.evaluator.evaluate(call.arguments[1]);
   if (table.kind !== "table" && table.kind !== "string") return;
   const named = table.kind === "table" ? table.table : parseTable(table.text);

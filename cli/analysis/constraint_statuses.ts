@@ -16,7 +16,9 @@ export function readConstraintStatuses(name: ts.Identifier): number[] {
   if (!ts.isCallExpression(callee.parent) || callee.parent.expression !== callee) return [];
   const [options] = callee.parent.arguments;
   if (options === undefined || !ts.isObjectLiteralExpression(options)) return [];
-  const property = options.properties.find((one) => one.name !== undefined && getText(one.name) === "constraints");
+  const property = options.properties.find((one) =>
+    one.name !== undefined && getText(one.name) === "constraints"
+  );
   if (property === undefined) return [];
   const answers = ts.isPropertyAssignment(property) ? property.initializer : undefined;
   if (answers === undefined || !ts.isObjectLiteralExpression(answers)) return [400, 409];
@@ -27,5 +29,7 @@ export function readConstraintStatuses(name: ts.Identifier): number[] {
 }
 
 function getText(name: ts.PropertyName): string | undefined {
-  return ts.isIdentifier(name) || ts.isStringLiteralLike(name) || ts.isNumericLiteral(name) ? name.text : undefined;
+  return ts.isIdentifier(name) || ts.isStringLiteralLike(name) || ts.isNumericLiteral(name)
+    ? name.text
+    : undefined;
 }

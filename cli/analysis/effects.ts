@@ -70,7 +70,11 @@ export type Effect =
   | { readonly kind: "unit"; readonly unit: Unit }
   | { readonly kind: "load"; readonly unit: Unit }
   | { readonly kind: "parameter"; readonly node: ts.ParameterDeclaration; readonly path: Path }
-  | { readonly kind: "bind"; readonly node: ts.ParameterDeclaration; readonly argument: ts.Expression }
+  | {
+    readonly kind: "bind";
+    readonly node: ts.ParameterDeclaration;
+    readonly argument: ts.Expression;
+  }
   /** A function that is handed on: others may call it with anything. */
   | { readonly kind: "escape"; readonly node: ts.SignatureDeclaration }
   /** `this.member` in a class: an instance of a subclass has its own. */
@@ -104,7 +108,12 @@ export type Effect =
   /** A package that depends on this one: what it does with sessions and tables does not show. */
   | { readonly kind: "wrapper"; readonly node: ts.Node; readonly module: string }
   /** An environment variable that is read. */
-  | { readonly kind: "env"; readonly name: string; readonly isRequired: boolean; readonly node: ts.Node }
+  | {
+    readonly kind: "env";
+    readonly name: string;
+    readonly isRequired: boolean;
+    readonly node: ts.Node;
+  }
   /** What `defineEnv` is given. */
   | { readonly kind: "env-definition"; readonly definition: ts.Expression; readonly node: ts.Node }
   | {

@@ -42,7 +42,10 @@ export function readSurroundings(
   module: SourceModule,
 ): Surroundings {
   const handler = collection.exportUnit(module, "handler");
-  const roots = [collection.units.of(module.source, [LOAD]).unit, ...handler === undefined ? [] : [handler]];
+  const roots = [
+    collection.units.of(module.source, [LOAD]).unit,
+    ...handler === undefined ? [] : [handler],
+  ];
   const reached = reach(collection, evaluator, roots);
   const unresolved = reached.unresolved.filter(({ subject }) => subject !== "grants");
   const found = new Map<string, EnvironmentVariable>();
@@ -56,8 +59,9 @@ export function readSurroundings(
   }
   const reader = createLiteralReader(project);
   for (const effect of reached.variables) {
-    if (effect.kind === "env") add({ name: effect.name, isRequired: effect.isRequired, isSecret: false });
-    else {
+    if (effect.kind === "env") {
+      add({ name: effect.name, isRequired: effect.isRequired, isSecret: false });
+    } else {
       const defined = readDefinition(reader, effect.definition);
       if ("unknown" in defined) {
         const message = "the names of defineEnv cannot be told from the text";
@@ -83,7 +87,11 @@ function readDefinition(
   const variables = found.names.map((name): EnvironmentVariable => {
     const property = object && reader.getProperty(object, name);
     const place = property === undefined || "unknown" in property ? undefined : property;
-    return { name, isRequired: place === undefined || isRequired(reader, place), isSecret: isSecret(reader, place) };
+    return {
+      name,
+      isRequired: place === undefined || isRequired(reader, place),
+      isSecret: isSecret(reader, place),
+    };
   });
   return { variables };
 }
@@ -92,7 +100,9 @@ function isRequired(reader: LiteralReader, place: Place): boolean {
   const description = objectAt(reader, place);
   if (description === undefined) return !acceptsNothing(reader, place);
   const schema = reader.getProperty(description, "schema");
-  if (schema !== undefined && !("unknown" in schema) && acceptsNothing(reader, schema)) return false;
+  if (schema !== undefined && !("unknown" in schema) && acceptsNothing(reader, schema)) {
+    return false;
+  }
   if (reader.getProperty(description, "default") !== undefined) return false;
   const optional = reader.getProperty(description, "optional");
   if (optional === undefined || "unknown" in optional) return true;
@@ -120,14 +130,26 @@ function objectAt(
 }
 
 /** Schemas that take an unset variable: `z.string().optional()`, `v.optional(v.string())`. */
-const OPTIONAL = new Set(["optional", "default", "_default", "nullish", "prefault", "catch", "exactOptional"]);
+const OPTIONAL = new Set([
+  "optional",
+  "default",
+  "_default",
+  "nullish",
+  "prefault",
+  "catch",
+  "exactOptional",
+]);
 
 function acceptsNothing(reader: LiteralReader, schema: Place): boolean {
   const lead = reader.follow(schema);
   let node: ts.Node | undefined = lead.kind === "place" ? lead.node : undefined;
   while (node !== undefined && ts.isCallExpression(node)) {
     const callee: ts.Expression = node.expression;
-    const name = ts.isPropertyAccessExpression(callee) ? callee.name : ts.isIdentifier(callee) ? callee : undefined;
+    const name = ts.isPropertyAccessExpression(callee)
+      ? callee.name
+      : ts.isIdentifier(callee)
+      ? callee
+      : undefined;
     if (name !== undefined && OPTIONAL.has(name.text)) return true;
     node = ts.isPropertyAccessExpression(callee) ? callee.expression : undefined;
   }

@@ -52,7 +52,10 @@ const MAX_DEPTH = 60;
  * @param packageTables Tables that a package exports, by `package/path#name`.
  * @returns The evaluator.
  */
-export function createEvaluator(project: Project, packageTables: ReadonlyMap<string, TableName>): Evaluator {
+export function createEvaluator(
+  project: Project,
+  packageTables: ReadonlyMap<string, TableName>,
+): Evaluator {
   const known: Map<ts.Node, Value> = new Map();
   let depth = 0;
 
@@ -82,14 +85,20 @@ export function createEvaluator(project: Project, packageTables: ReadonlyMap<str
     if (ts.isTemplateExpression(node)) return template(node, env);
     if (ts.isObjectLiteralExpression(node)) return { kind: "object", node, env };
     if (ts.isArrayLiteralExpression(node)) return { kind: "array", node, env };
-    if (ts.isArrowFunction(node) || ts.isFunctionExpression(node)) return { kind: "function", node };
+    if (ts.isArrowFunction(node) || ts.isFunctionExpression(node)) {
+      return { kind: "function", node };
+    }
     if (ts.isClassExpression(node)) return { kind: "class", node };
     if (ts.isIdentifier(node)) return ofName(node, env);
     if (ts.isAwaitExpression(node)) return evaluate(node.expression, env);
-    if (ts.isPropertyAccessExpression(node)) return getMember(evaluate(node.expression, env), node.name.text, node);
+    if (ts.isPropertyAccessExpression(node)) {
+      return getMember(evaluate(node.expression, env), node.name.text, node);
+    }
     if (ts.isElementAccessExpression(node)) {
       const key = evaluate(node.argumentExpression, env);
-      return key.kind === "string" ? getMember(evaluate(node.expression, env), key.text, node) : unknown(node);
+      return key.kind === "string"
+        ? getMember(evaluate(node.expression, env), key.text, node)
+        : unknown(node);
     }
     if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken) {
       return join([evaluate(node.left, env), evaluate(node.right, env)], node);
@@ -117,11 +126,15 @@ export function createEvaluator(project: Project, packageTables: ReadonlyMap<str
     if (target.kind === "package") return ofPackage(target.module, target.name);
     if (target.kind !== "declaration") return unknown(at);
     const { node } = target;
-    if (ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node)) return { kind: "function", node };
+    if (ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node)) {
+      return { kind: "function", node };
+    }
     if (ts.isClassLike(node)) return { kind: "class", node };
     if (ts.isVariableDeclaration(node)) {
       const isConst = (node.parent.flags & ts.NodeFlags.Const) !== 0;
-      return node.initializer !== undefined && isConst ? evaluate(node.initializer, env) : unknown(at);
+      return node.initializer !== undefined && isConst
+        ? evaluate(node.initializer, env)
+        : unknown(at);
     }
     if (ts.isParameter(node)) return env?.get(node) ?? unknown(at);
     if (ts.isBindingElement(node)) return ofBinding(node, at, env);
@@ -136,11 +149,16 @@ export function createEvaluator(project: Project, packageTables: ReadonlyMap<str
     else if (ts.isVariableDeclaration(holder) && holder.initializer !== undefined) {
       whole = evaluate(holder.initializer, env);
     } else whole = (ts.isParameter(holder) ? env?.get(holder) : undefined) ?? unknown(at);
-    if (!ts.isObjectBindingPattern(pattern) || node.dotDotDotToken !== undefined || node.initializer !== undefined) {
+    if (
+      !ts.isObjectBindingPattern(pattern) || node.dotDotDotToken !== undefined ||
+      node.initializer !== undefined
+    ) {
       return unknown(at);
     }
     const key = node.propertyName ?? node.name;
-    return ts.isIdentifier(key) || ts.isStringLiteralLike(key) ? getMember(whole, key.text, at) : unknown(at);
+    return ts.isIdentifier(key) || ts.isStringLiteralLike(key)
+      ? getMember(whole, key.text, at)
+      : unknown(at);
   }
 
   function ofPackage(module: string, name: string): Value {
@@ -155,7 +173,9 @@ export function createEvaluator(project: Project, packageTables: ReadonlyMap<str
       case "package":
         return ofPackage(value.module, value.name === "" ? name : `${value.name}.${name}`);
       case "factory":
-        return name === "defineQuery" || name === "definePreparedQuery" ? { kind: "define" } : unknown(at);
+        return name === "defineQuery" || name === "definePreparedQuery"
+          ? { kind: "define" }
+          : unknown(at);
       case "object": {
         const found = getProperty(value, name);
         return found ?? unknown(at);
@@ -180,7 +200,9 @@ export function createEvaluator(project: Project, packageTables: ReadonlyMap<str
         continue;
       }
       const key = property.name;
-      const text = ts.isComputedPropertyName(key) ? evaluate(key.expression, env) : { kind: "string", text: key.text };
+      const text = ts.isComputedPropertyName(key)
+        ? evaluate(key.expression, env)
+        : { kind: "string", text: key.text };
       if (text.kind !== "string") return unknown(property);
       if ((text as { text: string }).text !== name) continue;
       if (ts.isPropertyAssignment(property)) return evaluate(property.initializer, env);
@@ -209,13 +231,21 @@ export function createEvaluator(project: Project, packageTables: ReadonlyMap<str
       const name = argument(node, 0, env);
       return table(node, env, undefined, apply(value.rename, [name], node));
     }
-    if (value.kind === "function") return apply(value, node.arguments.map((each) => evaluate(each, env)), node);
+    if (value.kind === "function") {
+      return apply(
+        value,
+        node.arguments.map((each) => evaluate(each, env)),
+        node,
+      );
+    }
     if (value.kind !== "package") return unknown(node);
     return callPackage(node, value.module, value.name, env);
   }
 
   function callPackage(node: ts.CallExpression, module: string, name: string, env: Env): Value {
-    if (isTrellis(module)) return name === "createQueryFactory" ? { kind: "factory" } : unknown(node);
+    if (isTrellis(module)) {
+      return name === "createQueryFactory" ? { kind: "factory" } : unknown(node);
+    }
     if (module !== "drizzle-orm" && !module.startsWith("drizzle-orm/")) return unknown(node);
     switch (name) {
       case "pgTable":
@@ -225,7 +255,9 @@ export function createEvaluator(project: Project, packageTables: ReadonlyMap<str
         return table(node, env);
       case "pgSchema": {
         const schema = argument(node, 0, env);
-        return schema.kind === "string" ? { kind: "schema", name: schema.text } : unknown(node.arguments[0] ?? node);
+        return schema.kind === "string"
+          ? { kind: "schema", name: schema.text }
+          : unknown(node.arguments[0] ?? node);
       }
       case "pgTableCreator":
         return { kind: "creator", rename: argument(node, 0, env) };
@@ -235,15 +267,24 @@ export function createEvaluator(project: Project, packageTables: ReadonlyMap<str
       case "getTableName":
       case "getTableUniqueName": {
         const named = argument(node, 0, env);
-        return named.kind === "table" ? { kind: "string", text: printTable(named.table) } : unknown(node);
+        return named.kind === "table"
+          ? { kind: "string", text: printTable(named.table) }
+          : unknown(node);
       }
       default:
         return unknown(node);
     }
   }
 
-  function table(node: ts.CallExpression, env: Env, schema?: string, given: Value = argument(node, 0, env)): Value {
-    if (given.kind !== "string") return given.kind === "unknown" ? given : unknown(node.arguments[0] ?? node);
+  function table(
+    node: ts.CallExpression,
+    env: Env,
+    schema?: string,
+    given: Value = argument(node, 0, env),
+  ): Value {
+    if (given.kind !== "string") {
+      return given.kind === "unknown" ? given : unknown(node.arguments[0] ?? node);
+    }
     return { kind: "table", table: { schema, name: given.text }, node };
   }
 
@@ -258,13 +299,16 @@ export function createEvaluator(project: Project, packageTables: ReadonlyMap<str
     const { node } = value;
     const env = new Map<ts.Node, Value>();
     node.parameters.forEach((parameter, index) => {
-      if (parameter.dotDotDotToken === undefined && given[index] !== undefined) env.set(parameter, given[index]);
+      if (parameter.dotDotDotToken === undefined && given[index] !== undefined) {
+        env.set(parameter, given[index]);
+      }
     });
     if (!ts.isBlock(node.body!)) return evaluate(node.body!, env);
     const { statements } = node.body;
     const last = statements.at(-1);
     const isPlain = statements.slice(0, -1).every((each) => ts.isVariableStatement(each));
-    return isPlain && last !== undefined && ts.isReturnStatement(last) && last.expression !== undefined
+    return isPlain && last !== undefined && ts.isReturnStatement(last) &&
+        last.expression !== undefined
       ? evaluate(last.expression, env)
       : unknown(at);
   }

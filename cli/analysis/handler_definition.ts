@@ -1,5 +1,11 @@
 import { type Evaluator, isTrellis } from "./evaluate.ts";
-import { createLiteralReader, type Lead, type Literal, type LiteralReader, type Place } from "./literals.ts";
+import {
+  createLiteralReader,
+  type Lead,
+  type Literal,
+  type LiteralReader,
+  type Place,
+} from "./literals.ts";
 import type { Project } from "./project.ts";
 import { ts, unwrap } from "./typescript.ts";
 
@@ -53,7 +59,11 @@ interface Found {
  * const auth = getLiteral("auth");
  * ```
  */
-export function readHandlerDefinition(project: Project, evaluator: Evaluator, file: string): HandlerDefinition {
+export function readHandlerDefinition(
+  project: Project,
+  evaluator: Evaluator,
+  file: string,
+): HandlerDefinition {
   const reader = createLiteralReader(project);
   const found = find(project, evaluator, reader, file);
   const lead: Lead | undefined = found.options && reader.follow(found.options);
@@ -65,7 +75,10 @@ export function readHandlerDefinition(project: Project, evaluator: Evaluator, fi
   if (options !== undefined) {
     const hidden = reader.getProperty(options, NO_OPTION);
     if (hidden !== undefined && "unknown" in hidden) {
-      unresolved.push({ node: hidden.unknown, message: `options of ${found.definer} cannot be told from the text` });
+      unresolved.push({
+        node: hidden.unknown,
+        message: `options of ${found.definer} cannot be told from the text`,
+      });
     }
   } else if (found.options !== undefined && lead?.kind !== "undefined") {
     unresolved.push({
@@ -116,20 +129,31 @@ function find(project: Project, evaluator: Evaluator, reader: LiteralReader, fil
   if (target.kind !== "declaration") return { node: module.source, message: UNTOLD };
   const { node } = target;
   if (ts.isFunctionDeclaration(node) || ts.isClassLike(node)) return { node };
-  if (!ts.isVariableDeclaration(node) || node.initializer === undefined) return { node, message: UNTOLD };
+  if (!ts.isVariableDeclaration(node) || node.initializer === undefined) {
+    return { node, message: UNTOLD };
+  }
   return (node.parent.flags & ts.NodeFlags.Const) === 0
-    ? { node, message: "the handler is declared with let: it may be another one when it is called. Use const" }
+    ? {
+      node,
+      message:
+        "the handler is declared with let: it may be another one when it is called. Use const",
+    }
     : ofPlace({ node: node.initializer }, 0);
 
   function ofPlace(place: Place, wrappers: number): Found {
     const lead = reader.follow(place);
     if (lead.kind === "function") return { node: lead.node };
     if (lead.kind !== "place") return { node: place.node, message: UNTOLD };
-    if (!ts.isCallExpression(lead.node) || wrappers > MAX_WRAPPERS) return { node: lead.node, message: UNTOLD };
+    if (!ts.isCallExpression(lead.node) || wrappers > MAX_WRAPPERS) {
+      return { node: lead.node, message: UNTOLD };
+    }
     return ofCall({ node: lead.node, bindings: lead.bindings }, wrappers);
   }
 
-  function ofCall({ node, bindings }: Place & { readonly node: ts.CallExpression }, wrappers: number): Found {
+  function ofCall(
+    { node, bindings }: Place & { readonly node: ts.CallExpression },
+    wrappers: number,
+  ): Found {
     const direct = ourFunction(node.expression, bindings);
     if (direct !== undefined) {
       // define…Handler gives a function that takes the user's; its result is the handler
@@ -145,7 +169,9 @@ function find(project: Project, evaluator: Evaluator, reader: LiteralReader, fil
     }
     // what wraps a handler of ours, such as an error tracker, leaves its options as they are
     for (const each of node.arguments) {
-      const inner = ts.isSpreadElement(each) ? undefined : ofPlace({ node: each, bindings }, wrappers + 1);
+      const inner = ts.isSpreadElement(each)
+        ? undefined
+        : ofPlace({ node: each, bindings }, wrappers + 1);
       if (inner?.definer !== undefined) return inner;
     }
     return isOfAnotherPackage(node, bindings) ? { node } : { node, message: UNTOLD };
@@ -154,10 +180,13 @@ function find(project: Project, evaluator: Evaluator, reader: LiteralReader, fil
   /** `middy(run).use(guard)` */
   function isOfAnotherPackage(node: ts.Expression, bindings: Place["bindings"]): boolean {
     let root = node;
-    while (ts.isCallExpression(root) || ts.isPropertyAccessExpression(root)) root = unwrap(root.expression);
+    while (ts.isCallExpression(root) || ts.isPropertyAccessExpression(root)) {
+      root = unwrap(root.expression);
+    }
     const lead = reader.follow({ node: root, bindings });
     if (lead.kind === "package") return !isTrellis(lead.module);
-    return lead.kind === "place" && lead.node !== root && isOfAnotherPackage(lead.node, lead.bindings);
+    return lead.kind === "place" && lead.node !== root &&
+      isOfAnotherPackage(lead.node, lead.bindings);
   }
 
   function ourFunction(callee: ts.Expression, bindings: Place["bindings"]): string | undefined {
@@ -171,7 +200,11 @@ function find(project: Project, evaluator: Evaluator, reader: LiteralReader, fil
 const UNTOLD =
   "how the handler is made cannot be told from the text: write export const handler = define…Handler({ … })(…)";
 
-function argument(node: ts.CallExpression, index: number, bindings: Place["bindings"]): Place | undefined {
+function argument(
+  node: ts.CallExpression,
+  index: number,
+  bindings: Place["bindings"],
+): Place | undefined {
   const given = node.arguments[index] as ts.Expression | undefined;
   return given && { node: given, bindings };
 }

@@ -3,7 +3,17 @@ import { dirname, join, resolve } from "node:path";
 import { ts } from "./typescript.ts";
 
 /** Conditions of package.json's `imports` and `exports`, the ones that lead to sources first. */
-const CONDITIONS = ["source", "deno", "import", "module-sync", "module", "node", "development", "default", "require"];
+const CONDITIONS = [
+  "source",
+  "deno",
+  "import",
+  "module-sync",
+  "module",
+  "node",
+  "development",
+  "default",
+  "require",
+];
 
 interface JsonObject {
   readonly [key: string]: unknown;
@@ -50,7 +60,9 @@ export function createImportAliases(): ImportAliases {
         ? { config: undefined, error: undefined }
         : ts.parseConfigFileTextToJson(path, text);
       if (error !== undefined) {
-        throw new SyntaxError(`${path}: ${ts.flattenDiagnosticMessageText(error.messageText, " ")}`);
+        throw new SyntaxError(
+          `${path}: ${ts.flattenDiagnosticMessageText(error.messageText, " ")}`,
+        );
       }
       files.set(path, config);
     }
@@ -66,14 +78,20 @@ export function createImportAliases(): ImportAliases {
 
   function fromDeno(specifier: string, folder: string): AliasTargets {
     for (const at of upwards(folder)) {
-      const path = ["deno.json", "deno.jsonc"].map((name) => join(at, name)).find((file) => readJson(file));
+      const path = ["deno.json", "deno.jsonc"].map((name) => join(at, name)).find((file) =>
+        readJson(file)
+      );
       if (path === undefined) continue;
       const config = readJson(path)!;
       const map = typeof config.importMap === "string" ? resolve(at, config.importMap) : undefined;
       const imports = map === undefined ? config.imports : readJson(map)?.imports;
       const target = matchImportMap(imports as JsonObject | undefined, specifier);
       if (target !== undefined) {
-        return certain(/^\.{0,2}\//.test(target) ? resolve(map === undefined ? at : dirname(map), target) : target);
+        return certain(
+          /^\.{0,2}\//.test(target)
+            ? resolve(map === undefined ? at : dirname(map), target)
+            : target,
+        );
       }
       const member = fromWorkspace(config, at, specifier);
       if (member !== undefined) return certain(member);
@@ -82,9 +100,15 @@ export function createImportAliases(): ImportAliases {
   }
 
   /** A member of a Deno workspace is imported by its name. */
-  function fromWorkspace(config: JsonObject, folder: string, specifier: string): string | undefined {
+  function fromWorkspace(
+    config: JsonObject,
+    folder: string,
+    specifier: string,
+  ): string | undefined {
     const { workspace } = config;
-    const members = Array.isArray(workspace) ? workspace : (workspace as { members?: unknown[] } | undefined)?.members;
+    const members = Array.isArray(workspace)
+      ? workspace
+      : (workspace as { members?: unknown[] } | undefined)?.members;
     for (const member of [".", ...members ?? []]) {
       const at = resolve(folder, String(member));
       const own = readJson(join(at, "deno.json")) ?? readJson(join(at, "deno.jsonc"));
@@ -100,14 +124,18 @@ export function createImportAliases(): ImportAliases {
       const config = readJson(join(at, "package.json"));
       if (config === undefined) continue;
       const targets = matchPattern(config.imports as JsonObject | undefined, specifier);
-      return certain(...targets.map((target) => target.startsWith(".") ? resolve(at, target) : target));
+      return certain(
+        ...targets.map((target) => target.startsWith(".") ? resolve(at, target) : target),
+      );
     }
     return NOWHERE;
   }
 
   function fromTsConfig(specifier: string, folder: string): AliasTargets {
     for (const at of upwards(folder)) {
-      const path = ["tsconfig.json", "jsconfig.json"].map((name) => join(at, name)).find((file) => readJson(file));
+      const path = ["tsconfig.json", "jsconfig.json"].map((name) => join(at, name)).find((file) =>
+        readJson(file)
+      );
       if (path === undefined) continue;
       const { paths, base, baseUrl } = compilerPaths(path, new Set());
       const targets = matchPattern(paths, specifier).map((target) => resolve(base, target));
@@ -120,7 +148,10 @@ export function createImportAliases(): ImportAliases {
     return NOWHERE;
   }
 
-  function compilerPaths(path: string, seen: Set<string>): { paths?: JsonObject; base: string; baseUrl?: string } {
+  function compilerPaths(
+    path: string,
+    seen: Set<string>,
+  ): { paths?: JsonObject; base: string; baseUrl?: string } {
     const config = readJson(path) ?? {};
     const at = dirname(path);
     const options = (config.compilerOptions ?? {}) as { paths?: JsonObject; baseUrl?: string };
@@ -129,10 +160,14 @@ export function createImportAliases(): ImportAliases {
     let inherited: { paths?: JsonObject; base: string; baseUrl?: string } = { base: at };
     for (const parent of [config.extends ?? []].flat() as string[]) {
       if (!/^\.{0,2}\//.test(parent)) continue;
-      const file = [resolve(at, parent), resolve(at, `${parent}.json`)].find((candidate) => readJson(candidate));
+      const file = [resolve(at, parent), resolve(at, `${parent}.json`)].find((candidate) =>
+        readJson(candidate)
+      );
       if (file !== undefined && !seen.has(file)) inherited = compilerPaths(file, seen);
     }
-    if (options.paths !== undefined) return { paths: options.paths, base: baseUrl ?? at, baseUrl: baseUrl };
+    if (options.paths !== undefined) {
+      return { paths: options.paths, base: baseUrl ?? at, baseUrl: baseUrl };
+    }
     return { ...inherited, base: baseUrl ?? inherited.base, baseUrl: baseUrl ?? inherited.baseUrl };
   }
 
@@ -189,9 +224,15 @@ function matchPattern(table: JsonObject | undefined, specifier: string): string[
     const [before, after] = key.split("*");
     const fits = specifier.startsWith(before) && specifier.endsWith(after) &&
       specifier.length >= before.length + after.length;
-    return { key, before, star: fits ? specifier.slice(before.length, specifier.length - after.length) : undefined };
+    return {
+      key,
+      before,
+      star: fits ? specifier.slice(before.length, specifier.length - after.length) : undefined,
+    };
   }).filter(({ star }) => star !== undefined).sort((a, b) => b.before.length - a.before.length);
-  return best === undefined ? [] : getTargets(table[best.key]).map((target) => target.replaceAll("*", best.star!));
+  return best === undefined
+    ? []
+    : getTargets(table[best.key]).map((target) => target.replaceAll("*", best.star!));
 }
 
 function getTargets(value: unknown): string[] {
@@ -207,7 +248,9 @@ function exported(config: JsonObject, specifier: string): string | undefined {
   const subpath = `.${specifier.slice(name.length)}`;
   const { exports } = config;
   if (exports === undefined) {
-    return subpath === "." ? String(config.source ?? config.module ?? config.main ?? "./index") : subpath;
+    return subpath === "."
+      ? String(config.source ?? config.module ?? config.main ?? "./index")
+      : subpath;
   }
   const isTable = typeof exports === "object" && exports !== null && !Array.isArray(exports) &&
     Object.keys(exports).every((key) => key.startsWith("."));

@@ -42,7 +42,9 @@ export function compute(node: ts.Expression, values: readonly unknown[]): Litera
   const hasObject = values.some((each) => typeof each === "object" && each !== null);
   if (hasObject && !ts.isPrefixUnaryExpression(node)) return { kind: "unknown", node };
   if (ts.isTemplateExpression(node)) {
-    const rest = node.templateSpans.map(({ literal }, index) => String(values[index]) + literal.text);
+    const rest = node.templateSpans.map(({ literal }, index) =>
+      String(values[index]) + literal.text
+    );
     return { kind: "known", value: node.head.text + rest.join("") };
   }
   const value = ts.isPrefixUnaryExpression(node)
@@ -54,11 +56,17 @@ export function compute(node: ts.Expression, values: readonly unknown[]): Litera
 function unary(operator: ts.PrefixUnaryOperator, value: unknown): unknown {
   if (operator === ts.SyntaxKind.ExclamationToken) return !value;
   if (typeof value !== "number") return undefined;
-  return operator === ts.SyntaxKind.MinusToken ? -value : operator === ts.SyntaxKind.PlusToken ? value : undefined;
+  return operator === ts.SyntaxKind.MinusToken
+    ? -value
+    : operator === ts.SyntaxKind.PlusToken
+    ? value
+    : undefined;
 }
 
 function binary(operator: ts.SyntaxKind, left: unknown, right: unknown): unknown {
-  if (operator === ts.SyntaxKind.PlusToken && (typeof left === "string" || typeof right === "string")) {
+  if (
+    operator === ts.SyntaxKind.PlusToken && (typeof left === "string" || typeof right === "string")
+  ) {
     return `${left}${right}`;
   }
   if (typeof left !== "number" || typeof right !== "number") return undefined;
@@ -88,5 +96,7 @@ function binary(operator: ts.SyntaxKind, left: unknown, right: unknown): unknown
 export function enumValue(module: string, name: string): string | undefined {
   const [owner, member, ...rest] = name.split(".");
   const members = isTrellis(module) && rest.length === 0 ? PACKAGE_ENUMS[owner] : undefined;
-  return members !== undefined && member !== undefined && Object.hasOwn(members, member) ? members[member] : undefined;
+  return members !== undefined && member !== undefined && Object.hasOwn(members, member)
+    ? members[member]
+    : undefined;
 }

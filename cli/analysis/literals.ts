@@ -22,7 +22,11 @@ export type Lead =
   | { readonly kind: "package"; readonly module: string; readonly name: string }
   | { readonly kind: "namespace"; readonly module: SourceModule }
   | { readonly kind: "enum"; readonly node: ts.EnumDeclaration }
-  | { readonly kind: "function"; readonly node: ts.FunctionLikeDeclaration; readonly bindings?: Bindings }
+  | {
+    readonly kind: "function";
+    readonly node: ts.FunctionLikeDeclaration;
+    readonly bindings?: Bindings;
+  }
   | { readonly kind: "undefined" }
   | { readonly kind: "unknown"; readonly node: ts.Node };
 
@@ -39,11 +43,17 @@ export interface LiteralReader {
   /** What an expression leads to, through names, imports, members and calls of simple functions. */
   follow(place: Place): Lead;
   /** A property of an object literal, through spreads. */
-  getProperty(object: Place & { readonly node: ts.ObjectLiteralExpression }, name: string): Property;
+  getProperty(
+    object: Place & { readonly node: ts.ObjectLiteralExpression },
+    name: string,
+  ): Property;
   /** The names of an object's properties, through spreads. */
   getNames(place: Place): Names;
   /** The result of a function that is one expression, or one `return` after constants. */
-  getResult(fn: Lead & { kind: "function" }, call: Place & { readonly node: ts.CallExpression }): Place | undefined;
+  getResult(
+    fn: Lead & { kind: "function" },
+    call: Place & { readonly node: ts.CallExpression },
+  ): Place | undefined;
 }
 
 /** A name that leads to itself ends here. */
@@ -71,14 +81,19 @@ export function createLiteralReader(project: Project): LiteralReader {
     }
   }
 
-  const follow = (place: Place): Lead => deeper<Lead>(place.node, () => computeLead(place), unknown);
+  const follow = (place: Place): Lead =>
+    deeper<Lead>(place.node, () => computeLead(place), unknown);
 
   function computeLead({ node: expression, bindings }: Place): Lead {
     const node = unwrap(expression);
     if (ts.isIdentifier(node)) {
-      return node.text === "undefined" ? { kind: "undefined" } : ofTarget(project.getTarget(node), node, bindings);
+      return node.text === "undefined"
+        ? { kind: "undefined" }
+        : ofTarget(project.getTarget(node), node, bindings);
     }
-    if (ts.isArrowFunction(node) || ts.isFunctionExpression(node)) return { kind: "function", node, bindings };
+    if (ts.isArrowFunction(node) || ts.isFunctionExpression(node)) {
+      return { kind: "function", node, bindings };
+    }
     if (ts.isPropertyAccessExpression(node)) {
       return getMember(follow({ node: node.expression, bindings }), node.name.text, node);
     }
@@ -105,7 +120,9 @@ export function createLiteralReader(project: Project): LiteralReader {
     if (ts.isFunctionDeclaration(node)) return { kind: "function", node, bindings };
     if (ts.isVariableDeclaration(node)) {
       const isConst = (node.parent.flags & ts.NodeFlags.Const) !== 0;
-      return node.initializer !== undefined && isConst ? follow({ node: node.initializer, bindings }) : unknown(at);
+      return node.initializer !== undefined && isConst
+        ? follow({ node: node.initializer, bindings })
+        : unknown(at);
     }
     if (ts.isParameter(node)) return ofParameter(node, at, bindings);
     return ts.isBindingElement(node) ? ofBinding(node, at, bindings) : unknown(at);
@@ -146,7 +163,11 @@ export function createLiteralReader(project: Project): LiteralReader {
       case "namespace":
         return ofTarget(project.exportOf(owner.module, name), at);
       case "package":
-        return { kind: "package", module: owner.module, name: owner.name === "" ? name : `${owner.name}.${name}` };
+        return {
+          kind: "package",
+          module: owner.module,
+          name: owner.name === "" ? name : `${owner.name}.${name}`,
+        };
       case "enum": {
         const value = enumMember(owner.node, name);
         return value === undefined ? unknown(at) : { kind: "place", node: value };
@@ -158,9 +179,14 @@ export function createLiteralReader(project: Project): LiteralReader {
           if (property === undefined) return { kind: "undefined" };
           return "unknown" in property ? unknown(property.unknown) : follow(property);
         }
-        if (ts.isArrayLiteralExpression(node) && /^\d+$/.test(name) && !node.elements.some(ts.isSpreadElement)) {
+        if (
+          ts.isArrayLiteralExpression(node) && /^\d+$/.test(name) &&
+          !node.elements.some(ts.isSpreadElement)
+        ) {
           const element = node.elements[Number(name)];
-          return element === undefined ? { kind: "undefined" } : follow({ node: element, bindings: owner.bindings });
+          return element === undefined
+            ? { kind: "undefined" }
+            : follow({ node: element, bindings: owner.bindings });
         }
         return unknown(at);
       }
@@ -183,7 +209,9 @@ export function createLiteralReader(project: Project): LiteralReader {
   }
 
   function isTransparent(node: ts.CallExpression, callee: Lead): boolean {
-    if (callee.kind === "package") return isTrellis(callee.module) && callee.name === "defineConfig";
+    if (callee.kind === "package") {
+      return isTrellis(callee.module) && callee.name === "defineConfig";
+    }
     const name = unwrap(node.expression);
     return ts.isPropertyAccessExpression(name) && ts.isIdentifier(name.expression) &&
       TRANSPARENT_GLOBALS.includes(`${name.expression.text}.${name.name.text}`) &&
@@ -195,7 +223,9 @@ export function createLiteralReader(project: Project): LiteralReader {
     { node: call, bindings }: Place & { readonly node: ts.CallExpression },
   ): Place | undefined {
     const { body, parameters, asteriskToken } = fn.node;
-    if (body === undefined || asteriskToken !== undefined || call.arguments.some(ts.isSpreadElement)) return undefined;
+    if (
+      body === undefined || asteriskToken !== undefined || call.arguments.some(ts.isSpreadElement)
+    ) return undefined;
     if (parameters.some((parameter) => parameter.dotDotDotToken !== undefined)) return undefined;
     const inner = new Map(fn.bindings);
     parameters.forEach((parameter, index) => {
@@ -225,7 +255,9 @@ export function createLiteralReader(project: Project): LiteralReader {
       if (key === undefined) return { unknown: property };
       if (key !== name) continue;
       if (ts.isPropertyAssignment(property)) return { node: property.initializer, bindings };
-      return ts.isShorthandPropertyAssignment(property) ? { node: property.name, bindings } : { unknown: property };
+      return ts.isShorthandPropertyAssignment(property)
+        ? { node: property.name, bindings }
+        : { unknown: property };
     }
     return undefined;
   }
@@ -257,7 +289,8 @@ export function createLiteralReader(project: Project): LiteralReader {
     return key.kind === "known" && typeof key.value !== "object" ? String(key.value) : undefined;
   }
 
-  const read = (place: Place): Literal => deeper<Literal>(place.node, () => computeLiteral(place), unknown);
+  const read = (place: Place): Literal =>
+    deeper<Literal>(place.node, () => computeLiteral(place), unknown);
 
   function computeLiteral(place: Place): Literal {
     const lead = follow(place);
@@ -270,7 +303,9 @@ export function createLiteralReader(project: Project): LiteralReader {
     if (lead.kind !== "place") return unknown(place.node);
     const { node, bindings } = lead;
     if (ts.isStringLiteralLike(node)) return { kind: "known", value: node.text };
-    if (ts.isNumericLiteral(node)) return { kind: "known", value: Number(node.text.replaceAll("_", "")) };
+    if (ts.isNumericLiteral(node)) {
+      return { kind: "known", value: Number(node.text.replaceAll("_", "")) };
+    }
     if (node.kind === ts.SyntaxKind.TrueKeyword) return { kind: "known", value: true };
     if (node.kind === ts.SyntaxKind.FalseKeyword) return { kind: "known", value: false };
     if (node.kind === ts.SyntaxKind.NullKeyword) return { kind: "known", value: null };
@@ -317,7 +352,9 @@ export function createLiteralReader(project: Project): LiteralReader {
 }
 
 function enumMember(node: ts.EnumDeclaration, name: string): ts.Expression | undefined {
-  return node.members.find((member) => !ts.isComputedPropertyName(member.name) && member.name.text === name)
+  return node.members.find((member) =>
+    !ts.isComputedPropertyName(member.name) && member.name.text === name
+  )
     ?.initializer;
 }
 

@@ -19,7 +19,9 @@ export function isWithin(node: ts.Node, scope: readonly ts.Node[]): boolean {
  */
 export function isEnumMember(name: ts.Identifier): boolean {
   for (let node: ts.Node = name.parent; node !== undefined; node = node.parent) {
-    if (ts.isEnumDeclaration(node)) return node.members.some((member) => member.name.getText() === name.text);
+    if (ts.isEnumDeclaration(node)) {
+      return node.members.some((member) => member.name.getText() === name.text);
+    }
   }
   return false;
 }
@@ -32,7 +34,8 @@ export function isEnumMember(name: ts.Identifier): boolean {
 export function isAssigned(name: ts.Identifier): boolean {
   const { parent } = name;
   if (ts.isPrefixUnaryExpression(parent) || ts.isPostfixUnaryExpression(parent)) {
-    return parent.operator === ts.SyntaxKind.PlusPlusToken || parent.operator === ts.SyntaxKind.MinusMinusToken;
+    return parent.operator === ts.SyntaxKind.PlusPlusToken ||
+      parent.operator === ts.SyntaxKind.MinusMinusToken;
   }
   return ts.isBinaryExpression(parent) && parent.left === name &&
     parent.operatorToken.kind >= ts.SyntaxKind.FirstAssignment &&
@@ -47,6 +50,9 @@ export function isAssigned(name: ts.Identifier): boolean {
  */
 export function isLeftmostOfNew(part: ts.Node): boolean {
   let node = part;
-  while (ts.isPropertyAccessExpression(node.parent) && node.parent.expression === node) node = node.parent;
-  return ts.isDecorator(node.parent) || (ts.isNewExpression(node.parent) && node.parent.expression === node);
+  while (ts.isPropertyAccessExpression(node.parent) && node.parent.expression === node) {
+    node = node.parent;
+  }
+  return ts.isDecorator(node.parent) ||
+    (ts.isNewExpression(node.parent) && node.parent.expression === node);
 }

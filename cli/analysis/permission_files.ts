@@ -96,11 +96,15 @@ function renderSql(fn: FunctionPermissions, role: string): string {
     const on = `ON ${quoteTable(table)}`;
     if (columns.length > 0) {
       const limited = columns.map(({ operation }) => operation).join(", ");
-      const parts = columns.map((each) => `${each.operation} (${each.columns.map(quote).join(", ")})`).join(", ");
+      const parts = columns.map((each) =>
+        `${each.operation} (${each.columns.map(quote).join(", ")})`
+      ).join(", ");
       lines.push(`REVOKE ${limited} ${on} FROM ${quote(role)};`);
       lines.push(WHOLE_TABLE_COMMENT, `GRANT ${parts} ${on} TO ${quote(role)};`);
     }
-    const whole = operations.filter((operation) => !columns.some((each) => each.operation === operation));
+    const whole = operations.filter((operation) =>
+      !columns.some((each) => each.operation === operation)
+    );
     if (whole.length > 0) lines.push(`GRANT ${whole.join(", ")} ${on} TO ${quote(role)};`);
     for (const sequence of sequences) {
       lines.push(`GRANT USAGE ON SEQUENCE ${quoteTable(sequence)} TO ${quote(role)};`);
@@ -121,7 +125,9 @@ function renderTerraform(roles: ReadonlyMap<string, string>): string {
     "",
     "locals {",
     "  # The database role of each function that uses the database: its DATABASE_USERNAME.",
-    ...entries.length === 0 ? ["  database_roles = {}"] : ["  database_roles = {", ...entries, "  }"],
+    ...entries.length === 0
+      ? ["  database_roles = {}"]
+      : ["  database_roles = {", ...entries, "  }"],
     "}",
     "",
   ].join("\n");
@@ -136,7 +142,8 @@ function quoteTable({ schema, name }: TableName): string {
  * and turn the rest of the name into SQL.
  */
 function toComment(text: string): string {
-  const escapeCharacter = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  const escapeCharacter = (char: string) =>
+    `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return `-- ${text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, escapeCharacter)}`;
 }
 
@@ -144,7 +151,9 @@ function toComment(text: string): string {
 function quote(name: string): string {
   if (name.includes("${")) {
     throw new ConfigurationError(
-      `The name ${JSON.stringify(name)} cannot be written to a permission file, where \${…} stands ` +
+      `The name ${
+        JSON.stringify(name)
+      } cannot be written to a permission file, where \${…} stands ` +
         "for a variable: rename the table",
     );
   }

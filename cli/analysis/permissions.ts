@@ -78,7 +78,12 @@ export interface AnalyseOptions {
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-const ORDER = [DatabaseOperation.Select, DatabaseOperation.Insert, DatabaseOperation.Update, DatabaseOperation.Delete];
+const ORDER = [
+  DatabaseOperation.Select,
+  DatabaseOperation.Insert,
+  DatabaseOperation.Update,
+  DatabaseOperation.Delete,
+];
 
 /**
  * Finds out from the sources, without running them, which tables each function can reach and what it does there.
@@ -164,7 +169,13 @@ function toGrants(
     const key = printTable(table);
     let entry = tables.get(key);
     if (entry === undefined) {
-      entry = { table, operations: new Set(), columns: new Map(), sequences: new Map(), neededBy: new Set() };
+      entry = {
+        table,
+        operations: new Set(),
+        columns: new Map(),
+        sequences: new Map(),
+        neededBy: new Set(),
+      };
       tables.set(key, entry);
     }
     for (const operation of operations.includes(DatabaseOperation.All) ? ORDER : operations) {
@@ -191,7 +202,10 @@ function toGrants(
         for (const operation of operations) {
           const columns = declared && neededColumns(need, model, operation, declared);
           if (columns === undefined) entry.operations.add(operation);
-          else entry.columns.set(operation, new Set([...entry.columns.get(operation) ?? [], ...columns]));
+          else {entry.columns.set(
+              operation,
+              new Set([...entry.columns.get(operation) ?? [], ...columns]),
+            );}
         }
       }
     }
@@ -208,7 +222,10 @@ function toGrant({ table, operations, columns, sequences, neededBy }: Entry): Ta
     table,
     operations: ORDER.filter((operation) => operations.has(operation) || columns.has(operation)),
     ...limited.length > 0 && {
-      columns: limited.map((operation) => ({ operation, columns: [...columns.get(operation)!].sort(compare) })),
+      columns: limited.map((operation) => ({
+        operation,
+        columns: [...columns.get(operation)!].sort(compare),
+      })),
     },
     sequences: [...sequences].sort(([a], [b]) => compare(a, b)).map(([, sequence]) => sequence),
     neededBy: [...neededBy].sort(compare),
@@ -222,7 +239,8 @@ function columnsOfAuthTable(
   { table, definition }: AuthTable,
 ): DeclaredColumns | undefined {
   if (definition !== undefined) return readTableColumns(reader, definition);
-  return table === AUTH_TABLES[model] || table.name === AUTH_TABLES[model].name && table.schema === undefined
+  return table === AUTH_TABLES[model] ||
+      table.name === AUTH_TABLES[model].name && table.schema === undefined
     ? authColumns(model as Parameters<typeof authColumns>[0])
     : undefined;
 }
@@ -235,12 +253,16 @@ interface Problem {
 function missedOutsideQueries(outside: Reached): Problem[] {
   const touches = outside.touches.map(({ node, table, operation }) => ({
     node,
-    message: `table ${printTable(table)} is ${verb(operation)} outside a declared query, which grants nothing: ` +
+    message:
+      `table ${printTable(table)} is ${
+        verb(operation)
+      } outside a declared query, which grants nothing: ` +
       "move it into a defineQuery that lists the table",
   }));
   const opaque = [...outside.opaque].map((node) => ({
     node,
-    message: "which tables this SQL uses is worked out at run time: move it into a defineQuery that lists them",
+    message:
+      "which tables this SQL uses is worked out at run time: move it into a defineQuery that lists them",
   }));
   return [...touches, ...opaque];
 }
@@ -255,7 +277,8 @@ function sessionProblems(reached: Reached): Problem[] {
   if (session === undefined || reached.isAuthConfigured) return [];
   return [{
     node: session.node,
-    message: "auth is 'session', but nothing that the function loads calls configureSessionAuth: it will fail",
+    message:
+      "auth is 'session', but nothing that the function loads calls configureSessionAuth: it will fail",
   }];
 }
 
@@ -266,7 +289,11 @@ interface QueryProblem extends Problem {
 
 const touchesByQuery: WeakMap<QueryDeclaration, QueryProblem[]> = new WeakMap();
 
-function undeclaredTouches(collection: Collection, evaluator: Evaluator, query: QueryDeclaration): QueryProblem[] {
+function undeclaredTouches(
+  collection: Collection,
+  evaluator: Evaluator,
+  query: QueryDeclaration,
+): QueryProblem[] {
   const known = touchesByQuery.get(query);
   if (known !== undefined) return known;
   const declared = reach(collection, evaluator, [query.tables]);
@@ -277,13 +304,16 @@ function undeclaredTouches(collection: Collection, evaluator: Evaluator, query: 
   if (declared.unresolved.some(({ subject }) => subject !== "environment")) return problems;
   const { touches, opaque } = reach(collection, evaluator, body, false);
   for (const node of opaque) {
-    const message = `which tables this SQL of ${query.name} uses is worked out at run time: list all of them`;
+    const message =
+      `which tables this SQL of ${query.name} uses is worked out at run time: list all of them`;
     problems.push({ node, message, isMissed: declared.grants.length === 0 });
   }
   for (const { node, table, operation } of touches) {
     const name = printPublic(table);
     const grants = declared.grants.filter((grant) => printPublic(grant.table) === name);
-    const isDeclared = grants.some(({ operations }) => operation === undefined || operations.includes(operation));
+    const isDeclared = grants.some(({ operations }) =>
+      operation === undefined || operations.includes(operation)
+    );
     if (isDeclared) continue;
     problems.push({
       node,
@@ -302,7 +332,11 @@ function printPublic({ schema, name }: TableName): string {
 }
 
 function verb(operation: DatabaseOperation | undefined): string {
-  return operation === undefined ? "used" : operation === DatabaseOperation.Select ? "read" : "written";
+  return operation === undefined
+    ? "used"
+    : operation === DatabaseOperation.Select
+    ? "read"
+    : "written";
 }
 
 /** Places in the sources, each with the functions that reach it. */
@@ -329,7 +363,9 @@ export function createFindings(project: Project): Findings {
       found.set(key, finding);
     },
     list: () =>
-      [...found.values()].sort((a, b) => compare(a.file, b.file) || a.line - b.line || compare(a.message, b.message)),
+      [...found.values()].sort((a, b) =>
+        compare(a.file, b.file) || a.line - b.line || compare(a.message, b.message)
+      ),
   };
 }
 

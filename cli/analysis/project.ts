@@ -67,7 +67,9 @@ export function openProject(root: string): Project {
     let known = resolutions.get(from);
     if (known === undefined) resolutions.set(from, known = new Map());
     let found = known.get(specifier.text);
-    if (found === undefined) known.set(specifier.text, found = resolveModule(specifier.text, from, aliases));
+    if (found === undefined) {
+      known.set(specifier.text, found = resolveModule(specifier.text, from, aliases));
+    }
     return found;
   }
 
@@ -86,7 +88,9 @@ export function openProject(root: string): Project {
       kind: "missing",
       message: module.commonJs === undefined
         ? `${relative(root, module.path)} exports no "${name}"`
-        : `${relative(root, module.path)} is a CommonJS module, whose exports cannot be told from its text`,
+        : `${
+          relative(root, module.path)
+        } is a CommonJS module, whose exports cannot be told from its text`,
     };
     if (seen.has(key)) return missing;
     seen.add(key);
@@ -116,19 +120,31 @@ export function openProject(root: string): Project {
     if (node === undefined) return { kind: "opaque" };
     if (ts.isImportSpecifier(node)) {
       const declaration = node.parent.parent.parent;
-      return through(declaration.moduleSpecifier as ts.StringLiteral, (node.propertyName ?? node.name).text, seen);
+      return through(
+        declaration.moduleSpecifier as ts.StringLiteral,
+        (node.propertyName ?? node.name).text,
+        seen,
+      );
     }
     if (ts.isNamespaceImport(node)) {
       return through(node.parent.parent.moduleSpecifier as ts.StringLiteral, "", seen);
     }
-    if (ts.isImportClause(node)) return through(node.parent.moduleSpecifier as ts.StringLiteral, "default", seen);
+    if (ts.isImportClause(node)) {
+      return through(node.parent.moduleSpecifier as ts.StringLiteral, "default", seen);
+    }
     if (ts.isImportEqualsDeclaration(node)) {
       const { moduleReference } = node;
       if (ts.isIdentifier(moduleReference)) return getTarget(moduleReference, seen);
-      if (ts.isExternalModuleReference(moduleReference) && ts.isStringLiteralLike(moduleReference.expression)) {
+      if (
+        ts.isExternalModuleReference(moduleReference) &&
+        ts.isStringLiteralLike(moduleReference.expression)
+      ) {
         return through(moduleReference.expression, "", seen);
       }
-      return { kind: "missing", message: `"${node.getText()}" cannot be followed: use an import declaration` };
+      return {
+        kind: "missing",
+        message: `"${node.getText()}" cannot be followed: use an import declaration`,
+      };
     }
     return { kind: "declaration", node };
   }
@@ -140,7 +156,9 @@ export function openProject(root: string): Project {
     for (const star of module.stars) {
       const found = resolve(star);
       if (found.kind !== "file") continue;
-      for (const name of getExportNames(read(found.path), seen)) if (name !== "default") names.add(name);
+      for (const name of getExportNames(read(found.path), seen)) {
+        if (name !== "default") names.add(name);
+      }
     }
     return [...names];
   }

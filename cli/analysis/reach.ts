@@ -1,5 +1,13 @@
 import type { Collection } from "./collect.ts";
-import { type AuthNeed, DEFER, type Effect, isCall, type Path, type QueryDeclaration, type Unit } from "./effects.ts";
+import {
+  type AuthNeed,
+  DEFER,
+  type Effect,
+  isCall,
+  type Path,
+  type QueryDeclaration,
+  type Unit,
+} from "./effects.ts";
 import { getSubject, isSink } from "./collect_sink.ts";
 import type { Evaluator, TableName, Value } from "./evaluate.ts";
 import { ts } from "./typescript.ts";
@@ -8,7 +16,11 @@ import { ts } from "./typescript.ts";
 export interface Reached {
   readonly queries: ReadonlySet<QueryDeclaration>;
   readonly grants: readonly Extract<Effect, { kind: "grant" }>[];
-  readonly auth: readonly { readonly need: AuthNeed; readonly why: string; readonly node: ts.Node }[];
+  readonly auth: readonly {
+    readonly need: AuthNeed;
+    readonly why: string;
+    readonly node: ts.Node;
+  }[];
   /** Whether `configureSessionAuth` is called. */
   readonly isAuthConfigured: boolean;
   /** Tables in place of the auth package's, by model. */
@@ -47,7 +59,8 @@ interface Parameter {
 
 const UNKNOWN_PARAMETER = {
   grants: "what this is given cannot be told from the text, but tables or auth depend on it",
-  environment: "what this is given cannot be told from the text, but the name of an environment variable depends on it",
+  environment:
+    "what this is given cannot be told from the text, but the name of an environment variable depends on it",
 } as const;
 
 /** Of a parameter; far more than a function that does not call itself has. */
@@ -115,7 +128,9 @@ export function reach(
   function getParameter(node: ts.Node, user: Unit): Parameter {
     const all = user.path.at(-1) === DEFER ? deferred : parameters;
     let parameter = all.get(node);
-    if (parameter === undefined) all.set(node, parameter = { isWhole: false, paths: [], arguments: [], released: 0 });
+    if (parameter === undefined) {
+      all.set(node, parameter = { isWhole: false, paths: [], arguments: [], released: 0 });
+    }
     return parameter;
   }
 
@@ -130,8 +145,16 @@ export function reach(
         // what must be told is asked for by its own path, however many there are
         const isExact = !parameter.isWhole || isSink(effect.path.at(-1));
         parameter.isWhole ||= parameter.paths.length > MAX_PATHS;
-        if (isExact) { for (const argument of parameter.arguments) visitNode(argument, effect.path); }
-        if (parameter.isWhole) { for (const argument of parameter.arguments) visitNode(argument, []); }
+        if (isExact) {
+          for (const argument of parameter.arguments) {
+            visitNode(argument, effect.path);
+          }
+        }
+        if (parameter.isWhole) {
+          for (const argument of parameter.arguments) {
+            visitNode(argument, []);
+          }
+        }
         return;
       }
       case "bind": {
@@ -178,7 +201,10 @@ export function reach(
     }
   }
 
-  function dispatch(subclass: ts.ClassLikeDeclaration, { node, path }: { node: ts.Node; path: Path }): void {
+  function dispatch(
+    subclass: ts.ClassLikeDeclaration,
+    { node, path }: { node: ts.Node; path: Path },
+  ): void {
     if (subclass !== node && extendsClass(evaluator, subclass, node)) visitNode(subclass, path);
   }
 
@@ -205,13 +231,28 @@ export function reach(
   // only when nothing more can be reached is it known which parameters nobody gives a value
   while (work.length > 0) {
     followAll();
-    for (const all of [parameters, deferred]) for (const [node, parameter] of all) releaseUnknown(node, parameter);
+    for (const all of [parameters, deferred]) {
+      for (const [node, parameter] of all) releaseUnknown(node, parameter);
+    }
   }
   for (const [node, { paths, arguments: given }] of parameters) {
     if (given.length > 0) continue;
-    for (const sink of new Set(paths.map((path) => path.at(-1)).filter(isSink))) unresolvedParameter(node, sink);
+    for (const sink of new Set(paths.map((path) => path.at(-1)).filter(isSink))) {
+      unresolvedParameter(node, sink);
+    }
   }
-  return { queries, grants, auth, isAuthConfigured, authTables, touches, opaque, wrappers, variables, unresolved };
+  return {
+    queries,
+    grants,
+    auth,
+    isAuthConfigured,
+    authTables,
+    touches,
+    opaque,
+    wrappers,
+    variables,
+    unresolved,
+  };
 }
 
 function extendsClass(evaluator: Evaluator, node: ts.ClassLikeDeclaration, base: ts.Node): boolean {

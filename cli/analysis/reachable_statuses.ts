@@ -85,9 +85,11 @@ export function createStatusReader(project: Project): (node: ts.Node) => Set<num
         const owner = part.expression;
         if (!ts.isIdentifier(owner) || !isOutside(owner)) return false;
         const target = project.getTarget(owner);
-        if (target.kind === "namespace") lead(project.exportOf(target.module, part.name.text), part);
-        else if (target.kind === "package" && target.name === "") lead({ ...target, name: part.name.text }, part);
-        else return false;
+        if (target.kind === "namespace") {
+          lead(project.exportOf(target.module, part.name.text), part);
+        } else if (target.kind === "package" && target.name === "") {
+          lead({ ...target, name: part.name.text }, part);
+        } else return false;
         return true;
       },
       special: () => {},

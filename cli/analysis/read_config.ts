@@ -21,8 +21,12 @@ export function readConfig(root: string, file?: string): ResolvedConfig {
   if (path === undefined) return resolveConfig({}, CONFIG_NAMES[0]);
   const name = relative(root, path) || path;
   const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) throw new ConfigurationError(`There is no configuration ${name} (--config)`);
-  if (found.isDirectory()) throw new ConfigurationError(`The configuration ${name} is a folder: it must be a file`);
+  if (found === undefined) {
+    throw new ConfigurationError(`There is no configuration ${name} (--config)`);
+  }
+  if (found.isDirectory()) {
+    throw new ConfigurationError(`The configuration ${name} is a folder: it must be a file`);
+  }
   try {
     return resolveConfig(readDefault(openProject(root), path, name), name);
   } catch (error) {
@@ -35,11 +39,14 @@ function readDefault(project: Project, path: string, name: string): unknown {
   const target = project.exportOf(project.read(path), "default");
   const node = target.kind === "expression"
     ? target.node
-    : target.kind === "declaration" && ts.isVariableDeclaration(target.node) && ts.isIdentifier(target.node.name)
+    : target.kind === "declaration" && ts.isVariableDeclaration(target.node) &&
+        ts.isIdentifier(target.node.name)
     ? target.node.name // export { config as default }
     : undefined;
   if (node === undefined) {
-    throw new ConfigurationError(`${name} exports no configuration: export default defineConfig({ … })`);
+    throw new ConfigurationError(
+      `${name} exports no configuration: export default defineConfig({ … })`,
+    );
   }
   return readWritten(project, node);
 }
@@ -50,7 +57,9 @@ function readWritten(project: Project, node: ts.Expression): unknown {
   let whole: ts.Node = literal.node;
   while (ts.isPropertyAccessExpression(whole.parent)) whole = whole.parent;
   throw new ConfigurationError(
-    `${project.getPath(whole)}:${project.getLine(whole)}: the configuration is read and not run, so "${
+    `${project.getPath(whole)}:${
+      project.getLine(whole)
+    }: the configuration is read and not run, so "${
       whole.getText().slice(0, 60)
     }" must be written out`,
   );

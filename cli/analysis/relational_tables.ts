@@ -12,7 +12,9 @@ import { ts, unwrap } from "./typescript.ts";
  */
 export function collectRelationalQuery(c: Collector, call: ts.CallExpression): void {
   const method = unwrap(call.expression);
-  if (!ts.isPropertyAccessExpression(method) || !/^find(?:Many|First)$/.test(method.name.text)) return;
+  if (!ts.isPropertyAccessExpression(method) || !/^find(?:Many|First)$/.test(method.name.text)) {
+    return;
+  }
   const member = unwrap(method.expression);
   if (!ts.isPropertyAccessExpression(member) && !ts.isElementAccessExpression(member)) return;
   const owner = unwrap(member.expression);
@@ -51,7 +53,9 @@ function collectTable(
     if (!ts.isPropertyAssignment(property) || property.name.getText() !== "with") continue;
     const relations = unwrap(property.initializer);
     if (!ts.isObjectLiteralExpression(relations)) c.emit({ kind: "opaque-sql", node });
-    else for (const relation of relations.properties) collectRelation(c, node, table, relation, declarations);
+    else {for (const relation of relations.properties) {
+        collectRelation(c, node, table, relation, declarations);
+      }}
   }
 }
 
@@ -64,7 +68,9 @@ function collectRelation(
 ): void {
   const name = relation.name?.getText().replace(/^["']|["']$/g, "");
   const target = declarations.relations.get(`${printTable(table)}.${name}`);
-  if (target === undefined || !ts.isPropertyAssignment(relation)) return c.emit({ kind: "opaque-sql", node });
+  if (target === undefined || !ts.isPropertyAssignment(relation)) {
+    return c.emit({ kind: "opaque-sql", node });
+  }
   collectTable(c, node, target, relation.initializer, declarations);
 }
 
@@ -86,7 +92,10 @@ function readDeclarations(c: Collector, from: SourceModule): Declarations {
   return declarations;
 
   function visit(node: ts.Node): void {
-    if (ts.isVariableDeclaration(node) || ts.isPropertyAssignment(node) || ts.isShorthandPropertyAssignment(node)) {
+    if (
+      ts.isVariableDeclaration(node) || ts.isPropertyAssignment(node) ||
+      ts.isShorthandPropertyAssignment(node)
+    ) {
       const value = ts.isShorthandPropertyAssignment(node) ? node.name : node.initializer;
       if (value !== undefined && mayBeTable(value)) readTable(node.name.getText(), value);
     } else if (ts.isCallExpression(node)) readRelations(node);
@@ -100,7 +109,9 @@ function readDeclarations(c: Collector, from: SourceModule): Declarations {
 
   function readRelations(call: ts.CallExpression): void {
     const callee = unwrap(call.expression);
-    if (!ts.isIdentifier(callee) || callee.text !== "relations" || call.arguments.length < 2) return;
+    if (!ts.isIdentifier(callee) || callee.text !== "relations" || call.arguments.length < 2) {
+      return;
+    }
     const table = c.evaluator.evaluate(call.arguments[0]);
     const fn = unwrap(call.arguments[1]);
     if (table.kind !== "table" || !ts.isArrowFunction(fn)) return;
@@ -111,14 +122,17 @@ function readDeclarations(c: Collector, from: SourceModule): Declarations {
       const relation = unwrap(property.initializer);
       if (!ts.isCallExpression(relation) || relation.arguments.length === 0) continue;
       const target = c.evaluator.evaluate(relation.arguments[0]);
-      if (target.kind === "table") relations.set(`${printTable(table.table)}.${property.name.getText()}`, target.table);
+      if (target.kind === "table") {
+        relations.set(`${printTable(table.table)}.${property.name.getText()}`, target.table);
+      }
     }
   }
 }
 
 function mayBeTable(node: ts.Expression): boolean {
   const value = unwrap(node);
-  return ts.isCallExpression(value) || ts.isIdentifier(value) || ts.isPropertyAccessExpression(value);
+  return ts.isCallExpression(value) || ts.isIdentifier(value) ||
+    ts.isPropertyAccessExpression(value);
 }
 
 /** Lists the files of the project that a file loads, itself included. */

@@ -8,7 +8,9 @@ const byFile: WeakMap<ts.SourceFile, ReadonlyMap<string, ts.ExpressionStatement[
  *
  * @param declaration The declaration, at the top of its file.
  */
-export function getRegistrations({ name, parent }: ts.VariableDeclaration): readonly ts.ExpressionStatement[] {
+export function getRegistrations(
+  { name, parent }: ts.VariableDeclaration,
+): readonly ts.ExpressionStatement[] {
   if (!ts.isIdentifier(name)) return [];
   const source = parent.getSourceFile();
   let known = byFile.get(source);
@@ -19,7 +21,9 @@ export function getRegistrations({ name, parent }: ts.VariableDeclaration): read
 function read(source: ts.SourceFile): Map<string, ts.ExpressionStatement[]> {
   const found = new Map<string, ts.ExpressionStatement[]>();
   for (const statement of source.statements) {
-    if (!ts.isExpressionStatement(statement) || !ts.isCallExpression(statement.expression)) continue;
+    if (!ts.isExpressionStatement(statement) || !ts.isCallExpression(statement.expression)) {
+      continue;
+    }
     const { expression: callee, arguments: given } = statement.expression;
     if (!ts.isPropertyAccessExpression(callee)) continue;
     const owner = callee.name.text === "register"

@@ -51,10 +51,17 @@ export function createSlicer(project: Project): Slicer {
   const getPackage: Map<string, number> = new Map();
   const pending: (() => void)[] = [];
 
-  const getPlace = (node: ts.Node): SourcePlace => ({ file: project.getPath(node), line: project.getLine(node) });
+  const getPlace = (node: ts.Node): SourcePlace => ({
+    file: project.getPath(node),
+    line: project.getLine(node),
+  });
 
   /** Units are written one after the other, not inside each other: chains of declarations may be long. */
-  function reserve(key: ts.Node | SourceModule | string, unit: SliceUnit, write: () => string): number {
+  function reserve(
+    key: ts.Node | SourceModule | string,
+    unit: SliceUnit,
+    write: () => string,
+  ): number {
     const known = unitOf.get(key);
     if (known !== undefined) return known;
     const index = units.push({ ...unit, body: "" }) - 1;
@@ -71,29 +78,45 @@ export function createSlicer(project: Project): Slicer {
 
   function ofExpression(expression: ts.Expression): number {
     const holder = expression.parent;
-    if (ts.isVariableDeclaration(holder) && holder.initializer === expression && ts.isIdentifier(holder.name)) {
+    if (
+      ts.isVariableDeclaration(holder) && holder.initializer === expression &&
+      ts.isIdentifier(holder.name)
+    ) {
       const unit = ofDeclaration(holder);
       if (unit !== undefined) return unit;
     }
-    return reserve(expression, { ...getPlace(expression), label: shorten(expression.getText()) }, () => {
-      return `return (${rewrite([expression], expression)});`;
-    });
+    return reserve(
+      expression,
+      { ...getPlace(expression), label: shorten(expression.getText()) },
+      () => {
+        return `return (${rewrite([expression], expression)});`;
+      },
+    );
   }
 
   /** The unit of what is declared at the top of a file; `undefined` for what belongs to a function. */
   function ofDeclaration(node: ts.Node): number | undefined {
     if (ts.isVariableDeclaration(node)) {
       const statement = node.parent.parent;
-      if (!ts.isVariableStatement(statement) || !ts.isSourceFile(statement.parent)) return undefined;
+      if (!ts.isVariableStatement(statement) || !ts.isSourceFile(statement.parent)) {
+        return undefined;
+      }
       const label = node.name.getText();
       return reserve(
         node,
-        { ...getPlace(node), label: shorten(label), isNamed: true, exportedAs: getExportName(node) },
+        {
+          ...getPlace(node),
+          label: shorten(label),
+          isNamed: true,
+          exportedAs: getExportName(node),
+        },
         () => {
           const extra = getRegistrations(node);
           const names = boundNames(node.name).map(({ text }) => text);
           const scope = [node, ...extra];
-          const initializer = node.initializer === undefined ? "undefined" : rewrite(scope, node.initializer);
+          const initializer = node.initializer === undefined
+            ? "undefined"
+            : rewrite(scope, node.initializer);
           return [
             `const ${rewrite(scope, node.name)} = ${initializer};`,
             ...extra.map((statement) => rewrite(scope, statement)),
@@ -137,7 +160,9 @@ export function createSlicer(project: Project): Slicer {
     const place = { file: project.getPath(module.source), line: 1 };
     return reserve(module, { ...place, label: place.file }, () => {
       const members = project.getExportNames(module).map((name) =>
-        `get ${JSON.stringify(name)}() { return ${ofTarget(project.exportOf(module, name), module.source, name)}; }`
+        `get ${JSON.stringify(name)}() { return ${
+          ofTarget(project.exportOf(module, name), module.source, name)
+        }; }`
       );
       return `return { ${members.join(", ")} };`;
     });
@@ -147,7 +172,9 @@ export function createSlicer(project: Project): Slicer {
     const from = at.getSourceFile().fileName;
     const key = `${specifier}\0${dirname(from)}`;
     let index = getPackage.get(key);
-    if (index === undefined) getPackage.set(key, index = packages.push({ ...getPlace(at), specifier, from }) - 1);
+    if (index === undefined) {
+      getPackage.set(key, index = packages.push({ ...getPlace(at), specifier, from }) - 1);
+    }
     const unit = reserve(
       `${index}\0${name}`,
       { ...getPlace(at), label: name || specifier, exportedAs: name || undefined },
@@ -169,7 +196,9 @@ export function createSlicer(project: Project): Slicer {
   function ofTarget(target: Target, at: ts.Node, name: string): string {
     if (target.kind === "expression") return call(ofExpression(target.node));
     if (target.kind === "namespace") return call(ofNamespace(target.module));
-    if (target.kind === "package") return ofPackage(writtenSpecifier(at) ?? target.module, target.name, at);
+    if (target.kind === "package") {
+      return ofPackage(writtenSpecifier(at) ?? target.module, target.name, at);
+    }
     if (target.kind === "missing") {
       return guard(at, target.message ?? `${name} is imported from a file that is not there`);
     }
@@ -185,7 +214,9 @@ export function createSlicer(project: Project): Slicer {
       return guard(at, `${name} belongs to the function around it, so its value is not known here`);
     }
     if (ts.isVariableDeclaration(holder)) {
-      if ((holder.parent.flags & ts.NodeFlags.Const) === 0 && assignmentsTo(declaration).length > 0) {
+      if (
+        (holder.parent.flags & ts.NodeFlags.Const) === 0 && assignmentsTo(declaration).length > 0
+      ) {
         return guard(at, `${name} is assigned again after its declaration: declare it with const`);
       }
       if (!ts.isIdentifier(holder.name)) {
@@ -201,7 +232,11 @@ export function createSlicer(project: Project): Slicer {
     const path = resolve(dirname(declaration.getSourceFile().fileName), text);
     if (!text.startsWith(".") || !text.endsWith(".json") || !existsSync(path)) return undefined;
     return call(
-      reserve(path, { ...getPlace(declaration), label: text }, () => `return (${readFileSync(path, "utf8")});`),
+      reserve(
+        path,
+        { ...getPlace(declaration), label: text },
+        () => `return (${readFileSync(path, "utf8")});`,
+      ),
     );
   }
 
@@ -219,7 +254,9 @@ export function createSlicer(project: Project): Slicer {
 
   /** `schemas.Note`, where `schemas` is all that a file exports, is that one export. */
   function namespaceMember(node: ts.Expression): Target | undefined {
-    if (ts.isIdentifier(node)) return findDeclaration(node) === undefined ? undefined : project.getTarget(node);
+    if (ts.isIdentifier(node)) {
+      return findDeclaration(node) === undefined ? undefined : project.getTarget(node);
+    }
     if (!ts.isPropertyAccessExpression(node)) return undefined;
     const owner = namespaceMember(node.expression);
     return owner?.kind === "namespace" ? project.exportOf(owner.module, node.name.text) : undefined;
@@ -231,7 +268,11 @@ export function createSlicer(project: Project): Slicer {
     const start = node.getStart(source);
     function replace(part: ts.Node, text: string): void {
       const isCallee = isLeftmostOfNew(part);
-      edits.push({ start: part.getStart(source), end: part.end, text: isCallee ? `(${text})` : text });
+      edits.push({
+        start: part.getStart(source),
+        end: part.end,
+        text: isCallee ? `(${text})` : text,
+      });
     }
     visitValues(node, {
       name(name, isShorthand): void {
@@ -265,7 +306,9 @@ export function createSlicer(project: Project): Slicer {
       entry.kind === "local" && entry.name.text === text
     ).map(([name]) => name);
     if (names.length === 0) return undefined;
-    return names.includes(text) ? text : names.filter((name) => name !== "default").sort()[0] ?? text;
+    return names.includes(text)
+      ? text
+      : names.filter((name) => name !== "default").sort()[0] ?? text;
   }
 
   return {
@@ -283,7 +326,11 @@ export function createSlicer(project: Project): Slicer {
         lines.join("\n")
       }\nreturn [${getters}];\n})`;
       const { outputText } = ts.transpileModule(text, {
-        compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext, isolatedModules: true },
+        compilerOptions: {
+          target: ts.ScriptTarget.ES2022,
+          module: ts.ModuleKind.ESNext,
+          isolatedModules: true,
+        },
       });
       return { code: outputText, units, guards, packages };
     },

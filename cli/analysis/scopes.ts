@@ -53,7 +53,9 @@ export function getScope(node: ts.Node): ReadonlyMap<string, Declaration> {
     for (const clause of node.clauses) addStatements(clause.statements, scope);
   } else if (ts.isFunctionLike(node)) {
     if (ts.isFunctionExpression(node) && node.name !== undefined) scope.set(node.name.text, node);
-    for (const parameter of node.parameters) addBinding(parameter as ts.ParameterDeclaration, scope);
+    for (const parameter of node.parameters) {
+      addBinding(parameter as ts.ParameterDeclaration, scope);
+    }
     const { body } = node as ts.FunctionLikeDeclaration;
     if (body !== undefined) addHoisted(body, scope);
   } else if (ts.isForStatement(node) || ts.isForOfStatement(node) || ts.isForInStatement(node)) {
@@ -71,25 +73,36 @@ export function getScope(node: ts.Node): ReadonlyMap<string, Declaration> {
   return scope;
 }
 
-function addBinding(declaration: ts.VariableDeclaration | ts.ParameterDeclaration, scope: Scope): void {
+function addBinding(
+  declaration: ts.VariableDeclaration | ts.ParameterDeclaration,
+  scope: Scope,
+): void {
   if (ts.isIdentifier(declaration.name)) scope.set(declaration.name.text, declaration);
-  else for (const name of boundNames(declaration.name)) scope.set(name.text, name.parent as ts.BindingElement);
+  else {for (const name of boundNames(declaration.name)) {
+      scope.set(name.text, name.parent as ts.BindingElement);
+    }}
 }
 
 function addStatements(statements: readonly ts.Statement[], scope: Scope): void {
   for (const statement of statements) {
     if (ts.isVariableStatement(statement)) {
       if (hasModifier(statement, ts.SyntaxKind.DeclareKeyword)) continue;
-      for (const declaration of statement.declarationList.declarations) addBinding(declaration, scope);
+      for (const declaration of statement.declarationList.declarations) {
+        addBinding(declaration, scope);
+      }
     } else if (ts.isFunctionDeclaration(statement)) {
-      if (statement.name !== undefined && statement.body !== undefined) scope.set(statement.name.text, statement);
+      if (statement.name !== undefined && statement.body !== undefined) {
+        scope.set(statement.name.text, statement);
+      }
     } else if (ts.isClassDeclaration(statement)) {
       if (statement.name !== undefined) scope.set(statement.name.text, statement);
     } else if (ts.isEnumDeclaration(statement)) {
       scope.set(statement.name.text, statement);
     } else if (ts.isModuleDeclaration(statement)) {
       // beside a function or a class of its name a namespace only adds to it
-      if (ts.isIdentifier(statement.name) && !scope.has(statement.name.text)) scope.set(statement.name.text, statement);
+      if (ts.isIdentifier(statement.name) && !scope.has(statement.name.text)) {
+        scope.set(statement.name.text, statement);
+      }
     } else if (ts.isImportDeclaration(statement)) {
       addImports(statement.importClause, scope);
     } else if (ts.isImportEqualsDeclaration(statement)) {
@@ -104,7 +117,9 @@ function addImports(clause: ts.ImportClause | undefined, scope: Scope): void {
   const bindings = clause.namedBindings;
   if (bindings === undefined) return;
   if (ts.isNamespaceImport(bindings)) scope.set(bindings.name.text, bindings);
-  else for (const element of bindings.elements) if (!element.isTypeOnly) scope.set(element.name.text, element);
+  else {for (const element of bindings.elements) {
+      if (!element.isTypeOnly) scope.set(element.name.text, element);
+    }}
 }
 
 /** `var` belongs to the function around it, from however deep inside. */

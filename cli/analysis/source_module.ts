@@ -32,11 +32,20 @@ export interface SourceModule {
  * @throws {SyntaxError} When it is no TypeScript; the message has file and line.
  */
 export function readSourceModule(path: string): SourceModule {
-  const source = ts.createSourceFile(path, readFileSync(path, "utf8"), ts.ScriptTarget.Latest, true, scriptKind(path));
-  const [fault] = (source as unknown as { parseDiagnostics: ts.DiagnosticWithLocation[] }).parseDiagnostics;
+  const source = ts.createSourceFile(
+    path,
+    readFileSync(path, "utf8"),
+    ts.ScriptTarget.Latest,
+    true,
+    scriptKind(path),
+  );
+  const [fault] =
+    (source as unknown as { parseDiagnostics: ts.DiagnosticWithLocation[] }).parseDiagnostics;
   if (fault !== undefined) {
     const { line } = source.getLineAndCharacterOfPosition(fault.start);
-    throw new SyntaxError(`${path}:${line + 1}: ${ts.flattenDiagnosticMessageText(fault.messageText, " ")}`);
+    throw new SyntaxError(
+      `${path}:${line + 1}: ${ts.flattenDiagnosticMessageText(fault.messageText, " ")}`,
+    );
   }
   const exports = new Map<string, ExportEntry>();
   const stars: ts.StringLiteral[] = [];
@@ -72,7 +81,8 @@ function scriptKind(path: string): ts.ScriptKind {
  * @param kind The modifier's kind.
  */
 export function hasModifier(node: ts.Node, kind: ts.SyntaxKind): boolean {
-  return ts.canHaveModifiers(node) && ts.getModifiers(node)?.some((modifier) => modifier.kind === kind) === true;
+  return ts.canHaveModifiers(node) &&
+    ts.getModifiers(node)?.some((modifier) => modifier.kind === kind) === true;
 }
 
 /** Such an import is gone from the compiled file; every other one runs the file that it names. */
@@ -81,7 +91,8 @@ function isTypeOnlyImport({ importClause }: ts.ImportDeclaration): boolean {
   if (importClause.isTypeOnly) return true;
   const { name, namedBindings } = importClause;
   return name === undefined && namedBindings !== undefined && ts.isNamedImports(namedBindings) &&
-    namedBindings.elements.length > 0 && namedBindings.elements.every((element) => element.isTypeOnly);
+    namedBindings.elements.length > 0 &&
+    namedBindings.elements.every((element) => element.isTypeOnly);
 }
 
 function readExportDeclaration(
@@ -94,11 +105,16 @@ function readExportDeclaration(
   const specifier = statement.moduleSpecifier as ts.StringLiteral | undefined;
   const clause = statement.exportClause;
   const elements = clause !== undefined && ts.isNamedExports(clause) ? clause.elements : [];
-  if (specifier !== undefined && (elements.length === 0 || elements.some((element) => !element.isTypeOnly))) {
+  if (
+    specifier !== undefined &&
+    (elements.length === 0 || elements.some((element) => !element.isTypeOnly))
+  ) {
     loads.push(specifier);
   }
   if (clause === undefined) stars.push(specifier!);
-  else if (ts.isNamespaceExport(clause)) exports.set(clause.name.text, { kind: "namespace", specifier: specifier! });
+  else if (ts.isNamespaceExport(clause)) {
+    exports.set(clause.name.text, { kind: "namespace", specifier: specifier! });
+  }
   for (const element of elements) {
     if (element.isTypeOnly) continue;
     const inner = element.propertyName ?? element.name;
@@ -134,11 +150,16 @@ function readExportedDeclaration(statement: ts.Statement, exports: Map<string, E
  */
 export function boundNames(name: ts.BindingName): ts.Identifier[] {
   if (ts.isIdentifier(name)) return [name];
-  return name.elements.flatMap((element) => ts.isBindingElement(element) ? boundNames(element.name) : []);
+  return name.elements.flatMap((element) =>
+    ts.isBindingElement(element) ? boundNames(element.name) : []
+  );
 }
 
 function isCommonJsExport(statement: ts.Statement): boolean {
-  if (!ts.isExpressionStatement(statement) || !ts.isBinaryExpression(statement.expression)) return false;
+  if (!ts.isExpressionStatement(statement) || !ts.isBinaryExpression(statement.expression)) {
+    return false;
+  }
   const { left, operatorToken } = statement.expression;
-  return operatorToken.kind === ts.SyntaxKind.EqualsToken && /^(?:module\.)?exports\b/.test(left.getText());
+  return operatorToken.kind === ts.SyntaxKind.EqualsToken &&
+    /^(?:module\.)?exports\b/.test(left.getText());
 }

@@ -48,7 +48,11 @@ export function readSqlTables(sql: string): SqlTables {
 
 /** Reads `TABLE notes` and the source of a MERGE. */
 function readRareForms(reader: StatementReader): SqlTable[] {
-  const at = reader.is(0, "TABLE") ? 1 : reader.is(0, "MERGE") ? reader.find(new Set(["USING"]), 1) + 1 : 0;
+  const at = reader.is(0, "TABLE")
+    ? 1
+    : reader.is(0, "MERGE")
+    ? reader.find(new Set(["USING"]), 1) + 1
+    : 0;
   if (at === 0 || !reader.isName(at)) return [];
   return [{ table: splitName(getName(reader.token(at)!)), operations: [Select] }];
 }
@@ -77,7 +81,8 @@ function splitName(text: string): TableName {
 }
 
 function isCatalog({ schema, name }: TableName): boolean {
-  return schema === "pg_catalog" || schema === "information_schema" || schema === "sys" || /^pg_/.test(name);
+  return schema === "pg_catalog" || schema === "information_schema" || schema === "sys" ||
+    /^pg_/.test(name);
 }
 
 const BEFORE_TABLE: ReadonlySet<string> = new Set(["FROM", "JOIN", "INTO", "ONLY"]);
@@ -114,14 +119,20 @@ function readOperations(reader: StatementReader, at: number): DatabaseOperation[
     const reads = isUpsert || rest(["RETURNING"]) || rest(["ON", "CONFLICT", "("]);
     return [Insert, ...reads ? [Select] : [], ...isUpsert ? [Update] : []];
   }
-  if (before === "INTO" && reader.key(place - 2) === "MERGE") return [Select, Insert, Update, Delete];
+  if (before === "INTO" && reader.key(place - 2) === "MERGE") {
+    return [Select, Insert, Update, Delete];
+  }
   if (before === "UPDATE" && reader.key(place - 2) !== "FOR") {
     return [Update, ...rest(["WHERE"]) || rest(["RETURNING"]) || rest(["FROM"]) ? [Select] : []];
   }
   if (before === "FROM" && reader.key(place - 2) === "DELETE") {
     return [Delete, ...rest(["WHERE"]) || rest(["RETURNING"]) || rest(["USING"]) ? [Select] : []];
   }
-  const locks = [["FOR", "UPDATE"], ["FOR", "NO", "KEY", "UPDATE"], ["FOR", "SHARE"], ["FOR", "KEY", "SHARE"]];
+  const locks = [["FOR", "UPDATE"], ["FOR", "NO", "KEY", "UPDATE"], ["FOR", "SHARE"], [
+    "FOR",
+    "KEY",
+    "SHARE",
+  ]];
   return [Select, ...locks.some(rest) ? [Update] : []];
 }
 

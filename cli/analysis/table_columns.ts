@@ -69,7 +69,9 @@ function readColumns(reader: LiteralReader, place: Place): DeclaredColumns | und
       for (const [key, column] of spread) columns.set(key, column);
       continue;
     }
-    const column = ts.isPropertyAssignment(property) ? readColumn(reader, property.initializer) : undefined;
+    const column = ts.isPropertyAssignment(property)
+      ? readColumn(reader, property.initializer)
+      : undefined;
     if (
       column === undefined || property.name === undefined ||
       ts.isComputedPropertyName(property.name)

@@ -19,8 +19,10 @@ export { ts };
 export function unwrap(expression: ts.Expression): ts.Expression {
   let node = expression;
   while (
-    ts.isParenthesizedExpression(node) || ts.isAsExpression(node) || ts.isSatisfiesExpression(node) ||
-    ts.isNonNullExpression(node) || ts.isTypeAssertionExpression(node) || ts.isExpressionWithTypeArguments(node) ||
+    ts.isParenthesizedExpression(node) || ts.isAsExpression(node) ||
+    ts.isSatisfiesExpression(node) ||
+    ts.isNonNullExpression(node) || ts.isTypeAssertionExpression(node) ||
+    ts.isExpressionWithTypeArguments(node) ||
     ts.isPartiallyEmittedExpression(node)
   ) node = node.expression;
   return node;

@@ -27,7 +27,9 @@ export function visitValues(root: ts.Node, visitor: ValueVisitor): void {
   function visitName(name: ts.PropertyName | ts.BindingName | undefined): void {
     if (name === undefined) return;
     if (ts.isComputedPropertyName(name)) visit(name.expression);
-    else if (ts.isObjectBindingPattern(name) || ts.isArrayBindingPattern(name)) name.elements.forEach(visit);
+    else if (ts.isObjectBindingPattern(name) || ts.isArrayBindingPattern(name)) {
+      name.elements.forEach(visit);
+    }
   }
 
   function visitRest(node: ts.Node, name: ts.Node | undefined): void {
@@ -36,16 +38,22 @@ export function visitValues(root: ts.Node, visitor: ValueVisitor): void {
 
   function visit(node: ts.Node): void {
     if (ts.isExpressionWithTypeArguments(node)) return visit(node.expression);
-    if (ts.isTypeNode(node) || ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) return;
+    if (ts.isTypeNode(node) || ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) {
+      return;
+    }
     if (ts.isTypeParameterDeclaration(node)) return;
     if (ts.isIdentifier(node)) return visitor.name(node, false);
-    if (ts.isPropertyAccessExpression(node)) return visitor.member(node) ? undefined : visit(node.expression);
+    if (ts.isPropertyAccessExpression(node)) {
+      return visitor.member(node) ? undefined : visit(node.expression);
+    }
     if (ts.isShorthandPropertyAssignment(node)) {
       visitor.name(node.name, true);
       return node.objectAssignmentInitializer && visit(node.objectAssignmentInitializer);
     }
     if (ts.isMetaProperty(node)) {
-      return node.keywordToken === ts.SyntaxKind.ImportKeyword ? visitor.special(node, "import.meta") : undefined;
+      return node.keywordToken === ts.SyntaxKind.ImportKeyword
+        ? visitor.special(node, "import.meta")
+        : undefined;
     }
     if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
       return visitor.special(node, "import()");

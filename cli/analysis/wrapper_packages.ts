@@ -46,7 +46,8 @@ function readLock(root: string): Set<string> {
   for (const registry of ["npm", "jsr"]) {
     for (const [key, entry] of Object.entries((lock[registry] ?? {}) as Record<string, Json>)) {
       const dependencies = [entry.dependencies ?? []].flat().map(String);
-      const uses = (text: string) => withoutVersion(getPackageName(text.replace(/^(?:npm|jsr):/, ""))) === TRELLIS;
+      const uses = (text: string) =>
+        withoutVersion(getPackageName(text.replace(/^(?:npm|jsr):/, ""))) === TRELLIS;
       if (dependencies.some(uses)) found.add(withoutVersion(key));
     }
   }

@@ -14,7 +14,8 @@ import { scanNeeds } from "./scan_needs.ts";
 import { getSizes, type ModuleSize } from "./sizes.ts";
 
 /** The first line of a bundle of ours. */
-export const MARKER = "// Built by trellis build. Changes are overwritten; without this line the file is left alone.";
+export const MARKER =
+  "// Built by trellis build. Changes are overwritten; without this line the file is left alone.";
 
 /** A function's bundle. */
 export interface Bundle {
@@ -42,7 +43,9 @@ export interface BundleOptions {
   /** The project's folder, without symbolic links. */
   readonly root: string;
   readonly functions: readonly FunctionFile[];
-  readonly settings: Omit<BuildSettings, "budgets"> & Required<Omit<BuildSettings, "budgets" | "databaseProviders">>;
+  readonly settings:
+    & Omit<BuildSettings, "budgets">
+    & Required<Omit<BuildSettings, "budgets" | "databaseProviders">>;
   /** Takes each bundle as soon as it is made; they come in no order. */
   readonly onBundle: (bundle: Bundle) => void;
   /** How many are done. */
@@ -70,8 +73,12 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
     const graph = denoConfig === undefined
       ? undefined
       : await loadDenoGraph(denoConfig, functions.map(({ file }) => file));
-    const resolvers = (rewrite?: Rewrite) => graph === undefined ? [] : [denoPlugin(graph, paths, rewrite)];
-    const isExternal = externals([...settings.external, ...settings.awsSdk === "runtime" ? ["@aws-sdk/*"] : []]);
+    const resolvers = (rewrite?: Rewrite) =>
+      graph === undefined ? [] : [denoPlugin(graph, paths, rewrite)];
+    const isExternal = externals([
+      ...settings.external,
+      ...settings.awsSdk === "runtime" ? ["@aws-sdk/*"] : [],
+    ]);
     const common: BuildOptions = {
       absWorkingDir: root,
       outdir,
@@ -86,7 +93,11 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
       mainFields: ["module", "main"],
       charset: "utf8",
       legalComments: "none",
-      sourcemap: settings.sourceMaps === "none" ? false : settings.sourceMaps === "apart" ? "external" : "linked",
+      sourcemap: settings.sourceMaps === "none"
+        ? false
+        : settings.sourceMaps === "apart"
+        ? "external"
+        : "linked",
       sourcesContent: false,
       metafile: true,
       write: false,
@@ -97,7 +108,10 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
       Object.fromEntries(batch.map(({ name, file }) => [`${name}/index`, file]));
     const getOutput = ({ name }: FunctionFile) => join(outdir, name, "index.mjs");
 
-    const groups = new Map<string, { functions: FunctionFile[]; parts: Parts; required: Needs["providers"] }>();
+    const groups = new Map<
+      string,
+      { functions: FunctionFile[]; parts: Parts; required: Needs["providers"] }
+    >();
     for (const batch of batches(functions)) {
       const needs = await scanNeeds(
         esbuild,
@@ -125,7 +139,9 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
         isExternal,
       });
       const [only, ...others] = parts.providers;
-      const rewrite = only === undefined || others.length > 0 ? undefined : eagerImports(only, isExternal, paths);
+      const rewrite = only === undefined || others.length > 0
+        ? undefined
+        : eagerImports(only, isExternal, paths);
       const plugins = [
         optionalParts,
         lazyBuiltinsPlugin(),
@@ -148,7 +164,14 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
             continue;
           }
           const { code, map } = withRequire(texts.get(path)!.text, texts.get(`${path}.map`)?.text);
-          onBundle({ name: fn.name, source, code, map, modules: getSizes(output, root, paths), parts });
+          onBundle({
+            name: fn.name,
+            source,
+            code,
+            map,
+            modules: getSizes(output, root, paths),
+            parts,
+          });
         }
         onProgress(done += batch.length, functions.length);
       }

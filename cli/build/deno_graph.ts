@@ -50,7 +50,9 @@ export interface DenoGraph {
  */
 export function findDenoConfig(root: string): string | undefined {
   for (let folder = root;; folder = dirname(folder)) {
-    const config = ["deno.json", "deno.jsonc"].map((name) => join(folder, name)).find((file) => existsSync(file));
+    const config = ["deno.json", "deno.jsonc"].map((name) => join(folder, name)).find((file) =>
+      existsSync(file)
+    );
     const isNode = existsSync(join(folder, "package.json"));
     if (config !== undefined && (!isNode || process.versions.deno !== undefined)) return config;
     if (isNode || dirname(folder) === folder) return undefined;
@@ -75,15 +77,28 @@ export async function loadDenoGraph(config: string, files: readonly string[]): P
   process.once("exit", removeFolder);
   try {
     const entries = join(folder, "entries.mjs");
-    writeFileSync(entries, files.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)};\n`).join(""));
-    const { stdout } = await promisify(execFile)(deno, ["info", "--json", "--config", config, entries], {
+    writeFileSync(
+      entries,
+      files.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)};\n`).join(""),
+    );
+    const { stdout } = await promisify(execFile)(deno, [
+      "info",
+      "--json",
+      "--config",
+      config,
+      entries,
+    ], {
       cwd: dirname(config),
       maxBuffer: MAX_OUTPUT_BYTES,
       env: { ...process.env, NO_COLOR: "1" },
     });
     return JSON.parse(stdout);
   } catch (cause) {
-    const { code, stderr, message } = cause as { code?: string | number; stderr?: string; message: string };
+    const { code, stderr, message } = cause as {
+      code?: string | number;
+      stderr?: string;
+      message: string;
+    };
     throw new ConfigurationError(
       code === "ENOENT"
         ? `${config} makes this a project of Deno's, and there is no program deno: install it, or run ` +

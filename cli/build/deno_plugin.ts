@@ -31,15 +31,23 @@ const NATIVE = { isNative: true };
  * @param rewrite Changes the code of modules that Deno fetched.
  * @returns The plugin.
  */
-export function denoPlugin(graph: DenoGraph, paths: ModulePaths, rewrite: Rewrite = (_path, code) => code): Plugin {
+export function denoPlugin(
+  graph: DenoGraph,
+  paths: ModulePaths,
+  rewrite: Rewrite = (_path, code) => code,
+): Plugin {
   const modules = new Map(graph.modules.map((module) => [module.specifier, module]));
   // the bundler names files by their real paths
-  const byFolder = new Map(Object.values(graph.npmPackages).map((each) => [realPath(each.localPath), each]));
+  const byFolder = new Map(
+    Object.values(graph.npmPackages).map((each) => [realPath(each.localPath), each]),
+  );
 
   function follow(specifier: string): DenoModule | undefined {
     let at = specifier;
     // a redirect may lead to a redirect; none leads back
-    for (let hops = 0; graph.redirects[at] !== undefined && hops < 10; hops++) at = graph.redirects[at];
+    for (let hops = 0; graph.redirects[at] !== undefined && hops < 10; hops++) {
+      at = graph.redirects[at];
+    }
     return modules.get(at);
   }
 
@@ -54,7 +62,11 @@ export function denoPlugin(graph: DenoGraph, paths: ModulePaths, rewrite: Rewrit
 
   /** What package.json says of `@trellis/fn` in npm holds of a checkout and of JSR too: nothing happens on import. */
   function resolved(path: string, namespace: string): OnResolveResult {
-    return { path, namespace, ...(paths.trellisRoot(path) === undefined ? {} : { sideEffects: false }) };
+    return {
+      path,
+      namespace,
+      ...(paths.trellisRoot(path) === undefined ? {} : { sideEffects: false }),
+    };
   }
 
   async function inPackage(
@@ -66,51 +78,76 @@ export function denoPlugin(graph: DenoGraph, paths: ModulePaths, rewrite: Rewrit
     const options = { kind, importer, resolveDir: localPath, pluginData: NATIVE };
     // a package with `exports` may import itself by its name; one without is a folder
     const own = await build.resolve(name + subpath, options);
-    const found = own.errors.length === 0 ? own : await build.resolve(subpath === "" ? "./" : `.${subpath}`, options);
+    const found = own.errors.length === 0
+      ? own
+      : await build.resolve(subpath === "" ? "./" : `.${subpath}`, options);
     const { path, namespace, sideEffects, external, errors } = found;
-    return { path, namespace, sideEffects, external, ...(errors.length > 0 ? { errors: own.errors } : {}) };
+    return {
+      path,
+      namespace,
+      sideEffects,
+      external,
+      ...(errors.length > 0 ? { errors: own.errors } : {}),
+    };
   }
 
   return {
     name: "deno",
     setup(build): void {
-      build.onResolve({ filter: /.*/ }, async ({ path, importer, kind, namespace, resolveDir, pluginData }) => {
-        if (pluginData === NATIVE || kind === "entry-point") return undefined;
-        if (namespace === "file" && (isAbsolute(path) || /^\.{1,2}(?:\/|$)/.test(path))) {
-          return paths.trellisRoot(importer) === undefined ? undefined : resolved(resolve(resolveDir, path), "file");
-        }
-        if (path.startsWith("node:") || builtinModules.includes(path)) return { path, external: true };
+      build.onResolve(
+        { filter: /.*/ },
+        async ({ path, importer, kind, namespace, resolveDir, pluginData }) => {
+          if (pluginData === NATIVE || kind === "entry-point") return undefined;
+          if (namespace === "file" && (isAbsolute(path) || /^\.{1,2}(?:\/|$)/.test(path))) {
+            return paths.trellisRoot(importer) === undefined
+              ? undefined
+              : resolved(resolve(resolveDir, path), "file");
+          }
+          if (path.startsWith("node:") || builtinModules.includes(path)) {
+            return {
+              path,
+              external: true,
+            };
+          }
 
-        const owner = namespace === "file" ? packageAt(importer) : undefined;
-        if (owner !== undefined) {
-          const name = getPackageName(path);
-          const target = name === owner.name
-            ? owner
-            : owner.dependencies.map((id) => graph.npmPackages[id]).find((each) => each?.name === name);
-          return target && await inPackage(build, target, path.slice(name.length), { kind, importer });
-        }
-        const from = namespace === REMOTE_NAMESPACE ? importer : pathToFileURL(importer).href;
-        const dependency = modules.get(from)?.dependencies?.find(({ specifier }) => specifier === path);
-        const { specifier, error } = dependency?.code ?? {};
-        if (error !== undefined) return { errors: [{ text: error }] };
-        const module = specifier === undefined ? undefined : follow(specifier);
-        if (module === undefined) return undefined;
-        if (module.error !== undefined) return { errors: [{ text: module.error }] };
-        if (module.kind === "node") return { path: module.specifier, external: true };
-        if (module.kind === "npm") {
-          const target = graph.npmPackages[module.npmPackage ?? ""];
-          const subpath = /^npm:\/?(?:@[^/]+\/)?[^/]+(\/.*)?$/.exec(module.specifier)?.[1] ?? "";
-          return target && await inPackage(build, target, subpath, { kind, importer });
-        }
-        if (module.specifier.startsWith("file:")) {
-          return resolved(fileURLToPath(module.specifier), "file");
-        }
-        return resolved(module.specifier, REMOTE_NAMESPACE);
-      });
+          const owner = namespace === "file" ? packageAt(importer) : undefined;
+          if (owner !== undefined) {
+            const name = getPackageName(path);
+            const target = name === owner.name
+              ? owner
+              : owner.dependencies.map((id) => graph.npmPackages[id]).find((each) =>
+                each?.name === name
+              );
+            return target &&
+              await inPackage(build, target, path.slice(name.length), { kind, importer });
+          }
+          const from = namespace === REMOTE_NAMESPACE ? importer : pathToFileURL(importer).href;
+          const dependency = modules.get(from)?.dependencies?.find(({ specifier }) =>
+            specifier === path
+          );
+          const { specifier, error } = dependency?.code ?? {};
+          if (error !== undefined) return { errors: [{ text: error }] };
+          const module = specifier === undefined ? undefined : follow(specifier);
+          if (module === undefined) return undefined;
+          if (module.error !== undefined) return { errors: [{ text: module.error }] };
+          if (module.kind === "node") return { path: module.specifier, external: true };
+          if (module.kind === "npm") {
+            const target = graph.npmPackages[module.npmPackage ?? ""];
+            const subpath = /^npm:\/?(?:@[^/]+\/)?[^/]+(\/.*)?$/.exec(module.specifier)?.[1] ?? "";
+            return target && await inPackage(build, target, subpath, { kind, importer });
+          }
+          if (module.specifier.startsWith("file:")) {
+            return resolved(fileURLToPath(module.specifier), "file");
+          }
+          return resolved(module.specifier, REMOTE_NAMESPACE);
+        },
+      );
 
       build.onLoad({ filter: /.*/, namespace: REMOTE_NAMESPACE }, async ({ path }) => {
         const module = modules.get(path);
-        if (module?.local === undefined) return { errors: [{ text: `${path} is not in Deno's cache` }] };
+        if (module?.local === undefined) {
+          return { errors: [{ text: `${path} is not in Deno's cache` }] };
+        }
         return {
           contents: rewrite(path, await readFile(module.local, "utf8")),
           loader: LOADERS[module.mediaType ?? ""] ?? "js",

@@ -6,7 +6,8 @@ import { getEagerParts } from "./optional_parts.ts";
 import { plainSpecifier } from "./plain_specifier.ts";
 
 /** The modules of `@trellis/fn` that load a provider, or a part of one. */
-const MODULES = /[/\\]database[/\\](?:client|providers[/\\](?:postgres_js|serverless_pg|branching_pg))\.([jt]s)$/;
+const MODULES =
+  /[/\\]database[/\\](?:client|providers[/\\](?:postgres_js|serverless_pg|branching_pg))\.([jt]s)$/;
 
 /** Changes the code of a module before it is bundled. */
 export type Rewrite = (path: string, code: string) => string;
@@ -35,7 +36,9 @@ export function eagerImports(
       if (!names.has(specifier)) names.set(specifier, `eager${names.size}`);
       return `Promise.resolve(${names.get(specifier)})`;
     });
-    return [...names].map(([specifier, name]) => `import * as ${name} from "${specifier}";`).join("") + text;
+    return [...names].map(([specifier, name]) => `import * as ${name} from "${specifier}";`).join(
+      "",
+    ) + text;
   };
 }
 

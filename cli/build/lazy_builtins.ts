@@ -1,7 +1,18 @@
 import type { Plugin } from "esbuild";
 
 /** Modules of Node's that cost milliseconds to load; http alone costs 40 ms from Node 22 on. */
-const COSTLY = ["child_process", "crypto", "dns", "http", "http2", "https", "net", "stream", "tls", "zlib"];
+const COSTLY = [
+  "child_process",
+  "crypto",
+  "dns",
+  "http",
+  "http2",
+  "https",
+  "net",
+  "stream",
+  "tls",
+  "zlib",
+];
 
 const NAMESPACE = "builtin";
 
@@ -19,7 +30,11 @@ export function lazyBuiltinsPlugin(): Plugin {
         { filter: new RegExp(`^(?:node:)?(?:${COSTLY.join("|")})(?:/|$)`) },
         ({ path, kind }) =>
           kind === "import-statement"
-            ? { path: `node:${path.replace(/^node:/, "")}`, namespace: NAMESPACE, sideEffects: false }
+            ? {
+              path: `node:${path.replace(/^node:/, "")}`,
+              namespace: NAMESPACE,
+              sideEffects: false,
+            }
             : undefined,
       );
       build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path }) => ({

@@ -55,7 +55,9 @@ export function createModulePaths(project: string): ModulePaths {
 
   function getRoot(folder: string): string | undefined {
     if (!roots.has(folder)) {
-      const file = ["package.json", "deno.json"].map((name) => join(folder, name)).find((each) => existsSync(each));
+      const file = ["package.json", "deno.json"].map((name) => join(folder, name)).find((each) =>
+        existsSync(each)
+      );
       const parent = dirname(folder);
       const root = file === undefined && parent !== folder
         ? getRoot(parent)
@@ -68,7 +70,8 @@ export function createModulePaths(project: string): ModulePaths {
   }
 
   function getPackage(path: string): string | undefined {
-    const name = REMOTE.exec(path)?.[1] ?? (CACHED.exec(path) ?? INSTALLED.exec(path))?.[2].replaceAll("\\", "/");
+    const name = REMOTE.exec(path)?.[1] ??
+      (CACHED.exec(path) ?? INSTALLED.exec(path))?.[2].replaceAll("\\", "/");
     return trellisRoot(path) === undefined ? name : TRELLIS;
   }
 
@@ -79,7 +82,10 @@ export function createModulePaths(project: string): ModulePaths {
     if (!users.has(folder)) {
       const file = join(folder, "package.json");
       const { dependencies, peerDependencies } = existsSync(file) ? readManifest(file) : {};
-      users.set(folder, dependencies?.[TRELLIS] !== undefined || peerDependencies?.[TRELLIS] !== undefined);
+      users.set(
+        folder,
+        dependencies?.[TRELLIS] !== undefined || peerDependencies?.[TRELLIS] !== undefined,
+      );
     }
     return users.get(folder)!;
   }

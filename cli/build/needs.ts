@@ -37,11 +37,18 @@ const SESSION_CHECKS: ReadonlySet<string> = new Set([
  * @returns The needs.
  */
 export function readNeeds(code: string): Needs {
-  const file = ts.createSourceFile("function.js", code, ts.ScriptTarget.Latest, true, ts.ScriptKind.JS);
+  const file = ts.createSourceFile(
+    "function.js",
+    code,
+    ts.ScriptTarget.Latest,
+    true,
+    ts.ScriptKind.JS,
+  );
   const imports = readImports(file);
   const names = new Set(imports.map(({ name }) => name));
   const isWhole = names.has("*");
-  const usesDatabase = isWhole || imports.some(({ from }) => from.includes("/database") && !from.includes("/orm"));
+  const usesDatabase = isWhole ||
+    imports.some(({ from }) => from.includes("/database") && !from.includes("/orm"));
   const providers = usesDatabase ? readProviders(file) : { providers: [], anyProvider: false };
   return { ...providers, betterAuth: isWhole || startsBetterAuth(file, imports) };
 }
@@ -61,8 +68,9 @@ function readImports(file: ts.SourceFile): Imported[] {
       const from = node.moduleSpecifier.text;
       const bindings = node.importClause?.namedBindings;
       if (!isTrellis(from) || bindings === undefined) return;
-      if (ts.isNamespaceImport(bindings)) found.push({ name: "*", local: bindings.name.text, from });
-      else {
+      if (ts.isNamespaceImport(bindings)) {
+        found.push({ name: "*", local: bindings.name.text, from });
+      } else {
         for (const { name, propertyName } of bindings.elements) {
           found.push({ name: (propertyName ?? name).text, local: name.text, from });
         }
@@ -101,7 +109,9 @@ function readProviders(file: ts.SourceFile): Pick<Needs, "providers" | "anyProvi
       read(node.whenFalse);
     } else if (
       ts.isBinaryExpression(node) &&
-      [ts.SyntaxKind.QuestionQuestionToken, ts.SyntaxKind.BarBarToken].includes(node.operatorToken.kind)
+      [ts.SyntaxKind.QuestionQuestionToken, ts.SyntaxKind.BarBarToken].includes(
+        node.operatorToken.kind,
+      )
     ) {
       read(node.left);
       read(node.right);
@@ -113,7 +123,9 @@ function readProviders(file: ts.SourceFile): Pick<Needs, "providers" | "anyProvi
   };
   const visit = (node: ts.Node): void => {
     if (ts.isPropertyAssignment(node) && getName(node.name) === "provider") read(node.initializer);
-    else if (ts.isShorthandPropertyAssignment(node) && node.name.text === "provider") anyProvider = true;
+    else if (ts.isShorthandPropertyAssignment(node) && node.name.text === "provider") {
+      anyProvider = true;
+    }
     ts.forEachChild(node, visit);
   };
   visit(file);
@@ -131,15 +143,21 @@ function startsBetterAuth(file: ts.SourceFile, imports: readonly Imported[]): bo
   let starts = false;
   const visit = (node: ts.Node): void => {
     if (ts.isImportDeclaration(node)) return;
-    if (ts.isIdentifier(node) && INSTANCES.has(locals.get(node.text) ?? "") && !isForSessionCheck(node)) starts = true;
+    if (
+      ts.isIdentifier(node) && INSTANCES.has(locals.get(node.text) ?? "") &&
+      !isForSessionCheck(node)
+    ) starts = true;
     else ts.forEachChild(node, visit);
   };
   const isForSessionCheck = (name: ts.Identifier): boolean => {
     let node: ts.Node = name.parent;
     if (!ts.isCallExpression(node) || node.expression !== name) return false;
-    while (ts.isAwaitExpression(node.parent) || ts.isParenthesizedExpression(node.parent)) node = node.parent;
+    while (ts.isAwaitExpression(node.parent) || ts.isParenthesizedExpression(node.parent)) {
+      node = node.parent;
+    }
     const { parent } = node;
-    return ts.isCallExpression(parent) && parent.arguments[0] === node && ts.isIdentifier(parent.expression) &&
+    return ts.isCallExpression(parent) && parent.arguments[0] === node &&
+      ts.isIdentifier(parent.expression) &&
       SESSION_CHECKS.has(locals.get(parent.expression.text) ?? "");
   };
   visit(file);

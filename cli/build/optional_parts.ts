@@ -96,7 +96,9 @@ const NEVER_BUNDLED = ["@electric-sql/pglite", "libpg-query"] as const;
 export function externals(configured: readonly string[]): (name: string) => boolean {
   const external = [...configured, ...NEVER_BUNDLED];
   return (name) =>
-    external.some((each) => each === name || (each.endsWith("/*") && name.startsWith(each.slice(0, -1))));
+    external.some((each) =>
+      each === name || (each.endsWith("/*") && name.startsWith(each.slice(0, -1)))
+    );
 }
 
 /**
@@ -107,7 +109,9 @@ export function externals(configured: readonly string[]): (name: string) => bool
  * @returns The parts. PGlite is only there when it is configured: it reads files that lie beside its own code.
  */
 export function getParts(needs: Needs, configured: readonly DatabaseProvider[] | undefined): Parts {
-  const shown = needs.anyProvider ? DEPLOYABLE : needs.providers.filter((provider) => provider !== "embedded-pg");
+  const shown = needs.anyProvider
+    ? DEPLOYABLE
+    : needs.providers.filter((provider) => provider !== "embedded-pg");
   return { providers: configured ?? shown, betterAuth: needs.betterAuth };
 }
 
@@ -125,28 +129,50 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
     setup(build): void {
       build.onResolve({ filter: /^[^./]/ }, ({ path, kind }) => {
         const name = plainSpecifier(path);
-        return kind !== "entry-point" && isExternal(getPackageName(name)) ? { path: name, external: true } : undefined;
+        return kind !== "entry-point" && isExternal(getPackageName(name))
+          ? { path: name, external: true }
+          : undefined;
       });
 
-      build.onResolve({ filter: /(?:_pg|distsql|better_auth)\.[jt]s$/ }, async ({ path, importer, kind }) => {
-        if (kind !== "dynamic-import" || paths.trellisRoot(importer) === undefined) return undefined;
-        const part = PARTS.find(({ module, importer: name }) =>
-          path.replace(/\.[jt]s$/, "") === `./${module}` && importer.replace(/\.[jt]s$/, "").endsWith(`/${name}`)
-        );
-        if (part === undefined) return undefined;
-        const { provider, peer } = part;
-        const isNeeded = provider === undefined ? betterAuth : providers.includes(provider);
-        if (!isNeeded) return { path: part.exports, namespace: NAMESPACE, pluginData: explain(part) };
-        // a provider that is only possible may lack its package: its file says so when it is used
-        const mustWork = provider !== undefined && required.includes(provider) && !isExternal(peer ?? "");
-        if (peer === undefined || !mustWork) return undefined;
-        const { errors } = await build.resolve(peer, { kind, importer, resolveDir: dirname(importer) });
-        if (errors.length === 0) return undefined;
-        const install = `npm install "${peer}@${OPTIONAL_PACKAGES[peer]}"`;
-        return {
-          errors: [{ text: `Provider ${provider} needs the package ${peer}, which is not installed: ${install}` }],
-        };
-      });
+      build.onResolve(
+        { filter: /(?:_pg|distsql|better_auth)\.[jt]s$/ },
+        async ({ path, importer, kind }) => {
+          if (
+            kind !== "dynamic-import" || paths.trellisRoot(importer) === undefined
+          ) return undefined;
+          const part = PARTS.find(({ module, importer: name }) =>
+            path.replace(/\.[jt]s$/, "") === `./${module}` &&
+            importer.replace(/\.[jt]s$/, "").endsWith(`/${name}`)
+          );
+          if (part === undefined) return undefined;
+          const { provider, peer } = part;
+          const isNeeded = provider === undefined ? betterAuth : providers.includes(provider);
+          if (!isNeeded) {
+            return {
+              path: part.exports,
+              namespace: NAMESPACE,
+              pluginData: explain(part),
+            };
+          }
+          // a provider that is only possible may lack its package: its file says so when it is used
+          const mustWork = provider !== undefined && required.includes(provider) &&
+            !isExternal(peer ?? "");
+          if (peer === undefined || !mustWork) return undefined;
+          const { errors } = await build.resolve(peer, {
+            kind,
+            importer,
+            resolveDir: dirname(importer),
+          });
+          if (errors.length === 0) return undefined;
+          const install = `npm install "${peer}@${OPTIONAL_PACKAGES[peer]}"`;
+          return {
+            errors: [{
+              text:
+                `Provider ${provider} needs the package ${peer}, which is not installed: ${install}`,
+            }],
+          };
+        },
+      );
 
       build.onLoad({ filter: /.*/, namespace: NAMESPACE }, ({ path, pluginData }) => ({
         contents: `export function ${path}() { throw new Error(${JSON.stringify(pluginData)}); }`,

@@ -64,7 +64,9 @@ export function openOutputFolder(dir: string, mapsDir: string): OutputFolder {
 
   return {
     strangers(names): string[] {
-      return names.filter((name) => readIfThere(join(dir, name, CODE))?.startsWith(MARKER) === false);
+      return names.filter((name) =>
+        readIfThere(join(dir, name, CODE))?.startsWith(MARKER) === false
+      );
     },
 
     stage(name, code, map): BundleChange {
@@ -103,7 +105,9 @@ export function openOutputFolder(dir: string, mapsDir: string): OutputFolder {
         }
         return stale;
       } catch (cause) {
-        throw new ConfigurationError(`${dir} could not be written: ${(cause as Error).message}`, { cause });
+        throw new ConfigurationError(`${dir} could not be written: ${(cause as Error).message}`, {
+          cause,
+        });
       } finally {
         discard();
       }
@@ -121,7 +125,9 @@ function write(file: string, text: string): void {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   } catch (cause) {
-    throw new ConfigurationError(`${file} could not be written: ${(cause as Error).message}`, { cause });
+    throw new ConfigurationError(`${file} could not be written: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }
 
@@ -146,7 +152,9 @@ function removeAbandoned(dir: string): void {
   if (!existsSync(dir)) return;
   for (const name of readdirSync(dir)) {
     if (!name.startsWith(ASIDE)) continue;
-    if (!isRunning(Number(name.slice(ASIDE.length)))) rmSync(join(dir, name), { recursive: true, force: true });
+    if (!isRunning(Number(name.slice(ASIDE.length)))) {
+      rmSync(join(dir, name), { recursive: true, force: true });
+    }
   }
 }
 

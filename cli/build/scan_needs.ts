@@ -44,19 +44,35 @@ function ownCode(paths: ModulePaths): Plugin {
     setup(build): void {
       build.onResolve({ filter: /.*/ }, async (args) => {
         const { path, kind, pluginData } = args;
-        if (pluginData !== undefined || kind === "entry-point" || isAbsolute(path)) return undefined;
+        if (pluginData !== undefined || kind === "entry-point" || isAbsolute(path)) {
+          return undefined;
+        }
         const isRelative = /^\.{1,2}(?:\/|$)/.test(path);
         if (isRelative && args.namespace === "file") return undefined;
-        if (path.startsWith("node:") || builtinModules.includes(path)) return { path, external: true };
+        if (path.startsWith("node:") || builtinModules.includes(path)) {
+          return { path, external: true };
+        }
         // without side effects, so that an import that nothing uses is dropped
-        if (path === TRELLIS || path.startsWith(`${TRELLIS}/`)) return { path, external: true, sideEffects: false };
+        if (path === TRELLIS || path.startsWith(`${TRELLIS}/`)) {
+          return { path, external: true, sideEffects: false };
+        }
 
         const { importer, namespace, resolveDir } = args;
-        const found = await build.resolve(path, { kind, importer, namespace, resolveDir, pluginData: SCANNED });
+        const found = await build.resolve(path, {
+          kind,
+          importer,
+          namespace,
+          resolveDir,
+          pluginData: SCANNED,
+        });
         if (found.errors.length > 0 || found.external) return { path, external: true };
         const root = paths.trellisRoot(found.path);
         if (root !== undefined) {
-          return { path: `${TRELLIS}/${found.path.slice(root.length)}`, external: true, sideEffects: false };
+          return {
+            path: `${TRELLIS}/${found.path.slice(root.length)}`,
+            external: true,
+            sideEffects: false,
+          };
         }
         if (paths.getPackage(found.path) !== undefined && !paths.usesTrellis(found.path)) {
           return { path, external: true };

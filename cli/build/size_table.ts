@@ -21,10 +21,17 @@ const HEAVY_SHARE = 0.05;
  * @param mark How a row over its budget looks.
  * @returns Lines.
  */
-export function renderSizeTable(rows: readonly SizeRow[], mark: (text: string) => string): string[] {
-  const cells = rows.map(({ name, bytes, gzipBytes }) => [name, formatBytes(bytes), formatBytes(gzipBytes)]);
+export function renderSizeTable(
+  rows: readonly SizeRow[],
+  mark: (text: string) => string,
+): string[] {
+  const cells = rows.map((
+    { name, bytes, gzipBytes },
+  ) => [name, formatBytes(bytes), formatBytes(gzipBytes)]);
   const head = ["function", "size", "gzip"];
-  const widths = head.map((title, column) => Math.max(title.length, ...cells.map((row) => row[column].length)));
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...cells.map((row) => row[column].length))
+  );
   const line = ([name, size, gzip]: readonly string[], heavy: string) =>
     `${name.padEnd(widths[0])}  ${size.padStart(widths[1])}  ${gzip.padStart(widths[2])}  ${heavy}`;
   return [
@@ -43,7 +50,10 @@ export function renderSizeTable(rows: readonly SizeRow[], mark: (text: string) =
  * @param bytes The bundle's size.
  */
 export function describeHeavy(packages: readonly PackageSize[], bytes: number): string {
-  const heavy = packages.filter((each) => each.bytes >= bytes * HEAVY_SHARE).slice(0, NAMED_PACKAGES);
+  const heavy = packages.filter((each) => each.bytes >= bytes * HEAVY_SHARE).slice(
+    0,
+    NAMED_PACKAGES,
+  );
   return heavy.map((each) => `${each.name} ${formatBytes(each.bytes)}`).join(", ");
 }
 

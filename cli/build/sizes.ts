@@ -29,7 +29,11 @@ export const OWN_CODE = "(own code)";
  * @param paths Where modules belong.
  * @returns Modules that left something in it, the largest first.
  */
-export function getSizes(output: Metafile["outputs"][string], root: string, paths: ModulePaths): ModuleSize[] {
+export function getSizes(
+  output: Metafile["outputs"][string],
+  root: string,
+  paths: ModulePaths,
+): ModuleSize[] {
   return Object.entries(output.inputs)
     .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
     .map(([path, { bytesInOutput }]) => {
@@ -49,7 +53,9 @@ export function getSizes(output: Metafile["outputs"][string], root: string, path
  */
 export function byPackage(modules: readonly ModuleSize[]): PackageSize[] {
   const totals = new Map<string, number>();
-  for (const { package: name = OWN_CODE, bytes } of modules) totals.set(name, (totals.get(name) ?? 0) + bytes);
+  for (const { package: name = OWN_CODE, bytes } of modules) {
+    totals.set(name, (totals.get(name) ?? 0) + bytes);
+  }
   return [...totals].map(([name, bytes]) => ({ name, bytes }))
     .sort((a, b) => b.bytes - a.bytes || (a.name < b.name ? -1 : 1));
 }

@@ -26,7 +26,10 @@ export const build: Command = {
     "does, with import maps, npm:, jsr: and https:.",
   ],
   options: [
-    { name: "check", description: "Write nothing; exit with 1 when a function is over its budget (build.budgets)." },
+    {
+      name: "check",
+      description: "Write nothing; exit with 1 when a function is over its budget (build.budgets).",
+    },
     { name: "analyze", description: "Print what each bundle is made of, by package and module." },
   ],
   examples: [
@@ -40,7 +43,8 @@ export const build: Command = {
     [ExitCode.Found]:
       "A function cannot be bundled, a file of yours is in the way, or (--check) a function is over its budget.",
     [ExitCode.Usage]: "The command line is wrong.",
-    [ExitCode.Failed]: "It could not run: esbuild, a folder or a file is missing or cannot be written.",
+    [ExitCode.Failed]:
+      "It could not run: esbuild, a folder or a file is missing or cannot be written.",
   },
   run,
 };
@@ -63,12 +67,13 @@ interface BuiltFunction {
 }
 
 async function run({ root: folder, options, output }: CommandContext): Promise<ExitCode> {
-  const [{ readConfig }, { findFunctionFiles }, { bundleFunctions }, { openOutputFolder }] = await Promise.all([
-    import("../analysis/read_config.ts"),
-    import("../discovery/function_files.ts"),
-    import("../build/bundle.ts"),
-    import("../build/output_folder.ts"),
-  ]);
+  const [{ readConfig }, { findFunctionFiles }, { bundleFunctions }, { openOutputFolder }] =
+    await Promise.all([
+      import("../analysis/read_config.ts"),
+      import("../discovery/function_files.ts"),
+      import("../build/bundle.ts"),
+      import("../build/output_folder.ts"),
+    ]);
   const config = readConfig(folder, options.config as string | undefined);
   const functionsDir = resolve(folder, config.functionsDir);
   findFunctionFiles(functionsDir);
@@ -95,20 +100,34 @@ async function run({ root: folder, options, output }: CommandContext): Promise<E
     output.endProgress();
     built.sort((a, b) => a.name < b.name ? -1 : 1);
     const removed = isCheck || faults.length > 0 ? [] : target.commit(names);
-    return report(output, { built, faults, removed, config, functions, isCheck, isAnalysis: options.analyze === true });
+    return report(output, {
+      built,
+      faults,
+      removed,
+      config,
+      functions,
+      isCheck,
+      isAnalysis: options.analyze === true,
+    });
   } finally {
     target.discard();
   }
 }
 
-function checkSettings({ functionsDir, build }: ResolvedConfig, names: readonly string[], root: string): void {
+function checkSettings(
+  { functionsDir, build }: ResolvedConfig,
+  names: readonly string[],
+  root: string,
+): void {
   const unknown = Object.keys(build.budgets).find((name) => name !== "*" && !names.includes(name));
   if (unknown !== undefined) {
     throw new ConfigurationError(`build.budgets lists ${unknown}, which is no function`);
   }
   const isInside = (path: string) => !relative(resolve(root, build.dir), path).startsWith("..");
   if (isInside(root) || isInside(resolve(root, functionsDir))) {
-    throw new ConfigurationError(`build.dir is ${build.dir}, which holds the sources: give a folder of its own`);
+    throw new ConfigurationError(
+      `build.dir is ${build.dir}, which holds the sources: give a folder of its own`,
+    );
   }
 }
 
@@ -147,11 +166,19 @@ function reportStrangers(output: Output, strangers: readonly string[], dir: stri
     file: `${dir}/${name}/index.mjs`,
     line: 1,
     column: 1,
-    message: "is not ours: its first line does not say that it was built. Move it away, or set build.dir",
+    message:
+      "is not ours: its first line does not say that it was built. Move it away, or set build.dir",
   }));
   for (const { file, message } of errors) output.line(`${output.red("error")} ${file} ${message}`);
   output.line("Nothing was written.");
-  output.result({ command: "build", exitCode: ExitCode.Found, functions: [], removed: [], errors, warnings: [] });
+  output.result({
+    command: "build",
+    exitCode: ExitCode.Found,
+    functions: [],
+    removed: [],
+    errors,
+    warnings: [],
+  });
   return ExitCode.Found;
 }
 
@@ -165,10 +192,15 @@ interface Report {
   readonly isAnalysis: boolean;
 }
 
-function report(output: Output, { built, faults, removed, config, functions, isCheck, isAnalysis }: Report): ExitCode {
+function report(
+  output: Output,
+  { built, faults, removed, config, functions, isCheck, isAnalysis }: Report,
+): ExitCode {
   const over = built.filter(({ isOver }) => isOver);
   const warnings = findWarnings(built, config);
-  const exitCode = faults.length > 0 || (isCheck && over.length > 0) ? ExitCode.Found : ExitCode.Done;
+  const exitCode = faults.length > 0 || (isCheck && over.length > 0)
+    ? ExitCode.Found
+    : ExitCode.Done;
   output.result({
     command: "build",
     exitCode,
@@ -179,7 +211,9 @@ function report(output: Output, { built, faults, removed, config, functions, isC
   });
   for (const warning of warnings) output.warn(warning);
   for (const { file, line, column, message } of faults) {
-    output.line(`${output.red("error")} ${file === "" ? "" : `${file}:${line}:${column}: `}${message}`);
+    output.line(
+      `${output.red("error")} ${file === "" ? "" : `${file}:${line}:${column}: `}${message}`,
+    );
   }
   if (faults.length > 0) {
     output.line("Nothing was written.");
@@ -189,9 +223,9 @@ function report(output: Output, { built, faults, removed, config, functions, isC
   if (isAnalysis) { for (const fn of built) analyse(output, fn); }
   output.line();
   for (const { name, bytes, budgetBytes, packages } of over) {
-    const text = `${name} has ${bytes} bytes, ${bytes - budgetBytes!} over its budget of ${budgetBytes}: ${
-      describeHeavy(packages, bytes)
-    }`;
+    const text = `${name} has ${bytes} bytes, ${
+      bytes - budgetBytes!
+    } over its budget of ${budgetBytes}: ${describeHeavy(packages, bytes)}`;
     if (isCheck) output.line(`${output.red("error")} ${text}`);
     else output.warn(text);
   }
@@ -221,14 +255,20 @@ function findWarnings(built: readonly BuiltFunction[], { build }: ResolvedConfig
       0,
     );
     warnings.push(
-      `${nameSome(withLocales)} bundle zod's messages in all languages (${formatBytes(bytes)} each): write ` +
+      `${nameSome(withLocales)} bundle zod's messages in all languages (${
+        formatBytes(bytes)
+      } each): write ` +
         `import * as z from "zod" instead of import { z } from "zod"`,
     );
   }
   const withTests = built.filter(({ modules }) =>
-    modules.some((each) => each.package === "@trellis/fn" && /(?:^|[/\\])(?:testing|cli)[/\\]/.test(each.path))
+    modules.some((each) =>
+      each.package === "@trellis/fn" && /(?:^|[/\\])(?:testing|cli)[/\\]/.test(each.path)
+    )
   );
-  if (withTests.length > 0) warnings.push(`${nameSome(withTests)} bundle @trellis/fn/testing or @trellis/fn/cli`);
+  if (withTests.length > 0) {
+    warnings.push(`${nameSome(withTests)} bundle @trellis/fn/testing or @trellis/fn/cli`);
+  }
   if (build.databaseProviders?.includes("embedded-pg")) {
     warnings.push(
       "build.databaseProviders lists embedded-pg: @electric-sql/pglite cannot be bundled and must be installed beside",
@@ -247,10 +287,13 @@ function nameSome(functions: readonly BuiltFunction[]): string {
 const LARGEST_MODULES = 10;
 
 function analyse(output: Output, { name, bytes, packages, modules }: BuiltFunction): void {
-  const share = (part: number) => `${formatBytes(part).padStart(8)} ${(part / bytes * 100).toFixed(1).padStart(5)}%`;
+  const share = (part: number) =>
+    `${formatBytes(part).padStart(8)} ${(part / bytes * 100).toFixed(1).padStart(5)}%`;
   output.line();
   output.line(output.bold(name));
   for (const each of packages) output.line(`  ${share(each.bytes)}  ${each.name}`);
   output.line("  largest modules:");
-  for (const each of modules.slice(0, LARGEST_MODULES)) output.line(`  ${share(each.bytes)}  ${each.path}`);
+  for (const each of modules.slice(0, LARGEST_MODULES)) {
+    output.line(`  ${share(each.bytes)}  ${each.path}`);
+  }
 }

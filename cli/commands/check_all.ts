@@ -30,7 +30,8 @@ export interface ProjectCheck {
   skip(scope: CheckScope): string | undefined;
 }
 
-const NO_DATABASE = "no database is named: set DATABASE_URL, or give --url-env, --endpoint or --folder";
+const NO_DATABASE =
+  "no database is named: set DATABASE_URL, or give --url-env, --endpoint or --folder";
 
 function lacks(scope: CheckScope, path: string, what: string): string | undefined {
   return existsSync(resolve(scope.root, path)) ? undefined : `there is no ${path}: ${what}`;
@@ -38,16 +39,20 @@ function lacks(scope: CheckScope, path: string, what: string): string | undefine
 
 /** The checks of generated files, by the command that writes them: when they do not apply. */
 const GENERATED: Readonly<Record<string, ProjectCheck["skip"]>> = {
-  "generate permissions": (scope) => lacks(scope, scope.config.functionsDir, "functions are not in this project"),
-  "generate infra": (scope) => lacks(scope, scope.config.infra.dir, "trellis generate infra writes it"),
-  "generate openapi": (scope) => lacks(scope, scope.config.openapi.file, "trellis generate openapi writes it"),
+  "generate permissions": (scope) =>
+    lacks(scope, scope.config.functionsDir, "functions are not in this project"),
+  "generate infra": (scope) =>
+    lacks(scope, scope.config.infra.dir, "trellis generate infra writes it"),
+  "generate openapi": (scope) =>
+    lacks(scope, scope.config.openapi.file, "trellis generate openapi writes it"),
 };
 
 const OF_DATABASE: readonly ProjectCheck[] = [
   {
     command: checkMigrations,
     options: {},
-    skip: (scope) => lacks(scope, scope.config.database.migrationsDir, "this project has no migrations"),
+    skip: (scope) =>
+      lacks(scope, scope.config.database.migrationsDir, "this project has no migrations"),
   },
   {
     command: dbMigrate,
@@ -105,7 +110,11 @@ export function createCheckAll(checks: readonly ProjectCheck[]): Command {
     name: "check all",
     summary: "Runs every check: generated files, migrations, and what the database grants.",
     description: [
-      `Runs ${checks.map(({ command, options }) => command.name + (options.check ? " --check" : "")).join(", ")}.\n` +
+      `Runs ${
+        checks.map(({ command, options }) => command.name + (options.check ? " --check" : "")).join(
+          ", ",
+        )
+      }.\n` +
       "Nothing is written. Every check runs, whatever the ones before it found.",
       "A check that does not apply to the project is skipped, and the table says why. A database that is named and does not\n" +
       "answer is a failure, since nothing is known about it; --no-database leaves its checks out.",
@@ -143,7 +152,9 @@ async function runAll(checks: readonly ProjectCheck[], context: CommandContext):
   for (const check of checks) {
     const { command, needsDatabase } = check;
     output.progress(`Checking: ${command.name}`, outcomes.length + 1, checks.length);
-    const why = needsDatabase && isWithout ? "--no-database" : check.skip({ config, root, hasDatabase });
+    const why = needsDatabase && isWithout
+      ? "--no-database"
+      : check.skip({ config, root, hasDatabase });
     outcomes.push(
       why === undefined
         ? toOutcome(
@@ -167,9 +178,15 @@ async function runAll(checks: readonly ProjectCheck[], context: CommandContext):
     if (row === 0) return output.bold(cell);
     if (column !== 1) return cell;
     const { state } = outcomes[row - 1];
-    return state === "ok" ? output.green(cell) : state === "skipped" ? output.yellow(cell) : output.red(cell);
+    return state === "ok"
+      ? output.green(cell)
+      : state === "skipped"
+      ? output.yellow(cell)
+      : output.red(cell);
   };
-  const rows = outcomes.map(({ name, state, detail }) => [name, state, state === "skipped" ? detail[0] : ""]);
+  const rows = outcomes.map((
+    { name, state, detail },
+  ) => [name, state, state === "skipped" ? detail[0] : ""]);
   for (const line of renderTable([["check", "state", ""], ...rows], paint)) output.line(line);
   output.result({ command: "check all", exitCode, checks: outcomes });
   return exitCode;
@@ -191,7 +208,10 @@ function mayReach(find: () => unknown): boolean {
 }
 
 /** What of the command line is meant for a check too. */
-function inherited(options: CommandContext["options"], { command }: ProjectCheck): CommandContext["options"] {
+function inherited(
+  options: CommandContext["options"],
+  { command }: ProjectCheck,
+): CommandContext["options"] {
   const known = ["config", "project", ...command.options.map(({ name }) => name)];
   return Object.fromEntries(Object.entries(options).filter(([name]) => known.includes(name)));
 }

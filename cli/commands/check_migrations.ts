@@ -14,30 +14,44 @@ export const checkMigrations: Command = {
     value: "folder",
     description: "The folder of the migrations; database.migrationsDir without it.",
   }],
-  examples: [["trellis check migrations", "in a pull request: did a merge drop a migration from the journal?"]],
+  examples: [[
+    "trellis check migrations",
+    "in a pull request: did a merge drop a migration from the journal?",
+  ]],
   exitCodes: {
     [ExitCode.Done]: "The folder is in order.",
     [ExitCode.Found]: "A file is not listed in the journal.",
     [ExitCode.Usage]: "The command line is wrong.",
-    [ExitCode.Failed]: "The folder cannot be read, or is not in order: the message names the file and the fix.",
+    [ExitCode.Failed]:
+      "The folder cannot be read, or is not in order: the message names the file and the fix.",
   },
   run,
 };
 
 async function run(context: CommandContext): Promise<ExitCode> {
   const { output } = context;
-  const [{ findMigrationsFolder }, { checkMigrationFolder }, { printFindings }] = await Promise.all([
-    import("../database/migration_target.ts"),
-    import("../../database/migrations/plan_folder.ts"),
-    import("../database/print_findings.ts"),
-  ]);
+  const [{ findMigrationsFolder }, { checkMigrationFolder }, { printFindings }] = await Promise.all(
+    [
+      import("../database/migration_target.ts"),
+      import("../../database/migrations/plan_folder.ts"),
+      import("../database/print_findings.ts"),
+    ],
+  );
   const { migrationsFolder, folder } = findMigrationsFolder(context);
   const { files, unlisted, findings } = checkMigrationFolder(migrationsFolder);
   const exitCode = unlisted.length > 0 ? ExitCode.Found : ExitCode.Done;
   printFindings(output, findings, folder);
   const count = files.length === 1 ? "1 migration" : `${files.length} migrations`;
-  const rest = unlisted.length === 0 ? output.green("in order") : output.red(`${unlisted.length} not listed`);
+  const rest = unlisted.length === 0
+    ? output.green("in order")
+    : output.red(`${unlisted.length} not listed`);
   output.line(`${output.bold(folder)}: ${count}, ${rest}`);
-  output.result({ command: "check migrations", exitCode, migrations: files.map(({ tag }) => tag), unlisted, findings });
+  output.result({
+    command: "check migrations",
+    exitCode,
+    migrations: files.map(({ tag }) => tag),
+    unlisted,
+    findings,
+  });
   return exitCode;
 }

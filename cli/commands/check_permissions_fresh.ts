@@ -1,7 +1,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import process from "node:process";
-import type { PermissionGap, ValidatePermissionsResult } from "../../database/permissions/validate.ts";
+import type {
+  PermissionGap,
+  ValidatePermissionsResult,
+} from "../../database/permissions/validate.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
 import { databaseOptions } from "../database/database_options.ts";
@@ -19,30 +22,45 @@ export const checkPermissionsFresh: Command = {
     "applyPermissions. Whether the files fit the sources is told by generate permissions --check; check all does both.",
   ],
   options: [
-    { name: "permissions", value: "folder", description: "The folder of the files; permissions.dir without it." },
-    { name: "allow-surplus", description: "Name what is granted beyond the files, and let it pass." },
+    {
+      name: "permissions",
+      value: "folder",
+      description: "The folder of the files; permissions.dir without it.",
+    },
+    {
+      name: "allow-surplus",
+      description: "Name what is granted beyond the files, and let it pass.",
+    },
     ...databaseOptions(),
   ],
   examples: [
-    ["trellis check permissions-fresh", "the project's database, as DATABASE_URL and trellis.config.ts name it"],
-    ["trellis check permissions-fresh --endpoint abc123.dsql.eu-central-1.on.aws", "after a deployment to Aurora DSQL"],
+    [
+      "trellis check permissions-fresh",
+      "the project's database, as DATABASE_URL and trellis.config.ts name it",
+    ],
+    [
+      "trellis check permissions-fresh --endpoint abc123.dsql.eu-central-1.on.aws",
+      "after a deployment to Aurora DSQL",
+    ],
   ],
   exitCodes: {
     [ExitCode.Done]: "The database grants what the files declare.",
     [ExitCode.Found]: "Something is missing, or is granted that no file declares.",
     [ExitCode.Usage]: "The command line is wrong.",
-    [ExitCode.Failed]: "It could not run: no files, no database, no answer, or a variable of the files is not set.",
+    [ExitCode.Failed]:
+      "It could not run: no files, no database, no answer, or a variable of the files is not set.",
   },
   run,
 };
 
 async function run({ options, root, output }: CommandContext): Promise<ExitCode> {
-  const [{ readConfig }, { requireDatabase }, { validatePermissions }, { closing, reaching }] = await Promise.all([
-    import("../analysis/read_config.ts"),
-    import("../database/database_target.ts"),
-    import("../../database/permissions/validate.ts"),
-    import("../database/reaching.ts"),
-  ]);
+  const [{ readConfig }, { requireDatabase }, { validatePermissions }, { closing, reaching }] =
+    await Promise.all([
+      import("../analysis/read_config.ts"),
+      import("../database/database_target.ts"),
+      import("../../database/permissions/validate.ts"),
+      import("../database/reaching.ts"),
+    ]);
   const config = readConfig(root, options.config as string | undefined);
   const folder = (options.permissions as string | undefined) ?? config.permissions.dir;
   const permissionsFolder = resolve(root, folder);
@@ -51,12 +69,18 @@ async function run({ options, root, output }: CommandContext): Promise<ExitCode>
       `There is no folder ${folder}: run trellis generate permissions, or give --permissions`,
     );
   }
-  const { config: database, label } = requireDatabase({ options, settings: config.database, env: process.env, root });
+  const { config: database, label } = requireDatabase({
+    options,
+    settings: config.database,
+    env: process.env,
+    root,
+  });
   const result = await closing(
     database,
     () => reaching(label, () => validatePermissions({ permissionsFolder, database })),
   );
-  const isFound = result.gaps.length > 0 || (result.surpluses.length > 0 && options["allow-surplus"] !== true);
+  const isFound = result.gaps.length > 0 ||
+    (result.surpluses.length > 0 && options["allow-surplus"] !== true);
   const exitCode = isFound ? ExitCode.Found : ExitCode.Done;
   report(output, result, label);
   output.result({
@@ -70,11 +94,17 @@ async function run({ options, root, output }: CommandContext): Promise<ExitCode>
   return exitCode;
 }
 
-function report(output: Output, { gaps, surpluses, unchecked }: ValidatePermissionsResult, label: string): void {
+function report(
+  output: Output,
+  { gaps, surpluses, unchecked }: ValidatePermissionsResult,
+  label: string,
+): void {
   for (const { message, source } of gaps) {
     output.line(`${output.red("missing")} ${message}${source === undefined ? "" : ` (${source})`}`);
   }
-  for (const gap of surpluses) output.line(`${output.yellow("surplus")} ${gap.message}: ${getRevoke(gap)}`);
+  for (const gap of surpluses) {
+    output.line(`${output.yellow("surplus")} ${gap.message}: ${getRevoke(gap)}`);
+  }
   for (const what of unchecked) output.warn(`${what} is not compared`);
   output.line(
     `${output.bold(label)}: ` +
@@ -84,12 +114,18 @@ function report(output: Output, { gaps, surpluses, unchecked }: ValidatePermissi
   );
 }
 
-function getRevoke({ kind, role, privilege, objectType, object, column, arn }: PermissionGap): string {
+function getRevoke(
+  { kind, role, privilege, objectType, object, column, arn }: PermissionGap,
+): string {
   const name = (text: string) => `"${text.replaceAll('"', '""')}"`;
-  if (kind === "iam") return `AWS IAM REVOKE ${name(role)} FROM '${(arn ?? "").replaceAll("'", "''")}';`;
+  if (kind === "iam") {
+    return `AWS IAM REVOKE ${name(role)} FROM '${(arn ?? "").replaceAll("'", "''")}';`;
+  }
   const from = role === "PUBLIC" ? "PUBLIC" : name(role);
   const dot = (object ?? "").indexOf(".");
-  const on = dot < 0 ? name(object ?? "") : `${name(object!.slice(0, dot))}.${name(object!.slice(dot + 1))}`;
+  const on = dot < 0
+    ? name(object ?? "")
+    : `${name(object!.slice(0, dot))}.${name(object!.slice(dot + 1))}`;
   const what = column === undefined ? privilege : `${privilege} (${name(column)})`;
   return `REVOKE ${what} ON ${(objectType ?? "table").toUpperCase()} ${on} FROM ${from};`;
 }

@@ -30,12 +30,20 @@ export const dbClone: Command = {
     ...databaseOptions("to-"),
     YES_OPTION,
     { name: "resume", description: "Go on with a clone that was stopped." },
-    { name: "tables", value: "names", description: "Only these, divided by commas, with or without their schema." },
+    {
+      name: "tables",
+      value: "names",
+      description: "Only these, divided by commas, with or without their schema.",
+    },
     { name: "schema-only", description: "No rows." },
-    { name: "data-only", description: "Rows alone, into tables that are there and empty, such as migrated ones." },
+    {
+      name: "data-only",
+      description: "Rows alone, into tables that are there and empty, such as migrated ones.",
+    },
     {
       name: "with-credentials",
-      description: "Copy sessions, verifications, passwords and tokens too; without it they are left out.",
+      description:
+        "Copy sessions, verifications, passwords and tokens too; without it they are left out.",
     },
     { name: "beside", description: "The target may have other tables." },
     {
@@ -43,16 +51,29 @@ export const dbClone: Command = {
       value: "p,s",
       description: "Aurora DSQL: what numeric without a precision becomes, such as 38,10.",
     },
-    { name: "arrays-as-jsonb", description: "Aurora DSQL, which stores no arrays: make jsonb of them." },
+    {
+      name: "arrays-as-jsonb",
+      description: "Aurora DSQL, which stores no arrays: make jsonb of them.",
+    },
   ],
   examples: [
-    ["trellis db clone --from-url-env PROD_DATABASE_URL --to-folder .data/pg", "production on the laptop"],
-    ["trellis db clone --to-endpoint abc123.dsql.eu-central-1.on.aws --numeric 38,10", "move to Aurora DSQL"],
-    ["trellis db clone --to-endpoint abc123.dsql.eu-central-1.on.aws --numeric 38,10 --resume", "after it was stopped"],
+    [
+      "trellis db clone --from-url-env PROD_DATABASE_URL --to-folder .data/pg",
+      "production on the laptop",
+    ],
+    [
+      "trellis db clone --to-endpoint abc123.dsql.eu-central-1.on.aws --numeric 38,10",
+      "move to Aurora DSQL",
+    ],
+    [
+      "trellis db clone --to-endpoint abc123.dsql.eu-central-1.on.aws --numeric 38,10 --resume",
+      "after it was stopped",
+    ],
   ],
   exitCodes: {
     [ExitCode.Done]: "Done: both sides have the same number of rows in every table.",
-    [ExitCode.Found]: "Something cannot be cloned and nothing was done, or the numbers of rows differ.",
+    [ExitCode.Found]:
+      "Something cannot be cloned and nothing was done, or the numbers of rows differ.",
     [ExitCode.Usage]: "The command line is wrong.",
     [ExitCode.Failed]: "It could not run or it stopped; --resume goes on.",
   },
@@ -61,23 +82,35 @@ export const dbClone: Command = {
 
 async function run(context: CommandContext): Promise<ExitCode> {
   const { options, root, output } = context;
-  const [{ readConfig }, { requireDatabase }, { runClone }, { makePrivate, openPrivateFolder }] = await Promise.all([
-    import("../analysis/read_config.ts"),
-    import("../database/database_target.ts"),
-    import("../database/clone/run_clone.ts"),
-    import("../database/clone/private_folder.ts"),
-  ]);
+  const [{ readConfig }, { requireDatabase }, { runClone }, { makePrivate, openPrivateFolder }] =
+    await Promise.all([
+      import("../analysis/read_config.ts"),
+      import("../database/database_target.ts"),
+      import("../database/clone/run_clone.ts"),
+      import("../database/clone/private_folder.ts"),
+    ]);
   const settings = readConfig(root, options.config as string | undefined).database;
   const { env } = process;
   const wanted = readOptions(options, settings.cloneMasks);
-  const isFromNamed = ["url-env", "endpoint", "folder"].some((name) => options[`from-${name}`] !== undefined);
-  const source = requireDatabase({ options, settings: isFromNamed ? undefined : settings, env, root }, "from-");
+  const isFromNamed = ["url-env", "endpoint", "folder"].some((name) =>
+    options[`from-${name}`] !== undefined
+  );
+  const source = requireDatabase({
+    options,
+    settings: isFromNamed ? undefined : settings,
+    env,
+    root,
+  }, "from-");
   const target = requireDatabase({ options, env, root }, "to-");
-  await confirmRemote(context, `Clone ${source.label} into ${target.label}`, { Source: source, Target: target });
+  await confirmRemote(context, `Clone ${source.label} into ${target.label}`, {
+    Source: source,
+    Target: target,
+  });
   const folder = getFolder(target.config);
   if (folder !== undefined) openPrivateFolder(folder);
   // a signal ends the process where it is; every batch is whole
-  const onExit = (): void => output.note("Stopped. What is in the target stays: --resume goes on from there");
+  const onExit = (): void =>
+    output.note("Stopped. What is in the target stays: --resume goes on from there");
   process.once("exit", onExit);
   if (!output.isJson) output.note(`From ${source.label}\nto   ${target.label}`);
   try {
@@ -87,14 +120,23 @@ async function run(context: CommandContext): Promise<ExitCode> {
       options: wanted,
       resume: options.resume === true,
       migrations: { schema: settings.migrationsSchema, table: settings.migrationsTable },
-      onProgress: (label, done, total) => output.progress(`${bar(done, total)} ${label}`, done, total),
+      onProgress: (label, done, total) =>
+        output.progress(`${bar(done, total)} ${label}`, done, total),
       onMessage: (message) => output.note(message),
     });
     output.endProgress();
     const differ = outcome.tables.filter((table) => table.source !== table.target);
-    const exitCode = outcome.refusals.length > 0 || differ.length > 0 ? ExitCode.Found : ExitCode.Done;
+    const exitCode = outcome.refusals.length > 0 || differ.length > 0
+      ? ExitCode.Found
+      : ExitCode.Done;
     report(output, outcome, wanted);
-    output.result({ command: "db clone", exitCode, source: source.label, target: target.label, ...outcome });
+    output.result({
+      command: "db clone",
+      exitCode,
+      source: source.label,
+      target: target.label,
+      ...outcome,
+    });
     return exitCode;
   } finally {
     process.removeListener("exit", onExit);
@@ -104,18 +146,28 @@ async function run(context: CommandContext): Promise<ExitCode> {
 
 /** Returns the folder of an embedded database; one in memory has none. */
 function getFolder({ provider, connectionString }: DatabaseConfig): string | undefined {
-  const isFolder = provider === "embedded-pg" && !/^[a-z][a-z0-9+.-]+:\/\//i.test(connectionString ?? "");
+  const isFolder = provider === "embedded-pg" &&
+    !/^[a-z][a-z0-9+.-]+:\/\//i.test(connectionString ?? "");
   return isFolder ? connectionString : undefined;
 }
 
-function readOptions(options: CommandContext["options"], masks: CloneOptions["masks"]): CloneOptions {
+function readOptions(
+  options: CommandContext["options"],
+  masks: CloneOptions["masks"],
+): CloneOptions {
   if (options["schema-only"] && options["data-only"]) {
     throw new UsageError("--schema-only and --data-only leave nothing to do: give one of them");
   }
   const tables = typeof options.tables === "string"
-    ? [...new Set(options.tables.split(",").map((name) => name.trim()).filter((name) => name !== ""))].sort()
+    ? [
+      ...new Set(
+        options.tables.split(",").map((name) => name.trim()).filter((name) => name !== ""),
+      ),
+    ].sort()
     : [];
-  if (options.tables !== undefined && tables.length === 0) throw new UsageError("--tables names no table");
+  if (options.tables !== undefined && tables.length === 0) {
+    throw new UsageError("--tables names no table");
+  }
   const numeric = readNumeric(options.numeric as string | undefined);
   return {
     tables,
@@ -135,7 +187,11 @@ function bar(done: number, total: number): string {
   return `[${"#".repeat(filled)}${"-".repeat(BAR_WIDTH - filled)}]`;
 }
 
-function report(output: Output, { refusals, warnings, tables, resumed }: CloneOutcome, { mode }: CloneOptions): void {
+function report(
+  output: Output,
+  { refusals, warnings, tables, resumed }: CloneOutcome,
+  { mode }: CloneOptions,
+): void {
   for (const warning of warnings) output.warn(warning);
   for (const refusal of refusals) output.line(`${output.red("error")} ${refusal}`);
   if (refusals.length > 0) return output.line("Nothing was cloned, and nothing was written");
@@ -148,17 +204,23 @@ function report(output: Output, { refusals, warnings, tables, resumed }: CloneOu
   if (rows.length > 0) {
     const paint = (cell: string, row: number, column: number): string =>
       row === 0 ? output.bold(cell) : column === 3 ? output.red(cell) : cell;
-    for (const line of renderTable([["table", "source", "target", ""], ...rows], paint)) output.line(line);
+    for (const line of renderTable([["table", "source", "target", ""], ...rows], paint)) {
+      output.line(line);
+    }
   }
   const differ = rows.filter(([, , , mark]) => mark !== "").length;
   const total = tables.reduce((sum, { target }) => sum + target, 0);
   output.line(
     differ > 0
-      ? output.red(`${differ} tables differ: the source was written meanwhile, or something wrote into the target`)
+      ? output.red(
+        `${differ} tables differ: the source was written meanwhile, or something wrote into the target`,
+      )
       : output.green(
         mode === "schema"
           ? "The schema is cloned"
-          : `${tables.length} tables, ${total} rows${resumed ? ", gone on with an earlier clone" : ""}: all are there`,
+          : `${tables.length} tables, ${total} rows${
+            resumed ? ", gone on with an earlier clone" : ""
+          }: all are there`,
       ),
   );
 }

@@ -24,15 +24,25 @@ export const dbMigrate: Command = {
       description:
         "Write nothing; exit with 1 when a migration is pending, a file drifted or the journal lacks a file.",
     },
-    { name: "lock-timeout", value: "seconds", description: "How long to wait for another run; 600 without it." },
+    {
+      name: "lock-timeout",
+      value: "seconds",
+      description: "How long to wait for another run; 600 without it.",
+    },
     YES_OPTION,
     ...migrationOptions(),
   ],
   examples: [
     ["trellis db migrate", "the project's database, as DATABASE_URL and trellis.config.ts name it"],
-    ["trellis db migrate --endpoint abc123.dsql.eu-central-1.on.aws --dry-run", "what Aurora DSQL would get"],
+    [
+      "trellis db migrate --endpoint abc123.dsql.eu-central-1.on.aws --dry-run",
+      "what Aurora DSQL would get",
+    ],
     ["trellis db migrate --url-env STAGING_URL --yes", "in a deployment"],
-    ["trellis db migrate --url-env STAGING_URL --check", "in CI: fail unless staging is up to date"],
+    [
+      "trellis db migrate --url-env STAGING_URL --check",
+      "in CI: fail unless staging is up to date",
+    ],
   ],
   exitCodes: {
     [ExitCode.Done]: "Done; with --check: there is nothing to do.",
@@ -47,7 +57,13 @@ export const dbMigrate: Command = {
 async function run(context: CommandContext): Promise<ExitCode> {
   const { options, output } = context;
   const lockTimeout = readSeconds(options["lock-timeout"] as string | undefined);
-  const [{ findMigrations }, { getMigrationStatus }, { runMigrations }, { closing, reaching }, print] = await Promise
+  const [
+    { findMigrations },
+    { getMigrationStatus },
+    { runMigrations },
+    { closing, reaching },
+    print,
+  ] = await Promise
     .all([
       import("../database/migration_target.ts"),
       import("../../database/migrations/status.ts"),
@@ -61,20 +77,30 @@ async function run(context: CommandContext): Promise<ExitCode> {
       const status = await getMigrationStatus(target);
       print.printFindings(output, status.findings, folder);
       if (status.changed.length > 0) return reportDrift(output, label, status);
-      const { plan = [] } = status.pending.length === 0 ? {} : await runMigrations({ ...target, dryRun: true });
+      const { plan = [] } = status.pending.length === 0
+        ? {}
+        : await runMigrations({ ...target, dryRun: true });
       tellPlan(output, plan, options["dry-run"] === true);
       const isRefused = print.hasErrors(status.findings);
       const mayWrite = options.check !== true && options["dry-run"] !== true && !isRefused;
       let result: MigrateResult | undefined;
       if (mayWrite && plan.length > 0) {
         const count = plan.length === 1 ? "1 migration" : `${plan.length} migrations`;
-        await confirmRemote(context, `Run ${count}`, { Target: { config: target.database, label } });
-        result = await runMigrations({ ...target, ...lockTimeout, logger: (message) => follow(output, message) });
+        await confirmRemote(context, `Run ${count}`, {
+          Target: { config: target.database, label },
+        });
+        result = await runMigrations({
+          ...target,
+          ...lockTimeout,
+          logger: (message) => follow(output, message),
+        });
         output.endProgress();
       }
       const isWrong = options.check === true && (plan.length > 0 || status.unlisted.length > 0);
       const exitCode = isRefused || isWrong ? ExitCode.Found : ExitCode.Done;
-      const found = status.findings.length === 0 ? "" : ` (${print.countFindings(status.findings)})`;
+      const found = status.findings.length === 0
+        ? ""
+        : ` (${print.countFindings(status.findings)})`;
       output.line(`${output.bold(label)}: ${summarize(output, plan, result, mayWrite)}${found}`);
       output.result({
         command: "db migrate",
@@ -96,14 +122,18 @@ function readSeconds(text: string | undefined): { lockTimeout?: number } {
   if (text === undefined) return {};
   const seconds = Number(text);
   if (!(seconds > 0 && seconds < 1e6)) {
-    throw new UsageError(`--lock-timeout must be a number of seconds above 0, got ${JSON.stringify(text)}`);
+    throw new UsageError(
+      `--lock-timeout must be a number of seconds above 0, got ${JSON.stringify(text)}`,
+    );
   }
   return { lockTimeout: seconds };
 }
 
 function reportDrift(output: Output, label: string, status: MigrationStatus): ExitCode {
   const { changed, pending, unlisted, findings, warnings } = status;
-  for (const tag of changed) output.line(`${output.red("drifted")} ${tag}.sql was changed after it had been applied`);
+  for (const tag of changed) {
+    output.line(`${output.red("drifted")} ${tag}.sql was changed after it had been applied`);
+  }
   output.line(
     `${output.bold(label)}: nothing was run. Restore ${
       changed.length === 1 ? "the file" : "the files"
@@ -128,9 +158,13 @@ function reportDrift(output: Output, label: string, status: MigrationStatus): Ex
 function tellPlan(output: Output, plan: readonly DryRunMigration[], isFull: boolean): void {
   for (const { tag, statements, atomic } of plan) {
     const count = `${statements.length} ${statements.length === 1 ? "statement" : "statements"}`;
-    output.line(`${output.yellow("pending")} ${tag}: ${count}${atomic ? " in one transaction" : ""}`);
+    output.line(
+      `${output.yellow("pending")} ${tag}: ${count}${atomic ? " in one transaction" : ""}`,
+    );
     if (isFull) {
-      for (const statement of statements) output.line(`${statement.replace(/^/gm, "    ").trimEnd()};`);
+      for (const statement of statements) {
+        output.line(`${statement.replace(/^/gm, "    ").trimEnd()};`);
+      }
     }
   }
 }
@@ -154,5 +188,6 @@ function summarize(
   if (plan.length === 0) return output.green("up to date");
   if (!mayWrite) return `${plan.length} pending, nothing was run`;
   const elsewhere = result?.appliedElsewhere.length ?? 0;
-  return output.green(`${result?.applied ?? 0} applied`) + (elsewhere > 0 ? `, ${elsewhere} by another run` : "");
+  return output.green(`${result?.applied ?? 0} applied`) +
+    (elsewhere > 0 ? `, ${elsewhere} by another run` : "");
 }

@@ -21,13 +21,19 @@ export const dbStatus: Command = {
     "db migrate lists it.",
   ],
   options: [
-    { name: "check", description: "Exit with 1 also when a migration is pending or the journal lacks a file." },
+    {
+      name: "check",
+      description: "Exit with 1 also when a migration is pending or the journal lacks a file.",
+    },
     ...migrationOptions(),
   ],
   examples: [
     ["trellis db status", "the project's database, as DATABASE_URL and trellis.config.ts name it"],
     ["trellis db status --url-env STAGING_URL --check", "in CI: fail unless staging is up to date"],
-    ["trellis db status --endpoint abc123.dsql.eu-central-1.on.aws --json", "Aurora DSQL, for a program"],
+    [
+      "trellis db status --endpoint abc123.dsql.eu-central-1.on.aws --json",
+      "Aurora DSQL, for a program",
+    ],
   ],
   exitCodes: {
     [ExitCode.Done]: "Nothing is wrong; with --check: nothing is pending either.",
@@ -41,7 +47,13 @@ export const dbStatus: Command = {
 
 async function run(context: CommandContext): Promise<ExitCode> {
   const { options, output } = context;
-  const [{ findMigrations }, { getMigrationStatus }, { reaching, closing }, { renderTable }, print] = await Promise.all(
+  const [
+    { findMigrations },
+    { getMigrationStatus },
+    { reaching, closing },
+    { renderTable },
+    print,
+  ] = await Promise.all(
     [
       import("../database/migration_target.ts"),
       import("../../database/migrations/status.ts"),
@@ -51,10 +63,15 @@ async function run(context: CommandContext): Promise<ExitCode> {
     ],
   );
   const { target, label, folder } = findMigrations(context);
-  const status = await closing(target.database, () => reaching(label, () => getMigrationStatus(target)));
+  const status = await closing(
+    target.database,
+    () => reaching(label, () => getMigrationStatus(target)),
+  );
   const lines = toLines(status);
-  const isWrong = status.changed.length > 0 || (status.unfinished ?? []).length > 0 || print.hasErrors(status.findings);
-  const isBehind = options.check === true && (status.pending.length > 0 || status.unlisted.length > 0);
+  const isWrong = status.changed.length > 0 || (status.unfinished ?? []).length > 0 ||
+    print.hasErrors(status.findings);
+  const isBehind = options.check === true &&
+    (status.pending.length > 0 || status.unlisted.length > 0);
   const exitCode = isWrong || isBehind ? ExitCode.Found : ExitCode.Done;
 
   print.printFindings(output, status.findings, folder);
@@ -69,7 +86,10 @@ async function run(context: CommandContext): Promise<ExitCode> {
         ? output.green(cell)
         : output.yellow(cell);
     };
-    const rows = [["migration", "state", ""], ...lines.map(({ tag, state, detail }) => [tag, state, detail])];
+    const rows = [
+      ["migration", "state", ""],
+      ...lines.map(({ tag, state, detail }) => [tag, state, detail]),
+    ];
     for (const line of renderTable(rows, paint)) output.line(line);
   }
   const found = status.findings.length === 0 ? "" : ` (${print.countFindings(status.findings)})`;
@@ -96,16 +116,26 @@ function toLines(status: MigrationStatus): MigrationLine[] {
   const unfinished = new Map((status.unfinished ?? []).map((one) => [one.tag, one]));
   const applied = status.applied.map(({ tag, executed, appliedAt }): MigrationLine => {
     if (status.changed.includes(tag)) {
-      return { tag, state: "drifted", detail: `applied ${when(appliedAt)}, and the file was changed since` };
+      return {
+        tag,
+        state: "drifted",
+        detail: `applied ${when(appliedAt)}, and the file was changed since`,
+      };
     }
-    if (status.unknown.includes(tag)) return { tag, state: "not in the folder", detail: `applied ${when(appliedAt)}` };
+    if (status.unknown.includes(tag)) {
+      return { tag, state: "not in the folder", detail: `applied ${when(appliedAt)}` };
+    }
     return { tag, state: executed ? "applied" : "marked", detail: when(appliedAt) };
   });
   const pending = status.pending.map((tag): MigrationLine => {
     const begun = unfinished.get(tag);
     if (begun === undefined) return { tag, state: "pending", detail: "" };
     const { statementsDone, notedAt } = begun;
-    return { tag, state: "unfinished", detail: `${statementsDone} statements done, last at ${when(notedAt)}` };
+    return {
+      tag,
+      state: "unfinished",
+      detail: `${statementsDone} statements done, last at ${when(notedAt)}`,
+    };
   });
   return [...applied, ...pending];
 }

@@ -25,35 +25,61 @@ export const dbTranslate: Command = {
     "named with what to write instead, and no SQL is written. db migrate does the same by itself; no file needs to be translated\n" +
     "for it. No database is needed.",
   ],
-  args: [{ name: "file", description: "A file, a folder, or - for standard input.", isOptional: true }],
+  args: [{
+    name: "file",
+    description: "A file, a folder, or - for standard input.",
+    isOptional: true,
+  }],
   options: [
     { name: "to", value: "dialect", description: "distsql or postgres; distsql without it." },
     {
       name: "check",
-      description: "Write no SQL; exit with 1 when something cannot be translated or would behave differently.",
+      description:
+        "Write no SQL; exit with 1 when something cannot be translated or would behave differently.",
     },
-    { name: "enums", value: "how", description: "error, or check: text with a CHECK of the labels; error without it." },
-    { name: "numeric", value: "p,s", description: "What numeric without a precision becomes, such as 38,10." },
-    { name: "as-of", value: "day", description: "The day whose rules of Aurora DSQL count, such as 2026-08-25." },
+    {
+      name: "enums",
+      value: "how",
+      description: "error, or check: text with a CHECK of the labels; error without it.",
+    },
+    {
+      name: "numeric",
+      value: "p,s",
+      description: "What numeric without a precision becomes, such as 38,10.",
+    },
+    {
+      name: "as-of",
+      value: "day",
+      description: "The day whose rules of Aurora DSQL count, such as 2026-08-25.",
+    },
   ],
   examples: [
     ["trellis db translate migrations/0003_index.sql", "what Aurora DSQL would get"],
-    ["trellis db translate migrations --check", "in CI: will Aurora DSQL take all migrations as they are meant?"],
+    [
+      "trellis db translate migrations --check",
+      "in CI: will Aurora DSQL take all migrations as they are meant?",
+    ],
     ["pg_dump --schema-only notes | trellis db translate - > distsql.sql", "from another program"],
     ["trellis db translate --to postgres distsql.sql", "the way back"],
   ],
   exitCodes: {
-    [ExitCode.Done]: "Translated; with --check: nothing is refused and nothing behaves differently.",
-    [ExitCode.Found]: "Something cannot be translated; with --check also: something would behave differently.",
+    [ExitCode.Done]:
+      "Translated; with --check: nothing is refused and nothing behaves differently.",
+    [ExitCode.Found]:
+      "Something cannot be translated; with --check also: something would behave differently.",
     [ExitCode.Usage]: "The command line is wrong.",
     [ExitCode.Failed]: "It could not run: a file is missing or cannot be read.",
   },
   run,
 };
 
-async function run({ options, args: [path], cwd, root, output }: CommandContext): Promise<ExitCode> {
+async function run(
+  { options, args: [path], cwd, root, output }: CommandContext,
+): Promise<ExitCode> {
   const to = options.to ?? "distsql";
-  if (to !== "distsql" && to !== "postgres") throw new UsageError(`--to must be distsql or postgres, got "${to}"`);
+  if (to !== "distsql" && to !== "postgres") {
+    throw new UsageError(`--to must be distsql or postgres, got "${to}"`);
+  }
   const enums = options.enums as string | undefined;
   if (enums !== undefined && enums !== "error" && enums !== "check") {
     throw new UsageError(`--enums must be error or check, got "${enums}"`);
@@ -93,7 +119,10 @@ async function run({ options, args: [path], cwd, root, output }: CommandContext)
     command: "db translate",
     exitCode,
     to,
-    files: translated.map(({ file, sql }) => ({ file: join(folder, file), sql: isRefused ? null : sql ?? null })),
+    files: translated.map(({ file, sql }) => ({
+      file: join(folder, file),
+      sql: isRefused ? null : sql ?? null,
+    })),
     findings,
     changes,
   });
@@ -101,20 +130,33 @@ async function run({ options, args: [path], cwd, root, output }: CommandContext)
 }
 
 /** The project's choices of the translation. The reader of the configuration is loaded only where there is one. */
-async function readSettings(root: string, file: string | undefined): Promise<TranslationSettings | undefined> {
+async function readSettings(
+  root: string,
+  file: string | undefined,
+): Promise<TranslationSettings | undefined> {
   if (findConfigFile(root, file) === undefined) return undefined;
   const { readConfig } = await import("../analysis/read_config.ts");
   return readConfig(root, file).database.translation;
 }
 
 function withoutUndefined<T extends object>(values: T): Partial<T> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
+  return Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined),
+  ) as Partial<T>;
 }
 
 /** Standard output is the SQL's alone. */
-function tell(output: Output, { kind, file, line, column, rule, message }: TranslationChange, folder: string): void {
+function tell(
+  output: Output,
+  { kind, file, line, column, rule, message }: TranslationChange,
+  folder: string,
+): void {
   const end = rule === undefined ? "" : ` (${rule})`;
-  output.note(`${kind === "note" ? "note" : "changed"} ${join(folder, file)}:${line}:${column}: ${message}${end}`);
+  output.note(
+    `${kind === "note" ? "note" : "changed"} ${
+      join(folder, file)
+    }:${line}:${column}: ${message}${end}`,
+  );
 }
 /** What is translated. */
 interface Sources {
@@ -134,9 +176,14 @@ async function readSources(
   if (path === "-" || (path === undefined && process.stdin.isTTY !== true)) {
     const parts: Uint8Array[] = [];
     for await (const part of process.stdin) parts.push(part as Uint8Array);
-    return { sources: [{ name: "<stdin>", sql: Buffer.concat(parts).toString("utf8") }], folder: "" };
+    return {
+      sources: [{ name: "<stdin>", sql: Buffer.concat(parts).toString("utf8") }],
+      folder: "",
+    };
   }
-  if (path === undefined) throw new UsageError("Nothing to read: give a file, a folder, or - for standard input");
+  if (path === undefined) {
+    throw new UsageError("Nothing to read: give a file, a folder, or - for standard input");
+  }
   const absolute = resolve(cwd, path);
   try {
     if (!statSync(absolute).isDirectory()) {
@@ -149,10 +196,15 @@ async function readSources(
       names.every((name) => /^\d+_./.test(name));
     if (isMigrations) return { ...await planFolder(absolute, to, choices), folder };
     names.sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
-    return { sources: names.map((name) => ({ name, sql: readFileSync(join(absolute, name), "utf8") })), folder };
+    return {
+      sources: names.map((name) => ({ name, sql: readFileSync(join(absolute, name), "utf8") })),
+      folder,
+    };
   } catch (cause) {
     if (isAppError(cause)) throw cause;
-    throw new ConfigurationError(`${path} could not be read: ${(cause as Error).message}`, { cause });
+    throw new ConfigurationError(`${path} could not be read: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }
 
@@ -163,6 +215,10 @@ async function planFolder(
   choices: DistSqlOptions,
 ): Promise<Omit<Sources, "folder">> {
   const { planMigrationFolder } = await import("../../database/migrations/plan_folder.ts");
-  const { files, findings } = planMigrationFolder(absolute, to === "distsql" ? "distsql" : "serverless-pg", choices);
+  const { files, findings } = planMigrationFolder(
+    absolute,
+    to === "distsql" ? "distsql" : "serverless-pg",
+    choices,
+  );
   return { sources: files.map(({ tag, sql }) => ({ name: `${tag}.sql`, sql })), found: findings };
 }

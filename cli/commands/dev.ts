@@ -4,12 +4,17 @@ import { type Command, type CommandContext, ExitCode, UsageError } from "../comm
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DatabaseChoice } from "../dev/local_database.ts";
 
-const DATABASES: readonly string[] = ["embedded", "distsql", "env"] satisfies readonly DatabaseChoice[];
+const DATABASES: readonly string[] = [
+  "embedded",
+  "distsql",
+  "env",
+] satisfies readonly DatabaseChoice[];
 
 /** `trellis dev`. */
 export const dev: Command = {
   name: "dev",
-  summary: "Runs all functions on this machine, with a database, and a page that shows what they do.",
+  summary:
+    "Runs all functions on this machine, with a database, and a page that shows what they do.",
   description: [
     "Requests become the events of a REST API, each function is called as Lambda calls it. What a source changes is served by\n" +
     "the next request; a fault in it is shown here and as the answer, and the rest goes on.",
@@ -33,7 +38,10 @@ export const dev: Command = {
         "embedded, distsql (the strict stand-in for the distributed provider), or env (that of the environment, untouched).",
     },
     { name: "reset", description: "Delete the local data first." },
-    { name: "logs", description: "Print the functions' log lines and metrics as they would write them." },
+    {
+      name: "logs",
+      description: "Print the functions' log lines and metrics as they would write them.",
+    },
   ],
   examples: [
     ["trellis dev", "serve on http://localhost:8787; the page is at /_trellis"],
@@ -47,7 +55,8 @@ export const dev: Command = {
   exitCodes: {
     [ExitCode.Done]: "Ended by Ctrl-C or SIGTERM, everything was closed.",
     [ExitCode.Usage]: "The command line is wrong.",
-    [ExitCode.Failed]: "It could not start: the port is in use, a migration or the seed failed, a folder is missing.",
+    [ExitCode.Failed]:
+      "It could not start: the port is in use, a migration or the seed failed, a folder is missing.",
   },
   run,
 };
@@ -58,12 +67,13 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
     throw new UsageError(`--db is ${JSON.stringify(db)}: it must be ${DATABASES.join(", ")}`);
   }
   const asked = readPort(options.port);
-  const [{ readConfig }, { startDevServer }, { createTerminal }, { waitForStopSignal }] = await Promise.all([
-    import("../analysis/read_config.ts"),
-    import("../dev/dev_server.ts"),
-    import("../dev/terminal.ts"),
-    import("../dev/stop_signals.ts"),
-  ]);
+  const [{ readConfig }, { startDevServer }, { createTerminal }, { waitForStopSignal }] =
+    await Promise.all([
+      import("../analysis/read_config.ts"),
+      import("../dev/dev_server.ts"),
+      import("../dev/terminal.ts"),
+      import("../dev/stop_signals.ts"),
+    ]);
   if (!existsSync(root)) throw new ConfigurationError(`There is no folder ${root} (--project)`);
   const config = readConfig(root, options.config as string | undefined);
   // what functions read by a relative path is in the project
@@ -87,7 +97,9 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
     output.line(`  page       ${page}`);
     output.line(`  functions  ${server.functions.length}: ${kinds}`);
     output.line(`  database   ${server.database}`);
-    if (secrets.length > 0) output.line(`  generated  ${secrets.join(", ")} (.trellis/dev/secrets.json)`);
+    if (secrets.length > 0) {
+      output.line(`  generated  ${secrets.join(", ")} (.trellis/dev/secrets.json)`);
+    }
     output.line("Ctrl-C ends it.");
     output.line();
     output.result({
@@ -97,7 +109,12 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
       port: server.port,
       project: server.project,
       database: server.database,
-      functions: server.functions.map(({ name, kind, method, path }) => ({ name, kind, method, path })),
+      functions: server.functions.map(({ name, kind, method, path }) => ({
+        name,
+        kind,
+        method,
+        path,
+      })),
     });
     await signals.stopped;
     output.note("\nStopping …");

@@ -2,7 +2,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import type { Finding } from "../analysis/permissions.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
-import { applyGeneratedFiles, type FileChange, planGeneratedFiles, toProjectPath } from "../generated_files.ts";
+import {
+  applyGeneratedFiles,
+  type FileChange,
+  planGeneratedFiles,
+  toProjectPath,
+} from "../generated_files.ts";
 import { describePlace, getSome, reportChanges } from "../generated_report.ts";
 import type { Fault } from "../infra/infra_plan.ts";
 import type { Output } from "../output.ts";
@@ -10,7 +15,8 @@ import type { Output } from "../output.ts";
 /** `trellis generate infra`. */
 export const generateInfra: Command = {
   name: "generate infra",
-  summary: "Writes the Terraform of the project: each function, its trigger, its environment and its rights.",
+  summary:
+    "Writes the Terraform of the project: each function, its trigger, its environment and its rights.",
   description: [
     "Reads every function's file and what it imports; nothing of it is run. Timeout, memory, concurrency, storage, retries and\n" +
     "dead letters come from the handler's options, routes from the files' paths, environment variables from what a function\n" +
@@ -36,9 +42,11 @@ export const generateInfra: Command = {
   ],
   exitCodes: {
     [ExitCode.Done]: "Done; with --check: every file is as it should be.",
-    [ExitCode.Found]: "Something cannot be told or would be refused by AWS, or (--check) a file is stale.",
+    [ExitCode.Found]:
+      "Something cannot be told or would be refused by AWS, or (--check) a file is stale.",
     [ExitCode.Usage]: "The command line is wrong.",
-    [ExitCode.Failed]: "It could not run: a folder or file is missing, cannot be read or is not valid.",
+    [ExitCode.Failed]:
+      "It could not run: a folder or file is missing, cannot be read or is not valid.",
   },
   run,
 };
@@ -76,13 +84,19 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   });
   output.endProgress();
 
-  const { getSource, copies } = planModuleSources(root, resolve(root, dir), modulesPath, given !== undefined);
+  const { getSource, copies } = planModuleSources(
+    root,
+    resolve(root, dir),
+    modulesPath,
+    given !== undefined,
+  );
   const settingFaults = settings.checkSettings(infra, files);
   // what is not of the right kind would only lead to more complaints
   const rendered = settingFaults.length > 0 ? undefined : renderInfra({
     functions: sources.functions,
     config,
-    projectName: infra.projectName ?? (await import("../infra/project_name.ts")).readProjectName(root),
+    projectName: infra.projectName ??
+      (await import("../infra/project_name.ts")).readProjectName(root),
     distDir: relative(resolve(root, dir), resolve(root, config.build.dir)).split(sep).join("/"),
     moduleSource: getSource,
   });
@@ -119,7 +133,9 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   output.result({
     command: "generate infra",
     exitCode,
-    functions: sources.functions.map(({ name, kind, source, method, path, routeKey, options: own, variables }) => ({
+    functions: sources.functions.map((
+      { name, kind, source, method, path, routeKey, options: own, variables },
+    ) => ({
       name,
       kind,
       file: source,
@@ -171,9 +187,9 @@ function placeFaults(
     if (!isAboutSetting) return { file: fn.source, line: fn.line, message, functions: [fn.name] };
     // the last name of the setting that the file has
     const words = /\binfra(?:\.\w+)+/.exec(message)?.[0].split(".").slice(1).reverse() ?? [];
-    const found = words.map((word) => lines.findIndex((line) => new RegExp(`\\b${word}\\b`).test(line))).find((at) =>
-      at >= 0
-    );
+    const found = words.map((word) =>
+      lines.findIndex((line) => new RegExp(`\\b${word}\\b`).test(line))
+    ).find((at) => at >= 0);
     return {
       file: configFile,
       line: (found ?? 0) + 1,
@@ -184,7 +200,12 @@ function placeFaults(
 }
 
 /** The generated files refer to roles by function: the map of `generate permissions` must have them. */
-function missingRoles(root: string, dir: string, file: string, functions: readonly string[]): Fault[] {
+function missingRoles(
+  root: string,
+  dir: string,
+  file: string,
+  functions: readonly string[],
+): Fault[] {
   if (functions.length === 0) return [];
   if (dirname(file) !== dir) {
     return [{
@@ -195,7 +216,11 @@ function missingRoles(root: string, dir: string, file: string, functions: readon
   const text = existsSync(join(root, file)) ? readFileSync(join(root, file), "utf8") : "";
   const missing = functions.filter((name) => !new RegExp(`^\\s*${name}\\s*=`, "m").test(text));
   if (missing.length === 0) return [];
-  return [{ message: `${file} has no database role for ${getSome(missing)}: run trellis generate permissions first` }];
+  return [{
+    message: `${file} has no database role for ${
+      getSome(missing)
+    }: run trellis generate permissions first`,
+  }];
 }
 
 interface Report {
@@ -206,23 +231,35 @@ interface Report {
   readonly isCheck: boolean;
 }
 
-function report(output: Output, { functionCount, errors, warnings, changes, isCheck }: Report): void {
+function report(
+  output: Output,
+  { functionCount, errors, warnings, changes, isCheck }: Report,
+): void {
   for (const warning of warnings) output.warn(describePlace(warning));
   for (const error of errors) output.line(`${output.red("error")} ${describePlace(error)}`);
   if (errors.length > 0) {
-    return output.line(`Nothing was written: ${errors.length} ${errors.length === 1 ? "thing" : "things"} to mend`);
+    return output.line(
+      `Nothing was written: ${errors.length} ${errors.length === 1 ? "thing" : "things"} to mend`,
+    );
   }
   reportChanges(
     output,
     changes,
     isCheck,
-    (path) => output.warn(`${path} is yours (its first line does not say that it is generated): left alone`),
+    (path) =>
+      output.warn(
+        `${path} is yours (its first line does not say that it is generated): left alone`,
+      ),
   );
   const isUpToDate = changes.every(({ change }) => change === "unchanged" || change === "kept");
   output.line(
     `${output.bold(`${functionCount} functions`)}, ${
       changes.filter(({ change }) => change !== "removed").length
     } files: ` +
-      (isUpToDate ? output.green("everything is up to date") : isCheck ? "run trellis generate infra" : "done"),
+      (isUpToDate
+        ? output.green("everything is up to date")
+        : isCheck
+        ? "run trellis generate infra"
+        : "done"),
   );
 }

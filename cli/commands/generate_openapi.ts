@@ -8,7 +8,8 @@ import type { Output } from "../output.ts";
 /** `trellis generate openapi`. */
 export const generateOpenapi: Command = {
   name: "generate openapi",
-  summary: "Writes one OpenAPI 3.1 document for all HTTP functions, from their schemas and options.",
+  summary:
+    "Writes one OpenAPI 3.1 document for all HTTP functions, from their schemas and options.",
   description: [
     "Reads every file of the folder api: the schemas of defineApiHandler (schema, querySchema, pathSchema, responseSchema), its\n" +
     "auth mode and its openapi option. Handlers are not loaded: of the sources only what the schemas are made of is evaluated,\n" +
@@ -20,7 +21,8 @@ export const generateOpenapi: Command = {
   options: [
     {
       name: "html",
-      description: "Write a reference page too: openapi.html, or openapi.htmlFile of the configuration.",
+      description:
+        "Write a reference page too: openapi.html, or openapi.htmlFile of the configuration.",
     },
     { name: "check", description: "Write nothing; exit with 1 when a file is stale." },
   ],
@@ -35,7 +37,8 @@ export const generateOpenapi: Command = {
     [ExitCode.Found]:
       "A schema or option cannot be described, a file of yours is in the way, or (--check) a file is stale.",
     [ExitCode.Usage]: "The command line is wrong.",
-    [ExitCode.Failed]: "It could not run: a folder or file is missing, cannot be read or is not valid.",
+    [ExitCode.Failed]:
+      "It could not run: a folder or file is missing, cannot be read or is not valid.",
   },
   run,
 };
@@ -72,7 +75,8 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
     createPackageLoader(),
   );
   const errors = [...sources.findings, ...findings].sort(byPlace);
-  const htmlFile = openapi.htmlFile ?? (options.html ? openapi.file.replace(/\.json$/, ".html") : undefined);
+  const htmlFile = openapi.htmlFile ??
+    (options.html ? openapi.file.replace(/\.json$/, ".html") : undefined);
   const changes = errors.length > 0 ? [] : planOpenApiFiles(root, document, {
     file: toProjectPath(root, openapi.file),
     ...(htmlFile !== undefined && { htmlFile: toProjectPath(root, htmlFile) }),
@@ -80,7 +84,9 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   const isStale = changes.some(({ change }) => change !== "unchanged");
   const isBlocked = changes.some(({ change }) => change === "kept");
   if (!options.check && !isBlocked) applyGeneratedFiles(root, changes);
-  const exitCode = errors.length > 0 || isBlocked || (options.check && isStale) ? ExitCode.Found : ExitCode.Done;
+  const exitCode = errors.length > 0 || isBlocked || (options.check && isStale)
+    ? ExitCode.Found
+    : ExitCode.Done;
 
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({
@@ -92,7 +98,9 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   for (const warning of warnings) output.warn(describePlace(warning));
   if (sources.undescribed.length > 0) {
     output.warn(
-      `${count(sources.undescribed.length, "function")} not made by defineApiHandler and left out: ` +
+      `${
+        count(sources.undescribed.length, "function")
+      } not made by defineApiHandler and left out: ` +
         getSome(sources.undescribed.map(({ file }) => file)),
     );
   }
@@ -135,7 +143,11 @@ function report(
     told,
     isCheck,
     (path) =>
-      output.line(`${output.red("error")} ${path} is not ours: it does not say that it is generated. Move it away`),
+      output.line(
+        `${
+          output.red("error")
+        } ${path} is not ours: it does not say that it is generated. Move it away`,
+      ),
   );
   const state = changes.every(({ change }) => change === "unchanged")
     ? output.green("everything is up to date")
@@ -144,7 +156,11 @@ function report(
     : isCheck
     ? "run trellis generate openapi"
     : "done";
-  output.line(`${output.bold(count(counts.operations, "operation"))}, ${count(counts.components, "schema")}: ${state}`);
+  output.line(
+    `${output.bold(count(counts.operations, "operation"))}, ${
+      count(counts.components, "schema")
+    }: ${state}`,
+  );
 }
 
 function count(number: number, what: string): string {

@@ -2,7 +2,12 @@ import { resolve } from "node:path";
 import type { Finding, PermissionsAnalysis } from "../analysis/permissions.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import { applyGeneratedFiles, type FileChange, planGeneratedFiles, toProjectPath } from "../generated_files.ts";
+import {
+  applyGeneratedFiles,
+  type FileChange,
+  planGeneratedFiles,
+  toProjectPath,
+} from "../generated_files.ts";
 import { describePlace, reportChanges } from "../generated_report.ts";
 import type { Output } from "../output.ts";
 
@@ -22,28 +27,36 @@ export const generatePermissions: Command = {
   examples: [
     ["trellis generate permissions", "write permissions/*.sql and infra/database_roles.tf"],
     ["trellis generate permissions --check", "in CI: fail when the files do not fit the sources"],
-    ["trellis generate permissions --json | jq '.functions[] | .name, .tables'", "who needs which tables"],
+    [
+      "trellis generate permissions --json | jq '.functions[] | .name, .tables'",
+      "who needs which tables",
+    ],
   ],
   exitCodes: {
     [ExitCode.Done]: "Done; with --check: every file is as it should be.",
     [ExitCode.Found]:
       "Something cannot be told from the text, a file of yours is in the way, or (--check) a file is stale.",
     [ExitCode.Usage]: "The command line is wrong.",
-    [ExitCode.Failed]: "It could not run: a folder or file is missing, cannot be read or is not valid.",
+    [ExitCode.Failed]:
+      "It could not run: a folder or file is missing, cannot be read or is not valid.",
   },
   run,
 };
 
 async function run({ root, options, output }: CommandContext): Promise<ExitCode> {
   // the parser is loaded by who needs it, so that help comes at once
-  const [{ readConfig }, { analysePermissions }, { MARKER, renderPermissionFiles }, { findFunctionFiles }] =
-    await Promise
-      .all([
-        import("../analysis/read_config.ts"),
-        import("../analysis/permissions.ts"),
-        import("../analysis/permission_files.ts"),
-        import("../discovery/function_files.ts"),
-      ]);
+  const [
+    { readConfig },
+    { analysePermissions },
+    { MARKER, renderPermissionFiles },
+    { findFunctionFiles },
+  ] = await Promise
+    .all([
+      import("../analysis/read_config.ts"),
+      import("../analysis/permissions.ts"),
+      import("../analysis/permission_files.ts"),
+      import("../discovery/function_files.ts"),
+    ]);
   const config = readConfig(root, options.config as string | undefined);
   const analysis = await analysePermissions({
     root,
@@ -68,9 +81,10 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   const isStale = changes.some(({ change }) => change !== "unchanged");
   const isBlocked = changes.some(({ change }) => change === "kept");
   if (!options.check) applyGeneratedFiles(root, changes);
-  const exitCode = errors.length > 0 || isBlocked || (options.check && (isStale || missed.length > 0))
-    ? ExitCode.Found
-    : ExitCode.Done;
+  const exitCode =
+    errors.length > 0 || isBlocked || (options.check && (isStale || missed.length > 0))
+      ? ExitCode.Found
+      : ExitCode.Done;
 
   report(output, {
     analysis,
@@ -88,7 +102,12 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
       name,
       file,
       role: usesDatabase ? roles.get(name) : null,
-      tables: tables.map(({ table, operations, columns, neededBy }) => ({ ...table, operations, columns, neededBy })),
+      tables: tables.map(({ table, operations, columns, neededBy }) => ({
+        ...table,
+        operations,
+        columns,
+        neededBy,
+      })),
     })),
     files: changes.map(({ path, change }) => ({ path, change })),
     unresolved: errors,
@@ -104,13 +123,16 @@ function settle(
   { permissions }: ResolvedConfig,
 ): { errors: Finding[]; missed: Finding[]; warnings: Finding[] } {
   const listed = Object.keys(permissions.functions);
-  const strangers = listed.filter((name) => !functions.some((fn) => fn.name === name)).map((name): Finding => ({
+  const strangers = listed.filter((name) => !functions.some((fn) => fn.name === name)).map((
+    name,
+  ): Finding => ({
     file: "trellis.config.ts",
     line: 1,
     message: `permissions.functions lists ${name}, which is no function`,
     functions: [],
   }));
-  const isVouchedFor = (finding: Finding) => finding.functions.every((name) => listed.includes(name));
+  const isVouchedFor = (finding: Finding) =>
+    finding.functions.every((name) => listed.includes(name));
   return {
     errors: [...unresolved.filter((finding) => !isVouchedFor(finding)), ...strangers],
     missed: missed.filter((finding) => !isVouchedFor(finding)),
@@ -146,7 +168,9 @@ function report(output: Output, report: Report): void {
   }
   reportChanges(output, changes, isCheck, (path) =>
     output.line(
-      `${output.red("error")} ${path} is not ours: its first line does not say that it is generated. Move it away`,
+      `${
+        output.red("error")
+      } ${path} is not ours: its first line does not say that it is generated. Move it away`,
     ));
   const { functions, queryCount } = analysis;
   output.line(

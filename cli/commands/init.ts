@@ -17,7 +17,11 @@ export const init: Command = {
     description: "The folder; it is made. The working directory without it.",
     isOptional: true,
   }],
-  options: [{ name: "runtime", value: "name", description: "node or deno; without it, the one that runs this." }],
+  options: [{
+    name: "runtime",
+    value: "name",
+    description: "node or deno; without it, the one that runs this.",
+  }],
   examples: [
     ["trellis init my-api", "make a project in my-api/"],
     ["trellis init my-api --runtime deno", "the same for Deno"],
@@ -58,13 +62,23 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
   const place = relative(cwd, folder);
   const next = [
     ...place === "" ? [] : [`cd ${/^[\w./-]+$/.test(place) ? place : JSON.stringify(place)}`],
-    ...runtime === "node" ? ["npm install", "npm test", "npm run dev"] : ["deno task test", "deno task dev"],
+    ...runtime === "node"
+      ? ["npm install", "npm test", "npm run dev"]
+      : ["deno task test", "deno task dev"],
   ];
   for (const path of files.keys()) output.line(`created ${path}`);
   output.line();
   output.line(`${output.bold(name)} is ready. Next:`);
   for (const line of next) output.line(`  ${line}`);
-  output.result({ command: "init", exitCode: ExitCode.Done, folder, name, runtime, files: [...files.keys()], next });
+  output.result({
+    command: "init",
+    exitCode: ExitCode.Done,
+    folder,
+    name,
+    runtime,
+    files: [...files.keys()],
+    next,
+  });
   return ExitCode.Done;
 }
 
@@ -76,6 +90,7 @@ function readRuntime(given: string | undefined): ProjectRuntime {
 
 /** Names of resources begin with it: lower-case letters, digits and hyphens, at most 32. */
 function toProjectName(folder: string): string {
-  const name = folder.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^[^a-z]+/, "").slice(0, 32).replace(/-$/, "");
+  const name = folder.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^[^a-z]+/, "").slice(0, 32)
+    .replace(/-$/, "");
   return name === "" ? "api" : name;
 }

@@ -59,8 +59,14 @@ const PROVIDERS: readonly unknown[] = ["distsql", "serverless-pg", "branching-pg
 export const BUILD_SETTINGS = {
   checks: {
     dir: ["a folder", isText],
-    target: ["a version of Node, such as node22", (value) => /^node\d+(?:\.\d+){0,2}$/.test(String(value))],
-    sourceMaps: ['"beside", "apart" or "none"', (value) => ["beside", "apart", "none"].includes(value as string)],
+    target: [
+      "a version of Node, such as node22",
+      (value) => /^node\d+(?:\.\d+){0,2}$/.test(String(value)),
+    ],
+    sourceMaps: [
+      '"beside", "apart" or "none"',
+      (value) => ["beside", "apart", "none"].includes(value as string),
+    ],
     keepNames: ["true or false", (value) => typeof value === "boolean"],
     awsSdk: ['"bundle" or "runtime"', (value) => value === "bundle" || value === "runtime"],
     databaseProviders: [
@@ -70,7 +76,9 @@ export const BUILD_SETTINGS = {
     external: ["a list of packages", (value) => Array.isArray(value) && value.every(isText)],
     budgets: [
       'an object: { "*": 400_000, FunctionName: 900_000 }, in bytes',
-      (value) => isObject(value) && Object.values(value).every((bytes) => Number.isInteger(bytes) && Number(bytes) > 0),
+      (value) =>
+        isObject(value) &&
+        Object.values(value).every((bytes) => Number.isInteger(bytes) && Number(bytes) > 0),
     ],
   },
   defaults: {

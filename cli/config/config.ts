@@ -82,11 +82,15 @@ export function defineConfig(config: TrellisConfig): TrellisConfig {
  */
 export function resolveConfig(config: unknown, file: string): ResolvedConfig {
   if (!isObject(config)) {
-    throw new ConfigurationError(`${file} exports no configuration: export default defineConfig({ … })`);
+    throw new ConfigurationError(
+      `${file} exports no configuration: export default defineConfig({ … })`,
+    );
   }
   checkLevel(config, "", file, {
     functionsDir: ["a folder", isText],
-    ...Object.fromEntries(Object.keys(GROUPS).map((name) => [name, ["an object", isObject] as const])),
+    ...Object.fromEntries(
+      Object.keys(GROUPS).map((name) => [name, ["an object", isObject] as const]),
+    ),
   });
   const { functionsDir = "src/functions" } = config as TrellisConfig;
   const groups = Object.fromEntries(
@@ -101,15 +105,26 @@ export function resolveConfig(config: unknown, file: string): ResolvedConfig {
 
 type Checks = Readonly<Record<string, readonly [what: string, check: Check]>>;
 
-function checkLevel(level: Record<string, unknown>, prefix: string, file: string, checks: Checks): void {
+function checkLevel(
+  level: Record<string, unknown>,
+  prefix: string,
+  file: string,
+  checks: Checks,
+): void {
   for (const [key, value] of Object.entries(withoutUndefined(level))) {
     const name = prefix + key;
     if (!Object.hasOwn(checks, key)) {
       const known = Object.keys(checks).map((each) => prefix + each);
-      throw new ConfigurationError(`${file}: there is no setting ${name}; known are ${known.join(", ")}`);
+      throw new ConfigurationError(
+        `${file}: there is no setting ${name}; known are ${known.join(", ")}`,
+      );
     }
     const [what, check] = checks[key];
-    if (!check(value)) throw new ConfigurationError(`${file}: ${name} must be ${what}, got ${JSON.stringify(value)}`);
+    if (!check(value)) {
+      throw new ConfigurationError(
+        `${file}: ${name} must be ${what}, got ${JSON.stringify(value)}`,
+      );
+    }
   }
 }
 

@@ -53,7 +53,10 @@ export interface DatabaseSettings {
 }
 
 /** Choices of the translation for Aurora DSQL; see `DistSqlOptions`. */
-export type TranslationSettings = Pick<DistSqlOptions, "enums" | "numeric" | "identityCache" | "dropRowSecurity">;
+export type TranslationSettings = Pick<
+  DistSqlOptions,
+  "enums" | "numeric" | "identityCache" | "dropRowSecurity"
+>;
 
 const TRANSLATION: readonly string[] = ["enums", "numeric", "identityCache", "dropRowSecurity"];
 
@@ -63,7 +66,8 @@ const isMasks: Check = (value) =>
   isObject(value) &&
   Object.entries(value).every(([column, mask]) =>
     /^[^.]+\.[^.]+(?:\.[^.]+)?$/.test(column) &&
-    (["null", "hash", "email"].includes(String(mask)) || (isObject(mask) && typeof mask.text === "string"))
+    (["null", "hash", "email"].includes(String(mask)) ||
+      (isObject(mask) && typeof mask.text === "string"))
   );
 
 const isSeconds: Check = (value) => typeof value === "number" && value > 0 && value < 1e6;

@@ -17,7 +17,10 @@ export interface DevSettings {
 /** What {@link DevSettings} may be. */
 export const DEV_SETTINGS = {
   checks: {
-    port: ["a port, 1 to 65535", (value) => Number.isInteger(value) && Number(value) > 0 && Number(value) < 65536],
+    port: [
+      "a port, 1 to 65535",
+      (value) => Number.isInteger(value) && Number(value) > 0 && Number(value) < 65536,
+    ],
     seed: [
       "a file that ends in .sql, .ts, .mts, .js or .mjs",
       (value) => isText(value) && /\.(?:sql|m?[tj]s)$/.test(String(value)),

@@ -240,7 +240,8 @@ export interface InfraSettings {
 export const PROJECT_NAME = /^(?=.{1,32}$)[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/;
 
 /** Objects by name; what is in them is looked at where they are used, with the function's name at hand. */
-const isTable = (value: unknown): boolean => isObject(value) && Object.values(value).every(isObject);
+const isTable = (value: unknown): boolean =>
+  isObject(value) && Object.values(value).every(isObject);
 
 /** What {@link InfraSettings} may be. */
 export const INFRA_SETTINGS = {
@@ -251,8 +252,14 @@ export const INFRA_SETTINGS = {
       "lower-case letters, digits and single hyphens, beginning with a letter, at most 32",
       (value) => PROJECT_NAME.test(String(value)),
     ],
-    region: ["a region such as eu-central-1", (value) => /^[a-z]{2}(?:-[a-z]+)+-\d+$/.test(String(value))],
-    bucketPrefix: ["lower-case letters, digits and hyphens", (value) => /^[a-z0-9][a-z0-9-]*$/.test(String(value))],
+    region: [
+      "a region such as eu-central-1",
+      (value) => /^[a-z]{2}(?:-[a-z]+)+-\d+$/.test(String(value)),
+    ],
+    bucketPrefix: [
+      "lower-case letters, digits and hyphens",
+      (value) => /^[a-z0-9][a-z0-9-]*$/.test(String(value)),
+    ],
     database: ['"distsql" or "none"', (value) => value === "distsql" || value === "none"],
     environment: ["an object: { NAME: value }", isObject],
     functions: ["an object: { FunctionName: { … } }", isTable],

@@ -41,14 +41,21 @@ export interface OpenapiSettings {
 
 const isServer = (value: unknown): boolean =>
   isText(value) ||
-  isObject(value) && isText(value.url) && (value.description === undefined || isText(value.description)) &&
+  isObject(value) && isText(value.url) &&
+    (value.description === undefined || isText(value.description)) &&
     Object.keys(value).every((key) => key === "url" || key === "description");
 
 /** What {@link OpenapiSettings} may be. */
 export const OPENAPI_SETTINGS = {
   checks: {
-    file: ["a file that ends in .json", (value) => isText(value) && String(value).endsWith(".json")],
-    htmlFile: ["a file that ends in .html", (value) => isText(value) && String(value).endsWith(".html")],
+    file: [
+      "a file that ends in .json",
+      (value) => isText(value) && String(value).endsWith(".json"),
+    ],
+    htmlFile: [
+      "a file that ends in .html",
+      (value) => isText(value) && String(value).endsWith(".html"),
+    ],
     title: ["a text", isText],
     version: ["a text", isText],
     description: ["a text", isText],

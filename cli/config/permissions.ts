@@ -40,7 +40,9 @@ const isGrantTable: Check = (value) =>
     Array.isArray(list) &&
     list.every((entry) =>
       isObject(entry) && isText(entry.table) && Array.isArray(entry.operations) &&
-      entry.operations.every((operation: unknown) => /^(?:SELECT|INSERT|UPDATE|DELETE|ALL)$/.test(String(operation)))
+      entry.operations.every((operation: unknown) =>
+        /^(?:SELECT|INSERT|UPDATE|DELETE|ALL)$/.test(String(operation))
+      )
     )
   );
 
@@ -48,10 +50,15 @@ const isGrantTable: Check = (value) =>
 export const PERMISSIONS_SETTINGS = {
   checks: {
     dir: ["a folder", isText],
-    terraformFile: ["a file that ends in .tf", (value) => isText(value) && String(value).endsWith(".tf")],
+    terraformFile: [
+      "a file that ends in .tf",
+      (value) => isText(value) && String(value).endsWith(".tf"),
+    ],
     rolePrefix: [
       "lower-case letters, digits and _, beginning with a letter",
-      (value) => typeof value === "string" && /^(?:[a-z][a-z0-9_]{0,30})?$/.test(value) && !value.startsWith("pg_"),
+      (value) =>
+        typeof value === "string" && /^(?:[a-z][a-z0-9_]{0,30})?$/.test(value) &&
+        !value.startsWith("pg_"),
     ],
     functions: ["an object: { FunctionName: [{ table, operations }] }", isGrantTable],
   },

@@ -43,7 +43,9 @@ export async function confirmRemote(
   if (options.yes === true) return;
   const answer = await context.confirm(`${what}?`);
   if (answer === undefined) {
-    throw new UsageError("This database is not on this machine, and nobody can be asked: give --yes");
+    throw new UsageError(
+      "This database is not on this machine, and nobody can be asked: give --yes",
+    );
   }
   if (!answer) throw new ConfigurationError("Nothing was done");
 }
@@ -58,7 +60,8 @@ export function isLocal(config: DatabaseConfig): boolean {
   const { connectionString = "" } = config;
   if (connectionString.startsWith("rds-data://")) {
     const endpoint = process.env.AWS_ENDPOINT_URL_RDS_DATA ?? process.env.AWS_ENDPOINT_URL;
-    return endpoint !== undefined && URL.canParse(endpoint) && isLoopback(new URL(endpoint).hostname);
+    return endpoint !== undefined && URL.canParse(endpoint) &&
+      isLoopback(new URL(endpoint).hostname);
   }
   return locate(config).host.split(",").every((host) => isLoopback(host.replace(/:\d+$/, "")));
 }
@@ -79,7 +82,11 @@ function locate(config: DatabaseConfig): Location {
   const parameters = new URLSearchParams(query);
   if (connectionString.startsWith("rds-data://")) {
     const cluster = `${address}${path === "" ? "" : `/${path}`}`;
-    return { host: cluster, database: parameters.get("database") ?? "postgres", role: "of the secret" };
+    return {
+      host: cluster,
+      database: parameters.get("database") ?? "postgres",
+      role: "of the secret",
+    };
   }
   const at = address.lastIndexOf("@");
   const user = at < 0 ? "" : decode(address.slice(0, at).split(":")[0]);

@@ -14,17 +14,32 @@ export function databaseOptions(side: DatabaseSide = ""): CommandOption[] {
     {
       name: `${side}url-env`,
       value: "variable",
-      description: `The environment variable with the ${of}connection string; ${getEnvironment(side)}URL without it.`,
+      description: `The environment variable with the ${of}connection string; ${
+        getEnvironment(side)
+      }URL without it.`,
     },
     { name: `${side}endpoint`, value: "host", description: `The ${of}host name, for Aurora DSQL.` },
-    { name: `${side}folder`, value: "folder", description: `The ${of}folder, for an embedded database.` },
+    {
+      name: `${side}folder`,
+      value: "folder",
+      description: `The ${of}folder, for an embedded database.`,
+    },
     {
       name: `${side}provider`,
       value: "name",
-      description: "distsql, serverless-pg, branching-pg or embedded-pg; told from the above without it.",
+      description:
+        "distsql, serverless-pg, branching-pg or embedded-pg; told from the above without it.",
     },
-    { name: `${side}region`, value: "region", description: "Aurora DSQL: where the endpoint does not tell it." },
-    { name: `${side}username`, value: "role", description: "Aurora DSQL: the database role; admin without it." },
+    {
+      name: `${side}region`,
+      value: "region",
+      description: "Aurora DSQL: where the endpoint does not tell it.",
+    },
+    {
+      name: `${side}username`,
+      value: "role",
+      description: "Aurora DSQL: the database role; admin without it.",
+    },
     {
       name: `${side}ca-file`,
       value: "file",

@@ -44,7 +44,10 @@ interface Named {
  * @throws {UsageError} When options contradict each other.
  * @throws {ConfigurationError} When what is named is not there or does not fit.
  */
-export function findDatabase(sources: TargetSources, side: DatabaseSide = ""): DatabaseTarget | undefined {
+export function findDatabase(
+  sources: TargetSources,
+  side: DatabaseSide = "",
+): DatabaseTarget | undefined {
   const { options, settings, env, root } = sources;
   const flag = (name: string) => options[`${side}${name}`] as string | undefined;
   const variable = (name: string) => env[`${getEnvironment(side)}${name}`] || undefined;
@@ -58,7 +61,9 @@ export function findDatabase(sources: TargetSources, side: DatabaseSide = ""): D
   const caFile = flag("ca-file") ?? variable("CA_FILE");
   const ca = caFile === undefined ? undefined : readCa(resolve(root, caFile), caFile);
   const region = flag("region") ?? variable("REGION") ?? settings?.region ??
-    (named.endpoint !== undefined && !/\.on\.aws(?::\d+)?$/.test(named.endpoint) ? env.AWS_REGION : undefined);
+    (named.endpoint !== undefined && !/\.on\.aws(?::\d+)?$/.test(named.endpoint)
+      ? env.AWS_REGION
+      : undefined);
   const username = flag("username");
   const { statementTimeoutSeconds } = settings ?? {};
   return toTarget(named, { ca, region, username, root, statementTimeoutSeconds });
@@ -83,26 +88,45 @@ export function requireDatabase(sources: TargetSources, side: DatabaseSide = "")
   );
 }
 
-const PROVIDERS: readonly DatabaseProvider[] = ["distsql", "serverless-pg", "branching-pg", "embedded-pg"];
+const PROVIDERS: readonly DatabaseProvider[] = [
+  "distsql",
+  "serverless-pg",
+  "branching-pg",
+  "embedded-pg",
+];
 
 function readProvider(value: string | undefined, name: string): DatabaseProvider | undefined {
   if (value === undefined || PROVIDERS.includes(value as DatabaseProvider)) {
     return value as DatabaseProvider | undefined;
   }
-  throw new UsageError(`${name} must be one of ${PROVIDERS.join(", ")}, got ${JSON.stringify(value)}`);
+  throw new UsageError(
+    `${name} must be one of ${PROVIDERS.join(", ")}, got ${JSON.stringify(value)}`,
+  );
 }
 
-function readFlags({ options, env }: TargetSources, side: DatabaseSide, provider?: DatabaseProvider): Named {
+function readFlags(
+  { options, env }: TargetSources,
+  side: DatabaseSide,
+  provider?: DatabaseProvider,
+): Named {
   const [urlEnv, endpoint, folder] = ["url-env", "endpoint", "folder"].map((name) =>
     options[`${side}${name}`] as string | undefined
   );
   const given = [urlEnv && "url-env", endpoint && "endpoint", folder && "folder"].filter(Boolean);
   if (given.length !== 1) {
-    throw new UsageError(`Give one of ${given.map((name) => `--${side}${name}`).join(" and ")}: each names a database`);
+    throw new UsageError(
+      `Give one of ${given.map((name) => `--${side}${name}`).join(" and ")}: each names a database`,
+    );
   }
-  const implied = endpoint !== undefined ? "distsql" : folder !== undefined ? "embedded-pg" : undefined;
+  const implied = endpoint !== undefined
+    ? "distsql"
+    : folder !== undefined
+    ? "embedded-pg"
+    : undefined;
   if (implied !== undefined && provider !== undefined && provider !== implied) {
-    throw new UsageError(`--${side}${given[0]} belongs to ${implied}, and --${side}provider says ${provider}`);
+    throw new UsageError(
+      `--${side}${given[0]} belongs to ${implied}, and --${side}provider says ${provider}`,
+    );
   }
   if (urlEnv === undefined) return { provider: implied!, endpoint, folder };
   if (/[:/@]/.test(urlEnv)) {
@@ -112,7 +136,11 @@ function readFlags({ options, env }: TargetSources, side: DatabaseSide, provider
     );
   }
   const url = env[urlEnv];
-  if (!url) throw new ConfigurationError(`The environment variable ${urlEnv} (--${side}url-env) is not set`);
+  if (!url) {
+    throw new ConfigurationError(
+      `The environment variable ${urlEnv} (--${side}url-env) is not set`,
+    );
+  }
   return fromUrl(url, urlEnv, provider);
 }
 
@@ -151,7 +179,9 @@ function readEnvironment(
 }
 
 function missing(provider: DatabaseProvider, what: string): never {
-  throw new ConfigurationError(`The provider is ${provider}, and nothing says where it is: set ${what}`);
+  throw new ConfigurationError(
+    `The provider is ${provider}, and nothing says where it is: set ${what}`,
+  );
 }
 
 function fromUrl(url: string, urlName: string, provider: DatabaseProvider | undefined): Named {
@@ -165,7 +195,10 @@ function getProvider(url: string, urlName: string): DatabaseProvider {
     const host = url.split(/[?#]/, 1)[0].split("@").at(-1)!;
     return /\.neon\.tech(?:[:/]|$)/i.test(host) ? "branching-pg" : "serverless-pg";
   }
-  if (scheme === "memory" || scheme === "file" || scheme === undefined && /^[./~\\]|^[a-z]:\\/i.test(url)) {
+  if (
+    scheme === "memory" || scheme === "file" ||
+    scheme === undefined && /^[./~\\]|^[a-z]:\\/i.test(url)
+  ) {
     return "embedded-pg";
   }
   throw new ConfigurationError(
@@ -195,7 +228,12 @@ function toTarget({ provider, url, endpoint, folder }: Named, extras: Extras): D
   } as const;
   if (provider === "distsql") {
     const role = username === undefined || username === "admin" ? { isAdmin: true } : { username };
-    const config: DatabaseConfig = { ...common, endpoint, ...(region === undefined ? {} : { region }), ...role };
+    const config: DatabaseConfig = {
+      ...common,
+      endpoint,
+      ...(region === undefined ? {} : { region }),
+      ...role,
+    };
     return { config, label: `distsql ${username ?? "admin"}@${endpoint}` };
   }
   if (provider === "embedded-pg") {
@@ -227,7 +265,9 @@ export function redactUrl(url: string): string {
   }
   try {
     const { protocol, username, host, pathname } = new URL(url);
-    return `${protocol}//${username === "" ? "" : `${decodeURIComponent(username)}@`}${host}${pathname}`;
+    return `${protocol}//${
+      username === "" ? "" : `${decodeURIComponent(username)}@`
+    }${host}${pathname}`;
   } catch {
     return "a connection string that is no URL";
   }
@@ -237,8 +277,11 @@ function readCa(path: string, name: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {
-    throw new ConfigurationError(`${name} (certificate authorities) could not be read: ${(cause as Error).message}`, {
-      cause,
-    });
+    throw new ConfigurationError(
+      `${name} (certificate authorities) could not be read: ${(cause as Error).message}`,
+      {
+        cause,
+      },
+    );
   }
 }

@@ -29,7 +29,13 @@ export function findMigrations(context: CommandContext): ProjectMigrations {
   const { settings, migrationsFolder, folder } = findMigrationsFolder(context);
   const { config, label } = requireDatabase({ options, settings, env: process.env, root });
   const { migrationsTable, migrationsSchema, translation } = settings;
-  const target = { migrationsFolder, database: config, migrationsTable, migrationsSchema, translation };
+  const target = {
+    migrationsFolder,
+    database: config,
+    migrationsTable,
+    migrationsSchema,
+    translation,
+  };
   return { target, label, folder };
 }
 
@@ -49,7 +55,9 @@ export interface ProjectMigrationsFolder {
  * @returns The folder, and the settings that name it.
  * @throws {ConfigurationError} When the folder is not there.
  */
-export function findMigrationsFolder({ options, root, cwd }: CommandContext): ProjectMigrationsFolder {
+export function findMigrationsFolder(
+  { options, root, cwd }: CommandContext,
+): ProjectMigrationsFolder {
   const settings = readConfig(root, options.config as string | undefined).database;
   const folder = (options.migrations as string | undefined) ?? settings.migrationsDir;
   const migrationsFolder = resolve(root, folder);

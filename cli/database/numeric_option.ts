@@ -7,11 +7,15 @@ import { UsageError } from "../command.ts";
  * @returns Precision and scale; `undefined` when the option is not given.
  * @throws {UsageError} When it is something else.
  */
-export function readNumeric(text: string | undefined): { precision: number; scale: number } | undefined {
+export function readNumeric(
+  text: string | undefined,
+): { precision: number; scale: number } | undefined {
   if (text === undefined) return undefined;
   const [, precision, scale] = (/^(\d{1,4}),(\d{1,4})$/.exec(text) ?? []).map(Number);
   if (!(precision >= 1 && precision <= 1000 && scale <= precision)) {
-    throw new UsageError(`--numeric must be <precision,scale>, such as 38,10, got ${JSON.stringify(text)}`);
+    throw new UsageError(
+      `--numeric must be <precision,scale>, such as 38,10, got ${JSON.stringify(text)}`,
+    );
   }
   return { precision, scale };
 }

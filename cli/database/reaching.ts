@@ -40,7 +40,9 @@ export function toDatabaseError(error: unknown, label: string, what?: string): E
   const why = driver === undefined
     ? words || String(last?.code ?? "no answer")
     : `SQLSTATE ${driver.sqlState}: ${driver.message}`;
-  return new DatabaseError(`${label}: ${what === undefined ? "" : `${what}: `}${why}`, { cause: error });
+  return new DatabaseError(`${label}: ${what === undefined ? "" : `${what}: `}${why}`, {
+    cause: error,
+  });
 }
 
 /**

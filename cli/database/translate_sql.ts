@@ -55,7 +55,9 @@ export function translateTexts(
     const changes = statements.flatMap((statement) => listChanges(name, statement));
     const refused = statements.filter(({ refusals }) => refusals.length > 0).length;
     if (refused > 0) return { file: name, refused, findings, changes };
-    const written = statements.flatMap(({ steps }) => steps.map(({ sql }) => `${sql.trim().replace(/;?$/, ";")}\n`));
+    const written = statements.flatMap(({ steps }) =>
+      steps.map(({ sql }) => `${sql.trim().replace(/;?$/, ";")}\n`)
+    );
     return { file: name, refused, findings, changes, sql: written.join("") };
   });
 }
@@ -68,7 +70,14 @@ function listChanges(file: string, statement: LocatedStatement): TranslationChan
   return rules.filter((rule) => !told.has(rule)).map((rule) => {
     const { title, advice, action } = getIncompatibility(rule)!;
     const isNote = action === DistSqlAction.Warn || action === DistSqlAction.Compatible;
-    return { kind: isNote ? "note" : "change", file, line, column, rule, message: `${title}: ${advice}` };
+    return {
+      kind: isNote ? "note" : "change",
+      file,
+      line,
+      column,
+      rule,
+      message: `${title}: ${advice}`,
+    };
   });
 }
 

@@ -76,16 +76,19 @@ export function answerAwsClient(
       : target === "AWSEvents.PutEvents"
       ? putEvents(input, onSent)
       : unsupported(target);
-    response.writeHead(200, { "Content-Type": "application/x-amz-json-1.0" }).end(JSON.stringify(output));
+    response.writeHead(200, { "Content-Type": "application/x-amz-json-1.0" }).end(
+      JSON.stringify(output),
+    );
   } catch (error) {
     const { code = "InvalidRequest", message } = error as AwsFault;
-    response.writeHead(400, { "Content-Type": isQuery ? "text/xml" : "application/x-amz-json-1.0" }).end(
-      isQuery
-        ? `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>${
-          escape(message)
-        }</Message></Error></ErrorResponse>`
-        : JSON.stringify({ __type: code, message }),
-    );
+    response.writeHead(400, { "Content-Type": isQuery ? "text/xml" : "application/x-amz-json-1.0" })
+      .end(
+        isQuery
+          ? `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>${
+            escape(message)
+          }</Message></Error></ErrorResponse>`
+          : JSON.stringify({ __type: code, message }),
+      );
   }
 }
 
@@ -108,8 +111,15 @@ function unsupported(what: string): never {
   );
 }
 
-function answerSqs(operation: string, input: Json, url: string, onSent: (sent: SentMessage) => void): Json {
-  if (operation === "GetQueueUrl") return { QueueUrl: `${url}${AWS_PATH}/${LOCAL_ACCOUNT}/${input.QueueName}` };
+function answerSqs(
+  operation: string,
+  input: Json,
+  url: string,
+  onSent: (sent: SentMessage) => void,
+): Json {
+  if (operation === "GetQueueUrl") {
+    return { QueueUrl: `${url}${AWS_PATH}/${LOCAL_ACCOUNT}/${input.QueueName}` };
+  }
   const queue = String(input.QueueUrl ?? "").split("/").at(-1) ?? "";
   if (queue === "") throw new AwsFault("MissingParameter", "The request has no QueueUrl");
   const send = (entry: Json): Json => {
@@ -182,7 +192,9 @@ function newMessage(
 
 function readAttributes(attributes: unknown): Record<string, SentAttribute> {
   return Object.fromEntries(
-    Object.entries((attributes ?? {}) as Record<string, Json>).map(([name, { DataType, StringValue, BinaryValue }]) => [
+    Object.entries((attributes ?? {}) as Record<string, Json>).map((
+      [name, { DataType, StringValue, BinaryValue }],
+    ) => [
       name,
       { type: String(DataType), value: String(StringValue ?? BinaryValue ?? "") },
     ]),

@@ -28,7 +28,11 @@ export class BuildError extends Error {
    * @param faults What is wrong.
    * @param options The cause.
    */
-  constructor(readonly functionName: string, faults: readonly BuildFault[], options?: ErrorOptions) {
+  constructor(
+    readonly functionName: string,
+    faults: readonly BuildFault[],
+    options?: ErrorOptions,
+  ) {
     super(faults.map(describeFault).join("\n"), options);
     this.faults = faults;
   }
@@ -72,9 +76,13 @@ export function toBuildError(functionName: string, error: unknown): BuildError {
       source: location.lineText,
     }),
   }));
-  return new BuildError(functionName, faults?.length ? faults : [{ message: (error as Error).message }], {
-    cause: error,
-  });
+  return new BuildError(
+    functionName,
+    faults?.length ? faults : [{ message: (error as Error).message }],
+    {
+      cause: error,
+    },
+  );
 }
 
 /**
@@ -89,7 +97,9 @@ export function toLoadError(functionName: string, error: unknown, root: string):
   const words = String((error as Error)?.stack ?? "").match(WORD) ?? [];
   for (const { path, line, column } of words.flatMap(readPlace)) {
     const file = relative(root, path);
-    if (file.startsWith("..") || file.includes("node_modules") || file.startsWith(".trellis")) continue;
+    if (file.startsWith("..") || file.includes("node_modules") || file.startsWith(".trellis")) {
+      continue;
+    }
     return new BuildError(functionName, [{ message, file, line, column }], {
       cause: error,
     });
@@ -101,6 +111,7 @@ export function toLoadError(functionName: string, error: unknown, root: string):
 function readPlace(word: string): { path: string; line: number; column: number }[] {
   const [column, line, ...rest] = word.split(":").reverse();
   const path = rest.reverse().join(":").replace(/^file:\/\//, "");
-  const isPlace = /^\d+$/.test(column) && /^\d+$/.test(line ?? "") && /^(?:\/|[A-Za-z]:[\\/])/.test(path);
+  const isPlace = /^\d+$/.test(column) && /^\d+$/.test(line ?? "") &&
+    /^(?:\/|[A-Za-z]:[\\/])/.test(path);
   return isPlace ? [{ path, line: Number(line), column: Number(column) }] : [];
 }

@@ -18,7 +18,9 @@ export function renderBuildFailure(error: BuildError, accept: string): ProxyResu
     headers: {
       "Content-Type": isPage ? "text/html; charset=utf-8" : "application/json",
       "Cache-Control": "no-store",
-      ...(isPage ? { "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'" } : {}),
+      ...(isPage
+        ? { "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'" }
+        : {}),
     },
     body: isPage ? renderPage(error) : JSON.stringify({
       message: error.message,
@@ -32,11 +34,15 @@ export function renderBuildFailure(error: BuildError, accept: string): ProxyResu
 
 function renderPage({ functionName, faults }: BuildError): string {
   const items = faults.map((fault) =>
-    `<pre>${escape(describeFault(fault))}${fault.source === undefined ? "" : `\n\n${escape(fault.source)}`}</pre>`
+    `<pre>${escape(describeFault(fault))}${
+      fault.source === undefined ? "" : `\n\n${escape(fault.source)}`
+    }</pre>`
   );
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
     `<title>${escape(functionName)} cannot be loaded</title><style>${STYLE}</style>` +
-    `<h1>${escape(functionName)} cannot be loaded</h1>${items.join("")}<p>Mend it and load this page again.</p></html>`;
+    `<h1>${escape(functionName)} cannot be loaded</h1>${
+      items.join("")
+    }<p>Mend it and load this page again.</p></html>`;
 }
 
 function escape(text: string): string {

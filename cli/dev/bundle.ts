@@ -2,7 +2,11 @@ import type { BuildResult, OnResolveArgs, OnResolveResult, Plugin } from "esbuil
 import { relative, resolve } from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { createImportAliases, getPackageName, type ImportAliases } from "../analysis/import_aliases.ts";
+import {
+  createImportAliases,
+  getPackageName,
+  type ImportAliases,
+} from "../analysis/import_aliases.ts";
 import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
 import { loadEsbuild } from "../build/load_esbuild.ts";
 import { toBuildError } from "./build_error.ts";
@@ -76,7 +80,9 @@ function resolver(root: string, inputs: Inputs): Plugin {
     name: "trellis",
     setup(build): void {
       build.onResolve({ filter: /.*/ }, async (args): Promise<OnResolveResult | undefined> => {
-        if (args.kind === "entry-point" || args.path.startsWith("node:") || args.pluginData === ASKED) return undefined;
+        if (
+          args.kind === "entry-point" || args.path.startsWith("node:") || args.pluginData === ASKED
+        ) return undefined;
         const found = resolveModule(args.path, args.importer, aliases);
         if (found.kind === "file") {
           inputs.set(found.path, getStamp(found.path));
@@ -102,7 +108,10 @@ function resolver(root: string, inputs: Inputs): Plugin {
           importer: args.importer,
           pluginData: ASKED,
         });
-        return { path: /^[/\\]|^[A-Za-z]:/.test(path) ? pathToFileURL(path).href : found.name, external: true };
+        return {
+          path: /^[/\\]|^[A-Za-z]:/.test(path) ? pathToFileURL(path).href : found.name,
+          external: true,
+        };
       });
     },
   };
@@ -115,7 +124,9 @@ function denoSpecifier({ path, resolveDir }: OnResolveArgs, aliases: ImportAlias
   if (whole !== undefined && /^(?:npm|jsr):/.test(whole)) return whole;
   const name = getPackageName(path);
   const [target] = aliases.find(name, resolveDir).places;
-  return target !== undefined && /^(?:npm|jsr):/.test(target) ? `${target}${path.slice(name.length)}` : path;
+  return target !== undefined && /^(?:npm|jsr):/.test(target)
+    ? `${target}${path.slice(name.length)}`
+    : path;
 }
 
 function isInside(root: string, file: string): boolean {

@@ -1,4 +1,8 @@
-import { createEventBridgeEvent, createQueueEvent, createTopicEvent } from "../../testing/trigger_events.ts";
+import {
+  createEventBridgeEvent,
+  createQueueEvent,
+  createTopicEvent,
+} from "../../testing/trigger_events.ts";
 import type { FunctionInfra } from "../config/infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { nameOfSegments } from "../discovery/source_files.ts";
@@ -16,12 +20,20 @@ export type Wiring = Readonly<Record<string, FunctionInfra>>;
  * @param functions The functions of the project.
  * @param wiring What the configuration says of them.
  */
-export function getReceivers(sent: SentMessage, functions: readonly FunctionFile[], wiring: Wiring): FunctionFile[] {
+export function getReceivers(
+  sent: SentMessage,
+  functions: readonly FunctionFile[],
+  wiring: Wiring,
+): FunctionFile[] {
   return functions.filter((fn) => {
     const { queue, topic, filterPolicy, pattern } = wiring[fn.name] ?? {};
-    if (sent.service === "sqs") return fn.kind === "queue" && isNamed(sent.target, queue ?? fn.name);
+    if (sent.service === "sqs") {
+      return fn.kind === "queue" && isNamed(sent.target, queue ?? fn.name);
+    }
     if (sent.service === "sns") {
-      const attributes = Object.fromEntries(Object.entries(sent.attributes).map(([name, { value }]) => [name, value]));
+      const attributes = Object.fromEntries(
+        Object.entries(sent.attributes).map(([name, { value }]) => [name, value]),
+      );
       return fn.kind === "topic" && isNamed(sent.target, topic ?? fn.name) &&
         (filterPolicy === undefined || matchesPattern(filterPolicy, attributes));
     }
@@ -34,7 +46,9 @@ export function getReceivers(sent: SentMessage, functions: readonly FunctionFile
 
 /** Deployed names have the project and the stage before them: `notes-dev-send-mail` is the queue of `SendMail`. */
 function isNamed(deployed: string, name: string): boolean {
-  const [long, short] = [deployed, name].map((each) => nameOfSegments([each.replace(/\.fifo$/, "")]));
+  const [long, short] = [deployed, name].map((each) =>
+    nameOfSegments([each.replace(/\.fifo$/, "")])
+  );
   return short !== "" && long.endsWith(short);
 }
 
@@ -47,24 +61,44 @@ function isNamed(deployed: string, name: string): boolean {
 export function toDeliveredEvent(sent: SentMessage, fn: FunctionFile): unknown {
   if (fn.kind === "event") {
     const { id, detailType, source, body } = sent;
-    return { ...createEventBridgeEvent({ detail: parse(body), detailType, source, id }), time: sent.at };
+    return {
+      ...createEventBridgeEvent({ detail: parse(body), detailType, source, id }),
+      time: sent.at,
+    };
   }
   if (fn.kind === "topic") {
-    const { Records: [record] } = createTopicEvent([{ message: sent.body, messageId: sent.id, subject: sent.subject }]);
-    const MessageAttributes = getAttributes(sent, ({ type, value }) => ({ Type: type, Value: value }));
-    return { Records: [{ ...record, Sns: { ...record.Sns, Timestamp: sent.at, MessageAttributes } }] };
+    const { Records: [record] } = createTopicEvent([{
+      message: sent.body,
+      messageId: sent.id,
+      subject: sent.subject,
+    }]);
+    const MessageAttributes = getAttributes(
+      sent,
+      ({ type, value }) => ({ Type: type, Value: value }),
+    );
+    return {
+      Records: [{ ...record, Sns: { ...record.Sns, Timestamp: sent.at, MessageAttributes } }],
+    };
   }
   const records = [{ body: sent.body, messageId: sent.id, groupId: sent.groupId }];
   const { Records: [record] } = createQueueEvent(records, sent.target);
   const messageAttributes = getAttributes(
     sent,
-    ({ type, value }) => ({ dataType: type, [type.startsWith("Binary") ? "binaryValue" : "stringValue"]: value }),
+    ({ type, value }) => ({
+      dataType: type,
+      [type.startsWith("Binary") ? "binaryValue" : "stringValue"]: value,
+    }),
   );
   return { Records: [{ ...record, messageAttributes }] };
 }
 
-function getAttributes<T>(sent: SentMessage, change: (attribute: SentMessage["attributes"][string]) => T): object {
-  return Object.fromEntries(Object.entries(sent.attributes).map(([name, attribute]) => [name, change(attribute)]));
+function getAttributes<T>(
+  sent: SentMessage,
+  change: (attribute: SentMessage["attributes"][string]) => T,
+): object {
+  return Object.fromEntries(
+    Object.entries(sent.attributes).map(([name, attribute]) => [name, change(attribute)]),
+  );
 }
 
 function parse(text: string): unknown {

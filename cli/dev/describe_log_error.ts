@@ -54,7 +54,9 @@ function describeFacts(fields: Readonly<Record<string, unknown>>): string {
 /** Returns the frames of the project, or the first one when there is none. */
 function readFrames(stack: unknown, root: string): string[] {
   if (typeof stack !== "string") return [];
-  const frames = stack.split("\n").map((frame) => frame.trim()).filter((frame) => frame.startsWith("at "));
+  const frames = stack.split("\n").map((frame) => frame.trim()).filter((frame) =>
+    frame.startsWith("at ")
+  );
   const own = frames.filter((frame) => !FOREIGN_FRAME.test(frame.replaceAll("file://", "")));
   const chosen = own.length > 0 ? own.slice(0, MAX_FRAMES) : frames.slice(0, 1);
   return chosen.map((frame) => shortenFrame(frame, root));

@@ -100,15 +100,25 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
     let open!: (handle: Handle) => void;
     const ready = new Promise<Handle>((resolve) => open = resolve);
     // bound before the database is opened, so that a busy port is told at once
-    const server = await listenOnLoopback(async (...request) => (await ready)(...request), options.port);
+    const server = await listenOnLoopback(
+      async (...request) => (await ready)(...request),
+      options.port,
+    );
     undo.push(() => server.stop());
 
-    const environment = createLocalEnvironment({ root, secretsFile: join(dataDir, "secrets.json") });
+    const environment = createLocalEnvironment({
+      root,
+      secretsFile: join(dataDir, "secrets.json"),
+    });
     undo.push(() => environment.restore());
     environment.refresh();
     const project = projectName(root);
     const choice = options.database ?? (namesServer() ? "env" : "embedded");
-    environment.provide({ SERVICE_NAME: project, LOG_LEVEL: "DEBUG", ...awsEnvironment(server.url) });
+    environment.provide({
+      SERVICE_NAME: project,
+      LOG_LEVEL: "DEBUG",
+      ...awsEnvironment(server.url),
+    });
     environment.provide(infraEnvironment(config, server.url));
 
     const running = new Set<Promise<unknown>>();
@@ -123,7 +133,9 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
       outDir: join(dataDir, "functions"),
       beforeLoad(files): void {
         for (const name of environment.provideFor(files)) {
-          if (!missing.has(name)) terminal.warn(`${name} is not set: add it to ${join(root, ".env")}`);
+          if (!missing.has(name)) {
+            terminal.warn(`${name} is not set: add it to ${join(root, ".env")}`);
+          }
           missing.add(name);
         }
       },
@@ -163,10 +175,20 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
       work.finally(() => running.delete(work)).catch(() => {});
       return work;
     }
-    const bus = createMessageBus({ store, invoker, recorder, wiring: config.infra.functions, track });
+    const bus = createMessageBus({
+      store,
+      invoker,
+      recorder,
+      wiring: config.infra.functions,
+      track,
+    });
 
     const findFunction = createLocalRouter(store);
-    async function answerRoute(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+    async function answerRoute(
+      request: IncomingMessage,
+      response: ServerResponse,
+      url: URL,
+    ): Promise<void> {
       const { method = "GET" } = request;
       const title = `${method} ${url.pathname}${url.search}`;
       if (environment.refresh()) store.invalidate();
@@ -192,7 +214,14 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
       });
       sendResult(
         response,
-        await track(invoker.answer(found.fn, event, { title, method }, (error) => toGatewayFailure(request, error))),
+        await track(
+          invoker.answer(
+            found.fn,
+            event,
+            { title, method },
+            (error) => toGatewayFailure(request, error),
+          ),
+        ),
       );
     }
 
@@ -276,13 +305,17 @@ function toGatewayFailure(request: Pick<IncomingMessage, "headers">, error: unkn
 /** What the deployed API answers to a browser that asks first, where the functions allow other origins. */
 function preflight(request: IncomingMessage, error: unknown): ProxyResult | undefined {
   const origin = process.env.CORS_ALLOW_ORIGIN;
-  if (request.method !== "OPTIONS" || !(error instanceof MethodNotAllowedError) || !origin) return undefined;
+  if (request.method !== "OPTIONS" || !(error instanceof MethodNotAllowedError) || !origin) {
+    return undefined;
+  }
   return {
     statusCode: 204,
     headers: {
       "Access-Control-Allow-Origin": origin,
       "Access-Control-Allow-Methods": String(error.headers?.Allow ?? "*"),
-      "Access-Control-Allow-Headers": String(request.headers["access-control-request-headers"] ?? "*"),
+      "Access-Control-Allow-Headers": String(
+        request.headers["access-control-request-headers"] ?? "*",
+      ),
     },
     body: "",
     isBase64Encoded: false,

@@ -101,7 +101,10 @@ export function createFunctionStore(options: FunctionStoreOptions): FunctionStor
     let state = states.get(fn.file);
     if (state === undefined) states.set(fn.file, state = { inputs: new Map() });
     if (state.building !== undefined) return state.building;
-    if (state.loaded !== undefined && state.error === undefined && !state.isStale && !isChanged(state.inputs)) {
+    if (
+      state.loaded !== undefined && state.error === undefined && !state.isStale &&
+      !isChanged(state.inputs)
+    ) {
       return Promise.resolve(state.loaded);
     }
     const current = state;
@@ -113,9 +116,15 @@ export function createFunctionStore(options: FunctionStoreOptions): FunctionStor
     const isReload = state.loaded !== undefined || state.error !== undefined;
     try {
       const outfile = join(outDir, `${fn.name}-${prefix}-${++bundles}.mjs`);
-      const { code } = await bundleFunction({ name: fn.name, file: fn.file, root, outfile }, inputs);
+      const { code } = await bundleFunction(
+        { name: fn.name, file: fn.file, root, outfile },
+        inputs,
+      );
       options.beforeLoad?.(inputs.keys());
-      if (code !== state.code || state.isStale || state.error !== undefined || state.loaded === undefined) {
+      if (
+        code !== state.code || state.isStale || state.error !== undefined ||
+        state.loaded === undefined
+      ) {
         writeFileSync(outfile, code);
         state.loaded = await evaluate(fn, outfile);
         if (state.file !== undefined) rmSync(state.file, { force: true });
@@ -142,7 +151,8 @@ export function createFunctionStore(options: FunctionStoreOptions): FunctionStor
     }
     const { handler } = module;
     if (typeof handler !== "function") {
-      const message = `${fn.file} exports no handler: export const handler = define…Handler({ … })(…)`;
+      const message =
+        `${fn.file} exports no handler: export const handler = define…Handler({ … })(…)`;
       throw new BuildError(fn.name, [{ message }], { cause: new ConfigurationError(message) });
     }
     return { handler, operation: handler.operation };
@@ -167,7 +177,9 @@ export function createFunctionStore(options: FunctionStoreOptions): FunctionStor
     },
     folders(): Set<string> {
       const all = new Set(folders.keys());
-      for (const { inputs } of states.values()) for (const file of inputs.keys()) all.add(dirname(file));
+      for (const { inputs } of states.values()) {
+        for (const file of inputs.keys()) all.add(dirname(file));
+      }
       return all;
     },
   };

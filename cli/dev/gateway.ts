@@ -1,6 +1,12 @@
 import type { AuthorizerContext, RestApiEvent } from "../../core/lambda.ts";
 import { MethodNotAllowedError, NotFoundError } from "../../errors/http_errors.ts";
-import { createLocalContext, type Gateway, listenOnLoopback, readBody, sendResult } from "./http_server.ts";
+import {
+  createLocalContext,
+  type Gateway,
+  listenOnLoopback,
+  readBody,
+  sendResult,
+} from "./http_server.ts";
 import { createRouteTable, type LocalRoute } from "./route_table.ts";
 import { toRestApiEvent } from "./to_event.ts";
 
@@ -47,12 +53,19 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     }
     const found = match(request.method ?? "GET", url.pathname);
     if (!("route" in found)) {
-      throw found.allowed.length > 0 ? new MethodNotAllowedError(found.allowed) : new NotFoundError("No such route");
+      throw found.allowed.length > 0
+        ? new MethodNotAllowedError(found.allowed)
+        : new NotFoundError("No such route");
     }
     const body = await readBody(request);
     const requestId = crypto.randomUUID();
     const { route, parameters } = found;
-    const event = toRestApiEvent(request, url, { resource: route.path, parameters, body, requestId });
+    const event = toRestApiEvent(request, url, {
+      resource: route.path,
+      parameters,
+      body,
+      requestId,
+    });
     if (route.operation?.auth.startsWith("authorizer") && options.authorizer !== undefined) {
       Object.assign(event.requestContext, { authorizer: await options.authorizer(event) });
     }

@@ -5,7 +5,11 @@ import { CORRELATION_ID_HEADER, getCorrelationId } from "../../core/correlation_
 import { buildErrorResponse } from "../../core/error_response.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/lambda.ts";
 import { isAppError } from "../../errors/app_error.ts";
-import { ConfigurationError, ForbiddenError, PayloadTooLargeError } from "../../errors/http_errors.ts";
+import {
+  ConfigurationError,
+  ForbiddenError,
+  PayloadTooLargeError,
+} from "../../errors/http_errors.ts";
 import { Invocation } from "../../observability/invocation.ts";
 import { resumeInvocation } from "../../observability/invocation_context.ts";
 import { logError } from "../../observability/logger.ts";
@@ -14,7 +18,11 @@ import { logError } from "../../observability/logger.ts";
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
 /** Answers a request, or throws what becomes the answer. */
-export type LocalHandler = (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void>;
+export type LocalHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  url: URL,
+) => Promise<void>;
 
 /** A gateway that runs. */
 export interface Gateway {
@@ -72,7 +80,10 @@ function listen(server: Server, port: number): Promise<void> {
     server.once("error", (error: Error & { code?: string }) => {
       reject(
         error.code === "EADDRINUSE"
-          ? new ConfigurationError(`Port ${port} is in use: choose another one, or stop what uses it`, { cause: error })
+          ? new ConfigurationError(
+            `Port ${port} is in use: choose another one, or stop what uses it`,
+            { cause: error },
+          )
           : error,
       );
     });
@@ -89,9 +100,13 @@ function refuseForeigners({ headers }: IncomingMessage): void {
     throw new ForbiddenError("The local gateway answers to pages of localhost only");
   }
   // images, scripts and frames of a page come without Origin; a person who follows a link may come
-  const isVisit = headers["sec-fetch-mode"] === "navigate" && (headers["sec-fetch-dest"] ?? "document") === "document";
+  const isVisit = headers["sec-fetch-mode"] === "navigate" &&
+    (headers["sec-fetch-dest"] ?? "document") === "document";
   const page = headers.origin ?? headers.referer;
-  if (headers["sec-fetch-site"] === "cross-site" && !isVisit && (page === undefined || !isLoopbackOrigin(page))) {
+  if (
+    headers["sec-fetch-site"] === "cross-site" && !isVisit &&
+    (page === undefined || !isLoopbackOrigin(page))
+  ) {
     throw new ForbiddenError("The local gateway answers to pages of localhost only");
   }
 }
@@ -142,7 +157,9 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
 
 /** The part of an event that the request's ids and the wanted form of an error are read from. */
 function toHead({ headers }: Pick<IncomingMessage, "headers">): ApiEvent {
-  const texts = Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.at(-1) : value]);
+  const texts = Object.entries(headers).map((
+    [name, value],
+  ) => [name, Array.isArray(value) ? value.at(-1) : value]);
   return { headers: Object.fromEntries(texts) } as ApiEvent;
 }
 
@@ -167,7 +184,9 @@ export function toFailure(request: Pick<IncomingMessage, "headers">, error: unkn
   });
   invocation.event = event;
   const result = resumeInvocation(invocation, function build(): ProxyResult {
-    if (!isAppError(error) || error.statusCode >= 500) logError("the local gateway failed", { error });
+    if (!isAppError(error) || error.statusCode >= 500) {
+      logError("the local gateway failed", { error });
+    }
     return buildErrorResponse(context, error);
   });
   invocation.flush();

@@ -14,10 +14,18 @@ import { AWS_PATH, LOCAL_ACCOUNT } from "./aws_sink.ts";
  * @param url Where this server is reached.
  * @returns Values by name. All functions run in one process, so a name has one value.
  */
-export function infraEnvironment({ infra }: ResolvedConfig, url: string): Record<string, string | undefined> {
+export function infraEnvironment(
+  { infra }: ResolvedConfig,
+  url: string,
+): Record<string, string | undefined> {
   const values: Record<string, string | undefined> = {};
-  const all = [infra.environment, ...Object.values(infra.functions).map(({ environment }) => environment ?? {})];
-  for (const [name, value] of all.flatMap((each) => Object.entries(each))) values[name] ??= toLocalValue(value, url);
+  const all = [
+    infra.environment,
+    ...Object.values(infra.functions).map(({ environment }) => environment ?? {}),
+  ];
+  for (const [name, value] of all.flatMap((each) => Object.entries(each))) {
+    values[name] ??= toLocalValue(value, url);
+  }
   return values;
 }
 

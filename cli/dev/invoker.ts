@@ -1,4 +1,9 @@
-import type { AuthorizerContext, LambdaContext, ProxyResult, RestApiEvent } from "../../core/lambda.ts";
+import type {
+  AuthorizerContext,
+  LambdaContext,
+  ProxyResult,
+  RestApiEvent,
+} from "../../core/lambda.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { createRequestAuthorizerEvent } from "../../testing/trigger_events.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
@@ -22,7 +27,11 @@ export interface InvokeOutcome {
 /** Calls functions as Lambda does, and records what happens. */
 export interface Invoker {
   /** Calls a function with an event. What it throws is part of the outcome. */
-  invoke(fn: FunctionFile, event: unknown, start: Omit<CallStart, "kind" | "functionName">): Promise<InvokeOutcome>;
+  invoke(
+    fn: FunctionFile,
+    event: unknown,
+    start: Omit<CallStart, "kind" | "functionName">,
+  ): Promise<InvokeOutcome>;
   /** Answers a request through its function, after the authorizer where there is one. */
   answer(
     fn: FunctionFile,
@@ -49,7 +58,12 @@ export interface InvokerOptions {
  * @param options The functions, and who is told.
  */
 export function createInvoker({ store, recorder, authorizer, onEvent }: InvokerOptions): Invoker {
-  async function run(call: Call, loaded: LoadedFunction, event: unknown, context: LambdaContext): Promise<unknown> {
+  async function run(
+    call: Call,
+    loaded: LoadedFunction,
+    event: unknown,
+    context: LambdaContext,
+  ): Promise<unknown> {
     return await recorder.run(call, async () => await loaded.handler(event, context));
   }
 
@@ -73,10 +87,17 @@ export function createInvoker({ store, recorder, authorizer, onEvent }: InvokerO
       pathParameters: event.pathParameters,
       requestContext: event.requestContext,
     };
-    const { result, error } = await invoker.invoke(fn, asked, { title: `authorize ${event.httpMethod} ${event.path}` });
+    const { result, error } = await invoker.invoke(fn, asked, {
+      title: `authorize ${event.httpMethod} ${event.path}`,
+    });
     if (error instanceof BuildError) throw error;
-    if (error !== undefined) throw new GatewayRefusal((error as Error).message === "Unauthorized" ? 401 : 500);
-    const policy = result as { policyDocument?: { Statement?: { Effect?: string }[] }; context?: AuthorizerContext };
+    if (error !== undefined) {
+      throw new GatewayRefusal((error as Error).message === "Unauthorized" ? 401 : 500);
+    }
+    const policy = result as {
+      policyDocument?: { Statement?: { Effect?: string }[] };
+      context?: AuthorizerContext;
+    };
     const allows = policy?.policyDocument?.Statement?.some(({ Effect }) => Effect === "Allow");
     if (!allows) throw new GatewayRefusal(403);
     return policy.context ?? {};
@@ -89,7 +110,12 @@ export function createInvoker({ store, recorder, authorizer, onEvent }: InvokerO
       call.input = toSafeInput(event);
       onEvent(call, fn, event);
       try {
-        const result = await run(call, await recorder.run(call, () => store.load(fn)), event, context);
+        const result = await run(
+          call,
+          await recorder.run(call, () => store.load(fn)),
+          event,
+          context,
+        );
         const failures = getFailures(result);
         recorder.end(call, {
           isFailed: failures.length > 0,
@@ -98,7 +124,11 @@ export function createInvoker({ store, recorder, authorizer, onEvent }: InvokerO
         });
         return { call, result, failures, requestId: context.awsRequestId };
       } catch (error) {
-        recorder.end(call, { isFailed: true, note: describe(error), output: { error: describe(error) } });
+        recorder.end(call, {
+          isFailed: true,
+          note: describe(error),
+          output: { error: describe(error) },
+        });
         return {
           call,
           error: error ?? new Error("rejected with nothing"),
@@ -141,7 +171,11 @@ export function createInvoker({ store, recorder, authorizer, onEvent }: InvokerO
 /** What the gateway itself answers when the authorizer lets nobody through. */
 class GatewayRefusal extends Error {
   constructor(readonly status: 401 | 403 | 500) {
-    super(`The authorizer ${status === 401 ? "denied" : status === 403 ? "gave a policy that denies" : "failed"}`);
+    super(
+      `The authorizer ${
+        status === 401 ? "denied" : status === 403 ? "gave a policy that denies" : "failed"
+      }`,
+    );
   }
 
   toResult(): ProxyResult {
@@ -168,8 +202,12 @@ function checkResult(fn: FunctionFile, result: unknown): ProxyResult {
 }
 
 function getFailures(result: unknown): string[] {
-  const { batchItemFailures } = (result ?? {}) as { batchItemFailures?: { itemIdentifier: string }[] };
-  return Array.isArray(batchItemFailures) ? batchItemFailures.map(({ itemIdentifier }) => itemIdentifier) : [];
+  const { batchItemFailures } = (result ?? {}) as {
+    batchItemFailures?: { itemIdentifier: string }[];
+  };
+  return Array.isArray(batchItemFailures)
+    ? batchItemFailures.map(({ itemIdentifier }) => itemIdentifier)
+    : [];
 }
 
 function describe(error: unknown): string {

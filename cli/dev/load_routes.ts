@@ -15,7 +15,9 @@ export async function loadRoutes(folder: string): Promise<LocalRoute[]> {
     findRouteFiles(folder).map(async ({ file, ...route }) => {
       const { handler } = await import(pathToFileURL(file).href);
       if (typeof handler !== "function") {
-        throw new ConfigurationError(`${file} exports no handler: export const handler = defineApiHandler({ … })(…)`);
+        throw new ConfigurationError(
+          `${file} exports no handler: export const handler = defineApiHandler({ … })(…)`,
+        );
       }
       return { ...route, handler, operation: handler.operation };
     }),

@@ -58,10 +58,16 @@ const ROLE = "trellis_dev";
  * @throws {MigrationError} When a migration fails.
  * @throws {ConfigurationError} When the seed fails or is missing.
  */
-export async function openLocalDatabase(options: LocalDatabaseOptions, provide: Provide): Promise<LocalDatabase> {
+export async function openLocalDatabase(
+  options: LocalDatabaseOptions,
+  provide: Provide,
+): Promise<LocalDatabase> {
   const { choice, dataDir, reset } = options;
   if (choice === "env") {
-    return { summary: "that of the environment, as it is (trellis db migrate migrates it)", close: closeAll };
+    return {
+      summary: "that of the environment, as it is (trellis db migrate migrates it)",
+      close: closeAll,
+    };
   }
   const own = join(dataDir, choice === "embedded" ? "pg" : "distsql");
   const folder = choice === "embedded" ? process.env.DATABASE_URL || own : own;
@@ -76,14 +82,18 @@ export async function openLocalDatabase(options: LocalDatabaseOptions, provide: 
     rmSync(marker, { force: true });
   }
   mkdirSync(dataDir, { recursive: true });
-  const opened = choice === "embedded" ? openEmbedded(folder, provide) : await openStandIn(folder, provide);
+  const opened = choice === "embedded"
+    ? openEmbedded(folder, provide)
+    : await openStandIn(folder, provide);
   const { config, server } = opened;
   async function close(): Promise<void> {
     await closeDrizzleClient(config);
     await closeAll();
     await server?.stop();
   }
-  const parts = [choice === "embedded" ? "embedded Postgres" : "strict stand-in for the distributed provider"];
+  const parts = [
+    choice === "embedded" ? "embedded Postgres" : "strict stand-in for the distributed provider",
+  ];
   try {
     const hasMigrations = existsSync(options.migrationsDir);
     if (hasMigrations || options.seedFile !== undefined || server !== undefined) {
@@ -93,15 +103,26 @@ export async function openLocalDatabase(options: LocalDatabaseOptions, provide: 
     }
     if (hasMigrations) {
       const { migrationsDir: migrationsFolder, translation } = options;
-      const { applied, findings } = await runMigrations({ migrationsFolder, database: config, translation });
+      const { applied, findings } = await runMigrations({
+        migrationsFolder,
+        database: config,
+        translation,
+      });
       for (const finding of findings) options.onWarning?.(formatPlanFinding(finding));
       parts.push(
-        applied === 0 ? "migrations up to date" : `${applied} ${applied === 1 ? "migration" : "migrations"} applied`,
+        applied === 0
+          ? "migrations up to date"
+          : `${applied} ${applied === 1 ? "migration" : "migrations"} applied`,
       );
     }
     if (options.seedFile !== undefined && !existsSync(marker)) {
       options.onProgress?.("Seeding …");
-      await runSeed({ file: options.seedFile, root: options.root, outDir: join(dataDir, "seed"), config });
+      await runSeed({
+        file: options.seedFile,
+        root: options.root,
+        outDir: join(dataDir, "seed"),
+        config,
+      });
       writeFileSync(marker, "");
       parts.push("seeded");
     }
@@ -162,7 +183,9 @@ async function allowRole(config: DatabaseConfig, server: DistSqlServer): Promise
     sql`SELECT arn FROM sys.iam_pg_role_mappings WHERE pg_role_name = ${ROLE} AND arn = ${arn}`,
   );
   if (mappings.length === 0) await db.execute(sql.raw(`AWS IAM GRANT ${ROLE} TO '${arn}'`));
-  await db.execute(sql.raw(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${ROLE}`));
+  await db.execute(
+    sql.raw(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${ROLE}`),
+  );
 }
 
 /** Functions may have opened several; the default is the one that was opened first, so each call closes one. */

@@ -14,12 +14,13 @@ export async function buildLocalDocument(
   functions: readonly FunctionFile[],
   { openapi }: ResolvedConfig,
 ): Promise<OpenApiDocument> {
-  const [{ readOperations }, { buildDocument }, { createPackageLoader }, { readInfo }] = await Promise.all([
-    import("../openapi/read_operations.ts"),
-    import("../openapi/build_document.ts"),
-    import("../openapi/package_loader.ts"),
-    import("../openapi/openapi_files.ts"),
-  ]);
+  const [{ readOperations }, { buildDocument }, { createPackageLoader }, { readInfo }] =
+    await Promise.all([
+      import("../openapi/read_operations.ts"),
+      import("../openapi/build_document.ts"),
+      import("../openapi/package_loader.ts"),
+      import("../openapi/openapi_files.ts"),
+    ]);
   const sources = await readOperations(root, [...functions]);
   const { document } = await buildDocument(
     sources,

@@ -39,7 +39,8 @@ export interface LocalEnvironment {
 
 const REQUIRED = /\bgetRequiredEnv\(\s*["'`]([A-Za-z_][A-Za-z0-9_]*)["'`]/g;
 const BEARER = /\bauth:\s*["'`]bearer["'`]/;
-const SECRET = /(?:SECRET|TOKEN|PASSWORD|PEPPER|SALT|(?:API|SIGNING|ENCRYPTION|PRIVATE|HMAC|WEBHOOK|ACCESS)_?KEY)S?$/;
+const SECRET =
+  /(?:SECRET|TOKEN|PASSWORD|PEPPER|SALT|(?:API|SIGNING|ENCRYPTION|PRIVATE|HMAC|WEBHOOK|ACCESS)_?KEY)S?$/;
 
 /**
  * Makes what functions read from the environment, in this order: what the shell has set, `.env`, what `trellis dev`
@@ -96,7 +97,9 @@ export function createLocalEnvironment(options: LocalEnvironmentOptions): LocalE
     provideSecret,
     generated: () => [...generated].sort(),
     provide(values): void {
-      for (const [name, value] of Object.entries(values)) if (!env[name] && value !== undefined) set(name, value);
+      for (const [name, value] of Object.entries(values)) {
+        if (!env[name] && value !== undefined) set(name, value);
+      }
     },
     override(values): void {
       for (const [name, value] of Object.entries(values)) {
@@ -134,7 +137,10 @@ function readSecrets(file: string): Record<string, string> {
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch (cause) {
-    throw new ConfigurationError(`${file} is no JSON: mend or delete it, and new secrets are made`, { cause });
+    throw new ConfigurationError(
+      `${file} is no JSON: mend or delete it, and new secrets are made`,
+      { cause },
+    );
   }
 }
 

@@ -17,7 +17,9 @@ export interface LocalMatch {
  * @param store The functions.
  * @returns Finds the function; throws `NotFoundError` or `MethodNotAllowedError` when there is none.
  */
-export function createLocalRouter(store: FunctionStore): (method: string, path: string) => LocalMatch {
+export function createLocalRouter(
+  store: FunctionStore,
+): (method: string, path: string) => LocalMatch {
   let of: readonly FunctionFile[] | undefined;
   let match: (method: string, path: string) => RouteMatch;
   let byName: Map<string, FunctionFile>;
@@ -30,18 +32,29 @@ export function createLocalRouter(store: FunctionStore): (method: string, path: 
       byName = new Map(routes.map((fn) => [fn.name, fn]));
     }
     const found = match(method, path);
-    return "route" in found ? { fn: byName.get(found.route.name)!, parameters: found.parameters } : found;
+    return "route" in found
+      ? { fn: byName.get(found.route.name)!, parameters: found.parameters }
+      : found;
   }
 
   return function findFunction(method, path): LocalMatch {
     let found = lookUp(method, path);
     // looking at all folders takes time: only a file that came or went makes it worth it
-    if ((!("fn" in found) || !existsSync(found.fn.file)) && store.scan()) found = lookUp(method, path);
+    if ((!("fn" in found) || !existsSync(found.fn.file)) && store.scan()) {
+      found = lookUp(method, path);
+    }
     if ("fn" in found) return found;
-    throw found.allowed.length > 0 ? new MethodNotAllowedError(found.allowed) : new NotFoundError("No such route");
+    throw found.allowed.length > 0
+      ? new MethodNotAllowedError(found.allowed)
+      : new NotFoundError("No such route");
   };
 }
 
 function toLocalRoute({ method, path, name }: FunctionFile): LocalRoute {
-  return { method: method!, path: path!, name, handler: () => Promise.reject(new Error("it is loaded by the store")) };
+  return {
+    method: method!,
+    path: path!,
+    name,
+    handler: () => Promise.reject(new Error("it is loaded by the store")),
+  };
 }

@@ -11,9 +11,12 @@ export type EventPattern = Readonly<Record<string, unknown>>;
  */
 export function matchesPattern(pattern: EventPattern, value: unknown): boolean {
   return Object.entries(pattern).every(([key, wanted]) => {
-    const found = typeof value === "object" && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+    const found = typeof value === "object" && value !== null
+      ? (value as Record<string, unknown>)[key]
+      : undefined;
     if (!Array.isArray(wanted)) {
-      return typeof wanted === "object" && wanted !== null && matchesPattern(wanted as EventPattern, found);
+      return typeof wanted === "object" && wanted !== null &&
+        matchesPattern(wanted as EventPattern, found);
     }
     // of a list, one value must fit
     const values = Array.isArray(found) ? found : [found];

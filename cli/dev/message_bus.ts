@@ -37,7 +37,9 @@ const MAX_SENT = 200;
  *
  * @param options The functions, and who is told.
  */
-export function createMessageBus({ store, invoker, recorder, wiring, track }: MessageBusOptions): MessageBus {
+export function createMessageBus(
+  { store, invoker, recorder, wiring, track }: MessageBusOptions,
+): MessageBus {
   const sent: SentEntry[] = [];
   /** The last delivery to each function: they come one after the other, as they were sent. */
   const lines = new Map<string, Promise<unknown>>();
@@ -46,7 +48,11 @@ export function createMessageBus({ store, invoker, recorder, wiring, track }: Me
     sent,
     take(message): void {
       const receivers = getReceivers(message, store.list(), wiring);
-      const entry: SentEntry = { ...message, receivers: receivers.map(({ name }) => name), outcomes: [] };
+      const entry: SentEntry = {
+        ...message,
+        receivers: receivers.map(({ name }) => name),
+        outcomes: [],
+      };
       sent.unshift(entry);
       sent.length = Math.min(sent.length, MAX_SENT);
       recorder.emit({ type: "sent", sent: entry });
@@ -55,7 +61,10 @@ export function createMessageBus({ store, invoker, recorder, wiring, track }: Me
         const delivery = before.then(async () => {
           const title = `${fn.name} ← ${message.detailType || message.target}`;
           const event = toDeliveredEvent(message, fn);
-          const { failures, error } = await invoker.invoke(fn, event, { title, sentId: message.id });
+          const { failures, error } = await invoker.invoke(fn, event, {
+            title,
+            sentId: message.id,
+          });
           entry.outcomes.push(error === undefined && failures.length === 0 ? "done" : "failed");
           recorder.emit({ type: "sent", sent: entry });
         });

@@ -84,7 +84,11 @@ export function createPageApi(source: PageSource): PageApi {
     response.on("close", () => streams.delete(response));
   }
 
-  async function invoke(name: string, request: IncomingMessage, params: URLSearchParams): Promise<unknown> {
+  async function invoke(
+    name: string,
+    request: IncomingMessage,
+    params: URLSearchParams,
+  ): Promise<unknown> {
     const find = () => store.list().find((each) => each.name === name);
     let fn = find();
     if (fn === undefined && store.scan()) fn = find();
@@ -96,7 +100,9 @@ export function createPageApi(source: PageSource): PageApi {
   async function replay(id: string): Promise<unknown> {
     const call = recorder.calls.find((each) => each.id === id);
     const known = call === undefined ? undefined : source.getEvent(call);
-    if (call === undefined || known === undefined) throw new NotFoundError("No such call, or it is too old");
+    if (call === undefined || known === undefined) {
+      throw new NotFoundError("No such call, or it is too old");
+    }
     // the function may have been replaced meanwhile
     const fn = store.list().find(({ name }) => name === known.fn.name);
     if (fn === undefined) throw new NotFoundError(`There is no function ${known.fn.name} any more`);
@@ -112,7 +118,12 @@ export function createPageApi(source: PageSource): PageApi {
     return { function: fn.name, status: result.statusCode };
   }
 
-  async function run(fn: FunctionFile, event: unknown, title: string, replayOf?: string): Promise<unknown> {
+  async function run(
+    fn: FunctionFile,
+    event: unknown,
+    title: string,
+    replayOf?: string,
+  ): Promise<unknown> {
     const { call, result, error, failures, requestId } = await source.track(
       invoker.invoke(fn, event, { title, replayOf }),
     );
@@ -130,18 +141,25 @@ export function createPageApi(source: PageSource): PageApi {
   }
 
   async function answerApi(request: IncomingMessage, url: URL): Promise<unknown> {
-    const [area, name, action] = url.pathname.slice(`${BASE}/api/`.length).split("/").map(decodePart);
+    const [area, name, action] = url.pathname.slice(`${BASE}/api/`.length).split("/").map(
+      decodePart,
+    );
     const isPost = request.method === "POST";
     if (!isPost && request.method !== "GET") throw new MethodNotAllowedError(["GET", "POST"]);
     if (isPost) {
-      if (area === "functions" && action === "invoke") return await invoke(name, request, url.searchParams);
+      if (area === "functions" && action === "invoke") {
+        return await invoke(name, request, url.searchParams);
+      }
       if (area === "calls" && action === "replay") return await replay(name);
     } else if (area === "state") {
       store.scan();
       return {
         project: source.project,
         url: source.url,
-        database: { summary: source.database.summary, canBrowse: source.database.config !== undefined },
+        database: {
+          summary: source.database.summary,
+          canBrowse: source.database.config !== undefined,
+        },
         secrets: source.secrets(),
         functions: store.list().map(describeFunction),
         calls: recorder.calls.map(getSummary),
@@ -152,7 +170,9 @@ export function createPageApi(source: PageSource): PageApi {
       if (call !== undefined) return call;
     } else if (area === "tables") {
       const { config } = source.database;
-      if (config === undefined) throw new NotFoundError("The database of the environment is not browsed");
+      if (config === undefined) {
+        throw new NotFoundError("The database of the environment is not browsed");
+      }
       return name === undefined
         ? await listTables(config)
         : await readRows(config, name, action ?? "", readOffset(url.searchParams));
@@ -165,7 +185,8 @@ export function createPageApi(source: PageSource): PageApi {
       const path = url.pathname;
       const isFree = () => !store.routes().some((route) => route.path === path);
       const isDocument = path === `${BASE}/openapi.json` || (path === "/openapi.json" && isFree());
-      const isHome = path === "/" && isFree() && String(request.headers.accept ?? "").includes("text/html");
+      const isHome = path === "/" && isFree() &&
+        String(request.headers.accept ?? "").includes("text/html");
       if (isHome) {
         response.writeHead(302, { Location: BASE }).end();
         return true;
@@ -182,12 +203,18 @@ export function createPageApi(source: PageSource): PageApi {
           (value) => sendJson(response, hasError(value) ? 502 : 200, value),
           (error) => {
             if (error instanceof BuildError) {
-              return sendJson(response, 500, { code: "BUILD_FAILED", message: error.message, errors: error.faults });
+              return sendJson(response, 500, {
+                code: "BUILD_FAILED",
+                message: error.message,
+                errors: error.faults,
+              });
             }
             // what a database says of our own query is what whoever looks at this page wants to read
             const known = error instanceof ValidationError || error instanceof NotFoundError ||
               error instanceof MethodNotAllowedError;
-            throw known ? error : new UnexpectedError((error as Error).message, { cause: error, expose: true });
+            throw known
+              ? error
+              : new UnexpectedError((error as Error).message, { cause: error, expose: true });
           },
         );
       } else if (path === `${BASE}/reference`) {
@@ -251,7 +278,8 @@ function toMessage(event: DevEvent): unknown {
 
 /** What a list of calls shows; the rest is asked for when somebody opens one. */
 function getSummary(call: Call): Partial<Call> & { logCount: number } {
-  const { logs, spans: _spans, metrics: _metrics, input: _input, output: _output, ...summary } = call;
+  const { logs, spans: _spans, metrics: _metrics, input: _input, output: _output, ...summary } =
+    call;
   return { ...summary, logCount: logs.length };
 }
 
@@ -260,7 +288,8 @@ function hasError(value: unknown): boolean {
 }
 
 function sendJson(response: ServerResponse, status: number, value: unknown): void {
-  response.writeHead(status, { "Content-Type": "application/json", "Cache-Control": "no-store" }).end(
-    `${JSON.stringify(value, null, 2)}\n`,
-  );
+  response.writeHead(status, { "Content-Type": "application/json", "Cache-Control": "no-store" })
+    .end(
+      `${JSON.stringify(value, null, 2)}\n`,
+    );
 }

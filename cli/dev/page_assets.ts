@@ -20,7 +20,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Nothing but the page's own files; nobody may frame it. */
-export const PAGE_POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+export const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
   "img-src data:; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /**
@@ -32,7 +33,9 @@ export const PAGE_POLICY = "default-src 'none'; script-src 'self'; style-src 'se
 export async function readAsset(name: string): Promise<Asset | undefined> {
   if (!Object.hasOwn(TYPES, name)) return undefined;
   const url = new URL(`./page/${name}`, import.meta.url);
-  const text = url.protocol === "file:" ? await readFile(url, "utf8") : await (await fetch(url)).text();
+  const text = url.protocol === "file:"
+    ? await readFile(url, "utf8")
+    : await (await fetch(url)).text();
   return { text, contentType: TYPES[name] };
 }
 

@@ -55,7 +55,10 @@ export interface Call {
 }
 
 /** A call as it begins. */
-export type CallStart = Pick<Call, "kind" | "functionName" | "title" | "method" | "replayOf" | "sentId">;
+export type CallStart = Pick<
+  Call,
+  "kind" | "functionName" | "title" | "method" | "replayOf" | "sentId"
+>;
 
 /** What happens. */
 export type DevEvent =

@@ -27,7 +27,9 @@ export type RouteMatch =
  * @returns Finds the route for a method and a path; `allowed` holds the methods that the path knows, none when there is
  * no such path.
  */
-export function createRouteTable(routes: readonly LocalRoute[]): (method: string, path: string) => RouteMatch {
+export function createRouteTable(
+  routes: readonly LocalRoute[],
+): (method: string, path: string) => RouteMatch {
   const table = routes.map((route) => ({ route, ...toPattern(route.path) }));
   return function match(method: string, path: string): RouteMatch {
     const allowed: string[] = [];

@@ -15,7 +15,10 @@ export function toSafeInput(event: unknown): unknown {
   if (typeof event !== "object" || event === null) return redactValue(event);
   const { httpMethod, headers, body, isBase64Encoded } = event as Record<string, unknown>;
   if (typeof httpMethod !== "string") return redactValue(event);
-  const { path, queryStringParameters, pathParameters, requestContext } = event as Record<string, unknown>;
+  const { path, queryStringParameters, pathParameters, requestContext } = event as Record<
+    string,
+    unknown
+  >;
   const { authorizer } = (requestContext ?? {}) as Record<string, unknown>;
   return {
     method: httpMethod,
@@ -34,8 +37,13 @@ export function toSafeInput(event: unknown): unknown {
  * @param result What a function returned.
  */
 export function toSafeOutput(result: unknown): unknown {
-  if (typeof result !== "object" || result === null) return result === undefined ? null : redactValue(result);
-  const { statusCode, headers, multiValueHeaders, body, isBase64Encoded } = result as Record<string, unknown>;
+  if (typeof result !== "object" || result === null) {
+    return result === undefined ? null : redactValue(result);
+  }
+  const { statusCode, headers, multiValueHeaders, body, isBase64Encoded } = result as Record<
+    string,
+    unknown
+  >;
   if (typeof statusCode !== "number") return redactValue(result);
   return {
     statusCode,

@@ -36,11 +36,15 @@ export interface SeedContext {
 export async function runSeed(options: SeedOptions): Promise<void> {
   const { file, root, config } = options;
   const name = relative(root, file);
-  if (!existsSync(file)) throw new ConfigurationError(`There is no seed ${name} (dev.seed in trellis.config.ts)`);
+  if (!existsSync(file)) {
+    throw new ConfigurationError(`There is no seed ${name} (dev.seed in trellis.config.ts)`);
+  }
   const db = await getDrizzleClient(config);
   try {
     if (file.endsWith(".sql")) {
-      for (const { text } of splitStatements(readFileSync(file, "utf8"))) await executeRows(db, sql.raw(text));
+      for (const { text } of splitStatements(readFileSync(file, "utf8"))) {
+        await executeRows(db, sql.raw(text));
+      }
     } else {
       await (await loadSeed(options))({ db });
     }
@@ -54,7 +58,9 @@ export async function runSeed(options: SeedOptions): Promise<void> {
   }
 }
 
-async function loadSeed({ file, root, outDir }: SeedOptions): Promise<(context: SeedContext) => unknown> {
+async function loadSeed(
+  { file, root, outDir }: SeedOptions,
+): Promise<(context: SeedContext) => unknown> {
   const outfile = join(outDir, `seed-${Date.now()}.mjs`);
   const { code } = await bundleFunction({ name: "seed", file, root, outfile }, new Map());
   mkdirSync(outDir, { recursive: true });

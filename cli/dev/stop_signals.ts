@@ -22,7 +22,9 @@ export function waitForStopSignal(): { readonly stopped: Promise<StopSignal>; re
 
   function listen(signal: StopSignal): void {
     const now = performance.now();
-    if (firstAt !== 0 && now - firstAt > SAME_SIGNAL_MS) process.exit(signal === "SIGINT" ? 130 : 143);
+    if (firstAt !== 0 && now - firstAt > SAME_SIGNAL_MS) {
+      process.exit(signal === "SIGINT" ? 130 : 143);
+    }
     firstAt ||= now;
     tell(signal);
   }
@@ -33,7 +35,9 @@ export function waitForStopSignal(): { readonly stopped: Promise<StopSignal>; re
     restore(): void {
       for (const [signal, listeners] of former) {
         process.off(signal, listen);
-        for (const listener of listeners) process.on(signal, listener as (signal: StopSignal) => void);
+        for (const listener of listeners) {
+          process.on(signal, listener as (signal: StopSignal) => void);
+        }
       }
     },
   };

@@ -86,7 +86,9 @@ export async function readRows(
   return {
     columns,
     rows: found.map((row) =>
-      columns.map(({ name }) => toText(row[name] !== null && isSensitive(name) ? REDACTED : row[name]))
+      columns.map(({ name }) =>
+        toText(row[name] !== null && isSensitive(name) ? REDACTED : row[name])
+      )
     ),
     offset,
     rowCount: await countRows(db, schema, name),
@@ -119,7 +121,9 @@ function toText(value: unknown): string | null {
   const text = value instanceof Date
     ? value.toISOString()
     : value instanceof Uint8Array
-    ? `\\x${Array.from(value.subarray(0, 64), (byte) => byte.toString(16).padStart(2, "0")).join("")}`
+    ? `\\x${
+      Array.from(value.subarray(0, 64), (byte) => byte.toString(16).padStart(2, "0")).join("")
+    }`
     : typeof value === "object"
     ? JSON.stringify(value)
     : String(value);

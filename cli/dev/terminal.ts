@@ -66,9 +66,15 @@ export function createTerminal(output: Output, root: string = process.cwd()): Te
     shown.add(call);
     flush();
     const word = call.status === undefined ? call.note ?? "done" : String(call.status);
-    const paint = call.isFailed ? output.red : (call.status ?? 200) >= 400 ? output.yellow : output.green;
+    const paint = call.isFailed
+      ? output.red
+      : (call.status ?? 200) >= 400
+      ? output.yellow
+      : output.green;
     const title = plain(call.title).slice(0, MAX_TITLE);
-    const name = call.functionName === undefined || title.startsWith(call.functionName) ? "" : `  ${call.functionName}`;
+    const name = call.functionName === undefined || title.startsWith(call.functionName)
+      ? ""
+      : `  ${call.functionName}`;
     output.line(
       `${call.startedAt.slice(11, 19)}  ${
         paint(plain(word.split("\n")[0]).slice(0, MAX_TITLE))
@@ -112,5 +118,8 @@ function list(names: ReadonlySet<string>): string {
 /** Terminals act on control characters; what is shown here came from outside. */
 function plain(text: string, allowed = ""): string {
   // deno-lint-ignore no-control-regex
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (char) => allowed.includes(char) ? char : " ");
+  return text.replace(
+    /[\u0000-\u001f\u007f-\u009f]/g,
+    (char) => allowed.includes(char) ? char : " ",
+  );
 }

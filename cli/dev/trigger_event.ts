@@ -32,7 +32,8 @@ export interface TriggerForm {
 /** What can be said to each kind. With `as=event` the body is the whole event instead. */
 export const TRIGGER_FORMS: Readonly<Record<Exclude<FunctionKind, "api">, TriggerForm>> = {
   queue: {
-    body: "The message; with as=records a list of { body, messageId, correlationId, groupId, receiveCount }",
+    body:
+      "The message; with as=records a list of { body, messageId, correlationId, groupId, receiveCount }",
     params: ["queue", "correlationId", "groupId"],
   },
   topic: { body: "The message", params: ["subject", "correlationId"] },
@@ -67,7 +68,11 @@ export function toTriggerEvent(fn: FunctionFile, { body, params }: TriggerInput)
       return createQueueEvent(records, params.get("queue") || fn.name);
     }
     case "topic":
-      return createTopicEvent([{ message: body, subject: params.get("subject") ?? undefined, correlationId }]);
+      return createTopicEvent([{
+        message: body,
+        subject: params.get("subject") ?? undefined,
+        correlationId,
+      }]);
     case "event":
       return createEventBridgeEvent({
         detail: body === "" ? {} : parse(body, "the detail"),
@@ -75,11 +80,15 @@ export function toTriggerEvent(fn: FunctionFile, { body, params }: TriggerInput)
         source: params.get("source") || undefined,
       });
     case "schedule":
-      return createScheduleEvent({ time: params.get("time") || new Date().toISOString().replace(/\.\d+/, "") });
+      return createScheduleEvent({
+        time: params.get("time") || new Date().toISOString().replace(/\.\d+/, ""),
+      });
     case "storage": {
       const change = params.get("change") || "created";
       if (change !== "created" && change !== "deleted") {
-        throw new ValidationError(`change is ${JSON.stringify(change)}: it must be created or deleted`);
+        throw new ValidationError(
+          `change is ${JSON.stringify(change)}: it must be created or deleted`,
+        );
       }
       return createStorageEventBridgeEvent({
         bucket: params.get("bucket") || undefined,
@@ -88,7 +97,11 @@ export function toTriggerEvent(fn: FunctionFile, { body, params }: TriggerInput)
       });
     }
     case "websocket": {
-      const options = { connectionId: params.get("connectionId") || undefined, body, routeKey: fn.routeKey };
+      const options = {
+        connectionId: params.get("connectionId") || undefined,
+        body,
+        routeKey: fn.routeKey,
+      };
       return fn.routeKey === "$connect"
         ? createWebSocketConnectEvent({ ...options, query: Object.fromEntries(params) })
         : fn.routeKey === "$disconnect"
@@ -112,13 +125,18 @@ function parse(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new ValidationError(`The body must be ${what} as JSON: ${(cause as Error).message}`, { cause });
+    throw new ValidationError(`The body must be ${what} as JSON: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }
 
 function parseRecords(text: string): QueueRecordOptions[] {
   const records = parse(text, "a list of records");
-  if (Array.isArray(records) && records.every((record) => typeof record === "object" && record !== null)) {
+  if (
+    Array.isArray(records) &&
+    records.every((record) => typeof record === "object" && record !== null)
+  ) {
     return records;
   }
   throw new ValidationError('With as=records the body is a list: [{ "body": { … } }, …]');

@@ -54,7 +54,9 @@ export function findFunctionFiles(folder: string): FunctionFile[] {
     );
   }
   refuseStrays(folder);
-  const functions = FUNCTION_KINDS.filter((kind) => existsSync(join(folder, kind))).flatMap((kind) =>
+  const functions = FUNCTION_KINDS.filter((kind) => existsSync(join(folder, kind))).flatMap((
+    kind,
+  ) =>
     kind === "api"
       ? findRouteFiles(join(folder, kind)).map((route): FunctionFile => ({ kind, ...route }))
       : sourceFiles(join(folder, kind)).map((file) => readFile(kind, join(folder, kind), file))
@@ -65,7 +67,9 @@ export function findFunctionFiles(folder: string): FunctionFile[] {
     const key = fn.name.toLowerCase();
     const other = seen.get(key);
     if (other !== undefined) {
-      throw new ConfigurationError(`Two files stand for the name ${fn.name}: ${other.file} and ${fn.file}. Rename one`);
+      throw new ConfigurationError(
+        `Two files stand for the name ${fn.name}: ${other.file} and ${fn.file}. Rename one`,
+      );
     }
     seen.set(key, fn);
   }
@@ -77,19 +81,25 @@ function readFile(kind: FunctionKind, folder: string, file: string): FunctionFil
   const segments = parts.at(-1) === "index" && parts.length > 1 ? parts.slice(0, -1) : parts;
   const name = nameOfSegments(segments);
   if (!/^[A-Za-z]/.test(name)) {
-    throw new ConfigurationError(`${file} gives a function no name: begin the file's name with a letter`);
+    throw new ConfigurationError(
+      `${file} gives a function no name: begin the file's name with a letter`,
+    );
   }
   return { kind, name, file, ...(kind === "websocket" ? { routeKey: segments.join("/") } : {}) };
 }
 
 function refuseStrays(folder: string): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (/^[._]/.test(entry.name) || (FUNCTION_KINDS as readonly string[]).includes(entry.name)) continue;
+    if (/^[._]/.test(entry.name) || (FUNCTION_KINDS as readonly string[]).includes(entry.name)) {
+      continue;
+    }
     const path = join(folder, entry.name);
     const [stray] = entry.isDirectory() ? sourceFiles(path) : SOURCE.test(entry.name) ? [path] : [];
     if (stray === undefined) continue;
     throw new ConfigurationError(
-      `${stray} is in none of the folders that say what starts a function: ${FUNCTION_KINDS.join(", ")}. ` +
+      `${stray} is in none of the folders that say what starts a function: ${
+        FUNCTION_KINDS.join(", ")
+      }. ` +
         "Move it into one, or begin its name with _ when it is no function",
     );
   }

@@ -3,7 +3,16 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import { nameOfSegments, pascal, readParameter, SOURCE, sourceFiles } from "./source_files.ts";
 
 /** Methods that a file's name may end with. */
-export const ROUTE_METHODS = ["get", "post", "put", "patch", "delete", "head", "options", "any"] as const;
+export const ROUTE_METHODS = [
+  "get",
+  "post",
+  "put",
+  "patch",
+  "delete",
+  "head",
+  "options",
+  "any",
+] as const;
 
 /** A function that answers a route, found by its file. */
 export interface RouteFile {
@@ -31,7 +40,9 @@ export function findRouteFiles(folder: string): RouteFile[] {
   for (const what of ["name", "route"] as const) {
     const seen = new Map<string, RouteFile>();
     for (const route of routes) {
-      const key = what === "name" ? route.name : `${route.method} ${route.path.replace(/\{[^{}]*\}/g, "{}")}`;
+      const key = what === "name"
+        ? route.name
+        : `${route.method} ${route.path.replace(/\{[^{}]*\}/g, "{}")}`;
       const other = seen.get(key);
       if (other !== undefined) {
         throw new ConfigurationError(
@@ -41,7 +52,9 @@ export function findRouteFiles(folder: string): RouteFile[] {
       seen.set(key, route);
     }
   }
-  return routes.sort((a, b) => specificity(a.path).localeCompare(specificity(b.path)) || a.name.localeCompare(b.name));
+  return routes.sort((a, b) =>
+    specificity(a.path).localeCompare(specificity(b.path)) || a.name.localeCompare(b.name)
+  );
 }
 
 function readRouteFile(folder: string, file: string): RouteFile {
@@ -51,15 +64,20 @@ function readRouteFile(folder: string, file: string): RouteFile {
   const method = last.slice(dot + 1).toLowerCase();
   if (dot < 1 || !(ROUTE_METHODS as readonly string[]).includes(method)) {
     throw new ConfigurationError(
-      `${file} names no method: call it ${last.slice(0, dot < 1 ? undefined : dot)}.get.ts, or with ${
-        ROUTE_METHODS.slice(1).join(", ")
-      }`,
+      `${file} names no method: call it ${
+        last.slice(0, dot < 1 ? undefined : dot)
+      }.get.ts, or with ${ROUTE_METHODS.slice(1).join(", ")}`,
     );
   }
   const base = last.slice(0, dot);
   const segments = base === "index" ? parts : [...parts, base];
   const name = nameOfSegments(segments) + (base === "index" ? pascal(method) : "");
-  return { file, method: method.toUpperCase(), path: `/${segments.map(toPathSegment).join("/")}`, name };
+  return {
+    file,
+    method: method.toUpperCase(),
+    path: `/${segments.map(toPathSegment).join("/")}`,
+    name,
+  };
 }
 
 function toPathSegment(segment: string): string {
@@ -69,5 +87,7 @@ function toPathSegment(segment: string): string {
 
 /** Sorts fixed segments before parameters, and these before the rest of a path. */
 function specificity(path: string): string {
-  return path.split("/").map((part) => part.endsWith("+}") ? "2" : part.startsWith("{") ? "1" : `0${part}`).join("/");
+  return path.split("/").map((part) =>
+    part.endsWith("+}") ? "2" : part.startsWith("{") ? "1" : `0${part}`
+  ).join("/");
 }

@@ -28,7 +28,9 @@ export function sourceFiles(folder: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((file) => !relative(folder, file).split(sep).some((part) => /^[._]/.test(part)))
     .sort();
-  const unfit = files.find((file) => relative(folder, file).split(sep).some((part) => UNFIT.test(part)));
+  const unfit = files.find((file) =>
+    relative(folder, file).split(sep).some((part) => UNFIT.test(part))
+  );
   if (unfit === undefined) return files;
   throw new ConfigurationError(
     `${JSON.stringify(unfit)} has a backslash or a control character in its name: rename the file`,
@@ -64,5 +66,7 @@ export function nameOfSegments(segments: readonly string[]): string {
  * @param text The text.
  */
 export function pascal(text: string): string {
-  return text.split(/[^A-Za-z0-9]+/).filter(Boolean).map((word) => word[0].toUpperCase() + word.slice(1)).join("");
+  return text.split(/[^A-Za-z0-9]+/).filter(Boolean).map((word) =>
+    word[0].toUpperCase() + word.slice(1)
+  ).join("");
 }

@@ -34,30 +34,38 @@ export function chooseAuthorizers(
         const known = authorizers.length === 0
           ? "there is none"
           : `there are ${authorizers.map(({ name }) => name).join(", ")}`;
-        faults.push({ message: `${setting} names ${named}, which is no function of authorizer/: ${known}` });
+        faults.push({
+          message: `${setting} names ${named}, which is no function of authorizer/: ${known}`,
+        });
       }
       return found;
     }
     if (authorizers.length > 1) {
       faults.push({
-        message: `${setting} must say which of ${authorizers.map(({ name }) => name).join(", ")} is asked`,
+        message: `${setting} must say which of ${
+          authorizers.map(({ name }) => name).join(", ")
+        } is asked`,
       });
     }
     return authorizers[0];
   }
 
-  const api = asking.length === 0 ? undefined : choose(settings.api?.authorizer, "infra.api.authorizer");
+  const api = asking.length === 0
+    ? undefined
+    : choose(settings.api?.authorizer, "infra.api.authorizer");
   if (api === undefined && authorizers.length === 0 && settings.api?.authorizer === undefined) {
     for (const { name, options } of asking) {
       if (options.auth === "authorizer") {
         faults.push({
           functionName: name,
-          message: "auth is 'authorizer', but there is no function in authorizer/: nobody could ever pass. Add one",
+          message:
+            "auth is 'authorizer', but there is no function in authorizer/: nobody could ever pass. Add one",
         });
       } else {
         warnings.push({
           functionName: name,
-          message: "auth is 'authorizer-optional', but there is no function in authorizer/: everybody is anonymous",
+          message:
+            "auth is 'authorizer-optional', but there is no function in authorizer/: everybody is anonymous",
         });
       }
     }
@@ -69,12 +77,15 @@ export function chooseAuthorizers(
     websocket = choose(wanted, "infra.websocket.authorizer");
     if (websocket !== undefined && !sockets.some(({ routeKey }) => routeKey === "$connect")) {
       faults.push({
-        message: `the authorizer ${websocket.name} is asked at $connect only, and no function serves it: ` +
+        message:
+          `the authorizer ${websocket.name} is asked at $connect only, and no function serves it: ` +
           "add websocket/$connect.ts, or set infra.websocket.authorizer = false to let everybody connect",
       });
     }
   } else if (sockets.length > 0 && wanted === undefined) {
-    warnings.push({ message: "everybody may connect to the WebSocket API: there is no function in authorizer/" });
+    warnings.push({
+      message: "everybody may connect to the WebSocket API: there is no function in authorizer/",
+    });
   }
   const admitsAnonymous = asking.some(({ options }) => options.auth === "authorizer-optional");
   const plan = api && { fn: api, admitsAnonymous };

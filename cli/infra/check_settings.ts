@@ -61,9 +61,14 @@ export function checkSettings(settings: InfraSettings, files: readonly FunctionF
   }
   for (const group of ["queues", "topics", "buses", "buckets"] as const) {
     for (const [name, entry] of Object.entries(settings[group] ?? {})) {
-      const isNamed = group === "buckets" ? /^[a-z0-9][a-z0-9-]{0,39}$/ : /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
+      const isNamed = group === "buckets"
+        ? /^[a-z0-9][a-z0-9-]{0,39}$/
+        : /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
       if (!isNamed.test(name)) {
-        faults.push({ message: `infra.${group} has "${name}": it must be at most 40 letters, digits and hyphens` });
+        faults.push({
+          message:
+            `infra.${group} has "${name}": it must be at most 40 letters, digits and hyphens`,
+        });
       }
       faults.push(...checkKeys(`infra.${group}.${name}`, entry, KEYS[group]));
     }
@@ -82,7 +87,9 @@ function checkKeys(place: string, entry: object, known: readonly string[]): Faul
       return [{ message: `there is no setting ${place}.${key}: ${all}` }];
     }
     const what = getFault(key, value);
-    return what === undefined ? [] : [{ message: `${place}.${key} must be ${what}, got ${JSON.stringify(value)}` }];
+    return what === undefined
+      ? []
+      : [{ message: `${place}.${key} must be ${what}, got ${JSON.stringify(value)}` }];
   });
 }
 
@@ -123,7 +130,8 @@ export function checkLimits(
     if (whole.length > MAX_FUNCTION_NAME) {
       faults.push({
         functionName: fn.name,
-        message: `${whole} has ${whole.length} characters, and a function's name has at most ${MAX_FUNCTION_NAME}: ` +
+        message:
+          `${whole} has ${whole.length} characters, and a function's name has at most ${MAX_FUNCTION_NAME}: ` +
           "rename the file, or shorten infra.projectName",
       });
     }
@@ -155,7 +163,8 @@ export function checkLimits(
     if (whole.length > MAX_BUCKET_NAME) {
       faults.push({
         functionName: all[0].name,
-        message: `${whole} has ${whole.length} characters, and a bucket's name has at most ${MAX_BUCKET_NAME}: ` +
+        message:
+          `${whole} has ${whole.length} characters, and a bucket's name has at most ${MAX_BUCKET_NAME}: ` +
           `set infra.functions.${all[0].name}.bucket to a shorter one`,
       });
     }

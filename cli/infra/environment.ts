@@ -27,7 +27,8 @@ const READ_BY_ALL = ["LOG_LEVEL", "METRICS_DISABLED", "METRICS_NAMESPACE", "SERV
 const READ_BY_API = ["CORS_ALLOW_ORIGIN"] as const;
 
 /** Set by Lambda's runtime, or by the function module (`ENVIRONMENT`). */
-const PROVIDED = /^(?:AWS_.*|_.*|LAMBDA_.*|ENVIRONMENT|LANG|LD_LIBRARY_PATH|NODE_PATH|PATH|PWD|TZ)$/;
+const PROVIDED =
+  /^(?:AWS_.*|_.*|LAMBDA_.*|ENVIRONMENT|LANG|LD_LIBRARY_PATH|NODE_PATH|PATH|PWD|TZ)$/;
 /** May be set in spite of that. */
 const SETTABLE = /^(?:AWS_LAMBDA_(?:EXEC_WRAPPER|MAX_CONCURRENCY)|TZ)$/;
 
@@ -75,7 +76,11 @@ export function planEnvironments(
   function want(name: string, fn: InfraFunction, isSecret: boolean, fallback?: string): Expression {
     const known = wanted.get(name);
     const users = [...known?.users ?? [], fn.name];
-    wanted.set(name, { isSecret: isSecret || known?.isSecret === true, default: fallback ?? known?.default, users });
+    wanted.set(name, {
+      isSecret: isSecret || known?.isSecret === true,
+      default: fallback ?? known?.default,
+      users,
+    });
     return expression(`var.${terraformNames.get(name)}`);
   }
 
@@ -91,7 +96,10 @@ export function planEnvironments(
       const given = ownValue ?? (Object.hasOwn(shared, name) ? shared[name] : undefined);
       if (PROVIDED.test(name) && !SETTABLE.test(name)) {
         if (given !== undefined) {
-          faults.push({ message: `${name} is set by Lambda and cannot be given`, functionName: fn.name });
+          faults.push({
+            message: `${name} is set by Lambda and cannot be given`,
+            functionName: fn.name,
+          });
         }
         continue;
       }
@@ -100,10 +108,12 @@ export function planEnvironments(
           ? `infra.environment.${name}`
           : `infra.functions.${fn.name}.environment.${name}`;
         const reference = referTo(given, place, names);
-        if (typeof reference === "string") faults.push({ message: reference, functionName: fn.name });
-        else if ((isDeclared || SURE_SECRET.test(name)) && isLiteral(given)) {
+        if (typeof reference === "string") {
+          faults.push({ message: reference, functionName: fn.name });
+        } else if ((isDeclared || SURE_SECRET.test(name)) && isLiteral(given)) {
           faults.push({
-            message: `${place} holds a secret in clear: give { variable: true }, and the value when Terraform runs`,
+            message:
+              `${place} holds a secret in clear: give { variable: true }, and the value when Terraform runs`,
             functionName: fn.name,
           });
         } else if ("variable" in reference) {
@@ -117,7 +127,10 @@ export function planEnvironments(
       const known = usesCluster ? clusterValue(name, fn) : undefined;
       if (known !== undefined) result[name] = known;
       else if (isRequired && !/^[A-Za-z]\w*$/.test(name)) {
-        faults.push({ message: `${name} cannot be the name of a variable in Lambda`, functionName: fn.name });
+        faults.push({
+          message: `${name} cannot be the name of a variable in Lambda`,
+          functionName: fn.name,
+        });
       } else if (isRequired) result[name] = want(name, fn, isSecret);
     }
     byFunction.set(fn.name, { values: result, policies, usesCluster });
@@ -126,7 +139,9 @@ export function planEnvironments(
     byFunction,
     faults,
     unread: Object.keys(shared).filter((name) => !read.has(name)).sort(),
-    variables: [...wanted].map(([name, { isSecret, default: fallback, users }]): TerraformVariable => ({
+    variables: [...wanted].map((
+      [name, { isSecret, default: fallback, users }],
+    ): TerraformVariable => ({
       name: terraformNames.get(name)!,
       description: `${name} of ${describeUsers(users)}.`,
       type: "string",
@@ -143,11 +158,16 @@ interface Read {
 
 function getReads(fn: InfraFunction): Map<string, Read> {
   const reads = new Map<string, Read>(fn.variables.map(({ name, ...read }) => [name, read]));
-  const byPackage = fn.definer === undefined
-    ? []
-    : [...READ_BY_ALL, ...fn.definer === "defineApiHandler" || fn.definer === "createAuthHandler" ? READ_BY_API : []];
-  for (const name of byPackage) if (!reads.has(name)) reads.set(name, { isRequired: false, isSecret: false });
-  if (fn.options.auth === "bearer") reads.set("API_BEARER_TOKEN", { isRequired: true, isSecret: true });
+  const byPackage = fn.definer === undefined ? [] : [
+    ...READ_BY_ALL,
+    ...fn.definer === "defineApiHandler" || fn.definer === "createAuthHandler" ? READ_BY_API : [],
+  ];
+  for (const name of byPackage) {
+    if (!reads.has(name)) reads.set(name, { isRequired: false, isSecret: false });
+  }
+  if (fn.options.auth === "bearer") {
+    reads.set("API_BEARER_TOKEN", { isRequired: true, isSecret: true });
+  }
   return reads;
 }
 
@@ -171,7 +191,9 @@ type Reference =
 
 /** Checks whether a value, or the default of its variable, stands in the configuration as a text. */
 function isLiteral(given: EnvironmentValue): boolean {
-  return typeof given === "string" ? given !== "" : "default" in given && given.default !== undefined;
+  return typeof given === "string"
+    ? given !== ""
+    : "default" in given && given.default !== undefined;
 }
 
 /** What a configured value stands for, or what is wrong with it. */
@@ -194,7 +216,11 @@ function referTo(given: EnvironmentValue, place: string, names: ResourceNames): 
 interface ReferenceKind {
   /** What may stand beside it. */
   readonly also?: readonly string[];
-  refer(given: Readonly<Record<string, unknown>>, place: string, names: ResourceNames): Reference | string;
+  refer(
+    given: Readonly<Record<string, unknown>>,
+    place: string,
+    names: ResourceNames,
+  ): Reference | string;
 }
 
 function toModule(kind: "queue" | "topic" | "bus", output: string, policy: string): ReferenceKind {
@@ -206,7 +232,10 @@ function toModule(kind: "queue" | "topic" | "bus", output: string, policy: strin
       const module = `module.${kind}_${id}`;
       return {
         value: expression(`${module}.${output}`),
-        policy: [`${policy}-${kind}-${name}`, expression(`${module}.${policy.replaceAll("-", "_")}_policy_json`)],
+        policy: [
+          `${policy}-${kind}-${name}`,
+          expression(`${module}.${policy.replaceAll("-", "_")}_policy_json`),
+        ],
       };
     },
   };
@@ -223,7 +252,9 @@ const REFERENCES: Readonly<Record<string, ReferenceKind>> = {
       const id = names.bucket.get(name);
       if (id === undefined) return missing("bucket", name, place, names.bucket);
       const { access = "read-write" } = given;
-      if (access !== "read" && access !== "read-write") return `${place}.access must be "read" or "read-write"`;
+      if (access !== "read" && access !== "read-write") {
+        return `${place}.access must be "read" or "read-write"`;
+      }
       const policy = access === "read" ? "read_policy_json" : "read_write_policy_json";
       return {
         value: expression(`module.bucket_${id}.bucket_id`),
@@ -233,18 +264,27 @@ const REFERENCES: Readonly<Record<string, ReferenceKind>> = {
   },
   websocket: {
     refer(_, place, { hasWebSocket }): Reference | string {
-      if (!hasWebSocket) return `${place} names the WebSocket API, but there is no function in websocket/`;
+      if (!hasWebSocket) {
+        return `${place} names the WebSocket API, but there is no function in websocket/`;
+      }
       return {
         // not management_endpoint: it waits for the routes, whose functions may read this
-        value: expression(`"\${replace(module.websocket.api_endpoint, "wss://", "https://")}/live"`),
-        policy: ["manage-connections", expression("module.websocket.manage_connections_policy_json")],
+        value: expression(
+          `"\${replace(module.websocket.api_endpoint, "wss://", "https://")}/live"`,
+        ),
+        policy: [
+          "manage-connections",
+          expression("module.websocket.manage_connections_policy_json"),
+        ],
       };
     },
   },
   variable: {
     also: ["default", "secret"],
     refer({ default: fallback, secret = false }, place): Reference | string {
-      if (fallback !== undefined && typeof fallback !== "string") return `${place}.default must be a text`;
+      if (fallback !== undefined && typeof fallback !== "string") {
+        return `${place}.default must be a text`;
+      }
       if (typeof secret !== "boolean") return `${place}.secret must be true or false`;
       if (secret && fallback !== undefined) return `${place} is secret: take its default out`;
       return { variable: true, isSecret: secret, fallback: fallback as string | undefined };
@@ -252,16 +292,25 @@ const REFERENCES: Readonly<Record<string, ReferenceKind>> = {
   },
 };
 
-function missing(kind: string, name: string, place: string, known: ReadonlyMap<string, string>): string {
+function missing(
+  kind: string,
+  name: string,
+  place: string,
+  known: ReadonlyMap<string, string>,
+): string {
   const plural = kind === "bus" ? "buses" : `${kind}s`;
   const others = known.size === 0 ? "there is none" : `known are ${[...known.keys()].join(", ")}`;
-  return `${place} names the ${kind} ${name}, but ${others}: add infra.${plural} = { ${JSON.stringify(name)}: {} }`;
+  return `${place} names the ${kind} ${name}, but ${others}: add infra.${plural} = { ${
+    JSON.stringify(name)
+  }: {} }`;
 }
 
 /** Names in lower case, as Terraform's style wants them; as they stand where two differ in case only, or one is taken. */
 function nameVariables(names: readonly string[]): ReadonlyMap<string, string> {
   const count = new Map<string, number>();
-  for (const name of new Set(names)) count.set(name.toLowerCase(), (count.get(name.toLowerCase()) ?? 0) + 1);
+  for (const name of new Set(names)) {
+    count.set(name.toLowerCase(), (count.get(name.toLowerCase()) ?? 0) + 1);
+  }
   return new Map(names.map((name) => {
     const lower = name.toLowerCase();
     if (TAKEN.has(lower)) return [name, count.get(lower)! > 1 ? `env_${name}` : `env_${lower}`];

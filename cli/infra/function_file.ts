@@ -64,9 +64,15 @@ export function renderFunction(fn: InfraFunction, options: FunctionBlockOptions)
     },
     triggerArguments(fn, options),
     {
-      additional_policy_arns: environment.usesCluster ? [expression("module.database.connect_policy_arn")] : undefined,
-      inline_policies: Object.keys(environment.policies).length === 0 ? undefined : environment.policies,
-      environment_variables: Object.keys(environment.values).length === 0 ? undefined : environment.values,
+      additional_policy_arns: environment.usesCluster
+        ? [expression("module.database.connect_policy_arn")]
+        : undefined,
+      inline_policies: Object.keys(environment.policies).length === 0
+        ? undefined
+        : environment.policies,
+      environment_variables: Object.keys(environment.values).length === 0
+        ? undefined
+        : environment.values,
     },
   );
   if (!hasDeadLetters(fn)) return [module];

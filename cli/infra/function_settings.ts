@@ -13,17 +13,34 @@ const isCount = (least: number, most: number): Check => (value) =>
   Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
 
 /** Names of queues, topics and buckets become parts of longer names, which AWS bounds. */
-const isName: Check = (value) => typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/.test(value);
+const isName: Check = (value) =>
+  typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/.test(value);
 const NAME = "letters, digits, hyphens and underscores, at most 40";
 
 const SETTINGS: Readonly<Record<keyof Omit<FunctionInfra, "environment">, Setting>> = {
   queue: { kinds: ["queue"], what: NAME, check: isName },
-  batchSize: { kinds: ["queue"], what: "a whole number from 1 to 10000", check: isCount(1, 10_000) },
-  batchingWindowSeconds: { kinds: ["queue"], what: "a whole number from 0 to 300", check: isCount(0, 300) },
-  maximumConcurrency: { kinds: ["queue"], what: "a whole number from 2 to 1000", check: isCount(2, 1000) },
+  batchSize: {
+    kinds: ["queue"],
+    what: "a whole number from 1 to 10000",
+    check: isCount(1, 10_000),
+  },
+  batchingWindowSeconds: {
+    kinds: ["queue"],
+    what: "a whole number from 0 to 300",
+    check: isCount(0, 300),
+  },
+  maximumConcurrency: {
+    kinds: ["queue"],
+    what: "a whole number from 2 to 1000",
+    check: isCount(2, 1000),
+  },
   topic: { kinds: ["topic"], what: NAME, check: isName },
   filterPolicy: { kinds: ["topic"], what: "an object", check: isObject },
-  pattern: { kinds: ["event"], what: 'an object such as { "detail-type": ["note.created"] }', check: isPattern },
+  pattern: {
+    kinds: ["event"],
+    what: 'an object such as { "detail-type": ["note.created"] }',
+    check: isPattern,
+  },
   bus: { kinds: ["event"], what: `"default", or ${NAME}`, check: isName },
   schedule: {
     kinds: ["schedule"],
@@ -39,11 +56,17 @@ const SETTINGS: Readonly<Record<keyof Omit<FunctionInfra, "environment">, Settin
   events: {
     kinds: ["storage"],
     what: 'a list such as ["s3:ObjectCreated:*"]',
-    check: (value) => Array.isArray(value) && value.length > 0 && value.every((each) => /^s3:\w+:/.test(String(each))),
+    check: (value) =>
+      Array.isArray(value) && value.length > 0 &&
+      value.every((each) => /^s3:\w+:/.test(String(each))),
   },
   prefix: { kinds: ["storage"], what: "a text", check: isText },
   suffix: { kinds: ["storage"], what: "a text", check: isText },
-  twoWay: { kinds: ["websocket"], what: "true or false", check: (value) => typeof value === "boolean" },
+  twoWay: {
+    kinds: ["websocket"],
+    what: "true or false",
+    check: (value) => typeof value === "boolean",
+  },
 };
 
 function isPattern(value: unknown): boolean {
@@ -51,7 +74,9 @@ function isPattern(value: unknown): boolean {
 }
 
 /** What a kind of function cannot do without, with an example. */
-const NEEDED: Readonly<Partial<Record<FunctionKind, readonly [setting: keyof FunctionInfra, example: string]>>> = {
+const NEEDED: Readonly<
+  Partial<Record<FunctionKind, readonly [setting: keyof FunctionInfra, example: string]>>
+> = {
   event: ["pattern", '{ pattern: { "detail-type": ["note.created"] } }'],
   schedule: ["schedule", '{ schedule: "rate(5 minutes)" }'],
 };
@@ -64,25 +89,43 @@ const NEEDED: Readonly<Partial<Record<FunctionKind, readonly [setting: keyof Fun
  * @param settings What `infra.functions` has for it.
  * @returns What is wrong, each naming function and fix.
  */
-export function checkFunctionSettings(name: string, kind: FunctionKind, settings: FunctionInfra): string[] {
+export function checkFunctionSettings(
+  name: string,
+  kind: FunctionKind,
+  settings: FunctionInfra,
+): string[] {
   const faults: string[] = [];
   for (const [key, value] of Object.entries(settings)) {
     const place = `infra.functions.${name}.${key}`;
     if (key === "environment" || value === undefined) continue;
-    const setting = Object.hasOwn(SETTINGS, key) ? SETTINGS[key as keyof typeof SETTINGS] : undefined;
+    const setting = Object.hasOwn(SETTINGS, key)
+      ? SETTINGS[key as keyof typeof SETTINGS]
+      : undefined;
     if (setting === undefined) {
-      const known = Object.entries(SETTINGS).filter(([, { kinds }]) => kinds.includes(kind)).map(([each]) => each);
+      const known = Object.entries(SETTINGS).filter(([, { kinds }]) => kinds.includes(kind)).map((
+        [each],
+      ) => each);
       faults.push(
-        `there is no setting ${place}; known for ${kind} functions are ${[...known, "environment"].join(", ")}`,
+        `there is no setting ${place}; known for ${kind} functions are ${
+          [...known, "environment"].join(", ")
+        }`,
       );
     } else if (!setting.kinds.includes(kind)) {
-      faults.push(`${place} is for functions of ${setting.kinds.join(", ")}/, and ${name} is in ${kind}/: take it out`);
-    } else if (!setting.check(value)) faults.push(`${place} must be ${setting.what}, got ${JSON.stringify(value)}`);
+      faults.push(
+        `${place} is for functions of ${
+          setting.kinds.join(", ")
+        }/, and ${name} is in ${kind}/: take it out`,
+      );
+    } else if (!setting.check(value)) {
+      faults.push(`${place} must be ${setting.what}, got ${JSON.stringify(value)}`);
+    }
   }
   const needed = NEEDED[kind];
   if (needed !== undefined && settings[needed[0]] === undefined) {
     faults.push(
-      `${name} is in ${kind}/, but nothing says when it is started: add infra.functions.${name} = ${needed[1]}`,
+      `${name} is in ${kind}/, but nothing says when it is started: add infra.functions.${name} = ${
+        needed[1]
+      }`,
     );
   }
   if (Number(settings.batchSize) > 10 && !settings.batchingWindowSeconds) {

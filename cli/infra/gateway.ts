@@ -49,7 +49,8 @@ export function planPaths(functions: readonly InfraFunction[]): GatewayPaths {
         if (other !== undefined && other.part !== part) {
           faults.push({
             functionName: name,
-            message: `${name} has ${part} where ${other.owner} has ${other.part} in the same place of the path: ` +
+            message:
+              `${name} has ${part} where ${other.owner} has ${other.part} in the same place of the path: ` +
               "API Gateway takes one name for both. Rename one",
           });
         }
@@ -74,7 +75,9 @@ export function planPaths(functions: readonly InfraFunction[]): GatewayPaths {
   const sorted = [...parts.values()].sort((a, b) => a.path < b.path ? -1 : 1);
   const names = getIdentifiers(sorted.map(({ path }) => path));
   const ids = new Map([["", expression("module.api.rest_api_root_resource_id")]]);
-  for (const [path, name] of names) ids.set(path, expression(`aws_api_gateway_resource.${name}.id`));
+  for (const [path, name] of names) {
+    ids.set(path, expression(`aws_api_gateway_resource.${name}.id`));
+  }
   const warnings = ids.size <= MAX_RESOURCES ? [] : [{
     message:
       `the API has ${ids.size} resources, and an account may have ${MAX_RESOURCES} in one until it asks AWS for more`,
@@ -102,7 +105,11 @@ export function asksAuthorizer({ options }: InfraFunction): boolean {
  * @param paths The API's paths.
  * @param hasAuthorizer Whether the API has an authorizer.
  */
-export function renderRoute(fn: InfraFunction, paths: GatewayPaths, hasAuthorizer: boolean): HclBlock[] {
+export function renderRoute(
+  fn: InfraFunction,
+  paths: GatewayPaths,
+  hasAuthorizer: boolean,
+): HclBlock[] {
   const isAsked = hasAuthorizer && asksAuthorizer(fn);
   const method = `aws_api_gateway_method.${fn.id}`;
   return [
@@ -141,11 +148,15 @@ export interface ApiOptions {
  *
  * @param options The routes and settings.
  */
-export function renderApi({ functions, paths, authorizer, corsOrigin, settings, source }: ApiOptions): HclBlock[] {
+export function renderApi(
+  { functions, paths, authorizer, corsOrigin, settings, source }: ApiOptions,
+): HclBlock[] {
   const preflight = preflightPaths(functions, corsOrigin);
   const consistsOf = [
     ...paths.parts.map(({ path }) => `aws_api_gateway_resource.${paths.names.get(path)}`),
-    ...functions.flatMap(({ id }) => [`aws_api_gateway_method.${id}`, `aws_api_gateway_integration.${id}`]),
+    ...functions.flatMap((
+      { id },
+    ) => [`aws_api_gateway_method.${id}`, `aws_api_gateway_integration.${id}`]),
     ...preflight.size === 0 ? [] : PREFLIGHT_RESOURCES,
   ];
   return [
@@ -153,7 +164,10 @@ export function renderApi({ functions, paths, authorizer, corsOrigin, settings, 
       "module",
       ["api"],
       { source },
-      { name_prefix: expression("module.core.name_prefix"), tags: expression("module.core.common_tags") },
+      {
+        name_prefix: expression("module.core.name_prefix"),
+        tags: expression("module.core.common_tags"),
+      },
       {
         cors_allow_origin: corsOrigin === undefined ? null : firstOrigin(corsOrigin),
         create_usage_plan: false,
@@ -161,9 +175,13 @@ export function renderApi({ functions, paths, authorizer, corsOrigin, settings, 
       },
       authorizer === undefined ? {} : {
         authorizer_function_invoke_arn: expression(`module.fn_${authorizer.fn.id}.invoke_arn`),
-        ...authorizer.admitsAnonymous ? { authorizer_identity_source: "", authorizer_ttl_seconds: 0 } : {},
+        ...authorizer.admitsAnonymous
+          ? { authorizer_identity_source: "", authorizer_ttl_seconds: 0 }
+          : {},
       },
-      comment("All that the API consists of: a change deploys it anew, and the deployment waits for it."),
+      comment(
+        "All that the API consists of: a change deploys it anew, and the deployment waits for it.",
+      ),
       {
         redeployment_trigger: expression(
           `sha1(jsonencode([\n${consistsOf.map((each) => `  ${each},\n`).join("")}]))`,
@@ -200,16 +218,23 @@ function preflightPaths(
 ): ReadonlyMap<string, Preflight> {
   const found = new Map<string, Preflight>();
   const answered = new Set(
-    functions.filter(({ method }) => method === "OPTIONS" || method === "ANY").map(({ path }) => path),
+    functions.filter(({ method }) => method === "OPTIONS" || method === "ANY").map(({ path }) =>
+      path
+    ),
   );
   for (const { path, method, options: { cors }, definer } of functions) {
     const isOfPackage = definer === "defineApiHandler" || definer === "createAuthHandler";
-    const origin = cors === undefined ? (isOfPackage ? corsOrigin : undefined) : cors === false ? undefined : cors;
+    const origin = cors === undefined
+      ? (isOfPackage ? corsOrigin : undefined)
+      : cors === false
+      ? undefined
+      : cors;
     if (origin === undefined || answered.has(path)) continue;
     const known = found.get(path!);
     found.set(path!, {
       methods: new Set([...known?.methods ?? [], method!]),
-      origin: typeof origin === "string" && !origin.includes(",") && (known === undefined || known.origin === origin)
+      origin: typeof origin === "string" && !origin.includes(",") &&
+          (known === undefined || known.origin === origin)
         ? origin
         : Array.isArray(origin) && origin.length === 1
         ? origin[0]
@@ -222,7 +247,10 @@ function preflightPaths(
   return found;
 }
 
-function renderPreflight(preflight: ReadonlyMap<string, Preflight>, paths: GatewayPaths): HclBlock[] {
+function renderPreflight(
+  preflight: ReadonlyMap<string, Preflight>,
+  paths: GatewayPaths,
+): HclBlock[] {
   const table = Object.fromEntries([...preflight].map(([path, { methods, origin }]) => [path, {
     resource_id: paths.ids.get(path === "/" ? "" : path)!,
     methods: [...methods, "OPTIONS"].sort().join(","),
@@ -242,7 +270,9 @@ function renderPreflight(preflight: ReadonlyMap<string, Preflight>, paths: Gatew
       ) => [`method.response.header.Access-Control-Allow-${header}`, value(header)]),
     );
   return [
-    block("locals", [], comment("What browsers are told that ask before a request, by path."), { preflight: table }),
+    block("locals", [], comment("What browsers are told that ask before a request, by path."), {
+      preflight: table,
+    }),
     block("resource", ["aws_api_gateway_method", name], each, {
       rest_api_id: expression("module.api.rest_api_id"),
       resource_id: expression("each.value.resource_id"),

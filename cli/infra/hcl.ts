@@ -71,7 +71,9 @@ export function block(
     type,
     labels,
     body: body.map((part): HclPart =>
-      isPart(part) ? part : { kind: "arguments", values: part as Record<string, HclValue | undefined> }
+      isPart(part)
+        ? part
+        : { kind: "arguments", values: part as Record<string, HclValue | undefined> }
     ),
   };
 }
@@ -95,7 +97,8 @@ export function comment(text: string): HclPart {
 }
 
 function isPart(part: object): part is HclPart {
-  return "kind" in part && typeof part.kind === "string" && ("values" in part || "block" in part || "text" in part);
+  return "kind" in part && typeof part.kind === "string" &&
+    ("values" in part || "block" in part || "text" in part);
 }
 
 /**
@@ -110,7 +113,10 @@ export function quote(text: string): string {
     .replace(/\r/g, "\\r")
     .replace(/\t/g, "\\t")
     // deno-lint-ignore no-control-regex
-    .replace(/[\u0000-\u001f\u007f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .replace(
+      /[\u0000-\u001f\u007f]/g,
+      (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    )
     .replace(/[$%](?=\{)/g, "$&$&");
   return `"${escaped}"`;
 }
@@ -121,8 +127,12 @@ export function quote(text: string): string {
  * @param parts Comments, and the blocks after them.
  */
 export function renderFile(parts: readonly (HclBlock | string)[]): string {
-  const remarks = parts.filter((part) => typeof part === "string").map((text) => `# ${oneLine(text)}\n`);
-  const blocks = parts.filter((part) => typeof part !== "string").map((part) => renderBlock(part, ""));
+  const remarks = parts.filter((part) => typeof part === "string").map((text) =>
+    `# ${oneLine(text)}\n`
+  );
+  const blocks = parts.filter((part) => typeof part !== "string").map((part) =>
+    renderBlock(part, "")
+  );
   return [remarks.join(""), ...blocks].join("\n");
 }
 
@@ -136,7 +146,9 @@ function renderBlock({ type, labels, body }: HclBlock, indent: string): string {
       remarks += `${inner}# ${oneLine(part.text)}\n`;
       continue;
     }
-    const rendered = part.kind === "block" ? [renderBlock(part.block, inner)] : renderArguments(part.values, inner);
+    const rendered = part.kind === "block"
+      ? [renderBlock(part.block, inner)]
+      : renderArguments(part.values, inner);
     if (rendered.length === 0) continue;
     groups.push(remarks + rendered[0], ...rendered.slice(1));
     remarks = "";
@@ -146,7 +158,10 @@ function renderBlock({ type, labels, body }: HclBlock, indent: string): string {
 }
 
 /** Groups of lines: those of one line together, each of several lines for itself. */
-function renderArguments(values: Readonly<Record<string, HclValue | undefined>>, indent: string): string[] {
+function renderArguments(
+  values: Readonly<Record<string, HclValue | undefined>>,
+  indent: string,
+): string[] {
   const groups: string[] = [];
   let short: [string, string][] = [];
   function flush(): void {
@@ -167,13 +182,20 @@ function renderArguments(values: Readonly<Record<string, HclValue | undefined>>,
   return groups;
 }
 
-function alignLines(lines: readonly (readonly [name: string, text: string])[], indent: string): string {
+function alignLines(
+  lines: readonly (readonly [name: string, text: string])[],
+  indent: string,
+): string {
   const width = Math.max(...lines.map(([name]) => [...name].length));
-  return lines.map(([name, text]) => `${indent}${name}${" ".repeat(width - [...name].length)} = ${text}\n`).join("");
+  return lines.map(([name, text]) =>
+    `${indent}${name}${" ".repeat(width - [...name].length)} = ${text}\n`
+  ).join("");
 }
 
 function renderValue(value: HclValue, indent: string): string {
-  if (value === null || typeof value === "boolean" || typeof value === "number") return String(value);
+  if (value === null || typeof value === "boolean" || typeof value === "number") {
+    return String(value);
+  }
   if (typeof value === "string") return quote(value);
   if (value instanceof Expression) return value.hcl.replaceAll("\n", `\n${indent}`);
   const inner = `${indent}  `;
@@ -183,7 +205,9 @@ function renderValue(value: HclValue, indent: string): string {
     const fits = line.length + indent.length < 100 && !line.includes("\n");
     return fits ? line : `[\n${items.map((item) => `${inner}${item},\n`).join("")}${indent}]`;
   }
-  const entries = Object.entries(value).filter((entry): entry is [string, HclValue] => entry[1] !== undefined);
+  const entries = Object.entries(value).filter((entry): entry is [string, HclValue] =>
+    entry[1] !== undefined
+  );
   if (entries.length === 0) return "{}";
   let text = "";
   let short: [string, string][] = [];
@@ -202,7 +226,9 @@ function renderValue(value: HclValue, indent: string): string {
 }
 
 function renderKey(key: string): string {
-  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(key) && !/^(?:true|false|null|for)$/.test(key) ? key : quote(key);
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(key) && !/^(?:true|false|null|for)$/.test(key)
+    ? key
+    : quote(key);
 }
 
 function isList(value: HclValue): value is readonly HclValue[] {

@@ -7,7 +7,8 @@ const DEFAULT_SOURCES: readonly string[] = ["method.request.header.Authorization
 const DEFAULT_TTL_SECONDS = 300;
 
 /** What a REST API can remember a decision by (API Gateway, CreateAuthorizer, `identitySource`). */
-const SOURCE = /^(?:method\.request\.(?:header|querystring)\.[^\s,]+|context\.[A-Za-z.]+|stageVariables\.\w+)$/;
+const SOURCE =
+  /^(?:method\.request\.(?:header|querystring)\.[^\s,]+|context\.[A-Za-z.]+|stageVariables\.\w+)$/;
 
 /** What is wrong with what a decision is remembered by. */
 export interface IdentityFaults {
@@ -44,7 +45,8 @@ export function checkIdentitySources(
   const sources = identitySources ?? DEFAULT_SOURCES;
   for (const source of sources.filter((each) => !SOURCE.test(each))) {
     faults.push({
-      message: `infra.api.identitySources has "${source}": it must be method.request.header.<name>, ` +
+      message:
+        `infra.api.identitySources has "${source}": it must be method.request.header.<name>, ` +
         "method.request.querystring.<name>, context.<name> or stageVariables.<name>",
     });
   }

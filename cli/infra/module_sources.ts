@@ -41,7 +41,9 @@ export function planModuleSources(
     copies(modules): ReadonlyMap<string, string> {
       const copies = new Map<string, string>();
       for (const module of modules) {
-        for (const path of Object.keys(MODULES_MANIFEST).filter((each) => dirname(each) === module)) {
+        for (
+          const path of Object.keys(MODULES_MANIFEST).filter((each) => dirname(each) === module)
+        ) {
           copies.set(path, readFileSync(join(modulesPath, path), "utf8").replaceAll("\r\n", "\n"));
         }
       }

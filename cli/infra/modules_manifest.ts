@@ -12,8 +12,10 @@ export const MODULES_MANIFEST: Readonly<Record<string, string>> = {
   "core/versions.tf": "2f833632b68d4f8ef80411c84a93f9b0b1801d1e2c0e79f78259c04a25f6e89d",
   "database/distsql/main.tf": "19a51f7cc000de4eb2676f1ebd94c7f0b9548a7693a6f5906a69ed19ba0b79fa",
   "database/distsql/outputs.tf": "8b9f29ca4cb4bc032a45771f4a3ef88159a18ca7b72d1481a09fd5353f50ff63",
-  "database/distsql/variables.tf": "17fe960504d4b87ba91f3b929d8fcfa9f61f8fd61a7392de96ae02ad38a83b05",
-  "database/distsql/versions.tf": "2f833632b68d4f8ef80411c84a93f9b0b1801d1e2c0e79f78259c04a25f6e89d",
+  "database/distsql/variables.tf":
+    "17fe960504d4b87ba91f3b929d8fcfa9f61f8fd61a7392de96ae02ad38a83b05",
+  "database/distsql/versions.tf":
+    "2f833632b68d4f8ef80411c84a93f9b0b1801d1e2c0e79f78259c04a25f6e89d",
   "event-bus/main.tf": "a5714b72f1c3c51f04b08a1acbbf7b9243504caa8756400e36d5dbd4309fe9d8",
   "event-bus/outputs.tf": "8e67eb79898d8fc654fa96c6e0e92874d755970f8476b33734e0a0450b4c3955",
   "event-bus/variables.tf": "47325868a6748165617078b0c6320ab071ef8b65a34307baa1f91d4c0b54a83e",

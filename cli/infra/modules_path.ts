@@ -99,17 +99,23 @@ export interface ResolveModulesPathOptions {
  */
 export async function resolveModulesPath(options: ResolveModulesPathOptions = {}): Promise<string> {
   const projectDir = resolve(options.projectDir ?? process.cwd());
-  if (options.modulesPath !== undefined) return await checkExplicitPath(options.modulesPath, projectDir);
+  if (options.modulesPath !== undefined) {
+    return await checkExplicitPath(options.modulesPath, projectDir);
+  }
 
   const own = new URL("../../modules/", options.baseUrl ?? import.meta.url);
-  if (own.protocol === "https:" || own.protocol === "http:") return await fetchModules(own, options);
+  if (own.protocol === "https:" || own.protocol === "http:") {
+    return await fetchModules(own, options);
+  }
 
   const places = SIBLING_NAMES.map((name) => join(dirname(projectDir), name, "modules"));
   if (own.protocol === "file:") places.unshift(resolve(fileURLToPath(own)));
   for (const place of places) if (await holdsModules(place)) return place;
   throw new ModulesPathError(
     "MODULES_NOT_FOUND",
-    `The Terraform modules are in none of these folders:\n${places.map((place) => `  ${place}`).join("\n")}\n` +
+    `The Terraform modules are in none of these folders:\n${
+      places.map((place) => `  ${place}`).join("\n")
+    }\n` +
       "Install the package again, or say where they are with --modules-path.",
   );
 }
@@ -133,7 +139,10 @@ async function holdsModules(folder: string): Promise<boolean> {
 async function fetchModules(source: URL, options: ResolveModulesPathOptions): Promise<string> {
   const manifest = options.manifest ?? MODULES_MANIFEST;
   const cacheDir = resolve(options.cacheDir ?? join(userCacheDir(), "trellis", "modules"));
-  const folder = join(cacheDir, hash(new TextEncoder().encode(JSON.stringify(manifest))).slice(0, 16));
+  const folder = join(
+    cacheDir,
+    hash(new TextEncoder().encode(JSON.stringify(manifest))).slice(0, 16),
+  );
   if (await isIntact(folder, manifest)) return folder;
 
   const files = await Promise.all(
@@ -163,7 +172,11 @@ async function fetchModules(source: URL, options: ResolveModulesPathOptions): Pr
 }
 
 /** Renaming is one step, so nobody ever sees half a folder. */
-async function moveIntoPlace(fresh: string, folder: string, manifest: Readonly<Record<string, string>>): Promise<void> {
+async function moveIntoPlace(
+  fresh: string,
+  folder: string,
+  manifest: Readonly<Record<string, string>>,
+): Promise<void> {
   try {
     await rename(fresh, folder);
   } catch (error) {
@@ -177,7 +190,10 @@ async function moveIntoPlace(fresh: string, folder: string, manifest: Readonly<R
   }
 }
 
-async function isIntact(folder: string, manifest: Readonly<Record<string, string>>): Promise<boolean> {
+async function isIntact(
+  folder: string,
+  manifest: Readonly<Record<string, string>>,
+): Promise<boolean> {
   const checks = Object.entries(manifest).map(async ([path, sum]) => {
     const bytes = await readFile(join(folder, path)).catch(() => undefined);
     return bytes !== undefined && hash(bytes) === sum;

@@ -13,14 +13,19 @@ import { PROJECT_NAME } from "../config/infra.ts";
  * @throws {ConfigurationError} When there is no name, or none can be made of it.
  */
 export function readProjectName(root: string): string {
-  const written = ["deno.json", "deno.jsonc", "package.json"].map((file) => nameIn(join(root, file)));
+  const written = ["deno.json", "deno.jsonc", "package.json"].map((file) =>
+    nameIn(join(root, file))
+  );
   const given = written.find((name) => name !== undefined);
   if (given === undefined) {
     throw new ConfigurationError(
       "Nothing names the project: set name in deno.json or package.json, or infra.projectName in trellis.config.ts",
     );
   }
-  const name = given.replace(/^@[^/]*\//, "").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^[^a-z]+|-$/g, "");
+  const name = given.replace(/^@[^/]*\//, "").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(
+    /^[^a-z]+|-$/g,
+    "",
+  );
   if (PROJECT_NAME.test(name)) return name;
   throw new ConfigurationError(
     `No project name of at most 32 lower-case letters, digits and hyphens can be made of "${given}": set infra.projectName ` +

@@ -99,21 +99,30 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
 
 function readInputs(project: Project, definition: HandlerDefinition): AuthorizerInputs {
   const { reads, unresolved } = findAuthorizerReads(project, definition);
-  const getPlace = (node: Parameters<Project["getPath"]>[0]) => `${project.getPath(node)}:${project.getLine(node)}`;
+  const getPlace = (node: Parameters<Project["getPath"]>[0]) =>
+    `${project.getPath(node)}:${project.getLine(node)}`;
   return {
     reads: reads.map(({ source, node }) => ({ source, place: getPlace(node) })),
     unresolved: unresolved.map(getPlace),
   };
 }
 
-function checkDefiner({ name, kind }: FunctionFile, { definer, node }: HandlerDefinition, errors: Findings): void {
+function checkDefiner(
+  { name, kind }: FunctionFile,
+  { definer, node }: HandlerDefinition,
+  errors: Findings,
+): void {
   const expected = DEFINERS[kind];
-  const others = Object.values(DEFINERS).flat().filter((each) => expected !== undefined && !expected.includes(each));
+  const others = Object.values(DEFINERS).flat().filter((each) =>
+    expected !== undefined && !expected.includes(each)
+  );
   if (definer === undefined || !others.includes(definer)) return;
   const right = Object.entries(DEFINERS).find(([, definers]) => definers.includes(definer))?.[0];
   errors.add(
     node,
-    `the handler is made with ${definer}, but the file is in ${kind}/: move it to ${right}/, or use ${expected![0]}`,
+    `the handler is made with ${definer}, but the file is in ${kind}/: move it to ${right}/, or use ${
+      expected![0]
+    }`,
     name,
   );
 }
@@ -131,21 +140,35 @@ const CHECKS: Readonly<Record<keyof HandlerOptions, (name: string, value: unknow
 
 const AUTH_MODES = ["none", "bearer", "authorizer", "authorizer-optional", "session"];
 
-function readOptions(name: string, definition: HandlerDefinition, errors: Findings): HandlerOptions {
+function readOptions(
+  name: string,
+  definition: HandlerDefinition,
+  errors: Findings,
+): HandlerOptions {
   const options: Record<string, unknown> = {};
   for (const [option, check] of Object.entries(CHECKS)) {
     const literal = definition.getLiteral(option);
     if (literal === undefined) continue;
     if (literal.kind === "unknown") {
       const isKnown = definition.unresolved.some(({ node }) => node === literal.node);
-      if (!isKnown) errors.add(literal.node, `${option} cannot be told from the text: write its value out`, name);
+      if (!isKnown) {
+        errors.add(
+          literal.node,
+          `${option} cannot be told from the text: write its value out`,
+          name,
+        );
+      }
       continue;
     }
     try {
       check(option, literal.value);
       options[option] = literal.value;
     } catch (error) {
-      errors.add(definition.getExpression(option) ?? definition.node, (error as Error).message, name);
+      errors.add(
+        definition.getExpression(option) ?? definition.node,
+        (error as Error).message,
+        name,
+      );
     }
   }
   return options;

@@ -38,13 +38,19 @@ export function renderVersions(): HclBlock[] {
  *
  * @param options The project.
  */
-export function renderMain({ projectName, moduleSource, hasApi, hasWebSocket, hasDatabase }: RootOptions): HclBlock[] {
+export function renderMain(
+  { projectName, moduleSource, hasApi, hasWebSocket, hasDatabase }: RootOptions,
+): HclBlock[] {
   const core = block(
     "module",
     ["core"],
     { source: moduleSource("core") },
     { project_name: projectName, environment: expression("var.environment") },
-    { manage_api_gateway_account: hasApi || hasWebSocket ? expression("var.manage_api_gateway_account") : undefined },
+    {
+      manage_api_gateway_account: hasApi || hasWebSocket
+        ? expression("var.manage_api_gateway_account")
+        : undefined,
+    },
   );
   if (!hasDatabase) return [core];
   return [
@@ -62,7 +68,9 @@ export function renderMain({ projectName, moduleSource, hasApi, hasWebSocket, ha
  *
  * @param options The project.
  */
-export function renderVariables({ region, hasApi, hasWebSocket, variables }: RootOptions): HclBlock[] {
+export function renderVariables(
+  { region, hasApi, hasWebSocket, variables }: RootOptions,
+): HclBlock[] {
   const own: TerraformVariable[] = [
     {
       name: "environment",
@@ -75,7 +83,8 @@ export function renderVariables({ region, hasApi, hasWebSocket, variables }: Roo
   if (hasApi || hasWebSocket) {
     own.push({
       name: "manage_api_gateway_account",
-      description: "Make the role with which API Gateway writes logs: once for each account and region.",
+      description:
+        "Make the role with which API Gateway writes logs: once for each account and region.",
       type: "bool",
       default: false,
     });
@@ -97,11 +106,15 @@ export function renderVariables({ region, hasApi, hasWebSocket, variables }: Roo
  *
  * @param options The project.
  */
-export function renderOutputs({ functions, deadLetters, hasApi, hasWebSocket, hasDatabase }: RootOptions): HclBlock[] {
+export function renderOutputs(
+  { functions, deadLetters, hasApi, hasWebSocket, hasDatabase }: RootOptions,
+): HclBlock[] {
   const output = (name: string, description: string, value: Expression) =>
     block("output", [name], { description, value });
   const table = (member: string) =>
-    Object.fromEntries(Object.entries(functions).map(([name, module]) => [name, expression(`${module}.${member}`)]));
+    Object.fromEntries(
+      Object.entries(functions).map(([name, module]) => [name, expression(`${module}.${member}`)]),
+    );
   return [
     output(
       "resource_prefix",
@@ -110,7 +123,13 @@ export function renderOutputs({ functions, deadLetters, hasApi, hasWebSocket, ha
     ),
     ...hasApi ? [output("api_url", "URL of the API.", expression("module.api.invoke_url"))] : [],
     ...hasWebSocket
-      ? [output("websocket_url", "URL of the WebSocket API.", expression("module.websocket.invoke_url"))]
+      ? [
+        output(
+          "websocket_url",
+          "URL of the WebSocket API.",
+          expression("module.websocket.invoke_url"),
+        ),
+      ]
       : [],
     ...hasDatabase
       ? [

@@ -35,7 +35,10 @@ export interface Resources {
  * @param functions The functions of the kind.
  * @param listed Names of the configuration.
  */
-export function gatherResources(functions: readonly InfraFunction[], listed: readonly string[]): Resources {
+export function gatherResources(
+  functions: readonly InfraFunction[],
+  listed: readonly string[],
+): Resources {
   const byName = new Map<string, InfraFunction[]>(listed.map((name) => [name, []]));
   for (const fn of functions) {
     const name = getResource(fn)!;
@@ -63,9 +66,14 @@ export const DEFAULT_TIMEOUT_SECONDS = 30;
  * @param settings The configuration's.
  * @param source The module.
  */
-export function renderQueues(queues: Resources, settings: InfraSettings["queues"], source: string): HclBlock[] {
+export function renderQueues(
+  queues: Resources,
+  settings: InfraSettings["queues"],
+  source: string,
+): HclBlock[] {
   return [...queues.functions].map(([name, functions]) => {
-    const { fifo, contentBasedDeduplication, visibilityTimeoutSeconds, ...other } = settings?.[name] ?? {};
+    const { fifo, contentBasedDeduplication, visibilityTimeoutSeconds, ...other } =
+      settings?.[name] ?? {};
     const timeouts = functions.map(({ options }) => options.timeout ?? DEFAULT_TIMEOUT_SECONDS);
     return block(
       "module",
@@ -74,7 +82,10 @@ export function renderQueues(queues: Resources, settings: InfraSettings["queues"
       { queue_name: name, ...NAMING },
       {
         visibility_timeout_seconds: visibilityTimeoutSeconds ??
-          Math.max(LEAST_VISIBILITY_SECONDS, ...timeouts.map((timeout) => timeout * VISIBILITY_FACTOR)),
+          Math.max(
+            LEAST_VISIBILITY_SECONDS,
+            ...timeouts.map((timeout) => timeout * VISIBILITY_FACTOR),
+          ),
         fifo_queue: fifo,
         content_based_deduplication: contentBasedDeduplication,
         max_receive_count: other.maxReceiveCount,
@@ -93,16 +104,22 @@ export function renderQueues(queues: Resources, settings: InfraSettings["queues"
  */
 export function renderTopics(topics: Resources, source: string): HclBlock[] {
   return [...topics.functions].map(([name, functions]) =>
-    block("module", [`topic_${topics.ids.get(name)}`], { source }, { topic_name: name, ...NAMING }, {
-      subscriptions: functions.length === 0 ? undefined : Object.fromEntries(
-        functions.map((fn) => [fn.name, {
-          protocol: "lambda",
-          endpoint: expression(`module.fn_${fn.id}.function_arn`),
-          filter_policy: fn.settings.filterPolicy &&
-            call("jsonencode", fn.settings.filterPolicy as HclValue),
-        }]),
-      ),
-    })
+    block(
+      "module",
+      [`topic_${topics.ids.get(name)}`],
+      { source },
+      { topic_name: name, ...NAMING },
+      {
+        subscriptions: functions.length === 0 ? undefined : Object.fromEntries(
+          functions.map((fn) => [fn.name, {
+            protocol: "lambda",
+            endpoint: expression(`module.fn_${fn.id}.function_arn`),
+            filter_policy: fn.settings.filterPolicy &&
+              call("jsonencode", fn.settings.filterPolicy as HclValue),
+          }]),
+        ),
+      },
+    )
   );
 }
 
@@ -113,10 +130,17 @@ export function renderTopics(topics: Resources, source: string): HclBlock[] {
  * @param settings The configuration's.
  * @param source The module.
  */
-export function renderBuses(buses: Resources, settings: InfraSettings["buses"], source: string): HclBlock[] {
+export function renderBuses(
+  buses: Resources,
+  settings: InfraSettings["buses"],
+  source: string,
+): HclBlock[] {
   return [...buses.functions.keys()].filter((name) => name !== DEFAULT_BUS).map((name) => {
     const { archiveDays } = settings?.[name] ?? {};
-    return block("module", [`bus_${buses.ids.get(name)}`], { source }, { bus_name: name, ...NAMING }, {
+    return block("module", [`bus_${buses.ids.get(name)}`], { source }, {
+      bus_name: name,
+      ...NAMING,
+    }, {
       archive_enabled: archiveDays === undefined ? undefined : true,
       archive_retention_days: archiveDays,
     });
@@ -148,12 +172,14 @@ export function renderBuckets(
         force_destroy: expression('var.environment == "dev"'),
         cors_allowed_origins: corsAllowedOrigins,
         expiration_days: expirationDays,
-        lambda_notifications: functions.length === 0 ? undefined : functions.map(({ id, settings }) => ({
-          function_arn: expression(`module.fn_${id}.function_arn`),
-          events: settings.events,
-          filter_prefix: settings.prefix,
-          filter_suffix: settings.suffix,
-        })),
+        lambda_notifications: functions.length === 0
+          ? undefined
+          : functions.map(({ id, settings }) => ({
+            function_arn: expression(`module.fn_${id}.function_arn`),
+            events: settings.events,
+            filter_prefix: settings.prefix,
+            filter_suffix: settings.suffix,
+          })),
       },
     );
   });
@@ -198,9 +224,11 @@ export function renderTrigger(fn: InfraFunction, buses: Resources, topics: Resou
         event_bus_name: expression(`${rule}.event_bus_name`),
         arn: expression(`module.fn_${fn.id}.function_arn`),
       },
-      ...module === undefined
-        ? []
-        : [nested(block("dead_letter_config", [], { arn: expression(`${module}.dead_letter_queue_arn`) }))],
+      ...module === undefined ? [] : [
+        nested(
+          block("dead_letter_config", [], { arn: expression(`${module}.dead_letter_queue_arn`) }),
+        ),
+      ],
     ),
   ];
 }
@@ -218,7 +246,10 @@ export interface Overlap {
  */
 export function findOverlaps(functions: readonly InfraFunction[]): Overlap[] {
   return functions.flatMap((first, index) =>
-    functions.slice(index + 1).filter((second) => overlap(first, second)).map((second) => ({ first, second }))
+    functions.slice(index + 1).filter((second) => overlap(first, second)).map((second) => ({
+      first,
+      second,
+    }))
   );
 }
 
@@ -228,10 +259,13 @@ function overlap({ settings: a }: InfraFunction, { settings: b }: InfraFunction)
   );
   const { prefix: pa = "", suffix: sa = "" } = a;
   const { prefix: pb = "", suffix: sb = "" } = b;
-  return shareEvents && (pa.startsWith(pb) || pb.startsWith(pa)) && (sa.endsWith(sb) || sb.endsWith(sa));
+  return shareEvents && (pa.startsWith(pb) || pb.startsWith(pa)) &&
+    (sa.endsWith(sb) || sb.endsWith(sa));
 }
 
-function getEvents({ events = ["s3:ObjectCreated:*"] }: InfraFunction["settings"]): readonly string[] {
+function getEvents(
+  { events = ["s3:ObjectCreated:*"] }: InfraFunction["settings"],
+): readonly string[] {
   return events;
 }
 

@@ -32,7 +32,8 @@ export function denoFiles(name: string): Record<string, string> {
       dev: `${trellis} dev`,
       test: "deno test -A tests",
       check: "deno check scripts src tests trellis.config.ts",
-      generate: `${trellis} generate permissions && ${trellis} generate infra && ${trellis} generate openapi`,
+      generate:
+        `${trellis} generate permissions && ${trellis} generate infra && ${trellis} generate openapi`,
       build: `${trellis} build`,
       grants: "deno run -A scripts/apply_permissions.ts",
       trellis,
@@ -40,7 +41,9 @@ export function denoFiles(name: string): Record<string, string> {
     },
     imports: {
       ...Object.fromEntries(
-        ENTRIES.map((entry) => [`@trellis/fn${entry}`, `jsr:@trellis/fn@${VERSIONS["@trellis/fn"]}${entry}`]),
+        ENTRIES.map((
+          entry,
+        ) => [`@trellis/fn${entry}`, `jsr:@trellis/fn@${VERSIONS["@trellis/fn"]}${entry}`]),
       ),
       ...Object.fromEntries(FROM_NPM.map((each) => [each, `npm:${each}@${VERSIONS[each]}`])),
       "drizzle-orm/pg-core": `npm:drizzle-orm@${VERSIONS["drizzle-orm"]}/pg-core`,

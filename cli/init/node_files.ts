@@ -8,7 +8,8 @@ import { NODE_TOOLS, VERSIONS } from "./versions.ts";
  * @returns Texts by path.
  */
 export function nodeFiles(name: string): Record<string, string> {
-  const pick = (...names: (keyof typeof VERSIONS)[]) => Object.fromEntries(names.map((each) => [each, VERSIONS[each]]));
+  const pick = (...names: (keyof typeof VERSIONS)[]) =>
+    Object.fromEntries(names.map((each) => [each, VERSIONS[each]]));
   const manifest = {
     name,
     private: true,
@@ -18,12 +19,20 @@ export function nodeFiles(name: string): Record<string, string> {
       dev: "trellis dev",
       test: "node --import tsx --test tests/*.test.ts",
       check: "tsc",
-      generate: "trellis generate permissions && trellis generate infra && trellis generate openapi",
+      generate:
+        "trellis generate permissions && trellis generate infra && trellis generate openapi",
       build: "trellis build",
       grants: "node --import tsx scripts/apply_permissions.ts",
       ci: "npm run check && npm test && trellis check all && trellis build --check",
     },
-    dependencies: pick("@aws-sdk/dsql-signer", "@trellis/fn", "better-auth", "drizzle-orm", "postgres", "zod"),
+    dependencies: pick(
+      "@aws-sdk/dsql-signer",
+      "@trellis/fn",
+      "better-auth",
+      "drizzle-orm",
+      "postgres",
+      "zod",
+    ),
     devDependencies: {
       ...pick("@electric-sql/pglite"),
       "@types/node": NODE_TOOLS["@types/node"],
@@ -49,7 +58,8 @@ export function nodeFiles(name: string): Record<string, string> {
   return {
     "package.json": `${JSON.stringify(manifest, null, 2)}\n`,
     "tsconfig.json": `${JSON.stringify(compiler, null, 2)}\n`,
-    ".gitignore": "node_modules/\ndist/\ndist.maps/\n.trellis/\n.env\n.terraform/\n*.tfstate*\n*.tfvars\n",
+    ".gitignore":
+      "node_modules/\ndist/\ndist.maps/\n.trellis/\n.env\n.terraform/\n*.tfstate*\n*.tfvars\n",
     "README.md": renderReadme(name, {
       install: "npm install",
       dev: "npm run dev",

@@ -22,7 +22,10 @@ export function renderReadme(name: string, commands: ProjectCommands): string {
     [commands.dev, "all functions on http://localhost:8787, an embedded Postgres, reload on save"],
     [commands.test, "tests, on a database of their own"],
     [commands.check, "types"],
-    [commands.generate, "database grants, Terraform and the OpenAPI document, from the sources: commit them"],
+    [
+      commands.generate,
+      "database grants, Terraform and the OpenAPI document, from the sources: commit them",
+    ],
     [commands.build, "one file for each function, in dist/"],
     [commands.grants, "at a deployment, after trellis db migrate: the functions' database roles"],
     [commands.ci, "all that must hold before a merge"],

@@ -12,7 +12,8 @@ export const ROUTE_FILES: Readonly<Record<string, string>> = {
   "src/functions/api/auth/sign-up/email.post.ts": AUTH_ROUTE("../../../../"),
   "src/functions/api/auth/sign-in/email.post.ts": AUTH_ROUTE("../../../../"),
   "src/functions/api/auth/sign-out.post.ts": AUTH_ROUTE("../../../"),
-  "src/functions/api/health.get.ts": withoutMargin(`|import { buildValidatedResponse } from "@trellis/fn/core";
+  "src/functions/api/health.get.ts": withoutMargin(
+    `|import { buildValidatedResponse } from "@trellis/fn/core";
 |import { defineApiHandler } from "@trellis/fn/validation";
 |import * as z from "zod";
 |
@@ -25,8 +26,10 @@ export const ROUTE_FILES: Readonly<Record<string, string>> = {
 |})(function health({ context }) {
 |  return buildValidatedResponse(context, 200, { status: "ok" }, Health);
 |});
-`),
-  "src/functions/api/notes/index.get.ts": withoutMargin(`|import { buildValidatedResponse } from "@trellis/fn/core";
+`,
+  ),
+  "src/functions/api/notes/index.get.ts": withoutMargin(
+    `|import { buildValidatedResponse } from "@trellis/fn/core";
 |import { defineApiHandler } from "@trellis/fn/validation";
 |import "../../../auth.ts";
 |import { NoteList, NoteQuery } from "../../../notes_schemas.ts";
@@ -40,8 +43,10 @@ export const ROUTE_FILES: Readonly<Record<string, string>> = {
 |})(async function getNotes({ context, query, userId }) {
 |  return buildValidatedResponse(context, 200, { notes: await listNotes(userId, query.limit) }, NoteList);
 |});
-`),
-  "src/functions/api/notes/index.post.ts": withoutMargin(`|import { buildValidatedResponse } from "@trellis/fn/core";
+`,
+  ),
+  "src/functions/api/notes/index.post.ts": withoutMargin(
+    `|import { buildValidatedResponse } from "@trellis/fn/core";
 |import { defineApiHandler } from "@trellis/fn/validation";
 |import "../../../auth.ts";
 |import { Note, NoteInput } from "../../../notes_schemas.ts";
@@ -56,7 +61,8 @@ export const ROUTE_FILES: Readonly<Record<string, string>> = {
 |  const note = await createNote({ ...body, userId });
 |  return buildValidatedResponse(context, 201, note, Note);
 |});
-`),
+`,
+  ),
   "src/notes_schemas.ts": withoutMargin(`|import * as z from "zod";
 |
 |export const NoteInput = z.strictObject({

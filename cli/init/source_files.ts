@@ -39,7 +39,8 @@ export const DATABASE_FILES: Readonly<Record<string, string>> = {
 |DATABASE_USERNAME=
 `,
   ),
-  "src/schema.ts": withoutMargin(`|import { index, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+  "src/schema.ts": withoutMargin(
+    `|import { index, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
 |
 |export { authAccounts, authSessions, authUsers, authVerification } from "@trellis/fn/auth/schema";
 |
@@ -50,7 +51,8 @@ export const DATABASE_FILES: Readonly<Record<string, string>> = {
 |  body: text("body").notNull(),
 |  createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
 |}, (table) => [index("notes_user_id_created_at_idx").on(table.userId, table.createdAt)]);
-`),
+`,
+  ),
   "migrations/0002_notes.sql": withoutMargin(`|CREATE TABLE "notes" (
 |  "id" uuid PRIMARY KEY DEFAULT gen_random_uuid() NOT NULL,
 |  "user_id" uuid NOT NULL,
@@ -85,7 +87,8 @@ export const DATABASE_FILES: Readonly<Record<string, string>> = {
 |export const { defineQuery } = createQueryFactory(getDb);
 `,
   ),
-  "src/auth.ts": withoutMargin(`|import { type AuthConfig, configureSessionAuth } from "@trellis/fn/auth";
+  "src/auth.ts": withoutMargin(
+    `|import { type AuthConfig, configureSessionAuth } from "@trellis/fn/auth";
 |import { getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";
 |import { getDb } from "./database.ts";
 |
@@ -99,7 +102,8 @@ export const DATABASE_FILES: Readonly<Record<string, string>> = {
 |};
 |
 |configureSessionAuth(getDb, authConfig);
-`),
+`,
+  ),
   "src/queries/notes.ts": withoutMargin(`|import { DatabaseOperation } from "@trellis/fn/database";
 |import { desc, eq, type InsertModel } from "@trellis/fn/database/orm";
 |import { defineQuery } from "../database.ts";

@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { ConfigurationError } from "../../errors/http_errors.ts";
@@ -18,7 +26,9 @@ export function filesInTheWay(folder: string): string[] {
   try {
     return readdirSync(folder).filter((name) => !IGNORED.includes(name)).sort();
   } catch (cause) {
-    throw new ConfigurationError(`${folder} cannot be read: ${(cause as Error).message}`, { cause });
+    throw new ConfigurationError(`${folder} cannot be read: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }
 
@@ -43,6 +53,8 @@ export function writeProject(folder: string, files: ReadonlyMap<string, string>)
   } catch (cause) {
     rmSync(aside, { recursive: true, force: true });
     if (isNew && existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
-    throw new ConfigurationError(`${folder} could not be written: ${(cause as Error).message}`, { cause });
+    throw new ConfigurationError(`${folder} could not be written: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }

@@ -62,7 +62,9 @@ function build(
         if (!uses.has(value)) uses.set(value, { ...use, option });
         return value;
       }
-      if (value !== undefined) find({ ...getPlace(use), message: `${option} is no schema of zod 4` });
+      if (value !== undefined) {
+        find({ ...getPlace(use), message: `${option} is no schema of zod 4` });
+      }
     } catch (error) {
       find(locate(error, use));
     }
@@ -73,12 +75,17 @@ function build(
   const routes = operations.map((operation): ApiRoute => {
     const { fn, auth, openapi, schemas, statuses } = operation;
     const described = Object.fromEntries(
-      SCHEMA_OPTIONS.map((option) => [option, schemas[option] && evaluate(schemas[option], option)]),
+      SCHEMA_OPTIONS.map((
+        option,
+      ) => [option, schemas[option] && evaluate(schemas[option], option)]),
     ) as Pick<RegisteredOperation, typeof SCHEMA_OPTIONS[number]>;
     const metadata: OpenApiMetadata = {
       ...openapi,
       operationId: ids.get(operation),
-      responses: { ...Object.fromEntries(statuses.map((status) => [status, ""])), ...openapi.responses },
+      responses: {
+        ...Object.fromEntries(statuses.map((status) => [status, ""])),
+        ...openapi.responses,
+      },
     };
     return {
       method: fn.method!,
@@ -89,7 +96,9 @@ function build(
 
   const evaluated = values.evaluated();
   const { names, clashes } = nameSchemas(evaluated);
-  const declarations = new Map(evaluated.filter(([unit]) => unit.isNamed).map(([unit, value]) => [value, unit]));
+  const declarations = new Map(
+    evaluated.filter(([unit]) => unit.isNamed).map(([unit, value]) => [value, unit]),
+  );
   const document = buildOpenApiDocument(info, routes, servers, {
     schemaNames: names,
     registries: getRegistries(values),
@@ -98,7 +107,10 @@ function build(
       if (cause instanceof SliceError) return find(locate(cause, use));
       const declared = declarations.get(schema);
       const what = declared?.label ?? use.option;
-      find({ ...getPlace(declared ?? use), message: `${what}${path === "" ? "" : `, ${path}`}: ${message}` });
+      find({
+        ...getPlace(declared ?? use),
+        message: `${what}${path === "" ? "" : `, ${path}`}: ${message}`,
+      });
     },
   });
   const warnings = clashes.map(({ name, units }): OpenApiFinding => ({
@@ -116,9 +128,11 @@ function nameOperations(
   operations: readonly SourceOperation[],
   find: (finding: OpenApiFinding) => void,
 ): Map<SourceOperation, string> {
-  const ownName = ({ operationName, functionName }: SourceOperation) => operationName ?? functionName;
+  const ownName = ({ operationName, functionName }: SourceOperation) =>
+    operationName ?? functionName;
   const counts = new Map<string, number>();
-  const count = (name: string | undefined) => name !== undefined && counts.set(name, (counts.get(name) ?? 0) + 1);
+  const count = (name: string | undefined) =>
+    name !== undefined && counts.set(name, (counts.get(name) ?? 0) + 1);
   for (const operation of operations) {
     count(operation.openapi.operationId ?? ownName(operation));
     count(operation.fn.name);
@@ -128,13 +142,15 @@ function nameOperations(
   for (const operation of operations) {
     const { operationId } = operation.openapi;
     const own = ownName(operation);
-    const isFree = own !== undefined && (counts.get(own) === 1 || (counts.get(own) === 2 && own === operation.fn.name));
+    const isFree = own !== undefined &&
+      (counts.get(own) === 1 || (counts.get(own) === 2 && own === operation.fn.name));
     const id = operationId ?? (isFree ? own : operation.fn.name);
     const other = owners.get(id);
     if (other !== undefined) {
       find({
         ...getPlace(operation),
-        message: `two operations have the operationId ${id}; the other is in ${other.file}:${other.line}`,
+        message:
+          `two operations have the operationId ${id}; the other is in ${other.file}:${other.line}`,
       });
       ids.set(operation, `${id}_${operation.fn.name}`);
       continue;
@@ -148,7 +164,9 @@ function nameOperations(
 /** The project may have a copy of zod of its own, with a registry of its own. */
 function getRegistries(values: SliceValues): { get(schema: AnySchema): object | undefined }[] {
   const registries = values.packages().map(({ globalRegistry }) => globalRegistry);
-  return [...new Set(registries)].filter((each): each is { get(schema: AnySchema): object | undefined } =>
+  return [...new Set(registries)].filter((
+    each,
+  ): each is { get(schema: AnySchema): object | undefined } =>
     typeof each === "object" && each !== null && "get" in each
   );
 }

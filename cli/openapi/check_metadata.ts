@@ -1,19 +1,20 @@
 /** What the keys of the option `openapi` must be. */
-const KEYS: Readonly<Record<string, readonly [what: string, check: (value: unknown) => boolean]>> = {
-  summary: ["a text", isText],
-  description: ["a text", isText],
-  tags: ["a list of texts", (value) => Array.isArray(value) && value.every(isText)],
-  operationId: ["a text", isText],
-  deprecated: ["true or false", (value) => typeof value === "boolean"],
-  successStatus: ["a status from 200 to 399", (value) => isStatus(value) && Number(value) < 400],
-  responses: [
-    'texts by status: { 409: "The title is taken" }',
-    (value) =>
-      typeof value === "object" && value !== null && !Array.isArray(value) &&
-      Object.entries(value).every(([status, text]) => isStatus(Number(status)) && isText(text)),
-  ],
-  hidden: ["true or false", (value) => typeof value === "boolean"],
-};
+const KEYS: Readonly<Record<string, readonly [what: string, check: (value: unknown) => boolean]>> =
+  {
+    summary: ["a text", isText],
+    description: ["a text", isText],
+    tags: ["a list of texts", (value) => Array.isArray(value) && value.every(isText)],
+    operationId: ["a text", isText],
+    deprecated: ["true or false", (value) => typeof value === "boolean"],
+    successStatus: ["a status from 200 to 399", (value) => isStatus(value) && Number(value) < 400],
+    responses: [
+      'texts by status: { 409: "The title is taken" }',
+      (value) =>
+        typeof value === "object" && value !== null && !Array.isArray(value) &&
+        Object.entries(value).every(([status, text]) => isStatus(Number(status)) && isText(text)),
+    ],
+    hidden: ["true or false", (value) => typeof value === "boolean"],
+  };
 
 function isText(value: unknown): boolean {
   return typeof value === "string";
@@ -30,10 +31,14 @@ function isStatus(value: unknown): boolean {
  * @returns What is wrong with it; `undefined` when nothing is.
  */
 export function checkMetadata(metadata: unknown): string | undefined {
-  if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) return "openapi must be an object";
+  if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) {
+    return "openapi must be an object";
+  }
   for (const [key, value] of Object.entries(metadata)) {
     if (value === undefined) continue;
-    if (!Object.hasOwn(KEYS, key)) return `there is no openapi.${key}; known are ${Object.keys(KEYS).join(", ")}`;
+    if (!Object.hasOwn(KEYS, key)) {
+      return `there is no openapi.${key}; known are ${Object.keys(KEYS).join(", ")}`;
+    }
     const [what, check] = KEYS[key];
     if (!check(value)) return `openapi.${key} must be ${what}, got ${JSON.stringify(value)}`;
   }

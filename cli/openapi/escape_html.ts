@@ -13,7 +13,9 @@ export function escapeHtml(text: string): string {
  * @param text The text.
  */
 export function renderProse(text: string): string {
-  return text.trim().split(/\n\s*\n/).map((paragraph) => `<p>${renderInline(paragraph)}</p>`).join("\n");
+  return text.trim().split(/\n\s*\n/).map((paragraph) => `<p>${renderInline(paragraph)}</p>`).join(
+    "\n",
+  );
 }
 
 /**

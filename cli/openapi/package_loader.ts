@@ -37,10 +37,15 @@ export function createPackageLoader(): PackageLoader {
 
   return async function loadPackage(specifier, from): Promise<PackageExports> {
     if (withoutVersion(getPackageName(specifier.replace(/^(?:npm|jsr):\/?/, ""))) === TRELLIS) {
-      const entry = specifier.slice(specifier.indexOf(TRELLIS) + TRELLIS.length).replace(/^@[^/]*/, "");
+      const entry = specifier.slice(specifier.indexOf(TRELLIS) + TRELLIS.length).replace(
+        /^@[^/]*/,
+        "",
+      );
       const own = OWN[entry];
       if (own === undefined) {
-        throw new Error(`schemas may not use it: it reads the environment, or reaches other systems`);
+        throw new Error(
+          `schemas may not use it: it reads the environment, or reaches other systems`,
+        );
       }
       return await own() as PackageExports;
     }
@@ -95,9 +100,13 @@ function createDenoLoader(): PackageLoader {
     const name = getPackageName(specifier);
     const [whole] = aliases.find(name, folder).places;
     // "zod": "npm:zod@4" stands for zod/mini too
-    if (whole !== undefined && /^(?:npm|jsr):/.test(whole)) return whole + specifier.slice(name.length);
+    if (whole !== undefined && /^(?:npm|jsr):/.test(whole)) {
+      return whole + specifier.slice(name.length);
+    }
     const version = getDependency(name, folder);
-    return version === undefined ? specifier : `npm:${name}@${version}${specifier.slice(name.length)}`;
+    return version === undefined
+      ? specifier
+      : `npm:${name}@${version}${specifier.slice(name.length)}`;
   }
 
   return async (specifier, from) => await import(resolve(specifier, dirname(from)));
@@ -112,10 +121,14 @@ function getDependency(name: string, folder: string): string | undefined {
   for (let at = folder;; at = dirname(at)) {
     const file = join(at, "package.json");
     if (existsSync(file)) {
-      const { dependencies, devDependencies, peerDependencies } = JSON.parse(readFileSync(file, "utf8"));
+      const { dependencies, devDependencies, peerDependencies } = JSON.parse(
+        readFileSync(file, "utf8"),
+      );
       const version = { ...peerDependencies, ...devDependencies, ...dependencies }[name];
       if (version !== undefined) {
-        return /^[\^~<>=*|\s\d.-]/.test(version) && /^[\^~<>=*|\s\w.+-]+$/.test(version) ? version : undefined;
+        return /^[\^~<>=*|\s\d.-]/.test(version) && /^[\^~<>=*|\s\w.+-]+$/.test(version)
+          ? version
+          : undefined;
       }
     }
     if (dirname(at) === at) return undefined;

@@ -96,7 +96,9 @@ export async function readOperations(
     };
     for (const { node, message } of definition.unresolved) find(node, message);
     if (definition.definer === "defineApiHandler") {
-      operations.push(readOperation(fn, definition, { project, literals, slicer, getStatuses, find }));
+      operations.push(
+        readOperation(fn, definition, { project, literals, slicer, getStatuses, find }),
+      );
     } else if (definition.unresolved.length === 0) {
       undescribed.push({ file: project.getPath(definition.node), line: definition.line });
     }
@@ -109,7 +111,8 @@ const BATCH = 50;
 /** By path, then by method as readers expect them. */
 function byRoute(one: FunctionFile, other: FunctionFile): number {
   if (one.path !== other.path) return one.path! < other.path! ? -1 : 1;
-  const rank = ({ method }: FunctionFile) => (ROUTE_METHODS as readonly string[]).indexOf(method!.toLowerCase());
+  const rank = ({ method }: FunctionFile) =>
+    (ROUTE_METHODS as readonly string[]).indexOf(method!.toLowerCase());
   return rank(one) - rank(other);
 }
 
@@ -170,12 +173,16 @@ function getSchema(
 ): ts.Expression | undefined {
   const property = options && literals.getProperty({ node: options }, option);
   if (property === undefined || "unknown" in property) return getExpression(option);
-  let holder: ts.Node | undefined = ts.isIdentifier(property.node) ? findDeclaration(property.node) : undefined;
+  let holder: ts.Node | undefined = ts.isIdentifier(property.node)
+    ? findDeclaration(property.node)
+    : undefined;
   while (holder !== undefined && ts.isBindingElement(holder)) holder = holder.parent.parent;
   return holder !== undefined && ts.isParameter(holder) ? getExpression(option) : property.node;
 }
 
 function getName(node: ts.Expression): string | undefined {
   if (ts.isIdentifier(node)) return node.text;
-  return (ts.isFunctionExpression(node) || ts.isArrowFunction(node)) ? node.name?.getText() : undefined;
+  return (ts.isFunctionExpression(node) || ts.isArrowFunction(node))
+    ? node.name?.getText()
+    : undefined;
 }

@@ -46,7 +46,8 @@ export function renderOperation(
   operation: Operation,
   components: OpenApiDocument["components"],
 ): string {
-  const { operationId, summary, description, deprecated, parameters, requestBody, responses } = operation;
+  const { operationId, summary, description, deprecated, parameters, requestBody, responses } =
+    operation;
   const auth = operation.security.flatMap((entry) => Object.keys(entry));
   const isOptional = operation.security.some((entry) => Object.keys(entry).length === 0);
   return `<details class="operation" id="${escapeHtml(anchorOfOperation(operationId))}">
@@ -56,7 +57,11 @@ export function renderOperation(
 <span class="summary">${renderInline(summary ?? operationId)}${
     deprecated ? ` <span class="deprecated">deprecated</span>` : ""
   }</span>
-${auth.length > 0 ? `<span class="auth">${escapeHtml(auth.join(", "))}${isOptional ? " (optional)" : ""}</span>` : ""}
+${
+    auth.length > 0
+      ? `<span class="auth">${escapeHtml(auth.join(", "))}${isOptional ? " (optional)" : ""}</span>`
+      : ""
+  }
 </summary>
 <div class="body">
 ${description ? renderProse(description) : ""}
@@ -64,7 +69,10 @@ ${parameters ? `<h4>Parameters</h4>\n${renderParameters(parameters)}` : ""}
 ${requestBody ? `<h4>Request body</h4>\n${renderContent(requestBody.content)}` : ""}
 <h4>Answers</h4>
 <dl class="answers">
-${Object.entries(responses).map(([status, answer]) => renderAnswer(status, answer, components)).join("\n")}
+${
+    Object.entries(responses).map(([status, answer]) => renderAnswer(status, answer, components))
+      .join("\n")
+  }
 </dl>
 <p class="id"><code>${escapeHtml(operationId)}</code></p>
 </div>
@@ -82,9 +90,11 @@ export function anchorOfOperation(operationId: string): string {
 
 function renderParameters(parameters: readonly Parameter[]): string {
   const items = parameters.map(({ name, in: place, required, deprecated, description, schema }) =>
-    `<li><code class="name">${escapeHtml(name)}</code> <span class="place">${escapeHtml(place)}</span>${
-      required ? ` <span class="required">required</span>` : ""
-    }${deprecated ? ` <span class="deprecated">deprecated</span>` : ""} ${renderType(schema)}${
+    `<li><code class="name">${escapeHtml(name)}</code> <span class="place">${
+      escapeHtml(place)
+    }</span>${required ? ` <span class="required">required</span>` : ""}${
+      deprecated ? ` <span class="deprecated">deprecated</span>` : ""
+    } ${renderType(schema)}${
       description === undefined ? "" : `<div class="about">${renderInline(description)}</div>`
     }</li>`
   );
@@ -93,16 +103,21 @@ function renderParameters(parameters: readonly Parameter[]): string {
 
 function renderContent(content: Content): string {
   return Object.entries(content).map(([type, { schema }]) =>
-    (type === "application/json" ? "" : `<p class="type">${escapeHtml(type)}</p>`) + renderSchema(schema)
+    (type === "application/json" ? "" : `<p class="type">${escapeHtml(type)}</p>`) +
+    renderSchema(schema)
   ).join("\n");
 }
 
-function renderAnswer(status: string, answer: Answer, { responses }: OpenApiDocument["components"]): string {
+function renderAnswer(
+  status: string,
+  answer: Answer,
+  { responses }: OpenApiDocument["components"],
+): string {
   const { description = "", content } = answer.$ref === undefined
     ? answer
     : (responses[answer.$ref.slice(answer.$ref.lastIndexOf("/") + 1)] ?? {}) as Answer;
   const first = /^[1-5]/.exec(status)?.[0] ?? "";
-  return `<dt><span class="status s${first}">${escapeHtml(status)}</span> ${renderInline(description)}</dt><dd>${
-    content === undefined ? "" : renderContent(content)
-  }</dd>`;
+  return `<dt><span class="status s${first}">${escapeHtml(status)}</span> ${
+    renderInline(description)
+  }</dt><dd>${content === undefined ? "" : renderContent(content)}</dd>`;
 }

@@ -28,12 +28,19 @@ interface Placed {
  * @param options Where the document is.
  * @returns The page.
  */
-export function renderReferencePage(document: OpenApiDocument, options: ReferencePageOptions = {}): string {
+export function renderReferencePage(
+  document: OpenApiDocument,
+  options: ReferencePageOptions = {},
+): string {
   const { documentUrl = "openapi.json" } = options;
   const { info, servers = [], paths, components } = document;
   const groups = groupByTag(
     Object.entries(paths).flatMap(([path, item]) =>
-      Object.entries(item).map(([method, operation]) => ({ method, path, operation: operation as Operation }))
+      Object.entries(item).map(([method, operation]) => ({
+        method,
+        path,
+        operation: operation as Operation,
+      }))
     ),
   );
   const schemas = Object.entries(components.schemas);
@@ -58,11 +65,17 @@ ${
       `<p class="server"><code>${escapeHtml(url)}</code> ${escapeHtml(description ?? "")}</p>`
     ).join("\n")
   }
-<p><a href="${escapeHtml(documentUrl)}">The document</a> (OpenAPI ${escapeHtml(document.openapi)})</p>
+<p><a href="${escapeHtml(documentUrl)}">The document</a> (OpenAPI ${
+    escapeHtml(document.openapi)
+  })</p>
 </header>
 <nav aria-label="Groups">
 <ul>
-${groups.map(([tag]) => `<li><a href="#${escapeHtml(anchorOfTag(tag))}">${escapeHtml(tag)}</a></li>`).join("\n")}
+${
+    groups.map(([tag]) =>
+      `<li><a href="#${escapeHtml(anchorOfTag(tag))}">${escapeHtml(tag)}</a></li>`
+    ).join("\n")
+  }
 ${schemas.length > 0 ? `<li><a href="#schemas">Schemas</a></li>` : ""}
 </ul>
 </nav>
@@ -70,7 +83,9 @@ ${schemas.length > 0 ? `<li><a href="#schemas">Schemas</a></li>` : ""}
 ${groups.map(([tag, operations]) => renderGroup(tag, operations, components)).join("\n")}
 ${
     schemas.length > 0
-      ? `<section><h2 id="schemas">Schemas</h2>\n${schemas.map(renderComponent).join("\n")}\n</section>`
+      ? `<section><h2 id="schemas">Schemas</h2>\n${
+        schemas.map(renderComponent).join("\n")
+      }\n</section>`
       : ""
   }
 </main>
@@ -88,7 +103,9 @@ function groupByTag(operations: readonly Placed[]): [tag: string, operations: Pl
     if (group === undefined) groups.set(tag, [placed]);
     else group.push(placed);
   }
-  return [...groups].map(([tag, placed]): [string, Placed[]] => [tag === "" ? "Other" : tag, placed])
+  return [...groups].map((
+    [tag, placed],
+  ): [string, Placed[]] => [tag === "" ? "Other" : tag, placed])
     .sort(([a], [b]) => a === "Other" ? 1 : b === "Other" ? -1 : a < b ? -1 : 1);
 }
 
@@ -96,10 +113,18 @@ function anchorOfTag(tag: string): string {
   return `tag-${tag.replace(/\s+/g, "-")}`;
 }
 
-function renderGroup(tag: string, operations: readonly Placed[], components: OpenApiDocument["components"]): string {
+function renderGroup(
+  tag: string,
+  operations: readonly Placed[],
+  components: OpenApiDocument["components"],
+): string {
   return `<section>
 <h2 id="${escapeHtml(anchorOfTag(tag))}">${escapeHtml(tag)}</h2>
-${operations.map(({ method, path, operation }) => renderOperation(method, path, operation, components)).join("\n")}
+${
+    operations.map(({ method, path, operation }) =>
+      renderOperation(method, path, operation, components)
+    ).join("\n")
+  }
 </section>`;
 }
 

@@ -31,11 +31,14 @@ export function renderSchema(schema: Schema): string {
  */
 export function renderType(schema: Schema): string {
   const limits = getLimits(schema);
-  return `<span class="of">${typeOf(schema)}</span>${limits === "" ? "" : ` <span class="limits">${limits}</span>`}`;
+  return `<span class="of">${typeOf(schema)}</span>${
+    limits === "" ? "" : ` <span class="limits">${limits}</span>`
+  }`;
 }
 
 function typeOf(schema: Schema): string {
-  const { $ref, type, format, items, prefixItems, anyOf, oneOf, allOf, additionalProperties } = schema;
+  const { $ref, type, format, items, prefixItems, anyOf, oneOf, allOf, additionalProperties } =
+    schema;
   if (typeof $ref === "string") return linkTo($ref);
   if (Array.isArray(schema.enum)) return schema.enum.map(literal).join(" | ");
   if ("const" in schema) return literal(schema.const);
@@ -90,7 +93,9 @@ function range(least: unknown, most: unknown, unit: string): string {
 }
 
 function renderParts(schema: Schema, depth: number): string {
-  if (depth > MAX_DEPTH) return `<pre tabindex="0"><code>${escapeHtml(JSON.stringify(schema, null, 2))}</code></pre>`;
+  if (depth > MAX_DEPTH) {
+    return `<pre tabindex="0"><code>${escapeHtml(JSON.stringify(schema, null, 2))}</code></pre>`;
+  }
   const { properties, items, additionalProperties } = schema;
   const parts: string[] = [];
   if (isSchema(properties) && Object.keys(properties).length > 0) {
@@ -112,11 +117,15 @@ function renderField(name: string, field: Schema, isRequired: boolean, depth: nu
   const { description, deprecated, examples } = field;
   return `<li><code class="name">${escapeHtml(name)}</code>${
     isRequired ? ` <span class="required">required</span>` : ""
-  }${deprecated === true ? ` <span class="deprecated">deprecated</span>` : ""} ${renderType(field)}${
+  }${deprecated === true ? ` <span class="deprecated">deprecated</span>` : ""} ${
+    renderType(field)
+  }${
     typeof description === "string" ? `<div class="about">${renderInline(description)}</div>` : ""
-  }${Array.isArray(examples) ? `<div class="about">for example ${examples.map(literal).join(", ")}</div>` : ""}${
-    renderParts(field, depth + 1)
-  }</li>`;
+  }${
+    Array.isArray(examples)
+      ? `<div class="about">for example ${examples.map(literal).join(", ")}</div>`
+      : ""
+  }${renderParts(field, depth + 1)}</li>`;
 }
 
 function linkTo(reference: string): string {

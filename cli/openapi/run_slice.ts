@@ -46,7 +46,11 @@ class PackageNeeded extends SliceError {}
  * after a `SliceError`, so that all that is missing comes to light at once.
  * @returns What the work gives.
  */
-export async function runSlice<T>(slice: Slice, load: PackageLoader, work: (values: SliceValues) => T): Promise<T> {
+export async function runSlice<T>(
+  slice: Slice,
+  load: PackageLoader,
+  work: (values: SliceValues) => T,
+): Promise<T> {
   const loaded = new Map<number, PackageExports | Error>();
   const needed = new Set<number>();
   const done = new Map<number, unknown>();
@@ -82,7 +86,10 @@ export async function runSlice<T>(slice: Slice, load: PackageLoader, work: (valu
       if (fault !== undefined) throw fault;
       const { label } = slice.units[index];
       if (running.has(index)) {
-        throw new SliceError(slice.units[index], `${label} needs its own value to be made: use z.lazy or a getter`);
+        throw new SliceError(
+          slice.units[index],
+          `${label} needs its own value to be made: use z.lazy or a getter`,
+        );
       }
       running.add(index);
       try {
@@ -91,9 +98,10 @@ export async function runSlice<T>(slice: Slice, load: PackageLoader, work: (valu
         return value;
       } catch (error) {
         if (error instanceof PackageNeeded) throw error;
-        const located = error instanceof SliceError
-          ? error
-          : new SliceError(slice.units[index], `${label} cannot be evaluated: ${getMessage(error, slice)}`);
+        const located = error instanceof SliceError ? error : new SliceError(
+          slice.units[index],
+          `${label} cannot be evaluated: ${getMessage(error, slice)}`,
+        );
         failed.set(index, located);
         throw located;
       } finally {
@@ -107,8 +115,12 @@ export async function runSlice<T>(slice: Slice, load: PackageLoader, work: (valu
   const getters: (() => unknown)[] = build(unit, guard, member);
   const values: SliceValues = {
     valueOf: (index) => getters[index](),
-    evaluated: () => [...done].sort(([a], [b]) => a - b).map(([index, value]) => [slice.units[index], value] as const),
-    packages: () => [...loaded.values()].filter((found): found is PackageExports => !(found instanceof Error)),
+    evaluated: () =>
+      [...done].sort(([a], [b]) => a - b).map(([index, value]) =>
+        [slice.units[index], value] as const
+      ),
+    packages: () =>
+      [...loaded.values()].filter((found): found is PackageExports => !(found instanceof Error)),
   };
   while (true) {
     needed.clear();
@@ -120,7 +132,9 @@ export async function runSlice<T>(slice: Slice, load: PackageLoader, work: (valu
     }
     if (needed.size === 0) return result as T;
     await Promise.all(
-      [...needed].map(async (index) => void loaded.set(index, await loadOne(slice.packages[index], load))),
+      [...needed].map(async (index) =>
+        void loaded.set(index, await loadOne(slice.packages[index], load))
+      ),
     );
     // what was made may have been made without a package that it would have had
     done.clear();

@@ -16,13 +16,18 @@ export function nameSchemas(
 ): { names: Map<AnySchema, string>; clashes: { name: string; units: SliceUnit[] }[] } {
   const owners = new Map<AnySchema, SliceUnit>();
   for (const [unit, value] of [...values].sort(([a], [b]) => getKey(a) < getKey(b) ? -1 : 1)) {
-    if (unit.exportedAs !== undefined && isSchema(value) && !owners.has(value)) owners.set(value, unit);
+    if (unit.exportedAs !== undefined && isSchema(value) && !owners.has(value)) {
+      owners.set(value, unit);
+    }
   }
   const byName = new Map<string, SliceUnit[]>();
   for (const unit of owners.values()) {
     byName.set(unit.exportedAs!, [...byName.get(unit.exportedAs!) ?? [], unit]);
   }
-  const clashes = [...byName].filter(([, units]) => units.length > 1).map(([name, units]) => ({ name, units }));
+  const clashes = [...byName].filter(([, units]) => units.length > 1).map(([name, units]) => ({
+    name,
+    units,
+  }));
   const names = new Map<AnySchema, string>();
   for (const [schema, unit] of owners) {
     const isShared = byName.get(unit.exportedAs!)!.length > 1;

@@ -15,7 +15,12 @@ import type {
   AuthorizerSimpleResult,
 } from "./trigger_events.ts";
 import { isClientError } from "./trigger_failure.ts";
-import { checkChoice, checkHandler, checkTriggerOptions, type TriggerOptions } from "./trigger_options.ts";
+import {
+  checkChoice,
+  checkHandler,
+  checkTriggerOptions,
+  type TriggerOptions,
+} from "./trigger_options.ts";
 import { withoutCredentials } from "./without_credential.ts";
 
 /** Options of {@link defineAuthorizerHandler}. */
@@ -108,8 +113,19 @@ const STATUSES: readonly string[] = Object.values(UserStatus);
 export function defineAuthorizerHandler(
   options: AuthorizerHandlerOptions = {},
 ): (handler: AuthorizerHandlerFunction) => AuthorizerHandler {
-  checkTriggerOptions("defineAuthorizerHandler", options, ["anonymous", "unauthenticated", "onError"]);
-  const { anonymous = "allow", unauthenticated = "allow", onError = "deny", logging = {}, metrics, tracing } = options;
+  checkTriggerOptions("defineAuthorizerHandler", options, [
+    "anonymous",
+    "unauthenticated",
+    "onError",
+  ]);
+  const {
+    anonymous = "allow",
+    unauthenticated = "allow",
+    onError = "deny",
+    logging = {},
+    metrics,
+    tracing,
+  } = options;
   checkChoice("anonymous", anonymous, ["allow", "deny"]);
   checkChoice("unauthenticated", unauthenticated, ["allow", "deny"]);
   checkChoice("onError", onError, ["deny", "throw"]);
@@ -121,12 +137,23 @@ export function defineAuthorizerHandler(
   return function wrapHandler(handler) {
     checkHandler("defineAuthorizerHandler", handler);
 
-    async function authorize(event: AuthorizerEvent, context: LambdaContext, metadata: WrapperMetadata) {
+    async function authorize(
+      event: AuthorizerEvent,
+      context: LambdaContext,
+      metadata: WrapperMetadata,
+    ) {
       const resource = getResource(event);
       try {
-        const decision = await handler({ ...readAuthorizerRequest(event), event, context, metadata });
+        const decision = await handler({
+          ...readAuthorizerRequest(event),
+          event,
+          context,
+          metadata,
+        });
         const { userStatus, userId, facts } = checkDecision(decision);
-        if (denied.has(userStatus)) throw new UnauthorizedError(`Callers who are ${userStatus} are denied`);
+        if (denied.has(userStatus)) {
+          throw new UnauthorizedError(`Callers who are ${userStatus} are denied`);
+        }
         return resource === undefined
           ? { isAuthorized: true, context: facts }
           : allow(userId ?? userStatus, resource, facts);
@@ -135,14 +162,21 @@ export function defineAuthorizerHandler(
       }
     }
 
-    function deny(error: unknown, _context: LambdaContext, event: AuthorizerEvent): AuthorizerSimpleResult {
+    function deny(
+      error: unknown,
+      _context: LambdaContext,
+      event: AuthorizerEvent,
+    ): AuthorizerSimpleResult {
       if (onError === "throw" && !isClientError(error)) throw new Error("The authorizer failed");
       if (isHttpAuthorizerEvent(event)) return { isAuthorized: false, context: {} };
       // to REST and WebSocket APIs this very message means 401, any other 500
       throw new Error("Unauthorized");
     }
 
-    const lambda = withObservability<AuthorizerEvent, AuthorizerPolicyResult | AuthorizerSimpleResult>(authorize, {
+    const lambda = withObservability<
+      AuthorizerEvent,
+      AuthorizerPolicyResult | AuthorizerSimpleResult
+    >(authorize, {
       operationName: options.operationName || handler.name || "handler",
       // an HTTP API repeats the credential there, under a name that does not say so
       logging: { ...logging, redact: [...logging.redact ?? [], "identitySource"] },
@@ -191,7 +225,9 @@ interface CheckedDecision {
 function checkDecision(decision: AuthorizerDecision): CheckedDecision {
   const { userStatus, userId, context = {} } = decision ?? {};
   if (!STATUSES.includes(userStatus)) {
-    throw new UnexpectedError(`The authorizer's handler returned no userStatus that is ${STATUSES.join(", ")}`);
+    throw new UnexpectedError(
+      `The authorizer's handler returned no userStatus that is ${STATUSES.join(", ")}`,
+    );
   }
   const authenticated = userStatus === UserStatus.Authenticated;
   if (authenticated && (typeof userId !== "string" || userId === "")) {
@@ -200,11 +236,14 @@ function checkDecision(decision: AuthorizerDecision): CheckedDecision {
   const facts: CheckedDecision["facts"] = {};
   for (const [key, value] of Object.entries(context)) {
     if (RESERVED.has(key)) {
-      throw new UnexpectedError(`The authorizer's context must not have ${key}: return it beside the context`);
+      throw new UnexpectedError(
+        `The authorizer's context must not have ${key}: return it beside the context`,
+      );
     }
     if (value === undefined) continue;
     if (
-      !["string", "number", "boolean"].includes(typeof value) || (typeof value === "number" && !Number.isFinite(value))
+      !["string", "number", "boolean"].includes(typeof value) ||
+      (typeof value === "number" && !Number.isFinite(value))
     ) {
       throw new UnexpectedError(
         `The authorizer's context has a ${typeof value} as ${key}: the gateway takes texts, finite numbers and booleans`,
@@ -214,5 +253,9 @@ function checkDecision(decision: AuthorizerDecision): CheckedDecision {
   }
   facts.userStatus = userStatus;
   if (authenticated) facts.userId = userId!;
-  return { userStatus: userStatus as UserStatus, userId: authenticated ? userId : undefined, facts };
+  return {
+    userStatus: userStatus as UserStatus,
+    userId: authenticated ? userId : undefined,
+    facts,
+  };
 }

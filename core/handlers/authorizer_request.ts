@@ -1,7 +1,11 @@
 import { getHeader, getMethod, getPath, getQuery, isHttpApiEvent } from "../api_event.ts";
 import { extractBearerToken } from "../bearer_token.ts";
 import type { ApiEvent } from "../lambda.ts";
-import type { AuthorizerEvent, HttpAuthorizerEvent, TokenAuthorizerEvent } from "./trigger_events.ts";
+import type {
+  AuthorizerEvent,
+  HttpAuthorizerEvent,
+  TokenAuthorizerEvent,
+} from "./trigger_events.ts";
 import { credentialsAmong } from "./without_credential.ts";
 
 /** What of a request may tell who calls, whatever kind of event asks. */
@@ -28,14 +32,24 @@ export interface AuthorizerRequest {
  * @returns What may tell who calls.
  */
 export function readAuthorizerRequest(event: AuthorizerEvent): AuthorizerRequest {
-  const token = getToken(isTokenEvent(event) ? event.authorizationToken : getHeader(asRequest(event), "Authorization"));
+  const token = getToken(
+    isTokenEvent(event) ? event.authorizationToken : getHeader(asRequest(event), "Authorization"),
+  );
   if (isTokenEvent(event)) {
     const [method = "GET", ...path] = event.methodArn.split("/").slice(2);
     return { token, headers: {}, query: {}, path: `/${path.join("/")}`, method };
   }
   const request = asRequest(event);
-  const query = Object.fromEntries(Array.from(getQuery(request), ([name, values]) => [name, values.at(-1)]));
-  return { token, headers: getHeaders(event), query, path: getPath(request), method: getMethod(request) };
+  const query = Object.fromEntries(
+    Array.from(getQuery(request), ([name, values]) => [name, values.at(-1)]),
+  );
+  return {
+    token,
+    headers: getHeaders(event),
+    query,
+    path: getPath(request),
+    method: getMethod(request),
+  };
 }
 
 /** Everything in the event that may be a credential, so that none of it is logged. */
@@ -65,6 +79,10 @@ function getToken(header: string | undefined): string | undefined {
   return extractBearerToken(header) ?? (header?.trim() || undefined);
 }
 
-function getHeaders({ headers }: Exclude<AuthorizerEvent, TokenAuthorizerEvent>): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+function getHeaders(
+  { headers }: Exclude<AuthorizerEvent, TokenAuthorizerEvent>,
+): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+  );
 }

@@ -18,5 +18,8 @@ export function headersWith(correlationId: string | undefined): Record<string, s
 
 /** What an EventBridge event says of its correlation: `correlationId` in its detail, else its own id. */
 export function correlationIdsOfEvent(event: EventBridgeEvent | undefined): unknown[] {
-  return [(event?.detail as { correlationId?: unknown } | null | undefined)?.correlationId, event?.id];
+  return [
+    (event?.detail as { correlationId?: unknown } | null | undefined)?.correlationId,
+    event?.id,
+  ];
 }

@@ -88,14 +88,23 @@ export function defineEventHandler<TDetail = never>(
       metadata: WrapperMetadata,
     ): Promise<TResult> {
       if (typeof event?.["detail-type"] !== "string") {
-        throw new UnexpectedError("The event is none of EventBridge: the trigger of this function must be a rule");
+        throw new UnexpectedError(
+          "The event is none of EventBridge: the trigger of this function must be a rule",
+        );
       }
       addLogFields({ event_id: event.id, detail_type: event["detail-type"] });
       const parsed = schema && { detail: await parseInput(schema, event.detail) };
-      return handler({ event, context, metadata, ...parsed } as unknown as EventHandlerParams<TDetail>);
+      return handler(
+        { event, context, metadata, ...parsed } as unknown as EventHandlerParams<TDetail>,
+      );
     }
 
-    const lambda = observeTrigger<EventBridgeEvent, TResult>(handler.name, options, correlationIdsOfEvent, handle);
+    const lambda = observeTrigger<EventBridgeEvent, TResult>(
+      handler.name,
+      options,
+      correlationIdsOfEvent,
+      handle,
+    );
     return Object.assign(lambda, { handler });
   };
 }

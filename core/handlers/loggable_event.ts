@@ -24,5 +24,7 @@ function open(key: string, value: unknown, depth: number): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (depth >= MAX_DEPTH) return "[Truncated]";
   if (Array.isArray(value)) return value.map((item) => open("", item, depth + 1));
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, open(name, item, depth + 1)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, open(name, item, depth + 1)]),
+  );
 }

@@ -1,7 +1,11 @@
 import { currentInvocation } from "../../observability/invocation_context.ts";
 import { isLevelEnabled, log, type LogFields, renderFields } from "../../observability/logger.ts";
 import type { LambdaContext } from "../lambda.ts";
-import { type LambdaHandler, withObservability, type WrapperMetadata } from "../with_observability.ts";
+import {
+  type LambdaHandler,
+  withObservability,
+  type WrapperMetadata,
+} from "../with_observability.ts";
 import { firstCorrelationId, headersWith } from "./correlation.ts";
 import { toLoggableEvent } from "./loggable_event.ts";
 import { toFault } from "./trigger_failure.ts";
@@ -31,8 +35,14 @@ export function observeTrigger<E, R>(
 ): LambdaHandler<E, R> {
   const { logging = {}, metrics, tracing } = options;
 
-  async function run({ event }: CarriedEvent<E>, context: LambdaContext, metadata: WrapperMetadata): Promise<R> {
-    if (logging.logEvent && isLevelEnabled("DEBUG")) log("DEBUG", "event", { event: toLoggableEvent(event) });
+  async function run(
+    { event }: CarriedEvent<E>,
+    context: LambdaContext,
+    metadata: WrapperMetadata,
+  ): Promise<R> {
+    if (logging.logEvent && isLevelEnabled("DEBUG")) {
+      log("DEBUG", "event", { event: toLoggableEvent(event) });
+    }
     try {
       return await work(event, context, metadata);
     } catch (error) {
@@ -47,7 +57,10 @@ export function observeTrigger<E, R>(
     tracing,
   });
   return function trigger(event: E, context: LambdaContext): Promise<R> {
-    return observed({ headers: headersWith(firstCorrelationId(correlationIdsOf(event))), event }, context);
+    return observed(
+      { headers: headersWith(firstCorrelationId(correlationIdsOf(event))), event },
+      context,
+    );
   };
 }
 

@@ -40,10 +40,14 @@ interface ZodSchema {
   safeParseAsync(value: unknown): Promise<ZodResult>;
 }
 
-type ZodResult = { success: true; data: unknown } | { success: false; error: { issues: readonly StandardIssue[] } };
+type ZodResult = { success: true; data: unknown } | {
+  success: false;
+  error: { issues: readonly StandardIssue[] };
+};
 
 function isZodSchema(schema: StandardSchema): schema is StandardSchema & ZodSchema {
-  return schema["~standard"].vendor === "zod" && typeof (schema as Partial<ZodSchema>).safeParseAsync === "function";
+  return schema["~standard"].vendor === "zod" &&
+    typeof (schema as Partial<ZodSchema>).safeParseAsync === "function";
 }
 
 /**
@@ -52,7 +56,10 @@ function isZodSchema(schema: StandardSchema): schema is StandardSchema & ZodSche
  * @param message Why, without anything of the input.
  */
 export function misfit(message: string): ValidationError {
-  return new ValidationError("Validation failed", { errors: { _form: [message] }, details: { fault: message } });
+  return new ValidationError("Validation failed", {
+    errors: { _form: [message] },
+    details: { fault: message },
+  });
 }
 
 function valueOf<T>(result: StandardResult<T>): T {
@@ -67,5 +74,6 @@ function valueOf<T>(result: StandardResult<T>): T {
 }
 
 function getPath({ path = [] }: StandardIssue): string {
-  return path.map((part) => String(typeof part === "object" ? part.key : part)).join(".") || "_form";
+  return path.map((part) => String(typeof part === "object" ? part.key : part)).join(".") ||
+    "_form";
 }

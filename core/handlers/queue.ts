@@ -6,7 +6,12 @@ import type { LambdaContext } from "../lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
 import { observeTrigger } from "./observe_trigger.ts";
 import { parseInput } from "./parse_input.ts";
-import { openMessage, QUEUE_ENVELOPES, type QueueEnvelope, type QueueMessage } from "./queue_message.ts";
+import {
+  openMessage,
+  QUEUE_ENVELOPES,
+  type QueueEnvelope,
+  type QueueMessage,
+} from "./queue_message.ts";
 import { beginBatch, type RecordIdentity, skipRecord, tryRecord } from "./record_scope.ts";
 import type { SqsBatchResult, SqsEvent, SqsRecord } from "./trigger_events.ts";
 import {
@@ -53,7 +58,11 @@ export type QueueHandlerParams<TBody = never> = Flat<
 export type QueueHandlerFunction<TBody = never> = (params: QueueHandlerParams<TBody>) => unknown;
 
 /** The function to export for Lambda. */
-export type QueueHandler<TBody = never> = TriggerHandler<SqsEvent, SqsBatchResult, QueueHandlerFunction<TBody>>;
+export type QueueHandler<TBody = never> = TriggerHandler<
+  SqsEvent,
+  SqsBatchResult,
+  QueueHandlerFunction<TBody>
+>;
 
 /**
  * Declares the consumer of an SQS queue. Each message is worked on apart from the others, and those that failed are
@@ -101,12 +110,23 @@ export function defineQueueHandler<TBody = never>(
   return function wrapHandler(handler) {
     checkHandler("defineQueueHandler", handler);
 
-    async function handle(record: SqsRecord, message: QueueMessage, context: LambdaContext, metadata: WrapperMetadata) {
+    async function handle(
+      record: SqsRecord,
+      message: QueueMessage,
+      context: LambdaContext,
+      metadata: WrapperMetadata,
+    ) {
       const parsed = schema && { body: await parseInput(schema, message.readInput()) };
-      await handler({ record, context, metadata, ...parsed } as unknown as QueueHandlerParams<TBody>);
+      await handler(
+        { record, context, metadata, ...parsed } as unknown as QueueHandlerParams<TBody>,
+      );
     }
 
-    async function processBatch(event: SqsEvent, context: LambdaContext, metadata: WrapperMetadata) {
+    async function processBatch(
+      event: SqsEvent,
+      context: LambdaContext,
+      metadata: WrapperMetadata,
+    ) {
       const records = getRecords(event);
       const batch = beginBatch();
       const failed = new Set<SqsRecord>();
@@ -117,7 +137,14 @@ export function defineQueueHandler<TBody = never>(
           const message = openMessage(record, envelope);
           const identity = identify(record, message);
           if (reason !== undefined) await skipRecord(batch, identity, reason);
-          else if (await tryRecord(batch, identity, metadata, (own) => handle(record, message, context, own))) {
+          else if (
+            await tryRecord(
+              batch,
+              identity,
+              metadata,
+              (own) => handle(record, message, context, own),
+            )
+          ) {
             continue;
           }
           failed.add(record);
@@ -144,14 +171,22 @@ export function defineQueueHandler<TBody = never>(
       };
     }
 
-    const lambda = observeTrigger<SqsEvent, SqsBatchResult>(handler.name, options, () => [], processBatch);
+    const lambda = observeTrigger<SqsEvent, SqsBatchResult>(
+      handler.name,
+      options,
+      () => [],
+      processBatch,
+    );
     return Object.assign(lambda, { handler });
   };
 }
 
 function identify(record: SqsRecord, { correlationIds }: QueueMessage): RecordIdentity {
   const received = Number(record.attributes?.ApproximateReceiveCount);
-  return { correlationIds, fields: { message_id: record.messageId, ...(received > 0 && { receive_count: received }) } };
+  return {
+    correlationIds,
+    fields: { message_id: record.messageId, ...(received > 0 && { receive_count: received }) },
+  };
 }
 
 /** What must go one after the other: the messages of a group in a FIFO queue, in any other each message alone. */
@@ -160,7 +195,9 @@ function getLanes(records: readonly SqsRecord[]): SqsRecord[][] {
   for (const record of records) {
     // other queues know groups too (fair queues), without an order
     const { eventSourceARN: arn, attributes } = record;
-    const lane = typeof arn === "string" && arn.endsWith(".fifo") ? attributes?.MessageGroupId : record;
+    const lane = typeof arn === "string" && arn.endsWith(".fifo")
+      ? attributes?.MessageGroupId
+      : record;
     const known = lanes.get(lane);
     if (known === undefined) lanes.set(lane, [record]);
     else known.push(record);
@@ -171,7 +208,9 @@ function getLanes(records: readonly SqsRecord[]): SqsRecord[][] {
 function getRecords(event: SqsEvent): readonly SqsRecord[] {
   const records = event?.Records;
   if (!Array.isArray(records) || records.some((record) => typeof record?.messageId !== "string")) {
-    throw new UnexpectedError("The event is no batch of SQS messages: the trigger of this function must be a queue");
+    throw new UnexpectedError(
+      "The event is no batch of SQS messages: the trigger of this function must be a queue",
+    );
   }
   return records;
 }

@@ -37,10 +37,15 @@ const OPENERS: Readonly<Record<QueueEnvelope, (body: string) => QueueMessage>> =
 function openTopicEnvelope(body: string): QueueMessage {
   const notification = readEnvelope(body) as Partial<SnsMessage> | undefined;
   return {
-    correlationIds: [notification?.MessageAttributes?.correlationId?.Value, notification?.MessageId],
+    correlationIds: [
+      notification?.MessageAttributes?.correlationId?.Value,
+      notification?.MessageId,
+    ],
     readInput(): unknown {
       if (typeof notification?.Message !== "string") {
-        throw misfit("It is no notification of a topic: is raw message delivery on? Then envelope must be none");
+        throw misfit(
+          "It is no notification of a topic: is raw message delivery on? Then envelope must be none",
+        );
       }
       return parseJson(notification.Message);
     },

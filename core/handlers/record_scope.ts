@@ -1,6 +1,10 @@
 import { DeadlineExceededError } from "../../errors/http_errors.ts";
 import { Invocation } from "../../observability/invocation.ts";
-import { currentInvocation, enterInvocation, resumeInvocation } from "../../observability/invocation_context.ts";
+import {
+  currentInvocation,
+  enterInvocation,
+  resumeInvocation,
+} from "../../observability/invocation_context.ts";
 import { log, renderFields } from "../../observability/logger.ts";
 import type { Span, SpanAttribute } from "../../observability/span.ts";
 import { endSpan, startSpan } from "../../observability/tracer.ts";
@@ -24,10 +28,23 @@ export interface RecordIdentity {
 class RecordInvocation extends Invocation {
   readonly #batch: Invocation;
 
-  constructor({ invocation: batch, deadlineMs }: RecordBatch, { correlationIds, fields }: RecordIdentity) {
-    const { requestId, traceId, parentSpanId, sampled, operationName, functionName, coldStart } = batch;
+  constructor(
+    { invocation: batch, deadlineMs }: RecordBatch,
+    { correlationIds, fields }: RecordIdentity,
+  ) {
+    const { requestId, traceId, parentSpanId, sampled, operationName, functionName, coldStart } =
+      batch;
     const correlationId = firstCorrelationId(correlationIds) ?? batch.correlationId;
-    super({ correlationId, requestId, traceId, parentSpanId, sampled, operationName, functionName, coldStart });
+    super({
+      correlationId,
+      requestId,
+      traceId,
+      parentSpanId,
+      sampled,
+      operationName,
+      functionName,
+      coldStart,
+    });
     this.#batch = batch;
     this.level = batch.level;
     this.redact = batch.redact;
@@ -108,22 +125,29 @@ export function tryRecord(
   metadata: WrapperMetadata,
   work: (metadata: WrapperMetadata) => unknown,
 ): Promise<boolean> {
-  return enterInvocation(new RecordInvocation(batch, identity), async function attempt(record): Promise<boolean> {
-    const span = record.span && startSpan("process record", { attributes: { ...identity.fields } });
-    try {
-      if (batch.deadlineMs !== undefined && performance.now() >= batch.deadlineMs) {
-        throw new DeadlineExceededError("The deadline of this invocation was reached before the record's turn");
+  return enterInvocation(
+    new RecordInvocation(batch, identity),
+    async function attempt(record): Promise<boolean> {
+      const span = record.span &&
+        startSpan("process record", { attributes: { ...identity.fields } });
+      try {
+        if (batch.deadlineMs !== undefined && performance.now() >= batch.deadlineMs) {
+          throw new DeadlineExceededError(
+            "The deadline of this invocation was reached before the record's turn",
+          );
+        }
+        // asynchronous in any case: what a handler returns may be a thenable that is no promise, such as a query
+        const working = (async () =>
+          await work({ ...metadata, correlationId: record.correlationId }))();
+        await settleInTime(record, working);
+        if (span !== undefined) endSpan(span);
+        return true;
+      } catch (error) {
+        resumeInvocation(record, () => reportFailure(error, span));
+        return false;
       }
-      // asynchronous in any case: what a handler returns may be a thenable that is no promise, such as a query
-      const working = (async () => await work({ ...metadata, correlationId: record.correlationId }))();
-      await settleInTime(record, working);
-      if (span !== undefined) endSpan(span);
-      return true;
-    } catch (error) {
-      resumeInvocation(record, () => reportFailure(error, span));
-      return false;
-    }
-  });
+    },
+  );
 }
 
 function reportFailure(error: unknown, span: Span | undefined): void {
@@ -138,6 +162,13 @@ function reportFailure(error: unknown, span: Span | undefined): void {
  * @param identity What tells it from the others.
  * @param reason Why.
  */
-export async function skipRecord(batch: RecordBatch, identity: RecordIdentity, reason: string): Promise<void> {
-  await enterInvocation(new RecordInvocation(batch, identity), () => log("WARN", "record failed", { reason }));
+export async function skipRecord(
+  batch: RecordBatch,
+  identity: RecordIdentity,
+  reason: string,
+): Promise<void> {
+  await enterInvocation(
+    new RecordInvocation(batch, identity),
+    () => log("WARN", "record failed", { reason }),
+  );
 }

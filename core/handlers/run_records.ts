@@ -30,7 +30,9 @@ export async function runRecords<T>(
     if (!await tryRecord(batch, identify(record), metadata, (own) => work(record, own))) failed++;
   }
   if (failed > 0) {
-    throw new UnexpectedError(`${failed} of ${records.length} records failed: each has a line of its own in the log`);
+    throw new UnexpectedError(
+      `${failed} of ${records.length} records failed: each has a line of its own in the log`,
+    );
   }
 }
 

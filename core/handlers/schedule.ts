@@ -27,7 +27,9 @@ export interface ScheduleHandlerParams {
 }
 
 /** The function that a user writes. What it returns goes to the destination of successful events, when there is one. */
-export type ScheduleHandlerFunction<TResult = unknown> = (params: ScheduleHandlerParams) => TResult | Promise<TResult>;
+export type ScheduleHandlerFunction<TResult = unknown> = (
+  params: ScheduleHandlerParams,
+) => TResult | Promise<TResult>;
 
 /** The function to export for Lambda. */
 export type ScheduleHandler<TResult = unknown> = TriggerHandler<
@@ -61,7 +63,9 @@ export function defineScheduleHandler(
 ): <TResult>(handler: ScheduleHandlerFunction<TResult>) => ScheduleHandler<TResult> {
   checkTriggerOptions("defineScheduleHandler", options, ASYNC_KEYS);
 
-  return function wrapHandler<TResult>(handler: ScheduleHandlerFunction<TResult>): ScheduleHandler<TResult> {
+  return function wrapHandler<TResult>(
+    handler: ScheduleHandlerFunction<TResult>,
+  ): ScheduleHandler<TResult> {
     checkHandler("defineScheduleHandler", handler);
 
     function handle(
@@ -72,7 +76,12 @@ export function defineScheduleHandler(
       return handler({ event, scheduledTime: getTime(event), context, metadata });
     }
 
-    const lambda = observeTrigger<ScheduleEvent, TResult>(handler.name, options, (event) => [event?.id], handle);
+    const lambda = observeTrigger<ScheduleEvent, TResult>(
+      handler.name,
+      options,
+      (event) => [event?.id],
+      handle,
+    );
     return Object.assign(lambda, { handler });
   };
 }

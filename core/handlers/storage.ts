@@ -83,7 +83,11 @@ export function defineStorageHandler(
   return function wrapHandler(handler) {
     checkHandler("defineStorageHandler", handler);
 
-    async function handle(event: StorageEvent, context: LambdaContext, metadata: WrapperMetadata): Promise<void> {
+    async function handle(
+      event: StorageEvent,
+      context: LambdaContext,
+      metadata: WrapperMetadata,
+    ): Promise<void> {
       if ((event as S3TestEvent | null)?.Event === "s3:TestEvent") {
         logInfo("test event of a bucket ignored");
         return;
@@ -122,12 +126,27 @@ function readNotifiedChange({ eventName, s3: { bucket, object } }: S3Record): Ch
     : /^(?:ObjectRemoved|LifecycleExpiration):/.test(eventName)
     ? "deleted"
     : "other";
-  return { bucket: bucket.name, key: decodeKey(key), change, eventName, size, eTag, versionId, sequencer };
+  return {
+    bucket: bucket.name,
+    key: decodeKey(key),
+    change,
+    eventName,
+    size,
+    eTag,
+    versionId,
+    sequencer,
+  };
 }
 
-function readBridgedChange({ "detail-type": eventName, detail: { bucket, object } }: S3EventBridgeEvent): Change {
+function readBridgedChange(
+  { "detail-type": eventName, detail: { bucket, object } }: S3EventBridgeEvent,
+): Change {
   const { key, size, etag: eTag, "version-id": versionId, sequencer } = object;
-  const change = eventName === "Object Created" ? "created" : eventName === "Object Deleted" ? "deleted" : "other";
+  const change = eventName === "Object Created"
+    ? "created"
+    : eventName === "Object Deleted"
+    ? "deleted"
+    : "other";
   return { bucket: bucket.name, key, change, eventName, size, eTag, versionId, sequencer };
 }
 
@@ -143,7 +162,10 @@ function decodeKey(key: string): string {
 function identify(record: S3Record | S3EventBridgeEvent): RecordIdentity {
   if (isBridged(record)) {
     const { "request-id": requestId, bucket, object } = record.detail ?? {};
-    return { correlationIds: [requestId], fields: { bucket: String(bucket?.name), object_key: String(object?.key) } };
+    return {
+      correlationIds: [requestId],
+      fields: { bucket: String(bucket?.name), object_key: String(object?.key) },
+    };
   }
   const { bucket, object } = record?.s3 ?? {};
   return {
@@ -159,8 +181,12 @@ function isBridged(event: unknown): event is S3EventBridgeEvent {
 function getRecords(event: StorageEvent): readonly (S3Record | S3EventBridgeEvent)[] {
   if (isBridged(event) && typeof event.detail?.object?.key === "string") return [event];
   const records = (event as S3Event | null)?.Records;
-  if (!Array.isArray(records) || records.some((record) => typeof record?.s3?.object?.key !== "string")) {
-    throw new UnexpectedError("The event tells of no objects of S3: the trigger of this function must be a bucket");
+  if (
+    !Array.isArray(records) || records.some((record) => typeof record?.s3?.object?.key !== "string")
+  ) {
+    throw new UnexpectedError(
+      "The event tells of no objects of S3: the trigger of this function must be a bucket",
+    );
   }
   return records;
 }

@@ -37,10 +37,16 @@ export type TopicHandlerParams<TMessage = never> = Flat<
 >;
 
 /** The function that a user writes: called once for each message. What it returns is not used. */
-export type TopicHandlerFunction<TMessage = never> = (params: TopicHandlerParams<TMessage>) => unknown;
+export type TopicHandlerFunction<TMessage = never> = (
+  params: TopicHandlerParams<TMessage>,
+) => unknown;
 
 /** The function to export for Lambda. */
-export type TopicHandler<TMessage = never> = TriggerHandler<SnsEvent, void, TopicHandlerFunction<TMessage>>;
+export type TopicHandler<TMessage = never> = TriggerHandler<
+  SnsEvent,
+  void,
+  TopicHandlerFunction<TMessage>
+>;
 
 /**
  * Declares a subscriber of an SNS topic. A failure, also of a message that does not fit the schema, fails the invocation
@@ -76,9 +82,15 @@ export function defineTopicHandler<TMessage = never>(
   return function wrapHandler(handler) {
     checkHandler("defineTopicHandler", handler);
 
-    async function handle(record: SnsRecord, context: LambdaContext, metadata: WrapperMetadata): Promise<void> {
+    async function handle(
+      record: SnsRecord,
+      context: LambdaContext,
+      metadata: WrapperMetadata,
+    ): Promise<void> {
       const parsed = schema && { message: await parseInput(schema, parseJson(record.Sns.Message)) };
-      await handler({ record, context, metadata, ...parsed } as unknown as TopicHandlerParams<TMessage>);
+      await handler(
+        { record, context, metadata, ...parsed } as unknown as TopicHandlerParams<TMessage>,
+      );
     }
 
     const lambda = observeTrigger<SnsEvent, void>(
@@ -86,7 +98,12 @@ export function defineTopicHandler<TMessage = never>(
       options,
       (event) => correlationIdsOfOnly(event?.Records, identify),
       (event, context, metadata) =>
-        runRecords(getRecords(event), metadata, identify, (record, own) => handle(record, context, own)),
+        runRecords(
+          getRecords(event),
+          metadata,
+          identify,
+          (record, own) => handle(record, context, own),
+        ),
     );
     return Object.assign(lambda, { handler });
   };
@@ -102,8 +119,12 @@ function identify(record: SnsRecord): RecordIdentity {
 
 function getRecords(event: SnsEvent): readonly SnsRecord[] {
   const records = event?.Records;
-  if (!Array.isArray(records) || records.some((record) => typeof record?.Sns?.Message !== "string")) {
-    throw new UnexpectedError("The event holds no messages of SNS: the trigger of this function must be a topic");
+  if (
+    !Array.isArray(records) || records.some((record) => typeof record?.Sns?.Message !== "string")
+  ) {
+    throw new UnexpectedError(
+      "The event holds no messages of SNS: the trigger of this function must be a topic",
+    );
   }
   return records;
 }

@@ -311,6 +311,6 @@ export interface AuthorizerSimpleResult {
 }
 
 /** The answer that an event wants. */
-export type AuthorizerResult<E extends AuthorizerEvent = AuthorizerEvent> = E extends HttpAuthorizerEvent
-  ? AuthorizerSimpleResult
+export type AuthorizerResult<E extends AuthorizerEvent = AuthorizerEvent> = E extends
+  HttpAuthorizerEvent ? AuthorizerSimpleResult
   : AuthorizerPolicyResult;

@@ -3,7 +3,14 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import { FUNCTION_RULES, wholeNumber } from "../function_options.ts";
 import type { LambdaContext } from "../lambda.ts";
 import { checkLoggingConfig, type LoggingConfig } from "../logging_config.ts";
-import { ANY_OPTION, BOOLEAN_OPTION, checkOption, checkOptions, oneOf, type OptionRules } from "../option_rules.ts";
+import {
+  ANY_OPTION,
+  BOOLEAN_OPTION,
+  checkOption,
+  checkOptions,
+  oneOf,
+  type OptionRules,
+} from "../option_rules.ts";
 
 /** What the handlers of all triggers can be told. */
 export interface TriggerOptions {
@@ -62,7 +69,10 @@ const COMMON = [
 ];
 
 /** Options of triggers that do not wait, beside those of all. */
-export const ASYNC_KEYS = ["deadLetterQueue", "retryAttempts"] as const satisfies (keyof AsyncTriggerOptions)[];
+export const ASYNC_KEYS = [
+  "deadLetterQueue",
+  "retryAttempts",
+] as const satisfies (keyof AsyncTriggerOptions)[];
 
 const RULES: OptionRules = {
   ...FUNCTION_RULES,
@@ -84,9 +94,17 @@ const RULES: OptionRules = {
  * @param ownKeys Names of the options that this trigger has beside those of all.
  * @throws {ConfigurationError} Naming the option and the value.
  */
-export function checkTriggerOptions(factory: string, options: object, ownKeys: readonly string[]): void {
+export function checkTriggerOptions(
+  factory: string,
+  options: object,
+  ownKeys: readonly string[],
+): void {
   const names = [...COMMON, ...ownKeys];
-  checkOptions(factory, options, Object.fromEntries(names.map((name) => [name, RULES[name] ?? ANY_OPTION])));
+  checkOptions(
+    factory,
+    options,
+    Object.fromEntries(names.map((name) => [name, RULES[name] ?? ANY_OPTION])),
+  );
   const { logging } = options as TriggerOptions;
   if (logging !== undefined) checkLoggingConfig(logging);
 }
@@ -103,6 +121,8 @@ export function checkChoice(name: string, value: unknown, choices: readonly stri
 /** Refuses a handler that is none, such as the result of calling it. */
 export function checkHandler(factory: string, handler: unknown): void {
   if (typeof handler !== "function") {
-    throw new ConfigurationError(`${factory}(options) got ${typeof handler} as the handler: it must be a function`);
+    throw new ConfigurationError(
+      `${factory}(options) got ${typeof handler} as the handler: it must be a function`,
+    );
   }
 }

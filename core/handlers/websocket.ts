@@ -8,7 +8,12 @@ import { addLogFields } from "./observe_trigger.ts";
 import { parseInput, parseJson } from "./parse_input.ts";
 import { toFault } from "./trigger_failure.ts";
 import type { WebSocketEvent, WebSocketResult } from "./trigger_events.ts";
-import { checkHandler, checkTriggerOptions, type TriggerHandler, type TriggerOptions } from "./trigger_options.ts";
+import {
+  checkHandler,
+  checkTriggerOptions,
+  type TriggerHandler,
+  type TriggerOptions,
+} from "./trigger_options.ts";
 
 /** Options of {@link defineWebSocketHandler}. What the type argument leaves out (`never`), the parameters leave out too. */
 export interface WebSocketHandlerOptions<TBody = never> extends TriggerOptions {
@@ -32,10 +37,14 @@ interface CommonParams {
 }
 
 /** What the handler gets when a client wants to connect. */
-export type WebSocketConnectParams = Flat<CommonParams & { /** Somebody connects. */ eventType: "CONNECT" }>;
+export type WebSocketConnectParams = Flat<
+  CommonParams & { /** Somebody connects. */ eventType: "CONNECT" }
+>;
 
 /** What the handler gets when a connection has ended. The gateway sends it when it can: it may be missing. */
-export type WebSocketDisconnectParams = Flat<CommonParams & { /** Somebody is gone. */ eventType: "DISCONNECT" }>;
+export type WebSocketDisconnectParams = Flat<
+  CommonParams & { /** Somebody is gone. */ eventType: "DISCONNECT" }
+>;
 
 /** What the handler gets with a message. */
 export type WebSocketMessageParams<TBody = never> = Flat<
@@ -108,7 +117,8 @@ export function defineWebSocketHandler<TBody = never>(
       const { connectionId, routeKey, eventType } = getContext(event);
       addLogFields({ connection_id: connectionId, route_key: routeKey });
       try {
-        const parsed = schema && eventType === "MESSAGE" && { body: await parseInput(schema, parseJson(event.body)) };
+        const parsed = schema && eventType === "MESSAGE" &&
+          { body: await parseInput(schema, parseJson(event.body)) };
         const params = { event, connectionId, routeKey, eventType, context, metadata, ...parsed };
         return shape(event, await handler(params as unknown as WebSocketHandlerParams<TBody>));
       } catch (error) {
@@ -118,16 +128,30 @@ export function defineWebSocketHandler<TBody = never>(
     }
 
     const operationName = options.operationName || handler.name || "handler";
-    const respondToError = (error: unknown, context: LambdaContext, event: WebSocketEvent): WebSocketResult =>
-      shape(event, buildErrorResponse(context, error));
-    const lambda = withObservability(handle, { operationName, logging, metrics, tracing, respondToError });
+    const respondToError = (
+      error: unknown,
+      context: LambdaContext,
+      event: WebSocketEvent,
+    ): WebSocketResult => shape(event, buildErrorResponse(context, error));
+    const lambda = withObservability(handle, {
+      operationName,
+      logging,
+      metrics,
+      tracing,
+      respondToError,
+    });
     return Object.assign(lambda, { handler });
   };
 }
 
 function shape(event: WebSocketEvent, result: WebSocketResult | void): WebSocketResult {
   const given = result ?? { statusCode: 200 };
-  const { statusCode, headers, body } = shapeResult(event as unknown as ApiEvent, "rest", given as ProxyResult, {});
+  const { statusCode, headers, body } = shapeResult(
+    event as unknown as ApiEvent,
+    "rest",
+    given as ProxyResult,
+    {},
+  );
   return {
     statusCode,
     ...(headers !== undefined && Object.keys(headers).length > 0 && { headers }),
@@ -138,7 +162,9 @@ function shape(event: WebSocketEvent, result: WebSocketResult | void): WebSocket
 function getContext(event: WebSocketEvent): WebSocketEvent["requestContext"] {
   const context = event?.requestContext;
   if (typeof context?.connectionId !== "string" || typeof context.eventType !== "string") {
-    throw new UnexpectedError("The event is none of a WebSocket API: the trigger of this function must be one");
+    throw new UnexpectedError(
+      "The event is none of a WebSocket API: the trigger of this function must be one",
+    );
   }
   return context;
 }

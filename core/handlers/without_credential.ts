@@ -13,7 +13,9 @@ const MIN_LENGTH = 8;
  */
 export function credentialsAmong(named: Readonly<Record<string, string | undefined>>): string[] {
   const safe = redactValue(named) as Record<string, unknown>;
-  return Object.keys(named).filter((name) => safe[name] === REDACTED).map((name) => String(named[name]));
+  return Object.keys(named).filter((name) => safe[name] === REDACTED).map((name) =>
+    String(named[name])
+  );
 }
 
 /**
@@ -32,7 +34,9 @@ export function withoutCredentials(error: unknown, credentials: readonly string[
     return secrets.reduce((safe, secret) => safe.replaceAll(secret, REDACTED), text);
   }
 
-  function rebuild({ name, message, code, stack, details, cause, errors }: ErrorDescription): Error {
+  function rebuild(
+    { name, message, code, stack, details, cause, errors }: ErrorDescription,
+  ): Error {
     const copy = errors === undefined
       ? new Error(scrub(message))
       : new AggregateError(errors.map(rebuild), scrub(message));
@@ -44,7 +48,10 @@ export function withoutCredentials(error: unknown, credentials: readonly string[
       redactValue(details),
       (_key, value) => typeof value === "string" ? scrub(value) : value,
     );
-    return Object.assign(copy, { code, details: scrubbed === undefined ? undefined : JSON.parse(scrubbed) });
+    return Object.assign(copy, {
+      code,
+      details: scrubbed === undefined ? undefined : JSON.parse(scrubbed),
+    });
   }
 
   return rebuild(describeError(error));

@@ -36,7 +36,8 @@ function isOwn(reader: StatementReader): boolean {
   if (reader.is(0, "AWS", "IAM")) return true;
   if (!reader.isOneOf(0, READS)) return false;
   for (let at = 0; at < reader.size; at++) {
-    const isSystem = reader.key(at + 1) === "." && reader.key(at - 1) !== "." && reader.isName(at) &&
+    const isSystem = reader.key(at + 1) === "." && reader.key(at - 1) !== "." &&
+      reader.isName(at) &&
       reader.isName(at + 2);
     const isOwnName = isSystem && getName(reader.token(at)!) === SYSTEM_SCHEMA &&
       SYSTEM_NAMES.has(getName(reader.token(at + 2)!));
@@ -53,12 +54,21 @@ function writesRows(reader: StatementReader): boolean {
 
 /** Takes ASYNC out of CREATE INDEX and of ALTER TABLE … VALIDATE CONSTRAINT. */
 function dropAsync(reader: StatementReader, edits: TokenEdits): void {
-  const index = reader.is(0, "CREATE", "INDEX") ? 2 : reader.is(0, "CREATE", "UNIQUE", "INDEX") ? 3 : -1;
+  const index = reader.is(0, "CREATE", "INDEX")
+    ? 2
+    : reader.is(0, "CREATE", "UNIQUE", "INDEX")
+    ? 3
+    : -1;
   if (index > 0 && isAsyncKeyword(reader, index)) return edits.remove(index, index + 1);
   if (asyncTableAt(reader) >= 0) edits.remove(2, 3);
 }
 
-function prefixName(reader: StatementReader, { at, role }: NameUse, prefix: Prefix, edits: TokenEdits): void {
+function prefixName(
+  reader: StatementReader,
+  { at, role }: NameUse,
+  prefix: Prefix,
+  edits: TokenEdits,
+): void {
   if (prefix.isSchema) {
     if (role === "relation") edits.insertBefore(at, `${writeName(prefix.text, false)}.`);
     return;
@@ -66,7 +76,11 @@ function prefixName(reader: StatementReader, { at, role }: NameUse, prefix: Pref
   const token = reader.token(at)!;
   if (token.kind === "quoted") {
     const open = token.text.indexOf('"') + 1;
-    edits.replace(at, at + 1, token.text.slice(0, open) + prefix.text.replaceAll('"', '""') + token.text.slice(open));
+    edits.replace(
+      at,
+      at + 1,
+      token.text.slice(0, open) + prefix.text.replaceAll('"', '""') + token.text.slice(open),
+    );
   } else edits.replace(at, at + 1, writeName(prefix.text + getName(token), false));
 }
 
@@ -75,7 +89,9 @@ function adaptStatement(statement: StatementReader, prefix: Prefix | undefined):
   dropAsync(statement, edits);
   if (!prefix) return edits.apply();
   // Names are looked for in the statement as PostgreSQL sees it.
-  const plain = edits.isEmpty ? statement : new StatementReader(splitStatements(edits.apply())[0].tokens);
+  const plain = edits.isEmpty
+    ? statement
+    : new StatementReader(splitStatements(edits.apply())[0].tokens);
   const names = new TokenEdits(plain);
   for (const use of findRelationNames(plain)) prefixName(plain, use, prefix, names);
   return names.apply();

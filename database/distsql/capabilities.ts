@@ -37,7 +37,10 @@ export const DIST_SQL_SOURCES: Readonly<Record<string, DistSqlSource>> = {
     title: "dsql-emulator golden record (live, September 2026)",
     url: "https://github.com/Dreamescaper/dsql-emulator",
   },
-  DSB: { title: "dsqlbase capability record (live, October 2026)", url: "https://github.com/slsdotdev/dsqlbase" },
+  DSB: {
+    title: "dsqlbase capability record (live, October 2026)",
+    url: "https://github.com/slsdotdev/dsqlbase",
+  },
   LINT: {
     title: "awslabs dsql-lint (cluster-tested fixtures, August 2026)",
     url: "https://github.com/awslabs/aurora-dsql-tools",
@@ -63,8 +66,16 @@ export const CAPABILITIES_AS_OF: IsoDay = "2026-10-03";
  * for a capability, never for a date.
  */
 export const DIST_SQL_CAPABILITIES = {
-  sequences: { since: "2026-02-28", title: "Sequences and bigint identity columns", source: ["REL", "CS"] },
-  json_columns: { since: "2026-06-30", title: "json and jsonb as column types", source: ["REL", "DT"] },
+  sequences: {
+    since: "2026-02-28",
+    title: "Sequences and bigint identity columns",
+    source: ["REL", "CS"],
+  },
+  json_columns: {
+    since: "2026-06-30",
+    title: "json and jsonb as column types",
+    source: ["REL", "DT"],
+  },
   column_defaults: {
     since: "2026-07-20",
     title: "ALTER COLUMN: DROP NOT NULL, SET DEFAULT, DROP DEFAULT",
@@ -76,7 +87,11 @@ export const DIST_SQL_CAPABILITIES = {
     title: "ADD CONSTRAINT CHECK … NOT VALID and ALTER TABLE ASYNC … VALIDATE CONSTRAINT",
     source: ["REL", "EMU"],
   },
-  expression_indexes: { since: "2026-08-13", title: "Indexes on immutable expressions", source: ["REL", "EMU"] },
+  expression_indexes: {
+    since: "2026-08-13",
+    title: "Indexes on immutable expressions",
+    source: ["REL", "EMU"],
+  },
   numeric_keys: {
     since: "2026-08-25",
     title: "numeric up to 1,000 digits, and numeric in keys",

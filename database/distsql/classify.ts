@@ -19,15 +19,22 @@ export interface StatementClassification {
 
 function typeOf(translation: DistSqlTranslation): StatementClassification["type"] {
   const { statements, refusals, rules } = translation;
-  if (refusals.some((refusal) => refusal.code === "UNSUPPORTED_STATEMENT")) return "unsupported_strip";
+  if (refusals.some((refusal) => refusal.code === "UNSUPPORTED_STATEMENT")) {
+    return "unsupported_strip";
+  }
   if (refusals.length > 0) return "needs_recreation";
   if (statements.length === 0) return "unsupported_strip";
-  if (rules.some((id) => getIncompatibility(id)!.action === DistSqlAction.Recreate)) return "needs_recreation";
-  return statements.some((statement) => statement.job?.kind === "index") ? "create_index" : "compatible";
+  if (rules.some((id) => getIncompatibility(id)!.action === DistSqlAction.Recreate)) {
+    return "needs_recreation";
+  }
+  return statements.some((statement) => statement.job?.kind === "index")
+    ? "create_index"
+    : "compatible";
 }
 
 function getDescription(translation: DistSqlTranslation): string {
-  const refusal = translation.refusals.find((one) => one.code === "UNSUPPORTED_STATEMENT") ?? translation.refusals[0];
+  const refusal = translation.refusals.find((one) => one.code === "UNSUPPORTED_STATEMENT") ??
+    translation.refusals[0];
   if (refusal) return refusal.message;
   const entries = translation.rules.map((id) => getIncompatibility(id)!);
   if (entries.length === 0) return "Runs as it is.";
@@ -51,7 +58,10 @@ function getDescription(translation: DistSqlTranslation): string {
  * console.log(classifyStatement('ALTER TABLE "notes" ALTER "at" TYPE text').table); // notes
  * ```
  */
-export function classifyStatement(stmt: string, options: DistSqlOptions = {}): StatementClassification {
+export function classifyStatement(
+  stmt: string,
+  options: DistSqlOptions = {},
+): StatementClassification {
   const translation = translateForDistSql(stmt, options);
   const { table } = translation;
   const classification = { type: typeOf(translation), description: getDescription(translation) };

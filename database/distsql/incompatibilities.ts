@@ -92,5 +92,6 @@ export function getIncompatibility(id: string): DistSqlIncompatibility | undefin
  * @returns `true` from its first day to its last one.
  */
 export function isActiveOn(entry: DistSqlIncompatibility, day: IsoDay): boolean {
-  return (entry.since === undefined || day >= entry.since) && (entry.until === undefined || day <= entry.until);
+  return (entry.since === undefined || day >= entry.since) &&
+    (entry.until === undefined || day <= entry.until);
 }

@@ -57,9 +57,15 @@ const SMALLEST_LARGE_CACHE = 65536;
 
 function getDay(asOf: Date | string | undefined): IsoDay {
   if (asOf === undefined) return NEWEST;
-  const date = asOf instanceof Date ? asOf : /^\d{4}-\d{2}-\d{2}(?:T|$)/.test(asOf) ? new Date(asOf) : new Date(NaN);
+  const date = asOf instanceof Date
+    ? asOf
+    : /^\d{4}-\d{2}-\d{2}(?:T|$)/.test(asOf)
+    ? new Date(asOf)
+    : new Date(NaN);
   if (Number.isNaN(date.getTime())) {
-    throw new ConfigurationError(`asOf is ${String(asOf)}: give a Date or an ISO date such as 2026-08-25`);
+    throw new ConfigurationError(
+      `asOf is ${String(asOf)}: give a Date or an ISO date such as 2026-08-25`,
+    );
   }
   return typeof asOf === "string" ? asOf.slice(0, 10) : date.toISOString().slice(0, 10);
 }
@@ -77,20 +83,44 @@ export function isAcceptedCache(cache: number): boolean {
  * @throws {ConfigurationError} when a value is not one that the provider or the calendar knows.
  */
 export function resolveOptions(options: DistSqlOptions = {}): ResolvedOptions {
-  const { asOf, identityCache = 1, numeric, enums = "error", enumLabels = {}, domains = [], dropRowSecurity = false } =
-    options;
+  const {
+    asOf,
+    identityCache = 1,
+    numeric,
+    enums = "error",
+    enumLabels = {},
+    domains = [],
+    dropRowSecurity = false,
+  } = options;
   const { declared = EMPTY_SCHEMA } = options;
   if (!isAcceptedCache(identityCache)) {
     throw new ConfigurationError(`identityCache is ${identityCache}: give 1, or 65536 or more`);
   }
-  if (numeric && !(Number.isInteger(numeric.precision) && numeric.precision >= 1 && numeric.precision <= 1000)) {
+  if (
+    numeric &&
+    !(Number.isInteger(numeric.precision) && numeric.precision >= 1 && numeric.precision <= 1000)
+  ) {
     throw new ConfigurationError(`numeric.precision is ${numeric.precision}: give 1 to 1000`);
   }
-  if (numeric && !(Number.isInteger(numeric.scale) && numeric.scale >= 0 && numeric.scale <= numeric.precision)) {
-    throw new ConfigurationError(`numeric.scale is ${numeric.scale}: give 0 to the precision, ${numeric.precision}`);
+  if (
+    numeric &&
+    !(Number.isInteger(numeric.scale) && numeric.scale >= 0 && numeric.scale <= numeric.precision)
+  ) {
+    throw new ConfigurationError(
+      `numeric.scale is ${numeric.scale}: give 0 to the precision, ${numeric.precision}`,
+    );
   }
   if (enums !== "error" && enums !== "check") {
     throw new ConfigurationError(`enums is ${String(enums)}: give "error" or "check"`);
   }
-  return { day: getDay(asOf), identityCache, numeric, enums, enumLabels, domains, declared, dropRowSecurity };
+  return {
+    day: getDay(asOf),
+    identityCache,
+    numeric,
+    enums,
+    enumLabels,
+    domains,
+    declared,
+    dropRowSecurity,
+  };
 }

@@ -21,7 +21,20 @@ export interface NameUse {
 }
 
 const CLAUSES_AFTER_FROM: ReadonlySet<string> = new Set([
-  ...["WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "FETCH", "FOR", "WINDOW", "UNION", "INTERSECT", "EXCEPT"],
+  ...[
+    "WHERE",
+    "GROUP",
+    "HAVING",
+    "ORDER",
+    "LIMIT",
+    "OFFSET",
+    "FETCH",
+    "FOR",
+    "WINDOW",
+    "UNION",
+    "INTERSECT",
+    "EXCEPT",
+  ],
   ...["RETURNING", "SET", "FROM", "SELECT", ";", ")"],
 ]);
 const QUERY_STARTS: ReadonlySet<string> = new Set([
@@ -30,7 +43,18 @@ const QUERY_STARTS: ReadonlySet<string> = new Set([
 const END_OF_USING: ReadonlySet<string> = new Set(["USING", "WHERE", "RETURNING", ")"]);
 /** What GRANT may name that is no table. */
 const NOT_TABLES: ReadonlySet<string> = new Set([
-  ...["SCHEMA", "SEQUENCE", "FUNCTION", "PROCEDURE", "ROUTINE", "ALL", "DATABASE", "DOMAIN", "FOREIGN", "LANGUAGE"],
+  ...[
+    "SCHEMA",
+    "SEQUENCE",
+    "FUNCTION",
+    "PROCEDURE",
+    "ROUTINE",
+    "ALL",
+    "DATABASE",
+    "DOMAIN",
+    "FOREIGN",
+    "LANGUAGE",
+  ],
   ...["LARGE", "PARAMETER", "TABLESPACE", "TYPE"],
 ]);
 
@@ -68,12 +92,18 @@ class NameCollector {
   }
 
   #addList(from: number, to: number, role: NameRole): void {
-    for (const [start] of this.#reader.list(from, to)) this.#add(this.#reader.skip(start, "ONLY"), role);
+    for (const [start] of this.#reader.list(from, to)) {
+      this.#add(this.#reader.skip(start, "ONLY"), role);
+    }
   }
 
   #afterExists(at: number): number {
     const reader = this.#reader;
-    return reader.skip(reader.skip(reader.skip(at, "CONCURRENTLY"), "IF", "NOT", "EXISTS"), "IF", "EXISTS");
+    return reader.skip(
+      reader.skip(reader.skip(at, "CONCURRENTLY"), "IF", "NOT", "EXISTS"),
+      "IF",
+      "EXISTS",
+    );
   }
 
   #collectCtes(): void {
@@ -107,17 +137,27 @@ class NameCollector {
     if (first === "COPY") return this.#add(1, "relation");
     if (first === "TRUNCATE" || first === "LOCK") {
       const from = reader.skip(1, "TABLE");
-      const end = reader.find(new Set(["RESTART", "CONTINUE", "CASCADE", "RESTRICT", "IN", "NOWAIT"]), from + 1);
+      const end = reader.find(
+        new Set(["RESTART", "CONTINUE", "CASCADE", "RESTRICT", "IN", "NOWAIT"]),
+        from + 1,
+      );
       return this.#addList(from, end < 0 ? reader.size : end, "relation");
     }
     if (first === "ANALYZE" || first === "VACUUM") {
-      return this.#addList(reader.skip(reader.skip(1, "VERBOSE"), "ANALYZE"), reader.size, "relation");
+      return this.#addList(
+        reader.skip(reader.skip(1, "VERBOSE"), "ANALYZE"),
+        reader.size,
+        "relation",
+      );
     }
   }
 
   #collectCreate(): void {
     const reader = this.#reader;
-    const object = reader.find(new Set(["TABLE", "INDEX", "VIEW", "TRIGGER", "POLICY", "SEQUENCE", "FUNCTION"]), 1);
+    const object = reader.find(
+      new Set(["TABLE", "INDEX", "VIEW", "TRIGGER", "POLICY", "SEQUENCE", "FUNCTION"]),
+      1,
+    );
     const at = this.#afterExists(object + 1);
     switch (reader.key(object)) {
       case "TABLE":
@@ -140,7 +180,9 @@ class NameCollector {
     const rename = reader.find(new Set(["RENAME"]), 2);
     if (rename < 0) return;
     if (reader.is(rename + 1, "TO")) this.#add(rename + 2, "local");
-    else if (reader.is(rename + 1, "CONSTRAINT")) this.#add(reader.find(new Set(["TO"]), rename) + 1, "constraint");
+    else if (reader.is(rename + 1, "CONSTRAINT")) {
+      this.#add(reader.find(new Set(["TO"]), rename) + 1, "constraint");
+    }
   }
 
   #collectDrop(): void {
@@ -176,7 +218,9 @@ class NameCollector {
     if (reader.key(at - 1) === ".") return;
     switch (reader.key(at)) {
       case "CONSTRAINT":
-        if (reader.key(at + 1) !== "TRIGGER") this.#add(reader.skip(at + 1, "IF", "EXISTS"), "constraint");
+        if (reader.key(at + 1) !== "TRIGGER") {
+          this.#add(reader.skip(at + 1, "IF", "EXISTS"), "constraint");
+        }
         return;
       case "REFERENCES":
       case "JOIN":
@@ -187,10 +231,14 @@ class NameCollector {
         }
         return;
       case "INTO":
-        if (reader.is(at - 1, "INSERT") || reader.is(at - 1, "MERGE")) this.#add(at + 1, "relation");
+        if (reader.is(at - 1, "INSERT") || reader.is(at - 1, "MERGE")) {
+          this.#add(at + 1, "relation");
+        }
         return;
       case "USING":
-        if (reader.is(at + 1, "INDEX") && reader.key(at + 2) !== "TABLESPACE") this.#add(at + 2, "local");
+        if (reader.is(at + 1, "INDEX") && reader.key(at + 2) !== "TABLESPACE") {
+          this.#add(at + 2, "local");
+        }
         return;
       case "DELETE":
         return this.#addUsing(at);
@@ -201,7 +249,8 @@ class NameCollector {
         if (reader.is(at + 1, "NAME")) this.#add(at + 2, "local");
         return;
       case "FROM": {
-        const isOperator = reader.is(at - 1, "DISTINCT") && (reader.is(at - 2, "IS") || reader.is(at - 3, "IS", "NOT"));
+        const isOperator = reader.is(at - 1, "DISTINCT") &&
+          (reader.is(at - 2, "IS") || reader.is(at - 3, "IS", "NOT"));
         const isClause = !isOperator && reader.key(0) !== "REVOKE" && reader.key(0) !== "COPY";
         if (isClause && !this.#isArgument(at)) this.#addFrom(at + 1);
       }
@@ -222,7 +271,8 @@ class NameCollector {
     const levels: boolean[] = [false];
     for (let at = 0; at < reader.size; at++) {
       if (reader.key(at) === "(") {
-        const isCall = reader.isName(at - 1) && !reader.isOneOf(at + 1, QUERY_STARTS) && reader.key(at + 1) !== "(";
+        const isCall = reader.isName(at - 1) && !reader.isOneOf(at + 1, QUERY_STARTS) &&
+          reader.key(at + 1) !== "(";
         levels.push(isCall);
       } else if (reader.key(at) === ")") levels.pop();
       else if (reader.key(at) === "FROM" && levels.at(-1)) found.add(at);
@@ -235,7 +285,8 @@ class NameCollector {
     const reader = this.#reader;
     at = reader.skip(reader.skip(at, "LATERAL"), "ONLY");
     while (reader.key(at) === "(" && !reader.isOneOf(at + 1, QUERY_STARTS)) at++;
-    const isCall = reader.key(at + 1) === "(" && reader.key(0) !== "CREATE" && reader.key(0) !== "ALTER";
+    const isCall = reader.key(at + 1) === "(" && reader.key(0) !== "CREATE" &&
+      reader.key(0) !== "ALTER";
     if (!isCall) this.#add(at, "relation");
   }
 
@@ -251,7 +302,11 @@ class NameCollector {
   #addFrom(from: number): void {
     const reader = this.#reader;
     this.#addReference(from);
-    for (let at = from; at < reader.size && !reader.isOneOf(at, CLAUSES_AFTER_FROM); at = reader.next(at)) {
+    for (
+      let at = from;
+      at < reader.size && !reader.isOneOf(at, CLAUSES_AFTER_FROM);
+      at = reader.next(at)
+    ) {
       if (reader.key(at) === ",") this.#addReference(at + 1);
     }
   }
@@ -260,7 +315,8 @@ class NameCollector {
   #collectQualifiers(): void {
     const reader = this.#reader;
     for (let at = 0; at < reader.size; at++) {
-      const isQualifier = reader.isName(at) && reader.key(at + 1) === "." && reader.key(at - 1) !== "." &&
+      const isQualifier = reader.isName(at) && reader.key(at + 1) === "." &&
+        reader.key(at - 1) !== "." &&
         reader.key(at + 3) !== ".";
       if (!isQualifier || this.uses.has(at)) continue;
       const name = getName(reader.token(at)!);

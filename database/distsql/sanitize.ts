@@ -6,7 +6,10 @@ import { getDeclarations, translateStatements } from "./translate_text.ts";
 import type { DistSqlStep, DistSqlTranslation, DistSqlWarning } from "./translation.ts";
 
 /** Whether the provider gets what was written, word for word. */
-function isAsWritten(sources: readonly SqlStatement[], statements: readonly DistSqlStep[]): boolean {
+function isAsWritten(
+  sources: readonly SqlStatement[],
+  statements: readonly DistSqlStep[],
+): boolean {
   return sources.length === 1 && statements.length === 1 && statements[0].sql === sources[0].text;
 }
 
@@ -52,7 +55,9 @@ export function translateForDistSql(sql: string, options: DistSqlOptions = {}): 
   }
   const refusals = translated.flatMap((one) => one.refusals);
   const statements = translated.flatMap((one) => one.refusals.length === 0 ? one.steps : []);
-  const rules = new Set(translated.length === 0 ? ["empty-statement"] : translated.flatMap((one) => one.rules));
+  const rules = new Set(
+    translated.length === 0 ? ["empty-statement"] : translated.flatMap((one) => one.rules),
+  );
   const sources = translated.map(({ source }) => source);
   return {
     statements,
@@ -92,5 +97,7 @@ export function sanitizeForDistSql(stmt: string, options: DistSqlOptions = {}): 
   }
   if (statements.length === 0) return null;
   if (statements.length === 1) return statements[0].sql;
-  return statements.map((statement) => terminateStatement(statement.sql)).join(`\n${STATEMENT_BREAKPOINT}\n`);
+  return statements.map((statement) => terminateStatement(statement.sql)).join(
+    `\n${STATEMENT_BREAKPOINT}\n`,
+  );
 }

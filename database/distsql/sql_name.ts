@@ -50,13 +50,21 @@ export function readName(reader: StatementReader, at: number): QualifiedName {
     parts.push(getName(token));
     isQuoted ||= token.kind === "quoted";
   }
-  return { text: reader.text(at, end), name: parts.at(-1) ?? "", path: parts.join("."), isQuoted, end };
+  return {
+    text: reader.text(at, end),
+    name: parts.at(-1) ?? "",
+    path: parts.join("."),
+    isQuoted,
+    end,
+  };
 }
 
 /** The qualified name at a position as the catalog has it, each part in quotes; empty when there is none. */
 export function quoteNameAt(reader: StatementReader, at: number): string {
   const parts: string[] = [];
-  for (let i = at; i < reader.nameEnd(at); i += 2) parts.push(writeName(truncateName(getName(reader.token(i)!)), true));
+  for (let i = at; i < reader.nameEnd(at); i += 2) {
+    parts.push(writeName(truncateName(getName(reader.token(i)!)), true));
+  }
   return parts.join(".");
 }
 

@@ -120,7 +120,8 @@ export function splitStatements(sql: string): SqlStatement[] {
     }
     current.push(token);
     blocks.see(token);
-    const ends = (token.kind === "symbol" && token.text === ";" && !blocks.isInside) || token.kind === "psql";
+    const ends = (token.kind === "symbol" && token.text === ";" && !blocks.isInside) ||
+      token.kind === "psql";
     if (ends) finish(at);
   }
   finish(at);

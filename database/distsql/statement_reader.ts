@@ -4,7 +4,9 @@ const BEYOND_ASCII = /[\u0080-\uffff]/;
 
 /** Upper case for words of plain ASCII: `ſelect` is no keyword, though JavaScript makes it SELECT. */
 function getKey(token: SqlToken): string {
-  if (token.kind === "word") return BEYOND_ASCII.test(token.text) ? token.text : token.text.toUpperCase();
+  if (token.kind === "word") {
+    return BEYOND_ASCII.test(token.text) ? token.text : token.text.toUpperCase();
+  }
   return token.kind === "symbol" ? token.text : "";
 }
 
@@ -28,7 +30,9 @@ export class StatementReader {
     const keys: string[] = [];
     for (let place = 0; place < tokens.length; place++) {
       const token = tokens[place];
-      if (token.kind === "space" || token.kind === "line_comment" || token.kind === "block_comment") continue;
+      if (
+        token.kind === "space" || token.kind === "line_comment" || token.kind === "block_comment"
+      ) continue;
       places.push(place);
       keys.push(getKey(token));
     }

@@ -50,7 +50,19 @@ export function getTable(reader: StatementReader): string | undefined {
 
 /** Words that may stand between CREATE, ALTER, DROP or COMMENT ON and the kind of object. */
 const BEFORE_KIND: ReadonlySet<string> = new Set([
-  ...["ON", "OR", "REPLACE", "TEMP", "TEMPORARY", "LOCAL", "GLOBAL", "UNLOGGED", "RECURSIVE", "MATERIALIZED", "EVENT"],
+  ...[
+    "ON",
+    "OR",
+    "REPLACE",
+    "TEMP",
+    "TEMPORARY",
+    "LOCAL",
+    "GLOBAL",
+    "UNLOGGED",
+    "RECURSIVE",
+    "MATERIALIZED",
+    "EVENT",
+  ],
 ]);
 /** Kinds of objects whose name follows the kind. */
 const NAMED_KINDS: ReadonlySet<string> = new Set([
@@ -67,7 +79,17 @@ const NAMED_KINDS: ReadonlySet<string> = new Set([
     "ROLE",
     "USER",
   ],
-  ...["INDEX", "STATISTICS", "COLLATION", "SERVER", "PUBLICATION", "SUBSCRIPTION", "DATABASE", "LANGUAGE", "TRIGGER"],
+  ...[
+    "INDEX",
+    "STATISTICS",
+    "COLLATION",
+    "SERVER",
+    "PUBLICATION",
+    "SUBSCRIPTION",
+    "DATABASE",
+    "LANGUAGE",
+    "TRIGGER",
+  ],
 ]);
 
 /**

@@ -16,7 +16,9 @@ export interface TextPosition {
  */
 export function createLocator(text: string): (offset: number) => TextPosition {
   const starts = [0];
-  for (const { index, 0: lineBreak } of text.matchAll(/\r\n|\r|\n/g)) starts.push(index + lineBreak.length);
+  for (const { index, 0: lineBreak } of text.matchAll(/\r\n|\r|\n/g)) {
+    starts.push(index + lineBreak.length);
+  }
   return function locate(offset): TextPosition {
     let [low, high] = [0, starts.length - 1];
     while (low < high) {

@@ -132,7 +132,9 @@ function stringEnd(sql: string, at: number, escapes: boolean): number {
 function dollarQuoteEnd(sql: string, at: number): number {
   let tagEnd = at + 1;
   if (isDigit(sql.charCodeAt(tagEnd))) return -1;
-  while (tagEnd < sql.length && sql.charCodeAt(tagEnd) !== DOLLAR && isNamePart(sql.charCodeAt(tagEnd))) tagEnd++;
+  while (
+    tagEnd < sql.length && sql.charCodeAt(tagEnd) !== DOLLAR && isNamePart(sql.charCodeAt(tagEnd))
+  ) tagEnd++;
   if (sql.charCodeAt(tagEnd) !== DOLLAR) return -1;
   const tag = sql.slice(at, tagEnd + 1);
   const close = sql.indexOf(tag, tagEnd + 1);
@@ -151,7 +153,8 @@ function numberEnd(sql: string, at: number): number {
       if (sql.charCodeAt(at + 1) === DOT) break;
     } else if (code >= 128 || (CLASS[code] & (LETTER | DIGIT)) === 0) {
       const last = sql.charCodeAt(at - 1) | 0x20;
-      const isExponentSign = (code === DASH || code === 0x2b) && last === 0x65 && isDigit(sql.charCodeAt(at + 1));
+      const isExponentSign = (code === DASH || code === 0x2b) && last === 0x65 &&
+        isDigit(sql.charCodeAt(at + 1));
       if (!isExponentSign || isHexadecimal(sql, at)) break;
     }
   }
@@ -181,7 +184,9 @@ function operatorEnd(sql: string, at: number): number {
  * all of a kind.
  */
 const SINGLE: (SqlToken | undefined)[] = new Array(128).fill(undefined);
-for (const text of " \n()[],;.") SINGLE[text.charCodeAt(0)] = Object.freeze({ kind: kindOfSingle(text), text });
+for (const text of " \n()[],;.") {
+  SINGLE[text.charCodeAt(0)] = Object.freeze({ kind: kindOfSingle(text), text });
+}
 
 function kindOfSingle(text: string): SqlTokenKind {
   return isSpace(text.charCodeAt(0)) ? "space" : "symbol";
@@ -242,12 +247,19 @@ export function tokenize(sql: string): SqlToken[] {
     } else if (isNameStart(code)) {
       const letter = code | 0x20;
       const third = sql.charCodeAt(at + 2);
-      if (next === SINGLE_QUOTE && (letter === 0x65 || letter === 0x62 || letter === 0x78 || letter === 0x6e)) {
+      if (
+        next === SINGLE_QUOTE &&
+        (letter === 0x65 || letter === 0x62 || letter === 0x78 || letter === 0x6e)
+      ) {
         kind = "string"; // E'', B'', X'', N''
         at = stringEnd(sql, at + 1, letter === 0x65);
-      } else if (letter === 0x75 && next === AMPERSAND && (third === SINGLE_QUOTE || third === DOUBLE_QUOTE)) {
+      } else if (
+        letter === 0x75 && next === AMPERSAND && (third === SINGLE_QUOTE || third === DOUBLE_QUOTE)
+      ) {
         kind = third === SINGLE_QUOTE ? "string" : "quoted"; // U&'', U&""
-        at = third === SINGLE_QUOTE ? stringEnd(sql, at + 2, false) : quotedEnd(sql, at + 2, DOUBLE_QUOTE, false);
+        at = third === SINGLE_QUOTE
+          ? stringEnd(sql, at + 2, false)
+          : quotedEnd(sql, at + 2, DOUBLE_QUOTE, false);
       } else {
         kind = "word";
         at = nameEnd(sql, at + 1);
@@ -283,7 +295,9 @@ export function tokenize(sql: string): SqlToken[] {
       }
       inCopy = awaitsRows = false;
       atStatementStart = true;
-    } else if (kind !== "space" && kind !== "line_comment" && kind !== "block_comment" && kind !== "psql") {
+    } else if (
+      kind !== "space" && kind !== "line_comment" && kind !== "block_comment" && kind !== "psql"
+    ) {
       atStatementStart = false;
     }
   }

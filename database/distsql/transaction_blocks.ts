@@ -23,7 +23,8 @@ const ROLLBACKS: ReadonlySet<string> = new Set(["ROLLBACK", "ABORT"]);
 const TO: ReadonlySet<string> = new Set(["TO"]);
 
 /** The modes that hold anyway: the server's own, or weaker ones. */
-const DEFAULT_MODES = /^(?:(?:WORK|TRANSACTION|READ WRITE|NOT DEFERRABLE|ISOLATION LEVEL READ (?:UN)?COMMITTED|,) ?)*$/;
+const DEFAULT_MODES =
+  /^(?:(?:WORK|TRANSACTION|READ WRITE|NOT DEFERRABLE|ISOLATION LEVEL READ (?:UN)?COMMITTED|,) ?)*$/;
 
 function getModes(reader: StatementReader): string {
   const words: string[] = [];
@@ -33,10 +34,14 @@ function getModes(reader: StatementReader): string {
 
 /** The entry of a statement that is refused wherever it stands. */
 function getRefusal(reader: StatementReader): string | undefined {
-  if (reader.isOneOf(0, SAVEPOINTS) || (reader.is(0, "ROLLBACK") && reader.find(TO, 1) >= 0)) return "savepoint";
+  if (reader.isOneOf(0, SAVEPOINTS) || (reader.is(0, "ROLLBACK") && reader.find(TO, 1) >= 0)) {
+    return "savepoint";
+  }
   const isPrepared = reader.is(1, "PREPARED") || reader.is(0, "PREPARE", "TRANSACTION");
   if (isPrepared) return "two-phase-commit";
-  if (reader.isOneOf(0, BEGINS)) return DEFAULT_MODES.test(getModes(reader)) ? undefined : "transaction-modes";
+  if (reader.isOneOf(0, BEGINS)) {
+    return DEFAULT_MODES.test(getModes(reader)) ? undefined : "transaction-modes";
+  }
   if (reader.is(reader.size - 2, "AND", "CHAIN")) return "transaction-modes";
   return reader.isOneOf(0, ROLLBACKS) ? "transaction-rollback" : undefined;
 }

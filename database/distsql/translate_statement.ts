@@ -22,9 +22,20 @@ import {
   translateDropIndex,
   translateSequence,
 } from "./rules/objects.ts";
-import { refusesSystemSchema, translateDropGroup, translateGrant, translateRole } from "./rules/permission.ts";
+import {
+  refusesSystemSchema,
+  translateDropGroup,
+  translateGrant,
+  translateRole,
+} from "./rules/permission.ts";
 import { checkQuery, translateRowChange, translateTruncate } from "./rules/query.ts";
-import { translateAnalyze, translateCopy, translatePsql, translateSet, translateTransaction } from "./rules/session.ts";
+import {
+  translateAnalyze,
+  translateCopy,
+  translatePsql,
+  translateSet,
+  translateTransaction,
+} from "./rules/session.ts";
 import { readName } from "./sql_name.ts";
 import { getObject, getTable } from "./statement_table.ts";
 import type { StatementTranslation } from "./translation.ts";
@@ -170,7 +181,17 @@ const NEVER_THERE: readonly string[] = [
     "LANGUAGE",
     "MATERIALIZED",
   ],
-  ...["OPERATOR", "PROCEDURAL", "PROCEDURE", "PUBLICATION", "RULE", "SERVER", "SUBSCRIPTION", "TABLESPACE", "TEXT"],
+  ...[
+    "OPERATOR",
+    "PROCEDURAL",
+    "PROCEDURE",
+    "PUBLICATION",
+    "RULE",
+    "SERVER",
+    "SUBSCRIPTION",
+    "TABLESPACE",
+    "TEXT",
+  ],
   "TRANSFORM",
 ];
 
@@ -200,15 +221,37 @@ const DROP: Readonly<Record<string, Rule>> = {
 
 /** Objects whose comments go, because the objects cannot be there. */
 const NO_COMMENT: ReadonlySet<string> = new Set([
-  ...["EXTENSION", "TYPE", "TRIGGER", "POLICY", "RULE", "MATERIALIZED", "AGGREGATE", "OPERATOR", "PROCEDURE", "CAST"],
-  ...["COLLATION", "CONVERSION", "DATABASE", "FOREIGN", "SERVER", "LANGUAGE", "LARGE", "PUBLICATION", "SUBSCRIPTION"],
+  ...[
+    "EXTENSION",
+    "TYPE",
+    "TRIGGER",
+    "POLICY",
+    "RULE",
+    "MATERIALIZED",
+    "AGGREGATE",
+    "OPERATOR",
+    "PROCEDURE",
+    "CAST",
+  ],
+  ...[
+    "COLLATION",
+    "CONVERSION",
+    "DATABASE",
+    "FOREIGN",
+    "SERVER",
+    "LANGUAGE",
+    "LARGE",
+    "PUBLICATION",
+    "SUBSCRIPTION",
+  ],
   ...["TABLESPACE", "TEXT", "TRANSFORM", "EVENT", "ACCESS"],
 ]);
 
 function translateComment(reader: StatementReader, t: StatementTranslation): void {
   if (reader.isOneOf(2, NO_COMMENT)) stripObject(reader, t);
-  else if (reader.key(2) === "SCHEMA" && readName(reader, 3).name === "public") t.apply("grant-schema-public");
-  else keep(reader, t);
+  else if (reader.key(2) === "SCHEMA" && readName(reader, 3).name === "public") {
+    t.apply("grant-schema-public");
+  } else keep(reader, t);
 }
 
 function translateCreate(reader: StatementReader, t: StatementTranslation): void {
@@ -239,7 +282,9 @@ function translateDo(reader: StatementReader, t: StatementTranslation): void {
     t.refusals.length = 0;
     return t.refuse("do-block", "a DO block around a change for which the table is made again");
   }
-  for (let i = before; i < t.steps.length; i++) t.steps[i] = { ...t.steps[i], ignores: inner.ignores };
+  for (let i = before; i < t.steps.length; i++) {
+    t.steps[i] = { ...t.steps[i], ignores: inner.ignores };
+  }
 }
 
 function translateAws(reader: StatementReader, t: StatementTranslation): void {
@@ -344,7 +389,9 @@ export function translateStatement(statement: StatementReader, t: StatementTrans
 function translateLowered(statement: StatementReader, t: StatementTranslation): void {
   const [steps, refusals] = [t.steps.length, t.refusals.length];
   translateByRule(statement, t);
-  if (!t.refusals.slice(refusals).some((refusal) => refusal instanceof RecreationRequiredError)) return;
+  if (!t.refusals.slice(refusals).some((refusal) => refusal instanceof RecreationRequiredError)) {
+    return;
+  }
   t.steps.length = steps;
   keep(statement, t);
   t.steps[steps] = { ...t.steps[steps], recreates: true };
@@ -354,11 +401,19 @@ function translateLowered(statement: StatementReader, t: StatementTranslation): 
 /** Refuses to make a table again that a view reads: the view would go with it. */
 function refuseViews(statement: StatementReader, t: StatementTranslation): void {
   const { tables, views } = t.before;
-  const table = findObject(tables, readObject(statement, statement.skip(statement.skip(2, "IF", "EXISTS"), "ONLY")));
+  const table = findObject(
+    tables,
+    readObject(statement, statement.skip(statement.skip(2, "IF", "EXISTS"), "ONLY")),
+  );
   if (table === undefined) return;
   for (const view of views.values()) {
     const reads = view.sources.some(({ relation }) => relation === getKey(table));
-    if (reads) t.refuse("recreate-view", `a change that makes the table again, which the view ${view.name} reads`);
+    if (reads) {
+      t.refuse(
+        "recreate-view",
+        `a change that makes the table again, which the view ${view.name} reads`,
+      );
+    }
   }
 }
 
@@ -372,9 +427,12 @@ function translateByRule(statement: StatementReader, t: StatementTranslation): v
   const object = nameSubject(statement, t);
   if (statement.token(0)?.kind === "psql") return translatePsql(statement.token(0)!.text, t);
   const first = statement.key(0);
-  const isDefinition = (first === "CREATE" || first === "ALTER") && DEFINED_WITH_EXPRESSIONS.has(object);
+  const isDefinition = (first === "CREATE" || first === "ALTER") &&
+    DEFINED_WITH_EXPRESSIONS.has(object);
   const hasExpressions = isDefinition || QUERIES.has(first);
-  const reader = hasExpressions ? translateExpressions(statement, isDefinition && object !== "VIEW", t) : statement;
+  const reader = hasExpressions
+    ? translateExpressions(statement, isDefinition && object !== "VIEW", t)
+    : statement;
   const rule = Object.hasOwn(BY_FIRST_WORD, first) ? BY_FIRST_WORD[first] : keep;
   rule(reader, t);
 }
@@ -386,7 +444,8 @@ function nameSubject(statement: StatementReader, t: StatementTranslation): strin
     return "";
   }
   const first = statement.key(0);
-  const isObject = first === "CREATE" || first === "ALTER" || first === "DROP" || first === "COMMENT";
+  const isObject = first === "CREATE" || first === "ALTER" || first === "DROP" ||
+    first === "COMMENT";
   const object = isObject ? statement.key(objectAt(statement)) : "";
   t.kind = `${first === "(" ? "SELECT" : first} ${object}`.trim();
   t.table = getTable(statement);

@@ -1,6 +1,11 @@
 import { type CommentedKey, findCommentedKeys } from "./commented_keys.ts";
 import type { RecreationRequiredError, UnsupportedStatementError } from "./errors.ts";
-import { type DeclaredSchema, DEFAULT_SCHEMA, getKey, withEntry } from "./declared/declared_schema.ts";
+import {
+  type DeclaredSchema,
+  DEFAULT_SCHEMA,
+  getKey,
+  withEntry,
+} from "./declared/declared_schema.ts";
 import { readObject } from "./declared/read_object.ts";
 import { type DistSqlOptions, type ResolvedOptions, resolveOptions } from "./options.ts";
 import { readName } from "./sql_name.ts";
@@ -8,7 +13,12 @@ import { splitStatements, type SqlStatement } from "./statement.ts";
 import { StatementReader } from "./statement_reader.ts";
 import { readTransactionControl } from "./transaction_blocks.ts";
 import { translateStatement } from "./translate_statement.ts";
-import { type DistSqlStep, type DistSqlWarning, StatementTranslation, type TextScope } from "./translation.ts";
+import {
+  type DistSqlStep,
+  type DistSqlWarning,
+  StatementTranslation,
+  type TextScope,
+} from "./translation.ts";
 
 /** One statement of a text, translated. */
 export interface TranslatedStatement {
@@ -61,7 +71,10 @@ export function translateStatements(sql: string, options: DistSqlOptions = {}): 
 }
 
 /** A statement in a comment is refused like one that is written out: it must not be passed over. */
-function refuseCommentedKey({ start, text, table }: CommentedKey, scope: TextScope): TranslatedStatement {
+function refuseCommentedKey(
+  { start, text, table }: CommentedKey,
+  scope: TextScope,
+): TranslatedStatement {
   const t = new StatementTranslation(scope);
   t.kind = "ALTER TABLE";
   t.table = table;
@@ -90,7 +103,10 @@ function declareEnums({ declared, enumLabels }: ResolvedOptions): DeclaredSchema
   let { enums } = declared;
   for (const [path, labels] of Object.entries(enumLabels)) {
     const dot = path.indexOf(".");
-    const name = { schema: dot < 0 ? DEFAULT_SCHEMA : path.slice(0, dot), name: path.slice(dot + 1) };
+    const name = {
+      schema: dot < 0 ? DEFAULT_SCHEMA : path.slice(0, dot),
+      name: path.slice(dot + 1),
+    };
     if (!enums.has(getKey(name))) enums = withEntry(enums, { ...name, labels });
   }
   return { ...declared, enums };
@@ -100,13 +116,19 @@ function declareEnums({ declared, enumLabels }: ResolvedOptions): DeclaredSchema
 export function getDeclarations(
   scope: TextScope,
 ): Required<Pick<DistSqlOptions, "enumLabels" | "domains" | "declared">> {
-  return { enumLabels: labelsByName(scope.declared), domains: [...scope.domains], declared: scope.declared };
+  return {
+    enumLabels: labelsByName(scope.declared),
+    domains: [...scope.domains],
+    declared: scope.declared,
+  };
 }
 
 /** The labels of the enums, under their qualified names and those of `public` also without. */
 function labelsByName({ enums }: DeclaredSchema): Record<string, readonly string[]> {
   const entries = [...enums.values()].flatMap(({ schema, name, labels }) =>
-    schema === DEFAULT_SCHEMA ? [[`${schema}.${name}`, labels], [name, labels]] : [[`${schema}.${name}`, labels]]
+    schema === DEFAULT_SCHEMA
+      ? [[`${schema}.${name}`, labels], [name, labels]]
+      : [[`${schema}.${name}`, labels]]
   );
   return Object.fromEntries(entries);
 }
@@ -130,7 +152,9 @@ function findDroppedSequences(sources: readonly SqlStatement[]): Set<string> {
 }
 
 /** What statements elsewhere in the text decide; only what may say so is read for it. */
-function lookAhead(sources: readonly SqlStatement[]): Pick<TextScope, "validated" | "transactionRefusals"> {
+function lookAhead(
+  sources: readonly SqlStatement[],
+): Pick<TextScope, "validated" | "transactionRefusals"> {
   const validated = new Set<string>();
   for (const { text, tokens } of sources) {
     if (/validate/i.test(text)) collectValidated(new StatementReader(tokens), validated);
@@ -140,7 +164,9 @@ function lookAhead(sources: readonly SqlStatement[]): Pick<TextScope, "validated
 
 const TRANSACTION_WORDS = /begin|start|commit|end|rollback|abort|savepoint|release|prepare/i;
 
-function findTransactionRefusals(sources: readonly SqlStatement[]): TextScope["transactionRefusals"] {
+function findTransactionRefusals(
+  sources: readonly SqlStatement[],
+): TextScope["transactionRefusals"] {
   const readers = sources.flatMap(({ text, tokens }) =>
     TRANSACTION_WORDS.test(text) ? new StatementReader(tokens) : []
   );

@@ -173,7 +173,11 @@ export class StatementTranslation {
   }
 
   /** Notes an entry and tells the user; its advice is the message unless another is given. */
-  warn(id: string, message: string = getIncompatibility(id)!.advice, type: string | undefined = undefined): void {
+  warn(
+    id: string,
+    message: string = getIncompatibility(id)!.advice,
+    type: string | undefined = undefined,
+  ): void {
     this.rules.add(id);
     if (this.warnings.some((warning) => warning.id === id && warning.message === message)) return;
     const { table } = this;
@@ -192,17 +196,25 @@ export class StatementTranslation {
    * @param what What is not supported; the entry's title when left out.
    * @param type The type or enum that it is about.
    */
-  refuse(id: string, what: string = getIncompatibility(id)!.title, type: string | undefined = undefined): void {
+  refuse(
+    id: string,
+    what: string = getIncompatibility(id)!.title,
+    type: string | undefined = undefined,
+  ): void {
     const { action, advice } = getIncompatibility(id)!;
     this.rules.add(id);
     const { kind, table } = this;
     const isRecreation = action === DistSqlAction.Recreate;
-    const reason = isRecreation ? `the table has to be made again for ${what}` : `not supported: ${what}`;
+    const reason = isRecreation
+      ? `the table has to be made again for ${what}`
+      : `not supported: ${what}`;
     const summary = `${this.subject}: ${reason}`;
     const message = `${summary} (${id}). ${advice}`;
     const options = { id, summary, advice, table, type, details: { id, table, type, kind } };
     this.refusals.push(
-      isRecreation ? new RecreationRequiredError(message, options) : new UnsupportedStatementError(message, options),
+      isRecreation
+        ? new RecreationRequiredError(message, options)
+        : new UnsupportedStatementError(message, options),
     );
   }
 

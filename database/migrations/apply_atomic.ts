@@ -13,11 +13,17 @@ import type { PlannedMigration } from "./steps.ts";
  * @param context What the run shares.
  * @throws {MigrationError} Names the statement that failed; nothing of the migration is left.
  */
-export async function applyAtomic(planned: PlannedMigration, context: MigrationContext): Promise<void> {
+export async function applyAtomic(
+  planned: PlannedMigration,
+  context: MigrationContext,
+): Promise<void> {
   const { session, tables, lock } = context;
   if (lock.fence === undefined) {
     try {
-      await session.script([...planned.steps.map(({ sql }) => sql), writeAppliedNow(planned, tables)]);
+      await session.script([
+        ...planned.steps.map(({ sql }) => sql),
+        writeAppliedNow(planned, tables),
+      ]);
       return;
     } catch (error) {
       // without a SQLSTATE the server may have committed: the next run reads what became of it
@@ -40,7 +46,10 @@ export async function applyAtomic(planned: PlannedMigration, context: MigrationC
  * @param context What the run shares.
  * @throws {MigrationError} Names the statement that failed; nothing of the migration is left.
  */
-export async function applyOneByOne(planned: PlannedMigration, context: MigrationContext): Promise<void> {
+export async function applyOneByOne(
+  planned: PlannedMigration,
+  context: MigrationContext,
+): Promise<void> {
   const { session, tables, lock } = context;
   let index = 0;
   try {
@@ -55,7 +64,9 @@ export async function applyOneByOne(planned: PlannedMigration, context: Migratio
 }
 
 function writeAppliedNow({ file, steps }: PlannedMigration, { migrations }: HistoryTables): string {
-  return `INSERT INTO ${migrations} (tag, hash, statements, duration_ms, executed) VALUES (${literal(file.tag)}, ` +
+  return `INSERT INTO ${migrations} (tag, hash, statements, duration_ms, executed) VALUES (${
+    literal(file.tag)
+  }, ` +
     `${literal(file.hash)}, ${steps.length}, ` +
     "(extract(epoch FROM clock_timestamp() - transaction_timestamp()) * 1000)::integer, true)";
 }

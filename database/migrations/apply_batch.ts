@@ -20,7 +20,10 @@ const READS_DIFFERENTLY = /standard_conforming_strings|backslash_quote|client_en
  * @param canBatch Whether the session takes several transactions in one message.
  * @returns The same migrations in the same order; most often one group.
  */
-export function groupMigrations(planned: readonly PlannedMigration[], canBatch: boolean): PlannedMigration[][] {
+export function groupMigrations(
+  planned: readonly PlannedMigration[],
+  canBatch: boolean,
+): PlannedMigration[][] {
   const groups: PlannedMigration[][] = [];
   let size = 0;
   let isOpen = false;
@@ -28,7 +31,10 @@ export function groupMigrations(planned: readonly PlannedMigration[], canBatch: 
     const length = migration.file.sql.length;
     const fits = canBatch && migration.atomic && !READS_DIFFERENTLY.test(migration.file.sql);
     const group = groups.at(-1);
-    if (fits && isOpen && group !== undefined && group.length < MAX_FILES && size + length <= MAX_CHARACTERS) {
+    if (
+      fits && isOpen && group !== undefined && group.length < MAX_FILES &&
+      size + length <= MAX_CHARACTERS
+    ) {
       group.push(migration);
       size += length;
     } else {
@@ -57,7 +63,10 @@ export interface BatchResult {
  * @returns Which are applied.
  * @throws {MigrationError} When the connection was lost.
  */
-export async function applyBatch(batch: readonly PlannedMigration[], context: MigrationContext): Promise<BatchResult> {
+export async function applyBatch(
+  batch: readonly PlannedMigration[],
+  context: MigrationContext,
+): Promise<BatchResult> {
   const { session, tables, clock } = context;
   const [first, last] = [batch[0].file.tag, batch[batch.length - 1].file.tag];
   let failed = false;
@@ -77,17 +86,25 @@ export async function applyBatch(batch: readonly PlannedMigration[], context: Mi
   const tags = batch.map(({ file }) => literal(file.tag)).join(", ");
   const select = `SELECT tag, duration_ms FROM ${tables.migrations} WHERE tag IN (${tags})`;
   const rows = await retryIdempotent(() => session.query(select), clock);
-  return { durations: new Map(rows.map(({ tag, duration_ms }) => [String(tag), Number(duration_ms)])), failed };
+  return {
+    durations: new Map(rows.map(({ tag, duration_ms }) => [String(tag), Number(duration_ms)])),
+    failed,
+  };
 }
 
-function toTransaction(batch: readonly PlannedMigration[], index: number, tables: HistoryTables): string[] {
+function toTransaction(
+  batch: readonly PlannedMigration[],
+  index: number,
+  tables: HistoryTables,
+): string[] {
   const { file, steps } = batch[index];
   const previous = batch[index - 1]?.file.tag;
   // one message has one transaction_timestamp(), so a later transaction began when the one before it was noted
   const startedAt = previous === undefined
     ? "transaction_timestamp()"
     : `(SELECT applied_at FROM ${tables.migrations} WHERE tag = ${literal(previous)})`;
-  const note = `INSERT INTO ${tables.migrations} (tag, hash, statements, duration_ms, executed, applied_at) ` +
+  const note =
+    `INSERT INTO ${tables.migrations} (tag, hash, statements, duration_ms, executed, applied_at) ` +
     `SELECT ${literal(file.tag)}, ${literal(file.hash)}, ${steps.length}, ` +
     `(extract(epoch FROM at - ${startedAt}) * 1000)::integer, true, at FROM clock_timestamp() AS at`;
   return [

@@ -43,7 +43,10 @@ export async function applyPending(
       let durationMs = batch?.durations.get(tag);
       if (durationMs === undefined) {
         const startedAt = monotonicNow(clock);
-        await (!migration.atomic ? applyStepwise : isSuspect ? applyOneByOne : applyAtomic)(migration, context);
+        await (!migration.atomic ? applyStepwise : isSuspect ? applyOneByOne : applyAtomic)(
+          migration,
+          context,
+        );
         durationMs = monotonicNow(clock) - startedAt;
         isSuspect = false;
       }

@@ -17,22 +17,32 @@ import type { PlannedMigration } from "./steps.ts";
  * @param given What the run shares.
  * @throws {MigrationError} Names the statement that failed; what ran before it stays and is not run again.
  */
-export async function applyStepwise(planned: PlannedMigration, given: MigrationContext): Promise<void> {
+export async function applyStepwise(
+  planned: PlannedMigration,
+  given: MigrationContext,
+): Promise<void> {
   const { file, steps } = planned;
   const settings: string[] = [];
   const context = { ...given, session: withSettings(given.session, settings) };
   const startedAt = monotonicNow(context.clock);
-  const noted = await retryIdempotent(() => readSteps(context.session, context.tables, file.tag), context.clock);
+  const noted = await retryIdempotent(
+    () => readSteps(context.session, context.tables, file.tag),
+    context.clock,
+  );
   const rows = new Map(noted.map((row) => [row.step, row]));
   assertSameSteps(planned, rows);
   const from = [...rows.values()].filter(({ state }) => state === "done").length;
-  if (rows.size > 0) context.logger(`${file.tag}: goes on at statement ${from + 1} of ${steps.length}`);
+  if (rows.size > 0) {
+    context.logger(`${file.tag}: goes on at statement ${from + 1} of ${steps.length}`);
+  }
   for (let index = 0, next: number; index < steps.length; index = next) {
     next = index + 1;
     if (index > 0) settings.push(...getSettings(steps[index - 1]));
     if (rows.get(index)?.state === "done") continue;
     await context.lock.check();
-    context.logger(`${file.tag}: statement ${index + 1} of ${steps.length}: ${getTitle(steps[index])}`);
+    context.logger(
+      `${file.tag}: statement ${index + 1} of ${steps.length}: ${getTitle(steps[index])}`,
+    );
     try {
       next = await runStep(planned, index, rows.get(index), context, settings);
     } catch (error) {
@@ -43,9 +53,18 @@ export async function applyStepwise(planned: PlannedMigration, given: MigrationC
   const durationMs = monotonicNow(context.clock) - startedAt;
   await retryIdempotent(() =>
     inTransaction(context, async (tx) => {
-      const known = await tx.query(`SELECT tag FROM ${context.tables.migrations} WHERE tag = $1`, [file.tag]);
+      const known = await tx.query(`SELECT tag FROM ${context.tables.migrations} WHERE tag = $1`, [
+        file.tag,
+      ]);
       if (known.length > 0) return;
-      await tx.query(writeApplied(context.tables, { ...file, statements: steps.length, durationMs, executed: true }));
+      await tx.query(
+        writeApplied(context.tables, {
+          ...file,
+          statements: steps.length,
+          durationMs,
+          executed: true,
+        }),
+      );
       await tx.query(clearSteps(context.tables, file.tag));
     }), context.clock);
 }
@@ -72,7 +91,10 @@ async function runStep(
 }
 
 /** What was done under one plan must not be taken for another plan's work. */
-function assertSameSteps({ file, steps }: PlannedMigration, rows: ReadonlyMap<number, StepRow>): void {
+function assertSameSteps(
+  { file, steps }: PlannedMigration,
+  rows: ReadonlyMap<number, StepRow>,
+): void {
   for (const { step, hash } of rows.values()) {
     if (steps[step]?.hash === hash) continue;
     throw new MigrationError(

@@ -42,7 +42,10 @@ export async function waitForJob(
     const state = await readJob(jobId, job, context);
     if (await isValid(job, state?.objectName, context)) return { isValid: true, detail: undefined };
     if (state === undefined || !RUNNING.has(state.status)) {
-      return { isValid: false, detail: state === undefined ? undefined : `${state.status}: ${state.details ?? ""}` };
+      return {
+        isValid: false,
+        detail: state === undefined ? undefined : `${state.status}: ${state.details ?? ""}`,
+      };
     }
     if (monotonicNow(clock) + delayMs > dueMs || remainingMs(clock) < 2 * delayMs) {
       throw new MigrationError(
@@ -75,7 +78,8 @@ async function readJob(
     ]
     : ["job_id = $1", jobId];
   const rows = await retryIdempotent(
-    () => session.query(`SELECT status, details, object_name FROM sys.jobs WHERE ${where}`, [param]),
+    () =>
+      session.query(`SELECT status, details, object_name FROM sys.jobs WHERE ${where}`, [param]),
     clock,
   );
   if (rows.length === 0) return undefined;
@@ -87,10 +91,16 @@ async function readJob(
   };
 }
 
-async function isValid(job: DistSqlJob, objectName: string | undefined, context: MigrationContext): Promise<boolean> {
+async function isValid(
+  job: DistSqlJob,
+  objectName: string | undefined,
+  context: MigrationContext,
+): Promise<boolean> {
   const { session, clock } = context;
   // the provider shows the name as the catalog has it, behind the schema
-  const name = job.name === undefined ? objectName?.slice(objectName.indexOf(".") + 1) : lastName(job.name);
+  const name = job.name === undefined
+    ? objectName?.slice(objectName.indexOf(".") + 1)
+    : lastName(job.name);
   if (name === undefined) return false;
   const sql = job.kind === "index" ? INDEX_STATE : CONSTRAINT_STATE;
   const rows = await retryIdempotent(() => session.query(sql, [name, job.table]), clock);

@@ -54,14 +54,18 @@ export async function isLargeChange(sql: string, context: MigrationContext): Pro
  * @param context What the run shares.
  * @returns The decision, or `undefined` when the statement is no UPDATE or DELETE.
  */
-export async function decideNow(sql: string, context: MigrationContext): Promise<BatchDecision | undefined> {
+export async function decideNow(
+  sql: string,
+  context: MigrationContext,
+): Promise<BatchDecision | undefined> {
   const change = readRowChange(sql);
   if (change === undefined) return undefined;
   const read = getReader(context);
   const decision = decideBatch(change, await readSchemaFacts(read));
   if (!decision.isBatchable || change.verb === "compound") return decision;
   const isOrdered = decision.by === "key" && decision.key.length > 0;
-  const isNumbered = decision.by === "row-id" && decision.table !== undefined && await hasRowIds(decision.table, read);
+  const isNumbered = decision.by === "row-id" && decision.table !== undefined &&
+    await hasRowIds(decision.table, read);
   return isOrdered || isNumbered ? decision : refuseWithoutKey(change.path);
 }
 
@@ -118,7 +122,11 @@ interface WalkOptions {
   readonly notes: BatchNotes;
 }
 
-async function runWalk(walk: BatchWalk, start: BatchProgress, { table, context, notes }: WalkOptions): Promise<void> {
+async function runWalk(
+  walk: BatchWalk,
+  start: BatchProgress,
+  { table, context, notes }: WalkOptions,
+): Promise<void> {
   const { moment } = start;
   let { key } = start;
   let size = ROWS_PER_BATCH;

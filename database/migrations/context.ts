@@ -34,7 +34,9 @@ export interface MigrationContext {
   /** Waits. */
   clock: Clock;
   /** Decides where nothing else can. */
-  onUndecided: ((statement: UndecidedStatement) => "done" | "run" | Promise<"done" | "run">) | undefined;
+  onUndecided:
+    | ((statement: UndecidedStatement) => "done" | "run" | Promise<"done" | "run">)
+    | undefined;
   /** A drizzle client on the same database, for making tables again. */
   openClient: () => Promise<DrizzleClient>;
 }
@@ -51,11 +53,18 @@ export function toMigrationError(tag: string, index: number, cause: unknown): Mi
   const link = findInCauseChain(cause, (candidate) => getSqlState(candidate) !== undefined);
   const driver = readDriverError(link, { showIdentifiers: true });
   const why = driver === undefined ? "" : ` (SQLSTATE ${driver.sqlState}: ${driver.message})`;
-  return new MigrationError(`${tag}.sql failed at statement ${index + 1}${why}`, { tag, statement: index + 1, cause });
+  return new MigrationError(`${tag}.sql failed at statement ${index + 1}${why}`, {
+    tag,
+    statement: index + 1,
+    cause,
+  });
 }
 
 /** How a statement shows in a log: its first words, which hold no data. */
 export function getTitle(step: MigrationStep): string {
-  const words = step.sql.replace(/^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)+/, "").split(/[\s(]+/).slice(0, 3);
+  const words = step.sql.replace(/^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)+/, "").split(/[\s(]+/).slice(
+    0,
+    3,
+  );
   return words.filter((word) => /^[A-Za-z]+$/.test(word)).join(" ").toUpperCase();
 }

@@ -26,7 +26,11 @@ const TAG = /^(\d+)_(.+)$/;
  * @param tagOf Gives the tag.
  */
 export function sortByTag<T>(things: readonly T[], tagOf: (thing: T) => string): T[] {
-  const numbered = things.map((thing) => ({ thing, tag: tagOf(thing), number: getNumber(tagOf(thing)) }));
+  const numbered = things.map((thing) => ({
+    thing,
+    tag: tagOf(thing),
+    number: getNumber(tagOf(thing)),
+  }));
   numbered.sort((a, b) => compareNumbered(a.number, a.tag, b.number, b.tag));
   return numbered.map(({ thing }) => thing);
 }
@@ -68,10 +72,13 @@ export function readMigrationFile(folder: string, tag: string): MigrationFile {
   try {
     bytes = readFileSync(join(folder, `${tag}.sql`));
   } catch (cause) {
-    throw new MigrationError(`${tag}.sql cannot be read: it must be a file, or a link that leads to one`, {
-      tag,
-      cause,
-    });
+    throw new MigrationError(
+      `${tag}.sql cannot be read: it must be a file, or a link that leads to one`,
+      {
+        tag,
+        cause,
+      },
+    );
   }
   let sql: string;
   try {
@@ -106,8 +113,9 @@ function splitAtBreakpoints(sql: string): string[] {
   if (!sql.includes(STATEMENT_BREAKPOINT)) return sql.trim() === "" ? [] : [sql.trim()];
   const parts: string[] = [""];
   for (const token of tokenize(sql)) {
-    if (token.kind === "line_comment" && token.text.startsWith(STATEMENT_BREAKPOINT)) parts.push("");
-    else parts[parts.length - 1] += token.text;
+    if (token.kind === "line_comment" && token.text.startsWith(STATEMENT_BREAKPOINT)) {
+      parts.push("");
+    } else parts[parts.length - 1] += token.text;
   }
   return parts.map((part) => part.trim()).filter((part) => part !== "");
 }
@@ -122,5 +130,7 @@ function splitAtBreakpoints(sql: string): string[] {
 export function isSameButLineEndings(sql: string, hash: string): boolean {
   const unix = stripMark(sql).replaceAll("\r\n", "\n");
   const windows = unix.replaceAll("\n", "\r\n");
-  return [unix, windows, `\ufeff${unix}`, `\ufeff${windows}`].some((text) => hashText(text) === hash);
+  return [unix, windows, `\ufeff${unix}`, `\ufeff${windows}`].some((text) =>
+    hashText(text) === hash
+  );
 }

@@ -1,5 +1,12 @@
 import { readdirSync } from "node:fs";
-import { getNumber, hasNumber, type MigrationFile, printTag, readMigrationFile, sortByTag } from "./files.ts";
+import {
+  getNumber,
+  hasNumber,
+  type MigrationFile,
+  printTag,
+  readMigrationFile,
+  sortByTag,
+} from "./files.ts";
 import { JOURNAL_FILE, readJournal } from "./journal.ts";
 import { MigrationError } from "./migration_error.ts";
 
@@ -28,7 +35,9 @@ export function readMigrationFolder(folder: string): MigrationFolder {
   // tags go into log lines and error messages
   const unfit = tags.find((tag) => printTag(tag) !== tag);
   if (unfit !== undefined) {
-    throw new MigrationError(`${printTag(`${unfit}.sql`)} has a control character in its name: rename it`);
+    throw new MigrationError(
+      `${printTag(`${unfit}.sql`)} has a control character in its name: rename it`,
+    );
   }
   const listed = readJournal(folder);
   if (listed !== undefined) checkListed(listed, new Set(tags));
@@ -70,9 +79,12 @@ function listFolder(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch (cause) {
-    throw new MigrationError(`The migrations folder ${JSON.stringify(folder)} cannot be read: check the path`, {
-      cause,
-    });
+    throw new MigrationError(
+      `The migrations folder ${JSON.stringify(folder)} cannot be read: check the path`,
+      {
+        cause,
+      },
+    );
   }
 }
 
@@ -81,7 +93,9 @@ function checkListed(listed: readonly string[], tags: ReadonlySet<string>): void
   const missing = listed.find((tag) => !tags.has(tag));
   if (missing === undefined) return;
   throw new MigrationError(
-    `${printTag(missing)}.sql is listed in ${JOURNAL_FILE} but is not there: restore the file, or remove its entry`,
+    `${
+      printTag(missing)
+    }.sql is listed in ${JOURNAL_FILE} but is not there: restore the file, or remove its entry`,
     { tag: missing },
   );
 }

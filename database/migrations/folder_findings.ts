@@ -9,7 +9,10 @@ import type { PlanFinding } from "./plan_finding.ts";
  * @param folder The folder.
  * @param applied Tags that the database has.
  */
-export function findUnlisted({ unlisted }: MigrationFolder, applied: ReadonlySet<string>): PlanFinding[] {
+export function findUnlisted(
+  { unlisted }: MigrationFolder,
+  applied: ReadonlySet<string>,
+): PlanFinding[] {
   return unlisted.map((tag) => ({
     severity: "warning",
     rule: "migration-unlisted",
@@ -17,7 +20,8 @@ export function findUnlisted({ unlisted }: MigrationFolder, applied: ReadonlySet
     message: applied.has(tag)
       ? `is applied, but ${JOURNAL_FILE} does not list it: a new database would not get it`
       : `is not listed in ${JOURNAL_FILE} and is never run`,
-    advice: "Restore its entry in the journal, which a merge may have dropped, or delete the file. " +
+    advice:
+      "Restore its entry in the journal, which a merge may have dropped, or delete the file. " +
       "drizzle-kit generate --custom makes a listed file for SQL of your own.",
   }));
 }
@@ -62,7 +66,8 @@ export function findLate(
     severity: "warning",
     rule: "migration-late",
     message: `to be run after ${last}, although ${order}: ${late.join(", ")}`,
-    advice: "Check that the result does not depend on the order: a new database runs them in the other one.",
+    advice:
+      "Check that the result does not depend on the order: a new database runs them in the other one.",
   }];
 }
 
@@ -77,7 +82,9 @@ export function findGaps({ files, hasJournal }: MigrationFolder): PlanFinding[] 
     findings.push({
       severity: "warning",
       rule: "migration-gap",
-      message: `no file has a number between ${files[i - 1].tag} and ${files[i].tag}: is one missing?`,
+      message: `no file has a number between ${files[i - 1].tag} and ${
+        files[i].tag
+      }: is one missing?`,
       advice: "Restore the file, if there was one.",
     });
   }

@@ -54,8 +54,17 @@ export function quoteName(name: string): string {
  * @throws {ConfigurationError} When a name is empty or too long.
  */
 export function nameTables(table = "__orm_migrations", schema = "orm"): HistoryTables {
-  for (const [field, name, rest] of [["migrationsTable", table, "_steps"], ["migrationsSchema", schema, ""]] as const) {
-    if (typeof name !== "string" || name === "" || new TextEncoder().encode(name + rest).length > MAX_NAME_BYTES) {
+  for (
+    const [field, name, rest] of [["migrationsTable", table, "_steps"], [
+      "migrationsSchema",
+      schema,
+      "",
+    ]] as const
+  ) {
+    if (
+      typeof name !== "string" || name === "" ||
+      new TextEncoder().encode(name + rest).length > MAX_NAME_BYTES
+    ) {
       throw new ConfigurationError(
         `MigrateConfig.${field} must be a name of 1 to ${MAX_NAME_BYTES - rest.length} bytes, got ${
           JSON.stringify(name)
@@ -104,7 +113,8 @@ export async function createTables(
   session: SqlSession & Partial<Pick<DedicatedSession, "keepsSession">>,
   tables: HistoryTables,
 ): Promise<void> {
-  const count = "SELECT count(*)::int AS there FROM (VALUES (to_regclass($1)), (to_regclass($2)), (to_regclass($3))) " +
+  const count =
+    "SELECT count(*)::int AS there FROM (VALUES (to_regclass($1)), (to_regclass($2)), (to_regclass($3))) " +
     "AS t (id) WHERE id IS NOT NULL";
   const names = [tables.migrations, tables.steps, tables.lease];
   const present = await retryIdempotent(() => session.query(count, names));
@@ -135,9 +145,13 @@ export async function createTables(
  * @returns The rows, or `undefined` when there is no tracking table.
  * @throws {MigrationError} When the table is another tool's.
  */
-export async function readApplied(session: SqlSession, tables: HistoryTables): Promise<AppliedMigration[] | undefined> {
+export async function readApplied(
+  session: SqlSession,
+  tables: HistoryTables,
+): Promise<AppliedMigration[] | undefined> {
   try {
-    const select = `SELECT tag, hash, executed, applied_at::text AS applied_at FROM ${tables.migrations}`;
+    const select =
+      `SELECT tag, hash, executed, applied_at::text AS applied_at FROM ${tables.migrations}`;
     const rows = await retryIdempotent(() => session.query(select));
     return rows.map(({ tag, hash, executed, applied_at }) => ({
       tag: String(tag),
@@ -158,7 +172,11 @@ export async function readApplied(session: SqlSession, tables: HistoryTables): P
 }
 
 /** The statements of a migration that an earlier run began. */
-export async function readSteps(session: SqlSession, tables: HistoryTables, tag: string): Promise<StepRow[]> {
+export async function readSteps(
+  session: SqlSession,
+  tables: HistoryTables,
+  tag: string,
+): Promise<StepRow[]> {
   const rows: Row[] = await session.query(
     `SELECT step, hash, state, job_id, watermark FROM ${tables.steps} WHERE tag = $1 ORDER BY step`,
     [tag],
@@ -177,7 +195,10 @@ export async function readSteps(session: SqlSession, tables: HistoryTables, tag:
  *
  * @returns The places of the statements, from 0, by tag; none where the runner has made no tables.
  */
-export async function readDoneSteps(session: SqlSession, tables: HistoryTables): Promise<Map<string, Set<number>>> {
+export async function readDoneSteps(
+  session: SqlSession,
+  tables: HistoryTables,
+): Promise<Map<string, Set<number>>> {
   const done = new Map<string, Set<number>>();
   try {
     const select = `SELECT tag, step FROM ${tables.steps} WHERE state = 'done'`;
@@ -224,7 +245,15 @@ export function writeStep(
   row: Pick<StepRow, "step" | "hash" | "state"> & Partial<StepRow>,
 ): string {
   const { step, hash, state, jobId, watermark } = row;
-  const values = [literal(tag), step, literal(hash), literal(state), orNull(jobId), orNull(watermark), literal(owner)];
+  const values = [
+    literal(tag),
+    step,
+    literal(hash),
+    literal(state),
+    orNull(jobId),
+    orNull(watermark),
+    literal(owner),
+  ];
   return `INSERT INTO ${tables.steps} (tag, step, hash, state, job_id, watermark, owner) VALUES (${
     values.join(", ")
   }) ` +

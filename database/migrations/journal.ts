@@ -32,7 +32,10 @@ export function readJournal(folder: string): string[] | undefined {
       throw new MigrationError(`${JOURNAL_FILE}: entry ${index + 1} has no tag: ${RESTORE}`);
     }
     if (tags.has(tag)) {
-      throw new MigrationError(`${JOURNAL_FILE} lists ${printTag(tag)} twice: remove one of the entries`, { tag });
+      throw new MigrationError(
+        `${JOURNAL_FILE} lists ${printTag(tag)} twice: remove one of the entries`,
+        { tag },
+      );
     }
     tags.add(tag);
   }
@@ -47,6 +50,8 @@ function parseEntries(text: string): unknown[] {
     throw new MigrationError(`${JOURNAL_FILE} is not JSON: ${RESTORE}`, { cause });
   }
   const { entries } = (journal ?? {}) as { entries?: unknown };
-  if (!Array.isArray(entries)) throw new MigrationError(`${JOURNAL_FILE} has no list of entries: ${RESTORE}`);
+  if (!Array.isArray(entries)) {
+    throw new MigrationError(`${JOURNAL_FILE} has no list of entries: ${RESTORE}`);
+  }
   return entries;
 }

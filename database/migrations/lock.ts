@@ -45,14 +45,19 @@ export interface LockOptions {
 const POLL_MS = 250;
 
 /** Asks again and again: a session that waits inside the server would hold up CREATE INDEX CONCURRENTLY for ever. */
-async function waitFor(take: () => Promise<boolean>, { timeoutMs, logger, clock }: LockOptions): Promise<boolean> {
+async function waitFor(
+  take: () => Promise<boolean>,
+  { timeoutMs, logger, clock }: LockOptions,
+): Promise<boolean> {
   const dueMs = monotonicNow(clock) + timeoutMs;
   for (let waited = false;; waited = true) {
     if (await take()) return waited;
     if (!waited) logger("waiting: another run migrates this database");
     if (monotonicNow(clock) >= dueMs || remainingMs(clock) < 2 * POLL_MS) {
       throw new MigrationError(
-        `Another run migrates this database, and ${Math.round(timeoutMs / 1000)} s were not enough to wait for it: ` +
+        `Another run migrates this database, and ${
+          Math.round(timeoutMs / 1000)
+        } s were not enough to wait for it: ` +
           "try again when it is done, or raise lockTimeout",
       );
     }
@@ -66,7 +71,10 @@ const held: Set<string> = new Set();
 
 /** For a database in this process. */
 export async function takeProcessLock(key: string, options: LockOptions): Promise<MigrationLock> {
-  const waited = await waitFor(() => Promise.resolve(!held.has(key) && held.add(key) !== undefined), options);
+  const waited = await waitFor(
+    () => Promise.resolve(!held.has(key) && held.add(key) !== undefined),
+    options,
+  );
   return {
     owner: newOwner(),
     waited,
@@ -112,15 +120,20 @@ export async function takeLease(
   const ttl = `interval '${options.ttlMs} milliseconds'`;
   let fence = "0";
   await createTables(session, tables);
-  const insert = `INSERT INTO ${lease} (id, owner, fence, expires_at) VALUES (1, '', 0, now() - interval '1 second') ` +
+  const insert =
+    `INSERT INTO ${lease} (id, owner, fence, expires_at) VALUES (1, '', 0, now() - interval '1 second') ` +
     "ON CONFLICT (id) DO NOTHING";
   await retryIdempotent(() => session.query(insert), options.clock);
   const waited = await waitFor(async () => {
     try {
       const [row] = await session.query(
-        `UPDATE ${lease} SET owner = ${literal(owner)}, fence = fence + 1, expires_at = now() + ${ttl} ` +
+        `UPDATE ${lease} SET owner = ${
+          literal(owner)
+        }, fence = fence + 1, expires_at = now() + ${ttl} ` +
           // the owner is this very run when its first try had no answer
-          `WHERE id = 1 AND (expires_at < now() OR owner = ${literal(owner)}) RETURNING fence::text AS fence`,
+          `WHERE id = 1 AND (expires_at < now() OR owner = ${
+            literal(owner)
+          }) RETURNING fence::text AS fence`,
       );
       if (row !== undefined) fence = String(row.fence);
       return row !== undefined;
@@ -133,7 +146,9 @@ export async function takeLease(
   let isLost = false;
 
   async function renew(on: SqlSession): Promise<void> {
-    const rows = await on.query(`UPDATE ${lease} SET expires_at = now() + ${ttl} WHERE ${mine} RETURNING id`);
+    const rows = await on.query(
+      `UPDATE ${lease} SET expires_at = now() + ${ttl} WHERE ${mine} RETURNING id`,
+    );
     if (rows.length === 0) isLost = true;
   }
   const stop = beat(options, renew);
@@ -143,12 +158,17 @@ export async function takeLease(
     fence: `SELECT id FROM ${lease} WHERE ${mine} FOR UPDATE`,
     async check(): Promise<void> {
       await retryIdempotent(() => renew(session), options.clock);
-      if (isLost) throw new MigrationError("Another run took over this database's migrations: this one stops");
+      if (isLost) {
+        throw new MigrationError(
+          "Another run took over this database's migrations: this one stops",
+        );
+      }
     },
     async release(): Promise<void> {
       await stop();
       if (isLost) return;
-      const end = `UPDATE ${lease} SET owner = '', expires_at = now() - interval '1 second' WHERE ${mine}`;
+      const end =
+        `UPDATE ${lease} SET owner = '', expires_at = now() - interval '1 second' WHERE ${mine}`;
       await retryIdempotent(() => session.query(end), options.clock);
     },
   };

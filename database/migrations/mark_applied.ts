@@ -53,14 +53,19 @@ export async function markMigrationApplied(config: MarkAppliedConfig): Promise<M
   const { files, unlisted } = folder;
   const file = files.find((candidate) => candidate.tag === tag);
   if (file === undefined && unlisted.includes(tag)) {
-    throw new MigrationError(`${tag}.sql is not listed in ${JOURNAL_FILE}: add its entry to the journal first`, {
-      tag,
-    });
+    throw new MigrationError(
+      `${tag}.sql is not listed in ${JOURNAL_FILE}: add its entry to the journal first`,
+      {
+        tag,
+      },
+    );
   }
   if (file === undefined) {
     const last = files.at(-1)?.tag;
     throw new MigrationError(
-      `The folder has no ${JSON.stringify(`${tag}.sql`)}: give the name of one of its ${files.length} files` +
+      `The folder has no ${
+        JSON.stringify(`${tag}.sql`)
+      }: give the name of one of its ${files.length} files` +
         `${last === undefined ? "" : `, such as ${last}`}`,
       { tag },
     );
@@ -78,7 +83,15 @@ export async function markMigrationApplied(config: MarkAppliedConfig): Promise<M
     if (known === undefined) {
       await runWithRetry(() =>
         session.transaction(async (tx) => {
-          await tx.query(writeApplied(tables, { tag, hash: file.hash, statements: 0, durationMs: 0, executed: false }));
+          await tx.query(
+            writeApplied(tables, {
+              tag,
+              hash: file.hash,
+              statements: 0,
+              durationMs: 0,
+              executed: false,
+            }),
+          );
           await tx.query(clearSteps(tables, tag));
         }), {});
     }

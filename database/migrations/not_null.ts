@@ -43,7 +43,10 @@ export async function readNotNull(
   about: DistSqlColumn,
   clock: Clock,
 ): Promise<NotNullState | undefined> {
-  const rows = await retryIdempotent(() => session.query(STATE, [about.table, about.column]), clock);
+  const rows = await retryIdempotent(
+    () => session.query(STATE, [about.table, about.column]),
+    clock,
+  );
   if (rows.length === 0) return undefined;
   const checks: NotNullCheck[] = [];
   const otherChecks: NotNullCheck[] = [];
@@ -69,7 +72,11 @@ export async function readNotNull(
  * @param wanted The name that it gets when no constraint of the table has it.
  * @param state What the catalog says.
  */
-export function addNotNullSql({ table, column }: DistSqlColumn, wanted: string, { taken }: NotNullState): string {
+export function addNotNullSql(
+  { table, column }: DistSqlColumn,
+  wanted: string,
+  { taken }: NotNullState,
+): string {
   let name = wanted;
   const base = wanted.replace(/_not_null\d*$/, "");
   for (let count = 1; taken.has(name); count++) name = deriveName(base, "", `not_null${count}`);
@@ -83,7 +90,11 @@ export function addNotNullSql({ table, column }: DistSqlColumn, wanted: string, 
  * @param session Where they are.
  * @param about The column.
  */
-export async function dropNotNullChecks(session: SqlSession, about: DistSqlColumn, clock: Clock): Promise<void> {
+export async function dropNotNullChecks(
+  session: SqlSession,
+  about: DistSqlColumn,
+  clock: Clock,
+): Promise<void> {
   const state = await readNotNull(session, about, clock);
   for (const { name } of [...state?.checks ?? [], ...state?.otherChecks ?? []]) {
     const sql = `ALTER TABLE ${about.table} DROP CONSTRAINT IF EXISTS ${quoteName(name)}`;

@@ -1,6 +1,12 @@
 import { isSameButLineEndings, sortByTag } from "./files.ts";
 import type { MigrationFolder } from "./folder.ts";
-import { findGaps, findLate, findLineEndings, findMissing, findUnlisted } from "./folder_findings.ts";
+import {
+  findGaps,
+  findLate,
+  findLineEndings,
+  findMissing,
+  findUnlisted,
+} from "./folder_findings.ts";
 import { MigrationError } from "./migration_error.ts";
 import { describeFinding, type PlanFinding } from "./plan_finding.ts";
 
@@ -72,12 +78,27 @@ export function planMigrations(
   }
   const unknown = rows.filter(({ tag }) => !tags.has(tag)).map(({ tag }) => tag);
   const missing = unknown.filter((tag) => !unlisted.includes(tag));
-  findings.push(...findMissing(missing), ...findLate(folder, rows.map(({ tag }) => tag), pending), ...findGaps(folder));
-  return { applied: rows, pending, changed, unknown, unlisted, findings, warnings: findings.map(describeFinding) };
+  findings.push(
+    ...findMissing(missing),
+    ...findLate(folder, rows.map(({ tag }) => tag), pending),
+    ...findGaps(folder),
+  );
+  return {
+    applied: rows,
+    pending,
+    changed,
+    unknown,
+    unlisted,
+    findings,
+    warnings: findings.map(describeFinding),
+  };
 }
 
 /** Rows in the folder's order; what the folder has not comes last where the journal gives the order. */
-function sortRows(folder: MigrationFolder, applied: readonly AppliedMigration[]): AppliedMigration[] {
+function sortRows(
+  folder: MigrationFolder,
+  applied: readonly AppliedMigration[],
+): AppliedMigration[] {
   const rows = sortByTag(applied, ({ tag }) => tag);
   if (!folder.hasJournal) return rows;
   const places = new Map(folder.files.map(({ tag }, place) => [tag, place]));

@@ -44,7 +44,10 @@ export async function planOnDatabase(
   if (provider !== "distsql" || plan.planned.length === 0) return plan;
   const done = await readDoneSteps(session, tables);
   const statements = listStatements(plan.planned, done);
-  const refusals = await planRowChanges(statements, (sql) => retryIdempotent(() => session.query(sql)));
+  const refusals = await planRowChanges(
+    statements,
+    (sql) => retryIdempotent(() => session.query(sql)),
+  );
   return addRefusals(plan, status, statements, refusals);
 }
 
@@ -72,7 +75,9 @@ function listStatements(
   planned: readonly PlannedMigration[],
   done: ReadonlyMap<string, ReadonlySet<number>>,
 ): LocatedStep[] {
-  return planned.flatMap(({ file, located = [] }) => located.filter((_, at) => !done.get(file.tag)?.has(at)));
+  return planned.flatMap(({ file, located = [] }) =>
+    located.filter((_, at) => !done.get(file.tag)?.has(at))
+  );
 }
 
 function addRefusals(

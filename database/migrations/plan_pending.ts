@@ -30,7 +30,9 @@ export function planPending(
   provider: DatabaseProvider,
   options: DistSqlOptions,
 ): PendingPlan {
-  const planned = pending.length === 0 ? [] : planSteps(folder.files, new Set(pending), provider, options);
+  const planned = pending.length === 0
+    ? []
+    : planSteps(folder.files, new Set(pending), provider, options);
   return collectFindings(planned, inFolder);
 }
 
@@ -40,7 +42,10 @@ export function planPending(
  * @param planned The pending migrations.
  * @param inFolder What was found in the folder.
  */
-export function collectFindings(planned: PlannedMigration[], inFolder: readonly PlanFinding[]): PendingPlan {
+export function collectFindings(
+  planned: PlannedMigration[],
+  inFolder: readonly PlanFinding[],
+): PendingPlan {
   const findings = [...inFolder, ...planned.flatMap((migration) => migration.findings)];
   const warnings = findings.filter(({ severity }) => severity === "warning").map(describeFinding);
   return { planned, findings, warnings };

@@ -37,7 +37,10 @@ const AGAIN: ReadonlySet<string> = new Set([
  * @param sql The statement.
  * @returns What the catalog says.
  */
-export async function lookUpStatement(session: SqlSession, sql: string): Promise<StatementEvidence> {
+export async function lookUpStatement(
+  session: SqlSession,
+  sql: string,
+): Promise<StatementEvidence> {
   const question = ask(new StatementReader(tokenize(sql)));
   if (typeof question === "string") return question;
   const [row] = await session.query(question.sql, question.params);
@@ -65,11 +68,16 @@ function askCreate(reader: StatementReader): Question | StatementEvidence {
   if (kind === "INDEX") return askIndex(reader, at);
   if (reader.is(at, "IF", "NOT", "EXISTS")) return "run";
   const name = readName(reader, at);
-  if (RELATIONS.has(kind)) return exists("SELECT to_regclass($1) IS NOT NULL AS there", [name.text], "done", "run");
+  if (RELATIONS.has(kind)) {
+    return exists("SELECT to_regclass($1) IS NOT NULL AS there", [name.text], "done", "run");
+  }
   const catalog = NAMED[kind];
-  return catalog === undefined
-    ? "unknown"
-    : exists(`SELECT count(*) > 0 AS there FROM ${catalog[0]} WHERE ${catalog[1]} = $1`, [name.name], "done", "run");
+  return catalog === undefined ? "unknown" : exists(
+    `SELECT count(*) > 0 AS there FROM ${catalog[0]} WHERE ${catalog[1]} = $1`,
+    [name.name],
+    "done",
+    "run",
+  );
 }
 
 /** Objects whose name alone tells enough. */
@@ -81,7 +89,12 @@ const NAMED: Readonly<Record<string, readonly [catalog: string, column: string] 
   DATABASE: ["pg_database", "datname"],
 };
 
-function exists(sql: string, params: string[], there: StatementEvidence, gone: StatementEvidence): Question {
+function exists(
+  sql: string,
+  params: string[],
+  there: StatementEvidence,
+  gone: StatementEvidence,
+): Question {
   return { sql, params, read: (row) => row?.there === true ? there : gone };
 }
 
@@ -101,7 +114,8 @@ function askIndex(reader: StatementReader, start: number): Question | StatementE
 }
 
 /** Whether an index of a table is valid; no row when it is not there. */
-export const INDEX_STATE = "SELECT i.indisvalid AS valid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid " +
+export const INDEX_STATE =
+  "SELECT i.indisvalid AS valid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid " +
   "WHERE c.relname = $1 AND i.indrelid = to_regclass($2)";
 
 /** Whether a constraint of a table is validated; no row when it is not there. */
@@ -118,14 +132,19 @@ function askDrop(reader: StatementReader): Question | StatementEvidence {
     return exists("SELECT to_regclass($1) IS NOT NULL AS there", [name.text], "run", "done");
   }
   const catalog = NAMED[kind];
-  return catalog === undefined
-    ? "unknown"
-    : exists(`SELECT count(*) > 0 AS there FROM ${catalog[0]} WHERE ${catalog[1]} = $1`, [name.name], "run", "done");
+  return catalog === undefined ? "unknown" : exists(
+    `SELECT count(*) > 0 AS there FROM ${catalog[0]} WHERE ${catalog[1]} = $1`,
+    [name.name],
+    "run",
+    "done",
+  );
 }
 
-const COLUMN = "SELECT count(*) > 0 AS there FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = $2 " +
+const COLUMN =
+  "SELECT count(*) > 0 AS there FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = $2 " +
   "AND NOT attisdropped";
-const CONSTRAINT = "SELECT count(*) > 0 AS there FROM pg_constraint WHERE conrelid = to_regclass($1) AND conname = $2";
+const CONSTRAINT =
+  "SELECT count(*) > 0 AS there FROM pg_constraint WHERE conrelid = to_regclass($1) AND conname = $2";
 
 /** All actions of one ALTER TABLE happen together, so the first one that leaves a trace speaks for all. */
 function askAlterTable(reader: StatementReader): Question | StatementEvidence {
@@ -143,9 +162,21 @@ function askAlterTable(reader: StatementReader): Question | StatementEvidence {
   return answer;
 }
 
-const SETTINGS: ReadonlySet<string> = new Set(["VALIDATE", "OWNER", "ENABLE", "DISABLE", "SET", "RESET", "FORCE"]);
+const SETTINGS: ReadonlySet<string> = new Set([
+  "VALIDATE",
+  "OWNER",
+  "ENABLE",
+  "DISABLE",
+  "SET",
+  "RESET",
+  "FORCE",
+]);
 
-function askAction(reader: StatementReader, at: number, table: QualifiedName): Question | StatementEvidence {
+function askAction(
+  reader: StatementReader,
+  at: number,
+  table: QualifiedName,
+): Question | StatementEvidence {
   if (reader.isOneOf(at, SETTINGS)) return reader.is(at, "SET", "SCHEMA") ? "unknown" : "run";
   const verb = reader.key(at);
   if (verb === "ALTER") {
@@ -153,13 +184,17 @@ function askAction(reader: StatementReader, at: number, table: QualifiedName): Q
     const column = reader.nameEnd(nameAt);
     if (reader.is(column, "DROP", "IDENTITY")) {
       const isOptional = reader.is(column + 2, "IF");
-      return isOptional ? "run" : exists(IDENTITY, [table.text, readName(reader, nameAt).name], "run", "done");
+      return isOptional
+        ? "run"
+        : exists(IDENTITY, [table.text, readName(reader, nameAt).name], "run", "done");
     }
     const what = reader.key(column) + " " + reader.key(column + 1);
     return /^(?:SET|DROP) (?:DEFAULT|NOT|STORAGE|STATISTICS)$/.test(what) ? "run" : "unknown";
   }
   if (verb !== "ADD" && verb !== "DROP") return "unknown";
-  const [there, gone]: [StatementEvidence, StatementEvidence] = verb === "ADD" ? ["done", "run"] : ["run", "done"];
+  const [there, gone]: [StatementEvidence, StatementEvidence] = verb === "ADD"
+    ? ["done", "run"]
+    : ["run", "done"];
   let next = at + 1;
   const isConstraint = reader.is(next, "CONSTRAINT");
   if (!isConstraint && verb === "ADD" && UNNAMED_CONSTRAINT.has(reader.key(next))) return "unknown";
@@ -171,7 +206,8 @@ function askAction(reader: StatementReader, at: number, table: QualifiedName): Q
 }
 
 /** Whether a column is an identity. */
-const IDENTITY = "SELECT count(*) > 0 AS there FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = $2 " +
+const IDENTITY =
+  "SELECT count(*) > 0 AS there FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = $2 " +
   "AND attidentity <> ''";
 
 /** ALTER SEQUENCE: a new name leaves a trace, settings may be set again. */
@@ -181,7 +217,13 @@ function askSequence(reader: StatementReader, at: number): Question | StatementE
   return reader.is(end, "SET", "SCHEMA") ? "unknown" : "run";
 }
 
-const UNNAMED_CONSTRAINT: ReadonlySet<string> = new Set(["PRIMARY", "UNIQUE", "CHECK", "FOREIGN", "EXCLUDE"]);
+const UNNAMED_CONSTRAINT: ReadonlySet<string> = new Set([
+  "PRIMARY",
+  "UNIQUE",
+  "CHECK",
+  "FOREIGN",
+  "EXCLUDE",
+]);
 
 function askRename(reader: StatementReader, at: number): Question | StatementEvidence {
   const owner = readName(reader, at);

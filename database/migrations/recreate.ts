@@ -38,5 +38,9 @@ async function planRecreation(db: DrizzleClient, sql: string): Promise<Recreatio
   const reader = new StatementReader(tokenize(sql));
   const table = quoteNameAt(reader, reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY"));
   const current = await introspectTable(db, table);
-  return generateRecreationPlan(current, applyAlter(current, sql, true), await getEstimatedRowCount(db, table));
+  return generateRecreationPlan(
+    current,
+    applyAlter(current, sql, true),
+    await getEstimatedRowCount(db, table),
+  );
 }

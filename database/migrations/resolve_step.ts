@@ -28,22 +28,33 @@ export async function resolveStep(
   context: MigrationContext,
 ): Promise<StepResolution> {
   if (step.truncates !== undefined) return await resolveTruncation(step, step.truncates, context);
-  if (row?.watermark !== undefined) return step.run === "alone" ? { ...step, run: "recreate" } : step;
+  if (row?.watermark !== undefined) {
+    return step.run === "alone" ? { ...step, run: "recreate" } : step;
+  }
   const ifTable = step.run === "recreate" ? missingOkTable(step.sql) : step.ifTable;
   if (ifTable !== undefined && !await exists(TABLE, [ifTable], context)) return "skipped";
   // a step that is noted made the column itself
-  if (step.ifNoColumn !== undefined && row === undefined && await hasColumn(step.ifNoColumn, context)) return "skipped";
+  if (
+    step.ifNoColumn !== undefined && row === undefined && await hasColumn(step.ifNoColumn, context)
+  ) return "skipped";
   const [notNull] = step.notNull ?? [];
   if (notNull?.does === "add") return await resolveAddition(step, notNull, context);
   if (notNull?.does === "validate") return await resolveValidation(step, notNull, context);
-  return step.run === "alone" && await needsRecreation(step.sql, context) ? { ...step, run: "recreate" } : step;
+  return step.run === "alone" && await needsRecreation(step.sql, context)
+    ? { ...step, run: "recreate" }
+    : step;
 }
 
 const TABLE = "SELECT to_regclass($1) IS NOT NULL AS there";
-const COLUMN = "SELECT count(*) > 0 AS there FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = $2 " +
+const COLUMN =
+  "SELECT count(*) > 0 AS there FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = $2 " +
   "AND attnum > 0 AND NOT attisdropped";
 
-async function exists(sql: string, params: string[], { session, clock }: MigrationContext): Promise<boolean> {
+async function exists(
+  sql: string,
+  params: string[],
+  { session, clock }: MigrationContext,
+): Promise<boolean> {
   const [row] = await retryIdempotent(() => session.query(sql, params), clock);
   return row?.there === true;
 }
@@ -126,7 +137,11 @@ async function isRefused(
 ): Promise<boolean> {
   const nameAfter = (at: number): string => truncateName(readName(reader, at).name);
   if (reader.is(from, "DROP", "CONSTRAINT")) {
-    return await exists(KEY, [table, nameAfter(reader.skip(from + 2, "IF", "EXISTS")), ""], context);
+    return await exists(
+      KEY,
+      [table, nameAfter(reader.skip(from + 2, "IF", "EXISTS")), ""],
+      context,
+    );
   }
   if (reader.is(from, "DROP")) {
     const column = nameAfter(reader.skip(reader.skip(from + 1, "COLUMN"), "IF", "EXISTS"));

@@ -15,7 +15,10 @@ const MAX_RETRIES = 8;
  * @param clock Waits.
  * @returns What `fn` returns.
  */
-export async function retryIdempotent<T>(fn: () => Promise<T>, clock: Clock = systemClock): Promise<T> {
+export async function retryIdempotent<T>(
+  fn: () => Promise<T>,
+  clock: Clock = systemClock,
+): Promise<T> {
   for (let attempt = 1;; attempt++) {
     try {
       return await fn();
@@ -37,6 +40,8 @@ export async function retryIdempotent<T>(fn: () => Promise<T>, clock: Clock = sy
  */
 export function isConnectionLost(error: unknown): boolean {
   // in an invocation a refused connection becomes a 503; nothing was sent
-  if (isAppError(error)) return isAppError(error, "COMMIT_OUTCOME_UNKNOWN") || isAppError(error, "SERVICE_UNAVAILABLE");
+  if (isAppError(error)) {
+    return isAppError(error, "COMMIT_OUTCOME_UNKNOWN") || isAppError(error, "SERVICE_UNAVAILABLE");
+  }
   return !(error instanceof TypeError) && isCommitOutcomeUnknown(error);
 }

@@ -146,11 +146,19 @@ export async function runMigrations(config: MigrateConfig): Promise<MigrateResul
     for (const finding of findings) {
       settings.logger(`${finding.severity}: ${formatPlanFinding(finding)}`);
     }
-    const result: MigrateResult = { applied: 0, migrations: [], appliedElsewhere: [], findings, warnings };
+    const result: MigrateResult = {
+      applied: 0,
+      migrations: [],
+      appliedElsewhere: [],
+      findings,
+      warnings,
+    };
     if (before.pending.length === 0) settings.logger("nothing to migrate");
     if (config.dryRun === true) return { ...result, plan: tellPlan(planned, settings.logger) };
     if (before.pending.length === 0) return result;
-    if (findings.some(({ severity }) => severity === "error")) throw new MigrationPlanError(findings);
+    if (findings.some(({ severity }) => severity === "error")) {
+      throw new MigrationPlanError(findings);
+    }
     return await migrate(config, settings, session, { folder, planned, before, result });
   });
 }
@@ -165,10 +173,18 @@ interface Settings {
 }
 
 function resolve(config: MigrateConfig): Settings {
-  const { lockTimeout = 600, lockTtl = 60, jobTimeout = 3600, logger = () => {}, clock = systemClock } = config;
+  const {
+    lockTimeout = 600,
+    lockTtl = 60,
+    jobTimeout = 3600,
+    logger = () => {},
+    clock = systemClock,
+  } = config;
   for (const [name, value] of Object.entries({ lockTimeout, lockTtl, jobTimeout })) {
     if (!(value > 0 && value < 1e6)) {
-      throw new ConfigurationError(`MigrateConfig.${name} must be a number of seconds above 0, got ${value}`);
+      throw new ConfigurationError(
+        `MigrateConfig.${name} must be a number of seconds above 0, got ${value}`,
+      );
     }
   }
   checkDatabaseConfig(config.database);
@@ -217,7 +233,9 @@ async function migrate(
   const lock = await takeLock(config, settings, session);
   try {
     await createTables(session, tables);
-    const after = lock.waited ? planMigrations(folder, await readApplied(session, tables) ?? []) : before;
+    const after = lock.waited
+      ? planMigrations(folder, await readApplied(session, tables) ?? [])
+      : before;
     assertNothingChanged(after);
     const pending = new Set(after.pending);
     const appliedElsewhere = before.pending.filter((tag) => !pending.has(tag));
@@ -235,7 +253,11 @@ async function migrate(
     };
     const todo = planned.filter(({ file }) => pending.has(file.tag));
     session.limitStatements?.(settings.jobTimeoutMs);
-    const migrations = await applyPending(todo, context, session.keepsSession && lock.fence === undefined);
+    const migrations = await applyPending(
+      todo,
+      context,
+      session.keepsSession && lock.fence === undefined,
+    );
     return { ...result, applied: migrations.length, migrations, appliedElsewhere };
   } finally {
     session.limitStatements?.(getLimit(config.database).ms);
@@ -257,7 +279,11 @@ const NO_LOCK: Omit<MigrationLock, "owner"> = {
   release: () => Promise.resolve(),
 };
 
-async function takeLock(config: MigrateConfig, settings: Settings, session: DedicatedSession): Promise<MigrationLock> {
+async function takeLock(
+  config: MigrateConfig,
+  settings: Settings,
+  session: DedicatedSession,
+): Promise<MigrationLock> {
   if (config.useLock === false) return { ...NO_LOCK, owner: crypto.randomUUID() };
   const options = {
     timeoutMs: settings.lockTimeoutMs,
@@ -267,12 +293,22 @@ async function takeLock(config: MigrateConfig, settings: Settings, session: Dedi
     openSession: async () => (await openShared(config.database, { check: false })).openSession(),
   };
   if (config.database.provider === "embedded-pg") {
-    return await takeProcessLock(`${getConnectionKey(config.database)} ${settings.tables.migrations}`, options);
+    return await takeProcessLock(
+      `${getConnectionKey(config.database)} ${settings.tables.migrations}`,
+      options,
+    );
   }
-  return await (session.keepsSession ? takeAdvisoryLock : takeLease)(session, settings.tables, options);
+  return await (session.keepsSession ? takeAdvisoryLock : takeLease)(
+    session,
+    settings.tables,
+    options,
+  );
 }
 
-function tellPlan(planned: readonly PlannedMigration[], logger: (message: string) => void): DryRunMigration[] {
+function tellPlan(
+  planned: readonly PlannedMigration[],
+  logger: (message: string) => void,
+): DryRunMigration[] {
   return planned.map(({ file, steps, atomic, findings }) => {
     logger(`${file.tag}: ${steps.length} statements${atomic ? " in one transaction" : ""}`);
     steps.forEach((step, index) => logger(`${file.tag}:   ${index + 1}. ${getTitle(step)}`));

@@ -20,7 +20,10 @@ export function getSettings({ sql, block }: Pick<MigrationStep, "sql" | "block">
  * @param session The session.
  * @param settings The settings so far; the list may grow.
  */
-export function withSettings(session: DedicatedSession, settings: readonly string[]): DedicatedSession {
+export function withSettings(
+  session: DedicatedSession,
+  settings: readonly string[],
+): DedicatedSession {
   async function repeat(): Promise<void> {
     for (const sql of settings) await session.query(sql);
   }

@@ -19,6 +19,8 @@ function callsSetConfig(reader: StatementReader, isLocal: "true" | "false"): boo
   if (!reader.is(0, "SELECT")) return false;
   const end = reader.nameEnd(1);
   const name = reader.token(end - 1);
-  if (end === 1 || name === undefined || getName(name) !== "set_config" || reader.key(end) !== "(") return false;
+  if (
+    end === 1 || name === undefined || getName(name) !== "set_config" || reader.key(end) !== "("
+  ) return false;
   return reader.key(reader.closing(end) - 1).toLowerCase() === isLocal;
 }

@@ -14,7 +14,12 @@ import { applyAlter } from "../recreation/alter.ts";
 import { buildCreateTableSql } from "../recreation/create_table.ts";
 import { generateRecreationPlan, typeNames } from "../recreation/plan.ts";
 import { normalizeType, qualify, quoteName } from "../recreation/sql_text.ts";
-import type { IncomingForeignKey, TableColumn, TableConstraint, TableSchema } from "../recreation/table_schema.ts";
+import type {
+  IncomingForeignKey,
+  TableColumn,
+  TableConstraint,
+  TableSchema,
+} from "../recreation/table_schema.ts";
 
 /**
  * Plans the recreation of a table from what the files declare about it, as the run will plan it from the catalog. Changes
@@ -66,7 +71,11 @@ function toTableSchema(table: DeclaredTable, state: DeclaredSchema): TableSchema
 /** Enums are text, and columns that number rows are identities of type bigint. */
 function toColumn(column: DeclaredColumn): TableColumn {
   const { name, notNull, numbering, generated } = column;
-  const type = numbering !== undefined ? "bigint" : column.enum === undefined ? column.type : "text";
+  const type = numbering !== undefined
+    ? "bigint"
+    : column.enum === undefined
+    ? column.type
+    : "text";
   return {
     name,
     type: normalizeType(type),

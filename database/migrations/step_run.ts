@@ -47,14 +47,20 @@ export class StepRun {
     const { run } = this.#step;
     if (run === "alone") return await this.#alone(row);
     if (run === "recreate") await this.#recreate(row);
-    else if (row?.watermark !== undefined || await this.#isTooLarge()) await this.#batched(row?.watermark);
-    else await this.#together();
+    else if (row?.watermark !== undefined || await this.#isTooLarge()) {
+      await this.#batched(row?.watermark);
+    } else await this.#together();
     return "done";
   }
 
   #note(state: StepRow["state"], rest: Partial<StepRow> = {}): string {
     const { tables, lock } = this.#context;
-    return writeStep(tables, this.#tag, lock.owner, { step: this.#index, hash: this.#step.hash, state, ...rest });
+    return writeStep(tables, this.#tag, lock.owner, {
+      step: this.#index,
+      hash: this.#step.hash,
+      state,
+      ...rest,
+    });
   }
 
   async #write(state: StepRow["state"], rest: Partial<StepRow> = {}): Promise<void> {
@@ -102,7 +108,9 @@ export class StepRun {
     if (!decision.isBatchable) {
       const place = { tag: this.#tag, statement: this.#index + 1 };
       throw new MigrationError(
-        `${this.#tag}.sql failed at statement ${place.statement}. ${notBatchable(decision).message}`,
+        `${this.#tag}.sql failed at statement ${place.statement}. ${
+          notBatchable(decision).message
+        }`,
         { ...place, cause: error },
       );
     }
@@ -128,9 +136,13 @@ export class StepRun {
     try {
       return await this.#runAlone(row);
     } catch (error) {
-      const sqlState = getSqlState(findInCauseChain(error, (link) => getSqlState(link) !== undefined));
+      const sqlState = getSqlState(
+        findInCauseChain(error, (link) => getSqlState(link) !== undefined),
+      );
       // the server said no: nothing is under way, and the file may be mended before the next run
-      if (sqlState !== undefined && !isConnectionLost(error)) await this.#forget(sqlState).catch(() => {});
+      if (sqlState !== undefined && !isConnectionLost(error)) {
+        await this.#forget(sqlState).catch(() => {});
+      }
       throw error;
     }
   }
@@ -200,7 +212,9 @@ export class StepRun {
   async #wasRun(): Promise<boolean> {
     const { session, onUndecided, clock, logger } = this.#context;
     const evidence = await retryIdempotent(() => lookUpStatement(session, this.#step.sql), clock);
-    logger(`${this.#tag}: statement ${this.#index + 1} was under way: the catalog says ${evidence}`);
+    logger(
+      `${this.#tag}: statement ${this.#index + 1} was under way: the catalog says ${evidence}`,
+    );
     if (evidence === "done" || evidence === "run") return evidence === "done";
     if (evidence === "invalid") {
       // it may still be building, and then its job tells
@@ -208,7 +222,11 @@ export class StepRun {
       await this.#dropIndex();
       return false;
     }
-    const answer = await onUndecided?.({ tag: this.#tag, statement: this.#index + 1, sql: this.#step.sql });
+    const answer = await onUndecided?.({
+      tag: this.#tag,
+      statement: this.#index + 1,
+      sql: this.#step.sql,
+    });
     if (answer !== undefined) return answer === "done";
     throw new MigrationError(
       `An earlier run stopped in the middle of statement ${
@@ -250,7 +268,8 @@ export class StepRun {
 
   #isIgnored(error: unknown): boolean {
     const { ignores } = this.#step;
-    return ignores !== undefined && causeChain(error).some((link) => ignores.includes(getSqlState(link) ?? ""));
+    return ignores !== undefined &&
+      causeChain(error).some((link) => ignores.includes(getSqlState(link) ?? ""));
   }
 }
 

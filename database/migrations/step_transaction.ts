@@ -6,12 +6,17 @@ import { MigrationError } from "./migration_error.ts";
 import type { PlannedMigration } from "./steps.ts";
 
 /** Runs work in a transaction, again after a conflict; it ends when another runner takes over. */
-export function inTransaction(context: MigrationContext, fn: (tx: SqlSession) => Promise<void>): Promise<void> {
+export function inTransaction(
+  context: MigrationContext,
+  fn: (tx: SqlSession) => Promise<void>,
+): Promise<void> {
   const { session, lock, clock } = context;
   return runWithRetry(() =>
     session.transaction(async (tx) => {
       if (lock.fence !== undefined && (await tx.query(lock.fence)).length === 0) {
-        throw new MigrationError("Another run took over this database's migrations: this one stops");
+        throw new MigrationError(
+          "Another run took over this database's migrations: this one stops",
+        );
       }
       await fn(tx);
     }), { maxRetries: 8, clock });
@@ -27,7 +32,9 @@ export function noteDone(
   const { tables, lock } = context;
   return inTransaction(context, async (tx) => {
     for (let step = from; step < to; step++) {
-      await tx.query(writeStep(tables, file.tag, lock.owner, { step, hash: steps[step].hash, state: "done" }));
+      await tx.query(
+        writeStep(tables, file.tag, lock.owner, { step, hash: steps[step].hash, state: "done" }),
+      );
     }
   });
 }

@@ -13,7 +13,11 @@ import type { TranslatedStatement } from "../distsql/translate_text.ts";
 import type { DistSqlStep } from "../distsql/translation.ts";
 import { hashText, type MigrationFile, stripMark } from "./files.ts";
 import type { PlanFinding } from "./plan_finding.ts";
-import { type FileTransactions, findTransactionProblems, type ReadStatement } from "./transaction_findings.ts";
+import {
+  type FileTransactions,
+  findTransactionProblems,
+  type ReadStatement,
+} from "./transaction_findings.ts";
 import { type TranslatedSource, translateSources } from "./translate_sources.ts";
 
 /** A statement as it is run. */
@@ -70,10 +74,14 @@ export function planSteps(
   provider: DatabaseProvider,
   options: DistSqlOptions,
 ): PlannedMigration[] {
-  if (provider !== "distsql") return files.filter(({ tag }) => pending.has(tag)).map(planForPostgres);
+  if (provider !== "distsql") {
+    return files.filter(({ tag }) => pending.has(tag)).map(planForPostgres);
+  }
   const sources = files.map(({ tag, sql }) => ({ name: `${tag}.sql`, sql }));
   const translated = translateSources(sources, options);
-  return files.flatMap((file, place) => pending.has(file.tag) ? planForDistSql(file, translated[place]) : []);
+  return files.flatMap((file, place) =>
+    pending.has(file.tag) ? planForDistSql(file, translated[place]) : []
+  );
 }
 
 function toStep(sql: string, rest: Omit<MigrationStep, "sql" | "hash">): MigrationStep {
@@ -93,15 +101,29 @@ function emptyFile(file: MigrationFile): PlannedMigration {
   return { file, steps: [], atomic: false, findings: [finding] };
 }
 
-function planForDistSql(file: MigrationFile, { statements, findings }: TranslatedSource): PlannedMigration {
+function planForDistSql(
+  file: MigrationFile,
+  { statements, findings }: TranslatedSource,
+): PlannedMigration {
   if (statements.length === 0) return emptyFile(file);
   const isRefused = findings.some(({ severity }) => severity === "error");
   const steps = statements.map(toSteps);
   const located = statements.flatMap(({ source, line, column }, at) => {
-    const place = { file: `${file.tag}.sql`, line, column, statement: summarizeStatement(source.tokens) };
+    const place = {
+      file: `${file.tag}.sql`,
+      line,
+      column,
+      statement: summarizeStatement(source.tokens),
+    };
     return steps[at].map((step) => ({ ...step, place }));
   });
-  return { file, steps: isRefused ? [] : steps.flat(), located, atomic: false, findings: [...findings] };
+  return {
+    file,
+    steps: isRefused ? [] : steps.flat(),
+    located,
+    atomic: false,
+    findings: [...findings],
+  };
 }
 
 function toSteps({ steps }: TranslatedStatement): MigrationStep[] {
@@ -122,23 +144,32 @@ function planForPostgres(file: MigrationFile): PlannedMigration {
   const control = readTransactionControl(statements.map(({ reader }) => reader));
   const isStepwise = DIRECTIVE.test(text) || statements.some(({ reader }) => runsAlone(reader));
   const transactions = { file: `${file.tag}.sql`, text, statements, control, isStepwise };
-  const findings = [...commented, ...findTransactionProblems(transactions, cannotShare), ...findPsql(transactions)]
+  const findings = [
+    ...commented,
+    ...findTransactionProblems(transactions, cannotShare),
+    ...findPsql(transactions),
+  ]
     .sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   if (findings.length > 0) return { file, steps: [], atomic: false, findings };
   return { file, steps: toPostgresSteps(transactions), atomic: !isStepwise, findings };
 }
 
 /** In a file that is one transaction its BEGIN and COMMIT say nothing more; in the others a pair is one step. */
-function toPostgresSteps({ text, statements, control, isStepwise }: FileTransactions): MigrationStep[] {
+function toPostgresSteps(
+  { text, statements, control, isStepwise }: FileTransactions,
+): MigrationStep[] {
   // a project whose files are written for the distributed provider runs them here too
   const isForDistSql = /\basync\b|\baws\s+iam\b|\bsys\./i.test(text);
-  const getSql = ({ source }: ReadStatement): string => isForDistSql ? adaptForStandardPg(source.text) : source.text;
+  const getSql = ({ source }: ReadStatement): string =>
+    isForDistSql ? adaptForStandardPg(source.text) : source.text;
   const steps: MigrationStep[] = [];
   for (let place = 0; place < statements.length; place++) {
     const block = control.blocks.find(({ from }) => from === place);
     if (block === undefined) steps.push(...toPostgresStep(getSql(statements[place])));
     else {
-      const inner = statements.slice(block.from + 1, block.to).flatMap((one) => toPostgresStep(getSql(one)));
+      const inner = statements.slice(block.from + 1, block.to).flatMap((one) =>
+        toPostgresStep(getSql(one))
+      );
       if (isStepwise) steps.push(...toBlock(inner.map(({ sql }) => sql)));
       else steps.push(...inner);
       place = block.to;
@@ -192,7 +223,14 @@ function getReader(sql: string): StatementReader {
   return new StatementReader(tokenize(sql));
 }
 
-const ROW_WORDS: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "SELECT", "WITH", "VALUES"]);
+const ROW_WORDS: ReadonlySet<string> = new Set([
+  "INSERT",
+  "UPDATE",
+  "DELETE",
+  "SELECT",
+  "WITH",
+  "VALUES",
+]);
 
 function isRowStatement(reader: StatementReader): boolean {
   return reader.isOneOf(0, ROW_WORDS);
@@ -213,9 +251,12 @@ function runsAlone(reader: StatementReader): boolean {
 function cannotShare(reader: StatementReader): boolean {
   if (reader.is(0, "VACUUM") || reader.is(0, "ALTER", "SYSTEM")) return true;
   if (reader.is(0, "CLUSTER") && reader.size <= 2) return true;
-  if ((reader.is(0, "CREATE") || reader.is(0, "DROP")) && reader.isOneOf(1, SERVER_WIDE)) return true;
+  if ((reader.is(0, "CREATE") || reader.is(0, "DROP")) && reader.isOneOf(1, SERVER_WIDE)) {
+    return true;
+  }
   if (reader.is(0, "REINDEX") && ["DATABASE", "SYSTEM"].includes(reader.key(1))) return true;
-  const isIndex = reader.is(0, "REINDEX") || reader.is(0, "DROP", "INDEX") || reader.is(0, "CREATE", "INDEX") ||
+  const isIndex = reader.is(0, "REINDEX") || reader.is(0, "DROP", "INDEX") ||
+    reader.is(0, "CREATE", "INDEX") ||
     reader.is(0, "CREATE", "UNIQUE", "INDEX");
   if (isIndex) return reader.find(CONCURRENTLY, 1) >= 0;
   return reader.is(0, "ALTER", "TABLE") && reader.find(CONCURRENTLY, 2) >= 0;

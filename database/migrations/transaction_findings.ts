@@ -36,7 +36,8 @@ export type Problem = Pick<PlanFinding, "rule" | "message" | "advice">;
 export const SETTING_OF_NOTHING: Problem = {
   rule: "migration-transaction-setting",
   message: "sets something for the rest of its transaction, which ends with the statement",
-  advice: "Put BEGIN before it and COMMIT after the statements that it is meant for, or take it out.",
+  advice:
+    "Put BEGIN before it and COMMIT after the statements that it is meant for, or take it out.",
 };
 
 const ALONE_IN_BLOCK: Problem = {

@@ -8,7 +8,11 @@ import { isTransactionSetting } from "./setting_statements.ts";
 import { fromEntry, type Problem, SETTING_OF_NOTHING } from "./transaction_findings.ts";
 import { summarizeStatement } from "../distsql/statement_summary.ts";
 import { createLocator, findFirstWord, type TextPosition } from "../distsql/text_position.ts";
-import { getDeclarations, type TranslatedStatement, translateStatements } from "../distsql/translate_text.ts";
+import {
+  getDeclarations,
+  type TranslatedStatement,
+  translateStatements,
+} from "../distsql/translate_text.ts";
 import type { DistSqlWarning } from "../distsql/translation.ts";
 import { stripMark } from "./files.ts";
 import { RecreationError } from "../recreation/recreation_error.ts";
@@ -60,7 +64,10 @@ export interface TranslatedSource {
  * console.log(translateSources(sources, { enums: "check" }).flatMap(({ findings }) => findings)); // []
  * ```
  */
-export function translateSources(sources: readonly SqlSource[], options: DistSqlOptions): TranslatedSource[] {
+export function translateSources(
+  sources: readonly SqlSource[],
+  options: DistSqlOptions,
+): TranslatedSource[] {
   let known = options;
   return sources.map(({ name, sql }) => {
     const text = stripMark(sql);
@@ -93,7 +100,9 @@ function findProblem({ text, tokens }: SqlStatement, count: number): Problem | u
   if (count > 1 && !/\bset/i.test(text)) return undefined;
   const reader = new StatementReader(tokens);
   if (isTransactionSetting(reader)) return SETTING_OF_NOTHING;
-  return count === 1 && isTransactionControl(reader) ? fromEntry("transaction-unpaired", reader) : undefined;
+  return count === 1 && isTransactionControl(reader)
+    ? fromEntry("transaction-unpaired", reader)
+    : undefined;
 }
 
 type Found = Pick<PlanFinding, "severity" | "rule" | "message" | "advice" | "type">;
@@ -121,7 +130,8 @@ function findBlocked({ steps, refusals, subject, before }: LocatedStatement): Fo
   });
 }
 
-const BLOCKED = "Remove what stands in the way in statements before this one, and add it again after it.";
+const BLOCKED =
+  "Remove what stands in the way in statements before this one, and add it again after it.";
 
 function fromWarning({ id, message, type }: DistSqlWarning, subject: string): Found {
   const { title, advice } = getIncompatibility(id)!;

@@ -23,7 +23,10 @@ interface Reference {
  * @throws {MigrationError} When another table points to one of them, which PostgreSQL refuses too, or when they point to
  * each other.
  */
-export async function tableToEmpty(truncation: DistSqlTruncation, context: MigrationContext): Promise<string> {
+export async function tableToEmpty(
+  truncation: DistSqlTruncation,
+  context: MigrationContext,
+): Promise<string> {
   const { tables, place } = truncation;
   const references = await readReferences(tables, context);
   const outside = references.find(({ child }) => child === undefined);
@@ -32,7 +35,9 @@ export async function tableToEmpty(truncation: DistSqlTruncation, context: Migra
       `TRUNCATE of ${
         tables[outside.parent]
       } would leave rows of ${outside.table} that point to nothing, and is refused as ` +
-        `by PostgreSQL: write DELETE FROM for ${outside.table} and then for ${tables[outside.parent]}`,
+        `by PostgreSQL: write DELETE FROM for ${outside.table} and then for ${
+          tables[outside.parent]
+        }`,
     );
   }
   const left = new Set(tables.keys());
@@ -54,9 +59,14 @@ export async function tableToEmpty(truncation: DistSqlTruncation, context: Migra
   return tables[place];
 }
 
-async function readReferences(tables: readonly string[], { session, clock }: MigrationContext): Promise<Reference[]> {
-  const values = tables.map((table, place) => `(${place}, to_regclass(${literal(table)})::oid)`).join(", ");
-  const sql = `WITH t (place, id) AS (VALUES ${values}) SELECT t.place AS parent, child.place AS child, ` +
+async function readReferences(
+  tables: readonly string[],
+  { session, clock }: MigrationContext,
+): Promise<Reference[]> {
+  const values = tables.map((table, place) => `(${place}, to_regclass(${literal(table)})::oid)`)
+    .join(", ");
+  const sql =
+    `WITH t (place, id) AS (VALUES ${values}) SELECT t.place AS parent, child.place AS child, ` +
     "c.conrelid::regclass::text AS name FROM t JOIN pg_constraint c ON c.confrelid = t.id AND c.contype = 'f' " +
     "AND c.conrelid <> c.confrelid LEFT JOIN t AS child ON child.id = c.conrelid ORDER BY 1, 3";
   const rows = await retryIdempotent(() => session.query(sql), clock);

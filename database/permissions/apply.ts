@@ -11,7 +11,14 @@ import type { SqlSession } from "../providers/provider.ts";
 import { withDistSqlRetry } from "../retry.ts";
 import { type DeclaredGrant, type DeclaredGrants, declareGrants } from "./declared_grants.ts";
 import { readPermissionFiles } from "./files.ts";
-import { type Grant, grantKey, iamKey, type LiveGrants, readGrantKey, readLiveGrants } from "./live_grants.ts";
+import {
+  type Grant,
+  grantKey,
+  iamKey,
+  type LiveGrants,
+  readGrantKey,
+  readLiveGrants,
+} from "./live_grants.ts";
 import type { PermissionStatement } from "./permission_statement.ts";
 import type { PermissionVariables } from "./substitute.ts";
 
@@ -72,7 +79,13 @@ export interface PermissionsResult {
  * ```
  */
 export async function applyPermissions(config: PermissionsConfig): Promise<PermissionsResult> {
-  const { permissionsFolder, database, env = environment(), logger = () => {}, allowOtherStatements } = config;
+  const {
+    permissionsFolder,
+    database,
+    env = environment(),
+    logger = () => {},
+    allowOtherStatements,
+  } = config;
   const statements = readPermissionFiles(permissionsFolder, env);
   if (!allowOtherStatements) assertPermissionStatements(statements);
   return await withSession(asAdmin(database), (session) => {
@@ -84,7 +97,9 @@ export async function applyPermissions(config: PermissionsConfig): Promise<Permi
 function assertPermissionStatements(statements: readonly PermissionStatement[]): void {
   const others = statements.filter(({ isPermission }) => !isPermission);
   if (others.length === 0) return;
-  const places = others.map(({ source, title }) => `${source.file}:${source.line} (${title || "a statement"})`);
+  const places = others.map(({ source, title }) =>
+    `${source.file}:${source.line} (${title || "a statement"})`
+  );
   throw new ConfigurationError(
     "Permission files may hold GRANT, REVOKE and statements about roles. Move these to a migration, or set " +
       `allowOtherStatements: ${places.join(", ")}`,
@@ -120,7 +135,9 @@ export async function applyStatements(
       const didSomething = await new StatementRun(session, statement, live, isDistSql).run(
         missing.get(statement) ?? [],
       );
-      const wide = isDistSql && statement.isWholeTableOnDistSql ? " on whole tables instead of columns" : "";
+      const wide = isDistSql && statement.isWholeTableOnDistSql
+        ? " on whole tables instead of columns"
+        : "";
       if (didSomething) logger(`${file}:${line}: ${statement.title}${wide}`);
       result[didSomething ? "applied" : "skipped"]++;
     } catch (error) {
@@ -129,7 +146,9 @@ export async function applyStatements(
       result.errors.push(message);
     }
   }
-  logger(`${result.applied} statements applied, ${result.skipped} skipped, ${result.errors.length} failed`);
+  logger(
+    `${result.applied} statements applied, ${result.skipped} skipped, ${result.errors.length} failed`,
+  );
   return result;
 }
 
@@ -140,7 +159,9 @@ function groupByStatement(
 ): Map<PermissionStatement, [string, DeclaredGrant][]> {
   const byStatement = new Map<PermissionStatement, [string, DeclaredGrant][]>();
   for (const [key, grant] of declared.grants) {
-    if (!differs(live.grants.get(key), grant) && !isTakenBefore(key, grant, declared, live)) continue;
+    if (!differs(live.grants.get(key), grant) && !isTakenBefore(key, grant, declared, live)) {
+      continue;
+    }
     const own = byStatement.get(grant.statement) ?? [];
     own.push([key, grant]);
     byStatement.set(grant.statement, own);
@@ -149,7 +170,12 @@ function groupByStatement(
 }
 
 /** Whether a column's privilege that is there goes when the whole table's is revoked, and must be granted again. */
-function isTakenBefore(key: string, grant: DeclaredGrant, declared: DeclaredGrants, live: LiveGrants): boolean {
+function isTakenBefore(
+  key: string,
+  grant: DeclaredGrant,
+  declared: DeclaredGrants,
+  live: LiveGrants,
+): boolean {
   const { column, ...rest } = readGrantKey(key);
   if (column === undefined || !grant.isGranted) return false;
   const whole = grantKey({ ...rest, column: undefined });
@@ -157,7 +183,10 @@ function isTakenBefore(key: string, grant: DeclaredGrant, declared: DeclaredGran
 }
 
 /** Whether the database grants something else than what is declared; more than is declared counts when it is revoked. */
-export function differs(present: boolean | undefined, { isGranted, grantable }: DeclaredGrant): boolean {
+export function differs(
+  present: boolean | undefined,
+  { isGranted, grantable }: DeclaredGrant,
+): boolean {
   return isGranted ? present === undefined || (grantable && !present) : present !== undefined;
 }
 
@@ -172,7 +201,12 @@ class StatementRun {
   readonly #live: LiveGrants;
   readonly #isDistSql: boolean;
 
-  constructor(session: SqlSession, statement: PermissionStatement, live: LiveGrants, isDistSql: boolean) {
+  constructor(
+    session: SqlSession,
+    statement: PermissionStatement,
+    live: LiveGrants,
+    isDistSql: boolean,
+  ) {
     this.#session = session;
     this.#statement = statement;
     this.#live = live;
@@ -200,7 +234,10 @@ class StatementRun {
       case "revoke":
         return await this.#send(writeGrants(differences), action.kind === "grant" ? [] : ABSENT);
       case "other":
-        return await this.#send([sql], /^drop\b/i.test(sql) ? ABSENT : /^create\b/i.test(sql) ? PRESENT : []);
+        return await this.#send(
+          [sql],
+          /^drop\b/i.test(sql) ? ABSENT : /^create\b/i.test(sql) ? PRESENT : [],
+        );
     }
   }
 
@@ -214,7 +251,9 @@ class StatementRun {
         await withDistSqlRetry(() => this.#session.query(sql), { maxRetries: 8 });
         didSomething = true;
       } catch (error) {
-        if (!causeChain(error).some((link) => passedOver.includes(getSqlState(link) ?? ""))) throw error;
+        if (!causeChain(error).some((link) => passedOver.includes(getSqlState(link) ?? ""))) {
+          throw error;
+        }
       }
     }
     return didSomething;
@@ -232,13 +271,17 @@ function writeGrants(differences: readonly [string, DeclaredGrant][]): string[] 
     group.privileges.push(`${grant.privilege}${column}`);
     groups.set(id, group);
   }
-  return [...groups.values()].map(({ first: { type, schema, name, role }, declared, privileges }) => {
-    const object = type === "schema" ? writeName(name, true) : `${writeName(schema, true)}.${writeName(name, true)}`;
-    const what = `${privileges.join(", ")} ON ${type.toUpperCase()} ${object}`;
-    const who = role === null ? "PUBLIC" : writeName(role, true);
-    if (!declared.isGranted) return `REVOKE ${what} FROM ${who}`;
-    return `GRANT ${what} TO ${who}${declared.grantable ? " WITH GRANT OPTION" : ""}`;
-  });
+  return [...groups.values()].map(
+    ({ first: { type, schema, name, role }, declared, privileges }) => {
+      const object = type === "schema"
+        ? writeName(name, true)
+        : `${writeName(schema, true)}.${writeName(name, true)}`;
+      const what = `${privileges.join(", ")} ON ${type.toUpperCase()} ${object}`;
+      const who = role === null ? "PUBLIC" : writeName(role, true);
+      if (!declared.isGranted) return `REVOKE ${what} FROM ${who}`;
+      return `GRANT ${what} TO ${who}${declared.grantable ? " WITH GRANT OPTION" : ""}`;
+    },
+  );
 }
 
 /** Why a statement failed, without values. */

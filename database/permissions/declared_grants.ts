@@ -1,5 +1,16 @@
-import { type Grant, grantKey, iamKey, type LiveGrants, objectKey, readGrantKey } from "./live_grants.ts";
-import type { PermissionAction, PermissionObject, PermissionStatement } from "./permission_statement.ts";
+import {
+  type Grant,
+  grantKey,
+  iamKey,
+  type LiveGrants,
+  objectKey,
+  readGrantKey,
+} from "./live_grants.ts";
+import type {
+  PermissionAction,
+  PermissionObject,
+  PermissionStatement,
+} from "./permission_statement.ts";
 
 /** What the statements of the files, run one after the other, come to for one privilege. */
 export interface DeclaredGrant {
@@ -36,7 +47,12 @@ export function declareGrants(
   live: LiveGrants,
   isDistSql: boolean,
 ): DeclaredGrants {
-  const declared: DeclaredGrants = { grants: new Map(), iam: new Map(), roles: new Map(), managed: new Set() };
+  const declared: DeclaredGrants = {
+    grants: new Map(),
+    iam: new Map(),
+    roles: new Map(),
+    managed: new Set(),
+  };
   for (const statement of statements) {
     const { action } = statement;
     switch (action.kind) {
@@ -46,13 +62,22 @@ export function declareGrants(
         break;
       case "iam_grant":
       case "iam_revoke":
-        declared.iam.set(iamKey(action.role, action.arn), { statement, isGranted: action.kind === "iam_grant" });
+        declared.iam.set(iamKey(action.role, action.arn), {
+          statement,
+          isGranted: action.kind === "iam_grant",
+        });
         declared.managed.add(action.role);
         break;
       case "grant":
       case "revoke":
         for (const role of action.roles) if (role !== null) declared.managed.add(role);
-        declare(declared, statement, isDistSql ? widen(statement, action) : action, live, isDistSql);
+        declare(
+          declared,
+          statement,
+          isDistSql ? widen(statement, action) : action,
+          live,
+          isDistSql,
+        );
     }
   }
   return declared;
@@ -90,10 +115,14 @@ function revokeColumns(
   action: GrantAction,
   live: LiveGrants,
 ): void {
-  const whole = new Set(expand(action, live).filter(({ column }) => column === undefined).map(grantKey));
+  const whole = new Set(
+    expand(action, live).filter(({ column }) => column === undefined).map(grantKey),
+  );
   for (const key of new Set([...declared.grants.keys(), ...live.grants.keys()])) {
     const grant = readGrantKey(key);
-    if (grant.column === undefined || !whole.has(grantKey({ ...grant, column: undefined }))) continue;
+    if (grant.column === undefined || !whole.has(grantKey({ ...grant, column: undefined }))) {
+      continue;
+    }
     declared.grants.set(key, { statement, isGranted: false, grantable: false });
   }
 }
@@ -115,7 +144,12 @@ function expand(action: GrantAction, live: LiveGrants): Grant[] {
   return grants;
 }
 
-const COLUMN_PRIVILEGES: ReadonlySet<string> = new Set(["SELECT", "INSERT", "UPDATE", "REFERENCES"]);
+const COLUMN_PRIVILEGES: ReadonlySet<string> = new Set([
+  "SELECT",
+  "INSERT",
+  "UPDATE",
+  "REFERENCES",
+]);
 
 /** The objects that a name stands for; one that is not there is looked for where it would be made. */
 function resolveObject(
@@ -132,7 +166,9 @@ function resolveObject(
   // GRANT ON TABLE takes sequences too
   for (const one of schemas) {
     for (const ownType of type === "table" ? ["table", "sequence"] as const : [type]) {
-      if (live.owners.has(objectKey(ownType, one, name))) return [{ type: ownType, schema: one, name }];
+      if (live.owners.has(objectKey(ownType, one, name))) {
+        return [{ type: ownType, schema: one, name }];
+      }
     }
   }
   return [{ type, schema: schemas[0] ?? "public", name }];

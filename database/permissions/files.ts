@@ -4,7 +4,11 @@ import { WHOLE_TABLE_COMMENT } from "../../core/table_permission.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { splitStatements } from "../distsql/statement.ts";
 import { StatementReader } from "../distsql/statement_reader.ts";
-import { isPermissionStatement, type PermissionStatement, readAction } from "./permission_statement.ts";
+import {
+  isPermissionStatement,
+  type PermissionStatement,
+  readAction,
+} from "./permission_statement.ts";
 import { type PermissionVariables, substituteVariables, type VariableFault } from "./substitute.ts";
 
 interface PermissionFile {
@@ -21,7 +25,10 @@ interface PermissionFile {
  * @throws {ConfigurationError} When the folder cannot be read or has no statement, and when variables are not set or do
  * not fit their places: all of them in one error.
  */
-export function readPermissionFiles(folder: string, variables: PermissionVariables): PermissionStatement[] {
+export function readPermissionFiles(
+  folder: string,
+  variables: PermissionVariables,
+): PermissionStatement[] {
   const files = readFolder(folder);
   const faults: { file: string; fault: VariableFault }[] = [];
   const statements: PermissionStatement[] = [];
@@ -32,7 +39,9 @@ export function readPermissionFiles(folder: string, variables: PermissionVariabl
   }
   if (faults.length > 0) throw faultsError(faults);
   if (statements.length === 0) {
-    throw new ConfigurationError(`The permissions folder ${JSON.stringify(folder)} has no statement in any .sql file`);
+    throw new ConfigurationError(
+      `The permissions folder ${JSON.stringify(folder)} has no statement in any .sql file`,
+    );
   }
   return statements;
 }
@@ -42,9 +51,12 @@ function readFolder(folder: string): PermissionFile[] {
   try {
     names = readdirSync(folder).filter((name) => name.endsWith(".sql")).sort();
   } catch (cause) {
-    throw new ConfigurationError(`The permissions folder ${JSON.stringify(folder)} cannot be read: check the path`, {
-      cause,
-    });
+    throw new ConfigurationError(
+      `The permissions folder ${JSON.stringify(folder)} cannot be read: check the path`,
+      {
+        cause,
+      },
+    );
   }
   // names go into log lines and error messages
   const unfit = names.find((name) => /\p{Cc}/u.test(name));
@@ -55,9 +67,14 @@ function readFolder(folder: string): PermissionFile[] {
   }
   return names.map((name) => {
     try {
-      return { name, text: new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(join(folder, name))) };
+      return {
+        name,
+        text: new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(join(folder, name))),
+      };
     } catch (cause) {
-      throw new ConfigurationError(`The permission file ${name} cannot be read: save it as UTF-8`, { cause });
+      throw new ConfigurationError(`The permission file ${name} cannot be read: save it as UTF-8`, {
+        cause,
+      });
     }
   });
 }
@@ -92,7 +109,9 @@ function getTitle(reader: StatementReader): string {
 }
 
 /** One error for all; values are not shown, since nobody knows what they are. */
-function faultsError(faults: readonly { file: string; fault: VariableFault }[]): ConfigurationError {
+function faultsError(
+  faults: readonly { file: string; fault: VariableFault }[],
+): ConfigurationError {
   const places = (isMissing: boolean): string[] => {
     const byName = new Map<string, string>();
     for (const { file, fault: { name, line, why } } of faults) {
@@ -103,7 +122,9 @@ function faultsError(faults: readonly { file: string; fault: VariableFault }[]):
   };
   const [missing, unfit] = [places(true), places(false)];
   const parts = [
-    ...missing.length === 0 ? [] : [`set these environment variables, which the files name: ${missing.join(", ")}`],
+    ...missing.length === 0
+      ? []
+      : [`set these environment variables, which the files name: ${missing.join(", ")}`],
     ...unfit.length === 0
       ? []
       : [`these values would change the statements that they are put into: ${unfit.join("; ")}`],

@@ -110,10 +110,15 @@ export async function readLiveGrants(session: SqlSession): Promise<LiveGrants> {
     live.roles.set(String(role), can_login === true);
   }
   for (const { type, schema, name, owner } of await session.query(QUERIES.owners)) {
-    live.owners.set(objectKey(type as PermissionObjectType, String(schema), String(name)), String(owner));
+    live.owners.set(
+      objectKey(type as PermissionObjectType, String(schema), String(name)),
+      String(owner),
+    );
   }
   for (const query of [QUERIES.grants, QUERIES.columns, QUERIES.schemas]) {
-    for (const { type, schema, name, column, role, privilege, grantable } of await session.query(query)) {
+    for (
+      const { type, schema, name, column, role, privilege, grantable } of await session.query(query)
+    ) {
       const key = grantKey({
         type: type as PermissionObjectType,
         schema: String(schema),
@@ -130,7 +135,9 @@ export async function readLiveGrants(session: SqlSession): Promise<LiveGrants> {
     live.allPrivileges[types[String(kind)]].push(String(privilege));
   }
   if (hasIam === true) {
-    live.iam = new Set((await session.query(QUERIES.iam)).map(({ role, arn }) => iamKey(String(role), String(arn))));
+    live.iam = new Set(
+      (await session.query(QUERIES.iam)).map(({ role, arn }) => iamKey(String(role), String(arn))),
+    );
   }
   return live;
 }

@@ -64,7 +64,9 @@ const ROLE_OBJECTS: ReadonlySet<string> = new Set(["ROLE", "USER", "GROUP"]);
 export function isPermissionStatement(reader: StatementReader): boolean {
   if (reader.is(0, "GRANT") || reader.is(0, "REVOKE")) return true;
   if (reader.is(0, "AWS", "IAM", "GRANT") || reader.is(0, "AWS", "IAM", "REVOKE")) return true;
-  if (reader.is(0, "ALTER", "DEFAULT", "PRIVILEGES") || reader.is(0, "COMMENT", "ON", "ROLE")) return true;
+  if (reader.is(0, "ALTER", "DEFAULT", "PRIVILEGES") || reader.is(0, "COMMENT", "ON", "ROLE")) {
+    return true;
+  }
   const isChange = reader.is(0, "CREATE") || reader.is(0, "ALTER") || reader.is(0, "DROP");
   return isChange && reader.isOneOf(1, ROLE_OBJECTS) && !reader.is(2, "MAPPING");
 }
@@ -77,11 +79,15 @@ export function isPermissionStatement(reader: StatementReader): boolean {
  */
 export function readAction(reader: StatementReader): PermissionAction {
   const other: PermissionAction = { kind: "other" };
-  if (reader.is(0, "CREATE", "ROLE") || reader.is(0, "CREATE", "USER")) return readCreateRole(reader);
+  if (reader.is(0, "CREATE", "ROLE") || reader.is(0, "CREATE", "USER")) {
+    return readCreateRole(reader);
+  }
   if (reader.is(0, "AWS", "IAM", "GRANT")) return readIam(reader, "iam_grant", "TO") ?? other;
   if (reader.is(0, "AWS", "IAM", "REVOKE")) return readIam(reader, "iam_revoke", "FROM") ?? other;
   if (reader.is(0, "GRANT")) return readGrant(reader, "grant", "TO") ?? other;
-  if (reader.is(0, "REVOKE") && !reader.is(1, "GRANT", "OPTION")) return readGrant(reader, "revoke", "FROM") ?? other;
+  if (reader.is(0, "REVOKE") && !reader.is(1, "GRANT", "OPTION")) {
+    return readGrant(reader, "revoke", "FROM") ?? other;
+  }
   return other;
 }
 
@@ -113,15 +119,32 @@ const OBJECT_WORDS: Readonly<Record<string, PermissionObjectType>> = {
   SEQUENCE: "sequence",
   SCHEMA: "schema",
 };
-const ALL_WORDS: Readonly<Record<string, PermissionObjectType>> = { TABLES: "table", SEQUENCES: "sequence" };
+const ALL_WORDS: Readonly<Record<string, PermissionObjectType>> = {
+  TABLES: "table",
+  SEQUENCES: "sequence",
+};
 /** Objects of which the catalog is not compared. */
 const OTHER_OBJECTS: ReadonlySet<string> = new Set([
-  ...["DATABASE", "DOMAIN", "FOREIGN", "FUNCTION", "LANGUAGE", "LARGE", "PARAMETER", "PROCEDURE", "ROUTINE"],
+  ...[
+    "DATABASE",
+    "DOMAIN",
+    "FOREIGN",
+    "FUNCTION",
+    "LANGUAGE",
+    "LARGE",
+    "PARAMETER",
+    "PROCEDURE",
+    "ROUTINE",
+  ],
   ...["TABLESPACE", "TYPE"],
 ]);
 const ROLE_WORDS: ReadonlySet<string> = new Set(["CURRENT_USER", "CURRENT_ROLE", "SESSION_USER"]);
 
-function readGrant(reader: StatementReader, kind: "grant" | "revoke", word: string): PermissionAction | undefined {
+function readGrant(
+  reader: StatementReader,
+  kind: "grant" | "revoke",
+  word: string,
+): PermissionAction | undefined {
   const on = reader.find(new Set(["ON"]), 1);
   const to = reader.find(new Set([word]), on);
   if (on < 0 || to < 0) return undefined;
@@ -131,11 +154,16 @@ function readGrant(reader: StatementReader, kind: "grant" | "revoke", word: stri
   const grantable = kind === "grant" && tail >= 0 && reader.is(tail, "WITH", "GRANT", "OPTION");
   const isKnownTail = tail < 0 || (grantable && tail + 3 === reader.size);
   const roles = readRoles(reader, to + 1, tail < 0 ? reader.size : tail);
-  if (privileges === undefined || objects === undefined || roles === undefined || !isKnownTail) return undefined;
+  if (privileges === undefined || objects === undefined || roles === undefined || !isKnownTail) {
+    return undefined;
+  }
   return { kind, privileges, objects, roles, grantable };
 }
 
-function readPrivileges(reader: StatementReader, to: number): { name: string; columns: string[] }[] | undefined {
+function readPrivileges(
+  reader: StatementReader,
+  to: number,
+): { name: string; columns: string[] }[] | undefined {
   const privileges: { name: string; columns: string[] }[] = [];
   for (const [from, end] of reader.list(1, to)) {
     const open = reader.find(new Set(["("]), from, end);
@@ -149,13 +177,21 @@ function readPrivileges(reader: StatementReader, to: number): { name: string; co
   return privileges;
 }
 
-function readObjects(reader: StatementReader, from: number, to: number): PermissionObject[] | undefined {
+function readObjects(
+  reader: StatementReader,
+  from: number,
+  to: number,
+): PermissionObject[] | undefined {
   const key = reader.key(from);
   if (OTHER_OBJECTS.has(key)) return undefined;
   if (key === "ALL") {
     const type = ALL_WORDS[reader.key(from + 1)];
     if (type === undefined || !reader.is(from + 2, "IN", "SCHEMA")) return undefined;
-    return reader.list(from + 4, to).map(([at]) => ({ type, schema: readName(reader, at).name, name: undefined }));
+    return reader.list(from + 4, to).map(([at]) => ({
+      type,
+      schema: readName(reader, at).name,
+      name: undefined,
+    }));
   }
   const type = OBJECT_WORDS[key] ?? "table";
   const start = OBJECT_WORDS[key] === undefined ? from : from + 1;
@@ -166,7 +202,11 @@ function readObjects(reader: StatementReader, from: number, to: number): Permiss
   });
 }
 
-function readRoles(reader: StatementReader, from: number, to: number): (string | null)[] | undefined {
+function readRoles(
+  reader: StatementReader,
+  from: number,
+  to: number,
+): (string | null)[] | undefined {
   const roles: (string | null)[] = [];
   for (const [start, end] of reader.list(from, to)) {
     const at = reader.skip(start, "GROUP");

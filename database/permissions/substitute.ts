@@ -27,12 +27,18 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** What a value must not have, by the place that it is put in: nothing that ends a literal or a quoted name. */
 const PLACES = {
-  literal: { refused: /['\\$\p{Cc}]/u, why: "a quote, a backslash, a dollar sign or a control character" },
+  literal: {
+    refused: /['\\$\p{Cc}]/u,
+    why: "a quote, a backslash, a dollar sign or a control character",
+  },
   name: {
     refused: /["\\$\p{Cc}]/u,
     why: "a double quote, a backslash, a dollar sign or a control character",
   },
-  bare: { refused: /[^A-Za-z0-9_]/, why: "what is no letter, digit or underscore, and it stands without quotes" },
+  bare: {
+    refused: /[^A-Za-z0-9_]/,
+    why: "what is no letter, digit or underscore, and it stands without quotes",
+  },
 } as const;
 
 /**
@@ -50,13 +56,19 @@ export function substituteVariables(sql: string, variables: PermissionVariables)
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
     if (!NAME.test(name)) faults.push({ name, line: at, why: "is no name of a variable" });
     else if (value === undefined || value === "") faults.push({ name, line: at, why: undefined });
-    else if (PLACES[place].refused.test(value)) faults.push({ name, line: at, why: `holds ${PLACES[place].why}` });
+    else if (PLACES[place].refused.test(value)) {
+      faults.push({ name, line: at, why: `holds ${PLACES[place].why}` });
+    }
     return value ?? "";
   };
   const tokens = tokenize(sql);
   for (let at = 0; at < tokens.length; at++) {
     const token = tokens[at];
-    const place = token.kind === "string" ? "literal" : token.kind === "quoted" ? "name" : undefined;
+    const place = token.kind === "string"
+      ? "literal"
+      : token.kind === "quoted"
+      ? "name"
+      : undefined;
     if (place !== undefined) {
       text += token.text.replace(
         VARIABLE,

@@ -6,7 +6,13 @@ import { withDistSqlRetry } from "../retry.ts";
 import { differs } from "./apply.ts";
 import { type DeclaredGrants, declareGrants } from "./declared_grants.ts";
 import { readPermissionFiles } from "./files.ts";
-import { type Grant, type LiveGrants, objectKey, readGrantKey, readLiveGrants } from "./live_grants.ts";
+import {
+  type Grant,
+  type LiveGrants,
+  objectKey,
+  readGrantKey,
+  readLiveGrants,
+} from "./live_grants.ts";
 import type { PermissionObjectType, PermissionStatement } from "./permission_statement.ts";
 import type { PermissionVariables } from "./substitute.ts";
 
@@ -79,7 +85,9 @@ export interface ValidatePermissionsResult {
  * await closeDrizzleClient();
  * ```
  */
-export async function validatePermissions(config: ValidatePermissionsConfig): Promise<ValidatePermissionsResult> {
+export async function validatePermissions(
+  config: ValidatePermissionsConfig,
+): Promise<ValidatePermissionsResult> {
   const { permissionsFolder, database, env = environment(), logger = () => {} } = config;
   const statements = readPermissionFiles(permissionsFolder, env);
   return await withSession(database, (session) => {
@@ -122,8 +130,11 @@ function findGaps(declared: DeclaredGrants, live: LiveGrants): PermissionGap[] {
   for (const [role, { statement, canLogin }] of declared.roles) {
     const source = getSource(statement);
     const present = live.roles.get(role);
-    if (present === undefined) gaps.push({ kind: "role", role, source, message: `role ${role} is missing` });
-    else if (canLogin && !present) gaps.push({ kind: "login", role, source, message: `role ${role} cannot log in` });
+    if (present === undefined) {
+      gaps.push({ kind: "role", role, source, message: `role ${role} is missing` });
+    } else if (canLogin && !present) {
+      gaps.push({ kind: "login", role, source, message: `role ${role} cannot log in` });
+    }
   }
   for (const [key, grant] of declared.grants) {
     if (grant.isGranted && differs(live.grants.get(key), grant)) {
@@ -145,7 +156,9 @@ function findSurpluses(declared: DeclaredGrants, live: LiveGrants): PermissionGa
     const isManaged = grant.role !== null && declared.managed.has(grant.role);
     const isOwner = live.owners.get(objectKey(grant.type, grant.schema, grant.name)) === grant.role;
     if (known === undefined ? isManaged && !isOwner : !known.isGranted) {
-      surpluses.push(toGap(grant, live, known === undefined ? undefined : getSource(known.statement), false));
+      surpluses.push(
+        toGap(grant, live, known === undefined ? undefined : getSource(known.statement), false),
+      );
     }
   }
   for (const key of live.iam ?? []) {
@@ -158,12 +171,18 @@ function findSurpluses(declared: DeclaredGrants, live: LiveGrants): PermissionGa
   return surpluses;
 }
 
-function toGap(grant: Grant, live: LiveGrants, source: string | undefined, grantable: boolean): PermissionGap {
+function toGap(
+  grant: Grant,
+  live: LiveGrants,
+  source: string | undefined,
+  grantable: boolean,
+): PermissionGap {
   const { type, schema, name, column, privilege } = grant;
   const role = grant.role ?? "PUBLIC";
   const object = type === "schema" ? name : `${schema}.${name}`;
   const isThere = live.owners.has(objectKey(type, schema, name));
-  const message = `${privilege}${column === undefined ? "" : ` (${column})`} on ${type} ${object} to ${role}` +
+  const message =
+    `${privilege}${column === undefined ? "" : ` (${column})`} on ${type} ${object} to ${role}` +
     `${grantable ? " with grant option" : ""}${isThere ? "" : ` (there is no such ${type})`}`;
   return {
     kind: "grant",

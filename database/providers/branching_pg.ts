@@ -23,9 +23,15 @@ import { getLimit, type StatementLimit } from "./statement_limit.ts";
  * @returns The connection; nothing is connected yet.
  * @throws {ConfigurationError} When the runtime has no WebSocket.
  */
-export async function openBranchingPg(config: DatabaseConfig, invalidate: Invalidate): Promise<Connection> {
+export async function openBranchingPg(
+  config: DatabaseConfig,
+  invalidate: Invalidate,
+): Promise<Connection> {
   const neon = await loadNeon();
-  if (neon.neonConfig.webSocketConstructor === undefined && typeof globalThis.WebSocket === "undefined") {
+  if (
+    neon.neonConfig.webSocketConstructor === undefined &&
+    typeof globalThis.WebSocket === "undefined"
+  ) {
     throw new ConfigurationError(
       `Provider branching-pg needs WebSocket, which ${
         runtimeProcess?.release?.name ?? "this runtime"
@@ -35,7 +41,10 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
     );
   }
   const connectMs = (config.connectTimeout ?? 10) * 1000;
-  const settings = { connectionString: config.connectionString, connectionTimeoutMillis: connectMs };
+  const settings = {
+    connectionString: config.connectionString,
+    connectionTimeoutMillis: connectMs,
+  };
   const maxConnections = getPoolSize(config);
   const pool = new neon.Pool({
     ...settings,
@@ -66,7 +75,8 @@ export async function openBranchingPg(config: DatabaseConfig, invalidate: Invali
         throw error;
       }
     },
-    createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, new Dialect(), schema)),
+    createClient: (schema) =>
+      Promise.resolve(createSessionClient(driver, slots, new Dialect(), schema)),
     async openSession(): Promise<DedicatedSession> {
       const client = await connectClient(() => new neon.Client(settings), connectRetry);
       return toDedicatedSession(client, run, isPooled(config.connectionString), getLimit(config));
@@ -95,7 +105,10 @@ function toSession(client: Client, run: NeonRunner): SqlSession {
 }
 
 /** A client that could not connect is of no use any more. */
-async function connectClient(createClient: () => Client, connectRetry: ConnectRetry): Promise<Client> {
+async function connectClient(
+  createClient: () => Client,
+  connectRetry: ConnectRetry,
+): Promise<Client> {
   const startedAt = performance.now();
   for (let attempt = 1;; attempt++) {
     const client = createClient();

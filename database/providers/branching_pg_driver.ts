@@ -38,7 +38,10 @@ export interface NeonStatement {
 }
 
 /** Runs one statement on a connection. */
-export type NeonRunner = <R>(client: Client | PoolClient, statement: NeonStatement) => Promise<NeonResult<R>>;
+export type NeonRunner = <R>(
+  client: Client | PoolClient,
+  statement: NeonStatement,
+) => Promise<NeonResult<R>>;
 
 type Callback = (error: unknown, result: never) => void;
 
@@ -77,7 +80,9 @@ export function toSqlDriver(pool: Pool, run: NeonRunner): SqlDriver {
   const names = new StatementNames();
 
   function on(client: PoolClient): StatementRunner {
-    return { run: async (statement) => toResult(await run(client, toNeonStatement(statement, names))) };
+    return {
+      run: async (statement) => toResult(await run(client, toNeonStatement(statement, names))),
+    };
   }
   return {
     client: pool,
@@ -142,8 +147,15 @@ function toNeonStatement({ text, params, name }: Statement, names: StatementName
   };
 }
 
-function toResult({ fields, rows, command, rowCount }: NeonResult<(string | null)[]>): StatementResult {
-  return { columns: fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID })), rows, command, rowCount };
+function toResult(
+  { fields, rows, command, rowCount }: NeonResult<(string | null)[]>,
+): StatementResult {
+  return {
+    columns: fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID })),
+    rows,
+    command,
+    rowCount,
+  };
 }
 
 const TEXT_TYPES = { getTypeParser: () => (text: string): string => text };
@@ -155,7 +167,8 @@ class StatementNames {
   getName(given: string, text: string): string {
     let name = this.#names.get(text);
     if (name === undefined) {
-      const hash = builtinModule("node:crypto")?.createHash("sha256").update(text).digest("hex").slice(0, 32);
+      const hash = builtinModule("node:crypto")?.createHash("sha256").update(text).digest("hex")
+        .slice(0, 32);
       name = hash === undefined ? given : `${given.slice(0, 30)}_${hash}`;
       this.#names.set(text, name);
     }

@@ -34,11 +34,16 @@ const SQL_STATES: Readonly<Record<string, Refusal>> = {
 };
 
 /** Codes of the system that come while connecting alone. A reset may come after a statement was sent. */
-const NETWORK_CODES: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH"]);
+const NETWORK_CODES: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+]);
 
 /** Whether a connection could not be made because nobody answered at its address. */
 export function isUnreachable(error: unknown): boolean {
-  return findInCauseChain(error, (link) => NETWORK_CODES.has((link as { code?: unknown }).code)) !== undefined;
+  return findInCauseChain(error, (link) => NETWORK_CODES.has((link as { code?: unknown }).code)) !==
+    undefined;
 }
 
 /** Time kept back to answer in, in milliseconds. */
@@ -70,13 +75,23 @@ export function createConnectRetry(
     const refusal = isNotReady(error) ? NOT_READY : readRefusal(error);
     if (refusal === undefined) return undefined;
     if (config.instrument !== false) {
-      metrics.addMetricsWithDimensions({ provider: config.provider }, [["DatabaseConnectionsRefused", "Count", 1]]);
+      metrics.addMetricsWithDimensions({ provider: config.provider }, [[
+        "DatabaseConnectionsRefused",
+        "Count",
+        1,
+      ]]);
     }
     const { baseDelayMs, maxDelayMs, patienceMs = Infinity } = refusal;
-    const leftMs = Math.min(connectTimeoutMs - elapsedMs, patienceMs - elapsedMs, remainingMs() - ANSWER_MS);
+    const leftMs = Math.min(
+      connectTimeoutMs - elapsedMs,
+      patienceMs - elapsedMs,
+      remainingMs() - ANSWER_MS,
+    );
     // the next try may take as long as those before it
     const roomMs = leftMs - elapsedMs / attempt;
-    if (roomMs >= baseDelayMs) return Math.min(roomMs, fullJitterDelay(attempt, { baseDelayMs, maxDelayMs, random }));
+    if (roomMs >= baseDelayMs) {
+      return Math.min(roomMs, fullJitterDelay(attempt, { baseDelayMs, maxDelayMs, random }));
+    }
     if (currentInvocation() === undefined) return undefined;
     throw unavailable(error, attempt, elapsedMs, random);
   };
@@ -84,7 +99,9 @@ export function createConnectRetry(
 
 function readRefusal(error: unknown): Refusal | undefined {
   const sqlState = causeChain(error).map(getSqlState).find((state) => state !== undefined);
-  if (sqlState !== undefined) return Object.hasOwn(SQL_STATES, sqlState) ? SQL_STATES[sqlState] : undefined;
+  if (sqlState !== undefined) {
+    return Object.hasOwn(SQL_STATES, sqlState) ? SQL_STATES[sqlState] : undefined;
+  }
   return currentInvocation() !== undefined && isUnreachable(error) ? NOBODY : undefined;
 }
 

@@ -68,7 +68,8 @@ export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
         throw error;
       }
     },
-    createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, new DataApiDialect(), schema)),
+    createClient: (schema) =>
+      Promise.resolve(createSessionClient(driver, slots, new DataApiDialect(), schema)),
     openSession(): Promise<DedicatedSession> {
       const own = getLimit(config);
       const session = openSession(withLimit(own));
@@ -81,7 +82,8 @@ export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
 const ARN = /^arn:[a-z-]+:rds:([a-z0-9-]+):\d+:cluster:[A-Za-z0-9-]+$/;
 
 function readTarget(config: DatabaseConfig): { target: DataApiTarget; region: string } {
-  const [resourceArn, query = ""] = (config.connectionString ?? "").slice("rds-data://".length).split("?");
+  const [resourceArn, query = ""] = (config.connectionString ?? "").slice("rds-data://".length)
+    .split("?");
   const params = new URLSearchParams(query);
   const secretArn = params.get("secretArn");
   const region = ARN.exec(resourceArn)?.[1];
@@ -144,7 +146,11 @@ function toApi(
   const lastAnswerMs = (): number => performance.now() - idle.elapsedMs;
 
   /** Statements of a transaction wait for one another. */
-  async function send<T>(request: Request<T>, limit: StatementLimit, isInTransaction = true): Promise<T> {
+  async function send<T>(
+    request: Request<T>,
+    limit: StatementLimit,
+    isInTransaction = true,
+  ): Promise<T> {
     const abort = new AbortController();
     // a request that nobody waits for any more would keep its socket for as long as the network is silent
     const forget = whenAbandoned(() => abort.abort());
@@ -157,7 +163,9 @@ function toApi(
       for (let attempt = 1;; attempt++) {
         try {
           const answer = runOutsideInvocation(() => request({ abortSignal: abort.signal }));
-          return await (hasDeadline ? answer : withinLimit(answer, limit, isInTransaction ? lastAnswerMs : undefined));
+          return await (hasDeadline
+            ? answer
+            : withinLimit(answer, limit, isInTransaction ? lastAnswerMs : undefined));
         } catch (error) {
           if (isSilent(error)) abort.abort();
           const failure = readFailure(error);
@@ -199,7 +207,11 @@ function toApi(
     },
     async rollback(transactionId: string): Promise<void> {
       const { resourceArn, secretArn } = target;
-      const rollback = new sdk.RollbackTransactionCommand({ resourceArn, secretArn, transactionId });
+      const rollback = new sdk.RollbackTransactionCommand({
+        resourceArn,
+        secretArn,
+        transactionId,
+      });
       await send((options) => client.send(rollback, options), limit);
     },
   });

@@ -19,13 +19,20 @@ export class DataApiDialect extends Dialect {
   };
 
   override escapeParam = (index: number, value?: unknown): string => {
-    const encoder = is(value, Param) ? value.encoder : is(value, Placeholder) ? undefined : this.#encoder;
+    const encoder = is(value, Param)
+      ? value.encoder
+      : is(value, Placeholder)
+      ? undefined
+      : this.#encoder;
     this.#encoder = undefined;
     const type = getCastType(encoder);
     return type === undefined ? `:${index + 1}` : `cast(:${index + 1} as ${type})`;
   };
 
-  override sqlToQuery(statement: SQL, invokeSource?: "indexes"): ReturnType<PgDialect["sqlToQuery"]> {
+  override sqlToQuery(
+    statement: SQL,
+    invokeSource?: "indexes",
+  ): ReturnType<PgDialect["sqlToQuery"]> {
     bindPlaceholders(statement.queryChunks);
     return super.sqlToQuery(statement, invokeSource);
   }

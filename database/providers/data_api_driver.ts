@@ -46,7 +46,9 @@ export function getRunner(api: DataApiClient, transactionId: string | undefined)
   return {
     async run(statement): Promise<StatementResult> {
       const { text, params, isCast } = statement;
-      const parameters = params.map((param, at) => toParameter(String(at + 1), param, isCast?.[at] === true));
+      const parameters = params.map((param, at) =>
+        toParameter(String(at + 1), param, isCast?.[at] === true)
+      );
       return toResult(await api.execute({ sql: text, parameters, transactionId }), statement);
     },
   };
@@ -60,7 +62,9 @@ function toResult(
     name: label ?? name ?? String(at),
     type: findTypeId(typeName),
   }));
-  const rows = (records ?? []).map((fields) => fields.map((field, at) => toText(field, columnMetadata[at]?.typeName)));
+  const rows = (records ?? []).map((fields) =>
+    fields.map((field, at) => toText(field, columnMetadata[at]?.typeName))
+  );
   const command = readCommand(text);
   const changed = numberOfRecordsUpdated ?? 0;
   // a statement that gives rows leaves the other number at 0

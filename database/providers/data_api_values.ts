@@ -1,4 +1,9 @@
-import type { ArrayValue, ExecuteStatementCommandOutput, Field, SqlParameter } from "@aws-sdk/client-rds-data";
+import type {
+  ArrayValue,
+  ExecuteStatementCommandOutput,
+  Field,
+  SqlParameter,
+} from "@aws-sdk/client-rds-data";
 import { is } from "drizzle-orm";
 import { PgColumn } from "drizzle-orm/pg-core";
 import { formatArray } from "../session/array_literal.ts";
@@ -65,7 +70,9 @@ export function toParameter(name: string, value: unknown, isCast: boolean): SqlP
 
 function toField(value: unknown): Field {
   if (typeof value === "boolean") return { booleanValue: value };
-  if (typeof value === "number") return Number.isSafeInteger(value) ? { longValue: value } : { doubleValue: value };
+  if (typeof value === "number") {
+    return Number.isSafeInteger(value) ? { longValue: value } : { doubleValue: value };
+  }
   if (value instanceof Uint8Array) return { blobValue: value };
   return toTextField(value);
 }
@@ -80,7 +87,11 @@ function toTimestampParameter(name: string, date: Date): SqlParameter {
   const text = toTimestampText(date);
   const isPlain = /^\d{4}-.*Z$/.test(text);
   if (!isPlain) return { name, value: { stringValue: text } };
-  return { name, value: { stringValue: text.slice(0, -1).replace("T", " ") }, typeHint: "TIMESTAMP" };
+  return {
+    name,
+    value: { stringValue: text.slice(0, -1).replace("T", " ") },
+    typeHint: "TIMESTAMP",
+  };
 }
 
 function toBigIntParameter(name: string, value: bigint): SqlParameter {
@@ -102,21 +113,31 @@ export function toText(field: Field, typeName: string | undefined): string | nul
   if (field.doubleValue !== undefined) return String(field.doubleValue);
   if (field.booleanValue !== undefined) return field.booleanValue ? "t" : "f";
   if (field.blobValue !== undefined) return toHexText(field.blobValue);
-  if (field.arrayValue !== undefined) return toArrayText(field.arrayValue, typeName?.replace(/^_/, ""));
+  if (field.arrayValue !== undefined) {
+    return toArrayText(field.arrayValue, typeName?.replace(/^_/, ""));
+  }
   return null;
 }
 
 /** The Data API gives times with a zone in UTC and does not say so. */
 function withZone(text: string, typeName: string | undefined): string {
-  return typeName === "timestamptz" && /\d$/.test(text) && !/[+-]\d\d(?::?\d\d)?$/.test(text) ? `${text}+00` : text;
+  return typeName === "timestamptz" && /\d$/.test(text) && !/[+-]\d\d(?::?\d\d)?$/.test(text)
+    ? `${text}+00`
+    : text;
 }
 
 /** NULLs among the items are null in the answer, whatever the SDK's types say. */
 function toArrayText(array: ArrayValue, itemType: string | undefined): string {
-  return formatArray(getItems(array), (item) => toItemText(item, itemType), itemType === "box" ? ";" : ",");
+  return formatArray(
+    getItems(array),
+    (item) => toItemText(item, itemType),
+    itemType === "box" ? ";" : ",",
+  );
 }
 
-function getItems({ stringValues, longValues, doubleValues, booleanValues, arrayValues }: ArrayValue): unknown[] {
+function getItems(
+  { stringValues, longValues, doubleValues, booleanValues, arrayValues }: ArrayValue,
+): unknown[] {
   const inner = arrayValues?.map((array) => array === null ? null : getItems(array));
   return inner ?? stringValues ?? longValues ?? doubleValues ?? booleanValues ?? [];
 }
@@ -126,7 +147,9 @@ function toItemText(item: unknown, itemType: string | undefined): string | null 
   if (typeof item === "boolean") return item ? "t" : "f";
   if (typeof item === "string") return withZone(item, itemType);
   if (Number.isInteger(item) && !Number.isSafeInteger(item) && itemType === "int8") {
-    throw new RangeError("The Data API cannot give the integers of an array exactly beyond 2^53: cast it to text[]");
+    throw new RangeError(
+      "The Data API cannot give the integers of an array exactly beyond 2^53: cast it to text[]",
+    );
   }
   return String(item);
 }

@@ -20,7 +20,10 @@ const IDLE_SECONDS = 10 * 60;
  * @param invalidate Told of connections that end.
  * @returns The connection. When the cluster refuses the role, its error names the IAM action that is missing.
  */
-export async function openDistSql(config: DatabaseConfig, invalidate: Invalidate): Promise<Connection> {
+export async function openDistSql(
+  config: DatabaseConfig,
+  invalidate: Invalidate,
+): Promise<Connection> {
   const [host, port] = splitEndpoint(config.endpoint ?? "");
   const isAdmin = config.isAdmin === true;
   const username = isAdmin ? "admin" : config.username;
@@ -34,12 +37,14 @@ export async function openDistSql(config: DatabaseConfig, invalidate: Invalidate
       database: "postgres",
       username,
       // made without a call; the server looks at its age only while connecting, so it is never used twice
-      password: () => isAdmin ? signer.getDbConnectAdminAuthToken() : signer.getDbConnectAuthToken(),
+      password: () =>
+        isAdmin ? signer.getDbConnectAdminAuthToken() : signer.getDbConnectAuthToken(),
       ssl: { rejectUnauthorized: true, ...(config.ca === undefined ? {} : { ca: config.ca }) },
       sslnegotiation: "direct",
       idle_timeout: config.idleTimeout ?? IDLE_SECONDS,
       // postgres.js takes a function as well, and calls it for each connection
-      max_lifetime: (() => MIN_LIFETIME_SECONDS + Math.random() * LIFETIME_SPREAD_SECONDS) as unknown as number,
+      max_lifetime:
+        (() => MIN_LIFETIME_SECONDS + Math.random() * LIFETIME_SPREAD_SECONDS) as unknown as number,
     } as Parameters<typeof openPostgres>[1],
     invalidate,
     {
@@ -67,7 +72,10 @@ function readFailure(error: unknown): ServerFailure {
 
 /** Refusals while connecting: no room, too many connections a second, a sleeping cluster, a token that became too old. */
 function connectRetry(config: DatabaseConfig): ConnectRetry {
-  const retry = createConnectRetry(config, (error) => /waking up cluster/i.test(readFailure(error).message));
+  const retry = createConnectRetry(
+    config,
+    (error) => /waking up cluster/i.test(readFailure(error).message),
+  );
   return function delayBeforeRetry(error, attempt, elapsedMs): number | undefined {
     // a new token is made for the new connection; a second refusal means that the clock is wrong
     if (/signature expired/i.test(readFailure(error).hint)) return attempt === 1 ? 0 : undefined;
@@ -83,7 +91,9 @@ function explain(error: unknown, username: string, isAdmin: boolean): unknown {
     : isAdmin
     ? "the IAM identity needs dsql:DbConnectAdmin on the cluster"
     : `the IAM identity needs dsql:DbConnect on the cluster, and the role needs AWS IAM GRANT ${username} TO '<arn>'`;
-  return new DatabaseError(`The cluster refused the database role ${username}: ${why}`, { cause: error });
+  return new DatabaseError(`The cluster refused the database role ${username}: ${why}`, {
+    cause: error,
+  });
 }
 
 async function loadSigner(): Promise<typeof import("@aws-sdk/dsql-signer")> {

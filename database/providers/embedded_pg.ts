@@ -28,7 +28,8 @@ export async function openEmbeddedPg(config: DatabaseConfig): Promise<Connection
   const slots = new ConnectionSlots(1);
   return {
     check: () => Promise.resolve(), // it has started, or creating it had failed
-    createClient: (schema) => Promise.resolve(createSessionClient(driver, slots, new Dialect(), schema)),
+    createClient: (schema) =>
+      Promise.resolve(createSessionClient(driver, slots, new Dialect(), schema)),
     openSession: () => Promise.resolve(openSession(pglite)),
     close: () => pglite.close(),
   };

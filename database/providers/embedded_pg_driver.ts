@@ -1,5 +1,10 @@
 import type { PGlite, QueryOptions, Results, Transaction } from "@electric-sql/pglite";
-import { type SqlDriver, type StatementResult, type StatementRunner, withSavepoints } from "../session/driver.ts";
+import {
+  type SqlDriver,
+  type StatementResult,
+  type StatementRunner,
+  withSavepoints,
+} from "../session/driver.ts";
 import { toParameterText } from "../session/parameter_text.ts";
 
 /**
@@ -9,11 +14,17 @@ import { toParameterText } from "../session/parameter_text.ts";
  * @returns The driver.
  */
 export function toSqlDriver(pglite: PGlite): SqlDriver {
-  const options: QueryOptions = { rowMode: "array", parsers: textParsers(pglite), serializers: TEXT_SERIALIZERS };
+  const options: QueryOptions = {
+    rowMode: "array",
+    parsers: textParsers(pglite),
+    serializers: TEXT_SERIALIZERS,
+  };
   function on(target: PGlite | Transaction): StatementRunner {
     return {
       async run({ text, params }): Promise<StatementResult> {
-        return toResult(await target.query<(string | null)[]>(text, params.map(toParameterText), options));
+        return toResult(
+          await target.query<(string | null)[]>(text, params.map(toParameterText), options),
+        );
       },
     };
   }
@@ -26,7 +37,12 @@ export function toSqlDriver(pglite: PGlite): SqlDriver {
 
 function toResult({ fields, rows, ...result }: Results<(string | null)[]>): StatementResult {
   const { command = "", rowCount = null } = result as { command?: string; rowCount?: number };
-  return { columns: fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID })), rows, command, rowCount };
+  return {
+    columns: fields.map(({ name, dataTypeID }) => ({ name, type: dataTypeID })),
+    rows,
+    command,
+    rowCount,
+  };
 }
 
 function asText(text: string): string {
@@ -34,7 +50,9 @@ function asText(text: string): string {
 }
 
 /** Values go as texts whatever the type of the parameter. */
-const TEXT_SERIALIZERS: NonNullable<QueryOptions["serializers"]> = new Proxy({}, { get: () => asText });
+const TEXT_SERIALIZERS: NonNullable<QueryOptions["serializers"]> = new Proxy({}, {
+  get: () => asText,
+});
 
 /** A reader for each type that PGlite would read by itself. */
 function textParsers(pglite: PGlite): Record<string, (text: string) => string> {

@@ -1,5 +1,9 @@
 import type { Client, Pool, PoolClient } from "@neondatabase/serverless";
-import { currentInvocation, resumeInvocation, runOutsideInvocation } from "../../observability/invocation_context.ts";
+import {
+  currentInvocation,
+  resumeInvocation,
+  runOutsideInvocation,
+} from "../../observability/invocation_context.ts";
 import { NO_DEADLINE, whenAbandoned } from "./abandoned.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
 import { isAnswered, RestWatch } from "./rest_watch.ts";
@@ -14,7 +18,9 @@ import { type StatementLimit, StatementWatch } from "./statement_limit.ts";
 export function toError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
   const { message, error } = thrown as { message?: unknown; error?: unknown };
-  const text = typeof message === "string" && message !== "" ? message : "The WebSocket ended or could not be opened";
+  const text = typeof message === "string" && message !== ""
+    ? message
+    : "The WebSocket ended or could not be opened";
   return new Error(text, error instanceof Error ? { cause: error } : {});
 }
 
@@ -27,7 +33,9 @@ export function rejectWithErrors(target: Pool | Client): void {
   const query = target.query.bind(target) as (...args: unknown[]) => unknown;
   target.query = function queryWithErrors(...args: unknown[]): unknown {
     const result = query(...args);
-    return result instanceof Promise ? result.catch((thrown) => Promise.reject(toError(thrown))) : result;
+    return result instanceof Promise
+      ? result.catch((thrown) => Promise.reject(toError(thrown)))
+      : result;
   } as Pool["query"];
 }
 
@@ -91,7 +99,11 @@ interface Submittable {
   callback: Done;
 }
 
-type Taken = (error: Error | undefined, client: PoolClient | undefined, release: (error?: unknown) => void) => void;
+type Taken = (
+  error: Error | undefined,
+  client: PoolClient | undefined,
+  release: (error?: unknown) => void,
+) => void;
 
 /**
  * Takes a connection out of the pool when its invocation is given up at the deadline (a silent network or a slow statement

@@ -5,7 +5,12 @@ import { getPoolSize } from "../pool_size.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { Dialect } from "../session/dialect.ts";
 import { createSessionClient } from "../session/session.ts";
-import { type ConnectRetry, type SessionState, toDedicatedSession, toSqlDriver } from "./postgres_js_driver.ts";
+import {
+  type ConnectRetry,
+  type SessionState,
+  toDedicatedSession,
+  toSqlDriver,
+} from "./postgres_js_driver.ts";
 import { type PostgresOptions, PostgresPool } from "./postgres_js_pool.ts";
 import type { Connection, DrizzleClient, Invalidate } from "./provider.ts";
 import { getLimit } from "./statement_limit.ts";
@@ -39,7 +44,8 @@ export async function openPostgres(
   config: DatabaseConfig,
   options: PostgresOptions,
   invalidate: Invalidate,
-  { connectRetry = () => undefined, keepsSession = true, explain = (error) => error }: ServerManners = {},
+  { connectRetry = () => undefined, keepsSession = true, explain = (error) => error }:
+    ServerManners = {},
 ): Promise<Connection> {
   const postgres = await loadPostgres();
   const common: PostgresOptions = {
@@ -52,7 +58,11 @@ export async function openPostgres(
     onnotice: () => {},
     ...options,
   };
-  const pool = new PostgresPool(postgres, { ...common, types: TEXT_TYPES }, () => invalidate("ended"));
+  const pool = new PostgresPool(
+    postgres,
+    { ...common, types: TEXT_TYPES },
+    () => invalidate("ended"),
+  );
   const prepare = config.prepare !== false;
   const driver = toSqlDriver(pool, prepare, connectRetry, getLimit(config));
   const slots = new ConnectionSlots(Number(common.max));
@@ -67,7 +77,9 @@ export async function openPostgres(
       }
     },
     createClient(schema, limit): Promise<DrizzleClient> {
-      const limited = limit === undefined ? driver : toSqlDriver(pool, prepare, connectRetry, limit);
+      const limited = limit === undefined
+        ? driver
+        : toSqlDriver(pool, prepare, connectRetry, limit);
       return Promise.resolve(createSessionClient(limited, slots, new Dialect(), schema));
     },
     openSession(): ReturnType<Connection["openSession"]> {

@@ -1,6 +1,11 @@
 import type { PendingQuery, Sql, TransactionSql } from "postgres";
 import { isReplaced, type PostgresPool } from "./postgres_js_pool.ts";
-import type { SqlDriver, Statement, StatementResult, TransactionDriver } from "../session/driver.ts";
+import type {
+  SqlDriver,
+  Statement,
+  StatementResult,
+  TransactionDriver,
+} from "../session/driver.ts";
 import { toParameterText } from "../session/parameter_text.ts";
 import { beginSafely, type StatementGate } from "./postgres_js_transaction.ts";
 import type { DedicatedSession, Row, SqlSession } from "./provider.ts";
@@ -14,7 +19,11 @@ import { getLimit, type StatementLimit, StatementWatch, withinLimit } from "./st
  * @param elapsedMs Milliseconds since the first try.
  * @returns Milliseconds to wait before the next try, or `undefined` for none.
  */
-export type ConnectRetry = (error: unknown, attempt: number, elapsedMs: number) => number | undefined;
+export type ConnectRetry = (
+  error: unknown,
+  attempt: number,
+  elapsedMs: number,
+) => number | undefined;
 
 /** Statements whose plan is worth keeping; DDL and SET are run once. */
 const PREPARABLE = /^\s*(?:select|insert|update|delete|with)\b/i;
@@ -32,21 +41,31 @@ type StatementRunner = (
 ) => Promise<unknown>;
 
 /** Runs something again when its connection could not be made. */
-async function retryUnsent<T>(fn: () => Promise<T>, wasSent: () => boolean, connectRetry: ConnectRetry): Promise<T> {
+async function retryUnsent<T>(
+  fn: () => Promise<T>,
+  wasSent: () => boolean,
+  connectRetry: ConnectRetry,
+): Promise<T> {
   const startedAt = performance.now();
   for (let attempt = 1;; attempt++) {
     try {
       return await fn();
     } catch (error) {
       if (wasSent()) throw error;
-      const delayMs = isReplaced(error) ? 0 : connectRetry(error, attempt, performance.now() - startedAt);
+      const delayMs = isReplaced(error)
+        ? 0
+        : connectRetry(error, attempt, performance.now() - startedAt);
       if (delayMs === undefined) throw error;
       if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
     }
   }
 }
 
-function runOnPool(pool: PostgresPool, connectRetry: ConnectRetry, limit: StatementLimit): StatementRunner {
+function runOnPool(
+  pool: PostgresPool,
+  connectRetry: ConnectRetry,
+  limit: StatementLimit,
+): StatementRunner {
   const answers = new LastAnswers();
   return function runStatement(start, ask): Promise<unknown> {
     let query: { state?: object | null } | undefined;
@@ -56,7 +75,9 @@ function runOnPool(pool: PostgresPool, connectRetry: ConnectRetry, limit: Statem
           const pending = start(sql);
           const sent = query = pending as { state?: object | null };
           if (hasDeadline) return ask(pending);
-          return withinLimit(ask(pending), limit, () => answers.before(sent)).finally(() => answers.note(sent));
+          return withinLimit(ask(pending), limit, () => answers.before(sent)).finally(() =>
+            answers.note(sent)
+          );
         }),
       // a statement that was not sent has no server process yet
       () => query?.state !== null,
@@ -91,10 +112,14 @@ function begin<T>(
   return retryUnsent(
     () =>
       pool.use((sql, hasDeadline) =>
-        beginSafely(sql, (tx, gate) => {
-          hasBegun = true;
-          return fn(tx, gate);
-        }, hasDeadline ? undefined : (onSilent) => new StatementWatch(limit, onSilent, lastAnswerMs))
+        beginSafely(
+          sql,
+          (tx, gate) => {
+            hasBegun = true;
+            return fn(tx, gate);
+          },
+          hasDeadline ? undefined : (onSilent) => new StatementWatch(limit, onSilent, lastAnswerMs),
+        )
       ),
     () => hasBegun,
     connectRetry,
@@ -123,7 +148,9 @@ export function toSqlDriver(
   function shouldPrepare({ text, params, name }: Statement): boolean {
     if (prepared === undefined) return false;
     if (name !== undefined || prepared.has(text)) return true;
-    if (params.length === 0 || prepared.size >= MAX_PREPARED || !PREPARABLE.test(text)) return false;
+    if (params.length === 0 || prepared.size >= MAX_PREPARED || !PREPARABLE.test(text)) {
+      return false;
+    }
     prepared.add(text);
     return true;
   }
@@ -134,13 +161,16 @@ export function toSqlDriver(
   function inTransaction(tx: TransactionSql, gate: StatementGate): TransactionDriver {
     return {
       run: async (statement) => toResult(await gate.run(() => start(tx, statement).values())),
-      savepoint: (work) => tx.savepoint((inner) => work(inTransaction(inner, gate))) as Promise<never>,
+      savepoint: (work) =>
+        tx.savepoint((inner) => work(inTransaction(inner, gate))) as Promise<never>,
     };
   }
   return {
     client: pool,
-    run: async (statement) => toResult(await runOn((sql) => start(sql, statement), (query) => query.values())),
-    transaction: (work) => begin(pool, connectRetry, limit, (tx, gate) => work(inTransaction(tx, gate))),
+    run: async (statement) =>
+      toResult(await runOn((sql) => start(sql, statement), (query) => query.values())),
+    transaction: (work) =>
+      begin(pool, connectRetry, limit, (tx, gate) => work(inTransaction(tx, gate))),
   };
 }
 
@@ -198,7 +228,9 @@ export function toDedicatedSession(
   /** Gives the connection, unless it has taken the place of one that was lost, perhaps just now. */
   function own<T extends Sql | TransactionSql>(sql: T): T {
     if (state.isLost) {
-      throw Object.assign(new Error("The session's connection was lost"), { code: "CONNECTION_CLOSED" });
+      throw Object.assign(new Error("The session's connection was lost"), {
+        code: "CONNECTION_CLOSED",
+      });
     }
     return sql;
   }
@@ -213,14 +245,20 @@ export function toDedicatedSession(
   }
   return {
     async query(text, params = []): Promise<Row[]> {
-      const rows = await explained(() => run((sql) => extended(own(sql), text, params), (query) => query));
+      const rows = await explained(() =>
+        run((sql) => extended(own(sql), text, params), (query) => query)
+      );
       return [...rows as Row[]];
     },
     async script(statements): Promise<void> {
-      await explained(() => run((sql) => own(sql).unsafe(joinStatements(statements)), (query) => query));
+      await explained(() =>
+        run((sql) => own(sql).unsafe(joinStatements(statements)), (query) => query)
+      );
     },
     transaction: (fn) =>
-      explained(() => begin(pool, connectRetry, limit, (tx, gate) => fn(toTransactionSession(own(tx), gate)))),
+      explained(() =>
+        begin(pool, connectRetry, limit, (tx, gate) => fn(toTransactionSession(own(tx), gate)))
+      ),
     limitStatements: (ms) => void (limit.ms = ms),
     close: () => pool.close(),
   };

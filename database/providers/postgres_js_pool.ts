@@ -112,7 +112,12 @@ export class PostgresPool {
       // what still waits for a generation that is spent is turned away one by one, and need not wait for that
       backoff: () => 0,
     } as PostgresOptions;
-    const generation: Generation = { sql: this.#postgres(options) as Sql, sockets, active: 0, isSpent: false };
+    const generation: Generation = {
+      sql: this.#postgres(options) as Sql,
+      sockets,
+      active: 0,
+      isSpent: false,
+    };
     return generation;
   }
 
@@ -126,7 +131,9 @@ export class PostgresPool {
 
   async #probe(): Promise<void> {
     const generation = this.#current;
-    if (generation !== undefined && !await isAnswered(generation.sql.unsafe("select 1"))) this.#spend(generation);
+    if (generation !== undefined && !await isAnswered(generation.sql.unsafe("select 1"))) {
+      this.#spend(generation);
+    }
   }
 
   #retire(generation: Generation): void {
@@ -161,7 +168,9 @@ function openSocket(options: PostgresOptions, open: Set<Socket>): Promise<Socket
     open.add(socket);
     socket.once("close", () => open.delete(socket));
     const timer = setTimeout(() => {
-      socket.destroy(Object.assign(new Error(`No connection to ${host} in time`), { code: "CONNECT_TIMEOUT" }));
+      socket.destroy(
+        Object.assign(new Error(`No connection to ${host} in time`), { code: "CONNECT_TIMEOUT" }),
+      );
     }, Number(options.connect_timeout) * 1000);
     socket.once("error", (error) => {
       clearTimeout(timer);

@@ -32,7 +32,9 @@ export function beginSafely<T>(
   const gate: StatementGate = {
     async run<R>(statement: () => PromiseLike<R>): Promise<R> {
       if (isGone) {
-        throw Object.assign(new Error("The transaction's connection was lost"), { code: "CONNECTION_CLOSED" });
+        throw Object.assign(new Error("The transaction's connection was lost"), {
+          code: "CONNECTION_CLOSED",
+        });
       }
       watched?.sent();
       try {
@@ -71,6 +73,7 @@ export function beginSafely<T>(
 /** Errors after which the connection is closed, or about to be. */
 export function endsConnection(error: unknown): boolean {
   const { code, severity, severity_local, syscall } = error as Record<string, unknown>;
-  return severity === "FATAL" || severity_local === "FATAL" || severity === "PANIC" || syscall !== undefined ||
+  return severity === "FATAL" || severity_local === "FATAL" || severity === "PANIC" ||
+    syscall !== undefined ||
     (typeof code === "string" && code.startsWith("CONNECTION_"));
 }

@@ -4,10 +4,11 @@ import type { QueryResultHKT } from "../session/query_result.ts";
 import type { StatementLimit } from "./statement_limit.ts";
 
 /** drizzle's PostgreSQL client, whichever driver works below it. */
-export type DrizzleClient<TSchema extends Record<string, unknown> = Record<string, unknown>> = PgDatabase<
-  QueryResultHKT,
-  TSchema
->;
+export type DrizzleClient<TSchema extends Record<string, unknown> = Record<string, unknown>> =
+  PgDatabase<
+    QueryResultHKT,
+    TSchema
+  >;
 
 /** One row of a statement that is not written with drizzle. */
 export type Row = Record<string, unknown>;
@@ -59,7 +60,10 @@ export interface Connection {
    */
   check(): Promise<void>;
   /** A drizzle client on this connection. A limit of its own, for making tables again, counts for direct connections. */
-  createClient(schema: Record<string, unknown> | undefined, limit?: StatementLimit): Promise<DrizzleClient>;
+  createClient(
+    schema: Record<string, unknown> | undefined,
+    limit?: StatementLimit,
+  ): Promise<DrizzleClient>;
   /** A session of its own. */
   openSession(): Promise<DedicatedSession>;
   /** Ends everything; nothing keeps the process alive after it. */

@@ -42,7 +42,9 @@ export class RestWatch {
   wake(): Promise<void> | undefined {
     const { restedMs } = this;
     if (restedMs <= RESTED_MS) return undefined;
-    return this.#waking ??= this.#look(restedMs > FORGOTTEN_MS).finally(() => this.#waking = undefined);
+    return this.#waking ??= this.#look(restedMs > FORGOTTEN_MS).finally(() =>
+      this.#waking = undefined
+    );
   }
 
   async #look(mayBeForgotten: boolean): Promise<void> {

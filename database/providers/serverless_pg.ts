@@ -11,7 +11,10 @@ import type { Connection, Invalidate } from "./provider.ts";
  * @param invalidate Told of connections that end.
  * @returns The connection.
  */
-export async function openServerlessPg(config: DatabaseConfig, invalidate: Invalidate): Promise<Connection> {
+export async function openServerlessPg(
+  config: DatabaseConfig,
+  invalidate: Invalidate,
+): Promise<Connection> {
   const { connectionString = "" } = config;
   if (connectionString.startsWith("rds-data://")) {
     return await (await import("./data_api.ts")).openDataApi(config);

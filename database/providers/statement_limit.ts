@@ -17,7 +17,9 @@ const DEFAULT_SECONDS = 60;
  *
  * @param config A checked configuration.
  */
-export function getLimit({ statementTimeoutSeconds }: { statementTimeoutSeconds?: number }): StatementLimit {
+export function getLimit(
+  { statementTimeoutSeconds }: { statementTimeoutSeconds?: number },
+): StatementLimit {
   return { ms: (statementTimeoutSeconds ?? DEFAULT_SECONDS) * 1000 };
 }
 
@@ -27,7 +29,8 @@ export function getLimit({ statementTimeoutSeconds }: { statementTimeoutSeconds?
  * @param limit The limit that was reached.
  */
 export function silent({ ms }: StatementLimit): Error {
-  const message = `The database did not answer within ${ms / 1000} s; it may have run the statement. ` +
+  const message =
+    `The database did not answer within ${ms / 1000} s; it may have run the statement. ` +
     "DatabaseConfig.statementTimeoutSeconds sets this time";
   return Object.assign(new Error(message), { code: SILENT });
 }
@@ -61,7 +64,11 @@ export class StatementWatch {
    * @param onSilent Called once when it is reached.
    * @param lastAnswerMs When others were answered that a statement may wait for, on the clock of `performance.now()`.
    */
-  constructor(limit: StatementLimit, onSilent: (error: Error) => void, lastAnswerMs: () => number = () => 0) {
+  constructor(
+    limit: StatementLimit,
+    onSilent: (error: Error) => void,
+    lastAnswerMs: () => number = () => 0,
+  ) {
     this.#limit = limit;
     this.#onSilent = onSilent;
     this.#lastAnswerMs = lastAnswerMs;
@@ -92,7 +99,8 @@ export class StatementWatch {
   }
 
   #look(): void {
-    const leftMs = Math.max(this.#sinceMs, this.#lastAnswerMs()) + this.#limit.ms - performance.now();
+    const leftMs = Math.max(this.#sinceMs, this.#lastAnswerMs()) + this.#limit.ms -
+      performance.now();
     const wasOverdue = this.#isOverdue;
     this.#isOverdue = leftMs <= 0;
     if (!this.#isOverdue) return this.#arm(leftMs);

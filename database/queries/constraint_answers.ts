@@ -51,7 +51,9 @@ export function checkConstraintAnswers(answers: unknown): void {
 }
 
 function checkKey(key: string): void {
-  if (key === "") throw new ConfigurationError("constraints has an empty name: give the name of a constraint");
+  if (key === "") {
+    throw new ConfigurationError("constraints has an empty name: give the name of a constraint");
+  }
   const bytes = new TextEncoder().encode(key).length;
   if (bytes > MAX_NAME_BYTES) {
     throw new ConfigurationError(
@@ -86,7 +88,11 @@ export function findConstraintAnswer(
 ): ConstraintAnswer | undefined {
   // PostgreSQL 18 gives NOT NULL constraints this name, older servers none
   const isNotNull = sqlState === "23502" && table !== undefined && columns.length === 1;
-  const names = [constraint, isNotNull ? deriveName(table, columns[0], "not_null") : undefined, sqlState];
+  const names = [
+    constraint,
+    isNotNull ? deriveName(table, columns[0], "not_null") : undefined,
+    sqlState,
+  ];
   const name = names.find((one) => one !== undefined && Object.hasOwn(answers, one));
   return name === undefined ? undefined : answers[name];
 }

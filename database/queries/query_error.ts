@@ -1,6 +1,10 @@
 import { type AppError, isAppError } from "../../errors/app_error.ts";
 import { causeChain, findInCauseChain } from "../../errors/cause_chain.ts";
-import { DatabaseError, ForeignKeyViolationError, UniqueViolationError } from "../../errors/database_errors.ts";
+import {
+  DatabaseError,
+  ForeignKeyViolationError,
+  UniqueViolationError,
+} from "../../errors/database_errors.ts";
 import { readDriverError } from "../../errors/driver_error.ts";
 import { ValidationError } from "../../errors/http_errors.ts";
 import { TransactionMisuseError } from "../../errors/transaction_misuse_error.ts";
@@ -38,11 +42,16 @@ export function toQueryError(thrown: unknown, query: FailedQuery): AppError {
     if (first instanceof TransactionMisuseError) return first.forQuery(queryName);
     // an inner query could not know how often its transaction would be tried
     const isRetried = attempts !== undefined && first.attempts === undefined;
-    return answerConstraint(isRetried ? DatabaseError.from(first.cause, queryName, attempts) : first, constraints);
+    return answerConstraint(
+      isRetried ? DatabaseError.from(first.cause, queryName, attempts) : first,
+      constraints,
+    );
   }
   const error = DatabaseError.from(withoutValues(thrown), queryName, attempts);
   const answer = answerConstraint(error, constraints);
-  return answer === error && error.sqlState === CHARACTER_NOT_IN_REPERTOIRE ? unstorable(error) : answer;
+  return answer === error && error.sqlState === CHARACTER_NOT_IN_REPERTOIRE
+    ? unstorable(error)
+    : answer;
 }
 
 /** How many times the work was tried that ended in a conflict. In a transaction it is not over yet. */
@@ -59,7 +68,9 @@ function answerConstraint(error: DatabaseError, constraints: ConstraintAnswers):
   const { sqlState, queryName, constraint, table, columns, cause } = error;
   const facts = { sqlState, queryName, constraint, table, columns };
   const errors = { [answer.field]: [answer.message] };
-  if (error instanceof UniqueViolationError) return new UniqueViolationError(undefined, { ...facts, cause, errors });
+  if (error instanceof UniqueViolationError) {
+    return new UniqueViolationError(undefined, { ...facts, cause, errors });
+  }
   if (error instanceof ForeignKeyViolationError) {
     return new ForeignKeyViolationError(undefined, { ...facts, cause, errors });
   }
@@ -68,7 +79,9 @@ function answerConstraint(error: DatabaseError, constraints: ConstraintAnswers):
 
 /** No table can hold such a text, so it came with the input. */
 function unstorable({ cause }: DatabaseError): ValidationError {
-  return new ValidationError("A text holds a character that cannot be stored, such as NUL", { cause });
+  return new ValidationError("A text holds a character that cannot be stored, such as NUL", {
+    cause,
+  });
 }
 
 /**
@@ -78,7 +91,9 @@ function unstorable({ cause }: DatabaseError): ValidationError {
 function withoutValues(thrown: unknown): unknown {
   const link = findInCauseChain(thrown, (candidate) => readDriverError(candidate) !== undefined);
   const driver = readDriverError(link);
-  if (driver === undefined) return causeChain(thrown).find((candidate) => !isStatementError(candidate));
+  if (driver === undefined) {
+    return causeChain(thrown).find((candidate) => !isStatementError(candidate));
+  }
   const { name, stack } = link as Partial<Error>;
   const { sqlState: code, message, names, columns } = driver;
   const safe = Object.assign(new Error(message), { code, ...names, ...(columns && { columns }) });

@@ -51,7 +51,11 @@ export interface DefineQueryOptions {
 }
 
 /** A declared query: call it with the arguments that follow the client. */
-export interface DefinedQuery<TSchema extends Record<string, unknown>, TArgs extends unknown[], TResult> {
+export interface DefinedQuery<
+  TSchema extends Record<string, unknown>,
+  TArgs extends unknown[],
+  TResult,
+> {
   /** Runs the query on the factory's client. */
   (...args: TArgs): Promise<TResult>;
   /**
@@ -130,11 +134,15 @@ export interface QueryFactory<TSchema extends Record<string, unknown>> {
  * await closeDrizzleClient();
  * ```
  */
-export function createQueryFactory<TSchema extends Record<string, unknown> = Record<string, unknown>>(
+export function createQueryFactory<
+  TSchema extends Record<string, unknown> = Record<string, unknown>,
+>(
   getDb: () => DrizzleClient<TSchema> | Promise<DrizzleClient<TSchema>>,
 ): QueryFactory<TSchema> {
   if (typeof getDb !== "function") {
-    throw new ConfigurationError(`createQueryFactory takes a function that gives the client, got ${typeof getDb}`);
+    throw new ConfigurationError(
+      `createQueryFactory takes a function that gives the client, got ${typeof getDb}`,
+    );
   }
   return {
     defineQuery: (options, fn) => define(getDb, options, fn),
@@ -176,10 +184,18 @@ function define<TSchema extends Record<string, unknown>, TArgs extends unknown[]
     return await run(await getDb(), args);
   }
   function definedQuery(...args: TArgs): Promise<TResult> {
-    return withQueryMetrics(queryName, () => runOnce(args), logInput ? { ...shared, logInput: args } : shared);
+    return withQueryMetrics(
+      queryName,
+      () => runOnce(args),
+      logInput ? { ...shared, logInput: args } : shared,
+    );
   }
   function on(client: DrizzleClient<TSchema>, ...args: TArgs): Promise<TResult> {
-    return withQueryMetrics(queryName, () => run(client, args), logInput ? { ...shared, logInput: args } : shared);
+    return withQueryMetrics(
+      queryName,
+      () => run(client, args),
+      logInput ? { ...shared, logInput: args } : shared,
+    );
   }
   return Object.assign(definedQuery, { on, queryName, tables: Object.freeze(tables), transaction });
 }
@@ -201,6 +217,8 @@ function listNames(table: string | PgTable): string[] {
 }
 
 function describeTables(tables: readonly TablePermission[]): string {
-  const words = tables.map(({ table, operations }) => `${operations.join(" ").toLowerCase()} ${table}`);
+  const words = tables.map(({ table, operations }) =>
+    `${operations.join(" ").toLowerCase()} ${table}`
+  );
   return words.length === 0 ? "query" : words.join(", ");
 }

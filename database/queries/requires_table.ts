@@ -59,7 +59,11 @@ export function RequiresTable(permissions: TablePermission[]): TableDecorator {
   } as TableDecorator;
 }
 
-function declare(target: object, name: string | symbol, permissions: readonly TablePermission[]): void {
+function declare(
+  target: object,
+  name: string | symbol,
+  permissions: readonly TablePermission[],
+): void {
   let methods = byClass.get(target);
   if (methods === undefined) byClass.set(target, methods = new Map());
   methods.set(name, permissions);
@@ -74,7 +78,11 @@ function declare(target: object, name: string | symbol, permissions: readonly Ta
 // deno-lint-ignore ban-types -- a class of any kind
 export function getTablePermissions(target: Function): TablePermission[] {
   const chain: object[] = [];
-  for (let link: object | null = target; typeof link === "function"; link = Object.getPrototypeOf(link)) {
+  for (
+    let link: object | null = target;
+    typeof link === "function";
+    link = Object.getPrototypeOf(link)
+  ) {
     if (link !== Function.prototype) chain.unshift(link);
   }
   const merged = new Map<string, Set<DatabaseOperation>>();
@@ -115,7 +123,9 @@ export function checkPermissions(permissions: readonly TablePermission[]): Table
     if (typeof table !== "string" || table.trim() === "") {
       throw new ConfigurationError(`A declared table needs a name, got ${JSON.stringify(table)}`);
     }
-    const wrong = Array.isArray(operations) ? operations.find((operation) => !OPERATIONS.has(operation)) : "none";
+    const wrong = Array.isArray(operations)
+      ? operations.find((operation) => !OPERATIONS.has(operation))
+      : "none";
     if (wrong !== undefined || operations.length === 0) {
       throw new ConfigurationError(
         `The operations of table ${table} must be from ${[...OPERATIONS].join(", ")}, got ${

@@ -11,8 +11,29 @@ type Method = (...args: unknown[]) => unknown;
  * drizzle needs none of them, and they take longer than everything else that is done for a query.
  */
 const PUT_OFF: ReadonlySet<PropertyKey> = new Set([
-  ...["select", "selectDistinct", "selectDistinctOn", "insert", "update", "delete", "findMany", "findFirst"],
-  ...["from", "where", "groupBy", "having", "orderBy", "limit", "offset", "for", "values", "set", "returning"],
+  ...[
+    "select",
+    "selectDistinct",
+    "selectDistinctOn",
+    "insert",
+    "update",
+    "delete",
+    "findMany",
+    "findFirst",
+  ],
+  ...[
+    "from",
+    "where",
+    "groupBy",
+    "having",
+    "orderBy",
+    "limit",
+    "offset",
+    "for",
+    "values",
+    "set",
+    "returning",
+  ],
   ...["leftJoin", "rightJoin", "innerJoin", "fullJoin", "crossJoin", "$dynamic"],
   ...["onConflictDoNothing", "onConflictDoUpdate", "overridingSystemValue"],
 ]);
@@ -65,7 +86,9 @@ export function reusePrepared<TSchema extends Record<string, unknown>>(
   db: DrizzleClient<TSchema>,
   prepared: PreparedByName,
 ): DrizzleClient<TSchema> {
-  return new Proxy(new Step(new Run(prepared), db), AS_BUILDER) as unknown as DrizzleClient<TSchema>;
+  return new Proxy(new Step(new Run(prepared), db), AS_BUILDER) as unknown as DrizzleClient<
+    TSchema
+  >;
 }
 
 function getBuilder(step: Step): object {
@@ -84,7 +107,9 @@ function read(step: Step, key: PropertyKey): unknown {
   const value: unknown = Reflect.get(builder, key);
   // relational queries hang below `query`, one object for each table
   if (typeof value === "object" && value !== null) {
-    return key === "query" || "findMany" in value ? new Proxy(new Step(run, value), AS_BUILDER) : value;
+    return key === "query" || "findMany" in value
+      ? new Proxy(new Step(run, value), AS_BUILDER)
+      : value;
   }
   if (typeof value !== "function") return value;
   if (PUT_OFF.has(key)) return (...args: unknown[]) => run.putOff(step, key, args);

@@ -48,11 +48,17 @@ export function applyAlterToSchema(schema: TableSchema, stmt: string): TableSche
  * callers that know that the statement was not run before.
  * @returns The table after.
  */
-export function applyAlter(schema: TableSchema, stmt: string, convertsAlways: boolean): TableSchema {
+export function applyAlter(
+  schema: TableSchema,
+  stmt: string,
+  convertsAlways: boolean,
+): TableSchema {
   let result = structuredClone(schema);
   const statements = splitStatements(stmt);
   if (statements.length === 0) throw refuse(schema, "there is no statement: give an ALTER TABLE");
-  for (const { tokens } of statements) result = applyStatement(result, new StatementReader(tokens), convertsAlways);
+  for (const { tokens } of statements) {
+    result = applyStatement(result, new StatementReader(tokens), convertsAlways);
+  }
   return result;
 }
 
@@ -60,17 +66,25 @@ function refuse(schema: TableSchema, why: string): RecreationError {
   return new RecreationError(`${schema.name}: ${why}`, { reason: "statement", table: schema.name });
 }
 
-function applyStatement(schema: TableSchema, reader: StatementReader, convertsAlways: boolean): TableSchema {
+function applyStatement(
+  schema: TableSchema,
+  reader: StatementReader,
+  convertsAlways: boolean,
+): TableSchema {
   if (!reader.is(0, "ALTER", "TABLE")) {
     throw refuse(
       schema,
-      `${reader.key(0)} ${reader.key(1)} is no ALTER TABLE, which is what a table is made again for`,
+      `${reader.key(0)} ${
+        reader.key(1)
+      } is no ALTER TABLE, which is what a table is made again for`,
     );
   }
   const isAsync = reader.is(2, "ASYNC") && reader.isName(3);
   const nameAt = reader.skip(reader.skip(isAsync ? 3 : 2, "IF", "EXISTS"), "ONLY");
   const name = readName(reader, nameAt);
-  if (name.name !== schema.name) throw refuse(schema, `the statement is about table ${JSON.stringify(name.path)}`);
+  if (name.name !== schema.name) {
+    throw refuse(schema, `the statement is about table ${JSON.stringify(name.path)}`);
+  }
   const start = reader.skip(name.end, "*");
   const actions = reader.list(start, reader.size);
   if (actions.length === 0) throw refuse(schema, "the statement has no action");
@@ -113,11 +127,17 @@ function applyAction(
     case "OWNER": {
       const owner = readName(reader, from + 2).name;
       if (["current_user", "session_user", "current_role"].includes(owner)) break;
-      for (const grant of schema.grants ?? []) if (grant.grantee === schema.owner) grant.grantee = owner;
+      for (const grant of schema.grants ?? []) {
+        if (grant.grantee === schema.owner) grant.grantee = owner;
+      }
       schema.owner = owner;
       return;
     }
   }
-  const words = [reader.key(from), reader.key(from + 1)].filter((word) => /^[A-Z]+$/.test(word)).join(" ");
-  throw refuse(schema, `the action ${words} is none that a table is made again for: run it as its own statement`);
+  const words = [reader.key(from), reader.key(from + 1)].filter((word) => /^[A-Z]+$/.test(word))
+    .join(" ");
+  throw refuse(
+    schema,
+    `the action ${words} is none that a table is made again for: run it as its own statement`,
+  );
 }

@@ -14,7 +14,12 @@ function refuse(schema: TableSchema, why: string): RecreationError {
 }
 
 /** ADD COLUMN. */
-export function addColumn(schema: TableSchema, reader: StatementReader, from: number, to: number): void {
+export function addColumn(
+  schema: TableSchema,
+  reader: StatementReader,
+  from: number,
+  to: number,
+): void {
   const afterColumn = reader.skip(from + 1, "COLUMN");
   const nameAt = reader.skip(afterColumn, "IF", "NOT", "EXISTS");
   const { name, typeFrom, typeTo, clauses } = readColumn(reader, nameAt, to);
@@ -39,7 +44,9 @@ export function addColumn(schema: TableSchema, reader: StatementReader, from: nu
   // the sequence is made under the name of the work table
   const { identity } = column;
   const isNamed = identity !== undefined && /\bSEQUENCE\s+NAME\b/i.test(identity.options);
-  if (identity !== undefined && !isNamed) identity.name = deriveName(schema.name, column.name, "seq");
+  if (identity !== undefined && !isNamed) {
+    identity.name = deriveName(schema.name, column.name, "seq");
+  }
 }
 
 /** Types that the distributed-SQL provider has as identity columns alone. */
@@ -47,7 +54,12 @@ const SERIAL: ReadonlySet<string> = new Set([
   ...["serial", "bigserial", "smallserial", "serial4", "serial8", "serial2"],
 ]);
 
-function applyClause(schema: TableSchema, column: TableColumn, reader: StatementReader, clause: ColumnClause): void {
+function applyClause(
+  schema: TableSchema,
+  column: TableColumn,
+  reader: StatementReader,
+  clause: ColumnClause,
+): void {
   const { kind, bodyFrom, to } = clause;
   const text = reader.text(bodyFrom, to);
   const name = clause.name?.name;
@@ -71,13 +83,19 @@ function applyClause(schema: TableSchema, column: TableColumn, reader: Statement
       return pushConstraint(schema, { ...base, type: "unique", definition });
     }
     case "primary_key": {
-      const definition = `PRIMARY KEY (${quoteName(column.name)}) ${reader.text(bodyFrom + 2, to)}`.trim();
+      const definition = `PRIMARY KEY (${quoteName(column.name)}) ${reader.text(bodyFrom + 2, to)}`
+        .trim();
       return pushConstraint(schema, { ...base, type: "primary_key", definition });
     }
     case "references": {
       const parts = parseForeignKey(text, column.name);
       const references = { schema: parts.schema, table: parts.table, columns: parts.targets };
-      return pushConstraint(schema, { ...base, type: "foreign_key", definition: formatForeignKey(parts), references });
+      return pushConstraint(schema, {
+        ...base,
+        type: "foreign_key",
+        definition: formatForeignKey(parts),
+        references,
+      });
     }
     case "generated": {
       const open = reader.find(new Set(["("]), bodyFrom, to);
@@ -96,11 +114,16 @@ function applyClause(schema: TableSchema, column: TableColumn, reader: Statement
       (column.settings ??= []).push(`SET ${text}`);
       return;
     case "unknown":
-      if (reader.key(bodyFrom) === "COLLATE") column.collation = readName(reader, bodyFrom + 1).text;
-      else if (
-        reader.key(bodyFrom - 1) !== "COLLATE" && reader.key(bodyFrom) !== "." && reader.key(bodyFrom - 1) !== "."
+      if (reader.key(bodyFrom) === "COLLATE") {
+        column.collation = readName(reader, bodyFrom + 1).text;
+      } else if (
+        reader.key(bodyFrom - 1) !== "COLLATE" && reader.key(bodyFrom) !== "." &&
+        reader.key(bodyFrom - 1) !== "."
       ) {
-        throw refuse(schema, `the definition of column ${JSON.stringify(column.name)} cannot be read`);
+        throw refuse(
+          schema,
+          `the definition of column ${JSON.stringify(column.name)} cannot be read`,
+        );
       }
       return;
     case "null":
@@ -108,7 +131,9 @@ function applyClause(schema: TableSchema, column: TableColumn, reader: Statement
     default:
       throw refuse(
         schema,
-        `${reader.key(bodyFrom)} of column ${JSON.stringify(column.name)}: write the constraint apart`,
+        `${reader.key(bodyFrom)} of column ${
+          JSON.stringify(column.name)
+        }: write the constraint apart`,
       );
   }
 }
@@ -134,7 +159,9 @@ export function alterColumn(
   const column = findColumn(schema, name.name);
   const at = name.end;
   if (reader.is(at, "TYPE")) return changeType(schema, column, reader, at + 1, to, convertsAlways);
-  if (reader.is(at, "SET", "DATA", "TYPE")) return changeType(schema, column, reader, at + 3, to, convertsAlways);
+  if (reader.is(at, "SET", "DATA", "TYPE")) {
+    return changeType(schema, column, reader, at + 3, to, convertsAlways);
+  }
   if (reader.is(at, "SET", "NOT", "NULL")) column.notNull = true;
   else if (reader.is(at, "DROP", "NOT", "NULL")) {
     const key = schema.constraints.find((one) => one.type === "primary_key");
@@ -144,13 +171,17 @@ export function alterColumn(
     column.notNull = false;
     delete column.notNullName;
     schema.constraints = schema.constraints.filter(({ type, definition }) =>
-      type !== "check" || readNotNullCheck(definition)?.column !== column.name || !readNotNullCheck(definition)?.isOwn
+      type !== "check" || readNotNullCheck(definition)?.column !== column.name ||
+      !readNotNullCheck(definition)?.isOwn
     );
   } else if (reader.is(at, "SET", "DEFAULT")) column.default = reader.text(at + 2, to);
   else if (reader.is(at, "DROP", "DEFAULT")) delete column.default;
   else if (reader.is(at, "ADD", "GENERATED")) {
     if (column.identity !== undefined || column.default !== undefined) {
-      throw refuse(schema, `${JSON.stringify(column.name)} has a default or is an identity already: drop that first`);
+      throw refuse(
+        schema,
+        `${JSON.stringify(column.name)} has a default or is an identity already: drop that first`,
+      );
     }
     column.identity = readIdentity(reader, at + 1, to);
     column.notNull = true;
@@ -159,14 +190,23 @@ export function alterColumn(
   else if (reader.is(at, "SET", "EXPRESSION", "AS") && column.generated !== undefined) {
     column.generated.expression = reader.text(at + 4, reader.closing(at + 3));
   } else if (
-    reader.is(at, "SET", "GENERATED") && column.identity !== undefined && to === at + (reader.is(at + 2, "BY") ? 4 : 3)
+    reader.is(at, "SET", "GENERATED") && column.identity !== undefined &&
+    to === at + (reader.is(at + 2, "BY") ? 4 : 3)
   ) {
     column.identity.always = reader.is(at + 2, "ALWAYS");
-  } else if (["STORAGE", "STATISTICS", "COMPRESSION", "("].includes(reader.key(at + 1)) && reader.is(at, "SET")) {
+  } else if (
+    ["STORAGE", "STATISTICS", "COMPRESSION", "("].includes(reader.key(at + 1)) &&
+    reader.is(at, "SET")
+  ) {
     (column.settings ??= []).push(reader.text(at, to));
   } else {
-    const words = [reader.key(at), reader.key(at + 1)].filter((word) => /^[A-Z]+$/.test(word)).join(" ");
-    throw refuse(schema, `ALTER COLUMN ${words} is none that a table is made again for: run it as its own statement`);
+    const words = [reader.key(at), reader.key(at + 1)].filter((word) => /^[A-Z]+$/.test(word)).join(
+      " ",
+    );
+    throw refuse(
+      schema,
+      `ALTER COLUMN ${words} is none that a table is made again for: run it as its own statement`,
+    );
   }
 }
 
@@ -182,7 +222,9 @@ function changeType(
   const collateAt = reader.find(new Set(["COLLATE"]), from, to);
   const typeTo = Math.min(...[usingAt, collateAt, to].filter((at) => at >= 0));
   const type = normalizeType(reader.text(from, typeTo));
-  if (type === "") throw refuse(schema, `ALTER COLUMN ${JSON.stringify(column.name)} TYPE names no type`);
+  if (type === "") {
+    throw refuse(schema, `ALTER COLUMN ${JSON.stringify(column.name)} TYPE names no type`);
+  }
   if (column.generated !== undefined && usingAt >= 0) {
     throw refuse(schema, `${JSON.stringify(column.name)} is computed: its type takes no USING`);
   }
@@ -192,7 +234,10 @@ function changeType(
   if (isSame && (usingAt < 0 || !convertsAlways)) return;
   if (usingAt >= 0) {
     if (column.using !== undefined) {
-      throw refuse(schema, `the type of ${JSON.stringify(column.name)} changes twice: write it as one change`);
+      throw refuse(
+        schema,
+        `the type of ${JSON.stringify(column.name)} changes twice: write it as one change`,
+      );
     }
     column.using = onSources(schema, reader.text(usingAt + 1, to));
   } else if (column.using !== undefined) column.using = `(${column.using})::${column.type}`;
@@ -202,7 +247,9 @@ function changeType(
 /** An expression over the columns' names of now as one over the names that the table has. */
 function onSources(schema: TableSchema, expression: string): string {
   let text = expression;
-  for (const { name, source } of schema.columns) if (source !== undefined) text = renameIn(text, name, source);
+  for (const { name, source } of schema.columns) {
+    if (source !== undefined) text = renameIn(text, name, source);
+  }
   return text;
 }
 
@@ -218,7 +265,9 @@ export function renameColumn(schema: TableSchema, reader: StatementReader, from:
   if (column.added !== true) column.source ??= old.name;
   column.name = name;
   for (const one of schema.columns) {
-    if (one.generated !== undefined) one.generated.expression = renameIn(one.generated.expression, old.name, name);
+    if (one.generated !== undefined) {
+      one.generated.expression = renameIn(one.generated.expression, old.name, name);
+    }
   }
   for (const one of schema.constraints) {
     if (one.type === "foreign_key") renameForeignKey(schema, one, rename);
@@ -245,7 +294,8 @@ function renameForeignKey(
   rename: (names: string[]) => string[],
 ): void {
   const parts = parseForeignKey(one.definition);
-  const isOwn = parts.table === schema.name && (parts.schema === undefined || parts.schema === schema.schema);
+  const isOwn = parts.table === schema.name &&
+    (parts.schema === undefined || parts.schema === schema.schema);
   const targets = isOwn ? rename(parts.targets) : parts.targets;
   one.definition = formatForeignKey({ ...parts, columns: rename(parts.columns), targets });
   if (one.references !== undefined) one.references.columns = targets;
@@ -257,7 +307,9 @@ export function renameIn(text: string, from: string, to: string): string {
   const edits = new TokenEdits(reader);
   for (let at = 0; at < reader.size; at++) {
     if (!reader.isName(at) || getName(reader.token(at)!) !== from) continue;
-    if (reader.key(at + 1) === "(" || reader.key(at + 1) === "." || reader.key(at - 1) === "::") continue;
+    if (reader.key(at + 1) === "(" || reader.key(at + 1) === "." || reader.key(at - 1) === "::") {
+      continue;
+    }
     edits.replace(at, at + 1, quoteName(to));
   }
   return edits.isEmpty ? text : edits.apply();

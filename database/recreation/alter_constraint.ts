@@ -1,10 +1,19 @@
 import { deriveName, getName, readName } from "../distsql/sql_name.ts";
-import { isNotValid, readTableConstraint, type TableConstraintKind } from "../distsql/rules/table_constraint.ts";
+import {
+  isNotValid,
+  readTableConstraint,
+  type TableConstraintKind,
+} from "../distsql/rules/table_constraint.ts";
 import type { StatementReader } from "../distsql/statement_reader.ts";
 import { formatForeignKey, parseForeignKey, stripNotValid } from "./foreign_key.ts";
 import { RecreationError } from "./recreation_error.ts";
 import { readSql } from "./sql_text.ts";
-import type { TableColumn, TableConstraint, TableConstraintType, TableSchema } from "./table_schema.ts";
+import type {
+  TableColumn,
+  TableConstraint,
+  TableConstraintType,
+  TableSchema,
+} from "./table_schema.ts";
 
 function refuse(schema: TableSchema, why: string): RecreationError {
   return new RecreationError(`${schema.name}: ${why}`, { reason: "statement", table: schema.name });
@@ -59,7 +68,9 @@ export function pushConstraint(
   for (let i = 1; constraint.name === undefined && taken.has(name); i++) {
     name = deriveName(schema.name, joined, `${LABELS[type]}${i}`);
   }
-  if (taken.has(name)) throw refuse(schema, `there is a constraint or index ${JSON.stringify(name)} already`);
+  if (taken.has(name)) {
+    throw refuse(schema, `there is a constraint or index ${JSON.stringify(name)} already`);
+  }
   schema.constraints.push({ ...constraint, name });
 }
 
@@ -72,7 +83,12 @@ const TYPES: Readonly<Partial<Record<TableConstraintKind, TableConstraintType>>>
 };
 
 /** ADD constraint. */
-export function addConstraint(schema: TableSchema, reader: StatementReader, from: number, to: number): void {
+export function addConstraint(
+  schema: TableSchema,
+  reader: StatementReader,
+  from: number,
+  to: number,
+): void {
   const read = readTableConstraint(reader, from, to);
   const name = read.name?.name;
   if (read.kind === "not_null") {
@@ -90,9 +106,18 @@ export function addConstraint(schema: TableSchema, reader: StatementReader, from
     const parts = parseForeignKey(text);
     const references = { schema: parts.schema, table: parts.table, columns: parts.targets };
     const definition = formatForeignKey(parts);
-    return pushConstraint(schema, { name, type, columns: parts.columns, definition, validated, references });
+    return pushConstraint(schema, {
+      name,
+      type,
+      columns: parts.columns,
+      definition,
+      validated,
+      references,
+    });
   }
-  const columns = type === "check" ? columnsIn(schema, text) : read.columns.map((column) => column.name);
+  const columns = type === "check"
+    ? columnsIn(schema, text)
+    : read.columns.map((column) => column.name);
   pushConstraint(schema, { name, type, columns, definition: text, validated });
 }
 
@@ -109,13 +134,24 @@ function takeOverIndex(
   const indexName = readName(reader, indexAt);
   const index = schema.indexes.find((one) => one.name === indexName.name);
   if (index === undefined || !index.unique || index.keys === undefined) {
-    throw refuse(schema, `${JSON.stringify(indexName.name)} is no unique index of plain columns over all rows`);
+    throw refuse(
+      schema,
+      `${JSON.stringify(indexName.name)} is no unique index of plain columns over all rows`,
+    );
   }
   schema.indexes.splice(schema.indexes.indexOf(index), 1);
   const list = index.definition.slice(index.definition.indexOf("("));
-  const definition = `${type === "primary_key" ? "PRIMARY KEY" : "UNIQUE"} ${list} ${reader.text(indexName.end, to)}`
+  const definition = `${type === "primary_key" ? "PRIMARY KEY" : "UNIQUE"} ${list} ${
+    reader.text(indexName.end, to)
+  }`
     .trim();
-  pushConstraint(schema, { name: name ?? index.name, type, columns: index.keys, definition, validated: true });
+  pushConstraint(schema, {
+    name: name ?? index.name,
+    type,
+    columns: index.keys,
+    definition,
+    validated: true,
+  });
 }
 
 /** The columns whose names stand in an expression. */

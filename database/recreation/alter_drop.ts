@@ -11,7 +11,12 @@ function refuse(schema: TableSchema, why: string): RecreationError {
 }
 
 /** DROP COLUMN: what uses it goes with it; what else hangs on it goes by CASCADE only. */
-export function dropColumn(schema: TableSchema, reader: StatementReader, from: number, to: number): void {
+export function dropColumn(
+  schema: TableSchema,
+  reader: StatementReader,
+  from: number,
+  to: number,
+): void {
   const afterColumn = reader.skip(from + 1, "COLUMN");
   const nameAt = reader.skip(afterColumn, "IF", "EXISTS");
   const name = truncateName(readName(reader, nameAt).name);
@@ -27,19 +32,27 @@ function removeColumn(schema: TableSchema, name: string, cascades: boolean): voi
   if (users.length > 0 && !cascades) {
     throw refuse(
       schema,
-      `column ${JSON.stringify(users[0].name)} is computed from ${JSON.stringify(name)}: drop it first`,
+      `column ${JSON.stringify(users[0].name)} is computed from ${
+        JSON.stringify(name)
+      }: drop it first`,
     );
   }
   for (const user of users) removeColumn(schema, user.name, true);
-  const foreign = (schema.referencedBy ?? []).filter((one) => one.references?.columns.includes(column.source ?? name));
+  const foreign = (schema.referencedBy ?? []).filter((one) =>
+    one.references?.columns.includes(column.source ?? name)
+  );
   if (foreign.length > 0 && !cascades) {
     throw refuse(
       schema,
-      `${foreign[0].from.table} points to ${JSON.stringify(name)} (${foreign[0].name}): drop that first`,
+      `${foreign[0].from.table} points to ${JSON.stringify(name)} (${
+        foreign[0].name
+      }): drop that first`,
     );
   }
   removeIncoming(schema, foreign);
-  const own = schema.constraints.find((one) => !one.columns.includes(name) && ownTargets(schema, one).includes(name));
+  const own = schema.constraints.find((one) =>
+    !one.columns.includes(name) && ownTargets(schema, one).includes(name)
+  );
   if (own !== undefined && !cascades) {
     throw refuse(schema, `its own ${own.name} points to ${JSON.stringify(name)}: drop that first`);
   }
@@ -53,7 +66,9 @@ function removeColumn(schema: TableSchema, name: string, cascades: boolean): voi
 }
 
 function removeIncoming(schema: TableSchema, gone: readonly IncomingForeignKey[]): void {
-  if (gone.length > 0) schema.referencedBy = schema.referencedBy?.filter((one) => !gone.includes(one));
+  if (gone.length > 0) {
+    schema.referencedBy = schema.referencedBy?.filter((one) => !gone.includes(one));
+  }
 }
 
 /** The columns of the own table that a foreign key of it points to. */
@@ -72,7 +87,12 @@ function usesName(text: string, name: string): boolean {
 }
 
 /** DROP CONSTRAINT: the foreign keys that hang on a key go by CASCADE only. */
-export function dropConstraint(schema: TableSchema, reader: StatementReader, from: number, to: number): void {
+export function dropConstraint(
+  schema: TableSchema,
+  reader: StatementReader,
+  from: number,
+  to: number,
+): void {
   const nameAt = reader.skip(from + 2, "IF", "EXISTS");
   const name = truncateName(readName(reader, nameAt).name);
   const found = schema.constraints.find((one) => one.name === name);
@@ -91,12 +111,19 @@ export function dropConstraint(schema: TableSchema, reader: StatementReader, fro
 
 /** Foreign keys that point to a key which is gone. */
 function removeDependents(schema: TableSchema, key: TableConstraint): void {
-  const sources = key.columns.map((name) => schema.columns.find((one) => one.name === name)?.source ?? name);
-  const dependsOn = (targets: readonly string[], columns: readonly string[], index: string | undefined): boolean =>
-    index === undefined ? isSameSet(targets, columns) : index === key.name;
+  const sources = key.columns.map((name) =>
+    schema.columns.find((one) => one.name === name)?.source ?? name
+  );
+  const dependsOn = (
+    targets: readonly string[],
+    columns: readonly string[],
+    index: string | undefined,
+  ): boolean => index === undefined ? isSameSet(targets, columns) : index === key.name;
   removeIncoming(
     schema,
-    (schema.referencedBy ?? []).filter(({ references: to }) => dependsOn(to?.columns ?? [], sources, to?.index)),
+    (schema.referencedBy ?? []).filter(({ references: to }) =>
+      dependsOn(to?.columns ?? [], sources, to?.index)
+    ),
   );
   schema.constraints = schema.constraints.filter((one) => {
     const targets = ownTargets(schema, one);

@@ -4,13 +4,18 @@ import type { TableSchema } from "./table_schema.ts";
 
 /** SQL that tells whether a table has a constraint. */
 export function hasConstraint(table: string, name: string, more = ""): string {
-  return `EXISTS (SELECT FROM pg_constraint WHERE conrelid = to_regclass(${quoteText(table)}) AND conname = ${
-    quoteText(name)
-  }${more})`;
+  return `EXISTS (SELECT FROM pg_constraint WHERE conrelid = to_regclass(${
+    quoteText(table)
+  }) AND conname = ${quoteText(name)}${more})`;
 }
 
 /** A statement with the query that tells whether it is done. */
-export function once(phase: RecreationPhase, title: string, sql: string, done: string): StatementStep {
+export function once(
+  phase: RecreationPhase,
+  title: string,
+  sql: string,
+  done: string,
+): StatementStep {
   return { kind: "statement", phase, title, sql, done };
 }
 

@@ -24,7 +24,11 @@ export function sameRows(a: RowDigest, b: RowDigest): boolean {
 function rowText(columns: readonly CopiedColumn[], side: "source" | "target"): string {
   if (columns.length === 0) return "''";
   return columns.map(({ name, expression, type, changes, collates }) => {
-    const value = side === "target" ? quoteName(name) : changes ? `(${expression})::${type}` : expression;
+    const value = side === "target"
+      ? quoteName(name)
+      : changes
+      ? `(${expression})::${type}`
+      : expression;
     // texts of different collations cannot be joined
     return `quote_nullable(${value}::text${collates ? ' COLLATE "C"' : ""})`;
   }).join(" || ',' || ");
@@ -51,12 +55,20 @@ export function digestSource(
   table: string,
   alias: string,
 ): Promise<RowDigest> {
-  return digest(db, { from: `${table} AS ${quoteName(alias)}`, text: rowText(copy.columns, "source"), key: copy.key });
+  return digest(db, {
+    from: `${table} AS ${quoteName(alias)}`,
+    text: rowText(copy.columns, "source"),
+    key: copy.key,
+  });
 }
 
 /** Digests the new table. */
 export function digestTarget(db: DrizzleClient, copy: RecreationCopy): Promise<RowDigest> {
-  return digest(db, { from: copy.target, text: rowText(copy.columns, "target"), key: copy.targetKey });
+  return digest(db, {
+    from: copy.target,
+    text: rowText(copy.columns, "target"),
+    key: copy.targetKey,
+  });
 }
 
 async function digest(db: DrizzleClient, side: Side): Promise<RowDigest> {
@@ -68,7 +80,9 @@ async function digest(db: DrizzleClient, side: Side): Promise<RowDigest> {
   for (let mark: KeyMark | null = null; key.length > 0;) {
     const [row]: Record<string, unknown>[] = await runSql(
       db,
-      `SELECT ${keyTexts(key)} FROM ${from} WHERE ${inRange(key, mark, null)} ORDER BY ${keyColumns(key)} ` +
+      `SELECT ${keyTexts(key)} FROM ${from} WHERE ${inRange(key, mark, null)} ORDER BY ${
+        keyColumns(key)
+      } ` +
         `OFFSET ${ROWS_PER_QUERY - 1} LIMIT 1`,
     );
     const bound: KeyMark | null = row === undefined ? null : readMark(key, row);
@@ -79,7 +93,12 @@ async function digest(db: DrizzleClient, side: Side): Promise<RowDigest> {
   return total;
 }
 
-async function addRows(db: DrizzleClient, { from, text }: Side, where: string, total: RowDigest): Promise<void> {
+async function addRows(
+  db: DrizzleClient,
+  { from, text }: Side,
+  where: string,
+  total: RowDigest,
+): Promise<void> {
   const [row] = await runSql(
     db,
     `SELECT count(*)::text AS rows, coalesce(sum(hashtextextended(t, 0)), 0)::text AS a, ` +

@@ -46,7 +46,12 @@ export class RowCopy {
    * @param limits How large a batch may get at first; it gets smaller when the server says so.
    * @param logger Told of the progress.
    */
-  constructor(db: DrizzleClient, plan: RecreationPlan, limits: BatchLimits, logger: (message: string) => void) {
+  constructor(
+    db: DrizzleClient,
+    plan: RecreationPlan,
+    limits: BatchLimits,
+    logger: (message: string) => void,
+  ) {
     this.#db = db;
     this.#plan = plan;
     this.#limits = { ...limits };
@@ -69,7 +74,9 @@ export class RowCopy {
     if (state.mark === null && state.batch === 0 && !state.isDone) await this.#assertKeys();
     for (let batches = 1; !state.isDone; batches++) {
       if (state.batch === 0) {
-        state = key.length === 0 ? { ...state, batch: Math.max(1, this.#plan.rows) } : await this.#nextBatch(state);
+        state = key.length === 0
+          ? { ...state, batch: Math.max(1, this.#plan.rows) }
+          : await this.#nextBatch(state);
         await this.#write(state);
       }
       if (state.isDone) break;
@@ -95,7 +102,14 @@ export class RowCopy {
 
   #afterBatch(state: CopyState): CopyState {
     const isDone = this.#plan.copy.key.length === 0;
-    return { ...state, mark: state.bound, bound: null, batch: 0, rows: state.rows + state.batch, isDone };
+    return {
+      ...state,
+      mark: state.bound,
+      bound: null,
+      batch: 0,
+      rows: state.rows + state.batch,
+      isDone,
+    };
   }
 
   async #runBatch(state: CopyState): Promise<CopyState> {
@@ -103,15 +117,21 @@ export class RowCopy {
     const names = copy.columns.map(({ name }) => quoteName(name)).join(", ");
     const values = copy.columns.map(({ expression }) => expression).join(", ");
     const where = copy.key.length === 0 ? "true" : inRange(copy.key, state.mark, state.bound);
-    const into = copy.columns.length === 0 ? "" : ` (${names})${copy.overriding ? " OVERRIDING SYSTEM VALUE" : ""}`;
+    const into = copy.columns.length === 0
+      ? ""
+      : ` (${names})${copy.overriding ? " OVERRIDING SYSTEM VALUE" : ""}`;
     try {
       await runSql(
         this.#db,
-        `INSERT INTO ${copy.target}${into} SELECT ${values} FROM ${copy.source} AS ${quoteName(table)} WHERE ${where}`,
+        `INSERT INTO ${copy.target}${into} SELECT ${values} FROM ${copy.source} AS ${
+          quoteName(table)
+        } WHERE ${where}`,
       );
       return this.#afterBatch(state);
     } catch (error) {
-      if (findInCauseChain(error, (link) => getSqlState(link) === "54000") === undefined) throw error;
+      if (findInCauseChain(error, (link) => getSqlState(link) === "54000") === undefined) {
+        throw error;
+      }
       return await this.#shrink(state, error);
     }
   }
@@ -136,13 +156,17 @@ export class RowCopy {
   async #nextBatch(state: CopyState): Promise<CopyState> {
     const { copy, current } = this.#plan;
     const { key } = copy;
-    const size = current.columns.map(({ name }) => `coalesce(octet_length(${quoteName(name)}::text), 0)`).join(" + ");
+    const size = current.columns.map(({ name }) =>
+      `coalesce(octet_length(${quoteName(name)}::text), 0)`
+    ).join(" + ");
     const [row] = await runSql(
       this.#db,
       `SELECT ${keyTexts(key)}, trellis_number::text AS rows FROM (SELECT ${
         keyColumns(key)
       }, row_number() OVER along AS trellis_number, ` +
-        `sum(trellis_size) OVER along AS trellis_bytes FROM (SELECT ${keyColumns(key)}, ${size} AS trellis_size ` +
+        `sum(trellis_size) OVER along AS trellis_bytes FROM (SELECT ${
+          keyColumns(key)
+        }, ${size} AS trellis_size ` +
         `FROM ${copy.source} WHERE ${inRange(key, state.mark, null)} ORDER BY ${
           keyColumns(key)
         } LIMIT ${this.#limits.rows}) AS ${SOURCE_ALIAS} ` +
@@ -157,16 +181,24 @@ export class RowCopy {
     const { copy } = this.#plan;
     const nulls = withoutKey(copy.key);
     if (nulls === undefined) return;
-    const [row] = await runSql(this.#db, `SELECT count(*)::text AS rows FROM ${copy.source} WHERE ${nulls}`);
+    const [row] = await runSql(
+      this.#db,
+      `SELECT count(*)::text AS rows FROM ${copy.source} WHERE ${nulls}`,
+    );
     if (row.rows === "0") return;
     throw new RecreationError(
-      `${row.rows} rows have no value in ${keyColumns(copy.key)}, which is to be a key: fill them first`,
+      `${row.rows} rows have no value in ${
+        keyColumns(copy.key)
+      }, which is to be a key: fill them first`,
       { reason: "failed" },
     );
   }
 
   async #count(): Promise<number> {
-    const [row] = await runSql(this.#db, `SELECT count(*)::text AS rows FROM ${this.#plan.copy.target}`);
+    const [row] = await runSql(
+      this.#db,
+      `SELECT count(*)::text AS rows FROM ${this.#plan.copy.target}`,
+    );
     return Number(row.rows);
   }
 

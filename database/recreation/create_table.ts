@@ -13,15 +13,20 @@ export function ownsIndex({ type }: TableConstraint): boolean {
  */
 export function repeatedKeys(constraints: readonly TableConstraint[]): TableConstraint[] {
   const keys = constraints.filter(({ type }) => type === "primary_key" || type === "unique");
-  const ordered = [...keys].sort((a, b) => Number(b.type === "primary_key") - Number(a.type === "primary_key"));
+  const ordered = [...keys].sort((a, b) =>
+    Number(b.type === "primary_key") - Number(a.type === "primary_key")
+  );
   return ordered.filter((one, place) =>
-    ordered.findIndex((other) => JSON.stringify(other.columns) === JSON.stringify(one.columns)) < place
+    ordered.findIndex((other) => JSON.stringify(other.columns) === JSON.stringify(one.columns)) <
+      place
   );
 }
 
 /** The name of a constraint while its table has another name than its own. */
 export function constraintName(constraint: TableConstraint, isRenamed: boolean): string {
-  return isRenamed && ownsIndex(constraint) ? temporaryName(constraint.name, "new") : constraint.name;
+  return isRenamed && ownsIndex(constraint)
+    ? temporaryName(constraint.name, "new")
+    : constraint.name;
 }
 
 /** PostgreSQL's limit of a name, in bytes. */
@@ -38,25 +43,39 @@ function notNullNameIn(table: string, column: string): string | undefined {
 
 function columnSql(column: TableColumn, table: string | undefined): string {
   const { name, type, collation, generated, identity, notNull } = column;
-  const notNullName = column.notNullName ?? (table === undefined ? undefined : notNullNameIn(table, name));
+  const notNullName = column.notNullName ??
+    (table === undefined ? undefined : notNullNameIn(table, name));
   const parts = [quoteName(name), type];
   if (collation !== undefined) parts.push(`COLLATE ${collation}`);
   if (generated !== undefined) {
-    parts.push(`GENERATED ALWAYS AS (${generated.expression}) ${generated.stored ? "STORED" : "VIRTUAL"}`);
+    parts.push(
+      `GENERATED ALWAYS AS (${generated.expression}) ${generated.stored ? "STORED" : "VIRTUAL"}`,
+    );
   } else if (identity !== undefined) {
     const options = identity.options === "" ? "" : ` (${identity.options})`;
     parts.push(`GENERATED ${identity.always ? "ALWAYS" : "BY DEFAULT"} AS IDENTITY${options}`);
   } else if (column.default !== undefined) parts.push(`DEFAULT ${column.default}`);
-  if (notNull) parts.push(notNullName === undefined ? "NOT NULL" : `CONSTRAINT ${quoteName(notNullName)} NOT NULL`);
+  if (notNull) {
+    parts.push(
+      notNullName === undefined ? "NOT NULL" : `CONSTRAINT ${quoteName(notNullName)} NOT NULL`,
+    );
+  }
   return parts.join(" ");
 }
 
 /** The definition of a constraint; one that points to the own table points to it under its name of now. */
-export function constraintDefinition(constraint: TableConstraint, schema: TableSchema, table: string): string {
+export function constraintDefinition(
+  constraint: TableConstraint,
+  schema: TableSchema,
+  table: string,
+): string {
   if (constraint.type !== "foreign_key") return constraint.definition;
   const parts = parseForeignKey(constraint.definition);
-  const isOwn = parts.table === schema.name && (parts.schema === undefined || parts.schema === schema.schema);
-  return isOwn ? formatForeignKey({ ...parts, schema: schema.schema, table }) : constraint.definition;
+  const isOwn = parts.table === schema.name &&
+    (parts.schema === undefined || parts.schema === schema.schema);
+  return isOwn
+    ? formatForeignKey({ ...parts, schema: schema.schema, table })
+    : constraint.definition;
 }
 
 /**
@@ -82,11 +101,16 @@ export function constraintDefinition(constraint: TableConstraint, schema: TableS
 export function buildCreateTableSql(name: string, schema: TableSchema): string {
   const isRenamed = name !== schema.name;
   const constraints = schema.constraints.map((constraint) =>
-    `CONSTRAINT ${quoteName(constraintName(constraint, isRenamed))} ${constraintDefinition(constraint, schema, name)}`
+    `CONSTRAINT ${quoteName(constraintName(constraint, isRenamed))} ${
+      constraintDefinition(constraint, schema, name)
+    }`
   );
   // servers before PostgreSQL 18 name no NOT NULL constraint, so none of the table's has a name there
-  const namesNotNull = isRenamed && schema.columns.some((column) => column.notNullName !== undefined);
-  const columns = schema.columns.map((column) => columnSql(column, namesNotNull ? schema.name : undefined));
+  const namesNotNull = isRenamed &&
+    schema.columns.some((column) => column.notNullName !== undefined);
+  const columns = schema.columns.map((column) =>
+    columnSql(column, namesNotNull ? schema.name : undefined)
+  );
   const elements = [...columns, ...constraints].join(", ");
   const options = schema.options === undefined || schema.options.length === 0
     ? ""

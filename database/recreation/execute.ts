@@ -88,14 +88,24 @@ export async function executeRecreation(
   logger: (message: string) => void = () => {},
   options: RecreationOptions = {},
 ): Promise<RecreationResult> {
-  const { batchRows = BATCH_ROWS, batchBytes = MAX_BATCH_BYTES / 2, jobTimeout = 3600, clock = systemClock } = options;
+  const {
+    batchRows = BATCH_ROWS,
+    batchBytes = MAX_BATCH_BYTES / 2,
+    jobTimeout = 3600,
+    clock = systemClock,
+  } = options;
   checkOption("batchRows", batchRows, MAX_BATCH_ROWS);
   checkOption("batchBytes", batchBytes, MAX_BATCH_BYTES);
   checkOption("jobTimeout", jobTimeout, 1e6);
   const startedAt = monotonicNow(clock);
   if (plan.steps.length === 0) return { rows: 0, durationMs: 0, resumed: false };
   const limits = { rows: batchRows, bytes: batchBytes };
-  const run = new RecreationRun(db, plan, { logger, limits, jobTimeoutMs: jobTimeout * 1000, clock });
+  const run = new RecreationRun(db, plan, {
+    logger,
+    limits,
+    jobTimeoutMs: jobTimeout * 1000,
+    clock,
+  });
   const done = await run.run();
   const durationMs = monotonicNow(clock) - startedAt;
   if (done === undefined) {
@@ -109,5 +119,7 @@ export async function executeRecreation(
 
 function checkOption(name: string, value: number, most: number): void {
   if (Number.isFinite(value) && value > 0 && value <= most) return;
-  throw new ConfigurationError(`RecreationOptions.${name} must be a number above 0 and up to ${most}, got ${value}`);
+  throw new ConfigurationError(
+    `RecreationOptions.${name} must be a number above 0 and up to ${most}, got ${value}`,
+  );
 }

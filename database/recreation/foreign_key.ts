@@ -42,7 +42,9 @@ export function parseForeignKey(definition: string, column?: string): ForeignKey
 }
 
 /** Writes a foreign key. */
-export function formatForeignKey({ columns, schema, table, targets, rest }: ForeignKeyParts): string {
+export function formatForeignKey(
+  { columns, schema, table, targets, rest }: ForeignKeyParts,
+): string {
   const list = (names: readonly string[]): string => names.map(quoteName).join(", ");
   const to = `${qualify(schema, table)}${targets.length === 0 ? "" : ` (${list(targets)})`}`;
   return `FOREIGN KEY (${list(columns)}) REFERENCES ${to}${rest === "" ? "" : ` ${rest}`}`;

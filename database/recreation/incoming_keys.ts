@@ -11,12 +11,20 @@ import type { TableSchema } from "./table_schema.ts";
  * @param desired The table as it is to be.
  * @param newName What the new table is called so far.
  */
-export function pointToNewTable(current: TableSchema, desired: TableSchema, newName: string): RecreationStep[] {
+export function pointToNewTable(
+  current: TableSchema,
+  desired: TableSchema,
+  newName: string,
+): RecreationStep[] {
   const { oid = "0", schema } = current;
   return (desired.referencedBy ?? []).map((key) => {
     const child = qualify(key.from.schema, key.from.table);
     const temporary = temporaryName(key.name, "new");
-    const definition = formatForeignKey({ ...parseForeignKey(key.definition), schema, table: newName });
+    const definition = formatForeignKey({
+      ...parseForeignKey(key.definition),
+      schema,
+      table: newName,
+    });
     const isNew = hasConstraint(child, key.name, ` AND confrelid <> ${oid}`);
     return once(
       "frozen",
@@ -42,15 +50,28 @@ export function leaveOldTable(current: TableSchema, desired: TableSchema): Recre
     const child = qualify(from.schema, from.table);
     const toOld = hasConstraint(child, name, ` AND confrelid = ${oid}`);
     const drop = `ALTER TABLE ${child} DROP CONSTRAINT ${quoteName(name)}`;
-    const steps = [once("after", `drop ${name} to the old table`, drop, `SELECT NOT ${toOld} AS done`)];
+    const steps = [
+      once("after", `drop ${name} to the old table`, drop, `SELECT NOT ${toOld} AS done`),
+    ];
     const key = kept.get(getKey(before));
     if (key === undefined) return steps;
     const temporary = temporaryName(name, "new");
-    const rename = `ALTER TABLE ${child} RENAME CONSTRAINT ${quoteName(temporary)} TO ${quoteName(name)}`;
-    steps.push(once("after", `name ${name}`, rename, `SELECT NOT ${hasConstraint(child, temporary)} AS done`));
+    const rename = `ALTER TABLE ${child} RENAME CONSTRAINT ${quoteName(temporary)} TO ${
+      quoteName(name)
+    }`;
+    steps.push(
+      once(
+        "after",
+        `name ${name}`,
+        rename,
+        `SELECT NOT ${hasConstraint(child, temporary)} AS done`,
+      ),
+    );
     if (key.validated) steps.push(validation("after", child, name, dialect));
     if (key.comment !== undefined) {
-      const sql = `COMMENT ON CONSTRAINT ${quoteName(name)} ON ${child} IS ${quoteText(key.comment)}`;
+      const sql = `COMMENT ON CONSTRAINT ${quoteName(name)} ON ${child} IS ${
+        quoteText(key.comment)
+      }`;
       steps.push({ kind: "statement", phase: "after", title: `comment on ${name}`, sql });
     }
     return steps;

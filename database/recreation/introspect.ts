@@ -9,7 +9,14 @@ import {
   sequencesQuery,
   tableQuery,
 } from "./introspect_queries.ts";
-import { CONSTRAINT_TYPES, optional, toColumn, toConstraint, toIndex, toNames } from "./introspect_rows.ts";
+import {
+  CONSTRAINT_TYPES,
+  optional,
+  toColumn,
+  toConstraint,
+  toIndex,
+  toNames,
+} from "./introspect_rows.ts";
 import type { RecreationPlan } from "./recreation_plan.ts";
 import { RecreationError } from "./recreation_error.ts";
 import { qualify, quoteText, readSql, temporaryName } from "./sql_text.ts";
@@ -50,7 +57,12 @@ export async function introspectTable(db: DrizzleClient, tableName: string): Pro
       { reason: "statement", table: tableName },
     );
   }
-  const plan = await readWork<RecreationPlan>(db, String(unfinished.schema), String(unfinished.name), "plan");
+  const plan = await readWork<RecreationPlan>(
+    db,
+    String(unfinished.schema),
+    String(unfinished.name),
+    "plan",
+  );
   if (plan !== undefined) return plan.current;
   if (found === undefined) {
     throw new RecreationError(
@@ -62,7 +74,10 @@ export async function introspectTable(db: DrizzleClient, tableName: string): Pro
 }
 
 /** The table that is there, whatever a recreation that has not ended says. */
-export async function introspectLive(db: DrizzleClient, oid: string): Promise<TableSchema | undefined> {
+export async function introspectLive(
+  db: DrizzleClient,
+  oid: string,
+): Promise<TableSchema | undefined> {
   const [row] = await runSql(db, tableQuery(`c.oid = ${oid}`));
   return row === undefined ? undefined : await readTable(db, row);
 }
@@ -126,8 +141,12 @@ async function readTable(db: DrizzleClient, row: Row): Promise<TableSchema> {
   const dependents = (await runSql(db, dependentsQuery(oid))).map(({ what }) => String(what));
   if (row.row_security === true) dependents.push("row level security");
   if (row.tablespace !== "0") dependents.push("a tablespace of its own");
-  if (dialect === "postgres" && row.replica_identity !== "d") dependents.push("a replica identity of its own");
-  const columns = columnRows.map((column) => toColumn(column, constraintRows, sequenceRows, dialect));
+  if (dialect === "postgres" && row.replica_identity !== "d") {
+    dependents.push("a replica identity of its own");
+  }
+  const columns = columnRows.map((column) =>
+    toColumn(column, constraintRows, sequenceRows, dialect)
+  );
   for (const { column, oid, kind } of sequenceRows) {
     const identity = columns.find((one) => one.name === column)?.identity;
     if (kind === "i" && identity?.sequence !== undefined) {
@@ -144,14 +163,17 @@ async function readTable(db: DrizzleClient, row: Row): Promise<TableSchema> {
     ...row.options === null ? {} : { options: toNames(row.options) },
     ...optional("comment", row.comment),
     columns,
-    constraints: constraintRows.filter(({ type }) => CONSTRAINT_TYPES[String(type)] !== undefined).map(toConstraint),
+    constraints: constraintRows.filter(({ type }) => CONSTRAINT_TYPES[String(type)] !== undefined)
+      .map(toConstraint),
     indexes: indexRows.map(toIndex),
     grants,
     referencedBy: incoming.map((one): IncomingForeignKey => ({
       ...toConstraint(one),
       from: { schema: String(one.schema), table: String(one.table) },
     })),
-    sequences: sequenceRows.filter(({ kind }) => kind === "a").map(({ schema, name, column }): OwnedSequence => ({
+    sequences: sequenceRows.filter(({ kind }) => kind === "a").map((
+      { schema, name, column },
+    ): OwnedSequence => ({
       schema: String(schema),
       name: String(name),
       column: String(column),
@@ -161,8 +183,14 @@ async function readTable(db: DrizzleClient, row: Row): Promise<TableSchema> {
 }
 
 /** The grants of a relation. */
-export async function readGrants(db: DrizzleClient, oid: string, kind: "r" | "s" = "r"): Promise<TableGrant[]> {
-  return (await runSql(db, grantsQuery(oid, kind))).map(({ grantee, privilege, grantable, column }) => ({
+export async function readGrants(
+  db: DrizzleClient,
+  oid: string,
+  kind: "r" | "s" = "r",
+): Promise<TableGrant[]> {
+  return (await runSql(db, grantsQuery(oid, kind))).map((
+    { grantee, privilege, grantable, column },
+  ) => ({
     grantee: grantee === null ? null : String(grantee),
     privilege: String(privilege),
     grantable: grantable === true,
@@ -192,12 +220,18 @@ export async function readGrants(db: DrizzleClient, oid: string, kind: "r" | "s"
 export async function getEstimatedRowCount(db: DrizzleClient, tableName: string): Promise<number> {
   const found = await findTable(db, tableName) ?? await findUnfinished(db, tableName);
   if (found === undefined) {
-    throw new RecreationError(`There is no table ${JSON.stringify(tableName)} that this role can see: check the name`, {
-      reason: "statement",
-      table: tableName,
-    });
+    throw new RecreationError(
+      `There is no table ${JSON.stringify(tableName)} that this role can see: check the name`,
+      {
+        reason: "statement",
+        table: tableName,
+      },
+    );
   }
-  const [row] = await runSql(db, `SELECT reltuples::bigint::text AS rows FROM pg_class WHERE oid = ${found.oid}`);
+  const [row] = await runSql(
+    db,
+    `SELECT reltuples::bigint::text AS rows FROM pg_class WHERE oid = ${found.oid}`,
+  );
   const estimate = Number(row.rows);
   // never analyzed: -1 since PostgreSQL 14, 0 before
   if (estimate > 0) return estimate;

@@ -43,7 +43,9 @@ function getNames(array: string, relation: string): string {
 
 /** The constraints that a table has (`conrelid`), or the foreign keys of others that point to it (`confrelid`). */
 export function constraintsQuery(oid: string, side: "conrelid" | "confrelid"): string {
-  const others = side === "confrelid" ? "AND con.contype = 'f' AND con.conrelid <> con.confrelid" : "";
+  const others = side === "confrelid"
+    ? "AND con.contype = 'f' AND con.conrelid <> con.confrelid"
+    : "";
   return `SELECT con.conname::text AS name, con.contype::text AS type, pg_get_constraintdef(con.oid) AS definition, ` +
     `con.convalidated AS validated, ${getNames("con.conkey", "con.conrelid")} AS columns, ` +
     `${
@@ -80,7 +82,8 @@ export function indexesQuery(oid: string): string {
  */
 export function grantsQuery(relation: string, kind: "r" | "s" = "r"): string {
   const fields = "g.privilege_type::text AS privilege, g.is_grantable AS grantable";
-  const role = "CASE WHEN g.grantee = 0 THEN NULL ELSE pg_get_userbyid(g.grantee)::text END AS grantee";
+  const role =
+    "CASE WHEN g.grantee = 0 THEN NULL ELSE pg_get_userbyid(g.grantee)::text END AS grantee";
   return `SELECT ${role}, ${fields}, NULL::text AS column FROM pg_class c ` +
     `CROSS JOIN LATERAL aclexplode(coalesce(c.relacl, acldefault('${kind}', c.relowner))) AS g WHERE c.oid = ${relation} ` +
     `UNION ALL SELECT ${role}, ${fields}, a.attname::text FROM pg_attribute a ` +

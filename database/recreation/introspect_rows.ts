@@ -1,9 +1,20 @@
 import type { Row } from "../providers/provider.ts";
 import { formatForeignKey, parseForeignKey, stripNotValid } from "./foreign_key.ts";
 import { readSql } from "./sql_text.ts";
-import type { TableColumn, TableConstraint, TableConstraintType, TableIdentity, TableIndex } from "./table_schema.ts";
+import type {
+  TableColumn,
+  TableConstraint,
+  TableConstraintType,
+  TableIdentity,
+  TableIndex,
+} from "./table_schema.ts";
 
-const STORAGE: Readonly<Record<string, string>> = { p: "PLAIN", e: "EXTERNAL", m: "MAIN", x: "EXTENDED" };
+const STORAGE: Readonly<Record<string, string>> = {
+  p: "PLAIN",
+  e: "EXTERNAL",
+  m: "MAIN",
+  x: "EXTENDED",
+};
 const COMPRESSION: Readonly<Record<string, string>> = { p: "pglz", l: "lz4" };
 
 /** A column from its row. */
@@ -14,11 +25,15 @@ export function toColumn(
   dialect: string,
 ): TableColumn {
   const name = String(row.name);
-  const notNull = constraints.find(({ type, columns }) => type === "n" && toNames(columns)[0] === name);
+  const notNull = constraints.find(({ type, columns }) =>
+    type === "n" && toNames(columns)[0] === name
+  );
   const settings: string[] = [];
   if (dialect === "postgres") {
     if (row.storage !== null) settings.push(`SET STORAGE ${STORAGE[String(row.storage)]}`);
-    if (row.compression !== null) settings.push(`SET COMPRESSION ${COMPRESSION[String(row.compression)]}`);
+    if (row.compression !== null) {
+      settings.push(`SET COMPRESSION ${COMPRESSION[String(row.compression)]}`);
+    }
     if (row.statistics !== null) settings.push(`SET STATISTICS ${row.statistics}`);
     if (row.options !== null) settings.push(`SET (${toNames(row.options).join(", ")})`);
   }
@@ -29,8 +44,12 @@ export function toColumn(
     notNull: row.not_null === true,
     ...optional("notNullName", notNull?.name),
     ...isGenerated ? {} : optional("default", row.expression),
-    ...row.identity === "" ? {} : { identity: toIdentity(row, sequences.find(({ column }) => column === name)) },
-    ...isGenerated ? { generated: { expression: String(row.expression), stored: row.generated === "s" } } : {},
+    ...row.identity === ""
+      ? {}
+      : { identity: toIdentity(row, sequences.find(({ column }) => column === name)) },
+    ...isGenerated
+      ? { generated: { expression: String(row.expression), stored: row.generated === "s" } }
+      : {},
     ...dialect === "postgres" ? optional("collation", row.collation) : {},
     ...optional("comment", row.comment),
     ...settings.length > 0 ? { settings } : {},
@@ -55,7 +74,11 @@ function toIdentity(column: Row, row: Row | undefined): TableIdentity {
     `CACHE ${row.cache}`,
     ...row.cycle === true ? ["CYCLE"] : [],
   ].join(" ");
-  const sequence = { schema: String(row.schema), name: String(row.name), increment: String(row.increment) };
+  const sequence = {
+    schema: String(row.schema),
+    name: String(row.name),
+    increment: String(row.increment),
+  };
   return { always, options, sequence };
 }
 
@@ -122,5 +145,7 @@ export function toNames(json: unknown): string[] {
 
 /** A field that is left out when the catalog has none. */
 export function optional<K extends string>(key: K, value: unknown): Partial<Record<K, string>> {
-  return value === null || value === undefined ? {} : { [key]: String(value) } as Partial<Record<K, string>>;
+  return value === null || value === undefined
+    ? {}
+    : { [key]: String(value) } as Partial<Record<K, string>>;
 }

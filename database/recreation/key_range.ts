@@ -26,7 +26,11 @@ export function readMark(key: readonly CopyKey[], row: Readonly<Record<string, u
  * @param after Where it starts, that row not among them; `null` for the first row.
  * @param upTo Where it ends, that row among them; `null` for the last row.
  */
-export function inRange(key: readonly CopyKey[], after: KeyMark | null, upTo: KeyMark | null): string {
+export function inRange(
+  key: readonly CopyKey[],
+  after: KeyMark | null,
+  upTo: KeyMark | null,
+): string {
   const row = `(${keyColumns(key)})`;
   const value = (mark: KeyMark): string =>
     `(${mark.map((text, at) => `${quoteText(text)}::${key[at].type}`).join(", ")})`;

@@ -38,7 +38,11 @@ export const BATCH_ROWS = 2500;
  * console.log(plan.steps[1].title); // create the new table
  * ```
  */
-export function generateRecreationPlan(current: TableSchema, desired: TableSchema, rows: number): RecreationPlan {
+export function generateRecreationPlan(
+  current: TableSchema,
+  desired: TableSchema,
+  rows: number,
+): RecreationPlan {
   const { schema, name: table } = current;
   checkPlan(current, desired);
   const copy = planCopy(current, desired);
@@ -87,12 +91,15 @@ function planCopy(current: TableSchema, desired: TableSchema): RecreationCopy {
 
 function copied(column: TableColumn, current: TableSchema): CopiedColumn | undefined {
   const source = current.columns.find(({ name }) => name === (column.source ?? column.name));
-  if (column.added === true || column.generated !== undefined || source === undefined) return undefined;
+  if (column.added === true || column.generated !== undefined || source === undefined) {
+    return undefined;
+  }
   return {
     name: column.name,
     expression: column.using ?? quoteName(source.name),
     type: column.type,
-    changes: column.using !== undefined || normalizeType(column.type) !== normalizeType(source.type),
+    changes: column.using !== undefined ||
+      normalizeType(column.type) !== normalizeType(source.type),
     collates: column.collation !== undefined || source.collation !== undefined,
   };
 }
@@ -124,7 +131,9 @@ function keyToBe(current: TableSchema, desired: TableSchema): string[] {
   const key = findKey(desired) ?? [];
   const names = key.map(({ name }) => {
     const column = desired.columns.find((one) => one.name === name);
-    return column?.added === true || column?.using !== undefined ? undefined : column?.source ?? name;
+    return column?.added === true || column?.using !== undefined
+      ? undefined
+      : column?.source ?? name;
   });
   const known = names.filter((name) => current.columns.some((column) => column.name === name));
   return known.length === names.length ? known as string[] : [];
@@ -138,7 +147,9 @@ function createNewTableSql(current: TableSchema, desired: TableSchema): string {
   );
   const sql = buildCreateTableSql(temporaryName(current.name, "new"), { ...desired, constraints });
   if (current.dialect !== "distsql") return sql;
-  const [statement] = splitStatements(sanitizeForDistSql(sql, { domains: typeNames(desired) }) ?? sql);
+  const [statement] = splitStatements(
+    sanitizeForDistSql(sql, { domains: typeNames(desired) }) ?? sql,
+  );
   return statement.text;
 }
 
@@ -150,8 +161,18 @@ export function typeNames({ columns }: TableSchema): string[] {
 function planSteps(current: TableSchema, desired: TableSchema): RecreationPlan["steps"] {
   const { schema, name } = current;
   const build = new PlanBuilder(current, desired);
-  build.once("before", "note the plan", createWorkTableSql(schema, name), build.isThere(temporaryName(name, "work")));
-  build.once("before", "create the new table", createNewTableSql(current, desired), build.isThere(build.newName));
+  build.once(
+    "before",
+    "note the plan",
+    createWorkTableSql(schema, name),
+    build.isThere(temporaryName(name, "work")),
+  );
+  build.once(
+    "before",
+    "create the new table",
+    createNewTableSql(current, desired),
+    build.isThere(build.newName),
+  );
   build.repeatedKeys();
   build.columnSettings();
   build.push({ kind: "copy", phase: "before", title: "copy the rows" });
@@ -162,14 +183,20 @@ function planSteps(current: TableSchema, desired: TableSchema): RecreationPlan["
   build.ownerAndGrants();
   build.push({ kind: "verify", phase: "before", title: "compare all rows" });
   build.renameAway();
-  build.push({ kind: "verify", phase: "frozen", title: "compare all rows again, now that nobody writes" });
+  build.push({
+    kind: "verify",
+    phase: "frozen",
+    title: "compare all rows again, now that nobody writes",
+  });
   build.positions();
   build.newIncomingKeys();
   build.takeName();
   build.oldIncomingKeys();
   build.ownedSequences();
   build.dropOld();
-  for (const constraint of desired.constraints) build.renameConstraint(constraint, constraintName(constraint, true));
+  for (const constraint of desired.constraints) {
+    build.renameConstraint(constraint, constraintName(constraint, true));
+  }
   for (const index of desired.indexes) build.renameIndex(index);
   build.renameSequences();
   build.dropWork();

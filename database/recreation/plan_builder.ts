@@ -46,14 +46,18 @@ export class PlanBuilder {
 
   /** Whether a relation of the table's schema is there. */
   isThere(name: string): string {
-    return `SELECT to_regclass(${quoteText(qualify(this.#current.schema, name))}) IS NOT NULL AS done`;
+    return `SELECT to_regclass(${
+      quoteText(qualify(this.#current.schema, name))
+    }) IS NOT NULL AS done`;
   }
 
   /** Keys that CREATE TABLE would drop without a word: those whose columns another key of the table has. */
   repeatedKeys(): void {
     for (const constraint of repeatedKeys(this.#desired.constraints)) {
       const name = constraintName(constraint, true);
-      const sql = `ALTER TABLE ${this.#new} ADD CONSTRAINT ${quoteName(name)} ${constraint.definition}`;
+      const sql = `ALTER TABLE ${this.#new} ADD CONSTRAINT ${
+        quoteName(name)
+      } ${constraint.definition}`;
       const done = `SELECT ${hasConstraint(this.#new, name)} AS done`;
       if (this.#current.dialect !== "distsql") {
         this.once("before", `add constraint ${constraint.name}`, sql, done);
@@ -77,7 +81,9 @@ export class PlanBuilder {
       title: `build index ${finalName}`,
       sql,
       done: isValid,
-      ...this.#current.dialect === "distsql" ? { job: { kind: "index", name, table: this.#new } } : {},
+      ...this.#current.dialect === "distsql"
+        ? { job: { kind: "index", name, table: this.#new } }
+        : {},
       undo: { index, sql: `DROP INDEX IF EXISTS ${index}` },
     });
   }
@@ -99,8 +105,12 @@ export class PlanBuilder {
       if (!index.valid) continue;
       const name = temporaryName(index.name, "new");
       // the provider names its own index method, and takes none in CREATE INDEX
-      const definition = isDistSql ? index.definition.replace(/^USING\s+\S+\s*/i, "") : index.definition;
-      const create = `CREATE ${index.unique ? "UNIQUE " : ""}INDEX ${quoteName(name)} ON ${this.#new} ${definition}`;
+      const definition = isDistSql
+        ? index.definition.replace(/^USING\s+\S+\s*/i, "")
+        : index.definition;
+      const create = `CREATE ${index.unique ? "UNIQUE " : ""}INDEX ${
+        quoteName(name)
+      } ON ${this.#new} ${definition}`;
       this.#index(name, index.name, isDistSql ? sanitizeForDistSql(create) ?? create : create);
     }
   }
@@ -109,8 +119,15 @@ export class PlanBuilder {
   looseChecks(): void {
     for (const { name, type, validated, definition } of this.#desired.constraints) {
       if (type === "foreign_key" || validated) continue;
-      const sql = `ALTER TABLE ${this.#new} ADD CONSTRAINT ${quoteName(name)} ${definition} NOT VALID`;
-      this.once("before", `add constraint ${name}`, sql, `SELECT ${hasConstraint(this.#new, name)} AS done`);
+      const sql = `ALTER TABLE ${this.#new} ADD CONSTRAINT ${
+        quoteName(name)
+      } ${definition} NOT VALID`;
+      this.once(
+        "before",
+        `add constraint ${name}`,
+        sql,
+        `SELECT ${hasConstraint(this.#new, name)} AS done`,
+      );
     }
   }
 
@@ -120,13 +137,20 @@ export class PlanBuilder {
       if (constraint.type !== "foreign_key") continue;
       const definition = constraintDefinition(constraint, this.#desired, this.newName);
       this.#addForeignKey("before", this.#new, constraint.name, definition);
-      if (constraint.validated) this.push(validation("before", this.#new, constraint.name, this.#current.dialect));
+      if (constraint.validated) {
+        this.push(validation("before", this.#new, constraint.name, this.#current.dialect));
+      }
     }
   }
 
   #addForeignKey(phase: RecreationPhase, table: string, name: string, definition: string): void {
     const sql = `ALTER TABLE ${table} ADD CONSTRAINT ${quoteName(name)} ${definition} NOT VALID`;
-    this.once(phase, `add foreign key ${name}`, sql, `SELECT ${hasConstraint(table, name)} AS done`);
+    this.once(
+      phase,
+      `add foreign key ${name}`,
+      sql,
+      `SELECT ${hasConstraint(table, name)} AS done`,
+    );
   }
 
   /** Comments on the table and its parts. */
@@ -137,7 +161,12 @@ export class PlanBuilder {
       `SELECT coalesce((${found}) = ${quoteText(text)}, false) AS done`;
     if (comment !== undefined) {
       const sql = `COMMENT ON TABLE ${this.#new} IS ${quoteText(comment)}`;
-      this.once("before", "comment on the table", sql, same(`SELECT obj_description(${table}, 'pg_class')`, comment));
+      this.once(
+        "before",
+        "comment on the table",
+        sql,
+        same(`SELECT obj_description(${table}, 'pg_class')`, comment),
+      );
     }
     for (const { name, comment } of columns) {
       if (comment === undefined) continue;
@@ -151,12 +180,19 @@ export class PlanBuilder {
     for (const constraint of constraints) {
       if (constraint.comment === undefined) continue;
       const name = ownsIndex(constraint) ? temporaryName(constraint.name, "new") : constraint.name;
-      const sql = `COMMENT ON CONSTRAINT ${quoteName(name)} ON ${this.#new} IS ${quoteText(constraint.comment)}`;
+      const sql = `COMMENT ON CONSTRAINT ${quoteName(name)} ON ${this.#new} IS ${
+        quoteText(constraint.comment)
+      }`;
       const found =
         `SELECT obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE conrelid = ${table} AND conname = ${
           quoteText(name)
         }`;
-      this.once("before", `comment on constraint ${constraint.name}`, sql, same(found, constraint.comment));
+      this.once(
+        "before",
+        `comment on constraint ${constraint.name}`,
+        sql,
+        same(found, constraint.comment),
+      );
     }
     for (const { name, comment, valid } of indexes) {
       if (comment === undefined || !valid) continue;
@@ -174,16 +210,34 @@ export class PlanBuilder {
       const done = `SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass(${
         quoteText(this.#new)
       }) AND pg_get_userbyid(relowner) = ${quoteText(owner)}) AS done`;
-      this.once("before", "set the owner", `ALTER TABLE ${this.#new} OWNER TO ${quoteName(owner)}`, done);
+      this.once(
+        "before",
+        "set the owner",
+        `ALTER TABLE ${this.#new} OWNER TO ${quoteName(owner)}`,
+        done,
+      );
     }
     if (grants !== undefined) {
-      this.push({ kind: "grants", phase: "before", title: "copy the grants", table: this.#new, grants });
+      this.push({
+        kind: "grants",
+        phase: "before",
+        title: "copy the grants",
+        table: this.#new,
+        grants,
+      });
     }
     for (const { name, identity } of columns) {
       const own = identity?.sequence?.grants;
       if (own === undefined) continue;
       const title = `copy the grants of the sequence of ${name}`;
-      this.push({ kind: "grants", phase: "before", title, table: this.#new, column: name, grants: own });
+      this.push({
+        kind: "grants",
+        phase: "before",
+        title,
+        table: this.#new,
+        column: name,
+        grants: own,
+      });
     }
   }
 
@@ -206,7 +260,9 @@ export class PlanBuilder {
         phase: "frozen",
         title: `set the position of ${name}`,
         column: name,
-        ...sequence === undefined ? {} : { sequence: { schema: schema!, name: sequence, increment: increment! } },
+        ...sequence === undefined
+          ? {}
+          : { sequence: { schema: schema!, name: sequence, increment: increment! } },
       });
     }
   }
@@ -233,9 +289,10 @@ export class PlanBuilder {
   ownedSequences(): void {
     for (const { schema, name, column } of this.#desired.sequences ?? []) {
       const sequence = qualify(schema, name);
-      const done = `SELECT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = to_regclass(${
-        quoteText(sequence)
-      }) AND refobjid = to_regclass(${quoteText(this.#final)}) AND deptype = 'a') AS done`;
+      const done =
+        `SELECT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = to_regclass(${
+          quoteText(sequence)
+        }) AND refobjid = to_regclass(${quoteText(this.#final)}) AND deptype = 'a') AS done`;
       const sql = `ALTER SEQUENCE ${sequence} OWNED BY ${this.#final}.${quoteName(column)}`;
       this.once("after", `keep the sequence ${name}`, sql, done);
     }
@@ -251,7 +308,9 @@ export class PlanBuilder {
   /** A constraint's name is free now. */
   renameConstraint(constraint: TableConstraint, temporary: string): void {
     if (!ownsIndex(constraint)) return;
-    const sql = `ALTER TABLE ${this.#final} RENAME CONSTRAINT ${quoteName(temporary)} TO ${quoteName(constraint.name)}`;
+    const sql = `ALTER TABLE ${this.#final} RENAME CONSTRAINT ${quoteName(temporary)} TO ${
+      quoteName(constraint.name)
+    }`;
     const done = `SELECT NOT ${hasConstraint(this.#final, temporary)} AS done`;
     this.once("after", `name ${constraint.name}`, sql, done);
   }
@@ -261,7 +320,12 @@ export class PlanBuilder {
     if (!valid) return;
     const temporary = qualify(this.#current.schema, temporaryName(name, "new"));
     const done = `SELECT to_regclass(${quoteText(temporary)}) IS NULL AS done`;
-    this.once("after", `name ${name}`, `ALTER INDEX ${temporary} RENAME TO ${quoteName(name)}`, done);
+    this.once(
+      "after",
+      `name ${name}`,
+      `ALTER INDEX ${temporary} RENAME TO ${quoteName(name)}`,
+      done,
+    );
   }
 
   /** A sequence's name is free now. */

@@ -41,10 +41,13 @@ function checkIncoming(current: TableSchema, desired: TableSchema): void {
   for (const key of desired.referencedBy ?? []) {
     const columns: readonly string[] = key.references?.columns ?? [];
     const wanted = [...columns].sort().join("\0");
-    const has = (names: readonly string[] | undefined): boolean => [...names ?? []].sort().join("\0") === wanted;
+    const has = (names: readonly string[] | undefined): boolean =>
+      [...names ?? []].sort().join("\0") === wanted;
     const isKey = desired.constraints.some(({ type, columns }) =>
       (type === "primary_key" || type === "unique") && has(columns)
-    ) || desired.indexes.some(({ unique, valid, keys }) => unique && valid && has(keys));
+    ) || desired.indexes.some(({ unique, valid, keys }) =>
+      unique && valid && has(keys)
+    );
     if (!isKey) {
       throw new RecreationError(
         `${current.name}: ${key.name} of ${key.from.table} points to (${
@@ -75,9 +78,13 @@ function canReference(before: string, after: string): boolean {
 export function warnAbout({ current, desired, copy }: RecreationPlan): string[] {
   const warnings: string[] = [];
   const dropped = current.columns.filter(({ name }) =>
-    !desired.columns.some((column) => (column.source ?? column.name) === name && column.added !== true)
+    !desired.columns.some((column) =>
+      (column.source ?? column.name) === name && column.added !== true
+    )
   );
-  if (dropped.length > 0) warnings.push(`values are dropped with ${dropped.map(({ name }) => name).join(", ")}`);
+  if (dropped.length > 0) {
+    warnings.push(`values are dropped with ${dropped.map(({ name }) => name).join(", ")}`);
+  }
   for (const { name, valid } of current.indexes) {
     if (!valid) warnings.push(`index ${name} is not valid and is not made again`);
   }

@@ -5,7 +5,13 @@ import { AppError, type AppErrorOptions } from "../../errors/app_error.ts";
  * lost (`blocked`), it was changed while it was copied (`rows_changed`, `schema_changed`), another recreation of it has
  * not ended (`unfinished`), or a step failed (`failed`).
  */
-export type RecreationFailure = "statement" | "blocked" | "rows_changed" | "schema_changed" | "unfinished" | "failed";
+export type RecreationFailure =
+  | "statement"
+  | "blocked"
+  | "rows_changed"
+  | "schema_changed"
+  | "unfinished"
+  | "failed";
 
 /** Options of {@link RecreationError}. */
 export interface RecreationErrorOptions extends AppErrorOptions {

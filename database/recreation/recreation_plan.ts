@@ -131,7 +131,13 @@ export interface RenameSequenceStep {
 }
 
 /** One step of a {@link RecreationPlan}. */
-export type RecreationStep = StatementStep | CopyStep | VerifyStep | PositionStep | GrantsStep | RenameSequenceStep;
+export type RecreationStep =
+  | StatementStep
+  | CopyStep
+  | VerifyStep
+  | PositionStep
+  | GrantsStep
+  | RenameSequenceStep;
 
 /**
  * What it takes to make a table again, as plain data: it may be written down as JSON, read again and executed by another

@@ -12,7 +12,14 @@ import type { RecreationPhase, RecreationPlan, RecreationStep } from "./recreati
 import { isSameShape } from "./same_shape.ts";
 import { qualify, quoteName, quoteText, temporaryName } from "./sql_text.ts";
 import { copyGrants, renameSequence, runStatement, setPosition } from "./steps.ts";
-import { createWorkTableSql, readWork, relationOid, runSql, workTable, writeWork } from "./work_table.ts";
+import {
+  createWorkTableSql,
+  readWork,
+  relationOid,
+  runSql,
+  workTable,
+  writeWork,
+} from "./work_table.ts";
 
 /** What a run is given. */
 export interface RunSettings {
@@ -58,13 +65,17 @@ export class RecreationRun {
     if (start === undefined) return undefined;
     const { schema } = this.#plan;
     const resumed = await readWork(this.#db, schema, table, "plan") !== undefined;
-    if (start === "after") this.#rows = (await readWork<{ rows: number }>(this.#db, schema, table, "copy"))?.rows ?? 0;
+    if (start === "after") {
+      this.#rows = (await readWork<{ rows: number }>(this.#db, schema, table, "copy"))?.rows ?? 0;
+    }
     this.#settings.logger(
       `${table}: ${
         resumed ? "goes on with a recreation that had stopped" : "is made again"
       }: about ${rows} rows in ${batches} batches`,
     );
-    if (start === "before") await this.#guard("before", "note the plan", () => this.#retry(() => this.#prepare()));
+    if (start === "before") {
+      await this.#guard("before", "note the plan", () => this.#retry(() => this.#prepare()));
+    }
     for (const step of steps) {
       if (ORDER.indexOf(step.phase) < ORDER.indexOf(start)) continue;
       this.#settings.logger(`${table}: ${step.title}`);
@@ -75,7 +86,11 @@ export class RecreationRun {
 
   #fail(reason: RecreationError["reason"], message: string, cause?: unknown): RecreationError {
     const { table } = this.#plan;
-    return new RecreationError(`${table}: ${message}`, { reason, table, ...cause === undefined ? {} : { cause } });
+    return new RecreationError(`${table}: ${message}`, {
+      reason,
+      table,
+      ...cause === undefined ? {} : { cause },
+    });
   }
 
   /** Where to start; `undefined` when everything is done. */
@@ -91,7 +106,9 @@ export class RecreationRun {
     if (stored !== undefined && !isSamePlan(stored, this.#plan)) {
       throw this.#fail(
         "unfinished",
-        `another change of it has begun and not ended: run that one to its end, or drop ${workTable(schema, table)} ` +
+        `another change of it has begun and not ended: run that one to its end, or drop ${
+          workTable(schema, table)
+        } ` +
           `and ${copy.target} when ${copy.source} is still the old table`,
       );
     }
@@ -103,9 +120,14 @@ export class RecreationRun {
       await this.#assertOurs(named);
       return "after";
     }
-    const live = old === undefined && named !== undefined ? await introspectLive(this.#db, named) : undefined;
+    const live = old === undefined && named !== undefined
+      ? await introspectLive(this.#db, named)
+      : undefined;
     if (live !== undefined && isSameShape(live, desired)) return undefined;
-    throw this.#fail("schema_changed", "this is not the table that the plan was made for: read it and plan again");
+    throw this.#fail(
+      "schema_changed",
+      "this is not the table that the plan was made for: read it and plan again",
+    );
   }
 
   /** Between the two changes of names somebody may have made a table of that name. */
@@ -128,11 +150,16 @@ export class RecreationRun {
       await this.#discard();
       const { dependents = [] } = live ?? {};
       if (dependents.length > 0) {
-        throw this.#fail("blocked", `this hangs on it since the plan was made: ${dependents.join(", ")}`);
+        throw this.#fail(
+          "blocked",
+          `this hangs on it since the plan was made: ${dependents.join(", ")}`,
+        );
       }
       throw this.#fail(
         "schema_changed",
-        `it changed since the plan was made (${differences(live, current)}): read it and plan again`,
+        `it changed since the plan was made (${
+          differences(live, current)
+        }): read it and plan again`,
       );
     }
     if (!await this.#copy.canGoOn()) await runSql(this.#db, `DROP TABLE ${copy.target}`);
@@ -191,7 +218,10 @@ export class RecreationRun {
   /** What the old table is called now; `undefined` when it is gone. */
   async #nameOfOld(): Promise<string | undefined> {
     const { oid } = this.#plan.current;
-    const [old] = await runSql(this.#db, `SELECT relname::text AS name FROM pg_class WHERE oid = ${oid}`);
+    const [old] = await runSql(
+      this.#db,
+      `SELECT relname::text AS name FROM pg_class WHERE oid = ${oid}`,
+    );
     return old === undefined ? undefined : String(old.name);
   }
 
@@ -212,9 +242,13 @@ export class RecreationRun {
       const key = temporaryName(name, "new");
       const where = `conrelid = to_regclass(${quoteText(child)}) AND conname = ${quoteText(key)}`;
       const [found] = await runSql(this.#db, `SELECT 1 AS one FROM pg_constraint WHERE ${where}`);
-      if (found !== undefined) await runSql(this.#db, `ALTER TABLE ${child} DROP CONSTRAINT ${quoteName(key)}`);
+      if (found !== undefined) {
+        await runSql(this.#db, `ALTER TABLE ${child} DROP CONSTRAINT ${quoteName(key)}`);
+      }
     }
-    for (const name of [copy.target, workTable(schema, table)]) await runSql(this.#db, `DROP TABLE IF EXISTS ${name}`);
+    for (const name of [copy.target, workTable(schema, table)]) {
+      await runSql(this.#db, `DROP TABLE IF EXISTS ${name}`);
+    }
   }
 
   /** Runs work again after a lost connection; it looks by itself what is done already. */
@@ -223,7 +257,8 @@ export class RecreationRun {
       try {
         return await work();
       } catch (error) {
-        const isLost = !causeChain(error).some((link) => isAppError(link)) && isCommitOutcomeUnknown(error);
+        const isLost = !causeChain(error).some((link) => isAppError(link)) &&
+          isCommitOutcomeUnknown(error);
         if (!isLost || lost >= MAX_LOST_CONNECTIONS) throw error;
         await this.#settings.clock.sleep(200 * 2 ** lost);
       }
@@ -250,7 +285,9 @@ export class RecreationRun {
 
   /** Leaves the table in order after a failure, and says how. */
   async #leave(phase: RecreationPhase, isDefinite: boolean): Promise<string> {
-    if (phase === "after") return "The new table has taken the name: mend that and run this again to finish";
+    if (phase === "after") {
+      return "The new table has taken the name: mend that and run this again to finish";
+    }
     if (!isDefinite) return "Run this again: it goes on from here";
     try {
       if (phase === "frozen" && !await this.#restoreName()) {
@@ -277,5 +314,7 @@ function isSamePlan(a: RecreationPlan, b: RecreationPlan): boolean {
 function differences(live: object | undefined, planned: object): string {
   if (live === undefined) return "it is gone";
   const [a, b] = [live as Record<string, unknown>, planned as Record<string, unknown>];
-  return Object.keys({ ...a, ...b }).filter((key) => JSON.stringify(a[key]) !== JSON.stringify(b[key])).join(", ");
+  return Object.keys({ ...a, ...b }).filter((key) =>
+    JSON.stringify(a[key]) !== JSON.stringify(b[key])
+  ).join(", ");
 }

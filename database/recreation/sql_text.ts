@@ -39,7 +39,9 @@ export function temporaryName(name: string, suffix: "new" | "old" | "work"): str
   if (encoder.encode(name + end).length <= MAX_NAME_BYTES) return name + end;
   const hash = createHash("sha256").update(name).digest("hex").slice(0, 8);
   let cut = name;
-  while (encoder.encode(`${cut}_${hash}${end}`).length > MAX_NAME_BYTES) cut = [...cut].slice(0, -1).join("");
+  while (encoder.encode(`${cut}_${hash}${end}`).length > MAX_NAME_BYTES) {
+    cut = [...cut].slice(0, -1).join("");
+  }
   return `${cut}_${hash}${end}`;
 }
 
@@ -105,8 +107,14 @@ export function normalizeType(text: string): string {
   if (parts === undefined) return spaced;
   const { base, modifier, zone, array } = parts;
   const name = base.replace(/^pg_catalog\./, "");
-  let full = Object.hasOwn(ALIASES, name) && zone === undefined ? ALIASES[name] : zone ? `${name} ${zone}` : name;
-  if (full === "character" && modifier === undefined && array === "" && name !== "bpchar") full = "character(1)";
+  let full = Object.hasOwn(ALIASES, name) && zone === undefined
+    ? ALIASES[name]
+    : zone
+    ? `${name} ${zone}`
+    : name;
+  if (full === "character" && modifier === undefined && array === "" && name !== "bpchar") {
+    full = "character(1)";
+  }
   if (modifier !== undefined) {
     const inner = `(${modifier.split(",").map((part) => part.trim()).join(",")})`;
     const [first, ...rest] = full.split(" ");

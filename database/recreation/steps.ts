@@ -5,7 +5,12 @@ import { getSqlState } from "../../errors/driver_error.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import { readGrants } from "./introspect.ts";
 import { RecreationError } from "./recreation_error.ts";
-import type { GrantsStep, PositionStep, RenameSequenceStep, StatementStep } from "./recreation_plan.ts";
+import type {
+  GrantsStep,
+  PositionStep,
+  RenameSequenceStep,
+  StatementStep,
+} from "./recreation_plan.ts";
 import { qualify, quoteName, quoteText } from "./sql_text.ts";
 import type { TableGrant } from "./table_schema.ts";
 import { relationOid, runSql } from "./work_table.ts";
@@ -26,17 +31,25 @@ async function isDone(db: DrizzleClient, { done }: StatementStep): Promise<boole
 }
 
 /** Runs a statement unless the catalog says that its work is there, and waits for the job that it starts. */
-export async function runStatement(db: DrizzleClient, step: StatementStep, settings: JobSettings): Promise<void> {
+export async function runStatement(
+  db: DrizzleClient,
+  step: StatementStep,
+  settings: JobSettings,
+): Promise<void> {
   if (await isDone(db, step)) return;
   const { job, undo, sql } = step;
   if (job !== undefined && (await readJob(db, job.name, undefined))?.isRunning) {
     return await waitForJob(db, step, undefined, settings);
   }
   // what is left of a build that failed has the name
-  if (undo !== undefined && await relationOid(db, undo.index) !== undefined) await runSql(db, undo.sql);
+  if (undo !== undefined && await relationOid(db, undo.index) !== undefined) {
+    await runSql(db, undo.sql);
+  }
   const [row] = await runSql(db, sql);
   const jobId = row?.job_id;
-  if (job !== undefined) await waitForJob(db, step, jobId === undefined ? undefined : String(jobId), settings);
+  if (job !== undefined) {
+    await waitForJob(db, step, jobId === undefined ? undefined : String(jobId), settings);
+  }
 }
 
 interface JobState {
@@ -44,11 +57,17 @@ interface JobState {
   details: string;
 }
 
-async function readJob(db: DrizzleClient, name: string, jobId: string | undefined): Promise<JobState | undefined> {
+async function readJob(
+  db: DrizzleClient,
+  name: string,
+  jobId: string | undefined,
+): Promise<JobState | undefined> {
   // the provider shows names with or without their schema, and in quotes where they need them
   const names = [name, quoteName(name)].map(quoteText);
   const where = jobId === undefined
-    ? `object_name IN (${names.join(", ")}) OR ${names.map((one) => `object_name LIKE '%.' || ${one}`).join(" OR ")}`
+    ? `object_name IN (${names.join(", ")}) OR ${
+      names.map((one) => `object_name LIKE '%.' || ${one}`).join(" OR ")
+    }`
     : `job_id = ${quoteText(jobId)}`;
   const [row] = await runSql(
     db,
@@ -56,7 +75,10 @@ async function readJob(db: DrizzleClient, name: string, jobId: string | undefine
   );
   if (row === undefined) return undefined;
   const status = String(row.status).toLowerCase();
-  return { isRunning: status === "submitted" || status === "processing", details: `${status}: ${row.details ?? ""}` };
+  return {
+    isRunning: status === "submitted" || status === "processing",
+    details: `${status}: ${row.details ?? ""}`,
+  };
 }
 
 /** The catalog decides, not the job's word; jobs are forgotten half an hour after their end. */
@@ -74,30 +96,46 @@ async function waitForJob(
     if (await isDone(db, step)) return;
     if (!job?.isRunning) {
       const details = job === undefined ? "" : ` (${job.details})`;
-      throw new RecreationError(`could not ${step.title}: the background job ended without it${details}`, {
-        reason: "failed",
-      });
+      throw new RecreationError(
+        `could not ${step.title}: the background job ended without it${details}`,
+        {
+          reason: "failed",
+        },
+      );
     }
     if (monotonicNow(clock) + delayMs > dueMs || remainingMs(clock) < 2 * delayMs) {
-      throw new RecreationError(`the background job to ${step.title} still runs: run this again, it waits for it`, {
-        reason: "unfinished",
-      });
+      throw new RecreationError(
+        `the background job to ${step.title} still runs: run this again, it waits for it`,
+        {
+          reason: "unfinished",
+        },
+      );
     }
     await clock.sleep(delayMs);
   }
 }
 
 /** Lets an identity column go on where the old one was. */
-export async function setPosition(db: DrizzleClient, table: string, step: PositionStep): Promise<void> {
+export async function setPosition(
+  db: DrizzleClient,
+  table: string,
+  step: PositionStep,
+): Promise<void> {
   const column = quoteName(step.column);
   let next: bigint;
   if (step.sequence === undefined) {
-    const [row] = await runSql(db, `SELECT (coalesce(max(${column}), 0) + 1)::text AS next FROM ${table}`);
+    const [row] = await runSql(
+      db,
+      `SELECT (coalesce(max(${column}), 0) + 1)::text AS next FROM ${table}`,
+    );
     next = BigInt(String(row.next));
     if (next < 1n) return;
   } else {
     const { schema, name, increment } = step.sequence;
-    const [row] = await runSql(db, `SELECT last_value::text AS last, is_called FROM ${qualify(schema, name)}`);
+    const [row] = await runSql(
+      db,
+      `SELECT last_value::text AS last, is_called FROM ${qualify(schema, name)}`,
+    );
     next = BigInt(String(row.last)) + (row.is_called === true ? BigInt(increment) : 0n);
   }
   const [{ own }] = await runSql(db, `SELECT ${getSequence(table, step.column)} AS own`);
@@ -112,7 +150,10 @@ export async function copyGrants(db: DrizzleClient, step: GrantsStep): Promise<v
   const relation = column === undefined
     ? table
     : String((await runSql(db, `SELECT ${getSequence(table, column)} AS name`))[0].name);
-  const [{ oid }] = await runSql(db, `SELECT to_regclass(${quoteText(relation)})::oid::text AS oid`);
+  const [{ oid }] = await runSql(
+    db,
+    `SELECT to_regclass(${quoteText(relation)})::oid::text AS oid`,
+  );
   const present = await readGrants(db, String(oid), column === undefined ? "r" : "s");
   const getKey = (grant: TableGrant): string => JSON.stringify(grant);
   const minus = (a: readonly TableGrant[], b: readonly TableGrant[]): TableGrant[] => {
@@ -124,7 +165,12 @@ export async function copyGrants(db: DrizzleClient, step: GrantsStep): Promise<v
     await runSql(db, `REVOKE ${privileges} ${on} FROM ${roleSql(first)}`);
   }
   for (const [first, privileges] of group(minus(grants, present))) {
-    await runSql(db, `GRANT ${privileges} ${on} TO ${roleSql(first)}${first.grantable ? " WITH GRANT OPTION" : ""}`);
+    await runSql(
+      db,
+      `GRANT ${privileges} ${on} TO ${roleSql(first)}${
+        first.grantable ? " WITH GRANT OPTION" : ""
+      }`,
+    );
   }
 }
 
@@ -141,7 +187,9 @@ function group(grants: readonly TableGrant[]): [TableGrant, string][] {
   }
   return [...groups.values()].map((own) => [
     own[0],
-    own.map(({ privilege, column }) => column === undefined ? privilege : `${privilege} (${quoteName(column)})`).join(
+    own.map(({ privilege, column }) =>
+      column === undefined ? privilege : `${privilege} (${quoteName(column)})`
+    ).join(
       ", ",
     ),
   ]);
@@ -152,7 +200,11 @@ function getSequence(table: string, column: string): string {
 }
 
 /** Gives the sequence of an identity column the name that the old one had. */
-export async function renameSequence(db: DrizzleClient, table: string, step: RenameSequenceStep): Promise<void> {
+export async function renameSequence(
+  db: DrizzleClient,
+  table: string,
+  step: RenameSequenceStep,
+): Promise<void> {
   const [row] = await runSql(
     db,
     `SELECT c.oid::regclass::text AS sequence, c.relname::text AS name FROM pg_class c WHERE c.oid = ${

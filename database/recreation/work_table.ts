@@ -21,7 +21,10 @@ export function createWorkTableSql(schema: string | undefined, name: string): st
 }
 
 /** Whether a relation is there. */
-export async function relationOid(db: DrizzleClient, qualified: string): Promise<string | undefined> {
+export async function relationOid(
+  db: DrizzleClient,
+  qualified: string,
+): Promise<string | undefined> {
   const [row] = await runSql(db, `SELECT to_regclass(${quoteText(qualified)})::oid::text AS oid`);
   return row?.oid === null || row?.oid === undefined ? undefined : String(row.oid);
 }
@@ -49,6 +52,8 @@ export async function writeWork(
   await runSql(
     db,
     `INSERT INTO ${workTable(plan.schema, plan.table)} (key, value) VALUES ` +
-      `(${quoteText(key)}, ${quoteText(JSON.stringify(value))}) ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value`,
+      `(${quoteText(key)}, ${
+        quoteText(JSON.stringify(value))
+      }) ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value`,
   );
 }

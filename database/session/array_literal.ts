@@ -16,7 +16,11 @@ export type ArrayItem<T> = T | null | ArrayItem<T>[];
  * console.log(parseArray("{{1,NULL},{3,4}}", Number)); // [[1, null], [3, 4]]
  * ```
  */
-export function parseArray<T>(text: string, readItem: (item: string) => T, delimiter = ","): ArrayItem<T>[] {
+export function parseArray<T>(
+  text: string,
+  readItem: (item: string) => T,
+  delimiter = ",",
+): ArrayItem<T>[] {
   // an array whose lower bound is not 1 begins with its bounds
   const start = text.charCodeAt(0) === BRACKET ? text.indexOf("=") + 1 : 0;
   const root: ArrayItem<T>[] = [];
@@ -59,7 +63,9 @@ function findQuote(text: string, from: number): number {
 
 function findEnd(text: string, from: number, delimiter: string): number {
   let at = from;
-  while (at < text.length && text[at] !== delimiter && text[at] !== "}") at += text[at] === "\\" ? 2 : 1;
+  while (at < text.length && text[at] !== delimiter && text[at] !== "}") {
+    at += text[at] === "\\" ? 2 : 1;
+  }
   return at;
 }
 

@@ -68,7 +68,9 @@ function safeDecoder(column: Column): Column {
 
 function deriveColumn(column: Column, mapFromDriverValue: (value: unknown) => unknown): Column {
   let derived = derivedColumns.get(column);
-  if (derived === undefined) derivedColumns.set(column, derived = derive(column, { mapFromDriverValue }));
+  if (derived === undefined) {
+    derivedColumns.set(column, derived = derive(column, { mapFromDriverValue }));
+  }
   return derived;
 }
 
@@ -76,7 +78,9 @@ function deriveColumn(column: Column, mapFromDriverValue: (value: unknown) => un
 function derive<T extends object>(base: T, properties: Record<string, unknown>): T {
   return Object.create(
     base,
-    Object.fromEntries(Object.entries(properties).map(([key, value]) => [key, { value, enumerable: true }])),
+    Object.fromEntries(
+      Object.entries(properties).map(([key, value]) => [key, { value, enumerable: true }]),
+    ),
   );
 }
 

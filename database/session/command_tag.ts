@@ -1,9 +1,18 @@
 /** Skipped before and between words: spaces, comments, and quoted texts and names. */
-const SKIPPED = /(?:\s+|--[^\n]*|\/\*[\s\S]*?\*\/|\$([a-z_]*)\$[\s\S]*?\$\1\$|'(?:[^']|'')*'|"(?:[^"]|"")*")/iy;
+const SKIPPED =
+  /(?:\s+|--[^\n]*|\/\*[\s\S]*?\*\/|\$([a-z_]*)\$[\s\S]*?\$\1\$|'(?:[^']|'')*'|"(?:[^"]|"")*")/iy;
 
 const WORD = /[a-z_][a-z0-9_$]*/iy;
 
-const MAIN_VERBS: ReadonlySet<string> = new Set(["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "VALUES", "TABLE"]);
+const MAIN_VERBS: ReadonlySet<string> = new Set([
+  "SELECT",
+  "INSERT",
+  "UPDATE",
+  "DELETE",
+  "MERGE",
+  "VALUES",
+  "TABLE",
+]);
 
 /** Commands whose tag has another first word. */
 const TAGS: Readonly<Record<string, string>> = { VALUES: "SELECT", TABLE: "SELECT" };

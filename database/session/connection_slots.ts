@@ -86,7 +86,9 @@ export class ConnectionSlots {
 
   #abandon(scope: TransactionScope): void {
     for (const waiter of this.#waiters) {
-      if (waiter.invocation === scope.invocation) this.#refuse(waiter, this.#explainAbandoned(waiter));
+      if (waiter.invocation === scope.invocation) {
+        this.#refuse(waiter, this.#explainAbandoned(waiter));
+      }
     }
     this.#release(scope);
   }
@@ -161,7 +163,9 @@ export class ConnectionSlots {
   #look(): void {
     for (const waiter of this.#waiters) {
       const waitedMs = performance.now() - waiter.sinceMs;
-      if (waitedMs < this.#patienceMs || !this.#isIdle(this.#patienceMs) || !this.#maySelfWait(waiter)) continue;
+      if (
+        waitedMs < this.#patienceMs || !this.#isIdle(this.#patienceMs) || !this.#maySelfWait(waiter)
+      ) continue;
       return this.#refuse(waiter, waitedForIdle(waiter.what(), waitedMs, this.#max));
     }
   }
@@ -171,7 +175,9 @@ export class ConnectionSlots {
     if (this.#isIdle(waitedMs / 2) && this.#maySelfWait(waiter)) {
       return waitedForIdle(waiter.what(), waitedMs, this.#max);
     }
-    return new DatabaseError(`The invocation was given up while ${waiter.what()} waited for a connection`);
+    return new DatabaseError(
+      `The invocation was given up while ${waiter.what()} waited for a connection`,
+    );
   }
 
   /** Whether all transactions have sent nothing for a while, and have not ended. */
@@ -185,7 +191,8 @@ export class ConnectionSlots {
   #maySelfWait({ sinceMs, invocation }: Waiter): boolean {
     return [...this.#scopes].some((scope) =>
       scope.beganAtMs !== undefined && scope.beganAtMs <= sinceMs &&
-      (invocation === undefined || scope.invocation === undefined || scope.invocation === invocation)
+      (invocation === undefined || scope.invocation === undefined ||
+        scope.invocation === invocation)
     );
   }
 }

@@ -11,7 +11,9 @@ export class Dialect extends PgDialect {
 
   override buildRelationalQueryWithoutPK(given: RelationalConfig): RelationalQuery {
     const isNested = given.nestedQueryRelation !== undefined;
-    const { config, cast } = isNested ? castExactColumns(given) : { config: given, cast: undefined };
+    const { config, cast } = isNested
+      ? castExactColumns(given)
+      : { config: given, cast: undefined };
     const query = super.buildRelationalQueryWithoutPK(config);
     const selection = query.selection.map((item) => {
       if (item.isJson) return item;

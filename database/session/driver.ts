@@ -59,7 +59,8 @@ export interface SqlDriver extends StatementRunner {
  * @returns The transaction's driver.
  */
 export function withSavepoints(runner: StatementRunner): TransactionDriver {
-  const send = (text: string): Promise<StatementResult> => runner.run({ text, params: [], name: undefined });
+  const send = (text: string): Promise<StatementResult> =>
+    runner.run({ text, params: [], name: undefined });
   let made = 0;
   const driver: TransactionDriver = {
     run: (statement) => runner.run(statement),

@@ -17,7 +17,9 @@ const EXACT = /^(?:PgBigInt|PgBigSerial|PgNumeric)/;
  * @param config The query for the rows of a relation.
  * @returns A query that selects the same fields, and the columns that decode those that it casts.
  */
-export function castExactColumns(config: RelationalConfig): { config: RelationalConfig; cast: Map<string, Column> } {
+export function castExactColumns(
+  config: RelationalConfig,
+): { config: RelationalConfig; cast: Map<string, Column> } {
   const { tableConfig: { columns } } = config;
   const queryConfig: QueryConfig = config.queryConfig === true ? {} : config.queryConfig;
   const selected = selectColumns(Object.keys(columns), queryConfig.columns);
@@ -41,8 +43,13 @@ export function castExactColumns(config: RelationalConfig): { config: Relational
 }
 
 /** As drizzle does: columns that are named with true, else all but those that are named with false. */
-function selectColumns(all: string[], named: Record<string, boolean | undefined> | undefined): string[] {
-  const given = Object.entries(named ?? {}).filter(([key, value]) => value !== undefined && all.includes(key));
+function selectColumns(
+  all: string[],
+  named: Record<string, boolean | undefined> | undefined,
+): string[] {
+  const given = Object.entries(named ?? {}).filter(([key, value]) =>
+    value !== undefined && all.includes(key)
+  );
   if (given.length === 0) return named === undefined ? all : [];
   const isInclusive = given.some(([, value]) => value === true);
   return isInclusive

@@ -17,7 +17,8 @@ export function describeStatement({ text, name, metadata }: Statement): string {
 }
 
 const KNOWN: ReadonlySet<string> = new Set([
-  ..."SELECT INSERT UPDATE DELETE MERGE WITH VALUES CREATE ALTER DROP TRUNCATE GRANT REVOKE SET".split(" "),
+  ..."SELECT INSERT UPDATE DELETE MERGE WITH VALUES CREATE ALTER DROP TRUNCATE GRANT REVOKE SET"
+    .split(" "),
 ]);
 
 /**
@@ -28,7 +29,9 @@ const KNOWN: ReadonlySet<string> = new Set([
  */
 export function transactionEnded(what: string): TransactionMisuseError {
   return new TransactionMisuseError(
-    `${capitalize(what)} was not sent: its transaction has ended. An await is missing in the function given to ` +
+    `${
+      capitalize(what)
+    } was not sent: its transaction has ended. An await is missing in the function given to ` +
       "withTransaction, or the transaction's client (tx) was kept for later",
   );
 }
@@ -62,12 +65,18 @@ export function waitsForItself(what: string, maxConnections: number): Transactio
  * @param maxConnections Size of the pool.
  * @returns The error.
  */
-export function waitedForIdle(what: string, waitedMs: number, maxConnections: number): TransactionMisuseError {
+export function waitedForIdle(
+  what: string,
+  waitedMs: number,
+  maxConnections: number,
+): TransactionMisuseError {
   const holder = maxConnections === 1
     ? "the transaction that holds the only connection"
     : `the transactions that hold all ${maxConnections} connections`;
   return new TransactionMisuseError(
-    `${capitalize(what)} waited for ${(waitedMs / 1000).toFixed(1)} s, while ${holder} sent nothing. ` +
+    `${capitalize(what)} waited for ${
+      (waitedMs / 1000).toFixed(1)
+    } s, while ${holder} sent nothing. ` +
       `It waits for itself if it is a part of such a transaction. ${REMEDY}. If it is not, raise maxConnections`,
   );
 }

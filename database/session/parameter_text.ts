@@ -17,7 +17,9 @@ export function toParameterText(value: unknown): string | null {
   if (bytes !== undefined) return toHexText(bytes);
   if (Array.isArray(value)) return formatArray(value, toParameterText);
   const { toPostgres } = value as { toPostgres?: (prepare: typeof toParameterText) => unknown };
-  if (typeof toPostgres === "function") return toParameterText(toPostgres.call(value, toParameterText));
+  if (typeof toPostgres === "function") {
+    return toParameterText(toPostgres.call(value, toParameterText));
+  }
   return JSON.stringify(value);
 }
 
@@ -50,6 +52,8 @@ export function toHexText(bytes: Uint8Array): string {
 
 function asBytes(value: object): Uint8Array | undefined {
   if (value instanceof Uint8Array) return value;
-  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  if (ArrayBuffer.isView(value)) {
+    return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  }
   return value instanceof ArrayBuffer ? new Uint8Array(value) : undefined;
 }

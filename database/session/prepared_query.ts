@@ -25,7 +25,11 @@ const { mapResultRow } = drizzleUtils as unknown as {
 export type RowMapping =
   | { kind: "raw" }
   | { kind: "fields"; fields: SelectedFieldsOrdered; selected: readonly SelectedField[] }
-  | { kind: "relational"; mapRows: (rows: unknown[][]) => unknown; selected: readonly SelectedField[] };
+  | {
+    kind: "relational";
+    mapRows: (rows: unknown[][]) => unknown;
+    selected: readonly SelectedField[];
+  };
 
 /**
  * Chooses how rows are mapped to a builder's fields.
@@ -36,7 +40,9 @@ export type RowMapping =
 export function mapToFields(fields: SelectedFieldsOrdered): RowMapping {
   const selected = fields.map(({ field }) => withSafeDecoder(field as SelectedField));
   const isSame = selected.every((field, at) => field === fields[at].field);
-  const safe = isSame ? fields : fields.map(({ path }, at) => ({ path, field: selected[at] as PgColumn }));
+  const safe = isSame
+    ? fields
+    : fields.map(({ path }, at) => ({ path, field: selected[at] as PgColumn }));
   return { kind: "fields", fields: safe, selected };
 }
 

@@ -13,8 +13,24 @@ const TIMESTAMP = new RegExp(
  */
 export function readTimestamp(text: string): Date | number | string {
   const match = TIMESTAMP.exec(text);
-  if (match === null) return text === "infinity" ? Infinity : text === "-infinity" ? -Infinity : text;
-  const [, year, month, day, hours, minutes, seconds, fraction = "", sign, zoneH, zoneM, zoneS, bc] = match;
+  if (match === null) {
+    return text === "infinity" ? Infinity : text === "-infinity" ? -Infinity : text;
+  }
+  const [
+    ,
+    year,
+    month,
+    day,
+    hours,
+    minutes,
+    seconds,
+    fraction = "",
+    sign,
+    zoneH,
+    zoneM,
+    zoneS,
+    bc,
+  ] = match;
   const ms = fraction === "" ? 0 : Number(fraction.slice(0, 3).padEnd(3, "0"));
   const fullYear = bc === undefined ? Number(year) : 1 - Number(year);
   // Date.UTC takes the years 0 to 99 for those of the last century

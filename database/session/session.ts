@@ -1,4 +1,9 @@
-import { createTableRelationsHelpers, extractTablesRelationalConfig, type Query, type SQL } from "drizzle-orm";
+import {
+  createTableRelationsHelpers,
+  extractTablesRelationalConfig,
+  type Query,
+  type SQL,
+} from "drizzle-orm";
 import type { TablesRelationalConfig } from "drizzle-orm";
 import {
   PgDatabase,
@@ -29,7 +34,8 @@ type RowMapper = (rows: unknown[][]) => unknown;
 type Metadata = Statement["metadata"];
 
 /** drizzle's session over a driver: one for all providers, so that the same query has the same answer. */
-abstract class Session extends PgSession<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig> {
+abstract class Session
+  extends PgSession<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig> {
   protected readonly relational: Relational;
   readonly #dialect: Dialect;
 
@@ -51,11 +57,21 @@ abstract class Session extends PgSession<QueryResultHKT, Record<string, unknown>
   ): PgPreparedQuery<T> {
     const template = { name, metadata, isCast: this.#dialect.getCasts(query) };
     const mapping = this.#getMapping(fields, mapRows);
-    return new PreparedQuery((statement) => this.send(statement), query, template, mapping) as PgPreparedQuery<T>;
+    return new PreparedQuery(
+      (statement) => this.send(statement),
+      query,
+      template,
+      mapping,
+    ) as PgPreparedQuery<T>;
   }
 
-  #getMapping(fields: SelectedFieldsOrdered | undefined, mapRows: RowMapper | undefined): RowMapping {
-    if (mapRows !== undefined) return { kind: "relational", mapRows, selected: this.#dialect.lastRelationalFields };
+  #getMapping(
+    fields: SelectedFieldsOrdered | undefined,
+    mapRows: RowMapper | undefined,
+  ): RowMapping {
+    if (mapRows !== undefined) {
+      return { kind: "relational", mapRows, selected: this.#dialect.lastRelationalFields };
+    }
     return fields === undefined ? { kind: "raw" } : mapToFields(fields);
   }
 
@@ -77,14 +93,22 @@ class PoolSession extends Session {
 
   protected send(statement: Statement): Promise<StatementResult> {
     const waiting = this.#slots.admit(() => describeStatement(statement));
-    return waiting === undefined ? this.#driver.run(statement) : waiting.then(() => this.#driver.run(statement));
+    return waiting === undefined
+      ? this.#driver.run(statement)
+      : waiting.then(() => this.#driver.run(statement));
   }
 
   transaction<T>(work: (tx: Transaction) => Promise<T>, config?: PgTransactionConfig): Promise<T> {
     return this.#slots.hold((scope) =>
       this.#driver.transaction((driver) =>
         scope.run(async () => {
-          const tx = createTransaction(driver, scope.lease, this.dialect as Dialect, this.relational, 0);
+          const tx = createTransaction(
+            driver,
+            scope.lease,
+            this.dialect as Dialect,
+            this.relational,
+            0,
+          );
           if (config !== undefined) await tx.setTransaction(config);
           return await work(tx);
         })
@@ -110,7 +134,9 @@ class TransactionSession extends Session {
   savepoint<T>(work: (tx: Transaction) => Promise<T>, depth: number): Promise<T> {
     return this.#lease.runInner((inner) =>
       this.#driver.savepoint((driver) =>
-        inner.use(() => work(createTransaction(driver, inner, this.dialect as Dialect, this.relational, depth)))
+        inner.use(() =>
+          work(createTransaction(driver, inner, this.dialect as Dialect, this.relational, depth))
+        )
       )
     );
   }
@@ -121,7 +147,8 @@ class TransactionSession extends Session {
   }
 }
 
-class Transaction extends PgTransaction<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig> {
+class Transaction
+  extends PgTransaction<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig> {
   override transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const session = this._.session as unknown as TransactionSession;
     return session.savepoint(work, this.nestedIndex + 1);
@@ -135,7 +162,12 @@ function createTransaction(
   relational: Relational,
   depth: number,
 ): Transaction {
-  return new Transaction(dialect, new TransactionSession(driver, lease, dialect, relational), relational, depth);
+  return new Transaction(
+    dialect,
+    new TransactionSession(driver, lease, dialect, relational),
+    relational,
+    depth,
+  );
 }
 
 /**
@@ -159,6 +191,10 @@ export function createSessionClient(
     schema: extracted.tables,
     tableNamesMap: extracted.tableNamesMap,
   };
-  const db = new PgDatabase(dialect, new PoolSession(driver, slots, dialect, relational), relational);
+  const db = new PgDatabase(
+    dialect,
+    new PoolSession(driver, slots, dialect, relational),
+    relational,
+  );
   return Object.assign(db, { $client: driver.client }) as never;
 }

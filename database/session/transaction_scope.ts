@@ -36,7 +36,9 @@ export class TransactionScope {
   run<T>(work: () => Promise<T>): Promise<T> {
     this.beganAtMs = performance.now();
     // one invocation at a time was promised, so that promises need not carry their context
-    if (storage === undefined && this.invocation?.settings.sequential !== true) storage = createStorage();
+    if (storage === undefined && this.invocation?.settings.sequential !== true) {
+      storage = createStorage();
+    }
     return this.lease.use(() => storage === undefined ? work() : storage.run(this, work));
   }
 }

@@ -92,6 +92,8 @@ let idsByName: Map<string, number> | undefined;
  * @returns Its object id, or 0 for any other type.
  */
 export function findTypeId(name: string | undefined): number {
-  idsByName ??= new Map(BUILT_IN_TYPES.flatMap(([type, id, arrayId]) => [[type, id], [`_${type}`, arrayId]] as const));
+  idsByName ??= new Map(
+    BUILT_IN_TYPES.flatMap(([type, id, arrayId]) => [[type, id], [`_${type}`, arrayId]] as const),
+  );
   return idsByName.get(name ?? "") ?? 0;
 }

@@ -24,7 +24,10 @@ for (const file of files) {
     // the drivers of providers that this application does not deploy with
     external: ["@electric-sql/pglite", "@aws-sdk/*"],
     // packages written as CommonJS look for `require`
-    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+    banner: {
+      js:
+        'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);',
+    },
     logLevel: "warning",
   });
   console.log(`dist/${name}`);

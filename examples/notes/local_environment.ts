@@ -3,7 +3,12 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 
-const SECRETS = ["AUTH_SECRET", "API_BEARER_TOKEN", "CODE_HOST_WEBHOOK_SECRET", "PAYMENTS_WEBHOOK_SECRET"] as const;
+const SECRETS = [
+  "AUTH_SECRET",
+  "API_BEARER_TOKEN",
+  "CODE_HOST_WEBHOOK_SECRET",
+  "PAYMENTS_WEBHOOK_SECRET",
+] as const;
 
 /**
  * Sets what the functions read from the environment and nobody has set yet: the database in a folder, and secrets that

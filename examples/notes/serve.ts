@@ -39,7 +39,10 @@ export async function serveNotes(port: number): Promise<NotesServer> {
       }),
       pages: {
         "/": { contentType: "text/html; charset=utf-8", body: renderReferencePage(document) },
-        "/openapi.json": { contentType: "application/json", body: JSON.stringify(document, null, 2) },
+        "/openapi.json": {
+          contentType: "application/json",
+          body: JSON.stringify(document, null, 2),
+        },
       },
     });
   } catch (error) {

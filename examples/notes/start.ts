@@ -10,7 +10,9 @@ if (!Number.isInteger(port) || port < 1 || port > 65535) {
   process.exit(2);
 }
 
-console.error("Starting the notes example on an embedded Postgres (the first start takes a few seconds) …");
+console.error(
+  "Starting the notes example on an embedded Postgres (the first start takes a few seconds) …",
+);
 const dataFolder = process.env.NOTES_DATA || fileURLToPath(new URL("./.data", import.meta.url));
 setLocalEnvironment(dataFolder, port);
 const { serveNotes } = await import("./serve.ts");
@@ -29,7 +31,9 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 
 const json = `-H 'Content-Type: application/json'`;
 const push = `{"ref":"refs/heads/main"}`;
-const signature = createHmac("sha256", process.env.CODE_HOST_WEBHOOK_SECRET!).update(push).digest("hex");
+const signature = createHmac("sha256", process.env.CODE_HOST_WEBHOOK_SECRET!).update(push).digest(
+  "hex",
+);
 
 console.error(`
 Notes runs at ${server.url} (API reference: ${server.url}/). Try, one after the other:

@@ -47,7 +47,9 @@ function bare(name: string): string {
 /** The names that a statement mentions, as the catalog has them. */
 function mentions(reader: StatementReader, from = 0, to = reader.size): Set<string> {
   const names = new Set<string>();
-  for (let at = from; at < to; at++) if (reader.isName(at)) names.add(readName(reader, at).path.split(".")[0]);
+  for (let at = from; at < to; at++) {
+    if (reader.isName(at)) names.add(readName(reader, at).path.split(".")[0]);
+  }
   return names;
 }
 
@@ -123,7 +125,9 @@ export function takeOutUses(files: readonly TrialFile[], removed: Removed): bool
       }
       for (const [table, columns] of removed.columns) {
         const column = names.has(table) ? [...columns].find((name) => names.has(name)) : undefined;
-        if (column === undefined || piece.edited !== undefined && reader.is(0, "CREATE", "TABLE")) continue;
+        if (column === undefined || piece.edited !== undefined && reader.is(0, "CREATE", "TABLE")) {
+          continue;
+        }
         if (reader.is(0, "CREATE", "TABLE") && bare(getTable(reader) ?? "") !== table) continue;
         if (reader.is(0, "ALTER", "TABLE") && dropColumn(piece, reader, column)) {
           piece.edited = "uses a column that is out";

@@ -30,7 +30,9 @@ export function readTrial(folder: string): TrialFile[] {
   const entries = [...Deno.readDirSync(folder)];
   const isPrisma = entries.some(({ isDirectory, name }) => isDirectory && name !== "meta") &&
     !entries.some(({ name }) => name.endsWith(".sql"));
-  const files = isPrisma ? readPrisma(folder, entries.map(({ name }) => name)) : readMigrationFolder(folder).files;
+  const files = isPrisma
+    ? readPrisma(folder, entries.map(({ name }) => name))
+    : readMigrationFolder(folder).files;
   return files.map(({ tag, sql }) => ({
     tag,
     pieces: splitStatements(stripMark(sql)).map((statement) => ({

@@ -16,7 +16,8 @@ export interface DdlConnection {
 const MAX_INDEXES = 24;
 
 /** The qualified name of a relation by its OID, unquoted, as the provider's details give it. */
-const QUALIFIED_NAME = "n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace";
+const QUALIFIED_NAME =
+  "n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace";
 
 /**
  * Makes an index that is not valid yet, and records the job that will build it.
@@ -33,7 +34,9 @@ export async function createIndexAsync(
   { query, asSuperuser }: DdlConnection,
 ): Promise<string | undefined> {
   const table = relationName(child(statement.node, "relation"));
-  const newest = `SELECT max(indexrelid) FROM pg_index WHERE indrelid = ${quoteLiteral(table)}::regclass`;
+  const newest = `SELECT max(indexrelid) FROM pg_index WHERE indrelid = ${
+    quoteLiteral(table)
+  }::regclass`;
   const [[before]] = await query(newest);
   await query(backendSql);
   const [[index]] = await query(newest);
@@ -42,21 +45,31 @@ export async function createIndexAsync(
     `SELECT min(format_type(a.atttypid, NULL)) FROM pg_attribute a JOIN pg_index i ON i.indexrelid = a.attrelid ` +
       `WHERE a.attrelid = ${index} AND a.attnum <= i.indnkeyatts AND a.atttypid IN ('json'::regtype, 'jsonb'::regtype)`,
   );
-  if (badType) throw new SqlError({ sqlstate: "0A000", message: `datatype ${badType} is not supported in a key` });
+  if (badType) {
+    throw new SqlError({
+      sqlstate: "0A000",
+      message: `datatype ${badType} is not supported in a key`,
+    });
+  }
   const [[count, tableName, indexName]] = await query(
     `SELECT (SELECT count(*) FROM pg_index s WHERE s.indrelid = i.indrelid), ` +
       `(SELECT ${QUALIFIED_NAME} WHERE c.oid = i.indrelid), (SELECT ${QUALIFIED_NAME} WHERE c.oid = i.indexrelid) ` +
       `FROM pg_index i WHERE i.indexrelid = ${index}`,
   );
   if (Number(count) > MAX_INDEXES) {
-    throw new SqlError({ sqlstate: "54000", message: `more than ${MAX_INDEXES} indexes per table are not supported` });
+    throw new SqlError({
+      sqlstate: "54000",
+      message: `more than ${MAX_INDEXES} indexes per table are not supported`,
+    });
   }
   const isUnique = statement.node.unique === true;
   const jobId = createJobId();
   await asSuperuser(async () => {
     await query(
       `UPDATE pg_index SET indisvalid = false, indisunique = ${isUnique}, ` +
-        `indnullsnotdistinct = ${statement.node.nulls_not_distinct === true} WHERE indexrelid = ${index}`,
+        `indnullsnotdistinct = ${
+          statement.node.nulls_not_distinct === true
+        } WHERE indexrelid = ${index}`,
     );
     await query(insertJobSql(jobId, {
       type: "INDEX_BUILD",
@@ -64,7 +77,9 @@ export async function createIndexAsync(
       objectName: indexName ?? "",
       tableName: tableName ?? "",
       // Rebuilding is what finds duplicates; the index of a table that allows them is whole as it is.
-      work: isUnique ? "REINDEX INDEX $object" : `UPDATE pg_index SET indisvalid = true WHERE indexrelid = ${index}`,
+      work: isUnique
+        ? "REINDEX INDEX $object"
+        : `UPDATE pg_index SET indisvalid = true WHERE indexrelid = ${index}`,
     }));
   });
   return jobId;
@@ -115,14 +130,23 @@ export async function recordDrops<T>(
   );
   const objects: (string | null)[][] = [];
   for (const name of names) {
-    objects.push(...await query(`SELECT c.oid, ${QUALIFIED_NAME} WHERE c.oid = to_regclass(${quoteLiteral(name)})`));
+    objects.push(
+      ...await query(
+        `SELECT c.oid, ${QUALIFIED_NAME} WHERE c.oid = to_regclass(${quoteLiteral(name)})`,
+      ),
+    );
   }
   const result = await drop();
   await asSuperuser(async () => {
     for (const [objectId, objectName] of objects) {
       const name = objectName ?? "";
       await query(
-        insertJobSql(createJobId(), { type: "DROP", objectId: objectId ?? "", objectName: name, tableName: name }),
+        insertJobSql(createJobId(), {
+          type: "DROP",
+          objectId: objectId ?? "",
+          objectName: name,
+          tableName: name,
+        }),
       );
     }
   });
@@ -136,7 +160,10 @@ export async function changeIamMapping(
   { query, asSuperuser }: DdlConnection,
 ): Promise<void> {
   if (user !== "admin") {
-    throw new SqlError({ sqlstate: "42501", message: "permission denied to manage IAM role mappings" });
+    throw new SqlError({
+      sqlstate: "42501",
+      message: "permission denied to manage IAM role mappings",
+    });
   }
   await asSuperuser(async () => {
     const [[exists, mapped]] = await query(
@@ -145,20 +172,28 @@ export async function changeIamMapping(
       }), EXISTS (SELECT FROM sys.iam_mapping_records ` +
         `WHERE pg_role_name = ${quoteLiteral(role)} AND arn = ${quoteLiteral(arn)})`,
     );
-    if (exists !== "t") throw new SqlError({ sqlstate: "42704", message: `role "${role}" does not exist` });
+    if (exists !== "t") {
+      throw new SqlError({ sqlstate: "42704", message: `role "${role}" does not exist` });
+    }
     if (grants && mapped === "t") {
-      throw new SqlError({ sqlstate: "42710", message: `role "${role}" is already granted to "${arn}"` });
+      throw new SqlError({
+        sqlstate: "42710",
+        message: `role "${role}" is already granted to "${arn}"`,
+      });
     }
     if (!grants && mapped !== "t") {
-      throw new SqlError({ sqlstate: "42704", message: `role "${role}" is not granted to "${arn}"` });
+      throw new SqlError({
+        sqlstate: "42704",
+        message: `role "${role}" is not granted to "${arn}"`,
+      });
     }
     await query(
       grants
         ? `INSERT INTO sys.iam_mapping_records (arn, pg_role_name, grantor_pg_role_name) ` +
           `VALUES (${quoteLiteral(arn)}, ${quoteLiteral(role)}, ${quoteLiteral(user)})`
-        : `DELETE FROM sys.iam_mapping_records WHERE pg_role_name = ${quoteLiteral(role)} AND arn = ${
-          quoteLiteral(arn)
-        }`,
+        : `DELETE FROM sys.iam_mapping_records WHERE pg_role_name = ${
+          quoteLiteral(role)
+        } AND arn = ${quoteLiteral(arn)}`,
     );
   });
 }

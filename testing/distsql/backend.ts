@@ -44,10 +44,15 @@ export function throwBackendError(messages: readonly WireMessage[]): void {
 }
 
 /** Runs SQL by the simple protocol and gives the rows of its last result as text. */
-export async function queryRows(session: BackendSession, sql: string): Promise<(string | null)[][]> {
+export async function queryRows(
+  session: BackendSession,
+  sql: string,
+): Promise<(string | null)[][]> {
   const messages = await session.exchange(queryMessage(sql));
   throwBackendError(messages);
-  return messages.filter((message) => message.type === "D").map((message) => readTextRow(message.payload));
+  return messages.filter((message) => message.type === "D").map((message) =>
+    readTextRow(message.payload)
+  );
 }
 
 /** A SQL literal. */

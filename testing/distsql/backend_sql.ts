@@ -9,7 +9,9 @@ interface Edit {
 }
 
 function declaredColumns(statement: Statement): SyntaxNode[] {
-  const columns = children(statement.node, "tableElts").map((element) => child(element, "ColumnDef"));
+  const columns = children(statement.node, "tableElts").map((element) =>
+    child(element, "ColumnDef")
+  );
   const added = children(statement.node, "cmds").map((command) =>
     child(child(child(command, "AlterTableCmd"), "def"), "ColumnDef")
   );
@@ -18,10 +20,13 @@ function declaredColumns(statement: Statement): SyntaxNode[] {
 
 /** The provider stores a numeric without precision as numeric(18,6), and rounds silently. */
 function numericEdits(statement: Statement): Edit[] {
-  return declaredColumns(statement).map((column) => child(column, "typeName")).filter(isBareNumeric).flatMap((type) => {
-    const token = statement.tokens.find((found) => found.start === Number(type.location) - statement.start);
-    return token ? [{ at: token.end, length: 0, text: "(18,6)" }] : [];
-  });
+  return declaredColumns(statement).map((column) => child(column, "typeName")).filter(isBareNumeric)
+    .flatMap((type) => {
+      const token = statement.tokens.find((found) =>
+        found.start === Number(type.location) - statement.start
+      );
+      return token ? [{ at: token.end, length: 0, text: "(18,6)" }] : [];
+    });
 }
 
 /** An index whose build is still to come must not fail on duplicates now: it is made unique in the catalog. */

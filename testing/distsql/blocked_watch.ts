@@ -29,7 +29,9 @@ export function watchBlocked(
     const rows = await work((query) => query(`SELECT unnest(pg_blocking_pids(${processId}))`));
     const blockers = new Set(rows.map(([blocker]) => Number(blocker)));
     for (const session of sessions()) {
-      if (blockers.has(session.processId) && session.idleInTransactionMs() > 0) await session.surrender(marker);
+      if (blockers.has(session.processId) && session.idleInTransactionMs() > 0) {
+        await session.surrender(marker);
+      }
     }
   }
 

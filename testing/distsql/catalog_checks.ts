@@ -30,7 +30,9 @@ export async function checkAgainstCatalog(statement: Statement, query: Query): P
   );
   for (const [column, constraint] of keys) {
     if (columns.includes(column ?? "")) refuse(`cannot drop primary key column ${column}`);
-    if (constraints.includes(constraint ?? "")) refuse("unsupported ALTER TABLE DROP CONSTRAINT statement");
+    if (constraints.includes(constraint ?? "")) {
+      refuse("unsupported ALTER TABLE DROP CONSTRAINT statement");
+    }
   }
   for (const column of identities) {
     const [[type] = []] = await query(
@@ -38,7 +40,9 @@ export async function checkAgainstCatalog(statement: Statement, query: Query): P
         quoteLiteral(column)
       }`,
     );
-    if (type && type !== "bigint") refuse(`datatype ${type} not supported, identity column type must be bigint`);
+    if (type && type !== "bigint") {
+      refuse(`datatype ${type} not supported, identity column type must be bigint`);
+    }
   }
 }
 

@@ -14,7 +14,11 @@ export interface ServerCertificate {
 function der(tag: number, ...content: Uint8Array[]): Buffer {
   const body = Buffer.concat(content);
   const size = body.length;
-  const length = size < 0x80 ? [size] : size < 0x100 ? [0x81, size] : [0x82, size >> 8, size & 0xff];
+  const length = size < 0x80
+    ? [size]
+    : size < 0x100
+    ? [0x81, size]
+    : [0x82, size >> 8, size & 0xff];
   return Buffer.concat([Buffer.from([tag, ...length]), body]);
 }
 
@@ -57,7 +61,9 @@ function extension(id: string, critical: boolean, value: Uint8Array): Buffer {
 
 function subjectAltName(hosts: readonly string[]): Buffer {
   const names = hosts.map((host) =>
-    isIP(host) === 4 ? der(0x87, Buffer.from(host.split(".").map(Number))) : der(0x82, Buffer.from(host))
+    isIP(host) === 4
+      ? der(0x87, Buffer.from(host.split(".").map(Number)))
+      : der(0x82, Buffer.from(host))
   );
   return extension("2.5.29.17", false, sequence(...names));
 }

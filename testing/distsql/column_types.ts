@@ -21,10 +21,47 @@ const NOT_STORABLE = new Map<string, string>([
       "polygon",
       "circle",
     ],
-    ...["tsvector", "tsquery", "int4range", "int8range", "numrange", "tsrange", "tstzrange", "daterange"],
-    ...["int4multirange", "int8multirange", "nummultirange", "tsmultirange", "tstzmultirange", "datemultirange"],
-    ...["pg_lsn", "jsonpath", "name", "oid", "xid", "xid8", "cid", "tid", "regclass", "regproc", "regtype", "regrole"],
-    ...["regnamespace", "regoper", "regconfig", "refcursor", "pg_snapshot", "txid_snapshot", "aclitem"],
+    ...[
+      "tsvector",
+      "tsquery",
+      "int4range",
+      "int8range",
+      "numrange",
+      "tsrange",
+      "tstzrange",
+      "daterange",
+    ],
+    ...[
+      "int4multirange",
+      "int8multirange",
+      "nummultirange",
+      "tsmultirange",
+      "tstzmultirange",
+      "datemultirange",
+    ],
+    ...[
+      "pg_lsn",
+      "jsonpath",
+      "name",
+      "oid",
+      "xid",
+      "xid8",
+      "cid",
+      "tid",
+      "regclass",
+      "regproc",
+      "regtype",
+      "regrole",
+    ],
+    ...[
+      "regnamespace",
+      "regoper",
+      "regconfig",
+      "refcursor",
+      "pg_snapshot",
+      "txid_snapshot",
+      "aclitem",
+    ],
   ].map((name): [string, string] => [name, name]),
 ]);
 
@@ -67,7 +104,9 @@ export function displayType(type: SyntaxNode): string {
 }
 
 function declaredLength(type: SyntaxNode): number {
-  const modifier = children(type, "typmods")[0] as { A_Const?: { ival?: { ival?: number } } } | undefined;
+  const modifier = children(type, "typmods")[0] as
+    | { A_Const?: { ival?: { ival?: number } } }
+    | undefined;
   return modifier?.A_Const?.ival?.ival ?? 0;
 }
 
@@ -78,7 +117,9 @@ function declaredLength(type: SyntaxNode): number {
  */
 export function refuseType(type: SyntaxNode): TypeRefusal | undefined {
   const name = typeName(type);
-  if (SERIALS.includes(name)) return { sqlstate: "42704", message: `type "${name}" does not exist` };
+  if (SERIALS.includes(name)) {
+    return { sqlstate: "42704", message: `type "${name}" does not exist` };
+  }
   if (children(type, "arrayBounds").length > 0 || NOT_STORABLE.has(name)) {
     return { sqlstate: "0A000", message: `datatype ${displayType(type)} not supported` };
   }
@@ -86,7 +127,9 @@ export function refuseType(type: SyntaxNode): TypeRefusal | undefined {
   if (maxLength !== undefined && declaredLength(type) > maxLength) {
     return {
       sqlstate: "0A000",
-      message: `datatype limit greater than ${maxLength} bytes not supported for ${displayType(type)}`,
+      message: `datatype limit greater than ${maxLength} bytes not supported for ${
+        displayType(type)
+      }`,
     };
   }
   return undefined;

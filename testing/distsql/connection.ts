@@ -40,7 +40,10 @@ const PARAMETERS: readonly [string, string][] = [
 const CONNECT_FAULTS: Partial<Record<DistSqlFault, WireError>> = {
   "waking": { sqlstate: "57P03", message: "waking up cluster, please retry later" },
   "access-denied": { sqlstate: "28000", message: "unable to accept connection, access denied" },
-  "too-many-connections": { sqlstate: "53300", message: "unable to accept connection, too many connections" },
+  "too-many-connections": {
+    sqlstate: "53300",
+    message: "unable to accept connection, too many connections",
+  },
   "connection-rate": { sqlstate: "53400", message: "unable to accept connection, rate exceeded" },
 };
 
@@ -48,7 +51,12 @@ const REFUSALS = Object.keys(CONNECT_FAULTS) as DistSqlFault[];
 
 /** The refusal of a connection; `hint` is given for an expired signature alone. */
 export function accessDenied(hint?: string): WireError {
-  return { severity: "FATAL", sqlstate: "28000", message: "unable to accept connection, access denied", hint };
+  return {
+    severity: "FATAL",
+    sqlstate: "28000",
+    message: "unable to accept connection, access denied",
+    hint,
+  };
 }
 
 /** What a connection needs of its server beside a session's needs. */
@@ -127,7 +135,9 @@ export class ClientConnection {
     socket.once("close", () => this.#waiting?.abort());
     this.processId = processId;
     this.secretKey = secretKey;
-    this.done = this.#run().catch((error) => this.#reportFailure(error)).finally(() => socket.end());
+    this.done = this.#run().catch((error) => this.#reportFailure(error)).finally(() =>
+      socket.end()
+    );
   }
 
   /** The session, once the client has signed in. */
@@ -166,7 +176,9 @@ export class ClientConnection {
     const reader = new PayloadReader(first.payload);
     const code = reader.int32();
     if (code === CANCEL_REQUEST) return await this.#host.cancel(reader.int32(), reader.int32());
-    if (code !== PROTOCOL_VERSION) return this.#refuse({ sqlstate: "0A000", message: "unsupported frontend protocol" });
+    if (code !== PROTOCOL_VERSION) {
+      return this.#refuse({ sqlstate: "0A000", message: "unsupported frontend protocol" });
+    }
     const user = readParameters(reader).get("user") ?? "";
     this.#queue.expectTyped();
     this.#queue.write(frame("R", int32(3)));
@@ -192,7 +204,9 @@ export class ClientConnection {
       await session.start();
       this.#host.statistics.connections++;
       this.#queue.write(frame("R", int32(0)));
-      for (const [name, value] of PARAMETERS) this.#queue.write(frame("S", cString(name), cString(value)));
+      for (const [name, value] of PARAMETERS) {
+        this.#queue.write(frame("S", cString(name), cString(value)));
+      }
       this.#queue.write(frame("K", int32(this.processId), int32(this.secretKey)));
       this.#queue.write(readyForQuery("I"));
       await session.serve();
@@ -210,7 +224,9 @@ export class ClientConnection {
     return {
       next: () => {
         // The end must not overtake the answer to the last COMMIT on its way to the client.
-        if (this.#isExpired && this.#session?.runner.status === "I") setTimeout(() => this.expire(), 20);
+        if (this.#isExpired && this.#session?.runner.status === "I") {
+          setTimeout(() => this.expire(), 20);
+        }
         return queue.next();
       },
       write: (bytes) => queue.write(bytes),
@@ -231,6 +247,8 @@ export class ClientConnection {
 /** The parameters of a StartupMessage. */
 export function readParameters(reader: PayloadReader): Map<string, string> {
   const parameters = new Map<string, string>();
-  for (let name = reader.string(); name !== ""; name = reader.string()) parameters.set(name, reader.string());
+  for (let name = reader.string(); name !== ""; name = reader.string()) {
+    parameters.set(name, reader.string());
+  }
   return parameters;
 }

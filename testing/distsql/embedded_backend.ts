@@ -155,7 +155,9 @@ export interface EmbeddedBackendOptions {
 
 /** Opens PGlite as the database behind the server. */
 export async function openEmbeddedBackend(options: EmbeddedBackendOptions): Promise<Backend> {
-  if (options.database) return new EmbeddedBackend(options.database, false, options.surrenderAfterMs);
+  if (options.database) {
+    return new EmbeddedBackend(options.database, false, options.surrenderAfterMs);
+  }
   const { PGlite } = await import("@electric-sql/pglite").catch(
     explainMissing("@electric-sql/pglite", "startDistSqlServer()"),
   );

@@ -70,7 +70,9 @@ const FAULTS: readonly DistSqlFault[] = [
 ];
 
 function checkCount(name: string, value: number, least: number): number {
-  if ((Number.isInteger(value) || value === Number.POSITIVE_INFINITY) && value >= least) return value;
+  if ((Number.isInteger(value) || value === Number.POSITIVE_INFINITY) && value >= least) {
+    return value;
+  }
   throw new RangeError(`${name} must be a whole number from ${least} up, got ${value}`);
 }
 
@@ -85,7 +87,9 @@ export class FaultRegistry {
   /** Puts a fault in; throws a RangeError for an unknown name or a count that is none. */
   inject(injection: DistSqlInjection): InjectedFault {
     if (!FAULTS.includes(injection.fault)) {
-      throw new RangeError(`fault must be one of ${FAULTS.join(", ")}, got ${JSON.stringify(injection.fault)}`);
+      throw new RangeError(
+        `fault must be one of ${FAULTS.join(", ")}, got ${JSON.stringify(injection.fault)}`,
+      );
     }
     const pending: PendingFault = {
       ...injection,

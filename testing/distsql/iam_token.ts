@@ -59,19 +59,31 @@ function sha256Hex(data: string): string {
 }
 
 function encodeRfc3986(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
 /** Signs as Signature Version 4 prescribes for query-string authentication. */
-function expectedSignature(url: URL, secretAccessKey: string, scope: readonly string[], date: string): string {
+function expectedSignature(
+  url: URL,
+  secretAccessKey: string,
+  scope: readonly string[],
+  date: string,
+): string {
   const query = [...url.searchParams]
     .filter(([name]) => name !== "X-Amz-Signature")
     .map(([name, value]) => [encodeRfc3986(name), encodeRfc3986(value)])
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map((pair) => pair.join("="))
     .join("&");
-  const canonicalRequest = ["GET", "/", query, `host:${url.host}`, "", "host", sha256Hex("")].join("\n");
-  const toSign = ["AWS4-HMAC-SHA256", date, scope.join("/"), sha256Hex(canonicalRequest)].join("\n");
+  const canonicalRequest = ["GET", "/", query, `host:${url.host}`, "", "host", sha256Hex("")].join(
+    "\n",
+  );
+  const toSign = ["AWS4-HMAC-SHA256", date, scope.join("/"), sha256Hex(canonicalRequest)].join(
+    "\n",
+  );
   let key: string | Uint8Array = `AWS4${secretAccessKey}`;
   for (const part of scope) key = hmac(key, part);
   return createHmac("sha256", key).update(toSign).digest("hex");
@@ -111,7 +123,8 @@ export function checkIamToken(
   const parameter = (name: string): string => url.searchParams.get(name) ?? "";
   const [accessKeyId, ...scope] = parameter("X-Amz-Credential").split("/");
   if (
-    parameter("X-Amz-Algorithm") !== "AWS4-HMAC-SHA256" || parameter("X-Amz-SignedHeaders") !== "host" ||
+    parameter("X-Amz-Algorithm") !== "AWS4-HMAC-SHA256" ||
+    parameter("X-Amz-SignedHeaders") !== "host" ||
     scope.length !== 4 || scope[2] !== "dsql" || scope[3] !== "aws4_request"
   ) return { fault: "malformed" };
   if (url.host !== expected.hostname) return { fault: "host" };
@@ -119,18 +132,28 @@ export function checkIamToken(
   if (parameter("Action") !== action) return { fault: "action" };
   const principal = expected.principals.find((known) => known.accessKeyId === accessKeyId);
   if (!principal) return { fault: "unknown-key" };
-  if (parameter("X-Amz-Security-Token") !== (principal.sessionToken ?? "")) return { fault: "session-token" };
+  if (parameter("X-Amz-Security-Token") !== (principal.sessionToken ?? "")) {
+    return { fault: "session-token" };
+  }
   if (scope[1] !== expected.region) return { fault: "region" };
   const date = parameter("X-Amz-Date");
   const signature = new TextEncoder().encode(parameter("X-Amz-Signature"));
-  const wanted = new TextEncoder().encode(expectedSignature(url, principal.secretAccessKey, scope, date));
-  if (signature.length !== wanted.length || !timingSafeEqual(signature, wanted)) return { fault: "signature" };
+  const wanted = new TextEncoder().encode(
+    expectedSignature(url, principal.secretAccessKey, scope, date),
+  );
+  if (signature.length !== wanted.length || !timingSafeEqual(signature, wanted)) {
+    return { fault: "signature" };
+  }
   const signedAt = parseAmzDate(date);
   const expiresSeconds = Number(parameter("X-Amz-Expires"));
   if (Number.isNaN(signedAt) || scope[0] !== date.slice(0, 8)) return { fault: "malformed" };
-  if (!(expiresSeconds >= 0 && expiresSeconds <= MAX_EXPIRES_SECONDS)) return { fault: "malformed" };
+  if (!(expiresSeconds >= 0 && expiresSeconds <= MAX_EXPIRES_SECONDS)) {
+    return { fault: "malformed" };
+  }
   if (signedAt > expected.now + CLOCK_SKEW_MS) return { fault: "not-yet-valid" };
   if (expected.now >= signedAt + expiresSeconds * 1000) return { fault: "expired" };
-  if (!(principal.actions ?? ["DbConnect", "DbConnectAdmin"]).includes(action)) return { fault: "not-allowed" };
+  if (!(principal.actions ?? ["DbConnect", "DbConnectAdmin"]).includes(action)) {
+    return { fault: "not-allowed" };
+  }
   return { principal };
 }

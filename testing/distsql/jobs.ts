@@ -43,7 +43,14 @@ export function isJobId(text: string): boolean {
 
 /** The statement that records a job, for the transaction that starts it. */
 export function insertJobSql(jobId: string, job: NewJob): string {
-  const values = [jobId, job.work ? "submitted" : "completed", job.type, job.objectId, job.objectName, job.tableName];
+  const values = [
+    jobId,
+    job.work ? "submitted" : "completed",
+    job.type,
+    job.objectId,
+    job.objectName,
+    job.tableName,
+  ];
   const work = job.work === undefined ? "NULL" : quoteLiteral(job.work);
   return `INSERT INTO sys.job_records (job_id, status, job_type, object_id, object_name, table_name, work) ` +
     `VALUES (${values.map(quoteLiteral).join(", ")}, ${work})`;
@@ -99,14 +106,18 @@ export class JobRunner {
   /** Takes up the jobs that an earlier server on the same database left. */
   async resume(): Promise<void> {
     const rows = await this.#options.work((query) =>
-      query("SELECT job_id FROM sys.job_records WHERE status IN ('submitted', 'processing') ORDER BY start_time")
+      query(
+        "SELECT job_id FROM sys.job_records WHERE status IN ('submitted', 'processing') ORDER BY start_time",
+      )
     );
     this.schedule(rows.map(([jobId]) => jobId ?? ""));
   }
 
   /** Resolves when the job has ended, or at once when it is not known. */
   async wait(jobId: string, signal: AbortSignal): Promise<void> {
-    const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    const aborted = new Promise<void>((resolve) =>
+      signal.addEventListener("abort", () => resolve(), { once: true })
+    );
     await Promise.race([this.#finished.get(jobId), aborted, this.#stopped()]);
   }
 
@@ -127,7 +138,10 @@ export class JobRunner {
   async #pause(ms: number): Promise<void> {
     if (ms === 0 || this.#stop.signal.aborted) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    await Promise.race([new Promise((resolve) => timer = setTimeout(resolve, ms)), this.#stopped()]);
+    await Promise.race([
+      new Promise((resolve) => timer = setTimeout(resolve, ms)),
+      this.#stopped(),
+    ]);
     clearTimeout(timer);
   }
 
@@ -164,7 +178,11 @@ export class JobRunner {
     } catch (error) {
       if (!(error instanceof SqlError)) throw error;
       if (error.sqlstate === "55P03" || error.sqlstate === "40P01") return false;
-      await this.#setStatus(jobId, "failed", error.sqlstate === "23505" ? DUPLICATES : error.message);
+      await this.#setStatus(
+        jobId,
+        "failed",
+        error.sqlstate === "23505" ? DUPLICATES : error.message,
+      );
       return true;
     }
   }

@@ -39,7 +39,11 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const sockets = new Set<Socket>();
 
   function secure(socket: Socket, isDirect: boolean): void {
-    const upgraded = new TLSSocket(socket, { isServer: true, secureContext, ALPNProtocols: ["postgresql"] });
+    const upgraded = new TLSSocket(socket, {
+      isServer: true,
+      secureContext,
+      ALPNProtocols: ["postgresql"],
+    });
     upgraded.on("error", () => upgraded.destroy());
     upgraded.once("secure", () => {
       // Direct negotiation without ALPN is refused, so that no other protocol is taken for this one.
@@ -55,7 +59,9 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
         socket.unshift(chunk);
         return secure(socket, true);
       }
-      const reader = new PayloadReader(chunk.length >= 16 ? chunk.subarray(4, 16) : chunk.subarray(4));
+      const reader = new PayloadReader(
+        chunk.length >= 16 ? chunk.subarray(4, 16) : chunk.subarray(4),
+      );
       const code = reader.remaining >= 4 ? reader.int32() : 0;
       if (code === SSL_REQUEST) {
         socket.write("S");

@@ -4,7 +4,15 @@ import type { Backend, BackendSession } from "./backend.ts";
 import { queryRows } from "./backend.ts";
 import { createScramClient, type ScramClient } from "./scram.ts";
 import { SqlError } from "./sql_error.ts";
-import { concatBytes, cString, frame, int32, MessageReader, PayloadReader, type WireMessage } from "./wire.ts";
+import {
+  concatBytes,
+  cString,
+  frame,
+  int32,
+  MessageReader,
+  PayloadReader,
+  type WireMessage,
+} from "./wire.ts";
 
 interface Address {
   readonly host: string;
@@ -36,7 +44,9 @@ function parseUrl(url: string): Address {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (!parsed || !/^postgres(ql)?:$/.test(parsed.protocol)) {
     throw new TypeError(
-      `backend.url must be a postgres:// URL, got ${JSON.stringify(url.replace(/:[^:@/]*@/, ":…@"))}`,
+      `backend.url must be a postgres:// URL, got ${
+        JSON.stringify(url.replace(/:[^:@/]*@/, ":…@"))
+      }`,
     );
   }
   const user = decodeURIComponent(parsed.username) || "postgres";
@@ -71,7 +81,9 @@ class PostgresSession implements BackendSession {
   #secretKey = 0;
   #scram: ScramClient | undefined;
   #collected: WireMessage[] = [];
-  #pending: { last: string; resolve(messages: WireMessage[]): void; reject(error: Error): void } | undefined;
+  #pending:
+    | { last: string; resolve(messages: WireMessage[]): void; reject(error: Error): void }
+    | undefined;
   #closed: Error | undefined;
   readonly #socket: Socket;
   readonly #address: Address;
@@ -85,7 +97,10 @@ class PostgresSession implements BackendSession {
       for (let message = reader.next(); message; message = reader.next()) this.#receive(message);
     });
     socket.on("error", (error: Error) => this.#end(error));
-    socket.on("close", () => this.#end(new Error("the database behind the server closed the connection")));
+    socket.on(
+      "close",
+      () => this.#end(new Error("the database behind the server closed the connection")),
+    );
   }
 
   async start(): Promise<void> {
@@ -100,10 +115,11 @@ class PostgresSession implements BackendSession {
       "client_encoding",
       "UTF8",
     ];
-    await this.#send(untyped(int32(196_608), ...parameters.map(cString), new Uint8Array(1)), "ZE").then((messages) => {
-      const failed = messages.find((message) => message.type === "E");
-      if (failed) throw SqlError.fromBackend(failed);
-    });
+    await this.#send(untyped(int32(196_608), ...parameters.map(cString), new Uint8Array(1)), "ZE")
+      .then((messages) => {
+        const failed = messages.find((message) => message.type === "E");
+        if (failed) throw SqlError.fromBackend(failed);
+      });
   }
 
   enter(): Promise<void> {
@@ -187,13 +203,16 @@ class PostgresSession implements BackendSession {
         return;
       }
       case 11: {
-        const answer = this.#scram?.finalMessage(decoder.decode(reader.bytes(reader.remaining))) ?? "";
+        const answer = this.#scram?.finalMessage(decoder.decode(reader.bytes(reader.remaining))) ??
+          "";
         this.#socket.write(frame("p", encoder.encode(answer)));
         return;
       }
       default:
         this.#end(
-          new Error("the database asks for a way to authenticate that is not supported: use trust, md5 or SCRAM"),
+          new Error(
+            "the database asks for a way to authenticate that is not supported: use trust, md5 or SCRAM",
+          ),
         );
         this.#socket.destroy();
     }
@@ -227,8 +246,12 @@ export async function openPostgresBackend(url: string): Promise<Backend> {
     "SELECT current_setting('is_superuser'), current_setting('server_version_num')",
   );
   await probe.close();
-  if (Number(version) < 150_000) throw new TypeError(`backend.url must name PostgreSQL 15 or later, got ${version}`);
-  if (isSuperuser !== "on") throw new TypeError(`backend.url must name a superuser, ${address.user} is none`);
+  if (Number(version) < 150_000) {
+    throw new TypeError(`backend.url must name PostgreSQL 15 or later, got ${version}`);
+  }
+  if (isSuperuser !== "on") {
+    throw new TypeError(`backend.url must name a superuser, ${address.user} is none`);
+  }
   const open = new Set<PostgresSession>();
   return {
     isConcurrent: true,

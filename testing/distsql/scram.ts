@@ -21,7 +21,9 @@ export function createScramClient(password: string): ScramClient {
     finalMessage(serverFirst) {
       const fields = new Map(serverFirst.split(",").map((field) => [field[0], field.slice(2)]));
       const joined = fields.get("r") ?? "";
-      if (!joined.startsWith(nonce)) throw new Error("the database answered SCRAM with a nonce that is not ours");
+      if (!joined.startsWith(nonce)) {
+        throw new Error("the database answered SCRAM with a nonce that is not ours");
+      }
       const salted = pbkdf2Sync(
         password,
         Buffer.from(fields.get("s") ?? "", "base64"),
@@ -31,8 +33,13 @@ export function createScramClient(password: string): ScramClient {
       );
       const clientKey = hmac(salted, "Client Key");
       const withoutProof = `c=biws,r=${joined}`;
-      const signature = hmac(createHash("sha256").update(clientKey).digest(), `${bare},${serverFirst},${withoutProof}`);
-      const proof = Buffer.from(clientKey.map((byte, index) => byte ^ signature[index])).toString("base64");
+      const signature = hmac(
+        createHash("sha256").update(clientKey).digest(),
+        `${bare},${serverFirst},${withoutProof}`,
+      );
+      const proof = Buffer.from(clientKey.map((byte, index) => byte ^ signature[index])).toString(
+        "base64",
+      );
       return `${withoutProof},p=${proof}`;
     },
   };

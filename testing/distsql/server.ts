@@ -11,7 +11,11 @@ import { listen } from "./listener.ts";
 import { openPostgresBackend } from "./postgres_backend.ts";
 import { checkRefusals } from "./rules/check.ts";
 import type { DistSqlLimits, DistSqlStatistics } from "./server_context.ts";
-import { checkServerOptions, type DistSqlBackend, type DistSqlServerOptions } from "./server_options.ts";
+import {
+  checkServerOptions,
+  type DistSqlBackend,
+  type DistSqlServerOptions,
+} from "./server_options.ts";
 import type { Session } from "./session.ts";
 import { SqlError } from "./sql_error.ts";
 import { loadStatementParser, type StatementParser } from "./statements.ts";
@@ -51,7 +55,11 @@ const DEFAULT_PRINCIPAL: DistSqlPrincipal = {
   arn: "arn:aws:iam::000000000000:role/app",
 };
 
-const DEFAULT_LIMITS: DistSqlLimits = { rows: 3000, bytes: 10 * 1024 * 1024, transactionAgeMs: 300_000 };
+const DEFAULT_LIMITS: DistSqlLimits = {
+  rows: 3000,
+  bytes: 10 * 1024 * 1024,
+  transactionAgeMs: 300_000,
+};
 
 /** A transaction that began in the session's last minute has its five minutes still (Q). */
 const EXPIRY_GRACE_MS = 300_000;
@@ -101,7 +109,12 @@ class ConnectionTable {
   }
 
   open(host: ConnectionHost, socket: Socket): void {
-    const connection = new ClientConnection(host, socket, ++this.#lastProcessId, randomInt(2 ** 31));
+    const connection = new ClientConnection(
+      host,
+      socket,
+      ++this.#lastProcessId,
+      randomInt(2 ** 31),
+    );
     this.#byProcessId.set(connection.processId, connection);
     const timers = [
       setTimeout(() => connection.expire(), this.#lifetimeMs),
@@ -148,7 +161,9 @@ class ConnectionTable {
  * await server.stop();
  * ```
  */
-export async function startDistSqlServer(options: DistSqlServerOptions = {}): Promise<DistSqlServer> {
+export async function startDistSqlServer(
+  options: DistSqlServerOptions = {},
+): Promise<DistSqlServer> {
   checkServerOptions(options);
   const parse = await loadStatementParser();
   const backend = await openBackend(options.backend ?? {}, options.surrenderAfterMs ?? 1000);
@@ -165,14 +180,21 @@ async function startOn(
   parse: StatementParser,
   options: DistSqlServerOptions,
 ): Promise<DistSqlServer> {
-  const { hostname = "localhost", region = "us-east-1", asOf = "9999-12-31", now = Date.now } = options;
+  const { hostname = "localhost", region = "us-east-1", asOf = "9999-12-31", now = Date.now } =
+    options;
   const principals = options.principals ?? [DEFAULT_PRINCIPAL];
   const ownSessions = [await backend.openSession(), await backend.openSession()];
   const [system, jobWork] = ownSessions.map(createSystemWork);
   await system(prepareDatabase);
 
   const faults = new FaultRegistry();
-  const statistics: DistSqlStatistics = { connections: 0, statements: 0, commits: 0, conflicts: 0, refusals: 0 };
+  const statistics: DistSqlStatistics = {
+    connections: 0,
+    statements: 0,
+    commits: 0,
+    conflicts: 0,
+    refusals: 0,
+  };
   const connections = new ConnectionTable(options.sessionLifetimeMs ?? 3_600_000);
   let catalogVersion = 0;
   const jobs = new JobRunner({
@@ -182,14 +204,21 @@ async function startOn(
     onCatalogChange: () => catalogVersion++,
   });
 
-  async function authenticate(user: string, token: string): ReturnType<ConnectionHost["authenticate"]> {
+  async function authenticate(
+    user: string,
+    token: string,
+  ): ReturnType<ConnectionHost["authenticate"]> {
     const checked = checkIamToken(token, { user, hostname, region, principals, now: now() });
-    if ("fault" in checked) return accessDenied(checked.fault === "expired" ? "Signature expired" : undefined);
+    if ("fault" in checked) {
+      return accessDenied(checked.fault === "expired" ? "Signature expired" : undefined);
+    }
     if (user === "admin") return undefined;
     const mappings = await system((query) =>
       query(
         `SELECT FROM sys.iam_mapping_records m JOIN pg_roles r ON r.rolname = m.pg_role_name AND r.rolcanlogin ` +
-          `WHERE m.pg_role_name = ${quoteLiteral(user)} AND m.arn = ${quoteLiteral(checked.principal.arn)}`,
+          `WHERE m.pg_role_name = ${quoteLiteral(user)} AND m.arn = ${
+            quoteLiteral(checked.principal.arn)
+          }`,
       )
     );
     return mappings.length > 0 ? undefined : accessDenied();
@@ -212,7 +241,8 @@ async function startOn(
     refuse: (statement) => checkRefusals(statement, asOf),
     noteCatalogChange: () => ++catalogVersion,
     scheduleJobs: (jobIds) => jobs.schedule(jobIds),
-    watchBlocked: (processId, marker) => watchBlocked(system, () => connections.sessions(), processId, marker),
+    watchBlocked: (processId, marker) =>
+      watchBlocked(system, () => connections.sessions(), processId, marker),
     cancel: (processId, secretKey) => connections.cancel(processId, secretKey),
     countError({ sqlstate }) {
       if (sqlstate === "40001") statistics.conflicts++;
@@ -222,7 +252,12 @@ async function startOn(
       const connection = connections.all().find(({ session }) => session?.runner === runner);
       const signal = connection?.waitSignal() ?? AbortSignal.abort();
       await jobs.wait(jobId, signal);
-      if (signal.aborted) throw new SqlError({ sqlstate: "57014", message: "canceling statement due to user request" });
+      if (signal.aborted) {
+        throw new SqlError({
+          sqlstate: "57014",
+          message: "canceling statement due to user request",
+        });
+      }
     },
   };
 
@@ -230,7 +265,8 @@ async function startOn(
     hostname,
     port: options.port ?? 0,
     onSecure: (socket) => connections.open(host, socket),
-    onCancel: (processId, secretKey) => void connections.cancel(processId, secretKey).catch(() => {}),
+    onCancel: (processId, secretKey) =>
+      void connections.cancel(processId, secretKey).catch(() => {}),
   });
   await jobs.resume();
 

@@ -94,8 +94,19 @@ export function checkServerOptions(options: DistSqlServerOptions): void {
   if (asOf !== undefined && !/^\d{4}-\d\d-\d\d$/.test(asOf)) {
     throw new RangeError(`asOf must be a day, YYYY-MM-DD, got ${JSON.stringify(asOf)}`);
   }
-  for (const [name, value] of Object.entries({ sessionLifetimeMs, jobDelayMs, surrenderAfterMs, ...limits })) {
-    if (value !== undefined && !(value >= 0)) throw new RangeError(`${name} must be a number from 0 up, got ${value}`);
+  for (
+    const [name, value] of Object.entries({
+      sessionLifetimeMs,
+      jobDelayMs,
+      surrenderAfterMs,
+      ...limits,
+    })
+  ) {
+    if (value !== undefined && !(value >= 0)) {
+      throw new RangeError(`${name} must be a number from 0 up, got ${value}`);
+    }
   }
-  if (principals?.length === 0) throw new RangeError("principals must name one at least: nobody could sign in");
+  if (principals?.length === 0) {
+    throw new RangeError("principals must name one at least: nobody could sign in");
+  }
 }

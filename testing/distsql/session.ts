@@ -42,7 +42,10 @@ export interface SessionChannel {
 }
 
 /** Values over 1 MiB cannot be stored (LIM 2026-10); by the OIDs of the types that can be that long. */
-const LONG_TYPES = new Map([[25, "text"], [1043, "character varying"], [3802, "jsonb"], [114, "json"], [17, "bytea"]]);
+const LONG_TYPES = new Map([[25, "text"], [1043, "character varying"], [3802, "jsonb"], [
+  114,
+  "json",
+], [17, "bytea"]]);
 const MAX_VALUE_BYTES = 1_048_576;
 
 function longValueError(type: string): SqlError {
@@ -53,7 +56,8 @@ function longValueError(type: string): SqlError {
 }
 
 function isLocal(statement: Statement): boolean {
-  return statement.isAsync || statement.iam !== undefined || ["begin", "commit", "rollback"].includes(statement.kind);
+  return statement.isAsync || statement.iam !== undefined ||
+    ["begin", "commit", "rollback"].includes(statement.kind);
 }
 
 function jobColumns(prepared: Prepared): readonly string[] {
@@ -63,7 +67,11 @@ function jobColumns(prepared: Prepared): readonly string[] {
 function toSqlError(error: unknown): SqlError {
   if (error instanceof SqlError) return error;
   if (error instanceof SqlSyntaxError) {
-    return new SqlError({ sqlstate: error.sqlstate, message: error.message, position: error.position });
+    return new SqlError({
+      sqlstate: error.sqlstate,
+      message: error.message,
+      position: error.position,
+    });
   }
   throw error;
 }
@@ -86,13 +94,20 @@ export class Session implements BackendOwner {
   #idleSince: number | undefined = 0;
   #surrendering: Promise<void> | undefined;
 
-  constructor(server: ServerContext, backend: BackendSession, channel: SessionChannel, user: string) {
+  constructor(
+    server: ServerContext,
+    backend: BackendSession,
+    channel: SessionChannel,
+    user: string,
+  ) {
     this.#server = server;
     this.#channel = channel;
     this.#backend = backend;
     this.runner = new TransactionRunner(server, this.#backend, user);
     this.#setup =
-      `SET SESSION AUTHORIZATION ${quoteIdentifier(user)}; SET default_transaction_isolation = 'repeatable read'; ` +
+      `SET SESSION AUTHORIZATION ${
+        quoteIdentifier(user)
+      }; SET default_transaction_isolation = 'repeatable read'; ` +
       "SET TimeZone = 'UTC'; " +
       // Since PostgreSQL 16 who creates a role cannot act as it without this.
       "SELECT set_config(name, 'set, inherit', false) FROM pg_settings WHERE name = 'createrole_self_grant'";
@@ -142,7 +157,9 @@ export class Session implements BackendOwner {
   }
 
   idleInTransactionMs(): number {
-    return this.#idleSince === undefined || !this.runner.isOpen ? 0 : Math.max(1, this.#server.now() - this.#idleSince);
+    return this.#idleSince === undefined || !this.runner.isOpen
+      ? 0
+      : Math.max(1, this.#server.now() - this.#idleSince);
   }
 
   surrender(marker: "OC000" | "OC001" = "OC000"): Promise<void> {
@@ -153,7 +170,9 @@ export class Session implements BackendOwner {
   }
 
   restoreMessages(): Uint8Array[] {
-    const parsed = [...this.#prepared].filter(([name, { isLocal, statement }]) => name !== "" && !isLocal && statement);
+    const parsed = [...this.#prepared].filter(([name, { isLocal, statement }]) =>
+      name !== "" && !isLocal && statement
+    );
     return [
       extended.queryMessage([this.#setup, ...this.#settings].join("; ")),
       ...parsed.map(([name, { sql, types }]) => extended.parseMessage(name, sql, types)),
@@ -162,7 +181,9 @@ export class Session implements BackendOwner {
   }
 
   async #handle(message: WireMessage): Promise<void> {
-    if (message.type === "Q") return await this.#simpleQuery(new PayloadReader(message.payload).string());
+    if (message.type === "Q") {
+      return await this.#simpleQuery(new PayloadReader(message.payload).string());
+    }
     if (message.type === "S") return await this.#sync();
     // What is left of a COPY that has ended is ignored, as PostgreSQL does.
     if ("dcf".includes(message.type)) return;
@@ -171,7 +192,9 @@ export class Session implements BackendOwner {
       await this.#extended(message);
     } catch (error) {
       const answer = toSqlError(error);
-      if (message.type === "P" || message.type === "D" || message.type === "B") await this.runner.fail();
+      if (message.type === "P" || message.type === "D" || message.type === "B") {
+        await this.runner.fail();
+      }
       this.#channel.write(answer.bytes);
       this.#isSkipping = true;
       this.#batchFailed = true;
@@ -184,7 +207,10 @@ export class Session implements BackendOwner {
       const statements = this.#server.parse(sql);
       if (statements.length === 0) this.#channel.write(frame("I"));
       for (const statement of statements) {
-        const answer = await this.runner.run(statement, this.#simpleExecution(statement, statements.length > 1));
+        const answer = await this.runner.run(
+          statement,
+          this.#simpleExecution(statement, statements.length > 1),
+        );
         if (answer.description) this.#channel.write(answer.description);
         this.#write(answer);
         this.#noteSetting(statement);
@@ -207,7 +233,9 @@ export class Session implements BackendOwner {
         this.#checkLiterals(statement);
         this.#checkCopy(statement);
         return this.#checked(
-          await this.#copyIn(await this.#backend.exchange(extended.queryMessage(toBackendSql(statement)))),
+          await this.#copyIn(
+            await this.#backend.exchange(extended.queryMessage(toBackendSql(statement))),
+          ),
         );
       },
       firstArgument: () => constantArgument(statement),
@@ -221,9 +249,13 @@ export class Session implements BackendOwner {
     this.#channel.write(frame("G", last.payload));
     for (;;) {
       const data = await this.#channel.next();
-      const bytes = data === undefined ? frame("f", cString("the client is gone")) : frame(data.type, data.payload);
+      const bytes = data === undefined
+        ? frame("f", cString("the client is gone"))
+        : frame(data.type, data.payload);
       if (data && !"dcfHS".includes(data.type)) continue;
-      const answer = data?.type === "H" || data?.type === "S" ? [] : await this.#backend.exchange(bytes);
+      const answer = data?.type === "H" || data?.type === "S"
+        ? []
+        : await this.#backend.exchange(bytes);
       if (answer.length > 0) return answer;
     }
   }
@@ -243,24 +275,38 @@ export class Session implements BackendOwner {
       case "H":
         return;
       default:
-        throw new SqlError({ sqlstate: "08P01", message: `invalid frontend message type ${type.charCodeAt(0)}` });
+        throw new SqlError({
+          sqlstate: "08P01",
+          message: `invalid frontend message type ${type.charCodeAt(0)}`,
+        });
     }
   }
 
   async #parse({ name, sql, types }: extended.ParseMessage): Promise<void> {
     const statements = this.#server.parse(sql);
     if (statements.length > 1) {
-      throw new SqlError({ sqlstate: "42601", message: "cannot insert multiple commands into a prepared statement" });
+      throw new SqlError({
+        sqlstate: "42601",
+        message: "cannot insert multiple commands into a prepared statement",
+      });
     }
     if (name !== "" && this.#prepared.has(name)) {
-      throw new SqlError({ sqlstate: "42P05", message: `prepared statement "${name}" already exists` });
+      throw new SqlError({
+        sqlstate: "42P05",
+        message: `prepared statement "${name}" already exists`,
+      });
     }
     const [statement] = statements;
     if (statement) this.runner.checkPreparable(statement);
     const refused = statement && this.#server.refuse(statement);
     // What is refused is told at Execute, where faults and an aborted transaction come first; only the database is spared it.
     const local = statement === undefined || refused !== undefined || isLocal(statement);
-    const prepared = { statement, sql: statement ? toBackendSql(statement) : "", types, isLocal: local };
+    const prepared = {
+      statement,
+      sql: statement ? toBackendSql(statement) : "",
+      types,
+      isLocal: local,
+    };
     if (refused) throw await this.#refusal(statement);
     if (!local) {
       await this.#backend.enter();
@@ -288,7 +334,10 @@ export class Session implements BackendOwner {
   #bind(bind: extended.BindMessage): void {
     const prepared = this.#prepared.get(bind.statement);
     if (!prepared) {
-      throw new SqlError({ sqlstate: "26000", message: `prepared statement "${bind.statement}" does not exist` });
+      throw new SqlError({
+        sqlstate: "26000",
+        message: `prepared statement "${bind.statement}" does not exist`,
+      });
     }
     this.#portals.set(bind.portal, { prepared, bind, isSuspended: false });
     this.#channel.write(frame("2"));
@@ -299,11 +348,23 @@ export class Session implements BackendOwner {
     const name = reader.string();
     const portal = isPortal ? this.#portal(name) : undefined;
     const prepared = portal?.prepared ?? this.#prepared.get(name);
-    if (!prepared) throw new SqlError({ sqlstate: "26000", message: `prepared statement "${name}" does not exist` });
-    for (const { type, payload } of await this.#description(prepared, portal?.bind.statement ?? name)) {
+    if (!prepared) {
+      throw new SqlError({
+        sqlstate: "26000",
+        message: `prepared statement "${name}" does not exist`,
+      });
+    }
+    for (
+      const { type, payload } of await this.#description(prepared, portal?.bind.statement ?? name)
+    ) {
       if (type === "t" && isPortal) continue;
       this.#channel.write(
-        frame(type, portal && type === "T" ? extended.withResultFormats(payload, portal.bind.resultFormats) : payload),
+        frame(
+          type,
+          portal && type === "T"
+            ? extended.withResultFormats(payload, portal.bind.resultFormats)
+            : payload,
+        ),
       );
     }
   }
@@ -311,7 +372,9 @@ export class Session implements BackendOwner {
   async #description(prepared: Prepared, name: string): Promise<WireMessage[]> {
     if (!prepared.isLocal) {
       await this.#backend.enter();
-      if (name === "") await this.#exchange(extended.parseMessage("", prepared.sql, prepared.types));
+      if (name === "") {
+        await this.#exchange(extended.parseMessage("", prepared.sql, prepared.types));
+      }
       return await this.#exchange(extended.describeStatement(name));
     }
     const columns = jobColumns(prepared);
@@ -362,11 +425,21 @@ export class Session implements BackendOwner {
     const messages = await this.#exchange(execute);
     if (messages.at(-1)?.type !== "G") return messages;
     await this.#backend.exchange(concatBytes([frame("f", cString("")), frame("S")]));
-    throw new SqlError({ sqlstate: "0A000", message: "COPY FROM STDIN needs the simple query protocol" });
+    throw new SqlError({
+      sqlstate: "0A000",
+      message: "COPY FROM STDIN needs the simple query protocol",
+    });
   }
 
-  async #checkValues({ statement }: Prepared, bind: extended.BindMessage, name: string): Promise<void> {
-    if (statement?.kind !== "write" || !bind.values.some((value) => value && value.length > MAX_VALUE_BYTES)) return;
+  async #checkValues(
+    { statement }: Prepared,
+    bind: extended.BindMessage,
+    name: string,
+  ): Promise<void> {
+    if (
+      statement?.kind !== "write" ||
+      !bind.values.some((value) => value && value.length > MAX_VALUE_BYTES)
+    ) return;
     const [described] = await this.#exchange(extended.describeStatement(name));
     const types = extended.readParameterTypes(described.payload);
     bind.values.forEach((value, index) => {
@@ -385,7 +458,10 @@ export class Session implements BackendOwner {
 
   #checkCopy(statement: Statement): void {
     if (statement.type === "CopyStmt" && statement.node.is_from && !this.#server.isConcurrent) {
-      throw new SqlError({ sqlstate: "0A000", message: "COPY FROM STDIN needs a real PostgreSQL behind the stand-in" });
+      throw new SqlError({
+        sqlstate: "0A000",
+        message: "COPY FROM STDIN needs a real PostgreSQL behind the stand-in",
+      });
     }
   }
 
@@ -402,14 +478,18 @@ export class Session implements BackendOwner {
     } else {
       const portal = this.#portals.get(name);
       this.#portals.delete(name);
-      if (portal?.isSuspended) await this.#exchange(frame("C", new TextEncoder().encode("P"), cString(name)));
+      if (portal?.isSuspended) {
+        await this.#exchange(frame("C", new TextEncoder().encode("P"), cString(name)));
+      }
     }
     this.#channel.write(frame("3"));
   }
 
   #portal(name: string): Portal {
     const portal = this.#portals.get(name);
-    if (!portal) throw new SqlError({ sqlstate: "34000", message: `portal "${name}" does not exist` });
+    if (!portal) {
+      throw new SqlError({ sqlstate: "34000", message: `portal "${name}" does not exist` });
+    }
     return portal;
   }
 
@@ -461,7 +541,9 @@ export class Session implements BackendOwner {
   }
 
   #noteSetting(statement: Statement): void {
-    if (statement.type === "VariableSetStmt" && !statement.node.is_local) this.#settings.push(statement.sql);
+    if (statement.type === "VariableSetStmt" && !statement.node.is_local) {
+      this.#settings.push(statement.sql);
+    }
   }
 }
 

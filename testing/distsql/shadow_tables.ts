@@ -9,7 +9,9 @@ const MAX_COPIED_BYTES = 32 * 1024 * 1024;
 /** The tables that a statement writes, or locks rows of. */
 function touchedTables(statement: Statement): SyntaxNode[] {
   if (statement.kind === "lock") return findNodes(statement.node, "RangeVar");
-  const writes = ["InsertStmt", "UpdateStmt", "DeleteStmt"].flatMap((type) => findNodes(statement.node, type));
+  const writes = ["InsertStmt", "UpdateStmt", "DeleteStmt"].flatMap((type) =>
+    findNodes(statement.node, type)
+  );
   const all = ["InsertStmt", "UpdateStmt", "DeleteStmt"].includes(statement.type)
     ? [statement.node, ...writes]
     : writes;
@@ -28,7 +30,11 @@ function touchedTables(statement: Statement): SyntaxNode[] {
  * @param shadowed The names that have a copy already; new ones are added.
  * @returns Whether every table has a copy now: a name with a schema, a view and a large table get none.
  */
-export async function shadowTables(query: Query, statement: Statement, shadowed: Set<string>): Promise<boolean> {
+export async function shadowTables(
+  query: Query,
+  statement: Statement,
+  shadowed: Set<string>,
+): Promise<boolean> {
   for (const table of touchedTables(statement)) {
     const name = getText(table, "relname");
     if (table.schemaname) return false;
@@ -42,7 +48,9 @@ export async function shadowTables(query: Query, statement: Statement, shadowed:
     );
     if (!row) return false;
     await query(
-      `CREATE TEMP TABLE ${quoted} (LIKE ${row[0]} INCLUDING ALL EXCLUDING GENERATED) ON COMMIT DROP; ` +
+      `CREATE TEMP TABLE ${quoted} (LIKE ${
+        row[0]
+      } INCLUDING ALL EXCLUDING GENERATED) ON COMMIT DROP; ` +
         `INSERT INTO pg_temp.${quoted} OVERRIDING SYSTEM VALUE SELECT * FROM ${row[0]}`,
     );
     shadowed.add(name);

@@ -1,8 +1,25 @@
 import { explainMissing } from "../../core/optional_package.ts";
-import { child, children, definitions, findNodes, getText, strings, type SyntaxNode } from "./syntax_tree.ts";
+import {
+  child,
+  children,
+  definitions,
+  findNodes,
+  getText,
+  strings,
+  type SyntaxNode,
+} from "./syntax_tree.ts";
 
 /** What a statement does to its transaction. */
-export type StatementKind = "begin" | "commit" | "rollback" | "ddl" | "write" | "lock" | "read" | "utility" | "wait";
+export type StatementKind =
+  | "begin"
+  | "commit"
+  | "rollback"
+  | "ddl"
+  | "write"
+  | "lock"
+  | "read"
+  | "utility"
+  | "wait";
 
 /** A word, literal or sign of a statement, with its place in bytes. */
 export interface SqlToken {
@@ -52,12 +69,24 @@ export type StatementParser = (sql: string) => Statement[];
 interface PgQuery {
   loadModule(): Promise<void>;
   parseSync(sql: string): { stmts?: SyntaxNode[] };
-  scanSync(sql: string): { tokens: { start: number; end: number; text: string; tokenName: string }[] };
+  scanSync(
+    sql: string,
+  ): { tokens: { start: number; end: number; text: string; tokenName: string }[] };
 }
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-const ALTER_ACTIONS = ["ADD", "DROP", "ALTER", "RENAME", "SET", "OWNER", "ENABLE", "DISABLE", "VALIDATE"];
+const ALTER_ACTIONS = [
+  "ADD",
+  "DROP",
+  "ALTER",
+  "RENAME",
+  "SET",
+  "OWNER",
+  "ENABLE",
+  "DISABLE",
+  "VALIDATE",
+];
 
 function wordAt(tokens: readonly SqlToken[], index: number): string {
   return tokens[index]?.text.toUpperCase() ?? "";
@@ -80,9 +109,13 @@ function splitTokens(tokens: readonly SqlToken[]): SqlToken[][] {
 function asyncIndex(tokens: readonly SqlToken[]): number {
   if (wordAt(tokens, 0) === "CREATE") {
     const index = wordAt(tokens, 1) === "UNIQUE" ? 2 : 1;
-    if (wordAt(tokens, index) === "INDEX" && wordAt(tokens, index + 1) === "ASYNC") return index + 1;
+    if (wordAt(tokens, index) === "INDEX" && wordAt(tokens, index + 1) === "ASYNC") {
+      return index + 1;
+    }
   }
-  if (wordAt(tokens, 0) === "ALTER" && wordAt(tokens, 1) === "TABLE" && wordAt(tokens, 2) === "ASYNC") {
+  if (
+    wordAt(tokens, 0) === "ALTER" && wordAt(tokens, 1) === "TABLE" && wordAt(tokens, 2) === "ASYNC"
+  ) {
     // A table may be called "async"; then an action follows its name.
     if (!ALTER_ACTIONS.includes(wordAt(tokens, 3)) && wordAt(tokens, 3) !== ".") return 2;
   }
@@ -101,7 +134,9 @@ function readIamStatement(tokens: readonly SqlToken[]): IamStatement | undefined
   if (!grants && wordAt(tokens, 2) !== "REVOKE") throw syntaxErrorAt(tokens[2] ?? tokens[1]);
   const [role, preposition, arn, surplus] = tokens.slice(3);
   if (!role || !/^["a-z_]/i.test(role.text)) throw syntaxErrorAt(role ?? tokens[2]);
-  if (preposition?.text.toUpperCase() !== (grants ? "TO" : "FROM")) throw syntaxErrorAt(preposition ?? role);
+  if (preposition?.text.toUpperCase() !== (grants ? "TO" : "FROM")) {
+    throw syntaxErrorAt(preposition ?? role);
+  }
   if (arn?.name !== "SCONST") throw syntaxErrorAt(arn ?? preposition);
   if (surplus) throw syntaxErrorAt(surplus);
   return { grants, role: unquote(role), arn: unquote(arn) };
@@ -121,7 +156,13 @@ function isWaitForJob(node: SyntaxNode): boolean {
 }
 
 const WRITES = ["InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt"];
-const UTILITIES = ["VariableSetStmt", "VariableShowStmt", "DeallocateStmt", "VacuumStmt", "CallStmt"];
+const UTILITIES = [
+  "VariableSetStmt",
+  "VariableShowStmt",
+  "DeallocateStmt",
+  "VacuumStmt",
+  "CallStmt",
+];
 
 function queryKind(node: unknown): StatementKind {
   if (WRITES.some((type) => findNodes(node, type).length > 0)) return "write";
@@ -137,7 +178,9 @@ function getKind(type: string, node: SyntaxNode): StatementKind {
   }
   if (WRITES.includes(type)) return "write";
   if (type === "SelectStmt") return queryKind(node);
-  if (type === "ExplainStmt") return definitions(children(node, "options")).has("analyze") ? queryKind(node) : "read";
+  if (type === "ExplainStmt") {
+    return definitions(children(node, "options")).has("analyze") ? queryKind(node) : "read";
+  }
   if (type === "CopyStmt") return node.is_from ? "write" : "read";
   if (type === "CallStmt" && isWaitForJob(node)) return "wait";
   return UTILITIES.includes(type) ? "utility" : "ddl";
@@ -147,7 +190,9 @@ function toSyntaxError(error: unknown): SqlSyntaxError {
   const message = error instanceof Error ? error.message : String(error);
   const details = (error as { sqlDetails?: { cursorPosition?: number } }).sqlDetails;
   // PostgreSQL's grammar refuses some features by itself, as not supported.
-  const sqlstate = /cannot be marked|not yet implemented|is not supported/.test(message) ? "0A000" : "42601";
+  const sqlstate = /cannot be marked|not yet implemented|is not supported/.test(message)
+    ? "0A000"
+    : "42601";
   return new SqlSyntaxError(
     message,
     sqlstate,

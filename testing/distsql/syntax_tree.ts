@@ -6,7 +6,9 @@ export interface SyntaxNode {
 /** A field that holds a node, or an empty node. */
 export function child(node: SyntaxNode, field: string): SyntaxNode {
   const value = node[field];
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value as SyntaxNode : {};
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? value as SyntaxNode
+    : {};
 }
 
 /** A field that holds a list of nodes, or an empty list. */
@@ -45,7 +47,11 @@ export function strings(nodes: readonly SyntaxNode[]): string[] {
 
 /** The options of a statement by their name. */
 export function definitions(nodes: readonly SyntaxNode[]): Map<string, SyntaxNode> {
-  return new Map(nodes.map((node) => child(node, "DefElem")).map((element) => [getText(element, "defname"), element]));
+  return new Map(
+    nodes.map((node) => child(node, "DefElem")).map((
+      element,
+    ) => [getText(element, "defname"), element]),
+  );
 }
 
 /** A relation's name as it is written in SQL, quoted. */

@@ -55,6 +55,10 @@ export async function prepareDatabase(query: Query): Promise<void> {
     "SELECT current_database(), EXISTS (SELECT FROM pg_roles WHERE rolname = 'admin')",
   );
   if (hasAdmin === "f") await query("CREATE ROLE admin LOGIN CREATEROLE");
-  await query(`ALTER DATABASE ${quoteIdentifier(database ?? "")} OWNER TO admin; GRANT ALL ON SCHEMA public TO admin`);
+  await query(
+    `ALTER DATABASE ${
+      quoteIdentifier(database ?? "")
+    } OWNER TO admin; GRANT ALL ON SCHEMA public TO admin`,
+  );
   await query(SYS_SCHEMA);
 }

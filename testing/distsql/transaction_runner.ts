@@ -12,11 +12,23 @@ import type { DistSqlFault } from "./faults.ts";
 import { isJobId } from "./jobs.ts";
 import type { ServerContext } from "./server_context.ts";
 import { shadowTables } from "./shadow_tables.ts";
-import { abortedTransactionError, conflictError, type ConflictMarker, ConnectionCut, SqlError } from "./sql_error.ts";
+import {
+  abortedTransactionError,
+  conflictError,
+  type ConflictMarker,
+  ConnectionCut,
+  SqlError,
+} from "./sql_error.ts";
 import type { Statement } from "./statements.ts";
 import { findNodes, getText } from "./syntax_tree.ts";
 import { measureTransaction } from "./transaction_size.ts";
-import { commandComplete, frame, textDataRow, textRowDescription, type WireMessage } from "./wire.ts";
+import {
+  commandComplete,
+  frame,
+  textDataRow,
+  textRowDescription,
+  type WireMessage,
+} from "./wire.ts";
 
 /** How a statement is run on the database: once by the simple protocol or again and again by the extended one. */
 export interface Execution {
@@ -51,7 +63,11 @@ const COMMIT_FAULTS: readonly DistSqlFault[] = [
 ];
 
 function relay(messages: readonly WireMessage[]): Answer {
-  return { messages: messages.filter(({ type }) => type !== "Z").map(({ type, payload }) => frame(type, payload)) };
+  return {
+    messages: messages.filter(({ type }) => type !== "Z").map(({ type, payload }) =>
+      frame(type, payload)
+    ),
+  };
 }
 
 function tagged(tag: string): Answer {
@@ -100,7 +116,10 @@ export class TransactionRunner {
     this.#backend = backend;
     this.#user = user;
     this.#catalogVersion = server.catalogVersion;
-    this.#ddl = { query: (sql) => queryRows(backend, sql), asSuperuser: (work) => this.#asSuperuser(work) };
+    this.#ddl = {
+      query: (sql) => queryRows(backend, sql),
+      asSuperuser: (work) => this.#asSuperuser(work),
+    };
   }
 
   /** What ReadyForQuery says. */
@@ -121,7 +140,9 @@ export class TransactionRunner {
 
   /** Throws what a statement that is only prepared would be told. */
   checkPreparable(statement: Statement): void {
-    if (this.#state === "failed" && !["commit", "rollback"].includes(statement.kind)) throw abortedTransactionError();
+    if (this.#state === "failed" && !["commit", "rollback"].includes(statement.kind)) {
+      throw abortedTransactionError();
+    }
   }
 
   /** Runs one statement; every error leaves the transaction as the provider would. */
@@ -170,7 +191,9 @@ export class TransactionRunner {
   }
 
   #runEnded(statement: Statement): Answer {
-    if (statement.kind === "rollback" || (statement.kind === "commit" && this.#state === "failed")) {
+    if (
+      statement.kind === "rollback" || (statement.kind === "commit" && this.#state === "failed")
+    ) {
       this.#reset();
       return tagged("ROLLBACK");
     }
@@ -185,8 +208,15 @@ export class TransactionRunner {
   async #runOpen(statement: Statement, execution: Execution): Promise<Answer> {
     this.#texts.push(statement.sql);
     this.#strike(statement);
-    if (this.#state === "explicit" && this.#server.now() - this.#startedAt > this.#server.limits.transactionAgeMs) {
-      throw limitError(`transaction age limit of ${Math.round(this.#server.limits.transactionAgeMs / 1000)}s exceeded`);
+    if (
+      this.#state === "explicit" &&
+      this.#server.now() - this.#startedAt > this.#server.limits.transactionAgeMs
+    ) {
+      throw limitError(
+        `transaction age limit of ${
+          Math.round(this.#server.limits.transactionAgeMs / 1000)
+        }s exceeded`,
+      );
     }
     const refused = this.#server.refuse(statement);
     if (refused) throw new SqlError(refused);
@@ -216,9 +246,13 @@ export class TransactionRunner {
 
   /** Faults that are meant for this statement, and the schema that changed since the last one. */
   #strike(statement: Statement): void {
-    const isStale = this.#server.reportsCatalogChanges && this.#catalogVersion < this.#server.catalogVersion;
+    const isStale = this.#server.reportsCatalogChanges &&
+      this.#catalogVersion < this.#server.catalogVersion;
     this.#catalogVersion = this.#server.catalogVersion;
-    const fault = this.#server.faults.take(["OC001", "cut-at-statement"], { user: this.#user, texts: [statement.sql] });
+    const fault = this.#server.faults.take(["OC001", "cut-at-statement"], {
+      user: this.#user,
+      texts: [statement.sql],
+    });
     if (fault === "cut-at-statement") throw new ConnectionCut();
     const ends = statement.kind === "commit" || statement.kind === "rollback";
     if (fault === "OC001" || (isStale && !ends)) throw conflictError("OC001");
@@ -234,15 +268,23 @@ export class TransactionRunner {
 
   async #begin(sql: string, isExplicit: boolean): Promise<void> {
     await this.#backend.enter();
-    const timeout = isExplicit && this.#server.isConcurrent ? `SET LOCAL lock_timeout = ${CONFLICT_WAIT_MS}; ` : "";
-    const [[walStart]] = await queryRows(this.#backend, `${sql}; ${timeout}SELECT pg_current_wal_insert_lsn()`);
+    const timeout = isExplicit && this.#server.isConcurrent
+      ? `SET LOCAL lock_timeout = ${CONFLICT_WAIT_MS}; `
+      : "";
+    const [[walStart]] = await queryRows(
+      this.#backend,
+      `${sql}; ${timeout}SELECT pg_current_wal_insert_lsn()`,
+    );
     this.#walStart = walStart ?? "";
     this.#startedAt = this.#server.now();
   }
 
   async #runDdl(statement: Statement, execution: Execution): Promise<Answer> {
     if (this.#ddlCount > 0) {
-      throw new SqlError({ sqlstate: "0A000", message: "multiple ddl statements not supported in a transaction" });
+      throw new SqlError({
+        sqlstate: "0A000",
+        message: "multiple ddl statements not supported in a transaction",
+      });
     }
     if (this.#hasWritten) throw mixedError();
     await this.#enter(true);
@@ -256,19 +298,31 @@ export class TransactionRunner {
       return tagged(statement.iam.grants ? "GRANT" : "REVOKE");
     }
     if (statement.type === "IndexStmt") {
-      return this.#jobAnswer("CREATE INDEX", await createIndexAsync(statement, toBackendSql(statement), this.#ddl));
+      return this.#jobAnswer(
+        "CREATE INDEX",
+        await createIndexAsync(statement, toBackendSql(statement), this.#ddl),
+      );
     }
-    if (statement.isAsync) return this.#jobAnswer("ALTER TABLE", await validateConstraintAsync(statement, this.#ddl));
+    if (statement.isAsync) {
+      return this.#jobAnswer("ALTER TABLE", await validateConstraintAsync(statement, this.#ddl));
+    }
     await checkAgainstCatalog(statement, this.#ddl.query);
     const isDrop = statement.type === "DropStmt" &&
       ["OBJECT_TABLE", "OBJECT_INDEX"].includes(getText(statement.node, "removeType"));
-    return relay(isDrop ? await recordDrops(statement, this.#ddl, () => execution.run()) : await execution.run());
+    return relay(
+      isDrop
+        ? await recordDrops(statement, this.#ddl, () => execution.run())
+        : await execution.run(),
+    );
   }
 
   #jobAnswer(tag: string, jobId: string | undefined): Answer {
     if (jobId !== undefined) this.#jobs.push(jobId);
     const rows = jobId === undefined ? [] : [textDataRow([jobId])];
-    return { description: textRowDescription(["job_id"]), messages: [...rows, commandComplete(tag)] };
+    return {
+      description: textRowDescription(["job_id"]),
+      messages: [...rows, commandComplete(tag)],
+    };
   }
 
   async #runWrite(statement: Statement, execution: Execution): Promise<Answer> {
@@ -281,7 +335,9 @@ export class TransactionRunner {
     const before = counts ? await this.#changedRows() : 0;
     const messages = await this.#withConflicts("OC000", () => execution.run(), statement);
     this.#rows += counts ? await this.#changedRows() - before : affectedRows(messages);
-    if (isWrite && this.#rows > this.#server.limits.rows) throw limitError("transaction row limit exceeded");
+    if (isWrite && this.#rows > this.#server.limits.rows) {
+      throw limitError("transaction row limit exceeded");
+    }
     return relay(messages);
   }
 
@@ -297,7 +353,11 @@ export class TransactionRunner {
    * Runs what may meet another transaction. In autocommit the other one loses what it holds, because this one commits
    * first; in a transaction this one goes on over copies and loses at its COMMIT.
    */
-  async #withConflicts<T>(marker: ConflictMarker, work: () => Promise<T>, statement?: Statement): Promise<T> {
+  async #withConflicts<T>(
+    marker: ConflictMarker,
+    work: () => Promise<T>,
+    statement?: Statement,
+  ): Promise<T> {
     if (!this.#server.isConcurrent) return await work();
     if (this.#state === "implicit") {
       const stopWatching = this.#server.watchBlocked(this.#backend.processId, marker);
@@ -338,11 +398,16 @@ export class TransactionRunner {
 
   async #runWait(execution: Execution): Promise<Answer> {
     if (this.#state !== "idle" || execution.isBatch) {
-      throw new SqlError({ sqlstate: "25001", message: "sys.wait_for_job cannot run inside a transaction block" });
+      throw new SqlError({
+        sqlstate: "25001",
+        message: "sys.wait_for_job cannot run inside a transaction block",
+      });
     }
     const jobId = execution.firstArgument();
     if (jobId !== undefined) {
-      if (!isJobId(jobId)) throw new SqlError({ sqlstate: "22P02", message: "Unable to convert text to UUID" });
+      if (!isJobId(jobId)) {
+        throw new SqlError({ sqlstate: "22P02", message: "Unable to convert text to UUID" });
+      }
       this.#backend.leave();
       await this.#server.waitForJob(jobId, this);
     }
@@ -381,19 +446,26 @@ export class TransactionRunner {
       `SELECT pg_current_wal_insert_lsn() - '${this.#walStart}'::pg_lsn`,
     );
     if (this.#bytes <= limit && Number(logged) <= limit) return false;
-    const bytes = await this.#asSuperuser(() => measureTransaction((sql) => queryRows(this.#backend, sql)));
+    const bytes = await this.#asSuperuser(() =>
+      measureTransaction((sql) => queryRows(this.#backend, sql))
+    );
     return bytes > limit;
   }
 
   async #asSuperuser<T>(work: () => Promise<T>): Promise<T> {
-    await queryRows(this.#backend, `SET SESSION AUTHORIZATION ${quoteIdentifier(this.#server.superuser)}`);
+    await queryRows(
+      this.#backend,
+      `SET SESSION AUTHORIZATION ${quoteIdentifier(this.#server.superuser)}`,
+    );
     const result = await work();
     await queryRows(this.#backend, `SET SESSION AUTHORIZATION ${quoteIdentifier(this.#user)}`);
     return result;
   }
 
   async #rollback(): Promise<void> {
-    if (this.#state !== "idle") await this.#backend.exchange(frame("Q", new TextEncoder().encode("ROLLBACK\0")));
+    if (this.#state !== "idle") {
+      await this.#backend.exchange(frame("Q", new TextEncoder().encode("ROLLBACK\0")));
+    }
     this.#reset();
   }
 
@@ -412,7 +484,10 @@ export class TransactionRunner {
 }
 
 function mixedError(): SqlError {
-  return new SqlError({ sqlstate: "0A000", message: "ddl and dml are not supported in the same transaction" });
+  return new SqlError({
+    sqlstate: "0A000",
+    message: "ddl and dml are not supported in the same transaction",
+  });
 }
 
 function faultError(fault: DistSqlFault | undefined): Error {

@@ -51,7 +51,10 @@ export function bindMessage(bind: BindMessage): Uint8Array {
 }
 
 /** Sets the format codes that a Bind asked for in a RowDescription that was made for the statement. */
-export function withResultFormats(rowDescription: Uint8Array, formats: readonly number[]): Uint8Array {
+export function withResultFormats(
+  rowDescription: Uint8Array,
+  formats: readonly number[],
+): Uint8Array {
   const bytes = rowDescription.slice();
   const view = new DataView(bytes.buffer);
   const columns = view.getInt16(0);

@@ -25,7 +25,8 @@ export interface AuthTestDatabase {
  */
 export async function openAuthDatabase(): Promise<AuthTestDatabase> {
   setLogOutput(() => {});
-  const digest = createHash("sha256").update(`0.5.16 ${schema.AUTH_MIGRATION_SQL}`).digest("hex").slice(0, 16);
+  const digest = createHash("sha256").update(`0.5.16 ${schema.AUTH_MIGRATION_SQL}`).digest("hex")
+    .slice(0, 16);
   const file = join(tmpdir(), `trellis-auth-${digest}.tar.gz`);
   const stored = await readFile(file).catch(() => undefined);
   const pglite = new PGlite(stored ? { loadDataDir: new Blob([new Uint8Array(stored)]) } : {});
@@ -58,7 +59,8 @@ export async function openAuthDatabase(): Promise<AuthTestDatabase> {
 export async function atTime<T>(nowMs: number, run: () => T | Promise<T>): Promise<T> {
   const RealDate = globalThis.Date;
   globalThis.Date = new Proxy(RealDate, {
-    construct: (target, values) => Reflect.construct(target, values.length === 0 ? [nowMs] : values),
+    construct: (target, values) =>
+      Reflect.construct(target, values.length === 0 ? [nowMs] : values),
     get: (target, name) => name === "now" ? () => nowMs : Reflect.get(target, name),
   });
   try {

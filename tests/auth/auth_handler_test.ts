@@ -23,7 +23,10 @@ globalThis.addEventListener("unload", () => void pglite.close());
 const auth = createAuth(db, config);
 const handler = createAuthHandler(() => auth);
 
-async function call(event: ApiEvent, serve = handler): Promise<{ result: ProxyResult; log: string }> {
+async function call(
+  event: ApiEvent,
+  serve = handler,
+): Promise<{ result: ProxyResult; log: string }> {
   let log = "";
   const restore = setLogOutput((text) => log += text);
   try {
@@ -42,10 +45,11 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
 
 /** Values of Set-Cookie, wherever the source wants them. */
 function getCookies({ headers = {}, multiValueHeaders = {}, cookies = [] }: ProxyResult): string[] {
-  const single = Object.entries(headers).filter(([name]) => name.toLowerCase() === "set-cookie").map(([, value]) =>
-    value
+  const single = Object.entries(headers).filter(([name]) => name.toLowerCase() === "set-cookie")
+    .map(([, value]) => value);
+  const several = Object.entries(multiValueHeaders).filter(([name]) =>
+    name.toLowerCase() === "set-cookie"
   );
-  const several = Object.entries(multiValueHeaders).filter(([name]) => name.toLowerCase() === "set-cookie");
   return [...single, ...several.flatMap(([, values]) => values), ...cookies].map(String);
 }
 
@@ -53,7 +57,10 @@ const SOURCES: [string, (options: EventOptions) => ApiEvent][] = [
   ["a REST API", createRestApiEvent],
   ["an HTTP API or function URL", createHttpApiEvent],
   ["a load balancer", createAlbEvent],
-  ["a load balancer with multi-value headers", (options) => createAlbEvent({ ...options, multiValue: true })],
+  [
+    "a load balancer with multi-value headers",
+    (options) => createAlbEvent({ ...options, multiValue: true }),
+  ],
 ];
 
 for (const [source, createEvent] of SOURCES) {
@@ -74,8 +81,9 @@ for (const [source, createEvent] of SOURCES) {
     const session = (await call(createEvent({ path: "/api/auth/get-session", headers }))).result;
     assertEquals(JSON.parse(session.body).user.id, user.id);
 
-    const out =
-      (await call(createEvent(post("/sign-out", {}, { ...headers, origin: "http://localhost:3000" })))).result;
+    const out = (await call(
+      createEvent(post("/sign-out", {}, { ...headers, origin: "http://localhost:3000" })),
+    )).result;
     assertEquals([out.statusCode, JSON.parse(out.body)], [200, { success: true }]);
     const names = getCookies(out).map((cleared) => cleared.split("=")[0]);
     assert(names.length > 1, "sign-out clears several cookies, and all of them must arrive");
@@ -101,13 +109,33 @@ Deno.test("createAuthHandler() passes the library's refusals on and logs no cred
   await reset();
   await call(createRestApiEvent(post("/sign-up/email", ADA)));
   const cases: [EventOptions, number, string | undefined][] = [
-    [post("/sign-in/email", { ...ADA, password: "wrong horse battery" }), 401, "INVALID_EMAIL_OR_PASSWORD"],
-    [post("/sign-in/email", { ...ADA, email: "nobody@example.com" }), 401, "INVALID_EMAIL_OR_PASSWORD"],
-    [post("/sign-up/email", { ...ADA, email: "no address" }), 400, "VALIDATION_ERROR"],
-    [post("/sign-up/email", { ...ADA, email: "b@example.com", password: "short" }), 400, "PASSWORD_TOO_SHORT"],
-    [post("/sign-in/email", ADA, { origin: "https://evil.example.com", cookie: "a=b" }), 403, "INVALID_ORIGIN"],
     [
-      { ...post("/sign-in/email", undefined), body: "{", headers: { "content-type": "application/json" } },
+      post("/sign-in/email", { ...ADA, password: "wrong horse battery" }),
+      401,
+      "INVALID_EMAIL_OR_PASSWORD",
+    ],
+    [
+      post("/sign-in/email", { ...ADA, email: "nobody@example.com" }),
+      401,
+      "INVALID_EMAIL_OR_PASSWORD",
+    ],
+    [post("/sign-up/email", { ...ADA, email: "no address" }), 400, "VALIDATION_ERROR"],
+    [
+      post("/sign-up/email", { ...ADA, email: "b@example.com", password: "short" }),
+      400,
+      "PASSWORD_TOO_SHORT",
+    ],
+    [
+      post("/sign-in/email", ADA, { origin: "https://evil.example.com", cookie: "a=b" }),
+      403,
+      "INVALID_ORIGIN",
+    ],
+    [
+      {
+        ...post("/sign-in/email", undefined),
+        body: "{",
+        headers: { "content-type": "application/json" },
+      },
       400,
       undefined,
     ],
@@ -142,16 +170,28 @@ Deno.test("createAuthHandler() answers 500 with the documented body when the dat
 });
 
 Deno.test("createAuthHandler() gives every response the correlation id", async () => {
-  const { result } = await call(createRestApiEvent({ path: "/api/auth/ok", headers: { "X-Correlation-Id": "c-1" } }));
+  const { result } = await call(
+    createRestApiEvent({ path: "/api/auth/ok", headers: { "X-Correlation-Id": "c-1" } }),
+  );
   assertEquals(JSON.parse(result.body), { ok: true });
-  assertEquals(Object.entries(result.headers!).find(([name]) => name.toLowerCase() === "x-correlation-id")?.[1], "c-1");
+  assertEquals(
+    Object.entries(result.headers!).find(([name]) => name.toLowerCase() === "x-correlation-id")
+      ?.[1],
+    "c-1",
+  );
 });
 
 Deno.test("createAuthHandler() sends CORS headers with answers and errors", async () => {
   const serve = createAuthHandler(() => auth, { cors: ["https://app.example.com"] });
   const failing = createAuthHandler(() => Promise.reject(new Error("no database")), { cors: "*" });
-  const event = createRestApiEvent({ path: "/api/auth/ok", headers: { Origin: "https://app.example.com" } });
-  assertEquals((await call(event, serve)).result.headers?.["Access-Control-Allow-Origin"], "https://app.example.com");
+  const event = createRestApiEvent({
+    path: "/api/auth/ok",
+    headers: { Origin: "https://app.example.com" },
+  });
+  assertEquals(
+    (await call(event, serve)).result.headers?.["Access-Control-Allow-Origin"],
+    "https://app.example.com",
+  );
   const { result } = await call(event, failing);
   assertEquals([result.statusCode, result.headers?.["Access-Control-Allow-Origin"]], [500, "*"]);
 });
@@ -169,22 +209,41 @@ Deno.test("createAuthHandler() finds its routes under a stage and under a path o
   const staged = createAuth(db, { ...config, baseURL: "https://api.example.com/prod/api/auth" });
   const serve = createAuthHandler(() => staged);
   const rest = createRestApiEvent({ path: "/api/auth/ok" });
-  const withStage = { ...rest, requestContext: { ...rest.requestContext, path: "/prod/api/auth/ok" } };
+  const withStage = {
+    ...rest,
+    requestContext: { ...rest.requestContext, path: "/prod/api/auth/ok" },
+  };
   assertEquals((await call(withStage, serve)).result.statusCode, 200);
-  assertEquals((await call(createHttpApiEvent({ path: "/prod/api/auth/ok" }), serve)).result.statusCode, 200);
-  assertEquals((await call(createHttpApiEvent({ path: "/api/auth/ok" }), serve)).result.statusCode, 404);
+  assertEquals(
+    (await call(createHttpApiEvent({ path: "/prod/api/auth/ok" }), serve)).result.statusCode,
+    200,
+  );
+  assertEquals(
+    (await call(createHttpApiEvent({ path: "/api/auth/ok" }), serve)).result.statusCode,
+    404,
+  );
 });
 
 Deno.test("createAuthHandler() notes the address that the gateway saw, not the one that a client claims", async () => {
   const claimed = { "x-forwarded-for": "198.51.100.1, 198.51.100.2" };
-  const signUp = (n: number) => post("/sign-up/email", { ...ADA, email: `ada${n}@example.com` }, claimed);
+  const signUp = (n: number) =>
+    post("/sign-up/email", { ...ADA, email: `ada${n}@example.com` }, claimed);
   const rest = createRestApiEvent(signUp(1));
   const http = createHttpApiEvent(signUp(2));
   const events: [ApiEvent, string][] = [
-    [{ ...rest, requestContext: { ...rest.requestContext, identity: { sourceIp: "203.0.113.1" } } }, "203.0.113.1"],
+    [
+      {
+        ...rest,
+        requestContext: { ...rest.requestContext, identity: { sourceIp: "203.0.113.1" } },
+      },
+      "203.0.113.1",
+    ],
     [{
       ...http,
-      requestContext: { ...http.requestContext, http: { ...http.requestContext.http, sourceIp: "203.0.113.2" } },
+      requestContext: {
+        ...http.requestContext,
+        http: { ...http.requestContext.http, sourceIp: "203.0.113.2" },
+      },
     }, "203.0.113.2"],
     [createAlbEvent(signUp(3)), "198.51.100.2"],
   ];
@@ -197,7 +256,10 @@ Deno.test("createAuthHandler() notes the address that the gateway saw, not the o
 });
 
 Deno.test("createAuthHandler() notes the viewer's address behind a CDN that proves itself", async () => {
-  const headers = { "cloudfront-viewer-address": "198.51.100.7:443", "x-forwarded-for": "198.51.100.8" };
+  const headers = {
+    "cloudfront-viewer-address": "198.51.100.7:443",
+    "x-forwarded-for": "198.51.100.8",
+  };
   const cases: [Record<string, string>, string][] = [
     [{ ...headers, "x-origin-verify": "0123456789abcdef" }, "198.51.100.7"],
     [{ ...headers, "x-origin-verify": "0123456789abcdeF" }, "203.0.113.1"],
@@ -207,8 +269,13 @@ Deno.test("createAuthHandler() notes the viewer's address behind a CDN that prov
     for (const [sent, address] of cases) {
       await reset();
       const rest = createRestApiEvent(post("/sign-up/email", ADA, sent));
-      await call({ ...rest, requestContext: { ...rest.requestContext, identity: { sourceIp: "203.0.113.1" } } });
-      const { rows } = await pglite.query<{ ip_address: string }>("SELECT ip_address FROM sessions");
+      await call({
+        ...rest,
+        requestContext: { ...rest.requestContext, identity: { sourceIp: "203.0.113.1" } },
+      });
+      const { rows } = await pglite.query<{ ip_address: string }>(
+        "SELECT ip_address FROM sessions",
+      );
       assertEquals(rows.map((row) => row.ip_address), [address]);
     }
   });
@@ -219,12 +286,17 @@ Deno.test("createAuthHandler() does not say that somebody is signed out whose se
   const up = (await call(createRestApiEvent(post("/sign-up/email", ADA)))).result;
   const { token } = JSON.parse(up.body);
   const byToken = { Authorization: `Bearer ${token}` };
-  const getCookie = (result: ProxyResult) => ({ cookie: getCookies(result)[0].split(";")[0], origin: config.baseURL });
+  const getCookie = (result: ProxyResult) => ({
+    cookie: getCookies(result)[0].split(";")[0],
+    origin: config.baseURL,
+  });
   const signOut = async (headers: Record<string, string>): Promise<number> =>
     (await call(createRestApiEvent(post("/sign-out", {}, headers)))).result.statusCode;
 
-  await pglite.exec(`create function refuse() returns trigger language plpgsql as $$ begin raise 'not today'; end $$;
-    create trigger refuse before delete on sessions execute function refuse();`);
+  await pglite.exec(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise 'not today'; end $$;
+    create trigger refuse before delete on sessions execute function refuse();`,
+  );
   try {
     assertEquals([await signOut(byToken), await signOut(getCookie(up))], [503, 503]);
   } finally {
@@ -239,7 +311,9 @@ Deno.test("createAuthHandler() does not say that somebody is signed out whose se
 
 Deno.test("a query of the auth library that fails shows neither SQL nor values, also where the library prints it", async () => {
   await reset();
-  const { token } = JSON.parse((await call(createRestApiEvent(post("/sign-up/email", ADA)))).result.body);
+  const { token } = JSON.parse(
+    (await call(createRestApiEvent(post("/sign-up/email", ADA)))).result.body,
+  );
   const printed: unknown[] = [];
   const { error } = console;
   console.error = (...args: unknown[]): void => void printed.push(...args);
@@ -248,11 +322,20 @@ Deno.test("a query of the auth library that fails shows neither SQL nor values, 
     const headers = { Authorization: `Bearer ${token}` };
     const session = await call(createRestApiEvent({ path: "/api/auth/get-session", headers }));
     const again = await call(createRestApiEvent(post("/sign-in/email", ADA)));
-    const all = [session.log, again.log, session.result.body, again.result.body, Deno.inspect(printed, { depth: 9 })]
+    const all = [
+      session.log,
+      again.log,
+      session.result.body,
+      again.result.body,
+      Deno.inspect(printed, { depth: 9 }),
+    ]
       .join();
     assertEquals([session.result.statusCode >= 500, again.result.statusCode >= 500], [true, true]);
     assert(/42P01/.test(all), all);
-    assertFalse(/select|insert|params/i.test(all) || all.includes(token) || all.includes(ADA.email), all);
+    assertFalse(
+      /select|insert|params/i.test(all) || all.includes(token) || all.includes(ADA.email),
+      all,
+    );
   } finally {
     console.error = error;
     await pglite.exec("alter table gone rename to users");

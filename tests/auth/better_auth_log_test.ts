@@ -19,16 +19,30 @@ Deno.test("logBetterAuth() keeps the level and the text", () => {
     error: undefined,
     rest: undefined,
   });
-  assertEquals(logged("error", "x"), { at: "ERROR", words: "better-auth: x", error: undefined, rest: undefined });
+  assertEquals(logged("error", "x"), {
+    at: "ERROR",
+    words: "better-auth: x",
+    error: undefined,
+    rest: undefined,
+  });
 });
 
 Deno.test("logBetterAuth() keeps errors and leaves out everything else that comes with the text", () => {
-  assertEquals(logged("error", "Failed to create user", { email: "ada@example.com" }, new Error("no route"), "token"), {
-    at: "ERROR",
-    words: "better-auth: Failed to create user",
-    error: "no route",
-    rest: undefined,
-  });
+  assertEquals(
+    logged(
+      "error",
+      "Failed to create user",
+      { email: "ada@example.com" },
+      new Error("no route"),
+      "token",
+    ),
+    {
+      at: "ERROR",
+      words: "better-auth: Failed to create user",
+      error: "no route",
+      rest: undefined,
+    },
+  );
 });
 
 Deno.test("logBetterAuth() leaves out the statement and its parameters when they are the text", () => {

@@ -42,7 +42,8 @@ async function logged(run: () => Promise<unknown>): Promise<{ lines: string; pri
   const printed: unknown[] = [];
   const restore = setLogOutput((text) => lines += text);
   const { error, warn, log } = console;
-  console.error = console.warn = console.log = (...values: unknown[]) => void printed.push(...values);
+  console.error = console.warn = console.log = (...values: unknown[]) =>
+    void printed.push(...values);
   try {
     await run();
   } finally {
@@ -57,7 +58,12 @@ Deno.test("createAuth() gives one instance for equal configurations and another 
   assertStrictEquals(createAuth(db, config), auth);
   assertStrictEquals(createAuth(db, { baseURL: config.baseURL, secret: SECRET }), auth);
   assertStrictEquals(
-    createAuth(db, { ...config, sessionExpiresIn: 2_592_000, useSecureCookies: true, trustedOrigins: [] }),
+    createAuth(db, {
+      ...config,
+      sessionExpiresIn: 2_592_000,
+      useSecureCookies: true,
+      trustedOrigins: [],
+    }),
     auth,
   );
   const google = { clientId: "a", clientSecret: "b" };
@@ -72,8 +78,14 @@ Deno.test("createAuth() gives one instance for equal configurations and another 
   ];
   const instances = new Set([auth, ...others.map((other) => createAuth(db, other))]);
   assertEquals(instances.size, 1 + others.length);
-  assertStrictEquals(createAuth(db, { ...config, schema: { user: own } }), createAuth(db, others[4]));
-  assertStrictEquals(createAuth(db, { ...config, socialProviders: { idp_two: google } }), createAuth(db, others[2]));
+  assertStrictEquals(
+    createAuth(db, { ...config, schema: { user: own } }),
+    createAuth(db, others[4]),
+  );
+  assertStrictEquals(
+    createAuth(db, { ...config, socialProviders: { idp_two: google } }),
+    createAuth(db, others[2]),
+  );
   assertStrictEquals(
     createAuth(db, { ...config, socialProviders: { github: google, google } }),
     createAuth(db, { ...config, socialProviders: { google, github: google } }),
@@ -102,19 +114,31 @@ Deno.test("getAuth() gives the same instance each time, and follows a client tha
   assertStrictEquals(await getAuth(() => Promise.resolve(client), config), auth);
   assertStrictEquals(createAuth(db, config), auth);
   client = drizzle(pglite) as unknown as typeof db;
-  assertStrictEquals(await getAuth(() => Promise.resolve(client), config), createAuth(client, config));
+  assertStrictEquals(
+    await getAuth(() => Promise.resolve(client), config),
+    createAuth(client, config),
+  );
 });
 
 Deno.test("getAuth() tries again after a failure", async () => {
   let calls = 0;
-  const getDb = () => ++calls === 1 ? Promise.reject(new Error("no route to host")) : Promise.resolve(db);
+  const getDb = () =>
+    ++calls === 1 ? Promise.reject(new Error("no route to host")) : Promise.resolve(db);
   await assertRejects(() => getAuth(getDb, config), Error, "no route to host");
   assertStrictEquals(await getAuth(getDb, config), createAuth(db, config));
 });
 
 const BAD: [name: string, change: object, message: string][] = [
-  ["no secret", { secret: undefined }, "AuthConfig.secret is missing: set it to at least 32 random characters"],
-  ["an empty secret", { secret: "" }, "AuthConfig.secret is missing: set it to at least 32 random characters"],
+  [
+    "no secret",
+    { secret: undefined },
+    "AuthConfig.secret is missing: set it to at least 32 random characters",
+  ],
+  [
+    "an empty secret",
+    { secret: "" },
+    "AuthConfig.secret is missing: set it to at least 32 random characters",
+  ],
   ["no base URL", { baseURL: undefined }, "got undefined"],
   [
     "a base URL without a scheme",
@@ -127,7 +151,11 @@ const BAD: [name: string, change: object, message: string][] = [
     { sessionExpiresIn: 0 },
     "AuthConfig.sessionExpiresIn must be above 0 and at most 34560000 seconds, got 0",
   ],
-  ["sessions of over 400 days", { sessionExpiresIn: 34_560_001 }, "at most 34560000 seconds, got 34560001"],
+  [
+    "sessions of over 400 days",
+    { sessionExpiresIn: 34_560_001 },
+    "at most 34560000 seconds, got 34560001",
+  ],
   ["an expiry that is no number", { sessionExpiresIn: NaN }, "got NaN"],
   [
     "an update age below 0",
@@ -139,7 +167,11 @@ const BAD: [name: string, change: object, message: string][] = [
     { schema: { users: {}, notes: {} } },
     "AuthConfig.schema has none of the keys user, session, account, verification; it has users, notes",
   ],
-  ["a schema with something else than a table", { schema: { user: {} } }, "AuthConfig.schema.user is no drizzle table"],
+  [
+    "a schema with something else than a table",
+    { schema: { user: {} } },
+    "AuthConfig.schema.user is no drizzle table",
+  ],
   [
     "a table without needed columns",
     { schema: { user: pgTable("u", { id: text("id"), email: text("email") }) } },
@@ -200,12 +232,23 @@ for (const [name, change, message] of BAD) {
 
 Deno.test("createAuth() refuses a configuration that is no object", () => {
   for (const given of [undefined, null, SECRET]) {
-    const error = assertThrows(() => createAuth(db, given as unknown as AuthConfig), ConfigurationError, "AuthConfig");
+    const error = assertThrows(
+      () => createAuth(db, given as unknown as AuthConfig),
+      ConfigurationError,
+      "AuthConfig",
+    );
     assertFalse(error.message.includes(SECRET));
   }
 });
 
-const LOOPBACK = ["localhost", "localhost:3000", "app.localhost", "127.0.0.1:8080", "127.255.0.9", "[::1]:3000"];
+const LOOPBACK = [
+  "localhost",
+  "localhost:3000",
+  "app.localhost",
+  "127.0.0.1:8080",
+  "127.255.0.9",
+  "[::1]:3000",
+];
 const NO_LOOPBACK = [
   "api.example.com",
   "localhost.example.com",
@@ -233,20 +276,32 @@ Deno.test("createAuth() refuses a secret below 32 characters, unless baseURL is 
 
 Deno.test("createAuth() refuses what is no drizzle client", () => {
   for (const client of [undefined, null, {}, Promise.resolve(db)]) {
-    assertThrows(() => createAuth(client as typeof db, config), ConfigurationError, "needs a drizzle client");
+    assertThrows(
+      () => createAuth(client as typeof db, config),
+      ConfigurationError,
+      "needs a drizzle client",
+    );
   }
 });
 
 Deno.test("createAuth() does not show the secret when the instance is printed", () => {
   const auth = createAuth(db, config);
-  assertFalse(Deno.inspect(auth, { depth: 9 }).includes(SECRET) || JSON.stringify(auth).includes(SECRET));
+  assertFalse(
+    Deno.inspect(auth, { depth: 9 }).includes(SECRET) || JSON.stringify(auth).includes(SECRET),
+  );
   assertEquals(auth.options.secret, SECRET);
 });
 
 const P = { clientId: "id", clientSecret: "secret" };
 const BAD_PROVIDERS: [SocialProvidersConfig, string][] = [
-  [{ idp_one: P, apple: P }, "socialProviders.idp_one and socialProviders.apple are one provider: keep one"],
-  [{ google: P, idp_two: P }, "socialProviders.google and socialProviders.idp_two are one provider: keep one"],
+  [
+    { idp_one: P, apple: P },
+    "socialProviders.idp_one and socialProviders.apple are one provider: keep one",
+  ],
+  [
+    { google: P, idp_two: P },
+    "socialProviders.google and socialProviders.idp_two are one provider: keep one",
+  ],
   [
     { idp_three: P, github: { ...P, enabled: false } },
     "socialProviders.idp_three and socialProviders.github are one provider",
@@ -255,8 +310,14 @@ const BAD_PROVIDERS: [SocialProvidersConfig, string][] = [
     { google: { ...P, clientId: "" } },
     "socialProviders.google.clientId is missing: set it, or set socialProviders.google.enabled to false",
   ],
-  [{ idp_three: { clientId: "id" } as typeof P }, "socialProviders.idp_three.clientSecret is missing"],
-  [{ google: { ...P, scope: ["email"] } as typeof P }, "socialProviders.google has no option scope: it has clientId"],
+  [
+    { idp_three: { clientId: "id" } as typeof P },
+    "socialProviders.idp_three.clientSecret is missing",
+  ],
+  [
+    { google: { ...P, scope: ["email"] } as typeof P },
+    "socialProviders.google has no option scope: it has clientId",
+  ],
   [
     { custom: [{ ...P, providerId: "okta", discoveryUrl: "https://x.test" } as never] },
     "socialProviders.custom[0] has no option discoveryUrl",
@@ -267,7 +328,10 @@ const BAD_PROVIDERS: [SocialProvidersConfig, string][] = [
     'socialProviders.custom[0].options of "okta" needs discoveryUrl, or authorizationUrl and tokenUrl',
   ],
   [
-    { google: P, custom: [{ ...P, providerId: "google", options: { discoveryUrl: "https://x.test" } }] },
+    {
+      google: P,
+      custom: [{ ...P, providerId: "google", options: { discoveryUrl: "https://x.test" } }],
+    },
     'there is another provider with the id "google"',
   ],
 ];
@@ -289,7 +353,12 @@ Deno.test("api.signInSocial() leads to the configured providers, under either na
     ...config,
     socialProviders: {
       idp_one: { clientId: "apple-id", clientSecret: "s", appBundleIdentifier: "com.example.app" },
-      idp_two: { clientId: "google-id", clientSecret: "s", appBundleIdentifier: "x", options: { prompt: "consent" } },
+      idp_two: {
+        clientId: "google-id",
+        clientSecret: "s",
+        appBundleIdentifier: "x",
+        options: { prompt: "consent" },
+      },
       github: { clientId: "github-id", clientSecret: "s" },
       discord: { clientId: "discord-id", clientSecret: "s" },
       microsoft: { clientId: "", clientSecret: "", enabled: false },
@@ -317,7 +386,9 @@ Deno.test("api.signInSocial() leads to the configured providers, under either na
     assert(url?.startsWith(host), `${provider}: ${url}`);
     assertEquals(new URL(url!).searchParams.get("client_id"), `${provider}-id`);
   }
-  const error = await assertRejects(() => auth.api.signInSocial({ body: { provider: "microsoft" } }));
+  const error = await assertRejects(() =>
+    auth.api.signInSocial({ body: { provider: "microsoft" } })
+  );
   assertEquals((error as { statusCode?: number }).statusCode, 404);
 });
 
@@ -338,18 +409,28 @@ Deno.test("api signs up and in, and its tokens pass validateSession()", async ()
   const up = await auth.api.signUpEmail({ body: ADA, returnHeaders: true });
   assertMatch(up.response.user.id, UUID);
   const { user } = await validateSession(auth, up.response.token!);
-  assertEquals(user, { id: up.response.user.id, email: ADA.email, name: "Ada", emailVerified: false });
+  assertEquals(user, {
+    id: up.response.user.id,
+    email: ADA.email,
+    name: "Ada",
+    emailVerified: false,
+  });
   const signed = up.headers.get("set-auth-token")!;
   assertEquals((await validateSession(auth, signed)).session.token, up.response.token);
   const cookies = up.headers.getSetCookie();
-  assert(cookies.some((cookie) => /^__Secure-better-auth\.session_token=.*; Secure/.test(cookie)), String(cookies));
+  assert(
+    cookies.some((cookie) => /^__Secure-better-auth\.session_token=.*; Secure/.test(cookie)),
+    String(cookies),
+  );
   const raw = cookies[0].split(";")[0].split("=").slice(1).join("=");
   assertEquals((await validateSession(auth, raw)).session.token, up.response.token);
   const back = await auth.api.signInEmail({ body: ADA });
   assertNotEquals(back.token, up.response.token);
   const again = await assertRejects(() => auth.api.signUpEmail({ body: ADA }));
   assertEquals((again as { statusCode?: number }).statusCode, 422);
-  const wrong = await assertRejects(() => auth.api.signInEmail({ body: { ...ADA, password: "wrong horse" } }));
+  const wrong = await assertRejects(() =>
+    auth.api.signInEmail({ body: { ...ADA, password: "wrong horse" } })
+  );
   assertEquals((wrong as { statusCode?: number }).statusCode, 401);
 });
 
@@ -357,7 +438,8 @@ Deno.test("api.signUpEmail() leaves nothing behind when it fails half way", asyn
   await reset();
   await pglite.exec("ALTER TABLE accounts ADD CONSTRAINT closed CHECK (false) NOT VALID");
   try {
-    const failing = () => assertRejects(() => createAuth(db, config).api.signUpEmail({ body: ADA }));
+    const failing = () =>
+      assertRejects(() => createAuth(db, config).api.signUpEmail({ body: ADA }));
     const { lines, printed } = await logged(failing);
     assertEquals(printed, []);
     assertFalse(lines.includes(ADA.email) || lines.includes("insert into"), lines);
@@ -377,7 +459,9 @@ Deno.test("api logs the library's lines with the cause and without SQL, tokens a
     const { lines, printed } = await logged(async () => {
       const headers = new Headers({ authorization: `Bearer ${token}` });
       await assertRejects(() => auth.api.getSession({ headers }));
-      await assertRejects(() => auth.api.signInEmail({ body: { ...ADA, email: "nobody@example.com" } }));
+      await assertRejects(() =>
+        auth.api.signInEmail({ body: { ...ADA, email: "nobody@example.com" } })
+      );
     });
     assertMatch(lines, /"level":"ERROR","message":"better-auth: INTERNAL_SERVER_ERROR".*42P01/);
     assertMatch(lines, /"level":"WARN","message":"better-auth: User not found"/);
@@ -390,9 +474,13 @@ Deno.test("api logs the library's lines with the cause and without SQL, tokens a
 
 Deno.test("databaseGenerateId leaves ids to the columns' defaults", async () => {
   await reset();
-  await pglite.exec("ALTER TABLE users ALTER COLUMN id SET DEFAULT '00000000-0000-4000-8000-000000000001'");
+  await pglite.exec(
+    "ALTER TABLE users ALTER COLUMN id SET DEFAULT '00000000-0000-4000-8000-000000000001'",
+  );
   try {
-    const { user } = await createAuth(db, { ...config, databaseGenerateId: true }).api.signUpEmail({ body: ADA });
+    const { user } = await createAuth(db, { ...config, databaseGenerateId: true }).api.signUpEmail({
+      body: ADA,
+    });
     assertEquals(user.id, "00000000-0000-4000-8000-000000000001");
   } finally {
     await pglite.exec("ALTER TABLE users ALTER COLUMN id SET DEFAULT gen_random_uuid()");
@@ -409,7 +497,10 @@ Deno.test("useSecureCookies false gives cookies for plain HTTP", async () => {
 
 Deno.test("encryptOAuthTokens reaches the library, and is off unless told", () => {
   assertEquals(createAuth(db, config).options.account?.encryptOAuthTokens, false);
-  assertEquals(createAuth(db, { ...config, encryptOAuthTokens: true }).options.account?.encryptOAuthTokens, true);
+  assertEquals(
+    createAuth(db, { ...config, encryptOAuthTokens: true }).options.account?.encryptOAuthTokens,
+    true,
+  );
 });
 
 Deno.test("experimentalJoins reads a session with its user in one query", async () => {
@@ -439,7 +530,12 @@ Deno.test("api refuses a secret from the environment that overrides the configur
   const auth = createAuth(db, { ...config, secret: `${SECRET}-env` });
   await withEnv(
     { BETTER_AUTH_SECRETS: `1:${"x".repeat(40)}` },
-    () => assertRejects(() => auth.api.ok(), ConfigurationError, "BETTER_AUTH_SECRETS overrides AuthConfig.secret"),
+    () =>
+      assertRejects(
+        () => auth.api.ok(),
+        ConfigurationError,
+        "BETTER_AUTH_SECRETS overrides AuthConfig.secret",
+      ),
   );
   assertEquals(await auth.api.ok(), { ok: true });
 });
@@ -469,8 +565,15 @@ Deno.test("api starts the library once for callers at the same time", async () =
 Deno.test("api rejects an endpoint that there is not, and is no promise itself", async () => {
   const { api } = createAuth(db, config);
   const lookup = api as unknown as Record<string, () => Promise<unknown>>;
-  await assertRejects(() => lookup.signUpFax(), TypeError, 'better-auth has no endpoint "signUpFax"');
-  assertEquals([lookup.then, String(lookup), JSON.stringify(lookup)], [undefined, "[object Object]", "{}"] as never);
+  await assertRejects(
+    () => lookup.signUpFax(),
+    TypeError,
+    'better-auth has no endpoint "signUpFax"',
+  );
+  assertEquals(
+    [lookup.then, String(lookup), JSON.stringify(lookup)],
+    [undefined, "[object Object]", "{}"] as never,
+  );
 });
 
 Deno.test("handler refuses a foreign origin, also where NODE_ENV is test", async () => {

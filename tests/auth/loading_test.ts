@@ -18,8 +18,11 @@ async function staticModules(entry: string): Promise<string[]> {
   };
   const reached = new Set(roots);
   for (const specifier of reached) {
-    const dependencies = modules.find((module) => module.specifier === specifier)?.dependencies ?? [];
-    for (const { code, isDynamic } of dependencies) if (code && !isDynamic) reached.add(code.specifier);
+    const dependencies = modules.find((module) => module.specifier === specifier)?.dependencies ??
+      [];
+    for (const { code, isDynamic } of dependencies) {
+      if (code && !isDynamic) reached.add(code.specifier);
+    }
   }
   return [...reached];
 }
@@ -27,22 +30,37 @@ async function staticModules(entry: string): Promise<string[]> {
 Deno.test("./auth brings no better-auth until it is used", async () => {
   const modules = await staticModules("auth/mod.ts");
   assert(modules.some((module) => module.endsWith("/auth/sessions.ts")));
-  assertEquals(modules.filter((module) => module.includes("better-auth") || module.endsWith("/better_auth.ts")), []);
+  assertEquals(
+    modules.filter((module) =>
+      module.includes("better-auth") || module.endsWith("/better_auth.ts")
+    ),
+    [],
+  );
   for (const module of modules.filter((specifier) => specifier.startsWith(`${root.href}auth/`))) {
     // loading it costs milliseconds at a cold start; hmac.ts asks for it when there is something to check
-    assertFalse(/^import .* from "node:crypto"/m.test(await Deno.readTextFile(new URL(module))), module);
+    assertFalse(
+      /^import .* from "node:crypto"/m.test(await Deno.readTextFile(new URL(module))),
+      module,
+    );
   }
 });
 
 Deno.test("./auth/schema brings drizzle's tables, and of the package no client and no session", async () => {
   const modules = await staticModules("auth/schema.ts");
-  const ours = modules.filter((module) => module.startsWith(root.href)).map((module) => module.slice(root.href.length));
+  const ours = modules.filter((module) => module.startsWith(root.href)).map((module) =>
+    module.slice(root.href.length)
+  );
   const own = ours.filter((module) => !/^(?:core|observability|env|errors)\//.test(module));
-  assertEquals(own.sort(), ["auth/columns.ts", "auth/migration.ts", "auth/schema.ts", "auth/session_tables.ts"]);
+  assertEquals(own.sort(), [
+    "auth/columns.ts",
+    "auth/migration.ts",
+    "auth/schema.ts",
+    "auth/session_tables.ts",
+  ]);
   const packages = new Set(
-    modules.filter((module) => !module.startsWith(root.href) && !module.startsWith("node:")).map((module) =>
-      module.split("@")[0].replace("npm:/", "npm:")
-    ),
+    modules.filter((module) => !module.startsWith(root.href) && !module.startsWith("node:")).map((
+      module,
+    ) => module.split("@")[0].replace("npm:/", "npm:")),
   );
   assertEquals([...packages], ["npm:drizzle-orm"]);
 });
@@ -71,7 +89,10 @@ Deno.test("validateSession() loads no better-auth, and the first use of the api 
     await Deno.writeTextFile(
       `${folder}/main.js`,
       `
-      import { configureSessionAuth, getConfiguredSessionAuth, validateSession } from "${new URL("auth/mod.ts", root)}";
+      import { configureSessionAuth, getConfiguredSessionAuth, validateSession } from "${new URL(
+        "auth/mod.ts",
+        root,
+      )}";
       import { drizzle } from "drizzle-orm/pg-proxy";
       const row = ["s1", "token", "2999-01-01 00:00:00+00", "u1", "ada@example.com", "Ada", null, true];
       configureSessionAuth(async () => drizzle(async () => ({ rows: [row] })), {
@@ -84,12 +105,23 @@ Deno.test("validateSession() loads no better-auth, and the first use of the api 
       `,
     );
     const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--no-lock", "--no-check", "--config", `${folder}/deno.json`, `${folder}/main.js`],
+      args: [
+        "run",
+        "-A",
+        "--no-lock",
+        "--no-check",
+        "--config",
+        `${folder}/deno.json`,
+        `${folder}/main.js`,
+      ],
       stdout: "piped",
       stderr: "piped",
     }).output();
     assertEquals(
-      [new TextDecoder().decode(stdout).trim().split("\n").at(-1), new TextDecoder().decode(stderr)],
+      [
+        new TextDecoder().decode(stdout).trim().split("\n").at(-1),
+        new TextDecoder().decode(stderr),
+      ],
       ["ada@example.com better-auth was loaded", ""],
     );
   } finally {

@@ -27,12 +27,16 @@ import {
 } from "../../auth/schema.ts";
 import { openAuthDatabase } from "./auth_database.ts";
 
-type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false;
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true
+  : false;
 function isTrue<T extends true>(_proof?: T): void {}
 
-const instant = (name: "created_at") => timestamp(name, { withTimezone: true }).defaultNow().notNull();
+const instant = (name: "created_at") =>
+  timestamp(name, { withTimezone: true }).defaultNow().notNull();
 const changed = () =>
-  timestamp("updated_at", { withTimezone: true }).defaultNow().notNull().$onUpdate(() => new Date());
+  timestamp("updated_at", { withTimezone: true }).defaultNow().notNull().$onUpdate(() =>
+    new Date()
+  );
 
 /** The tables as one writes them with drizzle, without types of our own. */
 const inferredUsers = pgTable("users", {
@@ -54,21 +58,30 @@ const inferredSessions = pgTable("sessions", {
   userAgent: text("user_agent"),
   userId: uuid("user_id").notNull(),
 }, (table) => [index("sessions_user_id_idx").on(table.userId)]);
-const inferredAccounts = pgTable("accounts", {
-  id: uuid("id").defaultRandom().primaryKey(),
-  accountId: text("account_id").notNull(),
-  providerId: text("provider_id").notNull(),
-  userId: uuid("user_id").notNull(),
-  accessToken: text("access_token"),
-  refreshToken: text("refresh_token"),
-  idToken: text("id_token"),
-  accessTokenExpiresAt: timestamp("access_token_expires_at", { withTimezone: true }),
-  refreshTokenExpiresAt: timestamp("refresh_token_expires_at", { withTimezone: true }),
-  scope: text("scope"),
-  password: text("password"),
-  createdAt: instant("created_at"),
-  updatedAt: changed(),
-}, (table) => [unique().on(table.providerId, table.accountId), index("accounts_user_id_idx").on(table.userId)]);
+const inferredAccounts = pgTable(
+  "accounts",
+  {
+    id: uuid("id").defaultRandom().primaryKey(),
+    accountId: text("account_id").notNull(),
+    providerId: text("provider_id").notNull(),
+    userId: uuid("user_id").notNull(),
+    accessToken: text("access_token"),
+    refreshToken: text("refresh_token"),
+    idToken: text("id_token"),
+    accessTokenExpiresAt: timestamp("access_token_expires_at", { withTimezone: true }),
+    refreshTokenExpiresAt: timestamp("refresh_token_expires_at", { withTimezone: true }),
+    scope: text("scope"),
+    password: text("password"),
+    createdAt: instant("created_at"),
+    updatedAt: changed(),
+  },
+  (
+    table,
+  ) => [
+    unique().on(table.providerId, table.accountId),
+    index("accounts_user_id_idx").on(table.userId),
+  ],
+);
 const inferredVerification = pgTable("verification", {
   id: uuid("id").defaultRandom().primaryKey(),
   identifier: text("identifier").notNull(),
@@ -83,7 +96,10 @@ isTrue<Equal<typeof authSessions, typeof inferredSessions>>();
 isTrue<Equal<typeof authAccounts, typeof inferredAccounts>>();
 isTrue<Equal<typeof authVerification, typeof inferredVerification>>();
 
-const ownUsers = pgTable("users", { ...AUTH_USER_COLUMNS, locale: text("locale").notNull().default("en") });
+const ownUsers = pgTable("users", {
+  ...AUTH_USER_COLUMNS,
+  locale: text("locale").notNull().default("en"),
+});
 isTrue<
   Equal<typeof ownUsers.$inferInsert, {
     name: string;
@@ -106,8 +122,12 @@ function describe(table: PgTable): unknown {
       column,
     ) => [column.name, column.getSQLType(), column.notNull, column.hasDefault, column.primary]),
     unique: [
-      ...columns.filter((column) => column.isUnique).map((column) => [column.uniqueName, [column.name]]),
-      ...uniqueConstraints.map((constraint) => [constraint.name, constraint.columns.map((column) => column.name)]),
+      ...columns.filter((column) => column.isUnique).map((
+        column,
+      ) => [column.uniqueName, [column.name]]),
+      ...uniqueConstraints.map((
+        constraint,
+      ) => [constraint.name, constraint.columns.map((column) => column.name)]),
     ],
     indexes: indexes.map((
       { config },
@@ -117,7 +137,10 @@ function describe(table: PgTable): unknown {
 }
 
 Deno.test("authUsers, authSessions, authAccounts and authVerification are what drizzle makes of the plain definition", () => {
-  const pairs = [[authUsers, inferredUsers], [authSessions, inferredSessions], [authAccounts, inferredAccounts], [
+  const pairs = [[authUsers, inferredUsers], [authSessions, inferredSessions], [
+    authAccounts,
+    inferredAccounts,
+  ], [
     authVerification,
     inferredVerification,
   ]];
@@ -127,7 +150,9 @@ Deno.test("authUsers, authSessions, authAccounts and authVerification are what d
 Deno.test("AUTH_MIGRATION_SQL makes the tables that drizzle describes, and running it again changes nothing", async () => {
   const { pglite } = await openAuthDatabase();
   try {
-    for (const statement of AUTH_MIGRATION_SQL.split("--> statement-breakpoint")) await pglite.exec(statement);
+    for (const statement of AUTH_MIGRATION_SQL.split("--> statement-breakpoint")) {
+      await pglite.exec(statement);
+    }
     for (const table of Object.values(AUTH_SCHEMA_MAPPING)) {
       const { name, columns, indexes, uniqueConstraints } = getTableConfig(table);
       const found = await pglite.query<
@@ -139,8 +164,15 @@ Deno.test("AUTH_MIGRATION_SQL makes the tables that drizzle describes, and runni
       assertEquals(
         found.rows.map((
           row,
-        ) => [row.column_name, row.data_type, row.is_nullable === "NO", row.column_default !== null]),
-        columns.map((column) => [column.name, column.getSQLType(), column.notNull, column.default !== undefined]),
+        ) => [
+          row.column_name,
+          row.data_type,
+          row.is_nullable === "NO",
+          row.column_default !== null,
+        ]),
+        columns.map((
+          column,
+        ) => [column.name, column.getSQLType(), column.notNull, column.default !== undefined]),
       );
       const inDatabase = await pglite.query<{ indexname: string }>(
         "SELECT indexname FROM pg_indexes WHERE tablename = $1",
@@ -169,7 +201,10 @@ Deno.test("AUTH_USER_COLUMNS spreads into several tables, each with names of its
   const people = pgTable("people", { ...AUTH_USER_COLUMNS, locale: text("locale") });
   assertEquals(people.email.uniqueName, "people_email_unique");
   assertEquals(authUsers.email.uniqueName, "users_email_unique");
-  assertEquals(Object.keys(getTableColumns(people)), [...Object.keys(getTableColumns(authUsers)), "locale"]);
+  assertEquals(Object.keys(getTableColumns(people)), [
+    ...Object.keys(getTableColumns(authUsers)),
+    "locale",
+  ]);
   assertFalse(people.id === (authUsers.id as unknown));
 });
 
@@ -177,22 +212,32 @@ Deno.test("the four column exports hold the columns of the four tables", () => {
   assertEquals(Object.keys(AUTH_USER_COLUMNS), Object.keys(getTableColumns(authUsers)));
   assertEquals(Object.keys(AUTH_SESSION_COLUMNS), Object.keys(getTableColumns(authSessions)));
   assertEquals(Object.keys(AUTH_ACCOUNT_COLUMNS), Object.keys(getTableColumns(authAccounts)));
-  assertEquals(Object.keys(AUTH_VERIFICATION_COLUMNS), Object.keys(getTableColumns(authVerification)));
+  assertEquals(
+    Object.keys(AUTH_VERIFICATION_COLUMNS),
+    Object.keys(getTableColumns(authVerification)),
+  );
 });
 
 Deno.test("AUTH_TABLE_PERMISSIONS lists what the interface lists", () => {
-  assertEquals(AUTH_TABLE_PERMISSIONS.map(({ table, operations }) => `${table}: ${operations.join(", ")}`), [
-    "users: SELECT, INSERT, UPDATE",
-    "sessions: SELECT, INSERT, UPDATE, DELETE",
-    "accounts: SELECT, INSERT, DELETE",
-    "verification: SELECT, INSERT, DELETE",
-  ]);
+  assertEquals(
+    AUTH_TABLE_PERMISSIONS.map(({ table, operations }) => `${table}: ${operations.join(", ")}`),
+    [
+      "users: SELECT, INSERT, UPDATE",
+      "sessions: SELECT, INSERT, UPDATE, DELETE",
+      "accounts: SELECT, INSERT, DELETE",
+      "verification: SELECT, INSERT, DELETE",
+    ],
+  );
 });
 
 Deno.test("AUTH_ROUTES_TABLE_PERMISSIONS adds updates of accounts and nothing else", () => {
   const list = (permissions: typeof AUTH_TABLE_PERMISSIONS) =>
-    permissions.flatMap(({ table, operations }) => operations.map((operation) => `${operation} ${table}`));
+    permissions.flatMap(({ table, operations }) =>
+      operations.map((operation) => `${operation} ${table}`)
+    );
   const plain = list(AUTH_TABLE_PERMISSIONS);
-  assertEquals(list(AUTH_ROUTES_TABLE_PERMISSIONS).filter((entry) => !plain.includes(entry)), ["UPDATE accounts"]);
+  assertEquals(list(AUTH_ROUTES_TABLE_PERMISSIONS).filter((entry) => !plain.includes(entry)), [
+    "UPDATE accounts",
+  ]);
   assertEquals(plain.filter((entry) => !list(AUTH_ROUTES_TABLE_PERMISSIONS).includes(entry)), []);
 });

@@ -1,5 +1,10 @@
 import { assert, assertEquals, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
-import { configureSessionAuth, createAuth, getConfiguredSessionAuth, resetSessionAuth } from "../../auth/mod.ts";
+import {
+  configureSessionAuth,
+  createAuth,
+  getConfiguredSessionAuth,
+  resetSessionAuth,
+} from "../../auth/mod.ts";
 import { getSessionAuthenticator } from "../../core/session_registry.ts";
 import { ConfigurationError, UnauthorizedError } from "../../errors/mod.ts";
 import { openAuthDatabase, SECRET } from "./auth_database.ts";
@@ -44,9 +49,16 @@ Deno.test("configureSessionAuth() connects at the first request, not before, and
 
 Deno.test("configureSessionAuth() lets a handler try again after the database was away", async () => {
   let calls = 0;
-  configureSessionAuth(() => ++calls === 1 ? Promise.reject(new Error("away")) : Promise.resolve(db), config);
+  configureSessionAuth(
+    () => ++calls === 1 ? Promise.reject(new Error("away")) : Promise.resolve(db),
+    config,
+  );
   const authenticate = getSessionAuthenticator();
   await assertRejects(() => authenticate("Bearer unknown"), Error, "away");
-  await assertRejects(() => authenticate("Bearer unknown"), UnauthorizedError, "The session is invalid or has expired");
+  await assertRejects(
+    () => authenticate("Bearer unknown"),
+    UnauthorizedError,
+    "The session is invalid or has expired",
+  );
   resetSessionAuth();
 });

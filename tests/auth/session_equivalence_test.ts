@@ -32,18 +32,35 @@ const config = (options: Case) => ({
   sessionUpdateAge: options.updateAge ?? UPDATE_AGE,
 });
 
-async function seed({ expiresInMs = EXPIRES_IN * 1000, user = true, nullable = false }: Case): Promise<void> {
+async function seed(
+  { expiresInMs = EXPIRES_IN * 1000, user = true, nullable = false }: Case,
+): Promise<void> {
   await reset();
   const before = new Date(NOW - 86_400_000).toISOString();
   if (user) {
     await pglite.query(
       "INSERT INTO users (id, name, email, email_verified, image, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)",
-      [USER, "Ada", "ada@example.com", true, nullable ? null : "https://example.com/ada.png", before],
+      [
+        USER,
+        "Ada",
+        "ada@example.com",
+        true,
+        nullable ? null : "https://example.com/ada.png",
+        before,
+      ],
     );
   }
   await pglite.query(
     "INSERT INTO sessions (id, expires_at, token, created_at, updated_at, ip_address, user_agent, user_id) VALUES ($1, $2, $3, $4, $4, $5, $6, $7)",
-    [SESSION, new Date(NOW + expiresInMs).toISOString(), TOKEN, before, "203.0.113.7", "test", USER],
+    [
+      SESSION,
+      new Date(NOW + expiresInMs).toISOString(),
+      TOKEN,
+      before,
+      "203.0.113.7",
+      "test",
+      USER,
+    ],
   );
 }
 
@@ -60,13 +77,20 @@ async function theirs(token: string, options: Case): Promise<Outcome> {
   await seed(options);
   const authorization = `Bearer ${token}`;
   const auth = createAuth(db, config(options));
-  const found = await atTime(NOW, () => auth.api.getSession({ headers: new Headers({ authorization }) }));
+  const found = await atTime(
+    NOW,
+    () => auth.api.getSession({ headers: new Headers({ authorization }) }),
+  );
   if (found === null) return { session: "refused", rows: await rows() };
   const { id, email, name, image, emailVerified } = found.user;
   return {
     session: {
       user: { id, email, name, ...(image && { image }), emailVerified },
-      session: { id: found.session.id, token: found.session.token, expiresAt: found.session.expiresAt },
+      session: {
+        id: found.session.id,
+        token: found.session.token,
+        expiresAt: found.session.expiresAt,
+      },
     },
     rows: await rows(),
   };
@@ -95,7 +119,12 @@ function sign(token: string, secret = SECRET): string {
 const signed = sign(TOKEN);
 const DUE_MS = (EXPIRES_IN - UPDATE_AGE) * 1000;
 
-const SAME: [name: string, token: string, options: Case, expected: "fresh" | "extended" | "refused"][] = [
+const SAME: [
+  name: string,
+  token: string,
+  options: Case,
+  expected: "fresh" | "extended" | "refused",
+][] = [
   ["a fresh session", TOKEN, {}, "fresh"],
   ["a user without a picture", TOKEN, { nullable: true }, "fresh"],
   ["a session one millisecond before it is due", TOKEN, { expiresInMs: DUE_MS + 1 }, "fresh"],
@@ -103,8 +132,18 @@ const SAME: [name: string, token: string, options: Case, expected: "fresh" | "ex
   ["a session to be extended", TOKEN, { expiresInMs: 60_000 }, "extended"],
   ["a session in its last millisecond", TOKEN, { expiresInMs: 1 }, "extended"],
   ["an update age of zero", TOKEN, { updateAge: 0 }, "extended"],
-  ["an update age longer than the session", TOKEN, { updateAge: 2 * EXPIRES_IN, expiresInMs: 1 }, "fresh"],
-  ["a session that lasts longer than the setting", TOKEN, { expiresInMs: 10 * EXPIRES_IN * 1000 }, "fresh"],
+  [
+    "an update age longer than the session",
+    TOKEN,
+    { updateAge: 2 * EXPIRES_IN, expiresInMs: 1 },
+    "fresh",
+  ],
+  [
+    "a session that lasts longer than the setting",
+    TOKEN,
+    { expiresInMs: 10 * EXPIRES_IN * 1000 },
+    "fresh",
+  ],
   ["an unknown token", TOKEN.replace("h", "i"), {}, "refused"],
   ["a token in another case", TOKEN.toLowerCase(), {}, "refused"],
   ["a shorter token", TOKEN.slice(0, -1), {}, "refused"],
@@ -188,14 +227,36 @@ Deno.test("validateSession() refuses what no header can carry, without asking th
   await seed({});
   const auth = createAuth(db, config({}));
   const before = (await rows()) as object;
-  for (const token of [`${TOKEN}\0`, `\0`, "a\nb", ` ${TOKEN}`, "\ud800", "é", `${TOKEN}%00.x`, "x".repeat(4097)]) {
-    await assertRejects(() => validateSession(auth, token), UnauthorizedError, "The session is invalid or has expired");
+  for (
+    const token of [
+      `${TOKEN}\0`,
+      `\0`,
+      "a\nb",
+      ` ${TOKEN}`,
+      "\ud800",
+      "é",
+      `${TOKEN}%00.x`,
+      "x".repeat(4097),
+    ]
+  ) {
+    await assertRejects(
+      () => validateSession(auth, token),
+      UnauthorizedError,
+      "The session is invalid or has expired",
+    );
   }
   // a NUL byte that comes out of a signed, percent-encoded token
   const nul = createHmac("sha256", SECRET).update("a\0").digest("base64");
-  await assertRejects(() => validateSession(auth, encodeURIComponent(`a\0.${nul}`)), UnauthorizedError);
+  await assertRejects(
+    () => validateSession(auth, encodeURIComponent(`a\0.${nul}`)),
+    UnauthorizedError,
+  );
   for (const token of ["", null, undefined] as unknown as string[]) {
-    await assertRejects(() => validateSession(auth, token), UnauthorizedError, "The session token is missing");
+    await assertRejects(
+      () => validateSession(auth, token),
+      UnauthorizedError,
+      "The session token is missing",
+    );
   }
   assertEquals(await rows(), before);
 });

@@ -5,7 +5,12 @@ import { admin } from "better-auth/plugins/admin";
 import { boolean, pgTable, text, timestamp } from "drizzle-orm/pg-core";
 import fc from "fast-check";
 import { createHmac } from "node:crypto";
-import { AUTH_SESSION_COLUMNS, AUTH_USER_COLUMNS, createAuth, validateSession } from "../../auth/mod.ts";
+import {
+  AUTH_SESSION_COLUMNS,
+  AUTH_USER_COLUMNS,
+  createAuth,
+  validateSession,
+} from "../../auth/mod.ts";
 import { isAppError } from "../../errors/mod.ts";
 import { AUTH_SCHEMA_MAPPING } from "../../auth/schema.ts";
 import { atTime, openAuthDatabase, SECRET } from "./auth_database.ts";
@@ -23,7 +28,9 @@ await pglite.exec(
   `ALTER TABLE users ADD role text, ADD banned boolean, ADD ban_reason text, ADD ban_expires timestamptz;
   ALTER TABLE sessions ADD impersonated_by text`,
 );
-await pglite.query("INSERT INTO users (id, name, email) VALUES ($1, 'Ada', 'ada@example.com')", [USER]);
+await pglite.query("INSERT INTO users (id, name, email) VALUES ($1, 'Ada', 'ada@example.com')", [
+  USER,
+]);
 
 const user = pgTable("users", {
   ...AUTH_USER_COLUMNS,
@@ -32,7 +39,10 @@ const user = pgTable("users", {
   banReason: text("ban_reason"),
   banExpires: timestamp("ban_expires", { withTimezone: true }),
 });
-const session = pgTable("sessions", { ...AUTH_SESSION_COLUMNS, impersonatedBy: text("impersonated_by") });
+const session = pgTable("sessions", {
+  ...AUTH_SESSION_COLUMNS,
+  impersonatedBy: text("impersonated_by"),
+});
 
 interface Settings {
   expiresIn: number;
@@ -54,7 +64,10 @@ function startTheirs({ expiresIn, updateAge }: Settings) {
     baseURL: BASE_URL,
     session: { expiresIn, updateAge },
     advanced: { useSecureCookies: false, database: { generateId: () => crypto.randomUUID() } },
-    database: drizzleAdapter(db, { provider: "pg", schema: { ...AUTH_SCHEMA_MAPPING, user, session } }),
+    database: drizzleAdapter(db, {
+      provider: "pg",
+      schema: { ...AUTH_SCHEMA_MAPPING, user, session },
+    }),
     plugins: [admin()],
   });
 }
@@ -77,11 +90,17 @@ async function createTwins(kind: Kind, settings: Settings, ownSeconds: number) {
     if (kind === "own") return internalAdapter.createSession(USER, false, { expiresAt }, true);
     return internalAdapter.createSession(USER, forgets);
   });
-  await pglite.query(`INSERT INTO sessions (token, expires_at, created_at, updated_at, user_id, impersonated_by)
-    SELECT 'ours', expires_at, created_at, updated_at, user_id, impersonated_by FROM sessions`);
+  await pglite.query(
+    `INSERT INTO sessions (token, expires_at, created_at, updated_at, user_id, impersonated_by)
+    SELECT 'ours', expires_at, created_at, updated_at, user_id, impersonated_by FROM sessions`,
+  );
   const cookie = [`better-auth.session_token=${signed(row.token)}`];
   if (forgets) cookie.push(`better-auth.dont_remember=${signed("true")}`);
-  return { auth, headers: new Headers({ cookie: cookie.join("; ") }), endMs: row.expiresAt.getTime() };
+  return {
+    auth,
+    headers: new Headers({ cookie: cookie.join("; ") }),
+    endMs: row.expiresAt.getTime(),
+  };
 }
 
 type Ends = { ours?: number; theirs?: number };
@@ -99,13 +118,23 @@ async function replay(kind: Kind, settings: Settings, ownSeconds: number, steps:
   let nowMs = START_MS;
   for (const { afterMs, touch } of steps) {
     nowMs += afterMs;
-    if (touch) await pglite.query("UPDATE sessions SET updated_at = $1", [new Date(nowMs - 1).toISOString()]);
+    if (touch) {
+      await pglite.query("UPDATE sessions SET updated_at = $1", [
+        new Date(nowMs - 1).toISOString(),
+      ]);
+    }
     const theirs = await atTime(nowMs, () => auth.api.getSession({ headers }));
-    const found = await atTime(nowMs, () => validateSession(ours, "ours")).catch((error: unknown) => {
-      if (isAppError(error, "UNAUTHORIZED")) return undefined;
-      throw error;
+    const found = await atTime(nowMs, () => validateSession(ours, "ours")).catch(
+      (error: unknown) => {
+        if (isAppError(error, "UNAUTHORIZED")) return undefined;
+        throw error;
+      },
+    );
+    ends.push({
+      nowMs,
+      theirs: theirs?.session.expiresAt.getTime(),
+      ours: found?.session.expiresAt.getTime(),
     });
-    ends.push({ nowMs, theirs: theirs?.session.expiresAt.getTime(), ours: found?.session.expiresAt.getTime() });
   }
   return { createdEndMs: endMs, ends };
 }
@@ -120,10 +149,13 @@ const history = fc.record({
   expiresIn: seconds,
   updateShare: fc.double({ min: 0, max: 1.2, noNaN: true }),
   ownShare: fc.double({ min: 0.01, max: 0.999, noNaN: true }),
-  steps: fc.array(fc.record({ share: fc.double({ min: 0, max: 1.1, noNaN: true }), touch: fc.boolean() }), {
-    minLength: 1,
-    maxLength: 12,
-  }),
+  steps: fc.array(
+    fc.record({ share: fc.double({ min: 0, max: 1.1, noNaN: true }), touch: fc.boolean() }),
+    {
+      minLength: 1,
+      maxLength: 12,
+    },
+  ),
 });
 
 Deno.test("validateSession() keeps no session alive for longer than better-auth by cookie, whatever its history", async () => {
@@ -142,7 +174,10 @@ Deno.test("validateSession() keeps no session alive for longer than better-auth 
         kind,
         settings,
         own,
-        steps.map(({ share, touch }) => ({ afterMs: 1 + Math.floor(share * pace), touch: touch && touched })),
+        steps.map(({ share, touch }) => ({
+          afterMs: 1 + Math.floor(share * pace),
+          touch: touch && touched,
+        })),
       );
       let previous: number = createdEndMs;
       for (const { nowMs, ours, theirs } of ends) {
@@ -156,8 +191,14 @@ Deno.test("validateSession() keeps no session alive for longer than better-auth 
         if (kind === "remembered") assertEquals(ours, theirs);
         if (ours === previous) continue;
         count.extended++;
-        assert(ours > previous && ours <= nowMs + lengths[kind] * 1000, `${ours} after ${previous} at ${nowMs}`);
-        assert(kind === "remembered" || kind === "own", `a session of the kind ${kind} was extended`);
+        assert(
+          ours > previous && ours <= nowMs + lengths[kind] * 1000,
+          `${ours} after ${previous} at ${nowMs}`,
+        );
+        assert(
+          kind === "remembered" || kind === "own",
+          `a session of the kind ${kind} was extended`,
+        );
         previous = ours;
       }
     }),

@@ -3,7 +3,13 @@ import { pgTable } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/postgres-js";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import postgres from "postgres";
-import { AUTH_MIGRATION_SQL, AUTH_USER_COLUMNS, createAuth, expireSession, validateSession } from "../../auth/mod.ts";
+import {
+  AUTH_MIGRATION_SQL,
+  AUTH_USER_COLUMNS,
+  createAuth,
+  expireSession,
+  validateSession,
+} from "../../auth/mod.ts";
 import { UnauthorizedError } from "../../errors/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import { startPostgres } from "../support/postgres.ts";
@@ -13,7 +19,9 @@ setLogOutput(() => {});
 const config = { secret: SECRET, baseURL: "http://localhost:3000" };
 
 /** A relay that counts how often the client speaks: once for each round trip. */
-async function countRoundTrips(port: number): Promise<{ port: number; trips(): number; stop(): Promise<void> }> {
+async function countRoundTrips(
+  port: number,
+): Promise<{ port: number; trips(): number; stop(): Promise<void> }> {
   let trips = 0;
   let serverSpoke = true;
   const sockets: Socket[] = [];
@@ -48,7 +56,10 @@ async function countRoundTrips(port: number): Promise<{ port: number; trips(): n
 Deno.test("a session on PostgreSQL over postgres.js", async (test) => {
   const server = await startPostgres();
   const relay = await countRoundTrips(server.port);
-  const client = postgres(server.url.replace(`:${server.port}`, `:${relay.port}`), { max: 1, onnotice: () => {} });
+  const client = postgres(server.url.replace(`:${server.port}`, `:${relay.port}`), {
+    max: 1,
+    onnotice: () => {},
+  });
   const other = postgres(server.url, { max: 4, onnotice: () => {} });
   const db = drizzle(client);
   const auth = createAuth(db, config);
@@ -66,7 +77,10 @@ Deno.test("a session on PostgreSQL over postgres.js", async (test) => {
     });
 
     await test.step("validateSession() keeps the queries of two sets of tables apart on one connection", async () => {
-      const twin = createAuth(db, { ...config, schema: { user: pgTable("users", AUTH_USER_COLUMNS) } });
+      const twin = createAuth(db, {
+        ...config,
+        schema: { user: pgTable("users", AUTH_USER_COLUMNS) },
+      });
       assertNotStrictEquals(twin, auth);
       for (const instance of [auth, twin, auth, twin]) {
         assertEquals((await validateSession(instance, token)).user.email, body.email);
@@ -74,7 +88,9 @@ Deno.test("a session on PostgreSQL over postgres.js", async (test) => {
     });
 
     await test.step("validateSession() refuses bytes that PostgreSQL would not take, and the connection stays good", async () => {
-      for (const bad of ["\0", "a\0b", "\ud800", "x".repeat(5000), "%00.x", "'; drop table users; --"]) {
+      for (
+        const bad of ["\0", "a\0b", "\ud800", "x".repeat(5000), "%00.x", "'; drop table users; --"]
+      ) {
         await assertRejects(() => validateSession(auth, bad), UnauthorizedError);
       }
       assertEquals((await validateSession(auth, token)).user.email, body.email);
@@ -83,7 +99,9 @@ Deno.test("a session on PostgreSQL over postgres.js", async (test) => {
     await test.step("validateSession() extends once for many at a time, and every one of them passes", async () => {
       await other`UPDATE sessions SET created_at = now() - interval '30 days', expires_at = now() + interval '1 hour'`;
       const busy = createAuth(drizzle(other), config);
-      const results = await Promise.all(Array.from({ length: 8 }, () => validateSession(busy, token)));
+      const results = await Promise.all(
+        Array.from({ length: 8 }, () => validateSession(busy, token)),
+      );
       const ends = results.map(({ session }) => session.expiresAt.getTime());
       assertEquals(ends.every((end) => end > Date.now() + 29 * 86_400_000), true);
       const [{ count }] = await other`SELECT count(*)::int FROM sessions`;
@@ -94,7 +112,10 @@ Deno.test("a session on PostgreSQL over postgres.js", async (test) => {
       const busy = createAuth(drizzle(other), config);
       const results = await atTime(
         Date.now(),
-        () => Promise.allSettled(Array.from({ length: 6 }, () => expireSession(busy, token, drizzle(other)))),
+        () =>
+          Promise.allSettled(
+            Array.from({ length: 6 }, () => expireSession(busy, token, drizzle(other))),
+          ),
       );
       assertEquals(results.filter(({ status }) => status === "fulfilled").length, 1);
       await assertRejects(() => validateSession(auth, token), UnauthorizedError);

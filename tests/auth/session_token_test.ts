@@ -44,7 +44,11 @@ const CASES: [what: string, given: unknown, expected: string | undefined][] = [
   ["a signature without a token", sign(""), undefined],
   ["a second full stop", `${SIGNED}.`, undefined],
   ["a second full stop in the token", sign(`${TOKEN}.x`), undefined],
-  ["a signed token with a line break, percent-encoded", encodeURIComponent(sign("a\nb")), undefined],
+  [
+    "a signed token with a line break, percent-encoded",
+    encodeURIComponent(sign("a\nb")),
+    undefined,
+  ],
   ["a full stop that is percent-encoded", SIGNED.replace(".", "%2E"), SIGNED.replace(".", "%2E")],
 ];
 

@@ -1,4 +1,11 @@
-import { assert, assertEquals, assertFalse, assertInstanceOf, assertRejects, assertStrictEquals } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertInstanceOf,
+  assertRejects,
+  assertStrictEquals,
+} from "@std/assert";
 import { boolean, pgTable, text, timestamp } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/pglite";
 import { createHmac } from "node:crypto";
@@ -31,13 +38,18 @@ globalThis.addEventListener("unload", () => void pglite.close());
 
 async function seed(expiresAtMs = NOW + 30 * DAY_MS): Promise<void> {
   await reset();
-  await pglite.query("INSERT INTO users (id, name, email) VALUES ($1, 'Ada', 'ada@example.com')", [USER]);
-  await pglite.query("INSERT INTO sessions (id, expires_at, token, user_id) VALUES ($1, $2, $3, $4)", [
-    SESSION,
-    new Date(expiresAtMs).toISOString(),
-    TOKEN,
+  await pglite.query("INSERT INTO users (id, name, email) VALUES ($1, 'Ada', 'ada@example.com')", [
     USER,
   ]);
+  await pglite.query(
+    "INSERT INTO sessions (id, expires_at, token, user_id) VALUES ($1, $2, $3, $4)",
+    [
+      SESSION,
+      new Date(expiresAtMs).toISOString(),
+      TOKEN,
+      USER,
+    ],
+  );
 }
 
 async function storedEnd(): Promise<number | undefined> {
@@ -68,7 +80,10 @@ Deno.test("validateSession() builds its query once for a client", async () => {
   const auth = createAuth(counting, config);
   for (let i = 0; i < 3; i++) await atTime(NOW, () => validateSession(auth, TOKEN));
   assertEquals(built, 1);
-  await atTime(NOW, () => validateSession(createAuth(counting, { ...config, sessionUpdateAge: 1 }), TOKEN));
+  await atTime(
+    NOW,
+    () => validateSession(createAuth(counting, { ...config, sessionUpdateAge: 1 }), TOKEN),
+  );
   assertEquals(built, 1);
 });
 
@@ -80,7 +95,10 @@ Deno.test("validateSession() extends by 30 days after 24 hours unless told", asy
     NOW + 29 * DAY_MS + 1,
   );
   await seed(NOW + 29 * DAY_MS);
-  assertEquals((await atTime(NOW, () => validateSession(auth, TOKEN))).session.expiresAt.getTime(), NOW + 30 * DAY_MS);
+  assertEquals(
+    (await atTime(NOW, () => validateSession(auth, TOKEN))).session.expiresAt.getTime(),
+    NOW + 30 * DAY_MS,
+  );
   assertEquals(await storedEnd(), NOW + 30 * DAY_MS);
   assertEquals(queries.length, 2);
 });
@@ -88,18 +106,33 @@ Deno.test("validateSession() extends by 30 days after 24 hours unless told", asy
 Deno.test("validateSession() and expireSession() refuse a missing, an unknown and a malformed token, and one at its end", async () => {
   await seed(NOW);
   const auth = createAuth(db, config);
-  const checks: ((...args: Parameters<typeof expireSession>) => Promise<unknown>)[] = [validateSession, expireSession];
+  const checks: ((...args: Parameters<typeof expireSession>) => Promise<unknown>)[] = [
+    validateSession,
+    expireSession,
+  ];
   for (const check of checks) {
     for (const token of [TOKEN, "unknown"]) {
-      await assertRejects(() => atTime<unknown>(NOW, () => check(auth, token, db)), UnauthorizedError, INVALID);
+      await assertRejects(
+        () => atTime<unknown>(NOW, () => check(auth, token, db)),
+        UnauthorizedError,
+        INVALID,
+      );
     }
     // the database is not asked about what cannot be a token
     queries.length = 0;
     for (const token of [`${TOKEN}\0`, "a b", `${TOKEN}.x`, `${TOKEN}.${"A".repeat(43)}=`]) {
-      await assertRejects(() => atTime<unknown>(NOW, () => check(auth, token, db)), UnauthorizedError, INVALID);
+      await assertRejects(
+        () => atTime<unknown>(NOW, () => check(auth, token, db)),
+        UnauthorizedError,
+        INVALID,
+      );
     }
     for (const token of ["", undefined as unknown as string]) {
-      await assertRejects(() => check(auth, token, db), UnauthorizedError, "The session token is missing");
+      await assertRejects(
+        () => check(auth, token, db),
+        UnauthorizedError,
+        "The session token is missing",
+      );
     }
     assertEquals(queries, []);
   }
@@ -116,7 +149,10 @@ Deno.test("validateSession() takes the signed token", async () => {
 
 Deno.test("validateSession() and expireSession() name the query that the database refused", async () => {
   await seed(NOW + 1000);
-  const refusal = Object.assign(new Error("permission denied"), { code: "42501", severity: "ERROR" });
+  const refusal = Object.assign(new Error("permission denied"), {
+    code: "42501",
+    severity: "ERROR",
+  });
   const broken = new Proxy(db, {
     get: (target, name) =>
       name === "update"
@@ -124,9 +160,15 @@ Deno.test("validateSession() and expireSession() name the query that the databas
         : Reflect.get(target, name),
   });
   const auth = createAuth(broken, config);
-  const extended = await assertRejects(() => atTime(NOW, () => validateSession(auth, TOKEN)), DatabaseError);
+  const extended = await assertRejects(
+    () => atTime(NOW, () => validateSession(auth, TOKEN)),
+    DatabaseError,
+  );
   assertEquals(extended.message, "Query extendSession failed with SQLSTATE 42501");
-  const expired = await assertRejects(() => atTime(NOW, () => expireSession(auth, TOKEN, broken)), DatabaseError);
+  const expired = await assertRejects(
+    () => atTime(NOW, () => expireSession(auth, TOKEN, broken)),
+    DatabaseError,
+  );
   assertEquals(expired.message, "Query expireSession failed with SQLSTATE 42501");
 });
 
@@ -148,7 +190,10 @@ Deno.test("validateSession() extends by the times that createAuth was given, and
   for (const [leftMs, expectedMs] of [[540_001, 540_001], [540_000, 600_000], [1, 600_000]]) {
     await seed(NOW + leftMs);
     const { session } = await atTime(NOW, () => validateSession(auth, TOKEN));
-    assertEquals([session.expiresAt.getTime(), await storedEnd()], [NOW + expectedMs, NOW + expectedMs]);
+    assertEquals([session.expiresAt.getTime(), await storedEnd()], [
+      NOW + expectedMs,
+      NOW + expectedMs,
+    ]);
     const { rows } = await pglite.query<{ updated_at: Date }>("SELECT updated_at FROM sessions");
     assertEquals(rows[0].updated_at.getTime() === NOW, expectedMs === 600_000);
   }
@@ -157,13 +202,18 @@ Deno.test("validateSession() extends by the times that createAuth was given, and
 Deno.test("validateSession() extends no other session", async () => {
   await seed(NOW + 1000);
   const end = new Date(NOW + 1000).toISOString();
-  await pglite.query("INSERT INTO sessions (id, expires_at, token, user_id) VALUES ($1, $2, 'other', $3)", [
-    crypto.randomUUID(),
-    end,
-    USER,
-  ]);
+  await pglite.query(
+    "INSERT INTO sessions (id, expires_at, token, user_id) VALUES ($1, $2, 'other', $3)",
+    [
+      crypto.randomUUID(),
+      end,
+      USER,
+    ],
+  );
   await atTime(NOW, () => validateSession(createAuth(db, config), TOKEN));
-  const { rows } = await pglite.query<{ expires_at: Date }>("SELECT expires_at FROM sessions WHERE token = 'other'");
+  const { rows } = await pglite.query<{ expires_at: Date }>(
+    "SELECT expires_at FROM sessions WHERE token = 'other'",
+  );
   assertEquals(rows[0].expires_at.toISOString(), end);
 });
 
@@ -177,7 +227,9 @@ Deno.test("validateSession() does not bring a session back that was ended while 
           where: (condition: undefined) => ({
             returning: async (fields: Record<string, never>) => {
               // by a clock that is a little ahead, so that the end is not past yet where the session is extended
-              await pglite.query("UPDATE sessions SET expires_at = $1", [new Date(NOW + 5).toISOString()]);
+              await pglite.query("UPDATE sessions SET expires_at = $1", [
+                new Date(NOW + 5).toISOString(),
+              ]);
               return await db.update(table).set(values).where(condition).returning(fields);
             },
           }),
@@ -186,7 +238,10 @@ Deno.test("validateSession() does not bring a session back that was ended while 
     },
   });
   const auth = createAuth(racing, config);
-  assertEquals((await atTime(NOW, () => validateSession(auth, TOKEN))).session.expiresAt.getTime(), NOW + 5);
+  assertEquals(
+    (await atTime(NOW, () => validateSession(auth, TOKEN))).session.expiresAt.getTime(),
+    NOW + 5,
+  );
   assertEquals(await storedEnd(), NOW + 5);
 });
 
@@ -194,7 +249,10 @@ Deno.test("validateSession() extends a session whose end has microseconds", asyn
   await seed();
   await pglite.query("UPDATE sessions SET expires_at = $1", ["2030-05-07T07:08:09.123987Z"]);
   const { session } = await atTime(NOW, () => validateSession(createAuth(db, config), TOKEN));
-  assertEquals([session.expiresAt.getTime(), await storedEnd()], [NOW + 30 * DAY_MS, NOW + 30 * DAY_MS]);
+  assertEquals([session.expiresAt.getTime(), await storedEnd()], [
+    NOW + 30 * DAY_MS,
+    NOW + 30 * DAY_MS,
+  ]);
 });
 
 Deno.test("validateSession() reads tables of one's own: other names, more columns, text ids", async () => {
@@ -227,7 +285,11 @@ Deno.test("validateSession() reads tables of one's own: other names, more column
     assertEquals(user, { id: "m-1", email: "bo@example.com", emailVerified: false });
     assertEquals(session, { id: "v-1", token: "token-1", expiresAt: new Date(NOW + 30 * DAY_MS) });
     await atTime(NOW, () => expireSession(auth, "token-1", db));
-    await assertRejects(() => atTime(NOW, () => validateSession(auth, "token-1")), UnauthorizedError, INVALID);
+    await assertRejects(
+      () => atTime(NOW, () => validateSession(auth, "token-1")),
+      UnauthorizedError,
+      INVALID,
+    );
   } finally {
     await pglite.exec("DROP TABLE members; DROP TABLE visits");
   }
@@ -253,13 +315,18 @@ Deno.test("validateSession() throws DatabaseError without the token when the dat
 
 Deno.test("validateSession() refuses what createAuth did not make", async () => {
   const foreign = { api: {}, handler: () => Promise.resolve(new Response()), options: {} } as never;
-  await assertRejects(() => validateSession(foreign, TOKEN), ConfigurationError, "make it with createAuth");
+  await assertRejects(
+    () => validateSession(foreign, TOKEN),
+    ConfigurationError,
+    "make it with createAuth",
+  );
 });
 
 Deno.test("validateSessionFromHeader() takes the scheme in any case and nothing but one token", async () => {
   await seed();
   const auth = createAuth(db, config);
-  const check = (header: string | null | undefined) => atTime(NOW, () => validateSessionFromHeader(auth, header));
+  const check = (header: string | null | undefined) =>
+    atTime(NOW, () => validateSessionFromHeader(auth, header));
   for (const header of [`Bearer ${TOKEN}`, `bearer ${TOKEN}`, `BEARER   ${TOKEN}`]) {
     assertEquals((await check(header)).session.id, SESSION);
   }
@@ -283,7 +350,11 @@ Deno.test("validateSessionFromHeader() takes the scheme in any case and nothing 
     `Bearer "${TOKEN}"`,
   ];
   for (const header of malformed) {
-    await assertRejects(() => check(header), UnauthorizedError, "The Authorization header must be: Bearer <token>");
+    await assertRejects(
+      () => check(header),
+      UnauthorizedError,
+      "The Authorization header must be: Bearer <token>",
+    );
   }
   assertEquals(queries, []);
 });
@@ -308,16 +379,28 @@ Deno.test("expireSession() ends a session now and keeps its row", async () => {
   await atTime(NOW, () => expireSession(auth, TOKEN, db));
   assertEquals(await storedEnd(), NOW);
   assertEquals(queries.length, 1);
-  await assertRejects(() => atTime(NOW, () => validateSession(auth, TOKEN)), UnauthorizedError, INVALID);
+  await assertRejects(
+    () => atTime(NOW, () => validateSession(auth, TOKEN)),
+    UnauthorizedError,
+    INVALID,
+  );
 });
 
 Deno.test("expireSession() refuses an ended, an unknown and a malformed token, and changes nothing", async () => {
   await seed(NOW);
   const auth = createAuth(db, config);
   for (const token of [TOKEN, "unknown", `${TOKEN}\0`, `${TOKEN}.x`]) {
-    await assertRejects(() => atTime(NOW, () => expireSession(auth, token, db)), UnauthorizedError, INVALID);
+    await assertRejects(
+      () => atTime(NOW, () => expireSession(auth, token, db)),
+      UnauthorizedError,
+      INVALID,
+    );
   }
-  await assertRejects(() => expireSession(auth, "", db), UnauthorizedError, "The session token is missing");
+  await assertRejects(
+    () => expireSession(auth, "", db),
+    UnauthorizedError,
+    "The session token is missing",
+  );
   assertEquals(await storedEnd(), NOW);
 });
 

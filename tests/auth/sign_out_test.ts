@@ -5,7 +5,12 @@ import { createHmac } from "node:crypto";
 import { createAuth, createAuthHandler } from "../../auth/mod.ts";
 import { readSessionCookies } from "../../auth/session_cookies.ts";
 import type { ApiEvent } from "../../core/mod.ts";
-import { createAlbEvent, createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
+import {
+  createAlbEvent,
+  createHttpApiEvent,
+  createLambdaContext,
+  createRestApiEvent,
+} from "../../testing/mod.ts";
 import { openAuthDatabase, SECRET } from "./auth_database.ts";
 import { testSeed } from "../support/seed.ts";
 
@@ -24,7 +29,9 @@ function sign(token: string, secret = SECRET): string {
 /** A session of the user, and one of somebody else that must outlive the sign-out. */
 async function createSessions(): Promise<void> {
   await reset();
-  await pglite.query("INSERT INTO users (id, name, email) VALUES ($1, 'Ada', 'ada@example.com')", [USER]);
+  await pglite.query("INSERT INTO users (id, name, email) VALUES ($1, 'Ada', 'ada@example.com')", [
+    USER,
+  ]);
   await pglite.query(
     "INSERT INTO sessions (token, expires_at, user_id) SELECT t, now() + interval '30 days', $1 FROM unnest($2::text[]) t",
     [USER, ["real", "other"]],
@@ -32,7 +39,9 @@ async function createSessions(): Promise<void> {
 }
 
 async function storedTokens(): Promise<string[]> {
-  const { rows } = await pglite.query<{ token: string }>("SELECT token FROM sessions ORDER BY token");
+  const { rows } = await pglite.query<{ token: string }>(
+    "SELECT token FROM sessions ORDER BY token",
+  );
   return rows.map(({ token }) => token);
 }
 
@@ -51,7 +60,9 @@ const handlers = auths.map((auth) => createAuthHandler(() => auth));
 
 async function signOut({ secure, pairs, separator, source }: Cookies): Promise<number> {
   const name = secure ? `__Secure-${NAME}` : NAME;
-  const cookie = pairs.map((pair) => pair === "real" ? `${name}=${encodeURIComponent(sign("real"))}` : pair).join(
+  const cookie = pairs.map((pair) =>
+    pair === "real" ? `${name}=${encodeURIComponent(sign("real"))}` : pair
+  ).join(
     separator,
   );
   const event = source({
@@ -84,7 +95,17 @@ const decoyNames = fc.oneof(
 const NAMES = [NAME, `__Secure-${NAME}`, `__Host-${NAME}`];
 /** Values that are no good as a session cookie, under whatever name they come. */
 const badValues = fc.oneof(
-  fc.constantFrom("", "x", ".", "real", "real.", encodeURIComponent(sign("real", "another secret")), "%", "a=b", '"'),
+  fc.constantFrom(
+    "",
+    "x",
+    ".",
+    "real",
+    "real.",
+    encodeURIComponent(sign("real", "another secret")),
+    "%",
+    "a=b",
+    '"',
+  ),
   fc.string({ maxLength: 20 }).map((text) => text.replace(/[;\n\r\0]/g, "")),
 );
 const other = encodeURIComponent(sign("other"));
@@ -123,7 +144,9 @@ const TWO: [name: string, pairs: string[], left: string[]][] = [
   ["twice under one name", [valid(NAME, "other"), "real"], []],
   ["the second time under one name", ["real", valid(NAME, "other")], []],
   ["with a prefix besides", [valid(`__Host-${NAME}`, "other"), "real"], []],
-  ["under the name of another application", [valid("app.session_token", "other"), "real"], ["other"]],
+  ["under the name of another application", [valid("app.session_token", "other"), "real"], [
+    "other",
+  ]],
   ["quoted", [`${NAME}="${sign("real")}"`, "a=b"], ["other"]],
   ["after a part without a name", ["flag", "real"], ["other"]],
 ];
@@ -139,7 +162,12 @@ for (const [name, pairs, left] of TWO) {
 Deno.test("createAuthHandler() reads several Cookie headers of one request", async () => {
   await createSessions();
   const headers = { origin: BASE_URL };
-  const event = createRestApiEvent({ method: "POST", path: "/api/auth/sign-out", body: {}, headers });
+  const event = createRestApiEvent({
+    method: "POST",
+    path: "/api/auth/sign-out",
+    body: {},
+    headers,
+  });
   const multiValueHeaders = { ...event.multiValueHeaders, Cookie: ["a=b", valid(NAME, "real")] };
   const { statusCode } = await handlers[0]({ ...event, multiValueHeaders }, createLambdaContext());
   assertEquals([statusCode, await storedTokens()], [200, ["other"]]);
@@ -158,7 +186,11 @@ Deno.test("createAuthHandler() takes the cookies of an invalid token's request f
 });
 
 Deno.test("readSessionCookies() follows the name that better-auth gives its cookie", async () => {
-  for (const advanced of [{}, { cookiePrefix: "shop" }, { cookies: { session_token: { name: "sid" } } }]) {
+  for (
+    const advanced of [{}, { cookiePrefix: "shop" }, {
+      cookies: { session_token: { name: "sid" } },
+    }]
+  ) {
     for (const useSecureCookies of [false, true]) {
       const { $context } = betterAuth({
         secret: SECRET,

@@ -17,55 +17,66 @@ const good = signed(SECONDS);
 const MISMATCH = "UNAUTHORIZED: The signature in the X-Slack-Signature header does not match";
 const MALFORMED = "UNAUTHORIZED: The X-Slack-Signature header is malformed";
 
-const CASES: [name: string, headers: object, expected: string, more?: { body?: string; secret?: string | string[] }][] =
+const CASES: [
+  name: string,
+  headers: object,
+  expected: string,
+  more?: { body?: string; secret?: string | string[] },
+][] = [
+  ["a signed request", good, "accepted"],
+  ["header names in lower case", {
+    "x-slack-request-timestamp": `${SECONDS}`,
+    "x-slack-signature": good["X-Slack-Signature"],
+  }, "accepted"],
+  ["the web's Headers", new Headers(good as Record<string, string>), "accepted"],
+  ["one of two secrets", good, "accepted", { secret: ["next", SECRET] }],
+  ["another body", good, MISMATCH, { body: `${BODY}x` }],
+  ["another time", { ...good, "X-Slack-Request-Timestamp": `${SECONDS + 1}` }, MISMATCH],
+  ["another version", signed(SECONDS, "v1"), MALFORMED],
   [
-    ["a signed request", good, "accepted"],
-    ["header names in lower case", {
-      "x-slack-request-timestamp": `${SECONDS}`,
-      "x-slack-signature": good["X-Slack-Signature"],
-    }, "accepted"],
-    ["the web's Headers", new Headers(good as Record<string, string>), "accepted"],
-    ["one of two secrets", good, "accepted", { secret: ["next", SECRET] }],
-    ["another body", good, MISMATCH, { body: `${BODY}x` }],
-    ["another time", { ...good, "X-Slack-Request-Timestamp": `${SECONDS + 1}` }, MISMATCH],
-    ["another version", signed(SECONDS, "v1"), MALFORMED],
-    [
-      "a signature without its version",
-      { ...good, "X-Slack-Signature": good["X-Slack-Signature"]?.slice(3) },
-      MALFORMED,
-    ],
-    [
-      "a request that is too old",
-      signed(SECONDS - 301),
-      "UNAUTHORIZED: The timestamp in the X-Slack-Request-Timestamp header is older than 300 seconds",
-    ],
-    [
-      "a request from the future",
-      signed(SECONDS + 301),
-      "UNAUTHORIZED: The timestamp in the X-Slack-Request-Timestamp header is further ahead than 300 seconds",
-    ],
-    ["a time that is no number", signed("now"), "UNAUTHORIZED: The X-Slack-Request-Timestamp header is malformed"],
-    [
-      "no time",
-      { ...good, "X-Slack-Request-Timestamp": undefined },
-      "UNAUTHORIZED: The X-Slack-Request-Timestamp header is missing",
-    ],
-    [
-      "no signature",
-      { ...good, "X-Slack-Signature": undefined },
-      "UNAUTHORIZED: The X-Slack-Signature header is missing",
-    ],
-    [
-      "an empty secret",
-      {},
-      "CONFIGURATION: The secret for X-Slack-Signature is missing or empty: set it, each one if it is a list",
-      { secret: "" },
-    ],
-  ];
+    "a signature without its version",
+    { ...good, "X-Slack-Signature": good["X-Slack-Signature"]?.slice(3) },
+    MALFORMED,
+  ],
+  [
+    "a request that is too old",
+    signed(SECONDS - 301),
+    "UNAUTHORIZED: The timestamp in the X-Slack-Request-Timestamp header is older than 300 seconds",
+  ],
+  [
+    "a request from the future",
+    signed(SECONDS + 301),
+    "UNAUTHORIZED: The timestamp in the X-Slack-Request-Timestamp header is further ahead than 300 seconds",
+  ],
+  [
+    "a time that is no number",
+    signed("now"),
+    "UNAUTHORIZED: The X-Slack-Request-Timestamp header is malformed",
+  ],
+  [
+    "no time",
+    { ...good, "X-Slack-Request-Timestamp": undefined },
+    "UNAUTHORIZED: The X-Slack-Request-Timestamp header is missing",
+  ],
+  [
+    "no signature",
+    { ...good, "X-Slack-Signature": undefined },
+    "UNAUTHORIZED: The X-Slack-Signature header is missing",
+  ],
+  [
+    "an empty secret",
+    {},
+    "CONFIGURATION: The secret for X-Slack-Signature is missing or empty: set it, each one if it is a list",
+    { secret: "" },
+  ],
+];
 
 for (const [name, headers, expected, { body = BODY, secret = SECRET } = {}] of CASES) {
   Deno.test(`validateSlackWebhook() ${expected === "accepted" ? "accepts" : "refuses"} ${name}`, async () => {
-    const check = atTime(SECONDS * 1000, () => validateSlackWebhook(body, headers as Headers, secret));
+    const check = atTime(
+      SECONDS * 1000,
+      () => validateSlackWebhook(body, headers as Headers, secret),
+    );
     const result = await check.then(
       () => "accepted",
       (error) => isAppError(error) ? `${error.code}: ${error.message}` : Promise.reject(error),

@@ -19,7 +19,10 @@ const BODY = '{"test": 2432232314}';
 const SIGNATURE = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
 const ZEROS = `v1,${"A".repeat(43)}=`;
 
-function sign(seconds: number | string, { id = ID, body = BODY as string | Uint8Array } = {}): string {
+function sign(
+  seconds: number | string,
+  { id = ID, body = BODY as string | Uint8Array } = {},
+): string {
   const mac = nodeCrypto.createHmac(
     "sha256",
     atob(KEY).split("").reduce((all, c, i) => all.fill(c.charCodeAt(0), i), new Uint8Array(24)),
@@ -33,7 +36,9 @@ function getKey(length: number): string {
 }
 
 function signedWith(keyLength: number) {
-  const mac = nodeCrypto.createHmac("sha256", atob(getKey(keyLength))).update(`${ID}.${SECONDS}.${BODY}`);
+  const mac = nodeCrypto.createHmac("sha256", atob(getKey(keyLength))).update(
+    `${ID}.${SECONDS}.${BODY}`,
+  );
   return headers({ "webhook-signature": `v1,${mac.digest("base64")}` });
 }
 
@@ -57,7 +62,8 @@ const svix = (changes: Record<string, string> = {}): Record<string, string> => (
 const MISMATCH = "UNAUTHORIZED: The signature in the webhook-signature header does not match";
 const malformed = (name: string) => `UNAUTHORIZED: The webhook-${name} header is malformed`;
 const missing = (name: string) => `UNAUTHORIZED: The webhook-${name} header is missing`;
-const NO_BASE64 = 'CONFIGURATION: The secret for webhook-signature must be base64, with or without "whsec_" before it';
+const NO_BASE64 =
+  'CONFIGURATION: The secret for webhook-signature must be base64, with or without "whsec_" before it';
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 const CASES: [
@@ -69,13 +75,19 @@ const CASES: [
   ["the reference libraries' vector", headers(), "accepted"],
   ["a body of bytes", headers(), "accepted", { body: bytes(BODY) }],
   ["a secret without its prefix", headers(), "accepted", { secret: KEY }],
-  ["one of two secrets", headers(), "accepted", { secret: [`whsec_${btoa("another key of 24 bytes!")}`, SECRET] }],
+  ["one of two secrets", headers(), "accepted", {
+    secret: [`whsec_${btoa("another key of 24 bytes!")}`, SECRET],
+  }],
   [
     "several signatures of which one matches",
     headers({ "webhook-signature": `${ZEROS} v1a,x ${SIGNATURE}` }),
     "accepted",
   ],
-  ["names in two cases, of which the lower one counts", { "WEBHOOK-ID": "another", ...headers() }, "accepted"],
+  [
+    "names in two cases, of which the lower one counts",
+    { "WEBHOOK-ID": "another", ...headers() },
+    "accepted",
+  ],
   ["a header of the name get", headers({ get: "x" }), "accepted"],
   ["the web's Headers", new Headers(headers()), "accepted"],
   ["header names in another case", {
@@ -100,17 +112,28 @@ const CASES: [
     { ...headers(), "svix-signature": ZEROS },
     "UNAUTHORIZED: The signature in the svix-signature header does not match",
   ],
-  ["an empty header of Svix", { ...headers(), "svix-id": "" }, "UNAUTHORIZED: The svix-id header is missing"],
+  [
+    "an empty header of Svix",
+    { ...headers(), "svix-id": "" },
+    "UNAUTHORIZED: The svix-id header is missing",
+  ],
   [
     "an old message of Svix",
     svix({ "svix-timestamp": `${SECONDS - 301}`, "svix-signature": sign(SECONDS - 301) }),
     "UNAUTHORIZED: The timestamp in the svix-timestamp header is older than 300 seconds",
   ],
-  ["a secret that needs padding and has none", signedWith(26), "accepted", { secret: getKey(26).replace(/=+$/, "") }],
+  ["a secret that needs padding and has none", signedWith(26), "accepted", {
+    secret: getKey(26).replace(/=+$/, ""),
+  }],
   ["a secret that needs less padding", signedWith(25), "accepted", {
     secret: `whsec_${getKey(25).replace(/=+$/, "")}`,
   }],
-  ["a multi-byte body", headers({ "webhook-signature": sign(SECONDS, { body: "é😀" }) }), "accepted", { body: "é😀" }],
+  [
+    "a multi-byte body",
+    headers({ "webhook-signature": sign(SECONDS, { body: "é😀" }) }),
+    "accepted",
+    { body: "é😀" },
+  ],
   ["a timestamp at the edge", signedAt(SECONDS - 300), "accepted"],
   ["a timestamp ahead, at the edge", signedAt(SECONDS + 300), "accepted"],
   [
@@ -148,8 +171,16 @@ const CASES: [
     headers({ "webhook-signature": SIGNATURE.replace("v1,", "v2,") }),
     malformed("signature"),
   ],
-  ["a signature without a version", headers({ "webhook-signature": SIGNATURE.slice(3) }), malformed("signature")],
-  ["a signature of another length", headers({ "webhook-signature": "v1,AAAA" }), malformed("signature")],
+  [
+    "a signature without a version",
+    headers({ "webhook-signature": SIGNATURE.slice(3) }),
+    malformed("signature"),
+  ],
+  [
+    "a signature of another length",
+    headers({ "webhook-signature": "v1,AAAA" }),
+    malformed("signature"),
+  ],
   ["no id", headers({ "webhook-id": undefined }), missing("id")],
   ["no timestamp", headers({ "webhook-timestamp": undefined }), missing("timestamp")],
   ["no signature", headers({ "webhook-signature": undefined }), missing("signature")],
@@ -170,9 +201,14 @@ const CASES: [
     "CONFIGURATION: toleranceSeconds must be a number of seconds from 0, got 300",
     { tolerance: "300" as unknown as number },
   ],
-  ["a tolerance below 0", headers(), "CONFIGURATION: toleranceSeconds must be a number of seconds from 0, got -5", {
-    tolerance: -5,
-  }],
+  [
+    "a tolerance below 0",
+    headers(),
+    "CONFIGURATION: toleranceSeconds must be a number of seconds from 0, got -5",
+    {
+      tolerance: -5,
+    },
+  ],
 ];
 
 for (const [name, given, expected, { body = BODY, secret = SECRET, tolerance } = {}] of CASES) {
@@ -183,7 +219,12 @@ for (const [name, given, expected, { body = BODY, secret = SECRET, tolerance } =
       const result = await atTime(
         SECONDS * 1000,
         () =>
-          validateStandardWebhook(body as WebhookPayload, given as WebhookHeaders, secret as WebhookSecret, tolerance),
+          validateStandardWebhook(
+            body as WebhookPayload,
+            given as WebhookHeaders,
+            secret as WebhookSecret,
+            tolerance,
+          ),
       ).then(
         () => "accepted",
         (error) => isAppError(error) ? `${error.code}: ${error.message}` : Promise.reject(error),

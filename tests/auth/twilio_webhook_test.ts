@@ -5,7 +5,8 @@ import { isAppError } from "../../errors/mod.ts";
 
 const TOKEN = "12345";
 const URL_OF_FORM = "https://mycompany.com/myapp.php?foo=1&bar=2";
-const FORM = "CallSid=CA1234567890ABCDE&Caller=%2B14158675309&Digits=1234&From=%2B14158675309&To=%2B18005551212";
+const FORM =
+  "CallSid=CA1234567890ABCDE&Caller=%2B14158675309&Digits=1234&From=%2B14158675309&To=%2B18005551212";
 // the example of Twilio's documentation
 const SIGNATURE = "RSOYDt4T1cUTdK1PDd93/VVr8B8=";
 const MISMATCH = "UNAUTHORIZED: The signature in the X-Twilio-Signature header does not match";
@@ -29,7 +30,9 @@ const CASES: [name: string, request: Request, expected: string][] = [
   ["a body of bytes", { body: bytes(FORM) }, "accepted"],
   ["parameters in another order", { body: FORM.split("&").reverse().join("&") }, "accepted"],
   ["one of two tokens", { secret: ["next", TOKEN] }, "accepted"],
-  ["an address with the port of its scheme", { url: "https://mycompany.com:443/myapp.php?foo=1&bar=2" }, "accepted"],
+  ["an address with the port of its scheme", {
+    url: "https://mycompany.com:443/myapp.php?foo=1&bar=2",
+  }, "accepted"],
   ["a signature over the address with a port", {
     signature: sign("http://a.test:80/"),
     url: "http://a.test/",
@@ -45,7 +48,11 @@ const CASES: [name: string, request: Request, expected: string][] = [
     url: "https://A.test/it's",
     body: "",
   }, "accepted"],
-  ["no body", { signature: sign("https://a.test/?x=1"), url: "https://a.test/?x=1", body: null }, "accepted"],
+  [
+    "no body",
+    { signature: sign("https://a.test/?x=1"), url: "https://a.test/?x=1", body: null },
+    "accepted",
+  ],
   ["the same name several times", {
     signature: sign("https://a.test/a1a2b"),
     url: "https://a.test/",
@@ -56,7 +63,11 @@ const CASES: [name: string, request: Request, expected: string][] = [
     url: "https://a.test/",
     body: "Body=%C3%A9+%F0%9F%98%80",
   }, "accepted"],
-  ["JSON and its hash", { signature: sign(hashed(JSON_BODY)), url: hashed(JSON_BODY), body: JSON_BODY }, "accepted"],
+  ["JSON and its hash", {
+    signature: sign(hashed(JSON_BODY)),
+    url: hashed(JSON_BODY),
+    body: JSON_BODY,
+  }, "accepted"],
   [
     "another body than the hash's",
     { signature: sign(hashed(JSON_BODY)), url: hashed(JSON_BODY), body: "{}" },
@@ -64,7 +75,11 @@ const CASES: [name: string, request: Request, expected: string][] = [
   ],
   [
     "an empty hash",
-    { signature: sign("https://a.test/?bodySHA256="), url: "https://a.test/?bodySHA256=", body: "{}" },
+    {
+      signature: sign("https://a.test/?bodySHA256="),
+      url: "https://a.test/?bodySHA256=",
+      body: "{}",
+    },
     "UNAUTHORIZED: The body does not match the parameter bodySHA256",
   ],
   ["another path", { url: URL_OF_FORM.replace("myapp", "other") }, MISMATCH],
@@ -73,7 +88,11 @@ const CASES: [name: string, request: Request, expected: string][] = [
   ["another parameter", { body: `${FORM}&x=1` }, MISMATCH],
   ["another value", { body: FORM.replace("1234&", "1235&") }, MISMATCH],
   ["another token", { secret: "54321" }, MISMATCH],
-  ["a signature in hex", { signature: createHmac("sha1", TOKEN).update(URL_OF_FORM).digest("hex") }, MALFORMED],
+  [
+    "a signature in hex",
+    { signature: createHmac("sha1", TOKEN).update(URL_OF_FORM).digest("hex") },
+    MALFORMED,
+  ],
   ["no signature", { signature: "" }, "UNAUTHORIZED: The X-Twilio-Signature header is missing"],
   [
     "an empty token",

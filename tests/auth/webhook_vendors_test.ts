@@ -51,7 +51,10 @@ interface Vendor {
 }
 
 const json = fc.json({ stringUnit: "grapheme" });
-const pair = fc.tuple(fc.stringMatching(/^[A-Za-z]\w{0,5}$/), fc.string({ unit: "grapheme", maxLength: 8 }));
+const pair = fc.tuple(
+  fc.stringMatching(/^[A-Za-z]\w{0,5}$/),
+  fc.string({ unit: "grapheme", maxLength: 8 }),
+);
 const form = fc.array(pair, { maxLength: 5 }).map((pairs) => `${new URLSearchParams(pairs)}`);
 
 function accepts(verify: () => unknown): boolean {
@@ -88,7 +91,8 @@ function standardVendor(prefix: "webhook" | "svix", secret: string): Vendor {
       secret,
     }),
     ours: ({ body, headers, secret }) => validateStandardWebhook(body, headers, secret),
-    theirs: ({ body, headers, secret }) => accepts(() => new (library())(secret).verify(body, { ...headers })),
+    theirs: ({ body, headers, secret }) =>
+      accepts(() => new (library())(secret).verify(body, { ...headers })),
   };
 }
 
@@ -117,22 +121,34 @@ const VENDORS: Readonly<Record<string, Vendor>> = {
       url: "",
       secret: SECRET,
     }),
-    ours: ({ body, headers, secret }) => validateCodeHostWebhook(body, headers["x-hub-signature-256"], secret),
+    ours: ({ body, headers, secret }) =>
+      validateCodeHostWebhook(body, headers["x-hub-signature-256"], secret),
     theirs: ({ body, headers, secret }) =>
       verifyOctokit(secret, body, headers["x-hub-signature-256"]).catch(() => false),
   },
   stripe: {
     body: json,
     sign: async (payload, timestamp) => {
-      const header = await Stripe.webhooks.generateTestHeaderStringAsync({ payload, timestamp, secret: SECRET });
+      const header = await Stripe.webhooks.generateTestHeaderStringAsync({
+        payload,
+        timestamp,
+        secret: SECRET,
+      });
       return { body: payload, headers: { "stripe-signature": header }, url: "", secret: SECRET };
     },
-    ours: ({ body, headers, secret }) => validatePaymentsWebhook(body, headers["stripe-signature"], secret),
+    ours: ({ body, headers, secret }) =>
+      validatePaymentsWebhook(body, headers["stripe-signature"], secret),
     theirs: ({ body, headers, secret }) =>
-      Stripe.webhooks.constructEventAsync(body, headers["stripe-signature"], secret).then(() => true, () => false),
+      Stripe.webhooks.constructEventAsync(body, headers["stripe-signature"], secret).then(
+        () => true,
+        () => false,
+      ),
   },
   standardwebhooks: standardVendor("webhook", `whsec_${KEY}`),
-  "standardwebhooks, a secret without padding": standardVendor("webhook", `whsec_${KEY.replace("=", "")}`),
+  "standardwebhooks, a secret without padding": standardVendor(
+    "webhook",
+    `whsec_${KEY.replace("=", "")}`,
+  ),
   svix: standardVendor("svix", `whsec_${KEY}`),
   "svix, a secret without padding": standardVendor("svix", `whsec_${KEY.replace("=", "")}`),
   "@slack/bolt": {
@@ -141,7 +157,9 @@ const VENDORS: Readonly<Record<string, Vendor>> = {
       body,
       headers: {
         "x-slack-request-timestamp": `${seconds}`,
-        "x-slack-signature": `v0=${createHmac("sha256", SECRET).update(`v0:${seconds}:${body}`).digest("hex")}`,
+        "x-slack-signature": `v0=${
+          createHmac("sha256", SECRET).update(`v0:${seconds}:${body}`).digest("hex")
+        }`,
       },
       url: "",
       secret: SECRET,
@@ -151,18 +169,24 @@ const VENDORS: Readonly<Record<string, Vendor>> = {
       isValidSlackRequest({
         signingSecret: secret,
         body,
-        headers: headers as unknown as { "x-slack-signature": string; "x-slack-request-timestamp": number },
+        headers: headers as unknown as {
+          "x-slack-signature": string;
+          "x-slack-request-timestamp": number;
+        },
       }),
   },
   "@shopify/shopify-api": {
     body: json,
     sign: (body) => ({
       body,
-      headers: { "x-shopify-hmac-sha256": createHmac("sha256", SECRET).update(body).digest("base64") },
+      headers: {
+        "x-shopify-hmac-sha256": createHmac("sha256", SECRET).update(body).digest("base64"),
+      },
       url: "",
       secret: SECRET,
     }),
-    ours: ({ body, headers, secret }) => validateShopifyWebhook(body, headers["x-shopify-hmac-sha256"], secret),
+    ours: ({ body, headers, secret }) =>
+      validateShopifyWebhook(body, headers["x-shopify-hmac-sha256"], secret),
     theirs: async ({ body, headers, secret }) => {
       shopify.config.apiSecretKey = secret;
       const rawRequest = new Request("https://app.example.com/hook", {
@@ -187,9 +211,12 @@ const VENDORS: Readonly<Record<string, Vendor>> = {
       url,
       secret: SECRET,
     }),
-    ours: ({ body, headers, secret, url }) => validateTwilioWebhook(body, headers["x-twilio-signature"], secret, url),
+    ours: ({ body, headers, secret, url }) =>
+      validateTwilioWebhook(body, headers["x-twilio-signature"], secret, url),
     theirs: ({ body, headers, secret, url }) =>
-      accepts(() => assert(validateRequest(secret, headers["x-twilio-signature"], url, toParams(body)))),
+      accepts(() =>
+        assert(validateRequest(secret, headers["x-twilio-signature"], url, toParams(body)))
+      ),
   },
   "twilio, JSON": {
     body: json,
@@ -203,18 +230,27 @@ const VENDORS: Readonly<Record<string, Vendor>> = {
         secret: SECRET,
       };
     },
-    ours: ({ body, headers, secret, url }) => validateTwilioWebhook(body, headers["x-twilio-signature"], secret, url),
+    ours: ({ body, headers, secret, url }) =>
+      validateTwilioWebhook(body, headers["x-twilio-signature"], secret, url),
     theirs: ({ body, headers, secret, url }) =>
-      accepts(() => assert(validateRequestWithBody(secret, headers["x-twilio-signature"], url, body))),
+      accepts(() =>
+        assert(validateRequestWithBody(secret, headers["x-twilio-signature"], url, body))
+      ),
   },
 };
 
-async function accept(vendor: Vendor, request: SignedRequest): Promise<{ ours: boolean; theirs: boolean }> {
-  const ours = await atTime(NOW_MS, () => vendor.ours(request)).then(() => true, (error: unknown) => {
-    // what is not signed as it should be is the client's fault, whatever it looks like
-    if (!isAppError(error, "UNAUTHORIZED") && !isAppError(error, "CONFIGURATION")) throw error;
-    return false;
-  });
+async function accept(
+  vendor: Vendor,
+  request: SignedRequest,
+): Promise<{ ours: boolean; theirs: boolean }> {
+  const ours = await atTime(NOW_MS, () => vendor.ours(request)).then(
+    () => true,
+    (error: unknown) => {
+      // what is not signed as it should be is the client's fault, whatever it looks like
+      if (!isAppError(error, "UNAUTHORIZED") && !isAppError(error, "CONFIGURATION")) throw error;
+      return false;
+    },
+  );
   return { ours, theirs: await atTime(NOW_MS, async () => await vendor.theirs(request)) };
 }
 
@@ -244,7 +280,12 @@ const tampering = fc.oneof(
 );
 type Tampering = typeof tampering extends fc.Arbitrary<infer T> ? T : never;
 
-async function tamper(vendor: Vendor, request: SignedRequest, change: Tampering, url: string): Promise<SignedRequest> {
+async function tamper(
+  vendor: Vendor,
+  request: SignedRequest,
+  change: Tampering,
+  url: string,
+): Promise<SignedRequest> {
   const names = Object.keys(request.headers);
   if (change.kind === "body") return { ...request, body: apply(request.body, change.edit) };
   if (change.kind === "url") return { ...request, url: apply(request.url, change.edit) };
@@ -257,7 +298,10 @@ async function tamper(vendor: Vendor, request: SignedRequest, change: Tampering,
   const { [name]: value, ...others } = request.headers;
   if (change.kind === "no header") return { ...request, headers: others };
   // a header has no line breaks, and what no header can carry would fail in the vendor's Request
-  return { ...request, headers: { ...others, [name]: apply(value, change.edit).replace(/[^\x20-\x7e]/g, "x").trim() } };
+  return {
+    ...request,
+    headers: { ...others, [name]: apply(value, change.edit).replace(/[^\x20-\x7e]/g, "x").trim() },
+  };
 }
 
 for (const [name, vendor] of Object.entries(VENDORS)) {
@@ -265,26 +309,36 @@ for (const [name, vendor] of Object.entries(VENDORS)) {
     const seed = testSeed;
     const count = { signed: 0, tampered: 0, refused: 0, stricter: 0 };
     await fc.assert(
-      fc.asyncProperty(vendor.body, vendor.url ?? fc.constant(""), tampering, async (body, url, change) => {
-        const signed = await vendor.sign(body, NOW, url);
-        assertEquals(await accept(vendor, signed), { ours: true, theirs: true });
-        count.signed++;
-        const tampered = await tamper(vendor, signed, change, url);
-        const { ours, theirs } = await accept(vendor, tampered);
-        count.tampered++;
-        if (!ours) count.refused++;
-        if (ours && !theirs) {
-          // hexadecimal may be in either case here
-          const lowerCase = Object.entries(tampered.headers).map(([key, value]) => [key, value.toLowerCase()]);
-          const same = await accept(vendor, { ...tampered, headers: Object.fromEntries(lowerCase) });
-          assert(same.theirs, `accepted what ${name} refuses: ${JSON.stringify(tampered)}`);
-        }
-        if (theirs && !ours) {
-          // the same message, written in another way, or from the future
-          assertEquals(tampered.body, body);
-          count.stricter++;
-        }
-      }),
+      fc.asyncProperty(
+        vendor.body,
+        vendor.url ?? fc.constant(""),
+        tampering,
+        async (body, url, change) => {
+          const signed = await vendor.sign(body, NOW, url);
+          assertEquals(await accept(vendor, signed), { ours: true, theirs: true });
+          count.signed++;
+          const tampered = await tamper(vendor, signed, change, url);
+          const { ours, theirs } = await accept(vendor, tampered);
+          count.tampered++;
+          if (!ours) count.refused++;
+          if (ours && !theirs) {
+            // hexadecimal may be in either case here
+            const lowerCase = Object.entries(tampered.headers).map((
+              [key, value],
+            ) => [key, value.toLowerCase()]);
+            const same = await accept(vendor, {
+              ...tampered,
+              headers: Object.fromEntries(lowerCase),
+            });
+            assert(same.theirs, `accepted what ${name} refuses: ${JSON.stringify(tampered)}`);
+          }
+          if (theirs && !ours) {
+            // the same message, written in another way, or from the future
+            assertEquals(tampered.body, body);
+            count.stricter++;
+          }
+        },
+      ),
       { seed, numRuns: RUNS },
     );
     assert(count.refused > count.tampered / 2);

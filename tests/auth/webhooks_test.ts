@@ -11,7 +11,10 @@ import {
 import { ConfigurationError, isAppError, UnauthorizedError } from "../../errors/mod.ts";
 import { atTime } from "./auth_database.ts";
 
-const ENGINES: [string, HmacEngine][] = [["Web Crypto", webHmac], ["node:crypto", nodeHmac(nodeCrypto)]];
+const ENGINES: [string, HmacEngine][] = [["Web Crypto", webHmac], [
+  "node:crypto",
+  nodeHmac(nodeCrypto),
+]];
 
 /** Runs a check once on each engine, expects the same of both, and gives what came of it. */
 async function outcome(check: () => Promise<void>): Promise<string> {
@@ -23,7 +26,10 @@ async function outcome(check: () => Promise<void>): Promise<string> {
       results.push("accepted");
     } catch (error) {
       if (!isAppError(error)) throw error;
-      assertInstanceOf(error, error.code === "UNAUTHORIZED" ? UnauthorizedError : ConfigurationError);
+      assertInstanceOf(
+        error,
+        error.code === "UNAUTHORIZED" ? UnauthorizedError : ConfigurationError,
+      );
       results.push(`${error.code}: ${error.message}`);
     } finally {
       setHmacEngine(undefined);
@@ -51,7 +57,13 @@ const NO_SECRET =
 const bytes = (text: string) => new TextEncoder().encode(text);
 const large = new Uint8Array(1 << 20).map((_, i) => (i * 31) % 256);
 
-const CODE_HOST: [name: string, payload: unknown, header: unknown, secret: unknown, expected: string][] = [
+const CODE_HOST: [
+  name: string,
+  payload: unknown,
+  header: unknown,
+  secret: unknown,
+  expected: string,
+][] = [
   ["the documented example", PAYLOAD, HEADER, SECRET, "accepted"],
   ["a body of bytes", bytes(PAYLOAD), HEADER, SECRET, "accepted"],
   ["an upper-case signature", PAYLOAD, `sha256=${HEX.toUpperCase()}`, SECRET, "accepted"],
@@ -69,7 +81,13 @@ const CODE_HOST: [name: string, payload: unknown, header: unknown, secret: unkno
     SECRET,
     "accepted",
   ],
-  ["a part of a larger buffer", bytes(`..${PAYLOAD}..`).subarray(2, -2), HEADER, SECRET, "accepted"],
+  [
+    "a part of a larger buffer",
+    bytes(`..${PAYLOAD}..`).subarray(2, -2),
+    HEADER,
+    SECRET,
+    "accepted",
+  ],
   ["a body of 1 MB", large, `sha256=${hmac(SECRET, large)}`, SECRET, "accepted"],
   ["an empty body", "", `sha256=${hmac(SECRET, "")}`, SECRET, "accepted"],
   ["no body", null, `sha256=${hmac(SECRET, "")}`, SECRET, "accepted"],
@@ -109,7 +127,8 @@ const CODE_HOST: [name: string, payload: unknown, header: unknown, secret: unkno
 for (const [name, payload, header, secret, expected] of CODE_HOST) {
   const verdict = expected === "accepted" ? "accepts" : "refuses";
   Deno.test(`validateCodeHostWebhook() ${verdict} ${name}`, async () => {
-    const check = () => validateCodeHostWebhook(payload as WebhookPayload, header as string, secret as WebhookSecret);
+    const check = () =>
+      validateCodeHostWebhook(payload as WebhookPayload, header as string, secret as WebhookSecret);
     assertEquals(await outcome(check), expected);
   });
 }
@@ -118,7 +137,13 @@ for (const algorithm of ["sha1", "sha256", "sha384", "sha512"] as const) {
   Deno.test(`validateWebhookSignature() checks ${algorithm}`, async () => {
     const signature = hmac("key", "body", algorithm);
     const check = (changes: object) => () =>
-      validateWebhookSignature({ payload: "body", signature, secret: "key", algorithm, ...changes });
+      validateWebhookSignature({
+        payload: "body",
+        signature,
+        secret: "key",
+        algorithm,
+        ...changes,
+      });
     assertEquals(await outcome(check({})), "accepted");
     assertEquals(
       await outcome(check({ payload: "Body" })),
@@ -133,20 +158,33 @@ for (const algorithm of ["sha1", "sha256", "sha384", "sha512"] as const) {
 
 Deno.test("validateWebhookSignature() takes SHA-256, no prefix and the name X-Signature unless told", async () => {
   assertEquals(
-    await outcome(() => validateWebhookSignature({ payload: PAYLOAD, signature: HEX, secret: SECRET })),
+    await outcome(() =>
+      validateWebhookSignature({ payload: PAYLOAD, signature: HEX, secret: SECRET })
+    ),
     "accepted",
   );
-  const missing = () => validateWebhookSignature({ payload: PAYLOAD, signature: "", secret: SECRET });
+  const missing = () =>
+    validateWebhookSignature({ payload: PAYLOAD, signature: "", secret: SECRET });
   assertEquals(await outcome(missing), "UNAUTHORIZED: The X-Signature header is missing");
   const named = () =>
-    validateWebhookSignature({ payload: PAYLOAD, signature: "", secret: SECRET, headerName: "X-My-Mac" });
+    validateWebhookSignature({
+      payload: PAYLOAD,
+      signature: "",
+      secret: SECRET,
+      headerName: "X-My-Mac",
+    });
   assertEquals(await outcome(named), "UNAUTHORIZED: The X-My-Mac header is missing");
 });
 
 Deno.test("validateWebhookSignature() refuses an algorithm that it does not know", async () => {
   for (const algorithm of ["md5", "SHA256", "toString", ""]) {
     const check = () =>
-      validateWebhookSignature({ payload: "", signature: "00", secret: "s", algorithm: algorithm as "sha1" });
+      validateWebhookSignature({
+        payload: "",
+        signature: "00",
+        secret: "s",
+        algorithm: algorithm as "sha1",
+      });
     assertEquals(
       await outcome(check),
       `CONFIGURATION: algorithm must be one of sha1, sha256, sha384, sha512, got "${algorithm}"`,
@@ -155,7 +193,8 @@ Deno.test("validateWebhookSignature() refuses an algorithm that it does not know
 });
 
 Deno.test("validateWebhookSignature() refuses a parsed body", async () => {
-  const check = () => validateWebhookSignature({ payload: {} as string, signature: HEX, secret: SECRET });
+  const check = () =>
+    validateWebhookSignature({ payload: {} as string, signature: HEX, secret: SECRET });
   assertEquals(
     await outcome(check),
     "CONFIGURATION: A webhook's payload must be the raw body as a string or bytes, got object: the signature is over the exact bytes",
@@ -164,13 +203,16 @@ Deno.test("validateWebhookSignature() refuses a parsed body", async () => {
 
 Deno.test("validateWebhookSignature() tells neither the secret nor the right signature when it refuses", async () => {
   for (const signature of ["", "zz", "0".repeat(64)]) {
-    const message = await outcome(() => validateWebhookSignature({ payload: PAYLOAD, signature, secret: SECRET }));
+    const message = await outcome(() =>
+      validateWebhookSignature({ payload: PAYLOAD, signature, secret: SECRET })
+    );
     assertFalse(message.includes(SECRET) || message.includes(HEX) || message.includes(PAYLOAD));
   }
 });
 
 const NOW_SECONDS = 1_893_456_000;
-const base64 = (text: string) => nodeCrypto.createHmac("sha256", SECRET).update(text).digest("base64");
+const base64 = (text: string) =>
+  nodeCrypto.createHmac("sha256", SECRET).update(text).digest("base64");
 const signedAt = (seconds: number | string, body = PAYLOAD) => ({
   payload: [`${seconds}.`, body],
   signature: hmac(SECRET, `${seconds}.${body}`),
@@ -187,7 +229,11 @@ const OPTIONS: [name: string, options: object, expected: string][] = [
     "accepted",
   ],
   ["base64 over another body", { encoding: "base64", signature: base64("x") }, X_MISMATCH],
-  ["base64 without its padding", { encoding: "base64", signature: base64(PAYLOAD).slice(0, -1) }, X_MALFORMED],
+  [
+    "base64 without its padding",
+    { encoding: "base64", signature: base64(PAYLOAD).slice(0, -1) },
+    X_MALFORMED,
+  ],
   [
     "base64 with stray bits in its last letter",
     { encoding: "base64", signature: `${"A".repeat(42)}B=` },
@@ -226,7 +272,11 @@ const OPTIONS: [name: string, options: object, expected: string][] = [
     { ...signedAt(NOW_SECONDS), timestamp: undefined },
     "UNAUTHORIZED: The X-Timestamp header is missing",
   ],
-  ["a time that is no number", signedAt("now"), "UNAUTHORIZED: The X-Timestamp header is malformed"],
+  [
+    "a time that is no number",
+    signedAt("now"),
+    "UNAUTHORIZED: The X-Timestamp header is malformed",
+  ],
   [
     "a time that is not signed",
     { payload: [PAYLOAD], timestamp: `${NOW_SECONDS}` },
@@ -234,7 +284,11 @@ const OPTIONS: [name: string, options: object, expected: string][] = [
   ],
   [
     "a time beside a body that may hold anything",
-    { payload: `${NOW_SECONDS}`, signature: hmac(SECRET, `${NOW_SECONDS}`), timestamp: `${NOW_SECONDS}` },
+    {
+      payload: `${NOW_SECONDS}`,
+      signature: hmac(SECRET, `${NOW_SECONDS}`),
+      timestamp: `${NOW_SECONDS}`,
+    },
     "CONFIGURATION: The timestamp of a webhook must be among what is signed: give it in the payload, such as payload: [timestamp, '.', body]",
   ],
   [
@@ -246,7 +300,8 @@ const OPTIONS: [name: string, options: object, expected: string][] = [
 
 for (const [name, options, expected] of OPTIONS) {
   Deno.test(`validateWebhookSignature() ${expected === "accepted" ? "accepts" : "refuses"} ${name}`, async () => {
-    const check = () => validateWebhookSignature({ payload: PAYLOAD, signature: HEX, secret: SECRET, ...options });
+    const check = () =>
+      validateWebhookSignature({ payload: PAYLOAD, signature: HEX, secret: SECRET, ...options });
     assertEquals(await atTime(NOW_SECONDS * 1000, () => outcome(check)), expected);
   });
 }
@@ -263,8 +318,10 @@ const v1 = good.split("v1=")[1];
 const zeros = "0".repeat(64);
 const P_MISMATCH = "UNAUTHORIZED: The signature in the Payments-Signature header does not match";
 const P_MALFORMED = "UNAUTHORIZED: The Payments-Signature header is malformed";
-const P_OLD = "UNAUTHORIZED: The timestamp in the Payments-Signature header is older than 300 seconds";
-const P_FUTURE = "UNAUTHORIZED: The timestamp in the Payments-Signature header is further ahead than 300 seconds";
+const P_OLD =
+  "UNAUTHORIZED: The timestamp in the Payments-Signature header is older than 300 seconds";
+const P_FUTURE =
+  "UNAUTHORIZED: The timestamp in the Payments-Signature header is further ahead than 300 seconds";
 
 const PAYMENTS: [
   name: string,
@@ -283,10 +340,14 @@ const PAYMENTS: [
   ["a timestamp at the edge of the tolerance", payments(NOW_SECONDS - 300), "accepted"],
   ["a timestamp ahead, at the edge of the tolerance", payments(NOW_SECONDS + 300), "accepted"],
   ["a multi-byte body", payments(NOW_SECONDS, { body: "日本語" }), "accepted", { body: "日本語" }],
-  ["an old timestamp within a wider tolerance", payments(NOW_SECONDS - 900), "accepted", { tolerance: 900 }],
+  ["an old timestamp within a wider tolerance", payments(NOW_SECONDS - 900), "accepted", {
+    tolerance: 900,
+  }],
   ["a timestamp beyond the tolerance", payments(NOW_SECONDS - 301), P_OLD],
   ["a timestamp further ahead than the tolerance", payments(NOW_SECONDS + 301), P_FUTURE],
-  ["a tolerance of 0 a second later", payments(NOW_SECONDS - 1), P_OLD.replace("300", "0"), { tolerance: 0 }],
+  ["a tolerance of 0 a second later", payments(NOW_SECONDS - 1), P_OLD.replace("300", "0"), {
+    tolerance: 0,
+  }],
   ["a tampered body", good, P_MISMATCH, { body: BODY.replace("1", "2") }],
   ["a tampered timestamp", good.replace(`${NOW_SECONDS}`, `${NOW_SECONDS + 1}`), P_MISMATCH],
   ["a timestamp with a zero before it", good.replace("t=", "t=0"), P_MISMATCH],
@@ -302,10 +363,17 @@ const PAYMENTS: [
   ["a v1 without a value beside one that matches", `v1,${good}`, P_MALFORMED],
   ["another header's format", HEADER, P_MALFORMED],
   ["a missing header", undefined, "UNAUTHORIZED: The Payments-Signature header is missing"],
-  ["an empty secret", good, NO_SECRET.replace("X-Hub-Signature-256", "Payments-Signature"), { secret: "" }],
-  ["a tolerance below 0", good, "CONFIGURATION: toleranceSeconds must be a number of seconds from 0, got -1", {
-    tolerance: -1,
+  ["an empty secret", good, NO_SECRET.replace("X-Hub-Signature-256", "Payments-Signature"), {
+    secret: "",
   }],
+  [
+    "a tolerance below 0",
+    good,
+    "CONFIGURATION: toleranceSeconds must be a number of seconds from 0, got -1",
+    {
+      tolerance: -1,
+    },
+  ],
   [
     "a tolerance that is no number",
     good,
@@ -314,11 +382,18 @@ const PAYMENTS: [
   ],
 ];
 
-for (const [name, header, expected, { body = BODY, secret = ENDPOINT, tolerance } = {}] of PAYMENTS) {
+for (
+  const [name, header, expected, { body = BODY, secret = ENDPOINT, tolerance } = {}] of PAYMENTS
+) {
   const verdict = expected === "accepted" ? "accepts" : "refuses";
   Deno.test(`validatePaymentsWebhook() ${verdict} ${name}`, async () => {
     const check = () =>
-      validatePaymentsWebhook(body as WebhookPayload, header as string, secret as WebhookSecret, tolerance);
+      validatePaymentsWebhook(
+        body as WebhookPayload,
+        header as string,
+        secret as WebhookSecret,
+        tolerance,
+      );
     assertEquals(await atTime(NOW_SECONDS * 1000 + 999, () => outcome(check)), expected);
   });
 }

@@ -37,7 +37,11 @@ function getHandler(level: (typeof LEVELS)[number]) {
     for (let turn = 0; turn <= n % 4; turn++) {
       await WAITS[(n + turn) % WAITS.length]();
       const seen = getRequestContext();
-      assertEquals([seen?.correlationId, seen?.requestId, metadata.correlationId], [`c${n}`, `r${n}`, `c${n}`]);
+      assertEquals([seen?.correlationId, seen?.requestId, metadata.correlationId], [
+        `c${n}`,
+        `r${n}`,
+        `c${n}`,
+      ]);
       assertEquals(currentInvocation()?.level, LOG_LEVELS[level]);
       logDebug("debug", { user: userId, n });
       logInfo("info", { user: userId, n });
@@ -71,8 +75,9 @@ Deno.test(`${requests} interleaved requests keep user, ids, log level, metrics a
       const n = ns[at];
       const answer = JSON.parse(body);
       assertEquals(headers?.["X-Correlation-Id"], `c${n}`);
-      if (n % 7 === 0) assertEquals([statusCode, answer.correlationId, answer.requestId], [500, `c${n}`, `r${n}`]);
-      else assertEquals([statusCode, answer], [200, { userId: `u${n}`, n }]);
+      if (n % 7 === 0) {
+        assertEquals([statusCode, answer.correlationId, answer.requestId], [500, `c${n}`, `r${n}`]);
+      } else assertEquals([statusCode, answer], [200, { userId: `u${n}`, n }]);
     }
     for (const line of lines) check(line);
     // each request logs in each turn what its level lets through, and no other's

@@ -1,6 +1,22 @@
-import { assert, assertEquals, assertNotStrictEquals, assertRejects, assertStrictEquals } from "@std/assert";
-import { configureSessionAuth, createAuth, getConfiguredSessionAuth, resetSessionAuth } from "../../auth/mod.ts";
-import { closeDrizzleClient, type DatabaseConfig, executeRows, getDrizzleClient } from "../../database/mod.ts";
+import {
+  assert,
+  assertEquals,
+  assertNotStrictEquals,
+  assertRejects,
+  assertStrictEquals,
+} from "@std/assert";
+import {
+  configureSessionAuth,
+  createAuth,
+  getConfiguredSessionAuth,
+  resetSessionAuth,
+} from "../../auth/mod.ts";
+import {
+  closeDrizzleClient,
+  type DatabaseConfig,
+  executeRows,
+  getDrizzleClient,
+} from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { openFaultLab } from "../support/fault_lab.ts";
 import { startFaultyProxy } from "../support/faulty_proxy.ts";
@@ -18,7 +34,8 @@ Deno.test("racing callers get one client and one auth instance, and a failed sta
     connectTimeout: 2,
     instrument: false,
   };
-  const clients = () => Promise.all(Array.from({ length: CALLERS }, () => getDrizzleClient({ ...config })));
+  const clients = () =>
+    Promise.all(Array.from({ length: CALLERS }, () => getDrizzleClient({ ...config })));
   try {
     await test.step("getDrizzleClient() connects once for all of them", async () => {
       const all = await clients();
@@ -50,14 +67,18 @@ Deno.test("racing callers get one client and one auth instance, and a failed sta
       assertEquals((await Promise.all(running)).flat(), [0, 1, 2, 3, 4].map((n) => ({ n })));
       await closing;
       await assertRejects(() => executeRows(db, sql`SELECT 1`));
-      assertEquals(await executeRows(await getDrizzleClient(config), sql`SELECT 1 AS one`), [{ one: 1 }]);
+      assertEquals(await executeRows(await getDrizzleClient(config), sql`SELECT 1 AS one`), [{
+        one: 1,
+      }]);
       await closeDrizzleClient(config);
     });
 
     await test.step("getDrizzleClient() fails for all while the database is away, and each may try again at once", async () => {
       network.set("refuse");
       const before = network.accepted;
-      const failed = await Promise.allSettled(Array.from({ length: CALLERS }, () => getDrizzleClient(config)));
+      const failed = await Promise.allSettled(
+        Array.from({ length: CALLERS }, () => getDrizzleClient(config)),
+      );
       assert(failed.every(({ status }) => status === "rejected"));
       assertEquals(network.accepted - before, 1, "one try for all that race");
       // every caller tries again as soon as it hears of the failure, in the middle of the others
@@ -90,9 +111,13 @@ Deno.test("racing callers get one client and one auth instance, and a failed sta
         if (++asked <= CALLERS) throw new Error("the database is away");
         return getDrizzleClient(config);
       }, AUTH);
-      const away = await Promise.allSettled(Array.from({ length: CALLERS }, getConfiguredSessionAuth));
+      const away = await Promise.allSettled(
+        Array.from({ length: CALLERS }, getConfiguredSessionAuth),
+      );
       assert(away.every(({ status }) => status === "rejected"));
-      const instances = await Promise.all(Array.from({ length: CALLERS }, getConfiguredSessionAuth));
+      const instances = await Promise.all(
+        Array.from({ length: CALLERS }, getConfiguredSessionAuth),
+      );
       for (const one of instances) assertStrictEquals(one, made[0]);
       resetSessionAuth();
     });
@@ -106,10 +131,16 @@ Deno.test("racing callers get one client and one auth instance, and a failed sta
           Array.from(
             { length: 50 },
             (_, n) =>
-              lab.request("", async () => executeRows(await getDrizzleClient(wide), sql`SELECT ${n}::int AS n`)),
+              lab.request(
+                "",
+                async () => executeRows(await getDrizzleClient(wide), sql`SELECT ${n}::int AS n`),
+              ),
           ),
         );
-        assertEquals(seen.map(({ body }) => JSON.parse(body)[0].n), Array.from({ length: 50 }, (_, n) => n));
+        assertEquals(
+          seen.map(({ body }) => JSON.parse(body)[0].n),
+          Array.from({ length: 50 }, (_, n) => n),
+        );
       } finally {
         lab.close();
         await closeDrizzleClient(wide);

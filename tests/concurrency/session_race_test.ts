@@ -1,7 +1,12 @@
 // deno-lint-ignore-file no-console -- the figures are part of the result
 import { assert, assertInstanceOf, assertRejects } from "@std/assert";
 import { AUTH_MIGRATION_SQL, createAuth, expireSession, validateSession } from "../../auth/mod.ts";
-import { closeDrizzleClient, type DatabaseConfig, executeRows, getDrizzleClient } from "../../database/mod.ts";
+import {
+  closeDrizzleClient,
+  type DatabaseConfig,
+  executeRows,
+  getDrizzleClient,
+} from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { UnauthorizedError } from "../../errors/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
@@ -29,7 +34,9 @@ Deno.test("a session that is extended and ended at the same moment is ended, onc
       for (const statement of AUTH_MIGRATION_SQL.split("--> statement-breakpoint")) {
         await db.execute(sql.raw(statement));
       }
-      await db.execute(sql`INSERT INTO users (id, name, email) VALUES (${USER}, 'Ada', 'ada@example.com')`);
+      await db.execute(
+        sql`INSERT INTO users (id, name, email) VALUES (${USER}, 'Ada', 'ada@example.com')`,
+      );
       const auth = createAuth(db, AUTH);
       let passed = 0, refused = 0, both = 0;
       for (let round = 0; round < rounds; round++) {

@@ -39,7 +39,10 @@ const BUNDLERS: readonly Bundler[] = [
   {
     name: "esbuild",
     packages: ["esbuild@0.28.2"],
-    args: (entry, out) => ["esbuild", entry, "--bundle", "--platform=node", "--format=esm", `--outdir=${out}`],
+    args: (
+      entry,
+      out,
+    ) => ["esbuild", entry, "--bundle", "--platform=node", "--format=esm", `--outdir=${out}`],
     file: "fn.js",
   },
   {
@@ -94,8 +97,12 @@ async function bundleAndCall({ packages, args, file }: Bundler): Promise<void> {
     await Deno.writeTextFile(join(work, "fn.js"), FUNCTION);
     await Deno.writeTextFile(join(work, "call.mjs"), CALL);
     await Deno.writeTextFile(join(work, "package.json"), '{ "type": "module" }');
-    await runOk("npx", ["--no", "--", ...args(join(work, "fn.js"), join(work, "out"))], { cwd: work });
-    const answer = await runOk("node", [join(work, "call.mjs"), join(work, "out", file)], { cwd: work });
+    await runOk("npx", ["--no", "--", ...args(join(work, "fn.js"), join(work, "out"))], {
+      cwd: work,
+    });
+    const answer = await runOk("node", [join(work, "call.mjs"), join(work, "out", file)], {
+      cwd: work,
+    });
     assertEquals(answer.stdout.trim().split("\n").at(-1), "401");
   } finally {
     await Deno.remove(work, { recursive: true });

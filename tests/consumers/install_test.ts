@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { join } from "node:path";
 import { CACHE, DATABASE_PACKAGES, installPackage, makeConsumer } from "./support/package.ts";
 import { run, runOk } from "./support/run.ts";
@@ -17,7 +23,9 @@ Deno.test("the package brings nothing but zod, and weighs at most 15 MB with it"
   const { stdout } = await runOk("npm", ["ls", "--all", "--json"], { cwd: installed.folder });
   assertNotMatch(stdout, /"(invalid|problems|extraneous)"/);
   const modules = join(installed.folder, "node_modules");
-  const names = [...Deno.readDirSync(modules)].map(({ name }) => name).filter((name) => !name.startsWith("."));
+  const names = [...Deno.readDirSync(modules)].map(({ name }) => name).filter((name) =>
+    !name.startsWith(".")
+  );
   assertEquals(names.sort(), ["@trellis", "zod"]);
   const { stdout: size } = await runOk("du", ["-sk", modules]);
   assert(parseInt(size) <= 15_000, `${size} KB`);
@@ -61,11 +69,18 @@ Deno.test("trellis says how to install its parser where it is missing", async ()
     // the files of the installation, but for the one package
     await runOk("cp", ["-R", join(project.folder, "node_modules"), folder]);
     await Deno.remove(join(folder, "node_modules", "typescript"), { recursive: true });
-    const { code, stderr } = await run("node", ["node_modules/@trellis/fn/cli/main.js", "generate", "permissions"], {
+    const { code, stderr } = await run("node", [
+      "node_modules/@trellis/fn/cli/main.js",
+      "generate",
+      "permissions",
+    ], {
       cwd: folder,
     });
     assertEquals(code, 3);
-    assertStringIncludes(stderr, "trellis generate permissions needs the package typescript, which is not installed.");
+    assertStringIncludes(
+      stderr,
+      "trellis generate permissions needs the package typescript, which is not installed.",
+    );
     assertStringIncludes(stderr, 'npm install "typescript@>=5.9"');
     assertNotMatch(stderr, /node:internal/);
   } finally {

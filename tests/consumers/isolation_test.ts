@@ -19,7 +19,10 @@ const RUNTIMES: (Tool | "deno")[] = IS_FULL
 /** 1,000,000 over all runtimes in the long form; nested requests count too. */
 const REQUESTS = IS_FULL ? 156_000 : 2_400;
 
-const SANDBOX = { AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x", AWS_LAMBDA_FUNCTION_NAME: "isolation" };
+const SANDBOX = {
+  AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",
+  AWS_LAMBDA_FUNCTION_NAME: "isolation",
+};
 /** Where a function runs: the same code must do everywhere. */
 const PLACES: Record<string, Record<string, string>> = {
   "on a machine": {},
@@ -62,7 +65,12 @@ for (const runtime of RUNTIMES) {
       for (const [name, env] of Object.entries(PLACES)) {
         const report = await isolate(runtime, {
           requests: REQUESTS / 3,
-          config: { provider: "serverless-pg", connectionString, maxConnections: 4, instrument: false },
+          config: {
+            provider: "serverless-pg",
+            connectionString,
+            maxConnections: 4,
+            instrument: false,
+          },
         }, env);
         if (report === undefined) return;
         const { requests, lines, metrics, spans, checks, foreign, lost, examples } = report;
@@ -71,7 +79,10 @@ for (const runtime of RUNTIMES) {
             `${checks} checks: ${foreign} of another request, ${lost} lines lost`,
         );
         assertEquals([foreign, lost], [0, 0], JSON.stringify(examples));
-        assert(requests >= REQUESTS / 3 && metrics >= requests && spans >= requests, JSON.stringify(report));
+        assert(
+          requests >= REQUESTS / 3 && metrics >= requests && spans >= requests,
+          JSON.stringify(report),
+        );
       }
     } finally {
       await postgres.stop();
@@ -80,7 +91,10 @@ for (const runtime of RUNTIMES) {
 }
 
 Deno.test("the sequential option gives up what it says, so that the check above can fail", async () => {
-  const report = await isolate("node20", { requests: 500 }, { ...SANDBOX, TRELLIS_SEQUENTIAL_INVOCATIONS: "true" });
+  const report = await isolate("node20", { requests: 500 }, {
+    ...SANDBOX,
+    TRELLIS_SEQUENTIAL_INVOCATIONS: "true",
+  });
   if (report === undefined) return;
   assert(report.foreign > 100, JSON.stringify(report));
 });

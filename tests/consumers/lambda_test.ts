@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { createRestApiEvent, createScheduleEvent } from "@trellis/fn/testing";
 import { join } from "node:path";
 import { DATABASE_PACKAGES, installPackage, makeConsumer } from "./support/package.ts";
@@ -28,7 +34,10 @@ async function withBundle(
 ): Promise<void> {
   const esbuild = await findTool("esbuild");
   if (esbuild === undefined) return;
-  const folder = await makeConsumer(installed, { [program]: undefined, "runtime_client.mjs": undefined });
+  const folder = await makeConsumer(installed, {
+    [program]: undefined,
+    "runtime_client.mjs": undefined,
+  });
   try {
     const { stderr } = await runOk(join(esbuild, "bin", "esbuild"), [
       `index=${program}`,
@@ -78,19 +87,30 @@ for (const tool of NODES) {
   Deno.test(`a bundled handler answers and fails as Lambda expects on ${tool}`, async () => {
     await withBundle(async (folder) => {
       const post = (body: unknown) => createRestApiEvent({ method: "POST", path: "/notes", body });
-      const { stdout } = await runFunction({ tool, folder, handler: "./bundle/index.mjs#handler" }, async (invoke) => {
-        const created = getResult(await invoke(post({ title: "Milk" })));
-        assertEquals([created.statusCode, JSON.parse(created.body)], [201, { title: "Milk", coldStart: true }]);
-        const again = getResult(await invoke(post({ title: "Eggs" })));
-        assertEquals(JSON.parse(again.body), { title: "Eggs", coldStart: false });
-        const invalid = getResult(await invoke(post({ title: "" })));
-        assertEquals([invalid.statusCode, Object.keys(JSON.parse(invalid.body).errors)], [400, ["title"]]);
-        assertEquals(getResult(await invoke(post({ title: "gone" }))).statusCode, 404);
-        // an API handler never throws: the platform would answer 502 without a word
-        const broken = getResult(await invoke(post({ title: "broken" })));
-        assertEquals([broken.statusCode, JSON.parse(broken.body).message], [500, "Internal Server Error"]);
-        assertNotMatch(broken.body, /hunter2/);
-      });
+      const { stdout } = await runFunction(
+        { tool, folder, handler: "./bundle/index.mjs#handler" },
+        async (invoke) => {
+          const created = getResult(await invoke(post({ title: "Milk" })));
+          assertEquals([created.statusCode, JSON.parse(created.body)], [201, {
+            title: "Milk",
+            coldStart: true,
+          }]);
+          const again = getResult(await invoke(post({ title: "Eggs" })));
+          assertEquals(JSON.parse(again.body), { title: "Eggs", coldStart: false });
+          const invalid = getResult(await invoke(post({ title: "" })));
+          assertEquals([invalid.statusCode, Object.keys(JSON.parse(invalid.body).errors)], [400, [
+            "title",
+          ]]);
+          assertEquals(getResult(await invoke(post({ title: "gone" }))).statusCode, 404);
+          // an API handler never throws: the platform would answer 502 without a word
+          const broken = getResult(await invoke(post({ title: "broken" })));
+          assertEquals([broken.statusCode, JSON.parse(broken.body).message], [
+            500,
+            "Internal Server Error",
+          ]);
+          assertNotMatch(broken.body, /hunter2/);
+        },
+      );
       // the logs leave with the invocation that they belong to, one line of JSON each
       const lines = stdout.trim().split("\n").map((line) => JSON.parse(line));
       assert(lines.some(({ level }) => level === "ERROR"), stdout);
@@ -111,7 +131,9 @@ for (const tool of NODES) {
         assertEquals([failed.kind, failed.errorType], ["error", "Function.Error"]);
         assertEquals((failed.body as { errorMessage: string }).errorMessage, "the job failed");
         // and the process goes on
-        assertEquals((await invoke({ ...createScheduleEvent(), id: "next" })).body, { done: "next" });
+        assertEquals((await invoke({ ...createScheduleEvent(), id: "next" })).body, {
+          done: "next",
+        });
       });
     });
   });
@@ -123,11 +145,17 @@ Deno.test("a bundle that cannot start says why to the platform", async () => {
       join(folder, "wrong.mjs"),
       `import { defineApiHandler } from "@trellis/fn"; export const handler = defineApiHandler({ retryAttempts: 5 })(() => {});`,
     );
-    const { code } = await runFunction({ tool: "node20", folder, handler: "./wrong.mjs#handler" }, async (invoke) => {
-      const failed = await invoke({});
-      assertEquals(failed.kind, "init error");
-      assertStringIncludes((failed.body as { errorMessage: string }).errorMessage, "retryAttempts");
-    });
+    const { code } = await runFunction(
+      { tool: "node20", folder, handler: "./wrong.mjs#handler" },
+      async (invoke) => {
+        const failed = await invoke({});
+        assertEquals(failed.kind, "init error");
+        assertStringIncludes(
+          (failed.body as { errorMessage: string }).errorMessage,
+          "retryAttempts",
+        );
+      },
+    );
     assertEquals(code, 1);
   });
 });

@@ -4,8 +4,12 @@ import { CACHE, installPackage, ROOT } from "./support/package.ts";
 import { run, runOk } from "./support/run.ts";
 
 const EXAMPLE = join(ROOT, "examples", "notes-node");
-const { dependencies, devDependencies } = JSON.parse(await Deno.readTextFile(join(EXAMPLE, "package.json")));
-const others = Object.entries({ ...dependencies, ...devDependencies }).filter(([name]) => name !== "@trellis/fn");
+const { dependencies, devDependencies } = JSON.parse(
+  await Deno.readTextFile(join(EXAMPLE, "package.json")),
+);
+const others = Object.entries({ ...dependencies, ...devDependencies }).filter(([name]) =>
+  name !== "@trellis/fn"
+);
 const installed = await installPackage(others.map(([name, version]) => `${name}@${version}`));
 
 async function copy(from: string, to: string): Promise<void> {
@@ -46,7 +50,10 @@ Deno.test("examples/notes-node pins the versions that the package is tested with
 Deno.test("examples/notes-node passes its own type check and tests on Node", async () => {
   await withExample(async (cwd) => {
     assertEquals((await run("npm", ["run", "--silent", "typecheck"], { cwd })).stdout, "");
-    assertMatch((await runOk("npm", ["run", "--silent", "test"], { cwd })).stdout, /pass 1\n[^]*fail 0/);
+    assertMatch(
+      (await runOk("npm", ["run", "--silent", "test"], { cwd })).stdout,
+      /pass 1\n[^]*fail 0/,
+    );
   });
 });
 
@@ -71,7 +78,10 @@ Deno.test("examples/notes-node bundles each function, and a bundle answers", asy
         `import { handler } from "${join(alone, "index.mjs")}";
 const context = { awsRequestId: "r", functionName: "f", getRemainingTimeInMillis: () => 5000 };
 console.log((await handler({ httpMethod: "GET", path: "/notes", headers: {}, requestContext: {} }, context)).statusCode);`,
-      ], { cwd: alone, env: { STAGE: "prod", DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" } });
+      ], {
+        cwd: alone,
+        env: { STAGE: "prod", DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" },
+      });
       assertEquals(stdout.trim().split("\n").at(-1), "401");
     } finally {
       await Deno.remove(alone, { recursive: true });
@@ -108,7 +118,10 @@ Deno.test("examples/notes-node starts, and serves a note over HTTP", async () =>
       const user = { name: "Ada", email: "ada@example.com", password: "correct-horse" };
       const { token } = await (await post("/auth/sign-up/email", user)).json();
       const Authorization = `Bearer ${token}`;
-      assertEquals((await (await post("/notes", { title: "Milk" }, { Authorization })).json()).title, "Milk");
+      assertEquals(
+        (await (await post("/notes", { title: "Milk" }, { Authorization })).json()).title,
+        "Milk",
+      );
       const { notes } = await (await fetch(`${url}/notes`, { headers: { Authorization } })).json();
       assertEquals(notes.map(({ title }: { title: string }) => title), ["Milk"]);
     } finally {

@@ -7,9 +7,14 @@ import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
 const { imports } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
 // what `./auth` imports; the drivers are not installed
 const installed = await installPackage(
-  ["better-auth", "drizzle-orm"].map((name) => imports[name].slice("npm:".length).replace("@^", "@")),
+  ["better-auth", "drizzle-orm"].map((name) =>
+    imports[name].slice("npm:".length).replace("@^", "@")
+  ),
 );
-const folder = await makeConsumer(installed, { "web_standards.ts": undefined, "bare_context.mjs": undefined });
+const folder = await makeConsumer(installed, {
+  "web_standards.ts": undefined,
+  "bare_context.mjs": undefined,
+});
 globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
 
 const NODES: Tool[] = IS_FULL ? ["node20", "node22", "node24"] : ["node20", "node24"];
@@ -69,7 +74,10 @@ async function exercise(tool: Tool, args: readonly string[]): Promise<Exercised>
 for (const entry of LIGHT) {
   Deno.test(`@trellis/fn${entry} bundles for a platform without Node's modules`, async () => {
     const name = `entry${entry.replaceAll("/", "_")}`;
-    await Deno.writeTextFile(join(folder, `${name}.in.mjs`), `export * from "@trellis/fn${entry}";\n`);
+    await Deno.writeTextFile(
+      join(folder, `${name}.in.mjs`),
+      `export * from "@trellis/fn${entry}";\n`,
+    );
     await bundle(`${name}.in.mjs`, `${name}.mjs`, ["--format=esm"]);
   });
 }
@@ -82,9 +90,12 @@ for (const tool of NODES) {
     assertEquals(found, Array(4).fill("undefined"));
     assertEquals(bare, usual);
     assertEquals(bare.mixed, { foreignAnswers: 0, foreignLines: 0, lines: 150 });
-    const getStatus = (name: string): unknown => usual.results[name].statusCode ?? usual.results[name].thrown;
+    const getStatus = (name: string): unknown =>
+      usual.results[name].statusCode ?? usual.results[name].thrown;
     assertEquals(
-      Object.fromEntries(Object.keys(usual.results).map((name) => [name, getStatus(name)]).filter(([, it]) => it)),
+      Object.fromEntries(
+        Object.keys(usual.results).map((name) => [name, getStatus(name)]).filter(([, it]) => it),
+      ),
       {
         valid: 201,
         base64: 201,
@@ -114,10 +125,18 @@ for (const tool of NODES) {
   });
 
   Deno.test(`handlers do the same with frozen intrinsics, on ${tool}`, async () => {
-    assertEquals(await exercise(tool, ["--frozen-intrinsics", "run.mjs"]), await exercise(tool, ["run.mjs"]));
+    assertEquals(
+      await exercise(tool, ["--frozen-intrinsics", "run.mjs"]),
+      await exercise(tool, ["run.mjs"]),
+    );
   });
 
-  for (const [where, redirect] of [["a full disk", "> /dev/full"], ["a pipe that nobody reads", "| true"]] as const) {
+  for (
+    const [where, redirect] of [["a full disk", "> /dev/full"], [
+      "a pipe that nobody reads",
+      "| true",
+    ]] as const
+  ) {
     Deno.test(`log lines that meet ${where} end neither a handler nor the process, on ${tool}`, async () => {
       const node = await findTool(tool);
       await Deno.writeTextFile(
@@ -135,11 +154,17 @@ for (const tool of NODES) {
          process.stderr.write("reached the end\\n");
          process.exit(7);`,
       );
-      const command = `"${join(node!, "bin", "node")}" full.mjs ${redirect}; echo "code \${PIPESTATUS[0]}" >&2`;
+      const command = `"${
+        join(node!, "bin", "node")
+      }" full.mjs ${redirect}; echo "code \${PIPESTATUS[0]}" >&2`;
       const { stderr } = await run("bash", ["-c", command], { cwd: folder });
       assertStringIncludes(stderr, "reached the end\n");
       assertStringIncludes(stderr, "code 7");
-      assertEquals(stderr.split("log output failed").length - 1, where === "a full disk" ? 1 : 0, stderr);
+      assertEquals(
+        stderr.split("log output failed").length - 1,
+        where === "a full disk" ? 1 : 0,
+        stderr,
+      );
     });
   }
 }

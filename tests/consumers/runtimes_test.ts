@@ -1,11 +1,20 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
-import { DATABASE_PACKAGES, installPackage, makeConsumer, PROGRAMS, ROOT } from "./support/package.ts";
+import {
+  DATABASE_PACKAGES,
+  installPackage,
+  makeConsumer,
+  PROGRAMS,
+  ROOT,
+} from "./support/package.ts";
 import { runOk } from "./support/run.ts";
 import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
 
 const installed = await installPackage(DATABASE_PACKAGES);
-const consumer = await makeConsumer(installed, { "use_every_entry.mjs": undefined, "use_require.cjs": undefined });
+const consumer = await makeConsumer(installed, {
+  "use_every_entry.mjs": undefined,
+  "use_require.cjs": undefined,
+});
 globalThis.addEventListener("unload", () => Deno.removeSync(consumer, { recursive: true }));
 
 /** The oldest and the newest Node always; the one between them with `TRELLIS_FULL_TESTS=1`. */
@@ -17,7 +26,10 @@ for (const tool of NODES) {
     if (found === undefined) return;
     const node = join(found, "bin", "node");
     const version = tool.slice("node".length);
-    const imported = await runOk(node, ["use_every_entry.mjs"], { cwd: consumer, env: { EXPECT_MISSING: "1" } });
+    const imported = await runOk(node, ["use_every_entry.mjs"], {
+      cwd: consumer,
+      env: { EXPECT_MISSING: "1" },
+    });
     assertEquals(JSON.parse(imported.stdout).runtime.split(".")[0], `node ${version}`);
     assertEquals(imported.stderr, "");
     const required = await runOk(node, ["use_require.cjs"], { cwd: consumer });
@@ -38,7 +50,11 @@ Deno.test("every entry point can be used on Bun", async () => {
 
 Deno.test("every entry point can be used on Deno, from the npm package", async () => {
   // the package.json beside it makes Deno take the node_modules folder that npm filled
-  const { stdout } = await runOk(Deno.execPath(), ["run", "-A", "--no-lock", "use_every_entry.mjs"], { cwd: consumer });
+  const { stdout } = await runOk(
+    Deno.execPath(),
+    ["run", "-A", "--no-lock", "use_every_entry.mjs"],
+    { cwd: consumer },
+  );
   assertEquals(JSON.parse(stdout).runtime.split(" ")[0], "deno");
 });
 
@@ -51,7 +67,12 @@ Deno.test("every entry point can be used on Deno, from the sources as JSR serves
       join(folder, "deno.json"),
       JSON.stringify({ imports: { "@trellis/fn": `jsr:@trellis/fn@${version}` }, links: [ROOT] }),
     );
-    const { stdout } = await runOk(Deno.execPath(), ["run", "-A", "--no-lock", "use_every_entry.mjs"], { cwd: folder });
+    const { stdout } = await runOk(Deno.execPath(), [
+      "run",
+      "-A",
+      "--no-lock",
+      "use_every_entry.mjs",
+    ], { cwd: folder });
     assertEquals(JSON.parse(stdout).runtime.split(" ")[0], "deno");
   } finally {
     await Deno.remove(folder, { recursive: true });

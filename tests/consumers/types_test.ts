@@ -51,7 +51,12 @@ for (const [tool, moduleResolution] of MATRIX) {
         // drizzle-orm and better-auth have faults of their own in their declarations
         inference: { compilerOptions: { ...base, skipLibCheck: true }, files: ["inference.ts"] },
         isolated: {
-          compilerOptions: { ...base, skipLibCheck: true, declaration: true, isolatedDeclarations: true },
+          compilerOptions: {
+            ...base,
+            skipLibCheck: true,
+            declaration: true,
+            isolatedDeclarations: true,
+          },
           files: ["isolated.ts"],
         },
         light: { compilerOptions: { ...base, skipLibCheck: false }, files: ["light.ts"] },
@@ -59,7 +64,11 @@ for (const [tool, moduleResolution] of MATRIX) {
       for (const [name, project] of Object.entries(projects)) {
         const file = join(folder, `tsconfig.${name}.json`);
         await Deno.writeTextFile(file, JSON.stringify(project));
-        const { code, stdout, stderr } = await run("node", [join(compiler, "bin", "tsc"), "-p", file], { cwd: folder });
+        const { code, stdout, stderr } = await run("node", [
+          join(compiler, "bin", "tsc"),
+          "-p",
+          file,
+        ], { cwd: folder });
         assertEquals([code, stdout, stderr], [0, "", ""], name);
       }
     } finally {

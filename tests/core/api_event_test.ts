@@ -12,7 +12,12 @@ import {
   isHttpApiEvent,
 } from "../../core/api_event.ts";
 import { type ApiEvent, getHeader, readRawBody } from "../../core/mod.ts";
-import { createAlbEvent, createFunctionUrlEvent, createHttpApiEvent, createRestApiEvent } from "../../testing/mod.ts";
+import {
+  createAlbEvent,
+  createFunctionUrlEvent,
+  createHttpApiEvent,
+  createRestApiEvent,
+} from "../../testing/mod.ts";
 
 const OPTIONS = {
   method: "post",
@@ -33,7 +38,9 @@ const EVENTS: [string, ApiEvent][] = [
 for (const [name, event] of EVENTS) {
   Deno.test(`getMethod(), getPath() and getHeader() read an event of a ${name}`, () => {
     assertEquals([getMethod(event), getPath(event)], ["POST", "/notes/n1"]);
-    for (const spelling of ["X-One", "x-one", "X-ONE"]) assertEquals(getHeader(event, spelling), "1");
+    for (const spelling of ["X-One", "x-one", "X-ONE"]) {
+      assertEquals(getHeader(event, spelling), "1");
+    }
     assertEquals(getHeader(event, "X-None"), undefined);
   });
 
@@ -46,7 +53,10 @@ for (const [name, event] of EVENTS) {
     ]);
     assertEquals(hasQuery(event), true);
     const again = new URLSearchParams(getQueryString(event));
-    assertEquals([again.get("key é"), again.getAll("many")], ["a b&c=d+é%", lastOnly ? ["b"] : ["a", "b"]]);
+    assertEquals([again.get("key é"), again.getAll("many")], [
+      "a b&c=d+é%",
+      lastOnly ? ["b"] : ["a", "b"],
+    ]);
   });
 }
 
@@ -67,7 +77,12 @@ Deno.test("getQuery() keeps what a load balancer's parameter holds when it is no
 });
 
 Deno.test("getQuery() and getQueryString() give nothing for an event without a query", () => {
-  const events = [createRestApiEvent(), createHttpApiEvent(), createAlbEvent(), createAlbEvent({ multiValue: true })];
+  const events = [
+    createRestApiEvent(),
+    createHttpApiEvent(),
+    createAlbEvent(),
+    createAlbEvent({ multiValue: true }),
+  ];
   for (const event of events) assertEquals([[...getQuery(event)], getQueryString(event)], [[], ""]);
   assertEquals([hasQuery(events[0]), hasQuery(events[1])], [false, false]);
 });
@@ -100,7 +115,10 @@ Deno.test("getAuthorizer() finds what the authorizer said, one level deeper in a
   assertEquals(getAuthorizer(createAlbEvent()), undefined);
   assertEquals(getAuthorizer(createRestApiEvent()), undefined);
   const jwt = createHttpApiEvent();
-  const event = { ...jwt, requestContext: { ...jwt.requestContext, authorizer: { jwt: { claims: {} } } } };
+  const event = {
+    ...jwt,
+    requestContext: { ...jwt.requestContext, authorizer: { jwt: { claims: {} } } },
+  };
   assertEquals(getAuthorizer(event), { jwt: { claims: {} } });
 });
 

@@ -10,9 +10,15 @@ Deno.test("fullJitterDelay() doubles its bound from attempt to attempt, up to th
 
 Deno.test("fullJitterDelay() spreads over the whole range from 0", () => {
   for (const random of [0, 0.25, 0.999]) {
-    assertEquals(fullJitterDelay(3, { baseDelayMs: 100, maxDelayMs: 5000, random: () => random }), random * 400);
+    assertEquals(
+      fullJitterDelay(3, { baseDelayMs: 100, maxDelayMs: 5000, random: () => random }),
+      random * 400,
+    );
   }
-  const delays = Array.from({ length: 100 }, () => fullJitterDelay(1, { baseDelayMs: 100, maxDelayMs: 5000 }));
+  const delays = Array.from(
+    { length: 100 },
+    () => fullJitterDelay(1, { baseDelayMs: 100, maxDelayMs: 5000 }),
+  );
   assertEquals(delays.every((delay) => delay >= 0 && delay < 100), true);
   assertEquals(new Set(delays).size > 50, true);
 });

@@ -14,7 +14,9 @@ Deno.test("decodeBase64() gives with web standards what Buffer gives, whatever t
   const letters = "ABCxyz0189+/-_= \n\t.é=";
   for (let round = 0; round < 20_000; round++) {
     const length = Math.floor(random() * 12);
-    const text = Array.from({ length }, () => letters[Math.floor(random() * letters.length)]).join("");
+    const text = Array.from({ length }, () => letters[Math.floor(random() * letters.length)]).join(
+      "",
+    );
     const expected = [...Buffer.from(text, "base64")];
     assertEquals([...decodeBase64(text)], expected, text);
     assertEquals([...decodeByWebStandards(text)], expected, JSON.stringify(text));

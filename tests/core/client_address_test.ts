@@ -19,7 +19,10 @@ type Headers = Record<string, string>;
 const SOURCES: Record<string, (headers: Headers) => ApiEvent> = {
   "a REST API": (headers) => {
     const event = createRestApiEvent({ headers });
-    return { ...event, requestContext: { ...event.requestContext, identity: { sourceIp: GATEWAY } } };
+    return {
+      ...event,
+      requestContext: { ...event.requestContext, identity: { sourceIp: GATEWAY } },
+    };
   },
   "an HTTP API": (headers) => {
     const event = createHttpApiEvent({ headers });
@@ -28,10 +31,16 @@ const SOURCES: Record<string, (headers: Headers) => ApiEvent> = {
   },
   "a load balancer": (headers) => {
     // it adds its own entry to what the client sent
-    const claimed = Object.entries(headers).find(([name]) => name.toLowerCase() === "x-forwarded-for")?.[1];
-    const others = Object.entries(headers).filter(([name]) => name.toLowerCase() !== "x-forwarded-for");
+    const claimed = Object.entries(headers).find(([name]) =>
+      name.toLowerCase() === "x-forwarded-for"
+    )?.[1];
+    const others = Object.entries(headers).filter(([name]) =>
+      name.toLowerCase() !== "x-forwarded-for"
+    );
     const forwarded = claimed === undefined ? GATEWAY : `${claimed}, ${GATEWAY}`;
-    return createAlbEvent({ headers: { ...Object.fromEntries(others), "x-forwarded-for": forwarded } });
+    return createAlbEvent({
+      headers: { ...Object.fromEntries(others), "x-forwarded-for": forwarded },
+    });
   },
 };
 
@@ -64,7 +73,12 @@ const CASES: [name: string, variable: string | undefined, headers: Headers, expe
   ["an empty secret in the request", SECRET, fromCdn(""), GATEWAY],
   ["another secret", SECRET, fromCdn(OTHER), GATEWAY],
   ["a part of the secret", SECRET, fromCdn(SECRET.slice(1)), GATEWAY],
-  ["both secrets of the environment at once", `${SECRET},${OTHER}`, fromCdn(`${SECRET},${OTHER}`), GATEWAY],
+  [
+    "both secrets of the environment at once",
+    `${SECRET},${OTHER}`,
+    fromCdn(`${SECRET},${OTHER}`),
+    GATEWAY,
+  ],
   ["no secret in the request", SECRET, { "cloudfront-viewer-address": `${VIEWER}:1` }, GATEWAY],
   ["the secret without an address", SECRET, { "x-origin-verify": SECRET }, GATEWAY],
   ["an address without a port", SECRET, fromCdn(SECRET, VIEWER), GATEWAY],
@@ -95,12 +109,19 @@ Deno.test("getClientAddress() reads a load balancer's entry with a port", () => 
       "2001:db8::1",
     ], ["x", undefined]]
   ) {
-    assertEquals(getClientAddress(createAlbEvent({ headers: { "x-forwarded-for": `1.1.1.1, ${entry}` } })), expected);
+    assertEquals(
+      getClientAddress(createAlbEvent({ headers: { "x-forwarded-for": `1.1.1.1, ${entry}` } })),
+      expected,
+    );
   }
 });
 
 Deno.test("getClientAddress() gives nothing for an event that has no address", () => {
-  for (const event of [{}, { requestContext: {} }, { requestContext: { identity: null } }, { version: "2.0" }]) {
+  for (
+    const event of [{}, { requestContext: {} }, { requestContext: { identity: null } }, {
+      version: "2.0",
+    }]
+  ) {
     assertEquals(
       getClientAddress({ ...event, headers: { "x-forwarded-for": VIEWER } } as unknown as ApiEvent),
       undefined,
@@ -131,24 +152,37 @@ Deno.test("getClientAddress() refuses a secret that is too short or has spaces",
 });
 
 Deno.test("the secret of the CDN is kept out of logs", () => {
-  assertFalse(JSON.stringify(redactValue({ headers: { "X-Origin-Verify": SECRET } })).includes(SECRET));
+  assertFalse(
+    JSON.stringify(redactValue({ headers: { "X-Origin-Verify": SECRET } })).includes(SECRET),
+  );
 });
 
 const NAMES = [
   ..."cloudfront-viewer-address x-origin-verify x-forwarded-for x-real-ip forwarded true-client-ip cf-connecting-ip"
     .split(" "),
-  ..."client-ip x-client-ip x-cluster-client-ip fastly-client-ip x-forwarded via host x-amzn-trace-id".split(" "),
+  ..."client-ip x-client-ip x-cluster-client-ip fastly-client-ip x-forwarded via host x-amzn-trace-id"
+    .split(" "),
 ];
 const address = fc.oneof(fc.ipV4(), fc.ipV6(), fc.constantFrom("", "unknown", "127.0.0.1", "::1"));
 const value = fc.oneof(
   address,
   address.map((ip) => `${ip}:443`),
   fc.array(address, { maxLength: 3 }).map((all) => all.join(", ")),
-  fc.constantFrom(SECRET.slice(1), SECRET.toUpperCase(), `${SECRET} `, `${SECRET},${SECRET}`, OTHER.slice(0, -1)),
+  fc.constantFrom(
+    SECRET.slice(1),
+    SECRET.toUpperCase(),
+    `${SECRET} `,
+    `${SECRET},${SECRET}`,
+    OTHER.slice(0, -1),
+  ),
   fc.string({ unit: "grapheme-ascii", maxLength: 20 }),
 );
 const spelling = fc.constantFrom(...NAMES).chain((name) =>
-  fc.constantFrom(name, name.toUpperCase(), name.replace(/(^|-)[a-z]/g, (part) => part.toUpperCase()))
+  fc.constantFrom(
+    name,
+    name.toUpperCase(),
+    name.replace(/(^|-)[a-z]/g, (part) => part.toUpperCase()),
+  )
 );
 
 Deno.test("getClientAddress() takes nothing from headers that a client can send", async () => {

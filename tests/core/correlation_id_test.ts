@@ -24,8 +24,14 @@ const CASES: [headers: EventOptions["headers"], id: string][] = [
   [{ "X-Correlation-Id": "a\nb" }, "gateway-request-id"],
   [{ "X-Correlation-Id": "c-1\n" }, "gateway-request-id"],
   [{ "X-Correlation-Id": "<script>" }, "gateway-request-id"],
-  [{ "X-Correlation-Id": "c0ffee00-1111-4222-8333-444444444444" }, "c0ffee00-1111-4222-8333-444444444444"],
-  [{ "X-Correlation-Id": "C0FFEE00-1111-4222-8333-444444444444" }, "C0FFEE00-1111-4222-8333-444444444444"],
+  [
+    { "X-Correlation-Id": "c0ffee00-1111-4222-8333-444444444444" },
+    "c0ffee00-1111-4222-8333-444444444444",
+  ],
+  [
+    { "X-Correlation-Id": "C0FFEE00-1111-4222-8333-444444444444" },
+    "C0FFEE00-1111-4222-8333-444444444444",
+  ],
   [{ "X-Correlation-Id": "c0ffee00-1111-4222-8333-444444444444\n" }, "gateway-request-id"],
   [{ "X-Correlation-Id": "c0ffee00-1111-4222-8333-44444444444 " }, "gateway-request-id"],
 ];
@@ -47,7 +53,9 @@ Deno.test("getCorrelationId() takes Lambda's id where the gateway gives none tha
     assertEquals(getCorrelationId(createRestApiEvent({ requestId }), context), "lambda-id");
   }
   assertEquals(getCorrelationId(createAlbEvent(), context), "lambda-id");
-  for (const event of [null, undefined, "text", 7, [], {}]) assertEquals(getCorrelationId(event, context), "lambda-id");
+  for (const event of [null, undefined, "text", 7, [], {}]) {
+    assertEquals(getCorrelationId(event, context), "lambda-id");
+  }
   assertMatch(getCorrelationId({}, createLambdaContext({ awsRequestId: "not well formed" })), UUID);
   assertMatch(getCorrelationId({}, undefined), UUID);
 });

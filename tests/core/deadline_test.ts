@@ -56,7 +56,10 @@ Deno.test("raceDeadline() rejects each of several at its own deadline, with one 
   const start = performance.now();
   await Promise.all(
     [60, 20, 40].map((ms) =>
-      assertRejects(() => raceDeadline(never, start + ms, false, () => order.push(ms)), DeadlineExceededError)
+      assertRejects(
+        () => raceDeadline(never, start + ms, false, () => order.push(ms)),
+        DeadlineExceededError,
+      )
     ),
   );
   clearTimeout(hold);
@@ -65,7 +68,10 @@ Deno.test("raceDeadline() rejects each of several at its own deadline, with one 
 });
 
 Deno.test("raceDeadline() takes a deadline that lies further ahead than a timer reaches", async () => {
-  assertEquals(await raceDeadline(Promise.resolve(1), performance.now() + 2 ** 40, false, () => {}), 1);
+  assertEquals(
+    await raceDeadline(Promise.resolve(1), performance.now() + 2 ** 40, false, () => {}),
+    1,
+  );
 });
 
 Deno.test("listeners of the signal log as part of the request that timed out, whichever armed the shared timer", async () => {
@@ -83,7 +89,10 @@ Deno.test("listeners of the signal log as part of the request that timed out, wh
   clearTimeout(hold);
   assertEquals(result, Array(3).fill("DEADLINE_EXCEEDED"));
   const aborted = lines.filter((line) => line.message === "aborted");
-  assertEquals(aborted.map((line) => [line.id, line.correlation_id]), [["b", "b"], ["a", "a"], ["c", "c"]]);
+  assertEquals(aborted.map((line) => [line.id, line.correlation_id]), [["b", "b"], ["a", "a"], [
+    "c",
+    "c",
+  ]]);
 });
 
 Deno.test("a deadline is met although the clock that Lambda's context reads is set back at once", async () => {
@@ -91,7 +100,10 @@ Deno.test("a deadline is met although the clock that Lambda's context reads is s
   const startedMs = performance.now();
   await withSteppedClock(async (setMs) => {
     const endsAtMs = Date.now() + 200;
-    const context = { ...createLambdaContext(), getRemainingTimeInMillis: () => endsAtMs - Date.now() };
+    const context = {
+      ...createLambdaContext(),
+      getRemainingTimeInMillis: () => endsAtMs - Date.now(),
+    };
     const handler = withObservability(async function wait() {
       setMs(-3_600_000);
       return await new Promise<string>(() => {});
@@ -111,7 +123,9 @@ Deno.test("a deadline is met although the clock is set back and forth", async ()
       setTimeout(() => setMs(0), 30);
       return await new Promise<string>(() => {});
     }, { respondToError: (error) => (error as { code: string }).code });
-    const { result } = await captureLogs(() => handler({}, createLambdaContext({ timeoutMs: 100 })));
+    const { result } = await captureLogs(() =>
+      handler({}, createLambdaContext({ timeoutMs: 100 }))
+    );
     assertEquals(result, "DEADLINE_EXCEEDED");
   });
   clearTimeout(hold);
@@ -127,7 +141,9 @@ for (const stepMs of [-3_600_000, 3_600_000]) {
         setMs(stepMs);
         return [beforeMs - remainingMs(), beforeMs - remainingMs(systemClock)];
       });
-      const { result } = await captureLogs(() => handler({}, createLambdaContext({ timeoutMs: 10_000 })));
+      const { result } = await captureLogs(() =>
+        handler({}, createLambdaContext({ timeoutMs: 10_000 }))
+      );
       assert(result.every((difference) => difference >= 0 && difference < 1_000), String(result));
     });
   });
@@ -155,7 +171,9 @@ Deno.test("raceDeadline() gives each deadline a turn of its own after the proces
   const told: string[] = [];
   const start = performance.now();
   const races = [20, 5].map((ms) =>
-    raceDeadline(never, start + ms, false, () => told.push(`expired ${ms}`)).catch(() => told.push(`rejected ${ms}`))
+    raceDeadline(never, start + ms, false, () => told.push(`expired ${ms}`)).catch(() =>
+      told.push(`rejected ${ms}`)
+    )
   );
   while (performance.now() < start + 30);
   const hold = setTimeout(() => {}, 10_000);

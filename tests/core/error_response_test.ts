@@ -34,7 +34,9 @@ for (const [error, status, message] of ERRORS) {
     assertEquals(response.statusCode, status);
     assertEquals(
       JSON.parse(response.body),
-      error instanceof errors.ValidationError ? { ...body, errors: { title: ["too short"] } } : body,
+      error instanceof errors.ValidationError
+        ? { ...body, errors: { title: ["too short"] } }
+        : body,
     );
     assertEquals(response.headers?.["Content-Type"], "application/json");
     assertEquals(response.headers?.["X-Correlation-Id"], "lambda-id");
@@ -58,12 +60,19 @@ Deno.test("buildErrorResponse() sends the messages by field of a constraint that
 });
 
 Deno.test("buildErrorResponse() answers with our error where drizzle wraps it, and with 500 for other wrapped errors", () => {
-  const wrap = (cause: unknown) => Object.assign(new Error(SECRET, { cause }), { query: SECRET, params: [SECRET] });
-  const busy = buildErrorResponse(context, wrap(new errors.ServiceUnavailableError("m", { retryAfterSeconds: 5 })));
+  const wrap = (cause: unknown) =>
+    Object.assign(new Error(SECRET, { cause }), { query: SECRET, params: [SECRET] });
+  const busy = buildErrorResponse(
+    context,
+    wrap(new errors.ServiceUnavailableError("m", { retryAfterSeconds: 5 })),
+  );
   assertEquals([busy.statusCode, busy.headers?.["Retry-After"]], [503, "5"]);
   assertEquals(buildErrorResponse(context, wrap(new Error(SECRET))).statusCode, 500);
   // another wrapper may mean something by its own class
-  assertEquals(buildErrorResponse(context, new Error("m", { cause: new errors.NotFoundError() })).statusCode, 500);
+  assertEquals(
+    buildErrorResponse(context, new Error("m", { cause: new errors.NotFoundError() })).statusCode,
+    500,
+  );
 });
 
 Deno.test("buildErrorResponse() sends the headers of an error", () => {
@@ -74,7 +83,9 @@ Deno.test("buildErrorResponse() sends the headers of an error", () => {
     [new errors.MethodNotAllowedError(["GET", "HEAD"]), "Allow", "GET, HEAD"],
     [new errors.ConflictError("m", { headers: { "X-A": "1" } }), "X-A", "1"],
   ];
-  for (const [error, name, value] of cases) assertEquals(buildErrorResponse(context, error).headers?.[name], value);
+  for (const [error, name, value] of cases) {
+    assertEquals(buildErrorResponse(context, error).headers?.[name], value);
+  }
 });
 
 Deno.test("buildErrorResponse() keeps a message that is not exposed, causes and details inside", () => {
@@ -132,7 +143,9 @@ function hostile(): unknown[] {
 
 Deno.test("buildErrorResponse() answers anything else that was thrown with 500, in either order of arguments", () => {
   for (const [i, value] of hostile().entries()) {
-    for (const response of [buildErrorResponse(context, value), buildErrorResponse(value, context)]) {
+    for (
+      const response of [buildErrorResponse(context, value), buildErrorResponse(value, context)]
+    ) {
       assertEquals([response.statusCode, JSON.parse(response.body)], [500, {
         message: "Internal Server Error",
         code: "UNEXPECTED",
@@ -153,7 +166,9 @@ Deno.test("buildErrorResponse() takes its arguments in either order, and works w
     buildErrorResponse(error, undefined),
     buildErrorResponse(undefined, error),
   ];
-  for (const response of all) assertEquals([response.statusCode, JSON.parse(response.body).code], [404, "NOT_FOUND"]);
+  for (const response of all) {
+    assertEquals([response.statusCode, JSON.parse(response.body).code], [404, "NOT_FOUND"]);
+  }
   assertEquals(JSON.parse(all[2].body).requestId, undefined);
 });
 
@@ -200,13 +215,27 @@ for (const [accept, problem] of ACCEPTS) {
   Deno.test(`buildErrorResponse() answers Accept: ${accept} with ${problem ? "a problem" : "the plain body"}`, async () => {
     for (const http of [false, true]) {
       const { headers, body, statusCode } = await negotiate(accept, http);
-      const facts = { code: "VALIDATION_FAILED", requestId: "lambda-id", correlationId: "c-1", errors: { a: ["b"] } };
+      const facts = {
+        code: "VALIDATION_FAILED",
+        requestId: "lambda-id",
+        correlationId: "c-1",
+        errors: { a: ["b"] },
+      };
       assertEquals(statusCode, 400);
-      assertEquals(headers?.["Content-Type"], problem ? "application/problem+json" : "application/json");
+      assertEquals(
+        headers?.["Content-Type"],
+        problem ? "application/problem+json" : "application/json",
+      );
       assertEquals(
         JSON.parse(body),
         problem
-          ? { type: "about:blank", title: "Bad Request", status: 400, detail: "Bad input", ...facts }
+          ? {
+            type: "about:blank",
+            title: "Bad Request",
+            status: 400,
+            detail: "Bad input",
+            ...facts,
+          }
           : { message: "Bad input", ...facts },
       );
     }

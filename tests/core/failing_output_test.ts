@@ -1,6 +1,13 @@
 import { assert, assertEquals } from "@std/assert";
 import { defineQueueHandler, withObservability } from "../../core/mod.ts";
-import { endSpan, logInfo, metrics, onSpanEnd, setLogOutput, startSpan } from "../../observability/mod.ts";
+import {
+  endSpan,
+  logInfo,
+  metrics,
+  onSpanEnd,
+  setLogOutput,
+  startSpan,
+} from "../../observability/mod.ts";
 import { createLambdaContext, createQueueEvent, createRestApiEvent } from "../../testing/mod.ts";
 
 /** Outputs that fail, each in its own way. */
@@ -35,8 +42,12 @@ for (const [how, output] of Object.entries(OUTPUTS)) {
           logInfo("x".repeat(70_000)); // more than is kept for the one write
           if (record.messageId === "m2") throw new Error("why");
         });
-        const event = createQueueEvent(["m1", "m2", "m3"].map((messageId) => ({ messageId, body: "{}" })));
-        assertEquals(await queue(event, createLambdaContext()), { batchItemFailures: [{ itemIdentifier: "m2" }] });
+        const event = createQueueEvent(
+          ["m1", "m2", "m3"].map((messageId) => ({ messageId, body: "{}" })),
+        );
+        assertEquals(await queue(event, createLambdaContext()), {
+          batchItemFailures: [{ itemIdentifier: "m2" }],
+        });
       }
       logInfo("outside of a handler");
       metrics.addMetric("Outside", "Count", 1);
@@ -53,7 +64,11 @@ Deno.test("a handler answers when a listener of spans, or the OpenTelemetry prov
   const fail = (): never => {
     throw new Error("the exporter is away");
   };
-  const span = { spanContext: () => ({ traceId: "1", spanId: "2", traceFlags: 1 }), setAttribute: fail, end: fail };
+  const span = {
+    spanContext: () => ({ traceId: "1", spanId: "2", traceFlags: 1 }),
+    setAttribute: fail,
+    end: fail,
+  };
   const restore = setLogOutput(() => {});
   const remove = onSpanEnd(fail);
   try {
@@ -74,7 +89,10 @@ Deno.test("a handler answers when a listener of spans, or the OpenTelemetry prov
 });
 
 /** Runs a program of Deno with standard output on a device that is always full, or on a pipe that nobody reads. */
-async function runProgram(body: string, redirect: string): Promise<{ code: number; stderr: string }> {
+async function runProgram(
+  body: string,
+  redirect: string,
+): Promise<{ code: number; stderr: string }> {
   const program = `
     import { logInfo, runInvocation, Invocation } from ${
     JSON.stringify(new URL("../../observability/mod.ts", import.meta.url).href)
@@ -92,7 +110,10 @@ async function runProgram(body: string, redirect: string): Promise<{ code: numbe
       cwd: new URL("../..", import.meta.url),
     }).output();
     const text = new TextDecoder().decode(stderr);
-    return { code: Number(/code (\d+)/.exec(text)?.[1]), stderr: new TextDecoder().decode(stdout) + text };
+    return {
+      code: Number(/code (\d+)/.exec(text)?.[1]),
+      stderr: new TextDecoder().decode(stdout) + text,
+    };
   } finally {
     await Deno.remove(file);
   }
@@ -101,7 +122,8 @@ async function runProgram(body: string, redirect: string): Promise<{ code: numbe
 const hasFullDevice = await Deno.stat("/dev/full").then(() => true, () => false);
 
 Deno.test({
-  name: "a full disk under standard output ends neither a handler nor the process, and is reported once",
+  name:
+    "a full disk under standard output ends neither a handler nor the process, and is reported once",
   ignore: !hasFullDevice,
   async fn() {
     const { code, stderr } = await runProgram(

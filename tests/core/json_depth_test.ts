@@ -23,7 +23,9 @@ function makeValue(levels: number): unknown {
   if (levels === 0 || random(8) === 0) return [text(), 1, null, true][random(4)];
   const items = Array.from({ length: random(3) + 1 }, () => makeValue(random(levels)));
   items.splice(random(items.length + 1), 0, makeValue(levels - 1));
-  return random(2) === 0 ? items : Object.fromEntries(items.map((item, at) => [`${text()}${at}`, item]));
+  return random(2) === 0
+    ? items
+    : Object.fromEntries(items.map((item, at) => [`${text()}${at}`, item]));
 }
 
 function getDepth(value: unknown): number {
@@ -48,7 +50,19 @@ Deno.test("isNestedDeeper() says what walking the parsed value says, for any JSO
 });
 
 Deno.test("isNestedDeeper() ends on texts that are no JSON", () => {
-  for (const json of ["", '"', '"\\', "[".repeat(9), "]".repeat(9), '{"a', '[["', "\\[[[[", '"\\"[[[[[[']) {
+  for (
+    const json of [
+      "",
+      '"',
+      '"\\',
+      "[".repeat(9),
+      "]".repeat(9),
+      '{"a',
+      '[["',
+      "\\[[[[",
+      '"\\"[[[[[[',
+    ]
+  ) {
     assertEquals(typeof isNestedDeeper(json, 3), "boolean");
   }
 });
@@ -56,7 +70,10 @@ Deno.test("isNestedDeeper() ends on texts that are no JSON", () => {
 Deno.test("a message of 100,000 levels fails alone, and not the batch", async () => {
   const queue = defineQueueHandler({ schema: z.any() })(({ body }) => void JSON.stringify(body));
   const deep = "[".repeat(100_000) + "]".repeat(100_000);
-  const event = createQueueEvent([{ messageId: "m1", body: deep }, { messageId: "m2", body: "[]" }]);
+  const event = createQueueEvent([{ messageId: "m1", body: deep }, {
+    messageId: "m2",
+    body: "[]",
+  }]);
   const { result } = await captureLogs(() => queue(event, createLambdaContext()));
   assertEquals(result, { batchItemFailures: [{ itemIdentifier: "m1" }] });
 });

@@ -19,7 +19,8 @@ const GOOD: LoggingConfig[] = [
   { level: undefined, sampleRate: undefined },
 ];
 
-Deno.test("checkLoggingConfig() takes every option", () => GOOD.forEach((config) => checkLoggingConfig(config)));
+Deno.test("checkLoggingConfig() takes every option", () =>
+  GOOD.forEach((config) => checkLoggingConfig(config)));
 
 const BAD: [config: unknown, inMessage: string[]][] = [
   [{ levle: "DEBUG" }, ["levle", "sampleRate"]],
@@ -39,7 +40,10 @@ const BAD: [config: unknown, inMessage: string[]][] = [
 
 for (const [config, inMessage] of BAD) {
   Deno.test(`checkLoggingConfig() refuses ${JSON.stringify(config)} and names option and value`, () => {
-    const error = assertThrows(() => checkLoggingConfig(config as LoggingConfig), ConfigurationError);
+    const error = assertThrows(
+      () => checkLoggingConfig(config as LoggingConfig),
+      ConfigurationError,
+    );
     for (const text of inMessage) assertStringIncludes(error.message, text);
   });
 }

@@ -23,7 +23,10 @@ const SHOWN: [value: unknown, shown: string][] = [
 
 for (const [value, shown] of SHOWN) {
   Deno.test(`checkOptions() shows a value as ${shown.slice(0, 20)} and what it must be`, () => {
-    const error = assertThrows(() => checkOptions("defineThing", { size: value }, rules, "box."), ConfigurationError);
+    const error = assertThrows(
+      () => checkOptions("defineThing", { size: value }, rules, "box."),
+      ConfigurationError,
+    );
     assertEquals(error.message, `box.size is ${shown}: it must be small or large`);
   });
 }

@@ -1,5 +1,9 @@
 import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
-import { explainMissing, OPTIONAL_PACKAGES, type OptionalPackage } from "../../core/optional_package.ts";
+import {
+  explainMissing,
+  OPTIONAL_PACKAGES,
+  type OptionalPackage,
+} from "../../core/optional_package.ts";
 import { ConfigurationError } from "@trellis/fn/errors";
 
 function missing(message: string, code = "ERR_MODULE_NOT_FOUND"): Error {
@@ -9,14 +13,20 @@ function missing(message: string, code = "ERR_MODULE_NOT_FOUND"): Error {
 // as the runtimes write it: Node 20 to 24, Node's require, Bun 1, Deno 2
 const MESSAGES = [
   missing("Cannot find package 'libpg-query' imported from /app/handler.js"),
-  missing("Cannot find module 'libpg-query'\nRequire stack:\n- /app/handler.js", "MODULE_NOT_FOUND"),
+  missing(
+    "Cannot find module 'libpg-query'\nRequire stack:\n- /app/handler.js",
+    "MODULE_NOT_FOUND",
+  ),
   missing("Cannot find package 'libpg-query' from '/app/handler.js'"),
   missing('Cannot find package "libpg-query" imported from /app/handler.js'),
 ];
 
 Deno.test("explainMissing() names the purpose and the command when the package is missing", () => {
   for (const cause of MESSAGES) {
-    const error = assertThrows(() => explainMissing("libpg-query", "startDistSqlServer()")(cause), ConfigurationError);
+    const error = assertThrows(
+      () => explainMissing("libpg-query", "startDistSqlServer()")(cause),
+      ConfigurationError,
+    );
     assertEquals(error.code, "CONFIGURATION");
     assertEquals(
       error.message,
@@ -31,18 +41,25 @@ Deno.test("explainMissing() throws what it got when another thing failed", () =>
   for (
     const error of [
       missing("Cannot find package 'other' imported from /app/node_modules/libpg-query/index.js"),
-      missing("Cannot find module '/app/node_modules/libpg-query/wasm/index.js' imported from /app/x.js"),
+      missing(
+        "Cannot find module '/app/node_modules/libpg-query/wasm/index.js' imported from /app/x.js",
+      ),
       missing("Cannot find package 'libpg-query-extra' imported from /app/x.js"),
       new SyntaxError("Unexpected token"),
     ]
   ) {
     assertEquals(assertThrows(() => explainMissing("libpg-query", "x")(error)), error);
   }
-  assertInstanceOf(assertThrows(() => explainMissing("libpg-query", "x")(new TypeError("t"))), TypeError);
+  assertInstanceOf(
+    assertThrows(() => explainMissing("libpg-query", "x")(new TypeError("t"))),
+    TypeError,
+  );
 });
 
 Deno.test("OPTIONAL_PACKAGES accepts the versions that are tested", () => {
-  const { imports } = JSON.parse(Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)));
+  const { imports } = JSON.parse(
+    Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)),
+  );
   for (const [name, range] of Object.entries(OPTIONAL_PACKAGES) as [OptionalPackage, string][]) {
     const tested = /[\d.]+$/.exec(imports[name])![0];
     const floor = /[\d.]+/.exec(range)![0];

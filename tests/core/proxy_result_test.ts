@@ -3,7 +3,12 @@ import { getSource } from "../../core/api_event.ts";
 import type { ProxyResult } from "../../core/mod.ts";
 import { isFinished, shapeResult } from "../../core/proxy_result.ts";
 import { UnexpectedError } from "../../errors/mod.ts";
-import { createAlbEvent, createFunctionUrlEvent, createHttpApiEvent, createRestApiEvent } from "../../testing/mod.ts";
+import {
+  createAlbEvent,
+  createFunctionUrlEvent,
+  createHttpApiEvent,
+  createRestApiEvent,
+} from "../../testing/mod.ts";
 
 const EVENTS = {
   rest: createRestApiEvent(),
@@ -13,7 +18,11 @@ const EVENTS = {
   albAll: createAlbEvent({ multiValue: true }),
 };
 
-function shape(name: keyof typeof EVENTS, result: ProxyResult, extra: Record<string, string> = {}): ProxyResult {
+function shape(
+  name: keyof typeof EVENTS,
+  result: ProxyResult,
+  extra: Record<string, string> = {},
+): ProxyResult {
   return shapeResult(EVENTS[name], getSource(EVENTS[name]), result, extra);
 }
 
@@ -35,11 +44,26 @@ const SHAPES: Record<keyof typeof EVENTS, ProxyResult> = {
     body: "ok",
   },
   http: { statusCode: 200, headers: { ...H, Link: "x, y" }, cookies: ["a=1", "b=2"], body: "ok" },
-  functionUrl: { statusCode: 200, headers: { ...H, Link: "x, y" }, cookies: ["a=1", "b=2"], body: "ok" },
-  alb: { statusCode: 200, headers: { ...H, Link: "x, y", "set-cookie": "a=1", "Set-cookie": "b=2" }, body: "ok" },
+  functionUrl: {
+    statusCode: 200,
+    headers: { ...H, Link: "x, y" },
+    cookies: ["a=1", "b=2"],
+    body: "ok",
+  },
+  alb: {
+    statusCode: 200,
+    headers: { ...H, Link: "x, y", "set-cookie": "a=1", "Set-cookie": "b=2" },
+    body: "ok",
+  },
   albAll: {
     statusCode: 200,
-    multiValueHeaders: { Link: ["x", "y"], "Set-Cookie": ["a=1", "b=2"], A: ["1"], N: [2], B: [true] },
+    multiValueHeaders: {
+      Link: ["x", "y"],
+      "Set-Cookie": ["a=1", "b=2"],
+      A: ["1"],
+      N: [2],
+      B: [true],
+    },
     body: "ok",
   },
 };
@@ -66,21 +90,36 @@ for (const name of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) {
     });
     const sent = [
       ...list,
-      ...Object.entries(multiValueHeaders).flatMap(([key, values]) => key.toLowerCase() === "set-cookie" ? values : []),
-      ...Object.entries(headers).flatMap(([key, value]) => key.toLowerCase() === "set-cookie" ? [value] : []),
+      ...Object.entries(multiValueHeaders).flatMap(([key, values]) =>
+        key.toLowerCase() === "set-cookie" ? values : []
+      ),
+      ...Object.entries(headers).flatMap(([key, value]) =>
+        key.toLowerCase() === "set-cookie" ? [value] : []
+      ),
     ];
     assertEquals(sent, cookies);
   });
 
   Deno.test(`shapeResult() keeps a cookie that stands in headers beside others for ${name}`, () => {
-    const result = { statusCode: 200, headers: { "set-cookie": "h=1" }, cookies: ["c=1"], body: "" };
+    const result = {
+      statusCode: 200,
+      headers: { "set-cookie": "h=1" },
+      cookies: ["c=1"],
+      body: "",
+    };
     const text = JSON.stringify(shape(name, result));
     assertEquals([text.split("h=1").length, text.split("c=1").length], [2, 2]);
   });
 
   Deno.test(`shapeResult() takes line breaks out of header values for ${name}`, () => {
     const bad = "x\r\nSet-Cookie: forged=1\0\n";
-    const result = { statusCode: 200, headers: { A: bad }, multiValueHeaders: { B: [bad] }, cookies: [bad], body: "" };
+    const result = {
+      statusCode: 200,
+      headers: { A: bad },
+      multiValueHeaders: { B: [bad] },
+      cookies: [bad],
+      body: "",
+    };
     const text = JSON.stringify(shape(name, result, { C: bad }));
     assertEquals(/\\r|\\n|\\u0000/.test(text), false, text);
     assertEquals(text.includes("x Set-Cookie: forged=1"), true);
@@ -88,7 +127,11 @@ for (const name of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) {
 }
 
 Deno.test("shapeResult() adds headers, and leaves the handler's own of the same name in any case", () => {
-  const { headers } = shape("rest", { statusCode: 200, headers: { "x-frame-options": "DENY" }, body: "" }, {
+  const { headers } = shape("rest", {
+    statusCode: 200,
+    headers: { "x-frame-options": "DENY" },
+    body: "",
+  }, {
     "X-Frame-Options": "SAMEORIGIN",
     "Access-Control-Allow-Origin": "*",
   });
@@ -98,12 +141,22 @@ Deno.test("shapeResult() adds headers, and leaves the handler's own of the same 
 Deno.test("shapeResult() answers with the request's correlation id, also when the handler passes another answer on", () => {
   for (const name of ["x-correlation-id", "X-Correlation-Id", "X-CORRELATION-ID"]) {
     for (const source of ["rest", "http", "alb"] as const) {
-      for (const given of [{ headers: { [name]: "other" } }, { multiValueHeaders: { [name]: ["other", "third"] } }]) {
-        const { headers, multiValueHeaders } = shape(source, { statusCode: 200, ...given, body: "" }, {
+      for (
+        const given of [{ headers: { [name]: "other" } }, {
+          multiValueHeaders: { [name]: ["other", "third"] },
+        }]
+      ) {
+        const { headers, multiValueHeaders } = shape(source, {
+          statusCode: 200,
+          ...given,
+          body: "",
+        }, {
           "X-Correlation-Id": "own",
         });
         const all = Object.entries({ ...headers, ...multiValueHeaders })
-          .filter(([key]) => key.toLowerCase() === "x-correlation-id").flatMap(([, value]) => value);
+          .filter(([key]) => key.toLowerCase() === "x-correlation-id").flatMap(([, value]) =>
+            value
+          );
         assertEquals(all, ["own"]);
       }
     }
@@ -129,7 +182,9 @@ Deno.test("shapeResult() passes base64 on", () => {
 
 Deno.test("shapeResult() changes nothing of what the handler returned", () => {
   const result = structuredClone(RESULT);
-  for (const name of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) shape(name, result, { X: "1" });
+  for (const name of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) {
+    shape(name, result, { X: "1" });
+  }
   assertEquals(result, RESULT);
 });
 
@@ -152,7 +207,11 @@ const NO_RESULTS: unknown[] = [
 
 Deno.test("shapeResult() refuses what is no proxy result and says what to return", () => {
   for (const result of NO_RESULTS) {
-    assertThrows(() => shape("rest", result as ProxyResult), UnexpectedError, "buildValidatedResponse");
+    assertThrows(
+      () => shape("rest", result as ProxyResult),
+      UnexpectedError,
+      "buildValidatedResponse",
+    );
   }
 });
 
@@ -175,5 +234,7 @@ Deno.test("isFinished() is true for what buildValidatedResponse gives, and for n
     null,
     "text",
   ];
-  for (const result of others) assertEquals(isFinished(result as ProxyResult, "c-1"), false, JSON.stringify(result));
+  for (const result of others) {
+    assertEquals(isFinished(result as ProxyResult, "c-1"), false, JSON.stringify(result));
+  }
 });

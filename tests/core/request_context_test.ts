@@ -15,9 +15,13 @@ async function getContext(timeoutMs: number): Promise<RequestContext> {
 
 Deno.test("getRequestContext() knows the request that the code below works for", async () => {
   assertEquals(getRequestContext(), undefined);
-  const { correlationId, requestId, traceId, operationName, deadlineMs, signal } = await getContext(10_000);
+  const { correlationId, requestId, traceId, operationName, deadlineMs, signal } = await getContext(
+    10_000,
+  );
   assertEquals([correlationId, requestId, traceId, operationName], ["c-1", "r-1", undefined, "Op"]);
-  assert(deadlineMs !== undefined && deadlineMs > Date.now() + 5000 && deadlineMs < Date.now() + 10_000);
+  assert(
+    deadlineMs !== undefined && deadlineMs > Date.now() + 5000 && deadlineMs < Date.now() + 10_000,
+  );
   assertEquals(signal.aborted, false);
 });
 
@@ -33,7 +37,9 @@ Deno.test("remainingMs() is what is left until the deadline, 0 after it and Infi
     const deadlineMs = getRequestContext()?.deadlineMs ?? 0;
     return [remainingMs(deadlineMs - 7), remainingMs(deadlineMs + 7), remainingMs() > 5000];
   });
-  const { result } = await captureLogs(() => handler({}, createLambdaContext({ timeoutMs: 10_000 })));
+  const { result } = await captureLogs(() =>
+    handler({}, createLambdaContext({ timeoutMs: 10_000 }))
+  );
   assertEquals(result, [7, 0, true]);
 });
 

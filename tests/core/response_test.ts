@@ -36,12 +36,19 @@ Deno.test("buildValidatedResponse() serialises every body that JSON can hold", (
 
 Deno.test("buildValidatedResponse() leaves out what the schema does not name, at every level", () => {
   const body = { id: "n1", passwordHash: "x", tags: [{ name: "a", internal: 1 }] };
-  assertEquals(buildValidatedResponse(context, 200, body, Note).body, '{"id":"n1","tags":[{"name":"a"}]}');
+  assertEquals(
+    buildValidatedResponse(context, 200, body, Note).body,
+    '{"id":"n1","tags":[{"name":"a"}]}',
+  );
 });
 
 Deno.test("buildValidatedResponse() takes a schema of any library that follows Standard Schema", () => {
   const schema = {
-    "~standard": { version: 1, vendor: "test", validate: (value: unknown) => ({ value: { wrapped: value } }) },
+    "~standard": {
+      version: 1,
+      vendor: "test",
+      validate: (value: unknown) => ({ value: { wrapped: value } }),
+    },
   } as const;
   assertEquals(buildValidatedResponse(context, 200, 1, schema).body, '{"wrapped":1}');
 });
@@ -54,20 +61,35 @@ Deno.test("buildValidatedResponse() names the fields of a body that does not fit
   );
   assertStringIncludes(error.message, "id: ");
   assertStringIncludes(error.message, "tags.0.name: ");
-  const whole = assertThrows(() => buildValidatedResponse(context, 200, "text", Note), UnexpectedError);
+  const whole = assertThrows(
+    () => buildValidatedResponse(context, 200, "text", Note),
+    UnexpectedError,
+  );
   assertStringIncludes(whole.message, "_form: ");
 });
 
 Deno.test("buildValidatedResponse() names a path whose parts are objects", () => {
   const issues = [{ message: "bad", path: [{ key: "a" }, 0, Symbol("s")] }];
-  const schema = { "~standard": { version: 1, vendor: "test", validate: () => ({ issues }) } } as const;
-  assertThrows(() => buildValidatedResponse(context, 200, {}, schema), UnexpectedError, "a.0.Symbol(s): bad");
+  const schema = {
+    "~standard": { version: 1, vendor: "test", validate: () => ({ issues }) },
+  } as const;
+  assertThrows(
+    () => buildValidatedResponse(context, 200, {}, schema),
+    UnexpectedError,
+    "a.0.Symbol(s): bad",
+  );
 });
 
 Deno.test("buildValidatedResponse() refuses a schema that validates asynchronously", async () => {
   for (const outcome of [Promise.resolve({ value: 1 }), Promise.reject(new Error("late"))]) {
-    const schema = { "~standard": { version: 1, vendor: "test", validate: () => outcome } } as const;
-    assertThrows(() => buildValidatedResponse(context, 200, {}, schema), UnexpectedError, "synchronous");
+    const schema = {
+      "~standard": { version: 1, vendor: "test", validate: () => outcome },
+    } as const;
+    assertThrows(
+      () => buildValidatedResponse(context, 200, {}, schema),
+      UnexpectedError,
+      "synchronous",
+    );
   }
   await new Promise((resolve) => setTimeout(resolve, 0));
 });
@@ -76,7 +98,11 @@ Deno.test("buildValidatedResponse() says what to do about a body that is no JSON
   const cycle: Record<string, unknown> = {};
   cycle.self = cycle;
   for (const body of [{ n: 1n }, cycle]) {
-    const error = assertThrows(() => buildValidatedResponse(context, 200, body), UnexpectedError, "bigint");
+    const error = assertThrows(
+      () => buildValidatedResponse(context, 200, body),
+      UnexpectedError,
+      "bigint",
+    );
     assert(error.cause instanceof TypeError);
   }
 });
@@ -106,14 +132,25 @@ Deno.test("buildValidatedResponse() takes headers, headers with several values a
   };
   const response = buildValidatedResponse(context, 200, {}, undefined, options);
   assertEquals(response.headers, { ...options.headers, "X-Correlation-Id": "lambda-id" });
-  assertEquals([response.multiValueHeaders, response.cookies], [options.multiValueHeaders, options.cookies]);
-  assertEquals(Object.keys(buildValidatedResponse(context, 200, {}, undefined, {})), ["statusCode", "headers", "body"]);
+  assertEquals([response.multiValueHeaders, response.cookies], [
+    options.multiValueHeaders,
+    options.cookies,
+  ]);
+  assertEquals(Object.keys(buildValidatedResponse(context, 200, {}, undefined, {})), [
+    "statusCode",
+    "headers",
+    "body",
+  ]);
 });
 
 Deno.test("buildValidatedResponse() has the correlation id of its request, and none without a context", async () => {
-  const handler = withObservability((_event, lambdaContext) => buildValidatedResponse(lambdaContext, 200, {}));
+  const handler = withObservability((_event, lambdaContext) =>
+    buildValidatedResponse(lambdaContext, 200, {})
+  );
   const event = createRestApiEvent({ headers: { "X-Correlation-Id": "c-1" } });
   const { result } = await captureLogs(() => handler(event, context));
   assertEquals(result.headers?.["X-Correlation-Id"], "c-1");
-  assertEquals(buildValidatedResponse(undefined, 200, {}).headers, { "Content-Type": "application/json" });
+  assertEquals(buildValidatedResponse(undefined, 200, {}).headers, {
+    "Content-Type": "application/json",
+  });
 });

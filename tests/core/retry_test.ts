@@ -22,7 +22,8 @@ function options(clock: FakeClock, more: Partial<RetryOptions> = {}): RetryOptio
 Deno.test("retry() runs work again until it succeeds, with growing delays", async () => {
   const clock = createFakeClock({ autoAdvance: true }), work = failing(3);
   const retries: unknown[] = [];
-  const onRetry = (error: unknown, attempt: number): void => void retries.push([(error as Error).message, attempt]);
+  const onRetry = (error: unknown, attempt: number): void =>
+    void retries.push([(error as Error).message, attempt]);
   assertEquals(await retry(work.fn, options(clock, { onRetry })), "done");
   assertEquals(work.calls, [0, 1, 2, 3]);
   assertEquals(clock.sleeps, [50, 100, 200]);
@@ -32,7 +33,11 @@ Deno.test("retry() runs work again until it succeeds, with growing delays", asyn
 Deno.test("retry() throws the last failure after maxRetries", async () => {
   for (const [maxRetries, calls] of [[undefined, 4], [0, 1], [1, 2]] as const) {
     const clock = createFakeClock({ autoAdvance: true }), work = failing(99);
-    await assertRejects(() => retry(work.fn, options(clock, { maxRetries })), TypeError, `failure ${calls}`);
+    await assertRejects(
+      () => retry(work.fn, options(clock, { maxRetries })),
+      TypeError,
+      `failure ${calls}`,
+    );
     assertEquals([work.calls.length, clock.sleeps.length], [calls, calls - 1]);
   }
 });
@@ -40,7 +45,11 @@ Deno.test("retry() throws the last failure after maxRetries", async () => {
 Deno.test("retry() throws at once what is not retryable", async () => {
   const clock = createFakeClock({ autoAdvance: true }), work = failing(99);
   const isRetryable = (error: unknown): boolean => (error as Error).message === "failure 1";
-  await assertRejects(() => retry(work.fn, options(clock, { isRetryable })), TypeError, "failure 2");
+  await assertRejects(
+    () => retry(work.fn, options(clock, { isRetryable })),
+    TypeError,
+    "failure 2",
+  );
   assertEquals(work.calls.length, 2);
 });
 
@@ -61,7 +70,11 @@ Deno.test("retry() never waits past the deadline of its invocation", async () =>
     retry(work.fn, options(clock, { maxRetries: 9, baseDelayMs: 2000, maxDelayMs: 60_000 }))
   );
   await captureLogs(() =>
-    assertRejects(() => handler({}, createLambdaContext({ timeoutMs: 10_000 })), TypeError, "failure 4")
+    assertRejects(
+      () => handler({}, createLambdaContext({ timeoutMs: 10_000 })),
+      TypeError,
+      "failure 4",
+    )
   );
   assertEquals(clock.sleeps, [1000, 2000, 4000]);
 });
@@ -70,7 +83,10 @@ Deno.test("retry() does not wait up to the very deadline", async () => {
   for (const [leftMs, calls] of [[100, 1], [101, 2]]) {
     const work = failing(99);
     const handler = withObservability(async () => {
-      const clock = createFakeClock({ nowMs: getRequestContext()!.deadlineMs! - leftMs, autoAdvance: true });
+      const clock = createFakeClock({
+        nowMs: getRequestContext()!.deadlineMs! - leftMs,
+        autoAdvance: true,
+      });
       await assertRejects(() => retry(work.fn, options(clock, { random: () => 1 })));
     });
     await captureLogs(() => handler({}, createLambdaContext()));

@@ -12,9 +12,17 @@ interface Ran {
   lines: Record<string, any>[];
 }
 
-async function run(env: Record<string, string>, command = Deno.execPath(), before: string[] = []): Promise<Ran> {
+async function run(
+  env: Record<string, string>,
+  command = Deno.execPath(),
+  before: string[] = [],
+): Promise<Ran> {
   const args = [...before, "run", "-A", "--no-lock", "--no-check", "--quiet", PROGRAM.pathname];
-  const output = await new Deno.Command(command, { args, env, cwd: new URL("../..", import.meta.url) }).output();
+  const output = await new Deno.Command(command, {
+    args,
+    env,
+    cwd: new URL("../..", import.meta.url),
+  }).output();
   const decoder = new TextDecoder();
   const stderr = decoder.decode(output.stderr);
   const report = stderr.split("\n").find((line) => line.startsWith('{"isSequential"'));
@@ -23,7 +31,10 @@ async function run(env: Record<string, string>, command = Deno.execPath(), befor
 }
 
 for (
-  const [name, env] of [["in a sandbox", SANDBOX], ["in a sequential sandbox", SEQUENTIAL], ["anywhere", {}]] as const
+  const [name, env] of [["in a sandbox", SANDBOX], ["in a sequential sandbox", SEQUENTIAL], [
+    "anywhere",
+    {},
+  ]] as const
 ) {
   Deno.test(`invocations ${name} keep their own state, also when one was abandoned`, async () => {
     const { seen, lines } = await run(env);
@@ -37,16 +48,20 @@ for (
     const lateLine = lines.find((line) => line.message === "late work");
     assertEquals(lateLine?.correlation_id, isSequential ? undefined : "abandoned");
     assertEquals(lines.find((line) => line.message === "in time")?.correlation_id, "next");
-    assertEquals(lines.filter((line) => line.message === "request failed").map((line) => line.error.code), [
-      "DEADLINE_EXCEEDED",
-    ]);
+    assertEquals(
+      lines.filter((line) => line.message === "request failed").map((line) => line.error.code),
+      [
+        "DEADLINE_EXCEEDED",
+      ],
+    );
   });
 }
 
 /** Whether strace is there and may trace here, which containers can forbid. */
 function canTrace(): boolean {
   try {
-    return new Deno.Command("strace", { args: ["-qq", "-o", "/dev/null", "true"] }).outputSync().success;
+    return new Deno.Command("strace", { args: ["-qq", "-o", "/dev/null", "true"] }).outputSync()
+      .success;
   } catch {
     return false;
   }
@@ -58,8 +73,18 @@ Deno.test({
   async fn() {
     const trace = await Deno.makeTempFile({ prefix: "trellis-writes-" });
     try {
-      await run(SANDBOX, "strace", ["-f", "-qq", "-o", trace, "-e", "trace=write,writev", Deno.execPath()]);
-      const writes = (await Deno.readTextFile(trace)).split("\n").filter((line) => /\bwritev?\(1,/.test(line));
+      await run(SANDBOX, "strace", [
+        "-f",
+        "-qq",
+        "-o",
+        trace,
+        "-e",
+        "trace=write,writev",
+        Deno.execPath(),
+      ]);
+      const writes = (await Deno.readTextFile(trace)).split("\n").filter((line) =>
+        /\bwritev?\(1,/.test(line)
+      );
       // two simple ones, the abandoned one, its late line, the next one
       assertEquals(writes.length, 5, writes.join("\n"));
     } finally {

@@ -5,7 +5,10 @@ Deno.test("SingleFlight.get() makes a value once for each key, also for callers 
   const flights = new SingleFlight<string, number>();
   let made = 0;
   const make = (): Promise<number> => Promise.resolve(++made);
-  assertEquals(await Promise.all([flights.get("a", make), flights.get("a", make), flights.get("b", make)]), [1, 1, 2]);
+  assertEquals(
+    await Promise.all([flights.get("a", make), flights.get("a", make), flights.get("b", make)]),
+    [1, 1, 2],
+  );
   assertEquals(await flights.get("a", make), 1);
   assertEquals(flights.keys(), ["a", "b"]);
 });

@@ -19,7 +19,11 @@ Deno.test("timingSafeEqual() compares texts and bytes, and nothing equals an emp
   const encoder = new TextEncoder();
   for (const [given, expected, equal] of CASES) {
     assertEquals(timingSafeEqual(given, expected), equal, `${given} ${expected}`);
-    assertEquals(timingSafeEqual(encoder.encode(given), encoder.encode(expected)), equal, `${given} ${expected}`);
+    assertEquals(
+      timingSafeEqual(encoder.encode(given), encoder.encode(expected)),
+      equal,
+      `${given} ${expected}`,
+    );
   }
 });
 

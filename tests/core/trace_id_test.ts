@@ -6,12 +6,14 @@ import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 import { withEnv } from "../support/with_env.ts";
 
-const ROOT = "1-5759e988-bd862e3fe1be46a994272793", OTHER_ROOT = "1-00000000-bd862e3fe1be46a994272793";
+const ROOT = "1-5759e988-bd862e3fe1be46a994272793",
+  OTHER_ROOT = "1-00000000-bd862e3fe1be46a994272793";
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736", PARENT = "00f067aa0ba902b7";
 
 Deno.test("getTraceContext() prefers the X-Ray header, then traceparent, then the sandbox", async () => {
   await withEnv({ _X_AMZN_TRACE_ID: `Root=${OTHER_ROOT};Parent=${PARENT};Sampled=1` }, () => {
-    const xray = { "X-Amzn-Trace-Id": `Root=${ROOT}` }, w3c = { traceparent: `00-${TRACE}-${PARENT}-01` };
+    const xray = { "X-Amzn-Trace-Id": `Root=${ROOT}` },
+      w3c = { traceparent: `00-${TRACE}-${PARENT}-01` };
     const cases: [headers: Record<string, string>, id: string][] = [
       [{ ...xray, ...w3c }, ROOT],
       [w3c, TRACE],
@@ -22,18 +24,27 @@ Deno.test("getTraceContext() prefers the X-Ray header, then traceparent, then th
     for (const [headers, id] of cases) {
       assertEquals(getTraceContext(createRestApiEvent({ headers }), true)?.traceId, id);
     }
-    assertEquals(getTraceContext({}, true), { traceId: OTHER_ROOT, parentId: PARENT, sampled: true });
+    assertEquals(getTraceContext({}, true), {
+      traceId: OTHER_ROOT,
+      parentId: PARENT,
+      sampled: true,
+    });
     assertEquals(getTraceContext({}, false), undefined);
     assertEquals(getTraceContext(null, false), undefined);
   });
 });
 
-async function outgoing(headers: Record<string, string>, tracing?: boolean): Promise<Record<string, string>> {
+async function outgoing(
+  headers: Record<string, string>,
+  tracing?: boolean,
+): Promise<Record<string, string>> {
   const handler = withObservability(() => getOutgoingHeaders(), { tracing });
-  return (await captureLogs(() => handler(createRestApiEvent({ headers }), createLambdaContext()))).result;
+  return (await captureLogs(() => handler(createRestApiEvent({ headers }), createLambdaContext())))
+    .result;
 }
 
-Deno.test("getOutgoingHeaders() is empty outside of a handler", () => assertEquals(getOutgoingHeaders(), {}));
+Deno.test("getOutgoingHeaders() is empty outside of a handler", () =>
+  assertEquals(getOutgoingHeaders(), {}));
 
 Deno.test("getOutgoingHeaders() passes correlation id and a trace of its own on", async () => {
   const { traceparent, ...others } = await outgoing({ "X-Correlation-Id": "c-1" });
@@ -52,7 +63,9 @@ Deno.test("getOutgoingHeaders() goes on with the caller's trace and with its sam
 Deno.test("getOutgoingHeaders() passes X-Ray's trace on, with this span as the parent", async () => {
   const w3c = ROOT.slice(2).replace("-", "");
   for (const [sampled, flags] of [["1", "01"], ["0", "00"]]) {
-    const headers = await outgoing({ "X-Amzn-Trace-Id": `Root=${ROOT};Parent=${PARENT};Sampled=${sampled}` });
+    const headers = await outgoing({
+      "X-Amzn-Trace-Id": `Root=${ROOT};Parent=${PARENT};Sampled=${sampled}`,
+    });
     const span = headers.traceparent.split("-")[2];
     assertEquals(headers.traceparent, `00-${w3c}-${span}-${flags}`);
     assertEquals(headers["X-Amzn-Trace-Id"], `Root=${ROOT};Parent=${span};Sampled=${sampled}`);
@@ -74,7 +87,9 @@ Deno.test("getOutgoingHeaders() without spans passes on what came, and makes not
 Deno.test("the span of a request is a child of the caller's", async () => {
   const handler = withObservability(() => startSpan("inner").parentSpanId, { tracing: false });
   const ask = (headers: Record<string, string>): Promise<unknown> =>
-    captureLogs(() => handler(createRestApiEvent({ headers }), createLambdaContext())).then(({ result }) => result);
+    captureLogs(() => handler(createRestApiEvent({ headers }), createLambdaContext())).then((
+      { result },
+    ) => result);
   assertEquals(await ask({ traceparent: `00-${TRACE}-${PARENT}-01` }), PARENT);
   assertEquals(await ask({ "X-Amzn-Trace-Id": `Root=${ROOT};Parent=${PARENT}` }), PARENT);
   assertEquals(await ask({}), undefined);

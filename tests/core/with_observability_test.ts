@@ -14,7 +14,14 @@ import {
   ValidationError,
 } from "../../errors/mod.ts";
 import { currentInvocation } from "../../observability/invocation_context.ts";
-import { logDebug, logInfo, metrics, MetricUnit, onSpanEnd, type Span } from "../../observability/mod.ts";
+import {
+  logDebug,
+  logInfo,
+  metrics,
+  MetricUnit,
+  onSpanEnd,
+  type Span,
+} from "../../observability/mod.ts";
 import { createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
 import { type CapturedLogs, captureLogs, type LogLine } from "../support/capture_logs.ts";
 import { withEnv } from "../support/with_env.ts";
@@ -34,14 +41,26 @@ function getMetrics(lines: LogLine[]): LogLine {
 
 Deno.test("coldStart is true for the first invocation of a process and never again", async () => {
   const seen: unknown[] = [];
-  const handler = withObservability((_event, _context, metadata: WrapperMetadata) => seen.push(metadata.coldStart));
-  const other = withObservability((_event, _context, metadata: WrapperMetadata) => seen.push(metadata.coldStart));
+  const handler = withObservability((_event, _context, metadata: WrapperMetadata) =>
+    seen.push(metadata.coldStart)
+  );
+  const other = withObservability((_event, _context, metadata: WrapperMetadata) =>
+    seen.push(metadata.coldStart)
+  );
   const { lines } = await captureLogs(async () => {
     for (const fn of [handler, handler, other]) await fn(event, context);
   });
   assertEquals(seen, [true, false, false]);
-  assertEquals(lines.filter((line) => "cold_start" in line).map((line) => line.cold_start), [true, false, false]);
-  assertEquals(lines.filter((line) => "_aws" in line).map((line) => line.ColdStart), [1, undefined, undefined]);
+  assertEquals(lines.filter((line) => "cold_start" in line).map((line) => line.cold_start), [
+    true,
+    false,
+    false,
+  ]);
+  assertEquals(lines.filter((line) => "_aws" in line).map((line) => line.ColdStart), [
+    1,
+    undefined,
+    undefined,
+  ]);
 });
 
 Deno.test("withObservability() tells the handler of its invocation", async () => {
@@ -72,8 +91,16 @@ Deno.test("withObservability() ends a good invocation with one line, metrics and
   const { writes, lines } = await run(() => ({ statusCode: 201 }), { operationName: "Op" });
   remove();
   assertEquals(writes.length, 1);
-  const { level, message, operation, status, duration_ms, correlation_id, function_request_id, function_name } =
-    lines[0];
+  const {
+    level,
+    message,
+    operation,
+    status,
+    duration_ms,
+    correlation_id,
+    function_request_id,
+    function_name,
+  } = lines[0];
   assertEquals(
     [level, message, operation, status, correlation_id, function_request_id, function_name],
     ["INFO", "request completed", "Op", 201, "c-1", "r-1", "fn"],
@@ -90,10 +117,18 @@ Deno.test("withObservability() tells of a failure of the service and throws it o
   const spans: Span[] = [];
   const remove = onSpanEnd((span) => spans.push(span));
   const { lines } = await captureLogs(() =>
-    assertRejects(() => withObservability(() => Promise.reject(new TypeError("why")))(event, context), TypeError, "why")
+    assertRejects(
+      () => withObservability(() => Promise.reject(new TypeError("why")))(event, context),
+      TypeError,
+      "why",
+    )
   );
   remove();
-  assertEquals([lines[0].level, lines[0].message, lines[0].error.name], ["ERROR", "request failed", "TypeError"]);
+  assertEquals([lines[0].level, lines[0].message, lines[0].error.name], [
+    "ERROR",
+    "request failed",
+    "TypeError",
+  ]);
   assertEquals([getMetrics(lines).Errors, spans[0].status], [1, "error"]);
 });
 
@@ -111,12 +146,24 @@ Deno.test("withObservability() takes a client's fault for no failure of the serv
 
 Deno.test("withObservability() lets respondToError answer, and logs what it answers to", async () => {
   const cause = Object.assign(new Error("internal"), { code: "XX000" });
-  const { lines, result } = await run(() => Promise.reject(DatabaseError.from(cause, "createUser")), {
-    respondToError: (error, c, e) => ({ statusCode: 500, same: c === context && e === event, error }),
-  });
+  const { lines, result } = await run(
+    () => Promise.reject(DatabaseError.from(cause, "createUser")),
+    {
+      respondToError: (error, c, e) => ({
+        statusCode: 500,
+        same: c === context && e === event,
+        error,
+      }),
+    },
+  );
   assertEquals((result as { same: boolean }).same, true);
   const { error, status } = lines[0];
-  assertEquals([status, error.name, error.code, error.cause.code], [500, "DatabaseError", "DATABASE", "XX000"]);
+  assertEquals([status, error.name, error.code, error.cause.code], [
+    500,
+    "DatabaseError",
+    "DATABASE",
+    "XX000",
+  ]);
 });
 
 Deno.test("withObservability() writes one line for each kind of thrown value, and never breaks over it", async () => {
@@ -138,8 +185,14 @@ Deno.test("withObservability() writes one line for each kind of thrown value, an
     new Error("outer", { cause: new Proxy({}, { get: bad, getPrototypeOf: bad }) }),
   ];
   for (const value of thrown) {
-    const { lines, result } = await run(() => Promise.reject(value), { respondToError: () => "answered" });
-    assertEquals([result, lines[0].level, lines[0].message], ["answered", "ERROR", "request failed"]);
+    const { lines, result } = await run(() => Promise.reject(value), {
+      respondToError: () => "answered",
+    });
+    assertEquals([result, lines[0].level, lines[0].message], [
+      "answered",
+      "ERROR",
+      "request failed",
+    ]);
     assertEquals(getMetrics(lines).Errors, 1);
   }
 });
@@ -161,7 +214,11 @@ Deno.test("logging.summary false leaves out the line of a good invocation, never
     respondToError: () => 1,
   });
   assertEquals(client.writes, []);
-  const failed = await run(() => Promise.reject(new Error("x")), { logging, metrics: false, respondToError: () => 1 });
+  const failed = await run(() => Promise.reject(new Error("x")), {
+    logging,
+    metrics: false,
+    respondToError: () => 1,
+  });
   assertEquals(failed.lines.map((line) => line.level), ["ERROR"]);
 });
 
@@ -183,8 +240,16 @@ Deno.test("logging.level goes before LOG_LEVEL", async () => {
 
 Deno.test("logging.sampleRate shows a share of invocations from DEBUG on", async () => {
   const shown = async (sampleRate: number, level: "ERROR" | "TRACE" = "ERROR"): Promise<number> =>
-    (await run(() => logDebug("x"), { logging: { level, sampleRate, summary: false }, metrics: false })).lines.length;
-  assertEquals([await shown(0), await shown(1), await shown(0, "TRACE"), await shown(1, "TRACE")], [0, 1, 1, 1]);
+    (await run(() => logDebug("x"), {
+      logging: { level, sampleRate, summary: false },
+      metrics: false,
+    })).lines.length;
+  assertEquals([await shown(0), await shown(1), await shown(0, "TRACE"), await shown(1, "TRACE")], [
+    0,
+    1,
+    1,
+    1,
+  ]);
   const random = Math.random;
   try {
     Math.random = () => 0.25;
@@ -198,12 +263,20 @@ Deno.test("logging.fields are in each line, redacted, and take no reserved name"
   const fields = { team: "notes", apiKey: "k", level: "forged" };
   const { lines } = await run(() => logInfo("x"), { logging: { fields }, metrics: false });
   for (const line of lines) {
-    assertEquals([line.team, line.apiKey, line._level, line.level], ["notes", "[REDACTED]", "forged", "INFO"]);
+    assertEquals([line.team, line.apiKey, line._level, line.level], [
+      "notes",
+      "[REDACTED]",
+      "forged",
+      "INFO",
+    ]);
   }
 });
 
 Deno.test("logging.redact takes further key names, in any case", async () => {
-  const { lines } = await run(() => logInfo("x", { iban: "DE1" }), { logging: { redact: ["IBAN"] }, metrics: false });
+  const { lines } = await run(() => logInfo("x", { iban: "DE1" }), {
+    logging: { redact: ["IBAN"] },
+    metrics: false,
+  });
   assertEquals(lines[0].iban, "[REDACTED]");
 });
 
@@ -214,10 +287,17 @@ Deno.test("logging.logEvent and logging.logResult log at DEBUG only, redacted in
     query: { token: "SECRET-3", page: "visible-2" },
     body: { password: "SECRET-4", title: "visible-3", nested: [{ apiKey: "SECRET-5" }] },
   });
-  const result = { statusCode: 200, body: '{"token":"SECRET-6","id":"visible-4"}', cookies: ["s=SECRET-7"] };
+  const result = {
+    statusCode: 200,
+    body: '{"token":"SECRET-6","id":"visible-4"}',
+    cookies: ["s=SECRET-7"],
+  };
   const handler = (level: "INFO" | "DEBUG"): Promise<CapturedLogs<unknown>> =>
     captureLogs(() =>
-      withObservability(() => result, { metrics: false, logging: { level, logEvent: true, logResult: true } })(
+      withObservability(() => result, {
+        metrics: false,
+        logging: { level, logEvent: true, logResult: true },
+      })(
         sent,
         context,
       )
@@ -240,7 +320,10 @@ const SECRET_PATHS: [string, (key: string, secret: string) => object][] = [
     rawPath: `/reset/${secret}/x`,
     rawQueryString: `code=${secret}&page=visible`,
     pathParameters: { [key]: secret },
-    requestContext: { path: `/reset/${secret}`, http: { method: "GET", path: `/reset/${secret}/x` } },
+    requestContext: {
+      path: `/reset/${secret}`,
+      http: { method: "GET", path: `/reset/${secret}/x` },
+    },
   })],
 ];
 
@@ -250,7 +333,10 @@ for (const [name, makeEvent] of SECRET_PATHS) {
       const event = makeEvent(key, "s3cret value+1");
       const logging = { level: "DEBUG" as const, logEvent: true, redact: ["invite"] };
       const { writes } = await captureLogs(() =>
-        withObservability(() => ({ statusCode: 200 }), { metrics: false, logging })(event as never, context)
+        withObservability(() => ({ statusCode: 200 }), { metrics: false, logging })(
+          event as never,
+          context,
+        )
       );
       const text = writes.join("");
       assertFalse(/s3cret/.test(text), text);
@@ -262,7 +348,10 @@ for (const [name, makeEvent] of SECRET_PATHS) {
 Deno.test("an unknown LOG_LEVEL is told once, and INFO is used", async () => {
   await withEnv({ LOG_LEVEL: "verbose" }, async () => {
     const first = await run(() => logDebug("x"), { metrics: false });
-    assertEquals(first.lines.map((line) => [line.level, line.value]), [["WARN", "verbose"], ["INFO", undefined]]);
+    assertEquals(first.lines.map((line) => [line.level, line.value]), [["WARN", "verbose"], [
+      "INFO",
+      undefined,
+    ]]);
     assertEquals((await run(() => 1, { metrics: false })).lines.length, 1);
   });
 });
@@ -277,7 +366,9 @@ Deno.test("a handler that meets its deadline answers with 504 in time, and its s
     currentInvocation()!.onAbandon(() => told++)();
     return new Promise(() => {});
   }
-  const handler = withObservability(neverDone, { respondToError: (error) => void (failure = error) });
+  const handler = withObservability(neverDone, {
+    respondToError: (error) => void (failure = error),
+  });
   const hold = setTimeout(() => {}, 10_000);
   const { lines } = await captureLogs(() => handler(event, createLambdaContext({ timeoutMs: 40 })));
   clearTimeout(hold);
@@ -302,7 +393,11 @@ Deno.test("withObservability() refuses options that cannot be meant, when it is 
     [{ operationName: "x".repeat(1025) }, "operationName"],
   ];
   for (const [options, inMessage] of bad) {
-    assertThrows(() => withObservability(() => 1, options as Options), ConfigurationError, inMessage);
+    assertThrows(
+      () => withObservability(() => 1, options as Options),
+      ConfigurationError,
+      inMessage,
+    );
   }
 });
 
@@ -313,12 +408,16 @@ Deno.test("withObservability() answers a refusal that was given back as it answe
     ["later", () => Promise.resolve(new Refusal(error))],
   ];
   for (const [when, handle] of cases) {
-    const answering = withObservability<unknown, unknown>(handle, { respondToError: (thrown) => ({ thrown }) });
+    const answering = withObservability<unknown, unknown>(handle, {
+      respondToError: (thrown) => ({ thrown }),
+    });
     const { lines, result } = await captureLogs(() => answering({}, createLambdaContext()));
     assertEquals(result, { thrown: error }, when);
     const line = lines.find(({ message }) => message === "request completed");
     assertEquals([line?.level, line?.error_code], ["INFO", "VALIDATION_FAILED"], when);
     const throwing = withObservability<unknown, unknown>(handle);
-    await captureLogs(() => assertRejects(() => throwing({}, createLambdaContext()), ValidationError));
+    await captureLogs(() =>
+      assertRejects(() => throwing({}, createLambdaContext()), ValidationError)
+    );
   }
 });

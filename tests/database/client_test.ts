@@ -22,7 +22,11 @@ import { ConfigurationError } from "../../errors/mod.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 
 const notes = pgTable("notes", { id: text("id").primaryKey() });
-const config: DatabaseConfig = { provider: "embedded-pg", connectionString: "memory://client", instrument: false };
+const config: DatabaseConfig = {
+  provider: "embedded-pg",
+  connectionString: "memory://client",
+  instrument: false,
+};
 
 Deno.test("getDrizzleClient() gives racing calls one client, and a new one after closing", async () => {
   const [a, b] = await Promise.all([getDrizzleClient(config), getDrizzleClient({ ...config })]);
@@ -59,14 +63,19 @@ Deno.test("getDrizzleClient() does not keep a start that failed", async () => {
 });
 
 Deno.test("getDrizzleClient() refuses a wrong configuration before it opens anything", async () => {
-  const error = await assertRejects(() => getDrizzleClient({ provider: "embedded-pg", maxConnections: 0 }));
+  const error = await assertRejects(() =>
+    getDrizzleClient({ provider: "embedded-pg", maxConnections: 0 })
+  );
   assertInstanceOf(error, ConfigurationError);
 });
 
 Deno.test("getDrizzleClient() measures a connection unless told not to", async () => {
   const lines: string[] = [];
   const restore = setLogOutput((text) => void lines.push(text));
-  const measured: DatabaseConfig = { provider: "embedded-pg", connectionString: "memory://measured" };
+  const measured: DatabaseConfig = {
+    provider: "embedded-pg",
+    connectionString: "memory://measured",
+  };
   try {
     await getDrizzleClient(measured);
     await getDrizzleClient(measured);
@@ -147,7 +156,11 @@ Deno.test("getMigrationStatus() says that a database cannot be reached, and not 
   const connectionString = `postgres://reader:not-shown@127.0.0.1:${freePort()}/notes`;
   const migrationsFolder = await Deno.makeTempDir();
   await Deno.writeTextFile(`${migrationsFolder}/0001_notes.sql`, "CREATE TABLE notes (id int);");
-  const database: DatabaseConfig = { provider: "serverless-pg", connectionString, instrument: false };
+  const database: DatabaseConfig = {
+    provider: "serverless-pg",
+    connectionString,
+    instrument: false,
+  };
   const error = await assertRejects(() => getMigrationStatus({ migrationsFolder, database }));
   assertEquals((error as { code?: string }).code, "ECONNREFUSED");
   await Deno.remove(migrationsFolder, { recursive: true });

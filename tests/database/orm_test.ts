@@ -11,7 +11,8 @@ const notes = pgTable("notes", {
   createdAt: timestamp("created_at").notNull().defaultNow(),
 });
 
-type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false;
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true
+  : false;
 function assertType<_T extends true>(): void {}
 
 Deno.test("UpdateModel leaves out id, createdAt and the named keys, and makes the rest optional", () => {
@@ -30,6 +31,10 @@ Deno.test("SelectModel and InsertModel are drizzle's own", () => {
 });
 
 Deno.test("./database/orm has every operator", () => {
-  const names = "eq and or gt gte lt lte ne sql count asc desc inArray notInArray isNull isNotNull".split(" ");
-  assertEquals(names.filter((name) => typeof (orm as Record<string, unknown>)[name] !== "function"), []);
+  const names = "eq and or gt gte lt lte ne sql count asc desc inArray notInArray isNull isNotNull"
+    .split(" ");
+  assertEquals(
+    names.filter((name) => typeof (orm as Record<string, unknown>)[name] !== "function"),
+    [],
+  );
 });

@@ -1,11 +1,20 @@
 import { assert, assertEquals } from "@std/assert";
-import { closeDrizzleClient, type DatabaseConfig, executeRows, getDrizzleClient } from "../../database/mod.ts";
+import {
+  closeDrizzleClient,
+  type DatabaseConfig,
+  executeRows,
+  getDrizzleClient,
+} from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { getPoolSize } from "../../database/pool_size.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { withEnv } from "../support/with_env.ts";
 
-const CASES: [provider: DatabaseConfig["provider"], concurrency: string | undefined, size: number][] = [
+const CASES: [
+  provider: DatabaseConfig["provider"],
+  concurrency: string | undefined,
+  size: number,
+][] = [
   ["distsql", undefined, 1],
   ["distsql", "", 1],
   ["distsql", "1", 1],
@@ -63,7 +72,10 @@ Deno.test("64 invocations at once in one process share a pool that lets their qu
       assertEquals(together.connections, 20);
       // 64 queries one after the other take 64 times 20 ms; on 20 connections 4 rounds and the time to connect
       assert(alone.longestMs >= 64 * QUERY_MS, String(alone.longestMs));
-      assert(together.longestMs < alone.longestMs / 2, `${together.longestMs} of ${alone.longestMs}`);
+      assert(
+        together.longestMs < alone.longestMs / 2,
+        `${together.longestMs} of ${alone.longestMs}`,
+      );
       assertEquals((await run64({ ...config, maxConnections: 2 })).connections, 2);
     });
   } finally {

@@ -1,6 +1,10 @@
 import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import { type Clock, getRequestContext, withObservability } from "../../core/mod.ts";
-import { CommitOutcomeUnknownError, type DistSqlRetryOptions, withDistSqlRetry } from "../../database/mod.ts";
+import {
+  CommitOutcomeUnknownError,
+  type DistSqlRetryOptions,
+  withDistSqlRetry,
+} from "../../database/mod.ts";
 import { countAttempts, type RetryCount, runWithRetry } from "../../database/retry.ts";
 import { ConfigurationError } from "../../errors/mod.ts";
 import { createLambdaContext } from "../../testing/mod.ts";
@@ -24,7 +28,10 @@ function fakeClock(now = 1_000_000): Clock & { slept: number[] } {
   };
 }
 
-function failing(times: number, error: () => unknown = conflict): { calls: number; run: () => Promise<string> } {
+function failing(
+  times: number,
+  error: () => unknown = conflict,
+): { calls: number; run: () => Promise<string> } {
   const state = {
     calls: 0,
     run(): Promise<string> {
@@ -83,10 +90,17 @@ Deno.test("withDistSqlRetry() tells onRetry the error and the retry's number", a
 
 Deno.test("withDistSqlRetry() does not multiply when one is inside another", async () => {
   for (
-    const [inner, outer, calls] of [[3, 3, 4], [2, 5, 3], [1, 0, 2], [1, 3, 2], [0, 3, 4]] as [number, number, number][]
+    const [inner, outer, calls] of [[3, 3, 4], [2, 5, 3], [1, 0, 2], [1, 3, 2], [0, 3, 4]] as [
+      number,
+      number,
+      number,
+    ][]
   ) {
     const work = failing(99);
-    const options = (maxRetries: number): DistSqlRetryOptions => ({ maxRetries, clock: fakeClock() });
+    const options = (maxRetries: number): DistSqlRetryOptions => ({
+      maxRetries,
+      clock: fakeClock(),
+    });
     await assertRejects(() =>
       withDistSqlRetry(async () => {
         try {
@@ -124,7 +138,10 @@ Deno.test("withDistSqlRetry() runs the outer work again for a conflict of its ow
 Deno.test("withDistSqlRetry() leaves a COMMIT without answer alone unless the work is idempotent", async () => {
   const lost = (): unknown => new CommitOutcomeUnknownError(undefined, { cause: conflict() });
   const once = failing(1, lost);
-  await assertRejects(() => withDistSqlRetry(once.run, { clock: fakeClock() }), CommitOutcomeUnknownError);
+  await assertRejects(
+    () => withDistSqlRetry(once.run, { clock: fakeClock() }),
+    CommitOutcomeUnknownError,
+  );
   assertEquals(once.calls, 1);
   const again = failing(1, lost);
   assertEquals(await withDistSqlRetry(again.run, { clock: fakeClock(), idempotent: true }), "done");
@@ -132,13 +149,23 @@ Deno.test("withDistSqlRetry() leaves a COMMIT without answer alone unless the wo
 });
 
 /** Runs work in a handler, with a clock by which that handler has so much time left. */
-async function within(leftMs: number, run: (clock: ReturnType<typeof fakeClock>) => Promise<unknown>): Promise<void> {
-  const handler = withObservability(() => run(fakeClock(getRequestContext()!.deadlineMs! - leftMs)));
+async function within(
+  leftMs: number,
+  run: (clock: ReturnType<typeof fakeClock>) => Promise<unknown>,
+): Promise<void> {
+  const handler = withObservability(() =>
+    run(fakeClock(getRequestContext()!.deadlineMs! - leftMs))
+  );
   await captureLogs(() => handler({}, createLambdaContext()));
 }
 
 Deno.test("withDistSqlRetry() never waits past the invocation's deadline, nor up to it", async () => {
-  for (const [leftMs, random, slept] of [[260, 0.99999, [100]], [300, 1, [100]], [301, 1, [100, 200]]] as const) {
+  for (
+    const [leftMs, random, slept] of [[260, 0.99999, [100]], [300, 1, [100]], [301, 1, [
+      100,
+      200,
+    ]]] as const
+  ) {
     const work = failing(99);
     await within(leftMs, async (clock) => {
       const options = { clock, maxRetries: 9, random: () => random };
@@ -154,7 +181,11 @@ Deno.test("withDistSqlRetry() gives onRetry an error also for what is none, and 
   const thrown = { code: "40001", cause: "the server said so" };
   const work = failing(99, () => thrown);
   const error = await assertRejects(() =>
-    withDistSqlRetry(work.run, { clock: fakeClock(), maxRetries: 1, onRetry: (each) => void told.push(each) })
+    withDistSqlRetry(work.run, {
+      clock: fakeClock(),
+      maxRetries: 1,
+      onRetry: (each) => void told.push(each),
+    })
       .catch((each) => {
         throw new Error("as it was thrown", { cause: each });
       })
@@ -179,7 +210,9 @@ Deno.test("runWithRetry() counts the retries", async () => {
 Deno.test("countAttempts() counts the tries of the retry that gave up with an error, also behind another one", async () => {
   assertEquals(countAttempts(new Error("nobody tried")), 0);
   for (const maxRetries of [1, 3]) {
-    const error = await assertRejects(() => withDistSqlRetry(failing(99).run, { clock: fakeClock(), maxRetries }));
+    const error = await assertRejects(() =>
+      withDistSqlRetry(failing(99).run, { clock: fakeClock(), maxRetries })
+    );
     assertEquals(countAttempts(error), maxRetries + 1);
     assertEquals(countAttempts(new Error("outer", { cause: error })), maxRetries + 1);
   }
@@ -187,7 +220,10 @@ Deno.test("countAttempts() counts the tries of the retry that gave up with an er
 
 Deno.test("withDistSqlRetry() refuses options that are no numbers from 0", async () => {
   for (const options of [{ maxRetries: -1 }, { baseDelayMs: NaN }, { maxDelayMs: -5 }]) {
-    const error = await assertRejects(() => withDistSqlRetry(() => Promise.resolve(), options), ConfigurationError);
+    const error = await assertRejects(
+      () => withDistSqlRetry(() => Promise.resolve(), options),
+      ConfigurationError,
+    );
     assertEquals(error.message.includes(String(Object.values(options)[0])), true);
   }
 });

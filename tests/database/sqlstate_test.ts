@@ -16,14 +16,22 @@ Deno.test("isOccError() finds each conflict's code at any depth of the cause cha
   assertEquals([...OCC_ERROR_CODES], ["40001", "OC000", "OC001"]);
   for (const code of OCC_ERROR_CODES) {
     assert(isOccError(withCode(code)));
-    assert(isOccError(new Error("outer", { cause: new Error("middle", { cause: withCode(code) }) })));
+    assert(
+      isOccError(new Error("outer", { cause: new Error("middle", { cause: withCode(code) }) })),
+    );
     assert(isOccError(new AggregateError([new Error("a"), withCode(code)])));
   }
 });
 
 Deno.test("isOccError() reads no message and takes no other code", () => {
   for (
-    const error of [new Error("change conflicts (OC000) 40001"), withCode("40P01"), withCode(40001), null, "40001"]
+    const error of [
+      new Error("change conflicts (OC000) 40001"),
+      withCode("40P01"),
+      withCode(40001),
+      null,
+      "40001",
+    ]
   ) {
     assertFalse(isOccError(error));
   }
@@ -33,8 +41,12 @@ Deno.test("isOccError() reads no message and takes no other code", () => {
 });
 
 Deno.test("isIdempotentDdlError() takes what says that DDL is done, and not a failure of rows", () => {
-  for (const code of IDEMPOTENT_DDL_CODES) assert(isIdempotentDdlError(new Error("outer", { cause: withCode(code) })));
-  for (const code of ["23505", "42601", "42501", "40001"]) assertFalse(isIdempotentDdlError(withCode(code)));
+  for (const code of IDEMPOTENT_DDL_CODES) {
+    assert(isIdempotentDdlError(new Error("outer", { cause: withCode(code) })));
+  }
+  for (const code of ["23505", "42601", "42501", "40001"]) {
+    assertFalse(isIdempotentDdlError(withCode(code)));
+  }
   assertEquals([...IDEMPOTENT_TEST_CODES], [...IDEMPOTENT_DDL_CODES, "23505", "23503", "2BP01"]);
 });
 
@@ -52,5 +64,7 @@ Deno.test("isCommitOutcomeUnknown() is true where the server did not say how COM
     [withCode("25P02"), false],
     [new Error("outer", { cause: withCode("40001") }), false],
   ];
-  for (const [error, expected] of cases) assertEquals(isCommitOutcomeUnknown(error), expected, String(error));
+  for (const [error, expected] of cases) {
+    assertEquals(isCommitOutcomeUnknown(error), expected, String(error));
+  }
 });

@@ -120,16 +120,24 @@ Deno.test("withTransaction() is retried as a whole, and a retry inside it leaves
 
 Deno.test("withTransaction() gives CommitOutcomeUnknownError when COMMIT has no answer, and the server's own word else", async () => {
   const postgres = await startPostgres();
-  const config: DatabaseConfig = { provider: "serverless-pg", connectionString: postgres.url, instrument: false };
+  const config: DatabaseConfig = {
+    provider: "serverless-pg",
+    connectionString: postgres.url,
+    instrument: false,
+  };
   try {
     const db = await getDrizzleClient(config);
     // a deferred constraint trigger runs in COMMIT: it ends the connection, or reports a conflict
     await db.execute(sql.raw(`CREATE TABLE c (what text)`));
-    await db.execute(sql.raw(`CREATE FUNCTION at_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    await db.execute(
+      sql.raw(`CREATE FUNCTION at_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       IF NEW.what = 'cut' THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
-      RAISE EXCEPTION 'conflict' USING ERRCODE = '40001'; END $$`));
-    await db.execute(sql.raw(`CREATE CONSTRAINT TRIGGER late AFTER INSERT ON c DEFERRABLE INITIALLY DEFERRED
-      FOR EACH ROW EXECUTE FUNCTION at_commit()`));
+      RAISE EXCEPTION 'conflict' USING ERRCODE = '40001'; END $$`),
+    );
+    await db.execute(
+      sql.raw(`CREATE CONSTRAINT TRIGGER late AFTER INSERT ON c DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION at_commit()`),
+    );
     const cut = await assertRejects(
       () => withTransaction(db, (tx) => tx.execute(sql`INSERT INTO c VALUES ('cut')`)),
       CommitOutcomeUnknownError,
@@ -150,7 +158,11 @@ Deno.test("withTransaction() gives CommitOutcomeUnknownError when COMMIT has no 
 
 Deno.test("withTransaction() gives the lost connection itself when it is lost before COMMIT", async () => {
   const postgres = await startPostgres();
-  const config: DatabaseConfig = { provider: "serverless-pg", connectionString: postgres.url, instrument: false };
+  const config: DatabaseConfig = {
+    provider: "serverless-pg",
+    connectionString: postgres.url,
+    instrument: false,
+  };
   try {
     const db = await getDrizzleClient(config);
     const error = await assertRejects(() =>
@@ -170,14 +182,22 @@ Deno.test("guardTransactions() refuses a transaction inside a transaction where 
   const { PGlite } = await import("@electric-sql/pglite");
   const { drizzle } = await import("drizzle-orm/pglite");
   const pglite = await PGlite.create("memory://");
-  const db = guardTransactions(drizzle({ client: pglite }) as never, { savepoints: false, settings: false });
-  const error = await assertRejects(() => withTransaction(db, (tx) => withTransaction(tx, () => Promise.resolve())));
+  const db = guardTransactions(drizzle({ client: pglite }) as never, {
+    savepoints: false,
+    settings: false,
+  });
+  const error = await assertRejects(() =>
+    withTransaction(db, (tx) => withTransaction(tx, () => Promise.resolve()))
+  );
   assertInstanceOf(error, Error);
   assert(error.message.includes("savepoints"));
   const settings = await assertRejects(() =>
     withTransaction(db, () => Promise.resolve(), { isolationLevel: "serializable" })
   );
   assert((settings as Error).message.includes("serializable"));
-  assertEquals(await withTransaction(db, () => Promise.resolve(1), { isolationLevel: "repeatable read" }), 1);
+  assertEquals(
+    await withTransaction(db, () => Promise.resolve(1), { isolationLevel: "repeatable read" }),
+    1,
+  );
   await pglite.close();
 });

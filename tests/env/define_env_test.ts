@@ -43,7 +43,10 @@ Deno.test("defineEnv() reads nothing before the first access, and once", async (
   assertEquals(reads, 0);
   assertEquals([env.A, env.A, reads], ["a", "a", 1]);
   await withEnv({ TRELLIS_TEST_VARIABLE: "from the process" }, () => {
-    assertEquals(defineEnv({ TRELLIS_TEST_VARIABLE: {} }).TRELLIS_TEST_VARIABLE, "from the process");
+    assertEquals(
+      defineEnv({ TRELLIS_TEST_VARIABLE: {} }).TRELLIS_TEST_VARIABLE,
+      "from the process",
+    );
   });
 });
 
@@ -75,7 +78,9 @@ Deno.test("defineEnv() tells its faults again at the next access", () => {
 });
 
 Deno.test("defineEnv() shows a secret in nothing that is printed, logged or serialised", () => {
-  const env = defineEnv({ KEY: { secret: true }, PORT: {} }, { source: { KEY: SECRET, PORT: "1" } });
+  const env = defineEnv({ KEY: { secret: true }, PORT: {} }, {
+    source: { KEY: SECRET, PORT: "1" },
+  });
   assertEquals(env.KEY, SECRET);
   const shown: string[] = [
     JSON.stringify(env),

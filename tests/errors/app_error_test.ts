@@ -1,10 +1,27 @@
-import { assert, assertEquals, assertFalse, assertInstanceOf, assertStrictEquals } from "@std/assert";
-import { AppError, ERROR_CODES, type ErrorCode, isAppError, NotFoundError } from "../../errors/mod.ts";
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertInstanceOf,
+  assertStrictEquals,
+} from "@std/assert";
+import {
+  AppError,
+  ERROR_CODES,
+  type ErrorCode,
+  isAppError,
+  NotFoundError,
+} from "../../errors/mod.ts";
 
 Deno.test("AppError takes status and phrase from its code", () => {
   for (const [code, { status, title }] of Object.entries(ERROR_CODES)) {
     const error = new AppError(code as ErrorCode);
-    assertEquals([error.code, error.statusCode, error.message, error.name], [code, status, title, "AppError"]);
+    assertEquals([error.code, error.statusCode, error.message, error.name], [
+      code,
+      status,
+      title,
+      "AppError",
+    ]);
     assertInstanceOf(error, Error);
   }
 });
@@ -29,7 +46,10 @@ Deno.test("AppError exposes its message below 500 only, whatever the options say
 });
 
 Deno.test("isAppError() tells errors of this package from everything else", () => {
-  const others = [null, undefined, 0, "NOT_FOUND", new Error("x"), { code: "NOT_FOUND", statusCode: 404 }, () => {}];
+  const others = [null, undefined, 0, "NOT_FOUND", new Error("x"), {
+    code: "NOT_FOUND",
+    statusCode: 404,
+  }, () => {}];
   for (const value of others) assertFalse(isAppError(value));
   assert(isAppError(new NotFoundError()));
   assert(isAppError(new NotFoundError(), "NOT_FOUND"));

@@ -10,7 +10,9 @@ Deno.test("causeChain() lists an error and its causes, nearest first", () => {
 });
 
 Deno.test("causeChain() gives one link for a value that has no cause", () => {
-  for (const value of [undefined, null, "text", 7, Symbol.iterator, new Error("x", { cause: null })]) {
+  for (
+    const value of [undefined, null, "text", 7, Symbol.iterator, new Error("x", { cause: null })]
+  ) {
     assertEquals(causeChain(value), [value]);
   }
 });
@@ -37,7 +39,11 @@ Deno.test("causeChain() stops after 32 links", () => {
   let error = new Error("last");
   for (let i = 0; i < 100; i++) error = new Error(String(i), { cause: error });
   assertEquals(causeChain(error).length, 32);
-  assertEquals(causeChain(new AggregateError(Array.from({ length: 100 }, (_, i) => new Error(String(i))))).length, 32);
+  assertEquals(
+    causeChain(new AggregateError(Array.from({ length: 100 }, (_, i) => new Error(String(i)))))
+      .length,
+    32,
+  );
 });
 
 Deno.test("causeChain() passes over a link that cannot be read", () => {
@@ -56,6 +62,9 @@ Deno.test("causeChain() passes over a link that cannot be read", () => {
 Deno.test("findInCauseChain() gives the first link that fits", () => {
   const inner = { code: "40001" };
   const error = new Error("outer", { cause: new Error("middle", { cause: inner }) });
-  assertStrictEquals(findInCauseChain(error, (link) => (link as typeof inner).code === "40001"), inner);
+  assertStrictEquals(
+    findInCauseChain(error, (link) => (link as typeof inner).code === "40001"),
+    inner,
+  );
   assertStrictEquals(findInCauseChain(error, () => false), undefined);
 });

@@ -16,7 +16,9 @@ Deno.test("DatabaseError takes the SQLSTATE from the cause chain unless it is to
   assertEquals(new DatabaseError("m", { cause }).sqlState, "23505");
   assertEquals(new DatabaseError("m", { cause, sqlState: "40001" }).sqlState, "40001");
   assertEquals(new DatabaseError("m", { cause: new Error("x") }).sqlState, undefined);
-  const { code, statusCode, expose, message, queryName } = new DatabaseError(undefined, { queryName: "q" });
+  const { code, statusCode, expose, message, queryName } = new DatabaseError(undefined, {
+    queryName: "q",
+  });
   assertEquals([code, statusCode, expose, message, queryName], [
     "DATABASE",
     500,
@@ -33,7 +35,11 @@ Deno.test("DatabaseError.from() says query name and SQLSTATE, and nothing that t
     [new Error("secret"), "createUser", "Query createUser failed"],
     ["secret", undefined, "A query failed"],
     [undefined, undefined, "A query failed"],
-    [new Error("Failed query: secret", { cause: driverError("22P02") }), "q", "Query q failed with SQLSTATE 22P02"],
+    [
+      new Error("Failed query: secret", { cause: driverError("22P02") }),
+      "q",
+      "Query q failed with SQLSTATE 22P02",
+    ],
   ];
   for (const [cause, name, message] of cases) {
     const error = DatabaseError.from(cause, name);
@@ -50,7 +56,10 @@ Deno.test("DatabaseError.from() keeps the names that the server gave", () => {
     constraint_name: "users_email_key",
     detail: "x",
   });
-  assertEquals(DatabaseError.from(cause).details, { table: "users", constraint: "users_email_key" });
+  assertEquals(DatabaseError.from(cause).details, {
+    table: "users",
+    constraint: "users_email_key",
+  });
 });
 
 Deno.test("DatabaseError.from() leaves a DatabaseError as it is", () => {
@@ -62,13 +71,32 @@ Deno.test("ForeignKeyViolationError is 409 and names table and column", () => {
   const error = new ForeignKeyViolationError(undefined, { table: "users", column: "id" });
   assertInstanceOf(error, AppError);
   assertEquals(
-    [error.name, error.code, error.statusCode, error.expose, error.message, error.table, error.column],
-    ["ForeignKeyViolationError", "FOREIGN_KEY_VIOLATION", 409, true, "A referenced row does not exist", "users", "id"],
+    [
+      error.name,
+      error.code,
+      error.statusCode,
+      error.expose,
+      error.message,
+      error.table,
+      error.column,
+    ],
+    [
+      "ForeignKeyViolationError",
+      "FOREIGN_KEY_VIOLATION",
+      409,
+      true,
+      "A referenced row does not exist",
+      "users",
+      "id",
+    ],
   );
 });
 
 Deno.test("CommitOutcomeUnknownError is a DatabaseError with a code of its own and status 500", () => {
-  const error = new CommitOutcomeUnknownError(undefined, { queryName: "q", cause: driverError("08006") });
+  const error = new CommitOutcomeUnknownError(undefined, {
+    queryName: "q",
+    cause: driverError("08006"),
+  });
   assertInstanceOf(error, DatabaseError);
   assertEquals(
     [error.name, error.code, error.statusCode, error.expose, error.sqlState, error.queryName],
@@ -78,7 +106,13 @@ Deno.test("CommitOutcomeUnknownError is a DatabaseError with a code of its own a
 
 Deno.test("DatabaseError.from() makes the class of each violated constraint", () => {
   const names = { constraint: "c", table: "t", detail: "Key (a, b)=(secret, 1) already exists." };
-  const cases: [code: string, type: typeof DatabaseError, status: number, errorCode: string, columns: string[]][] = [
+  const cases: [
+    code: string,
+    type: typeof DatabaseError,
+    status: number,
+    errorCode: string,
+    columns: string[],
+  ][] = [
     ["23505", UniqueViolationError, 409, "UNIQUE_VIOLATION", ["a", "b"]],
     ["23P01", UniqueViolationError, 409, "UNIQUE_VIOLATION", ["a", "b"]],
     ["23503", ForeignKeyViolationError, 409, "FOREIGN_KEY_VIOLATION", ["a", "b"]],
@@ -117,7 +151,12 @@ Deno.test("DatabaseError.from() says which constraint, table and columns, and ho
 Deno.test("UniqueViolationError and ForeignKeyViolationError are exposed, and carry messages by field", () => {
   const errors = { email: ["is taken"] };
   for (const type of [UniqueViolationError, ForeignKeyViolationError]) {
-    const error = new type(undefined, { errors, constraint: "c", columns: ["a", "b"], sqlState: "23505" });
+    const error = new type(undefined, {
+      errors,
+      constraint: "c",
+      columns: ["a", "b"],
+      sqlState: "23505",
+    });
     assertEquals([error.statusCode, error.expose, error.errors], [409, true, errors]);
     assertEquals([error.constraint, error.columns, error.sqlState], ["c", ["a", "b"], "23505"]);
     assertEquals(new type().errors, undefined);

@@ -34,16 +34,36 @@ Deno.test("getSqlState() tells a SQLSTATE from other codes", () => {
 
 /** Messages as PostgreSQL 18 writes them, `VALUE` standing for what a statement carried. */
 const MESSAGES: [code: string, message: string, safe: string][] = [
-  ["22P02", 'invalid input syntax for type uuid: "VALUE"', 'invalid input syntax for type uuid: "…"'],
+  [
+    "22P02",
+    'invalid input syntax for type uuid: "VALUE"',
+    'invalid input syntax for type uuid: "…"',
+  ],
   ["22P02", 'invalid input value for enum mood: "VALUE"', 'invalid input value for enum mood: "…"'],
   ["22P02", 'malformed array literal: "VALUE ""quoted"" VALUE"', 'malformed array literal: "…"'],
-  ["22003", 'value "VALUE" is out of range for type integer', 'value "…" is out of range for type integer'],
-  ["22007", 'invalid input syntax for type date: "VALUE"', 'invalid input syntax for type date: "…"'],
-  ["22021", "invalid byte sequence for encoding UTF8: VALUE", "invalid byte sequence for encoding UTF8: …"],
+  [
+    "22003",
+    'value "VALUE" is out of range for type integer',
+    'value "…" is out of range for type integer',
+  ],
+  [
+    "22007",
+    'invalid input syntax for type date: "VALUE"',
+    'invalid input syntax for type date: "…"',
+  ],
+  [
+    "22021",
+    "invalid byte sequence for encoding UTF8: VALUE",
+    "invalid byte sequence for encoding UTF8: …",
+  ],
   ["42601", 'syntax error at or near "VALUE"', 'syntax error at or near "…"'],
   ["P0001", "the balance of VALUE is too low", "raised by a database function"],
   ["XX000", "unexpected: VALUE\nsecond VALUE", "unexpected: …"],
-  ["22001", "value too long for type character varying(3)", "value too long for type character varying(3)"],
+  [
+    "22001",
+    "value too long for type character varying(3)",
+    "value too long for type character varying(3)",
+  ],
   ["23505", 'duplicate key value violates unique constraint "users_email_key"', ""],
   ["23502", 'null value in column "email" of relation "users" violates not-null constraint', ""],
   ["42P01", 'relation "VALUE" does not exist', 'relation "…" does not exist'],
@@ -67,7 +87,8 @@ Deno.test("readDriverError() takes values out of the server's messages and leave
 
 Deno.test("readDriverError() shows declared names, and all identifiers when asked", () => {
   addKnownNames(() => ["known_table", "known_column"]);
-  const read = (code: string, message: string, options = {}) => readDriverError({ code, message }, options)?.message;
+  const read = (code: string, message: string, options = {}) =>
+    readDriverError({ code, message }, options)?.message;
   const missing = 'relation "known_table" does not exist';
   assertEquals(read("42P01", missing), missing);
   assertEquals(
@@ -93,8 +114,19 @@ Deno.test("readDriverError() shows nothing of what a database function raised", 
 });
 
 Deno.test("readDriverError() reads the names of postgres.js and of node-postgres, and no detail, hint or query", () => {
-  const rest = { detail: "Key (email)=(VALUE)", hint: "VALUE", where: "VALUE", query: "VALUE", parameters: ["VALUE"] };
-  const expected = { schema: "public", table: "users", column: "email", constraint: "users_email_key" };
+  const rest = {
+    detail: "Key (email)=(VALUE)",
+    hint: "VALUE",
+    where: "VALUE",
+    query: "VALUE",
+    parameters: ["VALUE"],
+  };
+  const expected = {
+    schema: "public",
+    table: "users",
+    column: "email",
+    constraint: "users_email_key",
+  };
   const postgresJs = {
     schema_name: "public",
     table_name: "users",
@@ -135,7 +167,11 @@ const DETAILS: [code: string, detail: string, columns: string[] | undefined][] =
   ["23505", "Key (lower(email))=(VALUE) already exists.", undefined],
   ["23505", 'Key ("a, b")=(VALUE) already exists.', undefined],
   ["23505", "VALUE Key (email)=(VALUE)", undefined],
-  ["23P01", "Key (room, during)=(1, VALUE) conflicts with existing key (room, during)=(1, VALUE).", ["room", "during"]],
+  [
+    "23P01",
+    "Key (room, during)=(1, VALUE) conflicts with existing key (room, during)=(1, VALUE).",
+    ["room", "during"],
+  ],
   ["23503", 'Key (owner_id)=(VALUE) is not present in table "users".', ["owner_id"]],
   // the key of the other table
   ["23503", 'Key (id)=(VALUE) is still referenced from table "pets".', undefined],
@@ -151,11 +187,26 @@ Deno.test("readDriverError() reads the columns of a key from the engine's detail
 });
 
 Deno.test("readDriverError() reads no columns from the detail of a RAISE", () => {
-  const error = { code: "23505", message: "m", detail: "Key (VALUE)=(1) already exists.", routine: "exec_stmt_raise" };
-  assertEquals(readDriverError(error), { sqlState: "23505", message: "raised by a database function", names: {} });
+  const error = {
+    code: "23505",
+    message: "m",
+    detail: "Key (VALUE)=(1) already exists.",
+    routine: "exec_stmt_raise",
+  };
+  assertEquals(readDriverError(error), {
+    sqlState: "23505",
+    message: "raised by a database function",
+    names: {},
+  });
 });
 
 Deno.test("readDriverError() takes columns that an error lists itself, and only texts of them", () => {
-  assertEquals(readDriverError({ code: "23505", message: "m", columns: ["a", 7, "b"] })?.columns, ["a", "b"]);
-  assertEquals(readDriverError({ code: "23505", message: "m", column: "a", columns: ["b"] })?.columns, undefined);
+  assertEquals(readDriverError({ code: "23505", message: "m", columns: ["a", 7, "b"] })?.columns, [
+    "a",
+    "b",
+  ]);
+  assertEquals(
+    readDriverError({ code: "23505", message: "m", column: "a", columns: ["b"] })?.columns,
+    undefined,
+  );
 });

@@ -36,11 +36,15 @@ Deno.test("ERROR_CODES holds the status and the reason phrase of RFC 9110 for ev
 });
 
 Deno.test("every error class names itself as it is exported", () => {
-  const classes = Object.entries(errors).filter(([name]) => name.endsWith("Error") && /^[A-Z]/.test(name));
+  const classes = Object.entries(errors).filter(([name]) =>
+    name.endsWith("Error") && /^[A-Z]/.test(name)
+  );
   assertEquals(classes.length > 15, true);
   for (const [name, value] of classes) {
     if (name === "AppError") continue;
-    const error = new (value as new (first?: string[]) => Error)(...name === "MethodNotAllowedError" ? [["GET"]] : []);
+    const error = new (value as new (first?: string[]) => Error)(
+      ...name === "MethodNotAllowedError" ? [["GET"]] : [],
+    );
     assertEquals(error.name, name);
     assertEquals(errors.isAppError(error), true);
   }
@@ -49,5 +53,8 @@ Deno.test("every error class names itself as it is exported", () => {
 Deno.test("isAppError() knows errors of another copy of the package by the symbol that all copies share", () => {
   const foreign = Object.assign(new Error("x"), { [Symbol.for("@trellis/fn/AppError")]: true });
   assertEquals(errors.isAppError(foreign), true);
-  assertEquals(errors.isAppError(Object.assign(new Error("x"), { [Symbol("@trellis/fn/AppError")]: true })), false);
+  assertEquals(
+    errors.isAppError(Object.assign(new Error("x"), { [Symbol("@trellis/fn/AppError")]: true })),
+    false,
+  );
 });

@@ -24,9 +24,21 @@ const DEFAULTS: Row[] = [
   [new UnauthorizedError(), "UnauthorizedError", "UNAUTHORIZED", 401, "Unauthorized"],
   [new ForbiddenError(), "ForbiddenError", "FORBIDDEN", 403, "Forbidden"],
   [new NotFoundError(), "NotFoundError", "NOT_FOUND", 404, "Not found"],
-  [new MethodNotAllowedError(["GET"]), "MethodNotAllowedError", "METHOD_NOT_ALLOWED", 405, "Method Not Allowed"],
+  [
+    new MethodNotAllowedError(["GET"]),
+    "MethodNotAllowedError",
+    "METHOD_NOT_ALLOWED",
+    405,
+    "Method Not Allowed",
+  ],
   [new ConflictError(), "ConflictError", "CONFLICT", 409, "Conflict"],
-  [new PayloadTooLargeError(), "PayloadTooLargeError", "PAYLOAD_TOO_LARGE", 413, "Content Too Large"],
+  [
+    new PayloadTooLargeError(),
+    "PayloadTooLargeError",
+    "PAYLOAD_TOO_LARGE",
+    413,
+    "Content Too Large",
+  ],
   [
     new UnsupportedMediaTypeError(),
     "UnsupportedMediaTypeError",
@@ -34,10 +46,22 @@ const DEFAULTS: Row[] = [
     415,
     "Unsupported Media Type",
   ],
-  [new TooManyRequestsError(), "TooManyRequestsError", "TOO_MANY_REQUESTS", 429, "Too Many Requests"],
+  [
+    new TooManyRequestsError(),
+    "TooManyRequestsError",
+    "TOO_MANY_REQUESTS",
+    429,
+    "Too Many Requests",
+  ],
   [new UnexpectedError(), "UnexpectedError", "UNEXPECTED", 500, "Unexpected error"],
   [new ConfigurationError("PORT is x"), "ConfigurationError", "CONFIGURATION", 500, "PORT is x"],
-  [new ServiceUnavailableError(), "ServiceUnavailableError", "SERVICE_UNAVAILABLE", 503, "Service unavailable"],
+  [
+    new ServiceUnavailableError(),
+    "ServiceUnavailableError",
+    "SERVICE_UNAVAILABLE",
+    503,
+    "Service unavailable",
+  ],
   [
     new DeadlineExceededError(),
     "DeadlineExceededError",
@@ -50,7 +74,12 @@ const DEFAULTS: Row[] = [
 for (const [error, name, code, status, message] of DEFAULTS) {
   Deno.test(`${name} has code ${code}, status ${status} and a message when it is given none`, () => {
     assertInstanceOf(error, errors.AppError);
-    assertEquals([error.name, error.code, error.statusCode, error.message], [name, code, status, message]);
+    assertEquals([error.name, error.code, error.statusCode, error.message], [
+      name,
+      code,
+      status,
+      message,
+    ]);
     assertEquals(error.expose, status < 500);
   });
 }
@@ -81,7 +110,9 @@ Deno.test("each error takes a message, a cause, details and headers", () => {
 
 Deno.test("ValidationError carries messages by field", () => {
   assertEquals(new ValidationError().errors, {});
-  assertEquals(new ValidationError("m", { errors: { title: ["too short"] } }).errors, { title: ["too short"] });
+  assertEquals(new ValidationError("m", { errors: { title: ["too short"] } }).errors, {
+    title: ["too short"],
+  });
 });
 
 Deno.test("UnauthorizedError answers with WWW-Authenticate, which an option may replace", () => {
@@ -96,9 +127,15 @@ Deno.test("MethodNotAllowedError answers with Allow", () => {
 
 Deno.test("TooManyRequestsError and ServiceUnavailableError answer with Retry-After in whole seconds, rounded up", () => {
   assertEquals(new TooManyRequestsError().headers, { "Retry-After": "1" });
-  assertEquals(new TooManyRequestsError("m", { retryAfterSeconds: 0.2 }).headers, { "Retry-After": "1" });
-  assertEquals(new TooManyRequestsError("m", { retryAfterSeconds: 0 }).headers, { "Retry-After": "0" });
-  assertEquals(new ServiceUnavailableError("m", { retryAfterSeconds: 30 }).headers, { "Retry-After": "30" });
+  assertEquals(new TooManyRequestsError("m", { retryAfterSeconds: 0.2 }).headers, {
+    "Retry-After": "1",
+  });
+  assertEquals(new TooManyRequestsError("m", { retryAfterSeconds: 0 }).headers, {
+    "Retry-After": "0",
+  });
+  assertEquals(new ServiceUnavailableError("m", { retryAfterSeconds: 30 }).headers, {
+    "Retry-After": "30",
+  });
   assertEquals(new ServiceUnavailableError().headers, undefined);
 });
 

@@ -1,4 +1,11 @@
-import { assert, assertEquals, assertFalse, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { createHmac } from "node:crypto";
 import { freePort, type NotesProcess, startNotes } from "../support/notes_process.ts";
 
@@ -44,7 +51,11 @@ async function call(notes: NotesProcess, request: Request): Promise<Answer> {
 
 async function signUp(notes: NotesProcess, email: string): Promise<string> {
   const json = { name: "Test", email, password: PASSWORD };
-  const { status, json: body } = await call(notes, { method: "POST", path: "/auth/sign-up/email", json });
+  const { status, json: body } = await call(notes, {
+    method: "POST",
+    path: "/auth/sign-up/email",
+    json,
+  });
   assertEquals(status, 200);
   answers.pop(); // the one answer that hands out a token
   return body.token;
@@ -72,7 +83,10 @@ Deno.test("the notes example", async (t) => {
 
     await t.step("answers the API reference and the document", async () => {
       const page = await call(notes, { path: "/" });
-      assertEquals([page.status, page.headers.get("Content-Type")], [200, "text/html; charset=utf-8"]);
+      assertEquals([page.status, page.headers.get("Content-Type")], [
+        200,
+        "text/html; charset=utf-8",
+      ]);
       assertStringIncludes(page.body, "/notes/{noteId}");
       const { json } = await call(notes, { path: "/openapi.json" });
       assertEquals(Object.keys(json.paths["/notes/{noteId}"]).sort(), ["delete", "get", "patch"]);
@@ -84,12 +98,23 @@ Deno.test("the notes example", async (t) => {
       assertEquals(created.status, 201);
       const path = created.headers.get("Location")!;
       assertEquals((await call(notes, { path, token: ada })).json, created.json);
-      const changed = await call(notes, { method: "PATCH", path, token: ada, json: { labelId: "done" } });
-      assertEquals([changed.status, changed.json.labelId, changed.json.title], [200, "done", "Milk"]);
+      const changed = await call(notes, {
+        method: "PATCH",
+        path,
+        token: ada,
+        json: { labelId: "done" },
+      });
+      assertEquals([changed.status, changed.json.labelId, changed.json.title], [
+        200,
+        "done",
+        "Milk",
+      ]);
       await call(notes, { method: "POST", path: "/notes", token: ada, json: { title: "Bread" } });
       const titles = async (query: string): Promise<string[]> =>
         // deno-lint-ignore no-explicit-any
-        (await call(notes, { path: `/notes${query}`, token: ada })).json.notes.map((note: any) => note.title);
+        (await call(notes, { path: `/notes${query}`, token: ada })).json.notes.map((note: any) =>
+          note.title
+        );
       assertEquals(await titles(""), ["Bread", "Milk"]);
       assertEquals(await titles("?limit=1"), ["Bread"]);
       assertEquals(await titles("?label=done&label=idea"), ["Milk"]);
@@ -101,7 +126,10 @@ Deno.test("the notes example", async (t) => {
 
     await t.step("greets with and without a session", async () => {
       assertMatch((await call(notes, { path: "/welcome" })).json.message, /^Welcome\. /);
-      assertMatch((await call(notes, { path: "/welcome", token: ada })).json.message, /^Welcome back, /);
+      assertMatch(
+        (await call(notes, { path: "/welcome", token: ada })).json.message,
+        /^Welcome back, /,
+      );
       assertEquals((await call(notes, { path: "/welcome", token: "no-such-token" })).status, 401);
     });
 
@@ -139,125 +167,242 @@ Deno.test("the notes example", async (t) => {
       }
     });
 
-    await t.step("answers every bad request with the right status and the documented body", async () => {
-      const own = (await call(notes, { method: "POST", path: "/notes", token: ada, json: { title: "Own" } })).json.id;
-      const post = { method: "POST", path: "/notes", token: ada };
-      const patch = { method: "PATCH", path: `/notes/${own}`, token: ada };
-      const type = (value: string) => ({ "Content-Type": value });
-      const bytes = (...values: number[]) => new Uint8Array(values);
-      const hook = { method: "POST", path: "/hooks/code-host", body: "{}" };
-      const payment = { method: "POST", path: "/hooks/payments", body: "{}" };
-      const signature = (secret: string, body: string) => ({ "X-Hub-Signature-256": `sha256=${sign(secret, body)}` });
-      const hookSecret = notes.secrets.CODE_HOST_WEBHOOK_SECRET;
-      const notJson = "{}}";
-      const at = Math.floor(Date.now() / 1000);
-      const v1 = sign(notes.secrets.PAYMENTS_WEBHOOK_SECRET, `${at}.${notJson}`);
-      const cases: [name: string, request: Request, status: number, code: string][] = [
-        ["no session", { path: "/notes" }, 401, "UNAUTHORIZED"],
-        ["a malformed header", { path: "/notes", headers: { Authorization: ada } }, 401, "UNAUTHORIZED"],
-        ["an unknown token", { path: "/notes", token: "x".repeat(32) }, 401, "UNAUTHORIZED"],
-        ["a changed token", { path: "/notes", token: ada.slice(0, -1) }, 401, "UNAUTHORIZED"],
-        ["a forged signature", { path: "/notes", token: `${ada}.${"A".repeat(43)}=` }, 401, "UNAUTHORIZED"],
-        ["the admin token", { path: "/notes", token: notes.secrets.API_BEARER_TOKEN }, 401, "UNAUTHORIZED"],
-        ["someone else's note", { path: `/notes/${own}`, token: bob }, 404, "NOT_FOUND"],
-        ["changing someone else's note", { ...patch, token: bob, json: { title: "x" } }, 404, "NOT_FOUND"],
-        ["deleting someone else's note", { method: "DELETE", path: `/notes/${own}`, token: bob }, 404, "NOT_FOUND"],
-        ["an id that is none", { path: "/notes/1", token: ada }, 400, "VALIDATION_FAILED"],
-        ["an id with a quote", { path: "/notes/'%20or%20true--", token: ada }, 400, "VALIDATION_FAILED"],
-        ["no body", post, 400, "VALIDATION_FAILED"],
-        ["broken JSON", { ...post, headers: type("application/json"), body: '{"title":' }, 400, "VALIDATION_FAILED"],
-        ["wrong types", { ...post, json: { title: 7 } }, 400, "VALIDATION_FAILED"],
-        ["an array", { ...post, json: [] }, 400, "VALIDATION_FAILED"],
-        ["an unknown key", { ...post, json: { title: "x", userId: "y" } }, 400, "VALIDATION_FAILED"],
-        ["__proto__", { ...post, body: '{"title":"x","__proto__":{"admin":true}}' }, 415, "UNSUPPORTED_MEDIA_TYPE"],
-        [
-          "__proto__ in JSON",
-          {
-            ...post,
-            headers: type("application/json"),
-            body: '{"title":"x","__proto__":{"admin":true}}',
-          },
-          400,
-          "VALIDATION_FAILED",
-        ],
-        ["an unknown media type", { ...post, headers: type("text/csv"), body: "a,b" }, 415, "UNSUPPORTED_MEDIA_TYPE"],
-        [
-          "bad UTF-8",
-          { ...post, headers: type("application/json"), body: bytes(0x22, 0xff, 0x22) },
-          400,
-          "VALIDATION_FAILED",
-        ],
-        [
-          "a body over the handler's limit",
-          { ...post, json: { title: "x", body: "y".repeat(300_000) } },
-          413,
-          "PAYLOAD_TOO_LARGE",
-        ],
-        ["10 MB", { ...post, json: { title: "x".repeat(10_000_000) } }, 413, "PAYLOAD_TOO_LARGE"],
-        ["over 10 MB", { ...post, body: "x".repeat(10 * 1024 * 1024 + 1) }, 413, "PAYLOAD_TOO_LARGE"],
-        [
-          "a label that does not exist",
-          { ...post, json: { title: "x", labelId: "none" } },
-          409,
-          "FOREIGN_KEY_VIOLATION",
-        ],
-        ["nothing to change", { ...patch, json: {} }, 400, "VALIDATION_FAILED"],
-        ["a limit that is none", { path: "/notes?limit=many", token: ada }, 400, "VALIDATION_FAILED"],
-        ["a limit out of range", { path: "/notes?limit=5&limit=500", token: ada }, 400, "VALIDATION_FAILED"],
-        ["a hook without a signature", hook, 401, "UNAUTHORIZED"],
-        ["a hook with another body", { ...hook, headers: signature(hookSecret, "[]") }, 401, "UNAUTHORIZED"],
-        ["a hook with another secret", { ...hook, headers: signature("other", "{}") }, 401, "UNAUTHORIZED"],
-        ["a hook without an id", { ...hook, headers: signature(hookSecret, "{}") }, 400, "VALIDATION_FAILED"],
-        ["a payment without a signature", payment, 401, "UNAUTHORIZED"],
-        [
-          "a payment from long ago",
-          {
-            ...payment,
-            headers: { "Payments-Signature": `t=1,v1=${sign(notes.secrets.PAYMENTS_WEBHOOK_SECRET, "1.{}")}` },
-          },
-          401,
-          "UNAUTHORIZED",
-        ],
-        [
-          "a signed payment that is not JSON",
-          {
-            ...payment,
-            headers: { "Payments-Signature": `t=${at},v1=${v1}` },
-            body: notJson,
-          },
-          400,
-          "VALIDATION_FAILED",
-        ],
-        ["a path that does not exist", { path: "/nothing" }, 404, "NOT_FOUND"],
-        ["a method that does not exist", { method: "DELETE", path: "/health" }, 405, "METHOD_NOT_ALLOWED"],
-      ];
-      for (const [name, request, status, code] of cases) {
-        const answer = await call(notes, request);
-        assertEquals([name, answer.status], [name, status]);
-        assertErrorBody(answer, code);
-      }
-      assertEquals((await call(notes, { path: "/health" })).json, { status: "ok" });
-    });
+    await t.step(
+      "answers every bad request with the right status and the documented body",
+      async () => {
+        const own = (await call(notes, {
+          method: "POST",
+          path: "/notes",
+          token: ada,
+          json: { title: "Own" },
+        })).json.id;
+        const post = { method: "POST", path: "/notes", token: ada };
+        const patch = { method: "PATCH", path: `/notes/${own}`, token: ada };
+        const type = (value: string) => ({ "Content-Type": value });
+        const bytes = (...values: number[]) => new Uint8Array(values);
+        const hook = { method: "POST", path: "/hooks/code-host", body: "{}" };
+        const payment = { method: "POST", path: "/hooks/payments", body: "{}" };
+        const signature = (secret: string, body: string) => ({
+          "X-Hub-Signature-256": `sha256=${sign(secret, body)}`,
+        });
+        const hookSecret = notes.secrets.CODE_HOST_WEBHOOK_SECRET;
+        const notJson = "{}}";
+        const at = Math.floor(Date.now() / 1000);
+        const v1 = sign(notes.secrets.PAYMENTS_WEBHOOK_SECRET, `${at}.${notJson}`);
+        const cases: [name: string, request: Request, status: number, code: string][] = [
+          ["no session", { path: "/notes" }, 401, "UNAUTHORIZED"],
+          [
+            "a malformed header",
+            { path: "/notes", headers: { Authorization: ada } },
+            401,
+            "UNAUTHORIZED",
+          ],
+          ["an unknown token", { path: "/notes", token: "x".repeat(32) }, 401, "UNAUTHORIZED"],
+          ["a changed token", { path: "/notes", token: ada.slice(0, -1) }, 401, "UNAUTHORIZED"],
+          [
+            "a forged signature",
+            { path: "/notes", token: `${ada}.${"A".repeat(43)}=` },
+            401,
+            "UNAUTHORIZED",
+          ],
+          [
+            "the admin token",
+            { path: "/notes", token: notes.secrets.API_BEARER_TOKEN },
+            401,
+            "UNAUTHORIZED",
+          ],
+          ["someone else's note", { path: `/notes/${own}`, token: bob }, 404, "NOT_FOUND"],
+          [
+            "changing someone else's note",
+            { ...patch, token: bob, json: { title: "x" } },
+            404,
+            "NOT_FOUND",
+          ],
+          [
+            "deleting someone else's note",
+            { method: "DELETE", path: `/notes/${own}`, token: bob },
+            404,
+            "NOT_FOUND",
+          ],
+          ["an id that is none", { path: "/notes/1", token: ada }, 400, "VALIDATION_FAILED"],
+          [
+            "an id with a quote",
+            { path: "/notes/'%20or%20true--", token: ada },
+            400,
+            "VALIDATION_FAILED",
+          ],
+          ["no body", post, 400, "VALIDATION_FAILED"],
+          [
+            "broken JSON",
+            { ...post, headers: type("application/json"), body: '{"title":' },
+            400,
+            "VALIDATION_FAILED",
+          ],
+          ["wrong types", { ...post, json: { title: 7 } }, 400, "VALIDATION_FAILED"],
+          ["an array", { ...post, json: [] }, 400, "VALIDATION_FAILED"],
+          [
+            "an unknown key",
+            { ...post, json: { title: "x", userId: "y" } },
+            400,
+            "VALIDATION_FAILED",
+          ],
+          [
+            "__proto__",
+            { ...post, body: '{"title":"x","__proto__":{"admin":true}}' },
+            415,
+            "UNSUPPORTED_MEDIA_TYPE",
+          ],
+          [
+            "__proto__ in JSON",
+            {
+              ...post,
+              headers: type("application/json"),
+              body: '{"title":"x","__proto__":{"admin":true}}',
+            },
+            400,
+            "VALIDATION_FAILED",
+          ],
+          [
+            "an unknown media type",
+            { ...post, headers: type("text/csv"), body: "a,b" },
+            415,
+            "UNSUPPORTED_MEDIA_TYPE",
+          ],
+          [
+            "bad UTF-8",
+            { ...post, headers: type("application/json"), body: bytes(0x22, 0xff, 0x22) },
+            400,
+            "VALIDATION_FAILED",
+          ],
+          [
+            "a body over the handler's limit",
+            { ...post, json: { title: "x", body: "y".repeat(300_000) } },
+            413,
+            "PAYLOAD_TOO_LARGE",
+          ],
+          ["10 MB", { ...post, json: { title: "x".repeat(10_000_000) } }, 413, "PAYLOAD_TOO_LARGE"],
+          [
+            "over 10 MB",
+            { ...post, body: "x".repeat(10 * 1024 * 1024 + 1) },
+            413,
+            "PAYLOAD_TOO_LARGE",
+          ],
+          [
+            "a label that does not exist",
+            { ...post, json: { title: "x", labelId: "none" } },
+            409,
+            "FOREIGN_KEY_VIOLATION",
+          ],
+          ["nothing to change", { ...patch, json: {} }, 400, "VALIDATION_FAILED"],
+          [
+            "a limit that is none",
+            { path: "/notes?limit=many", token: ada },
+            400,
+            "VALIDATION_FAILED",
+          ],
+          [
+            "a limit out of range",
+            { path: "/notes?limit=5&limit=500", token: ada },
+            400,
+            "VALIDATION_FAILED",
+          ],
+          ["a hook without a signature", hook, 401, "UNAUTHORIZED"],
+          [
+            "a hook with another body",
+            { ...hook, headers: signature(hookSecret, "[]") },
+            401,
+            "UNAUTHORIZED",
+          ],
+          [
+            "a hook with another secret",
+            { ...hook, headers: signature("other", "{}") },
+            401,
+            "UNAUTHORIZED",
+          ],
+          [
+            "a hook without an id",
+            { ...hook, headers: signature(hookSecret, "{}") },
+            400,
+            "VALIDATION_FAILED",
+          ],
+          ["a payment without a signature", payment, 401, "UNAUTHORIZED"],
+          [
+            "a payment from long ago",
+            {
+              ...payment,
+              headers: {
+                "Payments-Signature": `t=1,v1=${
+                  sign(notes.secrets.PAYMENTS_WEBHOOK_SECRET, "1.{}")
+                }`,
+              },
+            },
+            401,
+            "UNAUTHORIZED",
+          ],
+          [
+            "a signed payment that is not JSON",
+            {
+              ...payment,
+              headers: { "Payments-Signature": `t=${at},v1=${v1}` },
+              body: notJson,
+            },
+            400,
+            "VALIDATION_FAILED",
+          ],
+          ["a path that does not exist", { path: "/nothing" }, 404, "NOT_FOUND"],
+          [
+            "a method that does not exist",
+            { method: "DELETE", path: "/health" },
+            405,
+            "METHOD_NOT_ALLOWED",
+          ],
+        ];
+        for (const [name, request, status, code] of cases) {
+          const answer = await call(notes, request);
+          assertEquals([name, answer.status], [name, status]);
+          assertErrorBody(answer, code);
+        }
+        assertEquals((await call(notes, { path: "/health" })).json, { status: "ok" });
+      },
+    );
 
-    await t.step("refuses a wrong password, a taken address and a session that was signed out", async () => {
-      const signIn = (password: string): Promise<Answer> =>
-        call(notes, { method: "POST", path: "/auth/sign-in/email", json: { email: "second@example.com", password } });
-      assertEquals((await signIn("wrong-password")).status, 401);
-      const json = { name: "Again", email: "second@example.com", password: PASSWORD };
-      assertEquals((await call(notes, { method: "POST", path: "/auth/sign-up/email", json })).status, 422);
-      const token = (await signIn(PASSWORD)).json.token;
-      answers.pop();
-      assertEquals((await call(notes, { path: "/notes", token })).status, 200);
-      assertEquals((await call(notes, { method: "POST", path: "/auth/sign-out", token, json: {} })).status, 200);
-      assertEquals((await call(notes, { path: "/notes", token })).status, 401);
-    });
+    await t.step(
+      "refuses a wrong password, a taken address and a session that was signed out",
+      async () => {
+        const signIn = (password: string): Promise<Answer> =>
+          call(notes, {
+            method: "POST",
+            path: "/auth/sign-in/email",
+            json: { email: "second@example.com", password },
+          });
+        assertEquals((await signIn("wrong-password")).status, 401);
+        const json = { name: "Again", email: "second@example.com", password: PASSWORD };
+        assertEquals(
+          (await call(notes, { method: "POST", path: "/auth/sign-up/email", json })).status,
+          422,
+        );
+        const token = (await signIn(PASSWORD)).json.token;
+        answers.pop();
+        assertEquals((await call(notes, { path: "/notes", token })).status, 200);
+        assertEquals(
+          (await call(notes, { method: "POST", path: "/auth/sign-out", token, json: {} })).status,
+          200,
+        );
+        assertEquals((await call(notes, { path: "/notes", token })).status, 401);
+      },
+    );
 
     await t.step("prints curl lines that work when pasted", async () => {
       assert(notes.curlLines.length >= 8);
-      const script = notes.curlLines.map((line) => line.replaceAll("curl ", "curl -sS --fail-with-body ")).join(
+      const script = notes.curlLines.map((line) =>
+        line.replaceAll("curl ", "curl -sS --fail-with-body ")
+      ).join(
         " &&\n",
       );
-      const { code, stdout, stderr } = await new Deno.Command("bash", { args: ["-c", script], stdin: "null" }).output();
+      const { code, stdout, stderr } = await new Deno.Command("bash", {
+        args: ["-c", script],
+        stdin: "null",
+      }).output();
       const printed = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
       assertEquals(code, 0, printed);
       assertStringIncludes(printed, '"title":"Milk"');
@@ -285,7 +430,17 @@ Deno.test("the notes example", async (t) => {
       const everything = [log, notes.log(), ...answers].join("\n");
       const lines = log.trim().split("\n").map((line) => JSON.parse(line));
       assert(lines.filter((line) => line.correlation_id).length > 50);
-      for (const secret of [...Object.values(notes.secrets), ada, bob, PASSWORD, "insert into", 'select "', "$1"]) {
+      for (
+        const secret of [
+          ...Object.values(notes.secrets),
+          ada,
+          bob,
+          PASSWORD,
+          "insert into",
+          'select "',
+          "$1",
+        ]
+      ) {
         assertFalse(everything.includes(secret), `${secret} was shown`);
       }
     });

@@ -3,13 +3,22 @@
  * output is a message for the test.
  */
 // deno-lint-ignore-file no-console -- its output is what the test reads
-import { closeDrizzleClient, type DatabaseConfig, executeRows, getDrizzleClient } from "../../database/mod.ts";
+import {
+  closeDrizzleClient,
+  type DatabaseConfig,
+  executeRows,
+  getDrizzleClient,
+} from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { causeChain } from "../../errors/cause_chain.ts";
 import { getSqlState } from "../../errors/driver_error.ts";
 
 const [folder, most] = Deno.args;
-const config: DatabaseConfig = { provider: "embedded-pg", connectionString: folder, instrument: false };
+const config: DatabaseConfig = {
+  provider: "embedded-pg",
+  connectionString: folder,
+  instrument: false,
+};
 const db = await getDrizzleClient(config);
 await db.execute(sql`CREATE TABLE IF NOT EXISTS ledger (id int, filling text)`);
 const filling = Array.from({ length: 200 }, () => crypto.randomUUID()).join("").repeat(10);

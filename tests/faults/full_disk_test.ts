@@ -28,7 +28,8 @@ if (!isMounted) {
 }
 
 Deno.test({
-  name: "a full disk fails the statement of an embedded database with 53100, and nothing acknowledged is lost",
+  name:
+    "a full disk fails the statement of an embedded database with 53100, and nothing acknowledged is lost",
   ignore: !isMounted,
   async fn() {
     try {
@@ -45,7 +46,9 @@ Deno.test({
       const [{ acknowledged: first }] = after as { acknowledged: number }[];
       // a row whose statement failed may not be there
       assertEquals([first, counted], [acknowledged + 1, acknowledged + 2]);
-      console.log(`full disk: ${acknowledged} acknowledged, 0 lost, then 53100; after room was made 2 more`);
+      console.log(
+        `full disk: ${acknowledged} acknowledged, 0 lost, then 53100; after room was made 2 more`,
+      );
     } finally {
       run("umount", disk);
       await Deno.remove(disk);

@@ -24,4 +24,6 @@ Deno.renameSync = function renameOrDie(from, to): void {
   renameSync(from, to);
 };
 const quiet = { write: () => {}, isTTY: false };
-Deno.exit(await runCli(["generate", what, "--project", root], { env: {}, stdout: quiet, stderr: quiet }));
+Deno.exit(
+  await runCli(["generate", what, "--project", root], { env: {}, stdout: quiet, stderr: quiet }),
+);

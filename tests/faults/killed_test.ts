@@ -1,6 +1,11 @@
 // deno-lint-ignore-file no-console -- the figures are part of the result
 import { assert, assertEquals } from "@std/assert";
-import { applyPermissions, type DatabaseConfig, executeRows, getDrizzleClient } from "../../database/mod.ts";
+import {
+  applyPermissions,
+  type DatabaseConfig,
+  executeRows,
+  getDrizzleClient,
+} from "../../database/mod.ts";
 import { closeDrizzleClient } from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { runInProcess } from "../cli/fixtures/run.ts";
@@ -52,25 +57,42 @@ async function runAndDie(args: readonly string[]): Promise<boolean> {
   return signal !== null;
 }
 
-const GRANTS = sql`SELECT grantee, table_name, privilege_type FROM information_schema.role_table_grants
+const GRANTS =
+  sql`SELECT grantee, table_name, privilege_type FROM information_schema.role_table_grants
   WHERE grantee LIKE 'fn\\_%' ORDER BY 1, 2, 3`;
 
 Deno.test("applyPermissions() that was killed is finished by the next run, which grants what one run would have", async () => {
   const postgres = await startPostgres();
   const folder = await Deno.makeTempDir();
   const TABLES = 30;
-  const statements = Array.from({ length: TABLES }, (_, n) => `GRANT SELECT, INSERT ON t${n} TO fn_reader;\n`).join("");
-  await Deno.writeTextFile(`${folder}/reader.sql`, `CREATE ROLE fn_reader WITH LOGIN;\n${statements}`);
+  const statements = Array.from(
+    { length: TABLES },
+    (_, n) => `GRANT SELECT, INSERT ON t${n} TO fn_reader;\n`,
+  ).join("");
+  await Deno.writeTextFile(
+    `${folder}/reader.sql`,
+    `CREATE ROLE fn_reader WITH LOGIN;\n${statements}`,
+  );
   try {
     let killed = 0;
-    const moments = isFull ? Array.from({ length: 30 }, (_, n) => [1 + n, n % 3] as const) : [[2, 0], [15, 0]] as const;
+    const moments = isFull
+      ? Array.from({ length: 30 }, (_, n) => [1 + n, n % 3] as const)
+      : [[2, 0], [15, 0]] as const;
     for (const [lines, plusMs] of moments) {
       const connectionString = await postgres.createDatabase(`killed_${lines}_${plusMs}`);
-      const database: DatabaseConfig = { provider: "serverless-pg", connectionString, instrument: false };
+      const database: DatabaseConfig = {
+        provider: "serverless-pg",
+        connectionString,
+        instrument: false,
+      };
       const db = await getDrizzleClient(database);
       for (let n = 0; n < TABLES; n++) await db.execute(sql.raw(`CREATE TABLE t${n} (id int)`));
       const config = { permissionsFolder: folder, database };
-      const { wasKilled, errors } = await runAndKill(["permissions", JSON.stringify(config)], lines, plusMs);
+      const { wasKilled, errors } = await runAndKill(
+        ["permissions", JSON.stringify(config)],
+        lines,
+        plusMs,
+      );
       assertEquals(errors, "");
       if (wasKilled) killed++;
       const before = (await executeRows(db, GRANTS)).length;
@@ -80,7 +102,9 @@ Deno.test("applyPermissions() that was killed is finished by the next run, which
       assertEquals(grants.length, 2 * TABLES);
       assertEquals((await applyPermissions(config)).applied, 0);
       console.log(
-        `applyPermissions() killed after ${lines} lines: ${before} of ${2 * TABLES} privileges, then all of them`,
+        `applyPermissions() killed after ${lines} lines: ${before} of ${
+          2 * TABLES
+        } privileges, then all of them`,
       );
       await closeDrizzleClient(database);
       await db.execute(sql`SELECT 1`).catch(() => {});
@@ -112,7 +136,8 @@ Deno.test("a generator that was killed leaves whole files, and the next run leav
   const fresh = ["src", "migrations", "trellis.config.ts"];
   try {
     for (const name of fresh) {
-      await new Deno.Command("cp", { args: ["-r", new URL(name, EXAMPLE).pathname, root] }).output();
+      await new Deno.Command("cp", { args: ["-r", new URL(name, EXAMPLE).pathname, root] })
+        .output();
     }
     for (const what of ["permissions", "infra", "openapi"]) {
       const sources = await readAll(root);
@@ -121,7 +146,8 @@ Deno.test("a generator that was killed leaves whole files, and the next run leav
       if (!isFull && what !== "infra") continue;
       const whole = await readAll(root);
       const generated = Object.keys(whole).filter((name) => !(name in sources));
-      const removeAll = () => Promise.all(generated.map((name) => Deno.remove(`${root}/${name}`).catch(() => {})));
+      const removeAll = () =>
+        Promise.all(generated.map((name) => Deno.remove(`${root}/${name}`).catch(() => {})));
       let killed = 0, partly = 0;
       const moments = isFull ? generated.map((_, at) => at + 1) : [2, 12];
       for (const file of moments) {
@@ -131,13 +157,17 @@ Deno.test("a generator that was killed leaves whole files, and the next run leav
         const written = generated.filter((name) => name in left);
         if (written.length > 0 && written.length < generated.length) partly++;
         // what is there under its name is whole
-        for (const name of written) assertEquals(left[name], whole[name], `${name}, killed at file ${file}`);
+        for (const name of written) {
+          assertEquals(left[name], whole[name], `${name}, killed at file ${file}`);
+        }
         assertEquals((await runInProcess(["generate", what, "--project", root])).exitCode, 0);
         const after = await readAll(root);
         for (const name of generated) assertEquals(after[name], whole[name]);
         const strays = Object.keys(after).filter((name) => !(name in whole));
         for (const name of strays) await Deno.remove(`${root}/${name}`);
-        if (strays.length > 0) console.log(`generate ${what} killed at file ${file} left ${strays.join(", ")}`);
+        if (strays.length > 0) {
+          console.log(`generate ${what} killed at file ${file} left ${strays.join(", ")}`);
+        }
       }
       assert(partly > 0 || generated.length === 1, "no run was killed between two files");
       console.log(

@@ -23,7 +23,10 @@ import postgres from "postgres";
 // the clients of AWS and Neon keep sockets open between tests
 const options = { sanitizeOps: false, sanitizeResources: false };
 
-const tables = [{ table: "ledger", operations: [DatabaseOperation.Insert, DatabaseOperation.Select] }];
+const tables = [{
+  table: "ledger",
+  operations: [DatabaseOperation.Insert, DatabaseOperation.Select],
+}];
 
 function defineQueries(config: DatabaseConfig) {
   const { defineQuery } = createQueryFactory(() => getDrizzleClient(config));
@@ -65,7 +68,8 @@ Deno.test(
     };
     const lab = openFaultLab();
     const { read, insert, insertTwo } = defineQueries(config);
-    const refusals = () => lab.lines.flatMap((line) => line.DatabaseConnectionsRefused ?? []).length;
+    const refusals = () =>
+      lab.lines.flatMap((line) => line.DatabaseConnectionsRefused ?? []).length;
     /** The next statement needs a new connection. */
     async function closeConnections(): Promise<void> {
       server.closeIdleConnections();
@@ -88,7 +92,10 @@ Deno.test(
           const injected = server.inject({ fault, times: Infinity });
           const seen = await lab.request(`${fault}, all connections refused`, insert, 1200);
           assertEquals([seen.status, seen.code], [503, "SERVICE_UNAVAILABLE"]);
-          assert(seen.retryAfterSeconds! >= 1 && seen.retryAfterSeconds! <= 5, String(seen.retryAfterSeconds));
+          assert(
+            seen.retryAfterSeconds! >= 1 && seen.retryAfterSeconds! <= 5,
+            String(seen.retryAfterSeconds),
+          );
           // the answer comes in time, and the time was used
           assertLess(seen.ms, 1200);
           assertGreater(seen.ms, 100);
@@ -99,7 +106,9 @@ Deno.test(
         await closeConnections();
         await closeDrizzleClient(config);
         const injected = server.inject({ fault: "too-many-connections", times: Infinity });
-        const error = await assertRejects(() => getDrizzleClient({ ...config, connectTimeout: 0.5 }));
+        const error = await assertRejects(() =>
+          getDrizzleClient({ ...config, connectTimeout: 0.5 })
+        );
         assertEquals(getCode(error), "53300");
         injected.remove();
         // a role that may not connect is told at once
@@ -138,7 +147,11 @@ Deno.test(
   async () => {
     const server = await startPostgres();
     const proxy = startNeonProxy(server.port);
-    Object.assign(neonConfig, { useSecureWebSocket: false, pipelineConnect: false, forceDisablePgSSL: true });
+    Object.assign(neonConfig, {
+      useSecureWebSocket: false,
+      pipelineConnect: false,
+      forceDisablePgSSL: true,
+    });
     neonConfig.wsProxy = () => `127.0.0.1:${proxy.port}/v2`;
     const admin = postgres(server.url, { max: 1, onnotice: () => {} });
     const lab = openFaultLab();
@@ -184,14 +197,24 @@ Deno.test(
     const server = await startPostgres();
     const api = startRdsDataServer(server.url);
     const lab = openFaultLab();
-    const config: DatabaseConfig = { provider: "serverless-pg", connectionString: DATA_API, instrument: false };
+    const config: DatabaseConfig = {
+      provider: "serverless-pg",
+      connectionString: DATA_API,
+      instrument: false,
+    };
     const { insert, read } = defineQueries(config);
     try {
       await withEnv({ ...AWS_ENV, AWS_ENDPOINT_URL_RDS_DATA: api.url }, async () => {
         await (await getDrizzleClient(config)).execute(sql`CREATE TABLE ledger (n int)`);
         const refusals = [
-          { name: "DatabaseErrorException", message: "FATAL: sorry, too many clients already; SQLState: 53300" },
-          { name: "DatabaseErrorException", message: "FATAL: the database system is starting up; SQLState: 57P03" },
+          {
+            name: "DatabaseErrorException",
+            message: "FATAL: sorry, too many clients already; SQLState: 53300",
+          },
+          {
+            name: "DatabaseErrorException",
+            message: "FATAL: the database system is starting up; SQLState: 57P03",
+          },
           { name: "DatabaseResumingException" },
           { name: "ThrottlingException" },
         ];
@@ -223,32 +246,45 @@ Deno.test(
   },
 );
 
-Deno.test("an error of a statement is not taken for a refused connection, whatever its SQLSTATE", options, async () => {
-  const server = await startPostgres();
-  const config: DatabaseConfig = { provider: "serverless-pg", connectionString: server.url, instrument: false };
-  const lab = openFaultLab();
-  try {
-    const db = await getDrizzleClient(config);
-    await db.execute(sql`CREATE SEQUENCE runs`);
-    for (const code of ["53300", "53400", "57P03"]) {
-      const raise = sql.raw(`DO $$ BEGIN PERFORM nextval('runs'); RAISE SQLSTATE '${code}'; END $$`);
-      const { defineQuery } = createQueryFactory(() => getDrizzleClient(config));
-      const fail = defineQuery({ tables: [], name: "fail" }, (client) => Promise.resolve(client.execute(raise)));
-      const failInTransaction = () => db.transaction((tx) => tx.execute(raise));
-      assertEquals((await lab.request(code, fail)).status, 500);
-      assertEquals(getCode(await assertRejects(failInTransaction)), code);
+Deno.test(
+  "an error of a statement is not taken for a refused connection, whatever its SQLSTATE",
+  options,
+  async () => {
+    const server = await startPostgres();
+    const config: DatabaseConfig = {
+      provider: "serverless-pg",
+      connectionString: server.url,
+      instrument: false,
+    };
+    const lab = openFaultLab();
+    try {
+      const db = await getDrizzleClient(config);
+      await db.execute(sql`CREATE SEQUENCE runs`);
+      for (const code of ["53300", "53400", "57P03"]) {
+        const raise = sql.raw(
+          `DO $$ BEGIN PERFORM nextval('runs'); RAISE SQLSTATE '${code}'; END $$`,
+        );
+        const { defineQuery } = createQueryFactory(() => getDrizzleClient(config));
+        const fail = defineQuery(
+          { tables: [], name: "fail" },
+          (client) => Promise.resolve(client.execute(raise)),
+        );
+        const failInTransaction = () => db.transaction((tx) => tx.execute(raise));
+        assertEquals((await lab.request(code, fail)).status, 500);
+        assertEquals(getCode(await assertRejects(failInTransaction)), code);
+      }
+      // a sequence counts what was rolled back too
+      assertEquals((await executeRows(db, sql`SELECT last_value::int AS n FROM runs`))[0].n, 6);
+      // and a server that restarts refuses connections by the network
+      const port = server.port;
+      await server.stop();
+      const started = performance.now();
+      const seen = await lab.request("nobody listens", () => executeRows(db, sql`SELECT 1`), 5000);
+      assertEquals([seen.status, seen.code], [503, "SERVICE_UNAVAILABLE"]);
+      assert(performance.now() - started < 4000, `port ${port}`);
+    } finally {
+      lab.close();
+      await closeDrizzleClient(config);
     }
-    // a sequence counts what was rolled back too
-    assertEquals((await executeRows(db, sql`SELECT last_value::int AS n FROM runs`))[0].n, 6);
-    // and a server that restarts refuses connections by the network
-    const port = server.port;
-    await server.stop();
-    const started = performance.now();
-    const seen = await lab.request("nobody listens", () => executeRows(db, sql`SELECT 1`), 5000);
-    assertEquals([seen.status, seen.code], [503, "SERVICE_UNAVAILABLE"]);
-    assert(performance.now() - started < 4000, `port ${port}`);
-  } finally {
-    lab.close();
-    await closeDrizzleClient(config);
-  }
-});
+  },
+);

@@ -1,5 +1,10 @@
 import { assertEquals, assertGreaterOrEqual } from "@std/assert";
-import { closeDrizzleClient, executeRows, getDrizzleClient, withTransaction } from "../../database/mod.ts";
+import {
+  closeDrizzleClient,
+  executeRows,
+  getDrizzleClient,
+  withTransaction,
+} from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { PostgresPool } from "../../database/providers/postgres_js_pool.ts";
 import { toDedicatedSession } from "../../database/providers/postgres_js_driver.ts";
@@ -23,18 +28,25 @@ function skip(ms: number): Disposable {
   return { [Symbol.dispose]: () => void (Date.now = now) };
 }
 
-Deno.test("a connection that ended while the process was frozen costs no request", options, async () => {
-  await withFaultLab(async ({ name, config, network }, lab) => {
-    const db = await getDrizzleClient(config);
-    for (let round = 0; round < 3; round++) {
-      await executeRows(db, sql`SELECT 1 AS one`);
-      network.cut();
-      freeze();
-      const seen = await lab.request(`${name}, after a freeze`, () => executeRows(db, sql`SELECT 1 AS one`));
-      assertEquals([seen.status, seen.body], [200, '[{"one":1}]'], name);
-    }
-  });
-});
+Deno.test(
+  "a connection that ended while the process was frozen costs no request",
+  options,
+  async () => {
+    await withFaultLab(async ({ name, config, network }, lab) => {
+      const db = await getDrizzleClient(config);
+      for (let round = 0; round < 3; round++) {
+        await executeRows(db, sql`SELECT 1 AS one`);
+        network.cut();
+        freeze();
+        const seen = await lab.request(
+          `${name}, after a freeze`,
+          () => executeRows(db, sql`SELECT 1 AS one`),
+        );
+        assertEquals([seen.status, seen.body], [200, '[{"one":1}]'], name);
+      }
+    });
+  },
+);
 
 Deno.test(
   "connections that a gateway forgot during a long pause cost no request, and no statement",
@@ -45,14 +57,20 @@ Deno.test(
       const db = await getDrizzleClient(config);
       await executeRows(db, sql`CREATE TABLE pause (name text)`);
       // two connections
-      await Promise.all([1, 2].map(() => withTransaction(db, (tx) => tx.execute(sql`SELECT pg_sleep(0.1)`))));
+      await Promise.all(
+        [1, 2].map(() => withTransaction(db, (tx) => tx.execute(sql`SELECT pg_sleep(0.1)`))),
+      );
       const before = network.accepted;
       network.forget();
       using _later = skip(61_000);
       const seen = await lab.request(
         `${name}, after a long pause`,
         () =>
-          Promise.all([1, 2].map(() => executeRows(db, sql`INSERT INTO pause VALUES (${name}) RETURNING 1 AS one`))),
+          Promise.all(
+            [1, 2].map(() =>
+              executeRows(db, sql`INSERT INTO pause VALUES (${name}) RETURNING 1 AS one`)
+            ),
+          ),
       );
       assertEquals([seen.status, seen.body], [200, '[[{"one":1}],[{"one":1}]]'], name);
       assertEquals(await executeRows(db, sql`SELECT count(*)::int AS n FROM pause`), [{ n: 2 }]);
@@ -84,7 +102,14 @@ Deno.test(
     const state = { hasWorked: false, isLost: false };
     const pool = new PostgresPool(
       postgres,
-      { host: "127.0.0.1", port: network.port, username: "postgres", connect_timeout: 5, max: 1, onnotice: () => {} },
+      {
+        host: "127.0.0.1",
+        port: network.port,
+        username: "postgres",
+        connect_timeout: 5,
+        max: 1,
+        onnotice: () => {},
+      },
       () => void (state.isLost = state.hasWorked),
     );
     const session = toDedicatedSession(pool, () => undefined, state, (error) => error);

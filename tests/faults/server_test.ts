@@ -65,11 +65,17 @@ Deno.test(
           const [{ pid }] = await executeRows(await client(), sql`SELECT pg_backend_pid() AS pid`);
           const seen = await lab.request(`killed ${when}`, async () => {
             if (when === "in a query") {
-              return await Promise.all([executeRows(await client(), sql`SELECT pg_sleep(20)`), kill(pid)]);
+              return await Promise.all([
+                executeRows(await client(), sql`SELECT pg_sleep(20)`),
+                kill(pid),
+              ]);
             }
             // what is sent after the work is COMMIT, by its name: its text was sent with an earlier one
             const killAtNext = () => network.onceSent("", () => Deno.kill(Number(pid), "SIGKILL"));
-            return await add(id, when === "in a transaction" ? () => kill(pid) : () => Promise.resolve(killAtNext()));
+            return await add(
+              id,
+              when === "in a transaction" ? () => kill(pid) : () => Promise.resolve(killAtNext()),
+            );
           });
           assertEquals(seen.status, 500, when);
           // the query runs without the factory, so its error is the driver's own
@@ -92,12 +98,14 @@ Deno.test(
           console.log(`killed ${when}: works again after ${ms} ms`);
         }
       }
-      const stored = (await executeRows<{ id: string }>(await client(), sql`SELECT id FROM ledger`)).map(({ id }) =>
-        id
-      );
+      const stored = (await executeRows<{ id: string }>(await client(), sql`SELECT id FROM ledger`))
+        .map(({ id }) => id);
       assertEquals(acknowledged.filter((id) => !stored.includes(id)), []);
       assertEquals(new Set(stored).size, stored.length, "nothing is there twice");
-      assertEquals(failed.filter((id) => id.startsWith("in a transaction") && stored.includes(id)), []);
+      assertEquals(
+        failed.filter((id) => id.startsWith("in a transaction") && stored.includes(id)),
+        [],
+      );
     } finally {
       lab.close();
       await closeDrizzleClient(config);
@@ -140,11 +148,17 @@ Deno.test(
         const waiting = await lab.request(
           `${maxConnections} connections held by transactions that never end`,
           () =>
-            Promise.all([holdAll(() => new Promise(() => {})), inside.promise.then(() => db.execute(sql`SELECT 1`))]),
+            Promise.all([
+              holdAll(() => new Promise(() => {})),
+              inside.promise.then(() => db.execute(sql`SELECT 1`)),
+            ]),
           800,
         );
         assertEquals([waiting.status, waiting.code], [504, "DEADLINE_EXCEEDED"]);
-        const next = await lab.request("after an exhausted pool", () => executeRows(db, sql`SELECT 1 AS one`));
+        const next = await lab.request(
+          "after an exhausted pool",
+          () => executeRows(db, sql`SELECT 1 AS one`),
+        );
         assertEquals([next.status, next.body], [200, '[{"one":1}]']);
         await closeDrizzleClient(config);
       }
@@ -196,7 +210,10 @@ Deno.test(
   async () => {
     let offMs = 0;
     const postgres = await startPostgres();
-    const server = await startDistSqlServer({ backend: { url: postgres.url }, now: () => Date.now() + offMs });
+    const server = await startDistSqlServer({
+      backend: { url: postgres.url },
+      now: () => Date.now() + offMs,
+    });
     const { accessKeyId, secretAccessKey } = server.principal;
     const config: DatabaseConfig = {
       provider: "distsql",
@@ -214,7 +231,8 @@ Deno.test(
     };
     try {
       await withEnv(env, async () => {
-        const select = async () => await executeRows(await getDrizzleClient(config), sql`SELECT 1 AS one`);
+        const select = async () =>
+          await executeRows(await getDrizzleClient(config), sql`SELECT 1 AS one`);
         // the machine is 20 minutes behind the server: each token is older than its 15 minutes
         offMs = 20 * 60_000;
         const error = await assertRejects(() => getDrizzleClient(config), DatabaseError);

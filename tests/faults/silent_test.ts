@@ -1,5 +1,12 @@
 // deno-lint-ignore-file no-console -- the figures are part of the result
-import { assert, assertEquals, assertGreater, assertInstanceOf, assertLess, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertGreater,
+  assertInstanceOf,
+  assertLess,
+  assertRejects,
+} from "@std/assert";
 import {
   closeDrizzleClient,
   CommitOutcomeUnknownError,
@@ -25,7 +32,9 @@ const states = isFull ? ["black-hole", "half-open"] as const : ["half-open"] as 
 const LIMIT_SECONDS = 0.3;
 
 /** Runs work on each provider with the limit. */
-function withLimitedLab(work: (target: FaultTarget, lab: FaultLab) => Promise<void>): Promise<void> {
+function withLimitedLab(
+  work: (target: FaultTarget, lab: FaultLab) => Promise<void>,
+): Promise<void> {
   return withFaultLab(async (target, lab) => {
     const config = { ...target.config, statementTimeoutSeconds: LIMIT_SECONDS };
     try {
@@ -65,7 +74,10 @@ Deno.test(
       const client = () => getDrizzleClient(config);
       const { defineQuery } = createQueryFactory(client);
       const one = async () => (await executeRows(await client(), sql`SELECT 1 AS one`))[0];
-      const find = defineQuery({ tables: [], name: "find" }, async (db) => await executeRows(db, sql`SELECT 1`));
+      const find = defineQuery(
+        { tables: [], name: "find" },
+        async (db) => await executeRows(db, sql`SELECT 1`),
+      );
       assertEquals(await one(), { one: 1 });
       // the server may hold the table of a transaction that it knows nothing of any more
       const said = sql.identifier(`said_${crypto.randomUUID().slice(0, 8)}`);
@@ -126,7 +138,9 @@ Deno.test(
       const sleep = (seconds: number) => sql`SELECT pg_sleep(${sql.raw(String(seconds))})`;
       // four statements on one connection take longer than the limit, each for itself does not
       await Promise.all([1, 2, 3, 4].map(() => executeRows(db, sleep(0.15))));
-      await Promise.all([1, 2, 3, 4].map(() => withTransaction(db, (tx) => executeRows(tx, sleep(0.2)))));
+      await Promise.all(
+        [1, 2, 3, 4].map(() => withTransaction(db, (tx) => executeRows(tx, sleep(0.2)))),
+      );
       await withTransaction(db, async (tx) => {
         await Promise.all([1, 2, 3].map(() => executeRows(tx, sleep(0.15))));
         // a transaction may rest, and go on
@@ -167,7 +181,10 @@ Deno.test(
       const migrationsTable = `m_${crypto.randomUUID().replaceAll("-", "").slice(0, 12)}`;
       const table = `t_${migrationsTable}`;
       const names = { migrationsTable, migrationsSchema: `s_${migrationsTable}` };
-      await Deno.writeTextFile(`${migrationsFolder}/0001_a.sql`, `CREATE TABLE ${table} (id int PRIMARY KEY, n int);`);
+      await Deno.writeTextFile(
+        `${migrationsFolder}/0001_a.sql`,
+        `CREATE TABLE ${table} (id int PRIMARY KEY, n int);`,
+      );
       // a statement of a migration that takes longer than the limit
       await Deno.writeTextFile(
         `${migrationsFolder}/0002_b.sql`,

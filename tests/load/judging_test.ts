@@ -25,11 +25,19 @@ Deno.test("Outcomes.add() takes an error for an outage only when the database wa
   for (const [fields, allowed] of cases) {
     const outcomes = new Outcomes([down]);
     assertEquals(outcomes.add(outcome(fields)), false);
-    assertEquals([outcomes.duringOutage, outcomes.faults.size], allowed ? [1, 0] : [0, 1], JSON.stringify(fields));
+    assertEquals(
+      [outcomes.duringOutage, outcomes.faults.size],
+      allowed ? [1, 0] : [0, 1],
+      JSON.stringify(fields),
+    );
   }
   const outcomes = new Outcomes([down]);
   assertEquals(outcomes.add(outcome({})), true);
-  assertEquals([outcomes.total, outcomes.faults.size, outcomes.rows()[0].results.get(200)], [1, 0, 1]);
+  assertEquals([outcomes.total, outcomes.faults.size, outcomes.rows()[0].results.get(200)], [
+    1,
+    0,
+    1,
+  ]);
 });
 
 Deno.test("Outcomes.add() takes an outage that lasts for one without an end", () => {
@@ -71,7 +79,11 @@ Deno.test("Ledger.compare() names what is lost, doubled, revived, foreign or hal
     [(l) => l.delivered("x"), {}, "1 acknowledged deliveries that are lost"],
     [(l) => l.signedUp("u"), {}, "1 acknowledged users that are lost"],
     [() => {}, { halfUsers: 2 }, "2 users without an account"],
-    [() => {}, { notes: [note("a", "T")] }, "1 notes that nobody wrote like this, or that were written twice"],
+    [
+      () => {},
+      { notes: [note("a", "T")] },
+      "1 notes that nobody wrote like this, or that were written twice",
+    ],
     [
       (l) => l.perhapsCreated("T"),
       { notes: [note("a", "T"), note("b", "T")] },
@@ -103,7 +115,10 @@ Deno.test("Ledger.compare() names what is lost, doubled, revived, foreign or hal
 Deno.test("fitLine() and percentile() give the figures of small examples", () => {
   assertEquals(fitLine([[0, 1], [1, 3], [2, 5]]), { slope: 2, intercept: 1 });
   assertAlmostEquals(fitLine([[0, 1], [1, 1.1], [2, 0.9]]).slope, -0.05, 1e-12);
-  assertEquals([fitLine([]), fitLine([[3, 4]])], [{ slope: 0, intercept: 0 }, { slope: 0, intercept: 4 }]);
+  assertEquals([fitLine([]), fitLine([[3, 4]])], [{ slope: 0, intercept: 0 }, {
+    slope: 0,
+    intercept: 4,
+  }]);
   const sorted = Array.from({ length: 100 }, (_, i) => i + 1);
   assertEquals([0.5, 0.9, 0.99, 1].map((share) => percentile(sorted, share)), [50, 90, 99, 100]);
   assertEquals(percentile([], 0.5), 0);
@@ -122,7 +137,14 @@ function getSamples(growth: number): LoadSample[] {
 
 const getReport = (fields: Partial<LoadReport>): LoadReport => ({
   options: { database: "embedded", seconds: 100, seed: 1 },
-  ...{ seconds: 100, outcomes: new Outcomes(), samples: getSamples(0), downTimes: [], rejections: 0, exitCode: 0 },
+  ...{
+    seconds: 100,
+    outcomes: new Outcomes(),
+    samples: getSamples(0),
+    downTimes: [],
+    rejections: 0,
+    exitCode: 0,
+  },
   ...{ logLevels: new Map(), complaints: new Map(), differences: [], acknowledged: 0, unsure: 0 },
   descriptors: { before: { sockets: 8, others: 20 }, after: { sockets: 8, others: 20 } },
   ...fields,

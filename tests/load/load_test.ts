@@ -10,14 +10,23 @@ const isLinux = Deno.build.os === "linux";
 if (!isLinux) console.warn("The load test is left out: it reads descriptors and memory from /proc");
 
 Deno.test({
-  name: `the example answers, leaks nothing and loses nothing while its database restarts (seed ${seed})`,
+  name:
+    `the example answers, leaks nothing and loses nothing while its database restarts (seed ${seed})`,
   ignore: !isLinux,
   // the clients' connections are closed by the runtime a little later
   sanitizeOps: false,
   sanitizeResources: false,
   async fn() {
     const report = await runLoad({
-      ...{ database: "postgres", seconds: 10, restartEvery: 4, downMs: 700, clients: 6, rate: 80, seed },
+      ...{
+        database: "postgres",
+        seconds: 10,
+        restartEvery: 4,
+        downMs: 700,
+        clients: 6,
+        rate: 80,
+        seed,
+      },
     });
     assertEquals(judge(report), []);
     assertEquals(report.downTimes.length, 2);

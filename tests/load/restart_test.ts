@@ -6,15 +6,24 @@ import { sql } from "../../database/orm.ts";
 /** What lies in the outage waits for one connection; the others go on. */
 const WORKERS = 8;
 
-async function inTime<T>(work: PromiseLike<T>, explain = () => "no answer after the recovery"): Promise<T> {
+async function inTime<T>(
+  work: PromiseLike<T>,
+  explain = () => "no answer after the recovery",
+): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => timer = setTimeout(() => reject(new Error(explain())), 10_000));
+  const late = new Promise<never>((_, reject) =>
+    timer = setTimeout(() => reject(new Error(explain())), 10_000)
+  );
   return await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 Deno.test("getDrizzleClient() answers all who wait for a connection when the server restarts", async () => {
   const server = await startRestartablePostgres();
-  const config: DatabaseConfig = { provider: "serverless-pg", connectionString: server.url, instrument: false };
+  const config: DatabaseConfig = {
+    provider: "serverless-pg",
+    connectionString: server.url,
+    instrument: false,
+  };
   try {
     const db = await getDrizzleClient(config);
     const pending: Set<number> = new Set();
@@ -50,7 +59,10 @@ Deno.test("getDrizzleClient() answers all who wait for a connection when the ser
     for (const how of ["fast", "immediate", "fast", "immediate"] as const) {
       await server.restart(how, 300);
       // whoever asks after the recovery gets an answer
-      assertEquals([...await inTime(db.execute(sql`select 3 as n`)) as unknown as { n: number }[]], [{ n: 3 }]);
+      assertEquals(
+        [...await inTime(db.execute(sql`select 3 as n`)) as unknown as { n: number }[]],
+        [{ n: 3 }],
+      );
     }
     isOn = false;
     await inTime(Promise.all(workers), () => `${pending.size} of ${count} were never answered`);

@@ -49,7 +49,13 @@ export function getMutants(file: string, source: string): Mutant[] {
   const mutants: Mutant[] = [];
   const seen = new Map<string, number>();
 
-  function add(node: ts.Node, text: string, change: string, start = node.getStart(tree), end = node.getEnd()): void {
+  function add(
+    node: ts.Node,
+    text: string,
+    change: string,
+    start = node.getStart(tree),
+    end = node.getEnd(),
+  ): void {
     const line = tree.getLineAndCharacterOfPosition(start).line;
     const code = lines[line].trim();
     const place = (seen.get(`${change} in ${code}`) ?? 0) + 1;
@@ -67,7 +73,9 @@ export function getMutants(file: string, source: string): Mutant[] {
 
   function visit(node: ts.Node): void {
     // what is gone when the program runs, and what loads it
-    if (ts.isTypeNode(node) || ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) return;
+    if (ts.isTypeNode(node) || ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)) {
+      return;
+    }
     if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return;
     mutate(node);
     ts.forEachChild(node, visit);
@@ -83,7 +91,9 @@ export function getMutants(file: string, source: string): Mutant[] {
         add(node, `(${node.left.getText(tree)})`, "?? without its default");
         add(node, `(${node.right.getText(tree)})`, "?? always its default");
       }
-    } else if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.ExclamationToken) {
+    } else if (
+      ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.ExclamationToken
+    ) {
       add(node, `(${node.operand.getText(tree)})`, "! left out");
     } else if (ts.isIfStatement(node) || ts.isWhileStatement(node)) {
       add(node.expression, "false", "condition → false");
@@ -91,12 +101,17 @@ export function getMutants(file: string, source: string): Mutant[] {
     } else if (ts.isConditionalExpression(node)) {
       add(node.condition, "true", "condition → true");
       add(node.condition, "false", "condition → false");
-    } else if (node.kind === ts.SyntaxKind.TrueKeyword && ts.isExpression(node)) add(node, "false", "true → false");
-    else if (node.kind === ts.SyntaxKind.FalseKeyword && ts.isExpression(node)) add(node, "true", "false → true");
-    else if (ts.isNumericLiteral(node)) add(node, `(${node.text} + 1)`, `${node.text} → ${node.text} + 1`);
-    else if (ts.isStringLiteral(node) && isName(node)) add(node, '"mutated"', `"${node.text}" → another text`);
-    else if (ts.isExpressionStatement(node) && isCall(node.expression)) add(node, ";", "statement left out");
-    else if (ts.isThrowStatement(node)) add(node, ";", "throw left out");
+    } else if (node.kind === ts.SyntaxKind.TrueKeyword && ts.isExpression(node)) {
+      add(node, "false", "true → false");
+    } else if (node.kind === ts.SyntaxKind.FalseKeyword && ts.isExpression(node)) {
+      add(node, "true", "false → true");
+    } else if (ts.isNumericLiteral(node)) {
+      add(node, `(${node.text} + 1)`, `${node.text} → ${node.text} + 1`);
+    } else if (ts.isStringLiteral(node) && isName(node)) {
+      add(node, '"mutated"', `"${node.text}" → another text`);
+    } else if (ts.isExpressionStatement(node) && isCall(node.expression)) {
+      add(node, ";", "statement left out");
+    } else if (ts.isThrowStatement(node)) add(node, ";", "throw left out");
   }
 
   visit(tree);
@@ -107,7 +122,8 @@ export function getMutants(file: string, source: string): Mutant[] {
 function isText(node: ts.BinaryExpression): boolean {
   if (node.operatorToken.kind !== ts.SyntaxKind.PlusToken) return false;
   const isLiteral = (side: ts.Expression): boolean =>
-    ts.isStringLiteralLike(side) || ts.isTemplateExpression(side) || (ts.isBinaryExpression(side) && isText(side));
+    ts.isStringLiteralLike(side) || ts.isTemplateExpression(side) ||
+    (ts.isBinaryExpression(side) && isText(side));
   return isLiteral(node.left) || isLiteral(node.right);
 }
 

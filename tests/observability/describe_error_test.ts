@@ -6,9 +6,16 @@ const VALUE = "value-4711@example.com";
 
 Deno.test("describeError() gives name, message, code, details, frames and causes", () => {
   const cause = Object.assign(new TypeError("inner"), { code: "ECONNRESET" });
-  const description = describeError(new NotFoundError("No such note", { cause, details: { id: "n1" } }));
+  const description = describeError(
+    new NotFoundError("No such note", { cause, details: { id: "n1" } }),
+  );
   const { stack, cause: inner, ...rest } = description;
-  assertEquals(rest, { name: "NotFoundError", message: "No such note", code: "NOT_FOUND", details: { id: "n1" } });
+  assertEquals(rest, {
+    name: "NotFoundError",
+    message: "No such note",
+    code: "NOT_FOUND",
+    details: { id: "n1" },
+  });
   assertMatch(stack ?? "", /^at .*describe_error_test/);
   assertEquals((inner as ErrorDescription).name, "TypeError");
   assertEquals((inner as ErrorDescription).code, "ECONNRESET");
@@ -51,10 +58,19 @@ Deno.test("describeError() survives an error that cannot be read", () => {
 });
 
 Deno.test("describeError() describes the parts of an AggregateError", () => {
-  const parts = Array.from({ length: 20 }, (_, i) => new AggregateError([new Error("deep")], `part ${i}`));
-  const { errors } = describeError(new AggregateError([new TypeError("first", { cause: "why" }), ...parts], "all"));
+  const parts = Array.from(
+    { length: 20 },
+    (_, i) => new AggregateError([new Error("deep")], `part ${i}`),
+  );
+  const { errors } = describeError(
+    new AggregateError([new TypeError("first", { cause: "why" }), ...parts], "all"),
+  );
   assertEquals(errors?.length, 8);
-  assertEquals([errors?.[0].name, errors?.[0].message, errors?.[0].cause?.message], ["TypeError", "first", "why"]);
+  assertEquals([errors?.[0].name, errors?.[0].message, errors?.[0].cause?.message], [
+    "TypeError",
+    "first",
+    "why",
+  ]);
 });
 
 Deno.test("describeError() ends a chain of causes that leads back to itself", () => {
@@ -85,7 +101,9 @@ function driverErrors(): [string, Error][] {
     table_name: "users",
   });
   const drizzle = Object.assign(
-    new Error(`Failed query: select * from users where email = $1\nparams: ${VALUE}`, { cause: postgres }),
+    new Error(`Failed query: select * from users where email = $1\nparams: ${VALUE}`, {
+      cause: postgres,
+    }),
     { query: "select * from users where email = $1", params: [VALUE] },
   );
   const raised = Object.assign(new Error(`no money for ${VALUE}`), { code: "P0001" });
@@ -93,7 +111,10 @@ function driverErrors(): [string, Error][] {
     ["a driver's error", postgres],
     ["drizzle's error", drizzle],
     ["a function's RAISE", raised],
-    ["an error two causes down", new Error("outer", { cause: new Error("middle", { cause: drizzle }) })],
+    [
+      "an error two causes down",
+      new Error("outer", { cause: new Error("middle", { cause: drizzle }) }),
+    ],
     ["a validation error over one", new ValidationError("m", { cause: drizzle })],
   ];
 }
@@ -107,10 +128,13 @@ for (const [name, error] of driverErrors()) {
 }
 
 Deno.test("describeError() keeps the names that a database gave", () => {
-  const unique = Object.assign(new Error('duplicate key value violates unique constraint "users_pkey"'), {
-    code: "23505",
-    table_name: "users",
-  });
+  const unique = Object.assign(
+    new Error('duplicate key value violates unique constraint "users_pkey"'),
+    {
+      code: "23505",
+      table_name: "users",
+    },
+  );
   assertEquals(describeError(unique).details, { table: "users" });
   const description = describeError(driverErrors()[0][1]);
   assertEquals(description.details, undefined);

@@ -1,7 +1,17 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { Invocation } from "../../observability/invocation.ts";
-import { currentInvocation, resumeInvocation, runInvocation } from "../../observability/invocation_context.ts";
-import { logInfo, metrics, MetricUnit, runOutsideInvocation, setLogOutput } from "../../observability/mod.ts";
+import {
+  currentInvocation,
+  resumeInvocation,
+  runInvocation,
+} from "../../observability/invocation_context.ts";
+import {
+  logInfo,
+  metrics,
+  MetricUnit,
+  runOutsideInvocation,
+  setLogOutput,
+} from "../../observability/mod.ts";
 import { captureLogs } from "../support/capture_logs.ts";
 
 function newInvocation(correlationId = "c"): Invocation {
@@ -136,7 +146,9 @@ async function runProgram(
 }
 
 for (
-  const [where, env] of [["beside others", {}], ["alone", { AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x" }]] as const
+  const [where, env] of [["beside others", {}], ["alone", {
+    AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",
+  }]] as const
 ) {
   Deno.test(`invocations that are open when the process exits are written, running ${where}`, async () => {
     const { code, lines } = await runProgram(
@@ -154,7 +166,11 @@ for (
       env,
     );
     assertEquals(code, 3);
-    assertEquals(lines.map((line) => String(line.message ?? line.Notes)).sort(), ["1", "before the end", "inside"]);
+    assertEquals(lines.map((line) => String(line.message ?? line.Notes)).sort(), [
+      "1",
+      "before the end",
+      "inside",
+    ]);
   });
 }
 
@@ -172,7 +188,9 @@ Deno.test("runInvocation() ends at once where the work waits for nothing, and re
 });
 
 Deno.test("runInvocation() waits for what is no promise but can be awaited, such as a query", async () => {
-  const query = { then: (resolve: (value: number) => void) => void setTimeout(() => resolve(7), 1) };
+  const query = {
+    then: (resolve: (value: number) => void) => void setTimeout(() => resolve(7), 1),
+  };
   assertEquals(await runInvocation(newInvocation(), () => query as unknown as Promise<number>), 7);
 });
 
@@ -181,7 +199,9 @@ Deno.test("runOutsideInvocation() leaves the invocation, also for what begins th
   await runInvocation(newInvocation("inside"), async () => {
     const timer = runOutsideInvocation(() => {
       seen.push(currentInvocation());
-      return new Promise<void>((resolve) => setTimeout(() => resolve(void seen.push(currentInvocation())), 1));
+      return new Promise<void>((resolve) =>
+        setTimeout(() => resolve(void seen.push(currentInvocation())), 1)
+      );
     });
     seen.push(currentInvocation()?.correlationId);
     await timer;

@@ -3,7 +3,9 @@ import { LOG_LEVELS, parseLogLevel } from "../../observability/log_level.ts";
 
 Deno.test("parseLogLevel() reads each level in any case, with spaces around it", () => {
   for (const name of Object.keys(LOG_LEVELS) as (keyof typeof LOG_LEVELS)[]) {
-    for (const text of [name, name.toLowerCase(), ` ${name} `]) assertEquals(parseLogLevel(text), name);
+    for (const text of [name, name.toLowerCase(), ` ${name} `]) {
+      assertEquals(parseLogLevel(text), name);
+    }
   }
   assertEquals(parseLogLevel("warning"), "WARN");
 });
@@ -17,5 +19,13 @@ Deno.test("parseLogLevel() is undefined for what names no level", () => {
 Deno.test("LOG_LEVELS rises from TRACE to SILENT", () => {
   const values = Object.values(LOG_LEVELS);
   assertEquals(values, [...values].sort((a, b) => a - b));
-  assertEquals(Object.keys(LOG_LEVELS), ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "CRITICAL", "SILENT"]);
+  assertEquals(Object.keys(LOG_LEVELS), [
+    "TRACE",
+    "DEBUG",
+    "INFO",
+    "WARN",
+    "ERROR",
+    "CRITICAL",
+    "SILENT",
+  ]);
 });

@@ -79,13 +79,24 @@ Deno.test("log() shows the levels from the invocation's, else from LOG_LEVEL, on
 
 Deno.test("logDebug(), logInfo(), logWarn() and logError() log at their levels", async () => {
   const { lines } = await captureLogs(() =>
-    runInvocation(newInvocation("TRACE"), () => [logDebug, logInfo, logWarn, logError].forEach((fn) => fn("x")))
+    runInvocation(
+      newInvocation("TRACE"),
+      () => [logDebug, logInfo, logWarn, logError].forEach((fn) => fn("x")),
+    )
   );
   assertEquals(lines.map((line) => line.level), ["DEBUG", "INFO", "WARN", "ERROR"]);
 });
 
 Deno.test("log() puts an underscore before a field that would take a reserved name", async () => {
-  const names = ["level", "message", "timestamp", "service", "function_name", "function_request_id", "cold_start"];
+  const names = [
+    "level",
+    "message",
+    "timestamp",
+    "service",
+    "function_name",
+    "function_request_id",
+    "cold_start",
+  ];
   names.push("xray_trace_id", "correlation_id");
   const fields = Object.fromEntries(names.map((name) => [name, "forged"]));
   const { writes, lines: [line] } = await captureLogs(() =>
@@ -125,14 +136,27 @@ Deno.test("log() keeps one line for each call, free of control characters, whate
 });
 
 Deno.test("quote() gives what JSON.parse reads back", () => {
-  for (const text of ["plain", "", 'with "quotes" \\ and é', "emoji 😀", ...INJECTIONS.slice(0, -1)]) {
+  for (
+    const text of ["plain", "", 'with "quotes" \\ and é', "emoji 😀", ...INJECTIONS.slice(0, -1)]
+  ) {
     assertEquals(JSON.parse(quote(text)), text);
   }
 });
 
 Deno.test("log() shows values of every kind and leaves undefined out", async () => {
   const line = await getLine(() =>
-    logInfo("x", { a: 1, b: "t", c: true, d: null, e: undefined, f: NaN, g: 10n, h: new Date(0), i: [1], j: { k: 1 } })
+    logInfo("x", {
+      a: 1,
+      b: "t",
+      c: true,
+      d: null,
+      e: undefined,
+      f: NaN,
+      g: 10n,
+      h: new Date(0),
+      i: [1],
+      j: { k: 1 },
+    })
   );
   const { level: _l, message: _m, timestamp: _t, service: _s, ...fields } = line;
   assertEquals(fields, {
@@ -155,7 +179,9 @@ Deno.test("log() takes secrets out of message and fields, by key and by form", a
       pin: 4711,
       url: "postgres://u:SECRET-3@h/db",
       headers: { Authorization: "SECRET-4", "X-Api-Key": ["SECRET-5"] },
-      error: new Error("Bearer SECRET-6", { cause: new NotFoundError("x", { details: { token: "SECRET-7" } }) }),
+      error: new Error("Bearer SECRET-6", {
+        cause: new NotFoundError("x", { details: { token: "SECRET-7" } }),
+      }),
     })
   );
   assertFalse(writes[0].includes("SECRET-") || writes[0].includes("4711"), writes[0]);
@@ -173,7 +199,9 @@ Deno.test("log() takes further key names of its invocation", async () => {
 Deno.test("log() describes an error that stands for the fields, or any thrown value in the field error", async () => {
   const direct = await getLine(() => logError("failed", new TypeError("why")));
   assertEquals([direct.error.name, direct.error.message], ["TypeError", "why"]);
-  const field = await getLine(() => logError("failed", { error: new TypeError("why"), other: new Error("too") }));
+  const field = await getLine(() =>
+    logError("failed", { error: new TypeError("why"), other: new Error("too") })
+  );
   assertEquals([field.error.name, field.other.message], ["TypeError", "too"]);
   const text = await getLine(() => logError("failed", { error: "why" }));
   assertEquals(text.error, "why");
@@ -185,11 +213,18 @@ Deno.test("log() never throws, whatever the fields do when they are read", async
   const bad = (): never => {
     throw new Error("no");
   };
-  const proxy = new Proxy(new Error("x"), { get: bad, getPrototypeOf: bad, ownKeys: bad, has: bad });
+  const proxy = new Proxy(new Error("x"), {
+    get: bad,
+    getPrototypeOf: bad,
+    ownKeys: bad,
+    has: bad,
+  });
   const { proxy: revoked, revoke } = Proxy.revocable({}, {});
   revoke();
   const getter = Object.defineProperty({ a: 1 }, "bad", { get: bad, enumerable: true });
-  for (const fields of [getter, proxy, revoked, { error: proxy }, { error: revoked }, { value: proxy }]) {
+  for (
+    const fields of [getter, proxy, revoked, { error: proxy }, { error: revoked }, { value: proxy }]
+  ) {
     const line = await getLine(() => logError("still here", fields as Record<string, unknown>));
     assertEquals([line.level, line.message], ["ERROR", "still here"]);
   }

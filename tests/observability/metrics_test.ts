@@ -36,7 +36,11 @@ function checkDocument(document: LogLine): void {
       assertEquals(new Set(set).size, set.length);
       for (const name of set) {
         assert(name.length >= 1 && name.length <= 250, name);
-        assert(typeof document[name] === "string" && document[name].length >= 1 && document[name].length <= 1024, name);
+        assert(
+          typeof document[name] === "string" && document[name].length >= 1 &&
+            document[name].length <= 1024,
+          name,
+        );
       }
     }
     assert(Metrics.length >= 1 && Metrics.length <= 100);
@@ -63,9 +67,22 @@ Deno.test("metrics.addMetric() takes each of MetricUnit, and nothing that only l
     assertEquals(_aws.CloudWatchMetrics[0].Metrics, [{ Name: "A", Unit: unit }]);
   }
   for (
-    const unit of ["seconds", "Kiloseconds", "bytes", "KiloBytes", "Seconds/Second", "Percent/Second", "None ", ""]
+    const unit of [
+      "seconds",
+      "Kiloseconds",
+      "bytes",
+      "KiloBytes",
+      "Seconds/Second",
+      "Percent/Second",
+      "None ",
+      "",
+    ]
   ) {
-    assertThrows(() => metrics.addMetric("A", unit as MetricUnit, 1), TypeError, `${unit} is no metric unit`);
+    assertThrows(
+      () => metrics.addMetric("A", unit as MetricUnit, 1),
+      TypeError,
+      `${unit} is no metric unit`,
+    );
   }
 });
 
@@ -82,7 +99,10 @@ Deno.test("metrics.addMetric() collects into one document of an invocation", asy
     assertEquals(_aws.CloudWatchMetrics, [{
       Namespace: "Shop",
       Dimensions: [["service"]],
-      Metrics: [{ Name: "NotesCreated", Unit: "Count" }, { Name: "Duration", Unit: "Milliseconds" }],
+      Metrics: [{ Name: "NotesCreated", Unit: "Count" }, {
+        Name: "Duration",
+        Unit: "Milliseconds",
+      }],
     }]);
   });
 });
@@ -113,7 +133,11 @@ Deno.test("metrics.addDimension() holds for what addMetric() adds after it", asy
     metrics.addDimensions({ plan: "free", tenant: "b" });
     metrics.addMetric("A", Count, 2);
   });
-  assertEquals(documents.map(({ A, tenant, plan }) => [A, tenant, plan]), [[1, undefined, undefined], [
+  assertEquals(documents.map(({ A, tenant, plan }) => [A, tenant, plan]), [[
+    1,
+    undefined,
+    undefined,
+  ], [
     2,
     "b",
     "free",
@@ -124,19 +148,27 @@ Deno.test("metrics.addDimension() holds for what addMetric() adds after it", asy
 Deno.test("metrics.addMetricsWithDimensions() has dimensions of its own", async () => {
   const documents = await getDocuments(() => {
     metrics.addDimension("tenant", "a");
-    metrics.addMetricsWithDimensions({ query: "q1" }, [["Duration", Milliseconds, 1], ["Errors", Count, 0]]);
+    metrics.addMetricsWithDimensions({ query: "q1" }, [["Duration", Milliseconds, 1], [
+      "Errors",
+      Count,
+      0,
+    ]]);
     metrics.addMetricsWithDimensions({ query: "q1" }, [["Duration", Milliseconds, 2]]);
     metrics.addMetricsWithDimensions({ query: "q2" }, [["Duration", Milliseconds, 3]]);
   });
-  assertEquals(documents.map(({ query, Duration, Errors, tenant }) => ({ query, Duration, Errors, tenant })), [
-    { query: "q1", Duration: [1, 2], Errors: 0, tenant: undefined },
-    { query: "q2", Duration: 3, Errors: undefined, tenant: undefined },
-  ]);
+  assertEquals(
+    documents.map(({ query, Duration, Errors, tenant }) => ({ query, Duration, Errors, tenant })),
+    [
+      { query: "q1", Duration: [1, 2], Errors: 0, tenant: undefined },
+      { query: "q2", Duration: 3, Errors: undefined, tenant: undefined },
+    ],
+  );
 });
 
 Deno.test("createMetricRecorder() adds what addMetricsWithDimensions() adds, to the same document", async () => {
   const record = createMetricRecorder({ queue: "mail" }, [["Sent", Count], ["Took", Milliseconds]]);
-  const data = (sent: number, took: number) => [["Sent", Count, sent], ["Took", Milliseconds, took]] as const;
+  const data = (sent: number, took: number) =>
+    [["Sent", Count, sent], ["Took", Milliseconds, took]] as const;
   const { lines } = await captureLogs(() =>
     runInvocation(newInvocation(), () => {
       record(1, 10);
@@ -179,15 +211,30 @@ Deno.test("metrics keep within 100 metrics and 100 values a document, and lose n
 Deno.test("metrics keep units apart from one name set to another", async () => {
   const [first] = await getDocuments(() => metrics.addMetric("Size", MetricUnit.Bytes, 1));
   const [second] = await getDocuments(() => metrics.addMetric("Size", MetricUnit.Kilobytes, 1));
-  assertEquals([first, second].map((d) => d._aws.CloudWatchMetrics[0].Metrics[0].Unit), ["Bytes", "Kilobytes"]);
+  assertEquals([first, second].map((d) => d._aws.CloudWatchMetrics[0].Metrics[0].Unit), [
+    "Bytes",
+    "Kilobytes",
+  ]);
 });
 
 Deno.test("metrics.addMetric() leaves a value out that is not finite, with a warning", async () => {
-  for (const value of [NaN, Infinity, -Infinity, undefined as unknown as number, "7" as unknown as number]) {
+  for (
+    const value of [
+      NaN,
+      Infinity,
+      -Infinity,
+      undefined as unknown as number,
+      "7" as unknown as number,
+    ]
+  ) {
     const { lines } = await captureLogs(() =>
       runInvocation(newInvocation(), () => metrics.addMetric("A", Count, value))
     );
-    assertEquals(lines.map((line) => [line.level, line.metric, line.value]), [["WARN", "A", String(value)]]);
+    assertEquals(lines.map((line) => [line.level, line.metric, line.value]), [[
+      "WARN",
+      "A",
+      String(value),
+    ]]);
     const outside = await captureLogs(() => metrics.addMetric("A", Count, value));
     assertEquals(outside.lines.length, 1);
   }
@@ -197,13 +244,21 @@ const BAD_NAMES: unknown[] = ["", "  ", "x".repeat(1025), 7, undefined, null, "s
 
 Deno.test("metrics.addMetric() refuses a name that is none and says so", () => {
   for (const name of BAD_NAMES) {
-    const error = assertThrows(() => metrics.addMetric(name as string, Count, 1), TypeError, "metric's name");
+    const error = assertThrows(
+      () => metrics.addMetric(name as string, Count, 1),
+      TypeError,
+      "metric's name",
+    );
     assert(error.message.length < 200);
   }
 });
 
 Deno.test("metrics.addMetric() refuses a unit that is none and names it", () => {
-  assertThrows(() => metrics.addMetric("A", "Parsec" as MetricUnit, 1), TypeError, "Parsec is no metric unit");
+  assertThrows(
+    () => metrics.addMetric("A", "Parsec" as MetricUnit, 1),
+    TypeError,
+    "Parsec is no metric unit",
+  );
 });
 
 const BAD_DIMENSIONS: unknown[][] = [
@@ -222,8 +277,17 @@ Deno.test("metrics refuse a dimension whose name or value is none", async () => 
   await runInvocation(newInvocation(), () => {
     for (const [name, value] of BAD_DIMENSIONS) {
       const dimensions = { [name as string]: value as string };
-      assertThrows(() => metrics.addDimensions(dimensions), TypeError, "dimension", JSON.stringify(dimensions));
-      assertThrows(() => metrics.addMetricsWithDimensions(dimensions, [["A", Count, 1]]), TypeError, "dimension");
+      assertThrows(
+        () => metrics.addDimensions(dimensions),
+        TypeError,
+        "dimension",
+        JSON.stringify(dimensions),
+      );
+      assertThrows(
+        () => metrics.addMetricsWithDimensions(dimensions, [["A", Count, 1]]),
+        TypeError,
+        "dimension",
+      );
     }
   });
 });
@@ -253,7 +317,11 @@ Deno.test("metrics keep one line for each document, whatever names and values ho
   const hostile = 'x\n{"_aws":{}}\u001b[2J"';
   const { writes } = await captureLogs(() =>
     runInvocation(newInvocation(), () => {
-      metrics.addMetricsWithDimensions({ [hostile]: hostile, ["__proto__"]: "p" }, [["A", Count, 1]]);
+      metrics.addMetricsWithDimensions({ [hostile]: hostile, ["__proto__"]: "p" }, [[
+        "A",
+        Count,
+        1,
+      ]]);
       metrics.addMetric(`${hostile}2`, Count, 1);
     })
   );

@@ -9,7 +9,14 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import { Invocation } from "../../observability/invocation.ts";
 import { runInvocation } from "../../observability/invocation_context.ts";
-import { addAnnotation, addMetadata, endSpan, type Span, startSpan, withSpan } from "../../observability/mod.ts";
+import {
+  addAnnotation,
+  addMetadata,
+  endSpan,
+  type Span,
+  startSpan,
+  withSpan,
+} from "../../observability/mod.ts";
 
 const VALUE = "value-4711@example.com";
 
@@ -90,10 +97,17 @@ Deno.test("a failed span is an error of its class, and shows no message", async 
     { code: SpanStatusCode.ERROR, message: "PaymentError" },
     { code: SpanStatusCode.ERROR, message: "Error" },
   ]);
-  assertEquals(exported[0].events.map((event) => [event.name, event.attributes?.["exception.type"]]), [
-    ["exception", "PaymentError"],
-  ]);
-  assertFalse(JSON.stringify(exported.map(({ events, attributes }) => ({ events, attributes }))).includes(VALUE));
+  assertEquals(
+    exported[0].events.map((event) => [event.name, event.attributes?.["exception.type"]]),
+    [
+      ["exception", "PaymentError"],
+    ],
+  );
+  assertFalse(
+    JSON.stringify(exported.map(({ events, attributes }) => ({ events, attributes }))).includes(
+      VALUE,
+    ),
+  );
 });
 
 Deno.test("a span of ours is a child of the OpenTelemetry span that is active around it", async () => {
@@ -103,8 +117,14 @@ Deno.test("a span of ours is a child of the OpenTelemetry span that is active ar
     const exported = await exportedBy(() =>
       trace.getTracer("test").startActiveSpan("theirs", async (theirs) => {
         // an instrumentation has read the request's headers: its span goes before the caller's
-        const caller = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", parentSpanId: "00f067aa0ba902b7" };
-        await runInvocation(new Invocation({ ...START, ...caller }), () => withSpan("ours", () => {}));
+        const caller = {
+          traceId: "4bf92f3577b34da6a3ce929d0e0e4736",
+          parentSpanId: "00f067aa0ba902b7",
+        };
+        await runInvocation(
+          new Invocation({ ...START, ...caller }),
+          () => withSpan("ours", () => {}),
+        );
         theirs.end();
       })
     );
@@ -118,7 +138,9 @@ Deno.test("a span of ours is a child of the OpenTelemetry span that is active ar
 });
 
 Deno.test("a parent is found also without a context manager", async () => {
-  const exported = await exportedBy(() => inInvocation(() => withSpan("outer", () => withSpan("inner", () => {}))));
+  const exported = await exportedBy(() =>
+    inInvocation(() => withSpan("outer", () => withSpan("inner", () => {})))
+  );
   assertEquals(exported[0].parentSpanContext?.spanId, exported[1].spanContext().spanId);
 });
 
@@ -138,7 +160,11 @@ Deno.test("the first span of a request goes on with the caller's trace and its s
     const exported = await exportedBy(() =>
       runInvocation(invocation, () => withSpan("work", (span) => void (ours = span)))
     );
-    assertEquals([ours?.traceId, ours?.parentSpanId, ours?.sampled], [traceId, parentSpanId, sampled !== false]);
+    assertEquals([ours?.traceId, ours?.parentSpanId, ours?.sampled], [
+      traceId,
+      parentSpanId,
+      sampled !== false,
+    ]);
     assertEquals(
       exported.map((span) => [span.spanContext().traceId, span.parentSpanContext?.spanId]),
       sampled === false ? [] : [[traceId, parentSpanId]],

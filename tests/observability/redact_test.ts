@@ -6,20 +6,31 @@ import { KNOWN_TOKEN } from "../../observability/known_tokens.ts";
 import { isSensitiveKey } from "../../observability/sensitive_names.ts";
 
 const SENSITIVE_KEYS = [
-  ..."password Password PASSWD userPassword passphrase passcode secret clientSecret client_secret".split(" "),
-  ..."token accessToken refresh_token idToken csrf-token X-Amz-Security-Token authorization Authorization".split(" "),
-  ..."Proxy-Authorization cookie Set-Cookie cookies apiKey api_key X-Api-Key accessKeyId privateKey".split(" "),
-  ..."credentials signature X-Hub-Signature-256 connectionString connection_string jwt cardNumber".split(" "),
+  ..."password Password PASSWD userPassword passphrase passcode secret clientSecret client_secret"
+    .split(" "),
+  ..."token accessToken refresh_token idToken csrf-token X-Amz-Security-Token authorization Authorization"
+    .split(" "),
+  ..."Proxy-Authorization cookie Set-Cookie cookies apiKey api_key X-Api-Key accessKeyId privateKey"
+    .split(" "),
+  ..."credentials signature X-Hub-Signature-256 connectionString connection_string jwt cardNumber"
+    .split(" "),
   ..."securityCode auth pin ssn otp cvv cvc sessionId session_id pwd".split(" "),
-  ..."pass dbPass SMTP_PASS db_pwd userPwd signingKey encryptionKey ENCRYPTION_KEY masterKey".split(" "),
+  ..."pass dbPass SMTP_PASS db_pwd userPwd signingKey encryptionKey ENCRYPTION_KEY masterKey".split(
+    " ",
+  ),
   ..."session sid connect.sid PHPSESSID totp email_otp otpCode mfaCode code_verifier".split(" "),
-  ..."recoveryCodes backup_codes verificationCode x-auth X-Auth-Key ssh_key client_key bearer".split(" "),
+  ..."recoveryCodes backup_codes verificationCode x-auth X-Auth-Key ssh_key client_key bearer"
+    .split(" "),
   ..."client_assertion SAMLResponse mnemonic seedPhrase".split(" "),
 ];
 const PLAIN_KEYS = [
-  ..."user author pinned email path status count opinion pincode_city authored notes shipping".split(" "),
-  ..."code key keys monkey keyboard primaryKey key_id option footprint bypass compass passenger".split(" "),
-  ..."sessions_count inside side id userId consider statusCode errorCode zipcode postcode".split(" "),
+  ..."user author pinned email path status count opinion pincode_city authored notes shipping"
+    .split(" "),
+  ..."code key keys monkey keyboard primaryKey key_id option footprint bypass compass passenger"
+    .split(" "),
+  ..."sessions_count inside side id userId consider statusCode errorCode zipcode postcode".split(
+    " ",
+  ),
 ];
 
 Deno.test("isSensitiveKey() knows secrets by name, in any spelling", () => {
@@ -48,12 +59,21 @@ const TEXTS: [text: string, safe: string][] = [
   ["postgres://user:p%40ss@db.example/notes", `postgres://user:${REDACTED}@db.example/notes`],
   ["redis://:hunter2@cache:6379", `redis://:${REDACTED}@cache:6379`],
   ["postgres://user:p@ss@db/notes", `postgres://user:${REDACTED}@db/notes`],
-  ["Invalid URL: 'postgres://user:p/ss@db/notes'", `Invalid URL: 'postgres://user:${REDACTED}@db/notes'`],
+  [
+    "Invalid URL: 'postgres://user:p/ss@db/notes'",
+    `Invalid URL: 'postgres://user:${REDACTED}@db/notes'`,
+  ],
   ['{"a":"db://u:p@h","b":"c@d"}', `{"a":"db://u:${REDACTED}@h","b":"c@d"}`],
-  ["GET /x?access_token=abc&page=2&api_key=d%20e#f", `GET /x?access_token=${REDACTED}&page=2&api_key=${REDACTED}`],
+  [
+    "GET /x?access_token=abc&page=2&api_key=d%20e#f",
+    `GET /x?access_token=${REDACTED}&page=2&api_key=${REDACTED}`,
+  ],
   ["password=abc&title=x", `password=${REDACTED}&title=x`],
   ["a = b, size=3", "a = b, size=3"],
-  ['sent {"password": "a\\"b", "n": 1, "pin":1234}', `sent {"password": "${REDACTED}", "n": 1, "pin":"${REDACTED}"}`],
+  [
+    'sent {"password": "a\\"b", "n": 1, "pin":1234}',
+    `sent {"password": "${REDACTED}", "n": 1, "pin":"${REDACTED}"}`,
+  ],
   ['{"title":"x","token":"cut of', `{"title":"x","token":"${REDACTED}"`],
   ["https://example.com:8080/path@here", "https://example.com:8080/path@here"],
   [`token ${JWT} end`, `token ${REDACTED} end`],
@@ -78,14 +98,18 @@ const TEXTS: [text: string, safe: string][] = [
   ["sk_live_4eC39HqLyjWDarjtT1zdp7dc", REDACTED],
   ["xoxb-123456789012-abcdefABCDEF", REDACTED],
   ["key AKIAIOSFODNN7EXAMPLE used", `key ${REDACTED} used`],
-  ["re_authentication_required and task_run_finished", "re_authentication_required and task_run_finished"],
+  [
+    "re_authentication_required and task_run_finished",
+    "re_authentication_required and task_run_finished",
+  ],
   ["-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY----- after", `${REDACTED} after`],
   ["-----BEGIN RSA PRIVATE KEY-----\nMIIE", REDACTED],
   ["at 2026-11-22T08:05:06.000Z in file.ts:3:14", "at 2026-11-22T08:05:06.000Z in file.ts:3:14"],
 ];
 
 for (const [text, safe] of TEXTS) {
-  Deno.test(`redactText() makes ${JSON.stringify(safe)} of a text`, () => assertEquals(redactText(text), safe));
+  Deno.test(`redactText() makes ${JSON.stringify(safe)} of a text`, () =>
+    assertEquals(redactText(text), safe));
 }
 
 Deno.test("redactText() leaves a text as it is when it runs a second time", () => {
@@ -140,7 +164,9 @@ Deno.test("redactValue() takes values out of texts that are JSON, at every level
     list: [JSON.stringify({ password: "x" })],
     keep: 1,
   });
-  const { event } = redactValue({ event: { body } }, new Set(["iban"])) as { event: { body: string } };
+  const { event } = redactValue({ event: { body } }, new Set(["iban"])) as {
+    event: { body: string };
+  };
   assertEquals(JSON.parse(event.body), {
     a: { tokens: REDACTED, iban: REDACTED },
     list: [`{"password":"${REDACTED}"}`],
@@ -174,7 +200,11 @@ const VALUES: [name: string, value: unknown, copy: unknown][] = [
   ["a symbol", Symbol("secret"), "[symbol]"],
   ["an instance of a class", new Point(), { x: 1, password: REDACTED }],
   ["toJSON", { toJSON: () => ({ password: "x", a: 1 }) }, { password: REDACTED, a: 1 }],
-  ["a URL with a password", new URL("https://u:p@example.com/"), `https://u:${REDACTED}@example.com/`],
+  [
+    "a URL with a password",
+    new URL("https://u:p@example.com/"),
+    `https://u:${REDACTED}@example.com/`,
+  ],
   ["an object without a prototype", Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
   ["null", null, null],
   ["undefined", undefined, undefined],
@@ -202,7 +232,10 @@ Deno.test("redactValue() marks what cannot be read, and goes on beside it", () =
   const { proxy: revoked, revoke } = Proxy.revocable({}, {});
   revoke();
   const text = JSON.stringify(redactValue({ getter, proxy, revoked, a: 1 }));
-  assertEquals(text, '{"getter":"[Unreadable]","proxy":"[Unreadable]","revoked":"[Unreadable]","a":1}');
+  assertEquals(
+    text,
+    '{"getter":"[Unreadable]","proxy":"[Unreadable]","revoked":"[Unreadable]","a":1}',
+  );
 });
 
 Deno.test("redactValue() ends a cycle, and shows a value that stands twice without one", () => {
@@ -220,12 +253,17 @@ Deno.test("redactValue() cuts what is deep, long or wide", () => {
   assertStringIncludes(JSON.stringify(redactValue(deep)), "[Truncated]");
   const list = redactValue(Array.from({ length: 1000 }, (_, i) => i)) as unknown[];
   assertEquals([list.length, list.at(-1)], [201, "… (1000 items)"]);
-  const wide = redactValue(Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`k${i}`, i]))) as object;
+  const wide = redactValue(
+    Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`k${i}`, i])),
+  ) as object;
   assertEquals(Object.keys(wide).length, 200);
 });
 
 Deno.test("redactValue() makes a property, not a prototype, of the key __proto__", () => {
-  const copy = redactValue(JSON.parse('{"__proto__":{"polluted":true},"password":"x"}')) as Record<string, unknown>;
+  const copy = redactValue(JSON.parse('{"__proto__":{"polluted":true},"password":"x"}')) as Record<
+    string,
+    unknown
+  >;
   assertEquals(Object.getPrototypeOf(copy), Object.prototype);
   assertEquals(copy.polluted, undefined);
   assertEquals(JSON.stringify(copy), '{"__proto__":{"polluted":true},"password":"[REDACTED]"}');

@@ -23,7 +23,13 @@ const { INFO, WARN, DEBUG, ERROR } = LOG_LEVELS;
 
 /** Variables, and what they make of the settings. A Lambda sandbox keeps its settings: those run in a child process. */
 const CASES: [Record<string, string>, Partial<ObservabilitySettings>][] = [
-  [{}, { service: "service_undefined", namespace: "Trellis", level: INFO, unknownLevel: undefined, sequential: false }],
+  [{}, {
+    service: "service_undefined",
+    namespace: "Trellis",
+    level: INFO,
+    unknownLevel: undefined,
+    sequential: false,
+  }],
   [{ AWS_LAMBDA_FUNCTION_NAME: "fn" }, { service: "fn" }],
   [{ AWS_LAMBDA_FUNCTION_NAME: "fn", POWERTOOLS_SERVICE_NAME: "p" }, { service: "p" }],
   [{ POWERTOOLS_SERVICE_NAME: "p", SERVICE_NAME: "s" }, { service: "s" }],
@@ -39,7 +45,9 @@ const CASES: [Record<string, string>, Partial<ObservabilitySettings>][] = [
   [{ TRELLIS_SEQUENTIAL_INVOCATIONS: "true" }, { sequential: true }],
   [{ TRELLIS_SEQUENTIAL_INVOCATIONS: "1" }, { sequential: true }],
   [{ TRELLIS_SEQUENTIAL_INVOCATIONS: "false" }, { sequential: false }],
-  [{ TRELLIS_SEQUENTIAL_INVOCATIONS: "true", AWS_LAMBDA_MAX_CONCURRENCY: "4" }, { sequential: false }],
+  [{ TRELLIS_SEQUENTIAL_INVOCATIONS: "true", AWS_LAMBDA_MAX_CONCURRENCY: "4" }, {
+    sequential: false,
+  }],
 ];
 
 for (const [variables, expected] of CASES) {
@@ -55,7 +63,9 @@ for (const [variables, expected] of CASES) {
 
 async function readInChild(variables: Record<string, string>): Promise<unknown> {
   const program = `
-    import { getSettings } from ${JSON.stringify(new URL("../../observability/mod.ts", import.meta.url).href)};
+    import { getSettings } from ${
+    JSON.stringify(new URL("../../observability/mod.ts", import.meta.url).href)
+  };
     const { sequential, service } = getSettings();
     Deno.env.set("SERVICE_NAME", "changed later");
     console.log(JSON.stringify({ sequential, service, later: getSettings().service }));`;
@@ -69,5 +79,9 @@ async function readInChild(variables: Record<string, string>): Promise<unknown> 
 
 Deno.test("getSettings() in a Lambda sandbox reads the environment once, and assumes nothing about overlap", async () => {
   const variables = { AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x" };
-  assertEquals(await readInChild(variables), { sequential: false, service: "first", later: "first" });
+  assertEquals(await readInChild(variables), {
+    sequential: false,
+    service: "first",
+    later: "first",
+  });
 });

@@ -1,4 +1,11 @@
-import { assert, assertEquals, assertFalse, assertMatch, assertRejects, assertStrictEquals } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertMatch,
+  assertRejects,
+  assertStrictEquals,
+} from "@std/assert";
 import { Invocation } from "../../observability/invocation.ts";
 import { runInvocation } from "../../observability/invocation_context.ts";
 import {
@@ -43,9 +50,14 @@ Deno.test("startSpan() gives W3C ids, a start and no end", () => {
   assertMatch(span.traceId, /^[0-9a-f]{32}$/);
   assertMatch(span.spanId, /^[0-9a-f]{16}$/);
   assert(span.startTimeMs >= before && span.startTimeMs <= Date.now());
-  assertEquals([span.parentSpanId, span.endTimeMs, span.status, span.attributes], [undefined, undefined, "unset", {
-    a: 1,
-  }]);
+  assertEquals([span.parentSpanId, span.endTimeMs, span.status, span.attributes], [
+    undefined,
+    undefined,
+    "unset",
+    {
+      a: 1,
+    },
+  ]);
 });
 
 Deno.test("startSpan() copies its attributes", () => {
@@ -78,7 +90,8 @@ Deno.test("startSpan() belongs to the trace that came with the request", async (
 Deno.test("startSpan() with active false leaves the active span", async () => {
   await inInvocation(() => {
     const outer = startSpan("outer");
-    const first = startSpan("first", { active: false }), second = startSpan("second", { active: false });
+    const first = startSpan("first", { active: false }),
+      second = startSpan("second", { active: false });
     assertEquals([first.parentSpanId, second.parentSpanId], [outer.spanId, outer.spanId]);
     endSpan(first);
     assertEquals(startSpan("third").parentSpanId, outer.spanId);
@@ -127,10 +140,19 @@ Deno.test("onSpanEnd() tells of each span until it is taken away", async () => {
 Deno.test("withSpan() gives the result, and ends the span with what was thrown", async () => {
   const spans = await getSpans(async () => {
     assertEquals(await withSpan("ok", (span) => Promise.resolve(span.name)), "ok");
-    await assertRejects(() => withSpan("bad", () => Promise.reject(new TypeError("why"))), TypeError, "why");
-    await withSpan("nothing", () => Promise.reject(undefined)).catch((error) => assertEquals(error, undefined));
+    await assertRejects(
+      () => withSpan("bad", () => Promise.reject(new TypeError("why"))),
+      TypeError,
+      "why",
+    );
+    await withSpan("nothing", () => Promise.reject(undefined)).catch((error) =>
+      assertEquals(error, undefined)
+    );
   });
-  assertEquals(spans.map((span) => [span.name, span.status]), [["ok", "ok"], ["bad", "error"], ["nothing", "error"]]);
+  assertEquals(spans.map((span) => [span.name, span.status]), [["ok", "ok"], ["bad", "error"], [
+    "nothing",
+    "error",
+  ]]);
 });
 
 Deno.test("addAnnotation() and addMetadata() reach the active span, secrets redacted", async () => {

@@ -24,7 +24,9 @@ const known = fc.record(SETTINGS, { requiredKeys: [], noNullPrototype: true });
 
 /** The text of a value, in one of the ways that people write it. */
 function written(value: unknown, style: number): string {
-  if (typeof value === "string" && style % 3 === 0) return `\`${value.replaceAll(/[\\`$]/g, "\\$&")}\``;
+  if (typeof value === "string" && style % 3 === 0) {
+    return `\`${value.replaceAll(/[\\`$]/g, "\\$&")}\``;
+  }
   if (typeof value === "string" && style % 3 === 1 && value.length > 2) {
     return `${JSON.stringify(value.slice(0, 2))} + ${JSON.stringify(value.slice(2))}`;
   }
@@ -52,24 +54,39 @@ const frame = fc.constantFrom(...FRAMES);
 property(
   "readConfig() reads what is written out, however it is written",
   fc.property(known, fc.nat(5), frame, (config, style, put) => {
-    withFolder({ "trellis.config.ts": { kind: "text", text: put(written(config, style)) } }, (folder) => {
-      // the framework's own function is known by where it comes from
-      if (put === FRAMES[1]) return;
-      const resolved = readConfig(folder) as unknown as Record<string, unknown>;
-      for (const [key, value] of Object.entries(config)) {
-        if (typeof value === "string") assertEquals(resolved[key], value);
-        else {for (const [name, inner] of Object.entries(value as object)) {
-            assertEquals((resolved[key] as Record<string, unknown>)[name], inner);
-          }}
-      }
-    });
+    withFolder(
+      { "trellis.config.ts": { kind: "text", text: put(written(config, style)) } },
+      (folder) => {
+        // the framework's own function is known by where it comes from
+        if (put === FRAMES[1]) return;
+        const resolved = readConfig(folder) as unknown as Record<string, unknown>;
+        for (const [key, value] of Object.entries(config)) {
+          if (typeof value === "string") assertEquals(resolved[key], value);
+          else {for (const [name, inner] of Object.entries(value as object)) {
+              assertEquals((resolved[key] as Record<string, unknown>)[name], inner);
+            }}
+        }
+      },
+    );
   }),
 );
 
 /** Literals, operators and pieces of programs, sound and not. */
 const piece = fc.constantFrom(
-  ..."{ } [ ] ( ) , : ; . ... => + - ! ** / ? ?. ?? || && = == < > ` ${ ' \" // /* */ # @ \\ \n".split(" "),
-  ...["functionsDir", "permissions", "database", "toString", "__proto__", "constructor", "a", "b", "undefined", "null"],
+  ..."{ } [ ] ( ) , : ; . ... => + - ! ** / ? ?. ?? || && = == < > ` ${ ' \" // /* */ # @ \\ \n"
+    .split(" "),
+  ...[
+    "functionsDir",
+    "permissions",
+    "database",
+    "toString",
+    "__proto__",
+    "constructor",
+    "a",
+    "b",
+    "undefined",
+    "null",
+  ],
   ...["0x10", "1_000", "10n", "1e999", "NaN", "'src'", '"\\u{110000}"', "`a${b}c`", "/a/", "true"],
   ...[
     "const",
@@ -86,8 +103,19 @@ const piece = fc.constantFrom(
     "as",
     "satisfies",
   ],
-  ...["const a = { b };", "const b = { a };", "const b = [a, a];", "const a = b;", "import b from './b.ts';"],
-  ...["export default", "export default a;", "export default defineConfig({})", "export * from './trellis.config.ts'"],
+  ...[
+    "const a = { b };",
+    "const b = { a };",
+    "const b = [a, a];",
+    "const a = b;",
+    "import b from './b.ts';",
+  ],
+  ...[
+    "export default",
+    "export default a;",
+    "export default defineConfig({})",
+    "export * from './trellis.config.ts'",
+  ],
   ...[
     "import a from './none.ts';",
     "export { default } from './trellis.config.ts';",
@@ -118,9 +146,12 @@ const value = fc.oneof(
 const program = fc.oneof(
   fc.tuple(
     frame,
-    fc.array(fc.tuple(fc.constantFrom(...Object.keys(SETTINGS), "no", "__proto__", "toString"), value), {
-      maxLength: 3,
-    }),
+    fc.array(
+      fc.tuple(fc.constantFrom(...Object.keys(SETTINGS), "no", "__proto__", "toString"), value),
+      {
+        maxLength: 3,
+      },
+    ),
   )
     .map(([put, settings]) => put(`{ ${settings.map((pair) => pair.join(": ")).join(", ")} }`)),
   fc.tuple(frame, value).map(([put, text]) => put(text)),
@@ -136,17 +167,24 @@ const program = fc.oneof(
 
 property(
   "readConfig() gives a checked configuration or one error that names the file, and runs nothing",
-  fc.property(entry(program), fc.constantFrom("trellis.config.ts", "trellis.config.mjs"), (file, name) => {
-    withFolder({ [name]: file, "b.ts": { kind: "text", text: `${TRAP}; export default { b: 1 };` } }, (folder) => {
-      try {
-        const { functionsDir, permissions } = readConfig(folder);
-        assertEquals([typeof functionsDir, typeof permissions.dir], ["string", "string"]);
-      } catch (error) {
-        assert(error instanceof ConfigurationError || error instanceof SyntaxError, `${error}`);
-        assert(/trellis\.config|b\.ts/.test(error.message), error.message);
-      }
-      assertEquals(trapped.__trapped, undefined, "the file was run");
-      assertEquals(Object.keys(Object.prototype), []);
-    });
-  }),
+  fc.property(
+    entry(program),
+    fc.constantFrom("trellis.config.ts", "trellis.config.mjs"),
+    (file, name) => {
+      withFolder({
+        [name]: file,
+        "b.ts": { kind: "text", text: `${TRAP}; export default { b: 1 };` },
+      }, (folder) => {
+        try {
+          const { functionsDir, permissions } = readConfig(folder);
+          assertEquals([typeof functionsDir, typeof permissions.dir], ["string", "string"]);
+        } catch (error) {
+          assert(error instanceof ConfigurationError || error instanceof SyntaxError, `${error}`);
+          assert(/trellis\.config|b\.ts/.test(error.message), error.message);
+        }
+        assertEquals(trapped.__trapped, undefined, "the file was run");
+        assertEquals(Object.keys(Object.prototype), []);
+      });
+    },
+  ),
 );

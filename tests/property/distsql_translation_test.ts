@@ -32,9 +32,22 @@ const TRICKS = [
   "--> statement-breakpoint",
   "\\",
 ];
-const trick = fc.array(fc.constantFrom(...TRICKS), { maxLength: 3 }).map((parts) => parts.join(" "));
+const trick = fc.array(fc.constantFrom(...TRICKS), { maxLength: 3 }).map((parts) =>
+  parts.join(" ")
+);
 const name = fc.oneof(
-  fc.constantFrom("t", "Users", "a1", "async", "größe", "exclude", "storage", "if", "only_x", "x$1"),
+  fc.constantFrom(
+    "t",
+    "Users",
+    "a1",
+    "async",
+    "größe",
+    "exclude",
+    "storage",
+    "if",
+    "only_x",
+    "x$1",
+  ),
   trick.map((text) => `"${`n${text}`.slice(0, 50)}"`),
   fc.constantFrom('"select"', '"a""b"', '"CREATE TABLE"', '"Mixed"'),
 );
@@ -67,11 +80,15 @@ const comment = fc.oneof(
 
 /** Joins tokens with spaces and comments. */
 function spaced(tokens: fc.Arbitrary<(string | string[])[]>): fc.Arbitrary<string> {
-  return fc.tuple(tokens, fc.array(comment, { minLength: 8, maxLength: 8 }), fc.nat(40)).map(([list, gaps, offset]) => {
-    const flat = list.flat();
-    return flat.map((token, at) => (at === 0 ? "" : (at + offset) % 5 === 0 ? gaps[at % gaps.length] : " ") + token)
-      .join("");
-  });
+  return fc.tuple(tokens, fc.array(comment, { minLength: 8, maxLength: 8 }), fc.nat(40)).map(
+    ([list, gaps, offset]) => {
+      const flat = list.flat();
+      return flat.map((token, at) =>
+        (at === 0 ? "" : (at + offset) % 5 === 0 ? gaps[at % gaps.length] : " ") + token
+      )
+        .join("");
+    },
+  );
 }
 
 const expression = fc.tuple(name, literal).map((
@@ -89,12 +106,21 @@ const columnRule: fc.Arbitrary<string[]> = fc.oneof(
   literal.map((value) => ["DEFAULT", `(${value})::text`]),
   fc.constant<string[]>(["DEFAULT", "CASE WHEN 1 IS NOT NULL THEN NULL ELSE 2 END"]),
   expression.map((check) => ["CHECK", ...check]),
-  fc.tuple(name, name, fkAction).map(([table, column, action]) => ["REFERENCES", table, "(", column, ")", action]),
+  fc.tuple(name, name, fkAction).map((
+    [table, column, action],
+  ) => ["REFERENCES", table, "(", column, ")", action]),
 );
-const column = fc.tuple(name, type, fc.option(columnRule, { nil: [] }), fc.constantFrom("", 'COLLATE "C"')).map((
+const column = fc.tuple(
+  name,
+  type,
+  fc.option(columnRule, { nil: [] }),
+  fc.constantFrom("", 'COLLATE "C"'),
+).map((
   [id, kind, rule, collate],
 ) => [id, kind, kind === "text" ? collate : "", ...rule]);
-const key = fc.uniqueArray(name, { minLength: 1, maxLength: 3 }).map((columns) => ["(", columns.join(", "), ")"]);
+const key = fc.uniqueArray(name, { minLength: 1, maxLength: 3 }).map((
+  columns,
+) => ["(", columns.join(", "), ")"]);
 const tableRule: fc.Arbitrary<string[]> = fc.tuple(
   fc.option(name.map((id) => ["CONSTRAINT", id]), { nil: [] as string[] }),
   fc.oneof(
@@ -108,7 +134,11 @@ const tableRule: fc.Arbitrary<string[]> = fc.tuple(
   ),
 ).map(([start, rule]) => [...start, ...rule]);
 const createTable = spaced(
-  fc.tuple(name, fc.array(fc.oneof(column, tableRule), { minLength: 1, maxLength: 5 }), fc.constantFrom("", "UNLOGGED"))
+  fc.tuple(
+    name,
+    fc.array(fc.oneof(column, tableRule), { minLength: 1, maxLength: 5 }),
+    fc.constantFrom("", "UNLOGGED"),
+  )
     .map((
       [table, elements, unlogged],
     ) => [
@@ -133,9 +163,17 @@ const createIndex = spaced(
     name,
     fc.constantFrom("", "USING btree", "using HASH", "USING brin"),
     fc.array(indexKey, { minLength: 1, maxLength: 4 }),
-    fc.constantFrom("", "WITH (fillfactor = 70)", "INCLUDE (x)", "NULLS NOT DISTINCT", "TABLESPACE fast"),
+    fc.constantFrom(
+      "",
+      "WITH (fillfactor = 70)",
+      "INCLUDE (x)",
+      "NULLS NOT DISTINCT",
+      "TABLESPACE fast",
+    ),
     fc.option(expression, { nil: undefined }),
-  ).filter(([, index]) => index !== "async").map(([kind, index, table, using, keys, tail, where]) => [
+  ).filter(([, index]) => index !== "async").map((
+    [kind, index, table, using, keys, tail, where],
+  ) => [
     ...["CREATE", kind, index, "ON", table, using, "(", keys.join(" , "), ")", tail],
     ...where ? ["WHERE", ...where] : [],
   ]),
@@ -156,7 +194,13 @@ function getAlterTable(maxActions: number): fc.Arbitrary<string> {
   return spaced(
     fc.tuple(fc.constantFrom("", "ONLY", "IF EXISTS"), name, actions).map((
       [start, table, list],
-    ) => ["ALTER", "TABLE", start, table, ...list.flatMap((action, at) => at === 0 ? action : [",", ...action])]),
+    ) => [
+      "ALTER",
+      "TABLE",
+      start,
+      table,
+      ...list.flatMap((action, at) => at === 0 ? action : [",", ...action]),
+    ]),
   );
 }
 const alterTable = getAlterTable(3);
@@ -164,7 +208,9 @@ const rowStatement = spaced(fc.oneof(
   fc.tuple(name, name, literal).map((
     [t, c, v],
   ) => ["INSERT", "INTO", t, "(", c, ")", "VALUES", "(", v, ")", "RETURNING", "*"]),
-  fc.tuple(name, name, literal).map(([t, c, v]) => ["UPDATE", t, "SET", c, "=", v, "WHERE", c, "IS", "NOT", "NULL"]),
+  fc.tuple(name, name, literal).map((
+    [t, c, v],
+  ) => ["UPDATE", t, "SET", c, "=", v, "WHERE", c, "IS", "NOT", "NULL"]),
   fc.tuple(name, name, literal).map((
     [t, c, v],
   ) => ["SELECT", c, ",", v, "FROM", t, "WHERE", c, "IN", "(", v, ")", "FOR", "UPDATE"]),
@@ -209,7 +255,10 @@ property(
     const tokens = tokenize(sql);
     assertEquals(tokens.map((token) => token.text).join(""), sql);
     const starts = /^(?:['"$]|--|\/\*|[eu]&?')/i;
-    assertEquals(untouchable(sql).filter((text) => starts.test(text)), scan(sql).filter((text) => starts.test(text)));
+    assertEquals(
+      untouchable(sql).filter((text) => starts.test(text)),
+      scan(sql).filter((text) => starts.test(text)),
+    );
   }),
 );
 
@@ -223,7 +272,10 @@ property(
       separator,
     ) => {
       const bare = (sql: string): string => sql.trim().replace(/;$/, "").trim();
-      assertEquals(splitStatements(list.join(separator)).map(({ text }) => bare(text)), list.map(bare));
+      assertEquals(
+        splitStatements(list.join(separator)).map(({ text }) => bare(text)),
+        list.map(bare),
+      );
     },
   ),
 );
@@ -242,7 +294,8 @@ property(
     assertEquals(sanitizeForDistSql(text), text);
     if (sql.startsWith("DO")) return;
     const kept = statements.flatMap((one) => protections(withoutAsync(one.sql)));
-    const asCheck = (list: string[]): string[] => list.map((kind) => kind.replace("NOTNULL", "CHECK")).sort();
+    const asCheck = (list: string[]): string[] =>
+      list.map((kind) => kind.replace("NOTNULL", "CHECK")).sort();
     assertEquals(asCheck(kept), asCheck(protections(sql)));
     const source = new Set(untouchable(sql));
     for (const piece of statements.flatMap((one) => untouchable(one.sql))) {
@@ -294,7 +347,9 @@ const CORPUS = [
   ...STRIPPED,
   ...[...REFUSED, ...RECREATED].map(([sql]) => sql),
 ];
-const WORDS = CORPUS.flatMap((sql) => tokenize(sql)).filter(({ kind }) => kind !== "space").map(({ text }) => text);
+const WORDS = CORPUS.flatMap((sql) => tokenize(sql)).filter(({ kind }) => kind !== "space").map((
+  { text },
+) => text);
 
 /** A known statement with words taken out, doubled, swapped, or put in from other statements. */
 const changed = fc.tuple(
@@ -355,7 +410,9 @@ property(
     const names = getTexts(sql);
     for (const { sql: written } of statements) {
       // nobody can tell a table called add, which is no reserved word, from the action
-      if (/^\s*aws\s+iam\s|^alter\s+table\s+async\s+(?:add|drop|alter|rename)\s/i.test(written)) continue;
+      if (/^\s*aws\s+iam\s|^alter\s+table\s+async\s+(?:add|drop|alter|rename)\s/i.test(written)) {
+        continue;
+      }
       assertEquals(parses(withoutAsync(written)), true, `${sql}\nbecame\n${written}`);
       assertEquals(translateForDistSql(written).statements.map((one) => one.sql), [written], sql);
       if (!isBlock) {
@@ -365,7 +422,9 @@ property(
       }
       for (const piece of untouchable(written)) {
         // the statement of a DO block stands in a literal
-        const isKept = source.some((text) => text === piece || (text.startsWith("$") && text.includes(piece)));
+        const isKept = source.some((text) =>
+          text === piece || (text.startsWith("$") && text.includes(piece))
+        );
         assertEquals(isKept || isMadeName(piece), true, `${piece} in the translation of ${sql}`);
       }
     }
@@ -373,9 +432,15 @@ property(
 );
 
 const FOUND: readonly (readonly [sql: string, expected: string])[] = [
-  ["CREATE FUNCTION f() RETURNS trigger AS $$ $$ LANGUAGE", "CREATE FUNCTION f() RETURNS trigger AS $$ $$ LANGUAGE"],
+  [
+    "CREATE FUNCTION f() RETURNS trigger AS $$ $$ LANGUAGE",
+    "CREATE FUNCTION f() RETURNS trigger AS $$ $$ LANGUAGE",
+  ],
   ["INSERT INTO uuidv4 (a) VALUES (uuidv4())", "INSERT INTO uuidv4 (a) VALUES (gen_random_uuid())"],
-  ["CREATE INDEX i ON t (nulls.first DESC NULLS LAST)", "CREATE INDEX ASYNC i ON t (nulls.first NULLS FIRST)"],
+  [
+    "CREATE INDEX i ON t (nulls.first DESC NULLS LAST)",
+    "CREATE INDEX ASYNC i ON t (nulls.first NULLS FIRST)",
+  ],
 ];
 for (const [sql, expected] of FOUND) {
   Deno.test(`translateForDistSql() bears what was found before: ${sql}`, () => {

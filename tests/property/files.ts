@@ -16,7 +16,10 @@ export type Entry =
  * @param entries By path in the folder. Of two that cannot stand together the first is made.
  * @param fn Gets the folder's path.
  */
-export function withFolder<T>(entries: Readonly<Record<string, Entry>>, fn: (folder: string) => T): T {
+export function withFolder<T>(
+  entries: Readonly<Record<string, Entry>>,
+  fn: (folder: string) => T,
+): T {
   const folder = mkdtempSync(join(tmpdir(), "property-"));
   try {
     for (const [name, entry] of Object.entries(entries)) {
@@ -41,14 +44,25 @@ export function withFolder<T>(entries: Readonly<Record<string, Entry>>, fn: (fol
 export function entry(text: fc.Arbitrary<string>): fc.Arbitrary<Entry> {
   return fc.oneof(
     { arbitrary: text.map((content) => ({ kind: "text", text: content }) as const), weight: 8 },
-    { arbitrary: text.map((content) => ({ kind: "text", text: `\ufeff${content}` }) as const), weight: 1 },
-    { arbitrary: text.map((content) => ({ kind: "bytes", bytes: utf16(content) }) as const), weight: 1 },
-    { arbitrary: fc.uint8Array({ maxLength: 30 }).map((bytes) => ({ kind: "bytes", bytes }) as const), weight: 1 },
+    {
+      arbitrary: text.map((content) => ({ kind: "text", text: `\ufeff${content}` }) as const),
+      weight: 1,
+    },
+    {
+      arbitrary: text.map((content) => ({ kind: "bytes", bytes: utf16(content) }) as const),
+      weight: 1,
+    },
+    {
+      arbitrary: fc.uint8Array({ maxLength: 30 }).map((bytes) =>
+        ({ kind: "bytes", bytes }) as const
+      ),
+      weight: 1,
+    },
     { arbitrary: fc.constant({ kind: "folder" } as const), weight: 1 },
     {
-      arbitrary: fc.constantFrom("nowhere", ".", "..", "0001_a.sql", "/dev/null", "/").map((target) =>
-        ({ kind: "link", target }) as const
-      ),
+      arbitrary: fc.constantFrom("nowhere", ".", "..", "0001_a.sql", "/dev/null", "/").map((
+        target,
+      ) => ({ kind: "link", target }) as const),
       weight: 1,
     },
   );

@@ -2,9 +2,19 @@ import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import * as z from "zod";
 import { isAlbEvent, isHttpApiEvent } from "../../core/api_event.ts";
-import { type ApiEvent, buildValidatedResponse, getOutgoingHeaders, type ProxyResult } from "../../core/mod.ts";
+import {
+  type ApiEvent,
+  buildValidatedResponse,
+  getOutgoingHeaders,
+  type ProxyResult,
+} from "../../core/mod.ts";
 import { logInfo } from "../../observability/mod.ts";
-import { createAlbEvent, createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
+import {
+  createAlbEvent,
+  createHttpApiEvent,
+  createLambdaContext,
+  createRestApiEvent,
+} from "../../testing/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
 import { mangled } from "./mangled.ts";
 import { captureLog, quietly } from "./quietly.ts";
@@ -55,7 +65,9 @@ const query = fc.dictionary(
 );
 
 const body: fc.Arbitrary<unknown> = fc.oneof(
-  fc.record({ title: fc.oneof(fc.string(), fc.integer()), tags: fc.array(anyText()) }, { requiredKeys: [] }),
+  fc.record({ title: fc.oneof(fc.string(), fc.integer()), tags: fc.array(anyText()) }, {
+    requiredKeys: [],
+  }),
   fc.jsonValue().map((value) => JSON.stringify(value)),
   fc.constantFrom(
     undefined,
@@ -79,10 +91,15 @@ const event: fc.Arbitrary<ApiEvent> = fc.record({
   headers,
   query,
   body,
-  pathParameters: fc.dictionary(fc.constantFrom("noteId", "__proto__", "x"), anyText(), { maxKeys: 2 }),
+  pathParameters: fc.dictionary(fc.constantFrom("noteId", "__proto__", "x"), anyText(), {
+    maxKeys: 2,
+  }),
   authorizer: fc.option(
     fc.record(
-      { userId: anyText(), userStatus: fc.constantFrom("Authenticated", "Anonymous", "Unauthenticated", "x") },
+      {
+        userId: anyText(),
+        userStatus: fc.constantFrom("Authenticated", "Anonymous", "Unauthenticated", "x"),
+      },
       {
         requiredKeys: [],
       },
@@ -98,7 +115,9 @@ const event: fc.Arbitrary<ApiEvent> = fc.record({
 
 /** What API Gateway and a load balancer take for an answer. */
 function assertWellFormed(asked: ApiEvent, answer: ProxyResult): void {
-  assert(Number.isInteger(answer.statusCode) && answer.statusCode >= 100 && answer.statusCode <= 599);
+  assert(
+    Number.isInteger(answer.statusCode) && answer.statusCode >= 100 && answer.statusCode <= 599,
+  );
   assertEquals(typeof answer.body, "string");
   const allowed = new Set(["statusCode", "body", "isBase64Encoded"]);
   const all = isAlbEvent(asked) && !!asked.multiValueHeaders;
@@ -111,13 +130,20 @@ function assertWellFormed(asked: ApiEvent, answer: ProxyResult): void {
   ) {
     allowed.add(key);
   }
-  for (const key of Object.keys(answer)) assert(allowed.has(key), `${key} in an answer to ${JSON.stringify(asked)}`);
-  const values = [...Object.values(answer.headers ?? {}), ...Object.values(answer.multiValueHeaders ?? {}).flat()];
+  for (const key of Object.keys(answer)) {
+    assert(allowed.has(key), `${key} in an answer to ${JSON.stringify(asked)}`);
+  }
+  const values = [
+    ...Object.values(answer.headers ?? {}),
+    ...Object.values(answer.multiValueHeaders ?? {}).flat(),
+  ];
   for (const value of values) {
     assert(["string", "number", "boolean"].includes(typeof value));
     assert(!/[\r\n\0]/.test(String(value)));
   }
-  const names = Object.keys(answer.headers ?? answer.multiValueHeaders ?? {}).map((name) => name.toLowerCase())
+  const names = Object.keys(answer.headers ?? answer.multiValueHeaders ?? {}).map((name) =>
+    name.toLowerCase()
+  )
     .filter((name) => name !== "set-cookie"); // a load balancer has several under spellings of one name
   assertEquals(new Set(names).size, names.length, "a header stands there twice");
   assert(names.includes("x-correlation-id"));
@@ -129,12 +155,17 @@ function assertWellFormed(asked: ApiEvent, answer: ProxyResult): void {
 }
 
 function getHeaders(answer: ProxyResult): Record<string, unknown> {
-  const several = Object.entries(answer.multiValueHeaders ?? {}).map(([name, values]) => [name, values[0]]);
+  const several = Object.entries(answer.multiValueHeaders ?? {}).map((
+    [name, values],
+  ) => [name, values[0]]);
   return { ...Object.fromEntries(several), ...answer.headers };
 }
 
 const schema = z.object({ title: z.string(), tags: z.array(z.string()).default([]) });
-const querySchema = z.object({ limit: z.coerce.number().optional(), tags: z.array(z.string()).optional() });
+const querySchema = z.object({
+  limit: z.coerce.number().optional(),
+  tags: z.array(z.string()).optional(),
+});
 const pathSchema = z.object({ noteId: z.string() });
 
 const HANDLERS = (["none", "authorizer", "authorizer-optional"] as const).flatMap((auth) => [
@@ -178,7 +209,9 @@ property(
   "a handler answers an event that no gateway sends, and never throws",
   fc.asyncProperty(mangled(event), fc.nat(HANDLERS.length - 1), async (asked, i) => {
     const answer = await HANDLERS[i](asked as ApiEvent, createLambdaContext());
-    assert(Number.isInteger(answer.statusCode) && answer.statusCode >= 200 && answer.statusCode <= 599);
+    assert(
+      Number.isInteger(answer.statusCode) && answer.statusCode >= 200 && answer.statusCode <= 599,
+    );
     assertEquals(typeof answer.body, "string");
     if (answer.statusCode >= 400) assertEquals(typeof JSON.parse(answer.body), "object");
   }),
@@ -197,7 +230,10 @@ property(
   quietly,
 );
 
-const echo = defineApiHandler({ auth: "authorizer", schema: z.object({ secret: z.string(), turns: z.number() }) })(
+const echo = defineApiHandler({
+  auth: "authorizer",
+  schema: z.object({ secret: z.string(), turns: z.number() }),
+})(
   async ({ body, userId, metadata, context }) => {
     for (let turn = 0; turn < body.turns; turn++) await Promise.resolve();
     logInfo("turn", { given: body.secret });
@@ -236,7 +272,9 @@ property(
           });
         }
       });
-      const turns = writes.flatMap((text) => text.trimEnd().split("\n")).map((line) => JSON.parse(line))
+      const turns = writes.flatMap((text) => text.trimEnd().split("\n")).map((line) =>
+        JSON.parse(line)
+      )
         .filter(({ message }) => message === "turn");
       assertEquals(turns.length, requests.length);
       for (const line of turns) {
@@ -269,26 +307,41 @@ property(
     ),
     fc.array(headerText, { maxLength: 5 }),
     fc.dictionary(
-      fc.oneof(token(), headerText, fc.constantFrom("toString", "constructor", "Set-Cookie", "Vary")),
+      fc.oneof(
+        token(),
+        headerText,
+        fc.constantFrom("toString", "constructor", "Set-Cookie", "Vary"),
+      ),
       headerText,
       { maxKeys: 4 },
     ).map(inOneSpelling),
     async (asked, cookies, own) => {
-      const handler = defineApiHandler()(() => ({ statusCode: 200, body: "", cookies, headers: own }));
+      const handler = defineApiHandler()(() => ({
+        statusCode: 200,
+        body: "",
+        cookies,
+        headers: own,
+      }));
       const answer = await handler(asked, createLambdaContext());
       assertWellFormed(asked, answer);
-      const single = Object.entries(own).filter(([name]) => name.toLowerCase() === "set-cookie").map(([, value]) =>
-        value
+      const single = Object.entries(own).filter(([name]) => name.toLowerCase() === "set-cookie")
+        .map(([, value]) => value);
+      assertEquals(
+        getCookies(answer),
+        [...single, ...cookies].map((cookie) => cookie.replace(/[\0\r\n]+/g, " ")),
       );
-      assertEquals(getCookies(answer), [...single, ...cookies].map((cookie) => cookie.replace(/[\0\r\n]+/g, " ")));
-      for (const name of Object.keys(getHeaders(answer))) assert(/^[!-~]+$/.test(name), `a header is called ${name}`);
+      for (const name of Object.keys(getHeaders(answer))) {
+        assert(/^[!-~]+$/.test(name), `a header is called ${name}`);
+      }
     },
   ),
   quietly,
 );
 
 /** Where each source has the cookies of an answer. */
-function getCookies({ headers = {}, multiValueHeaders = {}, cookies = [] }: ProxyResult): unknown[] {
+function getCookies(
+  { headers = {}, multiValueHeaders = {}, cookies = [] }: ProxyResult,
+): unknown[] {
   const isCookie = ([name]: [string, unknown]): boolean => name.toLowerCase() === "set-cookie";
   return [
     ...Object.entries(headers).filter(isCookie).map(([, value]) => value),

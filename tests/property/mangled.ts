@@ -13,9 +13,15 @@ const odd: fc.Arbitrary<unknown> = fc.oneof(
  * @param sound Values as they should be.
  */
 export function mangled(sound: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
-  const change = fc.record({ path: fc.array(fc.nat(12), { minLength: 1, maxLength: 5 }), value: odd });
+  const change = fc.record({
+    path: fc.array(fc.nat(12), { minLength: 1, maxLength: 5 }),
+    value: odd,
+  });
   return fc.oneof(
-    { arbitrary: fc.tuple(sound, fc.array(change, { minLength: 1, maxLength: 3 })).map(apply), weight: 20 },
+    {
+      arbitrary: fc.tuple(sound, fc.array(change, { minLength: 1, maxLength: 3 })).map(apply),
+      weight: 20,
+    },
     { arbitrary: odd, weight: 1 },
   );
 }
@@ -28,8 +34,9 @@ function apply([sound, changes]: [unknown, { path: number[]; value: unknown }[]]
       const keys = Object.keys(holder);
       const key = keys[step % (keys.length + 1)] ?? "added";
       const inner = holder[key];
-      if (depth < path.length - 1 && typeof inner === "object" && inner !== null) holder = inner as typeof holder;
-      else {
+      if (depth < path.length - 1 && typeof inner === "object" && inner !== null) {
+        holder = inner as typeof holder;
+      } else {
         holder[key] = value;
         break;
       }

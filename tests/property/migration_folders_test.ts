@@ -41,24 +41,55 @@ const number = fc.oneof(
 const title = fc.oneof(
   fc.string({ maxLength: 10 }),
   fc.string({ unit: "binary", maxLength: 6 }),
-  fc.constantFrom("", "a", "a.b", "é", "e\u0301", "a\nb", "..", "a'; DROP TABLE a; --", "__proto__"),
+  fc.constantFrom(
+    "",
+    "a",
+    "a.b",
+    "é",
+    "e\u0301",
+    "a\nb",
+    "..",
+    "a'; DROP TABLE a; --",
+    "__proto__",
+  ),
 ).map((text) => text.replaceAll(/[\0/]/g, ""));
 const name = fc.oneof(
-  { arbitrary: fc.tuple(number, title).map(([digits, rest]) => `${digits}_${rest}.sql`), weight: 6 },
+  {
+    arbitrary: fc.tuple(number, title).map(([digits, rest]) => `${digits}_${rest}.sql`),
+    weight: 6,
+  },
   { arbitrary: fc.nat(40).map((value) => `${String(value).padStart(4, "0")}_m.sql`), weight: 6 },
   {
-    arbitrary: fc.constantFrom("notes.txt", ".sql", "0001_a.SQL", "0001_a.sql~", "snapshot.json", "sub/0002_b.sql"),
+    arbitrary: fc.constantFrom(
+      "notes.txt",
+      ".sql",
+      "0001_a.SQL",
+      "0001_a.sql~",
+      "snapshot.json",
+      "sub/0002_b.sql",
+    ),
     weight: 1,
   },
 );
 const journal = fc.oneof(
-  fc.constantFrom("", "{", "null", "[]", '{"entries":5}', '{"entries":[null]}', '{"entries":[{"tag":"0001_m"}]}'),
+  fc.constantFrom(
+    "",
+    "{",
+    "null",
+    "[]",
+    '{"entries":5}',
+    '{"entries":[null]}',
+    '{"entries":[{"tag":"0001_m"}]}',
+  ),
   fc.jsonValue().map((value) => JSON.stringify({ entries: value })),
 );
 const folder = fc.tuple(
   fc.dictionary(name, entry(sql), { maxKeys: 5 }),
   fc.option(entry(journal), { nil: undefined, freq: 4 }),
-).map(([files, meta]): Record<string, Entry> => ({ ...files, ...(meta && { "meta/_journal.json": meta }) }));
+).map(([files, meta]): Record<string, Entry> => ({
+  ...files,
+  ...(meta && { "meta/_journal.json": meta }),
+}));
 
 /** Names a file of the folder, or the folder, and is one line. */
 function assertClear(error: unknown, path: string, names: readonly string[]): void {
@@ -66,17 +97,25 @@ function assertClear(error: unknown, path: string, names: readonly string[]): vo
   const { message } = error;
   assert(
     message.includes(JSON.stringify(path)) ||
-      names.some((each) => message.includes(each.replace(/\.sql$/, "")) || message.includes(JSON.stringify(each))),
+      names.some((each) =>
+        message.includes(each.replace(/\.sql$/, "")) || message.includes(JSON.stringify(each))
+      ),
     `${message} names no file of ${JSON.stringify(names)}`,
   );
   assert(message.includes(": "), `${message} says nothing of what to do`);
 }
 
 /** A finding names its file, and its position is where the statement begins. */
-function assertPlaced({ file, line, column, statement, advice }: PlanFinding, tag: string, sql: string): void {
+function assertPlaced(
+  { file, line, column, statement, advice }: PlanFinding,
+  tag: string,
+  sql: string,
+): void {
   assertEquals(file, `${tag}.sql`);
   assert(advice !== "");
-  if (line === undefined || column === undefined || statement === undefined) return assertEquals(line, undefined);
+  if (line === undefined || column === undefined || statement === undefined) {
+    return assertEquals(line, undefined);
+  }
   const rest = [...sql.split(/\r\n|\r|\n/)[line - 1]].slice(column - 1).join("");
   const [word] = /^[\p{L}\p{N}_\\]*/u.exec(statement)!;
   assert(rest.startsWith(word), `${line}:${column} ${statement} of ${JSON.stringify(sql)}`);
@@ -95,7 +134,9 @@ property(
       const { files, hasJournal, unlisted } = read;
       assertEquals(readMigrationFiles(path).map(({ tag }) => tag), files.map(({ tag }) => tag));
       const numbers = hasJournal ? [] : files.map(({ tag }) => BigInt(/^\d+/.exec(tag)![0]));
-      for (let at = 1; at < numbers.length; at++) assert(numbers[at - 1] < numbers[at], "out of order");
+      for (let at = 1; at < numbers.length; at++) {
+        assert(numbers[at - 1] < numbers[at], "out of order");
+      }
       // every .sql file is read or named
       const present = readdirSync(path).filter((name) => name.endsWith(".sql"));
       assertEquals(
@@ -107,7 +148,8 @@ property(
         assert(source !== undefined, `${tag} is not in the folder`);
         if (source.kind === "text" && source.text.isWellFormed()) assertEquals(sql, source.text);
         assertEquals(hash, createHash("sha256").update(sql).digest("hex"));
-        const letters = (text: string): string => text.replaceAll(/--> statement-breakpoint.*|\s/g, "");
+        const letters = (text: string): string =>
+          text.replaceAll(/--> statement-breakpoint.*|\s/g, "");
         assertEquals(letters(statements.join("\n")), letters(sql.replace(/^\ufeff/, "")));
       }
     });
@@ -117,20 +159,26 @@ property(
 property(
   "planMigrations() puts each file in one place, and planSteps() gives steps or one error that names the file",
   fc.property(
-    fc.dictionary(fc.nat(20).map((value) => `${value}_m.sql`), sql.map((text) => ({ kind: "text", text }) as const), {
-      maxKeys: 5,
-    }),
+    fc.dictionary(
+      fc.nat(20).map((value) => `${value}_m.sql`),
+      sql.map((text) => ({ kind: "text", text }) as const),
+      {
+        maxKeys: 5,
+      },
+    ),
     fc.array(fc.record({ at: fc.nat(20), changed: fc.boolean() }), { maxLength: 5 }),
     fc.constantFrom("distsql", "embedded-pg", "branching-pg"),
     (entries, rows, provider) => {
       withFolder(entries, (path) => {
         const folder = readMigrationFolder(path);
         const { files } = folder;
-        const applied = [...new Map(rows.map((row) => [row.at, row])).values()].map(({ at, changed }) => {
-          const file = files.find(({ tag }) => tag === `${at}_m`);
-          const hash = changed || file === undefined ? "0".repeat(64) : file.hash;
-          return { tag: `${at}_m`, hash, appliedAt: new Date(0), executed: true };
-        });
+        const applied = [...new Map(rows.map((row) => [row.at, row])).values()].map(
+          ({ at, changed }) => {
+            const file = files.find(({ tag }) => tag === `${at}_m`);
+            const hash = changed || file === undefined ? "0".repeat(64) : file.hash;
+            return { tag: `${at}_m`, hash, appliedAt: new Date(0), executed: true };
+          },
+        );
         const status = planMigrations(folder, applied);
         const tags = files.map(({ tag }) => tag);
         const appliedTags = applied.map(({ tag }) => tag);
@@ -139,7 +187,10 @@ property(
           new Set([...tags, ...appliedTags]),
         );
         assertEquals(status.pending, tags.filter((tag) => !appliedTags.includes(tag)));
-        assertEquals(status.unknown.toSorted(), appliedTags.filter((tag) => !tags.includes(tag)).toSorted());
+        assertEquals(
+          status.unknown.toSorted(),
+          appliedTags.filter((tag) => !tags.includes(tag)).toSorted(),
+        );
         const differing = applied.filter(({ tag, hash }) =>
           files.some((file) => file.tag === tag && file.hash !== hash)
         );

@@ -28,7 +28,10 @@ const value = fc.oneof(
     "é",
   ),
 );
-const variables = fc.record({ NAME: value, OTHER: value }, { requiredKeys: [], noNullPrototype: true });
+const variables = fc.record({ NAME: value, OTHER: value }, {
+  requiredKeys: [],
+  noNullPrototype: true,
+});
 /** Statements with a place for a variable of each kind: bare, in a name, in each kind of literal, in a comment. */
 const template = fc.tuple(
   fc.constantFrom(
@@ -88,33 +91,47 @@ property(
     const named = [...sql.matchAll(/\$\{([^}]*)\}/g)].map(([, name]) => name);
     if (isComment) assertEquals([written, faults], [sql, []]);
     // no value has a dollar sign, but one may stand before the variable
-    else if (faults.length === 0 && !sql.includes("$$")) assert(!/\$\{\w+\}/.test(written), written);
+    else if (faults.length === 0 && !sql.includes("$$")) {
+      assert(!/\$\{\w+\}/.test(written), written);
+    }
     for (const name of named) {
       const isSet = name === "NAME" || name === "OTHER" ? (given[name] ?? "") !== "" : false;
       const isReplaced = !isComment && /["'$]/.test(sql.replaceAll(/\$\{[^}]*\}/g, ""));
-      if (!isSet && isReplaced) assert(faults.some((fault) => fault.name === name), `${name} in ${sql}`);
+      if (!isSet && isReplaced) {
+        assert(faults.some((fault) => fault.name === name), `${name} in ${sql}`);
+      }
     }
   }),
 );
 
 const sql = fc.oneof(
-  fc.array(template, { maxLength: 3 }).map((all) => all.map(([place, write]) => write(place)).join(";\n")),
+  fc.array(template, { maxLength: 3 }).map((all) =>
+    all.map(([place, write]) => write(place)).join(";\n")
+  ),
   fc.string({ unit: "binary" }),
 );
 
 property(
   "readPermissionFiles() gives statements, or one error that names a file and shows no value",
   fc.property(
-    fc.dictionary(fc.constantFrom("a.sql", "b.sql", "0001_a.sql", "c.txt", "é.sql", " .sql"), entry(sql), {
-      maxKeys: 3,
+    fc.dictionary(
+      fc.constantFrom("a.sql", "b.sql", "0001_a.sql", "c.txt", "é.sql", " .sql"),
+      entry(sql),
+      {
+        maxKeys: 3,
+      },
+    ),
+    fc.record({ NAME: value.map((text) => `v3ry-secret-${text}`), OTHER: value }, {
+      requiredKeys: [],
     }),
-    fc.record({ NAME: value.map((text) => `v3ry-secret-${text}`), OTHER: value }, { requiredKeys: [] }),
     (entries, given) => {
       withFolder(entries, (folder) => {
         try {
           const statements = readPermissionFiles(folder, given);
           assert(statements.length > 0);
-          for (const { source } of statements) assert(Object.hasOwn(entries, source.file) && source.line > 0);
+          for (const { source } of statements) {
+            assert(Object.hasOwn(entries, source.file) && source.line > 0);
+          }
         } catch (error) {
           assertInstanceOf(error, ConfigurationError);
           assert(!error.message.includes("v3ry-secret"), error.message);

@@ -6,7 +6,12 @@ import { extractBearerToken } from "../../core/bearer_token.ts";
 import { type ApiEvent, buildValidatedResponse, getOutgoingHeaders } from "../../core/mod.ts";
 import { isCorrelationId } from "../../core/correlation_id.ts";
 import { parseTraceparent, parseXrayHeader } from "../../observability/trace_context.ts";
-import { createAlbEvent, createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
+import {
+  createAlbEvent,
+  createHttpApiEvent,
+  createLambdaContext,
+  createRestApiEvent,
+} from "../../testing/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
 import { withEnv } from "../support/with_env.ts";
 import { quietly } from "./quietly.ts";
@@ -23,7 +28,8 @@ const hex = (length: number): fc.Arbitrary<string> =>
   fc.string({ unit: fc.constantFrom(..."0123456789abcdef"), minLength: length, maxLength: length });
 const event = fc.constantFrom(createRestApiEvent, createHttpApiEvent, createAlbEvent);
 /** A name in any case. */
-const inAnyCase = (name: string): fc.Arbitrary<string> => fc.mixedCase(fc.constant(name), { toggleCase: swapCase });
+const inAnyCase = (name: string): fc.Arbitrary<string> =>
+  fc.mixedCase(fc.constant(name), { toggleCase: swapCase });
 
 function swapCase(letter: string): string {
   return letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase();
@@ -32,7 +38,8 @@ function swapCase(letter: string): string {
 /** What the contract says of an id, one character after the other. */
 function isWellFormedId(id: string): boolean {
   const isKnown = (letter: string): boolean =>
-    (letter >= "0" && letter <= "9") || (letter >= "A" && letter <= "Z") || (letter >= "a" && letter <= "z") ||
+    (letter >= "0" && letter <= "9") || (letter >= "A" && letter <= "Z") ||
+    (letter >= "a" && letter <= "z") ||
     [".", "_", ":", "-"].includes(letter);
   return id.length >= 1 && id.length <= 128 && [...id].every(isKnown);
 }
@@ -40,9 +47,10 @@ function isWellFormedId(id: string): boolean {
 const id = fc.oneof(
   text,
   fc.stringMatching(/^[A-Za-z0-9._:-]{1,128}$/),
-  fc.tuple(fc.stringMatching(/^[A-Za-z0-9._:-]{127,130}$/), fc.constantFrom("", "\n", " ", "é", "/")).map(([a, b]) =>
-    a + b
-  ),
+  fc.tuple(
+    fc.stringMatching(/^[A-Za-z0-9._:-]{127,130}$/),
+    fc.constantFrom("", "\n", " ", "é", "/"),
+  ).map(([a, b]) => a + b),
 );
 
 const whoAmI = defineApiHandler()(({ metadata, context }) =>
@@ -57,11 +65,18 @@ property(
     fc.option(fc.tuple(inAnyCase("x-request-id"), id), { nil: undefined }),
     id,
     async (make, correlation, request, requestId) => {
-      const headers = Object.fromEntries([correlation, request].filter((header) => header !== undefined));
+      const headers = Object.fromEntries(
+        [correlation, request].filter((header) => header !== undefined),
+      );
       const asked = make({ headers, requestId });
       const answer = await whoAmI(asked, createLambdaContext());
       const { metadata, outgoing } = JSON.parse(answer.body);
-      const given = [correlation?.[1], request?.[1], (asked.requestContext as { requestId?: string }).requestId, "x"];
+      const given = [
+        correlation?.[1],
+        request?.[1],
+        (asked.requestContext as { requestId?: string }).requestId,
+        "x",
+      ];
       const known = given.find((one) => one !== undefined && isWellFormedId(one));
       assertEquals(isCorrelationId(metadata.correlationId), true);
       if (known !== "x") assertEquals(metadata.correlationId, known);
@@ -78,8 +93,12 @@ function near(sound: fc.Arbitrary<string>): fc.Arbitrary<string> {
   return fc.oneof(
     sound,
     text,
-    fc.tuple(sound, fc.nat(60), text).map(([header, at, put]) => header.slice(0, at) + put + header.slice(at)),
-    fc.tuple(sound, fc.nat(60), fc.nat(4)).map(([header, at, count]) => header.slice(0, at) + header.slice(at + count)),
+    fc.tuple(sound, fc.nat(60), text).map(([header, at, put]) =>
+      header.slice(0, at) + put + header.slice(at)
+    ),
+    fc.tuple(sound, fc.nat(60), fc.nat(4)).map(([header, at, count]) =>
+      header.slice(0, at) + header.slice(at + count)
+    ),
     sound.map((header) => header.toUpperCase()),
     fc.tuple(sound, sound).map((both) => both.join(",")),
   );
@@ -95,10 +114,23 @@ const traceparent = near(
   ).map(([version, trace, parent, flags, more]) => `${version}-${trace}-${parent}-${flags}${more}`),
 );
 const xray = near(
-  fc.tuple(hex(8), hex(24), hex(16), fc.constantFrom("0", "1", "?", "", "2"), fc.shuffledSubarray([0, 1, 2, 3])).map((
+  fc.tuple(
+    hex(8),
+    hex(24),
+    hex(16),
+    fc.constantFrom("0", "1", "?", "", "2"),
+    fc.shuffledSubarray([0, 1, 2, 3]),
+  ).map((
     [epoch, unique, parent, sampled, order],
   ) =>
-    order.map((at) => [`Root=1-${epoch}-${unique}`, `Parent=${parent}`, `Sampled=${sampled}`, "Self=1;Lineage=a:0"][at])
+    order.map((at) =>
+      [
+        `Root=1-${epoch}-${unique}`,
+        `Parent=${parent}`,
+        `Sampled=${sampled}`,
+        "Self=1;Lineage=a:0",
+      ][at]
+    )
       .join(";")
   ),
 );
@@ -122,39 +154,72 @@ property(
 
 property(
   "getOutgoingHeaders() passes on headers that are well formed, in the trace that came, and nothing else of it",
-  fc.asyncProperty(event, traceparent, xray, text, fc.nat(3), async (make, w3c, amazon, tracestate, which) => {
-    const headers = {
-      ...(which & 1 && { [which === 1 ? "Traceparent" : "traceparent"]: w3c, tracestate }),
-      ...(which & 2 && { "X-Amzn-Trace-Id": amazon }),
-    };
-    const answer = await whoAmI(make({ headers }), createLambdaContext());
-    assertEquals(answer.statusCode, 200);
-    const { outgoing } = JSON.parse(answer.body) as { outgoing: Record<string, string> };
-    for (const value of Object.values(outgoing)) assert(/^[\x20-\x7e]{1,600}$/.test(value), JSON.stringify(value));
-    const root = which & 2 ? parseXrayHeader(amazon) : undefined;
-    const parent = which & 1 ? parseTraceparent(w3c) : undefined;
-    const traceId = root === undefined ? parent?.traceId : root.traceId.slice(2).replace("-", "").toLowerCase();
-    const sent = parseTraceparent(outgoing.traceparent);
-    if (outgoing.traceparent !== undefined && traceId !== undefined && !/^0+$/.test(traceId)) {
-      assertEquals(sent?.traceId, traceId);
-    }
-    if (outgoing["X-Amzn-Trace-Id"] !== undefined) {
-      assertEquals(parseXrayHeader(outgoing["X-Amzn-Trace-Id"])?.traceId, root?.traceId);
-    }
-    if (outgoing.tracestate !== undefined) assertEquals([outgoing.tracestate, root], [tracestate, undefined]);
-  }),
+  fc.asyncProperty(
+    event,
+    traceparent,
+    xray,
+    text,
+    fc.nat(3),
+    async (make, w3c, amazon, tracestate, which) => {
+      const headers = {
+        ...(which & 1 && { [which === 1 ? "Traceparent" : "traceparent"]: w3c, tracestate }),
+        ...(which & 2 && { "X-Amzn-Trace-Id": amazon }),
+      };
+      const answer = await whoAmI(make({ headers }), createLambdaContext());
+      assertEquals(answer.statusCode, 200);
+      const { outgoing } = JSON.parse(answer.body) as { outgoing: Record<string, string> };
+      for (const value of Object.values(outgoing)) {
+        assert(
+          /^[\x20-\x7e]{1,600}$/.test(value),
+          JSON.stringify(value),
+        );
+      }
+      const root = which & 2 ? parseXrayHeader(amazon) : undefined;
+      const parent = which & 1 ? parseTraceparent(w3c) : undefined;
+      const traceId = root === undefined
+        ? parent?.traceId
+        : root.traceId.slice(2).replace("-", "").toLowerCase();
+      const sent = parseTraceparent(outgoing.traceparent);
+      if (outgoing.traceparent !== undefined && traceId !== undefined && !/^0+$/.test(traceId)) {
+        assertEquals(sent?.traceId, traceId);
+      }
+      if (outgoing["X-Amzn-Trace-Id"] !== undefined) {
+        assertEquals(parseXrayHeader(outgoing["X-Amzn-Trace-Id"])?.traceId, root?.traceId);
+      }
+      if (outgoing.tracestate !== undefined) {
+        assertEquals([outgoing.tracestate, root], [
+          tracestate,
+          undefined,
+        ]);
+      }
+    },
+  ),
   quietly,
 );
 
-const scheme = fc.oneof(inAnyCase("bearer"), fc.constantFrom("Basic", "Bearer:", "Token", "", " Bearer", "Bearer\t"));
+const scheme = fc.oneof(
+  inAnyCase("bearer"),
+  fc.constantFrom("Basic", "Bearer:", "Token", "", " Bearer", "Bearer\t"),
+);
 const credential = fc.oneof(
   text,
   fc.stringMatching(/^[A-Za-z0-9._~+/%=-]{0,40}$/),
-  fc.constantFrom("t0ken", "t0ken=", "t0ken ", "T0KEN", "t0ke", "t0kenn", "t0ken\n", "t0ken, t0ken"),
+  fc.constantFrom(
+    "t0ken",
+    "t0ken=",
+    "t0ken ",
+    "T0KEN",
+    "t0ke",
+    "t0kenn",
+    "t0ken\n",
+    "t0ken, t0ken",
+  ),
 );
 const authorization = fc.oneof(
   {
-    arbitrary: fc.tuple(scheme, fc.constantFrom(" ", " ", "   ", "", "\t"), credential).map((parts) => parts.join("")),
+    arbitrary: fc.tuple(scheme, fc.constantFrom(" ", " ", "   ", "", "\t"), credential).map((
+      parts,
+    ) => parts.join("")),
     weight: 5,
   },
   { arbitrary: text, weight: 1 },
@@ -168,16 +233,22 @@ function getToken(header: string): string | null {
   let end = header.length;
   while (header[end - 1] === "=") end--;
   const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/%";
-  const isToken = end > at && [...header.slice(at, end)].every((letter) => letters.includes(letter));
+  const isToken = end > at &&
+    [...header.slice(at, end)].every((letter) => letters.includes(letter));
   return isToken ? header.slice(at) : null;
 }
 
 property(
   "extractBearerToken() gives what RFC 6750 calls the token, and null for anything else",
-  fc.property(authorization, (header) => assertEquals(extractBearerToken(header), getToken(header))),
+  fc.property(
+    authorization,
+    (header) => assertEquals(extractBearerToken(header), getToken(header)),
+  ),
 );
 
-const guarded = defineApiHandler({ auth: "bearer" })(({ context }) => buildValidatedResponse(context, 200, {}));
+const guarded = defineApiHandler({ auth: "bearer" })(({ context }) =>
+  buildValidatedResponse(context, 200, {})
+);
 
 property(
   "a handler with auth 'bearer' lets in the one token and answers all else with 401",
@@ -187,14 +258,32 @@ property(
     async (make, header) => {
       const asked = make({ headers: header && { [header[0]]: header[1] } });
       const { statusCode } = await guarded(asked, createLambdaContext());
-      assertEquals(statusCode, header !== undefined && getToken(header[1]) === "t0ken" ? 200 : 401, header?.[1]);
+      assertEquals(
+        statusCode,
+        header !== undefined && getToken(header[1]) === "t0ken" ? 200 : 401,
+        header?.[1],
+      );
     },
   ),
   (run) => withEnv({ API_BEARER_TOKEN: "t0ken" }, () => quietly(run)),
 );
 
 const queries = fc.dictionary(
-  fc.oneof(text, fc.constantFrom("a", "a b", "a+b", "%", "%zz", "a[]", "a.b", "__proto__", "constructor", "toString")),
+  fc.oneof(
+    text,
+    fc.constantFrom(
+      "a",
+      "a b",
+      "a+b",
+      "%",
+      "%zz",
+      "a[]",
+      "a.b",
+      "__proto__",
+      "constructor",
+      "toString",
+    ),
+  ),
   fc.array(text, { minLength: 1, maxLength: 3 }),
   { maxKeys: 5 },
 );
@@ -210,7 +299,9 @@ property(
     const events: ApiEvent[] = [createRestApiEvent({ query }), createHttpApiEvent({ query })];
     if (multiValue) events.push(createAlbEvent({ query, multiValue }));
     for (const asked of events) {
-      const read = [...getQuery(asked)].map(([key, values]) => [wellFormed(key), values.map(wellFormed)] as const);
+      const read = [...getQuery(asked)].map(([key, values]) =>
+        [wellFormed(key), values.map(wellFormed)] as const
+      );
       const merged = new Map<string, string[]>();
       for (const [key, values] of read) merged.set(key, [...merged.get(key) ?? [], ...values]);
       assertEquals(Object.fromEntries(merged), Object.fromEntries(all));
@@ -236,7 +327,10 @@ property(
       }).map((pairs) => pairs.map((pair) => pair.join("=")).join("&")),
     ),
     async (rawQueryString) => {
-      const answer = await search({ ...createHttpApiEvent({}), rawQueryString }, createLambdaContext());
+      const answer = await search(
+        { ...createHttpApiEvent({}), rawQueryString },
+        createLambdaContext(),
+      );
       assert(answer.statusCode === 200 || answer.statusCode === 400, String(answer.statusCode));
       assertEquals(Object.keys(Object.prototype), []);
       assertEquals(({} as { a?: unknown }).a, undefined);

@@ -45,9 +45,13 @@ export function properties(topic: string, shortRuns: number): Topic {
     });
     if (report !== undefined) {
       const { numRuns: cases, failed } = details;
-      Deno.writeTextFileSync(report, `${JSON.stringify({ topic, name, cases, failed, seed })}\n`, { append: true });
+      Deno.writeTextFileSync(report, `${JSON.stringify({ topic, name, cases, failed, seed })}\n`, {
+        append: true,
+      });
     }
-    if (details.failed) throw new Error(fc.defaultReportMessage(details), { cause: details.errorInstance });
+    if (details.failed) {
+      throw new Error(fc.defaultReportMessage(details), { cause: details.errorInstance });
+    }
   }
 
   return {

@@ -36,13 +36,22 @@ import { properties } from "./seeded.ts";
 
 const { property } = properties("handlers of queues, topics, buckets and the other triggers", 300);
 
-const text = fc.oneof(fc.string(), fc.string({ unit: "binary" }), fc.constantFrom("", "\0", "\r\nX: y", "%", "%zz"));
+const text = fc.oneof(
+  fc.string(),
+  fc.string({ unit: "binary" }),
+  fc.constantFrom("", "\0", "\r\nX: y", "%", "%zz"),
+);
 const schema = z.object({ n: z.number(), fails: z.boolean() });
 /** Messages: those that are good, those that the handler fails, and those that no schema takes. */
 const good = fc.record({ n: fc.integer(), fails: fc.boolean() });
-const bad = fc.oneof(text, fc.constantFrom("{", "null", "[]", '{"__proto__":{"n":1}}', '{"n":"1"}', "[".repeat(9999)));
+const bad = fc.oneof(
+  text,
+  fc.constantFrom("{", "null", "[]", '{"__proto__":{"n":1}}', '{"n":"1"}', "[".repeat(9999)),
+);
 const message = fc.oneof({ arbitrary: good, weight: 3 }, { arbitrary: bad, weight: 1 });
-const correlationId = fc.option(fc.oneof(text, fc.stringMatching(/^[a-z]{1,9}$/)), { nil: undefined });
+const correlationId = fc.option(fc.oneof(text, fc.stringMatching(/^[a-z]{1,9}$/)), {
+  nil: undefined,
+});
 
 type Message = string | { n: number; fails: boolean };
 
@@ -66,9 +75,12 @@ const QUEUES = (["none", "topic", "event"] as const).flatMap((envelope) =>
     handler: defineQueueHandler({ schema, envelope, concurrency })(({ body }) => work(body)),
   }))
 );
-const batch = fc.array(fc.record({ message, correlationId, groupId: fc.constantFrom("a", "b", undefined) }), {
-  maxLength: 8,
-});
+const batch = fc.array(
+  fc.record({ message, correlationId, groupId: fc.constantFrom("a", "b", undefined) }),
+  {
+    maxLength: 8,
+  },
+);
 const queue = fc.constantFrom(...QUEUES);
 
 property(
@@ -127,10 +139,13 @@ property(
     async ({ handler }, event) => {
       const ids = getIds(event);
       const outcome = await attempt<SqsBatchResult>(handler, event);
-      if (ids === undefined || ids.some((id) => typeof id !== "string")) assertInstanceOf(outcome, Error);
-      else {
+      if (ids === undefined || ids.some((id) => typeof id !== "string")) {
+        assertInstanceOf(outcome, Error);
+      } else {
         assert(!(outcome instanceof Error), String(outcome));
-        for (const { itemIdentifier } of outcome.batchItemFailures) assert(ids.includes(itemIdentifier));
+        for (const { itemIdentifier } of outcome.batchItemFailures) {
+          assert(ids.includes(itemIdentifier));
+        }
         assert(outcome.batchItemFailures.length <= ids.length);
       }
     },
@@ -142,7 +157,9 @@ Deno.test("defineQueueHandler() takes messages of a FIFO queue that a person wro
     [{ body: "{", messageId: "m1" }],
     "q.fifo",
   );
-  const outcome = await attempt(QUEUES[0].handler, { Records: [{ messageId, body, eventSourceARN }] });
+  const outcome = await attempt(QUEUES[0].handler, {
+    Records: [{ messageId, body, eventSourceARN }],
+  });
   assertEquals(outcome, { batchItemFailures: [{ itemIdentifier: "m1" }] });
 });
 
@@ -154,12 +171,21 @@ const topic = defineTopicHandler({ schema })(({ message: given }) => {
 
 property(
   "defineTopicHandler() tries every message, and fails when one has failed",
-  fc.asyncProperty(fc.array(fc.record({ message, correlationId }), { maxLength: 5 }), async (messages) => {
-    calls = 0;
-    const outcome = await attempt(topic, createTopicEvent(messages));
-    assertEquals(outcome instanceof Error, messages.some(({ message: given }) => !succeeds(given)));
-    assertEquals(calls, messages.filter(({ message: given }) => typeof given !== "string").length);
-  }),
+  fc.asyncProperty(
+    fc.array(fc.record({ message, correlationId }), { maxLength: 5 }),
+    async (messages) => {
+      calls = 0;
+      const outcome = await attempt(topic, createTopicEvent(messages));
+      assertEquals(
+        outcome instanceof Error,
+        messages.some(({ message: given }) => !succeeds(given)),
+      );
+      assertEquals(
+        calls,
+        messages.filter(({ message: given }) => typeof given !== "string").length,
+      );
+    },
+  ),
 );
 
 const seen: { bucket: string; key: string; change: string }[] = [];
@@ -181,12 +207,17 @@ const change = fc.record({
 property(
   "defineStorageHandler() hands over every change with its key as it is, and fails when one has failed",
   fc.asyncProperty(fc.array(change, { maxLength: 5 }), fc.boolean(), async (changes, bridged) => {
-    const events = bridged ? changes.map(createStorageEventBridgeEvent) : [createStorageEvent(changes)];
+    const events = bridged
+      ? changes.map(createStorageEventBridgeEvent)
+      : [createStorageEvent(changes)];
     seen.length = 0;
     for (const event of events) {
       const { length } = seen;
       const outcome = await attempt(storage, event);
-      assertEquals(outcome instanceof Error, seen.slice(length).some(({ key }) => key.startsWith("fail")));
+      assertEquals(
+        outcome instanceof Error,
+        seen.slice(length).some(({ key }) => key.startsWith("fail")),
+      );
     }
     assertEquals(seen, changes);
   }),
@@ -195,32 +226,45 @@ property(
 const webSocket = defineWebSocketHandler({ schema })((params) => {
   if (params.eventType === "MESSAGE") return { statusCode: 200, body: JSON.stringify(params.body) };
 });
-const headers = fc.dictionary(fc.oneof(fc.constantFrom("Accept", "X-Correlation-Id", "traceparent"), text), text, {
-  maxKeys: 4,
-});
+const headers = fc.dictionary(
+  fc.oneof(fc.constantFrom("Accept", "X-Correlation-Id", "traceparent"), text),
+  text,
+  {
+    maxKeys: 4,
+  },
+);
 
 property(
   "defineWebSocketHandler() answers every client with a status below 500",
-  fc.asyncProperty(message, headers, fc.dictionary(text, text, { maxKeys: 3 }), async (body, sent, query) => {
-    for (
-      const event of [
-        createWebSocketConnectEvent({ headers: sent, query }),
-        createWebSocketMessageEvent({ body }),
-        createWebSocketDisconnectEvent({}),
-      ]
-    ) {
-      const answer = await attempt(webSocket, event);
-      assert(!(answer instanceof Error), String(answer));
-      const isRefused = event.body !== undefined && typeof body === "string";
-      assertEquals(answer.statusCode, isRefused ? 400 : 200);
-      assert(answer.body === undefined || typeof answer.body === "string");
-      assert(!Object.values(answer.headers ?? {}).some((value) => /[\0\r\n]/.test(String(value))));
-    }
-  }),
+  fc.asyncProperty(
+    message,
+    headers,
+    fc.dictionary(text, text, { maxKeys: 3 }),
+    async (body, sent, query) => {
+      for (
+        const event of [
+          createWebSocketConnectEvent({ headers: sent, query }),
+          createWebSocketMessageEvent({ body }),
+          createWebSocketDisconnectEvent({}),
+        ]
+      ) {
+        const answer = await attempt(webSocket, event);
+        assert(!(answer instanceof Error), String(answer));
+        const isRefused = event.body !== undefined && typeof body === "string";
+        assertEquals(answer.statusCode, isRefused ? 400 : 200);
+        assert(answer.body === undefined || typeof answer.body === "string");
+        assert(
+          !Object.values(answer.headers ?? {}).some((value) => /[\0\r\n]/.test(String(value))),
+        );
+      }
+    },
+  ),
 );
 
 const TOKEN = "t0ken";
-const authorizer = defineAuthorizerHandler({ anonymous: "deny", unauthenticated: "deny" })(({ token }) =>
+const authorizer = defineAuthorizerHandler({ anonymous: "deny", unauthenticated: "deny" })((
+  { token },
+) =>
   token === TOKEN
     ? { userStatus: "Authenticated", userId: "u1" }
     : { userStatus: token === undefined ? "Anonymous" : "Unauthenticated" }
@@ -311,7 +355,8 @@ property(
         fc.constantFrom(
           createRequestAuthorizerEvent,
           createHttpAuthorizerEvent,
-          ({ headers }: { headers: { Authorization: string } }) => createTokenAuthorizerEvent(headers.Authorization),
+          ({ headers }: { headers: { Authorization: string } }) =>
+            createTokenAuthorizerEvent(headers.Authorization),
         ),
         text,
       ).map(([make, header]) => make({ headers: { Authorization: `Bearer no ${header}` } })),

@@ -2,24 +2,44 @@ import { assertEquals, assertFalse } from "@std/assert";
 import { type Answer, audit, readDenoAudit, readNpmAudit } from "../../scripts/audit.ts";
 
 const gave = (code: number, stdout: string, stderr = "") => ({ code, stdout, stderr });
-const REFUSED = "error: error sending request for url (https://registry.example/advisories): invalid peer certificate";
+const REFUSED =
+  "error: error sending request for url (https://registry.example/advisories): invalid peer certificate";
 
 Deno.test("readDenoAudit() tells findings, a clean answer and none", () => {
   assertEquals(readDenoAudit(gave(0, "No known vulnerabilities found\n")), { kind: "clean" });
   const report = "╭ parser has a hole\n╰ Info: …\n\nFound 1 vulnerabilities\nSeverity: 1 high";
   assertEquals(readDenoAudit(gave(1, report)), { kind: "found", report });
   // exit code 0 with words that nobody knows is no all-clear
-  for (const [code, stdout, stderr] of [[1, "", REFUSED], [0, "", ""], [0, "Found 0 things", ""]] as const) {
+  for (
+    const [code, stdout, stderr] of [[1, "", REFUSED], [0, "", ""], [
+      0,
+      "Found 0 things",
+      "",
+    ]] as const
+  ) {
     assertEquals(readDenoAudit(gave(code, stdout, stderr)).kind, "unasked");
   }
 });
 
 Deno.test("readNpmAudit() tells findings, a clean answer and none", () => {
-  const totals = (total: unknown) => gave(0, JSON.stringify({ metadata: { vulnerabilities: { total } } }));
+  const totals = (total: unknown) =>
+    gave(0, JSON.stringify({ metadata: { vulnerabilities: { total } } }));
   assertEquals(readNpmAudit(totals(0)), { kind: "clean" });
   assertEquals(readNpmAudit(totals(2)).kind, "found");
-  for (const stdout of ["", "null", "{}", '{"message":"400 Bad Request","error":{"summary":""}}', "<html>"]) {
-    assertEquals(readNpmAudit(gave(1, stdout, "npm error audit endpoint returned an error")).kind, "unasked", stdout);
+  for (
+    const stdout of [
+      "",
+      "null",
+      "{}",
+      '{"message":"400 Bad Request","error":{"summary":""}}',
+      "<html>",
+    ]
+  ) {
+    assertEquals(
+      readNpmAudit(gave(1, stdout, "npm error audit endpoint returned an error")).kind,
+      "unasked",
+      stdout,
+    );
   }
 });
 
@@ -49,5 +69,7 @@ Deno.test("audit() says aloud when nobody could be asked, and does not fail for 
     say({ kind: "unasked", reason: "no network" }),
   ]]);
   assertEquals(exitCode, 0);
-  assertEquals(lines, ["NOT AUDITED: the registry's advisories could not be asked (a: refused; b: no network)"]);
+  assertEquals(lines, [
+    "NOT AUDITED: the registry's advisories could not be asked (a: refused; b: no network)",
+  ]);
 });

@@ -2,7 +2,9 @@ import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { dirname, join } from "node:path";
 import { findFaults, hashPackage } from "../../scripts/check_package.ts";
 
-const { version, exports } = JSON.parse(Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)));
+const { version, exports } = JSON.parse(
+  Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)),
+);
 
 function goodFiles(): Record<string, string> {
   const files: Record<string, string> = {
@@ -27,7 +29,10 @@ function goodFiles(): Record<string, string> {
   return files;
 }
 
-async function withFiles(files: Record<string, string>, fn: (folder: string) => Promise<void>): Promise<void> {
+async function withFiles(
+  files: Record<string, string>,
+  fn: (folder: string) => Promise<void>,
+): Promise<void> {
   const folder = await Deno.makeTempDir();
   try {
     for (const [name, text] of Object.entries(files)) {
@@ -50,7 +55,10 @@ Deno.test("findFaults() names each file that must not be shipped as it is", asyn
   const cases: [files: Record<string, string>, fault: string][] = [
     [{ "core/retry_test.ts": "" }, "core/retry_test.ts: does not belong"],
     [{ "deno.lock": "" }, "deno.lock: does not belong"],
-    [{ "modules/function/tests/a.tftest.hcl": "" }, "modules/function/tests/a.tftest.hcl: does not belong"],
+    [
+      { "modules/function/tests/a.tftest.hcl": "" },
+      "modules/function/tests/a.tftest.hcl: does not belong",
+    ],
     [{ "core/a.js": 'import "file:///x.js";' }, "names a place on this machine"],
     [{ "core/a.js": "Deno.env.get('A');" }, "uses Deno's own API"],
     [{ "core/a.js": "//# sourceMappingURL=a.js.map" }, "names a source map"],
@@ -59,13 +67,22 @@ Deno.test("findFaults() names each file that must not be shipped as it is", asyn
     [{ "cli/main.js": "#!/usr/bin/env deno\n" }, "does not start Node"],
     [{ "CHANGELOG.md": "# Changelog\n" }, `says nothing of ${version}`],
     [{ "package.json": JSON.stringify({ ...manifest, version: "0.0.1" }) }, "version 0.0.1"],
-    [{ "package.json": JSON.stringify({ ...manifest, scripts: { postinstall: "x" } }) }, "has scripts"],
+    [
+      { "package.json": JSON.stringify({ ...manifest, scripts: { postinstall: "x" } }) },
+      "has scripts",
+    ],
     [
       { "package.json": JSON.stringify({ ...manifest, dependencies: { zod: "^4.0.0" } }) },
       "has dependencies, which everybody would install",
     ],
-    [{ "package.json": JSON.stringify({ ...manifest, exports: {} }) }, "the entry point ./auth is missing"],
-    [{ "package.json": JSON.stringify({ ...manifest, bin: { trellis: "cli/gone.js" } }) }, "names cli/gone.js"],
+    [
+      { "package.json": JSON.stringify({ ...manifest, exports: {} }) },
+      "the entry point ./auth is missing",
+    ],
+    [
+      { "package.json": JSON.stringify({ ...manifest, bin: { trellis: "cli/gone.js" } }) },
+      "names cli/gone.js",
+    ],
   ];
   for (const [files, fault] of cases) {
     await withFiles({ ...good, ...files }, async (folder) => {
@@ -77,7 +94,10 @@ Deno.test("findFaults() names each file that must not be shipped as it is", asyn
 
 Deno.test("hashPackage() changes with a name and with a byte", async () => {
   const hashes: string[] = [];
-  const packages: Record<string, string>[] = [{ a: "1", b: "2" }, { a: "1", b: "2" }, { a: "1", c: "2" }, {
+  const packages: Record<string, string>[] = [{ a: "1", b: "2" }, { a: "1", b: "2" }, {
+    a: "1",
+    c: "2",
+  }, {
     a: "1",
     b: "3",
   }];

@@ -32,7 +32,10 @@ resource "aws_sqs_queue_policy" "this" {
 
 const SOUND: [string, string][] = [
   ["a queue with everything", QUEUE],
-  ["a wildcard with its reason", `locals {\n  a = "*" # policy: there is no resource to name here.\n}\n`],
+  [
+    "a wildcard with its reason",
+    `locals {\n  a = "*" # policy: there is no resource to name here.\n}\n`,
+  ],
   ["a comparison with a wildcard", `locals {\n  a = var.origin != "*"\n}\n`],
   ["a wildcard in the middle of an ARN", `locals {\n  a = "\${local.arn}/*"\n}\n`],
 ];
@@ -50,7 +53,9 @@ const UNSOUND: [string, string, string[]][] = [
   ["a variable of any type", `variable "a" {\n  description = "A."\n  type        = any\n}\n`, [
     "described: variable a has no exact type",
   ]],
-  ["an output without description", `output "a" {\n  value = 1\n}\n`, ["described: output a has no description"]],
+  ["an output without description", `output "a" {\n  value = 1\n}\n`, [
+    "described: output a has no description",
+  ]],
   ["a wildcard resource", `locals {\n  a = "*"\n}\n`, [
     'wildcards: main.tf:2 has a wildcard without a comment "# policy: why": a = "*"',
   ]],
@@ -88,14 +93,24 @@ const UNSOUND: [string, string, string[]][] = [
   ["a table without encryption", `resource "aws_dynamodb_table" "t" {\n  name = "t"\n}\n`, [
     "encryption: aws_dynamodb_table.t is not encrypted",
   ]],
-  ["a key that does not rotate", `resource "aws_kms_key" "k" {\n}\n`, ["encryption: aws_kms_key.k does not rotate"]],
-  ["a log group that is kept for ever", `resource "aws_cloudwatch_log_group" "g" {\n  name = "g"\n}\n`, [
-    "retention: aws_cloudwatch_log_group.g has no retention_in_days",
+  ["a key that does not rotate", `resource "aws_kms_key" "k" {\n}\n`, [
+    "encryption: aws_kms_key.k does not rotate",
   ]],
-  ["a permission for every source", `resource "aws_lambda_permission" "p" {\n  principal = "s3.amazonaws.com"\n}\n`, [
-    "permissions: aws_lambda_permission.p has no source_arn: any source could invoke",
-    "permissions: aws_lambda_permission.p has no source_account: the ARN of a bucket does not tell whose it is",
-  ]],
+  [
+    "a log group that is kept for ever",
+    `resource "aws_cloudwatch_log_group" "g" {\n  name = "g"\n}\n`,
+    [
+      "retention: aws_cloudwatch_log_group.g has no retention_in_days",
+    ],
+  ],
+  [
+    "a permission for every source",
+    `resource "aws_lambda_permission" "p" {\n  principal = "s3.amazonaws.com"\n}\n`,
+    [
+      "permissions: aws_lambda_permission.p has no source_arn: any source could invoke",
+      "permissions: aws_lambda_permission.p has no source_account: the ARN of a bucket does not tell whose it is",
+    ],
+  ],
   ["a stage without log", `resource "aws_api_gateway_stage" "s" {\n  stage_name = "s"\n}\n`, [
     "request-logs: aws_api_gateway_stage.s has no access log",
   ]],
@@ -129,9 +144,13 @@ const UNSOUND: [string, string, string[]][] = [
   ["a provider block", `provider "aws" {\n  region = "x"\n}\n`, [
     "versions: a provider block (aws) would take the choice from the caller",
   ]],
-  ["a provisioner", `resource "aws_iam_role" "r" {\n  provisioner "local-exec" {\n    command = "x"\n  }\n}\n`, [
-    "versions: main.tf runs commands at apply (provisioner)",
-  ]],
+  [
+    "a provisioner",
+    `resource "aws_iam_role" "r" {\n  provisioner "local-exec" {\n    command = "x"\n  }\n}\n`,
+    [
+      "versions: main.tf runs commands at apply (provisioner)",
+    ],
+  ],
 ];
 
 for (const [what, main, wanted] of UNSOUND) {
@@ -142,7 +161,10 @@ for (const [what, main, wanted] of UNSOUND) {
 
 Deno.test("checkTerraformPolicy() finds the fault when versions are too loose or a provider is foreign", async () => {
   const versions = VERSIONS.replace(">= 1.9", ">= 1.5").replace(">= 6.0, < 7.0", ">= 6.0")
-    .replace("    aws = {", `    random = {\n      source = "hashicorp/random"\n    }\n    aws = {`);
+    .replace(
+      "    aws = {",
+      `    random = {\n      source = "hashicorp/random"\n    }\n    aws = {`,
+    );
   assertEquals(await faults("", versions), [
     'versions: required_version is ">= 1.5"; it must be at least 1.9',
     'versions: the aws provider is ">= 6.0"; it must be ">= 6.0, < 7.0"',

@@ -62,19 +62,26 @@ Deno.test("listLicences() follows dependencies, and not what a user adds or leav
     "@scope/tool@3.0.0": {},
   };
   const asked: string[] = [];
-  const packages = listLicences(locked, { package: ["main"], optional: ["peer"] }, (name, version) => {
-    asked.push(`${name}@${version}`);
-    return name === "inner" ? "ISC" : "MIT";
-  });
-  assertEquals(packages.map(({ name, version, licence, reach }) => `${name}@${version} ${licence} ${reach}`), [
-    "@scope/tool@3.0.0 MIT development",
-    // what is for another system is not installed, and is a part of the package that chooses it
-    "inner-mac@2.0.0 ISC optional",
-    "inner@1.1.0 ISC package",
-    "inner@2.0.0 ISC optional",
-    "main@1.0.0 MIT package",
-    "peer@2.0.0 MIT optional",
-  ]);
+  const packages = listLicences(
+    locked,
+    { package: ["main"], optional: ["peer"] },
+    (name, version) => {
+      asked.push(`${name}@${version}`);
+      return name === "inner" ? "ISC" : "MIT";
+    },
+  );
+  assertEquals(
+    packages.map(({ name, version, licence, reach }) => `${name}@${version} ${licence} ${reach}`),
+    [
+      "@scope/tool@3.0.0 MIT development",
+      // what is for another system is not installed, and is a part of the package that chooses it
+      "inner-mac@2.0.0 ISC optional",
+      "inner@1.1.0 ISC package",
+      "inner@2.0.0 ISC optional",
+      "main@1.0.0 MIT package",
+      "peer@2.0.0 MIT optional",
+    ],
+  );
   assertEquals(asked.includes("inner-mac@2.0.0"), false);
   const page = renderLicences(packages);
   assertStringIncludes(page, "6 packages: 3 ISC, 3 MIT.");
@@ -83,7 +90,9 @@ Deno.test("listLicences() follows dependencies, and not what a user adds or leav
 
 Deno.test("getLicence() reads the present form and the old ones", () => {
   assertEquals(
-    [{ license: "MIT" }, { license: { type: "ISC" } }, { licenses: [{ type: "MIT" }, { type: "BSD" }] }, {}].map(
+    [{ license: "MIT" }, { license: { type: "ISC" } }, {
+      licenses: [{ type: "MIT" }, { type: "BSD" }],
+    }, {}].map(
       getLicence,
     ),
     ["MIT", "ISC", "MIT OR BSD", ""],

@@ -1,7 +1,13 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { createManifest, type ExportTarget, type PackageConfig } from "../../scripts/npm_manifest.ts";
+import {
+  createManifest,
+  type ExportTarget,
+  type PackageConfig,
+} from "../../scripts/npm_manifest.ts";
 
-const config: PackageConfig = JSON.parse(Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)));
+const config: PackageConfig = JSON.parse(
+  Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)),
+);
 const exports: Record<string, ExportTarget> = Object.fromEntries(
   Object.entries(config.exports).map(([entry, source]) => {
     const path = source.replace(/\.ts$/, "");
@@ -13,7 +19,9 @@ Deno.test("createManifest() gives each package that the library imports one kind
   const manifest = createManifest(config, exports) as Record<string, Record<string, unknown>>;
   const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } = manifest;
   assertEquals([dependencies, optionalDependencies], [undefined, undefined]);
-  const required = Object.keys(peerDependencies).filter((name) => peerDependenciesMeta[name] === undefined);
+  const required = Object.keys(peerDependencies).filter((name) =>
+    peerDependenciesMeta[name] === undefined
+  );
   assertEquals(required, ["zod"]);
   assertEquals(
     Object.keys(peerDependenciesMeta).filter((name) => peerDependencies[name] === undefined),
@@ -25,11 +33,17 @@ Deno.test("createManifest() gives each package that the library imports one kind
 });
 
 Deno.test("createManifest() puts the declarations before the code, where compilers look first", () => {
-  const manifest = createManifest(config, exports) as unknown as { exports: Record<string, object>; bin: object };
+  const manifest = createManifest(config, exports) as unknown as {
+    exports: Record<string, object>;
+    bin: object;
+  };
   assertEquals(Object.keys(manifest.exports["./auth/schema"]), ["types", "import", "default"]);
   assertEquals(manifest.bin, { trellis: "cli/main.js" });
   assertEquals(
-    createManifest(config, { ...exports, "./cli": { types: "", import: "", default: "./esm/cli/mod.js" } }).bin,
+    createManifest(config, {
+      ...exports,
+      "./cli": { types: "", import: "", default: "./esm/cli/mod.js" },
+    }).bin,
     { trellis: "esm/cli/main.js" },
   );
 });

@@ -28,7 +28,10 @@ variable "name" {
 }
 `,
   ],
-  ["outputs.tf", `output "key" {\n  description = "Key."\n  value       = 1\n  sensitive   = true\n}\n`],
+  [
+    "outputs.tf",
+    `output "key" {\n  description = "Key."\n  value       = 1\n  sensitive   = true\n}\n`,
+  ],
 ]);
 
 const EXAMPLE = `provider "aws" {

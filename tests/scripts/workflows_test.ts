@@ -6,7 +6,9 @@ const read = (name: string) => Deno.readTextFileSync(new URL(name, FOLDER));
 /** The texts of a workflow's jobs, by name. */
 function readJobs(text: string): Map<string, string> {
   const parts = text.slice(text.indexOf("\njobs:\n") + 7).split(/^ {2}(\w+):\n/m);
-  return new Map(parts.slice(1).flatMap((part, at, all) => at % 2 === 0 ? [[part, all[at + 1]] as const] : []));
+  return new Map(
+    parts.slice(1).flatMap((part, at, all) => at % 2 === 0 ? [[part, all[at + 1]] as const] : []),
+  );
 }
 
 Deno.test("workflows pin every action by the commit of a release", () => {
@@ -23,9 +25,13 @@ Deno.test("workflows pin every action by the commit of a release", () => {
 Deno.test("the publish workflow protects every job that publishes, and takes tags of main alone", () => {
   const jobs = readJobs(read("publish.yml"));
   assertEquals([...jobs.keys()], ["test", "jsr", "npm", "release"]);
-  for (const name of ["jsr", "npm", "release"]) assertStringIncludes(jobs.get(name)!, "    environment: release");
+  for (const name of ["jsr", "npm", "release"]) {
+    assertStringIncludes(jobs.get(name)!, "    environment: release");
+  }
   assertStringIncludes(jobs.get("test")!, 'git merge-base --is-ancestor "$GITHUB_SHA" FETCH_HEAD');
-  for (const [name, job] of jobs) if (name !== "test") assertMatch(job, /needs: .*\b(?:test|npm)\b/);
+  for (const [name, job] of jobs) {
+    if (name !== "test") assertMatch(job, /needs: .*\b(?:test|npm)\b/);
+  }
 });
 
 Deno.test("the publish workflow releases a list of what the package is made of", () => {

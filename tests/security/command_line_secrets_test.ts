@@ -21,7 +21,8 @@ const ENV = {
 
 const PROJECT: Readonly<Record<string, string>> = {
   "deno.json": '{ "name": "@acme/shop" }',
-  ".env": `API_BEARER_TOKEN=${MARKER}-file\nDATABASE_URL=postgres://u:${MARKER}-file-url@127.0.0.1:1/x\n`,
+  ".env":
+    `API_BEARER_TOKEN=${MARKER}-file\nDATABASE_URL=postgres://u:${MARKER}-file-url@127.0.0.1:1/x\n`,
   "src/db.ts": `import { createQueryFactory, getDrizzleClient } from "@trellis/fn/database";
 import { defineEnv, getRequiredEnv } from "@trellis/fn/env";
 const env = defineEnv({ DATABASE_URL: { secret: true }, STRIPE_KEY: { secret: true, default: "${MARKER}-default" } });
@@ -106,7 +107,10 @@ Deno.test("no connection string is in what commands print about a database that 
 Deno.test("no value of a migration is in what commands print when it fails", async () => {
   await withProject(async (root) => {
     const database = await createTestDatabase();
-    const env = { DATABASE_PROVIDER: "embedded-pg", DATABASE_URL: database.config.connectionString };
+    const env = {
+      DATABASE_PROVIDER: "embedded-pg",
+      DATABASE_URL: database.config.connectionString,
+    };
     const args = ["db", "migrate", "--project", root, "--json"];
     const { exitCode, stdout, stderr } = await withEnv(env, () => runInProcess(args));
     await database.close();

@@ -123,7 +123,10 @@ async function checkAll(run: Run): Promise<void> {
     assertFalse(text.toLowerCase().includes(SECRET.toLowerCase()), `${statement}\n${text}`);
   }
   assert(failed > STATEMENTS.length - 6, `only ${failed} of ${STATEMENTS.length} failed`);
-  const duplicate = await describeFailure(run, "INSERT INTO accounts VALUES (1, 'y', 1, 'a', NULL, NULL)");
+  const duplicate = await describeFailure(
+    run,
+    "INSERT INTO accounts VALUES (1, 'y', 1, 'a', NULL, NULL)",
+  );
   assertStringIncludes(duplicate ?? "", "accounts_pkey");
 }
 

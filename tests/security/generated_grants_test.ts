@@ -17,14 +17,20 @@ const PARTS = [
 ];
 
 function render(table: string, reason: string, file = "src/a.ts"): string {
-  const grant = { table: { schema: undefined, name: table }, operations: [DatabaseOperation.Select], sequences: [] };
+  const grant = {
+    table: { schema: undefined, name: table },
+    operations: [DatabaseOperation.Select],
+    sequences: [],
+  };
   const fn = { name: "Fn", file, usesDatabase: true, tables: [{ ...grant, neededBy: [reason] }] };
   return renderPermissionFiles([fn], OPTIONS).files.get("permissions/Fn.sql")!;
 }
 
 /** Statements by PostgreSQL's own parser; the statement of the distributed engine is left out. */
 function parseKinds(sql: string): string[] {
-  const { stmts } = parseSync(sql.replace(/^AWS IAM GRANT .*;$/m, "")) as { stmts: { stmt: object }[] };
+  const { stmts } = parseSync(sql.replace(/^AWS IAM GRANT .*;$/m, "")) as {
+    stmts: { stmt: object }[];
+  };
   return stmts.map(({ stmt }) => Object.keys(stmt)[0]);
 }
 
@@ -32,17 +38,25 @@ Deno.test("generate permissions keeps every name inside its comment or its quote
   let seed = 20261122;
   const next = (size: number) => (seed = (seed * 1103515245 + 12345) % 2147483648) % size;
   for (let round = 0; round < 2000; round++) {
-    const pick = () => Array.from({ length: 1 + next(6) }, () => PARTS[next(PARTS.length)]).join("");
+    const pick = () =>
+      Array.from({ length: 1 + next(6) }, () => PARTS[next(PARTS.length)]).join("");
     const [reason, file, table] = [pick(), pick(), `t${pick()}`.replaceAll("\0", "")];
     const sql = render(table, reason, file);
-    assertEquals(parseKinds(sql), ["CreateRoleStmt", "GrantStmt"], JSON.stringify({ reason, file, table }));
+    assertEquals(
+      parseKinds(sql),
+      ["CreateRoleStmt", "GrantStmt"],
+      JSON.stringify({ reason, file, table }),
+    );
   }
 });
 
 Deno.test("generate permissions writes nothing that the variables of a permission file would change", async () => {
   const folder = await Deno.makeTempDir();
   try {
-    await Deno.writeTextFile(`${folder}/a.sql`, render("t", "${HOME}\nDROP TABLE t;", "${HOME}.ts"));
+    await Deno.writeTextFile(
+      `${folder}/a.sql`,
+      render("t", "${HOME}\nDROP TABLE t;", "${HOME}.ts"),
+    );
     const env = { AWS_ACCOUNT_ID: "1", RESOURCE_PREFIX: "p", HOME: "x" };
     const kinds = readPermissionFiles(folder, env).map(({ action }) => action.kind);
     assertEquals(kinds, ["create_role", "grant", "iam_grant"]);

@@ -27,7 +27,9 @@ const MARKER = "MARKER4711";
 const context = createLambdaContext();
 const SOURCES = [createRestApiEvent, createHttpApiEvent, createFunctionUrlEvent, createAlbEvent];
 
-const JWT = `eyJhbGciOiJIUzI1NiJ9.${btoa(JSON.stringify({ sub: MARKER })).replaceAll("=", "")}.${MARKER}`;
+const JWT = `eyJhbGciOiJIUzI1NiJ9.${
+  btoa(JSON.stringify({ sub: MARKER })).replaceAll("=", "")
+}.${MARKER}`;
 
 const REQUEST = {
   method: "POST",
@@ -43,25 +45,31 @@ const REQUEST = {
   body: {
     title: "visible",
     password: `${MARKER}-password`,
-    nested: [{ clientSecret: `${MARKER}-nested`, card: { cardNumber: `${MARKER}-card`, cvc: `${MARKER}-cvc` } }],
+    nested: [{
+      clientSecret: `${MARKER}-nested`,
+      card: { cardNumber: `${MARKER}-card`, cvc: `${MARKER}-cvc` },
+    }],
   },
   authorizer: { userId: "u1", userStatus: "Authenticated", accessToken: `${MARKER}-authorizer` },
 };
 
 /** Errors as drivers, clients and people throw them. */
 function failures(): [string, () => unknown][] {
-  const postgres = Object.assign(new Error(`invalid input syntax for type integer: "${MARKER}-pg"`), {
-    name: "PostgresError",
-    code: "22P02",
-    severity: "ERROR",
-    detail: `Key (email)=(${MARKER}-detail) already exists.`,
-    hint: `${MARKER}-hint`,
-    where: `COPY users, line 1: "${MARKER}-where"`,
-    query: `insert into users (email) values ('${MARKER}-sql')`,
-    parameters: [`${MARKER}-parameter`],
-    args: [`${MARKER}-argument`],
-    table_name: "users",
-  });
+  const postgres = Object.assign(
+    new Error(`invalid input syntax for type integer: "${MARKER}-pg"`),
+    {
+      name: "PostgresError",
+      code: "22P02",
+      severity: "ERROR",
+      detail: `Key (email)=(${MARKER}-detail) already exists.`,
+      hint: `${MARKER}-hint`,
+      where: `COPY users, line 1: "${MARKER}-where"`,
+      query: `insert into users (email) values ('${MARKER}-sql')`,
+      parameters: [`${MARKER}-parameter`],
+      args: [`${MARKER}-argument`],
+      table_name: "users",
+    },
+  );
   const drizzle = Object.assign(
     new Error(
       `Failed query: insert into users values ($1)\n    at time zone '${MARKER}-sql'\nparams: ${MARKER}-param`,
@@ -89,11 +97,20 @@ function failures(): [string, () => unknown][] {
     ["a part of an AggregateError", () => new AggregateError([drizzle, postgres], "all failed")],
     [
       "details",
-      () => new UnexpectedError("x", { details: { password: `${MARKER}-details`, url: `db://u:${MARKER}@h/` } }),
+      () =>
+        new UnexpectedError("x", {
+          details: { password: `${MARKER}-details`, url: `db://u:${MARKER}@h/` },
+        }),
     ],
-    ["a URL in a message", () => new ConfigurationError(`cannot connect to postgres://user:${MARKER}-url@db/notes`)],
+    [
+      "a URL in a message",
+      () => new ConfigurationError(`cannot connect to postgres://user:${MARKER}-url@db/notes`),
+    ],
     ["an invalid URL", () => invalidUrl],
-    ["a token in a message", () => new Error(`upstream said no to Authorization: Bearer ${MARKER}-token`)],
+    [
+      "a token in a message",
+      () => new Error(`upstream said no to Authorization: Bearer ${MARKER}-token`),
+    ],
     ["a JSON web token in a message", () => new Error(`bad token ${JWT}`)],
     ["an object", () => ({ password: `${MARKER}-object`, message: `${MARKER}-message` })],
     [
@@ -103,7 +120,10 @@ function failures(): [string, () => unknown][] {
   ];
 }
 
-async function assertKeepsSecrets(answers: () => Promise<ProxyResult[]>, what: string): Promise<string> {
+async function assertKeepsSecrets(
+  answers: () => Promise<ProxyResult[]>,
+  what: string,
+): Promise<string> {
   const { result, writes } = await captureLogs(answers);
   const shown = JSON.stringify(result) + writes.join("");
   const at = shown.indexOf(MARKER);
@@ -111,17 +131,29 @@ async function assertKeepsSecrets(answers: () => Promise<ProxyResult[]>, what: s
   return shown;
 }
 
-const LOUD = { level: "TRACE", logEvent: true, logResult: true, fields: { apiKey: `${MARKER}-field` } } as const;
+const LOUD = {
+  level: "TRACE",
+  logEvent: true,
+  logResult: true,
+  fields: { apiKey: `${MARKER}-field` },
+} as const;
 
 for (const [name, failure] of failures()) {
   Deno.test(`no secret is in answers and log lines when a handler throws ${name}`, async () => {
-    const handler = defineApiHandler({ schema: z.looseObject({}), querySchema: z.looseObject({}), logging: LOUD })(
+    const handler = defineApiHandler({
+      schema: z.looseObject({}),
+      querySchema: z.looseObject({}),
+      logging: LOUD,
+    })(
       () => {
         logError("about to fail", { error: failure(), request: REQUEST });
         throw failure();
       },
     );
-    await assertKeepsSecrets(() => Promise.all(SOURCES.map((make) => handler(make(REQUEST), context))), name);
+    await assertKeepsSecrets(
+      () => Promise.all(SOURCES.map((make) => handler(make(REQUEST), context))),
+      name,
+    );
   });
 }
 
@@ -144,7 +176,10 @@ Deno.test("no secret is in answers and log lines of any auth mode, good or bad",
           addMetadata("request", rest);
           return buildValidatedResponse(context, 200, { ok: true });
         });
-        await assertKeepsSecrets(() => Promise.all(SOURCES.map((make) => handler(make(REQUEST), context))), auth);
+        await assertKeepsSecrets(
+          () => Promise.all(SOURCES.map((make) => handler(make(REQUEST), context))),
+          auth,
+        );
       }
     });
   }
@@ -159,11 +194,17 @@ Deno.test("no secret is in the answer to a body that does not fit, nor is any ot
     kind: z.enum(["a", "b"]),
     nested: z.array(z.strictObject({})),
   });
-  const handler = defineApiHandler({ schema, logging: LOUD })(() => ({ statusCode: 200, body: "" }));
+  const handler = defineApiHandler({ schema, logging: LOUD })(() => ({
+    statusCode: 200,
+    body: "",
+  }));
   // at DEBUG the event itself is logged, redacted; what is no secret by name may stand there
   const quiet = defineApiHandler({ schema })(() => ({ statusCode: 200, body: "" }));
   const body = { ...REQUEST.body, email: `${MARKER}-email`, kind: `${MARKER}-kind` };
-  await assertKeepsSecrets(() => Promise.all(SOURCES.map((make) => handler(make(REQUEST), context))), "loud");
+  await assertKeepsSecrets(
+    () => Promise.all(SOURCES.map((make) => handler(make(REQUEST), context))),
+    "loud",
+  );
   const shown = await assertKeepsSecrets(
     () => Promise.all(SOURCES.map((make) => quiet(make({ ...REQUEST, body }), context))),
     "quiet",
@@ -203,19 +244,24 @@ Deno.test("no secret is in a result that is logged", async () => {
 });
 
 Deno.test("no secret of the environment is in an answer or a log line", async () => {
-  await withEnv({ TRELLIS_TEST_KEY: `${MARKER}-env`, TRELLIS_TEST_PORT: `${MARKER}-port` }, async () => {
-    const good = defineEnv({ TRELLIS_TEST_KEY: { secret: true } });
-    const bad = defineEnv({ TRELLIS_TEST_PORT: { secret: true, schema: z.coerce.number(`${MARKER} is no number`) } });
-    const handler = defineApiHandler({ logging: LOUD })(() => {
-      logInfo("configured", { env: good, list: [good] });
-      return buildValidatedResponse(context, 200, { env: good, port: bad.TRELLIS_TEST_PORT });
-    });
-    const shown = await assertKeepsSecrets(
-      () => Promise.all(SOURCES.map((make) => handler(make(REQUEST), context))),
-      "env",
-    );
-    assertStringIncludes(shown, "TRELLIS_TEST_PORT is not valid");
-  });
+  await withEnv(
+    { TRELLIS_TEST_KEY: `${MARKER}-env`, TRELLIS_TEST_PORT: `${MARKER}-port` },
+    async () => {
+      const good = defineEnv({ TRELLIS_TEST_KEY: { secret: true } });
+      const bad = defineEnv({
+        TRELLIS_TEST_PORT: { secret: true, schema: z.coerce.number(`${MARKER} is no number`) },
+      });
+      const handler = defineApiHandler({ logging: LOUD })(() => {
+        logInfo("configured", { env: good, list: [good] });
+        return buildValidatedResponse(context, 200, { env: good, port: bad.TRELLIS_TEST_PORT });
+      });
+      const shown = await assertKeepsSecrets(
+        () => Promise.all(SOURCES.map((make) => handler(make(REQUEST), context))),
+        "env",
+      );
+      assertStringIncludes(shown, "TRELLIS_TEST_PORT is not valid");
+    },
+  );
 });
 
 Deno.test("an answer of 500 holds no stack, no file name and no class", async () => {
@@ -228,6 +274,9 @@ Deno.test("an answer of 500 holds no stack, no file name and no class", async ()
     const { correlationId: _c, requestId: _r, ...body } = JSON.parse(result.body);
     assertEquals(Object.keys(body), ["message", "code"]);
     assert(["Internal Server Error", "Service Unavailable"].includes(body.message), body.message);
-    assertFalse(/\.ts|at |Error:/.test(result.body.replace(/Internal Server Error/, "")), result.body);
+    assertFalse(
+      /\.ts|at |Error:/.test(result.body.replace(/Internal Server Error/, "")),
+      result.body,
+    );
   }
 });

@@ -25,7 +25,10 @@ const SOURCES: [string, (options: EventOptions) => ApiEvent][] = [
   ["HTTP API", createHttpApiEvent],
   ["function URL", createFunctionUrlEvent],
   ["load balancer", createAlbEvent],
-  ["load balancer with multi-value headers", (options) => createAlbEvent({ ...options, multiValue: true })],
+  [
+    "load balancer with multi-value headers",
+    (options) => createAlbEvent({ ...options, multiValue: true }),
+  ],
 ];
 const INJECTED = "a\r\nSet-Cookie: admin=1\r\n\r\n<script>\n\0";
 
@@ -39,15 +42,23 @@ function getParts({ headers = {}, multiValueHeaders = {}, cookies = [] }: ProxyR
 }
 
 function assertWhole(result: ProxyResult, what: string): void {
-  for (const part of getParts(result)) assertFalse(/[\r\n\0]/.test(part), `${what}: ${JSON.stringify(part)}`);
-  const names = [...Object.keys(result.headers ?? {}), ...Object.keys(result.multiValueHeaders ?? {})];
+  for (const part of getParts(result)) {
+    assertFalse(/[\r\n\0]/.test(part), `${what}: ${JSON.stringify(part)}`);
+  }
+  const names = [
+    ...Object.keys(result.headers ?? {}),
+    ...Object.keys(result.multiValueHeaders ?? {}),
+  ];
   for (const name of names) assertMatch(name, /^[\w!#$%&'*+.^`|~-]+$/, what);
 }
 
 for (const [source, make] of SOURCES) {
   Deno.test(`a correlation id from a ${source} is replaced unless it is plain`, async () => {
     const handler = defineApiHandler({ metrics: false })(({ metadata }) =>
-      buildValidatedResponse(context, 200, { id: metadata.correlationId, out: getOutgoingHeaders() })
+      buildValidatedResponse(context, 200, {
+        id: metadata.correlationId,
+        out: getOutgoingHeaders(),
+      })
     );
     const hostile = [
       INJECTED,
@@ -64,7 +75,9 @@ for (const [source, make] of SOURCES) {
     ];
     for (const id of hostile) {
       for (const header of ["X-Correlation-Id", "x-request-id"]) {
-        const { result, writes } = await captureLogs(() => handler(make({ headers: { [header]: id } }), context));
+        const { result, writes } = await captureLogs(() =>
+          handler(make({ headers: { [header]: id } }), context)
+        );
         assertEquals(result.statusCode, 200);
         assertWhole(result, id);
         const { id: taken, out } = JSON.parse(result.body!);
@@ -78,12 +91,27 @@ for (const [source, make] of SOURCES) {
   Deno.test(`no header, cookie or error splits the answer to a ${source}`, async () => {
     const answers: [string, () => ProxyResult][] = [
       ["a value", () => ({ statusCode: 200, headers: { Location: INJECTED }, body: "" })],
-      ["a name", () => ({ statusCode: 200, headers: { [INJECTED]: "application/json" }, body: "" })],
-      ["a name among others", () => ({ statusCode: 302, headers: { Location: "/", ["X\r\nA"]: "1" }, body: "" })],
-      ["several values", () => ({ statusCode: 200, multiValueHeaders: { Link: ["a", INJECTED] }, body: "" })],
-      ["a name of several values", () => ({ statusCode: 200, multiValueHeaders: { [INJECTED]: ["a"] }, body: "" })],
+      [
+        "a name",
+        () => ({ statusCode: 200, headers: { [INJECTED]: "application/json" }, body: "" }),
+      ],
+      [
+        "a name among others",
+        () => ({ statusCode: 302, headers: { Location: "/", ["X\r\nA"]: "1" }, body: "" }),
+      ],
+      [
+        "several values",
+        () => ({ statusCode: 200, multiValueHeaders: { Link: ["a", INJECTED] }, body: "" }),
+      ],
+      [
+        "a name of several values",
+        () => ({ statusCode: 200, multiValueHeaders: { [INJECTED]: ["a"] }, body: "" }),
+      ],
       ["a cookie", () => ({ statusCode: 200, cookies: [`theme=${INJECTED}`], body: "" })],
-      ["a cookie among headers", () => ({ statusCode: 200, headers: { "set-cookie": `a=${INJECTED}` }, body: "" })],
+      [
+        "a cookie among headers",
+        () => ({ statusCode: 200, headers: { "set-cookie": `a=${INJECTED}` }, body: "" }),
+      ],
       [
         "the response builder",
         () =>
@@ -93,7 +121,9 @@ for (const [source, make] of SOURCES) {
           }),
       ],
       ["an error's headers", () => {
-        throw new AppError("TOO_MANY_REQUESTS", "slow down", { headers: { "X-Why": INJECTED, [INJECTED]: "1" } });
+        throw new AppError("TOO_MANY_REQUESTS", "slow down", {
+          headers: { "X-Why": INJECTED, [INJECTED]: "1" },
+        });
       }],
       ["an error's message", () => {
         throw new TooManyRequestsError(INJECTED);
@@ -103,7 +133,9 @@ for (const [source, make] of SOURCES) {
     await withEnv({ CORS_ALLOW_ORIGIN: "https://app.example.com" }, async () => {
       for (const [name, answer] of answers) {
         const handler = defineApiHandler({ metrics: false })(answer);
-        const { result } = await captureLogs(() => handler(make({ headers: { Origin: INJECTED } }), context));
+        const { result } = await captureLogs(() =>
+          handler(make({ headers: { Origin: INJECTED } }), context)
+        );
         assertWhole(result, name);
         assert(result.statusCode < 500, `${name}: ${result.statusCode}`);
       }
@@ -112,13 +144,25 @@ for (const [source, make] of SOURCES) {
 }
 
 Deno.test("a request's origin is answered only when it is in the list", async () => {
-  const handler = defineApiHandler({ cors: ["https://app.example", "https://b.example"], metrics: false })(() => ({
+  const handler = defineApiHandler({
+    cors: ["https://app.example", "https://b.example"],
+    metrics: false,
+  })(() => ({
     statusCode: 200,
     body: "",
   }));
-  const origins = ["https://app.example", "https://app.example.evil.example", "https://APP.example", "null", "*", ""];
+  const origins = [
+    "https://app.example",
+    "https://app.example.evil.example",
+    "https://APP.example",
+    "null",
+    "*",
+    "",
+  ];
   const answered = await Promise.all(origins.map(async (Origin) => {
-    const { result } = await captureLogs(() => handler(createRestApiEvent({ headers: { Origin } }), context));
+    const { result } = await captureLogs(() =>
+      handler(createRestApiEvent({ headers: { Origin } }), context)
+    );
     return result.headers?.["Access-Control-Allow-Origin"];
   }));
   assertEquals(answered, ["https://app.example", ...Array(5).fill(undefined)]);

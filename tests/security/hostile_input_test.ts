@@ -22,10 +22,15 @@ const FORM_TYPE = { "Content-Type": "application/x-www-form-urlencoded" };
 type Seen = { status: number; body: unknown; query: unknown; path: unknown; answer: string };
 
 /** Sends an event and tells what reached the handler. */
-async function send(event: ApiEvent, schemas: Parameters<typeof defineApiHandler>[0]): Promise<Seen> {
+async function send(
+  event: ApiEvent,
+  schemas: Parameters<typeof defineApiHandler>[0],
+): Promise<Seen> {
   const seen: Seen = { status: 0, body: undefined, query: undefined, path: undefined, answer: "" };
   const handler = defineApiHandler({ metrics: false, ...schemas })((params) => {
-    Object.assign(seen, { body: undefined, query: undefined, path: undefined }, params, { event: undefined });
+    Object.assign(seen, { body: undefined, query: undefined, path: undefined }, params, {
+      event: undefined,
+    });
     logInfo("called", { body: seen.body, query: seen.query });
     return { statusCode: 200, body: "" } as ProxyResult;
   });
@@ -34,7 +39,10 @@ async function send(event: ApiEvent, schemas: Parameters<typeof defineApiHandler
 }
 
 function withBody(body: string, headers: Record<string, string> = JSON_TYPE): ApiEvent {
-  return Object.assign(createRestApiEvent({ method: "POST", headers }), { body, isBase64Encoded: false });
+  return Object.assign(createRestApiEvent({ method: "POST", headers }), {
+    body,
+    isBase64Encoded: false,
+  });
 }
 
 const POLLUTED = "polluted4711";
@@ -68,7 +76,13 @@ Deno.test("no body reaches a prototype: JSON is refused, forms lose the key", as
     }
     assertClean();
   }
-  for (const text of [`__proto__[${POLLUTED}]=1`, `__proto__=1&a=2`, `constructor[prototype][${POLLUTED}]=1`]) {
+  for (
+    const text of [
+      `__proto__[${POLLUTED}]=1`,
+      `__proto__=1&a=2`,
+      `constructor[prototype][${POLLUTED}]=1`,
+    ]
+  ) {
     const seen = await send(withBody(text, FORM_TYPE), { schema: LOOSE });
     assertEquals(seen.status, 200);
     assertEquals(Object.getPrototypeOf(seen.body), Object.prototype);
@@ -79,22 +93,32 @@ Deno.test("no body reaches a prototype: JSON is refused, forms lose the key", as
 });
 
 Deno.test("a body that only speaks of prototypes is taken as it is", async () => {
-  const body = { text: 'the "__proto__" and "prototype" of \\u0041', prototype: 1, constructor: "x" };
+  const body = {
+    text: 'the "__proto__" and "prototype" of \\u0041',
+    prototype: 1,
+    constructor: "x",
+  };
   const seen = await send(withBody(JSON.stringify(body)), { schema: LOOSE });
   assertEquals([seen.status, JSON.stringify(seen.body)], [200, JSON.stringify(body)]);
 });
 
 for (const make of SOURCES) {
   Deno.test(`no header, query or path parameter of ${make.name}() reaches a prototype`, async () => {
-    const hostile = JSON.parse(`{"__proto__":"${POLLUTED}","constructor":"c","toString":"t","hasOwnProperty":"h"}`);
-    const event = make({ method: "POST", headers: hostile, query: hostile, body: {} }) as ApiEvent & {
-      pathParameters?: unknown;
-    };
+    const hostile = JSON.parse(
+      `{"__proto__":"${POLLUTED}","constructor":"c","toString":"t","hasOwnProperty":"h"}`,
+    );
+    const event = make({ method: "POST", headers: hostile, query: hostile, body: {} }) as
+      & ApiEvent
+      & {
+        pathParameters?: unknown;
+      };
     event.pathParameters = hostile;
     const seen = await send(event, { querySchema: LOOSE, pathSchema: LOOSE });
     assertEquals(seen.status, 200, seen.answer);
     assertClean();
-    for (const input of [seen.query, seen.path]) assertEquals(Object.getPrototypeOf(input), Object.prototype);
+    for (const input of [seen.query, seen.path]) {
+      assertEquals(Object.getPrototypeOf(input), Object.prototype);
+    }
   });
 }
 
@@ -141,7 +165,11 @@ Deno.test("a body of a million keys is over the limit, and refused before it is 
 Deno.test("a list of 200,000 faults is answered shortly with 400, also where zod's stack overflows", async () => {
   const wrong = `{"items":[${Array(200_000).fill('""').join(",")}]}`;
   const first = await send(withBody(wrong), { schema: z.object({ items: z.array(z.number()) }) });
-  assertEquals([first.status, Object.keys(JSON.parse(first.answer).errors)], [400, ["items.0"]], "zod goes on");
+  assertEquals(
+    [first.status, Object.keys(JSON.parse(first.answer).errors)],
+    [400, ["items.0"]],
+    "zod goes on",
+  );
   const items: z.ZodType[] = [
     z.string().min(1),
     z.string().refine((text) => text !== ""),
@@ -149,7 +177,9 @@ Deno.test("a list of 200,000 faults is answered shortly with 400, also where zod
     z.preprocess((text) => text, z.string().min(1)),
   ];
   for (const item of items) {
-    const { status, answer } = await send(withBody(wrong), { schema: z.object({ items: z.array(item) }) });
+    const { status, answer } = await send(withBody(wrong), {
+      schema: z.object({ items: z.array(item) }),
+    });
     assertEquals(status, 400);
     assertLess(answer.length, 50_000);
   }
@@ -163,16 +193,20 @@ Deno.test("a list of 200,000 faults is answered shortly with 400, also where zod
 Deno.test("an answer names up to 100 faults of a body, and says how many more there are", async () => {
   const schema = z.object({ items: z.array(z.number()) });
   const faults = (count: number) =>
-    send(withBody(JSON.stringify({ items: Array(count).fill("x") })), { schema }).then(({ answer }) =>
-      JSON.parse(answer).errors
-    );
+    send(withBody(JSON.stringify({ items: Array(count).fill("x") })), { schema }).then((
+      { answer },
+    ) => JSON.parse(answer).errors);
   assertEquals(Object.keys(await faults(100)).length, 100);
   const many = await faults(5000);
   assertEquals([Object.keys(many).length, many._form], [101, ["4900 more faults are not listed"]]);
   // names of fields and messages are the client's own text
-  const { answer } = await send(withBody(`{"${"k".repeat(100_000)}":1}`), { schema: z.strictObject({}) });
+  const { answer } = await send(withBody(`{"${"k".repeat(100_000)}":1}`), {
+    schema: z.strictObject({}),
+  });
   assertLess(answer.length, 1000);
-  const named = await send(withBody(`{"${"k".repeat(100_000)}":1}`), { schema: z.record(z.string(), z.string()) });
+  const named = await send(withBody(`{"${"k".repeat(100_000)}":1}`), {
+    schema: z.record(z.string(), z.string()),
+  });
   assertLess(named.answer.length, 1000);
 });
 
@@ -185,11 +219,15 @@ Deno.test("a query of 30,000 values is taken, as a list where one is asked for a
     (o: EventOptions) => createAlbEvent({ ...o, multiValue: true }),
   ];
   for (const make of makers) {
-    const list = await send(make({ query }), { querySchema: z.object({ tag: z.array(z.string()) }) });
+    const list = await send(make({ query }), {
+      querySchema: z.object({ tag: z.array(z.string()) }),
+    });
     assertEquals([list.status, (list.query as { tag: string[] }).tag.length], [200, 30_000]);
     const last = await send(make({ query }), { querySchema: z.object({ tag: z.string() }) });
     assertEquals([last.status, last.query], [200, { tag: "v29999" }]);
-    const wrong = await send(make({ query }), { querySchema: z.object({ tag: z.array(z.coerce.number()) }) });
+    const wrong = await send(make({ query }), {
+      querySchema: z.object({ tag: z.array(z.coerce.number()) }),
+    });
     assertEquals(wrong.status, 400);
     assertLess(wrong.answer.length, 50_000);
   }
@@ -202,7 +240,9 @@ Deno.test("a body is bounded by its bytes, not by what it says of itself", async
   assertEquals((await send(withBody(JSON.stringify("é".repeat(500))), options)).status, 413);
   const small = withBody(JSON.stringify("x".repeat(5000)), { ...JSON_TYPE, "Content-Length": "5" });
   assertEquals((await send(small, options)).status, 413);
-  const base64 = Object.assign(withBody(btoa(JSON.stringify("x".repeat(2000)))), { isBase64Encoded: true });
+  const base64 = Object.assign(withBody(btoa(JSON.stringify("x".repeat(2000)))), {
+    isBase64Encoded: true,
+  });
   assertEquals((await send(base64, options)).status, 413);
 });
 
@@ -210,19 +250,24 @@ Deno.test("a compressed body is not unpacked: 20 KB stay 20 KB", async () => {
   const bomb = gzipSync(JSON.stringify({ a: "0".repeat(20_000_000) }));
   assertLess(bomb.byteLength, 30_000);
   for (const encoding of ["gzip", "br", "deflate", "identity, gzip"]) {
-    const event = Object.assign(withBody(bomb.toString("base64"), { ...JSON_TYPE, "Content-Encoding": encoding }), {
-      isBase64Encoded: true,
-    });
+    const event = Object.assign(
+      withBody(bomb.toString("base64"), { ...JSON_TYPE, "Content-Encoding": encoding }),
+      {
+        isBase64Encoded: true,
+      },
+    );
     const seen = await send(event, { schema: z.any() });
     assertEquals([seen.status, seen.body], [400, undefined]);
   }
 });
 
 Deno.test("what is logged of a body is bounded in depth, in items and in length", async () => {
-  const handler = defineApiHandler({ metrics: false, logging: { level: "DEBUG", logEvent: true } })(() => ({
-    statusCode: 200,
-    body: "",
-  }));
+  const handler = defineApiHandler({ metrics: false, logging: { level: "DEBUG", logEvent: true } })(
+    () => ({
+      statusCode: 200,
+      body: "",
+    }),
+  );
   for (
     const body of [
       deep("[", "]"),

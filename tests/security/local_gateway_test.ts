@@ -5,11 +5,21 @@ import { setLogOutput } from "../../observability/mod.ts";
 import { defineApiHandler } from "../../validation/mod.ts";
 
 let calls = 0;
-const handler = defineApiHandler({ logging: { level: "SILENT" }, metrics: false })(function act({ context, event }) {
-  calls++;
-  return buildValidatedResponse(context, 200, { path: event.requestContext && (event as { path?: string }).path });
-});
-const routes = [{ method: "ANY", path: "/act", name: "Act", handler, operation: handler.operation }];
+const handler = defineApiHandler({ logging: { level: "SILENT" }, metrics: false })(
+  function act({ context, event }) {
+    calls++;
+    return buildValidatedResponse(context, 200, {
+      path: event.requestContext && (event as { path?: string }).path,
+    });
+  },
+);
+const routes = [{
+  method: "ANY",
+  path: "/act",
+  name: "Act",
+  handler,
+  operation: handler.operation,
+}];
 
 async function withGateway(test: (port: number) => Promise<void>): Promise<void> {
   const restore = setLogOutput(() => {});
@@ -24,13 +34,22 @@ async function withGateway(test: (port: number) => Promise<void>): Promise<void>
 }
 
 /** Sends a request as it is written, since `fetch` would not let a test write such ones. */
-async function send(port: number, lines: readonly string[]): Promise<{ status: number; text: string }> {
+async function send(
+  port: number,
+  lines: readonly string[],
+): Promise<{ status: number; text: string }> {
   const connection = await Deno.connect({ hostname: "127.0.0.1", port });
   let text = "";
   try {
-    await connection.write(new TextEncoder().encode([...lines, "Connection: close", "", ""].join("\r\n")));
+    await connection.write(
+      new TextEncoder().encode([...lines, "Connection: close", "", ""].join("\r\n")),
+    );
     const buffer = new Uint8Array(65536);
-    for (let read = await connection.read(buffer); read !== null; read = await connection.read(buffer)) {
+    for (
+      let read = await connection.read(buffer);
+      read !== null;
+      read = await connection.read(buffer)
+    ) {
       text += new TextDecoder().decode(buffer.subarray(0, read));
     }
   } finally {
@@ -49,7 +68,10 @@ Deno.test("the local gateway listens on loopback and on no other address of the 
     // deno-lint-ignore no-console -- a test that cannot be made says so
     if (others.length === 0) console.warn("skipped: this machine has no address but loopback");
     for (const { address } of others) {
-      await assertRejects(() => Deno.connect({ hostname: address, port }), Deno.errors.ConnectionRefused);
+      await assertRejects(
+        () => Deno.connect({ hostname: address, port }),
+        Deno.errors.ConnectionRefused,
+      );
     }
     assertEquals((await get(port, `Host: localhost:${port}`)).status, 200);
   });
@@ -96,7 +118,9 @@ Deno.test("the local gateway refuses pages of other hosts", async () => {
       "http://[::ffff:7f00:1].evil.example",
       "localhost",
     ];
-    for (const origin of foreign) assertEquals((await get(port, host, `Origin: ${origin}`)).status, 403, origin);
+    for (const origin of foreign) {
+      assertEquals((await get(port, host, `Origin: ${origin}`)).status, 403, origin);
+    }
     assertEquals(calls, 0);
   });
 });
@@ -114,17 +138,34 @@ Deno.test("the local gateway refuses what pages of other hosts load without an O
       );
       assertEquals(image.status, 403, mode);
     }
-    const image = ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: image"];
-    assertEquals((await get(port, host, ...image, "Referer: http://evil.example/?http://localhost/")).status, 403);
+    const image = [
+      "Sec-Fetch-Site: cross-site",
+      "Sec-Fetch-Mode: no-cors",
+      "Sec-Fetch-Dest: image",
+    ];
+    assertEquals(
+      (await get(port, host, ...image, "Referer: http://evil.example/?http://localhost/")).status,
+      403,
+    );
     assertEquals(calls, 0);
     // for a browser localhost and 127.0.0.1 are two sites
     assertEquals((await get(port, host, ...image, "Referer: http://localhost:5173/")).status, 200);
     // an identity provider sends the browser back like this
-    const visit = ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"];
+    const visit = [
+      "Sec-Fetch-Site: cross-site",
+      "Sec-Fetch-Mode: navigate",
+      "Sec-Fetch-Dest: document",
+    ];
     assertEquals((await get(port, host, ...visit)).status, 200);
     assertEquals((await get(port, host, ...visit.with(2, "Sec-Fetch-Dest: iframe"))).status, 403);
-    assertEquals((await get(port, host, "Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: cors")).status, 200);
-    assertEquals((await get(port, host, "Sec-Fetch-Site: same-site", "Sec-Fetch-Mode: cors")).status, 200);
+    assertEquals(
+      (await get(port, host, "Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: cors")).status,
+      200,
+    );
+    assertEquals(
+      (await get(port, host, "Sec-Fetch-Site: same-site", "Sec-Fetch-Mode: cors")).status,
+      200,
+    );
   });
 });
 

@@ -43,8 +43,16 @@ function assertOneLineEach(writes: readonly string[], what: string): void {
 for (const text of HOSTILE) {
   Deno.test(`log lines and metrics keep ${JSON.stringify(text)} inside one JSON text`, async () => {
     const { writes, lines } = await captureLogs(() => {
-      logInfo(text, { [text]: text, nested: { [text]: [text] }, correlation_id: text, level: text });
-      logError("failed", new Error(text, { cause: new AppError("CONFLICT", text, { details: { [text]: text } }) }));
+      logInfo(text, {
+        [text]: text,
+        nested: { [text]: [text] },
+        correlation_id: text,
+        level: text,
+      });
+      logError(
+        "failed",
+        new Error(text, { cause: new AppError("CONFLICT", text, { details: { [text]: text } }) }),
+      );
       logError("failed", { error: text });
       metrics.addMetricsWithDimensions({ tenant: `t${text}` }, [[`m${text}`, MetricUnit.Count, 1]]);
     });
@@ -79,7 +87,9 @@ for (const text of HOSTILE) {
     });
     const context = { ...createLambdaContext(), awsRequestId: text, functionName: text };
     const { writes } = await captureLogs(() => handler(event, context));
-    for (const line of writes.join("").slice(0, -1).split("\n")) assertFalse(CONTROL.test(line), JSON.stringify(line));
+    for (const line of writes.join("").slice(0, -1).split("\n")) {
+      assertFalse(CONTROL.test(line), JSON.stringify(line));
+    }
   });
 }
 
@@ -92,7 +102,12 @@ Deno.test("the command line shows control characters of names, and keeps its own
   let shown = "";
   const stream = { write: (text: string) => void (shown += text), isTTY: true, columns: 400 };
   let now = 0;
-  const output = createOutput({ stdout: stream, stderr: stream, env: { TERM: "xterm" }, now: () => now += 2000 });
+  const output = createOutput({
+    stdout: stream,
+    stderr: stream,
+    env: { TERM: "xterm" },
+    now: () => now += 2000,
+  });
   for (const text of [...HOSTILE, "src/\u202egnp.ts", "\u2066hidden"]) {
     output.endProgress();
     shown = "";
@@ -121,7 +136,11 @@ Deno.test("what a command writes into a file or another program stays as it is",
 Deno.test("--json gives one document whose texts hold no control character, and are the same when read", () => {
   for (const text of [...HOSTILE, "\u202e"]) {
     let shown = "";
-    const output = createOutput({ json: true, stdout: { write: (part) => void (shown += part) }, env: {} });
+    const output = createOutput({
+      json: true,
+      stdout: { write: (part) => void (shown += part) },
+      env: {},
+    });
     output.result({ [text]: text });
     assertFalse(TERMINAL.test(shown), JSON.stringify(shown));
     assertEquals(JSON.parse(shown), { [text]: text });
@@ -130,7 +149,13 @@ Deno.test("--json gives one document whose texts hold no control character, and 
 
 Deno.test("the command line repeats arguments without what a terminal would act on", async () => {
   for (const text of HOSTILE.filter((each) => !each.includes("\n"))) {
-    for (const args of [[text], ["generate", text], ["generate", "infra", `--${text}`], ["db", "translate", text]]) {
+    for (
+      const args of [[text], ["generate", text], ["generate", "infra", `--${text}`], [
+        "db",
+        "translate",
+        text,
+      ]]
+    ) {
       const { exitCode, stdout, stderr } = await runInProcess(args);
       assert(exitCode === 2 || exitCode === 3, `${JSON.stringify(args)} ${exitCode}`);
       assertFalse(TERMINAL.test(stdout + stderr), JSON.stringify(stdout + stderr));
@@ -142,14 +167,28 @@ const FUNCTION = `import { defineApiHandler } from "@trellis/fn";
 export const handler = defineApiHandler()(() => ({ statusCode: 200, body: "" }));\n`;
 
 Deno.test("no generator takes a file whose name has a line break, an escape or a backslash", async () => {
-  for (const name of ["a\nDROP TABLE victim; --", "a\x1b[2J", "a\rb", "a\u2028b", "a\u202eb", "e\\..\\..\\f"]) {
+  for (
+    const name of [
+      "a\nDROP TABLE victim; --",
+      "a\x1b[2J",
+      "a\rb",
+      "a\u2028b",
+      "a\u202eb",
+      "e\\..\\..\\f",
+    ]
+  ) {
     const root = await Deno.makeTempDir();
     try {
       await Deno.mkdir(`${root}/src/functions/api/${name}`, { recursive: true });
       await Deno.writeTextFile(`${root}/deno.json`, "{}");
       await Deno.writeTextFile(`${root}/src/functions/api/${name}/list.get.ts`, FUNCTION);
       for (const noun of ["permissions", "infra", "openapi"]) {
-        const { exitCode, stdout, stderr } = await runInProcess(["generate", noun, "--project", root]);
+        const { exitCode, stdout, stderr } = await runInProcess([
+          "generate",
+          noun,
+          "--project",
+          root,
+        ]);
         assertEquals(exitCode, 3, stdout + stderr);
         assertMatch(stderr, /control character in its name/);
         assertFalse(TERMINAL.test(stdout + stderr), JSON.stringify(stdout + stderr));
@@ -172,7 +211,12 @@ Deno.test("an error that nobody thought of is shown without what a terminal woul
     examples: [],
     run: () => Promise.reject(new Error("\x1b[2Jforged")),
   };
-  await runCli(["break"], { commands: [command as never], stdout: stream, stderr: stream, env: {} });
+  await runCli(["break"], {
+    commands: [command as never],
+    stdout: stream,
+    stderr: stream,
+    env: {},
+  });
   assertFalse(TERMINAL.test(shown), JSON.stringify(shown));
   assertStringIncludes(shown, "\\u001b[2Jforged");
 });

@@ -12,7 +12,9 @@ import { runInProcess } from "../cli/fixtures/run.ts";
 const CANARY = "canary4711";
 
 /** A folder with a file beside it that nothing may read or write. */
-async function withFolder(test: (folder: string, outside: string) => Promise<void> | void): Promise<void> {
+async function withFolder(
+  test: (folder: string, outside: string) => Promise<void> | void,
+): Promise<void> {
   const outside = await Deno.realPath(await Deno.makeTempDir());
   try {
     await Deno.mkdir(`${outside}/inside`);
@@ -37,9 +39,18 @@ Deno.test("readMigrationFiles() reads the files of its folder, whatever the jour
     await Deno.mkdir(`${folder}/0002_folder`);
     await Deno.writeTextFile(`${folder}/0002_folder/0003_deep.sql`, "SELECT 3");
     for (
-      const tag of ["../0009_secret", "..\\0009_secret", "/etc/passwd", "0009_secret\0", "0001_first/../../0009_secret"]
+      const tag of [
+        "../0009_secret",
+        "..\\0009_secret",
+        "/etc/passwd",
+        "0009_secret\0",
+        "0001_first/../../0009_secret",
+      ]
     ) {
-      await Deno.writeTextFile(`${folder}/meta/_journal.json`, JSON.stringify({ entries: [{ tag }] }));
+      await Deno.writeTextFile(
+        `${folder}/meta/_journal.json`,
+        JSON.stringify({ entries: [{ tag }] }),
+      );
       const error = assertThrows(() => readMigrationFiles(folder), MigrationError, "is not there");
       assert(!`${error.message} ${error.cause}`.includes(CANARY));
     }
@@ -52,7 +63,9 @@ Deno.test("migration and permission files have no control characters in their na
   for (const name of ["0001_a\nforged.sql", "0001_\x1b[2J.sql", "0001_a\r.sql", "0001_\x7f.sql"]) {
     await withFolder(async (folder) => {
       await Deno.writeTextFile(`${folder}/${name}`, "SELECT 1");
-      for (const read of [() => readMigrationFiles(folder), () => readPermissionFiles(folder, {})]) {
+      for (
+        const read of [() => readMigrationFiles(folder), () => readPermissionFiles(folder, {})]
+      ) {
         const error = assertThrows(read, Error, "control character in its name");
         assert(error instanceof MigrationError || error instanceof ConfigurationError);
         assert(!/\p{Cc}/u.test(error.message.replace("\x7f", "")), error.message);
@@ -64,7 +77,18 @@ Deno.test("migration and permission files have no control characters in their na
 Deno.test("resolveModulesPath() takes a folder of modules and nothing else", async () => {
   await withFolder(async (folder) => {
     for (
-      const modulesPath of ["..", "../..", "/", "/etc", "../0009_secret.sql", "", ".", "\0", "a\nb", "${path.root}"]
+      const modulesPath of [
+        "..",
+        "../..",
+        "/",
+        "/etc",
+        "../0009_secret.sql",
+        "",
+        ".",
+        "\0",
+        "a\nb",
+        "${path.root}",
+      ]
     ) {
       const error = await assertRejects(
         () => resolveModulesPath({ modulesPath, projectDir: folder }),
@@ -129,8 +153,16 @@ Deno.test("generated files are named with letters and digits, stay in the projec
     const modules = fileURLToPath(new URL("../../modules", import.meta.url));
     const runs = [["permissions"], ["openapi"], ["infra", "--modules-path", modules]];
     for (const run of runs) {
-      const { exitCode, stdout, stderr } = await runInProcess(["generate", ...run, "--project", root]);
-      assert(exitCode <= 1 || /route|path|segment|name/i.test(stderr), `${run[0]} ${exitCode} ${stdout} ${stderr}`);
+      const { exitCode, stdout, stderr } = await runInProcess([
+        "generate",
+        ...run,
+        "--project",
+        root,
+      ]);
+      assert(
+        exitCode <= 1 || /route|path|segment|name/i.test(stderr),
+        `${run[0]} ${exitCode} ${stdout} ${stderr}`,
+      );
     }
     const made = filesUnder(outside).filter((file) => !before.has(file));
     assert(made.length >= NAMES.length, made.join("\n"));
@@ -146,6 +178,8 @@ Deno.test("generated files are named with letters and digits, stay in the projec
 
 /** The statements of a permission file; PostgreSQL does not know the one that maps an IAM role. */
 function getKinds(text: string): string[] {
-  const tree = parseSync(text.replace(/^AWS IAM GRANT .*$/m, "")) as { stmts: { stmt: Record<string, unknown> }[] };
+  const tree = parseSync(text.replace(/^AWS IAM GRANT .*$/m, "")) as {
+    stmts: { stmt: Record<string, unknown> }[];
+  };
   return tree.stmts.map(({ stmt }) => Object.keys(stmt)[0]);
 }

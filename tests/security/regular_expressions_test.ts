@@ -3,7 +3,17 @@ import { checkSync } from "recheck";
 import ts from "typescript";
 
 const ROOT = new URL("../../", import.meta.url);
-const FOLDERS = ["errors", "env", "observability", "core", "validation", "database", "auth", "testing", "cli"];
+const FOLDERS = [
+  "errors",
+  "env",
+  "observability",
+  "core",
+  "validation",
+  "database",
+  "auth",
+  "testing",
+  "cli",
+];
 
 interface Found {
   readonly place: string;
@@ -15,7 +25,12 @@ interface Found {
 function findExpressions(): Found[] {
   const found: Found[] = [];
   for (const file of FOLDERS.flatMap((folder) => sourceFiles(new URL(`${folder}/`, ROOT)))) {
-    const source = ts.createSourceFile(file.pathname, Deno.readTextFileSync(file), ts.ScriptTarget.Latest, true);
+    const source = ts.createSourceFile(
+      file.pathname,
+      Deno.readTextFileSync(file),
+      ts.ScriptTarget.Latest,
+      true,
+    );
     const visit = (node: ts.Node): void => {
       const text = getText(node);
       if (text !== undefined) {
@@ -38,7 +53,10 @@ function getText(node: ts.Node): { source: string; flags: string } | undefined {
   if (node.expression.getText() !== "RegExp") return undefined;
   const [pattern, flags] = node.arguments ?? [];
   if (pattern === undefined || !ts.isStringLiteralLike(pattern)) return undefined;
-  return { source: pattern.text, flags: flags !== undefined && ts.isStringLiteralLike(flags) ? flags.text : "" };
+  return {
+    source: pattern.text,
+    flags: flags !== undefined && ts.isStringLiteralLike(flags) ? flags.text : "",
+  };
 }
 
 function sourceFiles(folder: URL): URL[] {

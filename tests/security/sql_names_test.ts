@@ -54,7 +54,9 @@ async function open(): Promise<Database> {
 
 /** Sends a text that may hold several statements, as an attack would. */
 async function script(text: string): Promise<void> {
-  const { $client } = (await open()).db as unknown as { $client: { exec(text: string): Promise<unknown> } };
+  const { $client } = (await open()).db as unknown as {
+    $client: { exec(text: string): Promise<unknown> };
+  };
   await $client.exec(text);
 }
 
@@ -69,12 +71,16 @@ async function assertUntouched(what: string): Promise<void> {
   assertEquals(found, [{ victim: "victim", evil: 0 }], what);
 }
 
-Deno.test("an attack of this file would succeed if a name went into a statement as it is", options, async () => {
-  await open();
-  await rows("CREATE TABLE bait (id int)");
-  await script(`CREATE TABLE "a" (id int); DROP TABLE bait; --"`);
-  assertEquals(await rows("SELECT to_regclass('public.bait') AS there"), [{ there: null }]);
-});
+Deno.test(
+  "an attack of this file would succeed if a name went into a statement as it is",
+  options,
+  async () => {
+    await open();
+    await rows("CREATE TABLE bait (id int)");
+    await script(`CREATE TABLE "a" (id int); DROP TABLE bait; --"`);
+    assertEquals(await rows("SELECT to_regclass('public.bait') AS there"), [{ there: null }]);
+  },
+);
 
 for (const name of NAMES) {
   const title = JSON.stringify(name);
@@ -84,34 +90,46 @@ for (const name of NAMES) {
     await rows(`CREATE TABLE ${quote(`t ${name}`)} (${quote(name)} text)`);
     await rows(`INSERT INTO ${quote(`t ${name}`)} VALUES ('x')`);
     await assertRowExists(db, `t ${name}`, name, "x");
-    await assertRejects(() => assertRowsExist(db, `t ${name}`, name, ["x", name]), ForeignKeyViolationError);
+    await assertRejects(
+      () => assertRowsExist(db, `t ${name}`, name, ["x", name]),
+      ForeignKeyViolationError,
+    );
     await assertRejects(() => assertRowExists(db, name, name, 1));
     await assertUntouched(title);
   });
 
-  Deno.test(`runMigrations() quotes the schema, the table and the tag ${title}`, options, async () => {
-    const { config } = await open();
-    // what no file's name can have
-    const text = name.replaceAll("\n", " ").replaceAll("/", "");
-    const [tag, second] = [`0001_${text}`, `0002_${text}`];
-    const files = { [`${tag}.sql`]: "SELECT 1", [`${second}.sql`]: "SELECT 2;\n-- trellis: no-transaction\n" };
-    await withFolder(files, async (migrationsFolder) => {
-      const target = {
-        migrationsFolder,
-        database: config,
-        migrationsTable: `t ${name}`,
-        migrationsSchema: `s ${name}`,
+  Deno.test(
+    `runMigrations() quotes the schema, the table and the tag ${title}`,
+    options,
+    async () => {
+      const { config } = await open();
+      // what no file's name can have
+      const text = name.replaceAll("\n", " ").replaceAll("/", "");
+      const [tag, second] = [`0001_${text}`, `0002_${text}`];
+      const files = {
+        [`${tag}.sql`]: "SELECT 1",
+        [`${second}.sql`]: "SELECT 2;\n-- trellis: no-transaction\n",
       };
-      await markMigrationApplied({ ...target, tag });
-      const result = await runMigrations(target);
-      assertEquals(result.migrations.map((each) => each.tag), [second]);
-      const status = await getMigrationStatus(target);
-      assertEquals([status.applied.length, status.pending.length], [2, 0]);
-      const stored = await rows(`SELECT tag FROM ${quote(`s ${name}`)}.${quote(`t ${name}`)} ORDER BY tag`);
-      assertEquals(stored.map((each) => each.tag), [tag, second]);
-    });
-    await assertUntouched(title);
-  });
+      await withFolder(files, async (migrationsFolder) => {
+        const target = {
+          migrationsFolder,
+          database: config,
+          migrationsTable: `t ${name}`,
+          migrationsSchema: `s ${name}`,
+        };
+        await markMigrationApplied({ ...target, tag });
+        const result = await runMigrations(target);
+        assertEquals(result.migrations.map((each) => each.tag), [second]);
+        const status = await getMigrationStatus(target);
+        assertEquals([status.applied.length, status.pending.length], [2, 0]);
+        const stored = await rows(
+          `SELECT tag FROM ${quote(`s ${name}`)}.${quote(`t ${name}`)} ORDER BY tag`,
+        );
+        assertEquals(stored.map((each) => each.tag), [tag, second]);
+      });
+      await assertUntouched(title);
+    },
+  );
 
   Deno.test(
     `applyPermissions() and validatePermissions() quote the role, schema, table and column ${title}`,
@@ -133,42 +151,59 @@ for (const name of NAMES) {
     },
   );
 
-  Deno.test(`a recreation quotes the table, columns, constraints and indexes ${title}`, options, async () => {
-    const { db } = await open();
-    const table = `c ${name}`;
-    await rows(
-      `CREATE TABLE ${quote(table)} (id text, ${quote(name)} text DEFAULT '1', CONSTRAINT ${
-        quote(`k ${name}`)
-      } PRIMARY KEY (id, ${quote(name)}), ` +
-        `CONSTRAINT ${quote(`x ${name}`)} CHECK (length(${quote(name)}) < 99))`,
-    );
-    await rows(`CREATE INDEX ${quote(`i ${name}`)} ON ${quote(table)} (${quote(name)})`);
-    await rows(`COMMENT ON COLUMN ${quote(table)}.${quote(name)} IS '${name.replaceAll("'", "''")}'`);
-    const value = name.replaceAll("'", "''");
-    await rows(`INSERT INTO ${quote(table)} SELECT n || '${value}', n::text FROM generate_series(1, 30) AS n`);
-    const current = await introspectTable(db, table);
-    const change = `ALTER TABLE ${quote(table)} ALTER COLUMN ${quote(name)} TYPE varchar(40)`;
-    const wanted = applyAlterToSchema(current, change);
-    const plan = generateRecreationPlan(current, wanted, 30);
-    await executeRecreation(db, plan, undefined);
-    const changed = await introspectTable(db, table);
-    assertEquals(changed.columns.find((column) => column.name === name)?.type, "character varying(40)");
-    const [{ n }] = await rows(`SELECT count(*)::int AS n FROM ${quote(table)}`);
-    assertEquals(n, 30);
-    await assertUntouched(title);
-  });
+  Deno.test(
+    `a recreation quotes the table, columns, constraints and indexes ${title}`,
+    options,
+    async () => {
+      const { db } = await open();
+      const table = `c ${name}`;
+      await rows(
+        `CREATE TABLE ${quote(table)} (id text, ${quote(name)} text DEFAULT '1', CONSTRAINT ${
+          quote(`k ${name}`)
+        } PRIMARY KEY (id, ${quote(name)}), ` +
+          `CONSTRAINT ${quote(`x ${name}`)} CHECK (length(${quote(name)}) < 99))`,
+      );
+      await rows(`CREATE INDEX ${quote(`i ${name}`)} ON ${quote(table)} (${quote(name)})`);
+      await rows(
+        `COMMENT ON COLUMN ${quote(table)}.${quote(name)} IS '${name.replaceAll("'", "''")}'`,
+      );
+      const value = name.replaceAll("'", "''");
+      await rows(
+        `INSERT INTO ${
+          quote(table)
+        } SELECT n || '${value}', n::text FROM generate_series(1, 30) AS n`,
+      );
+      const current = await introspectTable(db, table);
+      const change = `ALTER TABLE ${quote(table)} ALTER COLUMN ${quote(name)} TYPE varchar(40)`;
+      const wanted = applyAlterToSchema(current, change);
+      const plan = generateRecreationPlan(current, wanted, 30);
+      await executeRecreation(db, plan, undefined);
+      const changed = await introspectTable(db, table);
+      assertEquals(
+        changed.columns.find((column) => column.name === name)?.type,
+        "character varying(40)",
+      );
+      const [{ n }] = await rows(`SELECT count(*)::int AS n FROM ${quote(table)}`);
+      assertEquals(n, 30);
+      await assertUntouched(title);
+    },
+  );
 }
 
-Deno.test("the table browser reads tables of any name, and no table that there is not", options, async () => {
-  const { config } = await open();
-  const tables = await listTables(config);
-  assert(tables.length > NAMES.length);
-  for (const { schema, name } of tables) await readRows(config, schema, name, 0);
-  for (const name of [...NAMES, `victim"; --`, "pg_authid"]) {
-    await assertRejects(() => readRows(config, "nowhere", name, 0), AppError);
-  }
-  await assertUntouched("browser");
-});
+Deno.test(
+  "the table browser reads tables of any name, and no table that there is not",
+  options,
+  async () => {
+    const { config } = await open();
+    const tables = await listTables(config);
+    assert(tables.length > NAMES.length);
+    for (const { schema, name } of tables) await readRows(config, schema, name, 0);
+    for (const name of [...NAMES, `victim"; --`, "pg_authid"]) {
+      await assertRejects(() => readRows(config, "nowhere", name, 0), AppError);
+    }
+    await assertUntouched("browser");
+  },
+);
 
 Deno.test("adaptForStandardPg() quotes a prefix, whatever it holds", options, async () => {
   for (const name of NAMES) {
@@ -177,7 +212,10 @@ Deno.test("adaptForStandardPg() quotes a prefix, whatever it holds", options, as
       try {
         adapted = adaptForStandardPg(`CREATE TABLE prefixed (id int)`, prefix);
       } catch (error) {
-        assert(error instanceof TypeError || error instanceof AppError || error instanceof RangeError, String(error));
+        assert(
+          error instanceof TypeError || error instanceof AppError || error instanceof RangeError,
+          String(error),
+        );
         continue;
       }
       await script(adapted).catch(() => {});
@@ -189,7 +227,9 @@ Deno.test("adaptForStandardPg() quotes a prefix, whatever it holds", options, as
 Deno.test("sanitizeForDistSql() keeps names in their quotes", options, async () => {
   for (const name of NAMES) {
     const statements = [
-      `CREATE TABLE ${quote(`d ${name}`)} (${quote(name)} serial PRIMARY KEY, b text CHECK (b <> 'x'))`,
+      `CREATE TABLE ${quote(`d ${name}`)} (${
+        quote(name)
+      } serial PRIMARY KEY, b text CHECK (b <> 'x'))`,
       `CREATE INDEX ${quote(`e ${name}`)} ON ${quote(`d ${name}`)} (${quote(name)})`,
       `ALTER TABLE ${quote(`d ${name}`)} ADD COLUMN ${quote(`f ${name}`)} int DEFAULT 3`,
     ];
@@ -261,25 +301,37 @@ Deno.test(
   },
 );
 
-Deno.test("${NAME} is left alone in comments, and refused where no quoting could hold it", options, async () => {
-  const { config } = await open();
-  const env = { NAME: "x; CREATE ROLE evil" };
-  await withFolder({ "a.sql": "-- ${NAME}\n/* ${NAME} */ SELECT 1;" }, async (permissionsFolder) => {
-    assertEquals(
-      (await applyPermissions({ permissionsFolder, database: config, env, allowOtherStatements: true })).errors,
-      [],
+Deno.test(
+  "${NAME} is left alone in comments, and refused where no quoting could hold it",
+  options,
+  async () => {
+    const { config } = await open();
+    const env = { NAME: "x; CREATE ROLE evil" };
+    await withFolder(
+      { "a.sql": "-- ${NAME}\n/* ${NAME} */ SELECT 1;" },
+      async (permissionsFolder) => {
+        assertEquals(
+          (await applyPermissions({
+            permissionsFolder,
+            database: config,
+            env,
+            allowOtherStatements: true,
+          })).errors,
+          [],
+        );
+      },
     );
-  });
-  for (const text of ["SELECT $x$${NAME}$x$;", "SELECT E'${NAME}\\';", 'SELECT U&"${NAME}";']) {
-    await withFolder({ "a.sql": text }, async (permissionsFolder) => {
-      await applyPermissions({
-        permissionsFolder,
-        database: config,
-        allowOtherStatements: true,
-        env: { NAME: "$x$; CREATE ROLE evil; --\\'" },
-      })
-        .catch(() => {});
-    });
-    await assertUntouched(text);
-  }
-});
+    for (const text of ["SELECT $x$${NAME}$x$;", "SELECT E'${NAME}\\';", 'SELECT U&"${NAME}";']) {
+      await withFolder({ "a.sql": text }, async (permissionsFolder) => {
+        await applyPermissions({
+          permissionsFolder,
+          database: config,
+          allowOtherStatements: true,
+          env: { NAME: "$x$; CREATE ROLE evil; --\\'" },
+        })
+          .catch(() => {});
+      });
+      await assertUntouched(text);
+    }
+  },
+);

@@ -2,12 +2,19 @@ import { assert, assertEquals } from "@std/assert";
 
 const ROOT = new URL("../../", import.meta.url);
 const page = Deno.readTextFileSync(new URL("docs/security.md", ROOT));
-const links = [...page.matchAll(/\]\(([^)#]+)\)/g)].map(([, target]) => new URL(target, new URL("docs/", ROOT)));
+const links = [...page.matchAll(/\]\(([^)#]+)\)/g)].map(([, target]) =>
+  new URL(target, new URL("docs/", ROOT))
+);
 
 Deno.test("every line of the threat model names a test that is there", () => {
-  const lines = page.split("\n").filter((line) => line.startsWith("| ") && !/^\| (?:---|Threat)/.test(line));
+  const lines = page.split("\n").filter((line) =>
+    line.startsWith("| ") && !/^\| (?:---|Threat)/.test(line)
+  );
   assert(lines.length > 20);
-  assertEquals(lines.filter((line) => !/\]\(\.\.\/tests\/[\w/]+_test\.ts\)[^|]* \|$/.test(line)), []);
+  assertEquals(
+    lines.filter((line) => !/\]\(\.\.\/tests\/[\w/]+_test\.ts\)[^|]* \|$/.test(line)),
+    [],
+  );
   for (const link of links) assert(Deno.statSync(link).isFile, link.pathname);
 });
 

@@ -31,7 +31,9 @@ function getLeak(compare: Compare): number {
   const early: number[] = [], late: number[] = [];
   for (let i = 0; i < BATCHES; i++) {
     const kinds: [string, number[]][] = [[EARLY, early], [LATE, late]];
-    for (const [given, times] of i % 2 === 0 ? kinds : kinds.reverse()) times.push(getTime(compare, given));
+    for (const [given, times] of i % 2 === 0 ? kinds : kinds.reverse()) {
+      times.push(getTime(compare, given));
+    }
   }
   return median(late) / Math.max(median(early), 1e-6);
 }
@@ -51,7 +53,9 @@ Deno.test("timingSafeEqual() takes as long for a difference at the start as for 
 
 Deno.test("the measurement finds a comparison that stops at the first difference", () => {
   const leaky: Compare = (given, expected) => {
-    for (let i = 0; i < given.length; i++) if (given.charCodeAt(i) !== expected.charCodeAt(i)) return false;
+    for (let i = 0; i < given.length; i++) {
+      if (given.charCodeAt(i) !== expected.charCodeAt(i)) return false;
+    }
     return given.length === expected.length;
   };
   assertGreater(getLeak(leaky), 1.6);
@@ -66,7 +70,10 @@ Deno.test("verifyHmac() tries every secret and every signature, whichever is goo
     return encoder.encode(`mac-of-${new TextDecoder().decode(key.bytes)}`);
   });
   try {
-    const secrets = ["first", "second", "third"].map((text) => ({ text, encoding: "utf8" as const }));
+    const secrets = ["first", "second", "third"].map((text) => ({
+      text,
+      encoding: "utf8" as const,
+    }));
     for (const [good, expected] of [["first", true], ["third", true], ["none", false]] as const) {
       computed = 0;
       const signatures = [encoder.encode(`mac-of-${good}`), encoder.encode("mac-of-nobody")];

@@ -31,7 +31,10 @@ globalThis.addEventListener("unload", () => void pglite.close());
 async function seed(endsInMs = 3_600_000): Promise<void> {
   await reset();
   for (const [user, token, name] of [[USER, TOKEN, "ada"], [OTHER, OTHER_TOKEN, "eve"]]) {
-    await pglite.query("INSERT INTO users (id, name, email) VALUES ($1, $2, $2 || '@example.com')", [user, name]);
+    await pglite.query(
+      "INSERT INTO users (id, name, email) VALUES ($1, $2, $2 || '@example.com')",
+      [user, name],
+    );
     await pglite.query("INSERT INTO sessions (expires_at, token, user_id) VALUES ($1, $2, $3)", [
       new Date(Date.now() + endsInMs).toISOString(),
       token,
@@ -45,7 +48,8 @@ const sign = (token: string, secret = SECRET): string =>
 
 /** What a thief may make of a token: nothing but the token itself is taken. */
 function variants(token: string): [string, string][] {
-  const flipped = (at: number) => token.slice(0, at) + (token[at] === "x" ? "y" : "x") + token.slice(at + 1);
+  const flipped = (at: number) =>
+    token.slice(0, at) + (token[at] === "x" ? "y" : "x") + token.slice(at + 1);
   return [
     ["another first character", flipped(0)],
     ["another last character", flipped(token.length - 1)],
@@ -74,11 +78,18 @@ Deno.test("validateSession() takes the token alone, not what is made of it", asy
   const auth = createAuth(db, config);
   assertEquals((await validateSession(auth, TOKEN)).user.id, USER);
   for (const [name, token] of variants(TOKEN)) {
-    const error = await assertRejects(() => validateSession(auth, token), UnauthorizedError, undefined, name);
+    const error = await assertRejects(
+      () => validateSession(auth, token),
+      UnauthorizedError,
+      undefined,
+      name,
+    );
     assertEquals(error.message, token === "" ? "The session token is missing" : INVALID, name);
     await assertRejects(() => expireSession(auth, token, db), UnauthorizedError, undefined, name);
   }
-  const { rows } = await pglite.query("SELECT token FROM sessions WHERE expires_at > now() ORDER BY token");
+  const { rows } = await pglite.query(
+    "SELECT token FROM sessions WHERE expires_at > now() ORDER BY token",
+  );
   assertEquals(rows, [{ token: TOKEN }, { token: OTHER_TOKEN }]);
 });
 
@@ -125,7 +136,14 @@ Deno.test("validateSessionFromHeader() takes no second credential, scheme or par
       `Bearer "${TOKEN}"`,
       `xBearer ${TOKEN}`,
     ]
-  ) await assertRejects(() => validateSessionFromHeader(auth, header), UnauthorizedError, undefined, header);
+  ) {
+    await assertRejects(
+      () => validateSessionFromHeader(auth, header),
+      UnauthorizedError,
+      undefined,
+      header,
+    );
+  }
 });
 
 Deno.test("validateSession() refuses a session that is over, and one whose user is gone", async () => {
@@ -153,8 +171,16 @@ Deno.test("signing in gives a token of its own, whatever token the browser had b
   const handler = createAuthHandler(() => auth);
   const person = { name: "Ada", email: "ada@example.com", password: "correct horse battery" };
   const call = async (path: string, cookie?: string) => {
-    const headers = { Origin: "http://localhost:3000", ...(cookie !== undefined && { Cookie: cookie }) };
-    const event = createRestApiEvent({ method: "POST", path: `/api/auth${path}`, body: person, headers });
+    const headers = {
+      Origin: "http://localhost:3000",
+      ...(cookie !== undefined && { Cookie: cookie }),
+    };
+    const event = createRestApiEvent({
+      method: "POST",
+      path: `/api/auth${path}`,
+      body: person,
+      headers,
+    });
     const { result } = await captureLogs(() => handler(event, createLambdaContext()));
     assertEquals(result.statusCode, 200, result.body);
     return JSON.parse(result.body!).token as string;
@@ -164,7 +190,10 @@ Deno.test("signing in gives a token of its own, whatever token the browser had b
   const planted = [TOKEN, sign(TOKEN), sign(first)];
   const seen = new Set([first]);
   for (const token of planted) {
-    const given = await call("/sign-in/email", `better-auth.session_token=${encodeURIComponent(token)}`);
+    const given = await call(
+      "/sign-in/email",
+      `better-auth.session_token=${encodeURIComponent(token)}`,
+    );
     assertNotEquals(given, token.split(".")[0]);
     assert(!seen.has(given));
     seen.add(given);
@@ -179,18 +208,36 @@ Deno.test("the auth routes take no path for another host, and send nobody to a p
   const auth = createAuth(db, { ...config, useSecureCookies: false });
   const handler = createAuthHandler(() => auth);
   const call = async (path: string, body?: unknown, headers: Record<string, string> = {}) => {
-    const event = { ...createRestApiEvent({ method: body === undefined ? "GET" : "POST", body, headers }), path };
+    const event = {
+      ...createRestApiEvent({ method: body === undefined ? "GET" : "POST", body, headers }),
+      path,
+    };
     return (await captureLogs(() => handler(event, createLambdaContext()))).result;
   };
   assertEquals((await call("/api/auth/ok")).statusCode, 200);
-  for (const path of ["@evil.example/api/auth/ok", ":80@evil.example/api/auth/ok", ".evil.example/api/auth/ok"]) {
+  for (
+    const path of [
+      "@evil.example/api/auth/ok",
+      ":80@evil.example/api/auth/ok",
+      ".evil.example/api/auth/ok",
+    ]
+  ) {
     assertEquals((await call(path)).statusCode, 404, path);
   }
   const Origin = "http://localhost:3000";
   const person = { name: "Ada", email: "ada@example.com", password: "correct horse battery" };
   assertEquals((await call("/api/auth/sign-up/email", person, { Origin })).statusCode, 200);
-  for (const callbackURL of ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"]) {
-    const { statusCode } = await call("/api/auth/sign-in/email", { ...person, callbackURL }, { Origin });
+  for (
+    const callbackURL of [
+      "https://evil.example/",
+      "//evil.example",
+      "/\\evil.example",
+      "javascript:alert(1)",
+    ]
+  ) {
+    const { statusCode } = await call("/api/auth/sign-in/email", { ...person, callbackURL }, {
+      Origin,
+    });
     assertEquals(statusCode, 403, callbackURL);
   }
   const forwarded = {
@@ -203,10 +250,16 @@ Deno.test("the auth routes take no path for another host, and send nobody to a p
 });
 
 Deno.test("auth 'bearer' takes the token alone, not what is made of it, and no empty one", async () => {
-  const handler = defineApiHandler({ auth: "bearer", metrics: false })(() => ({ statusCode: 200, body: "" }));
+  const handler = defineApiHandler({ auth: "bearer", metrics: false })(() => ({
+    statusCode: 200,
+    body: "",
+  }));
   const call = async (authorization: string) =>
     (await captureLogs(() =>
-      handler(createRestApiEvent({ headers: { Authorization: authorization } }), createLambdaContext())
+      handler(
+        createRestApiEvent({ headers: { Authorization: authorization } }),
+        createLambdaContext(),
+      )
     )).result.statusCode;
   await withEnv({ API_BEARER_TOKEN: TOKEN }, async () => {
     assertEquals(await call(`Bearer ${TOKEN}`), 200);
@@ -217,13 +270,16 @@ Deno.test("auth 'bearer' takes the token alone, not what is made of it, and no e
   });
   for (const unset of [undefined, ""]) {
     await withEnv({ API_BEARER_TOKEN: unset }, async () => {
-      for (const header of ["Bearer ", "Bearer", "Bearer undefined", ""]) assert(await call(header) >= 401);
+      for (const header of ["Bearer ", "Bearer", "Bearer undefined", ""]) {
+        assert(await call(header) >= 401);
+      }
     });
   }
 });
 
 const BODY = '{"amount":100}';
-const hex = (text: string, secret = "whsec") => createHmac("sha256", secret).update(text).digest("hex");
+const hex = (text: string, secret = "whsec") =>
+  createHmac("sha256", secret).update(text).digest("hex");
 
 Deno.test("webhooks take the signature of this very body, time and id alone", async () => {
   const seconds = Math.floor(Date.now() / 1000);
@@ -247,16 +303,32 @@ Deno.test("webhooks take the signature of this very body, time and id alone", as
     ["no prefix", () => validateCodeHostWebhook(BODY, hex(BODY), "whsec")],
     ["the weaker hash", () => validateCodeHostWebhook(BODY, `sha1=${hex(BODY)}`, "whsec")],
     ["another secret", () => validateCodeHostWebhook(BODY, code, "whsed")],
-    ["another time", () => validatePaymentsWebhook(BODY, pay.replace(`t=${seconds}`, `t=${seconds - 1}`), "whsec")],
+    [
+      "another time",
+      () => validatePaymentsWebhook(BODY, pay.replace(`t=${seconds}`, `t=${seconds - 1}`), "whsec"),
+    ],
     ["two times", () => validatePaymentsWebhook(BODY, `t=${seconds - 1},${pay}`, "whsec")],
-    ["a version that is not known", () => validatePaymentsWebhook(BODY, pay.replace("v1=", "v0="), "whsec")],
+    [
+      "a version that is not known",
+      () => validatePaymentsWebhook(BODY, pay.replace("v1=", "v0="), "whsec"),
+    ],
     [
       "a good signature that is a day old",
-      () => validatePaymentsWebhook(BODY, `t=${seconds - 86_400},v1=${hex(`${seconds - 86_400}.${BODY}`)}`, "whsec"),
+      () =>
+        validatePaymentsWebhook(
+          BODY,
+          `t=${seconds - 86_400},v1=${hex(`${seconds - 86_400}.${BODY}`)}`,
+          "whsec",
+        ),
     ],
     [
       "digits moved from the time into the body",
-      () => validatePaymentsWebhook(`1.${BODY}`, `t=${seconds},v1=${hex(`${seconds}1.${BODY}`)}`, "whsec"),
+      () =>
+        validatePaymentsWebhook(
+          `1.${BODY}`,
+          `t=${seconds},v1=${hex(`${seconds}1.${BODY}`)}`,
+          "whsec",
+        ),
     ],
     ["another id", () => validateStandardWebhook(BODY, { ...headers, "webhook-id": "msg_2" }, key)],
     [

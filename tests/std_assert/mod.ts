@@ -57,12 +57,20 @@ export function assertEquals<T>(actual: T, expected: T, message?: string): void 
 
 /** Fails when both values are equal in depth. */
 export function assertNotEquals<T>(actual: T, expected: T, message?: string): void {
-  if (equal(actual, expected)) failWith(`Expected values that differ, both are ${show(actual)}`, message);
+  if (equal(actual, expected)) {
+    failWith(`Expected values that differ, both are ${show(actual)}`, message);
+  }
 }
 
 /** Fails unless both are the same value (`Object.is`). */
-export function assertStrictEquals<T>(actual: unknown, expected: T, message?: string): asserts actual is T {
-  if (!Object.is(actual, expected)) failWith(`Expected ${show(expected)}, got ${show(actual)}`, message);
+export function assertStrictEquals<T>(
+  actual: unknown,
+  expected: T,
+  message?: string,
+): asserts actual is T {
+  if (!Object.is(actual, expected)) {
+    failWith(`Expected ${show(expected)}, got ${show(actual)}`, message);
+  }
 }
 
 /** Fails when both are the same value (`Object.is`). */
@@ -82,12 +90,16 @@ export function assertInstanceOf<T extends abstract new (...args: any[]) => any>
   type: T,
   message?: string,
 ): asserts actual is InstanceType<T> {
-  if (!(actual instanceof type)) failWith(`Expected an instance of ${type.name}, got ${show(actual)}`, message);
+  if (!(actual instanceof type)) {
+    failWith(`Expected an instance of ${type.name}, got ${show(actual)}`, message);
+  }
 }
 
 /** Fails unless `actual` contains `expected`. */
 export function assertStringIncludes(actual: string, expected: string, message?: string): void {
-  if (!actual.includes(expected)) failWith(`Expected ${show(actual)} to contain ${show(expected)}`, message);
+  if (!actual.includes(expected)) {
+    failWith(`Expected ${show(actual)} to contain ${show(expected)}`, message);
+  }
 }
 
 /** Fails unless `actual` matches `expected`. */
@@ -101,8 +113,14 @@ export function assertNotMatch(actual: string, expected: RegExp, message?: strin
 }
 
 /** Fails unless `actual` holds every item of `expected`. */
-export function assertArrayIncludes<T>(actual: ArrayLike<T>, expected: ArrayLike<T>, message?: string): void {
-  const missing = Array.from(expected).filter((item) => !Array.from(actual).some((other) => equal(other, item)));
+export function assertArrayIncludes<T>(
+  actual: ArrayLike<T>,
+  expected: ArrayLike<T>,
+  message?: string,
+): void {
+  const missing = Array.from(expected).filter((item) =>
+    !Array.from(actual).some((other) => equal(other, item))
+  );
   if (missing.length > 0) failWith(`Expected ${show(actual)} to include ${show(missing)}`, message);
 }
 
@@ -114,9 +132,13 @@ export function assertObjectMatch(
   message?: string,
 ): void {
   function pick(value: unknown, pattern: unknown): unknown {
-    if (typeof pattern !== "object" || pattern === null || typeof value !== "object" || value === null) return value;
+    if (
+      typeof pattern !== "object" || pattern === null || typeof value !== "object" || value === null
+    ) return value;
     if (Array.isArray(pattern)) {
-      return Array.isArray(value) ? value.map((item, i) => i in pattern ? pick(item, pattern[i]) : item) : value;
+      return Array.isArray(value)
+        ? value.map((item, i) => i in pattern ? pick(item, pattern[i]) : item)
+        : value;
     }
     if (Object.getPrototypeOf(pattern) !== Object.prototype) return value;
     return Object.fromEntries(
@@ -130,7 +152,12 @@ export function assertObjectMatch(
 }
 
 /** Fails unless the numbers differ by at most `tolerance`. */
-export function assertAlmostEquals(actual: number, expected: number, tolerance?: number, message?: string): void {
+export function assertAlmostEquals(
+  actual: number,
+  expected: number,
+  tolerance?: number,
+  message?: string,
+): void {
   const allowed = tolerance ?? (Number.isFinite(expected) ? Math.abs(expected * 1e-7) : 1e-7);
   if (!Object.is(actual, expected) && !(Math.abs(actual - expected) <= allowed)) {
     failWith(`Expected ${actual} to be within ${allowed} of ${expected}`, message);
@@ -168,10 +195,19 @@ export function assertIsError<E extends Error>(
   message?: string,
 ): asserts error is E {
   if (!(error instanceof Error)) failWith(`Expected an Error, got ${show(error)}`, message);
-  if (type && !(error instanceof type)) failWith(`Expected ${type.name}, got ${error.name}: ${error.message}`, message);
+  if (type && !(error instanceof type)) {
+    failWith(`Expected ${type.name}, got ${error.name}: ${error.message}`, message);
+  }
   const fits = includes === undefined ||
-    (typeof includes === "string" ? error.message.includes(includes) : includes.test(error.message));
-  if (!fits) failWith(`Expected the error message to include ${show(includes)}, got ${show(error.message)}`, message);
+    (typeof includes === "string"
+      ? error.message.includes(includes)
+      : includes.test(error.message));
+  if (!fits) {
+    failWith(
+      `Expected the error message to include ${show(includes)}, got ${show(error.message)}`,
+      message,
+    );
+  }
 }
 
 /** Fails unless `fn` throws; returns what it threw. */
@@ -195,7 +231,10 @@ export function assertThrows<E extends Error>(
     if (typeof typeOrMessage === "function") assertIsError(error, typeOrMessage, includes, message);
     return error;
   }
-  return failWith("Expected the function to throw", typeof typeOrMessage === "string" ? typeOrMessage : message);
+  return failWith(
+    "Expected the function to throw",
+    typeof typeOrMessage === "string" ? typeOrMessage : message,
+  );
 }
 
 /** Fails unless the promise of `fn` rejects; resolves to what it rejected with. */
@@ -219,11 +258,16 @@ export async function assertRejects<E extends Error>(
     returned = true;
     await promise;
   } catch (error) {
-    if (!returned) failWith("Expected a rejected promise, the function threw synchronously", message);
+    if (!returned) {
+      failWith("Expected a rejected promise, the function threw synchronously", message);
+    }
     if (typeof typeOrMessage === "function") assertIsError(error, typeOrMessage, includes, message);
     return error;
   }
-  return failWith("Expected the promise to reject", typeof typeOrMessage === "string" ? typeOrMessage : message);
+  return failWith(
+    "Expected the promise to reject",
+    typeof typeOrMessage === "string" ? typeOrMessage : message,
+  );
 }
 
 /** Fails always. */

@@ -2,7 +2,11 @@ import postgres from "postgres";
 import type { Clock } from "../../core/clock.ts";
 import { closeDrizzleClient } from "../../database/client.ts";
 import type { DatabaseConfig } from "../../database/config.ts";
-import { type MigrateConfig, type MigrateResult, runMigrations } from "../../database/migrations/run.ts";
+import {
+  type MigrateConfig,
+  type MigrateResult,
+  runMigrations,
+} from "../../database/migrations/run.ts";
 import { type DistSqlServer, startDistSqlServer } from "../../testing/distsql/server.ts";
 import { startPostgres } from "./postgres.ts";
 import { withEnv } from "./with_env.ts";
@@ -48,9 +52,18 @@ async function migrate(
   const migrationsFolder = await Deno.makeTempDir({ prefix: "trellis-migrations-" });
   try {
     for (const [at, text] of files.entries()) {
-      await Deno.writeTextFile(`${migrationsFolder}/${String(at + 1).padStart(4, "0")}_m.sql`, text);
+      await Deno.writeTextFile(
+        `${migrationsFolder}/${String(at + 1).padStart(4, "0")}_m.sql`,
+        text,
+      );
     }
-    return await runMigrations({ migrationsFolder, database, clock: impatient, useLock: false, ...options });
+    return await runMigrations({
+      migrationsFolder,
+      database,
+      clock: impatient,
+      useLock: false,
+      ...options,
+    });
   } finally {
     await Deno.remove(migrationsFolder, { recursive: true });
   }

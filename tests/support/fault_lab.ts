@@ -60,18 +60,26 @@ export function openFaultLab(): FaultLab {
         createLambdaContext({ timeoutMs, awsRequestId: requestId }),
       );
       const ms = Math.round(performance.now() - startedAt);
-      const line = lines.find((one) => one.function_request_id === requestId && one.message === "request failed");
+      const line = lines.find((one) =>
+        one.function_request_id === requestId && one.message === "request failed"
+      );
       const seen: Seen = {
         status,
         code: status < 400 ? undefined : JSON.parse(body).code,
         body,
-        retryAfterSeconds: headers?.["Retry-After"] === undefined ? undefined : Number(headers["Retry-After"]),
+        retryAfterSeconds: headers?.["Retry-After"] === undefined
+          ? undefined
+          : Number(headers["Retry-After"]),
         error: line?.error?.name,
         ms,
       };
-      if (status >= 400 && INSIDE.test(body)) throw new Error(`the client was told too much: ${body}`);
+      if (status >= 400 && INSIDE.test(body)) {
+        throw new Error(`the client was told too much: ${body}`);
+      }
       if (label !== "") {
-        console.log(`${label}: ${status} ${[seen.error, seen.code].filter(Boolean).join(" ")} ${ms} ms`);
+        console.log(
+          `${label}: ${status} ${[seen.error, seen.code].filter(Boolean).join(" ")} ${ms} ms`,
+        );
       }
       return seen;
     },

@@ -19,7 +19,11 @@ export interface FaultTarget {
 }
 
 /** What the AWS clients sign with. */
-export const AWS_ENV = { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test", AWS_SESSION_TOKEN: undefined };
+export const AWS_ENV = {
+  AWS_ACCESS_KEY_ID: "test",
+  AWS_SECRET_ACCESS_KEY: "test",
+  AWS_SESSION_TOKEN: undefined,
+};
 
 const ARN = "arn:aws:rds:eu-central-1:123456789012:cluster:test";
 const SECRET_ARN = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:s";
@@ -48,7 +52,9 @@ export async function withFaultTargets(
  *
  * @param use Called for each provider in turn.
  */
-export async function withFaultLab(use: (target: FaultTarget, lab: FaultLab) => Promise<void>): Promise<void> {
+export async function withFaultLab(
+  use: (target: FaultTarget, lab: FaultLab) => Promise<void>,
+): Promise<void> {
   const postgres = await startPostgres();
   const lab = openFaultLab();
   try {
@@ -75,16 +81,26 @@ async function run(
   }
 }
 
-async function withDirect(postgres: TestPostgres, use: (target: FaultTarget) => Promise<void>): Promise<void> {
+async function withDirect(
+  postgres: TestPostgres,
+  use: (target: FaultTarget) => Promise<void>,
+): Promise<void> {
   await run("serverless-pg direct", postgres.port, use, (port) => ({
     provider: "serverless-pg",
     connectionString: `postgres://postgres@127.0.0.1:${port}/postgres`,
   }));
 }
 
-async function withNeon(postgres: TestPostgres, use: (target: FaultTarget) => Promise<void>): Promise<void> {
+async function withNeon(
+  postgres: TestPostgres,
+  use: (target: FaultTarget) => Promise<void>,
+): Promise<void> {
   const proxy = startNeonProxy(postgres.port);
-  Object.assign(neonConfig, { useSecureWebSocket: false, pipelineConnect: false, forceDisablePgSSL: true });
+  Object.assign(neonConfig, {
+    useSecureWebSocket: false,
+    pipelineConnect: false,
+    forceDisablePgSSL: true,
+  });
   try {
     await run("branching-pg", proxy.port, use, (port) => {
       neonConfig.wsProxy = () => `127.0.0.1:${port}/v2`;
@@ -96,7 +112,10 @@ async function withNeon(postgres: TestPostgres, use: (target: FaultTarget) => Pr
   }
 }
 
-async function withDataApi(postgres: TestPostgres, use: (target: FaultTarget) => Promise<void>): Promise<void> {
+async function withDataApi(
+  postgres: TestPostgres,
+  use: (target: FaultTarget) => Promise<void>,
+): Promise<void> {
   // answers to BEGIN are lost there by the dozen
   const server = startRdsDataServer(postgres.url, 2000);
   const { port } = new URL(server.url);
@@ -112,12 +131,19 @@ async function withDataApi(postgres: TestPostgres, use: (target: FaultTarget) =>
   }
 }
 
-async function withDistSql(postgres: TestPostgres, use: (target: FaultTarget) => Promise<void>): Promise<void> {
+async function withDistSql(
+  postgres: TestPostgres,
+  use: (target: FaultTarget) => Promise<void>,
+): Promise<void> {
   const server = await startDistSqlServer({ backend: { url: postgres.url } });
   const { accessKeyId, secretAccessKey } = server.principal;
   try {
     await withEnv(
-      { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN: undefined },
+      {
+        AWS_ACCESS_KEY_ID: accessKeyId,
+        AWS_SECRET_ACCESS_KEY: secretAccessKey,
+        AWS_SESSION_TOKEN: undefined,
+      },
       () =>
         run("distsql", server.port, use, (port) => ({
           provider: "distsql",

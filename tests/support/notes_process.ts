@@ -50,7 +50,9 @@ export async function startNotes(dataFolder: string, port: number): Promise<Note
   }
   return {
     url: `http://127.0.0.1:${port}`,
-    curlLines: printed.split("\n").map((line) => line.trim()).filter((line) => /^(?:curl|TOKEN=)/.test(line)),
+    curlLines: printed.split("\n").map((line) => line.trim()).filter((line) =>
+      /^(?:curl|TOKEN=)/.test(line)
+    ),
     secrets: JSON.parse(await Deno.readTextFile(`${dataFolder}/secrets.json`)),
     log: () => log,
     async interrupt(): Promise<number> {
@@ -62,7 +64,10 @@ export async function startNotes(dataFolder: string, port: number): Promise<Note
   };
 }
 
-async function collect(stream: ReadableStream<Uint8Array>, take: (text: string) => void): Promise<void> {
+async function collect(
+  stream: ReadableStream<Uint8Array>,
+  take: (text: string) => void,
+): Promise<void> {
   const decoder = new TextDecoder();
   for await (const chunk of stream) take(decoder.decode(chunk, { stream: true }));
 }

@@ -41,11 +41,22 @@ function findSystemBin(): string | undefined {
     ...installed.map((version) => join(debian, version, "bin")),
     ...(Deno.env.get("PATH") ?? "").split(":"),
   ];
-  return folders.find((folder) => folder && exists(join(folder, "initdb")) && exists(join(folder, "postgres")));
+  return folders.find((folder) =>
+    folder && exists(join(folder, "initdb")) && exists(join(folder, "postgres"))
+  );
 }
 
-async function run(command: string, args: string[], options: Omit<Deno.CommandOptions, "args"> = {}): Promise<void> {
-  const { success, stderr } = await new Deno.Command(command, { stdout: "null", stderr: "piped", ...options, args })
+async function run(
+  command: string,
+  args: string[],
+  options: Omit<Deno.CommandOptions, "args"> = {},
+): Promise<void> {
+  const { success, stderr } = await new Deno.Command(command, {
+    stdout: "null",
+    stderr: "piped",
+    ...options,
+    args,
+  })
     .output();
   if (!success) throw new Error(`${command} failed: ${new TextDecoder().decode(stderr)}`);
 }
@@ -95,7 +106,8 @@ async function untilReady(child: Deno.ChildProcess): Promise<void> {
 export async function startPostgres(options: StartPostgresOptions = {}): Promise<TestPostgres> {
   const as = Deno.uid() === 0 ? NOBODY : {};
   const folder = await Deno.makeTempDir({ prefix: "trellis-postgres-" });
-  const bin = (Deno.env.get("PGBIN") === "npm" ? undefined : findSystemBin()) ?? await copyNpmBin(folder);
+  const bin = (Deno.env.get("PGBIN") === "npm" ? undefined : findSystemBin()) ??
+    await copyNpmBin(folder);
   const data = join(folder, "data");
   await Deno.mkdir(data, { mode: 0o700 });
   if (as === NOBODY) await run("chown", ["-R", `${NOBODY.uid}:${NOBODY.gid}`, folder]);

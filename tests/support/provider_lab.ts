@@ -1,5 +1,10 @@
 import { neonConfig } from "@neondatabase/serverless";
-import { closeDrizzleClient, type DatabaseConfig, type DrizzleClient, getDrizzleClient } from "../../database/mod.ts";
+import {
+  closeDrizzleClient,
+  type DatabaseConfig,
+  type DrizzleClient,
+  getDrizzleClient,
+} from "../../database/mod.ts";
 import { sql } from "../../database/orm.ts";
 import { setLogOutput } from "../../observability/mod.ts";
 import { startDistSqlServer } from "../../testing/distsql/server.ts";
@@ -47,10 +52,16 @@ async function startProviders(): Promise<ProviderLab> {
   const postgres = await startPostgres();
   const dataApi = startRdsDataServer(await postgres.createDatabase("data_api"));
   const neon = startNeonProxy(postgres.port);
-  const distsql = await startDistSqlServer({ backend: { url: await postgres.createDatabase("distsql") } });
+  const distsql = await startDistSqlServer({
+    backend: { url: await postgres.createDatabase("distsql") },
+  });
   const embedded = await createTestDatabase();
   neonConfig.wsProxy = () => `127.0.0.1:${neon.port}/v2`;
-  Object.assign(neonConfig, { useSecureWebSocket: false, pipelineConnect: false, forceDisablePgSSL: true });
+  Object.assign(neonConfig, {
+    useSecureWebSocket: false,
+    pipelineConnect: false,
+    forceDisablePgSSL: true,
+  });
   const { accessKeyId, secretAccessKey } = distsql.principal;
   const restoreEnv = setEnv({
     AWS_ACCESS_KEY_ID: accessKeyId,
@@ -61,7 +72,10 @@ async function startProviders(): Promise<ProviderLab> {
   const direct = await postgres.createDatabase("direct");
   const targets: ProviderTarget[] = [
     { name: "embedded-pg", config: embedded.config },
-    { name: "serverless-pg", config: { provider: "serverless-pg", connectionString: direct, instrument: false } },
+    {
+      name: "serverless-pg",
+      config: { provider: "serverless-pg", connectionString: direct, instrument: false },
+    },
     {
       name: "branching-pg",
       config: {
@@ -70,7 +84,10 @@ async function startProviders(): Promise<ProviderLab> {
         instrument: false,
       },
     },
-    { name: "data-api", config: { provider: "serverless-pg", connectionString: DATA_API, instrument: false } },
+    {
+      name: "data-api",
+      config: { provider: "serverless-pg", connectionString: DATA_API, instrument: false },
+    },
     {
       name: "distsql",
       config: {
@@ -100,7 +117,9 @@ async function startProviders(): Promise<ProviderLab> {
 }
 
 function setEnv(variables: Readonly<Record<string, string | undefined>>): () => void {
-  const former = Object.fromEntries(Object.keys(variables).map((name) => [name, Deno.env.get(name)]));
+  const former = Object.fromEntries(
+    Object.keys(variables).map((name) => [name, Deno.env.get(name)]),
+  );
   for (const [name, value] of Object.entries(variables)) {
     if (value === undefined) Deno.env.delete(name);
     else Deno.env.set(name, value);

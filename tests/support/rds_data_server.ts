@@ -10,7 +10,15 @@ export interface RdsDataServer {
   /** The requests so far: operation and first words of the statement. */
   readonly requests: string[];
   /** Answers the next requests with an error of this name instead of running them, or after running them. */
-  fail(error: { name: string; message?: string; times?: number; operation?: string; afterRunning?: boolean }): void;
+  fail(
+    error: {
+      name: string;
+      message?: string;
+      times?: number;
+      operation?: string;
+      afterRunning?: boolean;
+    },
+  ): void;
   /** Ends the server. */
   stop(): Promise<void>;
 }
@@ -44,7 +52,9 @@ function bind({ value, typeHint }: Parameter): [value: unknown, type: string] {
   if ("longValue" in value) return [String(value.longValue), "bigint"];
   if ("doubleValue" in value) return [String(value.doubleValue), "float8"];
   if ("booleanValue" in value) return [String(value.booleanValue), "boolean"];
-  const hex = [...atob(String(value.blobValue))].map((c) => c.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+  const hex = [...atob(String(value.blobValue))].map((c) =>
+    c.charCodeAt(0).toString(16).padStart(2, "0")
+  ).join("");
   return [`\\x${hex}`, "bytea"];
 }
 
@@ -69,7 +79,9 @@ function bindNames(sql: string, parameters: Parameter[]): { text: string; values
   return { text, values };
 }
 
-const TYPES = new Map(BUILT_IN_TYPES.flatMap(([name, id, arrayId]) => [[id, name], [arrayId, `_${name}`]]));
+const TYPES = new Map(
+  BUILT_IN_TYPES.flatMap(([name, id, arrayId]) => [[id, name], [arrayId, `_${name}`]]),
+);
 
 function toField(text: string | null, typeName: string, options: Body["resultSetOptions"]): Field {
   if (text === null) return { isNull: true };
@@ -84,13 +96,17 @@ function toField(text: string | null, typeName: string, options: Body["resultSet
     case "int4":
     case "int8":
     case "oid":
-      return options?.longReturnType === "STRING" ? { stringValue: text } : { longValue: Number(text) };
+      return options?.longReturnType === "STRING"
+        ? { stringValue: text }
+        : { longValue: Number(text) };
     case "float4":
     case "float8":
       return { doubleValue: toDouble(text) };
     case "bytea":
       return {
-        blobValue: btoa(String.fromCharCode(...text.slice(2).match(/../g)?.map((hex) => parseInt(hex, 16)) ?? [])),
+        blobValue: btoa(
+          String.fromCharCode(...text.slice(2).match(/../g)?.map((hex) => parseInt(hex, 16)) ?? []),
+        ),
       };
     case "timestamptz":
       // UTC, and without saying so
@@ -101,17 +117,25 @@ function toField(text: string | null, typeName: string, options: Body["resultSet
 }
 
 function unsupportedResult(what: string): Error {
-  return Object.assign(new Error(`The result contains ${what}`), { name: "UnsupportedResultException" });
+  return Object.assign(new Error(`The result contains ${what}`), {
+    name: "UnsupportedResultException",
+  });
 }
 
 /** One list for each kind of item, in which a NULL is null. */
-function toArrayValue(items: ArrayItem<string>[], typeName: string, options: Body["resultSetOptions"]): Field {
+function toArrayValue(
+  items: ArrayItem<string>[],
+  typeName: string,
+  options: Body["resultSetOptions"],
+): Field {
   if (items.some(Array.isArray)) throw unsupportedResult("a multidimensional array");
   if (typeName === "bytea") throw unsupportedResult("the unsupported data type bytea[]");
   const fields = (items as (string | null)[]).map((item) => toField(item, typeName, options));
   const valueOf = (field: Field): unknown => field.isNull ? null : Object.values(field)[0];
   const values = fields.map(valueOf);
-  if (typeName === "int8") return { longValues: values.map((value) => value === null ? null : Number(value)) };
+  if (typeName === "int8") {
+    return { longValues: values.map((value) => value === null ? null : Number(value)) };
+  }
   const kind = Object.keys(fields.find((field) => !field.isNull) ?? { stringValue: "" })[0];
   return { [`${kind}s`]: values };
 }
@@ -140,7 +164,10 @@ interface Begun {
  * @param transactionIdleMs After how long without a request a transaction is rolled back: 3 minutes, as the service does.
  * @returns The running server.
  */
-export function startRdsDataServer(databaseUrl: string, transactionIdleMs = 180_000): RdsDataServer {
+export function startRdsDataServer(
+  databaseUrl: string,
+  transactionIdleMs = 180_000,
+): RdsDataServer {
   function connect(max: number): postgres.Sql {
     const sql = postgres(databaseUrl, {
       max,
@@ -161,12 +188,17 @@ export function startRdsDataServer(databaseUrl: string, transactionIdleMs = 180_
   async function run(sql: postgres.Sql, body: Body): Promise<unknown> {
     const { text, values } = bindNames(body.sql, body.parameters ?? []);
     const result = await sql.unsafe(text, values as never[], { simple: false } as never).values();
-    const columns = (result.columns ?? []).map(({ name, type }) => ({ name, typeName: TYPES.get(type) ?? "other" }));
+    const columns = (result.columns ?? []).map(({ name, type }) => ({
+      name,
+      typeName: TYPES.get(type) ?? "other",
+    }));
     return {
       records: result.columns === undefined || result.columns === null
         ? undefined
         : [...result].map((row) =>
-          columns.map(({ typeName }, at) => toField((row as string[])[at], typeName, body.resultSetOptions))
+          columns.map(({ typeName }, at) =>
+            toField((row as string[])[at], typeName, body.resultSetOptions)
+          )
         ),
       columnMetadata: columns.map(({ name, typeName }) => ({ name, label: name, typeName })),
       numberOfRecordsUpdated: result.count ?? 0,
@@ -214,7 +246,9 @@ export function startRdsDataServer(databaseUrl: string, transactionIdleMs = 180_
     }
     if (operation === "ExecuteStatement") {
       clearTimeout(begun.timer);
-      return await run(begun.sql, body).finally(() => transactions.has(transactionId) && watch(transactionId, begun));
+      return await run(begun.sql, body).finally(() =>
+        transactions.has(transactionId) && watch(transactionId, begun)
+      );
     }
     take(transactionId);
     const isCommit = operation === "CommitTransaction";
@@ -223,12 +257,15 @@ export function startRdsDataServer(databaseUrl: string, transactionIdleMs = 180_
   }
 
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
-    const operation = new URL(request.url).pathname.replace(/^\/(?:Execute)?$/, "ExecuteStatement").slice(
-      new URL(request.url).pathname === "/Execute" ? 0 : 1,
-    );
+    const operation = new URL(request.url).pathname.replace(/^\/(?:Execute)?$/, "ExecuteStatement")
+      .slice(
+        new URL(request.url).pathname === "/Execute" ? 0 : 1,
+      );
     const body: Body = await request.json();
     requests.push(`${operation} ${(body.sql ?? "").slice(0, 60)}`.trim());
-    const fault = failing !== undefined && (failing.operation ?? operation) === operation ? failing : undefined;
+    const fault = failing !== undefined && (failing.operation ?? operation) === operation
+      ? failing
+      : undefined;
     if (fault !== undefined && --fault.times <= 0) failing = undefined;
     if (fault !== undefined && !fault.afterRunning) return failure(fault.name, fault.message ?? "");
     try {
@@ -245,7 +282,9 @@ export function startRdsDataServer(databaseUrl: string, transactionIdleMs = 180_
       if (code === undefined) return failure(name, message);
       return failure(
         "DatabaseErrorException",
-        `ERROR: ${message}${detail === undefined ? "" : `\n  Detail: ${detail}`}; SQLState: ${code}`,
+        `ERROR: ${message}${
+          detail === undefined ? "" : `\n  Detail: ${detail}`
+        }; SQLState: ${code}`,
       );
     }
   });

@@ -4,7 +4,9 @@
  * @param work Gets a function that sets the clock so many milliseconds ahead of the real time, or behind it.
  * @returns What the work returns.
  */
-export async function withSteppedClock<T>(work: (setMs: (offsetMs: number) => void) => T | Promise<T>): Promise<T> {
+export async function withSteppedClock<T>(
+  work: (setMs: (offsetMs: number) => void) => T | Promise<T>,
+): Promise<T> {
   const { now } = Date;
   let offsetMs = 0;
   Date.now = () => now() + offsetMs;

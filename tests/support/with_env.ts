@@ -11,7 +11,9 @@ export async function withEnv<T>(
 ): Promise<T> {
   const former = Object.keys(variables).map((name) => [name, Deno.env.get(name)] as const);
   const set = (entries: Iterable<readonly [string, string | undefined]>): void => {
-    for (const [name, value] of entries) value === undefined ? Deno.env.delete(name) : Deno.env.set(name, value);
+    for (const [name, value] of entries) {
+      value === undefined ? Deno.env.delete(name) : Deno.env.set(name, value);
+    }
   };
   set(Object.entries(variables));
   try {

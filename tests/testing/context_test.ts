@@ -14,7 +14,11 @@ Deno.test("createLambdaContext() has a deadline that comes nearer and stops at 0
 
 Deno.test("createLambdaContext() has Lambda's fields, with ids that may be given", () => {
   const context = createLambdaContext({ awsRequestId: "r-1", functionName: "notes" });
-  assertEquals([context.awsRequestId, context.functionName, context.functionVersion], ["r-1", "notes", "$LATEST"]);
+  assertEquals([context.awsRequestId, context.functionName, context.functionVersion], [
+    "r-1",
+    "notes",
+    "$LATEST",
+  ]);
   assertEquals([context.memoryLimitInMB, context.logGroupName], ["512", "/aws/lambda/notes"]);
   assertMatch(context.invokedFunctionArn, /^arn:aws:lambda:[a-z0-9-]+:\d{12}:function:notes$/);
   assertStringIncludes(context.logStreamName, "[$LATEST]");

@@ -23,20 +23,45 @@ const BODY = '{"title":"milk"}';
 
 Deno.test("createRestApiEvent() is an event as a REST API sends it", () => {
   const event = createRestApiEvent(OPTIONS);
-  assertEquals([event.httpMethod, event.path, event.resource], ["PUT", "/notes/n1", "/notes/{noteId}"]);
-  assertEquals(event.headers, { "X-One": "1", "X-Many": "b", Cookie: "a=1; b=2", "Content-Type": "application/json" });
+  assertEquals([event.httpMethod, event.path, event.resource], [
+    "PUT",
+    "/notes/n1",
+    "/notes/{noteId}",
+  ]);
+  assertEquals(event.headers, {
+    "X-One": "1",
+    "X-Many": "b",
+    Cookie: "a=1; b=2",
+    "Content-Type": "application/json",
+  });
   assertEquals(event.multiValueHeaders?.["X-Many"], ["a", "b"]);
   assertEquals(event.queryStringParameters, { one: "1 é", many: "y&z" });
   assertEquals(event.multiValueQueryStringParameters, { one: ["1 é"], many: ["x", "y&z"] });
-  assertEquals([event.pathParameters, event.requestContext.authorizer], [{ noteId: "n1" }, { userId: "u1" }]);
-  assertEquals([event.requestContext.requestId, event.body, event.isBase64Encoded], ["g-1", BODY, false]);
+  assertEquals([event.pathParameters, event.requestContext.authorizer], [{ noteId: "n1" }, {
+    userId: "u1",
+  }]);
+  assertEquals([event.requestContext.requestId, event.body, event.isBase64Encoded], [
+    "g-1",
+    BODY,
+    false,
+  ]);
 });
 
 Deno.test("createRestApiEvent() has null where a REST API has null", () => {
   const event = createRestApiEvent();
-  assertEquals([event.httpMethod, event.path, event.resource, event.headers], ["GET", "/", "/", {}]);
+  assertEquals([event.httpMethod, event.path, event.resource, event.headers], [
+    "GET",
+    "/",
+    "/",
+    {},
+  ]);
   assertEquals(
-    [event.queryStringParameters, event.multiValueQueryStringParameters, event.pathParameters, event.body],
+    [
+      event.queryStringParameters,
+      event.multiValueQueryStringParameters,
+      event.pathParameters,
+      event.body,
+    ],
     [null, null, null, null],
   );
   assertEquals("authorizer" in event.requestContext, false);
@@ -44,8 +69,16 @@ Deno.test("createRestApiEvent() has null where a REST API has null", () => {
 
 Deno.test("createHttpApiEvent() is an event in payload format 2.0", () => {
   const event = createHttpApiEvent(OPTIONS);
-  assertEquals([event.version, event.routeKey, event.rawPath], ["2.0", "PUT /notes/{noteId}", "/notes/n1"]);
-  assertEquals(event.headers, { "x-one": "1", "x-many": "a,b", "content-type": "application/json" });
+  assertEquals([event.version, event.routeKey, event.rawPath], [
+    "2.0",
+    "PUT /notes/{noteId}",
+    "/notes/n1",
+  ]);
+  assertEquals(event.headers, {
+    "x-one": "1",
+    "x-many": "a,b",
+    "content-type": "application/json",
+  });
   assertEquals(event.cookies, ["a=1", "b=2"]);
   assertEquals(event.rawQueryString, "one=1+%C3%A9&many=x&many=y%26z");
   assertEquals(event.queryStringParameters, { one: "1 é", many: "x,y&z" });
@@ -65,7 +98,10 @@ Deno.test("createHttpApiEvent() leaves out what an HTTP API leaves out", () => {
 });
 
 Deno.test("createFunctionUrlEvent() is an event of the route $default", () => {
-  assertEquals(createFunctionUrlEvent(OPTIONS), { ...createHttpApiEvent(OPTIONS), routeKey: "$default" });
+  assertEquals(createFunctionUrlEvent(OPTIONS), {
+    ...createHttpApiEvent(OPTIONS),
+    routeKey: "$default",
+  });
 });
 
 Deno.test("createAlbEvent() sends either last or all values, its query still encoded", () => {
@@ -73,7 +109,10 @@ Deno.test("createAlbEvent() sends either last or all values, its query still enc
   assertEquals([isAlbEvent(single), single.httpMethod, single.body], [true, "PUT", BODY]);
   assertEquals(single.headers?.["x-many"], "b");
   assertEquals(single.queryStringParameters, { one: "1+%C3%A9", many: "y%26z" });
-  assertEquals([single.multiValueHeaders, single.multiValueQueryStringParameters], [undefined, undefined]);
+  assertEquals([single.multiValueHeaders, single.multiValueQueryStringParameters], [
+    undefined,
+    undefined,
+  ]);
   assertEquals(all.multiValueHeaders?.["x-many"], ["a", "b"]);
   assertEquals(all.multiValueQueryStringParameters, { one: ["1+%C3%A9"], many: ["x", "y%26z"] });
   assertEquals([all.headers, all.queryStringParameters], [undefined, undefined]);
@@ -93,7 +132,11 @@ Deno.test("a body is text as it is, bytes as base64, anything else JSON with its
   ];
   for (const [body, text, base64, type] of cases) {
     const event = createRestApiEvent({ body });
-    assertEquals([event.body, event.isBase64Encoded, event.headers["Content-Type"]], [text, base64, type]);
+    assertEquals([event.body, event.isBase64Encoded, event.headers["Content-Type"]], [
+      text,
+      base64,
+      type,
+    ]);
   }
   const headers = { "content-type": "application/problem+json" };
   assertEquals(createRestApiEvent({ body: {}, headers }).headers, headers);

@@ -23,9 +23,16 @@ Deno.test("createQueueEvent() makes messages of a standard queue, without a grou
   ]);
   assertEquals([first.messageId, first.body, first.eventSource], ["m1", '{"n":1}', "aws:sqs"]);
   assertEquals(first.eventSourceARN, "arn:aws:sqs:eu-west-1:123456789012:test-queue");
-  assertEquals([first.attributes.ApproximateReceiveCount, first.attributes.MessageGroupId], ["3", undefined]);
+  assertEquals([first.attributes.ApproximateReceiveCount, first.attributes.MessageGroupId], [
+    "3",
+    undefined,
+  ]);
   assertEquals(first.messageAttributes.correlationId?.stringValue, "c-1");
-  assertEquals([second.body, second.attributes.MessageGroupId, second.messageAttributes], ["text", "tenant", {}]);
+  assertEquals([second.body, second.attributes.MessageGroupId, second.messageAttributes], [
+    "text",
+    "tenant",
+    {},
+  ]);
   assertEquals([second.attributes.SequenceNumber, second.messageId.length], [undefined, 36]);
 });
 
@@ -34,7 +41,10 @@ Deno.test("createQueueEvent() makes messages of a FIFO queue, in a group and in 
   assertEquals(Records.map(({ attributes }) => attributes.MessageGroupId), ["a", "group"]);
   const numbers = Records.map(({ attributes }) => attributes.SequenceNumber!);
   assertEquals([numbers, numbers[0].length], [numbers.toSorted(), 20]);
-  assertEquals(Records.every((record) => record.attributes.MessageDeduplicationId === record.messageId), true);
+  assertEquals(
+    Records.every((record) => record.attributes.MessageDeduplicationId === record.messageId),
+    true,
+  );
 });
 
 Deno.test("createTopicEvent() wraps what createTopicNotification() makes", () => {
@@ -48,7 +58,12 @@ Deno.test("createTopicEvent() wraps what createTopicNotification() makes", () =>
 });
 
 Deno.test("createEventBridgeEvent() makes an event of a bus", () => {
-  const event = createEventBridgeEvent({ detailType: "note.created", detail: { n: 1 }, source: "notes", id: "e-1" });
+  const event = createEventBridgeEvent({
+    detailType: "note.created",
+    detail: { n: 1 },
+    source: "notes",
+    id: "e-1",
+  });
   assertEquals(event, {
     version: "0",
     id: "e-1",
@@ -65,7 +80,13 @@ Deno.test("createEventBridgeEvent() makes an event of a bus", () => {
 Deno.test("createScheduleEvent() makes the payload of each that schedules", () => {
   const shapes = (["module", "scheduler", "rule"] as const).map((from) => {
     const event = createScheduleEvent({ from, time: "2026-01-31T03:00:00Z" });
-    return [event["detail-type"], event.source, event.time, event.detail, event.resources[0].split(":")[2]];
+    return [
+      event["detail-type"],
+      event.source,
+      event.time,
+      event.detail,
+      event.resources[0].split(":")[2],
+    ];
   });
   const common = ["Scheduled Event", "aws.scheduler", "2026-01-31T03:00:00Z"];
   assertEquals(shapes, [
@@ -92,7 +113,11 @@ Deno.test("createStorageEvent() encodes keys as S3 does, createStorageEventBridg
 Deno.test("createStorageEvent() and createStorageEventBridgeEvent() tell no size of an object that is deleted", () => {
   const options = { key: "x", change: "deleted" } as const;
   const { Records: [{ s3, eventName }] } = createStorageEvent([options]);
-  assertEquals([eventName, s3.object.size, s3.object.eTag], ["ObjectRemoved:Delete", undefined, undefined]);
+  assertEquals([eventName, s3.object.size, s3.object.eTag], [
+    "ObjectRemoved:Delete",
+    undefined,
+    undefined,
+  ]);
   const bridged = createStorageEventBridgeEvent(options);
   assertEquals([bridged["detail-type"], bridged.detail.object.size], ["Object Deleted", undefined]);
   assertEquals(createStorageTestEvent("photos").Bucket, "photos");
@@ -100,7 +125,11 @@ Deno.test("createStorageEvent() and createStorageEventBridgeEvent() tell no size
 
 Deno.test("createWebSocket…Event() make what the gateway sends over the life of a connection", () => {
   const options = { connectionId: "c1", authorizer: { userId: "u1" } };
-  const connect = createWebSocketConnectEvent({ ...options, headers: { Origin: "x" }, query: { token: "t" } });
+  const connect = createWebSocketConnectEvent({
+    ...options,
+    headers: { Origin: "x" },
+    query: { token: "t" },
+  });
   const message = createWebSocketMessageEvent({ ...options, body: { n: 1 }, routeKey: "say" });
   const disconnect = createWebSocketDisconnectEvent(options);
   const routes = [connect, message, disconnect].map((
@@ -111,13 +140,24 @@ Deno.test("createWebSocket…Event() make what the gateway sends over the life o
     ["say", "MESSAGE", "c1", "u1"],
     ["$disconnect", "DISCONNECT", "c1", "u1"],
   ]);
-  assertEquals([connect.multiValueHeaders, connect.queryStringParameters], [{ Origin: ["x"] }, { token: "t" }]);
-  assertEquals([message.body, "headers" in message, disconnect.body], ['{"n":1}', false, undefined]);
+  assertEquals([connect.multiValueHeaders, connect.queryStringParameters], [{ Origin: ["x"] }, {
+    token: "t",
+  }]);
+  assertEquals([message.body, "headers" in message, disconnect.body], [
+    '{"n":1}',
+    false,
+    undefined,
+  ]);
   assertEquals(disconnect.requestContext.disconnectStatusCode, 1001);
 });
 
 Deno.test("create…AuthorizerEvent() make what each kind of gateway asks about a request", () => {
-  const request = { method: "POST", path: "/notes", headers: { Authorization: "Bearer t" }, query: { a: "1" } };
+  const request = {
+    method: "POST",
+    path: "/notes",
+    headers: { Authorization: "Bearer t" },
+    query: { a: "1" },
+  };
   const arn = "arn:aws:execute-api:eu-west-1:123456789012:a1b2c3d4e5/test/POST/notes";
   assertEquals(createTokenAuthorizerEvent("Bearer t", request), {
     type: "TOKEN",
@@ -133,8 +173,13 @@ Deno.test("create…AuthorizerEvent() make what each kind of gateway asks about 
   ]);
   assertEquals(["body" in rest, rest.queryStringParameters], [false, { a: "1" }]);
   const http = createHttpAuthorizerEvent(request);
-  assertEquals([http.version, http.routeArn, http.rawQueryString, http.identitySource], ["2.0", arn, "a=1", [
-    "Bearer t",
-  ]]);
+  assertEquals([http.version, http.routeArn, http.rawQueryString, http.identitySource], [
+    "2.0",
+    arn,
+    "a=1",
+    [
+      "Bearer t",
+    ],
+  ]);
   assertEquals(["body" in http, createHttpAuthorizerEvent().identitySource], [false, null]);
 });

@@ -26,7 +26,9 @@ interface Release {
 
 const RELEASES = new URL("../fixtures/releases/", import.meta.url);
 const EXAMPLE = new URL("../../examples/notes/", import.meta.url);
-const versions = [...Deno.readDirSync(RELEASES)].filter(({ isDirectory }) => isDirectory).map(({ name }) => name)
+const versions = [...Deno.readDirSync(RELEASES)].filter(({ isDirectory }) => isDirectory).map((
+  { name },
+) => name)
   .sort();
 
 // the AWS client keeps a socket open, and a migration's session ends after its test
@@ -46,7 +48,10 @@ async function restore(database: DatabaseConfig, file: string): Promise<void> {
 }
 
 /** What today's code makes of a database of the release. */
-async function readsDatabase({ folder, release }: Awaited<ReturnType<typeof readRelease>>, database: DatabaseConfig) {
+async function readsDatabase(
+  { folder, release }: Awaited<ReturnType<typeof readRelease>>,
+  database: DatabaseConfig,
+) {
   const name = `${release.version} ${database.provider}`;
   const migrationsFolder = await Deno.makeTempDir();
   for (const { name: file } of Deno.readDirSync(`${folder}migrations`)) {
@@ -58,7 +63,10 @@ async function readsDatabase({ folder, release }: Awaited<ReturnType<typeof read
     assert(before.applied.length > 0, name);
     assertEquals((await runMigrations({ migrationsFolder, database })).applied, 0, name);
     // the history and the lease of the release take what is new
-    await Deno.writeTextFile(`${migrationsFolder}/9001_upgraded.sql`, "CREATE TABLE upgraded (id int PRIMARY KEY);\n");
+    await Deno.writeTextFile(
+      `${migrationsFolder}/9001_upgraded.sql`,
+      "CREATE TABLE upgraded (id int PRIMARY KEY);\n",
+    );
     assertEquals((await runMigrations({ migrationsFolder, database })).applied, 1, name);
     const after = await getMigrationStatus({ migrationsFolder, database });
     assertEquals([after.applied.length, after.pending], [before.applied.length + 1, []], name);
@@ -66,7 +74,11 @@ async function readsDatabase({ folder, release }: Awaited<ReturnType<typeof read
     const db = await getDrizzleClient(database);
     const auth = createAuth(db, release.auth);
     const { user, session } = await validateSession(auth, release.tokens[database.provider]);
-    assertEquals([user.email, session.expiresAt.getUTCFullYear()], [release.login.email, 2099], name);
+    assertEquals(
+      [user.email, session.expiresAt.getUTCFullYear()],
+      [release.login.email, 2099],
+      name,
+    );
     if (database.provider === "embedded-pg") {
       // the hash of the password too
       const { email, password } = release.login;
@@ -88,74 +100,88 @@ async function withReleasePostgres(test: (postgres: TestPostgres) => Promise<voi
   }
 }
 
-Deno.test("there is a fixture of a release", () => assert(versions.length > 0, "run scripts/release_fixtures.ts"));
+Deno.test("there is a fixture of a release", () =>
+  assert(versions.length > 0, "run scripts/release_fixtures.ts"));
 
 for (const version of versions) {
-  Deno.test(`databases of ${version} are read: history, lease, sessions, permissions`, options, async () => {
-    const read = await readRelease(version);
-    await withReleasePostgres(async (postgres) => {
-      const embedded: DatabaseConfig = {
-        provider: "embedded-pg",
-        connectionString: `memory://${version}`,
-        instrument: false,
-      };
-      const connectionString = await postgres.createDatabase("serverless");
-      const serverless: DatabaseConfig = { provider: "serverless-pg", connectionString, instrument: false };
-      for (const database of [embedded, serverless]) {
-        await restore(database, `${read.folder}databases/${database.provider}.sql`);
-        await readsDatabase(read, database);
-        await closeDrizzleClient(database);
-      }
+  Deno.test(
+    `databases of ${version} are read: history, lease, sessions, permissions`,
+    options,
+    async () => {
+      const read = await readRelease(version);
+      await withReleasePostgres(async (postgres) => {
+        const embedded: DatabaseConfig = {
+          provider: "embedded-pg",
+          connectionString: `memory://${version}`,
+          instrument: false,
+        };
+        const connectionString = await postgres.createDatabase("serverless");
+        const serverless: DatabaseConfig = {
+          provider: "serverless-pg",
+          connectionString,
+          instrument: false,
+        };
+        for (const database of [embedded, serverless]) {
+          await restore(database, `${read.folder}databases/${database.provider}.sql`);
+          await readsDatabase(read, database);
+          await closeDrizzleClient(database);
+        }
 
-      const url = await postgres.createDatabase("distsql");
-      const backend: DatabaseConfig = { provider: "serverless-pg", connectionString: url, instrument: false };
-      const server = await startDistSqlServer({ backend: { url } });
-      const database: DatabaseConfig = {
-        provider: "distsql",
-        endpoint: `localhost:${server.port}`,
-        region: server.region,
-        isAdmin: true,
-        ca: server.ca,
-        instrument: false,
-      };
-      const { accessKeyId, secretAccessKey } = server.principal;
-      await withEnv({
-        AWS_ACCESS_KEY_ID: accessKeyId,
-        AWS_SECRET_ACCESS_KEY: secretAccessKey,
-        AWS_SESSION_TOKEN: undefined,
-        AWS_ACCOUNT_ID: "123456789012",
-        RESOURCE_PREFIX: "notes-dev",
-      }, async () => {
-        try {
-          await restore(backend, `${read.folder}databases/distsql.sql`);
-          // the text is run by the server's owner, the cluster's tables belong to its admin
-          await executeRows(
-            await getDrizzleClient(backend),
-            sql.raw(`DO $$ DECLARE t regclass; BEGIN
+        const url = await postgres.createDatabase("distsql");
+        const backend: DatabaseConfig = {
+          provider: "serverless-pg",
+          connectionString: url,
+          instrument: false,
+        };
+        const server = await startDistSqlServer({ backend: { url } });
+        const database: DatabaseConfig = {
+          provider: "distsql",
+          endpoint: `localhost:${server.port}`,
+          region: server.region,
+          isAdmin: true,
+          ca: server.ca,
+          instrument: false,
+        };
+        const { accessKeyId, secretAccessKey } = server.principal;
+        await withEnv({
+          AWS_ACCESS_KEY_ID: accessKeyId,
+          AWS_SECRET_ACCESS_KEY: secretAccessKey,
+          AWS_SESSION_TOKEN: undefined,
+          AWS_ACCOUNT_ID: "123456789012",
+          RESOURCE_PREFIX: "notes-dev",
+        }, async () => {
+          try {
+            await restore(backend, `${read.folder}databases/distsql.sql`);
+            // the text is run by the server's owner, the cluster's tables belong to its admin
+            await executeRows(
+              await getDrizzleClient(backend),
+              sql.raw(`DO $$ DECLARE t regclass; BEGIN
             FOR t IN SELECT c.oid FROM pg_class c WHERE relkind = 'r' AND relnamespace IN ('public'::regnamespace, 'orm'::regnamespace)
             LOOP EXECUTE format('ALTER TABLE %s OWNER TO admin', t); END LOOP; ALTER SCHEMA orm OWNER TO admin; END $$`),
-          );
-          await closeDrizzleClient(backend);
-          await readsDatabase(read, database);
-          const permissions = { permissionsFolder: `${read.folder}permissions`, database };
-          const first = await applyPermissions(permissions);
-          assertEquals(first.errors, []);
-          assert(first.applied > 0);
-          assertEquals((await applyPermissions(permissions)).applied, 0);
-        } finally {
-          await closeDrizzleClient(database);
-          await server.stop();
-        }
+            );
+            await closeDrizzleClient(backend);
+            await readsDatabase(read, database);
+            const permissions = { permissionsFolder: `${read.folder}permissions`, database };
+            const first = await applyPermissions(permissions);
+            assertEquals(first.errors, []);
+            assert(first.applied > 0);
+            assertEquals((await applyPermissions(permissions)).applied, 0);
+          } finally {
+            await closeDrizzleClient(database);
+            await server.stop();
+          }
+        });
       });
-    });
-  });
+    },
+  );
 
   Deno.test(`what ${version} generated is known as generated, and is brought up to date`, async () => {
     const { folder } = await readRelease(version);
     const root = await Deno.realPath(await Deno.makeTempDir());
     try {
       for (const name of ["src", "migrations", "trellis.config.ts"]) {
-        await new Deno.Command("cp", { args: ["-r", new URL(name, EXAMPLE).pathname, root] }).output();
+        await new Deno.Command("cp", { args: ["-r", new URL(name, EXAMPLE).pathname, root] })
+          .output();
       }
       for (const name of ["permissions", "infra", "openapi.json"]) {
         await new Deno.Command("cp", { args: ["-r", `${folder}${name}`, root] }).output();

@@ -39,7 +39,10 @@ async function ask(
 ): Promise<Answer> {
   let seen: Record<string, unknown> | undefined;
   const handler = defineApiHandler({ auth, metrics: false })((params) => {
-    const { event: _e, context: _c, metadata: _m, ...rest } = params as unknown as Record<string, unknown>;
+    const { event: _e, context: _c, metadata: _m, ...rest } = params as unknown as Record<
+      string,
+      unknown
+    >;
     seen = rest;
     return buildValidatedResponse(context, 200, { ok: true });
   });
@@ -96,7 +99,9 @@ for (const token of [undefined, ""]) {
   Deno.test(`auth bearer with API_BEARER_TOKEN ${JSON.stringify(token)} is a configuration error, never an open door`, async () => {
     await withEnv({ API_BEARER_TOKEN: token }, async () => {
       for (
-        const headers of [{}, { Authorization: "Bearer " }, { Authorization: "Bearer undefined" }] as Record<
+        const headers of [{}, { Authorization: "Bearer " }, {
+          Authorization: "Bearer undefined",
+        }] as Record<
           string,
           string
         >[]
@@ -126,22 +131,41 @@ for (const [variable, good, bad] of ROTATION) {
   Deno.test(`auth bearer takes each token of ${JSON.stringify(variable)}`, async () => {
     await withEnv({ API_BEARER_TOKEN: variable }, async () => {
       for (const token of good) {
-        assertEquals((await ask("bearer", { headers: { Authorization: `Bearer ${token}` } })).status, 200);
+        assertEquals(
+          (await ask("bearer", { headers: { Authorization: `Bearer ${token}` } })).status,
+          200,
+        );
       }
       for (const token of bad) {
-        assertRefused(await ask("bearer", { headers: { Authorization: `Bearer ${token}` } }), token);
+        assertRefused(
+          await ask("bearer", { headers: { Authorization: `Bearer ${token}` } }),
+          token,
+        );
       }
     });
   });
 }
 
-const UNMATCHABLE = ["abc def", "Bearer abc", "a,,b", "a,", ",", '"abc"', "abc=d", "ümlaut", `${TOKEN};${OTHER}`, " "];
+const UNMATCHABLE = [
+  "abc def",
+  "Bearer abc",
+  "a,,b",
+  "a,",
+  ",",
+  '"abc"',
+  "abc=d",
+  "ümlaut",
+  `${TOKEN};${OTHER}`,
+  " ",
+];
 
 for (const variable of UNMATCHABLE) {
   Deno.test(`auth bearer with API_BEARER_TOKEN ${JSON.stringify(variable)}, which no request can match, is a configuration error`, async () => {
     await withEnv({ API_BEARER_TOKEN: variable }, async () => {
       for (const token of [variable, "abc", "a"]) {
-        const { status, body, seen, lines } = await ask("bearer", { headers: { Authorization: `Bearer ${token}` } });
+        const { status, body, seen, lines } = await ask("bearer", {
+          headers: { Authorization: `Bearer ${token}` },
+        });
         assertEquals([status, body.code, seen], [500, "CONFIGURATION", undefined]);
         const message: string = lines.find(({ level }) => level === "ERROR")?.error.message ?? "";
         assertStringIncludes(message, "API_BEARER_TOKEN");
@@ -154,38 +178,42 @@ for (const variable of UNMATCHABLE) {
 const { Authenticated, Unauthenticated, Anonymous } = UserStatus;
 
 /** What the gateway's authorizer said, and what is made of it: a status, and the user's id. */
-const AUTHORIZERS: [authorizer: Record<string, unknown> | undefined, status: UserStatus, userId: string | undefined][] =
-  [
-    [undefined, Anonymous, undefined],
-    [{}, Anonymous, undefined],
-    [{ userId: "u1" }, Authenticated, "u1"],
-    [{ userId: 7 }, Authenticated, "7"],
-    [{ userId: "" }, Anonymous, undefined],
-    [{ principalId: "p1" }, Anonymous, undefined],
-    [{ userId: "u1", userStatus: "Authenticated" }, Authenticated, "u1"],
-    [{ principalId: "p1", userStatus: "Authenticated" }, Authenticated, "p1"],
-    [{ userId: "u1", principalId: "p1", userStatus: "Authenticated" }, Authenticated, "u1"],
-    [{ userStatus: "Authenticated" }, Unauthenticated, undefined],
-    [{ userStatus: "Authenticated", userId: "", principalId: "" }, Unauthenticated, undefined],
-    [{ userStatus: "Authenticated", userId: { id: "u1" } }, Unauthenticated, undefined],
-    [{ userStatus: "Anonymous" }, Anonymous, undefined],
-    [{ userStatus: "Anonymous", userId: "u1", principalId: "p1" }, Anonymous, undefined],
-    [{ userStatus: "Unauthenticated" }, Unauthenticated, undefined],
-    [{ userStatus: "Unauthenticated", userId: "u1" }, Unauthenticated, undefined],
-    [{ userStatus: "authenticated", userId: "u1" }, Unauthenticated, undefined],
-    [{ userStatus: "Admin", userId: "u1" }, Unauthenticated, undefined],
-    [{ userStatus: "", userId: "u1" }, Unauthenticated, undefined],
-    [{ userStatus: true, userId: "u1" }, Unauthenticated, undefined],
-    [{ userStatus: null, userId: "u1" }, Authenticated, "u1"],
-  ];
+const AUTHORIZERS: [
+  authorizer: Record<string, unknown> | undefined,
+  status: UserStatus,
+  userId: string | undefined,
+][] = [
+  [undefined, Anonymous, undefined],
+  [{}, Anonymous, undefined],
+  [{ userId: "u1" }, Authenticated, "u1"],
+  [{ userId: 7 }, Authenticated, "7"],
+  [{ userId: "" }, Anonymous, undefined],
+  [{ principalId: "p1" }, Anonymous, undefined],
+  [{ userId: "u1", userStatus: "Authenticated" }, Authenticated, "u1"],
+  [{ principalId: "p1", userStatus: "Authenticated" }, Authenticated, "p1"],
+  [{ userId: "u1", principalId: "p1", userStatus: "Authenticated" }, Authenticated, "u1"],
+  [{ userStatus: "Authenticated" }, Unauthenticated, undefined],
+  [{ userStatus: "Authenticated", userId: "", principalId: "" }, Unauthenticated, undefined],
+  [{ userStatus: "Authenticated", userId: { id: "u1" } }, Unauthenticated, undefined],
+  [{ userStatus: "Anonymous" }, Anonymous, undefined],
+  [{ userStatus: "Anonymous", userId: "u1", principalId: "p1" }, Anonymous, undefined],
+  [{ userStatus: "Unauthenticated" }, Unauthenticated, undefined],
+  [{ userStatus: "Unauthenticated", userId: "u1" }, Unauthenticated, undefined],
+  [{ userStatus: "authenticated", userId: "u1" }, Unauthenticated, undefined],
+  [{ userStatus: "Admin", userId: "u1" }, Unauthenticated, undefined],
+  [{ userStatus: "", userId: "u1" }, Unauthenticated, undefined],
+  [{ userStatus: true, userId: "u1" }, Unauthenticated, undefined],
+  [{ userStatus: null, userId: "u1" }, Authenticated, "u1"],
+];
 
 for (const [authorizer, status, userId] of AUTHORIZERS) {
   const name = JSON.stringify(authorizer) ?? "nothing";
   Deno.test(`auth authorizer ${status === Authenticated ? "takes" : "refuses"} ${name}`, async () => {
     for (const make of [createRestApiEvent, createHttpApiEvent]) {
       const answer = await ask("authorizer", { authorizer }, make);
-      if (status === Authenticated) assertEquals(answer.seen, { authorizer, userId, userStatus: status });
-      else assertRefused(answer, make.name);
+      if (status === Authenticated) {
+        assertEquals(answer.seen, { authorizer, userId, userStatus: status });
+      } else assertRefused(answer, make.name);
     }
   });
 
@@ -207,12 +235,19 @@ const tokens = (claims: unknown) =>
   ] as const;
 
 /** The event with what the gateway said, where it says it. */
-function withAuthorizer(make: typeof createHttpApiEvent | typeof createRestApiEvent, authorizer: object): ApiEvent {
+function withAuthorizer(
+  make: typeof createHttpApiEvent | typeof createRestApiEvent,
+  authorizer: object,
+): ApiEvent {
   const event = make({});
   return { ...event, requestContext: { ...event.requestContext, authorizer } } as ApiEvent;
 }
 
-async function askWithClaims(auth: "authorizer" | "authorizer-optional", event: ApiEvent, userIdClaim?: string) {
+async function askWithClaims(
+  auth: "authorizer" | "authorizer-optional",
+  event: ApiEvent,
+  userIdClaim?: string,
+) {
   let seen: { userId?: string; userStatus: UserStatus } | undefined;
   const handler = defineApiHandler({ auth, metrics: false, ...(userIdClaim && { userIdClaim }) })(
     ({ userId, userStatus }) => {
@@ -242,8 +277,14 @@ for (const [claims, userIdClaim, userId] of CLAIMS) {
   Deno.test(`auth authorizer ${verdict} ${JSON.stringify(claims)} with userIdClaim ${userIdClaim}`, async () => {
     for (const [make, authorizer] of tokens(claims)) {
       for (const auth of ["authorizer", "authorizer-optional"] as const) {
-        const { status, seen } = await askWithClaims(auth, withAuthorizer(make, authorizer), userIdClaim);
-        const expected = userId === undefined ? [401, undefined] : [200, { userId, userStatus: Authenticated }];
+        const { status, seen } = await askWithClaims(
+          auth,
+          withAuthorizer(make, authorizer),
+          userIdClaim,
+        );
+        const expected = userId === undefined
+          ? [401, undefined]
+          : [200, { userId, userStatus: Authenticated }];
         assertEquals([status, seen], expected);
       }
     }
@@ -260,7 +301,10 @@ const UNCONFIGURED: [name: string, authorizer: object][] = [
 for (const [name, authorizer] of UNCONFIGURED) {
   Deno.test(`auth authorizer is not anonymous for ${JSON.stringify(authorizer)}, but a configuration error`, async () => {
     for (const auth of ["authorizer", "authorizer-optional"] as const) {
-      const { status, seen, lines } = await askWithClaims(auth, withAuthorizer(createHttpApiEvent, authorizer));
+      const { status, seen, lines } = await askWithClaims(
+        auth,
+        withAuthorizer(createHttpApiEvent, authorizer),
+      );
       assertEquals([status, seen], [500, undefined]);
       assertStringIncludes(lines.find(({ level }) => level === "ERROR")?.error.message, name);
     }
@@ -269,9 +313,14 @@ for (const [name, authorizer] of UNCONFIGURED) {
 
 Deno.test("auth authorizer with userIdClaim reads other authorizers as before", async () => {
   for (const make of [createRestApiEvent, createHttpApiEvent]) {
-    const known = make({ authorizer: { userId: "u1", userStatus: "Authenticated", claims: "a text" } });
+    const known = make({
+      authorizer: { userId: "u1", userStatus: "Authenticated", claims: "a text" },
+    });
     assertEquals((await askWithClaims("authorizer", known, "sub")).seen?.userId, "u1");
-    assertEquals((await askWithClaims("authorizer-optional", make({}), "sub")).seen?.userStatus, Anonymous);
+    assertEquals(
+      (await askWithClaims("authorizer-optional", make({}), "sub")).seen?.userStatus,
+      Anonymous,
+    );
   }
 });
 
@@ -293,7 +342,10 @@ Deno.test("auth bearer does not fall back to what an authorizer said", async () 
   await withEnv({ API_BEARER_TOKEN: TOKEN }, async () => {
     const authorizer = { userId: "u1", userStatus: "Authenticated" };
     assertRefused(await ask("bearer", { authorizer }), "no header");
-    assertRefused(await ask("bearer", { authorizer, headers: { Authorization: "Bearer x" } }), "wrong token");
+    assertRefused(
+      await ask("bearer", { authorizer, headers: { Authorization: "Bearer x" } }),
+      "wrong token",
+    );
   });
 });
 
@@ -317,7 +369,14 @@ Deno.test("auth session hands the Authorization header to the registered check, 
     assertEquals(seen, { userId: "u1", session: SESSION });
     await ask("session", {}, make);
   }
-  assertEquals(headersSeen, ["Bearer t1", undefined, "Bearer t1", undefined, "Bearer t1", undefined]);
+  assertEquals(headersSeen, [
+    "Bearer t1",
+    undefined,
+    "Bearer t1",
+    undefined,
+    "Bearer t1",
+    undefined,
+  ]);
   setSessionAuthenticator(undefined);
 });
 
@@ -336,7 +395,9 @@ Deno.test("auth session refuses what the registered check refuses, without a fal
 
 Deno.test("auth session without a registered check is a configuration error", async () => {
   setSessionAuthenticator(undefined);
-  const { status, body, seen, lines } = await ask("session", { headers: { Authorization: "Bearer t1" } });
+  const { status, body, seen, lines } = await ask("session", {
+    headers: { Authorization: "Bearer t1" },
+  });
   assertEquals([status, body.code, seen], [500, "CONFIGURATION", undefined]);
   assertStringIncludes(lines[0].error.message, "configureSessionAuth");
 });

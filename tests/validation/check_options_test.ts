@@ -6,9 +6,27 @@ import { defineApiHandler, type DefineApiHandlerOptions } from "../../validation
 
 const GOOD: unknown[] = [
   {},
-  { timeout: 1, memorySize: 128, reservedConcurrency: 0, ephemeralStorage: 512, retryAttempts: 0, maxBodyBytes: 1 },
-  { timeout: 900, memorySize: 10240, reservedConcurrency: 5000, ephemeralStorage: 10240, retryAttempts: 2 },
-  { schema: z.object({}), querySchema: mini.object({}), pathSchema: z.any(), responseSchema: z.compile(z.object({})) },
+  {
+    timeout: 1,
+    memorySize: 128,
+    reservedConcurrency: 0,
+    ephemeralStorage: 512,
+    retryAttempts: 0,
+    maxBodyBytes: 1,
+  },
+  {
+    timeout: 900,
+    memorySize: 10240,
+    reservedConcurrency: 5000,
+    ephemeralStorage: 10240,
+    retryAttempts: 2,
+  },
+  {
+    schema: z.object({}),
+    querySchema: mini.object({}),
+    pathSchema: z.any(),
+    responseSchema: z.compile(z.object({})),
+  },
   { auth: "none", operationName: "Op", metrics: false, tracing: false, logging: {}, openapi: {} },
   { deadLetterQueue: true },
   { deadLetterQueue: false },
@@ -53,8 +71,14 @@ const BAD: [options: unknown, inMessage: string[]][] = [
   [{ deadLetterQueue: "queue" }, ["deadLetterQueue"]],
   [{ deadLetterQueue: null }, ["deadLetterQueue"]],
   [{ deadLetterQueue: { arn: "x" } }, ["deadLetterQueue", "targetArn"]],
-  [{ deadLetterQueue: { targetArn: "queue" } }, ['deadLetterQueue is {"targetArn":"queue"}', "ARN"]],
-  [{ deadLetterQueue: { targetArn: "arn:aws:s3:::bucket" } }, ["deadLetterQueue", "arn:aws:s3:::bucket"]],
+  [{ deadLetterQueue: { targetArn: "queue" } }, [
+    'deadLetterQueue is {"targetArn":"queue"}',
+    "ARN",
+  ]],
+  [{ deadLetterQueue: { targetArn: "arn:aws:s3:::bucket" } }, [
+    "deadLetterQueue",
+    "arn:aws:s3:::bucket",
+  ]],
   [{ logging: { level: "LOUD" } }, ["logging.level", "LOUD"]],
   [{ logging: null }, ["logging", "null"]],
   [{ cors: true }, ["cors is true"]],
@@ -72,7 +96,10 @@ const BAD: [options: unknown, inMessage: string[]][] = [
 
 for (const [options, inMessage] of BAD) {
   Deno.test(`defineApiHandler() refuses ${JSON.stringify(options)} and names option and value`, () => {
-    const error = assertThrows(() => defineApiHandler(options as DefineApiHandlerOptions), ConfigurationError);
+    const error = assertThrows(
+      () => defineApiHandler(options as DefineApiHandlerOptions),
+      ConfigurationError,
+    );
     assertEquals(error.code, "CONFIGURATION");
     for (const text of inMessage) assertStringIncludes(error.message, text);
   });
@@ -80,5 +107,9 @@ for (const [options, inMessage] of BAD) {
 
 Deno.test("defineApiHandler() refuses an operation name that is none", () => {
   const define = defineApiHandler({ operationName: 7 as unknown as string });
-  assertThrows(() => define(() => ({ statusCode: 200, body: "" })), ConfigurationError, "operationName is 7");
+  assertThrows(
+    () => define(() => ({ statusCode: 200, body: "" })),
+    ConfigurationError,
+    "operationName is 7",
+  );
 });

@@ -32,12 +32,19 @@ const KNOWN: [name: string, schema: core.$ZodType, inputs: unknown[]][] = [
   ["string in upper case", z.string().toUpperCase(), ["straße", ""]],
   ["regex", z.string().regex(/^a+$/), ["a", "b", ""]],
   ["regex with a memory", z.string().regex(/a/g), ["a", "aa", "ba", "b"]],
-  ["starts, ends, includes", z.string().startsWith("a").endsWith("c").includes("b"), ["abc", "ac", "xabc"]],
+  ["starts, ends, includes", z.string().startsWith("a").endsWith("c").includes("b"), [
+    "abc",
+    "ac",
+    "xabc",
+  ]],
   ["lower case", z.string().lowercase(), ["a", "A"]],
   ["email", z.email().max(20), ["a@b.co", "a", "ada.lovelace@example.com"]],
   ["uuid", z.uuid(), ["3f2504e0-4f89-41d3-9a0c-0305e82c3301", "3f2504e0"]],
   ["url", z.url(), [" https://example.com/ ", "https://exa\nmple.com", "nope"]],
-  ["url with host", z.url({ hostname: /^example\.com$/ }), ["https://example.com", "https://other.com"]],
+  ["url with host", z.url({ hostname: /^example\.com$/ }), [
+    "https://example.com",
+    "https://other.com",
+  ]],
   ["ipv6", z.ipv6(), ["::1", "::g"]],
   ["base64", z.base64(), ["YQ==", "YQ="]],
   ["date and time", z.iso.datetime(), ["2026-11-21T00:00:00Z", "2026-11-21"]],
@@ -73,16 +80,28 @@ const KNOWN: [name: string, schema: core.$ZodType, inputs: unknown[]][] = [
     { c: "c", b: 1, a: "a" },
     { a: null, b: 1 },
   ]],
-  ["default", z.object({ a: z.string().default("x"), b: z.array(z.int()).default([1]) }), [{}, { a: "y" }, {
+  ["default", z.object({ a: z.string().default("x"), b: z.array(z.int()).default([1]) }), [{}, {
+    a: "y",
+  }, {
     a: null,
   }]],
   ["readonly", z.object({ a: z.array(z.int()) }).readonly(), [{ a: [1] }, { a: ["x"] }]],
   ["array", z.array(z.string()).min(1).max(2), [[], ["a"], ["a", "b", "c"], ["a", 1], {}, "ab"]],
   ["array of a length", z.array(z.any()).length(1), [[], [1], [1, 2]]],
   ["strict object", z.strictObject({ a: z.int() }), [{ a: 1 }, { a: 1, b: 2 }, [], null]],
-  ["loose object", z.looseObject({ b: z.int() }), [{ a: 1, b: 2, c: 3 }, JSON.parse('{"b":1,"__proto__":{"x":1}}')]],
-  ["keys of Object.prototype", z.object({ toString: z.any(), constructor: z.any().optional() }), [{}, { toString: 1 }]],
-  ["keys that are numbers", z.object({ b: z.int(), 1: z.int(), "a-b": z.int() }), [{ "a-b": 1, 1: 2, b: 3 }]],
+  ["loose object", z.looseObject({ b: z.int() }), [
+    { a: 1, b: 2, c: 3 },
+    JSON.parse('{"b":1,"__proto__":{"x":1}}'),
+  ]],
+  ["keys of Object.prototype", z.object({ toString: z.any(), constructor: z.any().optional() }), [
+    {},
+    { toString: 1 },
+  ]],
+  ["keys that are numbers", z.object({ b: z.int(), 1: z.int(), "a-b": z.int() }), [{
+    "a-b": 1,
+    1: 2,
+    b: 3,
+  }]],
   ["record", z.record(z.string(), z.int()), [
     { a: 1, b: 2 },
     { a: "x" },
@@ -106,11 +125,18 @@ const KNOWN: [name: string, schema: core.$ZodType, inputs: unknown[]][] = [
     ]),
     [{ t: "a", n: "1" }, { t: "b", s: "x" }, { t: "c", s: 1 }, { t: "d" }, {}, [], null],
   ],
-  ["zod/mini", mini.object({ a: mini.string().check(mini.trim(), mini.minLength(1)), b: mini.optional(mini.int()) }), [
-    { a: " x " },
-    { a: " " },
-    { b: 1, a: "y" },
-  ]],
+  [
+    "zod/mini",
+    mini.object({
+      a: mini.string().check(mini.trim(), mini.minLength(1)),
+      b: mini.optional(mini.int()),
+    }),
+    [
+      { a: " x " },
+      { a: " " },
+      { b: 1, a: "y" },
+    ],
+  ],
 ];
 
 /** What zod says, with the keys in their order. */
@@ -123,8 +149,15 @@ function byZod(schema: core.$ZodType, input: unknown): { success: boolean; data?
 function getShape(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return Object.is(value, -0) ? "-0" : value;
   if (value instanceof Date) return `Date ${value.getTime()}`;
-  const entries = Reflect.ownKeys(value).map((key) => [key, getShape((value as Record<PropertyKey, unknown>)[key])]);
-  return [Array.isArray(value), Object.getPrototypeOf(value) === Object.prototype, Object.isFrozen(value), entries];
+  const entries = Reflect.ownKeys(value).map((
+    key,
+  ) => [key, getShape((value as Record<PropertyKey, unknown>)[key])]);
+  return [
+    Array.isArray(value),
+    Object.getPrototypeOf(value) === Object.prototype,
+    Object.isFrozen(value),
+    entries,
+  ];
 }
 
 function compare(schema: core.$ZodType, input: unknown): boolean {
@@ -172,7 +205,11 @@ const FORMATS: [name: string, schema: z.ZodType, text: string][] = [
   ["mac", z.mac(), "00:1a:2b:3c:4d:5e"],
   ["e164", z.e164(), "+4915123456789"],
   ["emoji", z.emoji(), "🧮"],
-  ["a pattern of the user's own", z.email({ pattern: /^[0-9a-fA-F]{4}?\[0-9a-fA-F]{3}$/ }), "01af[0-9a-fA-F]]]"],
+  [
+    "a pattern of the user's own",
+    z.email({ pattern: /^[0-9a-fA-F]{4}?\[0-9a-fA-F]{3}$/ }),
+    "01af[0-9a-fA-F]]]",
+  ],
 ];
 
 for (const [name, schema, text] of FORMATS) {
@@ -180,10 +217,34 @@ for (const [name, schema, text] of FORMATS) {
     const parse = compileSchema(schema)!;
     assertEquals(parse(text), text);
     for (let at = 0; at <= text.length; at++) {
-      const [before, character, after] = [text.slice(0, at), text.slice(at, at + 1), text.slice(at + 1)];
-      for (const other of ["", character + character, "0", "9", "a", "g", "Z", "-", ".", "{", "\n", "é", "😀"]) {
+      const [before, character, after] = [
+        text.slice(0, at),
+        text.slice(at, at + 1),
+        text.slice(at + 1),
+      ];
+      for (
+        const other of [
+          "",
+          character + character,
+          "0",
+          "9",
+          "a",
+          "g",
+          "Z",
+          "-",
+          ".",
+          "{",
+          "\n",
+          "é",
+          "😀",
+        ]
+      ) {
         const edited = before + other + after;
-        assertEquals(parse(edited) !== ASK_ZOD, schema.safeParse(edited).success, JSON.stringify(edited));
+        assertEquals(
+          parse(edited) !== ASK_ZOD,
+          schema.safeParse(edited).success,
+          JSON.stringify(edited),
+        );
       }
     }
   });
@@ -233,12 +294,16 @@ const UNKNOWN: [name: string, schema: core.$ZodType][] = [
   ["an exact optional", z.object({ a: z.exactOptional(z.string()) })],
   ["a prefault", z.string().prefault("x")],
   ["a record of known keys", z.record(z.enum(["a"]), z.int())],
-  ["a key that is __proto__", z.object(JSON.parse('{"__proto__":1}', (key, value) => key === "" ? value : z.int()))],
+  [
+    "a key that is __proto__",
+    z.object(JSON.parse('{"__proto__":1}', (key, value) => key === "" ? value : z.int())),
+  ],
   ["a typed catchall", z.object({}).catchall(z.int())],
   ["an object of a class", z.instanceof(Date)],
 ];
 for (const [name, schema] of UNKNOWN) {
-  Deno.test(`compileSchema() leaves ${name} to zod`, () => assertStrictEquals(compileSchema(schema), undefined));
+  Deno.test(`compileSchema() leaves ${name} to zod`, () =>
+    assertStrictEquals(compileSchema(schema), undefined));
 }
 
 Deno.test("compileSchema() leaves a schema to zod that zod has compiled", () => {
@@ -267,10 +332,15 @@ Deno.test("compileSchema() puts no text of a schema into code", () => {
   assertEquals("pwned" in globalThis, false);
 });
 
-const text = fc.oneof(fc.constantFrom("", "a", " b ", "x@y.zz", "12", "😀", "__proto__"), fc.string({ maxLength: 5 }));
+const text = fc.oneof(
+  fc.constantFrom("", "a", " b ", "x@y.zz", "12", "😀", "__proto__"),
+  fc.string({ maxLength: 5 }),
+);
 const keys = fc.constantFrom("a", "b", "c", "1", "toString", "constructor", "x-y");
 
-const schemas = fc.letrec<{ any: core.$ZodType; object: core.$ZodType; leaf: core.$ZodType }>((tie) => ({
+const schemas = fc.letrec<{ any: core.$ZodType; object: core.$ZodType; leaf: core.$ZodType }>((
+  tie,
+) => ({
   leaf: fc.oneof(
     fc.tuple(fc.nat(3), fc.nat(6)).map(([min, max]) => z.string().min(min).max(max)),
     fc.constantFrom<() => core.$ZodType>(
@@ -293,8 +363,13 @@ const schemas = fc.letrec<{ any: core.$ZodType; object: core.$ZodType; leaf: cor
       () => z.enum(["a", "b"]),
     ).map((make) => make()),
   ),
-  object: fc.tuple(fc.dictionary(keys, tie("any"), { maxKeys: 4, noNullPrototype: true }), fc.nat(2))
-    .map(([shape, mode]) => [z.object, z.strictObject, z.looseObject][mode](shape as z.ZodRawShape)),
+  object: fc.tuple(
+    fc.dictionary(keys, tie("any"), { maxKeys: 4, noNullPrototype: true }),
+    fc.nat(2),
+  )
+    .map(([shape, mode]) =>
+      [z.object, z.strictObject, z.looseObject][mode](shape as z.ZodRawShape)
+    ),
   any: fc.oneof(
     { maxDepth: 3, depthSize: "small" },
     tie("leaf"),
@@ -350,12 +425,17 @@ function valueFor(schema: core.$ZodType): fc.Arbitrary<unknown> {
       case "readonly":
         return valueFor(definition.innerType);
       case "record":
-        return fc.dictionary(text, valueFor(definition.valueType), { maxKeys: 3, noNullPrototype: true });
+        return fc.dictionary(text, valueFor(definition.valueType), {
+          maxKeys: 3,
+          noNullPrototype: true,
+        });
       case "union":
         return fc.oneof(...definition.options.map(valueFor));
       case "object":
         return fc.record(
-          Object.fromEntries(Object.entries(definition.shape).map(([key, field]) => [key, valueFor(field)])),
+          Object.fromEntries(
+            Object.entries(definition.shape).map(([key, field]) => [key, valueFor(field)]),
+          ),
           { requiredKeys: [], noNullPrototype: true },
         );
       default:
@@ -380,5 +460,8 @@ Deno.test("compileSchema() gives what zod gives, for any schema and any value", 
     { seed, numRuns },
   );
   // the property would hold as well if nothing were ever compiled or taken
-  assert(compiled > numRuns / 4 && taken > numRuns / 10, `${compiled} compiled, ${taken} taken of ${numRuns}`);
+  assert(
+    compiled > numRuns / 4 && taken > numRuns / 10,
+    `${compiled} compiled, ${taken} taken of ${numRuns}`,
+  );
 });

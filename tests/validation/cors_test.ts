@@ -30,27 +30,31 @@ async function ask(cors: CorsOption | undefined, origin: string | undefined): Pr
 const A = "https://a.example", B = "https://b.example";
 
 /** Option, environment, the request's origin; what is answered. */
-const CASES: [CorsOption | undefined, env: string | undefined, origin: string | undefined, Sent][] = [
-  [undefined, undefined, A, { origin: undefined, vary: undefined }],
-  [undefined, "", A, { origin: undefined, vary: undefined }],
-  [undefined, "*", A, { origin: "*", vary: undefined }],
-  [undefined, A, B, { origin: A, vary: "Origin" }],
-  [undefined, ` ${A} , ${B},`, B, { origin: B, vary: "Origin" }],
-  [undefined, `${A},${B}`, "https://c.example", { origin: undefined, vary: "Origin" }],
-  [undefined, `${A},${B}`, undefined, { origin: undefined, vary: "Origin" }],
-  ["*", A, B, { origin: "*", vary: undefined }],
-  [B, A, undefined, { origin: B, vary: "Origin" }],
-  [[A, B], "*", B, { origin: B, vary: "Origin" }],
-  [[A, B], "*", `${A}.evil`, { origin: undefined, vary: "Origin" }],
-  [[A, B], "*", "null", { origin: undefined, vary: "Origin" }],
-  [[A], "*", B, { origin: A, vary: "Origin" }],
-  [false, "*", A, { origin: undefined, vary: undefined }],
-];
+const CASES: [CorsOption | undefined, env: string | undefined, origin: string | undefined, Sent][] =
+  [
+    [undefined, undefined, A, { origin: undefined, vary: undefined }],
+    [undefined, "", A, { origin: undefined, vary: undefined }],
+    [undefined, "*", A, { origin: "*", vary: undefined }],
+    [undefined, A, B, { origin: A, vary: "Origin" }],
+    [undefined, ` ${A} , ${B},`, B, { origin: B, vary: "Origin" }],
+    [undefined, `${A},${B}`, "https://c.example", { origin: undefined, vary: "Origin" }],
+    [undefined, `${A},${B}`, undefined, { origin: undefined, vary: "Origin" }],
+    ["*", A, B, { origin: "*", vary: undefined }],
+    [B, A, undefined, { origin: B, vary: "Origin" }],
+    [[A, B], "*", B, { origin: B, vary: "Origin" }],
+    [[A, B], "*", `${A}.evil`, { origin: undefined, vary: "Origin" }],
+    [[A, B], "*", "null", { origin: undefined, vary: "Origin" }],
+    [[A], "*", B, { origin: A, vary: "Origin" }],
+    [false, "*", A, { origin: undefined, vary: undefined }],
+  ];
 
 for (const [option, env, origin, sent] of CASES) {
   const name = `${JSON.stringify(option)}, CORS_ALLOW_ORIGIN ${env}, Origin ${origin}`;
   Deno.test(`CORS headers for option ${name}, on errors too`, async () => {
-    await withEnv({ CORS_ALLOW_ORIGIN: env }, async () => assertEquals(await ask(option, origin), sent));
+    await withEnv(
+      { CORS_ALLOW_ORIGIN: env },
+      async () => assertEquals(await ask(option, origin), sent),
+    );
   });
 }
 
@@ -78,7 +82,11 @@ const BAD = [
 for (const value of BAD) {
   Deno.test(`CORS_ALLOW_ORIGIN ${value} is refused like the option`, async () => {
     await withEnv({ CORS_ALLOW_ORIGIN: value }, () => {
-      assertThrows(() => defineApiHandler({ metrics: false }), ConfigurationError, "CORS_ALLOW_ORIGIN");
+      assertThrows(
+        () => defineApiHandler({ metrics: false }),
+        ConfigurationError,
+        "CORS_ALLOW_ORIGIN",
+      );
       assertThrows(
         () => createAuthHandler(() => Promise.reject(new Error("x"))),
         ConfigurationError,
@@ -99,7 +107,10 @@ for (const value of BAD) {
       const event = createRestApiEvent({ headers: { Origin: A } });
       const { result, lines } = await captureLogs(() => handler(event, createLambdaContext()));
       assertEquals([result.statusCode, JSON.parse(result.body).code], [500, "CONFIGURATION"]);
-      assertEquals(Object.keys(result.headers ?? {}).filter((name) => /^access-control/i.test(name)), []);
+      assertEquals(
+        Object.keys(result.headers ?? {}).filter((name) => /^access-control/i.test(name)),
+        [],
+      );
       assertStringIncludes(lines[0].error.message, "CORS_ALLOW_ORIGIN");
     });
   });

@@ -1,6 +1,11 @@
 import { assert, assertEquals, assertFalse, assertStrictEquals } from "@std/assert";
 import * as z from "zod";
-import { buildValidatedResponse, getOutgoingHeaders, getRequestContext, type ProxyResult } from "../../core/mod.ts";
+import {
+  buildValidatedResponse,
+  getOutgoingHeaders,
+  getRequestContext,
+  type ProxyResult,
+} from "../../core/mod.ts";
 import { setSessionAuthenticator } from "../../core/session_registry.ts";
 import { ConflictError, NotFoundError } from "../../errors/mod.ts";
 import { addAnnotation, logInfo, metrics, MetricUnit } from "../../observability/mod.ts";
@@ -24,12 +29,20 @@ Deno.test("defineApiHandler() takes its steps in order: each fault hides those t
     steps.push("validation");
     return true;
   });
-  const handler = defineApiHandler({ auth: "bearer", schema, maxBodyBytes: 20, metrics: false })(() => {
-    steps.push("handler");
-    return OK;
-  });
+  const handler = defineApiHandler({ auth: "bearer", schema, maxBodyBytes: 20, metrics: false })(
+    () => {
+      steps.push("handler");
+      return OK;
+    },
+  );
   const good = { Authorization: "Bearer t", "Content-Type": "application/json" };
-  const cases: [headers: Record<string, string>, body: string, base64: boolean, status: number, steps: string[]][] = [
+  const cases: [
+    headers: Record<string, string>,
+    body: string,
+    base64: boolean,
+    status: number,
+    steps: string[],
+  ][] = [
     [{ "Content-Type": "text/plain" }, "x".repeat(99), false, 401, []],
     [{ ...good, "Content-Type": "text/plain" }, "x".repeat(99), false, 413, []],
     [{ ...good, "Content-Type": "text/plain" }, "*", true, 415, []],
@@ -107,7 +120,9 @@ Deno.test("defineApiHandler() gives metadata, and the same ids in answer, error 
     });
     assertEquals(result.headers?.["X-Correlation-Id"], "c-1");
     if (failing) assertEquals(JSON.parse(result.body).correlationId, "c-1");
-    for (const line of lines.filter((line) => "level" in line)) assertEquals(line.correlation_id, "c-1");
+    for (const line of lines.filter((line) => "level" in line)) {
+      assertEquals(line.correlation_id, "c-1");
+    }
     assertEquals(writes.length, 1);
   }
 });
@@ -122,7 +137,9 @@ Deno.test("every answer carries the correlation id, whatever the handler returne
     "x",
   ];
   for (const result of results) {
-    for (const make of [createRestApiEvent, createHttpApiEvent, createFunctionUrlEvent, createAlbEvent]) {
+    for (
+      const make of [createRestApiEvent, createHttpApiEvent, createFunctionUrlEvent, createAlbEvent]
+    ) {
       const handler = defineApiHandler({ metrics: false })(() => result as ProxyResult);
       const event = make({ headers: { "X-Correlation-Id": "c-1" } });
       const { result: answer } = await captureLogs(() => handler(event, context));
@@ -132,10 +149,20 @@ Deno.test("every answer carries the correlation id, whatever the handler returne
 });
 
 Deno.test("a handler that returns no proxy result is answered with 500 and a log line that says what to return", async () => {
-  for (const result of [undefined, null, "ok", {}, { statusCode: "200", body: "" }, { statusCode: 200, body: {} }]) {
+  for (
+    const result of [undefined, null, "ok", {}, { statusCode: "200", body: "" }, {
+      statusCode: 200,
+      body: {},
+    }]
+  ) {
     const handler = defineApiHandler({ metrics: false })(() => result as ProxyResult);
-    const { result: answer, lines } = await captureLogs(() => handler(createRestApiEvent(), context));
-    assertEquals([answer.statusCode, JSON.parse(answer.body).message], [500, "Internal Server Error"]);
+    const { result: answer, lines } = await captureLogs(() =>
+      handler(createRestApiEvent(), context)
+    );
+    assertEquals([answer.statusCode, JSON.parse(answer.body).message], [
+      500,
+      "Internal Server Error",
+    ]);
     assert(lines[0].error.message.includes("buildValidatedResponse"));
   }
 });
@@ -145,13 +172,19 @@ Deno.test("a response body that does not fit its schema is a 500 with a clear lo
     buildValidatedResponse(context, 200, { id: 7, secret: "s3cr3t" }, z.object({ id: z.string() }))
   );
   const { result, lines } = await captureLogs(() => handler(createRestApiEvent(), context));
-  assertEquals([result.statusCode, JSON.parse(result.body).message], [500, "Internal Server Error"]);
+  assertEquals([result.statusCode, JSON.parse(result.body).message], [
+    500,
+    "Internal Server Error",
+  ]);
   assert(lines[0].error.message.includes("does not fit its schema: id: "));
   assertFalse(JSON.stringify([result, lines]).includes("s3cr3t"));
 });
 
 Deno.test("responseSchema is not enforced", async () => {
-  const handler = defineApiHandler({ responseSchema: z.object({ id: z.string() }), metrics: false })(() => ({
+  const handler = defineApiHandler({
+    responseSchema: z.object({ id: z.string() }),
+    metrics: false,
+  })(() => ({
     statusCode: 200,
     body: '{"other":1}',
   }));
@@ -164,11 +197,23 @@ Deno.test("the wrapped handler carries the user's own function and its operation
     return OK;
   }
   const schema = z.object({}), openapi = { summary: "Creates a note", tags: ["notes"] };
-  const options = { auth: "session", schema, openapi, timeout: 30, retryAttempts: 1, deadLetterQueue: true } as const;
+  const options = {
+    auth: "session",
+    schema,
+    openapi,
+    timeout: 30,
+    retryAttempts: 1,
+    deadLetterQueue: true,
+  } as const;
   const handler = defineApiHandler(options)(createNote);
   assertStrictEquals(handler.handler, createNote);
   const { operationName, auth, schema: registered, resources } = handler.operation;
-  assertEquals([operationName, auth, resources.timeout, resources.retryAttempts], ["createNote", "session", 30, 1]);
+  assertEquals([operationName, auth, resources.timeout, resources.retryAttempts], [
+    "createNote",
+    "session",
+    30,
+    1,
+  ]);
   assertStrictEquals(registered, schema);
   assertStrictEquals(getRegisteredOperations().at(-1), handler.operation);
 });
@@ -201,9 +246,21 @@ Deno.test("the answer has the shape of the event's source, for errors too", asyn
       createAlbEvent({ multiValue: true }),
     ].map((event) => captureLogs(() => handler(event, context)).then(({ result }) => result)));
     assertEquals(answers.map(({ statusCode }) => statusCode), Array(5).fill(failing ? 404 : 200));
-    assertEquals(answers.map((answer) => "cookies" in answer), [false, !failing, !failing, false, false]);
+    assertEquals(answers.map((answer) => "cookies" in answer), [
+      false,
+      !failing,
+      !failing,
+      false,
+      false,
+    ]);
     assertEquals(answers.map((answer) => "headers" in answer), [true, true, true, true, false]);
-    assertEquals(answers.map((answer) => "multiValueHeaders" in answer), [!failing, false, false, false, true]);
+    assertEquals(answers.map((answer) => "multiValueHeaders" in answer), [
+      !failing,
+      false,
+      false,
+      false,
+      true,
+    ]);
   }
 });
 
@@ -229,11 +286,23 @@ Deno.test("a handler near its deadline is answered with 504 in time, in the docu
 
 Deno.test("an event that is none gets an answer, not an exception", async () => {
   for (const auth of ["none", "authorizer", "bearer"] as const) {
-    const handler = defineApiHandler({ auth, schema: z.object({ a: z.string() }), metrics: false })(() => OK);
+    const handler = defineApiHandler({ auth, schema: z.object({ a: z.string() }), metrics: false })(
+      () => OK,
+    );
     for (
-      const event of [null, undefined, 7, "text", [], {}, { source: "warm-up" }, { version: "2.0" }, {
-        requestContext: null,
-      }]
+      const event of [
+        null,
+        undefined,
+        7,
+        "text",
+        [],
+        {},
+        { source: "warm-up" },
+        { version: "2.0" },
+        {
+          requestContext: null,
+        },
+      ]
     ) {
       const { result } = await captureLogs(() => handler(event as never, context));
       assert(Number.isInteger(result.statusCode) && result.statusCode >= 400);
@@ -243,9 +312,14 @@ Deno.test("an event that is none gets an answer, not an exception", async () => 
 });
 
 Deno.test("a handler works without Lambda's context", async () => {
-  const handler = defineApiHandler({ metrics: false })(({ context: none }) => buildValidatedResponse(none, 200, {}));
+  const handler = defineApiHandler({ metrics: false })(({ context: none }) =>
+    buildValidatedResponse(none, 200, {})
+  );
   const { result } = await captureLogs(() => handler(createRestApiEvent(), undefined as never));
-  assertEquals([result.statusCode, result.headers?.["X-Correlation-Id"]], [200, "gateway-request-id"]);
+  assertEquals([result.statusCode, result.headers?.["X-Correlation-Id"]], [
+    200,
+    "gateway-request-id",
+  ]);
 });
 
 Deno.test("1,000 interleaved requests keep their user, ids, logs, metrics and answers apart", async () => {
@@ -255,7 +329,9 @@ Deno.test("1,000 interleaved requests keep their user, ids, logs, metrics and an
     operationName: "Interleaved",
   })(async ({ body, userId, metadata }) => {
     addAnnotation("user", userId);
-    for (let turn = 0; turn < body.n % 11; turn++) await (turn % 3 === 2 ? new Promise((r) => setTimeout(r, 0)) : null);
+    for (let turn = 0; turn < body.n % 11; turn++) {
+      await (turn % 3 === 2 ? new Promise((r) => setTimeout(r, 0)) : null);
+    }
     logInfo("inside", { user: userId, n: body.n });
     metrics.addMetricsWithDimensions({ user: userId }, [["N", MetricUnit.Count, body.n]]);
     const current = getRequestContext();
@@ -264,7 +340,11 @@ Deno.test("1,000 interleaved requests keep their user, ids, logs, metrics and an
       metadata.correlationId,
     ]);
     if (body.n % 5 === 0) throw new ConflictError(`conflict of ${userId}`);
-    return buildValidatedResponse(context, 200, { userId, n: body.n, correlationId: current?.correlationId });
+    return buildValidatedResponse(context, 200, {
+      userId,
+      n: body.n,
+      correlationId: current?.correlationId,
+    });
   });
   const { result: answers, lines, writes } = await captureLogs(() =>
     Promise.all(Array.from({ length: 1000 }, (_, n) => {
@@ -274,7 +354,10 @@ Deno.test("1,000 interleaved requests keep their user, ids, logs, metrics and an
         authorizer: { userId: `u${n}` },
         headers: { "X-Correlation-Id": `c${n}` },
       };
-      return handler((n % 2 ? createRestApiEvent : createHttpApiEvent)(options), createLambdaContext());
+      return handler(
+        (n % 2 ? createRestApiEvent : createHttpApiEvent)(options),
+        createLambdaContext(),
+      );
     }))
   );
   for (const [n, { statusCode, headers, body }] of answers.entries()) {
@@ -286,7 +369,9 @@ Deno.test("1,000 interleaved requests keep their user, ids, logs, metrics and an
   assertEquals(writes.length, 1000);
   const inside = lines.filter((line) => line.message === "inside");
   assertEquals(inside.length, 1000);
-  for (const line of inside) assertEquals([line.user, line.correlation_id], [`u${line.n}`, `c${line.n}`]);
+  for (const line of inside) {
+    assertEquals([line.user, line.correlation_id], [`u${line.n}`, `c${line.n}`]);
+  }
   const measured = lines.filter((line) => "N" in line);
   assertEquals(measured.length, 1000);
   for (const line of measured) assertEquals(line.user, `u${line.N}`);
@@ -306,9 +391,14 @@ Deno.test("defineApiHandler() sends errors in the form that errorBody gives, wit
   });
   const headers = { "X-Correlation-Id": "c-1", Accept: "application/problem+json" };
   for (const [body, status] of [["{}", 400], ['{"a":"x"}', 500]] as const) {
-    const { result } = await captureLogs(() => handler(createRestApiEvent({ method: "POST", headers, body }), context));
+    const { result } = await captureLogs(() =>
+      handler(createRestApiEvent({ method: "POST", headers, body }), context)
+    );
     assertEquals([result.statusCode, result.body], [status, `{"error":${status}}`]);
-    assertEquals([result.headers?.["Content-Type"], result.headers?.["X-Correlation-Id"]], ["application/json", "c-1"]);
+    assertEquals([result.headers?.["Content-Type"], result.headers?.["X-Correlation-Id"]], [
+      "application/json",
+      "c-1",
+    ]);
   }
   const ids = { requestId: "lambda-id", correlationId: "c-1" };
   assertEquals(seen, [
@@ -336,12 +426,19 @@ Deno.test("defineApiHandler() sends the usual body when errorBody fails, and say
 });
 
 Deno.test("defineApiHandler() answers the same whether its steps wait or not", async () => {
-  const event = createRestApiEvent({ method: "POST", headers: { "X-Correlation-Id": "c-1" }, body: { a: "x" } });
+  const event = createRestApiEvent({
+    method: "POST",
+    headers: { "X-Correlation-Id": "c-1" },
+    body: { a: "x" },
+  });
   const schema = z.object({ a: z.string() });
   const waiting = schema.refine(() => Promise.resolve(true));
   const answers: unknown[] = [];
   for (const one of [schema, waiting]) {
-    const plain = defineApiHandler({ schema: one })(({ body }) => ({ statusCode: 200, body: body.a }));
+    const plain = defineApiHandler({ schema: one })(({ body }) => ({
+      statusCode: 200,
+      body: body.a,
+    }));
     const later = defineApiHandler({ schema: one })(async ({ body }) => {
       await Promise.resolve();
       return { statusCode: 200, body: body.a };
@@ -359,9 +456,16 @@ Deno.test("defineApiHandler() gives and refuses what zod does, whether a schema 
   const schema = z.strictObject({ a: z.string().trim().min(1), b: z.int().default(7) });
   const bodies = [{ a: " x " }, { b: 1, a: "y" }, { a: " " }, { a: "x", c: 1 }, { a: 1 }];
   const answers = await Promise.all([schema, schema.refine(() => true)].map((one) => {
-    const handler = defineApiHandler({ schema: one })(({ body }) => ({ statusCode: 200, body: JSON.stringify(body) }));
+    const handler = defineApiHandler({ schema: one })(({ body }) => ({
+      statusCode: 200,
+      body: JSON.stringify(body),
+    }));
     return Promise.all(bodies.map(async (body) => {
-      const event = createRestApiEvent({ method: "POST", headers: { "X-Correlation-Id": "c-1" }, body });
+      const event = createRestApiEvent({
+        method: "POST",
+        headers: { "X-Correlation-Id": "c-1" },
+        body,
+      });
       const { result } = await captureLogs(() => handler(event, context));
       return [result.statusCode, result.body];
     }));

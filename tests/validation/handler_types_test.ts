@@ -31,7 +31,8 @@ import {
 } from "../../validation/mod.ts";
 
 /** `true` when both types are the same, optional and readonly members included. */
-type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false;
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true
+  : false;
 
 /** Compiles only for `true`. */
 function proves<_ extends true>(): void {}
@@ -41,7 +42,11 @@ type Body = { body: { title: string; count: number } };
 type Query = { query: { limit: number } };
 type Path = { path: { noteId: string } };
 type Known = { authorizer: AuthorizerContext; userId: string; userStatus: UserStatus };
-type MaybeKnown = { authorizer: AuthorizerContext; userId: string | undefined; userStatus: UserStatus };
+type MaybeKnown = {
+  authorizer: AuthorizerContext;
+  userId: string | undefined;
+  userStatus: UserStatus;
+};
 type Session = { userId: string; session: SessionResult };
 type Flat<T> = { [K in keyof T]: T[K] };
 
@@ -54,12 +59,18 @@ Deno.test("the handler's parameters are exactly those that the inputs call for",
   defineApiHandler()((params) => (proves<Equal<typeof params, Flat<Base>>>(), OK));
   defineApiHandler({})((params) => (proves<Equal<typeof params, Flat<Base>>>(), OK));
   defineApiHandler({ schema })((params) => (proves<Equal<typeof params, Flat<Base & Body>>>(), OK));
-  defineApiHandler({ querySchema })((params) => (proves<Equal<typeof params, Flat<Base & Query>>>(), OK));
-  defineApiHandler({ pathSchema })((params) => (proves<Equal<typeof params, Flat<Base & Path>>>(), OK));
+  defineApiHandler({ querySchema })((
+    params,
+  ) => (proves<Equal<typeof params, Flat<Base & Query>>>(), OK));
+  defineApiHandler({ pathSchema })((
+    params,
+  ) => (proves<Equal<typeof params, Flat<Base & Path>>>(), OK));
   defineApiHandler({ schema, querySchema })((
     params,
   ) => (proves<Equal<typeof params, Flat<Base & Body & Query>>>(), OK));
-  defineApiHandler({ schema, pathSchema })((params) => (proves<Equal<typeof params, Flat<Base & Body & Path>>>(), OK));
+  defineApiHandler({ schema, pathSchema })((
+    params,
+  ) => (proves<Equal<typeof params, Flat<Base & Body & Path>>>(), OK));
   defineApiHandler({ querySchema, pathSchema })((
     params,
   ) => (proves<Equal<typeof params, Flat<Base & Query & Path>>>(), OK));
@@ -70,16 +81,24 @@ Deno.test("the handler's parameters are exactly those that the inputs call for",
 
 Deno.test("the handler's parameters are exactly those that each auth mode calls for", () => {
   defineApiHandler({ auth: "none" })((params) => (proves<Equal<typeof params, Flat<Base>>>(), OK));
-  defineApiHandler({ auth: "bearer" })((params) => (proves<Equal<typeof params, Flat<Base>>>(), OK));
-  defineApiHandler({ auth: "authorizer" })((params) => (proves<Equal<typeof params, Flat<Base & Known>>>(), OK));
+  defineApiHandler({ auth: "bearer" })((
+    params,
+  ) => (proves<Equal<typeof params, Flat<Base>>>(), OK));
+  defineApiHandler({ auth: "authorizer" })((
+    params,
+  ) => (proves<Equal<typeof params, Flat<Base & Known>>>(), OK));
   defineApiHandler({ auth: "authorizer-optional" })((
     params,
   ) => (proves<Equal<typeof params, Flat<Base & MaybeKnown>>>(), OK));
-  defineApiHandler({ auth: "session" })((params) => (proves<Equal<typeof params, Flat<Base & Session>>>(), OK));
+  defineApiHandler({ auth: "session" })((
+    params,
+  ) => (proves<Equal<typeof params, Flat<Base & Session>>>(), OK));
 });
 
 Deno.test("inputs and auth modes add up", () => {
-  defineApiHandler({ auth: "bearer", schema })((params) => (proves<Equal<typeof params, Flat<Base & Body>>>(), OK));
+  defineApiHandler({ auth: "bearer", schema })((
+    params,
+  ) => (proves<Equal<typeof params, Flat<Base & Body>>>(), OK));
   defineApiHandler({ auth: "authorizer", schema, querySchema })((params) => (
     proves<Equal<typeof params, Flat<Base & Body & Query & Known>>>(), OK
   ));
@@ -99,20 +118,29 @@ Deno.test("other options leave the parameters as they are", () => {
     cors: "*",
     logging: {},
   } as const;
-  defineApiHandler({ ...options, schema })((params) => (proves<Equal<typeof params, Flat<Base & Body>>>(), OK));
+  defineApiHandler({ ...options, schema })((
+    params,
+  ) => (proves<Equal<typeof params, Flat<Base & Body>>>(), OK));
 });
 
 Deno.test("a body's type is what comes out of the schema", () => {
   defineApiHandler({ schema: z.string().transform((text) => text.length) })(({ body }) => (
     proves<Equal<typeof body, number>>(), OK
   ));
-  defineApiHandler({ schema: z.unknown() })(({ body }) => (proves<Equal<typeof body, unknown>>(), OK));
-  defineApiHandler({ schema: z.compile(schema) })(({ body }) => (proves<Equal<typeof body, Body["body"]>>(), OK));
+  defineApiHandler({ schema: z.unknown() })((
+    { body },
+  ) => (proves<Equal<typeof body, unknown>>(), OK));
+  defineApiHandler({ schema: z.compile(schema) })((
+    { body },
+  ) => (proves<Equal<typeof body, Body["body"]>>(), OK));
   defineApiHandler({ schema: z.object({ a: z.string().optional() }) })(({ body }) => (
     proves<Equal<typeof body, { a?: string | undefined }>>(), OK
   ));
   defineApiHandler({
-    schema: z.discriminatedUnion("k", [z.object({ k: z.literal("a") }), z.object({ k: z.literal("b") })]),
+    schema: z.discriminatedUnion("k", [
+      z.object({ k: z.literal("a") }),
+      z.object({ k: z.literal("b") }),
+    ]),
   })(
     ({ body }) => (proves<Equal<typeof body, { k: "a" } | { k: "b" }>>(), OK),
   );
@@ -170,7 +198,9 @@ function authorized({ userId, body }: AuthorizedApiParams<Body["body"]>): ProxyR
 function optional({ userId, userStatus }: AuthorizedOptionalApiParams): ProxyResult {
   return { statusCode: 200, body: `${userId} ${userStatus}` };
 }
-function withSession({ session, path }: SessionApiParams<never, never, Path["path"]>): Promise<ProxyResult> {
+function withSession(
+  { session, path }: SessionApiParams<never, never, Path["path"]>,
+): Promise<ProxyResult> {
   return Promise.resolve({ statusCode: 200, body: session.user.id + path.noteId });
 }
 
@@ -193,19 +223,29 @@ Deno.test("a handler that names its parameters' type fits the wrapper, and no ot
 
 Deno.test("the wrapped handler carries the type of the inner one", () => {
   const wrapped = defineApiHandler({ auth: "session", pathSchema })(withSession);
-  proves<Equal<Parameters<typeof wrapped.handler>[0], SessionApiParams<never, never, Path["path"]>>>();
+  proves<
+    Equal<Parameters<typeof wrapped.handler>[0], SessionApiParams<never, never, Path["path"]>>
+  >();
   proves<Equal<typeof wrapped, ApiHandler<SessionApiParams<never, never, Path["path"]>>>>();
   assertStrictEquals(wrapped.handler, withSession);
 });
 
 Deno.test("a handler is tested apart from its wrapper", () => {
-  const metadata = { correlationId: "c", traceId: undefined, requestId: "r", operationName: "Op", coldStart: false };
+  const metadata = {
+    correlationId: "c",
+    traceId: undefined,
+    requestId: "r",
+    operationName: "Op",
+    coldStart: false,
+  };
   const event = createRestApiEvent({ path: "/notes" });
   assertEquals((none({ event, context: createLambdaContext(), metadata })).body, "/notes Op");
 });
 
 Deno.test("ValidationResult tells data from errors by success", () => {
-  const result: ValidationResult<{ title: string; count: number }> = validateSchema(schema, { title: "x" });
+  const result: ValidationResult<{ title: string; count: number }> = validateSchema(schema, {
+    title: "x",
+  });
   if (result.success) proves<Equal<typeof result.data, { title: string; count: number }>>();
   else proves<Equal<typeof result.errors, Record<string, string[]>>>();
   // @ts-expect-error data may be missing before success is checked
@@ -216,14 +256,16 @@ Deno.test("ValidationResult tells data from errors by success", () => {
 Deno.test("events, context and handlers of @types/aws-lambda fit", () => {
   const handler = defineApiHandler({})(() => OK);
   const rest: aws.APIGatewayProxyHandler = handler;
-  const restAuthorized: aws.APIGatewayProxyWithLambdaAuthorizerHandler<{ userId: string }> = handler;
+  const restAuthorized: aws.APIGatewayProxyWithLambdaAuthorizerHandler<{ userId: string }> =
+    handler;
   const http: aws.APIGatewayProxyHandlerV2 = handler;
   const functionUrl: aws.LambdaFunctionURLHandler = handler;
   const alb: aws.ALBHandler = handler;
   const restEvent = (event: aws.APIGatewayProxyEvent): RestApiEvent => event;
   const httpEvent = (event: aws.APIGatewayProxyEventV2): HttpApiEvent => event;
-  const httpAuthorized = (event: aws.APIGatewayProxyEventV2WithLambdaAuthorizer<{ userId: string }>): HttpApiEvent =>
-    event;
+  const httpAuthorized = (
+    event: aws.APIGatewayProxyEventV2WithLambdaAuthorizer<{ userId: string }>,
+  ): HttpApiEvent => event;
   const urlEvent = (event: aws.LambdaFunctionURLEvent): HttpApiEvent => event;
   const albEvent = (event: aws.ALBEvent): AlbEvent => event;
   const lambdaContext = (context: aws.Context): LambdaContext => context;
@@ -231,9 +273,22 @@ Deno.test("events, context and handlers of @types/aws-lambda fit", () => {
   const resultV2 = (ours: ProxyResult): aws.APIGatewayProxyStructuredResultV2 => ours;
   const albResult = (ours: ProxyResult): aws.ALBResult => ours;
   const theirs = (given: aws.APIGatewayProxyResult): ProxyResult => given;
-  const fits = [rest, restAuthorized, http, functionUrl, alb, restEvent, httpEvent, httpAuthorized, urlEvent, albEvent];
+  const fits = [
+    rest,
+    restAuthorized,
+    http,
+    functionUrl,
+    alb,
+    restEvent,
+    httpEvent,
+    httpAuthorized,
+    urlEvent,
+    albEvent,
+  ];
   assertEquals(
-    [...fits, lambdaContext, result, resultV2, albResult, theirs].every((fn) => typeof fn === "function"),
+    [...fits, lambdaContext, result, resultV2, albResult, theirs].every((fn) =>
+      typeof fn === "function"
+    ),
     true,
   );
 });

@@ -3,9 +3,18 @@ import * as z from "zod";
 import * as mini from "zod/mini";
 import { type JsonSchema, toJsonSchema, type ToJsonSchemaOptions } from "../../validation/mod.ts";
 
-const Note = z.object({ id: z.uuid(), count: z.number().gt(0), at: z.date(), tags: z.tuple([z.string()]).optional() });
+const Note = z.object({
+  id: z.uuid(),
+  count: z.number().gt(0),
+  at: z.date(),
+  tags: z.tuple([z.string()]).optional(),
+});
 
-const TARGETS: [target: ToJsonSchemaOptions["target"], version: string, exclusiveMinimum: Record<string, unknown>][] = [
+const TARGETS: [
+  target: ToJsonSchemaOptions["target"],
+  version: string,
+  exclusiveMinimum: Record<string, unknown>,
+][] = [
   [undefined, "https://json-schema.org/draft/2020-12/schema", { exclusiveMinimum: 0 }],
   ["draft-2020-12", "https://json-schema.org/draft/2020-12/schema", { exclusiveMinimum: 0 }],
   ["draft-07", "http://json-schema.org/draft-07/schema#", { exclusiveMinimum: 0 }],
@@ -29,14 +38,19 @@ Deno.test("toJsonSchema() makes the name the title, which comes first", () => {
 });
 
 Deno.test("toJsonSchema() describes input or output", () => {
-  const schema = z.object({ limit: z.coerce.number().default(20), flag: z.string().transform((text) => text === "1") });
+  const schema = z.object({
+    limit: z.coerce.number().default(20),
+    flag: z.string().transform((text) => text === "1"),
+  });
   assertEquals(toJsonSchema(schema, { io: "input" }).required, ["flag"]);
   assertEquals(toJsonSchema(schema).required, ["limit", "flag"]);
   assertEquals((toJsonSchema(schema).properties as Record<string, unknown>).flag, {});
 });
 
 Deno.test("toJsonSchema() is plain JSON, for zod/mini and compiled schemas too", () => {
-  for (const schema of [Note, z.compile(Note), mini.object({ a: mini.bigint() }), z.custom<File>()]) {
+  for (
+    const schema of [Note, z.compile(Note), mini.object({ a: mini.bigint() }), z.custom<File>()]
+  ) {
     const json = toJsonSchema(schema);
     assertEquals(JSON.parse(JSON.stringify(json)), json);
   }

@@ -27,7 +27,11 @@ const FIELDS: [name: string, field: z.ZodType, asks: boolean][] = [
   ["many layers", z.lazy(() => z.preprocess((v) => v, list.optional().default([]))), true],
   ["a string", z.string(), false],
   ["a string that becomes an array", z.string().transform((text) => text.split(",")), false],
-  ["a string piped into an array", z.string().transform((text) => text.split(",")).pipe(list), false],
+  [
+    "a string piped into an array",
+    z.string().transform((text) => text.split(",")).pipe(list),
+    false,
+  ],
   ["an object with an array", z.object({ a: list }), false],
   ["a recursive union", Tree, false],
 ];
@@ -52,7 +56,8 @@ const OBJECTS: [name: string, schema: Parameters<typeof getListKeys>[0]][] = [
 ];
 
 for (const [name, schema] of OBJECTS) {
-  Deno.test(`getListKeys() looks into ${name}`, () => assertEquals([...getListKeys(schema)], ["a"]));
+  Deno.test(`getListKeys() looks into ${name}`, () =>
+    assertEquals([...getListKeys(schema)], ["a"]));
 }
 
 Deno.test("getListKeys() is empty without a schema and for what is no object", () => {

@@ -29,7 +29,11 @@ interface Answer {
 
 const Anything = z.unknown();
 
-async function post(options: EventOptions, schema: z.ZodType = Anything, maxBodyBytes?: number): Promise<Answer> {
+async function post(
+  options: EventOptions,
+  schema: z.ZodType = Anything,
+  maxBodyBytes?: number,
+): Promise<Answer> {
   const answers: Answer[] = [];
   for (const make of SOURCES) {
     let seen: unknown;
@@ -39,7 +43,8 @@ async function post(options: EventOptions, schema: z.ZodType = Anything, maxBody
     });
     const event = make({ method: "POST", ...options });
     const { result } = await captureLogs(() => handler(event, context));
-    const { correlationId: _c, requestId: _r, ...body } = JSON.parse((result as ProxyResult).body) ?? {};
+    const { correlationId: _c, requestId: _r, ...body } =
+      JSON.parse((result as ProxyResult).body) ?? {};
     answers.push({ status: result.statusCode, body, seen });
   }
   for (const other of answers) assertEquals(other, answers[0]);
@@ -67,18 +72,31 @@ const FAULTS: [name: string, options: EventOptions, fault: string][] = [
   ["a BOM alone", { body: "\uFEFF" }, "The request body is not valid JSON"],
   ["blanks alone", { body: "  " }, "The request body is not valid JSON"],
   ["NaN", { body: "NaN" }, "The request body is not valid JSON"],
-  ["a form sent as JSON", { body: "a=1", headers: JSON_TYPE }, "The request body is not valid JSON"],
-  ["invalid UTF-8 in base64", { body: new Uint8Array([0x7B, 0xFF, 0x7D]) }, "The request body is not valid UTF-8"],
+  [
+    "a form sent as JSON",
+    { body: "a=1", headers: JSON_TYPE },
+    "The request body is not valid JSON",
+  ],
+  [
+    "invalid UTF-8 in base64",
+    { body: new Uint8Array([0x7B, 0xFF, 0x7D]) },
+    "The request body is not valid UTF-8",
+  ],
   [
     "a surrogate in UTF-8",
     { body: new Uint8Array([0x22, 0xED, 0xA0, 0x80, 0x22]) },
     "The request body is not valid UTF-8",
   ],
-  ["an overlong form", { body: new Uint8Array([0x22, 0xC0, 0xAF, 0x22]) }, "The request body is not valid UTF-8"],
+  [
+    "an overlong form",
+    { body: new Uint8Array([0x22, 0xC0, 0xAF, 0x22]) },
+    "The request body is not valid UTF-8",
+  ],
 ];
 
 for (const [name, options, fault] of FAULTS) {
-  Deno.test(`a request with ${name} is answered with 400`, async () => assertFault(await post(options), fault));
+  Deno.test(`a request with ${name} is answered with 400`, async () =>
+    assertFault(await post(options), fault));
 }
 
 const BASE64: [body: string, valid: boolean][] = [
@@ -177,7 +195,10 @@ Deno.test("a form is read: a list where the schema asks for one, else the last v
 });
 
 Deno.test("a form has no key that becomes a prototype", async () => {
-  const { seen } = await post({ body: "__proto__=1&__proto__[x]=1&constructor=2&prototype=3&a=4", headers: FORM });
+  const { seen } = await post({
+    body: "__proto__=1&__proto__[x]=1&constructor=2&prototype=3&a=4",
+    headers: FORM,
+  });
   assertEquals(Object.getPrototypeOf(seen), Object.prototype);
   assertEquals(seen.constructor, "2");
   assertEquals(seen.a, "4");
@@ -198,7 +219,10 @@ const POLLUTING = [
 
 for (const body of POLLUTING) {
   Deno.test(`a body is refused that holds ${body}`, async () => {
-    assertFault(await post({ body }), "The request body must not contain the keys __proto__ or constructor.prototype");
+    assertFault(
+      await post({ body }),
+      "The request body must not contain the keys __proto__ or constructor.prototype",
+    );
     assertEquals(({} as Record<string, unknown>).polluted, undefined);
   });
 }
@@ -246,15 +270,21 @@ for (const [open, close, levels] of NESTING) {
       );
       assertEquals((await post({ body: encode(nest(200_000)) }, z.any(), LARGE)).status, 400);
     }
-    for (const schema of [z.json(), z.unknown().transform(() => null), z.object({ title: z.string() })]) {
+    for (
+      const schema of [
+        z.json(),
+        z.unknown().transform(() => null),
+        z.object({ title: z.string() }),
+      ]
+    ) {
       assertEquals((await post({ body: nest(20_000) }, schema)).status, 400);
     }
   });
 
   Deno.test(`a body of ${open}…${close} that is echoed is an answer of 200 or 400`, async () => {
-    const echo = defineApiHandler({ schema: z.any(), maxBodyBytes: LARGE, metrics: false })(({ body, context }) =>
-      buildValidatedResponse(context, 200, body)
-    );
+    const echo = defineApiHandler({ schema: z.any(), maxBodyBytes: LARGE, metrics: false })((
+      { body, context },
+    ) => buildValidatedResponse(context, 200, body));
     for (const [times, expected] of [[most, 200], [200_000, 400]]) {
       const event = createRestApiEvent({ method: "POST", body: nest(times) });
       const { result } = await captureLogs(() => echo(event, createLambdaContext()));
@@ -272,7 +302,10 @@ Deno.test("a body that is cut off in the middle of 200,000 levels is refused", a
 Deno.test("a body with many brackets side by side, or in its texts, is not nested", async () => {
   const wide = JSON.stringify(Array.from({ length: 20_000 }, () => [{ a: [] }]));
   assertEquals((await post({ body: wide }, z.any())).status, 200);
-  const texts = JSON.stringify({ a: "[{".repeat(20_000), ['"[{'.repeat(9_000)]: ['\\["{'.repeat(9_000)] });
+  const texts = JSON.stringify({
+    a: "[{".repeat(20_000),
+    ['"[{'.repeat(9_000)]: ['\\["{'.repeat(9_000)],
+  });
   assertEquals((await post({ body: texts }, z.any())).status, 200);
 });
 
@@ -296,27 +329,41 @@ const SIZES: [name: string, options: EventOptions, status: number][] = [
   ["32 bytes in base64", { body: bytes(JSON.stringify("x".repeat(30))) }, 413],
   ["33 bytes in base64", { body: bytes(JSON.stringify("x".repeat(31))) }, 413],
   ["31 bytes of broken JSON", { body: "{".repeat(31) }, 413],
-  ["31 bytes of another media type", { body: "x".repeat(31), headers: { "Content-Type": "text/plain" } }, 413],
+  ["31 bytes of another media type", {
+    body: "x".repeat(31),
+    headers: { "Content-Type": "text/plain" },
+  }, 413],
 ];
 
 for (const [name, options, status] of SIZES) {
   Deno.test(`a body of ${name} is answered with ${status} where 30 bytes are accepted`, async () => {
     const { body, status: answered } = await post(options, z.string(), 30);
     assertEquals(answered, status);
-    if (status === 413) assertEquals([body.code, body.message.includes("30 bytes")], ["PAYLOAD_TOO_LARGE", true]);
+    if (status === 413) {
+      assertEquals([body.code, body.message.includes("30 bytes")], ["PAYLOAD_TOO_LARGE", true]);
+    }
   });
 }
 
 /** Bodies of an exact number of bytes: with JSON around it, in one or more bytes a character, and as a form. */
 const LIMITED: [name: string, make: (bytes: number) => EventOptions][] = [
   ["a text", (n) => ({ body: JSON.stringify("x".repeat(n - 2)) })],
-  ["a text of two bytes a character", (n) => ({ body: JSON.stringify("é".repeat((n - 2) / 2) + (n % 2 ? "x" : "")) })],
+  [
+    "a text of two bytes a character",
+    (n) => ({ body: JSON.stringify("é".repeat((n - 2) / 2) + (n % 2 ? "x" : "")) }),
+  ],
   ["base64", (n) => ({ body: bytes(JSON.stringify("x".repeat(n - 2))) })],
-  ["base64 of emoji", (n) => ({ body: bytes(JSON.stringify("😀".repeat((n - 2) / 4) + "x".repeat((n - 2) % 4))) })],
+  [
+    "base64 of emoji",
+    (n) => ({ body: bytes(JSON.stringify("😀".repeat((n - 2) / 4) + "x".repeat((n - 2) % 4))) }),
+  ],
   ["a list", (n) => ({ body: `[${"1,".repeat((n - 4) / 2)}${n % 2 ? "10" : "1"} ]` })],
   [
     "a form",
-    (n) => ({ body: `a=${"x".repeat(n - 2)}`, headers: { "Content-Type": "application/x-www-form-urlencoded" } }),
+    (n) => ({
+      body: `a=${"x".repeat(n - 2)}`,
+      headers: { "Content-Type": "application/x-www-form-urlencoded" },
+    }),
   ],
 ];
 
@@ -330,16 +377,24 @@ for (const [name, make] of LIMITED) {
 }
 
 Deno.test("a body of 3.5 MB for a record is refused unless told, and before it is parsed", async () => {
-  const record = `{${Array.from({ length: 400_000 }, (_, n) => `"${n.toString(36)}":""`).join(",")}}`;
+  const record = `{${
+    Array.from({ length: 400_000 }, (_, n) => `"${n.toString(36)}":""`).join(",")
+  }}`;
   const startedMs = performance.now();
-  assertEquals((await post({ body: record }, z.record(z.string().regex(/^k/), z.string()))).status, 413);
+  assertEquals(
+    (await post({ body: record }, z.record(z.string().regex(/^k/), z.string()))).status,
+    413,
+  );
   assert(performance.now() - startedMs < 1_000);
 });
 
 Deno.test("a query string of over a million characters is refused", async () => {
   const getStatus = async (query: Record<string, string[]>): Promise<number[]> => {
     const schema = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
-    const handler = defineApiHandler({ querySchema: schema, metrics: false })(() => ({ statusCode: 204, body: "" }));
+    const handler = defineApiHandler({ querySchema: schema, metrics: false })(() => ({
+      statusCode: 204,
+      body: "",
+    }));
     const statuses = [];
     for (const make of SOURCES) {
       const event = make({ query, multiValue: true } as EventOptions);
@@ -359,9 +414,13 @@ Deno.test("a query string of over a million characters is refused", async () => 
 });
 
 Deno.test("a body is limited also where the handler has no schema for it", async () => {
-  const handler = defineApiHandler({ maxBodyBytes: 3, metrics: false })(() => ({ statusCode: 200, body: "" }));
+  const handler = defineApiHandler({ maxBodyBytes: 3, metrics: false })(() => ({
+    statusCode: 200,
+    body: "",
+  }));
   const status = async (body: string): Promise<number> =>
-    (await captureLogs(() => handler(createRestApiEvent({ method: "POST", body }), context))).result.statusCode;
+    (await captureLogs(() => handler(createRestApiEvent({ method: "POST", body }), context))).result
+      .statusCode;
   assertEquals([await status("abc"), await status("abcd")], [200, 413]);
 });
 
@@ -373,14 +432,22 @@ Deno.test("a handler without a schema gets the event's body untouched, whatever 
     return { statusCode: 200, body: "" };
   });
   const headers = { "Content-Type": "application/xml" };
-  await captureLogs(() => handler(createRestApiEvent({ method: "POST", body: "<a/>", headers }), context));
+  await captureLogs(() =>
+    handler(createRestApiEvent({ method: "POST", body: "<a/>", headers }), context)
+  );
   assertStrictEquals(seen, "<a/>");
 });
 
 Deno.test("an event of an HTTP API without the body's field has no body", async () => {
   const { body: _, ...event } = createHttpApiEvent({ method: "POST" }) as HttpApiEvent;
-  const handler = defineApiHandler({ schema: z.unknown(), metrics: false })(() => ({ statusCode: 200, body: "" }));
-  assertEquals((await captureLogs(() => handler(event as HttpApiEvent, context))).result.statusCode, 400);
+  const handler = defineApiHandler({ schema: z.unknown(), metrics: false })(() => ({
+    statusCode: 200,
+    body: "",
+  }));
+  assertEquals(
+    (await captureLogs(() => handler(event as HttpApiEvent, context))).result.statusCode,
+    400,
+  );
 });
 
 Deno.test("toInput() makes no prototype of a name, also where a schema asks for a list under it", () => {
@@ -391,5 +458,7 @@ Deno.test("toInput() makes no prototype of a name, also where a schema asks for 
 
 Deno.test("Buffer.byteLength counts base64 as it decodes", () => {
   // the limit rests on it: no more than the padding is looked at, nothing is decoded
-  for (let n = 0; n < 10; n++) assert(Buffer.byteLength(Buffer.alloc(n).toString("base64"), "base64") === n);
+  for (let n = 0; n < 10; n++) {
+    assert(Buffer.byteLength(Buffer.alloc(n).toString("base64"), "base64") === n);
+  }
 });

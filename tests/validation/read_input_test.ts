@@ -16,7 +16,9 @@ import { captureLogs } from "../support/capture_logs.ts";
 const context = createLambdaContext();
 const SOURCES: [
   string,
-  (options: EventOptions) => ReturnType<typeof createRestApiEvent | typeof createHttpApiEvent | typeof createAlbEvent>,
+  (
+    options: EventOptions,
+  ) => ReturnType<typeof createRestApiEvent | typeof createHttpApiEvent | typeof createAlbEvent>,
 ][] = [
   ["REST API", createRestApiEvent],
   ["HTTP API", createHttpApiEvent],
@@ -34,10 +36,16 @@ interface Answer {
 // deno-lint-ignore no-explicit-any
 type Options = DefineApiHandlerOptions<any, any, any>;
 
-async function ask(options: Options, event: ReturnType<typeof SOURCES[number][1]>): Promise<Answer> {
+async function ask(
+  options: Options,
+  event: ReturnType<typeof SOURCES[number][1]>,
+): Promise<Answer> {
   let seen: Record<string, unknown> | undefined;
   const handler = defineApiHandler({ metrics: false, ...options })((params) => {
-    const { event: _e, context: _c, metadata: _m, ...rest } = params as unknown as Record<string, unknown>;
+    const { event: _e, context: _c, metadata: _m, ...rest } = params as unknown as Record<
+      string,
+      unknown
+    >;
     seen = rest;
     return buildValidatedResponse(context, 200, {});
   });
@@ -56,9 +64,14 @@ for (const [name, make] of SOURCES) {
   const all = name !== "load balancer";
 
   Deno.test(`a query of a ${name} is decoded, coerced and given its defaults`, async () => {
-    const { seen } = await ask({ querySchema: Query }, make({ query: { q: "a b&c=d+é%", limit: "5", more: "1" } }));
+    const { seen } = await ask(
+      { querySchema: Query },
+      make({ query: { q: "a b&c=d+é%", limit: "5", more: "1" } }),
+    );
     assertEquals(seen, { query: { q: "a b&c=d+é%", limit: 5, ids: [] } });
-    assertEquals((await ask({ querySchema: Query }, make({}))).seen, { query: { limit: 20, ids: [] } });
+    assertEquals((await ask({ querySchema: Query }, make({}))).seen, {
+      query: { limit: 20, ids: [] },
+    });
   });
 
   Deno.test(`a query of a ${name} gives a list where the schema asks for one, else the last value`, async () => {
@@ -68,8 +81,15 @@ for (const [name, make] of SOURCES) {
   });
 
   Deno.test(`a query of a ${name} that does not fit is answered with 400 by field`, async () => {
-    const { status, errors, seen } = await ask({ querySchema: Query }, make({ query: { limit: "0", ids: "x" } }));
-    assertEquals([status, Object.keys(errors as object), seen], [400, ["limit", "ids.0"], undefined]);
+    const { status, errors, seen } = await ask(
+      { querySchema: Query },
+      make({ query: { limit: "0", ids: "x" } }),
+    );
+    assertEquals([status, Object.keys(errors as object), seen], [
+      400,
+      ["limit", "ids.0"],
+      undefined,
+    ]);
   });
 
   Deno.test(`a query of a ${name} has no key that becomes a prototype`, async () => {
@@ -79,7 +99,11 @@ for (const [name, make] of SOURCES) {
       make({ query: JSON.parse('{"__proto__":"x","constructor":"y","a":"1"}') }),
     );
     const query = seen?.query as Record<string, unknown>;
-    assertEquals([Object.getPrototypeOf(query), query.a, query.constructor], [Object.prototype, "1", "y"]);
+    assertEquals([Object.getPrototypeOf(query), query.a, query.constructor], [
+      Object.prototype,
+      "1",
+      "y",
+    ]);
   });
 }
 
@@ -89,10 +113,16 @@ Deno.test("path parameters are validated and coerced", async () => {
   for (const make of [createRestApiEvent, createHttpApiEvent]) {
     const good = await ask({ pathSchema }, make({ pathParameters: { noteId, page: "2" } }));
     assertEquals(good.seen, { path: { noteId, page: 2 } });
-    const bad = await ask({ pathSchema }, make({ pathParameters: { noteId: "../etc", page: "2" } }));
+    const bad = await ask(
+      { pathSchema },
+      make({ pathParameters: { noteId: "../etc", page: "2" } }),
+    );
     assertEquals([bad.status, Object.keys(bad.errors as object)], [400, ["noteId"]]);
     const missing = await ask({ pathSchema }, make({}));
-    assertEquals([missing.status, Object.keys(missing.errors as object)], [400, ["noteId", "page"]]);
+    assertEquals([missing.status, Object.keys(missing.errors as object)], [400, [
+      "noteId",
+      "page",
+    ]]);
   }
 });
 
@@ -106,11 +136,19 @@ Deno.test("a schema sees a copy of the path parameters", async () => {
   assertEquals(pathParameters, { id: "1" });
 });
 
-const Part = z.object({ a: z.literal("x", "not x"), b: z.object({ c: z.literal("y", "not y") }).optional() });
+const Part = z.object({
+  a: z.literal("x", "not x"),
+  b: z.object({ c: z.literal("y", "not y") }).optional(),
+});
 const GOOD = { a: "x" }, BAD = { a: "z" };
 
 /** Which inputs are at fault; keys of the answer. */
-const FAULTS: [body: unknown, query: Record<string, string>, path: Record<string, string>, keys: string[]][] = [
+const FAULTS: [
+  body: unknown,
+  query: Record<string, string>,
+  path: Record<string, string>,
+  keys: string[],
+][] = [
   [BAD, GOOD, GOOD, ["a"]],
   [GOOD, BAD, GOOD, ["a"]],
   [GOOD, GOOD, BAD, ["a"]],
@@ -147,10 +185,16 @@ Deno.test("a fault that has the same key in two inputs loses none of its message
 });
 
 Deno.test("synchronous and asynchronous schemas work side by side", async () => {
-  const taken = z.object({ name: z.string().refine(async (name) => await Promise.resolve(name !== "taken"), "taken") });
+  const taken = z.object({
+    name: z.string().refine(async (name) => await Promise.resolve(name !== "taken"), "taken"),
+  });
   for (const [schema, querySchema] of [[taken, Part], [Part, taken], [taken, taken]]) {
     for (const name of ["free", "taken"]) {
-      const event = createRestApiEvent({ method: "POST", body: { name, ...GOOD }, query: { name, ...GOOD } });
+      const event = createRestApiEvent({
+        method: "POST",
+        body: { name, ...GOOD },
+        query: { name, ...GOOD },
+      });
       const { status, seen } = await ask({ schema, querySchema }, event);
       assertEquals(status, name === "free" ? 200 : 400);
       if (status === 200) assertEquals(Object.keys(seen ?? {}).sort(), ["body", "query"]);
@@ -162,9 +206,14 @@ Deno.test("schemas of zod/mini and compiled schemas work", async () => {
   const event = createRestApiEvent({ method: "POST", body: { a: 1 }, query: { a: ["1", "2"] } });
   const schema = z.compile(z.object({ a: z.number() }));
   const querySchema = mini.object({ a: mini.array(mini.string()) });
-  assertEquals((await ask({ schema, querySchema }, event)).seen, { body: { a: 1 }, query: { a: ["1", "2"] } });
+  assertEquals((await ask({ schema, querySchema }, event)).seen, {
+    body: { a: 1 },
+    query: { a: ["1", "2"] },
+  });
   const compiledQuery = z.compile(z.object({ a: z.array(z.string()) }));
-  assertEquals((await ask({ querySchema: compiledQuery }, event)).seen, { query: { a: ["1", "2"] } });
+  assertEquals((await ask({ querySchema: compiledQuery }, event)).seen, {
+    query: { a: ["1", "2"] },
+  });
 });
 
 Deno.test("a schema may refer through z.lazy to one that is declared further down", async () => {
@@ -175,6 +224,8 @@ Deno.test("a schema may refer through z.lazy to one that is declared further dow
     buildValidatedResponse(context, 200, query)
   );
   Later = z.array(z.string());
-  const { result } = await captureLogs(() => handler(createRestApiEvent({ query: { a: "1" } }), context));
+  const { result } = await captureLogs(() =>
+    handler(createRestApiEvent({ query: { a: "1" } }), context)
+  );
   assertEquals(JSON.parse(result.body), { a: ["1"] });
 });

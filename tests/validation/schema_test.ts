@@ -1,4 +1,10 @@
-import { assertEquals, assertInstanceOf, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import * as z from "zod";
 import * as mini from "zod/mini";
 import {
@@ -44,7 +50,10 @@ Deno.test("validateSchema() puts messages of the whole input under _form", () =>
     const result = validateSchema(Note, data);
     assertEquals([result.success, Object.keys(result.errors ?? {})], [false, ["_form"]]);
   }
-  const Pair = z.object({ a: z.number(), b: z.number() }).refine(({ a, b }) => a < b, "a must be less than b");
+  const Pair = z.object({ a: z.number(), b: z.number() }).refine(
+    ({ a, b }) => a < b,
+    "a must be less than b",
+  );
   assertEquals(validateSchema(Pair, { a: 2, b: 1 }).errors, { _form: ["a must be less than b"] });
 });
 
@@ -63,7 +72,8 @@ Deno.test("validateSchema() takes schemas of zod, of zod/mini and of the package
 
 Deno.test("validateSchema() does not lose a field called __proto__ or constructor", () => {
   const schema = z.record(z.string(), z.string("no text"));
-  const errors = validateSchema(schema, JSON.parse('{"__proto__":1,"constructor":2,"toString":3}')).errors ?? {};
+  const errors =
+    validateSchema(schema, JSON.parse('{"__proto__":1,"constructor":2,"toString":3}')).errors ?? {};
   assertEquals(Object.getPrototypeOf(errors), Object.prototype);
   for (const key of Object.keys(errors)) assertEquals(Object.hasOwn(errors, key), true);
   assertEquals(errors.constructor as unknown, ["no text"]);
@@ -71,10 +81,16 @@ Deno.test("validateSchema() does not lose a field called __proto__ or constructo
 });
 
 Deno.test("validateSchema() says what to use for a schema that validates asynchronously", async () => {
-  const schema = z.string().refine(async (text) => await Promise.resolve(text !== "taken"), "taken");
+  const schema = z.string().refine(
+    async (text) => await Promise.resolve(text !== "taken"),
+    "taken",
+  );
   assertThrows(() => validateSchema(schema, "free"), TypeError, "validateSchemaAsync");
   assertEquals(await validateSchemaAsync(schema, "free"), { success: true, data: "free" });
-  assertEquals(await validateSchemaAsync(schema, "taken"), { success: false, errors: { _form: ["taken"] } });
+  assertEquals(await validateSchemaAsync(schema, "taken"), {
+    success: false,
+    errors: { _form: ["taken"] },
+  });
 });
 
 Deno.test("validateSchema() throws on what a refinement throws", async () => {
@@ -132,7 +148,10 @@ for (const [name, schema] of FAILING) {
 }
 
 Deno.test("createValidator() goes over to asynchronous also after a value that passed synchronously", async () => {
-  const schema = z.union([z.number(), z.string().refine(async (text) => await Promise.resolve(text !== "taken"))]);
+  const schema = z.union([
+    z.number(),
+    z.string().refine(async (text) => await Promise.resolve(text !== "taken")),
+  ]);
   const validate = createValidator(schema);
   assertEquals(validate(1), { success: true, data: 1 });
   assertEquals((await validate("taken")).success, false);
@@ -141,7 +160,9 @@ Deno.test("createValidator() goes over to asynchronous also after a value that p
 });
 
 Deno.test("createValidator() gives the same for asynchronous transforms", async () => {
-  const validate = createValidator(z.string().transform(async (text) => await Promise.resolve(text.length)));
+  const validate = createValidator(
+    z.string().transform(async (text) => await Promise.resolve(text.length)),
+  );
   for (let i = 0; i < 2; i++) assertEquals(await validate("abc"), { success: true, data: 3 });
 });
 

@@ -4,7 +4,8 @@ import * as floor from "zod-floor";
 import { z } from "../../validation/mod.ts";
 
 Deno.test("z has every value of the oldest supported zod but core and locales", () => {
-  const names = (namespace: object): string[] => Object.keys(namespace).filter((name) => name !== "default").sort();
+  const names = (namespace: object): string[] =>
+    Object.keys(namespace).filter((name) => name !== "default").sort();
   const left = ["core", "locales", "z"];
   assertEquals(names(z), names(floor).filter((name) => !left.includes(name) && name in zod));
 });
@@ -14,7 +15,8 @@ Deno.test("z is a value and has the types of zod", () => {
   type Note = z.infer<typeof Note>;
   const note: Note = { id: "3f2504e0-4f89-41d3-9a0c-0305e82c3301", tags: [] };
   const input: z.input<typeof Note> = { id: note.id };
-  const generic = <T extends z.ZodType>(schema: T, value: unknown): z.output<T> => schema.parse(value);
+  const generic = <T extends z.ZodType>(schema: T, value: unknown): z.output<T> =>
+    schema.parse(value);
   const shape: z.ZodObject<{ id: z.ZodUUID }> = Note.pick({ id: true });
   assertEquals(generic(Note, input), note);
   assertEquals(shape.safeParse({ id: "x" }).error instanceof z.ZodError, true);

@@ -1,5 +1,11 @@
 import type { $ZodType } from "zod/v4/core";
-import { type Check, type CheckDefinition, getChecks, type Program, Unsupported } from "./program.ts";
+import {
+  type Check,
+  type CheckDefinition,
+  getChecks,
+  type Program,
+  Unsupported,
+} from "./program.ts";
 
 /** Formats that are their pattern and nothing else. */
 const PATTERNS: ReadonlySet<string> = new Set(
@@ -29,7 +35,8 @@ function writeCheck(check: Check, value: string, program: Program): string {
       return value;
     case "greater_than":
     case "less_than": {
-      const sign = (definition.check === "less_than" ? "<" : ">") + (definition.inclusive ? "=" : "");
+      const sign = (definition.check === "less_than" ? "<" : ">") +
+        (definition.inclusive ? "=" : "");
       program.demand(`${value}${sign}${program.constant(definition.value)}`);
       return value;
     }
@@ -48,7 +55,9 @@ function writeCheck(check: Check, value: string, program: Program): string {
       return writeOwnCheck(check, value, program);
     case "string_format": {
       if (check._zod.traits?.has("$ZodCustomStringFormat")) throw new Unsupported();
-      if (pattern === undefined || !PATTERNS.has(format!)) return writeOwnCheck(check, value, program);
+      if (pattern === undefined || !PATTERNS.has(format!)) {
+        return writeOwnCheck(check, value, program);
+      }
       const name = program.constant(format === "regex" ? pattern : writtenOut(pattern));
       if (pattern.global || pattern.sticky) program.add(`${name}.lastIndex=0;`);
       program.demand(`${name}.test(${value})`);
@@ -66,7 +75,9 @@ function writtenOut(pattern: RegExp): RegExp {
   let { source } = pattern;
   // in a pattern of the user's own, that may be something else
   if (source.includes("}?") || source.includes("\\[")) return pattern;
-  for (const count of [3, 4, 8, 12]) source = source.replaceAll(`${HEX}{${count}}`, HEX.repeat(count));
+  for (const count of [3, 4, 8, 12]) {
+    source = source.replaceAll(`${HEX}{${count}}`, HEX.repeat(count));
+  }
   return source === pattern.source ? pattern : new RegExp(source, pattern.flags);
 }
 
@@ -81,7 +92,9 @@ export function lengthCondition(
   if (when !== undefined && program.mustDecide) throw new Unsupported();
   const units = `${value}.length`;
   if (check === "length_equals") return `${counted}===${length}`;
-  const [enough, sign, bound] = check === "min_length" ? [2 * minimum!, ">=", minimum] : [maximum, "<=", maximum];
+  const [enough, sign, bound] = check === "min_length"
+    ? [2 * minimum!, ">=", minimum]
+    : [maximum, "<=", maximum];
   return (counted === units ? "" : `${units}${sign}${enough}||`) + counted + sign + bound;
 }
 
@@ -95,7 +108,11 @@ export function countCodePoints(text: string): number {
 /** Leaves a check that is zod's own and runs nobody's code to zod. */
 function writeOwnCheck(check: Check, value: string, program: Program): string {
   const payload = program.name();
-  program.add(`const ${payload}={value:${value},issues:[]};${program.constant(check._zod.check)}(${payload});`);
+  program.add(
+    `const ${payload}={value:${value},issues:[]};${
+      program.constant(check._zod.check)
+    }(${payload});`,
+  );
   program.demand(`${payload}.issues.length===0`);
   return `${payload}.value`;
 }

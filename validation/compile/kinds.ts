@@ -1,6 +1,13 @@
 import type { $ZodType } from "zod/v4/core";
 import { lengthCondition, writeChecks } from "./checks.ts";
-import { type CheckDefinition, getChecks, getDefinition, type Program, Unsupported, type Writer } from "./program.ts";
+import {
+  type CheckDefinition,
+  getChecks,
+  getDefinition,
+  type Program,
+  Unsupported,
+  type Writer,
+} from "./program.ts";
 
 const WRITERS: Readonly<Record<string, Writer>> = {
   string: writeString,
@@ -29,13 +36,22 @@ const MAX_DEPTH = 32;
 const CHECKED: ReadonlySet<string> = new Set(["string", "number", "date", "array"]);
 
 /** The kinds that may let `undefined` through; of the others it is known that they do not. */
-const TAKES_UNDEFINED: ReadonlySet<string> = new Set(["any", "unknown", "literal", "nullable", "readonly", "union"]);
+const TAKES_UNDEFINED: ReadonlySet<string> = new Set([
+  "any",
+  "unknown",
+  "literal",
+  "nullable",
+  "readonly",
+  "union",
+]);
 
 /** Writes the parser of any schema. */
 export function writeParser(schema: $ZodType, value: string, program: Program): string {
   const { type } = getDefinition(schema);
   const write = Object.hasOwn(WRITERS, type) ? WRITERS[type] : undefined;
-  if (write === undefined || !CHECKED.has(type) && getChecks(schema).length > 0) throw new Unsupported();
+  if (write === undefined || !CHECKED.has(type) && getChecks(schema).length > 0) {
+    throw new Unsupported();
+  }
   if (++program.depth > MAX_DEPTH) throw new Unsupported();
   const output = write(schema, value, program);
   program.depth--;
@@ -59,7 +75,12 @@ function writeCoercion(to: string, schema: $ZodType, value: string, program: Pro
   return converted;
 }
 
-function writeTypeof(constructor: string, schema: $ZodType, value: string, program: Program): string {
+function writeTypeof(
+  constructor: string,
+  schema: $ZodType,
+  value: string,
+  program: Program,
+): string {
   const converted = writeCoercion(constructor, schema, value, program);
   program.demand(`typeof ${converted}==="${constructor.toLowerCase()}"`);
   return converted;
@@ -143,7 +164,9 @@ function writeArray(schema: $ZodType, value: string, program: Program): string {
     program.demand(lengthCondition(definition, value, program, `${value}.length`));
   }
   const [output, index, item] = [program.name(), program.name(), program.name()];
-  const [code, result] = program.block(() => writeParser(getDefinition(schema).element!, item, program));
+  const [code, result] = program.block(() =>
+    writeParser(getDefinition(schema).element!, item, program)
+  );
   program.add(
     `const ${output}=Array(${value}.length);for(let ${index}=0;${index}<${value}.length;${index}++){` +
       `const ${item}=${value}[${index}];${code}${output}[${index}]=${result};}`,
@@ -159,7 +182,9 @@ function isRecord(value: string): string {
 function writeObject(schema: $ZodType, value: string, program: Program): string {
   const { shape = {}, catchall } = getDefinition(schema);
   const keys = Object.keys(shape);
-  if (keys.includes("__proto__") || Object.getOwnPropertySymbols(shape).length > 0) throw new Unsupported();
+  if (keys.includes("__proto__") || Object.getOwnPropertySymbols(shape).length > 0) {
+    throw new Unsupported();
+  }
   program.demand(isRecord(value));
   const output = program.name();
   let first = "", later = "";
@@ -172,7 +197,9 @@ function writeObject(schema: $ZodType, value: string, program: Program): string 
     program.add(`const ${field}=${value}[${quoted}];`);
     if (optin === undefined || optin === "defaulted" && optout !== "optional") {
       program.add(code);
-      if (optin === undefined && TAKES_UNDEFINED.has(getDefinition(shape[key]).type)) program.demand(`!(${absent})`);
+      if (optin === undefined && TAKES_UNDEFINED.has(getDefinition(shape[key]).type)) {
+        program.demand(`!(${absent})`);
+      }
       if (later === "") first += `${quoted}:${result},`;
       else later += `${output}[${quoted}]=${result};`;
     } else if (optin === "optional" && optout === "optional") {
@@ -196,10 +223,16 @@ function catchallCode(
   program: Program,
 ): string {
   const { type } = getDefinition(catchall);
-  if (type !== "never" && type !== "unknown" || getChecks(catchall).length > 0) throw new Unsupported();
+  if (type !== "never" && type !== "unknown" || getChecks(catchall).length > 0) {
+    throw new Unsupported();
+  }
   const key = program.name();
-  const action = type === "never" ? "return ASK_ZOD;" : `if(${key}!=="__proto__")${output}[${key}]=${value}[${key}];`;
-  return `for(const ${key} in ${value})if(!${program.constant(new Set(keys))}.has(${key})){${action}}`;
+  const action = type === "never"
+    ? "return ASK_ZOD;"
+    : `if(${key}!=="__proto__")${output}[${key}]=${value}[${key}];`;
+  return `for(const ${key} in ${value})if(!${
+    program.constant(new Set(keys))
+  }.has(${key})){${action}}`;
 }
 
 function writeRecord(schema: $ZodType, value: string, program: Program): string {

@@ -24,7 +24,8 @@ const VALIDATION_ERROR: JsonSchema = {
     errors: {
       type: "object",
       additionalProperties: { type: "array", items: { type: "string" } },
-      description: "Messages by field, as dotted paths such as items.0.sku; _form is the whole input",
+      description:
+        "Messages by field, as dotted paths such as items.0.sku; _form is the whole input",
     },
   },
   required: Object.keys(ERROR_FIELDS),

@@ -77,7 +77,8 @@ export class Components {
    */
   finish<T>(document: T): { document: T; schemas: Record<string, JsonSchema> } {
     const names = this.#settle();
-    const final = (reference: string) => names.has(reference) ? PREFIX + names.get(reference) : reference;
+    const final = (reference: string) =>
+      names.has(reference) ? PREFIX + names.get(reference) : reference;
     const drafts = new Map<string, JsonSchema>();
     for (const [name, json] of this.#own) drafts.set(getDraft("own", name), json);
     for (const [name, shared] of this.#shared) {
@@ -118,15 +119,24 @@ export class Components {
     }
 
     try {
-      const { $defs = {}, ...root } = convertSchema(schema, { direction, getName, registries, onIssue }) as
+      const { $defs = {}, ...root } = convertSchema(schema, {
+        direction,
+        getName,
+        registries,
+        onIssue,
+      }) as
         & JsonSchema
         & {
           $defs?: Record<string, JsonSchema>;
         };
-      const nameOfKey = (key: string) => owners.has(key) ? key : `${fallback}_${key.replace(/\D+/, "")}`;
+      const nameOfKey = (key: string) =>
+        owners.has(key) ? key : `${fallback}_${key.replace(/\D+/, "")}`;
       const drafts = new Map([["#", getDraft(direction, fallback)]]);
-      for (const key of Object.keys($defs)) drafts.set(pointerTo(key), getDraft(direction, nameOfKey(key)));
-      const settle = <T>(json: T): T => replaceReferences(json, (reference) => drafts.get(reference) ?? reference);
+      for (const key of Object.keys($defs)) {
+        drafts.set(pointerTo(key), getDraft(direction, nameOfKey(key)));
+      }
+      const settle = <T>(json: T): T =>
+        replaceReferences(json, (reference) => drafts.get(reference) ?? reference);
       for (const [key, json] of Object.entries($defs)) {
         this.#share(nameOfKey(key), owners.get(key), direction, settle(json));
       }
@@ -136,7 +146,12 @@ export class Components {
       return isInline ? settle(root) : { $ref: getDraft(direction, fallback) };
     } catch (cause) {
       if (onIssue === undefined) throw cause;
-      onIssue({ schema, path: "", message: cause instanceof Error ? cause.message : String(cause), cause });
+      onIssue({
+        schema,
+        path: "",
+        message: cause instanceof Error ? cause.message : String(cause),
+        cause,
+      });
       return {};
     }
   }
@@ -145,13 +160,17 @@ export class Components {
     let shared = this.#shared.get(name);
     if (shared === undefined) this.#shared.set(name, shared = { schema });
     // two schemas with one id are compared as they are in this direction
-    if (shared.schema !== schema && shared.schema !== undefined && shared[direction] === undefined) {
+    if (
+      shared.schema !== schema && shared.schema !== undefined && shared[direction] === undefined
+    ) {
       this.describe(shared.schema, direction, name);
     }
     const known = shared[direction];
     if (known === undefined) shared[direction] = json;
     else if (shared.schema !== schema && JSON.stringify(known) !== JSON.stringify(json)) {
-      throw new TypeError(`Two schemas have the id ${name} and are not the same: give one of them another id`);
+      throw new TypeError(
+        `Two schemas have the id ${name} and are not the same: give one of them another id`,
+      );
     }
   }
 
@@ -189,7 +208,9 @@ export class Components {
       const taking = take(name);
       for (const direction of DIRECTIONS) names.set(getDraft(direction, name), taking);
     }
-    for (const name of sorted) if (differing.has(name)) names.set(getDraft("input", name), take(`${name}Input`));
+    for (const name of sorted) {
+      if (differing.has(name)) names.set(getDraft("input", name), take(`${name}Input`));
+    }
     for (const name of this.#own.keys()) names.set(getDraft("own", name), take(name));
     return names;
   }
@@ -218,9 +239,18 @@ function replaceReferences<T>(value: T, replace: (reference: string) => string):
   const result: Record<string, unknown> = {};
   for (const [key, inner] of Object.entries(value)) {
     const isReference = key === "$ref" && typeof inner === "string";
-    const changed = isReference ? replace(inner) : isData(key, inner) ? inner : replaceReferences(inner, replace);
+    const changed = isReference
+      ? replace(inner)
+      : isData(key, inner)
+      ? inner
+      : replaceReferences(inner, replace);
     // a field called __proto__ becomes a property as well
-    Object.defineProperty(result, key, { value: changed, enumerable: true, configurable: true, writable: true });
+    Object.defineProperty(result, key, {
+      value: changed,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
   }
   return result as T;
 }

@@ -33,7 +33,11 @@ export interface ConvertOptions {
   readonly onIssue?: (issue: SchemaIssue) => void;
 }
 
-type Override = { readonly zodSchema: $ZodTypes; readonly jsonSchema: JsonSchema; readonly path: (string | number)[] };
+type Override = {
+  readonly zodSchema: $ZodTypes;
+  readonly jsonSchema: JsonSchema;
+  readonly path: (string | number)[];
+};
 
 /** What no JSON text holds, by zod's type. */
 const NOT_JSON: Readonly<Record<string, string>> = {
@@ -61,7 +65,8 @@ export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSc
 
   const metadata = {
     get(part: $ZodType): object | undefined {
-      const meta = globalRegistry.get(part) ?? registries.map((registry) => registry.get(part)).find(Boolean);
+      const meta = globalRegistry.get(part) ??
+        registries.map((registry) => registry.get(part)).find(Boolean);
       const id = getName(part);
       return meta === undefined && id === undefined ? undefined : { ...meta, id };
     },
@@ -69,17 +74,21 @@ export function convertSchema(schema: $ZodType, options: ConvertOptions): JsonSc
 
   function override({ zodSchema, jsonSchema, path }: Override): void {
     const { def } = zodSchema._zod;
-    const issue = (message: string) => issues.push({ part: zodSchema, path: getField(path), message });
+    const issue = (message: string) =>
+      issues.push({ part: zodSchema, path: getField(path), message });
     switch (def.type) {
       case "date":
         Object.assign(jsonSchema, { type: "string", format: "date-time" });
         if (direction === "input" && !isCoerced(def)) {
-          issue("a request never carries a Date: use z.coerce.date(), or z.iso.datetime() for a text");
+          issue(
+            "a request never carries a Date: use z.coerce.date(), or z.iso.datetime() for a text",
+          );
         }
         break;
       case "bigint":
-        if (direction === "output") issue("JSON has no bigint: use z.string(), or z.int() for numbers up to 2^53");
-        else if (isCoerced(def)) Object.assign(jsonSchema, { type: "integer", format: "int64" });
+        if (direction === "output") {
+          issue("JSON has no bigint: use z.string(), or z.int() for numbers up to 2^53");
+        } else if (isCoerced(def)) Object.assign(jsonSchema, { type: "integer", format: "int64" });
         else issue("a request never carries a bigint: use z.coerce.bigint()");
         break;
       case "number":
@@ -132,12 +141,17 @@ function isMadeAnew(def: { readonly defaultValue: unknown }): boolean {
   const value = def.defaultValue;
   if (value instanceof Date) return Math.abs(value.getTime() - Date.now()) < NOW_MS;
   const text = toText(value);
-  const time = typeof value === "number" ? value : typeof value === "string" ? Date.parse(value) : NaN;
+  const time = typeof value === "number"
+    ? value
+    : typeof value === "string"
+    ? Date.parse(value)
+    : NaN;
   return Math.abs(time - Date.now()) < NOW_MS || text !== toText(def.defaultValue);
 }
 
 function toText(value: unknown): string {
-  return JSON.stringify(value, (_, inner) => typeof inner === "bigint" ? String(inner) : inner) ?? "";
+  return JSON.stringify(value, (_, inner) => typeof inner === "bigint" ? String(inner) : inner) ??
+    "";
 }
 
 /** `["properties", "items", "items"]` is `items.[]` */

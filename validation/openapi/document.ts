@@ -123,7 +123,11 @@ export function buildOpenApiDocument(
         throw new TypeError(`Two operations have the route ${route.method} ${route.path}`);
       }
       const id = isAny(route) ? `${operationId}_${method}` : operationId;
-      item[method] = describeOperation(path, route.operation, id, { components, answers, onIssue: options.onIssue });
+      item[method] = describeOperation(path, route.operation, id, {
+        components,
+        answers,
+        onIssue: options.onIssue,
+      });
     }
     for (const tag of route.operation.openapi.tags ?? []) tags.add(tag);
   }
@@ -133,13 +137,20 @@ export function buildOpenApiDocument(
   return {
     openapi: "3.1.0",
     info,
-    ...(servers && { servers: servers.map((server) => typeof server === "string" ? { url: server } : { ...server }) }),
+    ...(servers &&
+      {
+        servers: servers.map((server) =>
+          typeof server === "string" ? { url: server } : { ...server }
+        ),
+      }),
     ...(tags.size > 0 && { tags: [...tags].sort().map((name) => ({ name })) }),
     paths: document.paths,
     components: {
       schemas,
       responses: sortKeys(document.responses),
-      securitySchemes: Object.fromEntries(Object.entries(SECURITY_SCHEMES).filter(([name]) => schemes.has(name))),
+      securitySchemes: Object.fromEntries(
+        Object.entries(SECURITY_SCHEMES).filter(([name]) => schemes.has(name)),
+      ),
     },
   };
 }
@@ -156,7 +167,9 @@ function sortKeys<T>(record: Record<string, T>): Record<string, T> {
 function getOperationId({ method, path, operation }: ApiRoute, ids: Set<string>): string {
   const { operationId } = operation.openapi;
   if (operationId !== undefined && ids.has(operationId)) {
-    throw new TypeError(`Two operations have the operationId ${operationId}, the second at ${method} ${path}`);
+    throw new TypeError(
+      `Two operations have the operationId ${operationId}, the second at ${method} ${path}`,
+    );
   }
   const route = [method.toLowerCase(), ...path.split(/\W+/)].filter(Boolean).join("_");
   const id = operationId ?? (ids.has(operation.operationName) ? route : operation.operationName);

@@ -20,28 +20,41 @@ export function getFields(json: JsonSchema): Field[] | undefined {
     allOf?: JsonSchema[];
   };
   if (properties !== undefined) {
-    return Object.entries(properties).map(([name, schema]) => ({ name, schema, isRequired: required.includes(name) }));
+    return Object.entries(properties).map(([name, schema]) => ({
+      name,
+      schema,
+      isRequired: required.includes(name),
+    }));
   }
   const alternatives = (json.anyOf ?? json.oneOf) as JsonSchema[] | undefined;
   const parts = (allOf ?? alternatives)?.map(getFields);
-  if (parts === undefined || parts.length === 0 || parts.some((part) => part === undefined)) return undefined;
+  if (parts === undefined || parts.length === 0 || parts.some((part) => part === undefined)) {
+    return undefined;
+  }
   const fields = new Map<string, Field>();
   for (const [index, part] of (parts as Field[][]).entries()) {
     for (const field of part) {
       const known = fields.get(field.name);
       if (known === undefined) {
-        fields.set(field.name, { ...field, isRequired: field.isRequired && (allOf !== undefined || index === 0) });
+        fields.set(field.name, {
+          ...field,
+          isRequired: field.isRequired && (allOf !== undefined || index === 0),
+        });
       } else {
         fields.set(field.name, {
           name: field.name,
-          isRequired: allOf === undefined ? known.isRequired && field.isRequired : known.isRequired || field.isRequired,
+          isRequired: allOf === undefined
+            ? known.isRequired && field.isRequired
+            : known.isRequired || field.isRequired,
           schema: join(known.schema, field.schema, allOf === undefined ? "anyOf" : "allOf"),
         });
       }
     }
     if (allOf !== undefined) continue;
     for (const [name, field] of fields) {
-      if (!part.some((each) => each.name === name)) fields.set(name, { ...field, isRequired: false });
+      if (!part.some((each) => each.name === name)) {
+        fields.set(name, { ...field, isRequired: false });
+      }
     }
   }
   return [...fields.values()];

@@ -43,7 +43,10 @@ export function describeOperation(
     ...(deprecated && { deprecated }),
     ...(parameters.length > 0 && { parameters }),
     ...(schema && {
-      requestBody: { required: true, content: jsonContent(components.describe(schema, "input", `${operationId}Body`)) },
+      requestBody: {
+        required: true,
+        content: jsonContent(components.describe(schema, "input", `${operationId}Body`)),
+      },
     }),
     security: getSecurity(auth),
     responses: getResponses(path, operation, operationId, context),
@@ -64,7 +67,11 @@ function getParameters(
     if (schema === undefined) return [];
     const fields = getFields(components.describeFields(schema, `${operationId}${what}`));
     if (fields === undefined) {
-      onIssue?.({ schema, path: "", message: `${what.toLowerCase()} parameters are fields: use z.object()` });
+      onIssue?.({
+        schema,
+        path: "",
+        message: `${what.toLowerCase()} parameters are fields: use z.object()`,
+      });
     }
     return fields ?? [];
   }
@@ -73,7 +80,11 @@ function getParameters(
   const names = [...path.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => name);
   for (const { name } of inPath) {
     if (!names.includes(name)) {
-      onIssue?.({ schema: pathSchema!, path: name, message: `the route ${path} has no parameter {${name}}` });
+      onIssue?.({
+        schema: pathSchema!,
+        path: name,
+        message: `the route ${path} has no parameter {${name}}`,
+      });
     }
   }
   return [
@@ -122,7 +133,8 @@ function getResponses(
 ): Record<string, unknown> {
   const { successStatus = 200, responses = {} } = openapi;
   const takesInput = schema !== undefined || querySchema !== undefined || pathSchema !== undefined;
-  const answer = responseSchema && components.describe(responseSchema, "output", `${operationId}Response`);
+  const answer = responseSchema &&
+    components.describe(responseSchema, "output", `${operationId}Response`);
   const hasBody = answer !== undefined && !WITHOUT_BODY.has(successStatus) && !("not" in answer);
   const all: Record<number, unknown> = {
     [successStatus]: {

@@ -19,8 +19,10 @@ export function chooseTables(
   label: string,
 ): Relation[] {
   const isHelper = ({ schema, name }: Relation): boolean =>
-    schema === migrations.schema && [`${migrations.table}_steps`, `${migrations.table}_lease`].includes(name);
-  const isHistory = ({ schema, name }: Relation): boolean => schema === migrations.schema && name === migrations.table;
+    schema === migrations.schema &&
+    [`${migrations.table}_steps`, `${migrations.table}_lease`].includes(name);
+  const isHistory = ({ schema, name }: Relation): boolean =>
+    schema === migrations.schema && name === migrations.table;
   const tables = relations.filter((relation) =>
     relation.kind === "r" && !relation.isPartition && !isHelper(relation) &&
     // a target that has tables has its own history of them
@@ -67,8 +69,12 @@ export function findBlockers(relations: readonly Relation[], options: CloneOptio
       ];
     }
     if (kind === "p" && !isPartition) {
-      return [`${schema}.${name} is partitioned, which a clone cannot make: name the tables to clone with --tables`];
+      return [
+        `${schema}.${name} is partitioned, which a clone cannot make: name the tables to clone with --tables`,
+      ];
     }
-    return kind === "f" ? [`${schema}.${name} is a foreign table: name the tables to clone with --tables`] : [];
+    return kind === "f"
+      ? [`${schema}.${name} is a foreign table: name the tables to clone with --tables`]
+      : [];
   });
 }

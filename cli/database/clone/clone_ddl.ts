@@ -85,8 +85,13 @@ export function planSchema(
     { name: "views", statements: isWhole ? objects.views.map(({ sql }) => sql) : [] },
   ];
   const adapt = (file: DdlFile): DdlFile =>
-    isFromDistSql ? { ...file, statements: file.statements.map((sql) => adaptForStandardPg(sql)) } : file;
-  return { before: before.filter(hasStatements).map(adapt), after: after.filter(hasStatements).map(adapt) };
+    isFromDistSql
+      ? { ...file, statements: file.statements.map((sql) => adaptForStandardPg(sql)) }
+      : file;
+  return {
+    before: before.filter(hasStatements).map(adapt),
+    after: after.filter(hasStatements).map(adapt),
+  };
 }
 
 function hasStatements({ statements }: DdlFile): boolean {
@@ -95,7 +100,9 @@ function hasStatements({ statements }: DdlFile): boolean {
 
 function createTable(table: TableSchema): string[] {
   const { schema = "public", name, columns } = table;
-  const inline = table.constraints.filter(({ type, validated }) => WITH_TABLE.includes(type) && validated);
+  const inline = table.constraints.filter(({ type, validated }) =>
+    WITH_TABLE.includes(type) && validated
+  );
   const settings = columns.flatMap((column) =>
     (column.settings ?? []).map((setting) => `ALTER COLUMN ${quoteName(column.name)} ${setting}`)
   );
@@ -105,7 +112,10 @@ function createTable(table: TableSchema): string[] {
   ];
 }
 
-function addConstraint(table: TableSchema, { name, definition, validated }: TableConstraint): string {
+function addConstraint(
+  table: TableSchema,
+  { name, definition, validated }: TableConstraint,
+): string {
   return `ALTER TABLE ${tableKey(table)} ADD CONSTRAINT ${quoteName(name)} ${definition}${
     validated ? "" : " NOT VALID"
   }`;
@@ -117,25 +127,39 @@ function finishTable(table: TableSchema): string[] {
   const comment = (on: string, text: string | undefined) =>
     text === undefined ? [] : [`COMMENT ON ${on} IS ${quoteText(text)}`];
   return [
-    ...constraints.filter(({ type, validated }) => type === "unique" || type === "check" && !validated)
+    ...constraints.filter(({ type, validated }) =>
+      type === "unique" || type === "check" && !validated
+    )
       .map((constraint) => addConstraint(table, constraint)),
     ...indexes.filter(({ valid }) => valid).map(({ name, unique, definition }) =>
       `CREATE ${unique ? "UNIQUE " : ""}INDEX ${quoteName(name)} ON ${own} ${definition}`
     ),
     ...comment(`TABLE ${own}`, table.comment),
-    ...columns.flatMap((column) => comment(`COLUMN ${own}.${quoteName(column.name)}`, column.comment)),
-    ...constraints.flatMap((one) =>
-      one.type === "foreign_key" ? [] : comment(`CONSTRAINT ${quoteName(one.name)} ON ${own}`, one.comment)
+    ...columns.flatMap((column) =>
+      comment(`COLUMN ${own}.${quoteName(column.name)}`, column.comment)
     ),
-    ...indexes.flatMap((index) => index.valid ? comment(`INDEX ${qualify(schema, index.name)}`, index.comment) : []),
+    ...constraints.flatMap((one) =>
+      one.type === "foreign_key"
+        ? []
+        : comment(`CONSTRAINT ${quoteName(one.name)} ON ${own}`, one.comment)
+    ),
+    ...indexes.flatMap((index) =>
+      index.valid ? comment(`INDEX ${qualify(schema, index.name)}`, index.comment) : []
+    ),
   ];
 }
 
-function addForeignKeys(table: TableSchema, names: ReadonlySet<string>, warnings: string[]): string[] {
+function addForeignKeys(
+  table: TableSchema,
+  names: ReadonlySet<string>,
+  warnings: string[],
+): string[] {
   return table.constraints.filter(({ type }) => type === "foreign_key").flatMap((constraint) => {
     const { schema = "public", table: name = "" } = constraint.references ?? {};
     if (names.has(qualify(schema, name))) return [addConstraint(table, constraint)];
-    warnings.push(`${table.name}: foreign key ${constraint.name} is left out, since ${schema}.${name} is not cloned`);
+    warnings.push(
+      `${table.name}: foreign key ${constraint.name} is left out, since ${schema}.${name} is not cloned`,
+    );
     return [];
   });
 }
@@ -146,14 +170,17 @@ export function planData(
   names: ReadonlySet<string>,
 ): { before: DdlFile[]; after: DdlFile[] } {
   const own = [...targets].filter(([key]) => names.has(key)).map(([, table]) => table);
-  const keys = (table: TableSchema) => table.constraints.filter(({ type }) => type === "foreign_key");
+  const keys = (table: TableSchema) =>
+    table.constraints.filter(({ type }) => type === "foreign_key");
   const file = (statement: (table: TableSchema, key: TableConstraint) => string) =>
     own.filter((table) => keys(table).length > 0).map((table) => ({
       name: `links_${table.name}`,
       statements: keys(table).map((key) => statement(table, key)),
     }));
   return {
-    before: file((table, { name }) => `ALTER TABLE ${tableKey(table)} DROP CONSTRAINT ${quoteName(name)}`),
+    before: file((table, { name }) =>
+      `ALTER TABLE ${tableKey(table)} DROP CONSTRAINT ${quoteName(name)}`
+    ),
     after: file(addConstraint),
   };
 }

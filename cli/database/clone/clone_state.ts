@@ -52,7 +52,9 @@ export class CloneState {
     const rows = await run(`SELECT item, plan FROM ${TABLE} ORDER BY item`);
     const header = rows.find(({ item }) => item === HEADER);
     if (header === undefined) return undefined;
-    const { version, ...rest } = JSON.parse(String(header.plan)) as StoredClone & { version: number };
+    const { version, ...rest } = JSON.parse(String(header.plan)) as StoredClone & {
+      version: number;
+    };
     if (version !== VERSION) {
       throw new ConfigurationError(
         `The clone in ${this.#target.label} was begun by another version of this command: finish it with that version, or ` +
@@ -60,7 +62,9 @@ export class CloneState {
       );
     }
     const parts = <T>(kind: string): T[] =>
-      rows.filter(({ item }) => String(item).startsWith(`${kind} `)).map(({ plan }) => JSON.parse(String(plan)) as T);
+      rows.filter(({ item }) => String(item).startsWith(`${kind} `)).map(({ plan }) =>
+        JSON.parse(String(plan)) as T
+      );
     return {
       ...rest,
       before: parts("before"),
@@ -80,13 +84,19 @@ export class CloneState {
       ...plan.before.map((file, at) => [`before ${number(at)}`, file] as const),
       ...plan.after.map((file, at) => [`after ${number(at)}`, file] as const),
       ...plan.sequences.map((sequence, at) => [`sequence ${number(at)}`, sequence] as const),
-      ...plan.copies.map((copy, at) => [`table ${number(at)} ${qualify(copy.schema, copy.name)}`, copy] as const),
+      ...plan.copies.map((copy, at) =>
+        [`table ${number(at)} ${qualify(copy.schema, copy.name)}`, copy] as const
+      ),
     ];
     let values: string[] = [];
     let bytes = 0;
     const flush = async (): Promise<void> => {
       if (values.length === 0) return;
-      await run(`INSERT INTO ${TABLE} (item, plan) VALUES ${values.join(", ")} ON CONFLICT (item) DO NOTHING`);
+      await run(
+        `INSERT INTO ${TABLE} (item, plan) VALUES ${
+          values.join(", ")
+        } ON CONFLICT (item) DO NOTHING`,
+      );
       values = [];
       bytes = 0;
     };
@@ -127,8 +137,12 @@ export class CloneState {
 
   /** The item of a table. */
   async item(copy: TableCopy): Promise<string> {
-    const name = quoteText(`% ${qualify(copy.schema, copy.name)}`.replaceAll("\\", "\\\\").replaceAll("_", "\\_"));
-    const [row] = await this.#target.run(`SELECT item FROM ${TABLE} WHERE item LIKE 'table %' AND item LIKE ${name}`);
+    const name = quoteText(
+      `% ${qualify(copy.schema, copy.name)}`.replaceAll("\\", "\\\\").replaceAll("_", "\\_"),
+    );
+    const [row] = await this.#target.run(
+      `SELECT item FROM ${TABLE} WHERE item LIKE 'table %' AND item LIKE ${name}`,
+    );
     return String(row.item);
   }
 
@@ -150,7 +164,8 @@ export class CloneState {
    * @returns Whether the mark was where it was thought to be; otherwise the rows must not be written.
    */
   async move(run: Run, item: string, from: CopyState, to: CopyState): Promise<boolean> {
-    const text = (mark: CopyState["mark"]) => mark === null ? "NULL" : quoteText(JSON.stringify(mark));
+    const text = (mark: CopyState["mark"]) =>
+      mark === null ? "NULL" : quoteText(JSON.stringify(mark));
     const before = from.mark === null ? "mark IS NULL" : `mark = ${text(from.mark)}`;
     const moved = await run(
       `UPDATE ${TABLE} SET mark = ${text(to.mark)}, copied = ${to.rows}, is_done = ${to.isDone} ` +
@@ -166,7 +181,9 @@ export class CloneState {
       `SELECT c.relname::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace ` +
         `WHERE n.nspname = '${CLONE_SCHEMA}' AND c.relkind = 'r' ORDER BY c.relname = 'progress', 1`,
     );
-    for (const { name } of tables) await run(`DROP TABLE IF EXISTS ${qualify(CLONE_SCHEMA, String(name))}`);
+    for (const { name } of tables) {
+      await run(`DROP TABLE IF EXISTS ${qualify(CLONE_SCHEMA, String(name))}`);
+    }
     await run(`DROP SCHEMA IF EXISTS "${CLONE_SCHEMA}"`);
   }
 }

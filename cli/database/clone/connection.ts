@@ -67,7 +67,10 @@ export async function connect(target: DatabaseTarget): Promise<CloneConnection> 
 }
 
 /** What the text of dates and intervals hangs on, in the form that both sides read. */
-const TEXT_SETTINGS: Readonly<Record<string, string>> = { DateStyle: "ISO", IntervalStyle: "postgres" };
+const TEXT_SETTINGS: Readonly<Record<string, string>> = {
+  DateStyle: "ISO",
+  IntervalStyle: "postgres",
+};
 
 async function wrongSettings(run: Run): Promise<string[]> {
   const [row] = await run(
@@ -92,8 +95,10 @@ async function open({ config: given, label }: DatabaseTarget): Promise<CloneConn
   } catch (error) {
     throw toDatabaseError(error, label);
   }
-  const retry = <T>(work: () => Promise<T>): Promise<T> => withDistSqlRetry(work, { maxRetries: 12 });
-  const runOn = (client: DrizzleClient): Run => async (text) => await executeRows(client, sql.raw(text));
+  const retry = <T>(work: () => Promise<T>): Promise<T> =>
+    withDistSqlRetry(work, { maxRetries: 12 });
+  const runOn = (client: DrizzleClient): Run => async (text) =>
+    await executeRows(client, sql.raw(text));
   return {
     db,
     label,
@@ -105,12 +110,15 @@ async function open({ config: given, label }: DatabaseTarget): Promise<CloneConn
         try {
           return await retry(() => runOn(db)(text));
         } catch (error) {
-          if (!isConnectionLost(error) || isSilent(error) || lost >= MAX_LOST_CONNECTIONS) throw error;
+          if (!isConnectionLost(error) || isSilent(error) || lost >= MAX_LOST_CONNECTIONS) {
+            throw error;
+          }
           await new Promise((resolve) => setTimeout(resolve, 200 * 2 ** lost));
         }
       }
     },
-    transaction: (work) => retry(() => withTransaction(db, (tx) => work(runOn(tx as unknown as DrizzleClient)))),
+    transaction: (work) =>
+      retry(() => withTransaction(db, (tx) => work(runOn(tx as unknown as DrizzleClient)))),
     close: () => closeDrizzleClient(config),
   };
 }
@@ -128,7 +136,9 @@ export function isConnectionLost(error: unknown): boolean {
 
 /** Whether the statement took all the time that it was given: another try would take as long. */
 function isSilent(error: unknown): boolean {
-  return causeChain(error).some((link) => (link as { code?: unknown }).code === "CONNECTION_SILENT");
+  return causeChain(error).some((link) =>
+    (link as { code?: unknown }).code === "CONNECTION_SILENT"
+  );
 }
 
 /**

@@ -62,7 +62,11 @@ export async function copyRows(copy: TableCopy, context: CopyContext): Promise<n
       ahead = page.isLast ? undefined : readPage(copy, context, page.last, limits);
       // looked at when its turn comes
       ahead?.catch(() => {});
-      const next: CopyState = { mark: page.last ?? at.mark, rows: at.rows + page.rows, isDone: page.isLast };
+      const next: CopyState = {
+        mark: page.last ?? at.mark,
+        rows: at.rows + page.rows,
+        isDone: page.isLast,
+      };
       await writePage(copy, context, item, page, at, next);
       at = next;
       lost = moved = 0;
@@ -95,24 +99,36 @@ function shrink(limits: { rows: number; bytes: number }): void {
  * @param after The key of the last row that was read.
  * @param limits How much fits.
  */
-export function pageQuery(copy: TableCopy, after: readonly string[] | null, limits: BatchLimits): string {
+export function pageQuery(
+  copy: TableCopy,
+  after: readonly string[] | null,
+  limits: BatchLimits,
+): string {
   const { columns, key } = copy;
-  const tuple = columns.map(({ expression }) => `quote_nullable(${expression})`).join(" || ',' || ");
+  const tuple = columns.map(({ expression }) => `quote_nullable(${expression})`).join(
+    " || ',' || ",
+  );
   const keys = key.map((_, at) => `trellis_k${at}`).join(", ");
-  const marks = key.map((_, at) => `(array_agg(k${at} ORDER BY number DESC) FILTER (WHERE fits))[1] AS k${at}`);
+  const marks = key.map((_, at) =>
+    `(array_agg(k${at} ORDER BY number DESC) FILTER (WHERE fits))[1] AS k${at}`
+  );
   const where = after === null
     ? ""
     : ` WHERE (${key.map(({ sql }) => sql).join(", ")}) > (${
       after.map((text, at) => `${quoteText(text)}::${key[at].type}`).join(", ")
     })`;
   return `SELECT string_agg(tuple, ',' ORDER BY number) FILTER (WHERE fits) AS tuples, ` +
-    `count(*) FILTER (WHERE fits)::text AS rows, count(*)::text AS seen, ${marks.join(", ")} FROM (` +
+    `count(*) FILTER (WHERE fits)::text AS rows, count(*)::text AS seen, ${
+      marks.join(", ")
+    } FROM (` +
     `SELECT *, number = 1 OR sum(octet_length(tuple)) OVER (ORDER BY number) <= ${limits.bytes} AS fits FROM (` +
     `SELECT row_number() OVER (ORDER BY ${keys}) AS number, '(' || ${tuple} || ')' AS tuple, ` +
     `${key.map((_, at) => `trellis_k${at}::text AS k${at}`).join(", ")} FROM (` +
     `SELECT *, ${key.map(({ sql }, at) => `${sql} AS trellis_k${at}`).join(", ")} FROM ${
       qualify(copy.schema, copy.name)
-    }${where} ORDER BY ${key.map(({ sql }) => sql).join(", ")} LIMIT ${limits.rows}) AS page) AS numbered) AS sized`;
+    }${where} ORDER BY ${
+      key.map(({ sql }) => sql).join(", ")
+    } LIMIT ${limits.rows}) AS page) AS numbered) AS sized`;
 }
 
 async function readPage(

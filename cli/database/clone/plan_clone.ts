@@ -4,7 +4,13 @@ import type { TableColumn, TableSchema } from "../../../database/recreation/tabl
 import { qualify, quoteName } from "../sql_text.ts";
 import { type CloneSources, type DdlFile, planData, planSchema, tableKey } from "./clone_ddl.ts";
 import type { CloneOptions } from "./clone_options.ts";
-import { findConflict, findMask, findUnknownMasks, isLeftOut, maskExpression } from "./private_data.ts";
+import {
+  findConflict,
+  findMask,
+  findUnknownMasks,
+  isLeftOut,
+  maskExpression,
+} from "./private_data.ts";
 import type { SequenceSchema } from "./read_catalog.ts";
 
 /** A column that rows are ordered by. */
@@ -51,10 +57,14 @@ export interface ClonePlan {
 export function planClone(sources: CloneSources): ClonePlan {
   const { objects, options } = sources;
   const tables = sources.tables.map((table) => toTarget(table, sources));
-  const refusals: string[] = options.mode === "schema" ? [] : findUnknownMasks(sources.tables, options);
+  const refusals: string[] = options.mode === "schema"
+    ? []
+    : findUnknownMasks(sources.tables, options);
   const warnings: string[] = [];
   const masking: Masking = { salt: crypto.randomUUID(), warnings, refusals };
-  const leftOut = options.mode === "schema" ? [] : sources.tables.filter((table) => isLeftOut(table, options));
+  const leftOut = options.mode === "schema"
+    ? []
+    : sources.tables.filter((table) => isLeftOut(table, options));
   for (const table of leftOut) reportLeftOut(table, sources.tables, masking);
   const copies = options.mode === "schema" ? [] : sources.tables.map((table, at) => {
     if (leftOut.includes(table)) return undefined;
@@ -65,7 +75,9 @@ export function planClone(sources: CloneSources): ClonePlan {
   }).filter((copy) => copy !== undefined);
   const names = new Set(tables.map(tableKey));
   const sequences = objects.sequences.filter(({ owner }) =>
-    owner === undefined ? options.tables.length === 0 : names.has(qualify(owner.schema, owner.table))
+    owner === undefined
+      ? options.tables.length === 0
+      : names.has(qualify(owner.schema, owner.table))
   );
   const files = options.mode === "data"
     ? planData(sources, names)
@@ -80,7 +92,10 @@ export function planClone(sources: CloneSources): ClonePlan {
 }
 
 /** A table as the target is to have it. */
-function toTarget(table: TableSchema, { options, isFromDistSql, isToDistSql, targets }: CloneSources): TableSchema {
+function toTarget(
+  table: TableSchema,
+  { options, isFromDistSql, isToDistSql, targets }: CloneSources,
+): TableSchema {
   if (options.mode === "data") return targets.get(tableKey(table)) ?? table;
   const columns = table.columns.map((column): TableColumn => {
     if (!isToDistSql) return column;
@@ -88,7 +103,11 @@ function toTarget(table: TableSchema, { options, isFromDistSql, isToDistSql, tar
     const { notNullName: _name, settings: _settings, ...plain } = column;
     if (!options.arraysAsJsonb || !isArray(column)) return plain;
     const { default: given, ...rest } = plain;
-    return { ...rest, type: "jsonb", ...given === undefined ? {} : { default: `to_jsonb(${given})` } };
+    return {
+      ...rest,
+      type: "jsonb",
+      ...given === undefined ? {} : { default: `to_jsonb(${given})` },
+    };
   });
   if (!isFromDistSql) return { ...table, columns };
   return {
@@ -100,7 +119,10 @@ function toTarget(table: TableSchema, { options, isFromDistSql, isToDistSql, tar
         ? { ...constraint, definition: `PRIMARY KEY (${names(constraint.columns)})` }
         : constraint
     ),
-    indexes: table.indexes.map((index) => ({ ...index, definition: index.definition.replace(/^USING\s+\S+\s*/i, "") })),
+    indexes: table.indexes.map((index) => ({
+      ...index,
+      definition: index.definition.replace(/^USING\s+\S+\s*/i, ""),
+    })),
   };
 }
 
@@ -120,9 +142,13 @@ function planCopy(
 ): TableCopy | string {
   const { schema = "public", name } = from;
   const columns = from.columns.filter(({ generated }) => generated === undefined);
-  const lacking = columns.filter((column) => !to.columns.some((other) => other.name === column.name));
+  const lacking = columns.filter((column) =>
+    !to.columns.some((other) => other.name === column.name)
+  );
   if (lacking.length > 0) {
-    return `the target's ${schema}.${name} has no column ${lacking.map((column) => column.name).join(", ")}`;
+    return `the target's ${schema}.${name} has no column ${
+      lacking.map((column) => column.name).join(", ")
+    }`;
   }
   if (columns.length === 0) return `${schema}.${name} has no column whose values could be copied`;
   const key = findKey(from) ?? (isFromDistSql ? undefined : [{ sql: "ctid", type: "tid" }]);
@@ -134,7 +160,13 @@ function planCopy(
   return {
     schema,
     name,
-    columns: readColumns(from, columns, options, masking, (column) => valueOf(column, target(column))),
+    columns: readColumns(
+      from,
+      columns,
+      options,
+      masking,
+      (column) => valueOf(column, target(column)),
+    ),
     key,
     overriding: columns.some((column) => target(column).identity?.always === true),
     scaled: columns.flatMap((column) => {
@@ -152,16 +184,24 @@ interface Masking {
   readonly refusals: string[];
 }
 
-function reportLeftOut(table: TableSchema, all: readonly TableSchema[], { warnings, refusals }: Masking): void {
+function reportLeftOut(
+  table: TableSchema,
+  all: readonly TableSchema[],
+  { warnings, refusals }: Masking,
+): void {
   const { schema = "public", name } = table;
-  warnings.push(`${schema}.${name}: its rows are left out, they are credentials (--with-credentials copies them)`);
+  warnings.push(
+    `${schema}.${name}: its rows are left out, they are credentials (--with-credentials copies them)`,
+  );
   const isReferenced = ({ constraints }: TableSchema) =>
     constraints.some(({ type, definition }) =>
       type === "foreign_key" && new RegExp(`REFERENCES (?:\\w+\\.)?"?${name}"?\\(`).test(definition)
     );
   for (const other of all.filter((one) => one !== table && isReferenced(one))) {
     refusals.push(
-      `${other.schema ?? "public"}.${other.name} refers to ${schema}.${name}, whose rows are left out: give ` +
+      `${
+        other.schema ?? "public"
+      }.${other.name} refers to ${schema}.${name}, whose rows are left out: give ` +
         "--with-credentials, or leave it out with --tables",
     );
   }
@@ -181,7 +221,9 @@ function readColumns(
     const mask = findMask(table, column, options);
     if (mask === undefined) return { name: column.name, expression: plain(column) };
     const conflict = findConflict(table, column, mask);
-    const masking = conflict === undefined ? maskExpression(column, mask, salt) : { refusal: conflict };
+    const masking = conflict === undefined
+      ? maskExpression(column, mask, salt)
+      : { refusal: conflict };
     if ("refusal" in masking) {
       refusals.push(`${schema}.${tableName}: ${column.name} cannot be masked, ${masking.refusal}`);
       return { name: column.name, expression: "NULL::text" };
@@ -197,7 +239,9 @@ function readColumns(
 function findKey(table: TableSchema): KeyColumn[] | undefined {
   const candidates = [
     ...table.constraints.filter(({ type }) => type === "primary_key").map(({ columns }) => columns),
-    ...table.constraints.filter(({ type, definition }) => type === "unique" && !/DEFERRABLE/.test(definition)).map((
+    ...table.constraints.filter(({ type, definition }) =>
+      type === "unique" && !/DEFERRABLE/.test(definition)
+    ).map((
       { columns },
     ) => columns),
     ...table.indexes.filter(({ unique, valid }) => unique && valid).map(({ keys }) => keys ?? []),
@@ -251,7 +295,11 @@ function checkDistSql(
   const text = [...before, ...after].flatMap(({ statements }) => statements).join(";\n");
   const translation = translateForDistSql(text, getTranslation(options));
   for (const { message, id } of translation.refusals) {
-    refusals.push(id === "type-array" && !options.arraysAsJsonb ? `${message} Or give --arrays-as-jsonb` : message);
+    refusals.push(
+      id === "type-array" && !options.arraysAsJsonb
+        ? `${message} Or give --arrays-as-jsonb`
+        : message,
+    );
   }
   for (const { id, message, table } of translation.warnings) {
     const line = `${table === undefined ? "" : `${table}: `}${message} (${id})`;

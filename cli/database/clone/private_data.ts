@@ -31,11 +31,16 @@ const TEXT_TYPE = /^(?:text|citext|character varying|varchar|character|char|bpch
  */
 export function isLeftOut(table: TableSchema, { credentials }: CloneOptions): boolean {
   const marker = CREDENTIAL_TABLES[normalize(table.name)];
-  return !credentials && marker !== undefined && table.columns.some(({ name }) => normalize(name) === marker);
+  return !credentials && marker !== undefined &&
+    table.columns.some(({ name }) => normalize(name) === marker);
 }
 
 /** Returns how a clone replaces a column's values, or `undefined` where it copies them. */
-export function findMask(table: TableSchema, column: TableColumn, options: CloneOptions): Mask | undefined {
+export function findMask(
+  table: TableSchema,
+  column: TableColumn,
+  options: CloneOptions,
+): Mask | undefined {
   const { schema = "public", name } = table;
   const { masks } = options;
   const configured = masks[`${schema}.${name}.${column.name}`] ?? masks[`${name}.${column.name}`];
@@ -54,23 +59,35 @@ export function findMask(table: TableSchema, column: TableColumn, options: Clone
  * @param options Its masks; with a choice of tables, masks of others are passed over.
  * @returns Why the clone cannot begin, a line for each.
  */
-export function findUnknownMasks(tables: readonly TableSchema[], { masks, tables: chosen }: CloneOptions): string[] {
+export function findUnknownMasks(
+  tables: readonly TableSchema[],
+  { masks, tables: chosen }: CloneOptions,
+): string[] {
   const columns = new Set(
     tables.flatMap(({ schema = "public", name, columns }) =>
       columns.flatMap((column) => [`${name}.${column.name}`, `${schema}.${name}.${column.name}`])
     ),
   );
-  const names = new Set(tables.flatMap(({ schema = "public", name }) => [name, `${schema}.${name}`]));
+  const names = new Set(
+    tables.flatMap(({ schema = "public", name }) => [name, `${schema}.${name}`]),
+  );
   return Object.keys(masks)
     .filter((key) => !columns.has(key))
     .filter((key) => chosen.length === 0 || names.has(key.slice(0, key.lastIndexOf("."))))
-    .map((key) => `database.cloneMasks names ${key}, and the source has no such column: correct the name`);
+    .map((key) =>
+      `database.cloneMasks names ${key}, and the source has no such column: correct the name`
+    );
 }
 
 /** Says why a mask would break a constraint of the table, or returns `undefined`. */
-export function findConflict(table: TableSchema, column: TableColumn, mask: Mask): string | undefined {
+export function findConflict(
+  table: TableSchema,
+  column: TableColumn,
+  mask: Mask,
+): string | undefined {
   const isIn = (columns: readonly string[] | undefined) => columns?.includes(column.name) === true;
-  const has = (type: string) => table.constraints.some((one) => one.type === type && isIn(one.columns));
+  const has = (type: string) =>
+    table.constraints.some((one) => one.type === type && isIn(one.columns));
   if (has("primary_key") || has("foreign_key")) return "it is part of a key";
   const isUnique = has("unique") || table.indexes.some(({ unique, keys }) => unique && isIn(keys));
   if (isUnique && typeof mask === "object") return "its values are unique: use a hash";
@@ -84,15 +101,27 @@ export function findConflict(table: TableSchema, column: TableColumn, mask: Mask
  * @param salt Random text of this clone, so that hashes cannot be looked up.
  * @returns SQL, or why the column cannot be masked so.
  */
-export function maskExpression(column: TableColumn, mask: Mask, salt: string): { sql: string } | { refusal: string } {
+export function maskExpression(
+  column: TableColumn,
+  mask: Mask,
+  salt: string,
+): { sql: string } | { refusal: string } {
   if (mask === "null") {
-    return column.notNull ? { refusal: "it is NOT NULL: mask it with a text or a hash" } : { sql: "NULL::text" };
+    return column.notNull
+      ? { refusal: "it is NOT NULL: mask it with a text or a hash" }
+      : { sql: "NULL::text" };
   }
   const type = TEXT_TYPE.exec(column.type);
-  if (type === null) return { refusal: `its type is ${column.type}, and only texts can be masked so` };
+  if (type === null) {
+    return { refusal: `its type is ${column.type}, and only texts can be masked so` };
+  }
   const name = quoteName(column.name);
   const hash = `md5(${quoteText(salt)} || ${name}::text)`;
-  const value = mask === "hash" ? hash : mask === "email" ? `${hash} || '@example.com'` : quoteText(mask.text);
+  const value = mask === "hash"
+    ? hash
+    : mask === "email"
+    ? `${hash} || '@example.com'`
+    : quoteText(mask.text);
   const cut = type[1] === undefined ? value : `left(${value}, ${type[1]})`;
   return { sql: `CASE WHEN ${name} IS NOT NULL THEN ${cut} END` };
 }

@@ -41,7 +41,11 @@ export interface CatalogObjects {
   readonly types: readonly string[];
   readonly sequences: readonly SequenceSchema[];
   /** Views in an order in which each finds those that it uses. */
-  readonly views: readonly { readonly schema: string; readonly name: string; readonly sql: string }[];
+  readonly views: readonly {
+    readonly schema: string;
+    readonly name: string;
+    readonly sql: string;
+  }[];
   /** What a clone leaves behind, in words. */
   readonly left: readonly string[];
 }
@@ -50,7 +54,9 @@ export interface CatalogObjects {
 export const CLONE_SCHEMA = "trellis_clone";
 
 function inUserSchema(isDistSql: boolean, alias = "n"): string {
-  const own = ["information_schema", CLONE_SCHEMA, ...isDistSql ? ["sys"] : []].map(quoteText).join(", ");
+  const own = ["information_schema", CLONE_SCHEMA, ...isDistSql ? ["sys"] : []].map(quoteText).join(
+    ", ",
+  );
   return `${alias}.nspname NOT LIKE 'pg\\_%' AND ${alias}.nspname NOT IN (${own})`;
 }
 
@@ -90,7 +96,10 @@ export async function readRelations({ run, isDistSql }: CloneConnection): Promis
  * @param connection The database.
  * @param relation The table.
  */
-export function readTable({ db }: CloneConnection, { schema, name }: Relation): Promise<TableSchema> {
+export function readTable(
+  { db }: CloneConnection,
+  { schema, name }: Relation,
+): Promise<TableSchema> {
   return introspectTable(db, qualify(schema, name));
 }
 
@@ -107,9 +116,9 @@ export async function readObjects(connection: CloneConnection): Promise<CatalogO
       noExtension("pg_namespace", "n.oid")
     } ORDER BY 1`,
   );
-  const extensions = isDistSql
-    ? []
-    : await run("SELECT extname::text AS name FROM pg_extension WHERE extname <> 'plpgsql' ORDER BY oid");
+  const extensions = isDistSql ? [] : await run(
+    "SELECT extname::text AS name FROM pg_extension WHERE extname <> 'plpgsql' ORDER BY oid",
+  );
   return {
     schemas: schemas.map(({ name }) => String(name)),
     extensions: extensions.map(({ name }) => String(name)),
@@ -171,7 +180,8 @@ async function readSequences(run: Run, user: string): Promise<SequenceSchema[]> 
     schema: String(row.schema),
     name: String(row.name),
     increment: String(row.increment),
-    definition: `AS ${row.type} START WITH ${row.start} INCREMENT BY ${row.increment} MINVALUE ${row.min} ` +
+    definition:
+      `AS ${row.type} START WITH ${row.start} INCREMENT BY ${row.increment} MINVALUE ${row.min} ` +
       `MAXVALUE ${row.max} CACHE ${row.cache}${row.cycle === true ? " CYCLE" : ""}`,
     ...row.table === null ? {} : {
       owner: {
@@ -195,7 +205,9 @@ async function readViews(run: Run, user: string): Promise<CatalogObjects["views"
     schema: String(row.schema),
     name: String(row.name),
     sql: `CREATE VIEW ${qualify(String(row.schema), String(row.name))}` +
-      `${row.options ? ` WITH (${row.options})` : ""} AS ${String(row.definition).replace(/;\s*$/, "")}`,
+      `${row.options ? ` WITH (${row.options})` : ""} AS ${
+        String(row.definition).replace(/;\s*$/, "")
+      }`,
   }));
 }
 

@@ -12,7 +12,13 @@ import { CloneState, type StoredClone } from "./clone_state.ts";
 import { type CloneConnection, connect } from "./connection.ts";
 import { copyRows } from "./copy_rows.ts";
 import { planClone } from "./plan_clone.ts";
-import { readObjects, readRelations, readTable, type Relation, type SequenceSchema } from "./read_catalog.ts";
+import {
+  readObjects,
+  readRelations,
+  readTable,
+  type Relation,
+  type SequenceSchema,
+} from "./read_catalog.ts";
 import { runDdl } from "./run_ddl.ts";
 
 /** A clone to run. */
@@ -72,7 +78,9 @@ export async function runClone(work: CloneWork): Promise<CloneOutcome> {
     try {
       return await new Clone(work, source, target).run();
     } catch (error) {
-      throw error instanceof UsageError ? error : toDatabaseError(error, `${source.label} to ${target.label}`);
+      throw error instanceof UsageError
+        ? error
+        : toDatabaseError(error, `${source.label} to ${target.label}`);
     } finally {
       await target.close();
     }
@@ -125,7 +133,9 @@ class Clone {
     }
     if (JSON.stringify(stored.options) !== JSON.stringify(options)) {
       throw new ConfigurationError(
-        `The clone in ${target.label} began with other options (${JSON.stringify(stored.options)}): give the same`,
+        `The clone in ${target.label} began with other options (${
+          JSON.stringify(stored.options)
+        }): give the same`,
       );
     }
   }
@@ -156,7 +166,11 @@ class Clone {
     return { source: source.label, options, before, after, sequences, copies, warnings };
   }
 
-  #assertEmpty(all: readonly Relation[], chosen: readonly Relation[], present: readonly Relation[]): void {
+  #assertEmpty(
+    all: readonly Relation[],
+    chosen: readonly Relation[],
+    present: readonly Relation[],
+  ): void {
     const { options } = this.#work;
     if (present.length === 0) return;
     const planned = options.tables.length === 0 ? all : chosen;
@@ -213,7 +227,9 @@ class Clone {
     const found: string[] = [];
     for (const { column, scale } of copy.scaled) {
       const [row] = await this.#source.run(
-        `SELECT max(scale(${quoteName(column)}))::text AS scale FROM ${qualify(copy.schema, copy.name)}`,
+        `SELECT max(scale(${quoteName(column)}))::text AS scale FROM ${
+          qualify(copy.schema, copy.name)
+        }`,
       );
       if (row.scale === null || Number(row.scale) <= scale) continue;
       found.push(
@@ -254,13 +270,21 @@ class Clone {
         limits,
         onProgress: (rows: number) => {
           counts[at] = Math.max(counts[at], rows);
-          onProgress(`Copying ${copy.name}`, before + rows, counts.reduce((sum, count) => sum + count, 0));
+          onProgress(
+            `Copying ${copy.name}`,
+            before + rows,
+            counts.reduce((sum, count) => sum + count, 0),
+          );
         },
       };
       try {
         counts[at] = await copyRows(copy, context);
       } catch (error) {
-        throw toDatabaseError(error, this.#target.label, `the rows of ${copy.schema}.${copy.name} could not be copied`);
+        throw toDatabaseError(
+          error,
+          this.#target.label,
+          `the rows of ${copy.schema}.${copy.name} could not be copied`,
+        );
       }
       before += counts[at];
     }
@@ -269,18 +293,24 @@ class Clone {
   /** Sequences go on where they are in the source. */
   async #positions(sequences: readonly SequenceSchema[]): Promise<void> {
     for (const { schema, name, increment, owner } of sequences) {
-      const [at] = await this.#source.run(`SELECT last_value::text AS last, is_called FROM ${qualify(schema, name)}`);
+      const [at] = await this.#source.run(
+        `SELECT last_value::text AS last, is_called FROM ${qualify(schema, name)}`,
+      );
       const next = BigInt(String(at.last)) + (at.is_called === true ? BigInt(increment) : 0n);
       if (owner?.isIdentity === true) {
         const table = qualify(owner.schema, owner.table);
-        await this.#target.run(`ALTER TABLE ${table} ALTER COLUMN ${quoteName(owner.column)} RESTART WITH ${next}`);
+        await this.#target.run(
+          `ALTER TABLE ${table} ALTER COLUMN ${quoteName(owner.column)} RESTART WITH ${next}`,
+        );
         continue;
       }
       const [there] = await this.#target.run(
         `SELECT to_regclass(${quoteText(qualify(schema, name))}) IS NOT NULL AS there`,
       );
       // a target with tables of its own may number them another way
-      if (there.there === true) await this.#target.run(`ALTER SEQUENCE ${qualify(schema, name)} RESTART WITH ${next}`);
+      if (there.there === true) {
+        await this.#target.run(`ALTER SEQUENCE ${qualify(schema, name)} RESTART WITH ${next}`);
+      }
     }
   }
 
@@ -289,10 +319,12 @@ class Clone {
     const tables: ClonedTable[] = [];
     for (const { schema, name } of copies) {
       onProgress("Counting rows", tables.length + 1, copies.length);
-      const [source, target] = await Promise.all([this.#source, this.#target].map(async ({ run }) => {
-        const [row] = await run(`SELECT count(*)::text AS rows FROM ${qualify(schema, name)}`);
-        return Number(row.rows);
-      }));
+      const [source, target] = await Promise.all(
+        [this.#source, this.#target].map(async ({ run }) => {
+          const [row] = await run(`SELECT count(*)::text AS rows FROM ${qualify(schema, name)}`);
+          return Number(row.rows);
+        }),
+      );
       tables.push({ schema, name, source, target });
     }
     return tables;

@@ -40,7 +40,9 @@ export async function runDdl(work: DdlRun): Promise<void> {
   process.once("exit", remove);
   try {
     const tags = files.map(({ name, statements }, at) => {
-      const tag = `${String(from + at).padStart(6, "0")}_${name.replaceAll(/[^A-Za-z0-9]+/g, "_").slice(0, 60) || "_"}`;
+      const tag = `${String(from + at).padStart(6, "0")}_${
+        name.replaceAll(/[^A-Za-z0-9]+/g, "_").slice(0, 60) || "_"
+      }`;
       writeFileSync(join(folder, `${tag}.sql`), `${statements.join(";\n")};\n`, { mode: 0o600 });
       return tag;
     });
@@ -71,7 +73,9 @@ function describe(error: MigrationError, files: readonly DdlFile[], from: number
   const file = files[Number(/^\d+/.exec(error.tag ?? "")?.[0]) - from];
   if (file === undefined) return error;
   const state = error.message.lastIndexOf("(SQLSTATE ");
-  const why = state < 0 || !error.message.endsWith(")") ? error.message : error.message.slice(state + 1, -1);
+  const why = state < 0 || !error.message.endsWith(")")
+    ? error.message
+    : error.message.slice(state + 1, -1);
   return new MigrationError(
     `The target refused a statement for ${file.name} (${why}): put that right and go on with --resume`,
     { cause: error },

@@ -16,7 +16,9 @@ export async function openData(database) {
     );
     return;
   }
-  if (panel.children.length === 0) panel.replaceChildren(el("p", { class: "empty" }, "Reading tables …"));
+  if (panel.children.length === 0) {
+    panel.replaceChildren(el("p", { class: "empty" }, "Reading tables …"));
+  }
   try {
     showTables(await ask("tables"));
   } catch (error) {
@@ -64,7 +66,11 @@ async function showRows(place, table, offset) {
   shown = `${table.schema}.${table.name}`;
   let page;
   try {
-    page = await ask(`tables/${encodeURIComponent(table.schema)}/${encodeURIComponent(table.name)}?offset=${offset}`);
+    page = await ask(
+      `tables/${encodeURIComponent(table.schema)}/${
+        encodeURIComponent(table.name)
+      }?offset=${offset}`,
+    );
   } catch (error) {
     place.replaceChildren(el("p", { class: "bad" }, error.message));
     return;
@@ -83,13 +89,25 @@ async function showRows(place, table, offset) {
         el(
           "thead",
           {},
-          el("tr", {}, columns.map(({ name, type }) => el("th", { scope: "col" }, name, el("small", {}, type)))),
+          el(
+            "tr",
+            {},
+            columns.map(({ name, type }) =>
+              el("th", { scope: "col" }, name, el("small", {}, type))
+            ),
+          ),
         ),
         el(
           "tbody",
           {},
           rows.map((row) =>
-            el("tr", {}, row.map((value) => value === null ? el("td", { class: "dim" }, "null") : el("td", {}, value)))
+            el(
+              "tr",
+              {},
+              row.map((value) =>
+                value === null ? el("td", { class: "dim" }, "null") : el("td", {}, value)
+              ),
+            )
           ),
         ),
       ),
@@ -100,7 +118,11 @@ async function showRows(place, table, offset) {
       el("button", { disabled: offset === 0, onclick: go(Math.max(0, offset - PAGE)) }, "Previous"),
       el("button", { disabled: last >= rowCount, onclick: go(offset + PAGE) }, "Next"),
       el("button", { onclick: go(offset) }, "Read again"),
-      el("span", { class: "dim" }, rowCount === 0 ? "No rows" : `${offset + 1} to ${last} of ${rowCount}`),
+      el(
+        "span",
+        { class: "dim" },
+        rowCount === 0 ? "No rows" : `${offset + 1} to ${last} of ${rowCount}`,
+      ),
     ),
   );
 }

@@ -8,7 +8,9 @@ export function el(tag, properties = {}, ...children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat().filter((child) => child !== undefined && child !== null && child !== false));
+  element.append(
+    ...children.flat().filter((child) => child !== undefined && child !== null && child !== false),
+  );
   return element;
 }
 
@@ -20,7 +22,9 @@ export function byId(id) {
 export async function ask(path, options) {
   const response = await fetch(`/_trellis/api/${path}`, options);
   const value = await response.json();
-  if (!response.ok && !("callId" in value)) throw new Error(value.message ?? `The server answered ${response.status}`);
+  if (!response.ok && !("callId" in value)) {
+    throw new Error(value.message ?? `The server answered ${response.status}`);
+  }
   return value;
 }
 

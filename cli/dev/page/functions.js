@@ -24,11 +24,18 @@ export function showFunctions(functions, base) {
     ...Object.entries(KINDS).flatMap(([kind, title]) => {
       const some = functions.filter((fn) => fn.kind === kind);
       if (some.length === 0) return [];
-      return [el("h2", {}, title), el("ul", { class: "list" }, some.map((fn) => renderFunction(fn, base)))];
+      return [
+        el("h2", {}, title),
+        el("ul", { class: "list" }, some.map((fn) => renderFunction(fn, base))),
+      ];
     }),
   );
-  if (functions.length === 0) panel.append(el("p", { class: "empty" }, "There is no function yet."));
-  if (active !== undefined) panel.querySelector(`button[data-name="${CSS.escape(active)}"]`)?.focus();
+  if (functions.length === 0) {
+    panel.append(el("p", { class: "empty" }, "There is no function yet."));
+  }
+  if (active !== undefined) {
+    panel.querySelector(`button[data-name="${CSS.escape(active)}"]`)?.focus();
+  }
 }
 
 function renderFunction(fn, base) {
@@ -37,16 +44,33 @@ function renderFunction(fn, base) {
   detail.hidden = !opened.has(fn.name);
   const button = el(
     "button",
-    { class: "row", "aria-expanded": String(!detail.hidden), "aria-controls": detail.id, "data-name": fn.name },
-    el("span", { class: `badge ${fn.error ? "bad" : "dim"}` }, isApi ? fn.method : fn.error ? "fault" : "send"),
+    {
+      class: "row",
+      "aria-expanded": String(!detail.hidden),
+      "aria-controls": detail.id,
+      "data-name": fn.name,
+    },
+    el(
+      "span",
+      { class: `badge ${fn.error ? "bad" : "dim"}` },
+      isApi ? fn.method : fn.error ? "fault" : "send",
+    ),
     el(
       "span",
       { class: "what" },
       el("code", {}, isApi ? fn.path : fn.name),
-      el("span", { class: "who" }, [isApi ? fn.name : fn.routeKey, fn.summary].filter(Boolean).join(" · ")),
+      el(
+        "span",
+        { class: "who" },
+        [isApi ? fn.name : fn.routeKey, fn.summary].filter(Boolean).join(" · "),
+      ),
       fn.error ? el("span", { class: "who bad" }, fn.error) : undefined,
     ),
-    el("span", { class: "when" }, fn.auth && fn.auth !== "none" ? el("span", { class: "chip" }, fn.auth) : ""),
+    el(
+      "span",
+      { class: "when" },
+      fn.auth && fn.auth !== "none" ? el("span", { class: "chip" }, fn.auth) : "",
+    ),
   );
   button.addEventListener("click", () => {
     detail.hidden = !detail.hidden;
@@ -60,13 +84,18 @@ function renderFunction(fn, base) {
 function renderDetail(fn, base) {
   const id = `function-${fn.name}`;
   if (fn.kind === "api") {
-    const line = `curl ${fn.method === "GET" || fn.method === "ANY" ? "" : `-X ${fn.method} `}${quote(base + fn.path)}`;
+    const line = `curl ${fn.method === "GET" || fn.method === "ANY" ? "" : `-X ${fn.method} `}${
+      quote(base + fn.path)
+    }`;
     const auth = { bearer: "$API_BEARER_TOKEN", session: "$TOKEN", authorizer: "$TOKEN" }[fn.auth];
     return el(
       "div",
       { class: "detail", id },
       el("h3", {}, "Call it"),
-      block(auth === undefined ? line : `${line} -H "Authorization: Bearer ${auth}"`, "Command line"),
+      block(
+        auth === undefined ? line : `${line} -H "Authorization: Bearer ${auth}"`,
+        "Command line",
+      ),
     );
   }
   const curl = block("", "Command line");
@@ -74,10 +103,14 @@ function renderDetail(fn, base) {
   const inputs = fn.form.params.map((
     name,
   ) => [name, el("input", { type: "text", id: `${id}-${name}`, autocomplete: "off" })]);
-  const body = fn.form.body === undefined ? undefined : el("textarea", { id: `${id}-body`, spellcheck: "false" });
+  const body = fn.form.body === undefined
+    ? undefined
+    : el("textarea", { id: `${id}-body`, spellcheck: "false" });
   if (body !== undefined) body.value = "{}";
   const path = () => {
-    const query = new URLSearchParams(inputs.flatMap(([name, { value }]) => value === "" ? [] : [[name, value]]));
+    const query = new URLSearchParams(
+      inputs.flatMap(([name, { value }]) => value === "" ? [] : [[name, value]]),
+    );
     return `functions/${encodeURIComponent(fn.name)}/invoke${query.size === 0 ? "" : `?${query}`}`;
   };
   const showCurl = () => {
@@ -92,7 +125,9 @@ function renderDetail(fn, base) {
       { class: "params" },
       inputs.map(([name, input]) => el("label", { for: input.id }, el("span", {}, name), input)),
     ),
-    body === undefined ? undefined : el("label", { for: body.id }, el("span", {}, fn.form.body), body),
+    body === undefined
+      ? undefined
+      : el("label", { for: body.id }, el("span", {}, fn.form.body), body),
     el(
       "div",
       { class: "actions" },
@@ -123,7 +158,11 @@ function showResult(place, { callId, durationMs, result, error, failures = [] })
     ? `${failures.length} failed: ${failures.join(", ")}`
     : "Done";
   place.replaceChildren(
-    el("p", { class: error !== undefined || failures.length > 0 ? "bad" : "good" }, `${text} (${durationMs} ms)`),
+    el(
+      "p",
+      { class: error !== undefined || failures.length > 0 ? "bad" : "good" },
+      `${text} (${durationMs} ms)`,
+    ),
     ...(error === undefined && result !== null ? [block(result, "Result")] : []),
     el(
       "p",

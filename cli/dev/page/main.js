@@ -12,7 +12,8 @@ async function readState() {
   state = await ask("state");
   document.title = `${state.project} · Trellis`;
   byId("project").textContent = state.project;
-  byId("facts").textContent = `${state.url} · ${state.functions.length} functions · ${state.database.summary}`;
+  byId("facts").textContent =
+    `${state.url} · ${state.functions.length} functions · ${state.database.summary}`;
   showFunctions(state.functions, state.url);
 }
 
@@ -35,7 +36,10 @@ stream.addEventListener("open", () => {
   setConnection("Live", true);
   readAll().catch((error) => setConnection(error.message, false));
 });
-stream.addEventListener("error", () => setConnection("Not connected: is trellis dev running?", false));
+stream.addEventListener(
+  "error",
+  () => setConnection("Not connected: is trellis dev running?", false),
+);
 stream.addEventListener("message", ({ data }) => {
   const message = JSON.parse(data);
   if (message.type === "call") showCall(message.call);

@@ -71,7 +71,14 @@ function createRow(call) {
     ),
     when,
   );
-  const row = { item: el("li", { "data-id": call.id }, button, detail), button, badge, when, detail, call };
+  const row = {
+    item: el("li", { "data-id": call.id }, button, detail),
+    button,
+    badge,
+    when,
+    detail,
+    call,
+  };
   button.addEventListener("click", () => {
     detail.hidden = !detail.hidden;
     button.setAttribute("aria-expanded", String(!detail.hidden));
@@ -89,7 +96,8 @@ function outcomeOf({ isRunning, isFailed, status }) {
 }
 
 function matches(call) {
-  const text = `${call.title} ${call.functionName ?? ""} ${call.status ?? ""} ${call.kind}`.toLowerCase();
+  const text = `${call.title} ${call.functionName ?? ""} ${call.status ?? ""} ${call.kind}`
+    .toLowerCase();
   return text.includes(filter.value.trim().toLowerCase()) &&
     (!onlyFailed.checked || call.isFailed || call.status >= 400);
 }
@@ -131,7 +139,9 @@ async function fill(row) {
   const parts = [
     call.note && call.isFailed ? el("p", { class: "bad" }, call.note) : undefined,
     el("h3", {}, "Log"),
-    call.logs.length === 0 ? el("p", { class: "dim" }, "Nothing was logged.") : renderLogs(call.logs),
+    call.logs.length === 0
+      ? el("p", { class: "dim" }, "Nothing was logged.")
+      : renderLogs(call.logs),
     ...(call.spans.length === 0 ? [] : [el("h3", {}, "Spans"), renderSpans(call)]),
     el(
       "div",
@@ -181,7 +191,9 @@ function renderLogs(logs) {
         "span",
         { class: "fields" },
         ` ${
-          fields.map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`).join(
+          fields.map(([name, value]) =>
+            `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`
+          ).join(
             " ",
           )
         }`,
@@ -244,6 +256,7 @@ function renderMetrics(metrics) {
 }
 
 function pretty(value) {
-  const number = (each) => typeof each === "number" ? String(Math.round(each * 1000) / 1000) : String(each);
+  const number = (each) =>
+    typeof each === "number" ? String(Math.round(each * 1000) / 1000) : String(each);
   return [value].flat().map(number).join(", ");
 }

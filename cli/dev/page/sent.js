@@ -33,7 +33,9 @@ export function showSent(message) {
   empty.hidden = items.size > 0;
 }
 
-function renderSent({ service, target, at, body, detailType, source, subject, attributes, receivers, outcomes }) {
+function renderSent(
+  { service, target, at, body, detailType, source, subject, attributes, receivers, outcomes },
+) {
   const id = `sent-${crypto.randomUUID()}`;
   const isFailed = outcomes.some((outcome) => outcome !== "done");
   const isDone = receivers.length > 0 && outcomes.length === receivers.length;
@@ -42,7 +44,9 @@ function renderSent({ service, target, at, body, detailType, source, subject, at
     { class: "detail", id, hidden: true },
     el("h3", {}, "Message"),
     block(readable(body), "Message"),
-    Object.keys(attributes).length === 0 ? undefined : [el("h3", {}, "Attributes"), block(attributes, "Attributes")],
+    Object.keys(attributes).length === 0
+      ? undefined
+      : [el("h3", {}, "Attributes"), block(attributes, "Attributes")],
   );
   const button = el(
     "button",

@@ -199,18 +199,27 @@ export function findObject<T extends ObjectName>(
 }
 
 /** Returns a map with one more entry, or with another one under the same key. */
-export function withEntry<T extends ObjectName>(map: ReadonlyMap<string, T>, entry: T): ReadonlyMap<string, T> {
+export function withEntry<T extends ObjectName>(
+  map: ReadonlyMap<string, T>,
+  entry: T,
+): ReadonlyMap<string, T> {
   return SharedMap.change(map, getKey(entry), entry);
 }
 
 /** Returns a map without the entries of some keys. */
-export function withoutEntries<T>(map: ReadonlyMap<string, T>, keys: Iterable<string>): ReadonlyMap<string, T> {
+export function withoutEntries<T>(
+  map: ReadonlyMap<string, T>,
+  keys: Iterable<string>,
+): ReadonlyMap<string, T> {
   let result = map;
   for (const key of keys) if (result.has(key)) result = SharedMap.change(result, key, undefined);
   return result;
 }
 
 /** Returns a map with every value changed. */
-export function mapValues<T>(map: ReadonlyMap<string, T>, change: (value: T) => T): ReadonlyMap<string, T> {
+export function mapValues<T>(
+  map: ReadonlyMap<string, T>,
+  change: (value: T) => T,
+): ReadonlyMap<string, T> {
   return new Map([...map].map(([key, value]) => [key, change(value)]));
 }

@@ -27,7 +27,8 @@ export function columnsNamed(
       continue;
     }
     const name = readPart(reader, end - 1);
-    const isColumn = columns.has(name) && reader.key(end) !== "(" && !reader.isOneOf(at - 1, BEFORE_TYPE);
+    const isColumn = columns.has(name) && reader.key(end) !== "(" &&
+      !reader.isOneOf(at - 1, BEFORE_TYPE);
     if (isColumn) found.add(name);
     at = end;
   }

@@ -19,9 +19,13 @@ function nameLabelChecks(state: DeclaredSchema, key: string): DeclaredSchema {
     ...table.columns.flatMap((one) => one.labelCheck ?? []),
   ]);
   const columns = table.columns.map((column) => {
-    if (column.enum === undefined || column.isArray || column.labelCheck !== undefined) return column;
+    if (column.enum === undefined || column.isArray || column.labelCheck !== undefined) {
+      return column;
+    }
     let name = deriveName(table.name, column.name, "enum");
-    for (let pass = 1; taken.has(name); pass++) name = deriveName(table.name, column.name, `enum${pass}`);
+    for (let pass = 1; taken.has(name); pass++) {
+      name = deriveName(table.name, column.name, `enum${pass}`);
+    }
     taken.add(name);
     return { ...column, labelCheck: name };
   });
@@ -31,10 +35,15 @@ function nameLabelChecks(state: DeclaredSchema, key: string): DeclaredSchema {
 /** Notes the enums whose order the generated columns of a table use. */
 function readGenerated(state: DeclaredSchema, key: string): DeclaredSchema {
   const table = state.tables.get(key);
-  if (table === undefined || state.enums.size === 0 || !table.columns.some((one) => one.generated)) return state;
+  if (
+    table === undefined || state.enums.size === 0 || !table.columns.some((one) => one.generated)
+  ) return state;
   const columns = table.columns.map((column) => {
     if (column.generated === undefined) return column;
-    return { ...column, ordersBy: readStoredOrder(new StatementReader(tokenize(column.generated)), state, table) };
+    return {
+      ...column,
+      ordersBy: readStoredOrder(new StatementReader(tokenize(column.generated)), state, table),
+    };
   });
   return { ...state, tables: withEntry(state.tables, { ...table, columns }) };
 }

@@ -16,7 +16,13 @@ import { foldRenameRelation } from "./fold_objects.ts";
 import { addConstraints, type PendingConstraint, readPending } from "./pending_constraint.ts";
 import { finishTable } from "./finish_table.ts";
 import { readObject, readPart } from "./read_object.ts";
-import { dropColumn, dropUnsupported, moveTable, renameColumn, renameTable } from "./table_changes.ts";
+import {
+  dropColumn,
+  dropUnsupported,
+  moveTable,
+  renameColumn,
+  renameTable,
+} from "./table_changes.ts";
 
 const USING: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
 
@@ -64,20 +70,32 @@ function getPass(reader: StatementReader, from: number): number {
   }
 }
 
-function foldDrop(state: DeclaredSchema, { reader, key }: Alteration, from: number, to: number): DeclaredSchema {
+function foldDrop(
+  state: DeclaredSchema,
+  { reader, key }: Alteration,
+  from: number,
+  to: number,
+): DeclaredSchema {
   if (reader.key(from + 1) === "CONSTRAINT") {
     const name = readPart(reader, reader.skip(from + 2, "IF", "EXISTS"));
     const after = changeTable(state, key, (table) => ({
       ...table,
       constraints: table.constraints.filter((one) => one.name !== name),
     }));
-    return reader.is(to - 1, "CASCADE") ? { ...after, tables: dropUnsupported(after.tables, key) } : after;
+    return reader.is(to - 1, "CASCADE")
+      ? { ...after, tables: dropUnsupported(after.tables, key) }
+      : after;
   }
   const at = reader.skip(reader.skip(from + 1, "COLUMN"), "IF", "EXISTS");
   return dropColumn(state, key, readPart(reader, at), reader.is(to - 1, "CASCADE"));
 }
 
-function foldAdd(state: DeclaredSchema, alteration: Alteration, from: number, to: number): DeclaredSchema {
+function foldAdd(
+  state: DeclaredSchema,
+  alteration: Alteration,
+  from: number,
+  to: number,
+): DeclaredSchema {
   const { reader, key, pending } = alteration;
   if (isTableConstraint(reader, from + 1)) return foldAddConstraint(state, alteration, from, to);
   const afterColumn = reader.skip(from + 1, "COLUMN");
@@ -89,12 +107,22 @@ function foldAdd(state: DeclaredSchema, alteration: Alteration, from: number, to
   return added.state;
 }
 
-function foldAddConstraint(state: DeclaredSchema, alteration: Alteration, from: number, to: number): DeclaredSchema {
+function foldAddConstraint(
+  state: DeclaredSchema,
+  alteration: Alteration,
+  from: number,
+  to: number,
+): DeclaredSchema {
   const { reader, key, pending } = alteration;
   const read = readTableConstraint(reader, from + 1, to);
   if (read.usesIndex) return takeOverIndex(state, alteration, from, to);
   if (read.kind === "not_null") {
-    return changeColumn(state, key, readPart(reader, read.columns[0].end - 1), (one) => ({ ...one, notNull: true }));
+    return changeColumn(
+      state,
+      key,
+      readPart(reader, read.columns[0].end - 1),
+      (one) => ({ ...one, notNull: true }),
+    );
   }
   const constraint = readPending(state, reader, from + 1, to, state.tables.get(key)!);
   if (constraint) pending.push(constraint);
@@ -135,7 +163,12 @@ function releaseSequence(state: DeclaredSchema, key: string | undefined): Declar
   return { ...state, sequences: withEntry(state.sequences, { ...sequence, origin: "statement" }) };
 }
 
-function foldAlterColumn(state: DeclaredSchema, { reader, key }: Alteration, from: number, to: number): DeclaredSchema {
+function foldAlterColumn(
+  state: DeclaredSchema,
+  { reader, key }: Alteration,
+  from: number,
+  to: number,
+): DeclaredSchema {
   const nameAt = reader.skip(from + 1, "COLUMN");
   const name = readPart(reader, nameAt);
   const at = reader.nameEnd(nameAt);
@@ -148,7 +181,10 @@ function foldAlterColumn(state: DeclaredSchema, { reader, key }: Alteration, fro
     const typeAt = at + (reader.is(at, "TYPE") ? 1 : 3);
     const end = reader.find(USING, typeAt, to);
     const type = readType(state, reader, typeAt, end < 0 ? to : end);
-    return set({ ...type, labelCheck: type.enum === undefined || type.isArray ? undefined : column.labelCheck });
+    return set({
+      ...type,
+      labelCheck: type.enum === undefined || type.isArray ? undefined : column.labelCheck,
+    });
   }
   if (reader.is(at, "SET", "NOT", "NULL")) return set({ notNull: true });
   if (reader.is(at, "DROP", "NOT", "NULL")) return set({ notNull: false });
@@ -177,12 +213,21 @@ function foldAlterColumn(state: DeclaredSchema, { reader, key }: Alteration, fro
   }
   if (reader.is(at, "ADD", "GENERATED")) {
     const [after, sequence] = addIdentity(state, state.tables.get(key)!, name, reader, at, to);
-    return changeColumn(after, key, name, (one) => ({ ...one, notNull: true, numbering: "identity", sequence }));
+    return changeColumn(
+      after,
+      key,
+      name,
+      (one) => ({ ...one, notNull: true, numbering: "identity", sequence }),
+    );
   }
   return state;
 }
 
-function foldRename(state: DeclaredSchema, { reader, key }: Alteration, from: number): DeclaredSchema {
+function foldRename(
+  state: DeclaredSchema,
+  { reader, key }: Alteration,
+  from: number,
+): DeclaredSchema {
   if (reader.is(from + 1, "TO")) return renameTable(state, key, readPart(reader, from + 2));
   if (reader.is(from + 1, "CONSTRAINT")) {
     const [old, name] = [readPart(reader, from + 2), readPart(reader, from + 4)];
@@ -195,7 +240,12 @@ function foldRename(state: DeclaredSchema, { reader, key }: Alteration, from: nu
   return renameColumn(state, key, readPart(reader, at), readPart(reader, at + 2));
 }
 
-function foldAction(state: DeclaredSchema, alteration: Alteration, from: number, to: number): DeclaredSchema {
+function foldAction(
+  state: DeclaredSchema,
+  alteration: Alteration,
+  from: number,
+  to: number,
+): DeclaredSchema {
   const { reader, key } = alteration;
   switch (reader.key(from)) {
     case "DROP":
@@ -203,11 +253,15 @@ function foldAction(state: DeclaredSchema, alteration: Alteration, from: number,
     case "ADD":
       return foldAdd(state, alteration, from, to);
     case "ALTER":
-      return reader.key(from + 1) === "CONSTRAINT" ? state : foldAlterColumn(state, alteration, from, to);
+      return reader.key(from + 1) === "CONSTRAINT"
+        ? state
+        : foldAlterColumn(state, alteration, from, to);
     case "RENAME":
       return foldRename(state, alteration, from);
     case "SET":
-      return reader.is(from + 1, "SCHEMA") ? moveTable(state, key, readPart(reader, from + 2)) : state;
+      return reader.is(from + 1, "SCHEMA")
+        ? moveTable(state, key, readPart(reader, from + 2))
+        : state;
     default:
       return state;
   }
@@ -230,6 +284,8 @@ export function foldAlterTable(
   const actions = reader.list(reader.skip(written.end, "*"), reader.size)
     .toSorted((a, b) => getPass(reader, a[0]) - getPass(reader, b[0]));
   for (const [from, to] of actions) state = foldAction(state, alteration, from, to);
-  const pending = alteration.pending.toSorted((a, b) => Number(hasIndex(b.kind)) - Number(hasIndex(a.kind)));
+  const pending = alteration.pending.toSorted((a, b) =>
+    Number(hasIndex(b.kind)) - Number(hasIndex(a.kind))
+  );
   return finishTable(addConstraints(state, alteration.key, pending, reader, names), alteration.key);
 }

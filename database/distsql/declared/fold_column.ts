@@ -13,17 +13,31 @@ import { chooseRelationName } from "./names.ts";
 import { type PendingConstraint, readColumnPending } from "./pending_constraint.ts";
 import { readNextval, readObject, readPart, toObjectName } from "./read_object.ts";
 
-const SERIAL: ReadonlySet<string> = new Set(["serial", "serial2", "serial4", "serial8", "smallserial", "bigserial"]);
+const SERIAL: ReadonlySet<string> = new Set([
+  "serial",
+  "serial2",
+  "serial4",
+  "serial8",
+  "smallserial",
+  "bigserial",
+]);
 const SEQUENCE: ReadonlySet<string> = new Set(["SEQUENCE"]);
 
 /** The type of a column: what it is called and which of the declared types it is. */
 export type ColumnTypeFacts = Pick<DeclaredColumn, "type" | "isArray" | "enum" | "domain">;
 
 /** Reads a type. */
-export function readType(state: DeclaredSchema, reader: StatementReader, from: number, to: number): ColumnTypeFacts {
+export function readType(
+  state: DeclaredSchema,
+  reader: StatementReader,
+  from: number,
+  to: number,
+): ColumnTypeFacts {
   const written = readObject(reader, from);
   let isArray = false;
-  for (let at = from; at < to; at++) isArray ||= reader.key(at) === "[" || (at > from && reader.key(at) === "ARRAY");
+  for (let at = from; at < to; at++) {
+    isArray ||= reader.key(at) === "[" || (at > from && reader.key(at) === "ARRAY");
+  }
   const declared = findObject(state.enums, written);
   const domain = declared ? undefined : findObject(state.domains, written);
   return {
@@ -103,11 +117,16 @@ export function addColumn(
     column = { ...column, sequence };
   }
   for (const clause of definition.clauses) {
-    if (clause.kind === "not_null" || clause.kind === "primary_key") column = { ...column, notNull: true };
-    else if (clause.kind === "default") {
-      column = { ...column, ...readDefault(state, reader, clause.bodyFrom + 1, clause.to, column.enum) };
-    } else if (clause.kind === "generated") column = { ...column, generated: reader.text(clause.bodyFrom, clause.to) };
-    else if (clause.kind === "identity") {
+    if (clause.kind === "not_null" || clause.kind === "primary_key") {
+      column = { ...column, notNull: true };
+    } else if (clause.kind === "default") {
+      column = {
+        ...column,
+        ...readDefault(state, reader, clause.bodyFrom + 1, clause.to, column.enum),
+      };
+    } else if (clause.kind === "generated") {
+      column = { ...column, generated: reader.text(clause.bodyFrom, clause.to) };
+    } else if (clause.kind === "identity") {
       const [after, sequence] = addIdentity(state, table, name, reader, clause.bodyFrom, clause.to);
       state = after;
       column = { ...column, notNull: true, numbering: "identity", sequence };
@@ -135,5 +154,9 @@ export function readDefault(
     const found = reader.isName(at) ? findObject(state.enums, readObject(reader, at)) : undefined;
     if (found) enums.add(getKey(found));
   }
-  return { default: reader.text(from, to), sequence: sequence && getKey(sequence), defaultEnums: [...enums] };
+  return {
+    default: reader.text(from, to),
+    sequence: sequence && getKey(sequence),
+    defaultEnums: [...enums],
+  };
 }

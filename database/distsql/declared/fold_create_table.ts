@@ -1,6 +1,13 @@
 import { isTableConstraint } from "../rules/table_constraint.ts";
 import type { StatementReader } from "../statement_reader.ts";
-import { type DeclaredSchema, type DeclaredTable, findObject, getKey, hasIndex, withEntry } from "./declared_schema.ts";
+import {
+  type DeclaredSchema,
+  type DeclaredTable,
+  findObject,
+  getKey,
+  hasIndex,
+  withEntry,
+} from "./declared_schema.ts";
 import { addColumn } from "./fold_column.ts";
 import { isRelationName } from "./names.ts";
 import { addConstraints, type PendingConstraint, readPending } from "./pending_constraint.ts";
@@ -8,15 +15,21 @@ import { finishTable } from "./finish_table.ts";
 import { readObject, readPart, toObjectName } from "./read_object.ts";
 
 /** Drops the second of two unique keys on the same columns, as PostgreSQL does within one CREATE TABLE. */
-function mergeKeys(keys: readonly PendingConstraint[], reader: StatementReader): PendingConstraint[] {
+function mergeKeys(
+  keys: readonly PendingConstraint[],
+  reader: StatementReader,
+): PendingConstraint[] {
   const merged: PendingConstraint[] = [];
   for (const key of keys) {
     const at = merged.findIndex((one) =>
-      key.kind === "unique" && one.kind !== "exclude" && one.columns.join("\0") === key.columns.join("\0") &&
+      key.kind === "unique" && one.kind !== "exclude" &&
+      one.columns.join("\0") === key.columns.join("\0") &&
       tail(one, reader) === tail(key, reader)
     );
     if (at < 0) merged.push(key);
-    else if (merged[at].name === undefined && key.name !== undefined) merged[at] = { ...merged[at], name: key.name };
+    else if (merged[at].name === undefined && key.name !== undefined) {
+      merged[at] = { ...merged[at], name: key.name };
+    }
   }
   return merged;
 }
@@ -29,7 +42,9 @@ function tail({ from, to }: PendingConstraint, reader: StatementReader): string 
     if (key === "KEY" || key === "(" || key === "") continue;
     words.push(key === "INCLUDE" ? reader.text(at, reader.next(at + 1)).toUpperCase() : key);
   }
-  return words.filter((word) => /^(?:INCLUDE|NULLS|NOT|DISTINCT|DEFERRABLE|INITIALLY|DEFERRED)/.test(word)).join(" ");
+  return words.filter((word) =>
+    /^(?:INCLUDE|NULLS|NOT|DISTINCT|DEFERRABLE|INITIALLY|DEFERRED)/.test(word)
+  ).join(" ");
 }
 
 /**
@@ -51,7 +66,8 @@ export function foldCreateTable(
   const written = readObject(reader, nameAt);
   const name = toObjectName(written);
   if (nameAt > at && isRelationName(state, name.schema, name.name)) return state;
-  const isPlain = reader.key(written.end) === "(" && !reader.is(reader.next(written.end), "INHERITS");
+  const isPlain = reader.key(written.end) === "(" &&
+    !reader.is(reader.next(written.end), "INHERITS");
   const table: DeclaredTable = {
     ...name,
     columns: [],
@@ -101,7 +117,9 @@ function copyColumns(
   const table = state.tables.get(key)!;
   const source = findObject(state.tables, readObject(reader, from + 1));
   const including = new Set<string>();
-  for (let at = from + 2; at < to; at++) if (reader.is(at, "INCLUDING")) including.add(reader.key(at + 1));
+  for (let at = from + 2; at < to; at++) {
+    if (reader.is(at, "INCLUDING")) including.add(reader.key(at + 1));
+  }
   const has = (what: string): boolean => including.has(what) || including.has("ALL");
   const columns = (source?.columns ?? []).map((column) => ({
     ...column,
@@ -111,12 +129,15 @@ function copyColumns(
     sequence: undefined,
     labelCheck: has("CONSTRAINTS") ? column.labelCheck : undefined,
   }));
-  const checks = has("CONSTRAINTS") ? source?.constraints.filter((one) => one.kind === "check") ?? [] : [];
+  const checks = has("CONSTRAINTS")
+    ? source?.constraints.filter((one) => one.kind === "check") ?? []
+    : [];
   const after: DeclaredTable = {
     ...table,
     columns: [...table.columns, ...columns],
     constraints: [...table.constraints, ...checks],
-    isComplete: table.isComplete && source !== undefined && source.isComplete && !has("IDENTITY") && !has("INDEXES"),
+    isComplete: table.isComplete && source !== undefined && source.isComplete && !has("IDENTITY") &&
+      !has("INDEXES"),
   };
   return { ...state, tables: withEntry(state.tables, after) };
 }

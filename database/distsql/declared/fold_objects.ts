@@ -17,7 +17,14 @@ import { columnsNamed } from "./expression_columns.ts";
 import { nameKeys } from "./index_names.ts";
 import { chooseRelationName, isRelationName } from "./names.ts";
 import { readObject, readPart, toObjectName, type WrittenName } from "./read_object.ts";
-import { dropColumn, dropTables, dropViewsOn, rekeySequence, rekeyView, renameTable } from "./table_changes.ts";
+import {
+  dropColumn,
+  dropTables,
+  dropViewsOn,
+  rekeySequence,
+  rekeyView,
+  renameTable,
+} from "./table_changes.ts";
 
 const ON: ReadonlySet<string> = new Set(["ON"]);
 const OPEN: ReadonlySet<string> = new Set(["("]);
@@ -39,13 +46,23 @@ export function foldCreateIndex(state: DeclaredSchema, reader: StatementReader):
   const include = reader.find(INCLUDE, close + 1);
   const included = include < 0 ? [] : reader.list(include + 2, reader.closing(include + 1));
   const keys = [...reader.list(open + 1, close), ...included];
-  const parts = { schema: table.schema, table: table.name, columns: nameKeys(reader, keys), label: "idx" };
+  const parts = {
+    schema: table.schema,
+    table: table.name,
+    columns: nameKeys(reader, keys),
+    label: "idx",
+  };
   const given = indexName(reader, isUnique ? 3 : 2, on);
   if (given !== undefined && isRelationName(state, table.schema, given)) return state;
   const index: DeclaredIndex = {
     name: given ?? chooseRelationName(state, parts),
     isUnique,
-    columns: columnsNamed(reader, open, reader.size, new Set(table.columns.map((column) => column.name))),
+    columns: columnsNamed(
+      reader,
+      open,
+      reader.size,
+      new Set(table.columns.map((column) => column.name)),
+    ),
     text: reader.text(written.end, reader.size),
     ordersBy: readStoredOrder(reader, state, table, open, reader.size),
   };
@@ -65,11 +82,18 @@ function indexName(reader: StatementReader, from: number, on: number): string | 
 /** CREATE and ALTER SEQUENCE. */
 export function foldSequence(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
   const start = reader.find(SEQUENCE, 1) + 1;
-  const written = readObject(reader, reader.skip(reader.skip(start, "IF", "NOT", "EXISTS"), "IF", "EXISTS"));
+  const written = readObject(
+    reader,
+    reader.skip(reader.skip(start, "IF", "NOT", "EXISTS"), "IF", "EXISTS"),
+  );
   if (reader.is(0, "CREATE")) {
     const name = toObjectName(written);
     if (isRelationName(state, name.schema, name.name)) return state;
-    const sequence: DeclaredSequence = { ...name, ownedBy: getOwner(state, reader, written.end), origin: "statement" };
+    const sequence: DeclaredSequence = {
+      ...name,
+      ownedBy: getOwner(state, reader, written.end),
+      origin: "statement",
+    };
     return { ...state, sequences: withEntry(state.sequences, sequence) };
   }
   const found = findObject(state.sequences, written);
@@ -80,7 +104,11 @@ export function foldSequence(state: DeclaredSchema, reader: StatementReader): De
 }
 
 /** The column of OWNED BY. */
-function getOwner(state: DeclaredSchema, reader: StatementReader, from: number): DeclaredSequence["ownedBy"] {
+function getOwner(
+  state: DeclaredSchema,
+  reader: StatementReader,
+  from: number,
+): DeclaredSequence["ownedBy"] {
   const at = reader.find(OWNED, from) + 2;
   if (at < 2 || reader.is(at, "NONE")) return undefined;
   const end = reader.nameEnd(at);
@@ -102,7 +130,14 @@ export function foldCreateView(state: DeclaredSchema, reader: StatementReader): 
   const sources = readSources(state, reader, written.end);
   const columns = state.enums.size > 0 ? readViewColumns(reader, state) : [];
   const ordersBy = readStoredOrder(reader, state, undefined);
-  const declared = { ...name, isMaterialized, sources, text: reader.text(0, reader.size), columns, ordersBy };
+  const declared = {
+    ...name,
+    isMaterialized,
+    sources,
+    text: reader.text(0, reader.size),
+    columns,
+    ordersBy,
+  };
   return { ...state, views: withEntry(state.views, declared) };
 }
 
@@ -136,7 +171,9 @@ export function foldRenameRelation(state: DeclaredSchema, reader: StatementReade
   const target = readPart(reader, written.end + 2);
   const from = toObjectName(written);
   const to = isRename ? { schema: from.schema, name: target } : { schema: target, name: from.name };
-  if (findObject(state.tables, written)) return isRename ? renameTable(state, getKey(from), target) : state;
+  if (findObject(state.tables, written)) {
+    return isRename ? renameTable(state, getKey(from), target) : state;
+  }
   if (findObject(state.sequences, written)) return rekeySequence(state, getKey(from), to);
   if (findObject(state.views, written)) return rekeyView(state, getKey(from), to);
   return isRename ? renameIndex(state, from, target) : state;
@@ -150,7 +187,11 @@ function renameIndex(state: DeclaredSchema, from: ObjectName, name: string): Dec
     const has = table.schema === from.schema && [...table.indexes, ...table.constraints].some(isIt);
     if (!has) continue;
     const rename = <T extends { name: string }>(one: T): T => isIt(one) ? { ...one, name } : one;
-    const after = { ...table, indexes: table.indexes.map(rename), constraints: table.constraints.map(rename) };
+    const after = {
+      ...table,
+      indexes: table.indexes.map(rename),
+      constraints: table.constraints.map(rename),
+    };
     return { ...state, tables: withEntry(state.tables, after) };
   }
   return state;
@@ -181,7 +222,10 @@ function dropSequences(state: DeclaredSchema, keys: readonly string[]): Declared
 }
 
 /** CREATE STATISTICS. */
-export function foldCreateStatistics(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
+export function foldCreateStatistics(
+  state: DeclaredSchema,
+  reader: StatementReader,
+): DeclaredSchema {
   const name = readObject(reader, reader.skip(2, "IF", "NOT", "EXISTS"));
   const from = reader.find(FROM, name.end);
   const table = from < 0 ? undefined : findObject(state.tables, readObject(reader, from + 1));
@@ -191,7 +235,8 @@ export function foldCreateStatistics(state: DeclaredSchema, reader: StatementRea
 }
 
 function dropStatistics(state: DeclaredSchema, names: readonly ObjectName[]): DeclaredSchema {
-  const isDropped = (one: ObjectName): boolean => names.some((name) => getKey(name) === getKey(one));
+  const isDropped = (one: ObjectName): boolean =>
+    names.some((name) => getKey(name) === getKey(one));
   const tables = [...state.tables].map(([key, table]) =>
     [key, { ...table, statistics: table.statistics.filter((one) => !isDropped(one)) }] as const
   );
@@ -212,7 +257,11 @@ function dropSchemas(state: DeclaredSchema, names: readonly string[]): DeclaredS
 }
 
 /** Drops the columns, in every table, whose type goes with CASCADE. */
-function dropTypes(state: DeclaredSchema, keys: readonly string[], cascades: boolean): DeclaredSchema {
+function dropTypes(
+  state: DeclaredSchema,
+  keys: readonly string[],
+  cascades: boolean,
+): DeclaredSchema {
   const gone = new Set(keys);
   const isGone = (key: string | undefined): boolean => key !== undefined && gone.has(key);
   for (const [key, { columns }] of cascades ? state.tables : []) {
@@ -220,7 +269,11 @@ function dropTypes(state: DeclaredSchema, keys: readonly string[], cascades: boo
       if (isGone(type) || isGone(domain)) state = dropColumn(state, key, name, true);
     }
   }
-  return { ...state, enums: withoutEntries(state.enums, keys), domains: withoutEntries(state.domains, keys) };
+  return {
+    ...state,
+    enums: withoutEntries(state.enums, keys),
+    domains: withoutEntries(state.domains, keys),
+  };
 }
 
 /** DROP of tables, views, indexes, sequences, types, domains and schemas. */
@@ -232,13 +285,17 @@ export function foldDrop(state: DeclaredSchema, reader: StatementReader): Declar
   const end = cascades || reader.is(reader.size - 1, "RESTRICT") ? reader.size - 1 : reader.size;
   const written = reader.list(start, end).map(([from]) => readObject(reader, from));
   const keysIn = <T extends ObjectName>(map: ReadonlyMap<string, T>): string[] =>
-    written.map((name) => findObject(map, name)).filter((one) => one !== undefined).map((one) => getKey(one));
+    written.map((name) => findObject(map, name)).filter((one) => one !== undefined).map((one) =>
+      getKey(one)
+    );
   switch (kind) {
     case "TABLE":
       return dropTables(state, keysIn(state.tables), cascades);
     case "VIEW": {
       const after = { ...state, views: withoutEntries(state.views, keysIn(state.views)) };
-      return cascades ? keysIn(state.views).reduce((schema, key) => dropViewsOn(schema, key), after) : after;
+      return cascades
+        ? keysIn(state.views).reduce((schema, key) => dropViewsOn(schema, key), after)
+        : after;
     }
     case "SEQUENCE":
       return dropSequences(state, keysIn(state.sequences));

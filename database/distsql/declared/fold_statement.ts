@@ -25,7 +25,11 @@ const MODIFIERS: ReadonlySet<string> = new Set([
   ...["OR", "REPLACE", "UNIQUE", "UNLOGGED", "RECURSIVE", "MATERIALIZED", "LOCAL", "GLOBAL"],
 ]);
 
-function foldCreate(state: DeclaredSchema, reader: StatementReader, names: Map<number, string>): DeclaredSchema {
+function foldCreate(
+  state: DeclaredSchema,
+  reader: StatementReader,
+  names: Map<number, string>,
+): DeclaredSchema {
   let at = 1;
   while (reader.isOneOf(at, MODIFIERS)) at++;
   switch (reader.key(at)) {
@@ -48,7 +52,11 @@ function foldCreate(state: DeclaredSchema, reader: StatementReader, names: Map<n
   }
 }
 
-function foldAlter(state: DeclaredSchema, reader: StatementReader, names: Map<number, string>): DeclaredSchema {
+function foldAlter(
+  state: DeclaredSchema,
+  reader: StatementReader,
+  names: Map<number, string>,
+): DeclaredSchema {
   switch (reader.key(1)) {
     case "TABLE":
       return foldAlterTable(state, reader, names);
@@ -78,7 +86,9 @@ export function foldWithNames(state: DeclaredSchema, reader: StatementReader): F
       return { state: foldDrop(state, reader), names };
     case "DO": {
       const inner = unwrapDoBlock(reader);
-      return inner === undefined ? { state, names } : foldWithNames(state, new StatementReader(inner.tokens));
+      return inner === undefined
+        ? { state, names }
+        : foldWithNames(state, new StatementReader(inner.tokens));
     }
     default:
       return { state, names };

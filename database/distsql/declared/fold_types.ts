@@ -16,7 +16,14 @@ import { readLabel, readLiteral, writeLiteral } from "./literals.ts";
 import { readObject, readPart, toObjectName } from "./read_object.ts";
 
 const DEFAULT: ReadonlySet<string> = new Set(["DEFAULT"]);
-const DOMAIN_CLAUSES: ReadonlySet<string> = new Set(["CONSTRAINT", "NOT", "NULL", "CHECK", "DEFAULT", "COLLATE"]);
+const DOMAIN_CLAUSES: ReadonlySet<string> = new Set([
+  "CONSTRAINT",
+  "NOT",
+  "NULL",
+  "CHECK",
+  "DEFAULT",
+  "COLLATE",
+]);
 
 /** CREATE TYPE … AS ENUM and CREATE DOMAIN; other types are not kept. A type that is there already stays. */
 export function foldCreateType(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
@@ -40,7 +47,8 @@ export function foldCreateDomain(state: DeclaredSchema, reader: StatementReader)
     ...toObjectName(written),
     enum: base && getKey(base),
     type: reader.text(typeAt, typeEnd < 0 ? reader.size : typeEnd),
-    hasDefault: reader.find(DEFAULT, typeAt) >= 0 || findObject(state.domains, baseName)?.hasDefault === true,
+    hasDefault: reader.find(DEFAULT, typeAt) >= 0 ||
+      findObject(state.domains, baseName)?.hasDefault === true,
   };
   return { ...state, domains: withEntry(state.domains, domain) };
 }
@@ -64,7 +72,11 @@ export function foldAlterDomain(state: DeclaredSchema, reader: StatementReader):
   return state;
 }
 
-function rekeyDomain(state: DeclaredSchema, found: DeclaredDomain, name: ObjectName): DeclaredSchema {
+function rekeyDomain(
+  state: DeclaredSchema,
+  found: DeclaredDomain,
+  name: ObjectName,
+): DeclaredSchema {
   const [old, key] = [getKey(found), getKey(name)];
   if (state.domains.has(key)) return state;
   const rename = (column: DeclaredColumn): DeclaredColumn =>
@@ -72,7 +84,11 @@ function rekeyDomain(state: DeclaredSchema, found: DeclaredDomain, name: ObjectN
   return {
     ...state,
     domains: withEntry(withoutEntries(state.domains, [old]), { ...found, ...name }),
-    tables: new Map([...state.tables].map(([at, table]) => [at, { ...table, columns: table.columns.map(rename) }])),
+    tables: new Map(
+      [...state.tables].map((
+        [at, table],
+      ) => [at, { ...table, columns: table.columns.map(rename) }]),
+    ),
   };
 }
 
@@ -87,7 +103,12 @@ export function foldAlterType(state: DeclaredSchema, reader: StatementReader): D
     const [old, label] = [readLiteral(reader.token(at + 2)), readLiteral(reader.token(at + 4))];
     if (label === undefined || found.labels.includes(label)) return state;
     const labels = found.labels.map((one) => one === old ? label : one);
-    return renameDefaults({ ...state, enums: withEntry(state.enums, { ...found, labels }) }, getKey(found), old, label);
+    return renameDefaults(
+      { ...state, enums: withEntry(state.enums, { ...found, labels }) },
+      getKey(found),
+      old,
+      label,
+    );
   }
   if (reader.is(at, "RENAME", "TO")) {
     return rekeyEnum(state, found, { schema: found.schema, name: readPart(reader, at + 2) });
@@ -115,14 +136,22 @@ function renameDefaults(
   return { ...state, tables };
 }
 
-function addValue(state: DeclaredSchema, found: DeclaredEnum, reader: StatementReader, from: number): DeclaredSchema {
+function addValue(
+  state: DeclaredSchema,
+  found: DeclaredEnum,
+  reader: StatementReader,
+  from: number,
+): DeclaredSchema {
   const at = reader.skip(from, "IF", "NOT", "EXISTS");
   const label = readLiteral(reader.token(at));
   if (label === undefined || found.labels.includes(label)) return state;
   const neighbour = readLiteral(reader.token(at + 2));
   const place = neighbour === undefined ? -1 : found.labels.indexOf(neighbour);
   const index = place < 0 ? found.labels.length : reader.is(at + 1, "BEFORE") ? place : place + 1;
-  return { ...state, enums: withEntry(state.enums, { ...found, labels: found.labels.toSpliced(index, 0, label) }) };
+  return {
+    ...state,
+    enums: withEntry(state.enums, { ...found, labels: found.labels.toSpliced(index, 0, label) }),
+  };
 }
 
 function rekeyEnum(state: DeclaredSchema, found: DeclaredEnum, name: ObjectName): DeclaredSchema {
@@ -130,9 +159,10 @@ function rekeyEnum(state: DeclaredSchema, found: DeclaredEnum, name: ObjectName)
   if (state.enums.has(key)) return state;
   const one = (candidate: string): string => candidate === old ? key : candidate;
   const orders = <T extends { ordersBy?: readonly StoredOrder[] }>(object: T): T =>
-    object.ordersBy === undefined
-      ? object
-      : { ...object, ordersBy: object.ordersBy.map((order) => ({ ...order, enum: one(order.enum) })) };
+    object.ordersBy === undefined ? object : {
+      ...object,
+      ordersBy: object.ordersBy.map((order) => ({ ...order, enum: one(order.enum) })),
+    };
   const rename = (column: DeclaredColumn): DeclaredColumn => ({
     ...orders(column),
     enum: column.enum && one(column.enum),
@@ -151,6 +181,9 @@ function rekeyEnum(state: DeclaredSchema, found: DeclaredEnum, name: ObjectName)
       ...orders(view),
       columns: view.columns?.map((column) => ({ ...column, enums: column.enums.map(one) })),
     })),
-    domains: mapValues(state.domains, (domain) => ({ ...domain, enum: domain.enum && one(domain.enum) })),
+    domains: mapValues(
+      state.domains,
+      (domain) => ({ ...domain, enum: domain.enum && one(domain.enum) }),
+    ),
   };
 }

@@ -4,18 +4,30 @@ import { readPart } from "./read_object.ts";
 
 /** What an index key is called: its column, its function, or `expr` (PostgreSQL 15, FigureIndexColname). */
 function nameKey(reader: StatementReader, from: number): string {
-  if (reader.key(from) === "(") return nameExpression(reader, from + 1, reader.closing(from)) ?? "expr";
+  if (reader.key(from) === "(") {
+    return nameExpression(reader, from + 1, reader.closing(from)) ?? "expr";
+  }
   const end = reader.nameEnd(from);
   if (reader.key(end) === "(") return nameExpression(reader, from, reader.next(end)) ?? "expr";
   return readPart(reader, end - 1);
 }
 
 /** Expressions that are called by their keyword. */
-const KEYWORDS: ReadonlySet<string> = new Set(["COALESCE", "GREATEST", "LEAST", "NULLIF", "CASE", "ARRAY", "ROW"]);
+const KEYWORDS: ReadonlySet<string> = new Set([
+  "COALESCE",
+  "GREATEST",
+  "LEAST",
+  "NULLIF",
+  "CASE",
+  "ARRAY",
+  "ROW",
+]);
 
 /** The name of an expression that is one column, call, cast or CASE; others have none. */
 function nameExpression(reader: StatementReader, from: number, to: number): string | undefined {
-  if (reader.key(from) === "(" && reader.next(from) === to) return nameExpression(reader, from + 1, to - 1);
+  if (reader.key(from) === "(" && reader.next(from) === to) {
+    return nameExpression(reader, from + 1, to - 1);
+  }
   const cast = lastCast(reader, from, to);
   if (cast > from) {
     const inner = nameExpression(reader, from, cast);
@@ -39,7 +51,9 @@ function lastCast(reader: StatementReader, from: number, to: number): number {
   let cast = -1;
   for (let at = from; at < to; at = reader.next(at)) {
     if (reader.key(at) === "::") cast = at;
-    else if (reader.token(at)?.kind === "symbol" && !["(", ")", "[", "]", "."].includes(reader.key(at))) return -1;
+    else if (
+      reader.token(at)?.kind === "symbol" && !["(", ")", "[", "]", "."].includes(reader.key(at))
+    ) return -1;
   }
   return cast;
 }
@@ -51,7 +65,10 @@ function lastCast(reader: StatementReader, from: number, to: number): number {
  * @param reader The statement.
  * @param keys The keys and the columns of INCLUDE, as ranges.
  */
-export function nameKeys(reader: StatementReader, keys: readonly (readonly [number, number])[]): string[] {
+export function nameKeys(
+  reader: StatementReader,
+  keys: readonly (readonly [number, number])[],
+): string[] {
   const names: string[] = [];
   for (const [from] of keys) {
     const first = nameKey(reader, from);
@@ -64,5 +81,7 @@ export function nameKeys(reader: StatementReader, keys: readonly (readonly [numb
 
 function appendNumber(name: string, count: number): string {
   const digits = String(count);
-  return truncateName(`${name}${digits}`) === `${name}${digits}` ? `${name}${digits}` : deriveName(name, "", digits);
+  return truncateName(`${name}${digits}`) === `${name}${digits}`
+    ? `${name}${digits}`
+    : deriveName(name, "", digits);
 }

@@ -7,7 +7,11 @@ export function readLiteral(token: SqlToken | undefined): string | undefined {
   const { text } = token;
   const tag = /^\$[^$]*\$/.exec(text)?.[0];
   if (tag !== undefined) return text.slice(tag.length, -tag.length);
-  const start = /^e'/i.test(text) && !text.includes("\\") ? 2 : text.startsWith("'") ? 1 : undefined;
+  const start = /^e'/i.test(text) && !text.includes("\\")
+    ? 2
+    : text.startsWith("'")
+    ? 1
+    : undefined;
   return start === undefined ? undefined : text.slice(start, -1).replaceAll("''", "'");
 }
 
@@ -22,6 +26,7 @@ export function readLabel(expression: string | undefined): string | undefined {
   const reader = new StatementReader(tokenize(expression));
   const isPlain = reader.size === 1 || (reader.is(1, "::") && reader.nameEnd(2) === reader.size);
   if (isPlain) return readLiteral(reader.token(0));
-  const isCast = reader.is(0, "CAST", "(") && reader.is(3, "AS") && reader.nameEnd(4) + 1 === reader.size;
+  const isCast = reader.is(0, "CAST", "(") && reader.is(3, "AS") &&
+    reader.nameEnd(4) + 1 === reader.size;
   return isCast ? readLiteral(reader.token(2)) : undefined;
 }

@@ -18,7 +18,11 @@ function namesOfTable(table: DeclaredTable): TableNames {
   if (names === undefined) {
     const keys = table.constraints.filter((one) => hasIndex(one.kind));
     names = {
-      relations: new Set([table.name, ...table.indexes.map((one) => one.name), ...keys.map((one) => one.name)]),
+      relations: new Set([
+        table.name,
+        ...table.indexes.map((one) => one.name),
+        ...keys.map((one) => one.name),
+      ]),
       constraints: new Set(table.constraints.map((one) => one.name)),
     };
     namesOfTables.set(table, names);
@@ -65,7 +69,8 @@ function isTaken({ tables }: DeclaredSchema, kind: Kind, schema: string, name: s
 /** Whether a table, view, sequence, index or key of the schema has the name. */
 export function isRelationName(state: DeclaredSchema, schema: string, name: string): boolean {
   const key = getKey({ schema, name });
-  return state.views.has(key) || state.sequences.has(key) || isTaken(state, "relations", schema, name);
+  return state.views.has(key) || state.sequences.has(key) ||
+    isTaken(state, "relations", schema, name);
 }
 
 /** Whether a constraint of a table in the schema has the name. */
@@ -85,7 +90,10 @@ export interface NameParts {
   readonly label: string;
 }
 
-function chooseName({ table, columns, label }: NameParts, isTaken: (name: string) => boolean): string {
+function chooseName(
+  { table, columns, label }: NameParts,
+  isTaken: (name: string) => boolean,
+): string {
   const joined = columns.join("_");
   let name = deriveName(table, joined, label);
   for (let pass = 1; isTaken(name); pass++) name = deriveName(table, joined, `${label}${pass}`);
@@ -101,7 +109,8 @@ export function chooseRelationName(state: DeclaredSchema, parts: NameParts): str
 export function chooseKeyName(state: DeclaredSchema, parts: NameParts): string {
   return chooseName(
     parts,
-    (name) => isRelationName(state, parts.schema, name) || isConstraintName(state, parts.schema, name),
+    (name) =>
+      isRelationName(state, parts.schema, name) || isConstraintName(state, parts.schema, name),
   );
 }
 

@@ -46,7 +46,8 @@ function readReferences(
   const at = reader.find(REFERENCES, from, to);
   if (at < 0) return undefined;
   const name = readObject(reader, at + 1);
-  const isSelf = name.name === self.name && (name.schema === undefined || name.schema === self.schema);
+  const isSelf = name.name === self.name &&
+    (name.schema === undefined || name.schema === self.schema);
   const table = isSelf ? self : findObject(state.tables, name);
   if (table === undefined) return undefined;
   const columns = reader.key(name.end) === "("
@@ -144,17 +145,31 @@ export function addConstraints(
     const table = state.tables.get(key);
     if (table === undefined) return state;
     const known = new Set(table.columns.map((column) => column.name));
-    const columns = one.kind === "check" ? columnsNamed(reader, one.from + 1, one.to, known) : one.columns;
-    const nameColumns = one.kind === "check" ? (columns.length === 1 ? columns : []) : one.nameColumns;
-    const parts = { schema: table.schema, table: table.name, columns: nameColumns, label: LABELS[one.kind] };
-    const name = one.name ?? (hasIndex(one.kind) ? chooseKeyName : chooseConstraintName)(state, parts);
+    const columns = one.kind === "check"
+      ? columnsNamed(reader, one.from + 1, one.to, known)
+      : one.columns;
+    const nameColumns = one.kind === "check"
+      ? (columns.length === 1 ? columns : [])
+      : one.nameColumns;
+    const parts = {
+      schema: table.schema,
+      table: table.name,
+      columns: nameColumns,
+      label: LABELS[one.kind],
+    };
+    const name = one.name ??
+      (hasIndex(one.kind) ? chooseKeyName : chooseConstraintName)(state, parts);
     if (one.name === undefined) names.set(one.at, name);
     const text = reader.text(one.from, one.to);
     const { kind, included, references } = one;
-    const ordersBy = kind === "check" ? readStoredOrder(reader, state, table, one.from, one.to) : [];
+    const ordersBy = kind === "check"
+      ? readStoredOrder(reader, state, table, one.from, one.to)
+      : [];
     const constraint = { name, kind, columns, included, references, text, ordersBy };
     const notNull = one.kind === "primary_key"
-      ? table.columns.map((column) => columns.includes(column.name) ? { ...column, notNull: true } : column)
+      ? table.columns.map((column) =>
+        columns.includes(column.name) ? { ...column, notNull: true } : column
+      )
       : table.columns;
     const after = { ...table, columns: notNull, constraints: [...table.constraints, constraint] };
     state = { ...state, tables: withEntry(state.tables, after) };

@@ -27,12 +27,19 @@ export function readPart(reader: StatementReader, at: number): string {
 }
 
 /** Returns the catalog's name of a written one; names without a schema are in `public`. */
-export function toObjectName({ schema, name }: WrittenName, fallback: string = DEFAULT_SCHEMA): ObjectName {
+export function toObjectName(
+  { schema, name }: WrittenName,
+  fallback: string = DEFAULT_SCHEMA,
+): ObjectName {
   return { schema: schema ?? fallback, name };
 }
 
 /** Reads the sequence that an expression such as `nextval('app.notes_id_seq'::regclass)` names. */
-export function readNextval(reader: StatementReader, from: number, to: number): WrittenName | undefined {
+export function readNextval(
+  reader: StatementReader,
+  from: number,
+  to: number,
+): WrittenName | undefined {
   let at = from;
   while (reader.key(at) === "(") at++;
   if (reader.key(at) === "PG_CATALOG" && reader.key(at + 1) === ".") at += 2;

@@ -12,17 +12,27 @@ export class SharedMap<V> implements ReadonlyMap<string, V> {
   /** How many entries there are. */
   readonly size: number;
 
-  private constructor(base: ReadonlyMap<string, V>, changes: ReadonlyMap<string, V | undefined>, size: number) {
+  private constructor(
+    base: ReadonlyMap<string, V>,
+    changes: ReadonlyMap<string, V | undefined>,
+    size: number,
+  ) {
     this.#base = base;
     this.#changes = changes;
     this.size = size;
   }
 
   /** Returns a map with one entry set, or removed when its value is `undefined`. */
-  static change<V>(map: ReadonlyMap<string, V>, key: string, value: V | undefined): ReadonlyMap<string, V> {
+  static change<V>(
+    map: ReadonlyMap<string, V>,
+    key: string,
+    value: V | undefined,
+  ): ReadonlyMap<string, V> {
     const isShared = map instanceof SharedMap;
     const size = map.size + Number(value !== undefined) - Number(map.has(key));
-    if (isShared && map.#changes.size >= MAX_CHANGES) return SharedMap.change(new Map(map.entries()), key, value);
+    if (isShared && map.#changes.size >= MAX_CHANGES) {
+      return SharedMap.change(new Map(map.entries()), key, value);
+    }
     const [base, changes] = isShared ? [map.#base, map.#changes] : [map, []];
     return new SharedMap<V>(base, new Map([...changes]).set(key, value), size);
   }
@@ -41,7 +51,9 @@ export class SharedMap<V> implements ReadonlyMap<string, V> {
   ): string[] {
     if (!(map instanceof SharedMap)) return [...index(map)];
     const unchanged = index(map.#base).filter((key) => !map.#changes.has(key));
-    const changed = [...map.#changes].filter(([, value]) => value !== undefined && has(value)).map(([key]) => key);
+    const changed = [...map.#changes].filter(([, value]) => value !== undefined && has(value)).map((
+      [key],
+    ) => key);
     return [...unchanged, ...changed];
   }
 

@@ -16,7 +16,9 @@ function changeConstraints(
   table: DeclaredTable,
   change: (one: DeclaredConstraint) => DeclaredConstraint,
 ): DeclaredTable {
-  return table.constraints.length === 0 ? table : { ...table, constraints: table.constraints.map(change) };
+  return table.constraints.length === 0
+    ? table
+    : { ...table, constraints: table.constraints.map(change) };
 }
 
 /** Puts a table under another key; foreign keys and sequences follow. */
@@ -41,7 +43,8 @@ function rekeyTable(state: DeclaredSchema, key: string, name: ObjectName): Decla
     views: changeSources(state.views, key, (source) => ({ ...source, relation: after })),
     sequences: mapValues(
       state.sequences,
-      (one) => one.ownedBy?.table === key ? { ...one, ownedBy: { ...one.ownedBy, table: after } } : one,
+      (one) =>
+        one.ownedBy?.table === key ? { ...one, ownedBy: { ...one.ownedBy, table: after } } : one,
     ),
   };
 }
@@ -57,12 +60,18 @@ export function moveTable(state: DeclaredSchema, key: string, schema: string): D
   const table = state.tables.get(key);
   if (table === undefined) return state;
   const owned = [...state.sequences.values()].filter((one) => one.ownedBy?.table === key);
-  for (const sequence of owned) state = rekeySequence(state, getKey(sequence), { schema, name: sequence.name });
+  for (const sequence of owned) {
+    state = rekeySequence(state, getKey(sequence), { schema, name: sequence.name });
+  }
   return rekeyTable(state, key, { schema, name: table.name });
 }
 
 /** Puts a sequence under another key; the columns that use it follow. */
-export function rekeySequence(state: DeclaredSchema, key: string, name: ObjectName): DeclaredSchema {
+export function rekeySequence(
+  state: DeclaredSchema,
+  key: string,
+  name: ObjectName,
+): DeclaredSchema {
   const sequence = state.sequences.get(key);
   if (sequence === undefined) return state;
   const after: DeclaredSequence = { ...sequence, ...name };
@@ -71,7 +80,9 @@ export function rekeySequence(state: DeclaredSchema, key: string, name: ObjectNa
     sequences: withEntry(withoutEntries(state.sequences, [key]), after),
     tables: mapValues(state.tables, (table) => ({
       ...table,
-      columns: table.columns.map((one) => one.sequence === key ? { ...one, sequence: getKey(after) } : one),
+      columns: table.columns.map((one) =>
+        one.sequence === key ? { ...one, sequence: getKey(after) } : one
+      ),
     })),
   };
 }
@@ -80,11 +91,19 @@ export function rekeySequence(state: DeclaredSchema, key: string, name: ObjectNa
 export function rekeyView(state: DeclaredSchema, key: string, name: ObjectName): DeclaredSchema {
   const view = state.views.get(key);
   if (view === undefined) return state;
-  const views = changeSources(state.views, key, (source) => ({ ...source, relation: getKey(name) }));
+  const views = changeSources(
+    state.views,
+    key,
+    (source) => ({ ...source, relation: getKey(name) }),
+  );
   return { ...state, views: withEntry(withoutEntries(views, [key]), { ...view, ...name }) };
 }
 
-function getDropSequences(state: DeclaredSchema, key: string, column: string | undefined): DeclaredSchema {
+function getDropSequences(
+  state: DeclaredSchema,
+  key: string,
+  column: string | undefined,
+): DeclaredSchema {
   const owned = [...state.sequences].filter(([, one]) =>
     one.ownedBy?.table === key && (column === undefined || one.ownedBy.column === column)
   );
@@ -97,32 +116,48 @@ function dropForeignKeys(
   tables: DeclaredSchema["tables"],
   isGone: (references: NonNullable<DeclaredConstraint["references"]>) => boolean,
 ): DeclaredSchema["tables"] {
-  const stays = ({ references }: DeclaredConstraint): boolean => references === undefined || !isGone(references);
+  const stays = ({ references }: DeclaredConstraint): boolean =>
+    references === undefined || !isGone(references);
   return mapValues(
     tables,
-    (table) => table.constraints.every(stays) ? table : { ...table, constraints: table.constraints.filter(stays) },
+    (table) =>
+      table.constraints.every(stays)
+        ? table
+        : { ...table, constraints: table.constraints.filter(stays) },
   );
 }
 
 /** Drops the foreign keys to a table whose columns no unique key of it covers any more. */
-export function dropUnsupported(tables: DeclaredSchema["tables"], key: string): DeclaredSchema["tables"] {
+export function dropUnsupported(
+  tables: DeclaredSchema["tables"],
+  key: string,
+): DeclaredSchema["tables"] {
   const table = tables.get(key);
   if (table === undefined) return tables;
   const sameSet = (a: readonly string[], b: readonly string[]): boolean =>
     a.length === b.length && a.every((name) => b.includes(name));
   return dropForeignKeys(tables, (references) => {
     if (references.table !== key) return false;
-    const isKey = table.constraints.some((one) => hasIndex(one.kind) && sameSet(one.columns, references.columns));
+    const isKey = table.constraints.some((one) =>
+      hasIndex(one.kind) && sameSet(one.columns, references.columns)
+    );
     return !isKey &&
-      !table.indexes.some((one) => one.isUnique && references.columns.every((name) => one.columns.includes(name)));
+      !table.indexes.some((one) =>
+        one.isUnique && references.columns.every((name) => one.columns.includes(name))
+      );
   });
 }
 
 /** Drops the views that read a relation or one column of it, and those that read them in turn. */
-export function dropViewsOn(state: DeclaredSchema, relation: string, column?: string): DeclaredSchema {
+export function dropViewsOn(
+  state: DeclaredSchema,
+  relation: string,
+  column?: string,
+): DeclaredSchema {
   for (const [key, { sources }] of state.views) {
     const reads = sources.some((source) =>
-      source.relation === relation && (column === undefined || source.readsAll || source.columns.includes(column))
+      source.relation === relation &&
+      (column === undefined || source.readsAll || source.columns.includes(column))
     );
     if (!reads || !state.views.has(key)) continue;
     state = dropViewsOn({ ...state, views: withoutEntries(state.views, [key]) }, key);
@@ -138,18 +173,28 @@ function changeSources(
 ): DeclaredSchema["views"] {
   return mapValues(views, (view) => {
     if (!view.sources.some((source) => source.relation === relation)) return view;
-    return { ...view, sources: view.sources.map((one) => one.relation === relation ? change(one) : one) };
+    return {
+      ...view,
+      sources: view.sources.map((one) => one.relation === relation ? change(one) : one),
+    };
   });
 }
 
 /** Drops a column with the constraints, indexes, sequences and foreign keys that need it. */
-export function dropColumn(state: DeclaredSchema, key: string, name: string, cascades: boolean): DeclaredSchema {
+export function dropColumn(
+  state: DeclaredSchema,
+  key: string,
+  name: string,
+  cascades: boolean,
+): DeclaredSchema {
   const table = state.tables.get(key);
   if (table === undefined || !table.columns.some((column) => column.name === name)) return state;
   const after: DeclaredTable = {
     ...table,
     columns: table.columns.filter((column) => column.name !== name),
-    constraints: table.constraints.filter((one) => !one.columns.includes(name) && !one.included.includes(name)),
+    constraints: table.constraints.filter((one) =>
+      !one.columns.includes(name) && !one.included.includes(name)
+    ),
     indexes: table.indexes.filter((one) => !one.columns.includes(name)),
   };
   const tables = dropUnsupported(withEntry(state.tables, after), key);
@@ -158,10 +203,16 @@ export function dropColumn(state: DeclaredSchema, key: string, name: string, cas
 }
 
 /** Renames a column; constraints, indexes and sequences follow. */
-export function renameColumn(state: DeclaredSchema, key: string, from: string, to: string): DeclaredSchema {
+export function renameColumn(
+  state: DeclaredSchema,
+  key: string,
+  from: string,
+  to: string,
+): DeclaredSchema {
   const table = state.tables.get(key);
   if (table === undefined) return state;
-  const rename = (names: readonly string[]): string[] => names.map((name) => name === from ? to : name);
+  const rename = (names: readonly string[]): string[] =>
+    names.map((name) => name === from ? to : name);
   const after: DeclaredTable = {
     ...table,
     columns: table.columns.map((one) => one.name === from ? { ...one, name: to } : one),
@@ -179,14 +230,21 @@ export function renameColumn(state: DeclaredSchema, key: string, from: string, t
         one,
         (constraint) =>
           constraint.references?.table === key
-            ? { ...constraint, references: { table: key, columns: rename(constraint.references.columns) } }
+            ? {
+              ...constraint,
+              references: { table: key, columns: rename(constraint.references.columns) },
+            }
             : constraint,
       ),
   );
   return {
     ...state,
     tables,
-    views: changeSources(state.views, key, (source) => ({ ...source, columns: rename(source.columns) })),
+    views: changeSources(
+      state.views,
+      key,
+      (source) => ({ ...source, columns: rename(source.columns) }),
+    ),
     sequences: mapValues(
       state.sequences,
       (one) =>
@@ -198,10 +256,17 @@ export function renameColumn(state: DeclaredSchema, key: string, from: string, t
 }
 
 /** Drops tables with their sequences and the foreign keys that reference them. */
-export function dropTables(state: DeclaredSchema, keys: readonly string[], cascades: boolean): DeclaredSchema {
+export function dropTables(
+  state: DeclaredSchema,
+  keys: readonly string[],
+  cascades: boolean,
+): DeclaredSchema {
   const gone = new Set(keys);
   for (const key of keys) state = getDropSequences(state, key, undefined);
   if (cascades) state = keys.reduce((schema, key) => dropViewsOn(schema, key), state);
-  const tables = dropForeignKeys(withoutEntries(state.tables, keys), (references) => gone.has(references.table));
+  const tables = dropForeignKeys(
+    withoutEntries(state.tables, keys),
+    (references) => gone.has(references.table),
+  );
   return { ...state, tables };
 }

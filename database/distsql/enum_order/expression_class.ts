@@ -24,7 +24,19 @@ export interface EnumLiteral {
 const BRANCHES: ReadonlySet<string> = new Set(["THEN", "ELSE"]);
 const BRANCH_ENDS: ReadonlySet<string> = new Set(["WHEN", "ELSE", "END"]);
 const SELECT_ENDS: ReadonlySet<string> = new Set([
-  ...["FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "INTERSECT", "EXCEPT", "WINDOW", "OFFSET"],
+  ...[
+    "FROM",
+    "WHERE",
+    "GROUP",
+    "HAVING",
+    "ORDER",
+    "LIMIT",
+    "UNION",
+    "INTERSECT",
+    "EXCEPT",
+    "WINDOW",
+    "OFFSET",
+  ],
 ]);
 const MAX_DEPTH = 20;
 
@@ -64,7 +76,9 @@ export class ExpressionClass {
   /** The enums of all columns of the statement's relations. */
   #allEnums(): EnumClass {
     const classes = this.#relations.flatMap((relation) =>
-      (relation.columns ?? []).map((column) => this.#classInRelation(relation, column.name) ?? NO_ENUM)
+      (relation.columns ?? []).map((column) =>
+        this.#classInRelation(relation, column.name) ?? NO_ENUM
+      )
     );
     const isOpaque = this.#relations.some((relation) => relation.columns === undefined);
     return maybe(isOpaque ? [...this.#state.enums.values()] : classes.flatMap(getEnums));
@@ -86,17 +100,25 @@ export class ExpressionClass {
 
   /** A column of a relation, or of one whose columns are not known. */
   #classInKnown(relation: Relation, name: string): EnumClass {
-    return this.#classInRelation(relation, name) ?? (relation.columns === undefined ? this.#allEnums() : NO_ENUM);
+    return this.#classInRelation(relation, name) ??
+      (relation.columns === undefined ? this.#allEnums() : NO_ENUM);
   }
 
   #classOfName(name: string): EnumClass {
     const { aliases, listed, hasUnknown } = this.#names;
-    const candidates = this.#relations.flatMap((relation) => this.#classInRelation(relation, name) ?? []);
+    const candidates = this.#relations.flatMap((relation) =>
+      this.#classInRelation(relation, name) ?? []
+    );
     const named = mergeClasses(candidates);
-    const isOpaque = this.#relations.some((relation) => relation.columns === undefined) || listed.has(name);
+    const isOpaque = this.#relations.some((relation) => relation.columns === undefined) ||
+      listed.has(name);
     const guess = isOpaque ? this.#allEnums() : NO_ENUM;
-    const aliased = this.#resolving.has(name) ? [] : this.#classesOfAlias(name, aliases.get(name) ?? []);
-    const isSame = aliased.every((one) => one.is === named.is && getEnums(one)[0] === getEnums(named)[0]);
+    const aliased = this.#resolving.has(name)
+      ? []
+      : this.#classesOfAlias(name, aliases.get(name) ?? []);
+    const isSame = aliased.every((one) =>
+      one.is === named.is && getEnums(one)[0] === getEnums(named)[0]
+    );
     if (!isOpaque && isSame && (!hasUnknown || named.is === "none")) return named;
     return maybe([named, guess, ...aliased].flatMap(getEnums));
   }
@@ -111,7 +133,9 @@ export class ExpressionClass {
 
   /** The columns of a relation, or of all; `undefined` when some are not known. */
   getColumns(qualifier: string | undefined): ViewColumn[] | undefined {
-    const relations = qualifier === undefined ? this.#relations : this.#names.relations.get(qualifier) ?? [];
+    const relations = qualifier === undefined
+      ? this.#relations
+      : this.#names.relations.get(qualifier) ?? [];
     const isKnown = relations.length > 0 && (qualifier !== undefined || !this.#names.hasUnknown) &&
       relations.every((relation) => relation.columns !== undefined);
     if (!isKnown) return undefined;
@@ -128,13 +152,17 @@ export class ExpressionClass {
     if (end - from === 1) return this.#classOfName(name);
     const relations = this.#names.relations.get(readPart(this.#reader, end - 3)) ?? [];
     if (relations.length === 1) return this.#classInKnown(relations[0], name);
-    if (relations.length > 1) return mergeClasses(relations.map((relation) => this.#classInKnown(relation, name)));
+    if (relations.length > 1) {
+      return mergeClasses(relations.map((relation) => this.#classInKnown(relation, name)));
+    }
     return maybe(getEnums(this.#classOfName(name)));
   }
 
   /** The enum that a type's name between two positions means. */
   #typeAt(at: number): DeclaredEnum | undefined {
-    return this.#reader.isName(at) ? findObject(this.#state.enums, readObject(this.#reader, at)) : undefined;
+    return this.#reader.isName(at)
+      ? findObject(this.#state.enums, readObject(this.#reader, at))
+      : undefined;
   }
 
   /** Reads a literal: `'a'`, `'a'::mood`, `CAST('a' AS mood)`, `mood 'a'`; also in parentheses. */
@@ -144,12 +172,16 @@ export class ExpressionClass {
     const first = readLiteral(reader.token(from));
     if (first !== undefined) {
       if (to === from + 1) return { label: first };
-      const type = reader.is(from + 1, "::") && reader.nameEnd(from + 2) === to ? this.#typeAt(from + 2) : undefined;
+      const type = reader.is(from + 1, "::") && reader.nameEnd(from + 2) === to
+        ? this.#typeAt(from + 2)
+        : undefined;
       return type && { label: first, type };
     }
     if (reader.is(from, "CAST", "(") && reader.next(from + 1) === to && reader.is(from + 3, "AS")) {
       const [label, type] = [readLiteral(reader.token(from + 2)), this.#typeAt(from + 4)];
-      return label !== undefined && type && reader.nameEnd(from + 4) === to - 1 ? { label, type } : undefined;
+      return label !== undefined && type && reader.nameEnd(from + 4) === to - 1
+        ? { label, type }
+        : undefined;
     }
     const end = reader.nameEnd(from);
     const [label, type] = [readLiteral(reader.token(end)), this.#typeAt(from)];
@@ -249,7 +281,9 @@ export class ExpressionClass {
     const isArray = /ARRAY|^(?:ROW|UNNEST|MODE|PERCENTILE_DISC)$/.test(key);
     if (isArray) return this.#containedIn([from, to]);
     const value = key === "NULLIF" ? unify(args.slice(0, 1)) : unify(args);
-    return hasTail && !reader.is(close + 1, "FILTER") && !reader.is(close + 1, "OVER") ? maybe(getEnums(value)) : value;
+    return hasTail && !reader.is(close + 1, "FILTER") && !reader.is(close + 1, "OVER")
+      ? maybe(getEnums(value))
+      : value;
   }
 
   /** The only value of a subquery: what its first SELECT returns. */
@@ -259,7 +293,9 @@ export class ExpressionClass {
     if (select < 0) return this.#containedIn([from, to]);
     const end = reader.find(SELECT_ENDS, select + 1, to);
     const start = reader.skip(reader.skip(select + 1, "DISTINCT"), "ALL");
-    return maybe(getEnums(unify(reader.list(start, end < 0 ? to : end).map((item) => this.getClass(item)))));
+    return maybe(
+      getEnums(unify(reader.list(start, end < 0 ? to : end).map((item) => this.getClass(item)))),
+    );
   }
 
   /** Any enum whose column or literal stands in a range. */

@@ -37,7 +37,11 @@ export function operandStart(reader: StatementReader, end: number): number {
 }
 
 /** Returns where the operand ends that starts at a position. */
-export function operandEnd(reader: StatementReader, from: number, limit: number = reader.size): number {
+export function operandEnd(
+  reader: StatementReader,
+  from: number,
+  limit: number = reader.size,
+): number {
   let cases = 0;
   let at = from;
   for (; at < limit; at = reader.next(at)) {

@@ -42,7 +42,12 @@ export type OrderUse =
     /** A key of ORDER BY. */
     | { readonly kind: "sort" }
     /** `min(a)`, `greatest(a, b)` with its FILTER and OVER. */
-    | { readonly kind: "extreme"; readonly args: readonly Range[]; readonly name: string; readonly argsEnd: number }
+    | {
+      readonly kind: "extreme";
+      readonly args: readonly Range[];
+      readonly name: string;
+      readonly argsEnd: number;
+    }
   );
 
 /** A value that is compared with an enum and is none of its labels. */
@@ -99,7 +104,9 @@ class UseFinder {
       else if (key === "IN" && reader.key(at + 1) === "(") this.#checkList(at);
       else if (key === "BETWEEN") this.#findBetween(at);
       else if (reader.is(at, "ORDER", "BY")) this.#findSort(at);
-      else if (EXTREMES.has(key) && reader.key(at + 1) === "(" && reader.key(at - 1) !== ".") this.#findExtreme(at);
+      else if (EXTREMES.has(key) && reader.key(at + 1) === "(" && reader.key(at - 1) !== ".") {
+        this.#findExtreme(at);
+      }
     }
   }
 
@@ -117,7 +124,9 @@ class UseFinder {
   }
 
   /** The enum that is certainly compared, or those that may be. */
-  #typesOf(classes: readonly EnumClass[]): { certain?: DeclaredEnum; types: readonly DeclaredEnum[] } {
+  #typesOf(
+    classes: readonly EnumClass[],
+  ): { certain?: DeclaredEnum; types: readonly DeclaredEnum[] } {
     const certain = classes.find((one) => one.is === "enum");
     if (certain?.is === "enum") return { certain: certain.type, types: [certain.type] };
     return { types: [...new Set(classes.flatMap(getEnums))] };
@@ -125,7 +134,9 @@ class UseFinder {
 
   #check(type: DeclaredEnum, literals: readonly (EnumLiteral | undefined)[]): void {
     for (const literal of literals) {
-      if (literal !== undefined && !type.labels.includes(literal.label)) this.wrongLabels.push({ type });
+      if (literal !== undefined && !type.labels.includes(literal.label)) {
+        this.wrongLabels.push({ type });
+      }
     }
   }
 
@@ -133,7 +144,10 @@ class UseFinder {
     const reader = this.#reader;
     const left = this.#getLeft(at);
     const right = this.#getRight(at + 1);
-    const { certain, types } = this.#typesOf([this.#classes.getClass(left), this.#classes.getClass(right)]);
+    const { certain, types } = this.#typesOf([
+      this.#classes.getClass(left),
+      this.#classes.getClass(right),
+    ]);
     if (types.length === 0) return;
     const base = { types, range: [left[0], right[1]] as const, what: `${reader.key(at)} on` };
     if (certain === undefined || reader.isOneOf(right[0], QUANTIFIERS)) {
@@ -142,7 +156,14 @@ class UseFinder {
     const [a, b] = [this.#label(left), this.#label(right)];
     this.#check(certain, [a, b]);
     const labels = { leftLabel: a?.label, rightLabel: b?.label };
-    this.uses.push({ ...base, kind: "comparison", operator: reader.key(at), left, right, ...labels });
+    this.uses.push({
+      ...base,
+      kind: "comparison",
+      operator: reader.key(at),
+      left,
+      right,
+      ...labels,
+    });
   }
 
   #findBetween(at: number): void {
@@ -154,7 +175,9 @@ class UseFinder {
     const and = reader.find(AND, lowFrom);
     if (and < 0) return;
     const [low, high]: Range[] = [[lowFrom, and], this.#getRight(and + 1)];
-    const { certain, types } = this.#typesOf([value, low, high].map((range) => this.#classes.getClass(range)));
+    const { certain, types } = this.#typesOf(
+      [value, low, high].map((range) => this.#classes.getClass(range)),
+    );
     if (types.length === 0) return;
     const base = { types, range: [value[0], high[1]] as const, what: "BETWEEN on" };
     if (certain === undefined) return void this.uses.push({ ...base, kind: "other" });
@@ -166,7 +189,10 @@ class UseFinder {
 
   #checkEquality(at: number): void {
     const [left, right] = [this.#getLeft(at), this.#getRight(at + 1)];
-    const { certain } = this.#typesOf([this.#classes.getClass(left), this.#classes.getClass(right)]);
+    const { certain } = this.#typesOf([
+      this.#classes.getClass(left),
+      this.#classes.getClass(right),
+    ]);
     if (certain) this.#check(certain, [this.#label(left), this.#label(right)]);
   }
 
@@ -174,7 +200,10 @@ class UseFinder {
     const reader = this.#reader;
     const type = this.#classes.getClass(this.#getLeft(at));
     if (type.is !== "enum") return;
-    this.#check(type.type, reader.list(at + 2, reader.closing(at + 1)).map((range) => this.#label(range)));
+    this.#check(
+      type.type,
+      reader.list(at + 2, reader.closing(at + 1)).map((range) => this.#label(range)),
+    );
   }
 
   /** The start of the level that a position is on: after its parenthesis, or the statement's start. */
@@ -202,7 +231,8 @@ class UseFinder {
         : this.#classes.getClass(range);
       if (type.is === "none") continue;
       const base = { types: getEnums(type), range, what: "ORDER BY" };
-      const isPlain = type.is === "enum" && reader.token(from)?.kind !== "number" && reader.key(range[1]) !== "USING" &&
+      const isPlain = type.is === "enum" && reader.token(from)?.kind !== "number" &&
+        reader.key(range[1]) !== "USING" &&
         this.#takesExpressions(open, at);
       this.uses.push({ ...base, kind: isPlain ? "sort" : "other" });
     }
@@ -226,7 +256,9 @@ class UseFinder {
     const reader = this.#reader;
     if (reader.is(open - 2, "WITHIN", "GROUP")) return false;
     for (let i = open + 1; i < at; i = reader.next(i)) {
-      if (reader.is(i, "DISTINCT") && !reader.is(i - 1, "IS") && !reader.is(i - 2, "IS", "NOT")) return false;
+      if (reader.is(i, "DISTINCT") && !reader.is(i - 1, "IS") && !reader.is(i - 2, "IS", "NOT")) {
+        return false;
+      }
       if (reader.isOneOf(i, SET_OPERATIONS)) return false;
     }
     return true;

@@ -1,4 +1,9 @@
-import { type DeclaredEnum, type DeclaredSchema, type DeclaredTable, getKey } from "../declared/declared_schema.ts";
+import {
+  type DeclaredEnum,
+  type DeclaredSchema,
+  type DeclaredTable,
+  getKey,
+} from "../declared/declared_schema.ts";
 import { writeLiteral } from "../declared/literals.ts";
 import { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
@@ -46,7 +51,10 @@ function labelsBy({ labels }: DeclaredEnum, operator: string, label: string): st
   );
 }
 
-function rewriteComparison(use: OrderUse & { kind: "comparison" }, text: (range: Range) => string): string {
+function rewriteComparison(
+  use: OrderUse & { kind: "comparison" },
+  text: (range: Range) => string,
+): string {
   const [type] = use.types;
   const { operator, left, right, leftLabel, rightLabel } = use;
   if (rightLabel !== undefined && leftLabel === undefined) {
@@ -58,7 +66,10 @@ function rewriteComparison(use: OrderUse & { kind: "comparison" }, text: (range:
   return `(${writePosition(text(left), type)} ${operator} ${writePosition(text(right), type)})`;
 }
 
-function rewriteBetween(use: OrderUse & { kind: "between" }, text: (range: Range) => string): string {
+function rewriteBetween(
+  use: OrderUse & { kind: "between" },
+  text: (range: Range) => string,
+): string {
   const [type] = use.types;
   const { value, low, high, isNot, isSymmetric, lowLabel, highLabel } = use;
   if (lowLabel !== undefined && highLabel !== undefined && !isSymmetric) {
@@ -88,11 +99,16 @@ function rewriteExtreme(
   const positions = args.map((range) => writePosition(text(range), type)).join(", ");
   const tail = reader.text(argsEnd + 1, to);
   const call = `${reader.text(from, from + 1)}(${positions})${tail === "" ? "" : ` ${tail}`}`;
-  const branches = type.labels.map((label, index) => ` WHEN ${index + 1} THEN ${writeLiteral(label)}`);
+  const branches = type.labels.map((label, index) =>
+    ` WHEN ${index + 1} THEN ${writeLiteral(label)}`
+  );
   const castsTo = castsEnd(reader, to);
   const casts = reader.text(to, castsTo);
   const value = `(CASE ${call}${branches.join("")} END)::${getKey(type)}${casts}`;
-  return { text: isWholeOutput(reader, from, castsTo) ? `${value} AS ${name}` : value, to: castsTo };
+  return {
+    text: isWholeOutput(reader, from, castsTo) ? `${value} AS ${name}` : value,
+    to: castsTo,
+  };
 }
 
 /** Where the casts end that follow a value. */
@@ -105,13 +121,29 @@ function castsEnd(reader: StatementReader, at: number): number {
 }
 
 const AFTER_OUTPUT: ReadonlySet<string> = new Set([
-  ...["", ",", ")", ";", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "FETCH", "FOR", "WINDOW"],
+  ...[
+    "",
+    ",",
+    ")",
+    ";",
+    "FROM",
+    "WHERE",
+    "GROUP",
+    "HAVING",
+    "ORDER",
+    "LIMIT",
+    "OFFSET",
+    "FETCH",
+    "FOR",
+    "WINDOW",
+  ],
   ...["UNION", "INTERSECT", "EXCEPT"],
 ]);
 
 /** Whether a call is an output of its own without a name, which it would lose. */
 function isWholeOutput(reader: StatementReader, from: number, to: number): boolean {
-  const starts = reader.is(from - 1, "SELECT") || reader.is(from - 1, ",") || reader.is(from - 1, "RETURNING");
+  const starts = reader.is(from - 1, "SELECT") || reader.is(from - 1, ",") ||
+    reader.is(from - 1, "RETURNING");
   return starts && isSelectItem(reader, from) && AFTER_OUTPUT.has(reader.key(to)) &&
     !(to < reader.size && reader.key(to) === "");
 }
@@ -126,7 +158,9 @@ function isSelectItem(reader: StatementReader, from: number): boolean {
       if (depth === 0) return false;
       depth--;
     } else if (depth === 0 && (key === "SELECT" || key === "RETURNING")) return true;
-    else if (depth === 0 && ["FROM", "WHERE", "BY", "VALUES", "SET", "ON"].includes(key)) return false;
+    else if (depth === 0 && ["FROM", "WHERE", "BY", "VALUES", "SET", "ON"].includes(key)) {
+      return false;
+    }
   }
   return false;
 }
@@ -152,7 +186,9 @@ function rewrite(reader: StatementReader, use: OrderUse): Replacement | undefine
 function findInnermost(uses: readonly OrderUse[]): OrderUse | undefined {
   const open = uses.filter((use) => use.kind !== "other");
   return open.find((use) =>
-    !open.some((other) => other !== use && other.range[0] >= use.range[0] && other.range[1] <= use.range[1])
+    !open.some((other) =>
+      other !== use && other.range[0] >= use.range[0] && other.range[1] <= use.range[1]
+    )
   );
 }
 
@@ -183,5 +219,9 @@ export function rewriteOrder(
     reader = new StatementReader(tokenize(edits.apply()));
     uses = findOrderUses(reader, state, table).uses;
   }
-  return { reader, unproven: uses.filter((use) => !use.types.every(hasTextOrder)), wrongLabels: first.wrongLabels };
+  return {
+    reader,
+    unproven: uses.filter((use) => !use.types.every(hasTextOrder)),
+    wrongLabels: first.wrongLabels,
+  };
 }

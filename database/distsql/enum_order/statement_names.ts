@@ -1,4 +1,9 @@
-import { type DeclaredSchema, type DeclaredTable, type DeclaredView, findObject } from "../declared/declared_schema.ts";
+import {
+  type DeclaredSchema,
+  type DeclaredTable,
+  type DeclaredView,
+  findObject,
+} from "../declared/declared_schema.ts";
 import { readObject, readPart } from "../declared/read_object.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { RESERVED } from "./keywords.ts";
@@ -31,7 +36,8 @@ function isKeyword(reader: StatementReader, at: number): boolean {
 function followsOperand(reader: StatementReader, at: number): boolean {
   const kind = reader.token(at - 1)?.kind;
   if (reader.is(at - 1, "END") || reader.is(at - 1, ")") || reader.is(at - 1, "]")) return true;
-  return kind === "string" || kind === "number" || (reader.isName(at - 1) && !isKeyword(reader, at - 1));
+  return kind === "string" || kind === "number" ||
+    (reader.isName(at - 1) && !isKeyword(reader, at - 1));
 }
 
 /**
@@ -41,7 +47,11 @@ function followsOperand(reader: StatementReader, at: number): boolean {
  * @param state What is declared.
  * @param table The table whose columns its expressions name, for CREATE TABLE, ALTER TABLE and CREATE INDEX.
  */
-export function readNames(reader: StatementReader, state: DeclaredSchema, table?: DeclaredTable): StatementNames {
+export function readNames(
+  reader: StatementReader,
+  state: DeclaredSchema,
+  table?: DeclaredTable,
+): StatementNames {
   const relations = new Map<string, Relation[]>();
   const aliases = new Map<string, number[]>();
   const listed = new Set<string>();
@@ -70,7 +80,9 @@ export function readNames(reader: StatementReader, state: DeclaredSchema, table?
     aliases.set(name, [...aliases.get(name) ?? [], hasAs ? at - 1 : at]);
     const isList = reader.key(at + 1) === "(" && (hasAs || reader.is(at - 1, ")"));
     if (!isList) return;
-    for (const [from] of reader.list(at + 2, reader.closing(at + 1))) listed.add(readPart(reader, from));
+    for (const [from] of reader.list(at + 2, reader.closing(at + 1))) {
+      listed.add(readPart(reader, from));
+    }
   }
 
   for (let at = 0; at < reader.size; at++) {
@@ -78,7 +90,9 @@ export function readNames(reader: StatementReader, state: DeclaredSchema, table?
     if (reader.is(at - 1, "WITH") || reader.is(at - 1, "RECURSIVE")) {
       const isList = reader.key(at + 1) === "(";
       if (isList) {
-        for (const [from] of reader.list(at + 2, reader.closing(at + 1))) listed.add(readPart(reader, from));
+        for (const [from] of reader.list(at + 2, reader.closing(at + 1))) {
+          listed.add(readPart(reader, from));
+        }
       }
     }
     if (reader.isOneOf(at - 1, BEFORE_RELATION)) addRelation(at);

@@ -29,7 +29,9 @@ export function readStoredOrder(
   from = 0,
   to: number = reader.size,
 ): StoredOrder[] {
-  const types = new Set(findOrderUses(reader, state, table, from, to).uses.flatMap((use) => use.types));
+  const types = new Set(
+    findOrderUses(reader, state, table, from, to).uses.flatMap((use) => use.types),
+  );
   return [...types].map((type) => ({ enum: getKey(type), isText: hasTextOrder(type) }));
 }
 
@@ -42,7 +44,8 @@ const SET_OPERATIONS: ReadonlySet<string> = new Set(["UNION", "INTERSECT", "EXCE
 /** An output of a query: its name, and the expression without it. */
 function readOutput(reader: StatementReader, [from, to]: Range): [name: string, expression: Range] {
   if (reader.is(to - 2, "AS")) return [readPart(reader, to - 1), [from, to - 2]];
-  const isName = reader.isName(to - 1) && to - 1 > from && reader.key(to - 2) !== "." && reader.key(to - 2) !== "::" &&
+  const isName = reader.isName(to - 1) && to - 1 > from && reader.key(to - 2) !== "." &&
+    reader.key(to - 2) !== "::" &&
     !reader.isOneOf(to - 1, RESERVED);
   if (isName) return [readPart(reader, to - 1), [from, to - 1]];
   const end = reader.nameEnd(from);
@@ -55,7 +58,10 @@ function readOutput(reader: StatementReader, [from, to]: Range): [name: string, 
  * @param reader The CREATE VIEW.
  * @param state What is declared before it.
  */
-export function readViewColumns(reader: StatementReader, state: DeclaredSchema): ViewColumn[] | undefined {
+export function readViewColumns(
+  reader: StatementReader,
+  state: DeclaredSchema,
+): ViewColumn[] | undefined {
   const select = reader.find(SELECT, 1);
   if (select < 0 || reader.find(SET_OPERATIONS, select) >= 0) return undefined;
   const classes = new ExpressionClass(reader, state);
@@ -65,7 +71,9 @@ export function readViewColumns(reader: StatementReader, state: DeclaredSchema):
   const columns: ViewColumn[] = [];
   for (const range of reader.list(start, end < 0 ? reader.size : end)) {
     if (reader.is(range[1] - 1, "*")) {
-      const all = classes.getColumns(range[1] - range[0] >= 3 ? readPart(reader, range[1] - 3) : undefined);
+      const all = classes.getColumns(
+        range[1] - range[0] >= 3 ? readPart(reader, range[1] - 3) : undefined,
+      );
       if (all === undefined) return undefined;
       columns.push(...all);
       continue;
@@ -78,7 +86,11 @@ export function readViewColumns(reader: StatementReader, state: DeclaredSchema):
 }
 
 /** The names of `CREATE VIEW name (a, b) AS`. */
-function renameOutputs(reader: StatementReader, select: number, columns: ViewColumn[]): ViewColumn[] {
+function renameOutputs(
+  reader: StatementReader,
+  select: number,
+  columns: ViewColumn[],
+): ViewColumn[] {
   const open = reader.find(new Set(["("]), 1, select);
   if (open < 0 || reader.find(new Set(["AS"]), 1, open) >= 0) return columns;
   const names = reader.list(open + 1, reader.closing(open)).map(([at]) => readPart(reader, at));

@@ -1,4 +1,9 @@
-import { type DeclaredColumn, type DeclaredSchema, findObject, getKey } from "../declared/declared_schema.ts";
+import {
+  type DeclaredColumn,
+  type DeclaredSchema,
+  findObject,
+  getKey,
+} from "../declared/declared_schema.ts";
 import { readNextval, readObject, readPart } from "../declared/read_object.ts";
 import { isTableConstraint } from "../rules/table_constraint.ts";
 import { asyncTableAt } from "../statement_table.ts";
@@ -12,14 +17,26 @@ import { dropSerialDefault } from "./serial_column.ts";
 import { lowerType } from "./alter_type.ts";
 import type { Alteration } from "./alteration.ts";
 
-const INTEGERS: ReadonlySet<string> = new Set(["bigint", "int8", "integer", "int", "int4", "smallint", "int2"]);
+const INTEGERS: ReadonlySet<string> = new Set([
+  "bigint",
+  "int8",
+  "integer",
+  "int",
+  "int4",
+  "smallint",
+  "int2",
+]);
 
 function parse(sql: string): StatementReader {
   return new StatementReader(tokenize(sql));
 }
 
 /** Whether another action of the statement takes or changes the default of a column. */
-function changesDefault(reader: StatementReader, actions: readonly [number, number][], name: string): boolean {
+function changesDefault(
+  reader: StatementReader,
+  actions: readonly [number, number][],
+  name: string,
+): boolean {
   return actions.some(([from]) => {
     const at = reader.skip(from + 1, "COLUMN");
     const end = reader.nameEnd(at);
@@ -61,7 +78,11 @@ function lowerSerial(
     t.refuse("serial-sequence", `DROP NOT NULL of the serial column ${column.name}`);
     return "done";
   }
-  const typeAt = reader.is(at, "TYPE") ? at + 1 : reader.is(at, "SET", "DATA", "TYPE") ? at + 3 : -1;
+  const typeAt = reader.is(at, "TYPE")
+    ? at + 1
+    : reader.is(at, "SET", "DATA", "TYPE")
+    ? at + 3
+    : -1;
   if (typeAt < 0 || changesDefault(reader, actions, column.name)) return "keep";
   const { name } = readObject(reader, typeAt);
   if (!INTEGERS.has(name)) {
@@ -83,9 +104,17 @@ function lowerAlterColumn(
   const at = reader.nameEnd(nameAt);
   const column = table?.columns.find((one) => one.name === name);
   const text = reader.text(from, to);
-  if (column?.numbering === "serial" && lowerSerial(alteration, column, range, actions) === "done") return;
-  const typeAt = reader.is(at, "TYPE") ? at + 1 : reader.is(at, "SET", "DATA", "TYPE") ? at + 3 : -1;
-  if (typeAt > 0 && t.options.enums === "check") return lowerType(alteration, column, nameAt, typeAt, to, text);
+  if (
+    column?.numbering === "serial" && lowerSerial(alteration, column, range, actions) === "done"
+  ) return;
+  const typeAt = reader.is(at, "TYPE")
+    ? at + 1
+    : reader.is(at, "SET", "DATA", "TYPE")
+    ? at + 3
+    : -1;
+  if (typeAt > 0 && t.options.enums === "check") {
+    return lowerType(alteration, column, nameAt, typeAt, to, text);
+  }
   const labels = column?.enum === undefined ? undefined : before.enums.get(column.enum)?.labels;
   if (labels && reader.is(at, "SET", "DEFAULT")) checkDefault(reader, at + 2, to, labels, name, t);
   alteration.actions.push(text);
@@ -101,7 +130,9 @@ function lowerAction(
   if (reader.is(from, "ALTER") && !reader.is(from + 1, "CONSTRAINT")) {
     return lowerAlterColumn(alteration, range, actions);
   }
-  if (reader.is(from, "ADD") && !isTableConstraint(reader, from + 1) && t.options.enums === "check") {
+  if (
+    reader.is(from, "ADD") && !isTableConstraint(reader, from + 1) && t.options.enums === "check"
+  ) {
     const edits = new TokenEdits(reader);
     const at = reader.skip(reader.skip(from + 1, "COLUMN"), "IF", "NOT", "EXISTS");
     const isQuoted = alteration.tableText.includes('"');
@@ -120,7 +151,9 @@ function checkNames({ reader, table, t }: Alteration, actions: readonly [number,
   const own = new Set(table?.columns.flatMap((column) => column.labelCheck ?? []));
   for (const [from] of actions) {
     const name = reader.is(from, "ADD", "CONSTRAINT") ? readPart(reader, from + 2) : "";
-    if (own.has(name)) t.refuse("type-enum-change", `the name ${name}, which the CHECK of an enum column has`);
+    if (own.has(name)) {
+      t.refuse("type-enum-change", `the name ${name}, which the CHECK of an enum column has`);
+    }
   }
 }
 

@@ -23,15 +23,24 @@ function parse(sql: string): StatementReader {
 }
 
 /** Whether an expression is a column, cast to text any number of times. Casts to enums are casts to text by now. */
-function isColumnAsText(reader: StatementReader, from: number, to: number, column: string): boolean {
-  if (reader.is(from, "(") && reader.next(from) === to) return isColumnAsText(reader, from + 1, to - 1, column);
+function isColumnAsText(
+  reader: StatementReader,
+  from: number,
+  to: number,
+  column: string,
+): boolean {
+  if (reader.is(from, "(") && reader.next(from) === to) {
+    return isColumnAsText(reader, from + 1, to - 1, column);
+  }
   if (reader.is(from, "CAST", "(") && reader.next(from + 1) === to && reader.is(to - 3, "AS")) {
     return TEXTS.has(readPart(reader, to - 2)) && isColumnAsText(reader, from + 2, to - 3, column);
   }
   if (reader.is(to - 2, "::")) {
     return TEXTS.has(readPart(reader, to - 1)) && isColumnAsText(reader, from, to - 2, column);
   }
-  if (reader.is(to - 3, "::", "CHARACTER", "VARYING")) return isColumnAsText(reader, from, to - 3, column);
+  if (reader.is(to - 3, "::", "CHARACTER", "VARYING")) {
+    return isColumnAsText(reader, from, to - 3, column);
+  }
   return reader.nameEnd(from) === to && readPart(reader, to - 1) === column;
 }
 
@@ -48,7 +57,10 @@ interface TypeChange {
   readonly using: string | undefined;
 }
 
-function getEnum(state: DeclaredSchema, column: DeclaredColumn | undefined): DeclaredEnum | undefined {
+function getEnum(
+  state: DeclaredSchema,
+  column: DeclaredColumn | undefined,
+): DeclaredEnum | undefined {
   return column?.enum === undefined || column.isArray ? undefined : state.enums.get(column.enum);
 }
 
@@ -68,13 +80,20 @@ function changeValues(alteration: Alteration, { text, name, using }: TypeChange)
   const { tableText: table, tail, t } = alteration;
   if (using === undefined) return;
   if (isInKey(alteration, name)) {
-    return t.refuse("type-enum-change", `USING that changes the values of ${name}, which is part of a key`);
+    return t.refuse(
+      "type-enum-change",
+      `USING that changes the values of ${name}, which is part of a key`,
+    );
   }
   const set = `${text} = ${using}`;
   tail.push({ sql: `UPDATE ${table} SET ${set};`, batch: { verb: "update", table, set } });
 }
 
-function writeChange(alteration: Alteration, column: DeclaredColumn | undefined, change: TypeChange): void {
+function writeChange(
+  alteration: Alteration,
+  column: DeclaredColumn | undefined,
+  change: TypeChange,
+): void {
   const { head, lead, tail, actions, table, after } = alteration;
   const { name, text, from, to, type, using } = change;
   const wasText = from !== undefined || column?.type.toLowerCase() === "text";
@@ -84,11 +103,16 @@ function writeChange(alteration: Alteration, column: DeclaredColumn | undefined,
     lead.push(parse(`${head} DROP CONSTRAINT ${writeName(column!.labelCheck ?? "", true)};`));
   }
   if (wasText && isText) changeValues(alteration, change);
-  else actions.push(`ALTER COLUMN ${text} SET DATA TYPE ${type}${using === undefined ? "" : ` USING ${using}`}`);
+  else {actions.push(
+      `ALTER COLUMN ${text} SET DATA TYPE ${type}${using === undefined ? "" : ` USING ${using}`}`,
+    );}
   if (to === undefined || keepsCheck) return;
-  const changed = table && after.tables.get(getKey(table))?.columns.find((one) => one.name === name);
+  const changed = table &&
+    after.tables.get(getKey(table))?.columns.find((one) => one.name === name);
   const check = changed?.labelCheck ?? deriveName(alteration.tableName, name, "enum");
-  tail.push(parse(`${head} ADD CONSTRAINT ${writeName(check, true)} ${writeLabelCheck(text, to.labels)};`));
+  tail.push(
+    parse(`${head} ADD CONSTRAINT ${writeName(check, true)} ${writeLabelCheck(text, to.labels)};`),
+  );
 }
 
 /**
@@ -115,18 +139,23 @@ export function lowerType(
   const collateAt = reader.find(COLLATE, typeAt, usingAt < 0 ? end : usingAt);
   const typeTo = collateAt >= 0 ? collateAt : usingAt >= 0 ? usingAt : end;
   const written = readObject(reader, typeAt);
-  const isArray = written.end < typeTo && (reader.is(written.end, "[") || reader.is(written.end, "ARRAY"));
+  const isArray = written.end < typeTo &&
+    (reader.is(written.end, "[") || reader.is(written.end, "ARRAY"));
   const to = findObject(before.enums, written);
   const from = getEnum(before, column);
   if (from === undefined && to === undefined) return void actions.push(action);
   if (isArray) return t.refuse("type-array", "a column of an array type");
   t.apply("type-enum-check");
   const name = readPart(reader, nameAt);
-  const isKnown = from !== undefined && to !== undefined && from.labels.join("\0") === to.labels.join("\0");
+  const isKnown = from !== undefined && to !== undefined &&
+    from.labels.join("\0") === to.labels.join("\0");
   if (to !== undefined && !isKnown) warnOfOrder(`${alteration.tableName}.${name}`, to, t);
   const isPlain = usingAt < 0 || isColumnAsText(reader, usingAt + 1, end, name);
   if (table === undefined && !isPlain) {
-    return t.refuse("type-enum-change", `USING of column ${name}, whose type the files do not declare`);
+    return t.refuse(
+      "type-enum-change",
+      `USING of column ${name}, whose type the files do not declare`,
+    );
   }
   writeChange(alteration, column, {
     name,

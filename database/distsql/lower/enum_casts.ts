@@ -9,7 +9,11 @@ import type { StatementTranslation } from "../translation.ts";
 const ENUM_FUNCTIONS: ReadonlySet<string> = new Set(["ENUM_RANGE", "ENUM_FIRST", "ENUM_LAST"]);
 
 /** The enum whose name stands at a position. */
-function enumAt(state: DeclaredSchema, reader: StatementReader, at: number): DeclaredEnum | undefined {
+function enumAt(
+  state: DeclaredSchema,
+  reader: StatementReader,
+  at: number,
+): DeclaredEnum | undefined {
   return reader.isName(at) ? findObject(state.enums, readObject(reader, at)) : undefined;
 }
 
@@ -22,7 +26,12 @@ function castTypeAt(reader: StatementReader, open: number): number {
 }
 
 /** Refuses a literal that is cast to an enum without being one of its labels. */
-function checkLabel(reader: StatementReader, at: number, type: DeclaredEnum, t: StatementTranslation): void {
+function checkLabel(
+  reader: StatementReader,
+  at: number,
+  type: DeclaredEnum,
+  t: StatementTranslation,
+): void {
   const label = readLiteral(reader.token(at));
   if (label !== undefined && !type.labels.includes(label)) {
     t.refuse("type-enum-label", `a value that is no label of the enum ${type.name}`, type.name);
@@ -65,7 +74,8 @@ function lowerCast({ reader, state, edits, t }: Casts, open: number): void {
 function lowerPrefix({ reader, state, edits, t }: Casts, at: number): boolean {
   const end = reader.nameEnd(at);
   const isLiteral = reader.token(end)?.kind === "string";
-  const isCall = reader.key(end) === "(" && reader.closing(end) === end + 2 && reader.token(end + 1)?.kind === "string";
+  const isCall = reader.key(end) === "(" && reader.closing(end) === end + 2 &&
+    reader.token(end + 1)?.kind === "string";
   const type = isLiteral || isCall ? enumAt(state, reader, at) : undefined;
   if (type === undefined) return false;
   checkLabel(reader, isCall ? end + 1 : end, type, t);
@@ -86,7 +96,11 @@ function lowerPrefix({ reader, state, edits, t }: Casts, at: number): boolean {
  * @param t Where refusals go.
  * @returns The statement itself, or the changed one.
  */
-export function lowerCasts(reader: StatementReader, state: DeclaredSchema, t: StatementTranslation): StatementReader {
+export function lowerCasts(
+  reader: StatementReader,
+  state: DeclaredSchema,
+  t: StatementTranslation,
+): StatementReader {
   const casts: Casts = { reader, state, edits: new TokenEdits(reader), t };
   for (let at = 0; at < reader.size;) {
     if (reader.key(at) === "::") lowerColons(casts, at);

@@ -23,15 +23,23 @@ function parse(sql: string): StatementReader {
 }
 
 /** CREATE TYPE … AS ENUM: nothing is left to run, since columns of the type are text with a CHECK. */
-export function lowerCreateEnum(reader: StatementReader, before: DeclaredSchema, t: StatementTranslation): void {
+export function lowerCreateEnum(
+  reader: StatementReader,
+  before: DeclaredSchema,
+  t: StatementTranslation,
+): void {
   const written = readObject(reader, 2);
   const open = written.end + 2;
   t.apply("type-enum-check");
   if (before.enums.has(getKey(toObjectName(written)))) {
-    if (!t.isGuarded) t.refuse("type-enum-change", `an enum ${written.name} that exists already`, written.name);
+    if (!t.isGuarded) {
+      t.refuse("type-enum-change", `an enum ${written.name} that exists already`, written.name);
+    }
     return;
   }
-  const labels = reader.list(open + 1, reader.closing(open)).map(([at]) => readLiteral(reader.token(at)));
+  const labels = reader.list(open + 1, reader.closing(open)).map(([at]) =>
+    readLiteral(reader.token(at))
+  );
   const isPlain = labels.every((label) =>
     label !== undefined && new TextEncoder().encode(label).length <= MAX_LABEL_BYTES
   );
@@ -55,7 +63,8 @@ function replaceCheck({ table, column }: EnumColumn, labels: readonly string[]):
 function findStoredOrders(before: DeclaredSchema, changed: DeclaredEnum): string[] {
   const key = getKey(changed);
   const holds = ({ ordersBy }: { ordersBy?: readonly StoredOrder[] }): boolean =>
-    ordersBy?.some((order) => order.enum === key && !(order.isText && hasTextOrder(changed))) ?? false;
+    ordersBy?.some((order) => order.enum === key && !(order.isText && hasTextOrder(changed))) ??
+      false;
   return [
     ...[...before.views.values()].filter(holds),
     ...[...before.tables.values()].flatMap(({ constraints, indexes, columns }) =>
@@ -82,7 +91,9 @@ function keepsOrder(
     return false;
   }
   if (!hasTextOrder(found)) return true;
-  for (const { table, column } of columnsOfEnum(before, found)) warnOfOrder(`${table}.${column.name}`, changed, t);
+  for (const { table, column } of columnsOfEnum(before, found)) {
+    warnOfOrder(`${table}.${column.name}`, changed, t);
+  }
   return true;
 }
 
@@ -99,7 +110,11 @@ function lowerAddValue(
   const label = readLiteral(reader.token(labelAt));
   const neighbour = labelAt + 2 < reader.size ? readLiteral(reader.token(labelAt + 2)) : undefined;
   if (label === undefined) {
-    t.refuse("type-enum-change", `a label of the enum ${found.name} that is no plain string`, found.name);
+    t.refuse(
+      "type-enum-change",
+      `a label of the enum ${found.name} that is no plain string`,
+      found.name,
+    );
   } else if (found.labels.includes(label)) {
     if (!isOptional && !t.isGuarded) {
       t.refuse("type-enum-change", `a label that the enum ${found.name} has already`, found.name);
@@ -120,11 +135,16 @@ function hasLiteral(text: string, label: string): boolean {
 }
 
 /** What keeps a label in its text, so that its rows alone cannot be renamed: its own words for the refusal. */
-function findStored(before: DeclaredSchema, { key, column }: EnumColumn, label: string): string | undefined {
+function findStored(
+  before: DeclaredSchema,
+  { key, column }: EnumColumn,
+  label: string,
+): string | undefined {
   const table = before.tables.get(key)!;
   const { name } = column;
   const isKey = table.constraints.some((one) =>
-    one.kind === "foreign_key" && one.columns.includes(name) || one.kind === "primary_key" && one.columns.includes(name)
+    one.kind === "foreign_key" && one.columns.includes(name) ||
+    one.kind === "primary_key" && one.columns.includes(name)
   );
   if (isKey) return "a key";
   for (const other of before.tables.values()) {
@@ -136,7 +156,9 @@ function findStored(before: DeclaredSchema, { key, column }: EnumColumn, label: 
   const holds = ({ text }: { text: string }): boolean => hasLiteral(text, label);
   if (table.constraints.some((one) => one.kind === "check" && holds(one))) return "a CHECK";
   if (table.indexes.some(holds)) return "an index";
-  if (table.columns.some((one) => one.generated !== undefined && hasLiteral(one.generated, label))) {
+  if (
+    table.columns.some((one) => one.generated !== undefined && hasLiteral(one.generated, label))
+  ) {
     return "a generated column";
   }
   return undefined;
@@ -151,15 +173,29 @@ function lowerRenameValue(
   t: StatementTranslation,
 ): Lowered[] {
   const [old, label] = [readLiteral(reader.token(at)), readLiteral(reader.token(at + 2))];
-  if (old === undefined || label === undefined || !found.labels.includes(old) || found.labels.includes(label)) {
-    t.refuse("type-enum-label", `a label of the enum ${found.name} that does not exist, or exists already`, found.name);
+  if (
+    old === undefined || label === undefined || !found.labels.includes(old) ||
+    found.labels.includes(label)
+  ) {
+    t.refuse(
+      "type-enum-label",
+      `a label of the enum ${found.name} that does not exist, or exists already`,
+      found.name,
+    );
     return [];
   }
   const columns = columnsOfEnum(before, found);
-  const stored = columns.map((one) => findStored(before, one, old)).find((one) => one !== undefined) ??
-    ([...before.views.values()].some((view) => hasLiteral(view.text, old)) ? "a view" : undefined);
+  const stored =
+    columns.map((one) => findStored(before, one, old)).find((one) => one !== undefined) ??
+      ([...before.views.values()].some((view) => hasLiteral(view.text, old))
+        ? "a view"
+        : undefined);
   if (stored !== undefined) {
-    t.refuse("type-enum-change", `RENAME VALUE of a label of the enum ${found.name} that ${stored} uses`, found.name);
+    t.refuse(
+      "type-enum-change",
+      `RENAME VALUE of a label of the enum ${found.name} that ${stored} uses`,
+      found.name,
+    );
     return [];
   }
   if (!keepsOrder(found, before, after, t)) return [];
@@ -170,7 +206,12 @@ function lowerRenameValue(
 }
 
 /** The CHECKs go, then defaults and rows get the new label, then the CHECKs come again. */
-function renameIn(columns: readonly EnumColumn[], old: string, label: string, labels: readonly string[]): {
+function renameIn(
+  columns: readonly EnumColumn[],
+  old: string,
+  label: string,
+  labels: readonly string[],
+): {
   drops: Lowered[];
   updates: Lowered[];
   checks: Lowered[];
@@ -185,7 +226,9 @@ function renameIn(columns: readonly EnumColumn[], old: string, label: string, la
       sql: `UPDATE ${table} SET ${set} WHERE ${where};`,
       batch: { verb: "update", table, set, where },
     });
-    result.checks.push(parse(`ALTER TABLE ${table} ADD CONSTRAINT ${check} ${writeLabelCheck(name, labels)};`));
+    result.checks.push(
+      parse(`ALTER TABLE ${table} ADD CONSTRAINT ${check} ${writeLabelCheck(name, labels)};`),
+    );
   }
   return result;
 }
@@ -205,7 +248,9 @@ function renameInDefaults(
       if (readLabel(column.default) === old) {
         const name = writeName(column.name, true);
         const value = writeLiteral(label);
-        steps.push(parse(`ALTER TABLE ${writeObject(table)} ALTER COLUMN ${name} SET DEFAULT ${value};`));
+        steps.push(
+          parse(`ALTER TABLE ${writeObject(table)} ALTER COLUMN ${name} SET DEFAULT ${value};`),
+        );
       } else if (hasLiteral(column.default, old)) {
         t.refuse(
           "type-enum-change",
@@ -231,10 +276,16 @@ export function lowerAlterEnum(
   t.apply("type-enum-check");
   const at = written.end;
   if (reader.is(at, "ADD", "VALUE")) return lowerAddValue(reader, at + 2, found, before, after, t);
-  if (reader.is(at, "RENAME", "VALUE")) return lowerRenameValue(reader, at + 2, found, before, after, t);
+  if (reader.is(at, "RENAME", "VALUE")) {
+    return lowerRenameValue(reader, at + 2, found, before, after, t);
+  }
   if (reader.is(at, "RENAME", "TO") || reader.is(at, "SET", "SCHEMA")) {
     if (before.enums.size !== after.enums.size || findObject(after.enums, written) !== undefined) {
-      t.refuse("type-enum-change", `another name for the enum ${found.name} that is taken`, found.name);
+      t.refuse(
+        "type-enum-change",
+        `another name for the enum ${found.name} that is taken`,
+        found.name,
+      );
     }
     return [];
   }
@@ -250,8 +301,12 @@ export function lowerDropEnum(
 ): Lowered[] | undefined {
   const cascades = reader.is(reader.size - 1, "CASCADE");
   const end = cascades || reader.is(reader.size - 1, "RESTRICT") ? reader.size - 1 : reader.size;
-  const written = reader.list(reader.skip(2, "IF", "EXISTS"), end).map(([at]) => readObject(reader, at));
-  const found = written.map((name) => findObject(before.enums, name)).filter((one) => one !== undefined);
+  const written = reader.list(reader.skip(2, "IF", "EXISTS"), end).map(([at]) =>
+    readObject(reader, at)
+  );
+  const found = written.map((name) => findObject(before.enums, name)).filter((one) =>
+    one !== undefined
+  );
   if (found.length < written.length) return undefined;
   t.apply("type-enum-check");
   const columns = found.flatMap((one) => columnsOfEnum(before, one));
@@ -259,7 +314,8 @@ export function lowerDropEnum(
   const keys = found.map(getKey);
   for (const table of before.tables.values()) {
     for (const column of table.columns) {
-      const isDefault = column.default !== undefined && column.defaultEnums?.some((key) => keys.includes(key));
+      const isDefault = column.default !== undefined &&
+        column.defaultEnums?.some((key) => keys.includes(key));
       const path = `${writeObject(table)}.${column.name}`;
       if (isDefault && !names.includes(path)) names.push(`the default of ${path}`);
     }

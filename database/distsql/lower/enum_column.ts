@@ -1,4 +1,8 @@
-import { type DeclaredSchema, type DeclaredTable, findObject } from "../declared/declared_schema.ts";
+import {
+  type DeclaredSchema,
+  type DeclaredTable,
+  findObject,
+} from "../declared/declared_schema.ts";
 import { readLiteral } from "../declared/literals.ts";
 import { readObject, readPart } from "../declared/read_object.ts";
 import { type ColumnDefinition, readColumn } from "../rules/column_definition.ts";
@@ -35,7 +39,9 @@ export function checkDefault(
   name: string,
   t: StatementTranslation,
 ): void {
-  const label = to === from + 1 || reader.key(from + 1) === "::" ? readLiteral(reader.token(from)) : undefined;
+  const label = to === from + 1 || reader.key(from + 1) === "::"
+    ? readLiteral(reader.token(from))
+    : undefined;
   if (label !== undefined && !labels.includes(label)) {
     t.refuse("type-enum-label", `a default of column ${name} that is no label of its enum`);
   }
@@ -43,7 +49,9 @@ export function checkDefault(
 
 /** Whether a type ends with `[]` or ARRAY. */
 function isArrayType(reader: StatementReader, { typeFrom, typeTo }: ColumnDefinition): boolean {
-  for (let at = typeFrom + 1; at < typeTo; at++) if (reader.is(at, "[") || reader.is(at, "ARRAY")) return true;
+  for (let at = typeFrom + 1; at < typeTo; at++) {
+    if (reader.is(at, "[") || reader.is(at, "ARRAY")) return true;
+  }
   return false;
 }
 
@@ -61,13 +69,23 @@ export function lowerColumn(from: number, to: number, scope: ColumnScope): void 
   warnOfOrder(`${scope.tableName}.${name}`, type, t);
   edits.replace(column.typeFrom, column.typeTo, "text");
   for (const clause of column.clauses) {
-    if (clause.kind === "default") checkDefault(reader, clause.bodyFrom + 1, clause.to, type.labels, name, t);
+    if (clause.kind === "default") {
+      checkDefault(reader, clause.bodyFrom + 1, clause.to, type.labels, name, t);
+    }
   }
-  edits.insertAfter(to - 1, ` CONSTRAINT ${constraint} ${writeLabelCheck(column.name.text, type.labels)}`);
+  edits.insertAfter(
+    to - 1,
+    ` CONSTRAINT ${constraint} ${writeLabelCheck(column.name.text, type.labels)}`,
+  );
 }
 
 /** CHECKs for the enum columns that LIKE copies without theirs, as elements of the table. */
-function copiedChecks(reader: StatementReader, from: number, to: number, scope: ColumnScope): string[] {
+function copiedChecks(
+  reader: StatementReader,
+  from: number,
+  to: number,
+  scope: ColumnScope,
+): string[] {
   const { before, table, t } = scope;
   const source = findObject(before.tables, readObject(reader, from + 1));
   const includes = (what: string): boolean => {
@@ -80,11 +98,16 @@ function copiedChecks(reader: StatementReader, from: number, to: number, scope: 
     t.refuse("serial-copy", "LIKE … INCLUDING DEFAULTS of a table with a serial column");
   }
   if (source === undefined || includes("CONSTRAINTS")) return [];
-  return source.columns.filter((column) => column.enum !== undefined && !column.isArray).map((column) => {
-    const check = table?.columns.find((one) => one.name === column.name)?.labelCheck ?? column.labelCheck ?? "";
-    const { labels } = before.enums.get(column.enum!)!;
-    return `CONSTRAINT ${writeName(check, true)} ${writeLabelCheck(writeName(column.name, true), labels)}`;
-  });
+  return source.columns.filter((column) => column.enum !== undefined && !column.isArray).map(
+    (column) => {
+      const check = table?.columns.find((one) => one.name === column.name)?.labelCheck ??
+        column.labelCheck ?? "";
+      const { labels } = before.enums.get(column.enum!)!;
+      return `CONSTRAINT ${writeName(check, true)} ${
+        writeLabelCheck(writeName(column.name, true), labels)
+      }`;
+    },
+  );
 }
 
 /** CREATE TABLE: columns of enums as text with a CHECK of the labels. */
@@ -105,7 +128,9 @@ export function lowerCreateTable(
   const scope: ColumnScope = { reader, edits, before, table, tableName: written.name, isQuoted, t };
   for (const [from, to] of reader.list(written.end + 1, reader.closing(written.end))) {
     if (reader.is(from, "LIKE")) {
-      for (const check of copiedChecks(reader, from, to, scope)) edits.insertAfter(to - 1, `, ${check}`);
+      for (const check of copiedChecks(reader, from, to, scope)) {
+        edits.insertAfter(to - 1, `, ${check}`);
+      }
     } else if (!isTableConstraint(reader, from)) lowerColumn(from, to, scope);
   }
   return edits.isEmpty ? reader : new StatementReader(tokenize(edits.apply()));

@@ -1,4 +1,9 @@
-import { type DeclaredEnum, type DeclaredSchema, type DeclaredTable, getKey } from "../declared/declared_schema.ts";
+import {
+  type DeclaredEnum,
+  type DeclaredSchema,
+  type DeclaredTable,
+  getKey,
+} from "../declared/declared_schema.ts";
 import { readPart } from "../declared/read_object.ts";
 import { hasTextOrder } from "../enum_order/enum_class.ts";
 import type { OrderUse } from "../enum_order/order_uses.ts";
@@ -17,7 +22,9 @@ function nameColumns(
   for (let at = from; at < to; at++) if (reader.isName(at)) names.add(readPart(reader, at));
   return [...state.tables.values()].flatMap((table) =>
     table.columns
-      .filter((column) => column.enum !== undefined && keys.has(column.enum) && names.has(column.name))
+      .filter((column) =>
+        column.enum !== undefined && keys.has(column.enum) && names.has(column.name)
+      )
       .map((column) => `${table.name}.${column.name}`)
   );
 }
@@ -46,7 +53,8 @@ export function lowerOrder(
     const columns = nameColumns(reader, use, state);
     const what = columns.length === 0 ? "a value" : columns.join(", ");
     const enums = use.types.map((type) => type.name).join(", ");
-    const message = `${use.what} ${what}: the enum ${enums} ordered by position, text orders by its letters`;
+    const message =
+      `${use.what} ${what}: the enum ${enums} ordered by position, text orders by its letters`;
     if (decidesRows(reader)) t.refuse("type-enum-unproven", message, enums);
     else t.warn("type-enum-order", message, enums);
   }
@@ -59,7 +67,9 @@ const WRITES: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERG
 function decidesRows(reader: StatementReader): boolean {
   if (reader.is(0, "CREATE")) return !reader.is(1, "VIEW") && !reader.is(1, "OR", "REPLACE");
   if (reader.is(0, "ALTER")) return true;
-  for (let at = 0; at < reader.size; at++) if (reader.isOneOf(at, WRITES) && !reader.is(at - 1, "FOR")) return true;
+  for (let at = 0; at < reader.size; at++) {
+    if (reader.isOneOf(at, WRITES) && !reader.is(at - 1, "FOR")) return true;
+  }
   return false;
 }
 

@@ -7,7 +7,11 @@ import type { StatementTranslation } from "../translation.ts";
 const VALUES: ReadonlySet<string> = new Set(["VALUES", "SELECT", "DEFAULT", "WITH"]);
 
 /** Refuses an `INSERT … VALUES` with a string for an enum column that is none of its labels. */
-export function checkInsertedLabels(reader: StatementReader, state: DeclaredSchema, t: StatementTranslation): void {
+export function checkInsertedLabels(
+  reader: StatementReader,
+  state: DeclaredSchema,
+  t: StatementTranslation,
+): void {
   if (!reader.is(0, "INSERT", "INTO")) return;
   const written = readObject(reader, 2);
   const table = findObject(state.tables, written);
@@ -25,8 +29,13 @@ export function checkInsertedLabels(reader: StatementReader, state: DeclaredSche
     const items = reader.list(row + 1, reader.closing(row));
     for (const [place, [from, to]] of items.entries()) {
       const label = to === from + 1 ? readLiteral(reader.token(from)) : undefined;
-      if (label === undefined || labels[place] === undefined || labels[place].includes(label)) continue;
-      return t.refuse("type-enum-label", `a value of column ${names[place]} that is no label of its enum`);
+      if (label === undefined || labels[place] === undefined || labels[place].includes(label)) {
+        continue;
+      }
+      return t.refuse(
+        "type-enum-label",
+        `a value of column ${names[place]} that is no label of its enum`,
+      );
     }
     if (!reader.is(reader.next(row), ",")) break;
   }

@@ -1,4 +1,8 @@
-import { type DeclaredSchema, type DeclaredTable, findObject } from "../declared/declared_schema.ts";
+import {
+  type DeclaredSchema,
+  type DeclaredTable,
+  findObject,
+} from "../declared/declared_schema.ts";
 import { foldWithNames } from "../declared/fold_statement.ts";
 import { readLiteral } from "../declared/literals.ts";
 import { readObject, readPart } from "../declared/read_object.ts";
@@ -36,7 +40,9 @@ function nameConstraints(
       if (at <= from || at >= to) continue;
       const isQuoted = `${reader.text(2, start)} ${reader.text(from, to)}`.includes('"');
       edits.insertBefore(at, `CONSTRAINT ${writeName(name, isQuoted)} `);
-      if (isConstraint && readTableConstraint(reader, from + 1, to).kind !== "primary_key") t.warn("constraint-name");
+      if (isConstraint && readTableConstraint(reader, from + 1, to).kind !== "primary_key") {
+        t.warn("constraint-name");
+      }
     }
   }
   return edits.isEmpty ? reader : new StatementReader(tokenize(edits.apply()));
@@ -45,21 +51,36 @@ function nameConstraints(
 /** Whether a constraint becomes several statements, which have to name it. */
 function takesName(reader: StatementReader, from: number, to: number): boolean {
   const constraint = readTableConstraint(reader, from, to);
-  if (constraint.kind === "unique" || constraint.kind === "primary_key") return !constraint.usesIndex;
-  return (constraint.kind === "check" || constraint.kind === "foreign_key") && !isNotValid(reader, constraint);
+  if (constraint.kind === "unique" || constraint.kind === "primary_key") {
+    return !constraint.usesIndex;
+  }
+  return (constraint.kind === "check" || constraint.kind === "foreign_key") &&
+    !isNotValid(reader, constraint);
 }
 
 /**
  * Refuses a function whose signature or body names an enum, or whose body compares one by its order: what is in the body
  * is not translated.
  */
-function checkFunction(reader: StatementReader, state: DeclaredSchema, t: StatementTranslation): void {
-  const bodies = reader.tokens.flatMap((token) => readLiteral(token) ?? []).flatMap(splitStatements);
+function checkFunction(
+  reader: StatementReader,
+  state: DeclaredSchema,
+  t: StatementTranslation,
+): void {
+  const bodies = reader.tokens.flatMap((token) => readLiteral(token) ?? []).flatMap(
+    splitStatements,
+  );
   for (const part of [reader, ...bodies.map(({ tokens }) => new StatementReader(tokens))]) {
     const found = part === reader ? findNamedEnum(part, state) : undefined;
-    if (found !== undefined) return t.refuse("type-enum-use", `the enum ${found} in a function`, found);
-    if (lowerCasts(part, state, t) !== part) return t.refuse("type-enum-use", "a cast to an enum in a function");
-    const use = findOrderUses(part, state, undefined).uses.find(({ types }) => !types.every(hasTextOrder));
+    if (found !== undefined) {
+      return t.refuse("type-enum-use", `the enum ${found} in a function`, found);
+    }
+    if (lowerCasts(part, state, t) !== part) {
+      return t.refuse("type-enum-use", "a cast to an enum in a function");
+    }
+    const use = findOrderUses(part, state, undefined).uses.find(({ types }) =>
+      !types.every(hasTextOrder)
+    );
     if (use === undefined) continue;
     const name = use.types.map((type) => type.name).join(", ");
     t.refuse("type-enum-unproven", `${use.what} a value of the enum ${name} in a function`, name);
@@ -78,7 +99,11 @@ function findNamedEnum(reader: StatementReader, state: DeclaredSchema): string |
 }
 
 /** Leaves out grants on enums, which are no objects of the provider. */
-function lowerGrant(reader: StatementReader, state: DeclaredSchema, t: StatementTranslation): Lowered[] {
+function lowerGrant(
+  reader: StatementReader,
+  state: DeclaredSchema,
+  t: StatementTranslation,
+): Lowered[] {
   const on = reader.find(new Set(["ON"]), 1);
   if (!reader.is(on + 1, "TYPE")) return [reader];
   const end = reader.find(new Set(["TO", "FROM"]), on);
@@ -108,7 +133,10 @@ function lowerTable(
   t: StatementTranslation,
 ): StatementReader {
   if (before.enums.size === 0) return lowerCreateTable(reader, before, after, t);
-  const table = findObject(after.tables, readObject(reader, reader.skip(nameAt, "IF", "NOT", "EXISTS")));
+  const table = findObject(
+    after.tables,
+    readObject(reader, reader.skip(nameAt, "IF", "NOT", "EXISTS")),
+  );
   return lowerCreateTable(lowerExpressions(reader, before, table, t), before, after, t);
 }
 
@@ -123,7 +151,9 @@ function warnOfIndex(
   const open = reader.find(new Set(["("]), on);
   for (const [from] of reader.list(open + 1, reader.closing(open))) {
     const name = readPart(reader, reader.nameEnd(from) - 1);
-    const column = reader.key(from + 1) === "(" ? undefined : table.columns.find((one) => one.name === name);
+    const column = reader.key(from + 1) === "("
+      ? undefined
+      : table.columns.find((one) => one.name === name);
     const type = column?.enum === undefined ? undefined : state.enums.get(column.enum);
     if (type === undefined || hasTextOrder(type)) continue;
     t.warn(
@@ -194,7 +224,10 @@ function lowerEnums(
  * @param t Where rules, warnings and refusals go; its scope takes what the statement declares.
  * @returns What is to be translated or run in its place, in order; the statement itself when nothing is to be changed.
  */
-export function lowerStatement(statement: StatementReader, t: StatementTranslation): readonly Lowered[] {
+export function lowerStatement(
+  statement: StatementReader,
+  t: StatementTranslation,
+): readonly Lowered[] {
   if (statement.is(0, "DO")) return [statement];
   const declared = t.scope.declared;
   const folded = foldWithNames(declared, statement);
@@ -208,7 +241,9 @@ export function lowerStatement(statement: StatementReader, t: StatementTranslati
       return lowerAlterSequence(statement, before, t);
     case "ALTER TABLE": {
       const named = nameConstraints(statement, folded.names, t);
-      const lowered = hasEnums ? lowerExpressions(named, before, alteredTable(named, before, after), t) : named;
+      const lowered = hasEnums
+        ? lowerExpressions(named, before, alteredTable(named, before, after), t)
+        : named;
       return lowerAlterTable(lowered, before, after, t);
     }
     case "CREATE TABLE":
@@ -227,7 +262,9 @@ function alteredTable(
   const name = readObject(reader, reader.skip(reader.skip(2, "IF", "EXISTS"), "ONLY"));
   const [old, table] = [findObject(before.tables, name), findObject(after.tables, name)];
   if (old === undefined || table === undefined) return table;
-  const added = table.columns.filter((column) => !old.columns.some((one) => one.name === column.name));
+  const added = table.columns.filter((column) =>
+    !old.columns.some((one) => one.name === column.name)
+  );
   return { ...table, columns: [...old.columns, ...added] };
 }
 

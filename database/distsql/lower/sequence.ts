@@ -1,4 +1,9 @@
-import { type DeclaredSchema, type DeclaredSequence, findObject, getKey } from "../declared/declared_schema.ts";
+import {
+  type DeclaredSchema,
+  type DeclaredSequence,
+  findObject,
+  getKey,
+} from "../declared/declared_schema.ts";
 import { readObject, readPart } from "../declared/read_object.ts";
 import { writeName } from "../sql_name.ts";
 import { StatementReader } from "../statement_reader.ts";
@@ -9,10 +14,15 @@ import type { Lowered } from "./lowered.ts";
 import { writeObject } from "./sql_text.ts";
 
 /** The serial column that a sequence numbers, when it is an identity column on the provider. */
-function serialColumn(state: DeclaredSchema, sequence: DeclaredSequence): [table: string, column: string] | undefined {
+function serialColumn(
+  state: DeclaredSchema,
+  sequence: DeclaredSequence,
+): [table: string, column: string] | undefined {
   if (sequence.origin !== "serial" || sequence.ownedBy === undefined) return undefined;
   const table = state.tables.get(sequence.ownedBy.table);
-  const column = table?.columns.find((one) => one.numbering === "serial" && one.sequence === getKey(sequence));
+  const column = table?.columns.find((one) =>
+    one.numbering === "serial" && one.sequence === getKey(sequence)
+  );
   return table && column ? [writeObject(table), column.name] : undefined;
 }
 
@@ -34,8 +44,13 @@ export function lowerDropSequence(
     else if (serial === undefined) kept.push(reader.text(from, to));
     else if (cascades) {
       t.apply("serial-default");
-      lowered.push({ sql: `ALTER TABLE ${serial[0]} ALTER COLUMN ${writeName(serial[1], true)} DROP IDENTITY;` });
-    } else t.refuse("serial-sequence", `DROP SEQUENCE ${sequence!.name}, which numbers ${serial[0]}.${serial[1]}`);
+      lowered.push({
+        sql: `ALTER TABLE ${serial[0]} ALTER COLUMN ${writeName(serial[1], true)} DROP IDENTITY;`,
+      });
+    } else {t.refuse(
+        "serial-sequence",
+        `DROP SEQUENCE ${sequence!.name}, which numbers ${serial[0]}.${serial[1]}`,
+      );}
   }
   if (kept.length === reader.list(start, end).length) return [reader];
   if (kept.length > 0) {
@@ -59,7 +74,9 @@ export function lowerAlterSequence(
   if (serial === undefined || owned < 0) return [reader];
   const end = reader.nameEnd(owned + 2);
   const isSame = readPart(reader, end - 1) === serial[1] &&
-    findObject(before.tables, ownerTable(reader, end))?.columns.some((one) => one.sequence === getKey(sequence!));
+    findObject(before.tables, ownerTable(reader, end))?.columns.some((one) =>
+      one.sequence === getKey(sequence!)
+    );
   if (!isSame) {
     t.refuse("serial-sequence", `ALTER SEQUENCE ${sequence!.name} OWNED BY another column or NONE`);
     return [];

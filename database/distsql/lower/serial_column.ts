@@ -1,4 +1,9 @@
-import { type DeclaredColumn, type DeclaredSchema, type DeclaredTable, getKey } from "../declared/declared_schema.ts";
+import {
+  type DeclaredColumn,
+  type DeclaredSchema,
+  type DeclaredTable,
+  getKey,
+} from "../declared/declared_schema.ts";
 import { writeLiteral } from "../declared/literals.ts";
 import { chooseRelationName } from "../declared/names.ts";
 import { writeName } from "../sql_name.ts";
@@ -31,7 +36,12 @@ export function dropSerialDefault(
     t.scope.goneSequences.add(getKey(sequence));
     return [drop];
   }
-  const parts = { schema: sequence.schema, table: table.name, columns: [column.name], label: "kept" };
+  const parts = {
+    schema: sequence.schema,
+    table: table.name,
+    columns: [column.name],
+    label: "kept",
+  };
   const kept = { schema: sequence.schema, name: chooseRelationName(state, parts) };
   const [from, to] = [writeObject(sequence), writeObject(kept)];
   return [

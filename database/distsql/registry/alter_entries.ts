@@ -105,7 +105,8 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Recreate,
     title: "ALTER COLUMN TYPE, SET EXPRESSION",
-    advice: "The table is made again; or add a new column, copy in batches, drop the old one and rename.",
+    advice:
+      "The table is made again; or add a new column, copy in batches, drop the old one and rename.",
     sqlState: "0A000",
     message: "unsupported ALTER TABLE ALTER COLUMN ... SET DATA TYPE statement",
     source: ["EMU"],
@@ -145,7 +146,8 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "table-settings",
     category: DDL,
     action: Strip,
-    title: "SET STATISTICS, SET COMPRESSION, REPLICA IDENTITY, CLUSTER ON, storage settings, rules and named triggers",
+    title:
+      "SET STATISTICS, SET COMPRESSION, REPLICA IDENTITY, CLUSTER ON, storage settings, rules and named triggers",
     advice: "Left out: they are the provider's, or there is nothing to switch.",
     sqlState: "0A000",
     source: ["PROBE"],
@@ -155,7 +157,8 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "row-security",
     category: DDL,
     action: Error,
-    title: "ROW LEVEL SECURITY, CREATE and ALTER POLICY, and security options of a view by ALTER TABLE",
+    title:
+      "ROW LEVEL SECURITY, CREATE and ALTER POLICY, and security options of a view by ALTER TABLE",
     advice:
       "Filter in the application or in views with grants of their own. The option `dropRowSecurity` leaves the rules out.",
     sqlState: "0A000",
@@ -167,7 +170,8 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "row-security-dropped",
     category: DDL,
     action: Strip,
-    title: "ROW LEVEL SECURITY, with the option `dropRowSecurity`; DISABLE, NO FORCE and DROP POLICY",
+    title:
+      "ROW LEVEL SECURITY, with the option `dropRowSecurity`; DISABLE, NO FORCE and DROP POLICY",
     advice: "Left out: see that the rows are protected in another way.",
     sqlState: "0A000",
     source: ["PROBE", "LINT"],

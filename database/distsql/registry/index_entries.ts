@@ -44,7 +44,8 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: Index,
     action: Error,
     title: "USING gin, gist, spgist or an extension's method",
-    advice: "Index an extracted value, such as ((payload ->> 'key')), or search outside the database.",
+    advice:
+      "Index an extracted value, such as ((payload ->> 'key')), or search outside the database.",
     sqlState: "0A000",
     message: "datatype jsonb is not supported in a key",
     source: ["LIM"],
@@ -55,7 +56,8 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: Index,
     action: Rewrite,
     title: "ASC and DESC in an index key",
-    advice: "Left out, with the NULLS clause of a DESC key turned round: a backward scan then gives the same order. " +
+    advice:
+      "Left out, with the NULLS clause of a DESC key turned round: a backward scan then gives the same order. " +
       "Keys of mixed direction give up that order.",
     sqlState: "0A000",
     message: "specifying sort order not supported for index keys",
@@ -230,7 +232,8 @@ export const INDEX_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: Index,
     action: Warn,
     title: "Index build that failed",
-    advice: "The index stays as invalid and IF NOT EXISTS then hides it: drop it, mend the rows, build it again.",
+    advice:
+      "The index stays as invalid and IF NOT EXISTS then hides it: drop it, mend the rows, build it again.",
     message: "found duplicate key(s) while validating index uniqueness",
     source: ["DSB", "DDLD"],
     evidence: "live",

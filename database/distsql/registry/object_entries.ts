@@ -119,7 +119,8 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: Function,
     action: Rewrite,
     title: "DO block around one statement that ignores duplicate_object",
-    advice: "The statement is taken out of the block; what is there already gives SQLSTATE 42710, 42P07 or 42701.",
+    advice:
+      "The statement is taken out of the block; what is there already gives SQLSTATE 42710, 42P07 or 42701.",
     sqlState: "0A000",
     source: ["LINT"],
     evidence: "tool",
@@ -161,7 +162,8 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "create-object-unsupported",
     category: DDL,
     action: Error,
-    title: "Rules, operators, casts, aggregates, collations, foreign tables, publications, tablespaces, databases",
+    title:
+      "Rules, operators, casts, aggregates, collations, foreign tables, publications, tablespaces, databases",
     advice: "There is no counterpart: leave it out, or do it in the application.",
     sqlState: "0A000",
     source: ["LINT", "EMU"],
@@ -183,7 +185,8 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Error,
     title: "CREATE SCHEMA with objects in it",
-    advice: "Write each object as a statement of its own: one change of the schema goes into a transaction.",
+    advice:
+      "Write each object as a statement of its own: one change of the schema goes into a transaction.",
     sqlState: "0A000",
     message: "multiple ddl statements not supported in a transaction",
     source: ["EMU"],
@@ -260,7 +263,8 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "grant-schema-public",
     category: Permission,
     action: Strip,
-    title: "GRANT on the schemas public, pg_catalog and sys, REVOKE CREATE on them, COMMENT ON SCHEMA public",
+    title:
+      "GRANT on the schemas public, pg_catalog and sys, REVOKE CREATE on them, COMMENT ON SCHEMA public",
     advice:
       "Left out: the schema is the system's. Every role can use it, and none but admin gets a right to create in it.",
     sqlState: "0A000",
@@ -295,7 +299,8 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: Permission,
     action: Compatible,
     title: "GRANT and REVOKE count as DDL",
-    advice: "Each in a transaction of its own; each one makes other sessions' next statement fail once with OC001.",
+    advice:
+      "Each in a transaction of its own; each one makes other sessions' next statement fail once with OC001.",
     source: ["ROLE", "PROBE"],
     evidence: "live",
   },

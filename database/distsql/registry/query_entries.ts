@@ -35,7 +35,8 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DML,
     action: Warn,
     title: "UPDATE or DELETE of a whole table",
-    advice: "A transaction changes at most 3,000 rows and 10 MiB: migrations run larger changes in batches.",
+    advice:
+      "A transaction changes at most 3,000 rows and 10 MiB: migrations run larger changes in batches.",
     sqlState: "54000",
     message: "transaction row limit exceeded",
     source: ["EMU", "FKD"],
@@ -112,7 +113,8 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DML,
     action: Warn,
     title: "SKIP LOCKED",
-    advice: "There are no locks to skip: two workers read the same row, and one of them fails at COMMIT.",
+    advice:
+      "There are no locks to skip: two workers read the same row, and one of them fails at COMMIT.",
     source: ["EMU", "PROBE"],
     evidence: "live",
   },

@@ -86,7 +86,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "set-transaction",
     category: Transaction,
     action: Strip,
-    title: "SET TRANSACTION, SET SESSION CHARACTERISTICS, SET default_transaction_…, without SERIALIZABLE",
+    title:
+      "SET TRANSACTION, SET SESSION CHARACTERISTICS, SET default_transaction_…, without SERIALIZABLE",
     advice:
       "Left out: the level is REPEATABLE READ, which is stricter than READ COMMITTED. Say BEGIN READ ONLY where it is meant.",
     sqlState: "0A000",
@@ -139,7 +140,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: Transaction,
     action: Warn,
     title: "Several DDL statements, or DDL and DML, in a transaction",
-    advice: "One statement a transaction; several statements sent as one query are one transaction too.",
+    advice:
+      "One statement a transaction; several statements sent as one query are one transaction too.",
     sqlState: "0A000",
     message: "multiple ddl statements not supported in a transaction",
     source: ["EMU"],

@@ -20,7 +20,8 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Strip,
     title: "Foreign keys",
-    advice: "Left out, with a warning: check in the application (assertRowExists) and add the constraint later.",
+    advice:
+      "Left out, with a warning: check in the application (assertRowExists) and add the constraint later.",
     until: "2026-08-25",
     sqlState: "0A000",
     source: ["REL"],
@@ -66,7 +67,8 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Rewrite,
     title: "VALIDATE CONSTRAINT",
-    advice: "Written as ALTER TABLE ASYNC: wait for the job, then look at pg_constraint.convalidated.",
+    advice:
+      "Written as ALTER TABLE ASYNC: wait for the job, then look at pg_constraint.convalidated.",
     sqlState: "0A000",
     message: "unsupported ALTER TABLE VALIDATE CONSTRAINT statement",
     source: ["EMU"],
@@ -98,7 +100,8 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Recreate,
     title: "ADD or DROP of a primary key",
-    advice: "The table is made again. In a migration that was never applied, put the key into CREATE TABLE.",
+    advice:
+      "The table is made again. In a migration that was never applied, put the key into CREATE TABLE.",
     sqlState: "0A000",
     message: "unsupported ALTER TABLE ADD CONSTRAINT statement",
     source: ["EMU"],
@@ -109,7 +112,8 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Error,
     title: "DROP of a primary key that stands in a comment only, as drizzle-kit writes it",
-    advice: "Write the statement out with the key's name (usually the table's name and _pkey), and delete the comment.",
+    advice:
+      "Write the statement out with the key's name (usually the table's name and _pkey), and delete the comment.",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -168,7 +172,8 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Rewrite,
     title: "Syntax of PostgreSQL 18 with an older spelling: VIRTUAL columns, ENFORCED",
-    advice: "A virtual generated column is written as STORED, ENFORCED is left out: the provider is at PostgreSQL 16.",
+    advice:
+      "A virtual generated column is written as STORED, ENFORCED is left out: the provider is at PostgreSQL 16.",
     sqlState: "42601",
     source: ["EMU"],
     evidence: "inferred",

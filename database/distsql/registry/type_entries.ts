@@ -34,7 +34,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Recreate,
     title: "ADD COLUMN of a serial type",
-    advice: "The table is made again with a bigint identity column; rows are numbered in the order of their key.",
+    advice:
+      "The table is made again with a bigint identity column; rows are numbered in the order of their key.",
     sqlState: "42704",
     message: 'type "serial" does not exist',
     source: ["EMU"],
@@ -70,7 +71,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Error,
     title: "LIKE … INCLUDING DEFAULTS of a table with a serial column",
-    advice: "Write the columns out, with a default of nextval() for the sequence that both tables use.",
+    advice:
+      "Write the columns out, with a default of nextval() for the sequence that both tables use.",
     since: "2026-02-28",
     source: ["CT"],
     evidence: "inferred",
@@ -126,7 +128,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "type-unsupported",
     category: DataType,
     action: Error,
-    title: "Types that cannot be stored: money, xml, inet, ranges, bit, geometry, text search and others",
+    title:
+      "Types that cannot be stored: money, xml, inet, ranges, bit, geometry, text search and others",
     advice: "Choose a type that can be stored; inet and others still work in expressions.",
     sqlState: "0A000",
     message: "datatype money not supported",
@@ -138,7 +141,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Error,
     title: "Types of extensions: vector, citext, hstore, geometry and others",
-    advice: "There are no extensions: use a plain type (text for citext, jsonb for hstore) or another store.",
+    advice:
+      "There are no extensions: use a plain type (text for citext, jsonb for hstore) or another store.",
     sqlState: "42704",
     source: ["EMU"],
     evidence: "inferred",
@@ -200,7 +204,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "type-enum-unproven",
     category: DataType,
     action: Error,
-    title: "Order of an enum that decides rows and cannot be written by position, with the option `enums`",
+    title:
+      "Order of an enum that decides rows and cannot be written by position, with the option `enums`",
     advice: "Write the labels that are meant, s IN ('medium', 'high') for s > 'low', or compare " +
       "array_position(ARRAY['low', 'medium', 'high'], s).",
     source: ["EMU"],
@@ -241,7 +246,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Error,
     title: "CREATE TYPE and ALTER TYPE",
-    advice: "Use text with CHECK (column IN (…)) in the place of an enum, jsonb in the place of a composite type.",
+    advice:
+      "Use text with CHECK (column IN (…)) in the place of an enum, jsonb in the place of a composite type.",
     sqlState: "0A000",
     message: "CREATE TYPE not supported",
     source: ["EMU"],
@@ -273,7 +279,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Warn,
     title: "numeric without precision",
-    advice: "Stored as numeric(18,6), which rounds without a word: write the precision, or set the option `numeric`.",
+    advice:
+      "Stored as numeric(18,6), which rounds without a word: write the precision, or set the option `numeric`.",
     source: ["DT", "DSB"],
     evidence: "live",
   },
@@ -312,7 +319,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Rewrite,
     title: "COLLATE",
-    advice: "Left out: the database's order is C. Another collation's order has to come from the application.",
+    advice:
+      "Left out: the database's order is C. Another collation's order has to come from the application.",
     sqlState: "0A000",
     message: "COLLATE clause not supported",
     source: ["LINT", "PROBE"],

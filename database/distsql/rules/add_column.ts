@@ -3,7 +3,14 @@ import { TokenEdits } from "../token_edits.ts";
 import type { DistSqlStep, StatementTranslation } from "../translation.ts";
 import { truncateName } from "../sql_name.ts";
 import { uniqueSteps } from "./add_constraint.ts";
-import { type AlterResult, type AlterTarget, chain, nameConstraint, step, validateStep } from "./alter_target.ts";
+import {
+  type AlterResult,
+  type AlterTarget,
+  chain,
+  nameConstraint,
+  step,
+  validateStep,
+} from "./alter_target.ts";
 import { type ColumnClause, type ColumnDefinition, readColumn } from "./column_definition.ts";
 import { type ColumnType, translateType } from "./column_type.ts";
 import { notNullSteps } from "./not_null.ts";
@@ -40,9 +47,13 @@ function plainColumn(from: number, to: number, { reader, column, type, t }: Addi
   return edits.isEmpty ? reader.text(from, to) : edits.apply(from, to);
 }
 
-function defaultSteps(clause: ColumnClause, { reader, column, target, t }: Addition): DistSqlStep[] {
+function defaultSteps(
+  clause: ColumnClause,
+  { reader, column, target, t }: Addition,
+): DistSqlStep[] {
   const start = clause.bodyFrom + 1;
-  const isNull = reader.key(start) === "NULL" && (clause.to === start + 1 || reader.key(start + 1) === "::");
+  const isNull = reader.key(start) === "NULL" &&
+    (clause.to === start + 1 || reader.key(start + 1) === "::");
   if (isNull) return [];
   const value = reader.text(start, clause.to);
   const { text } = column.name;
@@ -66,10 +77,15 @@ function defaultSteps(clause: ColumnClause, { reader, column, target, t }: Addit
 }
 
 /** A constraint of the column, as one of the table. */
-function constraintSteps(clause: ColumnClause, attributes: ColumnClause[], addition: Addition): readonly DistSqlStep[] {
+function constraintSteps(
+  clause: ColumnClause,
+  attributes: ColumnClause[],
+  addition: Addition,
+): readonly DistSqlStep[] {
   const { reader, column, target, t } = addition;
   const body = reader.text(clause.bodyFrom, clause.to);
-  const name = (label: string): string => clause.name?.text ?? nameConstraint(target, [column.name], label, t);
+  const name = (label: string): string =>
+    clause.name?.text ?? nameConstraint(target, [column.name], label, t);
   let result: AlterResult;
   // PostgreSQL 16 keeps no name of a column's NOT NULL
   if (clause.kind === "not_null") result = notNullSteps(column.name, undefined, target, t);
@@ -78,14 +94,24 @@ function constraintSteps(clause: ColumnClause, attributes: ColumnClause[], addit
     result = uniqueSteps(name("key"), `(${column.name.text})`, nulls, target, t);
   } else if (clause.kind === "check") result = checkedSteps(name("check"), body, addition);
   else {
-    const rest = attributes.map((attribute) => ` ${reader.text(attribute.from, attribute.to)}`).join("");
-    result = checkedSteps(name("fkey"), `FOREIGN KEY (${column.name.text}) ${body}${rest}`, addition);
+    const rest = attributes.map((attribute) => ` ${reader.text(attribute.from, attribute.to)}`)
+      .join("");
+    result = checkedSteps(
+      name("fkey"),
+      `FOREIGN KEY (${column.name.text}) ${body}${rest}`,
+      addition,
+    );
   }
   return result && "steps" in result ? result.steps : [];
 }
 
 function checkedSteps(name: string, body: string, { target }: Addition): AlterResult {
-  return { steps: [step(`${target.head} ADD CONSTRAINT ${name} ${body} NOT VALID;`), validateStep(target, name)] };
+  return {
+    steps: [
+      step(`${target.head} ADD CONSTRAINT ${name} ${body} NOT VALID;`),
+      validateStep(target, name),
+    ],
+  };
 }
 
 /** Whether the rows would get the default of a domain, so that an update of NULLs would not reach them. */
@@ -100,20 +126,30 @@ function refuses(addition: Addition): boolean {
   const { column, type, reader, t } = addition;
   const before = t.refusals.length;
   for (const clause of column.clauses) {
-    if (RECREATES.has(clause.kind)) t.refuse("add-column-recreate", "ADD COLUMN with a key or a generated value");
+    if (RECREATES.has(clause.kind)) {
+      t.refuse("add-column-recreate", "ADD COLUMN with a key or a generated value");
+    }
     if (clause.kind === "not_enforced") t.refuse("constraint-not-enforced", "NOT ENFORCED");
     const isKey = clause.kind === "unique";
-    if (isKey && type.isJson) t.refuse("index-json-key", `column ${column.name.name} of type ${type.name} in a key`);
-    if (isKey && type.isNumeric && !t.can("numeric_keys")) t.refuse("index-numeric-key", "a numeric key");
+    if (isKey && type.isJson) {
+      t.refuse("index-json-key", `column ${column.name.name} of type ${type.name} in a key`);
+    }
+    if (isKey && type.isNumeric && !t.can("numeric_keys")) {
+      t.refuse("index-numeric-key", "a numeric key");
+    }
     const takesSteps = !PLAIN.has(clause.kind) && clause.kind !== "references";
     if (takesSteps && !t.can("check_not_valid")) {
       t.refuse("add-column-recreate-before-steps", "ADD COLUMN with a constraint");
     }
   }
-  if (mayHaveDefault(addition)) t.refuse("add-column-recreate", `ADD COLUMN of the domain ${type.name} with a default`);
+  if (mayHaveDefault(addition)) {
+    t.refuse("add-column-recreate", `ADD COLUMN of the domain ${type.name} with a default`);
+  }
   if (type.isSerial) t.refuse("add-serial-column", `ADD COLUMN of type ${type.name}`);
   for (const clause of column.clauses) {
-    if (clause.kind === "unknown") t.refuse("add-column-recreate", `ADD COLUMN with ${reader.key(clause.bodyFrom)}`);
+    if (clause.kind === "unknown") {
+      t.refuse("add-column-recreate", `ADD COLUMN with ${reader.key(clause.bodyFrom)}`);
+    }
   }
   return t.refusals.length > before;
 }
@@ -126,7 +162,9 @@ function getAttributes(clause: ColumnClause, addition: Addition): ColumnClause[]
   while (column.clauses[end]?.kind === "attribute") end++;
   const attributes = column.clauses.slice(next, end);
   if (clause.kind === "references") return attributes;
-  for (const { from, to } of attributes) cleanAttributes(reader, from, to, false, new TokenEdits(reader), t);
+  for (const { from, to } of attributes) {
+    cleanAttributes(reader, from, to, false, new TokenEdits(reader), t);
+  }
   return [];
 }
 
@@ -156,7 +194,9 @@ export function translateAddColumn(
   if (refuses(addition) || t.refusals.length > refusedBefore) return undefined;
   const plain = plainColumn(from, to, addition);
   const steps: DistSqlStep[] = [step(`${target.head} ${plain};`)];
-  const ordered = [...column.clauses].sort((a, b) => Number(b.kind === "default") - Number(a.kind === "default"));
+  const ordered = [...column.clauses].sort((a, b) =>
+    Number(b.kind === "default") - Number(a.kind === "default")
+  );
   for (const clause of ordered) {
     const attributes = PLAIN.has(clause.kind) ? [] : getAttributes(clause, addition);
     if (clause.kind === "default") steps.push(...defaultSteps(clause, addition));
@@ -165,7 +205,10 @@ export function translateAddColumn(
   }
   const kinds = new Set(column.clauses.map((clause) => clause.kind));
   if (kinds.has("not_null") && !kinds.has("default")) {
-    t.warn("add-column-constraint", "NOT NULL without a default: the validation fails while rows have no value.");
+    t.warn(
+      "add-column-constraint",
+      "NOT NULL without a default: the validation fails while rows have no value.",
+    );
   }
   const isPlain = column.clauses.every((clause) => clause.kind === "storage");
   if (isPlain && steps.length === 1) return { keep: plain };

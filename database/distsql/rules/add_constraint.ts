@@ -2,10 +2,22 @@ import { getName, type QualifiedName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
-import { type AlterResult, type AlterTarget, chain, nameConstraint, step, validateStep } from "./alter_target.ts";
+import {
+  type AlterResult,
+  type AlterTarget,
+  chain,
+  nameConstraint,
+  step,
+  validateStep,
+} from "./alter_target.ts";
 import { refuseJsonKeys } from "./known_table.ts";
 import { notNullSteps } from "./not_null.ts";
-import { cleanConstraint, isNotValid, readTableConstraint, type TableConstraint } from "./table_constraint.ts";
+import {
+  cleanConstraint,
+  isNotValid,
+  readTableConstraint,
+  type TableConstraint,
+} from "./table_constraint.ts";
 
 /** Words of expressions that are no columns. */
 const EXPRESSION_WORDS: ReadonlySet<string> = new Set([
@@ -25,7 +37,21 @@ const EXPRESSION_WORDS: ReadonlySet<string> = new Set([
     "DISTINCT",
     "FROM",
   ],
-  ...["CASE", "WHEN", "THEN", "ELSE", "END", "ANY", "ALL", "SOME", "ARRAY", "COLLATE", "UNKNOWN", "ESCAPE", "TO"],
+  ...[
+    "CASE",
+    "WHEN",
+    "THEN",
+    "ELSE",
+    "END",
+    "ANY",
+    "ALL",
+    "SOME",
+    "ARRAY",
+    "COLLATE",
+    "UNKNOWN",
+    "ESCAPE",
+    "TO",
+  ],
   ...["SYMMETRIC", "CAST", "AS", "CURRENT_DATE", "CURRENT_TIMESTAMP", "INTERVAL"],
 ]);
 
@@ -84,7 +110,9 @@ function translateUnique(
   const include = reader.key(afterColumns) === "INCLUDE"
     ? ` ${reader.text(afterColumns, reader.next(afterColumns + 1))}`
     : "";
-  const nulls = reader.is(constraint.bodyFrom + 1, "NULLS", "NOT", "DISTINCT") ? " NULLS NOT DISTINCT" : "";
+  const nulls = reader.is(constraint.bodyFrom + 1, "NULLS", "NOT", "DISTINCT")
+    ? " NULLS NOT DISTINCT"
+    : "";
   if (!constraint.name) t.warn("constraint-name");
   const name = constraint.name?.text ?? nameConstraint(target, constraint.columns, "key", t);
   return uniqueSteps(name, reader.text(open, afterColumns), include + nulls, target, t);
@@ -118,9 +146,12 @@ function translateChecked(
   const columns = kind === "foreign_key"
     ? constraint.columns
     : onlyColumn(reader, constraint.bodyFrom + 2, reader.closing(constraint.bodyFrom + 1));
-  const name = constraint.name?.text ?? nameConstraint(target, columns, kind === "foreign_key" ? "fkey" : "check", t);
+  const name = constraint.name?.text ??
+    nameConstraint(target, columns, kind === "foreign_key" ? "fkey" : "check", t);
   const named = constraint.name ? text : `CONSTRAINT ${name} ${text}`;
-  return { steps: chain([step(`${target.head} ADD ${named} NOT VALID;`), validateStep(target, name)]) };
+  return {
+    steps: chain([step(`${target.head} ADD ${named} NOT VALID;`), validateStep(target, name)]),
+  };
 }
 
 /**
@@ -150,7 +181,9 @@ export function translateAddConstraint(
       t.refuse("primary-key-change", "ADD PRIMARY KEY");
       return undefined;
     case "unique":
-      if (constraint.usesIndex) return { keep: edits.isEmpty ? reader.text(from, to) : edits.apply(from, to) };
+      if (constraint.usesIndex) {
+        return { keep: edits.isEmpty ? reader.text(from, to) : edits.apply(from, to) };
+      }
       return translateUnique(reader, constraint, target, t);
     case "not_null":
       return addNotNull(constraint, target, t);
@@ -164,7 +197,11 @@ export function translateAddConstraint(
   }
 }
 
-function addNotNull(constraint: TableConstraint, target: AlterTarget, t: StatementTranslation): AlterResult {
+function addNotNull(
+  constraint: TableConstraint,
+  target: AlterTarget,
+  t: StatementTranslation,
+): AlterResult {
   if (!t.can("check_not_valid")) {
     t.refuse("set-not-null-recreate", "ADD NOT NULL");
     return undefined;

@@ -54,7 +54,11 @@ export function translateAlterColumn(
   const column = readName(reader, reader.skip(from + 1, "COLUMN"));
   const at = column.end;
   const text = reader.text(from, to);
-  const typeAt = reader.is(at, "TYPE") ? at + 1 : reader.is(at, "SET", "DATA", "TYPE") ? at + 3 : -1;
+  const typeAt = reader.is(at, "TYPE")
+    ? at + 1
+    : reader.is(at, "SET", "DATA", "TYPE")
+    ? at + 3
+    : -1;
   if (typeAt >= 0) return changeType(reader, typeAt, to, column.name, target, t);
   if (reader.is(at, "SET", "EXPRESSION")) {
     t.refuse("alter-column-type", `a change of column ${column.name}`);
@@ -73,7 +77,9 @@ export function translateAlterColumn(
     t.warn("drop-not-null");
     return dropNotNull(text, column, target);
   }
-  if (reader.is(at, "SET", "DEFAULT") || reader.is(at, "DROP", "DEFAULT")) return keepSince(text, t);
+  if (reader.is(at, "SET", "DEFAULT") || reader.is(at, "DROP", "DEFAULT")) {
+    return keepSince(text, t);
+  }
   const setsStorage = reader.is(at, "SET", "STATISTICS") || reader.is(at, "SET", "COMPRESSION") ||
     reader.is(at, "SET", "(") || reader.is(at, "RESET", "(");
   if (setsStorage) {

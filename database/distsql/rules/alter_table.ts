@@ -16,9 +16,18 @@ function strip(t: StatementTranslation): undefined {
 }
 
 /** Options by which a view protects rows: ALTER TABLE reaches views too. */
-const VIEW_OPTIONS: ReadonlySet<string> = new Set(["SECURITY_BARRIER", "SECURITY_INVOKER", "CHECK_OPTION"]);
+const VIEW_OPTIONS: ReadonlySet<string> = new Set([
+  "SECURITY_BARRIER",
+  "SECURITY_INVOKER",
+  "CHECK_OPTION",
+]);
 
-function translateSetting(reader: StatementReader, from: number, to: number, t: StatementTranslation): undefined {
+function translateSetting(
+  reader: StatementReader,
+  from: number,
+  to: number,
+  t: StatementTranslation,
+): undefined {
   for (let at = from; at < to; at++) {
     if (reader.isOneOf(at, VIEW_OPTIONS)) {
       return void t.refuse("row-security", `${reader.key(from)} of a view's options`);
@@ -33,7 +42,12 @@ function translateRowSecurity(isRemoval: boolean, t: StatementTranslation): unde
   else t.refuse("row-security", "ROW LEVEL SECURITY");
 }
 
-function translateSwitch(reader: StatementReader, from: number, to: number, t: StatementTranslation): AlterResult {
+function translateSwitch(
+  reader: StatementReader,
+  from: number,
+  to: number,
+  t: StatementTranslation,
+): AlterResult {
   const isRemoval = reader.is(from, "DISABLE") || reader.is(from, "NO");
   for (let at = from + 1; at < from + 3; at++) {
     if (reader.is(at, "ROW", "LEVEL", "SECURITY")) return translateRowSecurity(isRemoval, t);
@@ -83,7 +97,14 @@ function translateValidate(
 
 const SETTING_STARTS: ReadonlySet<string> = new Set(["SET", "RESET", "CLUSTER", "REPLICA"]);
 const SWITCH_STARTS: ReadonlySet<string> = new Set(["ENABLE", "DISABLE", "FORCE"]);
-const FAMILY_STARTS: ReadonlySet<string> = new Set(["INHERIT", "NO", "OF", "NOT", "ATTACH", "DETACH"]);
+const FAMILY_STARTS: ReadonlySet<string> = new Set([
+  "INHERIT",
+  "NO",
+  "OF",
+  "NOT",
+  "ATTACH",
+  "DETACH",
+]);
 
 function translateAction(
   reader: StatementReader,
@@ -95,13 +116,19 @@ function translateAction(
   const key = reader.key(from);
   const second = reader.key(from + 1);
   if (key === "ADD") {
-    if (isTableConstraint(reader, from + 1)) return translateAddConstraint(reader, from, to, target, t);
+    if (isTableConstraint(reader, from + 1)) {
+      return translateAddConstraint(reader, from, to, target, t);
+    }
     return translateAddColumn(reader, from, to, target, t);
   }
-  if (key === "ALTER" && second !== "CONSTRAINT") return translateAlterColumn(reader, from, to, target, t);
+  if (key === "ALTER" && second !== "CONSTRAINT") {
+    return translateAlterColumn(reader, from, to, target, t);
+  }
   if (key === "DROP") return translateDrop(reader, from, to, target, t);
   if (key === "VALIDATE") return translateValidate(reader, from, target, t);
-  if (SWITCH_STARTS.has(key) || reader.is(from, "NO", "FORCE")) return translateSwitch(reader, from, to, t);
+  if (SWITCH_STARTS.has(key) || reader.is(from, "NO", "FORCE")) {
+    return translateSwitch(reader, from, to, t);
+  }
   if (SETTING_STARTS.has(key) && second !== "SCHEMA") return translateSetting(reader, from, to, t);
   if (FAMILY_STARTS.has(key)) {
     t.refuse("table-inheritance", "inheritance and partitions");
@@ -120,7 +147,10 @@ interface Action {
 
 /** Actions side by side that stay as one statement. */
 function keptStep(kept: readonly KeptAction[], target: AlterTarget): DistSqlStep {
-  return { ...step(`${target.head} ${kept.map(({ keep }) => keep).join(", ")};`), ...droppedNotNull(kept) };
+  return {
+    ...step(`${target.head} ${kept.map(({ keep }) => keep).join(", ")};`),
+    ...droppedNotNull(kept),
+  };
 }
 
 function droppedNotNull(kept: readonly KeptAction[]): Pick<DistSqlStep, "notNull"> {
@@ -151,7 +181,9 @@ function emitResults(
     }
   }
   flush();
-  steps.forEach(({ sql, ...rest }, index) => t.emit(index === 0 ? lead + sql : sql, { ...rest, ...guard }));
+  steps.forEach(({ sql, ...rest }, index) =>
+    t.emit(index === 0 ? lead + sql : sql, { ...rest, ...guard })
+  );
 }
 
 /** The comments before a statement's first word. */
@@ -160,7 +192,11 @@ function getLead(reader: StatementReader): string {
 }
 
 /** IF EXISTS holds for every step, also for those that are no ALTER TABLE. */
-function getGuard(reader: StatementReader, at: number, nameAt: number): Pick<DistSqlStep, "ifTable"> {
+function getGuard(
+  reader: StatementReader,
+  at: number,
+  nameAt: number,
+): Pick<DistSqlStep, "ifTable"> {
   return reader.is(at, "IF", "EXISTS") ? { ifTable: quoteNameAt(reader, nameAt) } : {};
 }
 
@@ -186,7 +222,11 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
   if (asyncAt >= 0) {
     const table = readName(reader, asyncAt);
     t.apply("validate-constraint");
-    const job = { kind: "constraint", table: table.text, name: readName(reader, table.end + 2).text } as const;
+    const job = {
+      kind: "constraint",
+      table: table.text,
+      name: readName(reader, table.end + 2).text,
+    } as const;
     return t.emit(originalText(reader), { job, ...getGuard(reader, 3, asyncAt) });
   }
   if (reader.is(2, "ALL", "IN", "TABLESPACE")) return void t.warn("table-settings");
@@ -208,12 +248,16 @@ export function translateAlterTable(reader: StatementReader, t: StatementTransla
     text: reader.text(from, to),
     result: translateAction(reader, from, to, target, t),
   }));
-  const isUnchanged = actions.every(({ text, result }) => result && "keep" in result && result.keep === text);
+  const isUnchanged = actions.every(({ text, result }) =>
+    result && "keep" in result && result.keep === text
+  );
   if (isUnchanged) {
     const kept = actions.flatMap(({ result }) => result && "keep" in result ? result : []);
     return t.emit(originalText(reader), { ...guard, ...droppedNotNull(kept) });
   }
   const splits = actions.some(({ result }) => result && "steps" in result);
-  const ordered = splits ? actions.toSorted((a, b) => alterPass(reader, a.from) - alterPass(reader, b.from)) : actions;
+  const ordered = splits
+    ? actions.toSorted((a, b) => alterPass(reader, a.from) - alterPass(reader, b.from))
+    : actions;
   emitResults(ordered.map(({ result }) => result), target, getLead(reader), guard, t);
 }

@@ -10,7 +10,9 @@ const SYSTEM_SCHEMAS: ReadonlySet<string> = new Set(["pg_catalog", "information_
 /** The position of the type in `CAST (value AS type)`, whose parenthesis opens at a position; else -1. */
 function castTypeAt(reader: StatementReader, open: number): number {
   let as = -1;
-  for (let at = open + 1; at < reader.closing(open); at = reader.next(at)) if (reader.is(at, "AS")) as = at;
+  for (let at = open + 1; at < reader.closing(open); at = reader.next(at)) {
+    if (reader.is(at, "AS")) as = at;
+  }
   return as < 0 ? -1 : as + 1;
 }
 
@@ -38,6 +40,8 @@ export function checkCast(reader: StatementReader, at: number, t: StatementTrans
   const typeAt = reader.key(at) === "::" ? at + 1 : castTypeAt(reader, at + 1);
   if (typeAt < 0 || !reader.isName(typeAt) || hasType(reader, typeAt, t)) return;
   const type = reader.text(typeAt, reader.nameEnd(typeAt));
-  const id = isExtensionType(readObject(reader, typeAt).name) ? "type-extension" : "type-user-defined";
+  const id = isExtensionType(readObject(reader, typeAt).name)
+    ? "type-extension"
+    : "type-user-defined";
   t.refuse(id, `a cast to ${type}`, type);
 }

@@ -45,7 +45,18 @@ export interface ColumnDefinition {
 }
 
 const CLAUSE_STARTS: ReadonlySet<string> = new Set([
-  ...["CONSTRAINT", "NOT", "NULL", "CHECK", "DEFAULT", "GENERATED", "UNIQUE", "PRIMARY", "REFERENCES", "COLLATE"],
+  ...[
+    "CONSTRAINT",
+    "NOT",
+    "NULL",
+    "CHECK",
+    "DEFAULT",
+    "GENERATED",
+    "UNIQUE",
+    "PRIMARY",
+    "REFERENCES",
+    "COLLATE",
+  ],
   ...["STORAGE", "COMPRESSION", "DEFERRABLE", "INITIALLY", "ENFORCED"],
 ]);
 
@@ -64,7 +75,9 @@ function defaultEnd(reader: StatementReader, from: number, to: number): number {
     if (reader.key(at) === "CASE") cases++;
     else if (reader.key(at) === "END") cases--;
     at = reader.next(at);
-  } while (at < to && (cases > 0 || awaitsOperand(reader, at) || !reader.isOneOf(at, CLAUSE_STARTS)));
+  } while (
+    at < to && (cases > 0 || awaitsOperand(reader, at) || !reader.isOneOf(at, CLAUSE_STARTS))
+  );
   return Math.min(at, to);
 }
 
@@ -147,7 +160,13 @@ export function readColumn(reader: StatementReader, from: number, to: number): C
     const constraint = reader.key(at) === "CONSTRAINT" ? readName(reader, at + 1) : undefined;
     const bodyFrom = constraint?.end ?? at;
     const [kind, end] = clauseEnd(reader, bodyFrom, to);
-    clauses.push({ kind, from: at, bodyFrom, to: Math.min(Math.max(end, bodyFrom + 1), to), name: constraint });
+    clauses.push({
+      kind,
+      from: at,
+      bodyFrom,
+      to: Math.min(Math.max(end, bodyFrom + 1), to),
+      name: constraint,
+    });
     at = Math.max(end, bodyFrom + 1);
   }
   return { name, typeFrom: name.end, typeTo, clauses };

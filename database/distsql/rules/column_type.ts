@@ -3,7 +3,14 @@ import { type DeclaredDomain, findObject } from "../declared/declared_schema.ts"
 import type { StatementReader } from "../statement_reader.ts";
 import type { StatementTranslation } from "../translation.ts";
 
-const SERIAL: ReadonlySet<string> = new Set(["serial", "serial2", "serial4", "serial8", "smallserial", "bigserial"]);
+const SERIAL: ReadonlySet<string> = new Set([
+  "serial",
+  "serial2",
+  "serial4",
+  "serial8",
+  "smallserial",
+  "bigserial",
+]);
 const JSON_TYPES: ReadonlySet<string> = new Set(["json", "jsonb"]);
 const NUMERIC: ReadonlySet<string> = new Set(["numeric", "decimal", "dec"]);
 const SMALL_INTEGERS: ReadonlySet<string> = new Set(["smallint", "int2", "int", "integer", "int4"]);
@@ -15,14 +22,60 @@ const STORABLE: ReadonlySet<string> = new Set([
   ...JSON_TYPES,
   ...["bigint", "int8", "real", "float4", "double", "float8", "float"],
   ...["char", "character", "nchar", "national", "bpchar", "varchar", "text"],
-  ...["date", "time", "timetz", "timestamp", "timestamptz", "interval", "boolean", "bool", "bytea", "uuid"],
+  ...[
+    "date",
+    "time",
+    "timetz",
+    "timestamp",
+    "timestamptz",
+    "interval",
+    "boolean",
+    "bool",
+    "bytea",
+    "uuid",
+  ],
 ]);
 
 /** Types of PostgreSQL itself that cannot be stored. */
 const BUILT_IN: ReadonlySet<string> = new Set([
-  ...["money", "xml", "inet", "cidr", "macaddr", "macaddr8", "bit", "varbit", "pg_lsn", "jsonpath", "name", "oid"],
-  ...["point", "line", "lseg", "box", "path", "polygon", "circle", "tsvector", "tsquery", "refcursor", "xid", "xid8"],
-  ...["int4range", "int8range", "numrange", "tsrange", "tstzrange", "daterange", "int4multirange", "int8multirange"],
+  ...[
+    "money",
+    "xml",
+    "inet",
+    "cidr",
+    "macaddr",
+    "macaddr8",
+    "bit",
+    "varbit",
+    "pg_lsn",
+    "jsonpath",
+    "name",
+    "oid",
+  ],
+  ...[
+    "point",
+    "line",
+    "lseg",
+    "box",
+    "path",
+    "polygon",
+    "circle",
+    "tsvector",
+    "tsquery",
+    "refcursor",
+    "xid",
+    "xid8",
+  ],
+  ...[
+    "int4range",
+    "int8range",
+    "numrange",
+    "tsrange",
+    "tstzrange",
+    "daterange",
+    "int4multirange",
+    "int8multirange",
+  ],
   ...[
     "nummultirange",
     "tsmultirange",
@@ -33,22 +86,55 @@ const BUILT_IN: ReadonlySet<string> = new Set([
     "cid",
     "tid",
   ],
-  ...["regclass", "regtype", "regproc", "regprocedure", "regrole", "regnamespace", "regconfig", "regdictionary"],
+  ...[
+    "regclass",
+    "regtype",
+    "regproc",
+    "regprocedure",
+    "regrole",
+    "regnamespace",
+    "regconfig",
+    "regdictionary",
+  ],
 ]);
 
 const OF_EXTENSIONS: ReadonlySet<string> = new Set([
-  ...["vector", "halfvec", "sparsevec", "citext", "hstore", "geometry", "geography", "ltree", "lquery", "cube", "seg"],
+  ...[
+    "vector",
+    "halfvec",
+    "sparsevec",
+    "citext",
+    "hstore",
+    "geometry",
+    "geography",
+    "ltree",
+    "lquery",
+    "cube",
+    "seg",
+  ],
   ...["isbn", "isbn13", "issn", "ean13", "upc", "semver"],
 ]);
 
 /** Types that only expressions have, and the first words of other spellings. */
 const OTHERS: ReadonlySet<string> = new Set([
-  ...["record", "unknown", "cstring", "void", "anyelement", "anyarray", "aclitem", "int2vector", "oidvector", "setof"],
+  ...[
+    "record",
+    "unknown",
+    "cstring",
+    "void",
+    "anyelement",
+    "anyarray",
+    "aclitem",
+    "int2vector",
+    "oidvector",
+    "setof",
+  ],
 ]);
 
 /** Whether expressions of the provider know a type without being told, by its first word. */
 export function isBuiltInType(name: string): boolean {
-  return STORABLE.has(name) || BUILT_IN.has(name) || OTHERS.has(name) || /^(?:pg_|reg|_)/.test(name);
+  return STORABLE.has(name) || BUILT_IN.has(name) || OTHERS.has(name) ||
+    /^(?:pg_|reg|_)/.test(name);
 }
 
 /** Whether a type is one of an extension. */
@@ -91,7 +177,12 @@ function getSize(reader: StatementReader, from: number, to: number): number | un
   return undefined;
 }
 
-function numericType(reader: StatementReader, from: number, to: number, t: StatementTranslation): ColumnType {
+function numericType(
+  reader: StatementReader,
+  from: number,
+  to: number,
+  t: StatementTranslation,
+): ColumnType {
   const type = { name: "numeric", isNumeric: true };
   const digits = getSize(reader, from, to);
   if (digits === undefined) {
@@ -101,7 +192,9 @@ function numericType(reader: StatementReader, from: number, to: number, t: State
       t.apply("numeric-precision");
       return { ...type, replacement: `numeric(${numeric.precision}, ${numeric.scale})` };
     }
-  } else if (digits > MAX_DIGITS_BEFORE_WIDE_NUMERIC && !t.can("numeric_keys")) t.refuse("numeric-digits");
+  } else if (digits > MAX_DIGITS_BEFORE_WIDE_NUMERIC && !t.can("numeric_keys")) {
+    t.refuse("numeric-digits");
+  }
   return type;
 }
 
@@ -159,7 +252,9 @@ export function translateType(
     if (!t.can("sequences")) t.refuse("type-serial-unsupported");
     return { name, isSerial: true };
   }
-  if (isBuiltIn && STORABLE.has(name) && !isInternalChar) return storableType(reader, name, end - 1, to, t);
+  if (isBuiltIn && STORABLE.has(name) && !isInternalChar) {
+    return storableType(reader, name, end - 1, to, t);
+  }
   if (isBuiltIn && (BUILT_IN.has(name) || isInternalChar)) refuse("type-unsupported", name);
   else if (OF_EXTENSIONS.has(name)) refuse("type-extension", name);
   else return ownType(name, path, t, refuse);
@@ -175,6 +270,8 @@ function ownType(
   const { domains, declared } = t.scope;
   const schema = path === name ? undefined : path.slice(0, -name.length - 1);
   const domain = findObject(declared.domains, { schema, name });
-  if (domain === undefined && !domains.has(path) && !domains.has(name)) refuse("type-user-defined", path);
+  if (domain === undefined && !domains.has(path) && !domains.has(name)) {
+    refuse("type-user-defined", path);
+  }
   return { name, isJson: domain && isJsonType(domain.type), domain: domain ?? "unknown" };
 }

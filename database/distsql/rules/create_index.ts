@@ -51,7 +51,9 @@ function translateKey(
   if (isExpression && !t.can("expression_indexes")) {
     t.refuse("index-expression-unsupported", "a key that is an expression");
   }
-  for (let at = from; isExpression && at < head; at++) if (reader.isOneOf(at, UNSTABLE)) t.warn("index-expression");
+  for (let at = from; isExpression && at < head; at++) {
+    if (reader.isOneOf(at, UNSTABLE)) t.warn("index-expression");
+  }
   let direction: "asc" | "desc" = "asc";
   for (let at = head; at < to;) {
     if (reader.is(at, "ASC") || reader.is(at, "DESC")) {
@@ -63,7 +65,9 @@ function translateKey(
     else {
       const { name, path, end } = readName(reader, at);
       const isBuiltIn = path === name || path === `pg_catalog.${name}`;
-      if (!isBuiltIn || !SAME_ORDER.test(name)) t.refuse("index-operator-class-unsupported", `operator class ${name}`);
+      if (!isBuiltIn || !SAME_ORDER.test(name)) {
+        t.refuse("index-operator-class-unsupported", `operator class ${name}`);
+      }
       const next = reader.key(end) === "(" ? reader.next(end) : Math.max(end, at + 1);
       edits.remove(at, next);
       t.apply("index-operator-class");
@@ -77,7 +81,12 @@ function translateKey(
   return direction;
 }
 
-function translateMethod(reader: StatementReader, at: number, edits: TokenEdits, t: StatementTranslation): number {
+function translateMethod(
+  reader: StatementReader,
+  at: number,
+  edits: TokenEdits,
+  t: StatementTranslation,
+): number {
   if (reader.key(at) !== "USING") return at;
   const method = readName(reader, at + 1);
   if (method.name === "brin") t.warn("index-method");
@@ -99,7 +108,9 @@ function translateTail(
     let end = reader.next(at);
     if (reader.is(at, "WHERE")) {
       if (t.can("partial_indexes")) return t.apply("index-partial");
-      if (isUnique) return t.refuse("index-partial-unique-unsupported", "the WHERE of a unique index");
+      if (isUnique) {
+        return t.refuse("index-partial-unique-unsupported", "the WHERE of a unique index");
+      }
       t.warn("index-partial-dropped");
       return edits.remove(at, reader.size);
     }
@@ -114,10 +125,16 @@ function translateTail(
 }
 
 /** The name that PostgreSQL gives the index of a known table, as SQL; the job is waited for by its name. */
-function generatedName(reader: StatementReader, tableAt: number, t: StatementTranslation): string | undefined {
+function generatedName(
+  reader: StatementReader,
+  tableAt: number,
+  t: StatementTranslation,
+): string | undefined {
   const table = findTable(reader, tableAt, t);
   const after = table && t.scope.declared.tables.get(getKey(table));
-  const made = after?.indexes.find(({ name }) => !table?.indexes.some((index) => index.name === name));
+  const made = after?.indexes.find(({ name }) =>
+    !table?.indexes.some((index) => index.name === name)
+  );
   return made && writeName(made.name, false);
 }
 
@@ -174,9 +191,13 @@ export function translateCreateIndex(reader: StatementReader, t: StatementTransl
   at = translateMethod(reader, table.end, edits, t);
   if (reader.key(at) === "(") {
     const keys = reader.list(at + 1, reader.closing(at));
-    if (keys.length > MAX_KEY_COLUMNS) t.refuse("index-key-columns", `a key of ${keys.length} columns`);
+    if (keys.length > MAX_KEY_COLUMNS) {
+      t.refuse("index-key-columns", `a key of ${keys.length} columns`);
+    }
     const directions = new Set(keys.map(([from, to]) => translateKey(reader, from, to, edits, t)));
-    const columns = keys.filter(([from]) => isColumn(reader, from)).map(([from]) => readPart(reader, from));
+    const columns = keys.filter(([from]) => isColumn(reader, from)).map(([from]) =>
+      readPart(reader, from)
+    );
     refuseJsonKeys(findTable(reader, tableAt, t), columns, t);
     if (directions.size > 1) t.warn("index-sort-order");
     translateTail(reader, reader.next(at), isUnique, edits, t);

@@ -5,7 +5,12 @@ import type { StatementTranslation } from "../translation.ts";
 import { type ColumnClause, type ColumnDefinition, readColumn } from "./column_definition.ts";
 import { type ColumnType, translateType } from "./column_type.ts";
 import { mendIdentity } from "./identity.ts";
-import { cleanAttributes, cleanConstraint, isTableConstraint, readTableConstraint } from "./table_constraint.ts";
+import {
+  cleanAttributes,
+  cleanConstraint,
+  isTableConstraint,
+  readTableConstraint,
+} from "./table_constraint.ts";
 
 const MAX_COLUMNS = 255;
 const MAX_INDEXES = 24;
@@ -81,7 +86,14 @@ function translateColumn(
       t.warn("foreign-key-dropped");
     } else if (clause.kind === "not_enforced") t.refuse("constraint-not-enforced", "NOT ENFORCED");
     else if (clause.kind === "attribute") {
-      cleanAttributes(reader, clause.from, clause.to, isForeignKey && t.can("foreign_keys"), edits, t);
+      cleanAttributes(
+        reader,
+        clause.from,
+        clause.to,
+        isForeignKey && t.can("foreign_keys"),
+        edits,
+        t,
+      );
       continue;
     }
     isForeignKey = clause.kind === "references";
@@ -100,7 +112,13 @@ function translateElements(
   edits: TokenEdits,
   t: StatementTranslation,
 ): void {
-  const facts: TableFacts = { types: new Map(), keyColumns: [], columnCount: 0, indexCount: 0, hasPrimaryKey: false };
+  const facts: TableFacts = {
+    types: new Map(),
+    keyColumns: [],
+    columnCount: 0,
+    indexCount: 0,
+    hasPrimaryKey: false,
+  };
   let copiesTable = false;
   for (const [from, to] of reader.list(open + 1, reader.closing(open))) {
     if (reader.key(from) === "LIKE") copiesTable = true;
@@ -124,7 +142,9 @@ function translateElements(
   for (const { name } of facts.keyColumns) {
     const type = facts.types.get(name);
     if (type?.isJson) t.refuse("index-json-key", `column ${name} of type ${type.name} in a key`);
-    if (type?.isNumeric && !t.can("numeric_keys")) t.refuse("index-numeric-key", `numeric column ${name} in a key`);
+    if (type?.isNumeric && !t.can("numeric_keys")) {
+      t.refuse("index-numeric-key", `numeric column ${name} in a key`);
+    }
   }
   if (facts.columnCount > MAX_COLUMNS) t.warn("table-columns");
   if (facts.indexCount > MAX_INDEXES) t.warn("index-count");
@@ -147,8 +167,9 @@ function translateTableOptions(
     else if (reader.is(at, "WITHOUT", "OIDS")) end = at + 2;
     else if (reader.is(at, "ON", "COMMIT")) {
       end = at + (reader.is(at + 2, "PRESERVE") || reader.is(at + 2, "DELETE") ? 4 : 3);
-    } else if (reader.key(at) === "TABLESPACE" || reader.key(at) === "USING") end = reader.nameEnd(at + 1);
-    else {
+    } else if (reader.key(at) === "TABLESPACE" || reader.key(at) === "USING") {
+      end = reader.nameEnd(at + 1);
+    } else {
       at = reader.next(at);
       continue;
     }
@@ -179,9 +200,14 @@ export function translateCreateTable(reader: StatementReader, t: StatementTransl
   const table = readName(reader, reader.skip(at + 1, "IF", "NOT", "EXISTS"));
   if (isTemporary) return t.refuse("create-table-temporary", "a temporary table");
   if (reader.is(table.end, "PARTITION", "OF") || reader.is(table.end, "OF")) {
-    return t.refuse("create-table-partition", reader.key(table.end) === "OF" ? "a typed table" : "a partition");
+    return t.refuse(
+      "create-table-partition",
+      reader.key(table.end) === "OF" ? "a typed table" : "a partition",
+    );
   }
-  if (reader.find(new Set(["AS"]), table.end) >= 0) return t.refuse("create-table-as", "CREATE TABLE AS");
+  if (reader.find(new Set(["AS"]), table.end) >= 0) {
+    return t.refuse("create-table-as", "CREATE TABLE AS");
+  }
   if (reader.key(table.end) === "(") {
     translateElements(reader, table.end, edits, t);
     translateTableOptions(reader, reader.next(table.end), edits, t);

@@ -58,7 +58,9 @@ function unwrapMissingType(block: StatementReader): GuardedStatement | undefined
   const close = block.closing(4);
   const create = close + 2;
   const end = block.find(new Set([";"]), create);
-  if (!block.is(close + 1, "THEN", "CREATE", "TYPE") || !block.is(end, ";", "END", "IF", ";", "END")) return undefined;
+  if (
+    !block.is(close + 1, "THEN", "CREATE", "TYPE") || !block.is(end, ";", "END", "IF", ";", "END")
+  ) return undefined;
   const { name } = readName(block, create + 2);
   let [readsTypes, namesType] = [false, false];
   for (let at = 5; at < close; at++) {

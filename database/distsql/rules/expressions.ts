@@ -11,7 +11,14 @@ const UUID_OTHERS: ReadonlySet<string> = new Set([
   ...["uuid_generate_v1", "uuid_generate_v1mc", "uuid_generate_v3", "uuid_generate_v5", "uuidv7"],
 ]);
 const TEXT_SEARCH: ReadonlySet<string> = new Set([
-  ...["to_tsvector", "to_tsquery", "plainto_tsquery", "phraseto_tsquery", "websearch_to_tsquery", "ts_headline"],
+  ...[
+    "to_tsvector",
+    "to_tsquery",
+    "plainto_tsquery",
+    "phraseto_tsquery",
+    "websearch_to_tsquery",
+    "ts_headline",
+  ],
   ...["json_to_tsvector", "jsonb_to_tsvector"],
 ]);
 /** The collations that order as the database does. */
@@ -21,7 +28,8 @@ const SAME_ORDER: ReadonlySet<string> = new Set(["C", "POSIX", "ucs_basic", "def
 function isSimple(reader: StatementReader, open: number): boolean {
   const argument = reader.token(open + 1);
   const isFirstOfSeveral = reader.key(open + 2) === "," || reader.key(open + 2) === "::";
-  return argument?.kind === "string" && isFirstOfSeveral && /^'(?:pg_catalog\.)?simple'$/i.test(argument.text);
+  return argument?.kind === "string" && isFirstOfSeveral &&
+    /^'(?:pg_catalog\.)?simple'$/i.test(argument.text);
 }
 
 /** Looks at a call: replaces what has another name, refuses what is not there. */
@@ -34,7 +42,8 @@ function translateCall(
 ): void {
   const name = getName(reader.token(end - 1)!);
   const isQualified = end - at > 1;
-  const isPgcrypto = name === "gen_random_uuid" && isQualified && getName(reader.token(at)!) !== "pg_catalog";
+  const isPgcrypto = name === "gen_random_uuid" && isQualified &&
+    getName(reader.token(at)!) !== "pg_catalog";
   if (UUID_RANDOM.has(name) || isPgcrypto) {
     if (reader.key(end + 1) !== ")") return; // a table of that name and its columns
     edits.replace(at, end, "gen_random_uuid");
@@ -78,7 +87,9 @@ export function translateExpressions(
   const edits = new TokenEdits(reader);
   for (let at = 0; at < reader.size;) {
     const isAttribute = reader.key(at - 1) === ".";
-    if (reader.key(at) === "COLLATE" && !isAttribute) translateCollation(reader, at, isDefinition, edits, t);
+    if (reader.key(at) === "COLLATE" && !isAttribute) {
+      translateCollation(reader, at, isDefinition, edits, t);
+    }
     const end = isAttribute ? at : reader.nameEnd(at);
     if (reader.key(at) === "::" || reader.is(at, "CAST", "(")) checkCast(reader, at, t);
     if (end > at && reader.key(end) === "(") translateCall(reader, at, end, edits, t);

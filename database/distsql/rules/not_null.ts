@@ -2,7 +2,13 @@ import { getName, type QualifiedName, truncateName } from "../sql_name.ts";
 import { StatementReader } from "../statement_reader.ts";
 import { tokenize } from "../tokenize.ts";
 import type { StatementTranslation } from "../translation.ts";
-import { type AlterResult, type AlterTarget, nameConstraint, step, validateStep } from "./alter_target.ts";
+import {
+  type AlterResult,
+  type AlterTarget,
+  nameConstraint,
+  step,
+  validateStep,
+} from "./alter_target.ts";
 
 /**
  * Writes NOT NULL of an existing column: a CHECK that stands for it, added as NOT VALID, then validated.
@@ -25,10 +31,15 @@ export function notNullSteps(
   return {
     steps: [
       {
-        ...step(`${target.head} ADD CONSTRAINT ${name} CHECK (${column.text} IS NOT NULL) NOT VALID;`),
+        ...step(
+          `${target.head} ADD CONSTRAINT ${name} CHECK (${column.text} IS NOT NULL) NOT VALID;`,
+        ),
         notNull: [{ ...about, does: "add", name: catalogName }],
       },
-      { ...validateStep(target, name), notNull: [{ ...about, does: "validate", name: catalogName }] },
+      {
+        ...validateStep(target, name),
+        notNull: [{ ...about, does: "validate", name: catalogName }],
+      },
     ],
   };
 }
@@ -45,7 +56,10 @@ function unquote(name: string): string {
  * @param target The table.
  */
 export function dropNotNull(keep: string, column: QualifiedName, target: AlterTarget): AlterResult {
-  return { keep, notNull: { table: target.quoted, column: truncateName(column.name), does: "drop" } };
+  return {
+    keep,
+    notNull: { table: target.quoted, column: truncateName(column.name), does: "drop" },
+  };
 }
 
 /** A CHECK that stands for NOT NULL. */
@@ -56,7 +70,8 @@ export interface NotNullDefinition {
   readonly isOwn: boolean;
 }
 
-const CHECK = /^CHECK \(\((?:\((?<own>.+) IS NOT NULL\) IS TRUE|(?<plain>.+) IS NOT NULL)\)\)(?: NOT VALID)?$/;
+const CHECK =
+  /^CHECK \(\((?:\((?<own>.+) IS NOT NULL\) IS TRUE|(?<plain>.+) IS NOT NULL)\)\)(?: NOT VALID)?$/;
 
 /**
  * Writes the CHECK that stands for NOT NULL, in a form that tells it from a CHECK that somebody wrote: only the former is

@@ -22,7 +22,10 @@ export function translateSequence(reader: StatementReader, t: StatementTranslati
     t.warn("create-table-unlogged");
   }
   const nameAt = reader.find(new Set(["SEQUENCE"]), 1) + 1;
-  const name = readName(reader, reader.skip(reader.skip(nameAt, "IF", "NOT", "EXISTS"), "IF", "EXISTS"));
+  const name = readName(
+    reader,
+    reader.skip(reader.skip(nameAt, "IF", "NOT", "EXISTS"), "IF", "EXISTS"),
+  );
   for (let at = name.end; at < reader.size; at++) {
     if (reader.key(at) !== "AS") continue;
     if (["bigint", "int8"].includes(readName(reader, at + 1).name)) break;
@@ -56,7 +59,9 @@ export function translateCreateDomain(reader: StatementReader, t: StatementTrans
   if (t.refusals.length > before) return;
   for (const key of [name.path, name.name]) t.scope.domains.add(key);
   const edits = new TokenEdits(reader);
-  if (type.replacement) edits.replace(typeFrom, typeTo < 0 ? reader.size : typeTo, type.replacement);
+  if (type.replacement) {
+    edits.replace(typeFrom, typeTo < 0 ? reader.size : typeTo, type.replacement);
+  }
   t.emit(edits.apply());
 }
 
@@ -75,7 +80,9 @@ export function translateCreateFunction(reader: StatementReader, t: StatementTra
   const at = reader.find(new Set(["LANGUAGE"]), 1);
   const token = at < 0 ? undefined : reader.token(at + 1);
   if (token !== undefined) {
-    const language = token.kind === "string" ? token.text.replaceAll("'", "").toLowerCase() : getName(token);
+    const language = token.kind === "string"
+      ? token.text.replaceAll("'", "").toLowerCase()
+      : getName(token);
     if (language !== "sql") return t.refuse("function-language", `a function in ${language}`);
   }
   t.emit(originalText(reader));
@@ -87,7 +94,9 @@ const FUNCTION_CHANGES: ReadonlySet<string> = new Set(["RENAME", "OWNER"]);
 export function translateAlterFunction(reader: StatementReader, t: StatementTranslation): void {
   const { end } = readName(reader, 2);
   const at = reader.key(end) === "(" ? reader.next(end) : end;
-  if (reader.isOneOf(at, FUNCTION_CHANGES) || reader.is(at, "SET", "SCHEMA")) return t.emit(originalText(reader));
+  if (reader.isOneOf(at, FUNCTION_CHANGES) || reader.is(at, "SET", "SCHEMA")) {
+    return t.emit(originalText(reader));
+  }
   t.refuse("function-properties", `${reader.key(0)} ${reader.key(1)} … ${reader.key(at)}`);
 }
 

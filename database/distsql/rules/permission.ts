@@ -29,8 +29,9 @@ function noteSystemSchema(reader: StatementReader, on: number, t: StatementTrans
   const first = reader.skip(1, "GRANT", "OPTION", "FOR");
   const isCreate = reader.isOneOf(first, CREATE_ALONE) && first + 1 === on;
   const isUsage = reader.is(first, "USAGE") && first + 1 === on;
-  if (reader.key(0) === "GRANT") isUsage ? t.apply("grant-schema-public") : t.warn("grant-schema-public");
-  else if (isCreate) t.warn("grant-schema-public");
+  if (reader.key(0) === "GRANT") {
+    isUsage ? t.apply("grant-schema-public") : t.warn("grant-schema-public");
+  } else if (isCreate) t.warn("grant-schema-public");
   else t.refuse("revoke-schema-public", "REVOKE of USAGE on a schema of the system");
 }
 
@@ -53,7 +54,9 @@ export function translateGrant(reader: StatementReader, t: StatementTranslation)
 export function refusesSystemSchema(reader: StatementReader, t: StatementTranslation): boolean {
   const at = reader.skip(2, "IF", "EXISTS");
   const end = reader.find(new Set(["CASCADE", "RESTRICT"]), at);
-  const names = reader.key(0) === "DROP" ? reader.list(at, end < 0 ? reader.size : end) : [[at, at + 1]];
+  const names = reader.key(0) === "DROP"
+    ? reader.list(at, end < 0 ? reader.size : end)
+    : [[at, at + 1]];
   if (!names.some(([from]) => isSystemSchema(reader, from))) return false;
   t.refuse("system-schema", `${reader.key(0)} SCHEMA of the system`);
   return true;

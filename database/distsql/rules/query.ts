@@ -15,8 +15,11 @@ const AFTER_GROUP_BY_ALL: ReadonlySet<string> = new Set([
 
 /** FOR UPDATE and its like; `substring(x FOR 3)` has another FOR. */
 function checkRowLock(reader: StatementReader, at: number, t: StatementTranslation): void {
-  if (reader.is(at + 1, "SHARE") || reader.is(at + 1, "NO", "KEY", "UPDATE")) t.refuse("row-lock-strength");
-  else if (reader.is(at + 1, "KEY", "SHARE") && !t.can("for_key_share")) t.refuse("for-key-share");
+  if (reader.is(at + 1, "SHARE") || reader.is(at + 1, "NO", "KEY", "UPDATE")) {
+    t.refuse("row-lock-strength");
+  } else if (reader.is(at + 1, "KEY", "SHARE") && !t.can("for_key_share")) {
+    t.refuse("for-key-share");
+  }
   for (let i = at + 1; i < reader.size && !reader.is(i, "FOR"); i++) {
     if (reader.is(i, "SKIP", "LOCKED")) t.warn("skip-locked");
   }
@@ -40,7 +43,9 @@ export function checkQuery(reader: StatementReader, t: StatementTranslation): vo
     else if (key === "FOR" && inQuery) checkRowLock(reader, at, t);
     else if (reader.is(at, "GROUP", "BY", "ALL") && AFTER_GROUP_BY_ALL.has(reader.key(at + 3))) {
       t.refuse("group-by-all");
-    } else if (key === "INTO" && inQuery && at > 0 && !["INSERT", "MERGE"].includes(reader.key(at - 1))) {
+    } else if (
+      key === "INTO" && inQuery && at > 0 && !["INSERT", "MERGE"].includes(reader.key(at - 1))
+    ) {
       t.refuse("create-table-as", "SELECT INTO");
     } else if (key === "MERGE" && reader.is(at + 1, "INTO")) t.refuse("merge", "MERGE");
   }
@@ -52,7 +57,12 @@ export function translateRowChange(reader: StatementReader, t: StatementTranslat
   if (reader.find(new Set(["WHERE"]), 0) < 0) t.warn("whole-table-change");
 }
 
-const TRUNCATE_OPTIONS: ReadonlySet<string> = new Set(["RESTART", "CONTINUE", "CASCADE", "RESTRICT"]);
+const TRUNCATE_OPTIONS: ReadonlySet<string> = new Set([
+  "RESTART",
+  "CONTINUE",
+  "CASCADE",
+  "RESTRICT",
+]);
 
 /**
  * TRUNCATE: a DELETE for each table. What DELETE does not do is refused: identities that start again, and tables that
@@ -65,7 +75,9 @@ export function translateTruncate(reader: StatementReader, t: StatementTranslati
   // A table may be called `cascade` only in quotes here: unquoted and first, it is the name.
   if (end === start) end = reader.nameEnd(start);
   for (let at = end; at < reader.size; at++) {
-    if (reader.is(at, "RESTART")) return t.refuse("truncate-options", "TRUNCATE with RESTART IDENTITY");
+    if (reader.is(at, "RESTART")) {
+      return t.refuse("truncate-options", "TRUNCATE with RESTART IDENTITY");
+    }
     if (reader.is(at, "CASCADE")) return t.refuse("truncate-options", "TRUNCATE with CASCADE");
   }
   t.warn("truncate");
@@ -76,6 +88,9 @@ export function translateTruncate(reader: StatementReader, t: StatementTranslati
   const tables = places.map(({ at }) => quoteNameAt(reader, at));
   places.forEach(({ only, at }, place) => {
     const { text } = readName(reader, at);
-    t.emit(`DELETE FROM ${only}${text};`, { batch: { verb: "delete", table: text }, truncates: { tables, place } });
+    t.emit(`DELETE FROM ${only}${text};`, {
+      batch: { verb: "delete", table: text },
+      truncates: { tables, place },
+    });
   });
 }

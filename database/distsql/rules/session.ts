@@ -5,7 +5,13 @@ import type { StatementTranslation } from "../translation.ts";
 
 /** Settings that pg_dump writes and that mean nothing here, in lower case. */
 const DUMP_SETTINGS: ReadonlySet<string> = new Set([
-  ...["xmloption", "row_security", "default_tablespace", "default_table_access_method", "check_function_bodies"],
+  ...[
+    "xmloption",
+    "row_security",
+    "default_tablespace",
+    "default_table_access_method",
+    "check_function_bodies",
+  ],
   ...["default_with_oids"],
 ]);
 
@@ -50,7 +56,10 @@ function translateModes(reader: StatementReader, t: StatementTranslation): void 
   for (let at = 1; at < reader.size; at++) {
     const word = reader.token(at)!.text.toLowerCase();
     if (word === "serializable" || word === "'serializable'" || word === "snapshot") {
-      return t.refuse("isolation-serializable", `${reader.key(0)} ${reader.key(1)} with ${word.toUpperCase()}`);
+      return t.refuse(
+        "isolation-serializable",
+        `${reader.key(0)} ${reader.key(1)} with ${word.toUpperCase()}`,
+      );
     }
   }
   t.warn("set-transaction");
@@ -65,7 +74,8 @@ export function translateSet(reader: StatementReader, t: StatementTranslation): 
   if (isTransaction || TRANSACTION_SETTING.test(name)) return translateModes(reader, t);
   if (reader.is(1, "CONSTRAINTS")) return t.refuse("set-constraints", "SET CONSTRAINTS");
   if (
-    /^"?role"?$/.test(name) || /^"?session_authorization"?$/.test(name) || reader.is(scope, "AUTHORIZATION") ||
+    /^"?role"?$/.test(name) || /^"?session_authorization"?$/.test(name) ||
+    reader.is(scope, "AUTHORIZATION") ||
     reader.is(scope, "SESSION", "AUTHORIZATION")
   ) {
     return t.refuse("set-role", "SET ROLE");

@@ -35,7 +35,13 @@ export interface TableConstraint {
 }
 
 const MAX_KEY_COLUMNS = 8;
-const ATTRIBUTE_STARTS: ReadonlySet<string> = new Set(["NOT", "DEFERRABLE", "INITIALLY", "ENFORCED", "NO"]);
+const ATTRIBUTE_STARTS: ReadonlySet<string> = new Set([
+  "NOT",
+  "DEFERRABLE",
+  "INITIALLY",
+  "ENFORCED",
+  "NO",
+]);
 const KINDS: Readonly<Record<string, TableConstraintKind>> = {
   CHECK: "check",
   FOREIGN: "foreign_key",
@@ -71,7 +77,11 @@ export function isTableConstraint(reader: StatementReader, at: number): boolean 
  * @param to Where it ends.
  * @returns Its kind, name, columns and parts.
  */
-export function readTableConstraint(reader: StatementReader, from: number, to: number): TableConstraint {
+export function readTableConstraint(
+  reader: StatementReader,
+  from: number,
+  to: number,
+): TableConstraint {
   const name = reader.key(from) === "CONSTRAINT" ? readName(reader, from + 1) : undefined;
   const bodyFrom = name?.end ?? from;
   const kind = KINDS[reader.key(bodyFrom)] ?? "unknown";
@@ -80,11 +90,14 @@ export function readTableConstraint(reader: StatementReader, from: number, to: n
   const columns: QualifiedName[] = [];
   if (kind === "not_null") columns.push(readName(reader, bodyFrom + 2));
   else if (open >= 0 && !usesIndex && kind !== "check" && kind !== "exclude") {
-    for (const [start] of reader.list(open + 1, reader.closing(open))) columns.push(readName(reader, start));
+    for (const [start] of reader.list(open + 1, reader.closing(open))) {
+      columns.push(readName(reader, start));
+    }
   }
   let bodyTo = open >= 0 && !usesIndex ? reader.next(open) : bodyFrom + 1;
-  if (kind === "foreign_key" && reader.key(bodyTo) === "REFERENCES") bodyTo = referencesEnd(reader, bodyTo);
-  else if (kind === "not_null") bodyTo = columns[0].end;
+  if (kind === "foreign_key" && reader.key(bodyTo) === "REFERENCES") {
+    bodyTo = referencesEnd(reader, bodyTo);
+  } else if (kind === "not_null") bodyTo = columns[0].end;
   else if (usesIndex) bodyTo = reader.nameEnd(reader.find(new Set(["INDEX"]), bodyFrom, to) + 1);
   while (bodyTo < to && !reader.isOneOf(bodyTo, ATTRIBUTE_STARTS)) bodyTo = reader.next(bodyTo);
   return { kind, from, bodyFrom, bodyTo: Math.min(bodyTo, to), to, name, columns, usesIndex };
@@ -92,7 +105,9 @@ export function readTableConstraint(reader: StatementReader, from: number, to: n
 
 /** Whether a constraint says NOT VALID. */
 export function isNotValid(reader: StatementReader, constraint: TableConstraint): boolean {
-  for (let at = constraint.bodyTo; at < constraint.to; at++) if (reader.is(at, "NOT", "VALID")) return true;
+  for (let at = constraint.bodyTo; at < constraint.to; at++) {
+    if (reader.is(at, "NOT", "VALID")) return true;
+  }
   return false;
 }
 
@@ -110,7 +125,9 @@ export function cleanConstraint(
   if (kind === "exclude") t.refuse("constraint-exclude", "EXCLUDE");
   cleanAttributes(reader, bodyTo, to, kind === "foreign_key", edits, t);
   if (kind !== "unique" && kind !== "primary_key") return;
-  if (columns.length > MAX_KEY_COLUMNS) t.refuse("index-key-columns", `a key of ${columns.length} columns`);
+  if (columns.length > MAX_KEY_COLUMNS) {
+    t.refuse("index-key-columns", `a key of ${columns.length} columns`);
+  }
   for (let at = bodyFrom; at < to; at = reader.next(at)) {
     const isWith = reader.is(at, "WITH", "(");
     const end = isWith

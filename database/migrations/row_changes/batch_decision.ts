@@ -39,7 +39,8 @@ export interface BatchPlan {
 /** Whether and how a change of rows can be cut into batches. */
 export type BatchDecision = BatchPlan | BatchRefusal;
 
-const HELPER_ADVICE = "Write the new values into a table of their own first, in parts of under 3,000 rows, and then " +
+const HELPER_ADVICE =
+  "Write the new values into a table of their own first, in parts of under 3,000 rows, and then " +
   "UPDATE or DELETE by joining that table.";
 const PARTS_ADVICE = "Write it in parts of under 3,000 rows, such as by ranges of the key.";
 const DROP_ADVICE =
@@ -81,7 +82,11 @@ function refuseCompound({ reason }: CompoundChange): BatchRefusal {
   }
 }
 
-function refuseTable(change: RowChange, table: TableFacts | undefined, facts: SchemaFacts): BatchRefusal | undefined {
+function refuseTable(
+  change: RowChange,
+  table: TableFacts | undefined,
+  facts: SchemaFacts,
+): BatchRefusal | undefined {
   const name = change.path;
   const isView = table === undefined &&
     facts.views.some((view) => name === view.name || name.endsWith(`.${view.name}`));
@@ -98,15 +103,27 @@ function refuseTable(change: RowChange, table: TableFacts | undefined, facts: Sc
     );
   }
   const triggered = [...tables].find(({ hasTriggers }) => hasTriggers);
-  return triggered === undefined ? undefined : refuse(`${triggered.name} has triggers`, PARTS_ADVICE);
+  return triggered === undefined
+    ? undefined
+    : refuse(`${triggered.name} has triggers`, PARTS_ADVICE);
 }
 
-function findChanged(change: RowChange, table: TableFacts, facts: SchemaFacts): ReturnType<typeof findDeleted> {
-  return change.verb === "delete" ? findDeleted(facts, table) : { tables: new Set([table]), isEntangled: false };
+function findChanged(
+  change: RowChange,
+  table: TableFacts,
+  facts: SchemaFacts,
+): ReturnType<typeof findDeleted> {
+  return change.verb === "delete"
+    ? findDeleted(facts, table)
+    : { tables: new Set([table]), isEntangled: false };
 }
 
 /** What the statement reads beside the row: nothing that it changes, and nothing that may come out differently. */
-function refuseReads(change: RowChange, table: TableFacts | undefined, facts: SchemaFacts): BatchRefusal | undefined {
+function refuseReads(
+  change: RowChange,
+  table: TableFacts | undefined,
+  facts: SchemaFacts,
+): BatchRefusal | undefined {
   const { reader, alias } = change;
   const text = findQueries(reader, [change.with, change.from]);
   const changed = table === undefined
@@ -117,7 +134,8 @@ function refuseReads(change: RowChange, table: TableFacts | undefined, facts: Sc
   const read = findRead(text, findReadableNames(facts, changed));
   if (read !== undefined) return refuse(`it reads ${read}, which it changes`, HELPER_ADVICE);
   if (readsCatalog(text)) return refuse("it reads the catalog", VALUE_ADVICE);
-  const fault = findFault(text, { functions: facts.functions, alias }) ?? findViewFault(text, facts);
+  const fault = findFault(text, { functions: facts.functions, alias }) ??
+    findViewFault(text, facts);
   if (fault !== undefined) return refuseFault(fault);
   return setsDefault(change) ? refuse("it sets a column to its DEFAULT", VALUE_ADVICE) : undefined;
 }
@@ -148,18 +166,30 @@ function findViewFault(text: ExpressionText, facts: SchemaFacts): ExpressionFaul
 function refuseFault(fault: ExpressionFault): BatchRefusal {
   switch (fault.kind) {
     case "function":
-      return refuse(`it calls ${fault.name}(), which may read the rows that it changes`, VALUE_ADVICE);
+      return refuse(
+        `it calls ${fault.name}(), which may read the rows that it changes`,
+        VALUE_ADVICE,
+      );
     case "volatile":
-      return refuse(`it calls ${fault.name}() in a query, where each batch would get other values`, HELPER_ADVICE);
+      return refuse(
+        `it calls ${fault.name}() in a query, where each batch would get other values`,
+        HELPER_ADVICE,
+      );
     case "unordered":
       return refuse(
         `${fault.name} in a query may choose or number other rows for each batch`,
         `${HELPER_ADVICE} A query that names the changed row, such as (SELECT … WHERE other.id = changed.id), is fine.`,
       );
     case "time":
-      return refuse("it reads the clock in a way that cannot be kept the same for all batches", VALUE_ADVICE);
+      return refuse(
+        "it reads the clock in a way that cannot be kept the same for all batches",
+        VALUE_ADVICE,
+      );
     case "escape":
-      return refuse("it has a name or a text with Unicode escapes", "Write the characters themselves.");
+      return refuse(
+        "it has a name or a text with Unicode escapes",
+        "Write the characters themselves.",
+      );
     case "system-column":
       return refuse(`it reads ${fault.name}, which every change of a row changes`, VALUE_ADVICE);
   }
@@ -172,7 +202,8 @@ function refuseColumns(
   facts: SchemaFacts,
 ): BatchRefusal | undefined {
   if (change.verb === "delete" || table === undefined) return undefined;
-  const isSet = (column: string): boolean => change.columns.includes(column) || table.generated.includes(column);
+  const isSet = (column: string): boolean =>
+    change.columns.includes(column) || table.generated.includes(column);
   const unique = table.uniques.find(({ columns }) => columns.some(isSet));
   if (unique?.isPrimary === true) {
     return refuse(
@@ -182,12 +213,18 @@ function refuseColumns(
   }
   if (unique !== undefined) {
     const columns = unique.columns.join(", ");
-    return refuse(`it may change columns of a unique index (${columns}), which compares rows`, DROP_ADVICE);
+    return refuse(
+      `it may change columns of a unique index (${columns}), which compares rows`,
+      DROP_ADVICE,
+    );
   }
-  const referenced = facts.foreignKeys.find(({ target, columns }) => target === table && columns.some(isSet));
-  return referenced === undefined
-    ? undefined
-    : refuse(`it changes columns that a foreign key of ${referenced.table.name} references`, DROP_ADVICE);
+  const referenced = facts.foreignKeys.find(({ target, columns }) =>
+    target === table && columns.some(isSet)
+  );
+  return referenced === undefined ? undefined : refuse(
+    `it changes columns that a foreign key of ${referenced.table.name} references`,
+    DROP_ADVICE,
+  );
 }
 
 function chooseOrder(change: RowChange, table: TableFacts | undefined): BatchDecision {

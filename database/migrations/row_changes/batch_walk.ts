@@ -43,11 +43,15 @@ export function createWalk(change: RowChange, plan: BatchPlan, read: ReadRows): 
 function writeChange(change: RowChange, condition: string): string {
   const start = getText(change, change.with);
   const joined = getText(change, change.from);
-  const where = [condition, getCondition(change)].filter((part) => part !== undefined).join(" AND ");
+  const where = [condition, getCondition(change)].filter((part) => part !== undefined).join(
+    " AND ",
+  );
   const [verb, list] = change.verb === "update"
     ? [`UPDATE ${change.target} SET ${getText(change, change.set)}`, "FROM"]
     : [`DELETE FROM ${change.target}`, "USING"];
-  return [start, verb, ...(joined === "" ? [] : [list, joined]), "WHERE", where].filter((part) => part !== "").join(
+  return [start, verb, ...(joined === "" ? [] : [list, joined]), "WHERE", where].filter((part) =>
+    part !== ""
+  ).join(
     " ",
   );
 }
@@ -58,23 +62,36 @@ function walkAlongKey(change: RowChange, { key, table }: BatchPlan, read: ReadRo
   const names = key.map((_, place) => `k${String(place).padStart(2, "0")}`);
   const row = `(${columns.join(", ")})`;
   const value = (values: readonly string[]): string =>
-    `(${values.map((text, place) => `${literal(text)}::${table?.types.get(key[place]) ?? "text"}`).join(", ")})`;
+    `(${
+      values.map((text, place) => `${literal(text)}::${table?.types.get(key[place]) ?? "text"}`)
+        .join(", ")
+    })`;
   const distinct = getText(change, change.from) === "" ? "" : "DISTINCT ";
   const keys = columns.map((column, place) => `${column} AS ${names[place]}`).join(", ");
   return {
     async next(after, size) {
       const start = after === undefined ? "true" : `${row} > ${value(after)}`;
-      const where = [start, getCondition(change)].filter((part) => part !== undefined).join(" AND ");
-      const page = `SELECT ${distinct}${keys} FROM ${fromList(change)} WHERE ${where} ORDER BY ${names.join(", ")}`;
+      const where = [start, getCondition(change)].filter((part) => part !== undefined).join(
+        " AND ",
+      );
+      const page = `SELECT ${distinct}${keys} FROM ${fromList(change)} WHERE ${where} ORDER BY ${
+        names.join(", ")
+      }`;
       const [last] = await read(
-        `${getText(change, change.with)} SELECT ${names.map((name) => `${name}::text AS ${name}`).join(", ")} ` +
+        `${getText(change, change.with)} SELECT ${
+          names.map((name) => `${name}::text AS ${name}`).join(", ")
+        } ` +
           `FROM (${page} LIMIT ${size}) AS page ORDER BY ${
             names.map((name) => `page.${name} DESC`).join(", ")
           } LIMIT 1`,
       );
       if (last === undefined) return undefined;
       const end = names.map((name) => String(last[name]));
-      return { sql: writeChange(change, `${start} AND ${row} <= ${value(end)}`), key: end, check: () => {} };
+      return {
+        sql: writeChange(change, `${start} AND ${row} <= ${value(end)}`),
+        key: end,
+        check: () => {},
+      };
     },
   };
 }
@@ -88,11 +105,15 @@ function walkByRowId(change: RowChange, read: ReadRows): BatchWalk {
     async next(_after, size) {
       const rows = `SELECT ${rowId} FROM ${fromList(change)} WHERE ${where} LIMIT ${size}`;
       const start = getText(change, change.with);
-      const found = await read(`${start} SELECT 1 AS found FROM ${fromList(change)} WHERE ${where} LIMIT 1`);
+      const found = await read(
+        `${start} SELECT 1 AS found FROM ${fromList(change)} WHERE ${where} LIMIT 1`,
+      );
       if (found.length === 0) return undefined;
       const sql = writeChange(change, `${rowId} = ANY (ARRAY(${rows}))`);
       return {
-        sql: column === undefined ? sql : `${sql} RETURNING ${change.reference}.${column} IS NULL AS is_open`,
+        sql: column === undefined
+          ? sql
+          : `${sql} RETURNING ${change.reference}.${column} IS NULL AS is_open`,
         check(changed): void {
           if (!changed.some(({ is_open }) => is_open === true)) return;
           throw new MigrationError(

@@ -28,7 +28,8 @@ export function findDeleted(facts: SchemaFacts, table: TableFacts): ChangedTable
     }
   }
   const isEntangled = facts.foreignKeys.some((key) =>
-    changed.has(key.table) && deleted.has(key.target) && (key.table === table || key.onDelete === "none")
+    changed.has(key.table) && deleted.has(key.target) &&
+    (key.table === table || key.onDelete === "none")
   );
   return { tables: changed, isEntangled };
 }
@@ -39,7 +40,10 @@ export function findDeleted(facts: SchemaFacts, table: TableFacts): ChangedTable
  * @param facts The views.
  * @param tables The tables.
  */
-export function findReadableNames(facts: SchemaFacts, tables: Iterable<TableFacts>): ReadonlySet<string> {
+export function findReadableNames(
+  facts: SchemaFacts,
+  tables: Iterable<TableFacts>,
+): ReadonlySet<string> {
   const names = new Set([...tables].map(({ name }) => name));
   for (let size = -1; size !== names.size;) {
     size = names.size;

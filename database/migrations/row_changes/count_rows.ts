@@ -11,7 +11,9 @@ function isServerError(error: unknown): boolean {
 }
 
 async function count(page: string, read: ReadRows, prefix = ""): Promise<number> {
-  const [row] = await read(`${prefix}SELECT count(*)::int AS n FROM (${page} LIMIT ${MAX_ROWS + 1}) AS page`);
+  const [row] = await read(
+    `${prefix}SELECT count(*)::int AS n FROM (${page} LIMIT ${MAX_ROWS + 1}) AS page`,
+  );
   return Number(row?.n);
 }
 
@@ -28,7 +30,11 @@ export async function countRows({ live }: TableFacts, read: ReadRows): Promise<n
  * @param read Runs a query.
  * @returns The number; `Infinity` when the server refuses the query, because something in it is not there yet.
  */
-export function countMatching(change: RowChange, key: readonly string[], read: ReadRows): Promise<number> {
+export function countMatching(
+  change: RowChange,
+  key: readonly string[],
+  read: ReadRows,
+): Promise<number> {
   const columns = key.length === 0 ? "1" : `DISTINCT ${keyColumns(change, key).join(", ")}`;
   return countWith(change, selectMatching(change, columns), read);
 }
@@ -68,7 +74,9 @@ export async function countReferencing(
     for (const key of facts.foreignKeys) {
       if (key.target !== table || key.onDelete === "none") continue;
       const isCycle = key.onDelete === "cascade" && path.includes(key.table);
-      if (isCycle || key.from.length === 0 || key.from.length !== key.columns.length) return Infinity;
+      if (isCycle || key.from.length === 0 || key.from.length !== key.columns.length) {
+        return Infinity;
+      }
       const referencing = selectReferencing(key.table, key.from, key.columns, rows);
       total += await countWith(change, referencing, read);
       if (total > MAX_ROWS) return total;
@@ -101,7 +109,12 @@ export async function findBlocking(
   return undefined;
 }
 
-function selectReferencing(table: TableFacts, from: readonly string[], to: readonly string[], rows: string): string {
+function selectReferencing(
+  table: TableFacts,
+  from: readonly string[],
+  to: readonly string[],
+  rows: string,
+): string {
   const [sources, targets] = [from, to].map((columns) => columns.map(quoteName).join(", "));
   return `SELECT * FROM ${table.live} WHERE (${sources}) IN (SELECT ${targets} FROM (${rows}) AS gone)`;
 }
@@ -110,7 +123,9 @@ function selectReferencing(table: TableFacts, from: readonly string[], to: reado
 export async function hasRowIds({ live }: TableFacts, read: ReadRows): Promise<boolean> {
   const page = `SELECT ctid FROM ${live} LIMIT ${MAX_ROWS + 1}`;
   try {
-    const [row] = await read(`SELECT count(*) = count(DISTINCT ctid) AS differ FROM (${page}) AS page`);
+    const [row] = await read(
+      `SELECT count(*) = count(DISTINCT ctid) AS differ FROM (${page}) AS page`,
+    );
     return row?.differ === true;
   } catch (error) {
     if (isServerError(error)) return false;

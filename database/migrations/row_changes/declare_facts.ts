@@ -26,7 +26,14 @@ export function declareFacts(facts: SchemaFacts, reader: StatementReader): void 
   else if (reader.is(0, "ALTER", "VIEW")) renameView(facts, reader);
 }
 
-const OBJECTS: ReadonlySet<string> = new Set(["TABLE", "INDEX", "VIEW", "FUNCTION", "PROCEDURE", "AGGREGATE"]);
+const OBJECTS: ReadonlySet<string> = new Set([
+  "TABLE",
+  "INDEX",
+  "VIEW",
+  "FUNCTION",
+  "PROCEDURE",
+  "AGGREGATE",
+]);
 
 function skipExists(reader: StatementReader, at: number): number {
   return reader.skip(reader.skip(at, "IF", "EXISTS"), "IF", "NOT", "EXISTS");
@@ -39,9 +46,13 @@ function declareCreated(facts: SchemaFacts, reader: StatementReader): void {
     case "TABLE":
       return createTable(facts, reader, at);
     case "INDEX":
-      return reader.find(new Set(["UNIQUE"]), 1, object) < 0 ? undefined : createUniqueIndex(facts, reader, object);
+      return reader.find(new Set(["UNIQUE"]), 1, object) < 0
+        ? undefined
+        : createUniqueIndex(facts, reader, object);
     case "VIEW":
-      facts.views.push(readView(truncateName(readName(reader, at).name), reader.text(at, reader.size)));
+      facts.views.push(
+        readView(truncateName(readName(reader, at).name), reader.text(at, reader.size)),
+      );
       return;
     case "FUNCTION":
     case "PROCEDURE":
@@ -53,7 +64,10 @@ function declareCreated(facts: SchemaFacts, reader: StatementReader): void {
 function createTable(facts: SchemaFacts, reader: StatementReader, at: number): void {
   const { path, end } = readName(reader, at);
   if (findTable(facts, path) !== undefined) return;
-  const table = newTable(getSchema(path) ?? facts.searchPath[0] ?? "public", path.slice(path.lastIndexOf(".") + 1));
+  const table = newTable(
+    getSchema(path) ?? facts.searchPath[0] ?? "public",
+    path.slice(path.lastIndexOf(".") + 1),
+  );
   facts.tables.push(table);
   if (!reader.is(end, "(")) return;
   const items = reader.list(end + 1, reader.closing(end));
@@ -89,15 +103,23 @@ function declareItem(table: TableFacts, reader: StatementReader, from: number, t
   if (column !== undefined) table.types.set(column, "");
   for (let at = from + (column === undefined ? 0 : 1); at < to; at = reader.next(at)) {
     const name = nameBefore(reader, from, at);
-    if (reader.is(at, "PRIMARY", "KEY")) addUnique(table, reader, at + 2, { column, name, isPrimary: true });
-    else if (reader.is(at, "UNIQUE")) addUnique(table, reader, at + 1, { column, name, isPrimary: false });
-    else if (reader.is(at, "GENERATED") && column !== undefined) declareGenerated(table, reader, at, column);
-    else if (reader.is(at, "NOT", "NULL") && column !== undefined) table.notNull.push(column);
+    if (reader.is(at, "PRIMARY", "KEY")) {
+      addUnique(table, reader, at + 2, { column, name, isPrimary: true });
+    } else if (reader.is(at, "UNIQUE")) {
+      addUnique(table, reader, at + 1, { column, name, isPrimary: false });
+    } else if (reader.is(at, "GENERATED") && column !== undefined) {
+      declareGenerated(table, reader, at, column);
+    } else if (reader.is(at, "NOT", "NULL") && column !== undefined) table.notNull.push(column);
     else if (reader.is(at, "CHECK", "(")) declareCheck(table, reader, at + 1);
   }
 }
 
-function declareGenerated(table: TableFacts, reader: StatementReader, at: number, column: string): void {
+function declareGenerated(
+  table: TableFacts,
+  reader: StatementReader,
+  at: number,
+  column: string,
+): void {
   const isIdentity = reader.is(at + 2, "AS", "IDENTITY") || reader.is(at + 3, "AS", "IDENTITY");
   if (isIdentity) table.notNull.push(column);
   else table.generated.push(column);
@@ -118,13 +140,17 @@ function addUnique(
   if (column === undefined && !reader.is(at, "(")) return; // USING INDEX
   const columns = column === undefined ? namesIn(reader, at) : [column];
   if (isPrimary) table.notNull.push(...columns);
-  const generated = isPrimary ? deriveName(table.name, "", "pkey") : deriveName(table.name, columns.join("_"), "key");
+  const generated = isPrimary
+    ? deriveName(table.name, "", "pkey")
+    : deriveName(table.name, columns.join("_"), "key");
   table.uniques.push({ name: name ?? generated, columns, isPrimary, isPlain: true });
 }
 
 /** The name that CONSTRAINT gives what follows it. */
 function nameBefore(reader: StatementReader, from: number, to: number): string | undefined {
-  for (let at = to - 1; at >= from; at--) if (reader.is(at, "CONSTRAINT")) return nameAt(reader, at + 1);
+  for (let at = to - 1; at >= from; at--) {
+    if (reader.is(at, "CONSTRAINT")) return nameAt(reader, at + 1);
+  }
   return undefined;
 }
 
@@ -159,7 +185,9 @@ function declareReferences(
 
 /** `FOREIGN KEY (a, b) REFERENCES …` */
 function namesBefore(reader: StatementReader, from: number, to: number): string[] {
-  for (let at = from; at < to; at = reader.next(at)) if (reader.is(at, "KEY", "(")) return namesIn(reader, at + 1);
+  for (let at = from; at < to; at = reader.next(at)) {
+    if (reader.is(at, "KEY", "(")) return namesIn(reader, at + 1);
+  }
   return [nameAt(reader, from)];
 }
 
@@ -179,12 +207,17 @@ function createUniqueIndex(facts: SchemaFacts, reader: StatementReader, object: 
   if (table === undefined || open < 0) return;
   const columns: string[] = [];
   for (let at = open; at < reader.size; at++) {
-    const isColumn = reader.isName(at) && !RESERVED_WORDS.has(reader.key(at)) && !reader.is(at + 1, "(");
+    const isColumn = reader.isName(at) && !RESERVED_WORDS.has(reader.key(at)) &&
+      !reader.is(at + 1, "(");
     if (isColumn) columns.push(nameAt(reader, at));
   }
-  const isPlain = reader.list(open + 1, reader.closing(open)).every(([from, to]) => to === from + 1);
+  const isPlain = reader.list(open + 1, reader.closing(open)).every(([from, to]) =>
+    to === from + 1
+  );
   const isWhole = reader.closing(open) === reader.size - 1;
-  const name = truncateName(readName(reader, skipExists(reader, skipModes(reader, object + 1))).name);
+  const name = truncateName(
+    readName(reader, skipExists(reader, skipModes(reader, object + 1))).name,
+  );
   table.uniques.push({ name, columns, isPrimary: false, isPlain: isPlain && isWhole });
 }
 
@@ -222,12 +255,15 @@ function dropConstraint(facts: SchemaFacts, table: TableFacts, name: string): vo
 function dropIndexes(facts: SchemaFacts, reader: StatementReader): void {
   for (const [at] of reader.list(skipExists(reader, skipModes(reader, 2)), reader.size)) {
     const name = truncateName(readName(reader, at).name);
-    for (const table of facts.tables) table.uniques = table.uniques.filter((unique) => unique.name !== name);
+    for (const table of facts.tables) {
+      table.uniques = table.uniques.filter((unique) => unique.name !== name);
+    }
   }
 }
 
 function renameColumn(facts: SchemaFacts, table: TableFacts, from: string, to: string): void {
-  const rename = (columns: readonly string[]): string[] => columns.map((column) => column === from ? to : column);
+  const rename = (columns: readonly string[]): string[] =>
+    columns.map((column) => column === from ? to : column);
   table.types.set(to, table.types.get(from) ?? "");
   table.types.delete(from);
   table.generated = rename(table.generated);
@@ -245,7 +281,9 @@ function dropTables(facts: SchemaFacts, reader: StatementReader): void {
     const table = findTable(facts, readName(reader, at).path);
     if (table === undefined) continue;
     facts.tables = facts.tables.filter((one) => one !== table);
-    facts.foreignKeys = facts.foreignKeys.filter((key) => key.table !== table && key.target !== table);
+    facts.foreignKeys = facts.foreignKeys.filter((key) =>
+      key.table !== table && key.target !== table
+    );
   }
 }
 

@@ -66,7 +66,10 @@ function isEscaped(text: string): boolean {
 }
 
 /** Returns all names in some ranges of a statement, of columns, tables and all else. */
-export function findNames(reader: StatementReader, ranges: readonly TokenRange[]): ReadonlySet<string> {
+export function findNames(
+  reader: StatementReader,
+  ranges: readonly TokenRange[],
+): ReadonlySet<string> {
   const names = new Set<string>();
   for (const [from, to] of ranges) {
     for (let at = from; at < to; at++) names.add(nameAt(reader, at) ?? "");
@@ -81,7 +84,10 @@ export function findNames(reader: StatementReader, ranges: readonly TokenRange[]
  * @param names Names of tables and views, without their schemas.
  * @returns The first name that is read.
  */
-export function findRead({ reader, queries }: ExpressionText, names: ReadonlySet<string>): string | undefined {
+export function findRead(
+  { reader, queries }: ExpressionText,
+  names: ReadonlySet<string>,
+): string | undefined {
   for (let at = 0; at < reader.size; at++) {
     if (queries[at] < 0 || reader.is(at + 1, ".")) continue;
     const name = nameAt(reader, at);
@@ -96,7 +102,8 @@ export function readsCatalog({ reader, queries }: ExpressionText): boolean {
     const name = queries[at] < 0 ? undefined : nameAt(reader, at);
     if (name === undefined) continue;
     if (name === "information_schema" || (name === "sys" && reader.is(at + 1, "."))) return true;
-    const isCatalog = name.startsWith("pg_") && !reader.is(at + 1, "(") && !isFunctionSchema(reader, at);
+    const isCatalog = name.startsWith("pg_") && !reader.is(at + 1, "(") &&
+      !isFunctionSchema(reader, at);
     if (isCatalog && !reader.is(at - 1, "::")) return true;
   }
   return false;
@@ -131,7 +138,10 @@ export interface FaultOptions {
  * @param text The statement.
  * @param options What is known beside it.
  */
-export function findFault(text: ExpressionText, options: FaultOptions): ExpressionFault | undefined {
+export function findFault(
+  text: ExpressionText,
+  options: FaultOptions,
+): ExpressionFault | undefined {
   const { reader } = text;
   for (let at = 0; at < reader.size; at++) {
     const fault = faultOfToken(text, at, options) ?? faultOfWord(text, at, options);
@@ -156,7 +166,13 @@ function faultOfToken(
   return isAttribute && functions.has(name) ? { kind: "function", name } : undefined;
 }
 
-const ROW_CHOICES: ReadonlySet<string> = new Set(["LIMIT", "OFFSET", "FETCH", "TABLESAMPLE", "OVER"]);
+const ROW_CHOICES: ReadonlySet<string> = new Set([
+  "LIMIT",
+  "OFFSET",
+  "FETCH",
+  "TABLESAMPLE",
+  "OVER",
+]);
 const CLOCK_WORDS: ReadonlySet<string> = new Set([
   "CURRENT_TIMESTAMP",
   "CURRENT_DATE",
@@ -165,20 +181,29 @@ const CLOCK_WORDS: ReadonlySet<string> = new Set([
   "LOCALTIME",
 ]);
 
-function faultOfWord(text: ExpressionText, at: number, options: FaultOptions): ExpressionFault | undefined {
+function faultOfWord(
+  text: ExpressionText,
+  at: number,
+  options: FaultOptions,
+): ExpressionFault | undefined {
   const { reader } = text;
   if (reader.is(at - 1, ".") && !reader.is(at + 1, "(")) return undefined;
   const isArray = reader.is(at, "ARRAY", "(");
   const query = text.queries[isArray ? at + 1 : at];
   const isOnce = query >= 0 && !isRunForEachRow(text, query, options.alias);
-  if (isOnce && (isArray || isRowChoice(reader, at))) return { kind: "unordered", name: reader.key(at) };
+  if (isOnce && (isArray || isRowChoice(reader, at))) {
+    return { kind: "unordered", name: reader.key(at) };
+  }
   if (options.isView === true && reader.isOneOf(at, CLOCK_WORDS)) return { kind: "time" };
-  return reader.is(at + 1, "(") && reader.isName(at) ? faultOfCall(text, at, isOnce, options) : undefined;
+  return reader.is(at + 1, "(") && reader.isName(at)
+    ? faultOfCall(text, at, isOnce, options)
+    : undefined;
 }
 
 /** Whether a word makes a query choose or number rows, which may come out in another way each time that it runs. */
 function isRowChoice(reader: StatementReader, at: number): boolean {
-  return reader.isOneOf(at, ROW_CHOICES) || reader.is(at, "DISTINCT", "ON") || reader.is(at, "SKIP", "LOCKED");
+  return reader.isOneOf(at, ROW_CHOICES) || reader.is(at, "DISTINCT", "ON") ||
+    reader.is(at, "SKIP", "LOCKED");
 }
 
 function faultOfCall(
@@ -195,13 +220,21 @@ function faultOfCall(
   if (!isQualified && !isCall(text, at)) return undefined;
   if (TIME_FUNCTIONS.has(name)) return isView === true ? { kind: "time" } : undefined;
   if (VOLATILE_FUNCTIONS.has(name)) return faultOfVolatile(text, at, name);
-  if (ORDERED_FUNCTIONS.has(name)) return isOnce ? { kind: "unordered", name: `${name}()` } : undefined;
-  if (name === "age" && reader.list(at + 2, reader.closing(at + 1)).length < 2) return { kind: "time" };
+  if (ORDERED_FUNCTIONS.has(name)) {
+    return isOnce ? { kind: "unordered", name: `${name}()` } : undefined;
+  }
+  if (name === "age" && reader.list(at + 2, reader.closing(at + 1)).length < 2) {
+    return { kind: "time" };
+  }
   return STABLE_FUNCTIONS.has(name) ? undefined : { kind: "function", name };
 }
 
 /** A sequence is a table too: what is read beside `nextval()` might be its last value. */
-function faultOfVolatile({ queries }: ExpressionText, at: number, name: string): ExpressionFault | undefined {
+function faultOfVolatile(
+  { queries }: ExpressionText,
+  at: number,
+  name: string,
+): ExpressionFault | undefined {
   const isAlone = name !== "nextval" || queries.every((query) => query < 0);
   return queries[at] < 0 && isAlone ? undefined : { kind: "volatile", name };
 }
@@ -209,18 +242,25 @@ function faultOfVolatile({ queries }: ExpressionText, at: number, name: string):
 /** Whether a name before a bracket is a function, and no type with its length and no alias with its columns. */
 function isCall({ reader, queries, openings }: ExpressionText, at: number): boolean {
   if (
-    SYNTAX_WORDS.has(reader.key(at)) || CLOCK_WORDS.has(reader.key(at)) || reader.is(at - 1, "::") ||
+    SYNTAX_WORDS.has(reader.key(at)) || CLOCK_WORDS.has(reader.key(at)) ||
+    reader.is(at - 1, "::") ||
     reader.is(at - 1, "AS")
   ) return false;
   const opening = openings.get(at - 1);
   if (opening !== undefined) return reader.is(opening - 2, "DISTINCT", "ON");
   // a part of the WITH clause, with the names of its columns
-  const isPart = reader.is(0, "WITH") && queries[at] === 0 && reader.is(reader.closing(at + 1) + 1, "AS");
-  return !(isPart && (reader.is(at - 1, "WITH") || reader.is(at - 1, "RECURSIVE") || reader.is(at - 2, ")", ",")));
+  const isPart = reader.is(0, "WITH") && queries[at] === 0 &&
+    reader.is(reader.closing(at + 1) + 1, "AS");
+  return !(isPart &&
+    (reader.is(at - 1, "WITH") || reader.is(at - 1, "RECURSIVE") || reader.is(at - 2, ")", ",")));
 }
 
 /** Whether a query in brackets names the row that is changed, so that it is run anew for each row. */
-function isRunForEachRow({ reader, lists }: ExpressionText, open: number, alias: string | undefined): boolean {
+function isRunForEachRow(
+  { reader, lists }: ExpressionText,
+  open: number,
+  alias: string | undefined,
+): boolean {
   if (alias === undefined || !reader.is(open, "(") || isWithin(lists, open)) return false;
   let isUsed = false;
   for (let at = open; at < reader.closing(open); at++) {

@@ -33,7 +33,8 @@ function findTimeCalls(reader: StatementReader): TimeCall[] {
       continue;
     }
     const end = reader.nameEnd(at);
-    const isCall = end > at && reader.is(end, "(", ")") && TIME_FUNCTIONS.has(getName(reader.token(end - 1)!));
+    const isCall = end > at && reader.is(end, "(", ")") &&
+      TIME_FUNCTIONS.has(getName(reader.token(end - 1)!));
     if (isCall) calls.push({ from: at, to: end + 2, type: "timestamp with time zone" });
   }
   return calls;

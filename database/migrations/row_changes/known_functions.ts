@@ -59,7 +59,9 @@ export const ORDERED_FUNCTIONS: ReadonlySet<string> = words(
 );
 
 /** Functions that give the time of the transaction or the statement. They are written without or with brackets. */
-export const TIME_FUNCTIONS: ReadonlySet<string> = words("now statement_timestamp transaction_timestamp");
+export const TIME_FUNCTIONS: ReadonlySet<string> = words(
+  "now statement_timestamp transaction_timestamp",
+);
 
 /** Words of the grammar that stand before a bracket and call nothing. */
 export const SYNTAX_WORDS: ReadonlySet<string> = words(

@@ -42,7 +42,8 @@ export class PendingRows {
   isShrinking(table: TableFacts): boolean {
     const change = this.#changes.get(table);
     return this.isUntouched(table) ||
-      (change !== undefined && change.isDeleted && this.#keepsColumns(table, new Set()) && change.added === 0);
+      (change !== undefined && change.isDeleted && this.#keepsColumns(table, new Set()) &&
+        change.added === 0);
   }
 
   /**
@@ -70,7 +71,12 @@ export class PendingRows {
   #change(table: TableFacts): TableChange {
     const known = this.#changes.get(table);
     if (known !== undefined) return known;
-    const change: TableChange = { added: 0, isDeleted: false, columns: new Set(), isUnknown: false };
+    const change: TableChange = {
+      added: 0,
+      isDeleted: false,
+      columns: new Set(),
+      isUnknown: false,
+    };
     this.#changes.set(table, change);
     return change;
   }
@@ -82,7 +88,11 @@ export class PendingRows {
    * @param change The same, where it updates or deletes rows.
    * @param facts The schema when it runs.
    */
-  note(reader: StatementReader, change: RowChange | CompoundChange | undefined, facts: SchemaFacts): void {
+  note(
+    reader: StatementReader,
+    change: RowChange | CompoundChange | undefined,
+    facts: SchemaFacts,
+  ): void {
     if (reader.is(0, "ALTER", "TABLE")) return this.#noteAlter(reader, facts);
     if (change !== undefined && change.verb !== "compound") return this.#noteChange(change, facts);
     for (let at = 0; at < reader.size; at++) {
@@ -90,7 +100,9 @@ export class PendingRows {
       const name = reader.is(at + 1, "INTO") || reader.is(at + 1, "FROM") ? at + 2 : at + 1;
       const table = findTable(facts, readName(reader, reader.skip(name, "ONLY")).path);
       if (table === undefined) continue;
-      if (reader.is(at, "INSERT")) this.#change(table).added += this.#countInserted(reader, name, facts);
+      if (reader.is(at, "INSERT")) {
+        this.#change(table).added += this.#countInserted(reader, name, facts);
+      }
       const isPlain = reader.is(at, "INSERT") && at === 0 && reader.find(UPSERT, name) < 0;
       if (!isPlain) this.#change(table).isUnknown = true;
     }
@@ -100,7 +112,9 @@ export class PendingRows {
     const at = reader.skip(reader.skip(reader.skip(2, "ASYNC"), "IF", "EXISTS"), "ONLY");
     const { path, end } = readName(reader, at);
     const table = findTable(facts, path);
-    const adds = reader.list(end, reader.size).every(([from]) => reader.is(from, "ADD") || reader.is(from, "VALIDATE"));
+    const adds = reader.list(end, reader.size).every(([from]) =>
+      reader.is(from, "ADD") || reader.is(from, "VALIDATE")
+    );
     if (table !== undefined && !adds) this.#change(table).isUnknown = true;
   }
 
@@ -138,7 +152,9 @@ export class PendingRows {
     if (reader.is(at, "(") && !reader.isOneOf(at + 1, QUERY)) at = reader.next(at);
     if (reader.is(at, "OVERRIDING")) at += 3;
     if (reader.is(at, "DEFAULT", "VALUES")) return 1;
-    const rows = reader.is(at, "VALUES") ? countValues(reader, at + 1) : this.#countSelected(reader, at, facts);
+    const rows = reader.is(at, "VALUES")
+      ? countValues(reader, at + 1)
+      : this.#countSelected(reader, at, facts);
     return Math.min(rows, MAX_ROWS);
   }
 
@@ -159,8 +175,25 @@ export class PendingRows {
 
 /** Words of a query that can give more rows than its tables have. */
 const NOT_COUNTED: ReadonlySet<string> = new Set([
-  ...["UNION", "FULL", "RIGHT", "LATERAL", "VALUES", "WITH", "CUBE", "ROLLUP", "SETS", "GENERATE_SERIES"],
-  ...["GENERATE_SUBSCRIPTS", "UNNEST", "JSON_ARRAY_ELEMENTS", "JSONB_ARRAY_ELEMENTS", "STRING_TO_TABLE"],
+  ...[
+    "UNION",
+    "FULL",
+    "RIGHT",
+    "LATERAL",
+    "VALUES",
+    "WITH",
+    "CUBE",
+    "ROLLUP",
+    "SETS",
+    "GENERATE_SERIES",
+  ],
+  ...[
+    "GENERATE_SUBSCRIPTS",
+    "UNNEST",
+    "JSON_ARRAY_ELEMENTS",
+    "JSONB_ARRAY_ELEMENTS",
+    "STRING_TO_TABLE",
+  ],
   ...["REGEXP_SPLIT_TO_TABLE", "REGEXP_MATCHES", "JSON_EACH", "JSONB_EACH"],
 ]);
 

@@ -11,7 +11,13 @@ import {
   refuseWithoutKey,
 } from "./batch_decision.ts";
 import { findDeleted, findReadableNames } from "./changed_tables.ts";
-import { countMatching, countReferencing, countRows, findBlocking, hasRowIds } from "./count_rows.ts";
+import {
+  countMatching,
+  countReferencing,
+  countRows,
+  findBlocking,
+  hasRowIds,
+} from "./count_rows.ts";
 import { declareFacts } from "./declare_facts.ts";
 import { findNames, findQueries, findRead } from "./find_reads.ts";
 import { PendingRows } from "./pending_rows.ts";
@@ -132,7 +138,10 @@ interface Planning {
   readonly views: number;
 }
 
-async function refuseVisit({ change, decision }: Visit, planning: Planning): Promise<BatchRefusal | undefined> {
+async function refuseVisit(
+  { change, decision }: Visit,
+  planning: Planning,
+): Promise<BatchRefusal | undefined> {
   const keys = change.verb === "delete" ? findBlockingKeys(change, planning) : [];
   if (decision.isBatchable && decision.by === "key" && keys.length === 0) return undefined;
   if (await fitsTransaction(change, planning)) return undefined;
@@ -151,13 +160,17 @@ function findBlockingKeys(change: RowChange, planning: Planning): ForeignKeyFact
   const target = findTable(facts, change.path);
   if (target === undefined) return [];
   const keys = facts.foreignKeys.filter((key) =>
-    key.target === target && key.onDelete === "none" && rows.isUntouched(key.table) && key.from.length > 0
+    key.target === target && key.onDelete === "none" && rows.isUntouched(key.table) &&
+    key.from.length > 0
   );
   return keys.length > 0 && canCount(change, planning) ? keys : [];
 }
 
 /** Whether a change is known to fit one transaction when its turn comes. */
-async function fitsTransaction(change: RowChange | CompoundChange, planning: Planning): Promise<boolean> {
+async function fitsTransaction(
+  change: RowChange | CompoundChange,
+  planning: Planning,
+): Promise<boolean> {
   const inserts = change.verb === "compound" ? change.inserts : 0;
   if (await areSmall(findChangedTables(change, planning), inserts, planning)) return true;
   if (change.verb === "compound" || !canCount(change, planning)) return false;
@@ -166,7 +179,9 @@ async function fitsTransaction(change: RowChange | CompoundChange, planning: Pla
   const key = table === undefined ? undefined : findKey(table);
   const added = table === undefined ? 0 : planning.rows.addedTo(table);
   const matching = added + await countMatching(change, key ?? [], read);
-  if (matching > MAX_ROWS || table === undefined || change.verb === "update") return matching <= MAX_ROWS;
+  if (matching > MAX_ROWS || table === undefined || change.verb === "update") {
+    return matching <= MAX_ROWS;
+  }
   return matching + await countReferencing(change, table, facts, read) <= MAX_ROWS;
 }
 
@@ -179,7 +194,9 @@ function findChangedTables(
   for (const path of change.verb === "compound" ? change.paths : [change.path]) {
     const table = findTable(facts, path);
     if (table === undefined) return undefined;
-    for (const one of change.verb === "update" ? [table] : findDeleted(facts, table).tables) tables.add(one);
+    for (const one of change.verb === "update" ? [table] : findDeleted(facts, table).tables) {
+      tables.add(one);
+    }
   }
   return tables;
 }
@@ -194,7 +211,10 @@ async function areSmall(
   for (const table of tables) {
     const now = await countRows(table, read);
     // each foreign key may change a row once more
-    const times = Math.max(1, facts.foreignKeys.filter((key) => key.table === table && key.onDelete !== "none").length);
+    const times = Math.max(
+      1,
+      facts.foreignKeys.filter((key) => key.table === table && key.onDelete !== "none").length,
+    );
     total += (times + inserts) * (now + rows.addedTo(table));
     if (total > MAX_ROWS) return false;
   }
@@ -208,24 +228,32 @@ function canCount(change: RowChange, planning: Planning): boolean {
   const names = findNames(change.reader, [change.with, change.from, change.where]);
   const touched = facts.tables.filter((table) => !rows.isUntouched(table));
   const tableNames = new Set(touched.map(({ name }) => name));
-  const overTouched = [...findReadableNames(facts, touched)].filter((name) => !tableNames.has(name));
+  const overTouched = [...findReadableNames(facts, touched)].filter((name) =>
+    !tableNames.has(name)
+  );
   const lateViews = facts.views.slice(views).map(({ name }) => name);
   if (findRead(text, new Set([...overTouched, ...lateViews])) !== undefined) return false;
   if (overTouched.includes(change.path.slice(change.path.lastIndexOf(".") + 1))) return false;
-  const isRead = (table: TableFacts): boolean => findRead(text, new Set([table.name])) !== undefined;
+  const isRead = (table: TableFacts): boolean =>
+    findRead(text, new Set([table.name])) !== undefined;
   if (touched.some((table) => isRead(table) && !rows.keepsQuery(table, names))) return false;
   const target = findTable(facts, change.path);
   if (target === undefined) return true;
   if (!rows.keepsRows(target, names)) return false;
   const changed = findChangedTables(change, planning) ?? [];
-  const isReferenced = facts.foreignKeys.some((key) => key.target === target && key.onDelete !== "none");
-  return change.verb === "update" || !isReferenced || [...changed].every((table) => rows.isShrinking(table));
+  const isReferenced = facts.foreignKeys.some((key) =>
+    key.target === target && key.onDelete !== "none"
+  );
+  return change.verb === "update" || !isReferenced ||
+    [...changed].every((table) => rows.isShrinking(table));
 }
 
 function toRefusal({ index, change }: Visit, { reason, advice }: BatchRefusal): RowChangeRefusal {
   const [kind, table] = change.verb === "compound"
     ? ["WITH", change.paths[0]]
     : [change.verb.toUpperCase(), change.path];
-  const summary = `${kind} ${table}: not supported: ${getIncompatibility(UNBATCHABLE)!.title}, because ${reason}`;
+  const summary = `${kind} ${table}: not supported: ${
+    getIncompatibility(UNBATCHABLE)!.title
+  }, because ${reason}`;
   return { index, table, summary, advice };
 }

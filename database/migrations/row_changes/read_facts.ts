@@ -1,6 +1,12 @@
 import { quoteName } from "../history.ts";
 import type { Row } from "../../providers/provider.ts";
-import { type ForeignKeyAction, newTable, readView, type SchemaFacts, type TableFacts } from "./schema_facts.ts";
+import {
+  type ForeignKeyAction,
+  newTable,
+  readView,
+  type SchemaFacts,
+  type TableFacts,
+} from "./schema_facts.ts";
 
 /** Runs a query and gives its rows. */
 export type ReadRows = (sql: string) => Promise<Row[]>;
@@ -22,7 +28,8 @@ const TABLES = "SELECT c.oid::text AS oid, n.nspname::text AS schema, c.relname:
   "FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) AS columns " +
   `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'f') AND ${USER_SCHEMA}`;
 
-const UNIQUES = `SELECT i.indrelid::text AS table, x.relname::text AS name, i.indisprimary AS is_primary, ` +
+const UNIQUES =
+  `SELECT i.indrelid::text AS table, x.relname::text AS name, i.indisprimary AS is_primary, ` +
   `i.indpred IS NOT NULL OR i.indexprs IS NOT NULL AS has_parts, ` +
   `i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL AS is_plain, ` +
   `${getNames("i.indkey::smallint[]", "i.indrelid", "i.indnkeyatts")} AS keys, ` +
@@ -84,9 +91,8 @@ function toTable({ schema, name, is_plain, has_triggers, columns }: Row): TableF
   table.live = `${quoteName(table.schema)}.${quoteName(table.name)}`;
   table.isPlain = is_plain === true;
   table.hasTriggers = has_triggers === true;
-  const rows: [name: string, type: string, isGenerated: boolean, isNotNull: boolean][] = typeof columns === "string"
-    ? JSON.parse(columns)
-    : [];
+  const rows: [name: string, type: string, isGenerated: boolean, isNotNull: boolean][] =
+    typeof columns === "string" ? JSON.parse(columns) : [];
   for (const [column, type, isGenerated, isNotNull] of rows) {
     table.types.set(column, type);
     if (isGenerated) table.generated.push(column);

@@ -64,7 +64,9 @@ export function readRowChange(sql: string): RowChange | CompoundChange | undefin
   const start = reader.is(0, "WITH") ? skipWith(reader) : 0;
   if (start === undefined) return compound(reader, "unreadable", paths);
   const isChange = reader.is(start, "UPDATE") || reader.is(start, "DELETE");
-  if (hasModifyingCte(reader, start)) return paths.length > 0 ? compound(reader, "modifying-cte", paths) : undefined;
+  if (hasModifyingCte(reader, start)) {
+    return paths.length > 0 ? compound(reader, "modifying-cte", paths) : undefined;
+  }
   if (!isChange) return undefined;
   const clauses = readClauses(reader, start);
   if (clauses === undefined) return compound(reader, "unreadable", paths);
@@ -103,7 +105,9 @@ function skipWith(reader: StatementReader): number | undefined {
 function hasModifyingCte(reader: StatementReader, end: number): boolean {
   for (let at = 0; at < end; at++) {
     if (reader.is(at, "(") && reader.isOneOf(at + 1, MODIFYING)) return true;
-    if (reader.is(at, "(", "WITH") && reader.find(MODIFYING, at + 1, reader.closing(at)) >= 0) return true;
+    if (reader.is(at, "(", "WITH") && reader.find(MODIFYING, at + 1, reader.closing(at)) >= 0) {
+      return true;
+    }
   }
   return false;
 }
@@ -195,7 +199,9 @@ function readColumns(reader: StatementReader, [from, to]: TokenRange): string[] 
   const columns: string[] = [];
   for (const [start] of reader.list(from, to)) {
     const isGroup = reader.is(start, "(");
-    const names = isGroup ? reader.list(start + 1, reader.closing(start)).map(([at]) => at) : [start];
+    const names = isGroup
+      ? reader.list(start + 1, reader.closing(start)).map(([at]) => at)
+      : [start];
     for (const at of names) if (reader.isName(at)) columns.push(getName(reader.token(at)!));
   }
   return columns;
@@ -213,7 +219,10 @@ export function getText({ reader }: RowChange, [from, to]: TokenRange): string {
  */
 export function filledColumn(change: RowChange): string | undefined {
   const { reader, verb, columns, where: [from, to], set } = change;
-  if (verb !== "update" || columns.length !== 1 || reader.list(...set).length !== 1 || reader.is(set[0], "(")) {
+  if (
+    verb !== "update" || columns.length !== 1 || reader.list(...set).length !== 1 ||
+    reader.is(set[0], "(")
+  ) {
     return undefined;
   }
   const name = readName(reader, from);

@@ -1,4 +1,9 @@
-import { createQueryFactory, type DatabaseConfig, DatabaseOperation, getDrizzleClient } from "@trellis/fn/database";
+import {
+  createQueryFactory,
+  type DatabaseConfig,
+  DatabaseOperation,
+  getDrizzleClient,
+} from "@trellis/fn/database";
 import { desc, eq } from "@trellis/fn/database/orm";
 import { getOptionalEnv, getRequiredEnv } from "@trellis/fn/env";
 import * as schema from "./schema.ts";
@@ -19,7 +24,9 @@ const { notes } = schema;
 export const listNotes = defineQuery(
   { tables: [{ table: notes, operations: [DatabaseOperation.Select] }] },
   async function listNotes(db, userId: string, limit: number) {
-    return await db.select().from(notes).where(eq(notes.userId, userId)).orderBy(desc(notes.createdAt)).limit(limit);
+    return await db.select().from(notes).where(eq(notes.userId, userId)).orderBy(
+      desc(notes.createdAt),
+    ).limit(limit);
   },
 );
 

@@ -29,10 +29,23 @@ async function signUpAda(): Promise<Record<string, string>> {
 
 test("a note that was written is listed for its author, and for nobody else", async () => {
   const headers = await signUpAda();
-  const post = createRestApiEvent({ method: "POST", path: "/notes", headers, body: { title: "Milk" } });
+  const post = createRestApiEvent({
+    method: "POST",
+    path: "/notes",
+    headers,
+    body: { title: "Milk" },
+  });
   assert.equal((await postNote.handler(post, createLambdaContext())).statusCode, 201);
-  const listed = await getNotes.handler(createRestApiEvent({ path: "/notes", headers }), createLambdaContext());
-  assert.deepEqual(JSON.parse(listed.body).notes.map((note: { title: string }) => note.title), ["Milk"]);
-  const anonymous = await getNotes.handler(createRestApiEvent({ path: "/notes" }), createLambdaContext());
+  const listed = await getNotes.handler(
+    createRestApiEvent({ path: "/notes", headers }),
+    createLambdaContext(),
+  );
+  assert.deepEqual(JSON.parse(listed.body).notes.map((note: { title: string }) => note.title), [
+    "Milk",
+  ]);
+  const anonymous = await getNotes.handler(
+    createRestApiEvent({ path: "/notes" }),
+    createLambdaContext(),
+  );
   assert.equal(anonymous.statusCode, 401);
 });

@@ -1,4 +1,9 @@
-import { createQueryFactory, type DatabaseConfig, type DatabaseProvider, getDrizzleClient } from "@trellis/fn/database";
+import {
+  createQueryFactory,
+  type DatabaseConfig,
+  type DatabaseProvider,
+  getDrizzleClient,
+} from "@trellis/fn/database";
 import { getOptionalEnv } from "@trellis/fn/env";
 import * as schema from "./schema.ts";
 

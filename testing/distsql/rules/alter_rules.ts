@@ -6,7 +6,14 @@ import { IDENTITY_CACHE, refuseColumn } from "./table_rules.ts";
 
 /** The actions of ALTER TABLE that the provider takes (AT, EMU; state of 2026-09). */
 const ACCEPTED = new Set([
-  ...["AT_AddColumn", "AT_DropColumn", "AT_ColumnDefault", "AT_DropNotNull", "AT_AddIdentity", "AT_SetIdentity"],
+  ...[
+    "AT_AddColumn",
+    "AT_DropColumn",
+    "AT_ColumnDefault",
+    "AT_DropNotNull",
+    "AT_AddIdentity",
+    "AT_SetIdentity",
+  ],
   ...[
     "AT_DropIdentity",
     "AT_DropExpression",
@@ -15,7 +22,13 @@ const ACCEPTED = new Set([
     "AT_EnableTrigAll",
     "AT_EnableTrigUser",
   ],
-  ...["AT_DisableTrigAll", "AT_DisableTrigUser", "AT_AddConstraint", "AT_DropConstraint", "AT_ValidateConstraint"],
+  ...[
+    "AT_DisableTrigAll",
+    "AT_DisableTrigUser",
+    "AT_AddConstraint",
+    "AT_DropConstraint",
+    "AT_ValidateConstraint",
+  ],
   "AT_AlterConstraint",
 ]);
 
@@ -47,7 +60,10 @@ function actions(statement: Statement): SyntaxNode[] {
   return children(statement.node, "cmds").map((command) => child(command, "AlterTableCmd"));
 }
 
-function getFirst<T>(statement: Statement, look: (action: SyntaxNode, kind: string) => T | undefined): T | undefined {
+function getFirst<T>(
+  statement: Statement,
+  look: (action: SyntaxNode, kind: string) => T | undefined,
+): T | undefined {
   for (const action of actions(statement)) {
     const found = look(action, getText(action, "subtype"));
     if (found !== undefined) return found;
@@ -84,7 +100,9 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     source: "AT (ASYNC goes with VALIDATE CONSTRAINT alone; text inferred)",
     refuse(statement) {
       if (!statement.isAsync) return undefined;
-      const isValidation = actions(statement).every((action) => getText(action, "subtype") === "AT_ValidateConstraint");
+      const isValidation = actions(statement).every((action) =>
+        getText(action, "subtype") === "AT_ValidateConstraint"
+      );
       return isValidation ? undefined : 'syntax error at or near "ASYNC"';
     },
   },
@@ -94,7 +112,9 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     sure: "T",
     source: "LINT 2026-08; RENAME is accepted (MTX 2026-08-28); text inferred",
     refuse({ node }) {
-      return getText(node, "objtype") === "OBJECT_INDEX" ? "unsupported statement: AlterIndex" : undefined;
+      return getText(node, "objtype") === "OBJECT_INDEX"
+        ? "unsupported statement: AlterIndex"
+        : undefined;
     },
   },
   {
@@ -105,7 +125,8 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     refuse(statement) {
       return getFirst(statement, (_action, kind) => {
         if (ACCEPTED.has(kind)) return undefined;
-        const words = ACTION_WORDS[kind] ?? kind.replace("AT_", "").replace(/(?<=[a-z])(?=[A-Z])/g, " ").toUpperCase();
+        const words = ACTION_WORDS[kind] ??
+          kind.replace("AT_", "").replace(/(?<=[a-z])(?=[A-Z])/g, " ").toUpperCase();
         return ROW_SECURITY[kind] ?? `unsupported ALTER TABLE ${words} statement`;
       });
     },
@@ -119,7 +140,9 @@ export const ALTER_RULES: readonly RefusalRule[] = [
       return getFirst(
         statement,
         (action, kind) =>
-          kind === "AT_AddColumn" ? refuseNewColumn(child(child(action, "def"), "ColumnDef")) : undefined,
+          kind === "AT_AddColumn"
+            ? refuseNewColumn(child(child(action, "def"), "ColumnDef"))
+            : undefined,
       );
     },
   },
@@ -132,7 +155,8 @@ export const ALTER_RULES: readonly RefusalRule[] = [
     refuse(statement) {
       return getFirst(
         statement,
-        (_action, kind) => kind === "AT_DropColumn" ? "unsupported ALTER TABLE DROP COLUMN statement" : undefined,
+        (_action, kind) =>
+          kind === "AT_DropColumn" ? "unsupported ALTER TABLE DROP COLUMN statement" : undefined,
       );
     },
   },
@@ -191,7 +215,9 @@ export const ALTER_RULES: readonly RefusalRule[] = [
       return getFirst(
         statement,
         (action) =>
-          getText(child(child(action, "def"), "Constraint"), "contype") === "CONSTR_CHECK" ? ADD_CONSTRAINT : undefined,
+          getText(child(child(action, "def"), "Constraint"), "contype") === "CONSTR_CHECK"
+            ? ADD_CONSTRAINT
+            : undefined,
       );
     },
   },
@@ -204,7 +230,9 @@ export const ALTER_RULES: readonly RefusalRule[] = [
       return getFirst(
         statement,
         (action, kind) =>
-          kind === "AT_AddConstraint" ? refuseConstraint(child(child(action, "def"), "Constraint")) : undefined,
+          kind === "AT_AddConstraint"
+            ? refuseConstraint(child(child(action, "def"), "Constraint"))
+            : undefined,
       );
     },
   },

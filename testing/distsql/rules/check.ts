@@ -33,7 +33,9 @@ export function checkRefusals(statement: Statement, asOf: string): Refusal | und
     if (rule.until && asOf >= rule.until) continue;
     const found = rule.refuse(statement);
     if (found === undefined) continue;
-    return typeof found === "string" ? { sqlstate: rule.sqlstate ?? "0A000", message: found } : found;
+    return typeof found === "string"
+      ? { sqlstate: rule.sqlstate ?? "0A000", message: found }
+      : found;
   }
   return statement.type === "ExplainStmt" ? checkRefusals(explained(statement), asOf) : undefined;
 }

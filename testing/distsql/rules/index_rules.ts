@@ -79,7 +79,9 @@ export const INDEX_RULES: readonly RefusalRule[] = [
     sure: "I",
     source: "REL 2026-08-13 (accepted from then on; earlier text inferred)",
     refuse({ node }) {
-      const computed = children(node, "indexParams").some((key) => child(key, "IndexElem").expr !== undefined);
+      const computed = children(node, "indexParams").some((key) =>
+        child(key, "IndexElem").expr !== undefined
+      );
       return computed ? "expressions not supported for index keys" : undefined;
     },
   },
@@ -99,7 +101,9 @@ export const INDEX_RULES: readonly RefusalRule[] = [
     sure: "I",
     source: "LINT 2026-08 (refused; text inferred)",
     refuse({ node }) {
-      return children(node, "options").length > 0 ? "WITH not supported for CREATE INDEX" : undefined;
+      return children(node, "options").length > 0
+        ? "WITH not supported for CREATE INDEX"
+        : undefined;
     },
   },
   {

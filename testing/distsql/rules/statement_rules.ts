@@ -1,10 +1,36 @@
-import { child, children, definitions, findNodes, getText, strings, type SyntaxNode } from "../syntax_tree.ts";
+import {
+  child,
+  children,
+  definitions,
+  findNodes,
+  getText,
+  strings,
+  type SyntaxNode,
+} from "../syntax_tree.ts";
 import type { RefusalRule } from "./rule.ts";
 
 /** The statements that the provider takes; everything else is an "unsupported statement". */
 const ACCEPTED = new Set([
-  ...["SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "TransactionStmt", "ExplainStmt", "CallStmt", "CopyStmt"],
-  ...["CreateStmt", "AlterTableStmt", "IndexStmt", "DropStmt", "RenameStmt", "ViewStmt", "CommentStmt", "IamStmt"],
+  ...[
+    "SelectStmt",
+    "InsertStmt",
+    "UpdateStmt",
+    "DeleteStmt",
+    "TransactionStmt",
+    "ExplainStmt",
+    "CallStmt",
+    "CopyStmt",
+  ],
+  ...[
+    "CreateStmt",
+    "AlterTableStmt",
+    "IndexStmt",
+    "DropStmt",
+    "RenameStmt",
+    "ViewStmt",
+    "CommentStmt",
+    "IamStmt",
+  ],
   ...["CreateSeqStmt", "AlterSeqStmt", "CreateSchemaStmt", "CreateFunctionStmt"],
   ...[
     "CreateDomainStmt",
@@ -14,7 +40,14 @@ const ACCEPTED = new Set([
     "CreateStatsStmt",
     "AlterStatsStmt",
   ],
-  ...["GrantStmt", "GrantRoleStmt", "CreateRoleStmt", "AlterRoleStmt", "AlterRoleSetStmt", "DropRoleStmt"],
+  ...[
+    "GrantStmt",
+    "GrantRoleStmt",
+    "CreateRoleStmt",
+    "AlterRoleStmt",
+    "AlterRoleSetStmt",
+    "DropRoleStmt",
+  ],
   ...["VariableSetStmt", "VariableShowStmt", "VacuumStmt", "DeallocateStmt"],
 ]);
 
@@ -38,7 +71,17 @@ const TRANSACTION_WORDS: Record<string, string> = {
   TRANS_STMT_ROLLBACK_PREPARED: "ROLLBACK PREPARED",
 };
 
-const DROPPABLE = ["TABLE", "INDEX", "VIEW", "SEQUENCE", "SCHEMA", "FUNCTION", "DOMAIN", "TRIGGER", "STATISTIC_EXT"];
+const DROPPABLE = [
+  "TABLE",
+  "INDEX",
+  "VIEW",
+  "SEQUENCE",
+  "SCHEMA",
+  "FUNCTION",
+  "DOMAIN",
+  "TRIGGER",
+  "STATISTIC_EXT",
+];
 
 /** Objects by what may be changed of them. */
 const RENAMED = [
@@ -76,7 +119,12 @@ const COMMENTED = [
 /** Options of a role, as the parse tree names them. */
 const ROLE_OPTIONS = ["canlogin", "inherit", "addroleto", "rolemembers", "adminmembers"];
 
-const FIXED_SETTINGS = ["role", "session_authorization", "transaction_isolation", "default_transaction_isolation"];
+const FIXED_SETTINGS = [
+  "role",
+  "session_authorization",
+  "transaction_isolation",
+  "default_transaction_isolation",
+];
 
 const TEXT_SEARCH = /^((jsonb?_)?to_tsvector|(plain|phrase|websearch_)?to_tsquery|ts_headline)$/;
 
@@ -86,7 +134,10 @@ const SYSTEM_SCHEMAS = ["public", "sys", "pg_catalog"];
 const SYSTEM_ENTITY = "feature not supported on system entity";
 
 function functionNames(node: SyntaxNode): { name: string; call: SyntaxNode }[] {
-  return findNodes(node, "FuncCall").map((call) => ({ name: strings(children(call, "funcname")).at(-1) ?? "", call }));
+  return findNodes(node, "FuncCall").map((call) => ({
+    name: strings(children(call, "funcname")).at(-1) ?? "",
+    call,
+  }));
 }
 
 function firstArgument(call: SyntaxNode): string | undefined {
@@ -134,7 +185,9 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     refuse({ node }) {
       const level = definitions(children(node, "options")).get("transaction_isolation");
       const name = level && getText(child(child(child(level, "arg"), "A_Const"), "sval"), "sval");
-      if (name && name !== "repeatable read") return `Unsupported isolation level: ${name.toUpperCase()}`;
+      if (name && name !== "repeatable read") {
+        return `Unsupported isolation level: ${name.toUpperCase()}`;
+      }
     },
   },
   {
@@ -143,10 +196,13 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "L",
     source: "EMU 2026-09-18",
     refuse({ node }) {
-      const isTransaction = ["TRANSACTION", "SESSION CHARACTERISTICS", "TRANSACTION SNAPSHOT"].includes(
-        getText(node, "name"),
-      );
-      return isTransaction ? 'setting configuration parameter "TRANSACTION" not supported' : undefined;
+      const isTransaction = ["TRANSACTION", "SESSION CHARACTERISTICS", "TRANSACTION SNAPSHOT"]
+        .includes(
+          getText(node, "name"),
+        );
+      return isTransaction
+        ? 'setting configuration parameter "TRANSACTION" not supported'
+        : undefined;
     },
   },
   {
@@ -156,7 +212,9 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     source: "PGR 2026-08-19, EMU 2026-09-18",
     refuse({ node }) {
       const name = getText(node, "name");
-      if (FIXED_SETTINGS.includes(name)) return `setting configuration parameter "${name}" not supported`;
+      if (FIXED_SETTINGS.includes(name)) {
+        return `setting configuration parameter "${name}" not supported`;
+      }
     },
   },
   {
@@ -165,7 +223,9 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "L",
     source: "EMU 2026-09-18",
     refuse({ type }) {
-      return `unsupported statement: ${type === "CreateTableAsStmt" ? "CreateTableAs" : "RefreshMatView"}`;
+      return `unsupported statement: ${
+        type === "CreateTableAsStmt" ? "CreateTableAs" : "RefreshMatView"
+      }`;
     },
   },
   {
@@ -231,7 +291,9 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     refuse({ node }) {
       if (node.is_procedure) return "PROCEDURE is not supported";
       const language = definitions(children(node, "options")).get("language");
-      const name = language ? getText(child(child(language, "arg"), "String"), "sval").toLowerCase() : "sql";
+      const name = language
+        ? getText(child(child(language, "arg"), "String"), "sval").toLowerCase()
+        : "sql";
       return name === "sql" ? undefined : `CREATE FUNCTION with language ${name} not supported`;
     },
   },
@@ -253,7 +315,8 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "I",
     source: "EMU 2026-09-18, MTX 2026-08-28 (refused; text inferred)",
     refuse({ node }) {
-      const cascades = getText(node, "removeType") === "OBJECT_DOMAIN" && getText(node, "behavior") === "DROP_CASCADE";
+      const cascades = getText(node, "removeType") === "OBJECT_DOMAIN" &&
+        getText(node, "behavior") === "DROP_CASCADE";
       return cascades ? "CASCADE not supported for DROP DOMAIN" : undefined;
     },
   },
@@ -263,7 +326,9 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "L",
     source: "EMU 2026-09-18 (types); GRAM, LINT 2026-08 (other objects)",
     refuse({ node }) {
-      return isOneOf(RENAMED, getText(node, "renameType")) ? undefined : "unsupported object in RENAME statement";
+      return isOneOf(RENAMED, getText(node, "renameType"))
+        ? undefined
+        : "unsupported object in RENAME statement";
     },
   },
   {
@@ -272,7 +337,9 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "T",
     source: "GRAM, LINT 2026-08 (text inferred)",
     refuse({ node }) {
-      return isOneOf(OWNED, getText(node, "objectType")) ? undefined : "unsupported object in ALTER OWNER statement";
+      return isOneOf(OWNED, getText(node, "objectType"))
+        ? undefined
+        : "unsupported object in ALTER OWNER statement";
     },
   },
   {
@@ -281,7 +348,9 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "T",
     source: "GRAM 2026-08, MTX 2026-08-28 (text inferred)",
     refuse({ node }) {
-      return isOneOf(COMMENTED, getText(node, "objtype")) ? undefined : "unsupported object in COMMENT statement";
+      return isOneOf(COMMENTED, getText(node, "objtype"))
+        ? undefined
+        : "unsupported object in COMMENT statement";
     },
   },
   {
@@ -304,7 +373,9 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     refuse({ node }) {
       const kind = getText(node, "subtype");
       if (kind === "O" || kind === "C") {
-        return `unsupported ALTER DOMAIN ${kind === "O" ? "SET NOT NULL" : "ADD CONSTRAINT"} statement`;
+        return `unsupported ALTER DOMAIN ${
+          kind === "O" ? "SET NOT NULL" : "ADD CONSTRAINT"
+        } statement`;
       }
     },
   },
@@ -324,7 +395,9 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "I",
     source: "ROLE (roles sign in through IAM), GRAM 2026-08 (memberships); text inferred",
     refuse({ node }) {
-      const option = [...definitions(children(node, "options")).keys()].find((name) => !ROLE_OPTIONS.includes(name));
+      const option = [...definitions(children(node, "options")).keys()].find((name) =>
+        !ROLE_OPTIONS.includes(name)
+      );
       return option && `${option.toUpperCase()} not supported for roles`;
     },
   },
@@ -363,7 +436,8 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     id: "schema-elements",
     on: ["CreateSchemaStmt"],
     sure: "I",
-    source: "EMU 2026-09-18 (several DDL statements in a transaction; inferred for the parts of one)",
+    source:
+      "EMU 2026-09-18 (several DDL statements in a transaction; inferred for the parts of one)",
     refuse({ node }) {
       return children(node, "schemaElts").length > 0
         ? "multiple ddl statements not supported in a transaction"
@@ -383,10 +457,15 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     id: "alter-role-set",
     on: ["AlterRoleSetStmt"],
     sure: "T",
-    source: "LINT 2026-08 (SET refused, RESET accepted), GRAM 2026-08 (no IN DATABASE; text inferred)",
+    source:
+      "LINT 2026-08 (SET refused, RESET accepted), GRAM 2026-08 (no IN DATABASE; text inferred)",
     refuse({ node }) {
-      const isReset = ["VAR_RESET", "VAR_RESET_ALL"].includes(getText(child(node, "setstmt"), "kind"));
-      return isReset && getText(node, "database") === "" ? undefined : "unsupported statement: AlterRoleSet";
+      const isReset = ["VAR_RESET", "VAR_RESET_ALL"].includes(
+        getText(child(node, "setstmt"), "kind"),
+      );
+      return isReset && getText(node, "database") === ""
+        ? undefined
+        : "unsupported statement: AlterRoleSet";
     },
   },
   {
@@ -418,7 +497,9 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
     sure: "L",
     source: "EMU 2026-09-18",
     refuse({ node }) {
-      return findNodes(node, "RangeTableSample").length > 0 ? "TABLESAMPLE clause not supported" : undefined;
+      return findNodes(node, "RangeTableSample").length > 0
+        ? "TABLESAMPLE clause not supported"
+        : undefined;
     },
   },
   {
@@ -429,7 +510,9 @@ export const STATEMENT_RULES: readonly RefusalRule[] = [
       const refused = findNodes(node, "LockingClause").some((clause) =>
         ["LCS_FORSHARE", "LCS_FORNOKEYUPDATE"].includes(getText(clause, "strength"))
       );
-      return refused ? "locking clauses other than FOR UPDATE/FOR KEY SHARE are not supported" : undefined;
+      return refused
+        ? "locking clauses other than FOR UPDATE/FOR KEY SHARE are not supported"
+        : undefined;
     },
   },
   {

@@ -5,7 +5,9 @@ import type { Refusal, RefusalRule } from "./rule.ts";
 import { cacheSize, isCacheAccepted } from "./statement_rules.ts";
 
 function columns(node: SyntaxNode): SyntaxNode[] {
-  return children(node, "tableElts").map((element) => child(element, "ColumnDef")).filter((column) => column.colname);
+  return children(node, "tableElts").map((element) => child(element, "ColumnDef")).filter((
+    column,
+  ) => column.colname);
 }
 
 function columnConstraints(column: SyntaxNode): SyntaxNode[] {
@@ -13,7 +15,9 @@ function columnConstraints(column: SyntaxNode): SyntaxNode[] {
 }
 
 function tableConstraints(node: SyntaxNode): SyntaxNode[] {
-  return children(node, "tableElts").map((element) => child(element, "Constraint")).filter((found) => found.contype);
+  return children(node, "tableElts").map((element) => child(element, "Constraint")).filter((
+    found,
+  ) => found.contype);
 }
 
 /** Says why a column cannot have its type, or have it as an identity. */
@@ -21,7 +25,9 @@ export function refuseColumn(column: SyntaxNode): Refusal | undefined {
   const type = child(column, "typeName");
   const refused = refuseType(type);
   if (refused) return refused;
-  const identity = columnConstraints(column).find((found) => getText(found, "contype") === "CONSTR_IDENTITY");
+  const identity = columnConstraints(column).find((found) =>
+    getText(found, "contype") === "CONSTR_IDENTITY"
+  );
   if (!identity) return undefined;
   if (!isCacheAccepted(cacheSize(children(identity, "options")))) {
     return { sqlstate: "0A000", message: IDENTITY_CACHE };
@@ -45,7 +51,9 @@ function keyColumns(node: SyntaxNode): string[] {
     ...columns(node).filter((column) => columnConstraints(column).some(isKey)).map((column) =>
       getText(column, "colname")
     ),
-    ...tableConstraints(node).filter(isKey).flatMap((constraint) => strings(children(constraint, "keys"))),
+    ...tableConstraints(node).filter(isKey).flatMap((constraint) =>
+      strings(children(constraint, "keys"))
+    ),
   ];
 }
 
@@ -63,7 +71,12 @@ function isDeferrableKey(constraints: readonly SyntaxNode[]): boolean {
   });
 }
 
-const CLAUSES: readonly { id: string; text: string; sure: "L" | "I"; has(node: SyntaxNode): boolean }[] = [
+const CLAUSES: readonly {
+  id: string;
+  text: string;
+  sure: "L" | "I";
+  has(node: SyntaxNode): boolean;
+}[] = [
   {
     id: "temporary-table",
     text: "TEMPORARY or TEMP table not supported for CREATE TABLE",
@@ -128,7 +141,8 @@ const CLAUSES: readonly { id: string; text: string; sure: "L" | "I"; has(node: S
     id: "exclude",
     text: "EXCLUDE constraint not supported",
     sure: "I",
-    has: (node) => tableConstraints(node).some((found) => getText(found, "contype") === "CONSTR_EXCLUSION"),
+    has: (node) =>
+      tableConstraints(node).some((found) => getText(found, "contype") === "CONSTR_EXCLUSION"),
   },
   {
     id: "deferrable-key",
@@ -146,7 +160,9 @@ export const TABLE_RULES: readonly RefusalRule[] = [
     id: `table-${id}`,
     on: ["CreateStmt"],
     sure,
-    source: sure === "L" ? "EMU 2026-09-18, SPIKE 2026-09-23, LIM 2026-10" : "LINT 2026-08 (refused; text inferred)",
+    source: sure === "L"
+      ? "EMU 2026-09-18, SPIKE 2026-09-23, LIM 2026-10"
+      : "LINT 2026-08 (refused; text inferred)",
     refuse: ({ node }) => has(node) ? text : undefined,
   })),
   {
@@ -191,7 +207,9 @@ export const TABLE_RULES: readonly RefusalRule[] = [
     sure: "D",
     source: "Q, LIM 2026-10",
     refuse({ node }) {
-      return tableConstraints(node).some((found) => children(found, "keys").length > 8) ? TOO_MANY_KEYS : undefined;
+      return tableConstraints(node).some((found) => children(found, "keys").length > 8)
+        ? TOO_MANY_KEYS
+        : undefined;
     },
   },
   {

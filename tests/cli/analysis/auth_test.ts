@@ -3,7 +3,8 @@ import { AUTH_OPERATIONS, AUTH_TABLES } from "../../../cli/analysis/auth_tables.
 import { AUTH_ROUTES_TABLE_PERMISSIONS } from "../../../auth/schema.ts";
 import { analyse, type Fixture, handler, testGrants } from "../fixtures/analyse.ts";
 
-const AUTH = `import { configureSessionAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+const AUTH =
+  `import { configureSessionAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
   configureSessionAuth(getDb, { secret: "s", baseURL: "http://localhost" });`;
 const CONFIGURED = { "auth.ts": AUTH, "get_db.ts": `export const getDb = (): any => null;` };
 const CHECK = "sessions SELECT+UPDATE, users SELECT";
@@ -44,7 +45,8 @@ testGrants([
   }],
   ["grants createAuthHandler what the routes need", ROUTES, {
     ...CONFIGURED,
-    "fn.ts": `import "./auth.ts"; import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+    "fn.ts":
+      `import "./auth.ts"; import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
       export const handler = createAuthHandler(getConfiguredSessionAuth);`,
   }],
   ["grants the instance's api what the routes need", ROUTES, {
@@ -76,14 +78,19 @@ testGrants([
 Deno.test("analysePermissions() warns when a handler has auth session and nothing configures it", async () => {
   const { warnings } = await analyse({ "fn.ts": handler("", "return 1;", `{ auth: "session" }`) });
   assertEquals(warnings.map(({ file, message }) => [file, message]), [
-    ["fn.ts", "auth is 'session', but nothing that the function loads calls configureSessionAuth: it will fail"],
+    [
+      "fn.ts",
+      "auth is 'session', but nothing that the function loads calls configureSessionAuth: it will fail",
+    ],
   ]);
 });
 
 Deno.test("AUTH_OPERATIONS asks for nothing that AUTH_ROUTES_TABLE_PERMISSIONS does not list", () => {
   for (const needs of Object.values(AUTH_OPERATIONS)) {
     for (const [model, operations] of Object.entries(needs)) {
-      const listed = AUTH_ROUTES_TABLE_PERMISSIONS.find(({ table }) => table === AUTH_TABLES[model].name);
+      const listed = AUTH_ROUTES_TABLE_PERMISSIONS.find(({ table }) =>
+        table === AUTH_TABLES[model].name
+      );
       assertEquals(operations.filter((operation) => !listed?.operations.includes(operation)), []);
     }
   }
@@ -104,7 +111,9 @@ const OF_CHECK = [
   "sessions UPDATE(expires_at,updated_at)",
   "users SELECT(email,email_verified,id,image,name)",
 ];
-const SESSION_HANDLER = { "fn.ts": handler(`import "./auth.ts";`, "return 1;", `{ auth: "session" }`) };
+const SESSION_HANDLER = {
+  "fn.ts": handler(`import "./auth.ts";`, "return 1;", `{ auth: "session" }`),
+};
 
 /** Auth with tables of the project's own. */
 function withTables(tables: string, more: Fixture = {}): Fixture {
@@ -112,7 +121,8 @@ function withTables(tables: string, more: Fixture = {}): Fixture {
     ...more,
     ...SESSION_HANDLER,
     "get_db.ts": CONFIGURED["get_db.ts"],
-    "auth.ts": `import { configureSessionAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
+    "auth.ts":
+      `import { configureSessionAuth } from "@trellis/fn/auth"; import { getDb } from "./get_db.ts";
       import { session, user } from "./own.ts";
       configureSessionAuth(getDb, { secret: "s", baseURL: "b", schema: { session, user } });`,
     "own.ts": `import { AUTH_SESSION_COLUMNS, AUTH_USER_COLUMNS } from "@trellis/fn/auth/schema";
@@ -137,15 +147,21 @@ const COLUMNS: [what: string, expected: string[], files: Fixture][] = [
   }],
   ["nothing where the routes need whole tables", [], {
     ...CONFIGURED,
-    "fn.ts": `import "./auth.ts"; import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+    "fn.ts":
+      `import "./auth.ts"; import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
       export const handler = createAuthHandler(getConfiguredSessionAuth);`,
   }],
   ["the other operation where a query needs one on the whole table", [OF_CHECK[1], OF_USERS], {
     ...CONFIGURED,
-    "query.ts": `import { DatabaseOperation } from "@trellis/fn/database"; import { defineQuery } from "./db.ts";
+    "query.ts":
+      `import { DatabaseOperation } from "@trellis/fn/database"; import { defineQuery } from "./db.ts";
       import { authSessions } from "@trellis/fn/auth/schema";
       export const list = defineQuery({ tables: [{ table: authSessions, operations: [DatabaseOperation.Select] }] }, async (db) => {});`,
-    "fn.ts": handler(`import "./auth.ts"; import { list } from "./query.ts";`, "return list();", `{ auth: "session" }`),
+    "fn.ts": handler(
+      `import "./auth.ts"; import { list } from "./query.ts";`,
+      "return list();",
+      `{ auth: "session" }`,
+    ),
   }],
   [
     "the package's columns in a table of one's own",
@@ -174,14 +190,19 @@ const COLUMNS: [what: string, expected: string[], files: Fixture][] = [
   ],
   [
     "the admin plugin's column",
-    [`sessions SELECT(created_at,expires_at,id,impersonated_by,token,updated_at,user_id)`, ...OF_CHECK.slice(1)],
+    [
+      `sessions SELECT(created_at,expires_at,id,impersonated_by,token,updated_at,user_id)`,
+      ...OF_CHECK.slice(1),
+    ],
     withTables(`${USERS}
       export const session = pgTable("sessions", { ...AUTH_SESSION_COLUMNS, impersonatedBy: text("impersonated_by") });`),
   ],
   [
     "nothing of a table with a column whose name the client decides",
     [OF_USERS],
-    withTables(`${USERS} export const session = pgTable("sessions", { ...AUTH_SESSION_COLUMNS, deviceName: text() });`),
+    withTables(
+      `${USERS} export const session = pgTable("sessions", { ...AUTH_SESSION_COLUMNS, deviceName: text() });`,
+    ),
   ],
   [
     "nothing of a table with a column that cannot be told",

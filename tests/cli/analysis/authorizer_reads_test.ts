@@ -10,7 +10,11 @@ import { type Fixture, withProject } from "../fixtures/analyse.ts";
 function findReads(files: Fixture): Promise<{ reads: string[]; unresolved: string[] }> {
   return withProject(files, (root) => {
     const project = openProject(root);
-    const definition = readHandlerDefinition(project, createEvaluator(project, new Map()), join(root, "fn.ts"));
+    const definition = readHandlerDefinition(
+      project,
+      createEvaluator(project, new Map()),
+      join(root, "fn.ts"),
+    );
     const { reads, unresolved } = findAuthorizerReads(project, definition);
     return {
       reads: [...new Set(reads.map(({ source }) => source))].sort(),
@@ -20,14 +24,17 @@ function findReads(files: Fixture): Promise<{ reads: string[]; unresolved: strin
 }
 
 const IMPORT = `import { defineAuthorizerHandler, getHeader } from "@trellis/fn/core";`;
-const authorizer = (fn: string) => `${IMPORT}\nexport const handler = defineAuthorizerHandler({})(${fn});`;
+const authorizer = (fn: string) =>
+  `${IMPORT}\nexport const handler = defineAuthorizerHandler({})(${fn});`;
 const header = (name: string) => `method.request.header.${name}`;
 const query = (name: string) => `method.request.querystring.${name}`;
 
 const CASES: [what: string, files: Fixture | string, reads: string[], unresolved?: string[]][] = [
   ["nothing", "() => ({ userStatus: 'Anonymous' })", []],
   ["the token", "({ token }) => check(token)", [header("authorization")]],
-  ["the token of the whole request", "(request) => check(request.token)", [header("authorization")]],
+  ["the token of the whole request", "(request) => check(request.token)", [
+    header("authorization"),
+  ]],
   ["a header by name", `({ headers }) => check(headers["X-Api-Key"], headers.origin)`, [
     header("origin"),
     header("x-api-key"),
@@ -49,8 +56,14 @@ const CASES: [what: string, files: Fixture | string, reads: string[], unresolved
     "names.ts": `export const KEY = "x-tenant";`,
     "fn.ts": `import { KEY } from "./names.ts";\n${authorizer("({ headers }) => headers[KEY]")}`,
   }, [header("x-tenant")]],
-  ["a query parameter", `({ query }) => query.access_token ?? query["Sig"]`, [query("Sig"), query("access_token")]],
-  ["path and method", `({ path, method }) => path + method`, ["context.httpMethod", "context.path"]],
+  ["a query parameter", `({ query }) => query.access_token ?? query["Sig"]`, [
+    query("Sig"),
+    query("access_token"),
+  ]],
+  ["path and method", `({ path, method }) => path + method`, [
+    "context.httpMethod",
+    "context.path",
+  ]],
   [
     "the event",
     `({ event }) => [event.headers["x-a"], event.queryStringParameters?.b, event.authorizationToken, event.type]`,
@@ -60,7 +73,9 @@ const CASES: [what: string, files: Fixture | string, reads: string[], unresolved
       query("b"),
     ],
   ],
-  ["the event by getHeader()", `({ event }) => getHeader(event, "X-Forwarded-For")`, [header("x-forwarded-for")]],
+  ["the event by getHeader()", `({ event }) => getHeader(event, "X-Forwarded-For")`, [
+    header("x-forwarded-for"),
+  ]],
   [
     "whether something is there",
     `({ headers, query }) => headers && "x-a" in headers && query !== undefined && !query`,
@@ -74,9 +89,13 @@ const CASES: [what: string, files: Fixture | string, reads: string[], unresolved
     "key.ts": `export const readKey = (kind, headers) => kind + headers["x-key"];`,
     "fn.ts": `import { authorize } from "./authorize.ts";\n${authorizer("authorize")}`,
   }, [header("x-key")]],
-  ["a function that calls itself", `function authorize(request) { return request.token ?? authorize(request); }`, [
-    header("authorization"),
-  ]],
+  [
+    "a function that calls itself",
+    `function authorize(request) { return request.token ?? authorize(request); }`,
+    [
+      header("authorization"),
+    ],
+  ],
   ["the rest", `({ token, ...rest }) => rest.query.a`, [header("authorization"), query("a")]],
   [
     "what has the names of something else",
@@ -86,17 +105,25 @@ const CASES: [what: string, files: Fixture | string, reads: string[], unresolved
     ],
   ],
   ["what is not of the request", `({ metadata, context }) => [metadata.requestId, context]`, []],
-  ["a name that is computed", `({ headers }) => headers[process.env.NAME]`, [], ["headers[process.env.NAME]"]],
+  ["a name that is computed", `({ headers }) => headers[process.env.NAME]`, [], [
+    "headers[process.env.NAME]",
+  ]],
   ["all headers", `({ headers }) => Object.values(headers)`, [], ["Object.values(headers)"]],
   ["headers that are handed on", `({ headers }) => ({ headers })`, [], ["headers"]],
   ["headers that are spread", `({ headers }) => check({ ...headers })`, [], ["headers"]],
   ["headers that are the rest", `({ headers: { ...all } }) => all["x-a"]`, [header("x-a")]],
-  ["headers that are assigned", `({ headers }) => { let all; all = headers; return all; }`, [], ["headers"]],
-  ["the event's context", `({ event }) => event.requestContext.identity.sourceIp`, [], ["event.requestContext"]],
+  ["headers that are assigned", `({ headers }) => { let all; all = headers; return all; }`, [], [
+    "headers",
+  ]],
+  ["the event's context", `({ event }) => event.requestContext.identity.sourceIp`, [], [
+    "event.requestContext",
+  ]],
   [
     "the request in another package",
     {
-      "fn.ts": `import { verify } from "some-package";\n${authorizer("(request) => verify(request)")}`,
+      "fn.ts": `import { verify } from "some-package";\n${
+        authorizer("(request) => verify(request)")
+      }`,
     },
     [],
     ["verify(request)"],
@@ -104,7 +131,8 @@ const CASES: [what: string, files: Fixture | string, reads: string[], unresolved
   [
     "all arguments of a function",
     {
-      "fn.ts": authorizer("(request) => check(request)") + "\nfunction check(...all) { return all[0].token; }",
+      "fn.ts": authorizer("(request) => check(request)") +
+        "\nfunction check(...all) { return all[0].token; }",
     },
     [],
     ["check(request)"],

@@ -26,7 +26,8 @@ testGrants([
   }],
   ["follows a static method that is bound", "c SELECT+INSERT+UPDATE+DELETE", {
     "notes.ts": QUERIES,
-    "bound.ts": `import { NoteQueries } from "./notes.ts"; import { withQueryMetrics } from "@trellis/fn/database";
+    "bound.ts":
+      `import { NoteQueries } from "./notes.ts"; import { withQueryMetrics } from "@trellis/fn/database";
       const run = NoteQueries.drop.bind(NoteQueries);
       export const drop = () => withQueryMetrics("drop", run); export const list = NoteQueries.list.bind(NoteQueries);`,
     "fn.ts": handler(`import { drop } from "./bound.ts";`, "return drop();"),
@@ -45,13 +46,17 @@ testGrants([
       "return getTablePermissions(NoteQueries);",
     ),
   }],
-  ["grants all of a class that is handed on", "a SELECT, b INSERT+UPDATE, c SELECT+INSERT+UPDATE+DELETE, own SELECT", {
-    "notes.ts": QUERIES,
-    "fn.ts": handler(
-      `import { NoteQueries } from "./notes.ts"; import { run } from "elsewhere";`,
-      "return run(NoteQueries);",
-    ),
-  }],
+  [
+    "grants all of a class that is handed on",
+    "a SELECT, b INSERT+UPDATE, c SELECT+INSERT+UPDATE+DELETE, own SELECT",
+    {
+      "notes.ts": QUERIES,
+      "fn.ts": handler(
+        `import { NoteQueries } from "./notes.ts"; import { run } from "elsewhere";`,
+        "return run(NoteQueries);",
+      ),
+    },
+  ],
   ["follows what a constructor keeps, also as a parameter property", "a SELECT, b INSERT", {
     "service.ts": `
       interface Repo { read(): unknown; add(): unknown; drop(): unknown }
@@ -86,6 +91,9 @@ testGrants([
   }],
   ["grants nothing for a class that is not used", "", {
     "notes.ts": QUERIES,
-    "fn.ts": handler(`import { NoteQueries } from "./notes.ts"; class Own extends NoteQueries {}`, "return 1;"),
+    "fn.ts": handler(
+      `import { NoteQueries } from "./notes.ts"; class Own extends NoteQueries {}`,
+      "return 1;",
+    ),
   }],
 ]);

@@ -13,7 +13,12 @@ function getReads(files: Fixture): Promise<{ reads: string; unresolved: string[]
     const project = openProject(root);
     const evaluator = createEvaluator(project, PACKAGE_TABLES);
     const module = project.read(join(root, "fn.ts"));
-    const found = readSurroundings(project, createCollection(project, evaluator), evaluator, module);
+    const found = readSurroundings(
+      project,
+      createCollection(project, evaluator),
+      evaluator,
+      module,
+    );
     return {
       reads: found.variables.map(({ name, isRequired, isSecret }) =>
         `${name}${isRequired ? "!" : ""}${isSecret ? "*" : ""}`
@@ -21,7 +26,9 @@ function getReads(files: Fixture): Promise<{ reads: string; unresolved: string[]
       // a place may be reached in several ways
       unresolved: [
         ...new Set(
-          found.unresolved.map(({ node, message }) => `${project.getPath(node)}:${project.getLine(node)}: ${message}`),
+          found.unresolved.map(({ node, message }) =>
+            `${project.getPath(node)}:${project.getLine(node)}: ${message}`
+          ),
         ),
       ],
     };
@@ -32,22 +39,28 @@ const ENV = `import { defineEnv, getOptionalEnv, getRequiredEnv } from "@trellis
 
 const CASES: readonly (readonly [what: string, expected: string, files: Fixture])[] = [
   ["finds what a function reads when it runs and when it is loaded", "A! B C! D!", {
-    "config.ts": `${ENV} export const config = { a: getRequiredEnv("A"), b: getOptionalEnv("B", "x") };`,
+    "config.ts":
+      `${ENV} export const config = { a: getRequiredEnv("A"), b: getOptionalEnv("B", "x") };`,
     "fn.ts": handler(
       `import "./config.ts"; ${ENV} import { d } from "./d.ts";`,
       `getRequiredEnv(\`C\`); return d();`,
     ),
-    "d.ts": `${ENV} export const d = () => getRequiredEnv("D"); export const never = () => getRequiredEnv("NEVER");`,
+    "d.ts":
+      `${ENV} export const d = () => getRequiredEnv("D"); export const never = () => getRequiredEnv("NEVER");`,
   }],
   ["lets required win over optional", "A!", {
     "fn.ts": handler(ENV, `getOptionalEnv("A"); getRequiredEnv("A"); getOptionalEnv("A");`),
   }],
-  ["knows that the client's address and the auth routes read the CDN's secret", "ORIGIN_VERIFY_SECRET", {
-    "fn.ts": handler(
-      `import { getClientAddress } from "@trellis/fn"; import { createAuthHandler } from "@trellis/fn/auth";`,
-      `getClientAddress(event);`,
-    ),
-  }],
+  [
+    "knows that the client's address and the auth routes read the CDN's secret",
+    "ORIGIN_VERIFY_SECRET",
+    {
+      "fn.ts": handler(
+        `import { getClientAddress } from "@trellis/fn"; import { createAuthHandler } from "@trellis/fn/auth";`,
+        `getClientAddress(event);`,
+      ),
+    },
+  ],
   ["knows that the auth routes read the CDN's secret", "ORIGIN_VERIFY_SECRET", {
     "fn.ts":
       `import { createAuthHandler } from "@trellis/fn/auth"; export const handler = createAuthHandler(() => null);`,
@@ -74,7 +87,10 @@ const CASES: readonly (readonly [what: string, expected: string, files: Fixture]
     "fn.ts": handler(`import { env } from "./env.ts";`, "return env.A;"),
   }],
   ["leaves out a definition that reads from elsewhere", "", {
-    "fn.ts": handler(`${ENV} const env = defineEnv({ A: {} }, { source: { A: "1" } });`, "return env.A;"),
+    "fn.ts": handler(
+      `${ENV} const env = defineEnv({ A: {} }, { source: { A: "1" } });`,
+      "return env.A;",
+    ),
   }],
   ["finds process.env, also where its value is only compared", "A B C D", {
     "fn.ts": handler(
@@ -109,13 +125,17 @@ const need = (name: string) => getRequiredEnv(name);
 export const handler = defineApiHandler({})(async () => ["A", "B"].map(need));`,
     },
   ],
-  ["a name that is worked out", "fn.ts:4: the name of an environment variable cannot be told from the text", {
-    "fn.ts": `import { defineApiHandler } from "@trellis/fn";
+  [
+    "a name that is worked out",
+    "fn.ts:4: the name of an environment variable cannot be told from the text",
+    {
+      "fn.ts": `import { defineApiHandler } from "@trellis/fn";
 ${ENV}
 export const handler = defineApiHandler({})(async ({ path }: any) => {
   return getRequiredEnv("PREFIX_" + path.name);
 });`,
-  }],
+    },
+  ],
   [
     "a function that is handed on",
     "fn.ts:3: getRequiredEnv is handed on: which variables it reads cannot be told from the text",
@@ -125,16 +145,24 @@ ${ENV}
 export const handler = defineApiHandler({})(async () => ["A", "B"].map(getRequiredEnv));`,
     },
   ],
-  ["names of a definition that a call gives", "fn.ts:3: the names of defineEnv cannot be told from the text", {
-    "fn.ts": `import { defineApiHandler } from "@trellis/fn";
+  [
+    "names of a definition that a call gives",
+    "fn.ts:3: the names of defineEnv cannot be told from the text",
+    {
+      "fn.ts": `import { defineApiHandler } from "@trellis/fn";
 ${ENV} import { names } from "elsewhere";
 const env = defineEnv(names());
 export const handler = defineApiHandler({})(async () => env.X);`,
-  }],
-  ["an import that is worked out", "fn.ts:2: a module is imported by a name that is worked out at run time", {
-    "fn.ts": `import { defineApiHandler } from "@trellis/fn";
+    },
+  ],
+  [
+    "an import that is worked out",
+    "fn.ts:2: a module is imported by a name that is worked out at run time",
+    {
+      "fn.ts": `import { defineApiHandler } from "@trellis/fn";
 export const handler = defineApiHandler({})(async ({ path }: any) => import(path.name));`,
-  }],
+    },
+  ],
 ];
 
 for (const [what, expected, files] of UNTOLD) {

@@ -7,12 +7,22 @@ export const run = defineQuery(${options}, async function run(db: any) {});`;
 const RUN = { "fn.ts": handler(`import { run } from "./q.ts";`, "return run();") };
 
 const UNRESOLVED: readonly [what: string, place: string, message: string, files: Fixture][] = [
-  ["a dynamic import by a computed name", "fn.ts:3", "a module is imported by a name that is worked out at run time", {
-    "fn.ts": handler("", "return import(`./${path.name}.ts`);"),
-  }],
-  ["a require by a computed name", "fn.ts:3", "a module is imported by a name that is worked out at run time", {
-    "fn.ts": handler("", "return require(path.name);"),
-  }],
+  [
+    "a dynamic import by a computed name",
+    "fn.ts:3",
+    "a module is imported by a name that is worked out at run time",
+    {
+      "fn.ts": handler("", "return import(`./${path.name}.ts`);"),
+    },
+  ],
+  [
+    "a require by a computed name",
+    "fn.ts:3",
+    "a module is imported by a name that is worked out at run time",
+    {
+      "fn.ts": handler("", "return require(path.name);"),
+    },
+  ],
   ["a file that is not there", "fn.ts:2", `there is no file for "./none.ts"`, {
     "fn.ts": handler(`import { x } from "./none.ts";`, "return x();"),
   }],
@@ -28,38 +38,66 @@ const UNRESOLVED: readonly [what: string, place: string, message: string, files:
     "barrel.ts": `export * from "./add.ts";`,
     "fn.ts": handler(`import add from "./barrel.ts";`, "return add('1');"),
   }],
-  ["a CommonJS file", "fn.ts:4", "q.js is a CommonJS module, whose exports cannot be told from its text", {
-    "q.js": `module.exports = { run: require("./queries.ts").readA };`,
-    "fn.ts": handler(`import { run } from "./q.js";`, "\nreturn run();"),
-  }],
+  [
+    "a CommonJS file",
+    "fn.ts:4",
+    "q.js is a CommonJS module, whose exports cannot be told from its text",
+    {
+      "q.js": `module.exports = { run: require("./queries.ts").readA };`,
+      "fn.ts": handler(`import { run } from "./q.js";`, "\nreturn run();"),
+    },
+  ],
   ["a table whose name is computed", "q.ts:2", "a table of run is worked out at run time", {
     ...RUN,
-    "q.ts": QUERY(`{ tables: [{ table: t, operations: ["SELECT"] }] }`, "const t = pgTable(process.env.TABLE!, {});"),
+    "q.ts": QUERY(
+      `{ tables: [{ table: t, operations: ["SELECT"] }] }`,
+      "const t = pgTable(process.env.TABLE!, {});",
+    ),
   }],
   ["tables that are computed", "q.ts:3", "the tables of run cannot be told from the text", {
     ...RUN,
-    "q.ts": QUERY(`{ tables: Object.values({ a, b }).map((table) => ({ table, operations: ["SELECT"] })) }`),
+    "q.ts": QUERY(
+      `{ tables: Object.values({ a, b }).map((table) => ({ table, operations: ["SELECT"] })) }`,
+    ),
   }],
-  ["options from a spread of something unknown", "q.ts:3", "the tables of run cannot be told from the text", {
-    ...RUN,
-    "q.ts": QUERY(`{ ...loadOptions() }`, `import { loadOptions } from "elsewhere";`),
-  }],
+  [
+    "options from a spread of something unknown",
+    "q.ts:3",
+    "the tables of run cannot be told from the text",
+    {
+      ...RUN,
+      "q.ts": QUERY(`{ ...loadOptions() }`, `import { loadOptions } from "elsewhere";`),
+    },
+  ],
   ["an operation that is none", "q.ts:3", "the operations of run are worked out at run time", {
     ...RUN,
     "q.ts": QUERY(`{ tables: [{ table: a, operations: ["READ"] }] }`),
   }],
   ["operations that are computed", "q.ts:2", "the operations of run are worked out at run time", {
     ...RUN,
-    "q.ts": QUERY(`{ tables: [{ table: a, operations: ops }] }`, `const ops = ["SELECT"].filter(Boolean);`),
+    "q.ts": QUERY(
+      `{ tables: [{ table: a, operations: ops }] }`,
+      `const ops = ["SELECT"].filter(Boolean);`,
+    ),
   }],
-  ["an auth mode from somewhere else", "fn.ts:4", "the auth mode of a handler cannot be told from the text", {
-    "fn.ts": handler(`import { mode } from "elsewhere";`, "return 1;", "{\nauth: mode }"),
-  }],
-  ["a defineQuery of unknown origin", "q.ts:1", "it cannot be told that defineQuery comes from createQueryFactory", {
-    ...RUN,
-    "q.ts":
-      `import { factory } from "elsewhere"; const { defineQuery } = factory(); export const run = defineQuery({ tables: [] }, async () => {});`,
-  }],
+  [
+    "an auth mode from somewhere else",
+    "fn.ts:4",
+    "the auth mode of a handler cannot be told from the text",
+    {
+      "fn.ts": handler(`import { mode } from "elsewhere";`, "return 1;", "{\nauth: mode }"),
+    },
+  ],
+  [
+    "a defineQuery of unknown origin",
+    "q.ts:1",
+    "it cannot be told that defineQuery comes from createQueryFactory",
+    {
+      ...RUN,
+      "q.ts":
+        `import { factory } from "elsewhere"; const { defineQuery } = factory(); export const run = defineQuery({ tables: [] }, async () => {});`,
+    },
+  ],
   [
     "a file without a handler",
     "fn.ts:1",
@@ -73,8 +111,14 @@ const UNRESOLVED: readonly [what: string, place: string, message: string, files:
 for (const [what, place, message, files] of UNRESOLVED) {
   Deno.test(`analysePermissions() names ${what} with its place`, async () => {
     const { unresolved } = await analyse(files);
-    const found = unresolved.map((finding) => [`${finding.file}:${finding.line}`, finding.message, finding.functions]);
-    assertEquals(found.filter(([, text]) => text === message), [[place, message, ["Fn"]]], JSON.stringify(unresolved));
+    const found = unresolved.map((
+      finding,
+    ) => [`${finding.file}:${finding.line}`, finding.message, finding.functions]);
+    assertEquals(
+      found.filter(([, text]) => text === message),
+      [[place, message, ["Fn"]]],
+      JSON.stringify(unresolved),
+    );
   });
 }
 
@@ -94,10 +138,20 @@ Deno.test("analysePermissions() says file and line of a syntax error", async () 
   );
 });
 
-const MISSED: readonly [what: string, body: string, declared: string, messages: readonly string[]][] = [
-  ["a table that is not listed", "await db.select().from(b);", `{ table: a, operations: ["SELECT"] }`, [
-    "q uses table b, which its tables do not list",
-  ]],
+const MISSED: readonly [
+  what: string,
+  body: string,
+  declared: string,
+  messages: readonly string[],
+][] = [
+  [
+    "a table that is not listed",
+    "await db.select().from(b);",
+    `{ table: a, operations: ["SELECT"] }`,
+    [
+      "q uses table b, which its tables do not list",
+    ],
+  ],
   [
     "assertRowExists on a table that is not listed",
     "await assertRowExists(db, b, b.id, 1);",
@@ -106,9 +160,14 @@ const MISSED: readonly [what: string, body: string, declared: string, messages: 
       "q uses table b, which its tables do not list",
     ],
   ],
-  ["returning() without SELECT", "await db.insert(a).values({}).returning();", `{ table: a, operations: ["INSERT"] }`, [
-    "q needs SELECT on table a, which its tables do not list",
-  ]],
+  [
+    "returning() without SELECT",
+    "await db.insert(a).values({}).returning();",
+    `{ table: a, operations: ["INSERT"] }`,
+    [
+      "q needs SELECT on table a, which its tables do not list",
+    ],
+  ],
   [
     "where() without SELECT",
     "await db.update(a).set({}).where(eq(a.id, '1'));",
@@ -125,9 +184,14 @@ const MISSED: readonly [what: string, body: string, declared: string, messages: 
       "q needs UPDATE on table a, which its tables do not list",
     ],
   ],
-  ["a table in a template", "await db.execute(sql`select * from ${b}`);", `{ table: a, operations: ["SELECT"] }`, [
-    "q uses table b, which its tables do not list",
-  ]],
+  [
+    "a table in a template",
+    "await db.execute(sql`select * from ${b}`);",
+    `{ table: a, operations: ["SELECT"] }`,
+    [
+      "q uses table b, which its tables do not list",
+    ],
+  ],
   ["a table that a helper touches", "await help(db);", `{ table: b, operations: ["SELECT"] }`, [
     "q needs DELETE on table b, which its tables do not list",
   ]],
@@ -139,9 +203,14 @@ const MISSED: readonly [what: string, body: string, declared: string, messages: 
       "q uses table b, which its tables do not list",
     ],
   ],
-  ["a statement in a text", `await db.execute("delete from public.b");`, `{ table: a, operations: ["SELECT"] }`, [
-    "q uses table b, which its tables do not list",
-  ]],
+  [
+    "a statement in a text",
+    `await db.execute("delete from public.b");`,
+    `{ table: a, operations: ["SELECT"] }`,
+    [
+      "q uses table b, which its tables do not list",
+    ],
+  ],
   [
     "raw SQL",
     `await db.execute(sql.raw("update a set id = 1 where id = 2"));`,
@@ -158,9 +227,14 @@ const MISSED: readonly [what: string, body: string, declared: string, messages: 
       "q uses table b, which its tables do not list",
     ],
   ],
-  ["the driver's client as a tag", "await db.$client`select 1 from ${b}, c`;", `{ table: b, operations: ["SELECT"] }`, [
-    "q uses table c, which its tables do not list",
-  ]],
+  [
+    "the driver's client as a tag",
+    "await db.$client`select 1 from ${b}, c`;",
+    `{ table: b, operations: ["SELECT"] }`,
+    [
+      "q uses table c, which its tables do not list",
+    ],
+  ],
   [
     "a row lock",
     `await db.select().from(a).where(eq(a.id, "1")).for("update");`,
@@ -250,13 +324,16 @@ const WRAPPER = {
 };
 const WRAPPERS: readonly [what: string, files: Fixture][] = [
   ["node_modules", {
-    "node_modules/@acme/session/package.json": `{ "peerDependencies": { "@trellis/fn": "^0.1.0" } }`,
+    "node_modules/@acme/session/package.json":
+      `{ "peerDependencies": { "@trellis/fn": "^0.1.0" } }`,
   }],
   ["Deno's lock file, from npm", {
-    "deno.lock": `{ "npm": { "@acme/session@1.0.0": { "dependencies": ["@trellis/fn@0.1.0", "zod@4.0.0"] } } }`,
+    "deno.lock":
+      `{ "npm": { "@acme/session@1.0.0": { "dependencies": ["@trellis/fn@0.1.0", "zod@4.0.0"] } } }`,
   }],
   ["Deno's lock file, from JSR", {
-    "deno.lock": `{ "jsr": { "@acme/session@1.0.0": { "dependencies": ["jsr:@trellis/fn@0.1"] } } }`,
+    "deno.lock":
+      `{ "jsr": { "@acme/session@1.0.0": { "dependencies": ["jsr:@trellis/fn@0.1"] } } }`,
   }],
 ];
 
@@ -270,6 +347,8 @@ for (const [what, files] of WRAPPERS) {
 }
 
 Deno.test("analysePermissions() names no package that does not depend on this one", async () => {
-  const files = { "node_modules/@acme/session/package.json": `{ "dependencies": { "zod": "^4.0.0" } }` };
+  const files = {
+    "node_modules/@acme/session/package.json": `{ "dependencies": { "zod": "^4.0.0" } }`,
+  };
   assertEquals((await analyse({ ...WRAPPER, ...files })).missed, []);
 });

@@ -1,17 +1,26 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "node:path";
 import { createEvaluator } from "../../../cli/analysis/evaluate.ts";
-import { type HandlerDefinition, readHandlerDefinition } from "../../../cli/analysis/handler_definition.ts";
+import {
+  type HandlerDefinition,
+  readHandlerDefinition,
+} from "../../../cli/analysis/handler_definition.ts";
 import { openProject, type Project } from "../../../cli/analysis/project.ts";
 import { type Fixture, withProject } from "../fixtures/analyse.ts";
 
 const OPTIONS = ["auth", "timeout", "memorySize", "deadLetterQueue", "openapi"];
 
 /** What is read of `fn.ts`: the definer and the options, `?` and the text where one cannot be told. */
-function readFixture<T>(files: Fixture, use: (definition: HandlerDefinition, project: Project) => T): Promise<T> {
+function readFixture<T>(
+  files: Fixture,
+  use: (definition: HandlerDefinition, project: Project) => T,
+): Promise<T> {
   return withProject(files, (root) => {
     const project = openProject(root);
-    return use(readHandlerDefinition(project, createEvaluator(project, new Map()), join(root, "fn.ts")), project);
+    return use(
+      readHandlerDefinition(project, createEvaluator(project, new Map()), join(root, "fn.ts")),
+      project,
+    );
   });
 }
 
@@ -42,7 +51,8 @@ const CASES: readonly (readonly [what: string, expected: unknown, files: Fixture
       })(async function fn() {});`,
   }],
   ["works out numbers", ["defineApiHandler", { timeout: 300, memorySize: 1024 }], {
-    "fn.ts": `${API} export const handler = defineApiHandler({ timeout: 5 * 60, memorySize: 2 ** 10 })(() => {});`,
+    "fn.ts":
+      `${API} export const handler = defineApiHandler({ timeout: 5 * 60, memorySize: 2 ** 10 })(() => {});`,
   }],
   ["follows constants over files, namespaces, members and destructuring", ["defineQueueHandler", {
     timeout: 30,
@@ -77,16 +87,27 @@ const CASES: readonly (readonly [what: string, expected: unknown, files: Fixture
       export const handler = defineApiHandler(options)(() => {});`,
     },
   ],
-  ["follows an export of another name, and one from another file", ["defineApiHandler", { timeout: 3 }], {
-    "real.ts": `${API} const run = defineApiHandler({ timeout: 3 })(() => {}); export { run as endpoint };`,
+  ["follows an export of another name, and one from another file", ["defineApiHandler", {
+    timeout: 3,
+  }], {
+    "real.ts":
+      `${API} const run = defineApiHandler({ timeout: 3 })(() => {}); export { run as endpoint };`,
     "fn.ts": `export { endpoint as handler } from "./real.ts";`,
   }],
-  ["follows a wrapper around the options", ["defineApiHandler", { auth: "session", timeout: 9, memorySize: 512 }], {
+  ["follows a wrapper around the options", ["defineApiHandler", {
+    auth: "session",
+    timeout: 9,
+    memorySize: 512,
+  }], {
     "api.ts":
       `${API} export const api = (options, memorySize = 512) => defineApiHandler({ timeout: 3, ...options, memorySize, auth: "session" });`,
-    "fn.ts": `import { api } from "./api.ts"; export const handler = api({ timeout: 9, auth: "none" })(() => {});`,
+    "fn.ts":
+      `import { api } from "./api.ts"; export const handler = api({ timeout: 9, auth: "none" })(() => {});`,
   }],
-  ["follows a wrapper around options and function", ["defineApiHandler", { auth: "bearer", timeout: 7 }], {
+  ["follows a wrapper around options and function", ["defineApiHandler", {
+    auth: "bearer",
+    timeout: 7,
+  }], {
     "api.ts": `${API} export function api({ auth, seconds }: any, run) {
       const timeout = seconds + 1;
       return defineApiHandler({ auth, timeout })(run);
@@ -95,12 +116,14 @@ const CASES: readonly (readonly [what: string, expected: unknown, files: Fixture
       `import { api } from "./api.ts"; export const handler = api({ seconds: 6, auth: "bearer" }, async () => {});`,
   }],
   ["follows a wrapper that makes wrappers", ["defineApiHandler", { auth: "session", timeout: 4 }], {
-    "fn.ts": `${API} const make = (auth: string) => (options: any) => defineApiHandler({ ...options, auth });
+    "fn.ts":
+      `${API} const make = (auth: string) => (options: any) => defineApiHandler({ ...options, auth });
       const secured = make("session");
       export const handler = secured({ timeout: 4 })(() => {});`,
   }],
   ["keeps what a package's wrapper is given", ["defineScheduleHandler", { timeout: 60 }], {
-    "fn.ts": `import { defineScheduleHandler } from "@trellis/fn"; import * as tracker from "tracker";
+    "fn.ts":
+      `import { defineScheduleHandler } from "@trellis/fn"; import * as tracker from "tracker";
       export const handler = tracker.wrap(defineScheduleHandler({ timeout: 60 })(() => {}));`,
   }],
   ["knows createAuthHandler, whose options come second", ["createAuthHandler", {}], {
@@ -181,7 +204,10 @@ for (const [what, line, message, code] of UNTOLD) {
     await readFixture(files, ({ unresolved }, project) => {
       assertEquals(unresolved.length, 1);
       assertStringIncludes(unresolved[0].message, message);
-      assertEquals([project.getPath(unresolved[0].node), project.getLine(unresolved[0].node)], ["fn.ts", line]);
+      assertEquals([project.getPath(unresolved[0].node), project.getLine(unresolved[0].node)], [
+        "fn.ts",
+        line,
+      ]);
     });
   });
 }
@@ -218,13 +244,17 @@ Deno.test("getLiteral() is unknown for a constant that leads to itself", async (
     "fn.ts": `${API} const a = b; const b = a;
       export const handler = defineApiHandler({ timeout: a })(() => {});`,
   };
-  await readFixture(files, (definition) => assertEquals(definition.getLiteral("timeout")?.kind, "unknown"));
+  await readFixture(
+    files,
+    (definition) => assertEquals(definition.getLiteral("timeout")?.kind, "unknown"),
+  );
 });
 
 Deno.test("getExpression() gives the expression at the end of names, spreads and wrappers", async () => {
   const files = {
     "schemas.ts": `import * as z from "zod"; export const Note = z.object({ id: z.uuid() });`,
-    "api.ts": `${API} export const api = (options: any) => defineApiHandler({ ...options, auth: "session" });`,
+    "api.ts":
+      `${API} export const api = (options: any) => defineApiHandler({ ...options, auth: "session" });`,
     "fn.ts": `import { api } from "./api.ts"; import * as schemas from "./schemas.ts";
       const shared = { schema: schemas.Note, querySchema: undefined };
       export const handler = api({ ...shared, pathSchema: imported })(() => {});
@@ -232,7 +262,10 @@ Deno.test("getExpression() gives the expression at the end of names, spreads and
   };
   await readFixture(files, (definition, project) => {
     const schema = definition.getExpression("schema")!;
-    assertEquals([schema.getText(), project.getPath(schema)], ["z.object({ id: z.uuid() })", "schemas.ts"]);
+    assertEquals([schema.getText(), project.getPath(schema)], [
+      "z.object({ id: z.uuid() })",
+      "schemas.ts",
+    ]);
     assertEquals(definition.getExpression("querySchema"), undefined);
     assertEquals(definition.getExpression("responseSchema"), undefined);
     assertEquals(definition.getExpression("pathSchema")?.getText(), "imported");

@@ -28,7 +28,8 @@ testGrants([
     "fn.ts": handler(`import { all as some } from "./index.ts";`, "await some();"),
   }],
   ["takes the nearer name where a barrel declares one of its own", "c DELETE", {
-    "barrel.ts": `export * from "./queries.ts"; import { dropC } from "./queries.ts"; export const readA = dropC;`,
+    "barrel.ts":
+      `export * from "./queries.ts"; import { dropC } from "./queries.ts"; export const readA = dropC;`,
     "fn.ts": handler(`import { readA } from "./barrel.ts";`, "await readA();"),
   }],
   ["grants of a namespace the member that is used", "a SELECT", {
@@ -36,10 +37,16 @@ testGrants([
   }],
   ["follows a namespace that is exported again", "c DELETE", {
     "barrel.ts": `export * as queries from "./queries.ts";`,
-    "fn.ts": handler(`import { queries } from "./barrel.ts";`, "const { dropC: drop } = queries; await drop();"),
+    "fn.ts": handler(
+      `import { queries } from "./barrel.ts";`,
+      "const { dropC: drop } = queries; await drop();",
+    ),
   }],
   ["grants all of a namespace that is handed on as a whole", "a SELECT, b INSERT, c DELETE", {
-    "fn.ts": handler(`import * as q from "./queries.ts"; import { use } from "elsewhere";`, "await use(q);"),
+    "fn.ts": handler(
+      `import * as q from "./queries.ts"; import { use } from "elsewhere";`,
+      "await use(q);",
+    ),
   }],
   ["grants all of a namespace whose member is worked out", "a SELECT, b INSERT, c DELETE", {
     "fn.ts": handler(`import * as q from "./queries.ts";`, "await (q as any)[path.name]();"),
@@ -49,12 +56,14 @@ testGrants([
     "fn.ts": handler(`import add from "./add.ts";`, "await add('1');"),
   }],
   ["follows a default export that is a function", "a SELECT", {
-    "read.ts": `import { readA, addB } from "./queries.ts"; export default async function () { return await readA(); }
+    "read.ts":
+      `import { readA, addB } from "./queries.ts"; export default async function () { return await readA(); }
       export const other = () => addB("1");`,
     "fn.ts": handler(`import { default as read } from "./read.ts";`, "await read();"),
   }],
   ["follows a member of a default export that is an object", "a SELECT", {
-    "all.ts": `import { readA, addB } from "./queries.ts"; export default { read: readA, add: addB };`,
+    "all.ts":
+      `import { readA, addB } from "./queries.ts"; export default { read: readA, add: addB };`,
     "fn.ts": handler(`import all from "./all.ts";`, "await all.read();"),
   }],
   ["follows circular imports", "a SELECT", {
@@ -79,13 +88,17 @@ testGrants([
     "one.ts":
       `import { readA, dropC } from "./queries.ts"; export const run = () => readA(); export const not = dropC;`,
     "two.ts": `import { addB } from "./queries.ts"; export const run = () => addB("1");`,
-    "fn.ts": handler("", `const m = await import(path.x ? "./one.ts" : "./two.ts"); return m.run();`),
+    "fn.ts": handler(
+      "",
+      `const m = await import(path.x ? "./one.ts" : "./two.ts"); return m.run();`,
+    ),
   }],
   ["grants nothing for a dynamic import whose module is not used", "", {
     "fn.ts": handler("", `await import("./queries.ts");`),
   }],
   ["follows package.json imports, with conditions", "a SELECT", {
-    "package.json": `{ "imports": { "#db/*": { "types": "./none.d.ts", "default": "./*" }, "#x": null } }`,
+    "package.json":
+      `{ "imports": { "#db/*": { "types": "./none.d.ts", "default": "./*" }, "#x": null } }`,
     "fn.ts": handler(`import { readA } from "#db/queries.ts";`, "return readA();"),
   }],
   ["follows deno.json imports with comments and a prefix", "a SELECT", {
@@ -98,7 +111,8 @@ testGrants([
     "fn.ts": handler(`import { readA } from "q";`, "return readA();"),
   }],
   ["follows paths of tsconfig.json, also of one that it extends", "a SELECT", {
-    "tsconfig.base.json": `{ "compilerOptions": { "baseUrl": ".", "paths": { "@app/*": ["missing/*", "./*"] } } }`,
+    "tsconfig.base.json":
+      `{ "compilerOptions": { "baseUrl": ".", "paths": { "@app/*": ["missing/*", "./*"] } } }`,
     "tsconfig.json": `{ "extends": "./tsconfig.base.json", }`,
     "fn.ts": handler(`import { readA } from "@app/queries";`, "return readA();"),
   }],
@@ -125,11 +139,13 @@ testGrants([
     "fn.ts": handler(`import { readA } from "./queries.ts";`, "return readA();"),
   }],
   ["grants what a module's statements call when it is loaded", "a SELECT", {
-    "warm.ts": `import { readA, addB } from "./queries.ts"; await readA(); export const later = () => addB("1");`,
+    "warm.ts":
+      `import { readA, addB } from "./queries.ts"; await readA(); export const later = () => addB("1");`,
     "fn.ts": handler(`import "./warm.ts";`, "return 1;"),
   }],
   ["grants what a constant awaits when its module is loaded", "a SELECT", {
-    "warm.ts": `import { readA } from "./queries.ts"; export const all = await Promise.all([readA()]);`,
+    "warm.ts":
+      `import { readA } from "./queries.ts"; export const all = await Promise.all([readA()]);`,
     "barrel.ts": `export * from "./warm.ts"; export const one = 1;`,
     "fn.ts": handler(`import { one } from "./barrel.ts";`, "return one;"),
   }],
@@ -152,7 +168,8 @@ testGrants([
     "fn.ts": handler(`import { all } from "./memo.ts";`, "return all();"),
   }],
   ["grants nothing for what a file would run that is imported for its types", "", {
-    "warm.ts": `import { readA } from "./queries.ts"; await readA(); export type T = string; export const x = 1;`,
+    "warm.ts":
+      `import { readA } from "./queries.ts"; await readA(); export type T = string; export const x = 1;`,
     "fn.ts": handler(
       `import type { T } from "./warm.ts"; import { type x } from "./warm.ts"; export type { T as U } from "./warm.ts";`,
       "return 1 as unknown as T;",
@@ -171,12 +188,18 @@ Deno.test("analysePermissions() follows a package that is linked into node_modul
     "packages/db/src/index.ts": `export { readA, addB } from "../../../queries.ts";`,
     "node_modules/other/package.json": `{ "name": "other", "main": "index.js" }`,
     "node_modules/other/index.js": `syntax error`,
-    "fn.ts": handler(`import { readA } from "@acme/db"; import { x } from "other";`, "x(); return readA();"),
+    "fn.ts": handler(
+      `import { readA } from "@acme/db"; import { x } from "other";`,
+      "x(); return readA();",
+    ),
   };
   await withProject(files, async (root) => {
     await Deno.mkdir(join(root, "node_modules/@acme"));
     await Deno.symlink(join(root, "packages/db"), join(root, "node_modules/@acme/db"));
-    const analysis = await analysePermissions({ root, functions: [{ name: "Fn", file: join(root, "fn.ts") }] });
+    const analysis = await analysePermissions({
+      root,
+      functions: [{ name: "Fn", file: join(root, "fn.ts") }],
+    });
     assertEquals(analysis.unresolved, []);
     assertEquals(getGrants(analysis), "a SELECT");
   });

@@ -3,18 +3,27 @@ import { readSqlTables } from "../../../cli/analysis/sql_tables.ts";
 
 const CASES: [sql: string, tables: string[], hasUnknownTable?: boolean][] = [
   ["SELECT * FROM notes", ["notes SELECT"]],
-  ["select n.id from public.notes n, app.users u where n.a = $1", ["public.notes SELECT", "app.users SELECT"]],
+  ["select n.id from public.notes n, app.users u where n.a = $1", [
+    "public.notes SELECT",
+    "app.users SELECT",
+  ]],
   [`SELECT 1 FROM "Odd ""Name" AS x LEFT JOIN ONLY b USING (id)`, [`Odd "Name SELECT`, "b SELECT"]],
   ["INSERT INTO notes (id) VALUES ($1)", ["notes INSERT"]],
   ["INSERT INTO notes (id) VALUES (1) RETURNING id", ["notes INSERT,SELECT"]],
   ["INSERT INTO notes VALUES (1) ON CONFLICT (id) DO NOTHING", ["notes INSERT,SELECT"]],
   ["INSERT INTO notes VALUES (1) ON CONFLICT DO NOTHING", ["notes INSERT"]],
-  ["INSERT INTO a SELECT * FROM b ON CONFLICT (id) DO UPDATE SET x = 1", ["a INSERT,SELECT,UPDATE", "b SELECT"]],
+  ["INSERT INTO a SELECT * FROM b ON CONFLICT (id) DO UPDATE SET x = 1", [
+    "a INSERT,SELECT,UPDATE",
+    "b SELECT",
+  ]],
   ["UPDATE notes SET a = 1", ["notes UPDATE"]],
   ["UPDATE ONLY notes SET a = 1 WHERE id = $1", ["notes UPDATE,SELECT"]],
   ["UPDATE notes SET a = b.a FROM b WHERE b.id = notes.id", ["notes UPDATE,SELECT", "b SELECT"]],
   ["DELETE FROM notes", ["notes DELETE"]],
-  ["DELETE FROM notes USING b WHERE b.id = notes.id RETURNING 1", ["notes DELETE,SELECT", "b SELECT"]],
+  ["DELETE FROM notes USING b WHERE b.id = notes.id RETURNING 1", [
+    "notes DELETE,SELECT",
+    "b SELECT",
+  ]],
   ["SELECT * FROM notes FOR UPDATE", ["notes SELECT,UPDATE"]],
   ["SELECT * FROM notes FOR NO KEY UPDATE SKIP LOCKED", ["notes SELECT,UPDATE"]],
   ["WITH x AS (SELECT * FROM a), y AS (DELETE FROM b WHERE 1 = 1) SELECT * FROM x", [
@@ -34,7 +43,10 @@ const CASES: [sql: string, tables: string[], hasUnknownTable?: boolean][] = [
   ["SELECT 1 WHERE a IS DISTINCT FROM $1", []],
   ["SELECT substring(name FROM $1 FOR 3) FROM notes", ["notes SELECT"]],
   ["TABLE notes", ["notes SELECT"]],
-  ["MERGE INTO a USING b ON a.id = b.id WHEN MATCHED THEN DELETE", ["a SELECT,INSERT,UPDATE,DELETE", "b SELECT"]],
+  ["MERGE INTO a USING b ON a.id = b.id WHEN MATCHED THEN DELETE", [
+    "a SELECT,INSERT,UPDATE,DELETE",
+    "b SELECT",
+  ]],
 ];
 
 for (const [sql, tables, hasUnknownTable = false] of CASES) {

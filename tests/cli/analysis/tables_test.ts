@@ -9,9 +9,24 @@ const NAMED: readonly [what: string, declaration: string, table: string, expecte
   ["a string", "", `"notes"`, "notes"],
   ["a string with a schema", "", `"app.notes"`, "app.notes"],
   ["pgTable", `export const t = pgTable("notes", {});`, "s.t", "notes"],
-  ["pgTable with types around it", `export const t = (pgTable("notes", {}) satisfies object)!;`, "s.t", "notes"],
-  ["pgTable(...).enableRLS()", `export const t = pgTable("notes", {}).enableRLS();`, "s.t", "notes"],
-  ["pgSchema().table", `const app = pgSchema("app"); export const t = app.table("notes", {});`, "s.t", "app.notes"],
+  [
+    "pgTable with types around it",
+    `export const t = (pgTable("notes", {}) satisfies object)!;`,
+    "s.t",
+    "notes",
+  ],
+  [
+    "pgTable(...).enableRLS()",
+    `export const t = pgTable("notes", {}).enableRLS();`,
+    "s.t",
+    "notes",
+  ],
+  [
+    "pgSchema().table",
+    `const app = pgSchema("app"); export const t = app.table("notes", {});`,
+    "s.t",
+    "app.notes",
+  ],
   [
     "pgTableCreator",
     "const make = pgTableCreator((name) => `app_${name}`); export const t = make('notes', {});",
@@ -31,8 +46,18 @@ const NAMED: readonly [what: string, declaration: string, table: string, expecte
     "t_notes",
   ],
   ["a constant name", `const NAME = "notes"; export const t = pgTable(NAME, {});`, "s.t", "notes"],
-  ["an object of tables", `export const tables = { notes: pgTable("notes", {}) };`, "s.tables.notes", "notes"],
-  ["a table that is exported again", `export { authUsers as t } from "@trellis/fn/auth/schema";`, "s.t", "users"],
+  [
+    "an object of tables",
+    `export const tables = { notes: pgTable("notes", {}) };`,
+    "s.tables.notes",
+    "notes",
+  ],
+  [
+    "a table that is exported again",
+    `export { authUsers as t } from "@trellis/fn/auth/schema";`,
+    "s.t",
+    "users",
+  ],
   [
     "the auth mapping",
     `export { AUTH_SCHEMA_MAPPING } from "@trellis/fn/auth";`,
@@ -52,18 +77,24 @@ testGrants([
     [`reads a table that is ${what}`, `${expected} SELECT`, {
       ...FN,
       "q.ts": query(table),
-      "tables.ts": `import { pgSchema, pgTable, pgTableCreator } from "drizzle-orm/pg-core"; ${declaration}`,
+      "tables.ts":
+        `import { pgSchema, pgTable, pgTableCreator } from "drizzle-orm/pg-core"; ${declaration}`,
     }] as const
   ),
-  ["reads operations from constants, spreads and All", "n SELECT+INSERT+UPDATE+DELETE, notes SELECT+INSERT", {
-    ...FN,
-    "tables.ts": "export {};",
-    "q.ts": `import { defineQuery } from "./db.ts"; import { DatabaseOperation as Op } from "@trellis/fn/database";
+  [
+    "reads operations from constants, spreads and All",
+    "n SELECT+INSERT+UPDATE+DELETE, notes SELECT+INSERT",
+    {
+      ...FN,
+      "tables.ts": "export {};",
+      "q.ts":
+        `import { defineQuery } from "./db.ts"; import { DatabaseOperation as Op } from "@trellis/fn/database";
       const READ = [Op.Select] as const; const { Insert } = Op;
       const shared = [{ table: "n", operations: [Op.All] }];
       const options = { tables: [...shared, { table: "notes", operations: [...READ, Insert] }], transaction: true };
       export const run = defineQuery(options, async () => {});`,
-  }],
+    },
+  ],
   ["follows a wrapper that gives defineQuery its tables", "notes SELECT", {
     ...FN,
     "tables.ts": "export {};",

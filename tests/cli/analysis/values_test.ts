@@ -46,8 +46,12 @@ testGrants([
     ),
   }],
   ["grants of what a callback is given what the callback uses", "a SELECT", {
-    "repo.ts": `${ALL} export function withRepo(use: any) { return use({ read: readA, drop: dropC }); }`,
-    "fn.ts": handler(`import { withRepo } from "./repo.ts";`, "return withRepo((repo: any) => repo.read());"),
+    "repo.ts":
+      `${ALL} export function withRepo(use: any) { return use({ read: readA, drop: dropC }); }`,
+    "fn.ts": handler(
+      `import { withRepo } from "./repo.ts";`,
+      "return withRepo((repo: any) => repo.read());",
+    ),
   }],
   ["grants all of what an unknown callback is given", "a SELECT, c DELETE", {
     "fn.ts": handler(
@@ -56,10 +60,14 @@ testGrants([
     ),
   }],
   ["grants what a function that nobody here calls passes on", "b INSERT", {
-    "fn.ts": `${ALL} export const handler = async (_event: any, { run }: any) => { await run(addB); };`,
+    "fn.ts":
+      `${ALL} export const handler = async (_event: any, { run }: any) => { await run(addB); };`,
   }],
   ["follows Promise.all to the member that is used", "b INSERT", {
-    "fn.ts": handler("", `const [q, n] = await Promise.all([import("./queries.ts"), 1]); return q.addB(String(n));`),
+    "fn.ts": handler(
+      "",
+      `const [q, n] = await Promise.all([import("./queries.ts"), 1]); return q.addB(String(n));`,
+    ),
   }],
   ["grants what a Map of queries holds when the map is used", "a SELECT, b INSERT", {
     "map.ts":
@@ -72,17 +80,21 @@ testGrants([
       "fill(); return api.read(late());",
     ),
   }],
-  ["ends with a function that calls itself with each member of what it gets", "a SELECT, b INSERT, c DELETE", {
-    "walk.ts": `export function walk(n: any): void {
+  [
+    "ends with a function that calls itself with each member of what it gets",
+    "a SELECT, b INSERT, c DELETE",
+    {
+      "walk.ts": `export function walk(n: any): void {
         if (!n) return;
         walk(n.a); walk(n.b); walk(n.c); walk(n.d); walk(n.e); walk(n.f); walk(n.g); walk(n.h);
         n.run(); n.a.b.c(n.d.e);
       }`,
-    "fn.ts": handler(
-      `${ALL} import { walk } from "./walk.ts";`,
-      "walk({ a: { b: { run: readA } }, h: { g: { f: { e: { run: addB } } } }, x: dropC });",
-    ),
-  }],
+      "fn.ts": handler(
+        `${ALL} import { walk } from "./walk.ts";`,
+        "walk({ a: { b: { run: readA } }, h: { g: { f: { e: { run: addB } } } }, x: dropC });",
+      ),
+    },
+  ],
   ["ends with a loop that walks along the members of a value", "a SELECT", {
     "fn.ts": handler(
       ALL,
@@ -92,18 +104,24 @@ testGrants([
     ),
   }],
   ["grants nothing for an argument that is not used", "", {
-    "fn.ts": handler(`${ALL} function ignore(_query: unknown) { return 1; }`, "return ignore(readA);"),
+    "fn.ts": handler(
+      `${ALL} function ignore(_query: unknown) { return 1; }`,
+      "return ignore(readA);",
+    ),
   }],
   ["grants of an object of queries the member that is used", "a SELECT", {
-    "all.ts": `${ALL} export const queries = { notes: { read: readA, add: addB }, drop: dropC } as const;`,
+    "all.ts":
+      `${ALL} export const queries = { notes: { read: readA, add: addB }, drop: dropC } as const;`,
     "fn.ts": handler(`import { queries } from "./all.ts";`, `await queries.notes["read"]();`),
   }],
   ["grants through a spread and takes the later member", "b INSERT", {
-    "all.ts": `${ALL} const base = { run: readA, drop: dropC }; export const queries = { ...base, run: addB };`,
+    "all.ts":
+      `${ALL} const base = { run: readA, drop: dropC }; export const queries = { ...base, run: addB };`,
     "fn.ts": handler(`import { queries } from "./all.ts";`, "await queries.run('1');"),
   }],
   ["grants all members of an object whose member is worked out", "a SELECT, b INSERT", {
-    "all.ts": `${ALL} export const queries: any = { read: readA, add: addB }; export const other = dropC;`,
+    "all.ts":
+      `${ALL} export const queries: any = { read: readA, add: addB }; export const other = dropC;`,
     "fn.ts": handler(`import { queries } from "./all.ts";`, "await queries[path.name]();"),
   }],
   ["follows Object.freeze to the member that is used", "a SELECT", {
@@ -113,7 +131,10 @@ testGrants([
   ["grants of a factory's result the member that is used", "a SELECT", {
     "repo.ts":
       `${ALL} export function createRepo(db: unknown) { return { read: () => readA(), drop() { return dropC(); }, get add() { return addB; } }; }`,
-    "fn.ts": handler(`import { createRepo } from "./repo.ts"; const repo = createRepo(1);`, "return repo.read();"),
+    "fn.ts": handler(
+      `import { createRepo } from "./repo.ts"; const repo = createRepo(1);`,
+      "return repo.read();",
+    ),
   }],
   ["follows a variable that is filled on first use", "a SELECT", {
     "repo.ts":
@@ -130,10 +151,16 @@ testGrants([
     "fn.ts": handler(ALL, "const run: any = path.x ? readA : addB; return run();"),
   }],
   ["grants the members of a list, in a loop or in Promise.all", "a SELECT, b INSERT", {
-    "fn.ts": handler(ALL, "for (const q of [readA]) await q(); await Promise.all([1].map(() => addB('1')));"),
+    "fn.ts": handler(
+      ALL,
+      "for (const q of [readA]) await q(); await Promise.all([1].map(() => addB('1')));",
+    ),
   }],
   ["grants nothing for the metadata of a query", "", {
-    "fn.ts": handler(ALL, "return [readA.queryName, readA.tables, typeof dropC, dropC === undefined];"),
+    "fn.ts": handler(
+      ALL,
+      "return [readA.queryName, readA.tables, typeof dropC, dropC === undefined];",
+    ),
   }],
   ["grants a query that runs on a transaction's client", "a SELECT, c DELETE", {
     "more.ts": `${ALL} import { defineQuery } from "./db.ts";
@@ -154,18 +181,28 @@ testGrants([
       export const handler = logged(secured({ timeout: 5 })(async () => { await readA(); await addB("1"); }));`,
   }],
   ["follows promises through then, catch and finally", "a SELECT, b INSERT, c DELETE", {
-    "fn.ts": handler(ALL, "return readA().then(() => addB('1')).catch(() => dropC()).finally(() => {});"),
+    "fn.ts": handler(
+      ALL,
+      "return readA().then(() => addB('1')).catch(() => dropC()).finally(() => {});",
+    ),
   }],
   ["follows what then() gets from a function", "a SELECT", {
     "repo.ts": `${ALL} export const load = async () => ({ read: readA, drop: dropC });`,
-    "fn.ts": handler(`import { load } from "./repo.ts";`, "return load().then((repo) => repo.read());"),
+    "fn.ts": handler(
+      `import { load } from "./repo.ts";`,
+      "return load().then((repo) => repo.read());",
+    ),
   }],
   ["follows a TypeScript namespace by member", "a SELECT", {
-    "ns.ts": `${ALL} export namespace Q { export const read = readA; export function drop() { return dropC(); } }`,
+    "ns.ts":
+      `${ALL} export namespace Q { export const read = readA; export function drop() { return dropC(); } }`,
     "fn.ts": handler(`import { Q } from "./ns.ts";`, "return Q.read();"),
   }],
   ["follows default values of parameters and of patterns", "a SELECT, b INSERT", {
-    "fn.ts": handler(`${ALL} function run(query: any = readA, { add = addB }: any = {}) { query(); add(); }`, "run();"),
+    "fn.ts": handler(
+      `${ALL} function run(query: any = readA, { add = addB }: any = {}) { query(); add(); }`,
+      "run();",
+    ),
   }],
   ["follows schemas that call queries", "a SELECT", {
     "fn.ts": handler(

@@ -8,7 +8,11 @@ import { CHECKOUT, denoProjectFiles, writeTestProject } from "./project.ts";
 const paths = createModulePaths("/somewhere/else");
 const none = (_name: string) => false;
 
-async function rewriteOwn(provider: DatabaseProvider, module: string, isExternal = none): Promise<[string, string]> {
+async function rewriteOwn(
+  provider: DatabaseProvider,
+  module: string,
+  isExternal = none,
+): Promise<[string, string]> {
   const path = join(CHECKOUT, "database", module);
   const code = await Deno.readTextFile(path);
   return [code, eagerImports(provider, isExternal, paths)(path, code)];
@@ -24,13 +28,24 @@ Deno.test("eagerImports() turns what a provider loads later into imports, and no
   const found: Record<string, Record<string, string[]>> = {};
   for (const provider of ["distsql", "serverless-pg", "branching-pg", "embedded-pg"] as const) {
     found[provider] = {};
-    for (const name of ["client", "providers/postgres_js", "providers/serverless_pg", "providers/branching_pg"]) {
+    for (
+      const name of [
+        "client",
+        "providers/postgres_js",
+        "providers/serverless_pg",
+        "providers/branching_pg",
+      ]
+    ) {
       const [code, text] = await rewriteOwn(provider, `${name}.ts`);
       const imports = getImports(text);
       if (imports.length > 0) found[provider][name] = imports;
       assertEquals(text.split("\n").length, code.split("\n").length, "a line moved");
-      const left = [...text.matchAll(/(?<!typeof )\bimport\("([^"]+)"\)/g)].map(([, specifier]) => specifier);
-      const before = [...code.matchAll(/(?<!typeof )\bimport\("([^"]+)"\)/g)].map(([, specifier]) => specifier);
+      const left = [...text.matchAll(/(?<!typeof )\bimport\("([^"]+)"\)/g)].map(([, specifier]) =>
+        specifier
+      );
+      const before = [...code.matchAll(/(?<!typeof )\bimport\("([^"]+)"\)/g)].map(([, specifier]) =>
+        specifier
+      );
       assertEquals(left, before.filter((specifier) => !imports.includes(specifier)));
     }
   }
@@ -62,7 +77,11 @@ Deno.test("eagerImports() knows packages as they are written in what JSR serves"
 });
 
 Deno.test("eagerImports() leaves packages that stay outside of the bundle, and everybody else's modules", async () => {
-  const [, text] = await rewriteOwn("branching-pg", "providers/branching_pg.ts", (name) => name.startsWith("@neon"));
+  const [, text] = await rewriteOwn(
+    "branching-pg",
+    "providers/branching_pg.ts",
+    (name) => name.startsWith("@neon"),
+  );
   assertEquals(getImports(text), []);
   const own = eagerImports("serverless-pg", none, createModulePaths(CHECKOUT.replace(/\/$/, "")));
   const code = `import("postgres")`;

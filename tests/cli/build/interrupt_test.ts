@@ -33,7 +33,15 @@ Deno.test("build leaves nothing half-written when it is interrupted", async () =
   const { root } = project;
   try {
     const { code, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--no-check", "--config", join(CHECKOUT, "deno.json"), join(root, "program.ts"), root],
+      args: [
+        "run",
+        "-A",
+        "--no-check",
+        "--config",
+        join(CHECKOUT, "deno.json"),
+        join(root, "program.ts"),
+        root,
+      ],
     }).output();
     // a fast machine may be done before the signal comes
     assert(code === 130 || code === 0, new TextDecoder().decode(stderr));

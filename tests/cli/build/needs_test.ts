@@ -19,10 +19,16 @@ Deno.test("readNeeds() finds the providers that configurations name", () => {
       anyProvider: false,
     }],
     [`const a = { provider: given ?? "distsql" }`, { providers: ["distsql"], anyProvider: true }],
-    [`const a = { provider: getOptionalEnv("P", "distsql") }`, { providers: [], anyProvider: true }],
+    [`const a = { provider: getOptionalEnv("P", "distsql") }`, {
+      providers: [],
+      anyProvider: true,
+    }],
     [`const a = { provider }`, { providers: [], anyProvider: true }],
     [`const a = { provider: "github" }`, { providers: [], anyProvider: true }],
-    [`const a = { provider: "github" }, b = { provider: "distsql" }`, { providers: ["distsql"], anyProvider: false }],
+    [`const a = { provider: "github" }, b = { provider: "distsql" }`, {
+      providers: ["distsql"],
+      anyProvider: false,
+    }],
     [`getDrizzleClient(config)`, { providers: [], anyProvider: true }],
   ];
   for (const [code, expected] of cases) {
@@ -46,13 +52,22 @@ Deno.test("readNeeds() tells who may use the auth library from who checks sessio
   const cases: readonly [code: string, betterAuth: boolean][] = [
     [`import { configureSessionAuth } from "@trellis/fn/auth"; configureSessionAuth(a, b)`, false],
     [`import { createAuthHandler as c } from "@trellis/fn/auth"; c(x)`, true],
-    [`import { getConfiguredSessionAuth } from "@trellis/fn/auth"; const a = await getConfiguredSessionAuth();`, true],
+    [
+      `import { getConfiguredSessionAuth } from "@trellis/fn/auth"; const a = await getConfiguredSessionAuth();`,
+      true,
+    ],
     [
       `import { getConfiguredSessionAuth as g, validateSession } from "@trellis/fn/auth"; validateSession(await g(), t)`,
       false,
     ],
-    [`import { createAuth, expireSession } from "@trellis/fn/auth"; expireSession((createAuth(db, c)), t, db)`, false],
-    [`import { createAuth, validateSession } from "@trellis/fn/auth"; validateSession(other, createAuth(db, c))`, true],
+    [
+      `import { createAuth, expireSession } from "@trellis/fn/auth"; expireSession((createAuth(db, c)), t, db)`,
+      false,
+    ],
+    [
+      `import { createAuth, validateSession } from "@trellis/fn/auth"; validateSession(other, createAuth(db, c))`,
+      true,
+    ],
     [
       `import { getAuth, validateSession } from "@trellis/fn/auth"; validateSession(await getAuth(db, c), t); keep(getAuth)`,
       true,
@@ -63,5 +78,7 @@ Deno.test("readNeeds() tells who may use the auth library from who checks sessio
     [`var a = __require("@trellis/fn/auth")`, true],
     [`import { createAuth } from "./own.ts"; createAuth()`, false],
   ];
-  for (const [code, betterAuth] of cases) assertEquals(readNeeds(code).betterAuth, betterAuth, code);
+  for (const [code, betterAuth] of cases) {
+    assertEquals(readNeeds(code).betterAuth, betterAuth, code);
+  }
 });

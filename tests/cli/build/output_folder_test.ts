@@ -17,7 +17,9 @@ async function withFolder(test: (dir: string) => Promise<void>): Promise<void> {
 async function list(dir: string): Promise<string[]> {
   const found: string[] = [];
   for await (const { name, isDirectory } of Deno.readDir(dir)) {
-    found.push(...isDirectory ? (await list(join(dir, name))).map((each) => `${name}/${each}`) : [name]);
+    found.push(
+      ...isDirectory ? (await list(join(dir, name))).map((each) => `${name}/${each}`) : [name],
+    );
   }
   return found.sort();
 }
@@ -51,7 +53,11 @@ Deno.test("openOutputFolder() tells created, updated and unchanged", async () =>
     first.discard();
     const before = await Deno.stat(join(dir, "A/index.mjs"));
     const second = openOutputFolder(dir, dir);
-    assertEquals([second.stage("A", code("a")), second.stage("B", code("c")), second.stage("C", code("c"))], [
+    assertEquals([
+      second.stage("A", code("a")),
+      second.stage("B", code("c")),
+      second.stage("C", code("c")),
+    ], [
       "unchanged",
       "updated",
       "created",
@@ -75,7 +81,12 @@ Deno.test("openOutputFolder() removes bundles of ours that are not needed any mo
     const second = openOutputFolder(dir, dir);
     assertEquals(second.commit(["Kept"]), ["Gone", "Shared"]);
     second.discard();
-    assertEquals(await list(dir), ["Kept/index.mjs", "Kept/index.mjs.map", "Mine/index.mjs", "Shared/notes.txt"]);
+    assertEquals(await list(dir), [
+      "Kept/index.mjs",
+      "Kept/index.mjs.map",
+      "Mine/index.mjs",
+      "Shared/notes.txt",
+    ]);
   });
 });
 

@@ -37,7 +37,9 @@ export interface CallResult {
  *
  * @param files Texts by path.
  */
-export async function writeTestProject(files: Readonly<Record<string, string>>): Promise<TestProject> {
+export async function writeTestProject(
+  files: Readonly<Record<string, string>>,
+): Promise<TestProject> {
   const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "trellis-build-" }));
   for (const [path, text] of Object.entries(files)) {
     await Deno.mkdir(dirname(join(root, path)), { recursive: true });
@@ -45,7 +47,8 @@ export async function writeTestProject(files: Readonly<Record<string, string>>):
   }
   return {
     root,
-    build: (...options) => runInProcess(["build", "--project", root, ...options], { commands: [build] }),
+    build: (...options) =>
+      runInProcess(["build", "--project", root, ...options], { commands: [build] }),
     call: (name, options = {}) => callInNode(join(root, "dist", name, "index.mjs"), options),
     remove: () => Deno.remove(root, { recursive: true }),
   };
@@ -58,9 +61,13 @@ export async function denoProjectFiles(): Promise<Record<string, string>> {
     `@trellis/fn${entry.slice(1)}`,
     join(CHECKOUT, file),
   ]);
-  const packages = Object.entries<string>(own.imports).filter(([, target]) => target.startsWith("npm:"));
+  const packages = Object.entries<string>(own.imports).filter(([, target]) =>
+    target.startsWith("npm:")
+  );
   return {
-    "deno.json": JSON.stringify({ imports: { ...Object.fromEntries(entries), ...Object.fromEntries(packages) } }),
+    "deno.json": JSON.stringify({
+      imports: { ...Object.fromEntries(entries), ...Object.fromEntries(packages) },
+    }),
     "deno.lock": await Deno.readTextFile(join(CHECKOUT, "deno.lock")),
   };
 }
@@ -90,7 +97,10 @@ process.stderr.write("\\nANSWER" + JSON.stringify(answer));
 process.exit();
 `;
 
-async function callInNode(file: string, { event, env = {}, nodeArgs = [] }: CallOptions): Promise<CallResult> {
+async function callInNode(
+  file: string,
+  { event, env = {}, nodeArgs = [] }: CallOptions,
+): Promise<CallResult> {
   const { stdout, stderr } = await new Deno.Command("node", {
     args: [
       ...nodeArgs,

@@ -5,16 +5,35 @@ import { CHECKOUT, writeTestProject } from "./project.ts";
 
 /** Speaks what Deno asks a registry of `jsr:` packages, and gives the checkout as the package. */
 async function startRegistry(): Promise<{ url: string; stop(): Promise<void> }> {
-  const { name, version, exports, imports } = JSON.parse(await Deno.readTextFile(join(CHECKOUT, "deno.json")));
-  const folders = ["auth", "cli", "core", "database", "env", "errors", "observability", "testing", "validation"];
+  const { name, version, exports, imports } = JSON.parse(
+    await Deno.readTextFile(join(CHECKOUT, "deno.json")),
+  );
+  const folders = [
+    "auth",
+    "cli",
+    "core",
+    "database",
+    "env",
+    "errors",
+    "observability",
+    "testing",
+    "validation",
+  ];
   const files = new Map<string, string>();
   async function add(path: string): Promise<void> {
     const text = await Deno.readTextFile(join(CHECKOUT, path));
     // publishing writes the packages of the import map out
-    const written = text.replace(/((?:from|import\(|import)\s*)"([^".][^"]*)"/g, (whole, before, specifier) => {
-      const key = Object.keys(imports).find((each) => specifier === each || specifier.startsWith(`${each}/`));
-      return key === undefined ? whole : `${before}"${imports[key]}${specifier.slice(key.length)}"`;
-    });
+    const written = text.replace(
+      /((?:from|import\(|import)\s*)"([^".][^"]*)"/g,
+      (whole, before, specifier) => {
+        const key = Object.keys(imports).find((each) =>
+          specifier === each || specifier.startsWith(`${each}/`)
+        );
+        return key === undefined
+          ? whole
+          : `${before}"${imports[key]}${specifier.slice(key.length)}"`;
+      },
+    );
     files.set(`/${path}`, written);
   }
   async function addFolder(folder: string): Promise<void> {
@@ -38,7 +57,9 @@ async function startRegistry(): Promise<{ url: string; stop(): Promise<void> }> 
       return Response.json({ scope, name: short, latest: version, versions: { [version]: {} } });
     }
     if (path === `/${version}_meta.json`) return Response.json({ manifest, exports });
-    const text = path.startsWith(`/${version}/`) ? files.get(path.slice(version.length + 1)) : undefined;
+    const text = path.startsWith(`/${version}/`)
+      ? files.get(path.slice(version.length + 1))
+      : undefined;
     return text === undefined
       ? new Response("no such file", { status: 404 })
       : new Response(text, { headers: { "content-type": "application/typescript" } });
@@ -50,13 +71,16 @@ Deno.test("build bundles jsr: and npm: imports from Deno's cache", async () => {
   const registry = await startRegistry();
   const cache = await Deno.makeTempDir({ prefix: "trellis-cache-" });
   const { denoDir } = JSON.parse(
-    new TextDecoder().decode((await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output()).stdout),
+    new TextDecoder().decode(
+      (await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output()).stdout,
+    ),
   );
   // packages of npm's come from the machine's own cache, the others from the registry above
   await Deno.symlink(join(denoDir, "npm"), join(cache, "npm"));
   const project = await writeTestProject({
     "deno.json": JSON.stringify({ imports: { "@trellis/fn": "jsr:@trellis/fn@^0.1.0" } }),
-    "src/functions/api/health.get.ts": `import { buildValidatedResponse } from "jsr:@trellis/fn@0.1.0/core";
+    "src/functions/api/health.get.ts":
+      `import { buildValidatedResponse } from "jsr:@trellis/fn@0.1.0/core";
 import { defineApiHandler } from "@trellis/fn/validation";
 import * as z from "npm:zod@4.6.7";
 export const handler = defineApiHandler({ querySchema: z.object({ n: z.coerce.number().default(1) }) })(
@@ -73,7 +97,11 @@ export const handler = defineApiHandler({ querySchema: z.object({ n: z.coerce.nu
     const { exitCode, stdout, stderr } = await project.build("--json");
     assertEquals(exitCode, 0, stdout + stderr);
     const { packages } = JSON.parse(stdout).functions[0];
-    assertEquals(packages.map(({ name }: { name: string }) => name), ["zod", "@trellis/fn", "(own code)"]);
+    assertEquals(packages.map(({ name }: { name: string }) => name), [
+      "zod",
+      "@trellis/fn",
+      "(own code)",
+    ]);
     const { answer, logged } = await project.call("Health");
     assertEquals([answer.statusCode, answer.body], [200, '{"n":1}']);
     assertStringIncludes(logged, '"operation":"health"');

@@ -41,7 +41,12 @@ Deno.test("describeHeavy() names three packages at most, none under a twentieth"
 });
 
 Deno.test("renderSizeTable() lines columns up and marks what is over budget", () => {
-  const row = { packages: [{ name: "zod", bytes: 90 }], bytes: 100, gzipBytes: 1200, isOver: false };
+  const row = {
+    packages: [{ name: "zod", bytes: 90 }],
+    bytes: 100,
+    gzipBytes: 1200,
+    isOver: false,
+  };
   const lines = renderSizeTable(
     [{ ...row, name: "A" }, { ...row, name: "LongerName", isOver: true }],
     (text) => `!${text}`,

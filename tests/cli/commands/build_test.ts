@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { denoProjectFiles, type TestProject, writeTestProject } from "../build/project.ts";
 
 const API = "src/functions/api";
-const DATABASE = `import { createQueryFactory, DatabaseOperation, getDrizzleClient } from "@trellis/fn/database";
+const DATABASE =
+  `import { createQueryFactory, DatabaseOperation, getDrizzleClient } from "@trellis/fn/database";
 import { getOptionalEnv } from "@trellis/fn/env";
 const endpoint = getOptionalEnv("DATABASE_ENDPOINT");
 export const getDb = () => getDrizzleClient(endpoint === undefined
@@ -52,7 +53,8 @@ export const handler = defineApiHandler({ auth: "session" })(({ context, userId 
 import "../../../../auth.ts";
 export const handler = createAuthHandler(getConfiguredSessionAuth);
 `,
-  "src/functions/queue/work.ts": `export async function handler(event: { n: number }) { return { n: event.n + 1 }; }\n`,
+  "src/functions/queue/work.ts":
+    `export async function handler(event: { n: number }) { return { n: event.n + 1 }; }\n`,
   "src/auth.ts": `import { configureSessionAuth } from "@trellis/fn/auth";
 import { getDb } from "./database.ts";
 configureSessionAuth(getDb, { secret: "0123456789012345678901234567890123456789", baseURL: "https://example.com" });
@@ -100,14 +102,23 @@ Deno.test("build makes functions that run in Node, out of a project of Deno's", 
       assertEquals([answer.statusCode, answer.body], [200, '{"status":"ok"}']);
       assertStringIncludes(logged, '"operation":"health"');
       assertEquals((await project.call("Work", { event: { n: 1 } })).answer, { n: 2 } as object);
-      assertStringIncludes(await Deno.readTextFile(join(root, "dist/Ping/index.mjs")), '"pingNotes"');
+      assertStringIncludes(
+        await Deno.readTextFile(join(root, "dist/Ping/index.mjs")),
+        '"pingNotes"',
+      );
     });
 
     await test.step("gives a function the drivers and the auth library that it calls for, and no more", () => {
       assertEquals(byName.get("Ping")!.providers, ["distsql"]);
       for (const name of ["Ping", "Me", "AuthSignInEmail"]) {
         assert(getPackages(name).includes("@aws-sdk/dsql-signer"), name);
-        for (const other of ["@neondatabase/serverless", "@electric-sql/pglite", "@aws-sdk/client-rds-data"]) {
+        for (
+          const other of [
+            "@neondatabase/serverless",
+            "@electric-sql/pglite",
+            "@aws-sdk/client-rds-data",
+          ]
+        ) {
           assertFalse(getPackages(name).includes(other), `${name} has ${other}`);
         }
         assertEquals(getPackages(name).includes("better-auth"), name === "AuthSignInEmail", name);
@@ -125,7 +136,9 @@ Deno.test("build makes functions that run in Node, out of a project of Deno's", 
     await test.step("loads nothing costly before it is used", async () => {
       const text = await Deno.readTextFile(join(root, "dist/AuthSignInEmail/index.mjs"));
       const imported = [...text.matchAll(/from"(?:node:)?([a-z0-9_/]+)"/g)].map(([, name]) => name);
-      for (const costly of ["http", "https", "tls", "net", "crypto"]) assertFalse(imported.includes(costly), costly);
+      for (const costly of ["http", "https", "tls", "net", "crypto"]) {
+        assertFalse(imported.includes(costly), costly);
+      }
     });
 
     await test.step("maps stack traces to the sources", async () => {
@@ -136,9 +149,14 @@ Deno.test("build makes functions that run in Node, out of a project of Deno's", 
 
     await test.step("gives the same bytes again, alone or together, and writes nothing then", async () => {
       const second = await buildJson(project);
-      assertEquals(second.functions.map(({ sha256 }) => sha256), first.functions.map(({ sha256 }) => sha256));
+      assertEquals(
+        second.functions.map(({ sha256 }) => sha256),
+        first.functions.map(({ sha256 }) => sha256),
+      );
       assert(second.functions.every(({ change }) => change === "unchanged"));
-      for (const name of ["broken.get.ts", "ping.get.ts", "me.get.ts"]) await Deno.remove(join(root, API, name));
+      for (const name of ["broken.get.ts", "ping.get.ts", "me.get.ts"]) {
+        await Deno.remove(join(root, API, name));
+      }
       const third = await buildJson(project);
       assertEquals(third.removed, ["Broken", "Me", "Ping"]);
       assertEquals(
@@ -175,8 +193,15 @@ export async function handler() {
     const { exitCode, stdout } = await project.build();
     assertEquals(exitCode, 0, stdout);
     const { answer } = await project.call("Sum", { nodeArgs: ["--enable-source-maps"] });
-    assertMatch(answer.thrown!, /RangeError: sum 6\n\s+at .*src\/functions\/standalone\/sum\.ts:6:9/);
-    assertFalse((await Deno.readTextFile(join(project.root, "dist/Plain/index.mjs"))).includes("createRequire"));
+    assertMatch(
+      answer.thrown!,
+      /RangeError: sum 6\n\s+at .*src\/functions\/standalone\/sum\.ts:6:9/,
+    );
+    assertFalse(
+      (await Deno.readTextFile(join(project.root, "dist/Plain/index.mjs"))).includes(
+        "createRequire",
+      ),
+    );
   } finally {
     await project.remove();
   }
@@ -186,13 +211,20 @@ Deno.test("build --check writes nothing and exits with 1 when a function is over
   const project = await writeTestProject({
     "package.json": `{ "type": "module" }`,
     "trellis.config.ts": `export default { build: { budgets: { "*": 5000, Large: 2_000 } } };`,
-    "src/functions/standalone/large.ts": `export const handler = async () => "${"large ".repeat(500)}";`,
-    "src/functions/standalone/small.ts": `export const handler = async () => "${"small ".repeat(500)}";`,
+    "src/functions/standalone/large.ts": `export const handler = async () => "${
+      "large ".repeat(500)
+    }";`,
+    "src/functions/standalone/small.ts": `export const handler = async () => "${
+      "small ".repeat(500)
+    }";`,
   });
   try {
     const { exitCode, stdout } = await project.build("--check");
     assertEquals(exitCode, 1);
-    assertMatch(stdout, /error Large has (\d+) bytes, \d+ over its budget of 2000: \(own code\) 3\.\d kB\n/);
+    assertMatch(
+      stdout,
+      /error Large has (\d+) bytes, \d+ over its budget of 2000: \(own code\) 3\.\d kB\n/,
+    );
     assertFalse(stdout.includes("error Small"));
     assertFalse(await exists(join(project.root, "dist")));
     const written = await project.build();
@@ -211,7 +243,12 @@ Deno.test("build writes nothing when a function cannot be bundled, and names the
   });
   try {
     assertEquals((await buildJson(project)).errors, [
-      { file: "src/functions/standalone/bare.ts", line: 1, column: 1, message: "exports no handler" } as never,
+      {
+        file: "src/functions/standalone/bare.ts",
+        line: 1,
+        column: 1,
+        message: "exports no handler",
+      } as never,
     ]);
     await Deno.writeTextFile(
       join(project.root, "src/functions/standalone/bare.ts"),
@@ -219,7 +256,10 @@ Deno.test("build writes nothing when a function cannot be bundled, and names the
     );
     const { exitCode, stdout } = await project.build();
     assertEquals(exitCode, 1);
-    assertMatch(stdout, /error src\/functions\/standalone\/bare\.ts:2:8: Could not resolve "\.\/missing\.ts"/);
+    assertMatch(
+      stdout,
+      /error src\/functions\/standalone\/bare\.ts:2:8: Could not resolve "\.\/missing\.ts"/,
+    );
     assertMatch(stdout, /Nothing was written\.\n$/);
     assertFalse(await exists(join(project.root, "dist/Good")));
   } finally {
@@ -236,7 +276,10 @@ Deno.test("build leaves somebody else's files alone", async () => {
   try {
     const { exitCode, errors } = await buildJson(project);
     assertEquals([exitCode, errors.map(({ file }) => file)], [1, ["dist/Mine/index.mjs"]]);
-    assertEquals(await Deno.readTextFile(join(project.root, "dist/Mine/index.mjs")), `export const handler = 2;`);
+    assertEquals(
+      await Deno.readTextFile(join(project.root, "dist/Mine/index.mjs")),
+      `export const handler = 2;`,
+    );
   } finally {
     await project.remove();
   }
@@ -247,7 +290,10 @@ Deno.test("build refuses settings that cannot be meant", async () => {
     [`{ budgets: { Other: 1 } }`, /build\.budgets lists Other, which is no function/],
     [`{ dir: "src" }`, /build\.dir is src, which holds the sources/],
     [`{ dir: "." }`, /build\.dir is \., which holds the sources/],
-    [`{ target: "es2020" }`, /build\.target must be a version of Node, such as node22, got "es2020"/],
+    [
+      `{ target: "es2020" }`,
+      /build\.target must be a version of Node, such as node22, got "es2020"/,
+    ],
     [`{ budgets: { "*": -1 } }`, /build\.budgets must be an object/],
     [`{ databaseProviders: ["mysql"] }`, /build\.databaseProviders must be a list of distsql/],
     [`{ sourceMaps: "inline" }`, /build\.sourceMaps must be "beside", "apart" or "none"/],
@@ -258,7 +304,10 @@ Deno.test("build refuses settings that cannot be meant", async () => {
   });
   try {
     for (const [settings, message] of cases) {
-      await Deno.writeTextFile(join(project.root, "trellis.config.ts"), `export default { build: ${settings} };`);
+      await Deno.writeTextFile(
+        join(project.root, "trellis.config.ts"),
+        `export default { build: ${settings} };`,
+      );
       const { exitCode, stderr } = await project.build();
       assertEquals(exitCode, 3, settings);
       assertMatch(stderr, message);
@@ -277,10 +326,17 @@ Deno.test("build puts source maps where the settings say, and names a provider's
   const { root } = project;
   try {
     await project.build();
-    assertFalse((await Deno.readTextFile(join(root, "dist/Mine/index.mjs"))).includes("sourceMappingURL"));
-    const { sources } = JSON.parse(await Deno.readTextFile(join(root, "dist.maps/Mine/index.mjs.map")));
+    assertFalse(
+      (await Deno.readTextFile(join(root, "dist/Mine/index.mjs"))).includes("sourceMappingURL"),
+    );
+    const { sources } = JSON.parse(
+      await Deno.readTextFile(join(root, "dist.maps/Mine/index.mjs.map")),
+    );
     assertEquals(sources, ["../../src/functions/standalone/mine.ts"]);
-    await Deno.writeTextFile(join(root, "trellis.config.ts"), `export default { build: { sourceMaps: "none" } };`);
+    await Deno.writeTextFile(
+      join(root, "trellis.config.ts"),
+      `export default { build: { sourceMaps: "none" } };`,
+    );
     await project.build();
     assertFalse(await exists(join(root, "dist/Mine/index.mjs.map")));
   } finally {

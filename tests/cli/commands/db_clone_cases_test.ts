@@ -40,8 +40,20 @@ function clone(...args: string[]): Promise<CliResult> {
 Deno.test("trellis db clone overwrites nothing, and says what to do", unsanitized, async () => {
   await withServer(async (make) => {
     const SOURCE = await make("source", SMALL);
-    const cases: [name: string, target: readonly string[], args: string[], exitCode: number, message: string][] = [
-      ["same", ["CREATE TABLE notes (id int)"], [], 3, "has public.notes already, and a clone overwrites nothing"],
+    const cases: [
+      name: string,
+      target: readonly string[],
+      args: string[],
+      exitCode: number,
+      message: string,
+    ][] = [
+      [
+        "same",
+        ["CREATE TABLE notes (id int)"],
+        [],
+        3,
+        "has public.notes already, and a clone overwrites nothing",
+      ],
       ["same2", ["CREATE TABLE notes (id int)"], ["--beside"], 3, "has public.notes already"],
       [
         "other",
@@ -50,7 +62,13 @@ Deno.test("trellis db clone overwrites nothing, and says what to do", unsanitize
         3,
         "is not empty (public.other): take an empty database, or give --beside",
       ],
-      ["other2", ["CREATE TABLE other (id int)"], ["--beside"], 0, "2 tables, 120 rows: all are there"],
+      [
+        "other2",
+        ["CREATE TABLE other (id int)"],
+        ["--beside"],
+        0,
+        "2 tables, 120 rows: all are there",
+      ],
       [
         "rows",
         [...SMALL],
@@ -85,7 +103,12 @@ Deno.test("trellis db clone overwrites nothing, and says what to do", unsanitize
       });
     }
     await withEnv({ SOURCE }, async () => {
-      const same = await runCommand(dbClone, ["--from-url-env", "SOURCE", "--to-url-env", "SOURCE"]);
+      const same = await runCommand(dbClone, [
+        "--from-url-env",
+        "SOURCE",
+        "--to-url-env",
+        "SOURCE",
+      ]);
       assertEquals(same.exitCode, 2);
       assertStringIncludes(same.stderr, "Source and target are the same database");
       const none = await runCommand(dbClone, ["--from-url-env", "SOURCE"]);
@@ -101,7 +124,10 @@ Deno.test("trellis db clone takes a part: tables, the schema, the rows", unsanit
     await withEnv({ SOURCE, TARGET: await make("part") }, async () => {
       const { exitCode, stdout, stderr } = await clone("--tables", "notes");
       assertEquals(exitCode, 0, stderr);
-      assertStringIncludes(stderr, "foreign key notes_owner_id_fkey is left out, since public.owners is not cloned");
+      assertStringIncludes(
+        stderr,
+        "foreign key notes_owner_id_fkey is left out, since public.owners is not cloned",
+      );
       assertStringIncludes(stdout, "1 tables, 100 rows");
     });
     const TARGET = await make("schema");
@@ -117,18 +143,27 @@ Deno.test("trellis db clone takes a part: tables, the schema, the rows", unsanit
     assertEquals(await digest(pg(TARGET), SMALL_ROWS), expected);
     const keys = "SELECT conname, convalidated FROM pg_constraint WHERE contype = 'f' ORDER BY 1";
     assertEquals(await runAll(pg(TARGET), [keys]), await runAll(pg(SOURCE), [keys]));
-    assertEquals(await runAll(pg(TARGET), ["INSERT INTO owners (name) VALUES ('x') RETURNING id"]), [{ id: 21 }]);
+    assertEquals(
+      await runAll(pg(TARGET), ["INSERT INTO owners (name) VALUES ('x') RETURNING id"]),
+      [{ id: 21 }],
+    );
   });
 });
 
 Deno.test("trellis db clone takes along which migrations are applied", unsanitized, async () => {
   await withServer(async (make) => {
     const migrationsFolder = await Deno.makeTempDir();
-    await Deno.writeTextFile(`${migrationsFolder}/0001_a.sql`, "CREATE TABLE a (id int PRIMARY KEY);");
+    await Deno.writeTextFile(
+      `${migrationsFolder}/0001_a.sql`,
+      "CREATE TABLE a (id int PRIMARY KEY);",
+    );
     const [SOURCE, TARGET] = [await make("source"), await make("target")];
     await runMigrations({ migrationsFolder, database: pg(SOURCE) });
     await withEnv({ SOURCE, TARGET }, async () => assertEquals((await clone()).exitCode, 0));
-    await Deno.writeTextFile(`${migrationsFolder}/0002_b.sql`, "CREATE TABLE b (id int PRIMARY KEY);");
+    await Deno.writeTextFile(
+      `${migrationsFolder}/0002_b.sql`,
+      "CREATE TABLE b (id int PRIMARY KEY);",
+    );
     const { migrations } = await runMigrations({ migrationsFolder, database: pg(TARGET) });
     assertEquals(migrations.map(({ tag }) => tag), ["0002_b"]);
     await Deno.remove(migrationsFolder, { recursive: true });
@@ -155,7 +190,10 @@ Deno.test(
         const { exitCode, stdout, stderr } = await clone();
         assertEquals(exitCode, 1, stderr);
         assertStringIncludes(stdout, "error public.parts is partitioned");
-        assertStringIncludes((await clone("--schema-only")).stdout, "error public.parts is partitioned");
+        assertStringIncludes(
+          (await clone("--schema-only")).stdout,
+          "error public.parts is partitioned",
+        );
         for (
           const what of [
             "function one()",
@@ -193,7 +231,10 @@ Deno.test(
         // fails late, after the rows: a view of this name in another schema is no obstacle, an index of the name is
         "CREATE SCHEMA side",
       ]);
-      await runAll(pg(SOURCE), ["CREATE EXTENSION IF NOT EXISTS plpgsql", "CREATE INDEX clash ON notes (title)"]);
+      await runAll(pg(SOURCE), [
+        "CREATE EXTENSION IF NOT EXISTS plpgsql",
+        "CREATE INDEX clash ON notes (title)",
+      ]);
       await runAll(pg(TARGET), ["CREATE SEQUENCE clash"]);
       await withEnv({ SOURCE, OTHER: await make("other", SMALL), TARGET }, async () => {
         const stopped = await clone();
@@ -205,13 +246,25 @@ Deno.test(
         const again = await clone();
         assertEquals(again.exitCode, 3);
         assertStringIncludes(again.stderr, "go on with --resume, or take an empty target");
-        assertStringIncludes((await clone("--resume", "--beside")).stderr, "began with other options");
-        const other = await runCommand(dbClone, ["--from-url-env", "OTHER", "--to-url-env", "TARGET", "--resume"]);
+        assertStringIncludes(
+          (await clone("--resume", "--beside")).stderr,
+          "began with other options",
+        );
+        const other = await runCommand(dbClone, [
+          "--from-url-env",
+          "OTHER",
+          "--to-url-env",
+          "TARGET",
+          "--resume",
+        ]);
         assertStringIncludes(other.stderr, "that stopped, and this is serverless-pg postgres://");
         await runAll(pg(TARGET), ["DROP SEQUENCE clash"]);
         const resumed = await clone("--resume");
         assertEquals(resumed.exitCode, 0, resumed.stderr);
-        assertStringIncludes(resumed.stdout, "3 tables, 121 rows, gone on with an earlier clone: all are there");
+        assertStringIncludes(
+          resumed.stdout,
+          "3 tables, 121 rows, gone on with an earlier clone: all are there",
+        );
       });
       assertEquals(await digest(pg(TARGET), SMALL_ROWS), await digest(pg(SOURCE), SMALL_ROWS));
     });
@@ -237,72 +290,85 @@ Deno.test("trellis db clone reports numbers of rows that differ", unsanitized, a
   });
 });
 
-Deno.test("trellis db clone keeps dates where a server shows them in another way", unsanitized, async () => {
-  await withServer(async (make) => {
-    const SOURCE = await make("source", [
-      "CREATE TABLE d (id int PRIMARY KEY, day date, span interval)",
-      "INSERT INTO d VALUES (1, '2026-02-03', '-1 mon 2 days')",
-      "ALTER DATABASE source SET DateStyle = 'German'",
-      "ALTER DATABASE source SET IntervalStyle = 'sql_standard'",
-    ]);
-    const TARGET = await make("target", ["ALTER DATABASE target SET DateStyle = 'SQL, MDY'"]);
-    await withEnv({ SOURCE, TARGET }, async () => {
-      const { exitCode, stderr } = await clone();
-      assertEquals(exitCode, 0, stderr);
-    });
-    const parts =
-      "SELECT extract(month FROM day)::int AS m, extract(month FROM span)::int AS s, extract(day FROM span)::int AS d FROM d";
-    assertEquals(await runAll(pg(TARGET), [parts]), [{ m: 2, s: -1, d: 2 }]);
-  });
-});
-
-Deno.test("trellis db clone reads and writes by the Data API and by Neon's protocol", unsanitized, async () => {
-  await withServer(async (make, port) => {
-    const SOURCE = await make("source", SMALL);
-    const expected = await digest(pg(SOURCE), SMALL_ROWS);
-    const cluster = "arn:aws:rds:eu-central-1:123456789012:cluster:notes";
-    const dataApi = `rds-data://${cluster}?secretArn=arn:aws:secretsmanager:eu-central-1:1:secret:x&database=api`;
-    const through = await make("api");
-    const api = await startRdsDataServer(through);
-    const { neonConfig } = await import("@neondatabase/serverless");
-    const proxy = startNeonProxy(port);
-    const former = { ...neonConfig };
-    Object.assign(neonConfig, {
-      wsProxy: () => `127.0.0.1:${proxy.port}/v1`,
-      useSecureWebSocket: false,
-      pipelineTLS: false,
-      pipelineConnect: false,
-    });
-    const neon = (await make("neon")).replace("postgres@", "postgres:any@");
-    try {
-      const env = {
-        ...{ SOURCE, API: dataApi, NEON: neon, BACK: await make("back") },
-        ...{ AWS_ACCESS_KEY_ID: "x", AWS_SECRET_ACCESS_KEY: "x", AWS_ENDPOINT_URL_RDS_DATA: api.url },
-      };
-      await withEnv(env, async () => {
-        const hops: [from: string[], to: string[]][] = [
-          [["SOURCE"], ["API"]],
-          [["API"], ["NEON", "--to-provider", "branching-pg"]],
-          [["NEON", "--from-provider", "branching-pg"], ["BACK"]],
-        ];
-        for (const [from, to] of hops) {
-          const { exitCode, stdout, stderr } = await runCommand(dbClone, [
-            "--from-url-env",
-            ...from,
-            "--to-url-env",
-            ...to,
-          ]);
-          assertEquals(exitCode, 0, `${from} ${to}: ${stderr}${stdout}`);
-        }
-        assertEquals(await digest(pg(env.BACK), SMALL_ROWS), expected);
+Deno.test(
+  "trellis db clone keeps dates where a server shows them in another way",
+  unsanitized,
+  async () => {
+    await withServer(async (make) => {
+      const SOURCE = await make("source", [
+        "CREATE TABLE d (id int PRIMARY KEY, day date, span interval)",
+        "INSERT INTO d VALUES (1, '2026-02-03', '-1 mon 2 days')",
+        "ALTER DATABASE source SET DateStyle = 'German'",
+        "ALTER DATABASE source SET IntervalStyle = 'sql_standard'",
+      ]);
+      const TARGET = await make("target", ["ALTER DATABASE target SET DateStyle = 'SQL, MDY'"]);
+      await withEnv({ SOURCE, TARGET }, async () => {
+        const { exitCode, stderr } = await clone();
+        assertEquals(exitCode, 0, stderr);
       });
-    } finally {
-      Object.assign(neonConfig, former);
-      await proxy.stop();
-      await api.stop();
-    }
-  });
-});
+      const parts =
+        "SELECT extract(month FROM day)::int AS m, extract(month FROM span)::int AS s, extract(day FROM span)::int AS d FROM d";
+      assertEquals(await runAll(pg(TARGET), [parts]), [{ m: 2, s: -1, d: 2 }]);
+    });
+  },
+);
+
+Deno.test(
+  "trellis db clone reads and writes by the Data API and by Neon's protocol",
+  unsanitized,
+  async () => {
+    await withServer(async (make, port) => {
+      const SOURCE = await make("source", SMALL);
+      const expected = await digest(pg(SOURCE), SMALL_ROWS);
+      const cluster = "arn:aws:rds:eu-central-1:123456789012:cluster:notes";
+      const dataApi =
+        `rds-data://${cluster}?secretArn=arn:aws:secretsmanager:eu-central-1:1:secret:x&database=api`;
+      const through = await make("api");
+      const api = await startRdsDataServer(through);
+      const { neonConfig } = await import("@neondatabase/serverless");
+      const proxy = startNeonProxy(port);
+      const former = { ...neonConfig };
+      Object.assign(neonConfig, {
+        wsProxy: () => `127.0.0.1:${proxy.port}/v1`,
+        useSecureWebSocket: false,
+        pipelineTLS: false,
+        pipelineConnect: false,
+      });
+      const neon = (await make("neon")).replace("postgres@", "postgres:any@");
+      try {
+        const env = {
+          ...{ SOURCE, API: dataApi, NEON: neon, BACK: await make("back") },
+          ...{
+            AWS_ACCESS_KEY_ID: "x",
+            AWS_SECRET_ACCESS_KEY: "x",
+            AWS_ENDPOINT_URL_RDS_DATA: api.url,
+          },
+        };
+        await withEnv(env, async () => {
+          const hops: [from: string[], to: string[]][] = [
+            [["SOURCE"], ["API"]],
+            [["API"], ["NEON", "--to-provider", "branching-pg"]],
+            [["NEON", "--from-provider", "branching-pg"], ["BACK"]],
+          ];
+          for (const [from, to] of hops) {
+            const { exitCode, stdout, stderr } = await runCommand(dbClone, [
+              "--from-url-env",
+              ...from,
+              "--to-url-env",
+              ...to,
+            ]);
+            assertEquals(exitCode, 0, `${from} ${to}: ${stderr}${stdout}`);
+          }
+          assertEquals(await digest(pg(env.BACK), SMALL_ROWS), expected);
+        });
+      } finally {
+        Object.assign(neonConfig, former);
+        await proxy.stop();
+        await api.stop();
+      }
+    });
+  },
+);
 
 Deno.test(
   "trellis db clone makes jsonb of arrays when it is told to, and stays below the provider's limits",
@@ -323,11 +389,17 @@ Deno.test(
           assertStringIncludes(refused.stdout, "Or give --arrays-as-jsonb");
           // a connection that the provider closes, in the middle and at any time
           const cut = setInterval(() => standIn.server.closeIdleConnections(), 150);
-          const done = await runCommand(dbClone, [...args, "--arrays-as-jsonb"]).finally(() => clearInterval(cut));
+          const done = await runCommand(dbClone, [...args, "--arrays-as-jsonb"]).finally(() =>
+            clearInterval(cut)
+          );
           assertEquals(done.exitCode, 0, done.stderr);
           const sums =
             "SELECT count(*)::int AS n, sum(length(body))::int AS body, sum((tags ->> 1)::int)::int AS tags FROM t";
-          assertEquals(await runAll(standIn.config, [sums]), [{ n: 7000, body: 24_500_000, tags: 24_503_500 }]);
+          assertEquals(await runAll(standIn.config, [sums]), [{
+            n: 7000,
+            body: 24_500_000,
+            tags: 24_503_500,
+          }]);
         });
       } finally {
         await standIn.stop();

@@ -37,7 +37,10 @@ async function withSource(test: (url: string, root: string) => Promise<void>): P
 const clone = (root: string, ...args: string[]) =>
   runInProcess(["db", "clone", "--project", root, "--from-url-env", "PROD", ...args]);
 
-async function listModes(path: string, modes: [path: string, mode: number][] = []): Promise<[string, number][]> {
+async function listModes(
+  path: string,
+  modes: [path: string, mode: number][] = [],
+): Promise<[string, number][]> {
   modes.push([path, (await Deno.lstat(path)).mode! & 0o777]);
   if (!(await Deno.lstat(path)).isDirectory) return modes;
   for await (const { name } of Deno.readDir(path)) await listModes(join(path, name), modes);
@@ -46,34 +49,40 @@ async function listModes(path: string, modes: [path: string, mode: number][] = [
 
 const unsanitized = { sanitizeOps: false, sanitizeResources: false };
 
-Deno.test("trellis db clone leaves credentials out, masks columns and closes its files", unsanitized, async () => {
-  await withSource(async (_url, root) => {
-    const result = await clone(root, "--to-folder", "copy");
-    assertEquals(result.exitCode, 0, result.stderr);
-    for (
-      const line of [
-        "public.sessions: its rows are left out",
-        "public.verification: its rows are left out",
-        "public.accounts: masked access_token (null), refresh_token (null), id_token (null), password (null)",
-        "public.users: masked email (email)",
-        "public.trainings: masked note (a fixed text), phone (hash)",
-      ]
-    ) assertStringIncludes(result.stderr, line);
-    for (const [path, mode] of await listModes(join(root, "copy"))) assertEquals(mode & 0o077, 0, path);
-    const copy = { provider: "embedded-pg", connectionString: join(root, "copy") } as const;
-    const rows = await runAll(copy, [
-      `SELECT (SELECT string_agg(to_jsonb(u)::text, '') FROM users u) || (SELECT string_agg(to_jsonb(a)::text, '') FROM accounts a)
+Deno.test(
+  "trellis db clone leaves credentials out, masks columns and closes its files",
+  unsanitized,
+  async () => {
+    await withSource(async (_url, root) => {
+      const result = await clone(root, "--to-folder", "copy");
+      assertEquals(result.exitCode, 0, result.stderr);
+      for (
+        const line of [
+          "public.sessions: its rows are left out",
+          "public.verification: its rows are left out",
+          "public.accounts: masked access_token (null), refresh_token (null), id_token (null), password (null)",
+          "public.users: masked email (email)",
+          "public.trainings: masked note (a fixed text), phone (hash)",
+        ]
+      ) assertStringIncludes(result.stderr, line);
+      for (const [path, mode] of await listModes(join(root, "copy"))) {
+        assertEquals(mode & 0o077, 0, path);
+      }
+      const copy = { provider: "embedded-pg", connectionString: join(root, "copy") } as const;
+      const rows = await runAll(copy, [
+        `SELECT (SELECT string_agg(to_jsonb(u)::text, '') FROM users u) || (SELECT string_agg(to_jsonb(a)::text, '') FROM accounts a)
          || (SELECT string_agg(to_jsonb(t)::text, '') FROM trainings t) AS text,
          (SELECT count(*) FROM sessions)::int + (SELECT count(*) FROM verification)::int AS open,
          (SELECT count(DISTINCT email)::int FROM users WHERE email LIKE '%@example.com') AS emails,
          (SELECT count(DISTINCT phone)::int FROM trainings) AS phones,
          (SELECT count(*)::int FROM trainings WHERE note IS NULL) AS empty`,
-    ]);
-    const { text, ...counts } = rows[0];
-    assertFalse(/LIVE|real\.example|12345678/.test(String(text)), String(text));
-    assertEquals(counts, { open: 0, emails: 3, phones: 1, empty: 1 });
-  });
-});
+      ]);
+      const { text, ...counts } = rows[0];
+      assertFalse(/LIVE|real\.example|12345678/.test(String(text)), String(text));
+      assertEquals(counts, { open: 0, emails: 3, phones: 1, empty: 1 });
+    });
+  },
+);
 
 Deno.test(
   "trellis db clone copies credentials when asked, and closes a folder that was open",
@@ -101,39 +110,59 @@ const REFUSED: [masks: string, message: string][] = [
   [`{ "users.created_at": "hash" }`, "created_at cannot be masked, its type is timestamp"],
 ];
 
-Deno.test("trellis db clone refuses masks that would not hold, before anything is written", unsanitized, async () => {
-  await withSource(async (_url, root) => {
-    for (const [masks, message] of REFUSED) {
-      await Deno.writeTextFile(
-        join(root, "trellis.config.ts"),
-        `export default { database: { cloneMasks: ${masks} } };`,
-      );
-      const result = await clone(root, "--to-folder", "none");
-      assertEquals(result.exitCode, 1);
-      assertStringIncludes(result.stdout, message);
-      assertStringIncludes(result.stdout, "Nothing was cloned");
-    }
-  });
-});
+Deno.test(
+  "trellis db clone refuses masks that would not hold, before anything is written",
+  unsanitized,
+  async () => {
+    await withSource(async (_url, root) => {
+      for (const [masks, message] of REFUSED) {
+        await Deno.writeTextFile(
+          join(root, "trellis.config.ts"),
+          `export default { database: { cloneMasks: ${masks} } };`,
+        );
+        const result = await clone(root, "--to-folder", "none");
+        assertEquals(result.exitCode, 1);
+        assertStringIncludes(result.stdout, message);
+        assertStringIncludes(result.stdout, "Nothing was cloned");
+      }
+    });
+  },
+);
 
 /** An address of a network for documentation (RFC 5737): nothing may be sent to it. */
 const REMOTE = "postgres://app:s3cret@192.0.2.1:6432/shop?connect_timeout=1";
 
-Deno.test("trellis db clone asks before it works on a database of another machine", unsanitized, async () => {
-  await withEnv({ REMOTE }, async () => {
-    const args = ["db", "clone", "--project", Deno.makeTempDirSync(), "--from-url-env", "REMOTE", "--to-folder", "x"];
-    const unanswered = await runInProcess(args);
-    assertEquals(unanswered.exitCode, 2);
-    assertStringIncludes(unanswered.stderr, "Source: host 192.0.2.1:6432, database shop, role app");
-    assertStringIncludes(unanswered.stderr, "give --yes");
-    const asked: string[] = [];
-    const confirm = (question: string) => Promise.resolve((asked.push(question), false));
-    const refused = await runInProcess(args, { confirm });
-    assertEquals([refused.exitCode, asked.length], [3, 1]);
-    assertStringIncludes(refused.stderr, "Nothing was done");
-    assertFalse((refused.stderr + unanswered.stderr + asked).includes("s3cret"));
-    const json = await runInProcess([...args, "--json"], { confirm });
-    assertEquals([json.exitCode, asked.length], [2, 1]);
-    assert(json.stdout.includes("--yes"));
-  });
-});
+Deno.test(
+  "trellis db clone asks before it works on a database of another machine",
+  unsanitized,
+  async () => {
+    await withEnv({ REMOTE }, async () => {
+      const args = [
+        "db",
+        "clone",
+        "--project",
+        Deno.makeTempDirSync(),
+        "--from-url-env",
+        "REMOTE",
+        "--to-folder",
+        "x",
+      ];
+      const unanswered = await runInProcess(args);
+      assertEquals(unanswered.exitCode, 2);
+      assertStringIncludes(
+        unanswered.stderr,
+        "Source: host 192.0.2.1:6432, database shop, role app",
+      );
+      assertStringIncludes(unanswered.stderr, "give --yes");
+      const asked: string[] = [];
+      const confirm = (question: string) => Promise.resolve((asked.push(question), false));
+      const refused = await runInProcess(args, { confirm });
+      assertEquals([refused.exitCode, asked.length], [3, 1]);
+      assertStringIncludes(refused.stderr, "Nothing was done");
+      assertFalse((refused.stderr + unanswered.stderr + asked).includes("s3cret"));
+      const json = await runInProcess([...args, "--json"], { confirm });
+      assertEquals([json.exitCode, asked.length], [2, 1]);
+      assert(json.stdout.includes("--yes"));
+    });
+  },
+);

@@ -55,7 +55,8 @@ const POSTGRES = [
   `CREATE VIEW app.titles AS SELECT title, name FROM notes JOIN owners ON owners.id = owner_id`,
 ];
 
-const getRows = (table: string, columns = "*", order = "1, 2") => `SELECT ${columns} FROM ${table} ORDER BY ${order}`;
+const getRows = (table: string, columns = "*", order = "1, 2") =>
+  `SELECT ${columns} FROM ${table} ORDER BY ${order}`;
 const COMMON_ROWS = [
   getRows("owners", "id::text, name", "id"),
   getRows(
@@ -103,7 +104,9 @@ const DISTSQL_EXTRA = [
 const unsanitized = { sanitizeOps: false, sanitizeResources: false };
 
 async function withServer(
-  test: (database: (name: string, statements?: readonly string[]) => Promise<string>) => Promise<void>,
+  test: (
+    database: (name: string, statements?: readonly string[]) => Promise<string>,
+  ) => Promise<void>,
 ) {
   const postgres: TestPostgres = await startPostgres();
   try {
@@ -123,31 +126,40 @@ async function assertDone(args: readonly string[]): Promise<CliResult> {
   return result;
 }
 
-Deno.test("trellis db clone copies everything between PostgreSQL and an embedded database", unsanitized, async () => {
-  const folder = await Deno.makeTempDir();
-  await withServer(async (database) => {
-    const env = {
-      SOURCE: await database("source", POSTGRES),
-      TARGET: await database("copy"),
-      BACK: await database("back"),
-    };
-    const expected = await digest(pg(env.SOURCE), [...POSTGRES_ROWS, ...CATALOG]);
-    await withEnv(env, async () => {
-      const { stdout } = await assertDone(["--from-url-env", "SOURCE", "--to-url-env", "TARGET"]);
-      assertMatch(stdout, /^public\.notes +2100 +2100$/m);
-      assertStringIncludes(stdout, "6 tables, 3512 rows: all are there");
-      await assertDone(["--from-url-env", "SOURCE", "--to-folder", `${folder}/pg`, "--json"]);
-      await assertDone(["--from-folder", `${folder}/pg`, "--to-url-env", "BACK"]);
+Deno.test(
+  "trellis db clone copies everything between PostgreSQL and an embedded database",
+  unsanitized,
+  async () => {
+    const folder = await Deno.makeTempDir();
+    await withServer(async (database) => {
+      const env = {
+        SOURCE: await database("source", POSTGRES),
+        TARGET: await database("copy"),
+        BACK: await database("back"),
+      };
+      const expected = await digest(pg(env.SOURCE), [...POSTGRES_ROWS, ...CATALOG]);
+      await withEnv(env, async () => {
+        const { stdout } = await assertDone(["--from-url-env", "SOURCE", "--to-url-env", "TARGET"]);
+        assertMatch(stdout, /^public\.notes +2100 +2100$/m);
+        assertStringIncludes(stdout, "6 tables, 3512 rows: all are there");
+        await assertDone(["--from-url-env", "SOURCE", "--to-folder", `${folder}/pg`, "--json"]);
+        await assertDone(["--from-folder", `${folder}/pg`, "--to-url-env", "BACK"]);
+      });
+      for (const url of [env.TARGET, env.BACK]) {
+        assertEquals(await digest(pg(url), [...POSTGRES_ROWS, ...CATALOG]), expected);
+        assertEquals(await runAll(pg(url), NEXT), [{ a: "5001", b: "110", c: "23" }]);
+        assertEquals(
+          await runAll(pg(url), [
+            "SELECT nspname FROM pg_namespace WHERE nspname = 'trellis_clone'",
+          ]),
+          [],
+        );
+      }
+      assertEquals(await digest(pg(env.SOURCE), [...POSTGRES_ROWS, ...CATALOG]), expected);
     });
-    for (const url of [env.TARGET, env.BACK]) {
-      assertEquals(await digest(pg(url), [...POSTGRES_ROWS, ...CATALOG]), expected);
-      assertEquals(await runAll(pg(url), NEXT), [{ a: "5001", b: "110", c: "23" }]);
-      assertEquals(await runAll(pg(url), ["SELECT nspname FROM pg_namespace WHERE nspname = 'trellis_clone'"]), []);
-    }
-    assertEquals(await digest(pg(env.SOURCE), [...POSTGRES_ROWS, ...CATALOG]), expected);
-  });
-  await Deno.remove(folder, { recursive: true });
-});
+    await Deno.remove(folder, { recursive: true });
+  },
+);
 
 Deno.test("trellis db clone copies to the distributed provider and back", unsanitized, async () => {
   await withServer(async (database) => {
@@ -159,9 +171,16 @@ Deno.test("trellis db clone copies to the distributed provider and back", unsani
     const standIn = await startStandIn(await database("distsql"));
     try {
       await withEnv({ ...env, ...standIn.env }, async () => {
-        const refused = await runCommand(dbClone, ["--from-url-env", "SOURCE", ...standIn.options("to-")]);
+        const refused = await runCommand(dbClone, [
+          "--from-url-env",
+          "SOURCE",
+          ...standIn.options("to-"),
+        ]);
         assertEquals(refused.exitCode, 1, refused.stderr);
-        assertMatch(refused.stdout, /error public\.moods: numeric .* give --numeric <precision,scale>/);
+        assertMatch(
+          refused.stdout,
+          /error public\.moods: numeric .* give --numeric <precision,scale>/,
+        );
         assertStringIncludes(refused.stdout, "Nothing was cloned, and nothing was written");
         const rounded = await runCommand(dbClone, [
           "--from-url-env",
@@ -170,24 +189,36 @@ Deno.test("trellis db clone copies to the distributed provider and back", unsani
           "--numeric",
           "20,2",
         ]);
-        assertStringIncludes(rounded.stdout, "n has values with 3 digits after the point, and the target keeps 2");
+        assertStringIncludes(
+          rounded.stdout,
+          "n has values with 3 digits after the point, and the target keeps 2",
+        );
         assertEquals(
-          await runAll(standIn.config, ["SELECT nspname FROM pg_namespace WHERE nspname = 'trellis_clone'"]),
+          await runAll(standIn.config, [
+            "SELECT nspname FROM pg_namespace WHERE nspname = 'trellis_clone'",
+          ]),
           [],
         );
 
-        await assertDone(["--from-url-env", "SOURCE", ...standIn.options("to-"), "--numeric", "20,5"]);
+        await assertDone([
+          "--from-url-env",
+          "SOURCE",
+          ...standIn.options("to-"),
+          "--numeric",
+          "20,5",
+        ]);
         await assertDone([...standIn.options("from-"), "--to-url-env", "BACK"]);
         assertEquals(await digest(standIn.config, COMMON_ROWS), expected);
         assertEquals(await digest(pg(env.BACK), COMMON_ROWS), expected);
-        const moods = "SELECT id, mood::text AS mood, n::float8 AS n, owner_id::int AS owner FROM moods ORDER BY id";
+        const moods =
+          "SELECT id, mood::text AS mood, n::float8 AS n, owner_id::int AS owner FROM moods ORDER BY id";
         assertEquals(await runAll(pg(env.BACK), [moods]), await runAll(pg(env.SOURCE), [moods]));
         const constraints =
           `SELECT conrelid::regclass::text AS t, conname AS name, contype::text AS type, convalidated AS valid
         FROM pg_constraint WHERE contype <> 'n' AND connamespace = 'public'::regnamespace ORDER BY 1, 2`;
-        const there = (await runAll(standIn.config, [constraints])).map(({ t, name, type, valid }) =>
-          `${t} ${name} ${type} ${valid}`
-        );
+        const there = (await runAll(standIn.config, [constraints])).map((
+          { t, name, type, valid },
+        ) => `${t} ${name} ${type} ${valid}`);
         assertEquals(there.filter((line) => / [fu] /.test(line)), [
           "moods moods_owner_id_fkey f true",
           "notes notes_part_unique u true",
@@ -198,7 +229,10 @@ Deno.test("trellis db clone copies to the distributed provider and back", unsani
           await runAll(pg(env.BACK), ["INSERT INTO moods (n) VALUES (1) RETURNING id::int AS id"]),
           [{ id: 4 }],
         );
-        assertEquals((await runAll(pg(env.BACK), ["SELECT count(*)::int AS n FROM titles"]))[0].n, 1400);
+        assertEquals(
+          (await runAll(pg(env.BACK), ["SELECT count(*)::int AS n FROM titles"]))[0].n,
+          1400,
+        );
       });
     } finally {
       await standIn.stop();

@@ -20,19 +20,30 @@ const FILES = {
     "ALTER TABLE notes ADD COLUMN title text DEFAULT 'none' NOT NULL;\nCREATE INDEX notes_title ON notes (title);",
 };
 
-async function withProject(test: (project: TestProject) => Promise<void>, settings = ""): Promise<void> {
+async function withProject(
+  test: (project: TestProject) => Promise<void>,
+  settings = "",
+): Promise<void> {
   const root = await Deno.makeTempDir();
   await Deno.mkdir(`${root}/migrations`);
   if (settings !== "") {
-    await Deno.writeTextFile(`${root}/trellis.config.ts`, `export default { database: { ${settings} } };`);
+    await Deno.writeTextFile(
+      `${root}/trellis.config.ts`,
+      `export default { database: { ${settings} } };`,
+    );
   }
   const project: TestProject = {
     root,
     async write(files): Promise<void> {
-      for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(`${root}/migrations/${name}`, text);
+      for (const [name, text] of Object.entries(files)) {
+        await Deno.writeTextFile(`${root}/migrations/${name}`, text);
+      }
     },
     run: (line, ...args) =>
-      runInProcess([...line.split(" "), ...args], { commands: [dbMigrate, dbStatus, dbMarkApplied], cwd: root }),
+      runInProcess([...line.split(" "), ...args], {
+        commands: [dbMigrate, dbStatus, dbMarkApplied],
+        cwd: root,
+      }),
   };
   try {
     await project.write(FILES);
@@ -79,37 +90,56 @@ Deno.test(
       const marked = await run("db mark-applied", "0003_more.sql", "--json");
       assertEquals(marked.exitCode, 0, marked.stderr);
       assertEquals(JSON.parse(marked.stdout).alreadyApplied, false);
-      assertStringIncludes((await run("db mark-applied", "0003_more")).stdout, "was applied already");
+      assertStringIncludes(
+        (await run("db mark-applied", "0003_more")).stdout,
+        "was applied already",
+      );
       assertMatch((await run("db status")).stdout, /^0003_more +marked +\d{4}-/m);
       assertEquals((await run("db status", "--check")).exitCode, 0);
 
-      await write({ "0001_notes.sql": "CREATE TABLE notes (id bigint PRIMARY KEY);", "0004_new.sql": "SELECT 1" });
+      await write({
+        "0001_notes.sql": "CREATE TABLE notes (id bigint PRIMARY KEY);",
+        "0004_new.sql": "SELECT 1",
+      });
       for (const line of ["db migrate", "db migrate --check", "db migrate --dry-run"]) {
         const drifted = await run(line);
         assertEquals(drifted.exitCode, 1, line);
-        assertStringIncludes(drifted.stdout, "drifted 0001_notes.sql was changed after it had been applied");
-        assertStringIncludes(drifted.stdout, "nothing was run. Restore the file from version control");
+        assertStringIncludes(
+          drifted.stdout,
+          "drifted 0001_notes.sql was changed after it had been applied",
+        );
+        assertStringIncludes(
+          drifted.stdout,
+          "nothing was run. Restore the file from version control",
+        );
       }
       const status = JSON.parse((await run("db status", "--json")).stdout);
       assertEquals(status.exitCode, 1);
-      assertEquals(status.migrations.map(({ tag, state }: Record<string, string>) => `${tag} ${state}`), [
-        "0001_notes drifted",
-        "0002_title applied",
-        "0003_more marked",
-        "0004_new pending",
-      ]);
+      assertEquals(
+        status.migrations.map(({ tag, state }: Record<string, string>) => `${tag} ${state}`),
+        [
+          "0001_notes drifted",
+          "0002_title applied",
+          "0003_more marked",
+          "0004_new pending",
+        ],
+      );
     }, 'urlEnv: "APP_DB"').finally(() => postgres.stop());
   },
 );
 
-Deno.test("trellis db migrate makes the folder that trellis.config.ts names", unsanitized, async () => {
-  await withProject(async ({ run, root }) => {
-    const { exitCode, stdout, stderr } = await run("db migrate");
-    assertEquals(exitCode, 0, stderr);
-    assertStringIncludes(stdout, "embedded-pg data/pg: 2 applied");
-    assert((await Deno.stat(`${root}/data/pg`)).isDirectory);
-  }, 'folder: "data/pg"');
-});
+Deno.test(
+  "trellis db migrate makes the folder that trellis.config.ts names",
+  unsanitized,
+  async () => {
+    await withProject(async ({ run, root }) => {
+      const { exitCode, stdout, stderr } = await run("db migrate");
+      assertEquals(exitCode, 0, stderr);
+      assertStringIncludes(stdout, "embedded-pg data/pg: 2 applied");
+      assert((await Deno.stat(`${root}/data/pg`)).isDirectory);
+    }, 'folder: "data/pg"');
+  },
+);
 
 Deno.test(
   "trellis db migrate names the statement that failed, and status what is unfinished",
@@ -121,7 +151,8 @@ Deno.test(
         const env = { DATABASE_URL: postgres.url.replace("postgres@", "postgres:s3cr3t@") };
         await withEnv(env, async () => {
           await write({
-            "0003_steps.sql": "-- trellis: no-transaction\nCREATE TABLE a (id int);\nCREATE TABLE notes (id int);\n",
+            "0003_steps.sql":
+              "-- trellis: no-transaction\nCREATE TABLE a (id int);\nCREATE TABLE notes (id int);\n",
           });
           const failed = await run("db migrate");
           assertEquals(failed.exitCode, 3);
@@ -133,12 +164,18 @@ Deno.test(
           assertEquals(status.exitCode, 1, status.stderr);
           assertMatch(status.stdout, /^0003_steps +unfinished +1 statements done, last at \d{4}-/m);
           assertStringIncludes(status.stdout, "serverless-pg postgres://postgres@127.0.0.1");
-          for (const { stdout, stderr } of [failed, status]) assertEquals((stdout + stderr).includes("s3cr3t"), false);
+          for (const { stdout, stderr } of [failed, status]) {
+            assertEquals((stdout + stderr).includes("s3cr3t"), false);
+          }
           // mended by hand, and gone on with
-          await runAll({ provider: "serverless-pg", connectionString: postgres.url }, ["DROP TABLE notes"]);
+          await runAll({ provider: "serverless-pg", connectionString: postgres.url }, [
+            "DROP TABLE notes",
+          ]);
           const again = await run("db migrate", "--json");
           assertEquals(again.exitCode, 0, again.stderr);
-          assertEquals(JSON.parse(again.stdout).applied.map(({ tag }: { tag: string }) => tag), ["0003_steps"]);
+          assertEquals(JSON.parse(again.stdout).applied.map(({ tag }: { tag: string }) => tag), [
+            "0003_steps",
+          ]);
           assertEquals((await run("db status", "--check")).exitCode, 0);
         });
       });
@@ -148,26 +185,30 @@ Deno.test(
   },
 );
 
-Deno.test("trellis db migrate and status work on the distributed provider", unsanitized, async () => {
-  const postgres = await startPostgres();
-  const standIn = await startStandIn(await postgres.createDatabase("distsql"));
-  try {
-    await withProject(async ({ run }) => {
-      await withEnv(standIn.env, async () => {
-        const dry = await run("db migrate", "--dry-run", ...standIn.options(""));
-        assertEquals(dry.exitCode, 0, dry.stderr);
-        assertStringIncludes(dry.stdout, "CREATE INDEX ASYNC notes_title ON notes (title);");
-        const migrated = await run("db migrate", ...standIn.options(""));
-        assertEquals(migrated.exitCode, 0, migrated.stderr);
-        assertStringIncludes(migrated.stdout, "distsql admin@localhost:");
-        assertEquals((await run("db status", "--check", ...standIn.options(""))).exitCode, 0);
+Deno.test(
+  "trellis db migrate and status work on the distributed provider",
+  unsanitized,
+  async () => {
+    const postgres = await startPostgres();
+    const standIn = await startStandIn(await postgres.createDatabase("distsql"));
+    try {
+      await withProject(async ({ run }) => {
+        await withEnv(standIn.env, async () => {
+          const dry = await run("db migrate", "--dry-run", ...standIn.options(""));
+          assertEquals(dry.exitCode, 0, dry.stderr);
+          assertStringIncludes(dry.stdout, "CREATE INDEX ASYNC notes_title ON notes (title);");
+          const migrated = await run("db migrate", ...standIn.options(""));
+          assertEquals(migrated.exitCode, 0, migrated.stderr);
+          assertStringIncludes(migrated.stdout, "distsql admin@localhost:");
+          assertEquals((await run("db status", "--check", ...standIn.options(""))).exitCode, 0);
+        });
       });
-    });
-  } finally {
-    await standIn.stop();
-    await postgres.stop();
-  }
-});
+    } finally {
+      await standIn.stop();
+      await postgres.stop();
+    }
+  },
+);
 
 Deno.test("trellis db commands tell what keeps them from running", async () => {
   await withProject(async ({ run, root }) => {

@@ -7,7 +7,10 @@ import { type CliResult, runInProcess } from "../fixtures/run.ts";
 const EXAMPLE = fileURLToPath(new URL("../../../examples/notes", import.meta.url));
 
 /** Runs the command in a folder that holds some files. */
-async function translate(files: Readonly<Record<string, string>>, ...args: string[]): Promise<CliResult> {
+async function translate(
+  files: Readonly<Record<string, string>>,
+  ...args: string[]
+): Promise<CliResult> {
   const cwd = await Deno.makeTempDir();
   try {
     for (const [name, text] of Object.entries(files)) {
@@ -47,7 +50,9 @@ Deno.test("trellis db translate writes nothing when a statement has no counterpa
   assertStringIncludes(stderr, "1 cannot be translated");
   const json = JSON.parse((await translate({ "b.sql": sql }, "b.sql", "--json")).stdout);
   assertEquals(json.files, [{ file: "b.sql", sql: null }]);
-  const places = json.findings.map(({ severity, line, column, rule }: PlanFinding) => [severity, line, column, rule]);
+  const places = json.findings.map((
+    { severity, line, column, rule }: PlanFinding,
+  ) => [severity, line, column, rule]);
   assertEquals(places, [["error", 4, 10, "type-array"]]);
 });
 
@@ -59,11 +64,23 @@ Deno.test("trellis db translate --check fails for what is refused or behaves dif
     ["CREATE TABLE a (id int PRIMARY KEY, n numeric)", ["--numeric", "20,4"], 0],
     ["CREATE TABLE a (tags text[])", [], 1],
     ["CREATE TYPE mood AS ENUM ('a')", [], 1],
-    ["CREATE TYPE mood AS ENUM ('a'); CREATE TABLE t (id int PRIMARY KEY, m mood)", ["--enums", "check"], 0],
-    ["ALTER TABLE a ADD CONSTRAINT f FOREIGN KEY (b) REFERENCES b (id)", ["--as-of", "2026-08-25"], 1],
+    ["CREATE TYPE mood AS ENUM ('a'); CREATE TABLE t (id int PRIMARY KEY, m mood)", [
+      "--enums",
+      "check",
+    ], 0],
+    [
+      "ALTER TABLE a ADD CONSTRAINT f FOREIGN KEY (b) REFERENCES b (id)",
+      ["--as-of", "2026-08-25"],
+      1,
+    ],
   ];
   for (const [sql, args, expected] of cases) {
-    const { exitCode, stdout, stderr } = await translate({ "a.sql": sql }, "a.sql", "--check", ...args);
+    const { exitCode, stdout, stderr } = await translate(
+      { "a.sql": sql },
+      "a.sql",
+      "--check",
+      ...args,
+    );
     assertEquals([exitCode, stdout], [expected, ""], `${sql} ${args.join(" ")}: ${stderr}`);
   }
 });
@@ -86,7 +103,9 @@ Deno.test("trellis db translate follows the journal of a folder, and names what 
     "m/0001_type.sql": "CREATE TYPE mood AS ENUM ('sad', 'ok');",
     "m/0000_use.sql": "CREATE TABLE t (id int PRIMARY KEY, m mood);",
     "m/0002_by_hand.sql": "VACUUM FULL",
-    "m/meta/_journal.json": JSON.stringify({ entries: [{ tag: "0001_type" }, { tag: "0000_use" }] }),
+    "m/meta/_journal.json": JSON.stringify({
+      entries: [{ tag: "0001_type" }, { tag: "0000_use" }],
+    }),
   };
   const { exitCode, stdout, stderr } = await translate(files, "m", "--enums", "check");
   assertEquals(exitCode, 0, stderr);
@@ -110,8 +129,14 @@ Deno.test("trellis db translate takes the choices of trellis.config.ts, and opti
 });
 
 Deno.test("trellis db translate --to postgres goes the way back", async () => {
-  const sql = "CREATE INDEX ASYNC i ON a (b);\nAWS IAM GRANT r TO 'arn:aws:iam::1:role/r';\nSELECT 1;\n";
-  const { exitCode, stdout, stderr } = await translate({ "d.sql": sql }, "d.sql", "--to", "postgres");
+  const sql =
+    "CREATE INDEX ASYNC i ON a (b);\nAWS IAM GRANT r TO 'arn:aws:iam::1:role/r';\nSELECT 1;\n";
+  const { exitCode, stdout, stderr } = await translate(
+    { "d.sql": sql },
+    "d.sql",
+    "--to",
+    "postgres",
+  );
   assertEquals(exitCode, 0);
   assertEquals(stdout.replace(/\s+/g, " ").trim(), "CREATE INDEX i ON a (b); SELECT 1;");
   assertStringIncludes(stderr, "changed d.sql:1:1: ASYNC");
@@ -131,7 +156,11 @@ Deno.test("trellis db translate tells what is wrong with a command line", async 
     [["nope.sql"], 3, "nope.sql could not be read"],
     [["a.sql", "--to", "oracle"], 2, '--to must be distsql or postgres, got "oracle"'],
     [["a.sql", "--enums", "maybe"], 2, '--enums must be error or check, got "maybe"'],
-    [["a.sql", "--numeric", "2,9"], 2, '--numeric must be <precision,scale>, such as 38,10, got "2,9"'],
+    [
+      ["a.sql", "--numeric", "2,9"],
+      2,
+      '--numeric must be <precision,scale>, such as 38,10, got "2,9"',
+    ],
     [["a.sql", "--as-of", "yesterday"], 3, "asOf is yesterday"],
     [["a.sql", "b.sql"], 2, '"b.sql" is one argument too many'],
   ];

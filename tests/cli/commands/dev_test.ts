@@ -23,7 +23,10 @@ function spawn(program: string, args: string[]): Deno.ChildProcess {
 }
 
 /** Reads until the text holds what is looked for. */
-async function readUntil(reader: ReadableStreamDefaultReader<string>, pattern: RegExp): Promise<string> {
+async function readUntil(
+  reader: ReadableStreamDefaultReader<string>,
+  pattern: RegExp,
+): Promise<string> {
   let text = "";
   while (!pattern.test(text)) {
     const { value, done } = await reader.read();
@@ -33,39 +36,60 @@ async function readUntil(reader: ReadableStreamDefaultReader<string>, pattern: R
   return text;
 }
 
-Deno.test("trellis dev serves, tells where, and ends in order at Ctrl-C and at SIGTERM", SERVED, async () => {
-  const project = await createTestProject(FILES);
-  await project.write("program.ts", PROGRAM);
-  try {
-    for (const [signal, args] of [["SIGINT", ["--json"]], ["SIGTERM", []]] as const) {
-      const child = spawn(`${project.root}/program.ts`, ["--project", project.root, "--port", "0", ...args]);
-      const stdout = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-      const stderr = new Response(child.stderr).text();
-      let url: string;
-      if (args.length > 0) {
-        const result = JSON.parse(await readUntil(stdout, /^\}\n/m));
-        url = result.url;
-        assertEquals(result.error, undefined);
-        assertEquals([result.command, result.project, result.page], ["dev", "fixture", `${url}/_trellis`]);
-        assertEquals(result.functions.map(({ name }: { name: string }) => name), ["HelloByName", "Plain", "SendMail"]);
-      } else {
-        const text = await readUntil(stdout, /Ctrl-C ends it/);
-        url = /runs at (\S+)/.exec(text)![1];
-        assertMatch(text, /functions {2}3: 2 api, 1 queue\n/);
+Deno.test(
+  "trellis dev serves, tells where, and ends in order at Ctrl-C and at SIGTERM",
+  SERVED,
+  async () => {
+    const project = await createTestProject(FILES);
+    await project.write("program.ts", PROGRAM);
+    try {
+      for (const [signal, args] of [["SIGINT", ["--json"]], ["SIGTERM", []]] as const) {
+        const child = spawn(`${project.root}/program.ts`, [
+          "--project",
+          project.root,
+          "--port",
+          "0",
+          ...args,
+        ]);
+        const stdout = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+        const stderr = new Response(child.stderr).text();
+        let url: string;
+        if (args.length > 0) {
+          const result = JSON.parse(await readUntil(stdout, /^\}\n/m));
+          url = result.url;
+          assertEquals(result.error, undefined);
+          assertEquals([result.command, result.project, result.page], [
+            "dev",
+            "fixture",
+            `${url}/_trellis`,
+          ]);
+          assertEquals(result.functions.map(({ name }: { name: string }) => name), [
+            "HelloByName",
+            "Plain",
+            "SendMail",
+          ]);
+        } else {
+          const text = await readUntil(stdout, /Ctrl-C ends it/);
+          url = /runs at (\S+)/.exec(text)![1];
+          assertMatch(text, /functions {2}3: 2 api, 1 queue\n/);
+        }
+        assertEquals((await fetch(`${url}/plain`)).status, 200);
+        child.kill(signal);
+        const { code } = await child.status;
+        const rest = await readUntil(stdout, /$/).catch(() => "");
+        assertEquals(code, 0, rest);
+        assertStringIncludes(await stderr, "Stopping …");
+        await stdout.cancel();
       }
-      assertEquals((await fetch(`${url}/plain`)).status, 200);
-      child.kill(signal);
-      const { code } = await child.status;
-      const rest = await readUntil(stdout, /$/).catch(() => "");
-      assertEquals(code, 0, rest);
-      assertStringIncludes(await stderr, "Stopping …");
-      await stdout.cancel();
+      assertEquals(
+        [...Deno.readDirSync(`${project.root}/.trellis/dev`)].some(({ name }) => name === "lock"),
+        false,
+      );
+    } finally {
+      await project.clean();
     }
-    assertEquals([...Deno.readDirSync(`${project.root}/.trellis/dev`)].some(({ name }) => name === "lock"), false);
-  } finally {
-    await project.clean();
-  }
-});
+  },
+);
 
 Deno.test("trellis dev refuses what it cannot serve, with the exit code", SERVED, async () => {
   const cases: [args: string[], exitCode: number, message: RegExp][] = [
@@ -79,7 +103,9 @@ Deno.test("trellis dev refuses what it cannot serve, with the exit code", SERVED
   const cwd = Deno.cwd();
   try {
     for (const [args, exitCode, message] of cases) {
-      const result = await runInProcess(["dev", "--project", project.root, ...args], { commands: [dev] });
+      const result = await runInProcess(["dev", "--project", project.root, ...args], {
+        commands: [dev],
+      });
       assertEquals(result.exitCode, exitCode);
       assertMatch(result.stderr, message);
     }
@@ -93,5 +119,8 @@ Deno.test("trellis dev refuses what it cannot serve, with the exit code", SERVED
 Deno.test("trellis dev --help shows how to start a function from a terminal", async () => {
   const { exitCode, stdout } = await runInProcess(["dev", "--help"], { commands: [dev] });
   assertEquals(exitCode, 0);
-  assertStringIncludes(stdout, `curl -d '{"noteId":"n1"}' localhost:8787/_trellis/api/functions/IndexNote/invoke`);
+  assertStringIncludes(
+    stdout,
+    `curl -d '{"noteId":"n1"}' localhost:8787/_trellis/api/functions/IndexNote/invoke`,
+  );
 });

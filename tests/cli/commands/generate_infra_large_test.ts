@@ -23,7 +23,10 @@ export const { defineQuery, definePreparedQuery } = createQueryFactory(getDb);\n
     // as generate permissions writes it
     await Deno.mkdir(join(root, "infra"));
     const roles = [...expected.keys()].map((name) => `    ${name} = "fn"\n`).join("");
-    await Deno.writeTextFile(join(root, "infra/database_roles.tf"), `locals {\n  database_roles = {\n${roles}  }\n}\n`);
+    await Deno.writeTextFile(
+      join(root, "infra/database_roles.tf"),
+      `locals {\n  database_roles = {\n${roles}  }\n}\n`,
+    );
     const { exitCode, stdout, stderr } = await infra(root);
     assertEquals(exitCode, 0, stdout + stderr);
     assertMatch(stdout, /1000 functions, \d+ files: done\n$/);
@@ -35,7 +38,9 @@ export const { defineQuery, definePreparedQuery } = createQueryFactory(getDb);\n
       assertStringIncludes(text, `resource "aws_api_gateway_integration" "${id}"`);
     }
     const api = await readInfra(root, "api.tf");
-    const resources = [...api.matchAll(/^resource "aws_api_gateway_resource" "(.*)"/gm)].map(([, name]) => name);
+    const resources = [...api.matchAll(/^resource "aws_api_gateway_resource" "(.*)"/gm)].map((
+      [, name],
+    ) => name);
     // 20 groups, and a fixed part and a parameter for each function
     assertEquals([resources.length, new Set(resources).size], [2020, 2020]);
   } finally {

@@ -6,7 +6,9 @@ import { withProject } from "../fixtures/analyse.ts";
 import { EVERY_TRIGGER, HOSTILE, infra, permissions } from "../fixtures/infra_project.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const OFFLINE = fileURLToPath(new URL("../../../../shared/terraform-offline/bin/tf-offline", import.meta.url));
+const OFFLINE = fileURLToPath(
+  new URL("../../../../shared/terraform-offline/bin/tf-offline", import.meta.url),
+);
 const hasTerraform = await findTerraform().catch(() => false);
 const hasOffline = hasTerraform && await Deno.stat(OFFLINE).then(() => true, () => false);
 if (!hasOffline) {
@@ -19,7 +21,11 @@ if (!hasOffline) {
 type Json = any;
 
 async function findTerraform(): Promise<boolean> {
-  const { success } = await new Deno.Command("terraform", { args: ["version"], stdout: "null", stderr: "null" })
+  const { success } = await new Deno.Command("terraform", {
+    args: ["version"],
+    stdout: "null",
+    stderr: "null",
+  })
     .output();
   return success;
 }
@@ -30,14 +36,22 @@ async function run(
   cwd: string,
   env: Record<string, string>,
 ): Promise<string> {
-  const { code, stdout, stderr } = await new Deno.Command(command, { args: [...args], cwd, env }).output();
+  const { code, stdout, stderr } = await new Deno.Command(command, { args: [...args], cwd, env })
+    .output();
   const text = new TextDecoder();
-  assertEquals(code, 0, `${command} ${args.join(" ")}\n${text.decode(stdout)}\n${text.decode(stderr)}`);
+  assertEquals(
+    code,
+    0,
+    `${command} ${args.join(" ")}\n${text.decode(stdout)}\n${text.decode(stderr)}`,
+  );
   return text.decode(stdout);
 }
 
 /** Validates and applies the generated files, plans again, and gives every resource's values by address. */
-async function applyTwice(root: string, variables: Record<string, string>): Promise<ReadonlyMap<string, Json>> {
+async function applyTwice(
+  root: string,
+  variables: Record<string, string>,
+): Promise<ReadonlyMap<string, Json>> {
   const folder = join(root, "infra");
   const home = await Deno.makeTempDir({ prefix: "trellis-tf-home-" });
   try {
@@ -45,7 +59,9 @@ async function applyTwice(root: string, variables: Record<string, string>): Prom
       TF_OFFLINE_HOME: home,
       TF_IN_AUTOMATION: "1",
       CHECKPOINT_DISABLE: "1",
-      ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [`TF_VAR_${name}`, value])),
+      ...Object.fromEntries(
+        Object.entries(variables).map(([name, value]) => [`TF_VAR_${name}`, value]),
+      ),
     };
     env.TF_CLI_CONFIG_FILE = (await run(OFFLINE, ["setup"], folder, env)).trim();
     await run("terraform", ["fmt", "-check", "-diff"], folder, env);
@@ -55,7 +71,9 @@ async function applyTwice(root: string, variables: Record<string, string>): Prom
     await run("terraform", ["apply", "-input=false", "first.tfplan"], folder, env);
     // exit code 2 would mean that there are changes
     await run("terraform", ["plan", "-input=false", "-detailed-exitcode"], folder, env);
-    return getResources(JSON.parse(await run("terraform", ["show", "-json"], folder, env)).values.root_module);
+    return getResources(
+      JSON.parse(await run("terraform", ["show", "-json"], folder, env)).values.root_module,
+    );
   } finally {
     await Deno.remove(home, { recursive: true });
   }
@@ -90,7 +108,8 @@ async function copyFolder(from: string, to: string): Promise<void> {
 }
 
 Deno.test({
-  name: "generate infra writes for the notes example what applies, and a second plan has nothing to do",
+  name:
+    "generate infra writes for the notes example what applies, and a second plan has nothing to do",
   ignore: !hasOffline,
   fn: async () => {
     const work = await Deno.realPath(await Deno.makeTempDir({ prefix: "trellis-notes-" }));
@@ -124,19 +143,28 @@ Deno.test({
         found.get(`module.fn_${name}.aws_lambda_function.this`).timeout
       );
       assertEquals(timeouts, [5, 28]);
-      const { variables: ofHealth } = found.get("module.fn_health.aws_lambda_function.this").environment[0];
+      const { variables: ofHealth } =
+        found.get("module.fn_health.aws_lambda_function.this").environment[0];
       assertEquals(Object.keys(ofHealth), ["CORS_ALLOW_ORIGIN", "ENVIRONMENT", "SERVICE_NAME"]);
       // GET and POST /notes share one resource
-      const methods = ["get", "post"].map((name) => found.get(`aws_api_gateway_method.notes_${name}`).resource_id);
+      const methods = ["get", "post"].map((name) =>
+        found.get(`aws_api_gateway_method.notes_${name}`).resource_id
+      );
       assertEquals(methods[0], methods[1]);
-      assertEquals(found.get('aws_api_gateway_integration_response.preflight_of_paths["/notes"]').response_parameters, {
-        "method.response.header.Access-Control-Allow-Headers":
-          "'Authorization,Content-Type,X-Api-Key,X-Correlation-Id,X-Request-Id'",
-        "method.response.header.Access-Control-Allow-Methods": "'GET,OPTIONS,POST'",
-        "method.response.header.Access-Control-Allow-Origin": "'https://notes.example.com'",
-      });
+      assertEquals(
+        found.get('aws_api_gateway_integration_response.preflight_of_paths["/notes"]')
+          .response_parameters,
+        {
+          "method.response.header.Access-Control-Allow-Headers":
+            "'Authorization,Content-Type,X-Api-Key,X-Correlation-Id,X-Request-Id'",
+          "method.response.header.Access-Control-Allow-Methods": "'GET,OPTIONS,POST'",
+          "method.response.header.Access-Control-Allow-Origin": "'https://notes.example.com'",
+        },
+      );
       for await (const { name } of Deno.readDir(join(root, "infra"))) {
-        if (name.endsWith(".tf")) assert(!(await Deno.readTextFile(join(root, "infra", name))).includes(secret), name);
+        if (name.endsWith(".tf")) {
+          assert(!(await Deno.readTextFile(join(root, "infra", name))).includes(secret), name);
+        }
       }
     } finally {
       await Deno.remove(work, { recursive: true });
@@ -159,16 +187,24 @@ Deno.test({
         assert(values !== undefined, `${address} is missing`);
         return values;
       };
-      const getVariables = (fn: string) => at(`module.fn_${fn}.aws_lambda_function.this`).environment[0].variables;
+      const getVariables = (fn: string) =>
+        at(`module.fn_${fn}.aws_lambda_function.this`).environment[0].variables;
 
       const post = at("module.fn_orders_post.aws_lambda_function.this");
-      assertEquals([post.reserved_concurrent_executions, post.ephemeral_storage[0].size], [5, 1024]);
+      assertEquals([post.reserved_concurrent_executions, post.ephemeral_storage[0].size], [
+        5,
+        1024,
+      ]);
       assertStringIncludes(post.dead_letter_config[0].target_arn, "OrdersPost-failed");
       assertEquals(
-        at("module.fn_orders_post.aws_lambda_function_event_invoke_config.this[0]").maximum_retry_attempts,
+        at("module.fn_orders_post.aws_lambda_function_event_invoke_config.this[0]")
+          .maximum_retry_attempts,
         1,
       );
-      assertEquals(getVariables("orders_post").ORDERS_QUEUE_URL, at("module.queue_work_orders.aws_sqs_queue.this").url);
+      assertEquals(
+        getVariables("orders_post").ORDERS_QUEUE_URL,
+        at("module.queue_work_orders.aws_sqs_queue.this").url,
+      );
       assertStringIncludes(
         at('module.fn_orders_post.aws_iam_role_policy.inline["send-queue-work-orders"]').policy,
         "sqs:SendMessage",
@@ -177,25 +213,50 @@ Deno.test({
       const get = getVariables("orders_get");
       assertEquals([get.STRIPE_KEY, get.DATABASE_USERNAME], ["k", "fn_orders_get"]);
       const asked = (name: string) => at(`aws_api_gateway_method.${name}`).authorization;
-      assertEquals(["root_get", "get"].filter((name) => found.has(`aws_api_gateway_method.${name}`)).map(asked), [
+      assertEquals(
+        ["root_get", "get"].filter((name) => found.has(`aws_api_gateway_method.${name}`)).map(
+          asked,
+        ),
+        [
+          "NONE",
+        ],
+      );
+      assertEquals(["orders_get", "orders_post", "orders_by_order_id_any"].map(asked), [
+        "CUSTOM",
         "NONE",
+        "CUSTOM",
       ]);
-      assertEquals(["orders_get", "orders_post", "orders_by_order_id_any"].map(asked), ["CUSTOM", "NONE", "CUSTOM"]);
       const authorizer = at("module.api.aws_api_gateway_authorizer.this[0]");
-      assertEquals([authorizer.identity_source, authorizer.authorizer_result_ttl_in_seconds], ["", 0]);
+      assertEquals([authorizer.identity_source, authorizer.authorizer_result_ttl_in_seconds], [
+        "",
+        0,
+      ]);
       assertEquals(at("aws_api_gateway_resource.orders_order_id_files_rest").path_part, "{rest+}");
-      assertEquals(found.has('aws_api_gateway_method.preflight_of_paths["/orders/{orderId}"]'), false);
-      assertEquals(found.has('aws_api_gateway_method.preflight_of_paths["/orders/{orderId}/files/{rest+}"]'), false);
+      assertEquals(
+        found.has('aws_api_gateway_method.preflight_of_paths["/orders/{orderId}"]'),
+        false,
+      );
+      assertEquals(
+        found.has('aws_api_gateway_method.preflight_of_paths["/orders/{orderId}/files/{rest+}"]'),
+        false,
+      );
       assertEquals(at('aws_api_gateway_method.preflight_of_paths["/"]').http_method, "OPTIONS");
 
-      assertEquals(at("module.queue_work_orders.aws_sqs_queue.this").visibility_timeout_seconds, 360);
+      assertEquals(
+        at("module.queue_work_orders.aws_sqs_queue.this").visibility_timeout_seconds,
+        360,
+      );
       const mapping = at("module.fn_mail.aws_lambda_event_source_mapping.queue[0]");
       assertEquals([mapping.batch_size, mapping.scaling_config[0].maximum_concurrency], [100, 4]);
       assertEquals(getVariables("work_orders").LEVEL_OF_LOGS, HOSTILE);
       assertEquals(at("module.api.aws_api_gateway_rest_api.this").description, HOSTILE);
 
-      const subscription = at('module.topic_shipped.aws_sns_topic_subscription.this["OrderShipped"]');
-      assertEquals(JSON.parse(subscription.filter_policy), { kind: [HOSTILE, { "anything-but": ["x"] }] });
+      const subscription = at(
+        'module.topic_shipped.aws_sns_topic_subscription.this["OrderShipped"]',
+      );
+      assertEquals(JSON.parse(subscription.filter_policy), {
+        kind: [HOSTILE, { "anything-but": ["x"] }],
+      });
       assertEquals(at("aws_lambda_permission.order_shipped_topic").principal, "sns.amazonaws.com");
       assertStringIncludes(
         at('module.fn_order_shipped.aws_iam_role_policy.inline["read-bucket-files"]').policy,
@@ -220,15 +281,25 @@ Deno.test({
       assertEquals(at("module.fn_nightly.aws_lambda_function.this").timeout, 900);
 
       const notified = at("module.bucket_files.aws_s3_bucket_notification.this[0]").lambda_function;
-      assertEquals(notified.map(({ filter_prefix }: Json) => filter_prefix).sort(), ["images/", "texts/"]);
+      assertEquals(notified.map(({ filter_prefix }: Json) => filter_prefix).sort(), [
+        "images/",
+        "texts/",
+      ]);
       assertEquals(at("module.bucket_files.aws_s3_bucket.this").bucket, "acme-shop-dev-files");
 
-      assertEquals(at('module.websocket.aws_apigatewayv2_route.this["$connect"]').authorization_type, "CUSTOM");
       assertEquals(
-        at('module.websocket.aws_apigatewayv2_route.this["$default"]').route_response_selection_expression,
+        at('module.websocket.aws_apigatewayv2_route.this["$connect"]').authorization_type,
+        "CUSTOM",
+      );
+      assertEquals(
+        at('module.websocket.aws_apigatewayv2_route.this["$default"]')
+          .route_response_selection_expression,
         "$default",
       );
-      assert(/^https:\/\/.*\/live$/.test(getVariables("default").SOCKET_URL), getVariables("default").SOCKET_URL);
+      assert(
+        /^https:\/\/.*\/live$/.test(getVariables("default").SOCKET_URL),
+        getVariables("default").SOCKET_URL,
+      );
       assertEquals(getVariables("import"), { ENVIRONMENT: "dev", MODE: "full" });
     });
   },

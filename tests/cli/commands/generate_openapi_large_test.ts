@@ -29,5 +29,7 @@ async function measure(functions: number): Promise<number> {
 Deno.test("generate openapi describes every one of 1,000 functions in a valid document", async () => {
   await measure(40);
   const [quarter, whole] = [await measure(248), await measure(1000)];
-  console.info(`processor time: ${quarter.toFixed(1)} s for 248 functions, ${whole.toFixed(1)} s for 1,000`);
+  console.info(
+    `processor time: ${quarter.toFixed(1)} s for 248 functions, ${whole.toFixed(1)} s for 1,000`,
+  );
 });

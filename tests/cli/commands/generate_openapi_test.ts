@@ -7,7 +7,8 @@ import { generate, route, routeFile, withOpenapiProject } from "../fixtures/open
 import { runInProcess } from "../fixtures/run.ts";
 
 const FILES = {
-  "src/schemas.ts": `import * as z from "zod"; export const Note = z.object({ title: z.string() });`,
+  "src/schemas.ts":
+    `import * as z from "zod"; export const Note = z.object({ title: z.string() });`,
   [routeFile("notes/index.post")]: route(
     `{ schema: Note, responseSchema: Note, openapi: { tags: ["notes"] } }`,
     `import { Note } from "../../../schemas.ts";`,
@@ -30,9 +31,16 @@ Deno.test("generate openapi writes the document once, and says what it did", asy
     const text = await Deno.readTextFile(join(root, "openapi.json"));
     assertEquals(Object.keys(JSON.parse(text)).slice(0, 3), ["openapi", "x-generated-by", "info"]);
     assertEquals(JSON.parse(text).info, { title: "shop", version: "2.3.4" });
-    assertEquals((await generate(root)).stdout, "1 operation, 3 schemas: everything is up to date\n");
+    assertEquals(
+      (await generate(root)).stdout,
+      "1 operation, 3 schemas: everything is up to date\n",
+    );
     assertEquals(await Deno.readTextFile(join(root, "openapi.json")), text);
-    assertEquals([...Deno.readDirSync(root)].map(({ name }) => name).sort(), ["openapi.json", "package.json", "src"]);
+    assertEquals([...Deno.readDirSync(root)].map(({ name }) => name).sort(), [
+      "openapi.json",
+      "package.json",
+      "src",
+    ]);
   });
 });
 
@@ -104,7 +112,10 @@ Deno.test("generate openapi takes names, addresses and places from the configura
   for (
     const [setting, message] of [
       [`servers: "x"`, "openapi.servers must be a list of addresses, or of { url, description }"],
-      [`servers: [{ uri: "x" }]`, "openapi.servers must be a list of addresses, or of { url, description }"],
+      [
+        `servers: [{ uri: "x" }]`,
+        "openapi.servers must be a list of addresses, or of { url, description }",
+      ],
       [`htmlFile: "x"`, "openapi.htmlFile must be a file that ends in .html"],
     ]
   ) {
@@ -125,16 +136,21 @@ Deno.test("generate openapi takes name and version from deno.json, else the fold
       await generate(root);
       return [JSON.parse(await Deno.readTextFile(join(root, "openapi.json"))).info, root];
     });
-  assertEquals((await info({ "deno.jsonc": `{ /* ours */ "name": "@a/b", "version": "1.2.0" }` }))[0], {
-    title: "@a/b",
-    version: "1.2.0",
-  });
+  assertEquals(
+    (await info({ "deno.jsonc": `{ /* ours */ "name": "@a/b", "version": "1.2.0" }` }))[0],
+    {
+      title: "@a/b",
+      version: "1.2.0",
+    },
+  );
   const [found, root] = await info({ "package.json": `{ "dependencies": { "zod": "4.6.7" } }` });
   assertEquals(found, { title: root.split("/").at(-1), version: "0.0.0" });
 });
 
 Deno.test("generate openapi --json is one document for programs", async () => {
-  const raw = { [routeFile("raw.get")]: `export const handler = async () => ({ statusCode: 200, body: "" });` };
+  const raw = {
+    [routeFile("raw.get")]: `export const handler = async () => ({ statusCode: 200, body: "" });`,
+  };
   await withOpenapiProject({ ...FILES, ...raw }, async (root) => {
     const { exitCode, stdout, stderr } = await generate(root, "--json");
     assertEquals([exitCode, stderr], [0, ""]);
@@ -162,10 +178,16 @@ Deno.test("generate openapi says what is missing: the folder, and how it is used
     assertEquals(exitCode, 3);
     assertMatch(stderr, /There is no folder .*src\/functions/);
   });
-  const help = await runInProcess(["generate", "openapi", "--help"], { commands: [generateOpenapi] });
+  const help = await runInProcess(["generate", "openapi", "--help"], {
+    commands: [generateOpenapi],
+  });
   assertEquals(help.exitCode, 0);
   assertStringIncludes(help.stdout, "trellis generate openapi --check");
-  assertEquals((await runInProcess(["generate", "openapi", "--nope"], { commands: [generateOpenapi] })).exitCode, 2);
+  assertEquals(
+    (await runInProcess(["generate", "openapi", "--nope"], { commands: [generateOpenapi] }))
+      .exitCode,
+    2,
+  );
 });
 
 Deno.test("generate openapi describes the example, as its committed document does", async () => {

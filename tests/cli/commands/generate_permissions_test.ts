@@ -4,8 +4,14 @@ import { handler, withProject } from "../fixtures/analyse.ts";
 import { runInProcess } from "../fixtures/run.ts";
 
 const FILES = {
-  "src/functions/api/read/[id].get.ts": handler(`import { readA } from "../../../../queries.ts";`, "return readA();"),
-  "src/functions/queue/add-b.ts": handler(`import { addB } from "../../../queries.ts";`, "return addB('1');"),
+  "src/functions/api/read/[id].get.ts": handler(
+    `import { readA } from "../../../../queries.ts";`,
+    "return readA();",
+  ),
+  "src/functions/queue/add-b.ts": handler(
+    `import { addB } from "../../../queries.ts";`,
+    "return addB('1');",
+  ),
   "src/functions/schedule/plain.ts": handler("", "return 1;"),
 };
 const generate = (root: string, ...args: string[]) =>
@@ -97,13 +103,20 @@ Deno.test("generate permissions removes stale files of its own only, and leaves 
     assertEquals(exitCode, 1);
     assertStringIncludes(stdout, "removed permissions/Gone.sql\n");
     assertStringIncludes(stdout, "permissions/AddB.sql is not ours");
-    assertEquals(await listFiles(join(root, "permissions")), ["00_shared.sql", "AddB.sql", "ReadById.sql"]);
+    assertEquals(await listFiles(join(root, "permissions")), [
+      "00_shared.sql",
+      "AddB.sql",
+      "ReadById.sql",
+    ]);
     assertEquals(await Deno.readTextFile(join(root, "permissions/AddB.sql")), "-- mine\n");
   });
 });
 
 Deno.test("generate permissions writes nothing when something cannot be told from the text", async () => {
-  const files = { ...FILES, "src/functions/queue/dynamic.ts": handler("", "return import(path.name);") };
+  const files = {
+    ...FILES,
+    "src/functions/queue/dynamic.ts": handler("", "return import(path.name);"),
+  };
   await withProject(files, async (root) => {
     const { exitCode, stdout } = await generate(root);
     assertEquals(exitCode, 1);
@@ -130,7 +143,10 @@ Deno.test("generate permissions takes what the configuration says of a function 
     assertMatch(stderr, /^warning src\/functions\/queue\/dynamic.ts:3: /);
     const sql = await Deno.readTextFile(join(root, "db/permissions/Dynamic.sql"));
     assertStringIncludes(sql, `GRANT USAGE ON SCHEMA "app" TO "x_dynamic";\n`);
-    assertStringIncludes(sql, `GRANT SELECT, INSERT, UPDATE, DELETE ON "app"."notes" TO "x_dynamic";\n`);
+    assertStringIncludes(
+      sql,
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON "app"."notes" TO "x_dynamic";\n`,
+    );
   });
 });
 
@@ -165,7 +181,10 @@ Deno.test("generate permissions says what is wrong with a project and exits with
     [{}, /There is no folder .*functions: set functionsDir in trellis.config.ts/],
     [{ "src/functions/api/x.ts": "" }, /x.ts names no method: call it x.get.ts/],
     [{ "src/functions/cron/x.ts": "" }, /cron\/x.ts is in none of the folders/],
-    [{ "src/functions/queue/x.ts": "", "src/functions/topic/x.ts": "" }, /Two files stand for the name X/],
+    [
+      { "src/functions/queue/x.ts": "", "src/functions/topic/x.ts": "" },
+      /Two files stand for the name X/,
+    ],
     [{ "src/functions/queue/x.ts": "const (" }, /x.ts:1: /],
     [
       { "trellis.config.ts": "export default { functionDir: 1 };" },
@@ -179,7 +198,10 @@ Deno.test("generate permissions says what is wrong with a project and exits with
       { "trellis.config.ts": "export default { functionsDir: process.env.X };" },
       /trellis.config.ts:1: the configuration is read and not run, so "process.env.X" must be written out/,
     ],
-    [{ "trellis.config.ts": "export const x = 1;" }, /exports no configuration: export default defineConfig/],
+    [
+      { "trellis.config.ts": "export const x = 1;" },
+      /exports no configuration: export default defineConfig/,
+    ],
   ];
   for (const [files, message] of cases) {
     await withProject(files, async (root) => {
@@ -202,10 +224,16 @@ Deno.test("generate permissions --check fails on a grant that the sources show a
   await withProject(files, async (root) => {
     const written = await generate(root);
     assertEquals(written.exitCode, 0);
-    assertStringIncludes(written.stderr, "src/functions/schedule/raw.ts:3: table secrets is read outside");
+    assertStringIncludes(
+      written.stderr,
+      "src/functions/schedule/raw.ts:3: table secrets is read outside",
+    );
     const checked = await generate(root, "--check");
     assertEquals(checked.exitCode, 1);
-    assertStringIncludes(checked.stdout, "error src/functions/schedule/raw.ts:3: table secrets is read outside");
+    assertStringIncludes(
+      checked.stdout,
+      "error src/functions/schedule/raw.ts:3: table secrets is read outside",
+    );
     await Deno.writeTextFile(
       join(root, "trellis.config.ts"),
       `export default { permissions: { functions: { Raw: [{ table: "secrets", operations: ["SELECT"] }] } } };`,

@@ -9,7 +9,11 @@ import { findFunctionFiles } from "../../../cli/discovery/function_files.ts";
 import type { ApiEvent, AuthorizerHandler, LambdaContext, ProxyResult } from "../../../core/mod.ts";
 import { applyPermissions, closeDrizzleClient, runMigrations } from "../../../database/mod.ts";
 import { setLogOutput } from "../../../observability/mod.ts";
-import { createLambdaContext, createRequestAuthorizerEvent, createRestApiEvent } from "../../../testing/mod.ts";
+import {
+  createLambdaContext,
+  createRequestAuthorizerEvent,
+  createRestApiEvent,
+} from "../../../testing/mod.ts";
 import { startPostgres } from "../../support/postgres.ts";
 import { withEnv } from "../../support/with_env.ts";
 
@@ -35,7 +39,8 @@ interface Scenario {
 
 const json = { "Content-Type": "application/json" };
 const bearer = ({ token }: State) => ({ Authorization: `Bearer ${token}` });
-const sign = (body: string, secret: string) => createHmac("sha256", secret).update(body).digest("hex");
+const sign = (body: string, secret: string) =>
+  createHmac("sha256", secret).update(body).digest("hex");
 const user = { name: "Ada", email: "ada@example.com", password: PASSWORD };
 let delivery = 0;
 
@@ -73,7 +78,10 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
       body: { title: "Bread", labelId: "done" },
     }),
   },
-  AdminReindex: { status: 200, call: () => ({ method: "POST", headers: { Authorization: "Bearer admin" } }) },
+  AdminReindex: {
+    status: 200,
+    call: () => ({ method: "POST", headers: { Authorization: "Bearer admin" } }),
+  },
   HooksCodeHost: {
     status: 202,
     call: () => ({
@@ -98,11 +106,20 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   Authorize: { status: 200, call: (state) => ({ path: "/welcome", headers: bearer(state) }) },
   NotesByNoteIdDelete: {
     status: 204,
-    call: (state) => ({ method: "DELETE", headers: bearer(state), pathParameters: { noteId: state.noteId } }),
+    call: (state) => ({
+      method: "DELETE",
+      headers: bearer(state),
+      pathParameters: { noteId: state.noteId },
+    }),
   },
   AuthSignOut: {
     status: 200,
-    call: (state) => ({ method: "POST", path: "/auth/sign-out", headers: { ...json, ...bearer(state) }, body: {} }),
+    call: (state) => ({
+      method: "POST",
+      path: "/auth/sign-out",
+      headers: { ...json, ...bearer(state) },
+      body: {},
+    }),
   },
 };
 
@@ -146,8 +163,8 @@ Deno.test("each function of the example runs under its generated role, which may
         const again = await applyPermissions({ permissionsFolder, database });
         assertEquals([again.applied, again.errors], [0, []]);
       });
-      const tables = (await admin`select tablename from pg_tables where schemaname = 'public'`).map((row) =>
-        row.tablename as string
+      const tables = (await admin`select tablename from pg_tables where schemaname = 'public'`).map(
+        (row) => row.tablename as string,
       );
       await test.step("a role has the privileges of its file on the tables of the database, and no other", async () => {
         for (const fn of analysis.functions.filter(({ usesDatabase }) => usesDatabase)) {
@@ -208,7 +225,11 @@ Deno.test("each function of the example runs under its generated role, which may
               "update users set email = 'x'",
             ]
           ) {
-            assertEquals(await own.unsafe(statement).then(() => "allowed", (error) => error.code), "42501", statement);
+            assertEquals(
+              await own.unsafe(statement).then(() => "allowed", (error) => error.code),
+              "42501",
+              statement,
+            );
           }
         } finally {
           await own.end();
@@ -221,12 +242,17 @@ Deno.test("each function of the example runs under its generated role, which may
       const state: State = { token: "", noteId: "" };
 
       async function callFunction(name: string, call: Call): Promise<ProxyResult> {
-        if (name !== "Authorize") return await handlers.get(name)!(createRestApiEvent(call), createLambdaContext());
+        if (name !== "Authorize") {
+          return await handlers.get(name)!(createRestApiEvent(call), createLambdaContext());
+        }
         // an authorizer answers a gateway: what it knows, or a failure
         const authorize = handlers.get(name) as unknown as AuthorizerHandler;
         const asked = authorize(createRequestAuthorizerEvent(call), createLambdaContext());
         return await asked.then(
-          ({ context }) => ({ statusCode: context?.userStatus === "Authenticated" ? 200 : 401, body: "" }),
+          ({ context }) => ({
+            statusCode: context?.userStatus === "Authenticated" ? 200 : 401,
+            body: "",
+          }),
           () => ({ statusCode: 500, body: "" }),
         );
       }
@@ -265,16 +291,24 @@ Deno.test("each function of the example runs under its generated role, which may
           for (const { operation, columns: names } of columns) {
             for (const name of names) {
               await test.step(`${fn.name} fails without ${operation} of ${table.name}.${name}`, async () => {
-                await admin.unsafe(`revoke ${operation} ("${name}") on "${table.name}" from ${role}`);
+                await admin.unsafe(
+                  `revoke ${operation} ("${name}") on "${table.name}" from ${role}`,
+                );
                 try {
                   assertEquals((await answer(fn.name)).statusCode, 500);
                 } finally {
-                  await admin.unsafe(`grant ${operation} ("${name}") on "${table.name}" to ${role}`);
+                  await admin.unsafe(
+                    `grant ${operation} ("${name}") on "${table.name}" to ${role}`,
+                  );
                 }
               });
             }
           }
-          for (const operation of operations.filter((each) => !columns.some((limit) => limit.operation === each))) {
+          for (
+            const operation of operations.filter((each) =>
+              !columns.some((limit) => limit.operation === each)
+            )
+          ) {
             await test.step(`${fn.name} fails without ${operation} on ${table.name}`, async () => {
               await admin.unsafe(`revoke ${operation} on "${table.name}" from ${role}`);
               try {
@@ -288,7 +322,11 @@ Deno.test("each function of the example runs under its generated role, which may
       }
 
       await test.step("a role may log in, and is refused a table that it has no grant for", async () => {
-        const own = postgres(url, { max: 1, username: roles.get("HooksCodeHost"), onnotice: () => {} });
+        const own = postgres(url, {
+          max: 1,
+          username: roles.get("HooksCodeHost"),
+          onnotice: () => {},
+        });
         try {
           assertEquals((await own`select count(*)::int as n from deliveries`)[0].n > 0, true);
           const code = await own`select 1 from notes`.then(() => "allowed", (error) => error.code);

@@ -3,7 +3,8 @@ import { basename, join } from "node:path";
 import { init } from "../../../cli/commands/init.ts";
 import { runInProcess } from "../fixtures/run.ts";
 
-const run = (args: string[], cwd: string) => runInProcess(["init", ...args], { commands: [init], cwd });
+const run = (args: string[], cwd: string) =>
+  runInProcess(["init", ...args], { commands: [init], cwd });
 
 async function withFolder(test: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "trellis-init-" });
@@ -27,7 +28,12 @@ async function list(folder: string): Promise<string[]> {
 Deno.test("init writes the files that it names, for each runtime", async () => {
   await withFolder(async (cwd) => {
     for (const [runtime, own] of [["node", "package.json"], ["deno", "deno.json"]]) {
-      const { exitCode, stdout, stderr } = await run([`My ${runtime} API`, "--runtime", runtime, "--json"], cwd);
+      const { exitCode, stdout, stderr } = await run([
+        `My ${runtime} API`,
+        "--runtime",
+        runtime,
+        "--json",
+      ], cwd);
       assertEquals([exitCode, stderr], [0, ""]);
       const { files, name, next } = JSON.parse(stdout);
       assertEquals(name, `my-${runtime}-api`);
@@ -46,20 +52,28 @@ Deno.test("init takes the runtime that it runs on, and the working directory, wh
     assertMatch(stdout, /created deno\.json\n/);
     assertMatch(
       stdout,
-      new RegExp(`${basename(cwd).toLowerCase().slice(0, 20)}[^\\n]* is ready. Next:\\n  deno task test\\n`),
+      new RegExp(
+        `${basename(cwd).toLowerCase().slice(0, 20)}[^\\n]* is ready. Next:\\n  deno task test\\n`,
+      ),
     );
   });
 });
 
 Deno.test("init refuses a folder that is not empty, and names what is in it", async () => {
   await withFolder(async (cwd) => {
-    for (const name of ["b.txt", "a.txt", ".env"]) await Deno.writeTextFile(join(cwd, name), "mine");
+    for (const name of ["b.txt", "a.txt", ".env"]) {
+      await Deno.writeTextFile(join(cwd, name), "mine");
+    }
     const { exitCode, stdout } = await run(["."], cwd);
     assertEquals(exitCode, 1);
     assertMatch(stdout, /is not empty: it holds \.env, a\.txt, b\.txt\. Nothing was written/);
     assertEquals(await list(cwd), [".env", "a.txt", "b.txt"]);
     const json = await run(["--json"], cwd);
-    assertEquals([json.exitCode, JSON.parse(json.stdout).inTheWay], [1, [".env", "a.txt", "b.txt"]]);
+    assertEquals([json.exitCode, JSON.parse(json.stdout).inTheWay], [1, [
+      ".env",
+      "a.txt",
+      "b.txt",
+    ]]);
   });
 });
 

@@ -36,9 +36,14 @@ Deno.test("generate permissions on 1,000 functions, 300 queries and 40 tables", 
       // what was done before the signal was heard is done
       assert((isInterrupted ? [130, 0] : [0]).includes((await child.status).code));
       await stdout;
-      const entries = await Array.fromAsync(Deno.readDir(join(root, "permissions"))).catch(() => []);
+      const entries = await Array.fromAsync(Deno.readDir(join(root, "permissions"))).catch(
+        () => [],
+      );
       for (const { name } of entries) {
-        assertMatch(await Deno.readTextFile(join(root, "permissions", name)), /^-- Generated[^]*AWS IAM GRANT .*;\n$/);
+        assertMatch(
+          await Deno.readTextFile(join(root, "permissions", name)),
+          /^-- Generated[^]*AWS IAM GRANT .*;\n$/,
+        );
       }
     });
 

@@ -46,7 +46,11 @@ Deno.test("every command has help with options, an example and exit codes", asyn
 });
 
 Deno.test("runCli() answers a fault of its own with 3, its message and its place", async () => {
-  const broken: Command = { ...COMMANDS[0], name: "break", run: () => Promise.reject(new TypeError("oops")) };
+  const broken: Command = {
+    ...COMMANDS[0],
+    name: "break",
+    run: () => Promise.reject(new TypeError("oops")),
+  };
   const { exitCode, stderr } = await runInProcess(["break"], { commands: [broken] });
   assertEquals(exitCode, ExitCode.Failed);
   assertMatch(stderr, /^error oops\nTypeError: oops\n {4}at /);
@@ -54,7 +58,12 @@ Deno.test("runCli() answers a fault of its own with 3, its message and its place
 
 Deno.test("createOutput() colours for a terminal, and not with NO_COLOR, a dumb terminal or --json", () => {
   const stdout = { write: () => {}, isTTY: true };
-  const cases: readonly [env: Record<string, string>, isTTY: boolean, json: boolean, isColoured: boolean][] = [
+  const cases: readonly [
+    env: Record<string, string>,
+    isTTY: boolean,
+    json: boolean,
+    isColoured: boolean,
+  ][] = [
     [{}, true, false, true],
     [{}, false, false, false],
     [{ NO_COLOR: "1" }, true, false, false],
@@ -92,7 +101,9 @@ Deno.test("createOutput() shows progress after a second, on one line of a termin
     output.endProgress();
     assertEquals(
       written,
-      isTTY ? "\r\x1b[KReading 2/9\r\x1b[KReading 4/9\r\x1b[KReading 5/9\r\x1b[K" : "Reading 2/9\nReading 5/9\n",
+      isTTY
+        ? "\r\x1b[KReading 2/9\r\x1b[KReading 4/9\r\x1b[KReading 5/9\r\x1b[K"
+        : "Reading 2/9\nReading 5/9\n",
     );
   }
 });

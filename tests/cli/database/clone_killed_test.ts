@@ -36,7 +36,9 @@ const CONTENT = [
 
 interface Ended {
   signal: string | null;
-  outcome: { seen: number; resumed: boolean; tables: { source: number; target: number }[] } | undefined;
+  outcome:
+    | { seen: number; resumed: boolean; tables: { source: number; target: number }[] }
+    | undefined;
 }
 
 async function clone(
@@ -48,7 +50,10 @@ async function clone(
 ): Promise<Ended> {
   const { code, signal, stdout, stderr } = await runProcess(source, target, resume, dieAt, delay);
   if (signal === null) assertEquals(code, 0, stderr + stdout);
-  return { signal, outcome: signal === null ? JSON.parse(stdout.trim().split("\n").at(-1) ?? "") : undefined };
+  return {
+    signal,
+    outcome: signal === null ? JSON.parse(stdout.trim().split("\n").at(-1) ?? "") : undefined,
+  };
 }
 
 async function runProcess(
@@ -61,7 +66,14 @@ async function runProcess(
   const work = {
     source: { config: source, label: "the source" },
     target: { config: target, label: "the target" },
-    options: { tables: [], mode: "all", arraysAsJsonb: false, beside: false, credentials: true, masks: {} },
+    options: {
+      tables: [],
+      mode: "all",
+      arraysAsJsonb: false,
+      beside: false,
+      credentials: true,
+      masks: {},
+    },
     resume,
     leaseSeconds: 2,
     migrations: { schema: "orm", table: "__orm_migrations" },
@@ -69,7 +81,8 @@ async function runProcess(
   const child = fileURLToPath(new URL("clone_process.ts", import.meta.url));
   const run = ["run", "-A", "--frozen", "--cached-only", "--no-check"];
   const args = [...run, child, JSON.stringify(work), String(dieAt), String(delay)];
-  const ended = await new Deno.Command(Deno.execPath(), { args, stdout: "piped", stderr: "piped" }).output();
+  const ended = await new Deno.Command(Deno.execPath(), { args, stdout: "piped", stderr: "piped" })
+    .output();
   const text = new TextDecoder();
   return {
     code: ended.code,
@@ -106,7 +119,12 @@ async function killAndCompare(
     outcome = ended.outcome;
   }
   outcome ??= (await clone(source, target, true)).outcome;
-  assertEquals(outcome?.tables.map(({ source, target }) => source === target), [true, true, true, true]);
+  assertEquals(outcome?.tables.map(({ source, target }) => source === target), [
+    true,
+    true,
+    true,
+    true,
+  ]);
   assertEquals(await digest(target, CONTENT), expected);
   assertEquals(await digest(source, CONTENT), expected);
   return killed;
@@ -114,74 +132,96 @@ async function killAndCompare(
 
 const unsanitized = { sanitizeOps: false, sanitizeResources: false };
 
-Deno.test("runClone() goes on after being killed at any moment: nothing is lost or doubled", unsanitized, async () => {
-  const seed = testSeed;
-  const random = randomFrom(seed);
-  const postgres = await startPostgres();
-  const folder = await Deno.makeTempDir();
-  const killed: Record<string, number> = {};
-  try {
-    const source = pg(await postgres.createDatabase("source"));
-    await runAll(source, SOURCE);
-    const rounds = isFull ? 8 : 1;
-    const kills = isFull ? 6 : 1;
-    for (let round = 0; round < rounds; round++) {
-      killed.postgres = (killed.postgres ?? 0) +
-        await killAndCompare(source, pg(await postgres.createDatabase(`copy${round}`)), {
-          kills,
-          progress: 16,
-          random,
+Deno.test(
+  "runClone() goes on after being killed at any moment: nothing is lost or doubled",
+  unsanitized,
+  async () => {
+    const seed = testSeed;
+    const random = randomFrom(seed);
+    const postgres = await startPostgres();
+    const folder = await Deno.makeTempDir();
+    const killed: Record<string, number> = {};
+    try {
+      const source = pg(await postgres.createDatabase("source"));
+      await runAll(source, SOURCE);
+      const rounds = isFull ? 8 : 1;
+      const kills = isFull ? 6 : 1;
+      for (let round = 0; round < rounds; round++) {
+        killed.postgres = (killed.postgres ?? 0) +
+          await killAndCompare(source, pg(await postgres.createDatabase(`copy${round}`)), {
+            kills,
+            progress: 16,
+            random,
+          });
+        killed.embedded = (killed.embedded ?? 0) + await killAndCompare(
+          source,
+          { provider: "embedded-pg", connectionString: `${folder}/${round}`, instrument: false },
+          { kills, progress: 24, random },
+        );
+        const standIn = await startStandIn(await postgres.createDatabase(`distsql${round}`));
+        await withEnv(standIn.env, async () => {
+          killed.distsql = (killed.distsql ?? 0) +
+            await killAndCompare(source, standIn.config, { kills, progress: 24, random });
+          await standIn.stop();
         });
-      killed.embedded = (killed.embedded ?? 0) + await killAndCompare(
-        source,
-        { provider: "embedded-pg", connectionString: `${folder}/${round}`, instrument: false },
-        { kills, progress: 24, random },
-      );
-      const standIn = await startStandIn(await postgres.createDatabase(`distsql${round}`));
-      await withEnv(standIn.env, async () => {
-        killed.distsql = (killed.distsql ?? 0) +
-          await killAndCompare(source, standIn.config, { kills, progress: 24, random });
-        await standIn.stop();
-      });
+      }
+    } finally {
+      await postgres.stop();
+      await Deno.remove(folder, { recursive: true });
+      // deno-lint-ignore no-console -- the seed runs the same again
+      console.log(`killed ${JSON.stringify(killed)}, TRELLIS_SEED=${seed}`);
     }
-  } finally {
-    await postgres.stop();
-    await Deno.remove(folder, { recursive: true });
-    // deno-lint-ignore no-console -- the seed runs the same again
-    console.log(`killed ${JSON.stringify(killed)}, TRELLIS_SEED=${seed}`);
-  }
-  for (const count of Object.values(killed)) assert(count > 0, `nothing was killed, TRELLIS_SEED=${seed}`);
-});
+    for (const count of Object.values(killed)) {
+      assert(
+        count > 0,
+        `nothing was killed, TRELLIS_SEED=${seed}`,
+      );
+    }
+  },
+);
 
-Deno.test("runClone() in two processes at once doubles no row and loses none", unsanitized, async () => {
-  const postgres = await startPostgres();
-  try {
-    const source = pg(await postgres.createDatabase("source"));
-    // no key would refuse a row that comes twice
-    const rows = "INSERT INTO lines SELECT repeat('x', n % 300) || n % 700 FROM generate_series(1, 90000) AS n";
-    await runAll(source, ["CREATE TABLE lines (line text)", rows]);
-    const target = pg(await postgres.createDatabase("target"));
-    // both find a plan to go on with
-    await clone(source, target, false, 2, 0);
-    const both = await Promise.all([1, 2].map(() => runProcess(source, target, true, -1, 0)));
-    // the one that comes last may find that all is done and gone
-    assert(both.some(({ code }) => code === 0), both.map(({ stderr }) => stderr).join("\n"));
-    const content = ["SELECT line, count(*)::int AS n FROM lines GROUP BY line ORDER BY line"];
-    assertEquals(await digest(target, content), await digest(source, content));
-  } finally {
-    await postgres.stop();
-  }
-});
+Deno.test(
+  "runClone() in two processes at once doubles no row and loses none",
+  unsanitized,
+  async () => {
+    const postgres = await startPostgres();
+    try {
+      const source = pg(await postgres.createDatabase("source"));
+      // no key would refuse a row that comes twice
+      const rows =
+        "INSERT INTO lines SELECT repeat('x', n % 300) || n % 700 FROM generate_series(1, 90000) AS n";
+      await runAll(source, ["CREATE TABLE lines (line text)", rows]);
+      const target = pg(await postgres.createDatabase("target"));
+      // both find a plan to go on with
+      await clone(source, target, false, 2, 0);
+      const both = await Promise.all([1, 2].map(() => runProcess(source, target, true, -1, 0)));
+      // the one that comes last may find that all is done and gone
+      assert(both.some(({ code }) => code === 0), both.map(({ stderr }) => stderr).join("\n"));
+      const content = ["SELECT line, count(*)::int AS n FROM lines GROUP BY line ORDER BY line"];
+      assertEquals(await digest(target, content), await digest(source, content));
+    } finally {
+      await postgres.stop();
+    }
+  },
+);
 
 Deno.test("trellis db clone tells how to go on when it is interrupted", unsanitized, async () => {
   const postgres = await startPostgres();
   try {
-    const env = { SOURCE: await postgres.createDatabase("source"), TARGET: await postgres.createDatabase("target") };
+    const env = {
+      SOURCE: await postgres.createDatabase("source"),
+      TARGET: await postgres.createDatabase("target"),
+    };
     await runAll(pg(env.SOURCE), SOURCE);
     const script = fileURLToPath(new URL("command_process.ts", import.meta.url));
     const run = ["run", "-A", "--frozen", "--cached-only", "--no-check", script];
     const line = [...run, "db", "clone", "--from-url-env", "SOURCE", "--to-url-env", "TARGET"];
-    const child = new Deno.Command(Deno.execPath(), { args: line, env, stdout: "null", stderr: "piped" }).spawn();
+    const child = new Deno.Command(Deno.execPath(), {
+      args: line,
+      env,
+      stdout: "null",
+      stderr: "piped",
+    }).spawn();
     let said = "";
     for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
       said += text;
@@ -191,7 +231,11 @@ Deno.test("trellis db clone tells how to go on when it is interrupted", unsaniti
       130,
       "Stopped. What is in the target stays: --resume goes on from there",
     ]);
-    const again = await new Deno.Command(Deno.execPath(), { args: [...line, "--resume"], env, stdout: "null" })
+    const again = await new Deno.Command(Deno.execPath(), {
+      args: [...line, "--resume"],
+      env,
+      stdout: "null",
+    })
       .output();
     assertEquals(again.code, 0);
     assertEquals(await digest(pg(env.TARGET), CONTENT), await digest(pg(env.SOURCE), CONTENT));

@@ -18,7 +18,9 @@ export const NO_PROJECT: string = fileURLToPath(new URL("../../support", import.
 
 /** Runs a command in this process. */
 export function runCommand(command: Command, args: readonly string[]): Promise<CliResult> {
-  return runInProcess([...command.name.split(" "), "--project", NO_PROJECT, ...args], { commands: [command] });
+  return runInProcess([...command.name.split(" "), "--project", NO_PROJECT, ...args], {
+    commands: [command],
+  });
 }
 
 /** A database of a test's own server. */
@@ -27,7 +29,10 @@ export function pg(connectionString: string): DatabaseConfig {
 }
 
 /** Runs work on a client that is closed after it. */
-export async function withClient<T>(config: DatabaseConfig, work: (db: DrizzleClient) => Promise<T>): Promise<T> {
+export async function withClient<T>(
+  config: DatabaseConfig,
+  work: (db: DrizzleClient) => Promise<T>,
+): Promise<T> {
   const own: DatabaseConfig = {
     ...config,
     instrument: false,
@@ -42,7 +47,10 @@ export async function withClient<T>(config: DatabaseConfig, work: (db: DrizzleCl
 }
 
 /** Runs statements one by one. */
-export async function runAll(config: DatabaseConfig, statements: readonly string[]): Promise<Row[]> {
+export async function runAll(
+  config: DatabaseConfig,
+  statements: readonly string[],
+): Promise<Row[]> {
   return await withClient(config, async (db) => {
     let rows: Row[] = [];
     for (const statement of statements) rows = await executeRows(db, sql.raw(statement));
@@ -51,7 +59,10 @@ export async function runAll(config: DatabaseConfig, statements: readonly string
 }
 
 /** A hash of all that some queries answer. */
-export async function digest(config: DatabaseConfig, queries: readonly string[]): Promise<string[]> {
+export async function digest(
+  config: DatabaseConfig,
+  queries: readonly string[],
+): Promise<string[]> {
   return await withClient(config, async (db) => {
     const hashes: string[] = [];
     for (const query of queries) {
@@ -95,7 +106,14 @@ export async function startStandIn(url: string): Promise<StandIn> {
       AWS_SECRET_ACCESS_KEY: server.principal.secretAccessKey,
     },
     options: (side) => [
-      ...[`--${side}endpoint`, endpoint, `--${side}region`, server.region, `--${side}ca-file`, caFile],
+      ...[
+        `--${side}endpoint`,
+        endpoint,
+        `--${side}region`,
+        server.region,
+        `--${side}ca-file`,
+        caFile,
+      ],
     ],
     async stop(): Promise<void> {
       await server.stop();

@@ -3,7 +3,10 @@ import { isLocal } from "../../../cli/database/confirm_remote.ts";
 import type { DatabaseConfig } from "../../../database/mod.ts";
 import { withEnv } from "../../support/with_env.ts";
 
-const url = (connectionString: string): DatabaseConfig => ({ provider: "serverless-pg", connectionString });
+const url = (connectionString: string): DatabaseConfig => ({
+  provider: "serverless-pg",
+  connectionString,
+});
 const LOCAL: DatabaseConfig[] = [
   { provider: "embedded-pg", connectionString: "./data" },
   url("postgres://localhost/a"),
@@ -36,6 +39,12 @@ Deno.test("isLocal() tells databases of this machine from all others", async () 
 
 Deno.test("isLocal() takes the Data API for local where its endpoint is", async () => {
   const config = url("rds-data://arn:aws:rds:eu-central-1:1:cluster:c?secretArn=s");
-  await withEnv({ AWS_ENDPOINT_URL_RDS_DATA: "http://127.0.0.1:4566" }, () => assertEquals(isLocal(config), true));
-  await withEnv({ AWS_ENDPOINT_URL_RDS_DATA: "https://rds.example.com" }, () => assertEquals(isLocal(config), false));
+  await withEnv(
+    { AWS_ENDPOINT_URL_RDS_DATA: "http://127.0.0.1:4566" },
+    () => assertEquals(isLocal(config), true),
+  );
+  await withEnv(
+    { AWS_ENDPOINT_URL_RDS_DATA: "https://rds.example.com" },
+    () => assertEquals(isLocal(config), false),
+  );
 });

@@ -46,7 +46,11 @@ const CASES: readonly Case[] = [
   },
   {
     name: "an endpoint beside a URL, by provider",
-    env: { DATABASE_ENDPOINT: "a.dsql.eu-central-1.on.aws", DATABASE_URL: URL_OF_APP, DATABASE_PROVIDER: "distsql" },
+    env: {
+      DATABASE_ENDPOINT: "a.dsql.eu-central-1.on.aws",
+      DATABASE_URL: URL_OF_APP,
+      DATABASE_PROVIDER: "distsql",
+    },
     label: "distsql admin@a.dsql.eu-central-1.on.aws",
   },
   { name: "settings", settings: { folder: ".data/pg" }, label: "embedded-pg .data/pg" },
@@ -96,7 +100,10 @@ Deno.test("findDatabase() takes a clone's target from its own variables", () => 
     findDatabase({ options: {}, env, root: "/" }, "to-")?.label,
     "serverless-pg postgres://app@db.example.com:5433/notes",
   );
-  assertEquals(findDatabase({ options: {}, env: { DATABASE_URL: NEON }, root: "/" }, "to-"), undefined);
+  assertEquals(
+    findDatabase({ options: {}, env: { DATABASE_URL: NEON }, root: "/" }, "to-"),
+    undefined,
+  );
 });
 
 Deno.test("findDatabase() refuses what contradicts itself, and shows no secret", () => {
@@ -114,11 +121,36 @@ Deno.test("findDatabase() refuses what contradicts itself, and shows no secret",
       UsageError,
       '--provider must be one of distsql, serverless-pg, branching-pg, embedded-pg, got "mysql"',
     ],
-    [{ "url-env": URL_OF_APP }, {}, UsageError, "--url-env takes the name of an environment variable"],
-    [{ "url-env": "MISSING" }, {}, ConfigurationError, "The environment variable MISSING (--url-env) is not set"],
-    [{}, { DATABASE_URL: URL_OF_APP, DATABASE_ENDPOINT: "a" }, ConfigurationError, "say which with DATABASE_PROVIDER"],
-    [{}, { DATABASE_URL: `mysql://app:${SECRET}@h/db` }, ConfigurationError, "DATABASE_URL is neither"],
-    [{}, { DATABASE_PROVIDER: "distsql" }, ConfigurationError, "set DATABASE_ENDPOINT to the cluster's host name"],
+    [
+      { "url-env": URL_OF_APP },
+      {},
+      UsageError,
+      "--url-env takes the name of an environment variable",
+    ],
+    [
+      { "url-env": "MISSING" },
+      {},
+      ConfigurationError,
+      "The environment variable MISSING (--url-env) is not set",
+    ],
+    [
+      {},
+      { DATABASE_URL: URL_OF_APP, DATABASE_ENDPOINT: "a" },
+      ConfigurationError,
+      "say which with DATABASE_PROVIDER",
+    ],
+    [
+      {},
+      { DATABASE_URL: `mysql://app:${SECRET}@h/db` },
+      ConfigurationError,
+      "DATABASE_URL is neither",
+    ],
+    [
+      {},
+      { DATABASE_PROVIDER: "distsql" },
+      ConfigurationError,
+      "set DATABASE_ENDPOINT to the cluster's host name",
+    ],
     [
       { folder: "x", "ca-file": "/nowhere/ca.pem" },
       {},
@@ -134,7 +166,10 @@ Deno.test("findDatabase() refuses what contradicts itself, and shows no secret",
 });
 
 Deno.test("requireDatabase() tells the ways to name a database", () => {
-  const error = assertThrows(() => requireDatabase({ options: {}, env: {}, root: "/" }, "to-"), ConfigurationError);
+  const error = assertThrows(
+    () => requireDatabase({ options: {}, env: {}, root: "/" }, "to-"),
+    ConfigurationError,
+  );
   assertEquals(
     error.message,
     "No target is named: set TARGET_DATABASE_URL to a connection string, or give --to-url-env <variable>, --to-endpoint <host> " +
@@ -149,8 +184,11 @@ Deno.test("redactUrl() leaves out passwords and parameters", () => {
 });
 
 Deno.test("findDatabase() gives the time limit of statements from the settings to every provider", () => {
-  const settings = resolveConfig({ database: { statementTimeoutSeconds: 300 } }, "trellis.config.ts").database;
-  const named: Record<string, string>[] = [{ endpoint: "abc.dsql.eu-central-1.on.aws" }, { folder: "x" }, {
+  const settings =
+    resolveConfig({ database: { statementTimeoutSeconds: 300 } }, "trellis.config.ts").database;
+  const named: Record<string, string>[] = [{ endpoint: "abc.dsql.eu-central-1.on.aws" }, {
+    folder: "x",
+  }, {
     "url-env": "DB",
   }];
   for (const options of named) {
@@ -158,5 +196,9 @@ Deno.test("findDatabase() gives the time limit of statements from the settings t
     assertEquals(found?.config.statementTimeoutSeconds, 300);
   }
   const wrong = { database: { statementTimeoutSeconds: 0 } };
-  assertThrows(() => resolveConfig(wrong, "trellis.config.ts"), ConfigurationError, "statementTimeoutSeconds");
+  assertThrows(
+    () => resolveConfig(wrong, "trellis.config.ts"),
+    ConfigurationError,
+    "statementTimeoutSeconds",
+  );
 });

@@ -4,7 +4,11 @@ import { getReceivers, toDeliveredEvent } from "../../../cli/dev/deliver.ts";
 import { matchesPattern } from "../../../cli/dev/match_pattern.ts";
 import type { FunctionFile, FunctionKind } from "../../../cli/discovery/function_files.ts";
 
-const fn = (kind: FunctionKind, name: string): FunctionFile => ({ kind, name, file: `/${name}.ts` });
+const fn = (kind: FunctionKind, name: string): FunctionFile => ({
+  kind,
+  name,
+  file: `/${name}.ts`,
+});
 const FUNCTIONS = [
   fn("queue", "SendMail"),
   fn("queue", "Index"),
@@ -43,18 +47,33 @@ Deno.test("getReceivers() finds functions by the infrastructure's wiring, else b
     [{ service: "sns", target: "note-shared", attributes: kind }, ["NoteShared"]],
     [{ service: "sns", target: "note-shared" }, []],
     [{ service: "sns", target: "send-mail" }, []],
-    [{ service: "eventbridge", target: "events", detailType: "note.created", source: "x" }, ["NoteCreated"]],
-    [{ service: "eventbridge", target: "events", detailType: "a", source: "notes", body: '{"size":1}' }, ["Audit"]],
+    [{ service: "eventbridge", target: "events", detailType: "note.created", source: "x" }, [
+      "NoteCreated",
+    ]],
+    [{
+      service: "eventbridge",
+      target: "events",
+      detailType: "a",
+      source: "notes",
+      body: '{"size":1}',
+    }, ["Audit"]],
     [{ service: "eventbridge", target: "events", detailType: "a", source: "notes" }, []],
     [{ service: "eventbridge", target: "events", source: "other" }, []],
   ];
   for (const [what, names] of cases) {
-    assertEquals(getReceivers(message(what), FUNCTIONS, wiring).map(({ name }) => name), names, JSON.stringify(what));
+    assertEquals(
+      getReceivers(message(what), FUNCTIONS, wiring).map(({ name }) => name),
+      names,
+      JSON.stringify(what),
+    );
   }
 });
 
 Deno.test("matchesPattern() knows EventBridge's common rules, and refuses those that it does not know", () => {
-  const event = { source: "notes", detail: { name: "a.png", tags: ["x", "y"], size: 3, none: null } };
+  const event = {
+    source: "notes",
+    detail: { name: "a.png", tags: ["x", "y"], size: 3, none: null },
+  };
   const cases: [pattern: Record<string, unknown>, fits: boolean][] = [
     [{}, true],
     [{ source: ["notes"] }, true],
@@ -75,15 +94,24 @@ Deno.test("matchesPattern() knows EventBridge's common rules, and refuses those 
     [{ detail: { size: [{ numeric: [">", 0] }] } }, false],
     [{ source: "notes" }, false],
   ];
-  for (const [pattern, fits] of cases) assertEquals(matchesPattern(pattern, event), fits, JSON.stringify(pattern));
+  for (const [pattern, fits] of cases) {
+    assertEquals(matchesPattern(pattern, event), fits, JSON.stringify(pattern));
+  }
 });
 
 Deno.test("toDeliveredEvent() keeps id, attributes and group", () => {
-  const attributes = { correlationId: { type: "String", value: "c1" }, raw: { type: "Binary", value: "AA==" } };
+  const attributes = {
+    correlationId: { type: "String", value: "c1" },
+    raw: { type: "Binary", value: "AA==" },
+  };
   const sent = message({ target: "orders.fifo", body: "hello", groupId: "g1", attributes });
   // deno-lint-ignore no-explicit-any
   const { Records: [record] } = toDeliveredEvent(sent, FUNCTIONS[0]) as any;
-  assertEquals([record.messageId, record.body, record.attributes.MessageGroupId], ["m1", "hello", "g1"]);
+  assertEquals([record.messageId, record.body, record.attributes.MessageGroupId], [
+    "m1",
+    "hello",
+    "g1",
+  ]);
   assertEquals(record.messageAttributes, {
     correlationId: { dataType: "String", stringValue: "c1" },
     raw: { dataType: "Binary", binaryValue: "AA==" },

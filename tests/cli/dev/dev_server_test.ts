@@ -1,4 +1,11 @@
-import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { ConfigurationError } from "../../../errors/mod.ts";
@@ -6,13 +13,20 @@ import { createTestProject, FILES, SERVED, withDevServer } from "./fixtures/proj
 
 const PLAIN = "src/functions/api/plain.get.ts";
 
-async function get(url: string, headers: Record<string, string> = {}): Promise<{ status: number; body: string }> {
+async function get(
+  url: string,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; body: string }> {
   const response = await fetch(url, { headers });
   return { status: response.status, body: await response.text() };
 }
 
 /** A request whose headers `fetch` would not send. */
-function getStatus(url: string, method: string, headers: Record<string, string>): Promise<number | undefined> {
+function getStatus(
+  url: string,
+  method: string,
+  headers: Record<string, string>,
+): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     httpRequest(url, { method, headers }, (response) => {
       response.resume();
@@ -23,7 +37,14 @@ function getStatus(url: string, method: string, headers: Record<string, string>)
 
 interface State {
   functions: Record<string, unknown>[];
-  calls: { id: string; title: string; status?: number; functionName?: string; replayOf?: string; isFailed: boolean }[];
+  calls: {
+    id: string;
+    title: string;
+    status?: number;
+    functionName?: string;
+    replayOf?: string;
+    isFailed: boolean;
+  }[];
   sent: { service: string; target: string; receivers: string[]; outcomes: string[] }[];
 }
 
@@ -36,14 +57,29 @@ Deno.test(
   SERVED,
   async () => {
     await withDevServer(async ({ url }) => {
-      assertEquals(JSON.parse((await get(`${url}/hello/Ada?x=1`)).body), { text: "Hello Ada", count: 1 });
+      assertEquals(JSON.parse((await get(`${url}/hello/Ada?x=1`)).body), {
+        text: "Hello Ada",
+        count: 1,
+      });
       const [call] = (await getState(url)).calls;
-      assertEquals([call.title, call.functionName, call.status], ["GET /hello/Ada?x=1", "HelloByName", 200]);
+      assertEquals([call.title, call.functionName, call.status], [
+        "GET /hello/Ada?x=1",
+        "HelloByName",
+        200,
+      ]);
       const detail = await (await fetch(`${url}/_trellis/api/calls/${call.id}`)).json();
       const [line] = detail.logs;
-      assertEquals([line.message, line.name, line.password], ["greeting found", "Ada", "[REDACTED]"]);
+      assertEquals([line.message, line.name, line.password], [
+        "greeting found",
+        "Ada",
+        "[REDACTED]",
+      ]);
       const [inner, outer] = detail.spans;
-      assertEquals([inner.name, outer.name, inner.parentSpanId], ["find greeting", "hello", outer.spanId]);
+      assertEquals([inner.name, outer.name, inner.parentSpanId], [
+        "find greeting",
+        "hello",
+        outer.spanId,
+      ]);
       assertEquals(detail.output.body, { text: "Hello Ada", count: 1 });
     });
   },
@@ -60,15 +96,25 @@ Deno.test("startDevServer() keeps calls apart that run at the same time", SERVED
   });
 });
 
-Deno.test("startDevServer() serves an edit with the next request and loads nothing else anew", SERVED, async () => {
-  await withDevServer(async ({ url }, project) => {
-    assertEquals(JSON.parse((await get(`${url}/hello/Ada`)).body).count, 1);
-    assertEquals(JSON.parse((await get(`${url}/plain`)).body).count, 1);
-    await project.write("src/lib/greeting.ts", `export const greet = (name: string) => "Salve " + name;`);
-    assertEquals(JSON.parse((await get(`${url}/hello/Ada`)).body), { text: "Salve Ada", count: 1 });
-    assertEquals(JSON.parse((await get(`${url}/plain`)).body).count, 2);
-  });
-});
+Deno.test(
+  "startDevServer() serves an edit with the next request and loads nothing else anew",
+  SERVED,
+  async () => {
+    await withDevServer(async ({ url }, project) => {
+      assertEquals(JSON.parse((await get(`${url}/hello/Ada`)).body).count, 1);
+      assertEquals(JSON.parse((await get(`${url}/plain`)).body).count, 1);
+      await project.write(
+        "src/lib/greeting.ts",
+        `export const greet = (name: string) => "Salve " + name;`,
+      );
+      assertEquals(JSON.parse((await get(`${url}/hello/Ada`)).body), {
+        text: "Salve Ada",
+        count: 1,
+      });
+      assertEquals(JSON.parse((await get(`${url}/plain`)).body).count, 2);
+    });
+  },
+);
 
 Deno.test(
   "startDevServer() tells where a source is at fault, serves the rest, and heals with the next edit",
@@ -124,66 +170,91 @@ Deno.test(
   },
 );
 
-Deno.test("startDevServer() finds functions that come and forgets those that go", SERVED, async () => {
-  await withDevServer(async ({ url }, project) => {
-    assertEquals((await get(`${url}/late/one`)).status, 404);
-    await project.write("src/functions/api/late/one.get.ts", FILES[PLAIN]);
-    assertEquals((await get(`${url}/late/one`)).status, 200);
-    await project.remove("src/functions/api/late/one.get.ts");
-    assertEquals((await get(`${url}/late/one`)).status, 404);
-    assertEquals((await getState(url)).functions.map(({ name }) => name), ["HelloByName", "Plain", "SendMail"]);
-  });
-});
+Deno.test(
+  "startDevServer() finds functions that come and forgets those that go",
+  SERVED,
+  async () => {
+    await withDevServer(async ({ url }, project) => {
+      assertEquals((await get(`${url}/late/one`)).status, 404);
+      await project.write("src/functions/api/late/one.get.ts", FILES[PLAIN]);
+      assertEquals((await get(`${url}/late/one`)).status, 200);
+      await project.remove("src/functions/api/late/one.get.ts");
+      assertEquals((await get(`${url}/late/one`)).status, 404);
+      assertEquals((await getState(url)).functions.map(({ name }) => name), [
+        "HelloByName",
+        "Plain",
+        "SendMail",
+      ]);
+    });
+  },
+);
 
 Deno.test("startDevServer() refuses other hosts and pages of other hosts", SERVED, async () => {
   await withDevServer(async ({ url, port }) => {
     const own = `http://127.0.0.1:${port}`;
     const invoke = "/_trellis/api/functions/SendMail/invoke";
-    const cases: [path: string, method: string, headers: Record<string, string>, status: number][] = [
-      ["/plain", "GET", { Host: "evil.example" }, 403],
-      ["/plain", "GET", { Host: `evil.example:${port}` }, 403],
-      ["/plain", "GET", { Origin: "https://evil.example" }, 403],
-      ["/plain", "GET", { Origin: "null" }, 403],
-      ["/plain", "GET", { Origin: "http://127.0.0.1.evil.example" }, 403],
-      // a frontend on another port of this machine
-      ["/plain", "GET", { Origin: "http://localhost:5173" }, 200],
-      ["/_trellis", "GET", { Host: "evil.example" }, 403],
-      ["/_trellis/api/state", "GET", { Origin: "http://localhost:5173" }, 403],
-      ["/_trellis/api/state", "GET", { "Sec-Fetch-Site": "cross-site" }, 403],
-      ["/_trellis/api/state", "GET", { "Sec-Fetch-Site": "same-site" }, 403],
-      ["/_trellis", "GET", { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" }, 200],
-      [invoke, "POST", { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" }, 403],
-      [invoke, "POST", { Origin: "https://evil.example" }, 403],
-      [invoke, "POST", { Origin: own }, 200],
-    ];
+    const cases: [path: string, method: string, headers: Record<string, string>, status: number][] =
+      [
+        ["/plain", "GET", { Host: "evil.example" }, 403],
+        ["/plain", "GET", { Host: `evil.example:${port}` }, 403],
+        ["/plain", "GET", { Origin: "https://evil.example" }, 403],
+        ["/plain", "GET", { Origin: "null" }, 403],
+        ["/plain", "GET", { Origin: "http://127.0.0.1.evil.example" }, 403],
+        // a frontend on another port of this machine
+        ["/plain", "GET", { Origin: "http://localhost:5173" }, 200],
+        ["/_trellis", "GET", { Host: "evil.example" }, 403],
+        ["/_trellis/api/state", "GET", { Origin: "http://localhost:5173" }, 403],
+        ["/_trellis/api/state", "GET", { "Sec-Fetch-Site": "cross-site" }, 403],
+        ["/_trellis/api/state", "GET", { "Sec-Fetch-Site": "same-site" }, 403],
+        ["/_trellis", "GET", { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" }, 200],
+        [invoke, "POST", { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" }, 403],
+        [invoke, "POST", { Origin: "https://evil.example" }, 403],
+        [invoke, "POST", { Origin: own }, 200],
+      ];
     for (const [path, method, headers, status] of cases) {
-      assertEquals(await getStatus(`${url}${path}`, method, headers), status, `${path} ${JSON.stringify(headers)}`);
+      assertEquals(
+        await getStatus(`${url}${path}`, method, headers),
+        status,
+        `${path} ${JSON.stringify(headers)}`,
+      );
     }
   });
 });
 
-Deno.test("the page's API starts a queue's function and tells which messages failed", SERVED, async () => {
-  await withDevServer(async ({ url }) => {
-    const invoke = `${url}/_trellis/api/functions/SendMail/invoke`;
-    const done = await (await fetch(invoke, { method: "POST", body: '{"to":"ada"}' })).json();
-    assertEquals([done.function, done.failures], ["SendMail", []]);
-    const records = [{ body: { to: "ada" } }, { body: { to: "nobody" }, messageId: "m2" }, {
-      body: {},
-      messageId: "m3",
-    }];
-    const mixed = await (await fetch(`${invoke}?as=records`, { method: "POST", body: JSON.stringify(records) })).json();
-    assertEquals(mixed.failures, ["m2", "m3"]);
-    const { logs } = await (await fetch(`${url}/_trellis/api/calls/${mixed.callId}`)).json();
-    assertEquals(logs.map(({ message }: { message: string }) => message), [
-      "mail sent",
-      "record failed",
-      "record failed",
-      "request completed",
-    ]);
-    const unknown = await fetch(`${url}/_trellis/api/functions/Nobody/invoke`, { method: "POST" });
-    assertEquals([unknown.status, (await unknown.json()).message], [404, "There is no function Nobody"]);
-  });
-});
+Deno.test(
+  "the page's API starts a queue's function and tells which messages failed",
+  SERVED,
+  async () => {
+    await withDevServer(async ({ url }) => {
+      const invoke = `${url}/_trellis/api/functions/SendMail/invoke`;
+      const done = await (await fetch(invoke, { method: "POST", body: '{"to":"ada"}' })).json();
+      assertEquals([done.function, done.failures], ["SendMail", []]);
+      const records = [{ body: { to: "ada" } }, { body: { to: "nobody" }, messageId: "m2" }, {
+        body: {},
+        messageId: "m3",
+      }];
+      const mixed = await (await fetch(`${invoke}?as=records`, {
+        method: "POST",
+        body: JSON.stringify(records),
+      })).json();
+      assertEquals(mixed.failures, ["m2", "m3"]);
+      const { logs } = await (await fetch(`${url}/_trellis/api/calls/${mixed.callId}`)).json();
+      assertEquals(logs.map(({ message }: { message: string }) => message), [
+        "mail sent",
+        "record failed",
+        "record failed",
+        "request completed",
+      ]);
+      const unknown = await fetch(`${url}/_trellis/api/functions/Nobody/invoke`, {
+        method: "POST",
+      });
+      assertEquals([unknown.status, (await unknown.json()).message], [
+        404,
+        "There is no function Nobody",
+      ]);
+    });
+  },
+);
 
 Deno.test("the page's API answers 502 with the error when a function throws", SERVED, async () => {
   const text = `import { defineEventHandler } from "@trellis/fn/core";
@@ -195,36 +266,47 @@ export const handler = defineEventHandler()(() => { throw new RangeError("too fa
   }, { "src/functions/event/went.ts": text });
 });
 
-Deno.test("the page's API repeats a call with all that it had, credentials included", SERVED, async () => {
-  const text = `import { buildValidatedResponse } from "@trellis/fn/core";
+Deno.test(
+  "the page's API repeats a call with all that it had, credentials included",
+  SERVED,
+  async () => {
+    const text = `import { buildValidatedResponse } from "@trellis/fn/core";
 import { defineApiHandler } from "@trellis/fn/validation";
 export const handler = defineApiHandler({ auth: "bearer" })(function secret({ event, context }) {
   return buildValidatedResponse(context, 200, { body: event.body });
 });`;
-  await withDevServer(async ({ url }, project) => {
-    const { API_BEARER_TOKEN } = JSON.parse(await Deno.readTextFile(join(project.root, ".trellis/dev/secrets.json")));
-    const headers = { Authorization: `Bearer ${API_BEARER_TOKEN}`, "Content-Type": "text/plain" };
-    assertEquals(
-      (await fetch(`${url}/secret`, { method: "POST", headers, body: "hello" }).then((r) => r.json())).body,
-      "hello",
-    );
-    const [first] = (await getState(url)).calls;
-    const shown = await get(`${url}/_trellis/api/calls/${first.id}`);
-    assert(!shown.body.includes(API_BEARER_TOKEN));
-    const replay = await fetch(`${url}/_trellis/api/calls/${first.id}/replay`, { method: "POST" });
-    assertEquals((await replay.json()).status, 200);
-    const [second] = (await getState(url)).calls;
-    assertEquals([second.replayOf, second.status], [first.id, 200]);
-    assertNotEquals(second.id, first.id);
-  }, { "src/functions/api/secret.post.ts": text });
-});
+    await withDevServer(async ({ url }, project) => {
+      const { API_BEARER_TOKEN } = JSON.parse(
+        await Deno.readTextFile(join(project.root, ".trellis/dev/secrets.json")),
+      );
+      const headers = { Authorization: `Bearer ${API_BEARER_TOKEN}`, "Content-Type": "text/plain" };
+      assertEquals(
+        (await fetch(`${url}/secret`, { method: "POST", headers, body: "hello" }).then((r) =>
+          r.json()
+        )).body,
+        "hello",
+      );
+      const [first] = (await getState(url)).calls;
+      const shown = await get(`${url}/_trellis/api/calls/${first.id}`);
+      assert(!shown.body.includes(API_BEARER_TOKEN));
+      const replay = await fetch(`${url}/_trellis/api/calls/${first.id}/replay`, {
+        method: "POST",
+      });
+      assertEquals((await replay.json()).status, 200);
+      const [second] = (await getState(url)).calls;
+      assertEquals([second.replayOf, second.status], [first.id, 200]);
+      assertNotEquals(second.id, first.id);
+    }, { "src/functions/api/secret.post.ts": text });
+  },
+);
 
 Deno.test(
   "startDevServer() asks the project's authorizer, and answers for it as the gateway does",
   SERVED,
   async () => {
     const files = {
-      "src/functions/authorizer/caller.ts": `import { defineAuthorizerHandler, UserStatus } from "@trellis/fn/core";
+      "src/functions/authorizer/caller.ts":
+        `import { defineAuthorizerHandler, UserStatus } from "@trellis/fn/core";
 export const handler = defineAuthorizerHandler()(function authorize({ token }) {
   if (token === "boom") throw new Error("no");
   return token === undefined ? { userStatus: UserStatus.Anonymous } : { userStatus: UserStatus.Authenticated, userId: token };
@@ -236,119 +318,151 @@ export const handler = defineApiHandler({ auth: "authorizer-optional" })(({ cont
     };
     await withDevServer(async ({ url }) => {
       assertEquals(JSON.parse((await get(`${url}/me`)).body), { userId: "nobody" });
-      assertEquals(JSON.parse((await get(`${url}/me`, { Authorization: "Bearer u-1" })).body), { userId: "u-1" });
+      assertEquals(JSON.parse((await get(`${url}/me`, { Authorization: "Bearer u-1" })).body), {
+        userId: "u-1",
+      });
       const denied = await get(`${url}/me`, { Authorization: "Bearer boom" });
       assertEquals([denied.status, denied.body], [401, '{"message":"Unauthorized"}']);
     }, files);
   },
 );
 
-Deno.test("startDevServer() delivers what AWS clients send to the function that it is for", SERVED, async () => {
-  const files = {
-    ...FILES,
-    "src/functions/event/index-note.ts": `import { defineEventHandler } from "@trellis/fn/core";
+Deno.test(
+  "startDevServer() delivers what AWS clients send to the function that it is for",
+  SERVED,
+  async () => {
+    const files = {
+      ...FILES,
+      "src/functions/event/index-note.ts": `import { defineEventHandler } from "@trellis/fn/core";
 import { logInfo } from "@trellis/fn/observability";
 export const handler = defineEventHandler()(({ event }) => logInfo("indexed", { detail: event.detail }));`,
-    "src/functions/topic/note-shared.ts": `import { defineTopicHandler } from "@trellis/fn/core";
+      "src/functions/topic/note-shared.ts": `import { defineTopicHandler } from "@trellis/fn/core";
 import { logInfo } from "@trellis/fn/observability";
 export const handler = defineTopicHandler()(({ record, metadata }) =>
   logInfo("shared", { message: record.Sns.Message, id: metadata.correlationId }));`,
-  };
-  const infra = { functions: { IndexNote: { pattern: { "detail-type": ["note.created"] } } } };
-  const project = await createTestProject(files);
-  try {
-    const { url } = await project.start({}, {}, infra);
-    const send = (target: string, body: unknown) =>
-      fetch(`${url}/_trellis/aws`, { method: "POST", headers: { "X-Amz-Target": target }, body: JSON.stringify(body) });
-    const attributes = { correlationId: { DataType: "String", StringValue: "c-1" } };
-    const queue = await (await send("AmazonSQS.SendMessage", {
-      QueueUrl: `${url}/_trellis/aws/000000000000/fixture-dev-send-mail`,
-      MessageBody: '{"to":"ada"}',
-      MessageAttributes: attributes,
-    })).json();
-    // md5 -s '{"to":"ada"}'
-    assertEquals(queue.MD5OfMessageBody, "ec0281682597866b9b15cbae1e3df7b3");
-    const events = await (await send("AWSEvents.PutEvents", {
-      Entries: [
-        { DetailType: "note.created", Source: "notes", Detail: '{"id":1}' },
-        { DetailType: "note.deleted", Source: "notes", Detail: "{}" },
-      ],
-    })).json();
-    assertEquals([events.FailedEntryCount, events.Entries.length], [0, 2]);
-    const form = new URLSearchParams({
-      Action: "Publish",
-      TopicArn: "arn:aws:sns:us-east-1:000000000000:note-shared",
-      Message: "<hello>",
-      "MessageAttributes.entry.1.Name": "correlationId",
-      "MessageAttributes.entry.1.Value.DataType": "String",
-      "MessageAttributes.entry.1.Value.StringValue": "c-2",
-    });
-    assertMatch(
-      await (await fetch(`${url}/_trellis/aws`, { method: "POST", body: form })).text(),
-      /<MessageId>[\w-]{36}</,
-    );
-    const unknown = await fetch(`${url}/_trellis/aws`, {
-      method: "POST",
-      body: new URLSearchParams({ Action: "Nope" }),
-    });
-    assertEquals([unknown.status, (await unknown.text()).includes("<Code>UnsupportedOperation</Code>")], [400, true]);
-    const pages: HeadersInit[] = [{ Origin: url }, { Origin: "http://localhost:3000" }, [[
-      "Sec-Fetch-Site",
-      "same-site",
-    ]]];
-    for (const header of pages) {
-      const page = await fetch(`${url}/_trellis/aws`, { method: "POST", headers: header, body: form });
-      assertEquals([page.status, (await page.json()).code], [403, "FORBIDDEN"]);
-    }
-    for (
-      const path of [
-        "api/tables/%ff",
-        "api/calls/%",
-      ]
-    ) {
-      const response = await fetch(`${url}/_trellis/${path}`);
-      assertEquals([response.status, (await response.json()).code], [400, "VALIDATION_FAILED"], path);
-    }
-    const refused = await send("AmazonSQS.ReceiveMessage", { QueueUrl: "x" });
-    assertEquals([refused.status, (await refused.json()).__type], [400, "UnsupportedOperation"]);
+    };
+    const infra = { functions: { IndexNote: { pattern: { "detail-type": ["note.created"] } } } };
+    const project = await createTestProject(files);
+    try {
+      const { url } = await project.start({}, {}, infra);
+      const send = (target: string, body: unknown) =>
+        fetch(`${url}/_trellis/aws`, {
+          method: "POST",
+          headers: { "X-Amz-Target": target },
+          body: JSON.stringify(body),
+        });
+      const attributes = { correlationId: { DataType: "String", StringValue: "c-1" } };
+      const queue = await (await send("AmazonSQS.SendMessage", {
+        QueueUrl: `${url}/_trellis/aws/000000000000/fixture-dev-send-mail`,
+        MessageBody: '{"to":"ada"}',
+        MessageAttributes: attributes,
+      })).json();
+      // md5 -s '{"to":"ada"}'
+      assertEquals(queue.MD5OfMessageBody, "ec0281682597866b9b15cbae1e3df7b3");
+      const events = await (await send("AWSEvents.PutEvents", {
+        Entries: [
+          { DetailType: "note.created", Source: "notes", Detail: '{"id":1}' },
+          { DetailType: "note.deleted", Source: "notes", Detail: "{}" },
+        ],
+      })).json();
+      assertEquals([events.FailedEntryCount, events.Entries.length], [0, 2]);
+      const form = new URLSearchParams({
+        Action: "Publish",
+        TopicArn: "arn:aws:sns:us-east-1:000000000000:note-shared",
+        Message: "<hello>",
+        "MessageAttributes.entry.1.Name": "correlationId",
+        "MessageAttributes.entry.1.Value.DataType": "String",
+        "MessageAttributes.entry.1.Value.StringValue": "c-2",
+      });
+      assertMatch(
+        await (await fetch(`${url}/_trellis/aws`, { method: "POST", body: form })).text(),
+        /<MessageId>[\w-]{36}</,
+      );
+      const unknown = await fetch(`${url}/_trellis/aws`, {
+        method: "POST",
+        body: new URLSearchParams({ Action: "Nope" }),
+      });
+      assertEquals([
+        unknown.status,
+        (await unknown.text()).includes("<Code>UnsupportedOperation</Code>"),
+      ], [400, true]);
+      const pages: HeadersInit[] = [{ Origin: url }, { Origin: "http://localhost:3000" }, [[
+        "Sec-Fetch-Site",
+        "same-site",
+      ]]];
+      for (const header of pages) {
+        const page = await fetch(`${url}/_trellis/aws`, {
+          method: "POST",
+          headers: header,
+          body: form,
+        });
+        assertEquals([page.status, (await page.json()).code], [403, "FORBIDDEN"]);
+      }
+      for (
+        const path of [
+          "api/tables/%ff",
+          "api/calls/%",
+        ]
+      ) {
+        const response = await fetch(`${url}/_trellis/${path}`);
+        assertEquals(
+          [response.status, (await response.json()).code],
+          [400, "VALIDATION_FAILED"],
+          path,
+        );
+      }
+      const refused = await send("AmazonSQS.ReceiveMessage", { QueueUrl: "x" });
+      assertEquals([refused.status, (await refused.json()).__type], [400, "UnsupportedOperation"]);
 
-    let state = await getState(url);
-    while (state.sent.some(({ receivers, outcomes }) => receivers.length > outcomes.length)) {
-      state = await getState(url);
+      let state = await getState(url);
+      while (state.sent.some(({ receivers, outcomes }) => receivers.length > outcomes.length)) {
+        state = await getState(url);
+      }
+      assertEquals(
+        state.sent.map(({ service, receivers, outcomes }) => [service, receivers, outcomes]),
+        [
+          ["sns", ["NoteShared"], ["done"]],
+          ["eventbridge", [], []],
+          ["eventbridge", ["IndexNote"], ["done"]],
+          ["sqs", ["SendMail"], ["done"]],
+        ],
+      );
+      const lines = await Promise.all(state.calls.map(async ({ id }) => {
+        const { logs: [line] } = await (await fetch(`${url}/_trellis/api/calls/${id}`)).json();
+        return [line.message, line.to ?? line.detail ?? line.message, line.correlation_id];
+      }));
+      assertEquals(
+        lines.filter(([message]) => message !== "indexed").map(([message, , id]) => [message, id])
+          .sort(),
+        [
+          ["mail sent", "c-1"],
+          ["shared", "c-2"],
+        ],
+      );
+      assertEquals(lines.find(([message]) => message === "indexed")?.[1], { id: 1 });
+    } finally {
+      await project.clean();
     }
-    assertEquals(state.sent.map(({ service, receivers, outcomes }) => [service, receivers, outcomes]), [
-      ["sns", ["NoteShared"], ["done"]],
-      ["eventbridge", [], []],
-      ["eventbridge", ["IndexNote"], ["done"]],
-      ["sqs", ["SendMail"], ["done"]],
-    ]);
-    const lines = await Promise.all(state.calls.map(async ({ id }) => {
-      const { logs: [line] } = await (await fetch(`${url}/_trellis/api/calls/${id}`)).json();
-      return [line.message, line.to ?? line.detail ?? line.message, line.correlation_id];
-    }));
-    assertEquals(lines.filter(([message]) => message !== "indexed").map(([message, , id]) => [message, id]).sort(), [
-      ["mail sent", "c-1"],
-      ["shared", "c-2"],
-    ]);
-    assertEquals(lines.find(([message]) => message === "indexed")?.[1], { id: 1 });
-  } finally {
-    await project.clean();
-  }
-});
+  },
+);
 
-Deno.test("startDevServer() says that the port is in use, and that the project is served already", SERVED, async () => {
-  await withDevServer(async ({ port }, project) => {
-    const other = await createTestProject({ [PLAIN]: FILES[PLAIN] });
-    const busy = await assertRejects(() => other.start({ port }), ConfigurationError);
-    assertMatch(busy.message, new RegExp(`Port ${port} is in use`));
-    await other.clean();
-    await project.write(".trellis/dev/lock", "1"); // a process that lives, and is not this one
-    const second = await assertRejects(() => project.start(), ConfigurationError);
-    assertMatch(second.message, /runs for this project already, as process 1/);
-    await project.write(".trellis/dev/lock", "4194305"); // beyond Linux' highest id: nobody
-    await (await project.start()).stop();
-  });
-});
+Deno.test(
+  "startDevServer() says that the port is in use, and that the project is served already",
+  SERVED,
+  async () => {
+    await withDevServer(async ({ port }, project) => {
+      const other = await createTestProject({ [PLAIN]: FILES[PLAIN] });
+      const busy = await assertRejects(() => other.start({ port }), ConfigurationError);
+      assertMatch(busy.message, new RegExp(`Port ${port} is in use`));
+      await other.clean();
+      await project.write(".trellis/dev/lock", "1"); // a process that lives, and is not this one
+      const second = await assertRejects(() => project.start(), ConfigurationError);
+      assertMatch(second.message, /runs for this project already, as process 1/);
+      await project.write(".trellis/dev/lock", "4194305"); // beyond Linux' highest id: nobody
+      await (await project.start()).stop();
+    });
+  },
+);
 
 Deno.test("startDevServer() serves the API reference and its document", SERVED, async () => {
   await withDevServer(async ({ url }) => {
@@ -358,7 +472,10 @@ Deno.test("startDevServer() serves the API reference and its document", SERVED, 
     }
     const response = await fetch(`${url}/_trellis/reference`);
     assertStringIncludes(await response.text(), "operation-hello");
-    assertMatch(response.headers.get("Content-Security-Policy")!, /^default-src 'none'; style-src 'sha256-/);
+    assertMatch(
+      response.headers.get("Content-Security-Policy")!,
+      /^default-src 'none'; style-src 'sha256-/,
+    );
     const home = await fetch(url, { headers: { Accept: "text/html" }, redirect: "manual" });
     await home.body?.cancel();
     assertEquals([home.status, home.headers.get("Location")], [302, "/_trellis"]);

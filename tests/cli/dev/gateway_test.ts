@@ -15,12 +15,20 @@ const echo = defineApiHandler(quiet)(function echo({ event, context }) {
   lastEvent = event;
   return buildValidatedResponse(context, 200, { ok: true }, undefined, { cookies: ["a=1", "b=2"] });
 });
-const who = defineApiHandler({ ...quiet, auth: "authorizer-optional" })(function who({ userStatus, userId, context }) {
-  return buildValidatedResponse(context, 200, { userStatus, userId });
-});
+const who = defineApiHandler({ ...quiet, auth: "authorizer-optional" })(
+  function who({ userStatus, userId, context }) {
+    return buildValidatedResponse(context, 200, { userStatus, userId });
+  },
+);
 const routes: LocalRoute[] = [
   { method: "GET", path: "/who", name: "Who", handler: who, operation: who.operation },
-  { method: "POST", path: "/things/{thingId}", name: "Things", handler: echo, operation: echo.operation },
+  {
+    method: "POST",
+    path: "/things/{thingId}",
+    name: "Things",
+    handler: echo,
+    operation: echo.operation,
+  },
   { method: "ANY", path: "/all/{rest+}", name: "All", handler: echo, operation: echo.operation },
   {
     method: "GET",
@@ -33,7 +41,10 @@ const routes: LocalRoute[] = [
 async function withGateway(test: (url: string, port: number) => Promise<void>): Promise<void> {
   const gateway = await startGateway({
     routes,
-    authorizer: (event) => ({ userStatus: event.headers.authorization ? "Authenticated" : "Anonymous", userId: "u1" }),
+    authorizer: (event) => ({
+      userStatus: event.headers.authorization ? "Authenticated" : "Anonymous",
+      userId: "u1",
+    }),
     pages: { "/": { contentType: "text/html", body: "<p>hello</p>" } },
   });
   try {
@@ -64,7 +75,8 @@ Deno.test("startGateway() makes a REST API's event of a request", async () => {
 
 Deno.test("startGateway() passes a body that is not UTF-8 as base64", async () => {
   await withGateway(async (url) => {
-    await (await fetch(`${url}/all/a/b`, { method: "PUT", body: new Uint8Array([0xff, 0x00]) })).text();
+    await (await fetch(`${url}/all/a/b`, { method: "PUT", body: new Uint8Array([0xff, 0x00]) }))
+      .text();
     assertEquals([lastEvent!.body, lastEvent!.isBase64Encoded], ["/wA=", true]);
     assertEquals(lastEvent!.pathParameters, { rest: "a/b" });
   });
@@ -75,7 +87,12 @@ Deno.test("startGateway() answers unknown paths, methods and sizes with the docu
     const cases: [path: string, init: RequestInit, status: number, code: string][] = [
       ["/nothing", {}, 404, "NOT_FOUND"],
       ["/things/1", { method: "DELETE" }, 405, "METHOD_NOT_ALLOWED"],
-      ["/things/1", { method: "POST", body: new Uint8Array(10 * 1024 * 1024 + 1) }, 413, "PAYLOAD_TOO_LARGE"],
+      [
+        "/things/1",
+        { method: "POST", body: new Uint8Array(10 * 1024 * 1024 + 1) },
+        413,
+        "PAYLOAD_TOO_LARGE",
+      ],
       ["/broken", {}, 500, "UNEXPECTED"],
     ];
     for (const [path, init, status, code] of cases) {
@@ -90,8 +107,12 @@ Deno.test("startGateway() answers unknown paths, methods and sizes with the docu
 Deno.test("startGateway() asks the authorizer for functions that want one", async () => {
   await withGateway(async (url) => {
     const anonymous = await (await fetch(`${url}/who`)).json();
-    const known = await (await fetch(`${url}/who`, { headers: { Authorization: "Bearer x" } })).json();
-    assertEquals([anonymous, known], [{ userStatus: "Anonymous" }, { userStatus: "Authenticated", userId: "u1" }]);
+    const known = await (await fetch(`${url}/who`, { headers: { Authorization: "Bearer x" } }))
+      .json();
+    assertEquals([anonymous, known], [{ userStatus: "Anonymous" }, {
+      userStatus: "Authenticated",
+      userId: "u1",
+    }]);
   });
 });
 
@@ -99,10 +120,13 @@ Deno.test("startGateway() serves its pages, to localhost only", async () => {
   await withGateway(async (url, port) => {
     assertEquals(await (await fetch(`${url}/`)).text(), "<p>hello</p>");
     const status = await new Promise<number | undefined>((resolve, reject) => {
-      httpRequest({ port, host: "127.0.0.1", path: "/", headers: { Host: "evil.example" } }, (response) => {
-        response.resume();
-        response.on("end", () => resolve(response.statusCode));
-      }).on("error", reject).end();
+      httpRequest(
+        { port, host: "127.0.0.1", path: "/", headers: { Host: "evil.example" } },
+        (response) => {
+          response.resume();
+          response.on("end", () => resolve(response.statusCode));
+        },
+      ).on("error", reject).end();
     });
     assertEquals(status, 403);
   });
@@ -121,7 +145,11 @@ async function getCorrelation(
   init: RequestInit = {},
 ): Promise<{ status: number; id: string; body: string }> {
   const response = await fetch(url, init);
-  return { status: response.status, id: response.headers.get("X-Correlation-Id") ?? "", body: await response.text() };
+  return {
+    status: response.status,
+    id: response.headers.get("X-Correlation-Id") ?? "",
+    body: await response.text(),
+  };
 }
 
 Deno.test("startGateway() answers everything with the caller's correlation id", async () => {

@@ -34,7 +34,8 @@ const FILES = {
   "src/database.ts": DATABASE,
   "src/functions/api/add.post.ts": ADD,
   "migrations/0001_notes.sql": "create table notes (id int primary key, title text not null);",
-  "seed.sql": "insert into notes values (1, 'a; b');\n-- a comment\ninsert into notes values (2, 'c');",
+  "seed.sql":
+    "insert into notes values (1, 'a; b');\n-- a comment\ninsert into notes values (2, 'c');",
   "seed.ts": `import { sql } from "@trellis/fn/database/orm";
 import { notes } from "./src/database.ts";
 export async function seed({ db }: { db: { insert(table: unknown): { values(rows: unknown): Promise<unknown> } } }) {
@@ -42,7 +43,11 @@ export async function seed({ db }: { db: { insert(table: unknown): { values(rows
 }`,
 };
 
-const NO_DATABASE = { DATABASE_URL: undefined, DATABASE_PROVIDER: undefined, DATABASE_ENDPOINT: undefined };
+const NO_DATABASE = {
+  DATABASE_URL: undefined,
+  DATABASE_PROVIDER: undefined,
+  DATABASE_ENDPOINT: undefined,
+};
 
 async function add(url: string, id: number): Promise<unknown> {
   return (await (await fetch(`${url}/add?id=${id}`, { method: "POST" })).json()).total;
@@ -58,7 +63,10 @@ Deno.test(
         const first = await project.start({ database: undefined }, { seed: "seed.sql" });
         assertEquals(first.database, "embedded Postgres, 1 migration applied, seeded");
         assertEquals(await add(first.url, 3), 3);
-        await project.write("src/functions/api/add.post.ts", `${ADD}\n// changed\nexport const other = 1;`);
+        await project.write(
+          "src/functions/api/add.post.ts",
+          `${ADD}\n// changed\nexport const other = 1;`,
+        );
         assertEquals(await add(first.url, 4), 4);
         await first.stop();
 
@@ -67,20 +75,30 @@ Deno.test(
         assertEquals(await add(second.url, 5), 5);
         const tables = await (await fetch(`${second.url}/_trellis/api/tables`)).json();
         assertEquals(tables[0], { schema: "public", name: "notes", rowCount: 5 });
-        const rows = await (await fetch(`${second.url}/_trellis/api/tables/public/notes?offset=3`)).json();
+        const rows = await (await fetch(`${second.url}/_trellis/api/tables/public/notes?offset=3`))
+          .json();
         for (const offset of ["1e308", "-1", "x", "NaN"]) {
-          const refused = await fetch(`${second.url}/_trellis/api/tables/public/notes?offset=${offset}`);
-          assertEquals([refused.status, (await refused.json()).message], [400, "offset must be a whole number from 0"]);
+          const refused = await fetch(
+            `${second.url}/_trellis/api/tables/public/notes?offset=${offset}`,
+          );
+          assertEquals([refused.status, (await refused.json()).message], [
+            400,
+            "offset must be a whole number from 0",
+          ]);
         }
         assertEquals(rows.rows, [["4", "added"], ["5", "added"]]);
         const stranger = await fetch(
-          `${second.url}/_trellis/api/tables/public/${encodeURIComponent('notes"; drop table notes')}`,
+          `${second.url}/_trellis/api/tables/public/${
+            encodeURIComponent('notes"; drop table notes')
+          }`,
         );
         assertEquals(stranger.status, 404);
         await stranger.body?.cancel();
         await second.stop();
 
-        const third = await project.start({ database: undefined, reset: true }, { seed: "seed.ts" });
+        const third = await project.start({ database: undefined, reset: true }, {
+          seed: "seed.ts",
+        });
         assertEquals(third.database, "embedded Postgres, 1 migration applied, seeded");
         assertEquals(await add(third.url, 3), 3);
       } finally {
@@ -90,41 +108,51 @@ Deno.test(
   },
 );
 
-Deno.test("startDevServer() runs functions against the strict stand-in with a role of their own", SERVED, async () => {
-  const project = await createTestProject(FILES);
-  await withEnv(NO_DATABASE, async () => {
-    try {
-      for (const total of [1, 2]) {
-        const server = await project.start({ database: "distsql" });
-        assertMatch(server.database, /^strict stand-in/);
-        assertEquals(await add(server.url, total), total);
-        await server.stop();
+Deno.test(
+  "startDevServer() runs functions against the strict stand-in with a role of their own",
+  SERVED,
+  async () => {
+    const project = await createTestProject(FILES);
+    await withEnv(NO_DATABASE, async () => {
+      try {
+        for (const total of [1, 2]) {
+          const server = await project.start({ database: "distsql" });
+          assertMatch(server.database, /^strict stand-in/);
+          assertEquals(await add(server.url, total), total);
+          await server.stop();
+        }
+      } finally {
+        await project.clean();
       }
-    } finally {
-      await project.clean();
-    }
-  });
-  assertEquals(Deno.env.get("DATABASE_ENDPOINT"), undefined);
-});
+    });
+    assertEquals(Deno.env.get("DATABASE_ENDPOINT"), undefined);
+  },
+);
 
 Deno.test("startDevServer() leaves a server of the environment alone", SERVED, async () => {
   const project = await createTestProject(FILES);
-  await withEnv({ ...NO_DATABASE, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" }, async () => {
-    try {
-      const { database, url } = await project.start({ database: undefined });
-      assertStringIncludes(database, "that of the environment");
-      assertEquals((await fetch(`${url}/_trellis/api/tables`)).status, 404);
-    } finally {
-      await project.clean();
-    }
-  });
+  await withEnv(
+    { ...NO_DATABASE, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" },
+    async () => {
+      try {
+        const { database, url } = await project.start({ database: undefined });
+        assertStringIncludes(database, "that of the environment");
+        assertEquals((await fetch(`${url}/_trellis/api/tables`)).status, 404);
+      } finally {
+        await project.clean();
+      }
+    },
+  );
 });
 
 Deno.test(
   "startDevServer() tells which statement of a seed failed, and stops what it had started",
   SERVED,
   async () => {
-    const project = await createTestProject({ ...FILES, "seed.sql": "insert into nothing values (1)" });
+    const project = await createTestProject({
+      ...FILES,
+      "seed.sql": "insert into nothing values (1)",
+    });
     await withEnv(NO_DATABASE, async () => {
       try {
         const cases: [seed: string, message: RegExp][] = [
@@ -136,7 +164,10 @@ Deno.test(
           ["src/database.ts", /^src\/database\.ts exports no seed/],
         ];
         for (const [seed, message] of cases) {
-          const error = await assertRejects(() => project.start({ database: undefined }, { seed }), ConfigurationError);
+          const error = await assertRejects(
+            () => project.start({ database: undefined }, { seed }),
+            ConfigurationError,
+          );
           assertMatch(error.message, message);
         }
         await (await project.start({ database: undefined })).stop();

@@ -2,7 +2,9 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "node:path";
 import { createLocalEnvironment } from "../../../cli/dev/local_environment.ts";
 
-async function withFolder(test: (root: string, secretsFile: string) => Promise<void>): Promise<void> {
+async function withFolder(
+  test: (root: string, secretsFile: string) => Promise<void>,
+): Promise<void> {
   const root = await Deno.makeTempDir();
   try {
     await test(root, join(root, ".trellis/dev/secrets.json"));
@@ -13,7 +15,10 @@ async function withFolder(test: (root: string, secretsFile: string) => Promise<v
 
 Deno.test("createLocalEnvironment() lets the shell win over .env, and .env over what is provided", async () => {
   await withFolder(async (root, secretsFile) => {
-    await Deno.writeTextFile(join(root, ".env"), `SHELL_NAME=file\nFILE_NAME="of the file"\nEMPTY=\n# NOT=1\n`);
+    await Deno.writeTextFile(
+      join(root, ".env"),
+      `SHELL_NAME=file\nFILE_NAME="of the file"\nEMPTY=\n# NOT=1\n`,
+    );
     const env: Record<string, string | undefined> = { SHELL_NAME: "shell", BLANK: "" };
     const environment = createLocalEnvironment({ root, secretsFile, env });
     assertEquals(environment.refresh(), true);
@@ -25,9 +30,18 @@ Deno.test("createLocalEnvironment() lets the shell win over .env, and .env over 
       NEW: "given",
       NONE: undefined,
     });
-    assertEquals(env, { SHELL_NAME: "shell", FILE_NAME: "of the file", EMPTY: "given", BLANK: "given", NEW: "given" });
+    assertEquals(env, {
+      SHELL_NAME: "shell",
+      FILE_NAME: "of the file",
+      EMPTY: "given",
+      BLANK: "given",
+      NEW: "given",
+    });
     assertEquals(environment.refresh(), false);
-    await Deno.writeTextFile(join(root, ".env"), "OTHER=1 # a longer file than before, with other names in it\n");
+    await Deno.writeTextFile(
+      join(root, ".env"),
+      "OTHER=1 # a longer file than before, with other names in it\n",
+    );
     assertEquals(environment.refresh(), true);
     assertEquals([env.FILE_NAME, env.OTHER, env.EMPTY], [undefined, "1", "given"]);
     environment.override({ SHELL_NAME: undefined, NEW: "forced" });

@@ -12,11 +12,14 @@ const executablePath = Deno.env.get("CHROME_PATH") ?? BROWSERS.find((path) => {
   }
 });
 // deno-lint-ignore no-console
-if (executablePath === undefined) console.warn("no browser found (CHROME_PATH): the tests of the page are skipped");
+if (executablePath === undefined) {
+  console.warn("no browser found (CHROME_PATH): the tests of the page are skipped");
+}
 
 const PROJECT = {
   ...FILES,
-  "migrations/0001_notes.sql": `create table notes (id int primary key, title text not null, token text);
+  "migrations/0001_notes.sql":
+    `create table notes (id int primary key, title text not null, token text);
 --> statement-breakpoint
 insert into notes select n, 'Note ' || n, 'secret-' || n from generate_series(1, 30) n;`,
 };
@@ -37,21 +40,34 @@ interface Visit {
 const NAME_OF_FOCUS =
   `(() => { const e = document.activeElement; return (e.getAttribute("aria-label") ?? e.labels?.[0]?.textContent ?? e.textContent).trim(); })()`;
 
-async function visit(browser: Browser, server: DevServer, width: number, test: (visit: Visit) => Promise<void>) {
+async function visit(
+  browser: Browser,
+  server: DevServer,
+  width: number,
+  test: (visit: Visit) => Promise<void>,
+) {
   const page = await browser.newPage();
   const faults: string[] = [];
-  page.on("console", (message) => ["error", "warn"].includes(message.type()) && faults.push(message.text()));
+  page.on(
+    "console",
+    (message) => ["error", "warn"].includes(message.type()) && faults.push(message.text()),
+  );
   page.on("pageerror", (error) => faults.push(String(error)));
   page.on("request", (request) => {
-    if (!request.url().startsWith(server.url) && !request.url().startsWith("data:")) faults.push(request.url());
+    if (!request.url().startsWith(server.url) && !request.url().startsWith("data:")) {
+      faults.push(request.url());
+    }
   });
   await page.setViewport({ width, height: 740 });
   await page.goto(`${server.url}/_trellis`, { waitUntil: "domcontentloaded" });
-  const until = async (expression: string): Promise<void> => void await page.waitForFunction(expression);
+  const until = async (expression: string): Promise<void> =>
+    void await page.waitForFunction(expression);
   const press: Visit["press"] = async (...keys) => {
     for (const key of keys) await page.keyboard.press(key);
   };
-  await until(`document.querySelector("#connection").textContent === "Live" && document.title.startsWith("fixture")`);
+  await until(
+    `document.querySelector("#connection").textContent === "Live" && document.title.startsWith("fixture")`,
+  );
   await test({
     page,
     server,
@@ -70,7 +86,11 @@ async function visit(browser: Browser, server: DevServer, width: number, test: (
 }
 
 async function assertFits(page: Page): Promise<void> {
-  assertEquals(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), true, "it scrolls sideways");
+  assertEquals(
+    await page.evaluate("document.documentElement.scrollWidth <= innerWidth"),
+    true,
+    "it scrolls sideways",
+  );
 }
 
 Deno.test(
@@ -84,22 +104,33 @@ Deno.test(
       t.step({ name, ...SERVED, fn: () => visit(browser, server, width, test) });
     try {
       for (const width of [360, 1200]) {
-        await run(`a live request with its log line and spans, and its replay (${width} px)`, width, async (visit) => {
-          const { page, press, tabTo, until } = visit;
-          await (await fetch(`${server.url}/hello/width-${width}`)).body?.cancel();
-          await until(`document.querySelector("#calls").textContent.includes("/hello/width-${width}")`);
-          assertMatch(String(await page.$eval("#announcer", (e) => e.textContent)), /: 200, [\d.]+ ms$/);
-          await tabTo(new RegExp(`GET /hello/width-${width}`));
-          await press("Enter");
-          await until(`document.querySelector(".logs")?.textContent.includes("greeting found name=width-${width}")`);
-          const shown = await page.$eval("#calls", (e) => e.textContent ?? "");
-          assertStringIncludes(shown, "password=[REDACTED]");
-          assertStringIncludes(shown, "find greeting");
-          await assertFits(page);
-          await tabTo(/^Replay$/);
-          await press("Enter");
-          await until(`document.querySelector("#calls li").textContent.includes("replayed")`);
-        });
+        await run(
+          `a live request with its log line and spans, and its replay (${width} px)`,
+          width,
+          async (visit) => {
+            const { page, press, tabTo, until } = visit;
+            await (await fetch(`${server.url}/hello/width-${width}`)).body?.cancel();
+            await until(
+              `document.querySelector("#calls").textContent.includes("/hello/width-${width}")`,
+            );
+            assertMatch(
+              String(await page.$eval("#announcer", (e) => e.textContent)),
+              /: 200, [\d.]+ ms$/,
+            );
+            await tabTo(new RegExp(`GET /hello/width-${width}`));
+            await press("Enter");
+            await until(
+              `document.querySelector(".logs")?.textContent.includes("greeting found name=width-${width}")`,
+            );
+            const shown = await page.$eval("#calls", (e) => e.textContent ?? "");
+            assertStringIncludes(shown, "password=[REDACTED]");
+            assertStringIncludes(shown, "find greeting");
+            await assertFits(page);
+            await tabTo(/^Replay$/);
+            await press("Enter");
+            await until(`document.querySelector("#calls li").textContent.includes("replayed")`);
+          },
+        );
 
         await run(`a queue's function is sent a message (${width} px)`, width, async (visit) => {
           const { page, press, tabTo, until } = visit;
@@ -113,13 +144,20 @@ Deno.test(
           await page.keyboard.up("Control");
           await page.keyboard.type('{"to":"nobody"}');
           await assertFits(page);
-          assertStringIncludes(await page.$eval("form pre", (e) => e.textContent ?? ""), `curl -d '{"to":"nobody"}'`);
+          assertStringIncludes(
+            await page.$eval("form pre", (e) => e.textContent ?? ""),
+            `curl -d '{"to":"nobody"}'`,
+          );
           await tabTo(/^Send$/);
           await press("Enter");
-          await until(`document.querySelector("form [role=status]").textContent.includes("1 failed")`);
+          await until(
+            `document.querySelector("form [role=status]").textContent.includes("1 failed")`,
+          );
           await tabTo(/^Show its log$/);
           await press("Enter");
-          await until(`document.querySelector(".logs")?.textContent.includes("there is no such mailbox")`);
+          await until(
+            `document.querySelector(".logs")?.textContent.includes("there is no such mailbox")`,
+          );
           await assertFits(page);
         });
 
@@ -136,7 +174,10 @@ Deno.test(
           await tabTo(/^Next$/);
           await press("Enter");
           await until(`document.querySelector("table").textContent.includes("Note 30")`);
-          assertStringIncludes(await page.$eval(".pager", (e) => e.textContent ?? ""), "26 to 30 of 30");
+          assertStringIncludes(
+            await page.$eval(".pager", (e) => e.textContent ?? ""),
+            "26 to 30 of 30",
+          );
           await assertFits(page);
         });
 
@@ -145,13 +186,21 @@ Deno.test(
           await tabTo(/^Requests$/);
           await press("ArrowRight", "ArrowRight", "ArrowRight");
           await until(`!document.querySelector("#panel-sent").hidden`);
-          const body = JSON.stringify({ QueueUrl: `${server.url}/q/send-mail`, MessageBody: `{"to":"w-${width}"}` });
+          const body = JSON.stringify({
+            QueueUrl: `${server.url}/q/send-mail`,
+            MessageBody: `{"to":"w-${width}"}`,
+          });
           const headers = { "X-Amz-Target": "AmazonSQS.SendMessage" };
-          await (await fetch(`${server.url}/_trellis/aws`, { method: "POST", headers, body })).body?.cancel();
-          await until(`document.querySelector("#panel-sent li")?.textContent.includes("to SendMail · done")`);
+          await (await fetch(`${server.url}/_trellis/aws`, { method: "POST", headers, body })).body
+            ?.cancel();
+          await until(
+            `document.querySelector("#panel-sent li")?.textContent.includes("to SendMail · done")`,
+          );
           await assertFits(page);
           await press("End");
-          const frame = await page.waitForFrame((each) => each.url().endsWith("/_trellis/reference"));
+          const frame = await page.waitForFrame((each) =>
+            each.url().endsWith("/_trellis/reference")
+          );
           await frame.waitForSelector("#operation-hello");
           await assertFits(page);
           await frame.evaluate("scrollTo(0, 80)");
@@ -161,7 +210,10 @@ Deno.test(
           await frame.waitForFunction(`scrollY === 80`);
           await project.write(HELLO, FILES[HELLO]!);
           await page.reload();
-          assertEquals(await page.$eval("#tab-api", (e) => e.getAttribute("aria-selected")), "true");
+          assertEquals(
+            await page.$eval("#tab-api", (e) => e.getAttribute("aria-selected")),
+            "true",
+          );
         });
       }
 
@@ -171,12 +223,15 @@ Deno.test(
             .filter((e) => !(e.getAttribute("aria-label") ?? e.title ?? "") && !e.labels?.length && !e.textContent.trim())
             .map((e) => e.outerHTML)`);
         assertEquals(unnamed, []);
-        assertEquals(await page.$$eval("header, nav, main, h1", (all) => all.map((e) => e.tagName)), [
-          "HEADER",
-          "H1",
-          "NAV",
-          "MAIN",
-        ]);
+        assertEquals(
+          await page.$$eval("header, nav, main, h1", (all) => all.map((e) => e.tagName)),
+          [
+            "HEADER",
+            "H1",
+            "NAV",
+            "MAIN",
+          ],
+        );
       });
 
       await t.step("it says when the server is gone", async () => {
@@ -184,7 +239,9 @@ Deno.test(
         await page.goto(`${server.url}/_trellis`, { waitUntil: "domcontentloaded" });
         await page.waitForFunction(`document.querySelector("#connection").textContent === "Live"`);
         await server.stop();
-        await page.waitForFunction(`document.querySelector("#connection").textContent.startsWith("Not connected")`);
+        await page.waitForFunction(
+          `document.querySelector("#connection").textContent.startsWith("Not connected")`,
+        );
       });
     } finally {
       await browser.close();

@@ -5,10 +5,17 @@ import { createTerminal, type Terminal } from "../../../cli/dev/terminal.ts";
 import type { FunctionFile } from "../../../cli/discovery/function_files.ts";
 import { createOutput } from "../../../cli/output.ts";
 
-function withTerminal(test: (terminal: Terminal, told: () => string) => void, json = false, root?: string): void {
+function withTerminal(
+  test: (terminal: Terminal, told: () => string) => void,
+  json = false,
+  root?: string,
+): void {
   let text = "";
   const stream = { write: (more: string) => void (text += more) };
-  test(createTerminal(createOutput({ env: {}, json, stdout: stream, stderr: stream }), root), () => text);
+  test(
+    createTerminal(createOutput({ env: {}, json, stdout: stream, stderr: stream }), root),
+    () => text,
+  );
 }
 
 function call(change: Partial<Call>): Call {
@@ -73,7 +80,9 @@ Deno.test("createTerminal() writes one line for each call, with its warnings and
 Deno.test("createTerminal() tells once what concerns many functions", () => {
   withTerminal((terminal, told) => {
     const fault = { message: "Unexpected", file: "src/a.ts", line: 1, column: 3, source: "a b" };
-    for (const name of ["F", "E", "D", "C", "B", "A"]) terminal.failed(fn(name), new BuildError(name, [fault]));
+    for (const name of ["F", "E", "D", "C", "B", "A"]) {
+      terminal.failed(fn(name), new BuildError(name, [fault]));
+    }
     for (const name of ["B", "A"]) terminal.reloaded(fn(name));
     terminal.flush();
     assertEquals(told().split("\n"), [
@@ -106,7 +115,13 @@ Deno.test("createTerminal() shows where an error was thrown, its causes and the 
           stack: "at x (node:net:1:1)\nat y (node:net:2:2)",
         },
       };
-      const log = { level: "ERROR", message: "query failed", queryName: "addNote", sqlState: "23514", error };
+      const log = {
+        level: "ERROR",
+        message: "query failed",
+        queryName: "addNote",
+        sqlState: "23514",
+        error,
+      };
       terminal.show({ type: "log", log });
       assertEquals(told().split("\n").map((line) => line.trim()).filter(Boolean), [
         "ERROR query failed: DatabaseError: Query addNote failed with SQLSTATE 23514",

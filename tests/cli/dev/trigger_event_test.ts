@@ -21,7 +21,9 @@ Deno.test("toTriggerEvent() makes the event of each kind", () => {
   const { Sns } = make("topic", "hi", "subject=s").Records[0];
   assertEquals([Sns.Message, Sns.Subject], ["hi", "s"]);
   const event = make("event", '{"id":1}', "detailType=note.created&source=notes");
-  assertEquals([event["detail-type"], event.source, event.detail], ["note.created", "notes", { id: 1 }]);
+  assertEquals([event["detail-type"], event.source, event.detail], ["note.created", "notes", {
+    id: 1,
+  }]);
   assertEquals(make("event", "").detail, {});
   assertEquals(make("schedule", "", "time=2026-01-31T03:00:00Z").time, "2026-01-31T03:00:00Z");
   const storage = make("storage", "", "bucket=b&key=a%20b.jpg&change=deleted");
@@ -31,23 +33,39 @@ Deno.test("toTriggerEvent() makes the event of each kind", () => {
     "Object Deleted",
   ]);
   const connect = make("websocket", "", "connectionId=c", { routeKey: "$connect" });
-  assertEquals([connect.requestContext.eventType, connect.requestContext.connectionId], ["CONNECT", "c"]);
-  assertEquals(make("websocket", "", "", { routeKey: "$disconnect" }).requestContext.eventType, "DISCONNECT");
+  assertEquals([connect.requestContext.eventType, connect.requestContext.connectionId], [
+    "CONNECT",
+    "c",
+  ]);
+  assertEquals(
+    make("websocket", "", "", { routeKey: "$disconnect" }).requestContext.eventType,
+    "DISCONNECT",
+  );
   const said = make("websocket", "hey", "", { routeKey: "say" });
   assertEquals([said.requestContext.routeKey, said.body], ["say", "hey"]);
-  assertEquals(make("authorizer", "", "token=t&path=/notes").headers, { Authorization: "Bearer t" });
+  assertEquals(make("authorizer", "", "token=t&path=/notes").headers, {
+    Authorization: "Bearer t",
+  });
   assertEquals(make("standalone", '{"any":1}'), { any: 1 });
   assertEquals(make("queue", '{"Records":[]}', "as=event"), { Records: [] });
 });
 
 Deno.test("toTriggerEvent() refuses what does not fit, with the way out", () => {
   const cases: [kind: FunctionKind, body: string, query: string, message: string][] = [
-    ["api", "{}", "", "SendMail answers POST /mail: call that, or give a whole event with as=event"],
+    [
+      "api",
+      "{}",
+      "",
+      "SendMail answers POST /mail: call that, or give a whole event with as=event",
+    ],
     ["queue", "{}", "as=records", 'With as=records the body is a list: [{ "body": { … } }, …]'],
     ["storage", "", "change=moved", 'change is "moved": it must be created or deleted'],
   ];
   for (const [kind, body, query, message] of cases) {
-    const error = assertThrows(() => make(kind, body, query, { method: "POST", path: "/mail" }), ValidationError);
+    const error = assertThrows(
+      () => make(kind, body, query, { method: "POST", path: "/mail" }),
+      ValidationError,
+    );
     assertEquals(error.message, message);
   }
   for (const kind of ["event", "standalone"] as const) {

@@ -18,7 +18,12 @@ function inFolder(files: string[], test: (folder: string) => void): void {
 
 Deno.test("findFunctionFiles() reads kind and name from a file's place", () => {
   const cases: [file: string, expected: Record<string, string>][] = [
-    ["api/user/login.post.ts", { kind: "api", name: "UserLogin", method: "POST", path: "/user/login" }],
+    ["api/user/login.post.ts", {
+      kind: "api",
+      name: "UserLogin",
+      method: "POST",
+      path: "/user/login",
+    }],
     ["queue/send-mail.ts", { kind: "queue", name: "SendMail" }],
     ["queue/orders/index.ts", { kind: "queue", name: "Orders" }],
     ["topic/a/b.mjs", { kind: "topic", name: "AB" }],
@@ -26,7 +31,11 @@ Deno.test("findFunctionFiles() reads kind and name from a file's place", () => {
     ["schedule/nightly.ts", { kind: "schedule", name: "Nightly" }],
     ["storage/resize.ts", { kind: "storage", name: "Resize" }],
     ["websocket/$connect.ts", { kind: "websocket", name: "Connect", routeKey: "$connect" }],
-    ["websocket/sendMessage.ts", { kind: "websocket", name: "SendMessage", routeKey: "sendMessage" }],
+    ["websocket/sendMessage.ts", {
+      kind: "websocket",
+      name: "SendMessage",
+      routeKey: "sendMessage",
+    }],
     ["authorizer/session.ts", { kind: "authorizer", name: "Session" }],
     ["standalone/import.ts", { kind: "standalone", name: "Import" }],
   ];
@@ -49,7 +58,10 @@ Deno.test("findFunctionFiles() leaves out tests, private files and what is no so
     "README.md",
     ".hidden/y.ts",
   ];
-  inFolder(files, (folder) => assertEquals(findFunctionFiles(folder).map(({ name }) => name), ["A", "B"]));
+  inFolder(
+    files,
+    (folder) => assertEquals(findFunctionFiles(folder).map(({ name }) => name), ["A", "B"]),
+  );
 });
 
 Deno.test("findFunctionFiles() refuses what it cannot place, with the path", () => {
@@ -61,7 +73,14 @@ Deno.test("findFunctionFiles() refuses what it cannot place, with the path", () 
     [["queue/1.ts"], "gives a function no name"],
   ];
   for (const [files, message] of cases) {
-    inFolder(files, (folder) => assertThrows(() => findFunctionFiles(folder), ConfigurationError, message));
+    inFolder(
+      files,
+      (folder) => assertThrows(() => findFunctionFiles(folder), ConfigurationError, message),
+    );
   }
-  assertThrows(() => findFunctionFiles("/nowhere/at/all"), ConfigurationError, "set functionsDir in trellis.config.ts");
+  assertThrows(
+    () => findFunctionFiles("/nowhere/at/all"),
+    ConfigurationError,
+    "set functionsDir in trellis.config.ts",
+  );
 });

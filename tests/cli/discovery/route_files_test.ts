@@ -34,19 +34,33 @@ Deno.test("findRouteFiles() reads method, path and name from a file's path", () 
 });
 
 Deno.test("findRouteFiles() leaves out tests, declarations and private files", () => {
-  const files = ["a.get.ts", "a.get_test.ts", "b.get.test.ts", "c.d.ts", "_d.get.ts", "_shared/e.get.ts", "notes.md"];
-  inFolder(files, (folder) => assertEquals(findRouteFiles(folder).map((route) => route.name), ["A"]));
+  const files = [
+    "a.get.ts",
+    "a.get_test.ts",
+    "b.get.test.ts",
+    "c.d.ts",
+    "_d.get.ts",
+    "_shared/e.get.ts",
+    "notes.md",
+  ];
+  inFolder(
+    files,
+    (folder) => assertEquals(findRouteFiles(folder).map((route) => route.name), ["A"]),
+  );
 });
 
 Deno.test("findRouteFiles() puts fixed segments before parameters and these before the rest", () => {
-  inFolder(["[...rest].get.ts", "notes/[id].get.ts", "notes/recent.get.ts", "[kind]/recent.get.ts"], (folder) => {
-    assertEquals(findRouteFiles(folder).map((route) => route.path), [
-      "/notes/recent",
-      "/notes/{id}",
-      "/{kind}/recent",
-      "/{rest+}",
-    ]);
-  });
+  inFolder(
+    ["[...rest].get.ts", "notes/[id].get.ts", "notes/recent.get.ts", "[kind]/recent.get.ts"],
+    (folder) => {
+      assertEquals(findRouteFiles(folder).map((route) => route.path), [
+        "/notes/recent",
+        "/notes/{id}",
+        "/{kind}/recent",
+        "/{rest+}",
+      ]);
+    },
+  );
 });
 
 Deno.test("findRouteFiles() names both files when two stand for one route or one name", () => {
@@ -65,7 +79,11 @@ Deno.test("findRouteFiles() names both files when two stand for one route or one
 Deno.test("findRouteFiles() says how to name a file without a known method", () => {
   for (const file of ["login.ts", "login.fetch.ts"]) {
     inFolder([file], (folder) => {
-      assertThrows(() => findRouteFiles(folder), ConfigurationError, "names no method: call it login.get.ts");
+      assertThrows(
+        () => findRouteFiles(folder),
+        ConfigurationError,
+        "names no method: call it login.get.ts",
+      );
     });
   }
 });

@@ -1,5 +1,13 @@
 import { assertEquals } from "@std/assert";
-import { block, call, comment, expression, nested, quote, renderFile } from "../../../cli/infra/hcl.ts";
+import {
+  block,
+  call,
+  comment,
+  expression,
+  nested,
+  quote,
+  renderFile,
+} from "../../../cli/infra/hcl.ts";
 
 const TEXTS: readonly (readonly [text: string, hcl: string])[] = [
   ["plain", '"plain"'],
@@ -60,7 +68,9 @@ module "empty" {}
 
 Deno.test("renderFile() breaks lists that are too long, and lists of objects", () => {
   const long = Array.from({ length: 12 }, (_, n) => `number-${n}-of-many`);
-  const text = renderFile([block("locals", [], { short: [1, 2], none: [], long, objects: [{ a: 1 }] })]);
+  const text = renderFile([
+    block("locals", [], { short: [1, 2], none: [], long, objects: [{ a: 1 }] }),
+  ]);
   assertEquals(text.split("\n").slice(2, 8), [
     "  short = [1, 2]",
     "  none  = []",
@@ -74,7 +84,9 @@ Deno.test("renderFile() breaks lists that are too long, and lists of objects", (
 
 Deno.test("call() takes an object of a user as data, whatever its names are", () => {
   const text = renderFile([
-    block("locals", [], { x: call("jsonencode", { hcl: 'file("/etc/passwd")', kind: "block", block: { null: 1 } }) }),
+    block("locals", [], {
+      x: call("jsonencode", { hcl: 'file("/etc/passwd")', kind: "block", block: { null: 1 } }),
+    }),
   ]);
   assertEquals(
     text,
@@ -93,6 +105,9 @@ locals {
 });
 
 Deno.test("renderFile() keeps comments on one line", () => {
-  const text = renderFile(['x\n}\nresource "a" "b" {', block("locals", [], comment("y\nz = 1"), { a: 1 })]);
+  const text = renderFile([
+    'x\n}\nresource "a" "b" {',
+    block("locals", [], comment("y\nz = 1"), { a: 1 }),
+  ]);
   assertEquals(text, '# x } resource "a" "b" {\n\nlocals {\n  # y z = 1\n  a = 1\n}\n');
 });

@@ -20,23 +20,29 @@ async function makeModules(folder: string): Promise<string> {
   return folder;
 }
 
-const PLACES: readonly (readonly [what: string, modules: string, project: string, expected: string])[] = [
-  [
-    "in the project's node_modules",
-    "app/node_modules/@trellis/fn/modules",
-    "app",
-    "../node_modules/@trellis/fn/modules/core",
-  ],
-  [
-    "in the node_modules of a workspace",
-    "node_modules/@trellis/fn/modules",
-    "packages/api",
-    "../../../node_modules/@trellis/fn/modules/core",
-  ],
-  ["in a checkout beside the project", "trellis/modules", "app", "../../trellis/modules/core"],
-  ["in a checkout around the project", "modules", "examples/notes", "../../../modules/core"],
-  ["in the folder of the Terraform files", "app/infra/vendor/modules", "app", "./vendor/modules/core"],
-];
+const PLACES:
+  readonly (readonly [what: string, modules: string, project: string, expected: string])[] = [
+    [
+      "in the project's node_modules",
+      "app/node_modules/@trellis/fn/modules",
+      "app",
+      "../node_modules/@trellis/fn/modules/core",
+    ],
+    [
+      "in the node_modules of a workspace",
+      "node_modules/@trellis/fn/modules",
+      "packages/api",
+      "../../../node_modules/@trellis/fn/modules/core",
+    ],
+    ["in a checkout beside the project", "trellis/modules", "app", "../../trellis/modules/core"],
+    ["in a checkout around the project", "modules", "examples/notes", "../../../modules/core"],
+    [
+      "in the folder of the Terraform files",
+      "app/infra/vendor/modules",
+      "app",
+      "./vendor/modules/core",
+    ],
+  ];
 
 for (const [what, modules, project, expected] of PLACES) {
   Deno.test(`planModuleSources() names modules ${what} by a relative path`, async () => {
@@ -67,9 +73,17 @@ Deno.test("planModuleSources() copies modules of a cache folder, and only those 
     const sources = planModuleSources(root, join(root, "infra"), MODULES, false);
     assertEquals(sources.getSource("database/distsql"), "./modules/database/distsql");
     const copies = sources.copies(["core"]);
-    assertEquals([...copies.keys()], ["core/main.tf", "core/outputs.tf", "core/variables.tf", "core/versions.tf"]);
+    assertEquals([...copies.keys()], [
+      "core/main.tf",
+      "core/outputs.tf",
+      "core/variables.tf",
+      "core/versions.tf",
+    ]);
     assertStringIncludes(copies.get("core/outputs.tf")!, 'output "name_prefix"');
     // a path that somebody named is used as it is
-    assertEquals(planModuleSources(root, join(root, "infra"), MODULES, true).copies(["core"]).size, 0);
+    assertEquals(
+      planModuleSources(root, join(root, "infra"), MODULES, true).copies(["core"]).size,
+      0,
+    );
   });
 });

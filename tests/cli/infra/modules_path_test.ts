@@ -2,14 +2,20 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { createHash } from "node:crypto";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { ModulesPathError, type ModulesPathErrorCode, resolveModulesPath } from "../../../cli/mod.ts";
+import {
+  ModulesPathError,
+  type ModulesPathErrorCode,
+  resolveModulesPath,
+} from "../../../cli/mod.ts";
 import { MODULES_MANIFEST } from "../../../cli/infra/modules_manifest.ts";
 
 const FILES: Readonly<Record<string, string>> = {
   "core/versions.tf": "terraform {}\n",
   "database/distsql/main.tf": "# cluster\n",
 };
-const MANIFEST = Object.fromEntries(Object.entries(FILES).map(([path, text]) => [path, sha256(text)]));
+const MANIFEST = Object.fromEntries(
+  Object.entries(FILES).map(([path, text]) => [path, sha256(text)]),
+);
 
 function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
@@ -24,14 +30,21 @@ async function withFolder(body: (folder: string) => Promise<void>): Promise<void
   }
 }
 
-async function write(folder: string, files: Readonly<Record<string, string>> = FILES): Promise<void> {
+async function write(
+  folder: string,
+  files: Readonly<Record<string, string>> = FILES,
+): Promise<void> {
   for (const [path, text] of Object.entries(files)) {
     await Deno.mkdir(dirname(join(folder, path)), { recursive: true });
     await Deno.writeTextFile(join(folder, path), text);
   }
 }
 
-async function assertRefused(result: Promise<string>, code: ModulesPathErrorCode, ...words: string[]): Promise<void> {
+async function assertRefused(
+  result: Promise<string>,
+  code: ModulesPathErrorCode,
+  ...words: string[]
+): Promise<void> {
   const error = await assertRejects(() => result, ModulesPathError);
   assertEquals(error.code, code);
   for (const word of words) assertStringIncludes(error.message, word);
@@ -46,10 +59,15 @@ async function withRegistry(
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, (request) => {
     const path = new URL(request.url).pathname.replace("/@trellis/fn/1.2.3/modules/", "");
     asked.push(path);
-    return path in files ? new Response(files[path]) : new Response("no such file", { status: 404 });
+    return path in files
+      ? new Response(files[path])
+      : new Response("no such file", { status: 404 });
   });
   try {
-    await body(`http://127.0.0.1:${server.addr.port}/@trellis/fn/1.2.3/cli/infra/modules_path.ts`, asked);
+    await body(
+      `http://127.0.0.1:${server.addr.port}/@trellis/fn/1.2.3/cli/infra/modules_path.ts`,
+      asked,
+    );
   } finally {
     await server.shutdown();
   }
@@ -58,7 +76,9 @@ async function withRegistry(
 Deno.test("resolveModulesPath() gives the package's own modules when it is run from this checkout", async () => {
   const path = await resolveModulesPath();
   assertEquals(path, fileURLToPath(new URL("../../../modules", import.meta.url)));
-  for (const file of Object.keys(MODULES_MANIFEST)) assert((await Deno.stat(join(path, file))).isFile, file);
+  for (const file of Object.keys(MODULES_MANIFEST)) {
+    assert((await Deno.stat(join(path, file))).isFile, file);
+  }
 });
 
 Deno.test("resolveModulesPath() gives the installed package's own modules when a sibling checkout is there too", async () => {
@@ -79,7 +99,9 @@ for (const name of ["trellis", "fn"]) {
     await withFolder(async (folder) => {
       await write(join(folder, name, "modules"));
       const path = await resolveModulesPath({
-        baseUrl: pathToFileURL(join(folder, "app", "node_modules", "old", "cli", "infra", "modules_path.js")),
+        baseUrl: pathToFileURL(
+          join(folder, "app", "node_modules", "old", "cli", "infra", "modules_path.js"),
+        ),
         projectDir: join(folder, "app"),
       });
       assertEquals(path, join(folder, name, "modules"));
@@ -91,8 +113,14 @@ Deno.test("resolveModulesPath() gives the explicit path when the package has mod
   await withFolder(async (folder) => {
     await write(join(folder, "app", "infra"));
     const projectDir = join(folder, "app");
-    assertEquals(await resolveModulesPath({ modulesPath: "infra", projectDir }), join(projectDir, "infra"));
-    assertEquals(await resolveModulesPath({ modulesPath: join(projectDir, "infra") }), join(projectDir, "infra"));
+    assertEquals(
+      await resolveModulesPath({ modulesPath: "infra", projectDir }),
+      join(projectDir, "infra"),
+    );
+    assertEquals(
+      await resolveModulesPath({ modulesPath: join(projectDir, "infra") }),
+      join(projectDir, "infra"),
+    );
   });
 });
 
@@ -112,7 +140,10 @@ Deno.test("resolveModulesPath() throws EXPLICIT_PATH_INVALID when the explicit p
 Deno.test("resolveModulesPath() throws MODULES_NOT_FOUND with all places when no place holds modules", async () => {
   await withFolder(async (folder) => {
     await assertRefused(
-      resolveModulesPath({ baseUrl: pathToFileURL(join(folder, "a", "b", "c.js")), projectDir: join(folder, "app") }),
+      resolveModulesPath({
+        baseUrl: pathToFileURL(join(folder, "a", "b", "c.js")),
+        projectDir: join(folder, "app"),
+      }),
       "MODULES_NOT_FOUND",
       join(folder, "modules"),
       join(folder, "trellis", "modules"),
@@ -127,7 +158,9 @@ Deno.test("resolveModulesPath() writes the modules to the cache once when it is 
       const options = { baseUrl, cacheDir, manifest: MANIFEST };
       const path = await resolveModulesPath(options);
       assertEquals(dirname(path), cacheDir);
-      for (const [file, text] of Object.entries(FILES)) assertEquals(await Deno.readTextFile(join(path, file)), text);
+      for (const [file, text] of Object.entries(FILES)) {
+        assertEquals(await Deno.readTextFile(join(path, file)), text);
+      }
       assertEquals(asked.toSorted(), Object.keys(FILES).toSorted());
 
       assertEquals(await resolveModulesPath(options), path);
@@ -147,12 +180,16 @@ Deno.test("resolveModulesPath() uses another folder when the manifest is another
   });
 });
 
-async function withFiles(files: Readonly<Record<string, string>>, cacheDir: string): Promise<string> {
+async function withFiles(
+  files: Readonly<Record<string, string>>,
+  cacheDir: string,
+): Promise<string> {
   return await resolveModulesPath({
     baseUrl: "https://registry.example/@trellis/fn/1.2.3/cli/infra/modules_path.ts",
     cacheDir,
     manifest: Object.fromEntries(Object.entries(files).map(([path, text]) => [path, sha256(text)])),
-    fetch: (url) => Promise.resolve(new Response(files[new URL(String(url)).pathname.split("/modules/")[1]])),
+    fetch: (url) =>
+      Promise.resolve(new Response(files[new URL(String(url)).pathname.split("/modules/")[1]])),
   });
 }
 
@@ -161,11 +198,17 @@ Deno.test("resolveModulesPath() fetches again when a cached file was changed or 
     const path = await withFiles(FILES, cacheDir);
     await Deno.writeTextFile(join(path, "core/versions.tf"), "changed");
     assertEquals(await withFiles(FILES, cacheDir), path);
-    assertEquals(await Deno.readTextFile(join(path, "core/versions.tf")), FILES["core/versions.tf"]);
+    assertEquals(
+      await Deno.readTextFile(join(path, "core/versions.tf")),
+      FILES["core/versions.tf"],
+    );
 
     await Deno.remove(join(path, "database/distsql/main.tf"));
     assertEquals(await withFiles(FILES, cacheDir), path);
-    assertEquals(await Deno.readTextFile(join(path, "database/distsql/main.tf")), FILES["database/distsql/main.tf"]);
+    assertEquals(
+      await Deno.readTextFile(join(path, "database/distsql/main.tf")),
+      FILES["database/distsql/main.tf"],
+    );
     assertEquals([...Deno.readDirSync(cacheDir)].length, 1);
   });
 });
@@ -174,8 +217,13 @@ Deno.test("resolveModulesPath() gives one whole folder when several processes fe
   await withFolder(async (cacheDir) => {
     const paths = await Promise.all(Array.from({ length: 8 }, () => withFiles(FILES, cacheDir)));
     assertEquals(new Set(paths).size, 1);
-    assertEquals([...Deno.readDirSync(cacheDir)].map(({ name }) => join(cacheDir, name)), [paths[0]]);
-    assertEquals(await Deno.readTextFile(join(paths[0], "core/versions.tf")), FILES["core/versions.tf"]);
+    assertEquals([...Deno.readDirSync(cacheDir)].map(({ name }) => join(cacheDir, name)), [
+      paths[0],
+    ]);
+    assertEquals(
+      await Deno.readTextFile(join(paths[0], "core/versions.tf")),
+      FILES["core/versions.tf"],
+    );
   });
 });
 
@@ -222,6 +270,11 @@ Deno.test("resolveModulesPath() throws CACHE_NOT_WRITABLE when the cache folder 
   await withFolder(async (folder) => {
     const cacheDir = join(folder, "file");
     await Deno.writeTextFile(cacheDir, "");
-    await assertRefused(withFiles(FILES, cacheDir), "CACHE_NOT_WRITABLE", cacheDir, "XDG_CACHE_HOME");
+    await assertRefused(
+      withFiles(FILES, cacheDir),
+      "CACHE_NOT_WRITABLE",
+      cacheDir,
+      "XDG_CACHE_HOME",
+    );
   });
 });

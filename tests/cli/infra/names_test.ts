@@ -11,7 +11,8 @@ for (
   Deno.test(`snakeCase() makes ${snake} of ${name}`, () => assertEquals(snakeCase(name), snake));
 }
 
-Deno.test("kebabCase() makes send-mail of SendMail", () => assertEquals(kebabCase("SendMail"), "send-mail"));
+Deno.test("kebabCase() makes send-mail of SendMail", () =>
+  assertEquals(kebabCase("SendMail"), "send-mail"));
 
 Deno.test("getIdentifiers() tells texts apart that would have one name, in whatever order they come", () => {
   const texts = ["/a/b", "/a_b", "/a-b", "/A/B", "/notes/{noteId}", "/files/{rest+}", "/"];

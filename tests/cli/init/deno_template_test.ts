@@ -9,7 +9,11 @@ Deno.test("the template for Deno type-checks, passes its test, builds and answer
   const checkout = await denoProjectFiles();
   const { imports } = JSON.parse(checkout["deno.json"]);
   const own = Object.keys(config.imports).filter((name) => name.startsWith("@trellis/fn"));
-  assertEquals(own.filter((name) => imports[name] === undefined), [], "every entry point of the template exists");
+  assertEquals(
+    own.filter((name) => imports[name] === undefined),
+    [],
+    "every entry point of the template exists",
+  );
   // what the registry would give comes from the checkout
   const project = await writeTestProject({
     ...files,

@@ -8,7 +8,9 @@ const BUILT = join(CHECKOUT, "npm");
 const isBuilt = existsSync(join(BUILT, "cli/init/template.js"));
 if (!isBuilt) {
   // deno-lint-ignore no-console
-  console.warn("npm/ holds no package of this version (deno task build:npm): the template for Node is not tested");
+  console.warn(
+    "npm/ holds no package of this version (deno task build:npm): the template for Node is not tested",
+  );
 }
 
 /** The commands out of the package, whatever its list of them is. */
@@ -27,8 +29,11 @@ Deno.test({
     const { root } = project;
 
     async function run(command: string, ...args: string[]): Promise<string> {
-      const output = await new Deno.Command(command, { args, cwd: root, env: { NO_COLOR: "1" } }).output();
-      const [stdout, stderr] = [output.stdout, output.stderr].map((bytes) => new TextDecoder().decode(bytes));
+      const output = await new Deno.Command(command, { args, cwd: root, env: { NO_COLOR: "1" } })
+        .output();
+      const [stdout, stderr] = [output.stdout, output.stderr].map((bytes) =>
+        new TextDecoder().decode(bytes)
+      );
       assertEquals(output.code, 0, `${command} ${args.join(" ")}\n${stdout}\n${stderr}`);
       return stdout;
     }
@@ -44,12 +49,15 @@ Deno.test({
 
       const { functions } = JSON.parse(await run("node", "run.mjs", "build", "--json"));
       assertEquals(functions.length, 6);
-      for (const { name, providers } of functions) assertEquals(providers, name === "Health" ? [] : ["distsql"], name);
+      for (const { name, providers } of functions) {
+        assertEquals(providers, name === "Health" ? [] : ["distsql"], name);
+      }
       const { answer } = await project.call("Health");
       assertEquals([answer.statusCode, answer.body], [200, '{"status":"ok"}']);
 
       await Deno.remove(join(root, "node_modules/esbuild"), { recursive: true });
-      const without = await new Deno.Command("node", { args: ["run.mjs", "build"], cwd: root }).output();
+      const without = await new Deno.Command("node", { args: ["run.mjs", "build"], cwd: root })
+        .output();
       assertEquals(without.code, 3);
       assertStringIncludes(
         new TextDecoder().decode(without.stderr),

@@ -20,7 +20,9 @@ Deno.test("VERSIONS are those of deno.json", async () => {
 Deno.test("projectFiles() holds no secret and ends every file with a line break", () => {
   for (const runtime of ["node", "deno"] as const) {
     const files = projectFiles("api", runtime);
-    for (const [path, text] of files) assertEquals(text.endsWith("\n") && !text.endsWith("\n\n"), true, path);
+    for (const [path, text] of files) {
+      assertEquals(text.endsWith("\n") && !text.endsWith("\n\n"), true, path);
+    }
     assertEquals(/^AUTH_SECRET=$/m.test(files.get(".env.example")!), true);
     assertEquals(/^\.env$/m.test(files.get(".gitignore")!), true);
   }

@@ -1,5 +1,12 @@
 import { assertEquals } from "@std/assert";
-import { generate, getDocument, type Json, route, routeFile, withOpenapiProject } from "../fixtures/openapi_project.ts";
+import {
+  generate,
+  getDocument,
+  type Json,
+  route,
+  routeFile,
+  withOpenapiProject,
+} from "../fixtures/openapi_project.ts";
 
 const SCHEMAS = `import * as z from "zod";
 /** A category, which has more of them. */
@@ -53,7 +60,10 @@ const FILES = {
 Deno.test("generate openapi describes a project of everything, which a validator accepts", async () => {
   const document = await getDocument(FILES);
   assertEquals(document.info, { title: "Shop", version: "2.3.4", description: "Sells" });
-  assertEquals(document.servers, [{ url: "https://a.example" }, { url: "https://b.example", description: "Staging" }]);
+  assertEquals(document.servers, [{ url: "https://a.example" }, {
+    url: "https://b.example",
+    description: "Staging",
+  }]);
   assertEquals(document.tags, [{ name: "a" }, { name: "b" }]);
   assertEquals(
     Object.entries<Json>(document.paths).map(([path, item]) => `${Object.keys(item)} ${path}`),
@@ -115,7 +125,10 @@ Deno.test("generate openapi describes a project of everything, which a validator
   assertEquals([input.count.type, output.count.type], ["string", "integer"]);
   assertEquals(schemas.EverythingInput.required.includes("kind"), false);
   assertEquals(schemas.Everything.required.includes("kind"), true);
-  assertEquals(output.shape.oneOf.map((part: Json) => part.additionalProperties), [undefined, false]);
+  assertEquals(output.shape.oneOf.map((part: Json) => part.additionalProperties), [
+    undefined,
+    false,
+  ]);
 
   const { post } = document.paths["/everything"];
   assertEquals([post.operationId, post.summary, post.description, post.tags, post.security], [
@@ -127,7 +140,9 @@ Deno.test("generate openapi describes a project of everything, which a validator
   ]);
   assertEquals(Object.keys(post.responses), ["201", "400", "401", "409", "413", "415", "500"]);
   assertEquals(post.responses["409"].description, "Is there");
-  assertEquals(post.requestBody.content["application/json"].schema, { $ref: "#/components/schemas/EverythingInput" });
+  assertEquals(post.requestBody.content["application/json"].schema, {
+    $ref: "#/components/schemas/EverythingInput",
+  });
   const one = document.paths["/categories/{id}"].get;
   assertEquals(one.parameters, [{
     name: "id",
@@ -146,8 +161,20 @@ Deno.test("generate openapi describes a project of everything, which a validator
       required: false,
       schema: { default: 3, type: "integer", maximum: 9 },
     },
-    { name: "tag", in: "query", required: false, schema: { type: "array", items: { type: "string" } } },
-    { name: "q", in: "query", required: true, description: "Text", deprecated: true, schema: { type: "string" } },
+    {
+      name: "tag",
+      in: "query",
+      required: false,
+      schema: { type: "array", items: { type: "string" } },
+    },
+    {
+      name: "q",
+      in: "query",
+      required: true,
+      description: "Text",
+      deprecated: true,
+      schema: { type: "string" },
+    },
   ]);
 });
 
@@ -174,12 +201,19 @@ Deno.test("generate openapi names operations by id, by the handler's name, and b
 });
 
 Deno.test("generate openapi puts the file before the name of schemas that two files export under one, and says so", async () => {
-  const schema = (field: string) => `import * as z from "zod"; export const Note = z.object({ ${field}: z.string() });`;
+  const schema = (field: string) =>
+    `import * as z from "zod"; export const Note = z.object({ ${field}: z.string() });`;
   const files = {
     "src/admin/schemas.ts": schema("a"),
     "src/public/schemas.ts": schema("b"),
-    [routeFile("a.get")]: route(`{ responseSchema: Note }`, `import { Note } from "../../admin/schemas.ts";`),
-    [routeFile("b.get")]: route(`{ responseSchema: Note }`, `import { Note } from "../../public/schemas.ts";`),
+    [routeFile("a.get")]: route(
+      `{ responseSchema: Note }`,
+      `import { Note } from "../../admin/schemas.ts";`,
+    ),
+    [routeFile("b.get")]: route(
+      `{ responseSchema: Note }`,
+      `import { Note } from "../../public/schemas.ts";`,
+    ),
   };
   const document = await getDocument(files);
   assertEquals(Object.keys(document.components.schemas), [
@@ -243,14 +277,17 @@ Deno.test("generate openapi documents the errors that a handler's code can end w
     ])),
   });
   const statuses = Object.values<Json>(document.paths).map(({ get }) => Object.keys(get.responses));
-  assertEquals(statuses.map((one) => one.filter((status) => status !== "200" && status !== "500")), [
-    ["403"],
-    ["409"],
-    ["404", "409"],
-    ["401"],
-    ["400"],
-    ["400", "409"],
-    [],
-    ["409"],
-  ]);
+  assertEquals(
+    statuses.map((one) => one.filter((status) => status !== "200" && status !== "500")),
+    [
+      ["403"],
+      ["409"],
+      ["404", "409"],
+      ["401"],
+      ["400"],
+      ["400", "409"],
+      [],
+      ["409"],
+    ],
+  );
 });

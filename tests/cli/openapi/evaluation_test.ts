@@ -1,5 +1,11 @@
 import { assertEquals } from "@std/assert";
-import { type Files, getDocument, type Json, route, routeFile } from "../fixtures/openapi_project.ts";
+import {
+  type Files,
+  getDocument,
+  type Json,
+  route,
+  routeFile,
+} from "../fixtures/openapi_project.ts";
 
 const FILE = routeFile("things.post");
 const ROOT = "../..";
@@ -35,16 +41,22 @@ const CASES: readonly (readonly [what: string, expected: unknown, files: Files])
     d: "string",
   }, {
     "src/a.ts": `import { z } from "zod"; export const A = z.string(); export { A as Renamed };`,
-    "src/b.ts": `import * as z from "zod"; export default z.string(); export const unused = process.env.NOPE!.length;`,
-    "src/barrel.ts": `export * from "./a.ts"; export { default as B } from "./b.ts"; export * as inner from "./a.ts";`,
+    "src/b.ts":
+      `import * as z from "zod"; export default z.string(); export const unused = process.env.NOPE!.length;`,
+    "src/barrel.ts":
+      `export * from "./a.ts"; export { default as B } from "./b.ts"; export * as inner from "./a.ts";`,
     [FILE]: route(
       `{ schema: z.object({ a: A, b: all.B, c: all.inner.Renamed, d }) }`,
       `import { A, Renamed as d } from "${ROOT}/barrel.ts"; import * as all from "${ROOT}/barrel.ts";`,
     ),
   }],
   ["a namespace that is handed on whole", { A: "string", B: "string" }, {
-    "src/fields.ts": `import * as z from "zod"; export const A = z.string(); export const B = z.int();`,
-    [FILE]: route(`{ schema: z.object({ ...fields }) }`, `import * as fields from "${ROOT}/fields.ts";`),
+    "src/fields.ts":
+      `import * as z from "zod"; export const A = z.string(); export const B = z.int();`,
+    [FILE]: route(
+      `{ schema: z.object({ ...fields }) }`,
+      `import * as fields from "${ROOT}/fields.ts";`,
+    ),
   }],
   ["aliases of package.json and of tsconfig.json", { a: "string", b: "string" }, {
     "package.json":
@@ -61,12 +73,18 @@ const CASES: readonly (readonly [what: string, expected: unknown, files: Files])
     "deno.json": `{ "imports": { "zod": "npm:zod@4.6.7", "s/": "./src/" } }`,
     "src/a.ts": `import { z } from "npm:zod@4.6.7"; export const A = z.string();`,
     "src/b.ts": `import * as mini from "zod/mini"; export const B = mini.string();`,
-    [FILE]: route(`{ schema: z.object({ a: A, b: B }) }`, `import { A } from "s/a.ts"; import { B } from "s/b.ts";`),
+    [FILE]: route(
+      `{ schema: z.object({ a: A, b: B }) }`,
+      `import { A } from "s/a.ts"; import { B } from "s/b.ts";`,
+    ),
   }],
   ["factories with arguments", { items: "array", total: "integer" }, {
     "src/page.ts":
       `import * as z from "zod"; export const page = <T extends z.ZodType>(item: T, { max = 5 } = {}) => z.object({ items: z.array(item).max(max), total: z.int() });`,
-    [FILE]: route(`{ schema: page(z.string(), { max: 7 }) }`, `import { page } from "${ROOT}/page.ts";`),
+    [FILE]: route(
+      `{ schema: page(z.string(), { max: 7 }) }`,
+      `import { page } from "${ROOT}/page.ts";`,
+    ),
   }],
   ["zod/mini", { a: "string", b: "integer" }, {
     [FILE]: route(
@@ -75,7 +93,8 @@ const CASES: readonly (readonly [what: string, expected: unknown, files: Files])
     ),
   }],
   ["z of this package, and its enums", { a: "string", s: "string" }, {
-    [FILE]: `import { defineApiHandler, z } from "@trellis/fn"; import { UserStatus } from "@trellis/fn/core";
+    [FILE]:
+      `import { defineApiHandler, z } from "@trellis/fn"; import { UserStatus } from "@trellis/fn/core";
       export const handler = defineApiHandler({ schema: z.object({ a: z.string(), s: z.enum(UserStatus) }) })(() => ({ statusCode: 200, body: "" }));`,
   }],
   ["options through spreads and wrappers", { a: "string" }, {
@@ -98,12 +117,16 @@ const CASES: readonly (readonly [what: string, expected: unknown, files: Files])
       `import countries from "${ROOT}/countries.json" with { type: "json" };`,
     ),
   }],
-  ["schemas whose checks use what is only there when a request comes", { a: "string", b: "string" }, {
-    [FILE]: route(
-      `{ schema: z.object({ a: z.string().refine((value) => value !== process.env.SECRET), b: z.string().transform(async (v) => (await fetch(v)).text()) }) }`,
-      `import { readFileSync } from "node:fs"; const all = () => readFileSync("x");`,
-    ),
-  }],
+  [
+    "schemas whose checks use what is only there when a request comes",
+    { a: "string", b: "string" },
+    {
+      [FILE]: route(
+        `{ schema: z.object({ a: z.string().refine((value) => value !== process.env.SECRET), b: z.string().transform(async (v) => (await fetch(v)).text()) }) }`,
+        `import { readFileSync } from "node:fs"; const all = () => readFileSync("x");`,
+      ),
+    },
+  ],
   ["code that catches what it meets before all packages are there", { a: "string" }, {
     [FILE]: route(
       `{ schema: A }`,
@@ -142,7 +165,11 @@ Deno.test("generate openapi runs no statement of the files that it cuts schemas 
     "src/a.ts":
       `import "./effects.ts"; import * as z from "zod"; (globalThis as any).${mark} = true; export const A = z.object({ a: z.string() });
       export const db = connect(process.env.DATABASE_URL!); function connect(url: string): never { throw new Error(url); }`,
-    [FILE]: route(`{ schema: A }`, `import "${ROOT}/effects.ts"; import { A, db } from "${ROOT}/a.ts";`, "await db;"),
+    [FILE]: route(
+      `{ schema: A }`,
+      `import "${ROOT}/effects.ts"; import { A, db } from "${ROOT}/a.ts";`,
+      "await db;",
+    ),
   });
   assertEquals(Object.keys(body.properties), ["a"]);
   assertEquals(mark in globalThis, false);

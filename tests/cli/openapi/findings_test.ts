@@ -67,12 +67,18 @@ const CASES: readonly (readonly [what: string, expected: readonly string[], file
   ["a variable that is assigned again", [
     "src/functions/api/things.post.ts:5: A is assigned again after its declaration: declare it with const",
   ], {
-    [FILE]: route(`{ schema: z.array(A) }`, `let A = z.object({});\nA = A.extend({ a: z.string() });`),
+    [FILE]: route(
+      `{ schema: z.array(A) }`,
+      `let A = z.object({});\nA = A.extend({ a: z.string() });`,
+    ),
   }],
   ["a schema that needs itself", [
     "src/functions/api/things.post.ts:3: A needs its own value to be made: use z.lazy or a getter",
   ], {
-    [FILE]: route(`{ schema: A }`, `const A = z.object({ b: B() }); function B() { return z.array(A as any); }`),
+    [FILE]: route(
+      `{ schema: A }`,
+      `const A = z.object({ b: B() }); function B() { return z.array(A as any); }`,
+    ),
   }],
   ["what is no schema, and an option that is not written out", [
     "src/functions/api/things.post.ts:4: auth cannot be told from the text: write it out",
@@ -111,7 +117,9 @@ const CASES: readonly (readonly [what: string, expected: readonly string[], file
   ["parameters that the route has not, and a query that is no object", [
     "src/functions/api/things.post.ts:4: pathSchema, id: the route /things has no parameter {id}",
     "src/functions/api/things.post.ts:4: querySchema: query parameters are fields: use z.object()",
-  ], { [FILE]: route(`{ pathSchema: z.object({ id: z.string() }), querySchema: z.array(z.string()) }`) }],
+  ], {
+    [FILE]: route(`{ pathSchema: z.object({ id: z.string() }), querySchema: z.array(z.string()) }`),
+  }],
   ["two schemas with one id", [
     "src/functions/api/things.post.ts:3: B: Two schemas have the id X and are not the same: give one of them another id",
   ], {
@@ -136,7 +144,9 @@ for (const [what, expected, files] of CASES) {
     const found = await getFindings(files);
     assertEquals(found.length, expected.length, found.join("\n"));
     // messages of a runtime differ
-    for (const [index, line] of expected.entries()) assertEquals(found[index].slice(0, line.length), line);
+    for (const [index, line] of expected.entries()) {
+      assertEquals(found[index].slice(0, line.length), line);
+    }
   });
 }
 

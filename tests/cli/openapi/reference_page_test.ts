@@ -12,13 +12,24 @@ import {
 } from "../../../validation/mod.ts";
 
 // deno-lint-ignore no-explicit-any
-function route(method: string, path: string, options: DefineApiHandlerOptions<any, any, any, any>): ApiRoute {
-  return { method, path, operation: defineApiHandler(options)(() => ({ statusCode: 200, body: "" })).operation };
+function route(
+  method: string,
+  path: string,
+  options: DefineApiHandlerOptions<any, any, any, any>,
+): ApiRoute {
+  return {
+    method,
+    path,
+    operation: defineApiHandler(options)(() => ({ statusCode: 200, body: "" })).operation,
+  };
 }
 
 const EVIL = `<img src=x onerror="alert(1)">&'`;
 const Note = z.object({
-  title: z.string().min(1).max(200).meta({ description: `The title, with ${EVIL}`, examples: ["Milk"] }),
+  title: z.string().min(1).max(200).meta({
+    description: `The title, with ${EVIL}`,
+    examples: ["Milk"],
+  }),
   tags: z.array(z.enum(["a", "b"])).max(3).default([]),
   get children() {
     return z.array(Note).optional();
@@ -32,7 +43,10 @@ const document = buildOpenApiDocument({
   route("GET", "/a-rather-long-path-of-an-operation/{noteId}/with-many-parts/{another}/and-more", {
     operationName: "GetNote",
     auth: "authorizer-optional",
-    querySchema: z.object({ limit: z.coerce.number().int().min(1).max(100).default(20), [EVIL]: z.string() }),
+    querySchema: z.object({
+      limit: z.coerce.number().int().min(1).max(100).default(20),
+      [EVIL]: z.string(),
+    }),
     responseSchema: Note,
     openapi: { summary: `Get ${EVIL}`, description: EVIL, tags: ["notes"], deprecated: true },
   }),
@@ -47,18 +61,28 @@ const document = buildOpenApiDocument({
 
 Deno.test("renderReferencePage() gives a page without programs and addresses of others, which its own policy forbids", () => {
   const page = renderReferencePage(document);
-  assert(!/<script|<link|<img|<iframe|\bon\w+="|@import|url\(/i.test(page.replaceAll("&#60;img", "")), page);
+  assert(
+    !/<script|<link|<img|<iframe|\bon\w+="|@import|url\(/i.test(page.replaceAll("&#60;img", "")),
+    page,
+  );
   const [, style] = /<style>([^]*)<\/style>/.exec(page)!;
   const hash = createHash("sha256").update(style).digest("base64");
   assertStringIncludes(page, `content="default-src 'none'; style-src 'sha256-${hash}'"`);
   assertStringIncludes(page, "<p>Keeps <code>notes</code></p>\n<p>of all</p>");
   assertStringIncludes(page, `href="openapi.json"`);
-  assertStringIncludes(renderReferencePage(document, { documentUrl: "../api.json" }), `href="../api.json"`);
+  assertStringIncludes(
+    renderReferencePage(document, { documentUrl: "../api.json" }),
+    `href="../api.json"`,
+  );
 });
 
 Deno.test("renderReferencePage() shows operations under their tags, and every link leads somewhere on the page", () => {
   const page = renderReferencePage(document);
-  assertEquals([...page.matchAll(/<h2 id="[^"]*">([^<]*)/g)].map(([, title]) => title), ["notes", "Other", "Schemas"]);
+  assertEquals([...page.matchAll(/<h2 id="[^"]*">([^<]*)/g)].map(([, title]) => title), [
+    "notes",
+    "Other",
+    "Schemas",
+  ]);
   const ids = new Set([...page.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id));
   const links = [...page.matchAll(/href="#([^"]*)"/g)].map(([, id]) => id);
   assert(links.length > 8);
@@ -68,10 +92,17 @@ Deno.test("renderReferencePage() shows operations under their tags, and every li
   assertStringIncludes(page, `<span class="limits">1 to 100, default <code>20</code></span>`);
 });
 
-const BROWSER = [process.env.CHROME_PATH, "/usr/bin/chromium", "/usr/bin/google-chrome", "/usr/bin/chromium-browser"]
+const BROWSER = [
+  process.env.CHROME_PATH,
+  "/usr/bin/chromium",
+  "/usr/bin/google-chrome",
+  "/usr/bin/chromium-browser",
+]
   .find((path) => path !== undefined && existsSync(path));
 // deno-lint-ignore no-console
-if (BROWSER === undefined) console.warn("no Chromium (CHROME_PATH): the reference page is not looked at in a browser");
+if (BROWSER === undefined) {
+  console.warn("no Chromium (CHROME_PATH): the reference page is not looked at in a browser");
+}
 
 Deno.test({
   name: "renderReferencePage() fits a screen and a phone, works by keyboard, and loads nothing",
@@ -92,7 +123,11 @@ Deno.test({
         page.on("request", (request) => void seen.push(request.url()));
         await page.setViewport({ width, height: 800 });
         await page.goto(`file://${file}`);
-        assertEquals(seen, [`file://${file}`], "nothing else is loaded, and the policy refuses nothing of ours");
+        assertEquals(
+          seen,
+          [`file://${file}`],
+          "nothing else is loaded, and the policy refuses nothing of ours",
+        );
         // skip link, document, groups, then the first operation
         let tag = "";
         for (let presses = 0; tag !== "SUMMARY" && presses < 20; presses++) {
@@ -101,8 +136,13 @@ Deno.test({
         }
         await page.keyboard.press("Enter");
         assertEquals(await page.evaluate("document.activeElement.parentElement.open"), true);
-        assertEquals(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle"), "solid");
-        await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true");
+        assertEquals(
+          await page.evaluate("getComputedStyle(document.activeElement).outlineStyle"),
+          "solid",
+        );
+        await page.evaluate(
+          "for (const each of document.querySelectorAll('details')) each.open = true",
+        );
         assertEquals(
           await page.evaluate("document.documentElement.scrollWidth"),
           width,

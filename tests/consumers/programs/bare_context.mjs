@@ -9,7 +9,9 @@ const STANDARDS =
   EventTarget Headers performance queueMicrotask ReadableStream Request Response structuredClone TextDecoder TextEncoder
   Uint8Array URL URLSearchParams`.split(/\s+/);
 
-const context = vm.createContext(Object.fromEntries(STANDARDS.map((name) => [name, globalThis[name]])));
+const context = vm.createContext(
+  Object.fromEntries(STANDARDS.map((name) => [name, globalThis[name]])),
+);
 // a number, as the standard says, in place of Node's object
 const timers = new Map();
 context.setTimeout = (...args) => {
@@ -20,7 +22,13 @@ context.setTimeout = (...args) => {
 context.clearTimeout = (id) => clearTimeout(timers.get(id));
 context.setInterval = (...args) => Number(setInterval(...args));
 context.clearInterval = (id) => clearInterval(id);
-const exercise = vm.runInContext(`${readFileSync(process.argv[2], "utf8")};bundle.exercise`, context);
-const found = vm.runInContext("[typeof process, typeof Buffer, typeof require, typeof global]", context);
+const exercise = vm.runInContext(
+  `${readFileSync(process.argv[2], "utf8")};bundle.exercise`,
+  context,
+);
+const found = vm.runInContext(
+  "[typeof process, typeof Buffer, typeof require, typeof global]",
+  context,
+);
 console.log(JSON.stringify({ found, ...await exercise() }));
 process.exit();

@@ -1,19 +1,36 @@
 // What the published declarations infer. Compiled, never run.
-import { buildValidatedResponse, defineApiHandler, type ProxyResult, type UserStatus } from "@trellis/fn";
+import {
+  buildValidatedResponse,
+  defineApiHandler,
+  type ProxyResult,
+  type UserStatus,
+} from "@trellis/fn";
 import { type AuthConfig, configureSessionAuth, type SessionResult } from "@trellis/fn/auth";
 import { authUsers } from "@trellis/fn/auth/schema";
-import { createQueryFactory, DatabaseOperation, getDrizzleClient, withTransaction } from "@trellis/fn/database";
+import {
+  createQueryFactory,
+  DatabaseOperation,
+  getDrizzleClient,
+  withTransaction,
+} from "@trellis/fn/database";
 import { eq, type InsertModel, type SelectModel, type UpdateModel } from "@trellis/fn/database/orm";
 import { defineConfig } from "@trellis/fn/cli";
 import { defineEnv } from "@trellis/fn/env";
 import { type AppError, isAppError, ValidationError } from "@trellis/fn/errors";
 import { defineQueueHandler } from "@trellis/fn/core";
 import { createLambdaContext, createRestApiEvent } from "@trellis/fn/testing";
-import { toJsonSchema, validateSchema, type ValidationResult, z as ours, type ZodType } from "@trellis/fn/validation";
+import {
+  toJsonSchema,
+  validateSchema,
+  type ValidationResult,
+  z as ours,
+  type ZodType,
+} from "@trellis/fn/validation";
 import { pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import * as z from "zod";
 
-type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true
+  : false;
 function check<T extends true>(_?: T): void {}
 
 // parameters are exactly what the options call for
@@ -49,9 +66,13 @@ export const optional = defineApiHandler({ auth: "authorizer-optional" })(
 );
 
 // @ts-expect-error: no schema, no body
-defineApiHandler({ querySchema: Query })(({ body, context }) => buildValidatedResponse(context, 200, body));
+defineApiHandler({ querySchema: Query })(({ body, context }) =>
+  buildValidatedResponse(context, 200, body)
+);
 // @ts-expect-error: no auth, no user
-defineApiHandler({ schema: Body })(({ userId, context }) => buildValidatedResponse(context, 200, userId));
+defineApiHandler({ schema: Body })(({ userId, context }) =>
+  buildValidatedResponse(context, 200, userId)
+);
 // @ts-expect-error: no such mode
 defineApiHandler({ auth: "sessions" });
 
@@ -102,7 +123,10 @@ check<Equal<NonNullable<Awaited<ReturnType<typeof findNote>>>, { title: string }
 export const byUser = definePreparedQuery(
   { tables: [{ table: "notes", operations: [DatabaseOperation.Select] }] },
   async function byUser(db, userId: string) {
-    return await db.query.notes.findMany({ where: eq(notes.userId, userId), columns: { title: true } });
+    return await db.query.notes.findMany({
+      where: eq(notes.userId, userId),
+      columns: { title: true },
+    });
   },
 );
 check<Equal<Awaited<ReturnType<typeof byUser>>, { title: string }[]>>();
@@ -110,12 +134,19 @@ export const inTransaction = async (): Promise<number> =>
   await withTransaction(await getDb(), async (tx) => (await tx.select().from(notes)).length);
 
 // configuration: an optional setting may be given as undefined, or left out
-export const authConfig: AuthConfig = { secret: "s", baseURL: "https://x.test", socialProviders: {} };
+export const authConfig: AuthConfig = {
+  secret: "s",
+  baseURL: "https://x.test",
+  socialProviders: {},
+};
 configureSessionAuth(getDb, authConfig);
 export default defineConfig({});
 
 // the rest
-const env = defineEnv({ PORT: { schema: z.coerce.number(), default: 1 }, KEY: { secret: true, optional: true } });
+const env = defineEnv({
+  PORT: { schema: z.coerce.number(), default: 1 },
+  KEY: { secret: true, optional: true },
+});
 export const settings = (): void => check<Equal<typeof env.PORT, number>>();
 export const key = (): string | undefined => env.KEY;
 export const queue = defineQueueHandler({ schema: Body })(function queue({ body }) {

@@ -1,5 +1,10 @@
 // A library on top of the package: everything that it exports has a type that can be written down.
-import { buildValidatedResponse, type LambdaContext, type ProxyResult, type RestApiEvent } from "@trellis/fn";
+import {
+  buildValidatedResponse,
+  type LambdaContext,
+  type ProxyResult,
+  type RestApiEvent,
+} from "@trellis/fn";
 import { type ApiHandler, defineApiHandler, type ValidatedApiParams } from "@trellis/fn/validation";
 import { AppError, type AppErrorOptions } from "@trellis/fn/errors";
 import {
@@ -25,9 +30,10 @@ export const handler: ApiHandler<ValidatedApiParams<Item>> = defineApiHandler({
 export const config: DatabaseConfig = { provider: "embedded-pg", connectionString: "memory://" };
 export const getDb: () => Promise<DrizzleClient> = () => getDrizzleClient(config);
 export const queries: QueryFactory<Record<string, unknown>> = createQueryFactory(getDb);
-export const wrapped: (event: RestApiEvent, context: LambdaContext) => Promise<string> = withObservability(
-  (event: RestApiEvent) => Promise.resolve(event.path),
-);
+export const wrapped: (event: RestApiEvent, context: LambdaContext) => Promise<string> =
+  withObservability(
+    (event: RestApiEvent) => Promise.resolve(event.path),
+  );
 export class OutOfTea extends AppError {
   constructor(options?: AppErrorOptions) {
     super("SERVICE_UNAVAILABLE", "Out of tea", options);

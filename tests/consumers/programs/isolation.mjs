@@ -1,9 +1,21 @@
 // deno-lint-ignore-file no-console require-await
 // Sends interleaved requests through handlers in one process, 64 at once, and counts what shows the ids of another one.
 // Its argument is JSON: { requests, config? }; it prints one line of JSON.
-import { buildValidatedResponse, defineApiHandler, getOutgoingHeaders, getRequestContext } from "@trellis/fn";
+import {
+  buildValidatedResponse,
+  defineApiHandler,
+  getOutgoingHeaders,
+  getRequestContext,
+} from "@trellis/fn";
 import { defineQueueHandler } from "@trellis/fn/core";
-import { logInfo, metrics, MetricUnit, onSpanEnd, setLogOutput, withSpan } from "@trellis/fn/observability";
+import {
+  logInfo,
+  metrics,
+  MetricUnit,
+  onSpanEnd,
+  setLogOutput,
+  withSpan,
+} from "@trellis/fn/observability";
 import { createLambdaContext, createQueueEvent, createRestApiEvent } from "@trellis/fn/testing";
 import { EventEmitter } from "node:events";
 import { readFile } from "node:fs";
@@ -13,7 +25,16 @@ import { setImmediate } from "node:timers";
 
 const AT_ONCE = 64;
 const { requests, config } = JSON.parse(process.argv[2]);
-const seen = { requests: 0, lines: 0, metrics: 0, spans: 0, checks: 0, foreign: 0, lost: 0, examples: [] };
+const seen = {
+  requests: 0,
+  lines: 0,
+  metrics: 0,
+  spans: 0,
+  checks: 0,
+  foreign: 0,
+  lost: 0,
+  examples: [],
+};
 let expectedLines = 0;
 
 function check(isOwn, what, own, found) {
@@ -27,7 +48,12 @@ function check(isOwn, what, own, found) {
 function mark(own, what) {
   expectedLines++;
   logInfo(what, { own });
-  check(getRequestContext()?.correlationId === own, `context, ${what}`, own, getRequestContext()?.correlationId);
+  check(
+    getRequestContext()?.correlationId === own,
+    `context, ${what}`,
+    own,
+    getRequestContext()?.correlationId,
+  );
   check(getOutgoingHeaders()["X-Correlation-Id"] === own, `outgoing headers, ${what}`, own);
 }
 
@@ -35,7 +61,12 @@ function mark(own, what) {
 function markOutside(what) {
   expectedLines++;
   logInfo(what, { own: null });
-  check(getRequestContext() === undefined, `context, ${what}`, null, getRequestContext()?.correlationId);
+  check(
+    getRequestContext() === undefined,
+    `context, ${what}`,
+    null,
+    getRequestContext()?.correlationId,
+  );
 }
 
 setLogOutput((text) => {
@@ -45,7 +76,12 @@ setLogOutput((text) => {
 function checkLine(line) {
   if ("N" in line) {
     seen.metrics++;
-    return check([line.N].flat().every((n) => n === getNumber(line.own)), "metric", line.own, line.N);
+    return check(
+      [line.N].flat().every((n) => n === getNumber(line.own)),
+      "metric",
+      line.own,
+      line.N,
+    );
   }
   if (line.own === undefined) return;
   seen.lines++;
@@ -115,7 +151,11 @@ const KINDS = {
     leave(pause(n % 5).then(() => turns(own, n, "not awaited")));
   },
   async nestedTogether(own, n) {
-    await Promise.all([call(`${own}.a`, "awaited"), call(`${own}.b`, "emitted"), turns(own, n, "beside nested")]);
+    await Promise.all([
+      call(`${own}.a`, "awaited"),
+      call(`${own}.b`, "emitted"),
+      turns(own, n, "beside nested"),
+    ]);
     mark(own, "after nested");
   },
   async nestedNotAwaited(own) {
@@ -162,8 +202,15 @@ const KINDS = {
     mark(own, "after the stream");
   },
   async queued(own, n) {
-    const messages = ["x", "y", "z"].map((id) => ({ messageId: id, body: "{}", correlationId: `${own}:${id}` }));
-    await consumers[n % 2](createQueueEvent(messages), createLambdaContext({ awsRequestId: `r-${own}` }));
+    const messages = ["x", "y", "z"].map((id) => ({
+      messageId: id,
+      body: "{}",
+      correlationId: `${own}:${id}`,
+    }));
+    await consumers[n % 2](
+      createQueueEvent(messages),
+      createLambdaContext({ awsRequestId: `r-${own}` }),
+    );
     mark(own, "after the queue");
   },
   async imported(own) {
@@ -207,7 +254,9 @@ const consumers = [1, 3].map((concurrency) =>
   })
 );
 
-const USUAL = Object.keys(KINDS).filter((kind) => !["tooLate", "stored", "cut", "imported"].includes(kind));
+const USUAL = Object.keys(KINDS).filter((kind) =>
+  !["tooLate", "stored", "cut", "imported"].includes(kind)
+);
 
 function getKind(n) {
   if (n % 500 === 499) return "tooLate";
@@ -217,17 +266,19 @@ function getKind(n) {
   return USUAL[n % USUAL.length];
 }
 
-const handler = defineApiHandler({ operationName: "Isolated" })(async function isolated({ event, context, metadata }) {
-  const own = metadata.correlationId;
-  const n = getNumber(own);
-  mark(own, "first");
-  metrics.addDimension("own", own);
-  metrics.addMetric("N", MetricUnit.Count, n);
-  await withSpan("work", () => KINDS[event.path](own, n), { attributes: { own } });
-  metrics.addMetric("N", MetricUnit.Count, n);
-  mark(own, "last");
-  return buildValidatedResponse(context, 200, { own });
-});
+const handler = defineApiHandler({ operationName: "Isolated" })(
+  async function isolated({ event, context, metadata }) {
+    const own = metadata.correlationId;
+    const n = getNumber(own);
+    mark(own, "first");
+    metrics.addDimension("own", own);
+    metrics.addMetric("N", MetricUnit.Count, n);
+    await withSpan("work", () => KINDS[event.path](own, n), { attributes: { own } });
+    metrics.addMetric("N", MetricUnit.Count, n);
+    mark(own, "last");
+    return buildValidatedResponse(context, 200, { own });
+  },
+);
 
 async function call(own, kind) {
   seen.requests++;
@@ -235,12 +286,20 @@ async function call(own, kind) {
     path: kind,
     headers: { "X-Correlation-Id": own, traceparent: `00-${traceOf(own)}-00f067aa0ba902b7-01` },
   });
-  const context = createLambdaContext({ awsRequestId: `r-${own}`, timeoutMs: kind === "tooLate" ? 80 : 60_000 });
+  const context = createLambdaContext({
+    awsRequestId: `r-${own}`,
+    timeoutMs: kind === "tooLate" ? 80 : 60_000,
+  });
   const { statusCode, headers, body } = await handler(event, context);
   check(headers["X-Correlation-Id"] === own, "answer", own, headers["X-Correlation-Id"]);
   if (statusCode === 200) return check(JSON.parse(body).own === own, "body", own, body);
   const answer = JSON.parse(body);
-  check(answer.correlationId === own && answer.requestId === `r-${own}`, "body of an error", own, body);
+  check(
+    answer.correlationId === own && answer.requestId === `r-${own}`,
+    "body of an error",
+    own,
+    body,
+  );
   const expected = { failed: [500], tooLate: [504], stored: [500] }[kind];
   check(expected?.includes(statusCode), `status ${statusCode} of ${kind}`, own);
 }
@@ -267,7 +326,8 @@ const server = createServer((_request, response) => {
   response.end("ok");
 });
 await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-const askServer = () => fetch(`http://127.0.0.1:${server.address().port}`).then((response) => response.text());
+const askServer = () =>
+  fetch(`http://127.0.0.1:${server.address().port}`).then((response) => response.text());
 await askServer();
 if (config !== undefined) {
   // the pool is opened by a request, and must not keep it
@@ -275,7 +335,10 @@ if (config !== undefined) {
     await (await database).open();
     return buildValidatedResponse(context, 200, {});
   });
-  await opener(createRestApiEvent({ headers: { "X-Correlation-Id": "opener" } }), createLambdaContext());
+  await opener(
+    createRestApiEvent({ headers: { "X-Correlation-Id": "opener" } }),
+    createLambdaContext(),
+  );
   for (let i = 0; i < 5; i++) await askServer();
 }
 
@@ -294,6 +357,10 @@ clearInterval(outside);
 server.closeAllConnections?.();
 server.close();
 seen.lost = expectedLines - seen.lines;
-const runtime = globalThis.Deno ? "deno" : process.versions.bun ? "bun" : `node ${process.versions.node.split(".")[0]}`;
+const runtime = globalThis.Deno
+  ? "deno"
+  : process.versions.bun
+  ? "bun"
+  : `node ${process.versions.node.split(".")[0]}`;
 console.log(JSON.stringify({ runtime, ms: Math.round(performance.now() - startedAt), ...seen }));
 process.exit();

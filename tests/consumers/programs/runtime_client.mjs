@@ -44,7 +44,10 @@ while (true) {
     getRemainingTimeInMillis: () => Math.max(0, deadline - Date.now()),
   };
   try {
-    await post(`/invocation/${awsRequestId}/response`, (await handler(await next.json(), context)) ?? null);
+    await post(
+      `/invocation/${awsRequestId}/response`,
+      (await handler(await next.json(), context)) ?? null,
+    );
   } catch (error) {
     await post(`/invocation/${awsRequestId}/error`, describe(error), "Function.Error");
   }

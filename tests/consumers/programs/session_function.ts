@@ -9,7 +9,10 @@ const getDb = () =>
     connectionString: "postgres://nobody:x@127.0.0.1:1/none",
     connectTimeout: 1,
   });
-configureSessionAuth(getDb, { secret: "0123456789abcdef0123456789abcdef", baseURL: "https://api.example.com" });
+configureSessionAuth(getDb, {
+  secret: "0123456789abcdef0123456789abcdef",
+  baseURL: "https://api.example.com",
+});
 
 export const handler = defineApiHandler({ auth: "session" })(function whoAmI({ userId, context }) {
   return buildValidatedResponse(context, 200, { userId });

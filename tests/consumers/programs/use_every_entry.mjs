@@ -35,9 +35,15 @@ const handler = trellis.defineApiHandler({ schema: z.object({ n: z.coerce.number
     return trellis.buildValidatedResponse(context, 200, { twice: body.n * 2 });
   },
 );
-const good = await handler(createRestApiEvent({ method: "POST", body: { n: "21" } }), createLambdaContext());
+const good = await handler(
+  createRestApiEvent({ method: "POST", body: { n: "21" } }),
+  createLambdaContext(),
+);
 assert.equal(good.body, '{"twice":42}');
-const bad = await handler(createRestApiEvent({ method: "POST", body: { n: "x" } }), createLambdaContext());
+const bad = await handler(
+  createRestApiEvent({ method: "POST", body: { n: "x" } }),
+  createLambdaContext(),
+);
 assert.equal(bad.statusCode, 400);
 assert.deepEqual(Object.keys(JSON.parse(bad.body).errors), ["n"]);
 
@@ -45,13 +51,19 @@ assert.deepEqual(Object.keys(JSON.parse(bad.body).errors), ["n"]);
 const payload = '{"ref":"main"}';
 const signature = "sha256=" + createHmac("sha256", "secret").update(payload).digest("hex");
 await validateCodeHostWebhook(payload, signature, "secret");
-await assert.rejects(() => validateCodeHostWebhook(payload + " ", signature, "secret"), UnauthorizedError);
+await assert.rejects(
+  () => validateCodeHostWebhook(payload + " ", signature, "secret"),
+  UnauthorizedError,
+);
 assert.equal(typeof createAuth, "function");
 assert.match(AUTH_MIGRATION_SQL, /CREATE TABLE IF NOT EXISTS "users"/);
 assert.match(String(eq(authUsers.email, sql`lower(${"A"})`).constructor.name), /SQL/);
 
 // ./database, ./database/orm: what needs no server, and a driver that is not installed
-assert.equal(sanitizeForDistSql('CREATE INDEX "i" ON "t" ("a")'), 'CREATE INDEX ASYNC "i" ON "t" ("a")');
+assert.equal(
+  sanitizeForDistSql('CREATE INDEX "i" ON "t" ("a")'),
+  'CREATE INDEX ASYNC "i" ON "t" ("a")',
+);
 assert.equal(splitStatements("select 1; select 2").length, 2);
 const { defineQuery } = createQueryFactory(() => Promise.reject(new Error("not connected")));
 const query = defineQuery(
@@ -67,8 +79,16 @@ assert.equal(typeof RequiresTable([]), "function");
 if (process.env.EXPECT_MISSING !== undefined) {
   const providers = {
     "@electric-sql/pglite": { provider: "embedded-pg" },
-    "@neondatabase/serverless": { provider: "branching-pg", connectionString: "postgres://u:p@localhost/d" },
-    "@aws-sdk/dsql-signer": { provider: "distsql", endpoint: "localhost:1", region: "eu-west-1", username: "u" },
+    "@neondatabase/serverless": {
+      provider: "branching-pg",
+      connectionString: "postgres://u:p@localhost/d",
+    },
+    "@aws-sdk/dsql-signer": {
+      provider: "distsql",
+      endpoint: "localhost:1",
+      region: "eu-west-1",
+      username: "u",
+    },
     "@aws-sdk/client-rds-data": {
       provider: "serverless-pg",
       connectionString: "rds-data://arn:aws:rds:eu-west-1:1:cluster:c?secretArn=arn:s&database=d",
@@ -79,7 +99,9 @@ if (process.env.EXPECT_MISSING !== undefined) {
       assert.ok(isAppError(error, "CONFIGURATION"), String(error));
       assert.match(
         error.message,
-        new RegExp(`^Provider ${config.provider}.* needs the package ${name}, .*npm install "${name}@`),
+        new RegExp(
+          `^Provider ${config.provider}.* needs the package ${name}, .*npm install "${name}@`,
+        ),
       );
       return true;
     });
@@ -93,12 +115,17 @@ assert.ok(existsSync(join(await resolveModulesPath(), "function", "main.tf")));
 const queue = defineQueueHandler({ schema: z.object({ id: z.string() }) })(function work({ body }) {
   if (body.id === "b") throw new NotFoundError("b is gone");
 });
-const failures = await queue(createQueueEvent([{ body: { id: "a" } }, { body: { id: "b" } }]), createLambdaContext());
+const failures = await queue(
+  createQueueEvent([{ body: { id: "a" } }, { body: { id: "b" } }]),
+  createLambdaContext(),
+);
 assert.equal(failures.batchItemFailures.length, 1);
 assert.equal(UserStatus.Anonymous, "Anonymous");
 
 // ./env, ./observability, ./validation
-const env = defineEnv({ PORT: { schema: z.coerce.number(), default: 1 } }, { source: { PORT: "8080" } });
+const env = defineEnv({ PORT: { schema: z.coerce.number(), default: 1 } }, {
+  source: { PORT: "8080" },
+});
 assert.equal(env.PORT, 8080);
 assert.equal(MetricUnit.Count, "Count");
 assert.deepEqual(validateSchema(z.object({ a: z.string() }), {}).success, false);

@@ -9,7 +9,11 @@ import {
   NotFoundError,
   validateSchema,
 } from "@trellis/fn";
-import { validateCodeHostWebhook, validatePaymentsWebhook, validateStandardWebhook } from "@trellis/fn/auth";
+import {
+  validateCodeHostWebhook,
+  validatePaymentsWebhook,
+  validateStandardWebhook,
+} from "@trellis/fn/auth";
 import {
   defineAuthorizerHandler,
   defineQueueHandler,
@@ -62,14 +66,21 @@ const notes = defineApiHandler({
   await withSpan("store", () => Promise.resolve());
   if (body.title === "gone") throw new NotFoundError("No such note");
   if (body.title === "broken") throw new TypeError("password=hunter2");
-  return buildValidatedResponse(context, 201, { ...body, query, before, id: metadata.correlationId });
+  return buildValidatedResponse(context, 201, {
+    ...body,
+    query,
+    before,
+    id: metadata.correlationId,
+  });
 });
 
 const slow = defineApiHandler({})(() => new Promise(() => {}));
-const queue = defineQueueHandler({ schema: z.object({ n: z.number() }), concurrency: 2 })(async ({ body }) => {
-  await Promise.resolve();
-  if (body.n === 2) throw new Error("why");
-});
+const queue = defineQueueHandler({ schema: z.object({ n: z.number() }), concurrency: 2 })(
+  async ({ body }) => {
+    await Promise.resolve();
+    if (body.n === 2) throw new Error("why");
+  },
+);
 const topic = defineTopicHandler({ schema: z.object({ n: z.number() }) })(async ({ message }) => {
   await Promise.resolve();
   if (message.n > 1) throw new Error("why");
@@ -80,36 +91,57 @@ const authorizer = defineAuthorizerHandler()(({ token }) =>
 );
 
 /** Logs before and after it waits; where there is no AsyncLocalStorage the later lines have no ids, and never another's. */
-const mixed = defineApiHandler({ logging: { summary: false } })(async function mixed({ context, metadata }) {
-  const own = metadata.correlationId;
-  for (let turn = 0; turn < 3; turn++) {
-    logInfo("mixed", { own });
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-  return buildValidatedResponse(context, 200, { own });
-});
+const mixed = defineApiHandler({ logging: { summary: false } })(
+  async function mixed({ context, metadata }) {
+    const own = metadata.correlationId;
+    for (let turn = 0; turn < 3; turn++) {
+      logInfo("mixed", { own });
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    return buildValidatedResponse(context, 200, { own });
+  },
+);
 
 async function runMixed(): Promise<number> {
   const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => {
     const event = request("{}", { headers: { "x-correlation-id": `mixed-${n}` } });
     return mixed(event as any, context(`r-${n}`));
   }));
-  return answers.filter(({ headers, body }) => headers?.["X-Correlation-Id"] !== JSON.parse(body).own).length;
+  return answers.filter(({ headers, body }) =>
+    headers?.["X-Correlation-Id"] !== JSON.parse(body).own
+  ).length;
 }
 
 type Call = () => unknown;
 
 function record(messageId: string, body: string) {
-  return { messageId, receiptHandle: "r", body, attributes: {}, messageAttributes: {}, eventSourceARN: "arn:q" };
+  return {
+    messageId,
+    receiptHandle: "r",
+    body,
+    attributes: {},
+    messageAttributes: {},
+    eventSourceARN: "arn:q",
+  };
 }
 
 function sns(...messages: string[]) {
-  return { Records: messages.map((Message, i) => ({ Sns: { MessageId: `m${i}`, Message, MessageAttributes: {} } })) };
+  return {
+    Records: messages.map((Message, i) => ({
+      Sns: { MessageId: `m${i}`, Message, MessageAttributes: {} },
+    })),
+  };
 }
 
 async function hmacHex(secret: string, text: string): Promise<string> {
   const bytes = (value: string) => new TextEncoder().encode(value);
-  const key = await crypto.subtle.importKey("raw", bytes(secret), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const key = await crypto.subtle.importKey(
+    "raw",
+    bytes(secret),
+    { name: "HMAC", hash: "SHA-256" },
+    false,
+    ["sign"],
+  );
   const signature = new Uint8Array(await crypto.subtle.sign("HMAC", key, bytes(text)));
   return Array.from(signature, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
@@ -121,7 +153,9 @@ const CALLS: Record<string, Call> = {
   valid: post('{"title":"milk ✓","tags":["a"]}'),
   base64: post("eyJ0aXRsZSI6Im1pbGsgw6kifQ==", { isBase64Encoded: true }),
   "base64 that is none": post("a", { isBase64Encoded: true }),
-  form: post("title=milk&tags=a&tags=b", { headers: { "content-type": "application/x-www-form-urlencoded" } }),
+  form: post("title=milk&tags=a&tags=b", {
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+  }),
   "invalid body": post('{"title":"","tags":[1]}'),
   "invalid query": post('{"title":"milk"}', { rawQueryString: "limit=x" }),
   "no JSON": post("{"),
@@ -133,7 +167,10 @@ const CALLS: Record<string, Call> = {
   broken: post('{"title":"broken"}'),
   "past the deadline": () => slow(request("{}") as any, context("r-2", 60)),
   queue: () =>
-    queue({ Records: ['{"n":1}', '{"n":2}', "?"].map((body, i) => record(`m${i}`, body)) } as any, context("r")),
+    queue(
+      { Records: ['{"n":1}', '{"n":2}', "?"].map((body, i) => record(`m${i}`, body)) } as any,
+      context("r"),
+    ),
   topic: () => topic(sns('{"n":1}', '{"n":2}', '{"n":3}') as any, context("r")),
   schedule: () =>
     nightly(
@@ -148,10 +185,16 @@ const CALLS: Record<string, Call> = {
     ),
   authorizer: () =>
     authorizer(
-      { version: "2.0", routeArn: "arn", headers: { authorization: "Bearer t-1" }, requestContext: {} } as any,
+      {
+        version: "2.0",
+        routeArn: "arn",
+        headers: { authorization: "Bearer t-1" },
+        requestContext: {},
+      } as any,
       context("r"),
     ),
-  "error response": () => buildErrorResponse(context("r-3"), new ValidationError("no", { errors: { a: ["b"] } })),
+  "error response": () =>
+    buildErrorResponse(context("r-3"), new ValidationError("no", { errors: { a: ["b"] } })),
   "raw body": () => [...readRawBody(request("aGk=", { isBase64Encoded: true }) as any)],
   "validated value": () => validateSchema(z.object({ n: z.coerce.number() }), { n: "5" }),
   retried: async () => {
@@ -168,11 +211,16 @@ const CALLS: Record<string, Call> = {
       "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17",
       "It's a Secret to Everybody",
     ),
-  "GitHub's webhook, forged": () => validateCodeHostWebhook("Hello, World?", `sha256=${"0".repeat(64)}`, "secret"),
+  "GitHub's webhook, forged": () =>
+    validateCodeHostWebhook("Hello, World?", `sha256=${"0".repeat(64)}`, "secret"),
   "Stripe's webhook": async () => {
     const seconds = Math.floor(Date.now() / 1000);
     const bytes = new TextEncoder().encode('{"é":1}');
-    await validatePaymentsWebhook(bytes, `t=${seconds},v1=${await hmacHex("whsec", `${seconds}.{"é":1}`)}`, "whsec");
+    await validatePaymentsWebhook(
+      bytes,
+      `t=${seconds},v1=${await hmacHex("whsec", `${seconds}.{"é":1}`)}`,
+      "whsec",
+    );
   },
   "standard webhook": () =>
     validateStandardWebhook(
@@ -208,7 +256,8 @@ export async function exercise(): Promise<Record<string, unknown>> {
   }
   const foreignAnswers = await runMixed();
   const marked = lines.filter(({ message }) => message === "mixed");
-  const foreignLines = marked.filter(({ own, correlation_id: id }) => id !== own && id !== undefined).length;
+  const foreignLines =
+    marked.filter(({ own, correlation_id: id }) => id !== own && id !== undefined).length;
   clearInterval(hold);
   restore();
   remove();
@@ -219,7 +268,8 @@ export async function exercise(): Promise<Record<string, unknown>> {
       { level, message, error },
     ) => [level, message, error !== undefined]),
     // without AsyncLocalStorage a metric that comes after an await is written before the lines of its invocation
-    metrics: lines.filter(({ level }) => !level).map((document) => Object.keys(document).join()).sort(),
+    metrics: lines.filter(({ level }) => !level).map((document) => Object.keys(document).join())
+      .sort(),
     spans,
   };
 }

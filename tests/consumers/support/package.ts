@@ -36,7 +36,10 @@ export async function packPackage(): Promise<string> {
     await runOk("npm", ["pack", built, "--silent", "--pack-destination", work], { cwd: work });
     const [file] = [...Deno.readDirSync(work)].filter(({ name }) => name.endsWith(".tgz"));
     const bytes = await Deno.readFile(join(work, file.name));
-    const tarball = join(CACHE, `trellis-${createHash("sha256").update(bytes).digest("hex").slice(0, 16)}.tgz`);
+    const tarball = join(
+      CACHE,
+      `trellis-${createHash("sha256").update(bytes).digest("hex").slice(0, 16)}.tgz`,
+    );
     await Deno.rename(join(work, file.name), tarball);
     return tarball;
   } finally {
@@ -60,7 +63,8 @@ export const DATABASE_PACKAGES: readonly string[] = [
  */
 export async function installPackage(packages: readonly string[] = []): Promise<Installed> {
   const tarball = await packPackage();
-  const key = createHash("sha256").update(JSON.stringify([tarball, packages, 2])).digest("hex").slice(0, 16);
+  const key = createHash("sha256").update(JSON.stringify([tarball, packages, 2])).digest("hex")
+    .slice(0, 16);
   const folder = join(CACHE, `app-${key}`);
   const logFile = join(folder, "install.log");
   const present = await Deno.readTextFile(logFile).catch(() => undefined);
@@ -68,7 +72,13 @@ export async function installPackage(packages: readonly string[] = []): Promise<
   await removeOld();
   const work = await Deno.makeTempDir({ dir: CACHE, prefix: "install-" });
   await Deno.writeTextFile(join(work, "package.json"), '{ "private": true, "type": "module" }\n');
-  const { stdout, stderr } = await runOk("npm", ["install", "--no-audit", "--no-fund", tarball, ...packages], {
+  const { stdout, stderr } = await runOk("npm", [
+    "install",
+    "--no-audit",
+    "--no-fund",
+    tarball,
+    ...packages,
+  ], {
     cwd: work,
     // what the person who runs the tests has set for npm is not ours to be warned of
     env: { npm_config_userconfig: join(work, ".npmrc") },
@@ -96,7 +106,10 @@ async function removeOld(): Promise<void> {
  * @param files Name to text; a missing text means that the program of this name is copied.
  * @returns The folder. Remove it with {@link Deno.remove}.
  */
-export async function makeConsumer(installed: Installed, files: Record<string, string | undefined>): Promise<string> {
+export async function makeConsumer(
+  installed: Installed,
+  files: Record<string, string | undefined>,
+): Promise<string> {
   const folder = await Deno.makeTempDir({ dir: installed.folder, prefix: "consumer-" });
   for (const [name, text] of Object.entries(files)) {
     if (text === undefined) await Deno.copyFile(join(PROGRAMS, name), join(folder, name));

@@ -41,7 +41,8 @@ export async function startRuntimeApi(): Promise<RuntimeApi> {
       "Lambda-Runtime-Aws-Request-Id": next.id,
       "Lambda-Runtime-Deadline-Ms": String(Date.now() + TIMEOUT_MS),
       "Lambda-Runtime-Invoked-Function-Arn": "arn:aws:lambda:eu-west-1:123456789012:function:notes",
-      "Lambda-Runtime-Trace-Id": "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1",
+      "Lambda-Runtime-Trace-Id":
+        "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1",
     }).end(JSON.stringify(next.event));
   }
 

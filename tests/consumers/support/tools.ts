@@ -35,13 +35,20 @@ export type Tool = keyof typeof TOOLS;
 export async function findTool(tool: Tool): Promise<string | undefined> {
   const specifier = TOOLS[tool];
   const name = specifier.slice(0, specifier.lastIndexOf("@"));
-  const folder = join(CACHE, `tools-${tool}-${createHash("sha256").update(specifier).digest("hex").slice(0, 12)}`);
+  const folder = join(
+    CACHE,
+    `tools-${tool}-${createHash("sha256").update(specifier).digest("hex").slice(0, 12)}`,
+  );
   const found = join(folder, "node_modules", name);
   if (await Deno.stat(found).then(() => true, () => false)) return found;
   await Deno.mkdir(CACHE, { recursive: true });
   const work = await Deno.makeTempDir({ dir: CACHE, prefix: "install-" });
   await Deno.writeTextFile(join(work, "package.json"), '{ "private": true }\n');
-  const { code, stderr } = await run("npm", ["install", "--silent", "--ignore-scripts", specifier], { cwd: work });
+  const { code, stderr } = await run(
+    "npm",
+    ["install", "--silent", "--ignore-scripts", specifier],
+    { cwd: work },
+  );
   if (code !== 0) {
     // deno-lint-ignore no-console
     console.warn(`SKIPPED: ${specifier} cannot be installed here: ${stderr.trim()}`);

@@ -1,4 +1,10 @@
-import { assertEquals, assertFalse, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assertEquals,
+  assertFalse,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import {
   type AuthorizerDecision,
   type AuthorizerEvent,
@@ -10,7 +16,11 @@ import {
   defineAuthorizerHandler,
   UserStatus,
 } from "../../../core/mod.ts";
-import { ConfigurationError, ServiceUnavailableError, UnauthorizedError } from "../../../errors/mod.ts";
+import {
+  ConfigurationError,
+  ServiceUnavailableError,
+  UnauthorizedError,
+} from "../../../errors/mod.ts";
 import {
   createHttpApiEvent,
   createHttpAuthorizerEvent,
@@ -36,7 +46,10 @@ const request = {
 const rest = createRequestAuthorizerEvent(request);
 const http = createHttpAuthorizerEvent(request);
 const token = createTokenAuthorizerEvent(`Bearer ${TOKEN}`, request);
-const connect = createWebSocketConnectEvent({ headers: { Authorization: `Bearer ${TOKEN}` }, query: { room: "1" } });
+const connect = createWebSocketConnectEvent({
+  headers: { Authorization: `Bearer ${TOKEN}` },
+  query: { room: "1" },
+});
 const webSocket = {
   ...connect,
   type: "REQUEST",
@@ -71,7 +84,12 @@ async function run(
   return { ...result, lines, text: writes.join("") };
 }
 
-function expectAllowed(event: AuthorizerEvent, result: unknown, principalId: string, facts: object): void {
+function expectAllowed(
+  event: AuthorizerEvent,
+  result: unknown,
+  principalId: string,
+  facts: object,
+): void {
   assertEquals(
     result,
     event === http ? { isAuthorized: true, context: facts } : {
@@ -88,7 +106,11 @@ function expectAllowed(event: AuthorizerEvent, result: unknown, principalId: str
 function expectDenied(event: AuthorizerEvent, { result, error }: Outcome): void {
   if (event === http) assertEquals(result, { isAuthorized: false, context: {} });
   // this very message is the gateway's sign for 401
-  else assertEquals([error?.constructor, error?.message, error?.cause], [Error, "Unauthorized", undefined]);
+  else {assertEquals([error?.constructor, error?.message, error?.cause], [
+      Error,
+      "Unauthorized",
+      undefined,
+    ]);}
 }
 
 Deno.test("defineAuthorizerHandler() gives the handler what tells who calls, whatever asks", async () => {
@@ -160,8 +182,13 @@ const decisions: [decision: AuthorizerDecision, principalId: string, context: ob
     userId: "u1",
   }],
   [{ userStatus: "Anonymous" }, "Anonymous", { userStatus: "Anonymous" }],
-  [{ userStatus: "Unauthenticated", context: facts }, "Unauthenticated", { ...facts, userStatus: "Unauthenticated" }],
-  [{ userStatus: "Unauthenticated", userId: "u1" }, "Unauthenticated", { userStatus: "Unauthenticated" }],
+  [{ userStatus: "Unauthenticated", context: facts }, "Unauthenticated", {
+    ...facts,
+    userStatus: "Unauthenticated",
+  }],
+  [{ userStatus: "Unauthenticated", userId: "u1" }, "Unauthenticated", {
+    userStatus: "Unauthenticated",
+  }],
 ];
 
 for (const [name, event] of events) {
@@ -172,7 +199,12 @@ for (const [name, event] of events) {
   }
 
   Deno.test(`defineAuthorizerHandler() denies ${name} whom its options deny, which is no failure of the service`, async () => {
-    for (const [option, userStatus] of [["anonymous", "Anonymous"], ["unauthenticated", "Unauthenticated"]] as const) {
+    for (
+      const [option, userStatus] of [["anonymous", "Anonymous"], [
+        "unauthenticated",
+        "Unauthenticated",
+      ]] as const
+    ) {
       const outcome = await run(event, () => ({ userStatus }), { [option]: "deny" });
       expectDenied(event, outcome);
       assertEquals([outcome.lines[0].level, outcome.lines[0].error_code], ["INFO", "UNAUTHORIZED"]);
@@ -183,7 +215,10 @@ for (const [name, event] of events) {
   });
 
   Deno.test(`defineAuthorizerHandler() denies ${name} when the handler throws, and logs it without the credential`, async () => {
-    const cause = Object.assign(new Error(`jwt malformed: ${TOKEN}`), { code: "E_JWT", details: { given: [TOKEN] } });
+    const cause = Object.assign(new Error(`jwt malformed: ${TOKEN}`), {
+      code: "E_JWT",
+      details: { given: [TOKEN] },
+    });
     const outcome = await run(
       event,
       () => Promise.reject(new TypeError(`no user for Authorization ${TOKEN}`, { cause })),
@@ -196,9 +231,13 @@ for (const [name, event] of events) {
       "TypeError",
       "no user for Authorization [REDACTED]",
     ]);
-    assertEquals([error.cause.message, error.cause.code, error.cause.details], ["jwt malformed: [REDACTED]", "E_JWT", {
-      given: ["[REDACTED]"],
-    }]);
+    assertEquals([error.cause.message, error.cause.code, error.cause.details], [
+      "jwt malformed: [REDACTED]",
+      "E_JWT",
+      {
+        given: ["[REDACTED]"],
+      },
+    ]);
     assertStringIncludes(error.stack, "authorizer_test.ts");
     assertFalse(outcome.text.includes(TOKEN), outcome.text);
     assertEquals(outcome.lines.find((line) => "_aws" in line)?.Errors, 1);
@@ -212,9 +251,14 @@ for (const [name, event] of events) {
   });
 
   Deno.test(`onError throw lets ${name} answer 500 over a failure of the service, and still denies bad credentials`, async () => {
-    const failed = await run(event, () => Promise.reject(new ServiceUnavailableError()), { onError: "throw" });
+    const failed = await run(event, () => Promise.reject(new ServiceUnavailableError()), {
+      onError: "throw",
+    });
     assertEquals([failed.result, failed.error?.message], [undefined, "The authorizer failed"]);
-    expectDenied(event, await run(event, () => Promise.reject(new UnauthorizedError()), { onError: "throw" }));
+    expectDenied(
+      event,
+      await run(event, () => Promise.reject(new UnauthorizedError()), { onError: "throw" }),
+    );
   });
 
   Deno.test(`logging.logEvent shows nothing of the credential that ${name} hands over`, async () => {
@@ -229,7 +273,10 @@ for (const [name, event] of events) {
 Deno.test("defineAuthorizerHandler() keeps raw keys, cookies and query tokens out of the log of a failure", async () => {
   const secrets = ["raw-api-key-1", "session-2-abcdef", "query-token-3"];
   const [key, cookie, query] = secrets;
-  const asked = { headers: { "X-Api-Key": key, Cookie: `a=1; sid=${cookie}` }, query: { access_token: query } };
+  const asked = {
+    headers: { "X-Api-Key": key, Cookie: `a=1; sid=${cookie}` },
+    query: { access_token: query },
+  };
   for (const event of [createRequestAuthorizerEvent(asked), createHttpAuthorizerEvent(asked)]) {
     const { text, lines } = await run(
       event,
@@ -260,7 +307,10 @@ const wrong: [decision: unknown, message: string][] = [
   [{ userStatus: "Anonymous", context: { x: null } }, "a object as x"],
   [{ userStatus: "Anonymous", context: { x: NaN } }, "a number as x"],
   [{ userStatus: "Anonymous", context: { x: 1n } }, "a bigint as x"],
-  [{ userStatus: "Anonymous", context: { userStatus: "Authenticated" } }, "must not have userStatus"],
+  [
+    { userStatus: "Anonymous", context: { userStatus: "Authenticated" } },
+    "must not have userStatus",
+  ],
   [{ userStatus: "Anonymous", context: { userId: "u1" } }, "must not have userId"],
   [{ userStatus: "Anonymous", context: { principalId: "u1" } }, "must not have principalId"],
 ];
@@ -278,7 +328,10 @@ for (const [i, [decision, message]] of wrong.entries()) {
 Deno.test("defineAuthorizerHandler() builds the policy for the stage of any method's ARN, in any partition", async () => {
   const arns: [methodArn: string, resource: string][] = [
     ["arn:aws:execute-api:eu-west-1:1:api/live/GET/", "arn:aws:execute-api:eu-west-1:1:api/live/*"],
-    ["arn:aws-cn:execute-api:cn-north-1:1:api/live/DELETE/a/b:c/d", "arn:aws-cn:execute-api:cn-north-1:1:api/live/*"],
+    [
+      "arn:aws-cn:execute-api:cn-north-1:1:api/live/DELETE/a/b:c/d",
+      "arn:aws-cn:execute-api:cn-north-1:1:api/live/*",
+    ],
     [
       "arn:aws:execute-api:eu-west-1:1:api/ESTestInvoke-stage/GET/",
       "arn:aws:execute-api:eu-west-1:1:api/ESTestInvoke-stage/*",
@@ -286,9 +339,14 @@ Deno.test("defineAuthorizerHandler() builds the policy for the stage of any meth
   ];
   for (const [methodArn, resource] of arns) {
     const { result } = await run({ ...rest, methodArn }, () => ({ userStatus: "Anonymous" }));
-    assertEquals((result as AuthorizerPolicyResult).policyDocument.Statement.map((statement) => statement.Resource), [
-      resource,
-    ]);
+    assertEquals(
+      (result as AuthorizerPolicyResult).policyDocument.Statement.map((statement) =>
+        statement.Resource
+      ),
+      [
+        resource,
+      ],
+    );
   }
 });
 
@@ -296,7 +354,10 @@ for (const event of [{}, null, { type: "REQUEST", methodArn: "*" }, createRestAp
   Deno.test(`defineAuthorizerHandler() denies over an event that asks for nothing: ${JSON.stringify(event)?.slice(0, 60)}`, async () => {
     const outcome = await run(event as AuthorizerEvent, () => ({ userStatus: "Anonymous" }));
     assertEquals(outcome.error?.message, "Unauthorized");
-    assertStringIncludes(outcome.lines[0].error.message, "a gateway must call this function as one");
+    assertStringIncludes(
+      outcome.lines[0].error.message,
+      "a gateway must call this function as one",
+    );
   });
 }
 
@@ -317,7 +378,11 @@ Deno.test("defineAuthorizerHandler() denies when its time is up", async () => {
   const handler = defineAuthorizerHandler()(() => new Promise<never>(() => {}));
   const hold = setTimeout(() => {}, 10_000);
   const { lines } = await captureLogs(() =>
-    assertRejects(() => handler(rest, createLambdaContext({ timeoutMs: 40 })), Error, "Unauthorized")
+    assertRejects(
+      () => handler(rest, createLambdaContext({ timeoutMs: 40 })),
+      Error,
+      "Unauthorized",
+    )
   );
   clearTimeout(hold);
   assertEquals(lines[0].error.code, "DEADLINE_EXCEEDED");
@@ -334,13 +399,29 @@ for (const [userStatus, required, optional] of answers) {
     const decide: AuthorizerHandlerFunction = () => ({ userStatus, userId: "u1" });
     const { context: ofRest } = (await run(rest, decide)).result as AuthorizerPolicyResult;
     const { context: ofHttp } = (await run(http, decide)).result as AuthorizerSimpleResult;
-    for (const [auth, status] of [["authorizer", required], ["authorizer-optional", optional]] as const) {
-      const handler = defineApiHandler({ auth })(({ userId }) => ({ statusCode: 200, body: String(userId) }));
-      for (const event of [createRestApiEvent({ authorizer: ofRest }), createHttpApiEvent({ authorizer: ofHttp })]) {
+    for (
+      const [auth, status] of [["authorizer", required], ["authorizer-optional", optional]] as const
+    ) {
+      const handler = defineApiHandler({ auth })(({ userId }) => ({
+        statusCode: 200,
+        body: String(userId),
+      }));
+      for (
+        const event of [
+          createRestApiEvent({ authorizer: ofRest }),
+          createHttpApiEvent({ authorizer: ofHttp }),
+        ]
+      ) {
         const { result } = await captureLogs(() => handler(event, context));
         assertEquals(result.statusCode, status);
-        if (status === 200) assertEquals(result.body, userStatus === UserStatus.Authenticated ? "u1" : "undefined");
-        else assertEquals(Object.keys(JSON.parse(result.body)), ["message", "code", "requestId", "correlationId"]);
+        if (status === 200) {
+          assertEquals(result.body, userStatus === UserStatus.Authenticated ? "u1" : "undefined");
+        } else {assertEquals(Object.keys(JSON.parse(result.body)), [
+            "message",
+            "code",
+            "requestId",
+            "correlationId",
+          ]);}
       }
     }
   });
@@ -364,7 +445,11 @@ Deno.test("defineAuthorizerHandler() checks its options and keeps the user's own
     [{ ttl: 5 }, "defineAuthorizerHandler has no option ttl"],
   ];
   for (const [options, message] of bad) {
-    assertThrows(() => defineAuthorizerHandler(options as AuthorizerHandlerOptions), ConfigurationError, message);
+    assertThrows(
+      () => defineAuthorizerHandler(options as AuthorizerHandlerOptions),
+      ConfigurationError,
+      message,
+    );
   }
   const handler: AuthorizerHandlerFunction = () => ({ userStatus: "Anonymous" });
   assertEquals(defineAuthorizerHandler()(handler).handler, handler);

@@ -1,7 +1,12 @@
 import { assertEquals, assertFalse, assertRejects, assertThrows } from "@std/assert";
 import * as z from "zod";
 import { defineEventHandler, type EventBridgeEvent } from "../../../core/mod.ts";
-import { ConfigurationError, ConflictError, UnexpectedError, type ValidationError } from "../../../errors/mod.ts";
+import {
+  ConfigurationError,
+  ConflictError,
+  UnexpectedError,
+  type ValidationError,
+} from "../../../errors/mod.ts";
 import { createEventBridgeEvent, createLambdaContext } from "../../../testing/mod.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
 
@@ -9,14 +14,22 @@ const context = createLambdaContext({ awsRequestId: "r-1" });
 const Note = z.object({ noteId: z.string() });
 
 Deno.test("defineEventHandler() gives the handler event and parsed detail, and the platform what it returns", async () => {
-  const event = createEventBridgeEvent({ detail: { noteId: "n1", more: 1, correlationId: "c-1" }, id: "e-1" });
+  const event = createEventBridgeEvent({
+    detail: { noteId: "n1", more: 1, correlationId: "c-1" },
+    id: "e-1",
+  });
   const handler = defineEventHandler({ schema: Note })(function indexNote(params) {
     return { ...params, metadata: params.metadata.correlationId };
   });
   const { result, lines } = await captureLogs(() => handler(event, context));
   assertEquals(result, { event, context, metadata: "c-1", detail: { noteId: "n1" } });
   const { operation, correlation_id, event_id, detail_type } = lines[0];
-  assertEquals([operation, correlation_id, event_id, detail_type], ["indexNote", "c-1", "e-1", "test.happened"]);
+  assertEquals([operation, correlation_id, event_id, detail_type], [
+    "indexNote",
+    "c-1",
+    "e-1",
+    "test.happened",
+  ]);
 });
 
 const ids: [name: string, event: EventBridgeEvent, expected: string][] = [
@@ -39,7 +52,9 @@ for (const [name, event, expected] of ids) {
 }
 
 Deno.test("defineEventHandler() types what it is told", async () => {
-  const handler = defineEventHandler({ schema: z.object({ n: z.coerce.number() }) })(({ detail }) => detail.n + 1);
+  const handler = defineEventHandler({ schema: z.object({ n: z.coerce.number() }) })(({ detail }) =>
+    detail.n + 1
+  );
   // @ts-expect-error: there is no detail without a schema
   defineEventHandler()(({ detail }) => detail);
   const { result } = await captureLogs(async () => {
@@ -53,7 +68,11 @@ Deno.test("defineEventHandler() throws over a detail that does not fit, names th
   const handler = defineEventHandler({ schema: Note })(() => {});
   const event = createEventBridgeEvent({ detail: { noteId: 4711 } });
   const { lines, writes } = await captureLogs(async () => {
-    const error = await assertRejects(() => handler(event, context), UnexpectedError, "Validation failed: noteId");
+    const error = await assertRejects(
+      () => handler(event, context),
+      UnexpectedError,
+      "Validation failed: noteId",
+    );
     assertEquals((error.cause as ValidationError).code, "VALIDATION_FAILED");
   });
   assertEquals(lines.filter((line) => line.level === "ERROR").length, 1);
@@ -81,5 +100,9 @@ Deno.test("defineEventHandler() refuses events of other sources and options that
       );
     }
   });
-  assertThrows(() => defineEventHandler({ detailSchema: Note } as never), ConfigurationError, "no option detailSchema");
+  assertThrows(
+    () => defineEventHandler({ detailSchema: Note } as never),
+    ConfigurationError,
+    "no option detailSchema",
+  );
 });

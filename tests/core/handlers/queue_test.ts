@@ -1,4 +1,11 @@
-import { assert, assertEquals, assertFalse, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import * as z from "zod";
 import * as mini from "zod/mini";
 import {
@@ -58,14 +65,20 @@ function getBatch(
   queueName?: string,
   groupOf: (i: number) => string | undefined = () => undefined,
 ): SqsEvent {
-  const records = Array.from({ length: count }, (_, i) => ({ messageId: `m${i}`, body: `${i}`, groupId: groupOf(i) }));
+  const records = Array.from(
+    { length: count },
+    (_, i) => ({ messageId: `m${i}`, body: `${i}`, groupId: groupOf(i) }),
+  );
   return createQueueEvent(records, queueName);
 }
 
 Deno.test("defineQueueHandler() gives the handler exactly what the options call for", async () => {
   const event = createQueueEvent([{ body: { noteId: "n1", more: 1 }, messageId: "m1" }]);
   const seen: unknown[] = [];
-  const steady = (metadata: WrapperMetadata): WrapperMetadata => ({ ...metadata, coldStart: false });
+  const steady = (metadata: WrapperMetadata): WrapperMetadata => ({
+    ...metadata,
+    coldStart: false,
+  });
   await run(event, (params) => seen.push({ ...params, metadata: steady(params.metadata) }));
   await run(event, (params) => seen.push({ ...params, metadata: steady(params.metadata) }), {
     schema: Note,
@@ -80,7 +93,9 @@ Deno.test("defineQueueHandler() gives the handler exactly what the options call 
 });
 
 Deno.test("defineQueueHandler() types the body by the schema and leaves it out without one", () => {
-  const withSchema = defineQueueHandler({ schema: z.object({ n: z.coerce.number() }) })(({ body }) => body.n.toFixed());
+  const withSchema = defineQueueHandler({ schema: z.object({ n: z.coerce.number() }) })((
+    { body },
+  ) => body.n.toFixed());
   // @ts-expect-error: there is no body without a schema
   const without = defineQueueHandler()(({ body }) => body);
   assertEquals([typeof withSchema.handler, typeof without.handler], ["function", "function"]);
@@ -159,7 +174,11 @@ const misfits: [name: string, body: unknown, reason: string][] = [
     '{"noteId":"n1","__pro\\u0074o__":{}}',
     "Validation failed: It must not contain the keys",
   ],
-  ["reaches it by the constructor", '{"noteId":"n1","constructor":{"prototype":{}}}', "Validation failed: It must not"],
+  [
+    "reaches it by the constructor",
+    '{"noteId":"n1","constructor":{"prototype":{}}}',
+    "Validation failed: It must not",
+  ],
 ];
 
 for (const [name, body, reason] of misfits) {
@@ -188,7 +207,9 @@ Deno.test("defineQueueHandler() names fields only: libraries quote values in the
     "~standard": {
       version: 1,
       vendor: "quoting",
-      validate: () => ({ issues: [{ message: 'Received "secret-body"', path: [{ key: "email" }, 0] }] }),
+      validate: () => ({
+        issues: [{ message: 'Received "secret-body"', path: [{ key: "email" }, 0] }],
+      }),
     },
   };
   const out = await run(getBatch(1), () => {}, { schema: quoting });
@@ -214,7 +235,11 @@ const schemas: [name: string, schema: StandardSchema<{ noteId: string }>][] = [
 for (const [name, schema] of schemas) {
   Deno.test(`defineQueueHandler() takes a schema of ${name}`, async () => {
     const seen: unknown[] = [];
-    const out = await run(createQueueEvent([{ body: { noteId: "n1" } }]), ({ body }) => seen.push(body), { schema });
+    const out = await run(
+      createQueueEvent([{ body: { noteId: "n1" } }]),
+      ({ body }) => seen.push(body),
+      { schema },
+    );
     assertEquals([out.result.batchItemFailures, seen], [[], [{ noteId: "n1" }]]);
   });
 }
@@ -225,7 +250,10 @@ Deno.test("defineQueueHandler() fails only the record whose asynchronous check i
     checks++;
     return Promise.reject(new Error("the database is down"));
   });
-  const event = createQueueEvent([{ messageId: "m1", body: { noteId: "n1" } }, { messageId: "m2", body: "?" }]);
+  const event = createQueueEvent([{ messageId: "m1", body: { noteId: "n1" } }, {
+    messageId: "m2",
+    body: "?",
+  }]);
   const out = await run(event, () => {}, { schema });
   assertEquals([getFailures(out), checks], [["m1", "m2"], 1]);
   assertEquals(getLines(out.lines, "record failed")[0].reason, "the database is down");
@@ -242,7 +270,9 @@ Deno.test("defineQueueHandler() stops a FIFO group at its first failure and repo
   assertEquals(tried.toSorted(), ["m0", "m1", "m2", "m4", "m5"]);
   assertEquals(getFailures(out), ["m1", "m3"]);
   assertEquals(
-    getLines(out.lines, "record failed").map(({ level, message_id, reason }) => [level, message_id, reason]),
+    getLines(out.lines, "record failed").map((
+      { level, message_id, reason },
+    ) => [level, message_id, reason]),
     [["ERROR", "m1", "why"], ["WARN", "m3", "Message m1 of the same group failed before it"]],
   );
 });
@@ -270,7 +300,13 @@ async function settle(): Promise<void> {
   for (let i = 0; i < 50; i++) await Promise.resolve();
 }
 
-const concurrencies: [name: string, queue: string, groups: string, concurrency: number | undefined, most: number][] = [
+const concurrencies: [
+  name: string,
+  queue: string,
+  groups: string,
+  concurrency: number | undefined,
+  most: number,
+][] = [
   ["one record at once by default", "q", "aaaaaa", undefined, 1],
   ["as many records at once as it is told", "q", "aaaaaa", 4, 4],
   ["no more than there are", "q", "aa", 10, 2],
@@ -317,7 +353,12 @@ Deno.test("defineQueueHandler() reports records that are not finished in time, a
       createLambdaContext({ timeoutMs: 60 }),
     )
   );
-  assertEquals([tried, getFailures(out), cancelled, signals], [["m0", "m1"], ["m1", "m2", "m3"], true, [false, true]]);
+  assertEquals([tried, getFailures(out), cancelled, signals], [
+    ["m0", "m1"],
+    ["m1", "m2", "m3"],
+    true,
+    [false, true],
+  ]);
   const failed = getLines(out.lines, "record failed");
   assertEquals(failed.map(({ message_id, error }) => [message_id, error.code]), [
     ["m1", "DEADLINE_EXCEEDED"],
@@ -342,10 +383,18 @@ Deno.test("defineQueueHandler() reports what is under way beside each other when
 });
 
 const detail = { noteId: "n1", correlationId: "c-detail" };
-const envelopes: [name: string, envelope: "none" | "topic" | "event", record: object, correlationId: string][] = [
+const envelopes: [
+  name: string,
+  envelope: "none" | "topic" | "event",
+  record: object,
+  correlationId: string,
+][] = [
   ["its attribute", "none", { body: { noteId: "n1" }, correlationId: "c-1" }, "c-1"],
   ["its message id", "none", { body: { noteId: "n1" } }, "m1"],
-  ["its message id when the attribute is none", "none", { body: { noteId: "n1" }, correlationId: "c 1\n" }, "m1"],
+  ["its message id when the attribute is none", "none", {
+    body: { noteId: "n1" },
+    correlationId: "c 1\n",
+  }, "m1"],
   ["the notification's attribute", "topic", {
     body: createTopicNotification({ message: { noteId: "n1" }, correlationId: "c-sns" }),
   }, "c-sns"],
@@ -353,22 +402,39 @@ const envelopes: [name: string, envelope: "none" | "topic" | "event", record: ob
     body: createTopicNotification({ message: { noteId: "n1" }, messageId: "sns-1" }),
   }, "sns-1"],
   ["the event's detail", "event", { body: createEventBridgeEvent({ detail }) }, "c-detail"],
-  ["the event's id", "event", { body: createEventBridgeEvent({ detail: { noteId: "n1" }, id: "e-1" }) }, "e-1"],
-  ["its own attribute first", "event", { body: createEventBridgeEvent({ detail }), correlationId: "c-1" }, "c-1"],
+  ["the event's id", "event", {
+    body: createEventBridgeEvent({ detail: { noteId: "n1" }, id: "e-1" }),
+  }, "e-1"],
+  ["its own attribute first", "event", {
+    body: createEventBridgeEvent({ detail }),
+    correlationId: "c-1",
+  }, "c-1"],
 ];
 
 for (const [name, envelope, record, correlationId] of envelopes) {
   Deno.test(`defineQueueHandler() takes the correlation id of a record from ${name} and carries it everywhere`, async () => {
     const ids: unknown[] = [];
-    const out = await run(createQueueEvent([{ messageId: "m1", ...record }]), async ({ body, metadata }) => {
-      assertEquals(body.noteId, "n1");
-      await Promise.resolve();
-      logInfo("in the record");
-      ids.push(metadata.correlationId, getRequestContext()?.correlationId, getOutgoingHeaders()["X-Correlation-Id"]);
-    }, { schema: Note, envelope });
+    const out = await run(
+      createQueueEvent([{ messageId: "m1", ...record }]),
+      async ({ body, metadata }) => {
+        assertEquals(body.noteId, "n1");
+        await Promise.resolve();
+        logInfo("in the record");
+        ids.push(
+          metadata.correlationId,
+          getRequestContext()?.correlationId,
+          getOutgoingHeaders()["X-Correlation-Id"],
+        );
+      },
+      { schema: Note, envelope },
+    );
     assertEquals([getFailures(out), ids], [[], [correlationId, correlationId, correlationId]]);
     const [line] = getLines(out.lines, "in the record");
-    assertEquals([line.correlation_id, line.message_id, line.function_request_id], [correlationId, "m1", "r-1"]);
+    assertEquals([line.correlation_id, line.message_id, line.function_request_id], [
+      correlationId,
+      "m1",
+      "r-1",
+    ]);
   });
 }
 
@@ -382,7 +448,10 @@ for (
   ] as const
 ) {
   Deno.test(`defineQueueHandler() fails a message that is not in its envelope ${envelope}: ${JSON.stringify(body)}`, async () => {
-    const out = await run(createQueueEvent([{ messageId: "m1", body }]), () => {}, { schema: Note, envelope });
+    const out = await run(createQueueEvent([{ messageId: "m1", body }]), () => {}, {
+      schema: Note,
+      envelope,
+    });
     assertEquals(getFailures(out), ["m1"]);
     assertStringIncludes(getLines(out.lines, "record failed")[0].reason, reason);
   });
@@ -397,7 +466,9 @@ Deno.test("defineQueueHandler() keeps records that overlap apart: logs, spans, m
     if (record.messageId === "m2") throw new Error("why");
   }, { concurrency: 3, operationName: "Op" });
   remove();
-  for (const line of getLines(out.lines, "in the record")) assertEquals(line.correlation_id, line.own);
+  for (const line of getLines(out.lines, "in the record")) {
+    assertEquals(line.correlation_id, line.own);
+  }
   const batch = spans.find((span) => span.name === "Op")!;
   assertEquals(
     spans.filter((span) => span !== batch).map(({ name, status, parentSpanId, attributes }) => ({
@@ -444,7 +515,11 @@ Deno.test("defineQueueHandler() measures records and failures, and keeps what ha
 Deno.test("metrics false and tracing false leave metrics and spans out", async () => {
   const spans: Span[] = [];
   const remove = onSpanEnd((span) => spans.push(span));
-  const out = await run(getBatch(1), () => {}, { metrics: false, tracing: false, logging: { summary: false } });
+  const out = await run(getBatch(1), () => {}, {
+    metrics: false,
+    tracing: false,
+    logging: { summary: false },
+  });
   remove();
   assertEquals([out.writes, spans], [[], []]);
 });
@@ -459,11 +534,19 @@ Deno.test("logging.logEvent takes messages apart, so that secrets in them are re
   assertFalse(out.writes.join("").includes("hunter2"));
 });
 
-for (const event of [{}, null, { Records: [{ EventSource: "aws:sns" }] }, { Records: "x" }] as unknown as SqsEvent[]) {
+for (
+  const event of [{}, null, { Records: [{ EventSource: "aws:sns" }] }, {
+    Records: "x",
+  }] as unknown as SqsEvent[]
+) {
   Deno.test(`defineQueueHandler() refuses an event that is no batch: ${JSON.stringify(event)}`, async () => {
     const handler = defineQueueHandler()(() => {});
     const { lines } = await captureLogs(() =>
-      assertRejects(() => handler(event, context), UnexpectedError, "the trigger of this function must be a queue")
+      assertRejects(
+        () => handler(event, context),
+        UnexpectedError,
+        "the trigger of this function must be a queue",
+      )
     );
     assertEquals(getLines(lines, "request failed").length, 1);
   });
@@ -481,11 +564,18 @@ const bad: [options: unknown, inMessage: string[]][] = [
 
 for (const [options, inMessage] of bad) {
   Deno.test(`defineQueueHandler() refuses ${JSON.stringify(options)}`, () => {
-    const error = assertThrows(() => defineQueueHandler(options as QueueHandlerOptions), ConfigurationError);
+    const error = assertThrows(
+      () => defineQueueHandler(options as QueueHandlerOptions),
+      ConfigurationError,
+    );
     for (const text of inMessage) assertStringIncludes(error.message, text);
   });
 }
 
 Deno.test("defineQueueHandler() refuses a handler that is none", () => {
-  assertThrows(() => defineQueueHandler()(undefined as never), ConfigurationError, "got undefined as the handler");
+  assertThrows(
+    () => defineQueueHandler()(undefined as never),
+    ConfigurationError,
+    "got undefined as the handler",
+  );
 });

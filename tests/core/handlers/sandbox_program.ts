@@ -37,7 +37,10 @@ async function abandon(): Promise<unknown> {
       seen.late = getRequestContext()?.correlationId ?? null;
     })
   );
-  const result = await handler(event, createLambdaContext({ awsRequestId: "abandoned", timeoutMs: 400 }));
+  const result = await handler(
+    event,
+    createLambdaContext({ awsRequestId: "abandoned", timeoutMs: 400 }),
+  );
   clearTimeout(hold);
   return [result, currentInvocation()?.correlationId];
 }

@@ -10,7 +10,10 @@ const EXPECTED: Record<string, { seen: unknown; batch: string; inRecords: string
   sequential: { seen: [own, null], batch: "batch-1", inRecords: ["a", "b", "c"] },
   overlapping: { seen: [own, null], batch: "batch-3", inRecords: ["a", "b", "c"] },
   abandoned: {
-    seen: [{ batchItemFailures: ["a", "b", "c"].map((itemIdentifier) => ({ itemIdentifier })) }, null],
+    seen: [
+      { batchItemFailures: ["a", "b", "c"].map((itemIdentifier) => ({ itemIdentifier })) },
+      null,
+    ],
     batch: "abandoned",
     inRecords: [],
   },
@@ -21,7 +24,11 @@ const runs: [name: string, env: Record<string, string>, steps: string[], late?: 
   ["in a sandbox", SANDBOX, ["abandoned", "sequential", "overlapping"], "a"],
   // the option gives up the ids of abandoned work, yet it never gets those of another record
   ["in a sequential sandbox", SEQUENTIAL, ["abandoned", "sequential"], null],
-  ["in a sequential sandbox until records overlap", SEQUENTIAL, ["sequential", "overlapping", "sequential"]],
+  ["in a sequential sandbox until records overlap", SEQUENTIAL, [
+    "sequential",
+    "overlapping",
+    "sequential",
+  ]],
   ["anywhere", {}, ["abandoned", "sequential", "overlapping"], "a"],
 ];
 
@@ -31,7 +38,9 @@ for (const [name, env, steps, late] of runs) {
     const cwd = new URL("../../..", import.meta.url);
     const output = await new Deno.Command(Deno.execPath(), { args, env, cwd }).output();
     const decoder = new TextDecoder();
-    const report = decoder.decode(output.stderr).split("\n").find((line) => line.startsWith('{"isSequential"'));
+    const report = decoder.decode(output.stderr).split("\n").find((line) =>
+      line.startsWith('{"isSequential"')
+    );
     assert(report !== undefined, decoder.decode(output.stderr));
     const { isSequential, late: lateId, ...seen } = JSON.parse(report);
     assertEquals([isSequential, lateId], [env === SEQUENTIAL, late]);

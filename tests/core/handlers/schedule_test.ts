@@ -26,9 +26,17 @@ const events: [name: string, event: ScheduleEvent][] = [
 
 for (const [name, event] of events) {
   Deno.test(`defineScheduleHandler() takes the event of ${name}`, async () => {
-    const handler = defineScheduleHandler()(({ metadata, ...params }) => ({ ...params, id: metadata.correlationId }));
+    const handler = defineScheduleHandler()(({ metadata, ...params }) => ({
+      ...params,
+      id: metadata.correlationId,
+    }));
     const { result } = await captureLogs(() => handler(event, context));
-    assertEquals(result, { event, scheduledTime: new Date("2026-01-31T03:00:00Z"), context, id: "e-1" });
+    assertEquals(result, {
+      event,
+      scheduledTime: new Date("2026-01-31T03:00:00Z"),
+      context,
+      id: "e-1",
+    });
   });
 }
 
@@ -36,7 +44,11 @@ for (const time of [undefined, "<aws.scheduler.scheduled-time>", "", null]) {
   Deno.test(`defineScheduleHandler() refuses an event with the time ${time}`, async () => {
     const handler = defineScheduleHandler()(() => {});
     const { lines } = await captureLogs(() =>
-      assertRejects(() => handler({ ...short, time } as never, context), UnexpectedError, "The event has no time")
+      assertRejects(
+        () => handler({ ...short, time } as never, context),
+        UnexpectedError,
+        "The event has no time",
+      )
     );
     assertEquals(lines[0].level, "ERROR");
   });
@@ -44,13 +56,19 @@ for (const time of [undefined, "<aws.scheduler.scheduled-time>", "", null]) {
 
 Deno.test("defineScheduleHandler() throws what the handler throws, so that Lambda tries again", async () => {
   const handler = defineScheduleHandler()(() => Promise.reject(new TypeError("why")));
-  const { lines } = await captureLogs(() => assertRejects(() => handler(short, context), TypeError, "why"));
+  const { lines } = await captureLogs(() =>
+    assertRejects(() => handler(short, context), TypeError, "why")
+  );
   assertEquals([lines[0].message, lines[0].correlation_id], ["request failed", "e-1"]);
 });
 
 Deno.test("defineScheduleHandler() checks its options and keeps the user's own function", () => {
   assertThrows(() => defineScheduleHandler({ timeout: 901 }), ConfigurationError, "timeout is 901");
-  assertThrows(() => defineScheduleHandler({ schema: {} } as never), ConfigurationError, "no option schema");
+  assertThrows(
+    () => defineScheduleHandler({ schema: {} } as never),
+    ConfigurationError,
+    "no option schema",
+  );
   const handler = () => 1;
   assertEquals(defineScheduleHandler({ timeout: 900 })(handler).handler, handler);
 });

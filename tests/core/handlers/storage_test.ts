@@ -96,9 +96,15 @@ for (const [eventName, change] of names) {
   Deno.test(`defineStorageHandler() says of ${eventName} that it is ${change}`, async () => {
     const { Records: [record] } = createStorageEvent([{ key: "x" }]);
     const event = eventName.includes(" ")
-      ? { ...createStorageEventBridgeEvent({ key: "x" }), "detail-type": eventName } as S3EventBridgeEvent
+      ? {
+        ...createStorageEventBridgeEvent({ key: "x" }),
+        "detail-type": eventName,
+      } as S3EventBridgeEvent
       : { Records: [{ ...record, eventName }] };
-    assertEquals((await getChanges(event)).map((seen) => [seen.eventName, seen.change]), [[eventName, change]]);
+    assertEquals((await getChanges(event)).map((seen) => [seen.eventName, seen.change]), [[
+      eventName,
+      change,
+    ]]);
   });
 }
 
@@ -117,7 +123,11 @@ Deno.test("defineStorageHandler() tries all changes and fails the invocation whe
     if (key === "b c") throw new Error("why");
   });
   const { lines } = await captureLogs(() =>
-    assertRejects(() => handler(createStorageEvent(records), context), UnexpectedError, "1 of 3 records failed")
+    assertRejects(
+      () => handler(createStorageEvent(records), context),
+      UnexpectedError,
+      "1 of 3 records failed",
+    )
   );
   assertEquals(tried, ["a", "REQ0", "b c", "REQ1", "d", "REQ2"]);
   const [failed] = lines.filter((line) => line.message === "record failed");
@@ -137,7 +147,11 @@ Deno.test("defineStorageHandler() waits for what a handler returns, also for a t
   };
   const handler = defineStorageHandler()(() => failing);
   await captureLogs(async () => {
-    await assertRejects(() => handler(createStorageEvent([{ key: "a" }]), context), Error, "the query failed");
+    await assertRejects(
+      () => handler(createStorageEvent([{ key: "a" }]), context),
+      Error,
+      "the query failed",
+    );
     await assertRejects(
       () => handler(createStorageEvent([{ key: "a" }, { key: "b" }]), context),
       UnexpectedError,
@@ -149,7 +163,9 @@ Deno.test("defineStorageHandler() waits for what a handler returns, also for a t
 Deno.test("defineStorageHandler() refuses events of other sources and options that it does not have", async () => {
   const handler = defineStorageHandler()(() => {});
   await captureLogs(async () => {
-    for (const event of [{}, null, { Records: [{ body: "" }] }, { "detail-type": "x", detail: {} }]) {
+    for (
+      const event of [{}, null, { Records: [{ body: "" }] }, { "detail-type": "x", detail: {} }]
+    ) {
       await assertRejects(
         () => handler(event as never, context),
         UnexpectedError,
@@ -157,5 +173,9 @@ Deno.test("defineStorageHandler() refuses events of other sources and options th
       );
     }
   });
-  assertThrows(() => defineStorageHandler({ bucket: "x" } as never), ConfigurationError, "no option bucket");
+  assertThrows(
+    () => defineStorageHandler({ bucket: "x" } as never),
+    ConfigurationError,
+    "no option bucket",
+  );
 });

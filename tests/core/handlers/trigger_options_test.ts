@@ -14,7 +14,12 @@ import { ConfigurationError } from "../../../errors/mod.ts";
 // deno-lint-ignore no-explicit-any
 type Factory = (options: any) => (handler: any) => unknown;
 
-const asynchronous: Factory[] = [defineTopicHandler, defineEventHandler, defineScheduleHandler, defineStorageHandler];
+const asynchronous: Factory[] = [
+  defineTopicHandler,
+  defineEventHandler,
+  defineScheduleHandler,
+  defineStorageHandler,
+];
 const waiting: Factory[] = [defineQueueHandler, defineWebSocketHandler, defineAuthorizerHandler];
 
 const GOOD: unknown[] = [
@@ -49,17 +54,31 @@ for (const define of [...asynchronous, ...waiting]) {
       const error = assertThrows(() => define(options), ConfigurationError);
       for (const text of inMessage) assertStringIncludes(error.message, text);
     }
-    assertThrows(() => define({})("x"), ConfigurationError, `${define.name}(options) got string as the handler`);
-    assertThrows(() => define({ operationName: "x".repeat(1025) })(() => {}), ConfigurationError, "operationName");
+    assertThrows(
+      () => define({})("x"),
+      ConfigurationError,
+      `${define.name}(options) got string as the handler`,
+    );
+    assertThrows(
+      () => define({ operationName: "x".repeat(1025) })(() => {}),
+      ConfigurationError,
+      "operationName",
+    );
   });
 }
 
 const ASYNC_BAD: [options: unknown, message: string][] = [
   [{ retryAttempts: 3 }, "retryAttempts is 3: it must be a whole number of retries from 0 to 2"],
   [{ retryAttempts: -1 }, "retryAttempts is -1"],
-  [{ deadLetterQueue: "queue" }, 'deadLetterQueue is "queue": it must be true, false or { targetArn }'],
+  [
+    { deadLetterQueue: "queue" },
+    'deadLetterQueue is "queue": it must be true, false or { targetArn }',
+  ],
   [{ deadLetterQueue: null }, "deadLetterQueue is null: it must be true, false or { targetArn }"],
-  [{ deadLetterQueue: { arn: "x" } }, 'deadLetterQueue is {"arn":"x"}: it must be true, false or { targetArn }'],
+  [
+    { deadLetterQueue: { arn: "x" } },
+    'deadLetterQueue is {"arn":"x"}: it must be true, false or { targetArn }',
+  ],
   [
     { deadLetterQueue: { targetArn: "arn:aws:s3:::b" } },
     'deadLetterQueue is {"targetArn":"arn:aws:s3:::b"}: it must be true, false or { targetArn } with the ARN of a queue',
@@ -69,26 +88,43 @@ const ASYNC_BAD: [options: unknown, message: string][] = [
 for (const define of asynchronous) {
   Deno.test(`${define.name}() takes what happens to failed events`, () => {
     define({ retryAttempts: 0, deadLetterQueue: true });
-    define({ retryAttempts: 2, deadLetterQueue: { targetArn: "arn:aws:sqs:eu-west-1:123456789012:dead" } });
+    define({
+      retryAttempts: 2,
+      deadLetterQueue: { targetArn: "arn:aws:sqs:eu-west-1:123456789012:dead" },
+    });
     define({ deadLetterQueue: {} });
-    for (const [options, message] of ASYNC_BAD) assertThrows(() => define(options), ConfigurationError, message);
+    for (const [options, message] of ASYNC_BAD) {
+      assertThrows(() => define(options), ConfigurationError, message);
+    }
   });
 }
 
 for (const define of waiting) {
   Deno.test(`${define.name}() has no options for failed events: nothing is delivered to it again that way`, () => {
     assertThrows(() => define({ retryAttempts: 1 }), ConfigurationError, "no option retryAttempts");
-    assertThrows(() => define({ deadLetterQueue: true }), ConfigurationError, "no option deadLetterQueue");
+    assertThrows(
+      () => define({ deadLetterQueue: true }),
+      ConfigurationError,
+      "no option deadLetterQueue",
+    );
   });
 }
 
 for (
-  const define of [defineQueueHandler, defineTopicHandler, defineEventHandler, defineWebSocketHandler] as Factory[]
+  const define of [
+    defineQueueHandler,
+    defineTopicHandler,
+    defineEventHandler,
+    defineWebSocketHandler,
+  ] as Factory[]
 ) {
   Deno.test(`${define.name}() takes schemas that follow Standard Schema, functions too, and nothing else`, () => {
     const validate = () => ({ value: 1 });
     for (
-      const schema of [z.string(), Object.assign(() => {}, { "~standard": { version: 1, vendor: "x", validate } })]
+      const schema of [
+        z.string(),
+        Object.assign(() => {}, { "~standard": { version: 1, vendor: "x", validate } }),
+      ]
     ) {
       define({ schema });
     }

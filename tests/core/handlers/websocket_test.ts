@@ -8,7 +8,12 @@ import {
   type WebSocketHandlerOptions,
   type WebSocketResult,
 } from "../../../core/mod.ts";
-import { ConfigurationError, DatabaseError, ForbiddenError, NotFoundError } from "../../../errors/mod.ts";
+import {
+  ConfigurationError,
+  DatabaseError,
+  ForbiddenError,
+  NotFoundError,
+} from "../../../errors/mod.ts";
 import {
   createLambdaContext,
   createWebSocketConnectEvent,
@@ -45,7 +50,13 @@ for (const [i, event] of events.entries()) {
     const { result, lines } = await run(event, (params) => {
       seen.push({ ...params, metadata: params.metadata.correlationId });
     }, { schema: Say });
-    assertEquals(seen, [{ event, context, connectionId: "conn-1=", metadata: "gateway-request-id", ...expected[i] }]);
+    assertEquals(seen, [{
+      event,
+      context,
+      connectionId: "conn-1=",
+      metadata: "gateway-request-id",
+      ...expected[i],
+    }]);
     assertEquals(result, { statusCode: 200 });
     assertEquals([lines[0].connection_id, lines[0].route_key], ["conn-1=", expected[i].routeKey]);
   });
@@ -57,13 +68,18 @@ Deno.test("defineWebSocketHandler() types the body by event type and schema", as
     params.body;
     return params.eventType === "MESSAGE" ? { statusCode: 200, body: params.body.text } : undefined;
   });
-  const { result } = await captureLogs(() => handler(createWebSocketMessageEvent({ body: { text: "hi" } }), context));
+  const { result } = await captureLogs(() =>
+    handler(createWebSocketMessageEvent({ body: { text: "hi" } }), context)
+  );
   assertEquals(result.body, "hi");
 });
 
 Deno.test("defineWebSocketHandler() leaves the body out without a schema", async () => {
   const seen: boolean[] = [];
-  await run(createWebSocketMessageEvent({ body: "free text" }), (params) => void seen.push("body" in params));
+  await run(
+    createWebSocketMessageEvent({ body: "free text" }),
+    (params) => void seen.push("body" in params),
+  );
   assertEquals(seen, [false]);
 });
 
@@ -89,12 +105,16 @@ Deno.test("defineWebSocketHandler() answers with what the handler returns", asyn
 const faults: [name: string, body: unknown, errors: Record<string, string[]>][] = [
   ["is no JSON", "{", { _form: ["It is not valid JSON"] }],
   ["is empty", "", { _form: ["It is empty, JSON is expected"] }],
-  ["does not fit", { text: "too long" }, { text: ["Too big: expected string to have <=5 characters"] }],
+  ["does not fit", { text: "too long" }, {
+    text: ["Too big: expected string to have <=5 characters"],
+  }],
 ];
 
 for (const [name, body, errors] of faults) {
   Deno.test(`defineWebSocketHandler() answers 400 with the documented body to a message that ${name}`, async () => {
-    const { result, lines } = await run(createWebSocketMessageEvent({ body }), () => {}, { schema: Say });
+    const { result, lines } = await run(createWebSocketMessageEvent({ body }), () => {}, {
+      schema: Say,
+    });
     assertEquals(result.statusCode, 400);
     assertEquals(JSON.parse(result.body!), {
       message: "Validation failed",
@@ -116,9 +136,15 @@ const thrown: [error: unknown, status: number, code: string, level: string][] = 
 
 for (const [error, status, code, level] of thrown) {
   Deno.test(`defineWebSocketHandler() maps errors as API handlers do: ${code} of ${error}`, async () => {
-    for (const event of [createWebSocketConnectEvent(), createWebSocketMessageEvent({ body: "x" })]) {
+    for (
+      const event of [createWebSocketConnectEvent(), createWebSocketMessageEvent({ body: "x" })]
+    ) {
       const { result, lines } = await run(event, () => Promise.reject(error));
-      assertEquals([result.statusCode, JSON.parse(result.body!).code, lines[0].level], [status, code, level]);
+      assertEquals([result.statusCode, JSON.parse(result.body!).code, lines[0].level], [
+        status,
+        code,
+        level,
+      ]);
       assertFalse(result.body!.includes("secret"));
     }
   });
@@ -129,7 +155,11 @@ Deno.test("defineWebSocketHandler() takes any failure of a disconnect for one of
     createWebSocketDisconnectEvent(),
     () => Promise.reject(new NotFoundError("no row")),
   );
-  assertEquals([result.statusCode, lines[0].level, lines[0].error.cause.code], [500, "ERROR", "NOT_FOUND"]);
+  assertEquals([result.statusCode, lines[0].level, lines[0].error.cause.code], [
+    500,
+    "ERROR",
+    "NOT_FOUND",
+  ]);
   assertEquals(lines.find((line) => "_aws" in line)?.Errors, 1);
 });
 

@@ -16,7 +16,11 @@ const CASES: [string, string, string | null][] = [
     "CREATE TABLE b (id uuid PRIMARY KEY, a_id uuid NOT NULL);",
   ],
   ["ALTER TABLE b ADD CONSTRAINT fk FOREIGN KEY (a_id) REFERENCES a (id);", "2026-08-25", null],
-  ["ALTER TABLE b ADD COLUMN a uuid REFERENCES a;", "2026-08-25", "ALTER TABLE b ADD COLUMN a uuid;"],
+  [
+    "ALTER TABLE b ADD COLUMN a uuid REFERENCES a;",
+    "2026-08-25",
+    "ALTER TABLE b ADD COLUMN a uuid;",
+  ],
   ["CREATE INDEX i ON t (a) WHERE b > 0;", "2026-09-14", "CREATE INDEX ASYNC i ON t (a);"],
   ["CREATE UNIQUE INDEX i ON t (a) WHERE b > 0;", "2026-09-14", "UNSUPPORTED_STATEMENT"],
   ["CREATE INDEX i ON t (lower(a));", "2026-08-12", "UNSUPPORTED_STATEMENT"],
@@ -29,7 +33,11 @@ const CASES: [string, string, string | null][] = [
   ["ALTER TABLE t ALTER a SET NOT NULL;", "2026-08-02", "RECREATION_REQUIRED"],
   ["ALTER TABLE t ALTER a DROP NOT NULL;", "2026-07-19", "RECREATION_REQUIRED"],
   ["ALTER TABLE t ALTER a SET DEFAULT 1;", "2026-07-19", "RECREATION_REQUIRED"],
-  ["CREATE TABLE t (id uuid PRIMARY KEY, a jsonb);", "2026-06-29", "CREATE TABLE t (id uuid PRIMARY KEY, a text);"],
+  [
+    "CREATE TABLE t (id uuid PRIMARY KEY, a jsonb);",
+    "2026-06-29",
+    "CREATE TABLE t (id uuid PRIMARY KEY, a text);",
+  ],
   ["CREATE TABLE t (id serial PRIMARY KEY);", "2026-02-27", "UNSUPPORTED_STATEMENT"],
   ["CREATE SEQUENCE s;", "2026-02-27", "UNSUPPORTED_STATEMENT"],
 ];
@@ -38,10 +46,16 @@ for (const [sql, lastDay, expected] of CASES) {
   Deno.test(`sanitizeForDistSql() knows the rule of ${lastDay} for ${sql}`, () => {
     const nextDay = new Date(Date.parse(lastDay) + 86_400_000);
     if (expected !== null && /^[A-Z_]+$/.test(expected)) {
-      const error = assertThrows(() => sanitizeForDistSql(sql, { asOf: lastDay })) as { code?: string };
+      const error = assertThrows(() => sanitizeForDistSql(sql, { asOf: lastDay })) as {
+        code?: string;
+      };
       assertEquals(error.code, expected);
     } else assertEquals(sanitizeForDistSql(sql, { asOf: lastDay }), expected);
-    assertEquals(sanitizeForDistSql(sql, { asOf: nextDay }), sanitizeForDistSql(sql), "the day after has today's rule");
+    assertEquals(
+      sanitizeForDistSql(sql, { asOf: nextDay }),
+      sanitizeForDistSql(sql),
+      "the day after has today's rule",
+    );
   });
 }
 
@@ -56,7 +70,8 @@ Deno.test("translateForDistSql() warns when an earlier day's rule drops what pro
     assertEquals(warnings.map((warning) => warning.id), ["foreign-key-dropped"]);
   }
   assertEquals(
-    classifyStatement("ALTER TABLE b ADD FOREIGN KEY (a) REFERENCES a", { asOf: "2026-08-25" }).type,
+    classifyStatement("ALTER TABLE b ADD FOREIGN KEY (a) REFERENCES a", { asOf: "2026-08-25" })
+      .type,
     "unsupported_strip",
   );
 });

@@ -3,7 +3,11 @@ import { classifyStatement } from "../../../database/distsql/classify.ts";
 import { RECREATED, REFUSED, STRIPPED } from "./corpus.ts";
 
 const CASES: [string, string, string | undefined][] = [
-  [`CREATE TABLE IF NOT EXISTS "auth"."Sessions" (id uuid PRIMARY KEY)`, "compatible", "auth.Sessions"],
+  [
+    `CREATE TABLE IF NOT EXISTS "auth"."Sessions" (id uuid PRIMARY KEY)`,
+    "compatible",
+    "auth.Sessions",
+  ],
   [`create unique index i on Users (a)`, "create_index", "users"],
   [`ALTER TABLE "t" ADD CONSTRAINT "u" UNIQUE ("a")`, "create_index", "t"],
   [`ALTER TABLE IF EXISTS ONLY t ADD CONSTRAINT c CHECK (a > 0)`, "compatible", "t"],

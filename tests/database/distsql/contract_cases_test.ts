@@ -20,7 +20,10 @@ function readCases(): ContractCase[] {
     return JSON.parse(Deno.readTextFileSync(FILE)).cases;
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    Deno.test.ignore("recorded statements: ../shared/contract/distsql_cases.json is not here", () => {});
+    Deno.test.ignore(
+      "recorded statements: ../shared/contract/distsql_cases.json is not here",
+      () => {},
+    );
     return [];
   }
 }
@@ -38,16 +41,28 @@ for (const one of readCases()) {
     );
     assertEquals(types.includes(classifyStatement(one.sql).type), true);
     if (one.expected === "error" || one.expected === null) {
-      assertEquals(refusals[0].code, one.expected === null ? "RECREATION_REQUIRED" : "UNSUPPORTED_STATEMENT");
+      assertEquals(
+        refusals[0].code,
+        one.expected === null ? "RECREATION_REQUIRED" : "UNSUPPORTED_STATEMENT",
+      );
       return;
     }
-    const expected = one.expected === "unchanged" ? [one.sql] : one.expected === "strip" ? [] : [one.expected].flat();
+    const expected = one.expected === "unchanged"
+      ? [one.sql]
+      : one.expected === "strip"
+      ? []
+      : [one.expected].flat();
     assertEquals(statements.map((statement) => normal(statement.sql)), expected.map(normal));
-    assertEquals(statements.flatMap((statement, index) => statement.job ? [index] : []), one.await_job_after ?? []);
+    assertEquals(
+      statements.flatMap((statement, index) => statement.job ? [index] : []),
+      one.await_job_after ?? [],
+    );
     assertEquals(warnings.length > 0, one.warn);
     if (one.legacy) {
       const earlier = translateForDistSql(one.sql, { asOf: one.legacy.until });
-      assertEquals(earlier.statements.map((statement) => normal(statement.sql)), [normal(one.legacy.expected)]);
+      assertEquals(earlier.statements.map((statement) => normal(statement.sql)), [
+        normal(one.legacy.expected),
+      ]);
     }
   });
 }

@@ -1,5 +1,7 @@
 /** Statements as drizzle-kit, Prisma, pg_dump and people write them, with what they become: one string for each statement. */
-export const TRANSLATED: Readonly<Record<string, readonly [sql: string, expected: readonly string[]]>> = {
+export const TRANSLATED: Readonly<
+  Record<string, readonly [sql: string, expected: readonly string[]]>
+> = {
   "drizzle-kit's descending index": [
     `CREATE INDEX "t_at" ON "t" USING btree ("created_at" DESC NULLS LAST);`,
     [`CREATE INDEX ASYNC "t_at" ON "t" ("created_at" NULLS FIRST);`],
@@ -25,7 +27,9 @@ export const TRANSLATED: Readonly<Record<string, readonly [sql: string, expected
     [`CREATE INDEX ASYNC i ON public.t (a, b) INCLUDE (c, d) NULLS NOT DISTINCT WHERE a > 1;`],
   ],
   "an index without a name": [`CREATE INDEX ON t (a)`, [`CREATE INDEX ASYNC ON t (a)`]],
-  "an index called async": [`CREATE INDEX "async" ON t (a)`, [`CREATE INDEX ASYNC "async" ON t (a)`]],
+  "an index called async": [`CREATE INDEX "async" ON t (a)`, [
+    `CREATE INDEX ASYNC "async" ON t (a)`,
+  ]],
   "a comment before a clause that goes": [
     `CREATE INDEX i ON t (a) -- fast\nTABLESPACE fast`,
     [`CREATE INDEX ASYNC i ON t (a) -- fast`],
@@ -40,12 +44,16 @@ export const TRANSLATED: Readonly<Record<string, readonly [sql: string, expected
       `ALTER TABLE ASYNC t VALIDATE CONSTRAINT c;`,
     ],
   ],
-  "the schema before an index": [`DROP INDEX CONCURRENTLY "public"."i"`, [`DROP INDEX "public"."i"`]],
+  "the schema before an index": [`DROP INDEX CONCURRENTLY "public"."i"`, [
+    `DROP INDEX "public"."i"`,
+  ]],
   "an index in mixed case with comments": [
     `-- for ASYNC reads\ncreate /* UNIQUE */ Index i -- USING gin\n on t -- tail\n using BTREE (a);`,
     [`-- for ASYNC reads\ncreate /* UNIQUE */ Index ASYNC i -- USING gin\n on t -- tail\n  (a);`],
   ],
-  "a byte order mark and CRLF": [`\ufeffCREATE INDEX i\r\n  ON t (a);\r\n`, [`CREATE INDEX ASYNC i\r\n  ON t (a);`]],
+  "a byte order mark and CRLF": [`\ufeffCREATE INDEX i\r\n  ON t (a);\r\n`, [
+    `CREATE INDEX ASYNC i\r\n  ON t (a);`,
+  ]],
   "Prisma's serial key": [
     `-- CreateTable\nCREATE TABLE "User" (\n    "id" SERIAL NOT NULL,\n    "at" TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,\n\n    CONSTRAINT "User_pkey" PRIMARY KEY ("id")\n);`,
     [
@@ -113,7 +121,9 @@ export const TRANSLATED: Readonly<Record<string, readonly [sql: string, expected
     `CREATE INDEX aſync ON t (a)`,
     [`CREATE INDEX ASYNC aſync ON t (a)`],
   ],
-  "ADD COLUMN with DEFAULT NULL": [`ALTER TABLE u ADD n text DEFAULT NULL::text`, [`ALTER TABLE u ADD n text;`]],
+  "ADD COLUMN with DEFAULT NULL": [`ALTER TABLE u ADD n text DEFAULT NULL::text`, [
+    `ALTER TABLE u ADD n text;`,
+  ]],
   "SET NOT NULL": [
     `ALTER TABLE users ALTER age SET NOT NULL;`,
     [
@@ -163,7 +173,10 @@ export const TRANSLATED: Readonly<Record<string, readonly [sql: string, expected
   ],
   "VALIDATE of two constraints": [
     `ALTER TABLE IF EXISTS t VALIDATE CONSTRAINT a, VALIDATE CONSTRAINT b`,
-    [`ALTER TABLE ASYNC IF EXISTS t VALIDATE CONSTRAINT a;`, `ALTER TABLE ASYNC IF EXISTS t VALIDATE CONSTRAINT b;`],
+    [
+      `ALTER TABLE ASYNC IF EXISTS t VALIDATE CONSTRAINT a;`,
+      `ALTER TABLE ASYNC IF EXISTS t VALIDATE CONSTRAINT b;`,
+    ],
   ],
   "a table called async": [`ALTER TABLE async VALIDATE CONSTRAINT c`, [
     `ALTER TABLE ASYNC async VALIDATE CONSTRAINT c;`,
@@ -200,8 +213,12 @@ export const TRANSLATED: Readonly<Record<string, readonly [sql: string, expected
     `DELETE FROM a;`,
     `DELETE FROM ONLY "b";`,
   ]],
-  "a grant on several schemas": [`GRANT USAGE ON SCHEMA public, app TO x`, [`GRANT USAGE ON SCHEMA app TO x`]],
-  "an index called async without quotes": [`CREATE INDEX async ON t (a)`, [`CREATE INDEX ASYNC "async" ON t (a)`]],
+  "a grant on several schemas": [`GRANT USAGE ON SCHEMA public, app TO x`, [
+    `GRANT USAGE ON SCHEMA app TO x`,
+  ]],
+  "an index called async without quotes": [`CREATE INDEX async ON t (a)`, [
+    `CREATE INDEX ASYNC "async" ON t (a)`,
+  ]],
   "an index called async, where it is not there": [
     `create unique index concurrently if not exists Async on t (a)`,
     [`create unique index ASYNC if not exists "async" on t (a)`],
@@ -209,8 +226,12 @@ export const TRANSLATED: Readonly<Record<string, readonly [sql: string, expected
   "ALTER USER": [`ALTER USER bob RENAME TO bill`, [`ALTER ROLE bob RENAME TO bill`]],
   "DROP GROUP": [`DROP GROUP IF EXISTS g, h`, [`DROP ROLE IF EXISTS g, h`]],
   "CREATE USER": [`CREATE USER bob`, [`CREATE ROLE bob WITH LOGIN`]],
-  "CREATE USER with an option that holds anyway": [`CREATE USER bob NOSUPERUSER`, [`CREATE ROLE bob WITH LOGIN`]],
-  "role options that hold anyway": [`CREATE ROLE r NOSUPERUSER LOGIN NOCREATEDB`, [`CREATE ROLE r LOGIN`]],
+  "CREATE USER with an option that holds anyway": [`CREATE USER bob NOSUPERUSER`, [
+    `CREATE ROLE bob WITH LOGIN`,
+  ]],
+  "role options that hold anyway": [`CREATE ROLE r NOSUPERUSER LOGIN NOCREATEDB`, [
+    `CREATE ROLE r LOGIN`,
+  ]],
   "a SQL function with statements in it": [
     `CREATE FUNCTION f() RETURNS int LANGUAGE sql BEGIN ATOMIC SELECT 1; SELECT CASE WHEN true THEN 1 END; END; SELECT 2`,
     [
@@ -347,9 +368,15 @@ export const REFUSED: readonly (readonly [sql: string, id: string])[] = [
   [`ALTER TYPE mood ADD VALUE 'x'`, "create-type"],
   [`ALTER DOMAIN d SET NOT NULL`, "alter-domain"],
   [`DO $$ BEGIN IF true THEN RAISE NOTICE 'x'; END IF; END $$`, "do-block"],
-  [`DO $$ BEGIN CREATE TYPE m AS ENUM ('a'); EXCEPTION WHEN duplicate_object THEN null; END $$`, "create-type"],
+  [
+    `DO $$ BEGIN CREATE TYPE m AS ENUM ('a'); EXCEPTION WHEN duplicate_object THEN null; END $$`,
+    "create-type",
+  ],
   [`DO $$ BEGIN DELETE FROM t; EXCEPTION WHEN duplicate_object THEN null; END $$`, "do-block"],
-  [`CREATE FUNCTION f() RETURNS trigger AS $$ begin return new; end $$ LANGUAGE plpgsql`, "function-language"],
+  [
+    `CREATE FUNCTION f() RETURNS trigger AS $$ begin return new; end $$ LANGUAGE plpgsql`,
+    "function-language",
+  ],
   [`CREATE PROCEDURE p() LANGUAGE sql AS 'SELECT 1'`, "procedure"],
   [`CREATE TRIGGER x BEFORE UPDATE ON t FOR EACH ROW EXECUTE FUNCTION f()`, "trigger"],
   [`CREATE MATERIALIZED VIEW v AS SELECT 1`, "materialized-view"],
@@ -376,7 +403,10 @@ export const REFUSED: readonly (readonly [sql: string, id: string])[] = [
   [`TRUNCATE a RESTART IDENTITY`, "truncate-options"],
   [`SET TRANSACTION ISOLATION LEVEL SERIALIZABLE`, "isolation-serializable"],
   [`SET LOCAL TRANSACTION ISOLATION LEVEL serializable, READ ONLY`, "isolation-serializable"],
-  [`SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE`, "isolation-serializable"],
+  [
+    `SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE`,
+    "isolation-serializable",
+  ],
   [`SET default_transaction_isolation = 'serializable'`, "isolation-serializable"],
   [`SET transaction_isolation TO SERIALIZABLE`, "isolation-serializable"],
   [`SET TRANSACTION SNAPSHOT '00000003-0000001B-1'`, "isolation-serializable"],
@@ -398,7 +428,10 @@ export const REFUSED: readonly (readonly [sql: string, id: string])[] = [
   [`DROP TABEL t`, "create-object-unsupported"],
   [`CALL refresh()`, "procedure"],
   [`-- ALTER TABLE "t" DROP CONSTRAINT "<constraint_name>";`, "primary-key-commented"],
-  [`/*\n ALTER TABLE "app"."t" DROP CONSTRAINT "<constraint_name>";\n*/\nSELECT 1`, "primary-key-commented"],
+  [
+    `/*\n ALTER TABLE "app"."t" DROP CONSTRAINT "<constraint_name>";\n*/\nSELECT 1`,
+    "primary-key-commented",
+  ],
   [`LISTEN x`, "notify"],
   [`COPY t TO '/tmp/x'`, "copy"],
   [`COPY t (a) FROM stdin;\n1\tit's\n\\.\n`, "copy"],
@@ -412,7 +445,10 @@ export const REFUSED: readonly (readonly [sql: string, id: string])[] = [
   [`DELETE FROM t WHERE a = 1; COMMIT;`, "transaction-unpaired"],
   [`BEGIN; DELETE FROM t WHERE a = 1`, "transaction-unpaired"],
   [`BEGIN; BEGIN; DELETE FROM t WHERE a = 1; COMMIT`, "transaction-unpaired"],
-  [`START TRANSACTION ISOLATION LEVEL SERIALIZABLE; DELETE FROM t WHERE a = 1; COMMIT`, "transaction-modes"],
+  [
+    `START TRANSACTION ISOLATION LEVEL SERIALIZABLE; DELETE FROM t WHERE a = 1; COMMIT`,
+    "transaction-modes",
+  ],
   [`BEGIN; DELETE FROM t WHERE a = 1; COMMIT AND CHAIN`, "transaction-modes"],
   [`SELECT 1; SAVEPOINT s`, "savepoint"],
   [`\\connect other`, "psql-command"],

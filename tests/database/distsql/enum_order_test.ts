@@ -12,13 +12,20 @@ const QUERIES = isFull ? 20_000 : 800;
 const seed = testSeed;
 
 const LABELS = ["low", "medium", "high", "a", "B", "it's", "ä", "z z", "日本"];
-const ORDERED = "CREATE TYPE st AS ENUM ('low', 'medium', 'high'); CREATE TABLE t (id int PRIMARY KEY, s st, n int);";
+const ORDERED =
+  "CREATE TYPE st AS ENUM ('low', 'medium', 'high'); CREATE TABLE t (id int PRIMARY KEY, s st, n int);";
 const CASES: readonly (readonly [sql: string, expected: string])[] = [
   ["SELECT * FROM t WHERE s > 'low'", "SELECT * FROM t WHERE (s IN ('medium', 'high'))"],
   ["DELETE FROM t WHERE 'medium' >= t.s", "DELETE FROM t WHERE (t.s IN ('low', 'medium'))"],
   ["SELECT * FROM t WHERE s < 'low'", "SELECT * FROM t WHERE (s <> s)"],
-  ["SELECT * FROM t WHERE s NOT BETWEEN 'low' AND 'medium'", "SELECT * FROM t WHERE (s NOT IN ('low', 'medium'))"],
-  ["SELECT * FROM t WHERE s::text > 'low' AND n > 1", "SELECT * FROM t WHERE s::text > 'low' AND n > 1"],
+  [
+    "SELECT * FROM t WHERE s NOT BETWEEN 'low' AND 'medium'",
+    "SELECT * FROM t WHERE (s NOT IN ('low', 'medium'))",
+  ],
+  [
+    "SELECT * FROM t WHERE s::text > 'low' AND n > 1",
+    "SELECT * FROM t WHERE s::text > 'low' AND n > 1",
+  ],
   [
     "SELECT * FROM t ORDER BY s DESC, id",
     "SELECT * FROM t ORDER BY CASE s WHEN 'low' THEN 1 WHEN 'medium' THEN 2 WHEN 'high' THEN 3 END DESC, id",
@@ -53,8 +60,14 @@ for (const sql of WARNED) {
   Deno.test(`translateForDistSql() warns that texts are compared in ${sql}`, () => {
     const { declared } = translateForDistSql(ORDERED, { enums: "check" });
     const { warnings } = translateForDistSql(sql, { enums: "check", declared });
-    const [message] = warnings.filter(({ id }) => id === "type-enum-order").map((warning) => warning.message);
-    assertEquals([/\bt\.s\b|\ba value\b/.test(message), /\bst\b/.test(message)], [true, true], message);
+    const [message] = warnings.filter(({ id }) => id === "type-enum-order").map((warning) =>
+      warning.message
+    );
+    assertEquals(
+      [/\bt\.s\b|\ba value\b/.test(message), /\bst\b/.test(message)],
+      [true, true],
+      message,
+    );
   });
 }
 
@@ -96,7 +109,9 @@ for (const sql of WRONG) {
 
 Deno.test("translateForDistSql() warns of a column whose labels are not in the order of their texts, once it is so", () => {
   const warned = (sql: string): string[] =>
-    translateForDistSql(sql, { enums: "check" }).warnings.map(({ id }) => id).filter((id) => id === "type-enum-order");
+    translateForDistSql(sql, { enums: "check" }).warnings.map(({ id }) => id).filter((id) =>
+      id === "type-enum-order"
+    );
   const sorted = "CREATE TYPE st AS ENUM ('a', 'b'); CREATE TABLE t (id int PRIMARY KEY, s st);";
   assertEquals(warned(sorted), []);
   assertEquals(warned(`${sorted} ALTER TYPE st ADD VALUE 'c'`), []);
@@ -104,13 +119,20 @@ Deno.test("translateForDistSql() warns of a column whose labels are not in the o
 });
 
 Deno.test("translateForDistSql() refuses labels that would change the order which a view or a CHECK holds", () => {
-  const refused = (sql: string): string[] => translateForDistSql(sql, { enums: "check" }).refusals.map(({ id }) => id);
-  const sorted = "CREATE TYPE st AS ENUM ('a', 'b'); CREATE TABLE t (id int PRIMARY KEY, s st CHECK (s < 'b'));";
+  const refused = (sql: string): string[] =>
+    translateForDistSql(sql, { enums: "check" }).refusals.map(({ id }) => id);
+  const sorted =
+    "CREATE TYPE st AS ENUM ('a', 'b'); CREATE TABLE t (id int PRIMARY KEY, s st CHECK (s < 'b'));";
   assertEquals(refused(`${sorted} ALTER TYPE st ADD VALUE 'c'`), []);
   assertEquals(refused(`${sorted} ALTER TYPE st ADD VALUE 'A'`), ["type-enum-change"]);
-  assertEquals(refused(`${ORDERED} CREATE VIEW v AS SELECT * FROM t WHERE s > 'low'; ALTER TYPE st ADD VALUE 'top'`), [
-    "type-enum-change",
-  ]);
+  assertEquals(
+    refused(
+      `${ORDERED} CREATE VIEW v AS SELECT * FROM t WHERE s > 'low'; ALTER TYPE st ADD VALUE 'top'`,
+    ),
+    [
+      "type-enum-change",
+    ],
+  );
 });
 
 /** Shuffles labels into an order of an enum. */
@@ -129,7 +151,9 @@ function quote(text: string): string {
 
 function createTables(type: string): string {
   return Object.entries(TABLES).map(([name, columns]) => {
-    const list = Object.entries(columns).map(([column, kind]) => `${column} ${kind === "enum" ? type : kind}`);
+    const list = Object.entries(columns).map(([column, kind]) =>
+      `${column} ${kind === "enum" ? type : kind}`
+    );
     return `CREATE TABLE ${name} (${list.join(", ")})`;
   }).join("; ");
 }
@@ -155,7 +179,9 @@ Deno.test(`translateForDistSql() gives the rows of enums on texts, or warns, for
   const texts = postgres(await server.createDatabase("texts"), options);
   const read = async (sql: postgres.Sql, query: string): Promise<string> =>
     JSON.stringify(
-      (await sql.unsafe(query)).map((row) => Object.entries(row).map(([name, value]) => [name, String(value)])),
+      (await sql.unsafe(query)).map((row) =>
+        Object.entries(row).map(([name, value]) => [name, String(value)])
+      ),
     );
   const count = { equal: 0, warned: 0, differs: 0 };
   try {
@@ -165,10 +191,16 @@ Deno.test(`translateForDistSql() gives the rows of enums on texts, or warns, for
       const type = `CREATE TYPE mood AS ENUM (${labels.map(quote).join(", ")})`;
       const rows = inserts(random, labels);
       await native.unsafe(
-        `DROP SCHEMA public CASCADE; CREATE SCHEMA public; ${type}; ${createTables("mood")}; ${rows}`,
+        `DROP SCHEMA public CASCADE; CREATE SCHEMA public; ${type}; ${
+          createTables("mood")
+        }; ${rows}`,
       );
-      await texts.unsafe(`DROP SCHEMA public CASCADE; CREATE SCHEMA public; ${createTables("text")}; ${rows}`);
-      const { declared } = translateForDistSql(`${type}; ${createTables("mood")}`, { enums: "check" });
+      await texts.unsafe(
+        `DROP SCHEMA public CASCADE; CREATE SCHEMA public; ${createTables("text")}; ${rows}`,
+      );
+      const { declared } = translateForDistSql(`${type}; ${createTables("mood")}`, {
+        enums: "check",
+      });
       const queries = new RandomQueries(random, labels);
       for (let i = 0; i < 50; i++, done++) {
         const query = queries.next();
@@ -178,7 +210,10 @@ Deno.test(`translateForDistSql() gives the rows of enums on texts, or warns, for
         } catch {
           continue; // PostgreSQL refuses it, such as an ambiguous column
         }
-        const { statements, warnings, refusals } = translateForDistSql(query, { enums: "check", declared });
+        const { statements, warnings, refusals } = translateForDistSql(query, {
+          enums: "check",
+          declared,
+        });
         assertEquals(refusals, [], query);
         const found = await read(texts, statements[0].sql).catch((error) => String(error));
         if (warnings.some(({ id }) => id === "type-enum-order")) count.warned++;

@@ -24,8 +24,14 @@ Deno.test("DistSqlCategory and DistSqlAction have the interface's values", () =>
     "Function",
   ];
   const actions = ["Compatible", "Rewrite", "Strip", "Recreate", "Error", "Warn", "AppLayer"];
-  assertEquals(Object.entries(DistSqlCategory).toSorted(), categories.map((name) => [name, name]).toSorted());
-  assertEquals(Object.entries(DistSqlAction).toSorted(), actions.map((name) => [name, name]).toSorted());
+  assertEquals(
+    Object.entries(DistSqlCategory).toSorted(),
+    categories.map((name) => [name, name]).toSorted(),
+  );
+  assertEquals(
+    Object.entries(DistSqlAction).toSorted(),
+    actions.map((name) => [name, name]).toSorted(),
+  );
 });
 
 Deno.test("DIST_SQL_INCOMPATIBILITIES has complete entries with ids of their own", () => {
@@ -38,7 +44,9 @@ Deno.test("DIST_SQL_INCOMPATIBILITIES has complete entries with ids of their own
       [true, true, true],
       entry.id,
     );
-    for (const key of entry.source) assertEquals(key in DIST_SQL_SOURCES, true, `${entry.id}: ${key}`);
+    for (const key of entry.source) {
+      assertEquals(key in DIST_SQL_SOURCES, true, `${entry.id}: ${key}`);
+    }
     for (const day of [entry.since, entry.until]) {
       assertEquals(day === undefined || /^\d{4}-\d\d-\d\d$/.test(day), true, entry.id);
     }
@@ -47,10 +55,15 @@ Deno.test("DIST_SQL_INCOMPATIBILITIES has complete entries with ids of their own
 });
 
 Deno.test("getByCategory() and getByAction() divide the registry", () => {
-  const categories = Object.values(DistSqlCategory).map((category) => getByCategory(category).length);
+  const categories = Object.values(DistSqlCategory).map((category) =>
+    getByCategory(category).length
+  );
   const actions = Object.values(DistSqlAction).map((action) => getByAction(action).length);
   const sum = (counts: number[]): number => counts.reduce((a, b) => a + b, 0);
-  assertEquals([sum(categories), sum(actions)], [DIST_SQL_INCOMPATIBILITIES.length, DIST_SQL_INCOMPATIBILITIES.length]);
+  assertEquals([sum(categories), sum(actions)], [
+    DIST_SQL_INCOMPATIBILITIES.length,
+    DIST_SQL_INCOMPATIBILITIES.length,
+  ]);
   assertEquals([Math.min(...categories) > 0, Math.min(...actions) > 0], [true, true]);
 });
 
@@ -67,13 +80,25 @@ Deno.test("translateForDistSql() names rules that hold on the day, on any day", 
     ...[...REFUSED, ...RECREATED].map(([sql]) => sql),
   ];
   for (
-    const asOf of ["2026-01-01", "2026-03-15", "2026-07-25", "2026-08-10", "2026-08-25", "2026-09-01", "2026-11-01"]
+    const asOf of [
+      "2026-01-01",
+      "2026-03-15",
+      "2026-07-25",
+      "2026-08-10",
+      "2026-08-25",
+      "2026-09-01",
+      "2026-11-01",
+    ]
   ) {
     for (const sql of texts) {
       const { rules, refusals, warnings, statements } = translateForDistSql(sql, { asOf });
       for (const id of rules) {
         const entry = getIncompatibility(id);
-        assertEquals(entry !== undefined && isActiveOn(entry, asOf), true, `${id} on ${asOf}: ${sql}`);
+        assertEquals(
+          entry !== undefined && isActiveOn(entry, asOf),
+          true,
+          `${id} on ${asOf}: ${sql}`,
+        );
       }
       for (const { id } of [...refusals, ...warnings]) assertEquals(rules.includes(id), true, id);
       if (refusals.length > 0 || statements.length === 0) continue;

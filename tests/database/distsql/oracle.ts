@@ -21,7 +21,9 @@ export function scan(sql: string): string[] {
 
 /** The statement without the provider's ASYNC, which PostgreSQL's parser does not know. */
 export function withoutAsync(sql: string): string {
-  const { tokens } = scanSync(sql) as { tokens: { text: string; tokenName: string; start: number; end: number }[] };
+  const { tokens } = scanSync(sql) as {
+    tokens: { text: string; tokenName: string; start: number; end: number }[];
+  };
   const words = tokens.filter((token) => !token.tokenName.endsWith("COMMENT"));
   const keys = words.map((token) => token.text.toLowerCase());
   const at = /^create (?:unique )?index async /.test(`${keys.slice(0, 5).join(" ")} `)
@@ -31,7 +33,8 @@ export function withoutAsync(sql: string): string {
     : -1;
   if (at < 0) return sql;
   const bytes = new TextEncoder().encode(sql); // the scanner counts bytes
-  const text = (from: number, to?: number): string => new TextDecoder().decode(bytes.slice(from, to));
+  const text = (from: number, to?: number): string =>
+    new TextDecoder().decode(bytes.slice(from, to));
   return text(0, words[at].start) + text(words[at].end);
 }
 
@@ -66,7 +69,9 @@ function refusedConstraint(constraint: Node): string[] {
   if (type.startsWith("CONSTR_ATTR_")) refused.push(type);
   if (constraint.options && type !== "CONSTR_IDENTITY") refused.push("with");
   if (constraint.indexspace) refused.push("tablespace");
-  if (type === "CONSTR_IDENTITY") refused.push(...refusedCache(constraint.options as { DefElem: Node }[]));
+  if (type === "CONSTR_IDENTITY") {
+    refused.push(...refusedCache(constraint.options as { DefElem: Node }[]));
+  }
   return refused;
 }
 
@@ -80,7 +85,9 @@ function refusedColumn(column: Node, isAdded: boolean): string[] {
   if (column.collClause) refused.push("collate");
   if (column.compression) refused.push("compression");
   if (isAdded && constraints.length > 0) refused.push("add column with constraint");
-  const names = (column.typeName as { names: { String: { sval: string } }[] }).names.map((name) => name.String.sval);
+  const names = (column.typeName as { names: { String: { sval: string } }[] }).names.map((name) =>
+    name.String.sval
+  );
   let previous = "";
   for (const constraint of constraints) {
     const type = constraint.contype as string;
@@ -94,7 +101,9 @@ function refusedColumn(column: Node, isAdded: boolean): string[] {
 
 /** The words before the first parenthesis, without comments, in lower case. */
 function getHead(sql: string): string[] {
-  const texts = scan(sql).filter((text) => !/^(?:--|\/\*)/.test(text)).map((text) => text.toLowerCase());
+  const texts = scan(sql).filter((text) => !/^(?:--|\/\*)/.test(text)).map((text) =>
+    text.toLowerCase()
+  );
   return texts.slice(0, texts.indexOf("("));
 }
 
@@ -113,7 +122,14 @@ function refusedIndex(index: Node, sql: string): string[] {
 }
 
 const ALLOWED_ALTER = new Set([
-  ...["AT_AddColumn", "AT_DropColumn", "AT_ColumnDefault", "AT_DropNotNull", "AT_AddConstraint", "AT_DropConstraint"],
+  ...[
+    "AT_AddColumn",
+    "AT_DropColumn",
+    "AT_ColumnDefault",
+    "AT_DropNotNull",
+    "AT_AddConstraint",
+    "AT_DropConstraint",
+  ],
   ...[
     "AT_ValidateConstraint",
     "AT_ChangeOwner",
@@ -122,7 +138,13 @@ const ALLOWED_ALTER = new Set([
     "AT_AddIdentity",
     "AT_SetIdentity",
   ],
-  ...["AT_DropIdentity", "AT_DropExpression", "AT_EnableTrigAll", "AT_DisableTrigAll", "AT_EnableTrigUser"],
+  ...[
+    "AT_DropIdentity",
+    "AT_DropExpression",
+    "AT_EnableTrigAll",
+    "AT_DisableTrigAll",
+    "AT_EnableTrigUser",
+  ],
   ...["AT_DisableTrigUser"],
 ]);
 
@@ -131,11 +153,15 @@ function refusedAlter(alter: Node, sql: string): string[] {
     const subtype = command.subtype as string;
     if (!ALLOWED_ALTER.has(subtype)) return [subtype];
     if (subtype === "AT_ValidateConstraint") return isAsync(sql) ? [] : ["sync validate"];
-    if (subtype === "AT_AddColumn") return refusedColumn((command.def as { ColumnDef: Node }).ColumnDef, true);
+    if (subtype === "AT_AddColumn") {
+      return refusedColumn((command.def as { ColumnDef: Node }).ColumnDef, true);
+    }
     if (subtype !== "AT_AddConstraint") return [];
     const constraint = (command.def as { Constraint: Node }).Constraint;
     const refused = refusedConstraint(constraint);
-    const isAllowed = constraint.contype === "CONSTR_UNIQUE" ? constraint.indexname : constraint.skip_validation;
+    const isAllowed = constraint.contype === "CONSTR_UNIQUE"
+      ? constraint.indexname
+      : constraint.skip_validation;
     if (!isAllowed) refused.push(`add ${constraint.contype}`);
     return refused;
   });
@@ -157,7 +183,9 @@ export function refused(sql: string): string[] {
     case "CreateStmt": {
       const found: string[] = [];
       if ((node.relation as Node).relpersistence !== "p") found.push("persistence");
-      if (node.partspec || node.partbound || node.inhRelations || node.options || node.tablespacename) {
+      if (
+        node.partspec || node.partbound || node.inhRelations || node.options || node.tablespacename
+      ) {
         found.push("option");
       }
       for (const element of (node.tableElts ?? []) as Record<string, Node>[]) {

@@ -59,7 +59,8 @@ CREATE OR REPLACE FUNCTION one() RETURNS int LANGUAGE sql BEGIN ATOMIC SELECT 1;
 VACUUM "users";
 `;
 
-const CONSTRAINTS = `SELECT contype::text || ' ' || pg_get_constraintdef(c.oid) AS definition, convalidated
+const CONSTRAINTS =
+  `SELECT contype::text || ' ' || pg_get_constraintdef(c.oid) AS definition, convalidated
   FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid WHERE t.relname LIKE $1 ORDER BY 1`;
 
 Deno.test("adaptForStandardPg() of sanitizeForDistSql() runs on PostgreSQL", async (t) => {
@@ -76,7 +77,9 @@ async function runSteps(t: Deno.TestContext, db: PGlite): Promise<void> {
 
   await t.step("as it is", async () => {
     await db.exec(adaptForStandardPg(translated));
-    const { rows } = await db.query<{ definition: string; convalidated: boolean }>(CONSTRAINTS, ["users"]);
+    const { rows } = await db.query<{ definition: string; convalidated: boolean }>(CONSTRAINTS, [
+      "users",
+    ]);
     assertEquals(rows.filter((row) => !row.definition.startsWith("n ")), [
       { definition: "c CHECK ((active IS NOT NULL))", convalidated: true },
       { definition: "c CHECK ((boss > 0))", convalidated: true },
@@ -84,8 +87,14 @@ async function runSteps(t: Deno.TestContext, db: PGlite): Promise<void> {
       { definition: "c CHECK ((total > (0)::numeric))", convalidated: true },
       { definition: "c CHECK ((total IS NOT NULL))", convalidated: true },
       { definition: "f FOREIGN KEY (boss) REFERENCES users(id)", convalidated: true },
-      { definition: "f FOREIGN KEY (org_id) REFERENCES orgs(id) ON DELETE CASCADE", convalidated: true },
-      { definition: "f FOREIGN KEY (org_id) REFERENCES orgs(id) ON DELETE SET NULL", convalidated: true },
+      {
+        definition: "f FOREIGN KEY (org_id) REFERENCES orgs(id) ON DELETE CASCADE",
+        convalidated: true,
+      },
+      {
+        definition: "f FOREIGN KEY (org_id) REFERENCES orgs(id) ON DELETE SET NULL",
+        convalidated: true,
+      },
       { definition: "p PRIMARY KEY (id)", convalidated: true },
       { definition: "u UNIQUE (code)", convalidated: true },
       { definition: "u UNIQUE (number, email)", convalidated: true },
@@ -98,7 +107,9 @@ async function runSteps(t: Deno.TestContext, db: PGlite): Promise<void> {
     for (const prefix of ["w1_", "W-2_"]) await db.exec(adaptForStandardPg(translated, prefix));
     const { rows } = await db.query(CONSTRAINTS, ["w1_users"]);
     assertEquals(rows.length, (await db.query(CONSTRAINTS, ["users"])).rows.length);
-    assertEquals((await db.query(`SELECT slug FROM w1_active_users ORDER BY 1`)).rows, [{ slug: "one" }, {
+    assertEquals((await db.query(`SELECT slug FROM w1_active_users ORDER BY 1`)).rows, [{
+      slug: "one",
+    }, {
       slug: "two",
     }]);
   });

@@ -21,13 +21,21 @@ export class RandomQueries {
   #label(): string {
     const random = this.#random;
     const label = `'${random.pick(this.#labels).replaceAll("'", "''")}'`;
-    return random.pick([label, label, `${label}::mood`, `CAST(${label} AS public.mood)`, `mood ${label}`]);
+    return random.pick([
+      label,
+      label,
+      `${label}::mood`,
+      `CAST(${label} AS public.mood)`,
+      `mood ${label}`,
+    ]);
   }
 
   /** An enum value of a relation called `q`. */
   #value(q: string, table: string, depth = 0): string {
     const random = this.#random;
-    const columns = Object.entries(TABLES[table]).filter(([, type]) => type === "enum").map(([name]) => name);
+    const columns = Object.entries(TABLES[table]).filter(([, type]) => type === "enum").map((
+      [name],
+    ) => name);
     const column = random.pick(columns);
     const name = random.chance(0.5) ? `${q}.${column}` : column;
     if (depth > 1 || random.chance(0.6)) return name;
@@ -53,8 +61,10 @@ export class RandomQueries {
       (): string => `${value()} ${this.#operator()} ${this.#label()}`,
       (): string => `${this.#label()} ${this.#operator()} ${value()}`,
       (): string => `${value()} ${this.#operator()} ${value()}`,
-      (): string => `${value()} ${random.pick(["", "NOT "])}BETWEEN ${this.#label()} AND ${this.#label()}`,
-      (): string => `${value()} BETWEEN ${random.pick(["", "SYMMETRIC "])}${value()} AND ${this.#label()}`,
+      (): string =>
+        `${value()} ${random.pick(["", "NOT "])}BETWEEN ${this.#label()} AND ${this.#label()}`,
+      (): string =>
+        `${value()} BETWEEN ${random.pick(["", "SYMMETRIC "])}${value()} AND ${this.#label()}`,
       (): string => `${value()} IN (${this.#label()}, ${this.#label()})`,
       (): string => `${q}.n > ${random.below(4)}`,
       (): string => `${value()} IS NOT NULL`,
@@ -63,17 +73,24 @@ export class RandomQueries {
       (): string => `(${value()}, ${q}.n) < (${this.#label()}, 2)`,
       (): string => `${q}.s::text < '${random.pick(this.#labels).replaceAll("'", "''")}'`,
       (): string => `${value()} > (SELECT ${random.pick(["min", "max"])}(i.s) FROM o AS i)`,
-      (): string => `EXISTS (SELECT 1 FROM ${random.pick(["o", "p", "t"])} AS x WHERE x.id = ${q}.id AND s > 'm')`,
+      (): string =>
+        `EXISTS (SELECT 1 FROM ${
+          random.pick(["o", "p", "t"])
+        } AS x WHERE x.id = ${q}.id AND s > 'm')`,
       (): string => `EXISTS (SELECT 1 FROM o AS x WHERE x.s < ${q}.s)`,
     ];
     const one = random.pick(simple)();
     if (depth > 1 || random.chance(0.6)) return one;
-    return `${random.pick(["", "NOT "])}(${one} ${random.pick(["AND", "OR"])} ${this.#condition(q, table, depth + 1)})`;
+    return `${random.pick(["", "NOT "])}(${one} ${random.pick(["AND", "OR"])} ${
+      this.#condition(q, table, depth + 1)
+    })`;
   }
 
   #sortKey(q: string, table: string): string {
     const random = this.#random;
-    return `${this.#value(q, table)}${random.pick(["", " DESC", " ASC", " NULLS FIRST", " DESC NULLS LAST"])}`;
+    return `${this.#value(q, table)}${
+      random.pick(["", " DESC", " ASC", " NULLS FIRST", " DESC NULLS LAST"])
+    }`;
   }
 
   /** A query whose rows have a fixed order, or are one row. */
@@ -85,7 +102,9 @@ export class RandomQueries {
     const value = (): string => this.#value(q, table);
     switch (random.below(11)) {
       case 0:
-        return `SELECT ${q}.id, ${value()} AS value FROM ${from}${where} ORDER BY ${this.#sortKey(q, table)}, ${q}.id`;
+        return `SELECT ${q}.id, ${value()} AS value FROM ${from}${where} ORDER BY ${
+          this.#sortKey(q, table)
+        }, ${q}.id`;
       case 1:
         return `SELECT min(${value()}), max(${value()}) AS most, count(*) FROM ${from}${where}`;
       case 2:

@@ -1,5 +1,8 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { RecreationRequiredError, UnsupportedStatementError } from "../../../database/distsql/errors.ts";
+import {
+  RecreationRequiredError,
+  UnsupportedStatementError,
+} from "../../../database/distsql/errors.ts";
 import { getIncompatibility } from "../../../database/distsql/incompatibilities.ts";
 import { sanitizeForDistSql, translateForDistSql } from "../../../database/distsql/sanitize.ts";
 import { STATEMENT_BREAKPOINT } from "../../../database/distsql/statement.ts";
@@ -15,12 +18,18 @@ for (const [name, [sql, expected]] of Object.entries(TRANSLATED)) {
   });
 
   Deno.test(`sanitizeForDistSql() writes what the provider takes when given ${name}`, () => {
-    assertEquals(parse(sql.replace(/^\ufeff/, "")).length > 0, true, "the source must be PostgreSQL's");
+    assertEquals(
+      parse(sql.replace(/^\ufeff/, "")).length > 0,
+      true,
+      "the source must be PostgreSQL's",
+    );
     const text = sanitizeForDistSql(sql)!;
     const pieces = text.split(STATEMENT_BREAKPOINT);
     assertEquals(pieces.flatMap((piece) => refused(piece)), []);
     assertEquals(sanitizeForDistSql(text), text, "translated again");
-    for (const piece of pieces) assertEquals(sanitizeForDistSql(piece), piece.trim(), "translated again, one by one");
+    for (const piece of pieces) {
+      assertEquals(sanitizeForDistSql(piece), piece.trim(), "translated again, one by one");
+    }
   });
 }
 
@@ -30,7 +39,9 @@ Deno.test("sanitizeForDistSql() loses no constraint when it rewrites", () => {
     const kept = (text: string): string[] =>
       text.split(STATEMENT_BREAKPOINT).flatMap((piece) => protections(piece))
         .map((kind) => kind === "CONSTR_NOTNULL" ? "CONSTR_CHECK" : kind).sort();
-    const written = sanitizeForDistSql(sql)!.split(STATEMENT_BREAKPOINT).map(withoutAsync).join(STATEMENT_BREAKPOINT);
+    const written = sanitizeForDistSql(sql)!.split(STATEMENT_BREAKPOINT).map(withoutAsync).join(
+      STATEMENT_BREAKPOINT,
+    );
     assertEquals(kept(written), kept(sql.replace(/^\ufeff/, "")), name);
   }
 });
@@ -51,7 +62,11 @@ for (const sql of STRIPPED) {
 for (const [sql, id] of REFUSED) {
   Deno.test(`sanitizeForDistSql() refuses ${sql.split("\n")[0].slice(0, 70)}`, () => {
     const error = assertThrows(() => sanitizeForDistSql(sql), UnsupportedStatementError);
-    assertEquals([error.code, error.id, error.advice], ["UNSUPPORTED_STATEMENT", id, getIncompatibility(id)!.advice]);
+    assertEquals([error.code, error.id, error.advice], [
+      "UNSUPPORTED_STATEMENT",
+      id,
+      getIncompatibility(id)!.advice,
+    ]);
     assertStringIncludes(error.message, error.advice);
     assertEquals(translateForDistSql(sql).action, getIncompatibility(id)!.action);
   });
@@ -82,7 +97,11 @@ Deno.test("sanitizeForDistSql() never shows a literal in an error", () => {
   ];
   for (const sql of texts) {
     const error = assertThrows(() => sanitizeForDistSql(sql)) as UnsupportedStatementError;
-    assertEquals(JSON.stringify([error.message, error.details, error.stack]).includes(marker), false, error.message);
+    assertEquals(
+      JSON.stringify([error.message, error.details, error.stack]).includes(marker),
+      false,
+      error.message,
+    );
   }
 });
 
@@ -96,7 +115,10 @@ Deno.test("sanitizeForDistSql() ends each of several statements with a semicolon
 Deno.test("sanitizeForDistSql() throws the refusal before the recreation when a text needs both", () => {
   const sql = "ALTER TABLE t ALTER a TYPE text; CREATE TABLE u (a text[])";
   assertThrows(() => sanitizeForDistSql(sql), UnsupportedStatementError);
-  assertEquals(translateForDistSql(sql).refusals.map((refusal) => refusal.id), ["alter-column-type", "type-array"]);
+  assertEquals(translateForDistSql(sql).refusals.map((refusal) => refusal.id), [
+    "alter-column-type",
+    "type-array",
+  ]);
 });
 
 Deno.test("translateForDistSql() names the jobs, the batches and what the source ignored", () => {
@@ -116,7 +138,10 @@ Deno.test("translateForDistSql() names the jobs, the batches and what the source
     { verb: "update", table: '"public"."t"', set: `"a" = 'x'`, where: '"a" IS NULL' },
     { verb: "delete", table: '"u"' },
   ]);
-  assertEquals(statements.filter((one) => one.ignores).map((one) => one.ignores), [["42710", "42P07"], [
+  assertEquals(statements.filter((one) => one.ignores).map((one) => one.ignores), [[
+    "42710",
+    "42P07",
+  ], [
     "42710",
     "42P07",
   ]]);
@@ -141,10 +166,15 @@ const WARNED: [string, string[]][] = [
   [`CREATE TABLE t (id uuid PRIMARY KEY NOT DEFERRABLE)`, []],
   [`ALTER TABLE t ADD COLUMN a uuid NOT NULL`, ["add-column-constraint"]],
   [`ALTER TABLE t ADD COLUMN a timestamptz DEFAULT now() NOT NULL`, []],
-  [`ALTER TABLE t ADD COLUMN a timestamptz DEFAULT clock_timestamp() NOT NULL`, ["add-column-constraint"]],
+  [`ALTER TABLE t ADD COLUMN a timestamptz DEFAULT clock_timestamp() NOT NULL`, [
+    "add-column-constraint",
+  ]],
   [`ALTER TABLE t ADD COLUMN a int DEFAULT 1 NOT NULL`, []],
   [`ALTER TABLE t ADD CONSTRAINT c CHECK (a > 0) NOT VALID`, ["constraint-unvalidated"]],
-  [`ALTER TABLE t ADD CONSTRAINT c CHECK (a > 0) NOT VALID; ALTER TABLE t VALIDATE CONSTRAINT c`, []],
+  [
+    `ALTER TABLE t ADD CONSTRAINT c CHECK (a > 0) NOT VALID; ALTER TABLE t VALIDATE CONSTRAINT c`,
+    [],
+  ],
   [`SELECT 1 FROM t FOR UPDATE SKIP LOCKED`, ["skip-locked"]],
   [`UPDATE t SET a = 1`, ["whole-table-change"]],
   [`UPDATE t SET a = (SELECT 1 WHERE true) WHERE b = 1`, []],
@@ -181,11 +211,18 @@ Deno.test("translateForDistSql() takes a column of a domain when it knows the do
     "CREATE DOMAIN app.email AS text; CREATE TABLE t (id uuid PRIMARY KEY, a app.email)",
   );
   assertEquals([created.refusals.length, created.domains], [0, ["app.email", "email"]]);
-  assertEquals(sanitizeForDistSql("CREATE TABLE u (a email)", { domains: ["email"] }), "CREATE TABLE u (a email)");
+  assertEquals(
+    sanitizeForDistSql("CREATE TABLE u (a email)", { domains: ["email"] }),
+    "CREATE TABLE u (a email)",
+  );
 });
 
 Deno.test("sanitizeForDistSql() follows the options for CACHE, numeric and row security", () => {
-  const options = { identityCache: 65536, numeric: { precision: 30, scale: 10 }, dropRowSecurity: true };
+  const options = {
+    identityCache: 65536,
+    numeric: { precision: 30, scale: 10 },
+    dropRowSecurity: true,
+  };
   assertEquals(
     sanitizeForDistSql("CREATE TABLE t (id serial PRIMARY KEY, a numeric, b numeric(4))", options),
     "CREATE TABLE t (id bigint GENERATED BY DEFAULT AS IDENTITY (CACHE 65536) PRIMARY KEY, a numeric(30, 10), b numeric(4))",

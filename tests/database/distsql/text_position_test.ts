@@ -21,7 +21,11 @@ Deno.test("createLocator() counts lines and characters as editors do", () => {
     ["SELECT 1;\rSELECT 2", ["1:1", "2:1"]],
     ["-- a comment\nSELECT 1;", ["2:1"]],
     ["/* one /* nested */\ntwo */ SELECT 1; -- end\nSELECT 2", ["2:8", "3:1"]],
-    ["SELECT 1;\n--> statement-breakpoint\nSELECT 2;--> statement-breakpoint\r\n\r\nSELECT 3", ["1:1", "3:1", "5:1"]],
+    ["SELECT 1;\n--> statement-breakpoint\nSELECT 2;--> statement-breakpoint\r\n\r\nSELECT 3", [
+      "1:1",
+      "3:1",
+      "5:1",
+    ]],
     // é is two bytes and one character, 🙂 two code units and one character
     ["SELECT 'é'; SELECT 2", ["1:1", "1:13"]],
     ["/* 🙂🙂 */ SELECT '🙂'; SELECT 2", ["1:10", "1:22"]],

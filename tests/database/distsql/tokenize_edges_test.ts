@@ -6,12 +6,18 @@ type Token = [kind: SqlTokenKind, text: string];
 /** Texts and their tokens without the spaces; each is one where a scanner that looks one character off goes wrong. */
 const CASES: [what: string, sql: string, expected: Token[]][] = [
   ["every operator character in a run", "+-*/<>=~!@#%^&|`?", [["symbol", "+-*/<>=~!@#%^&|`?"]]],
-  ["an operator with a dash at its end", "a <- b", [["word", "a"], ["symbol", "<-"], ["word", "b"]]],
+  ["an operator with a dash at its end", "a <- b", [["word", "a"], ["symbol", "<-"], [
+    "word",
+    "b",
+  ]]],
   ["an operator with a dash in it", "a<-*b", [["word", "a"], ["symbol", "<-*"], ["word", "b"]]],
   ["an operator with a slash in it", "a+/b", [["word", "a"], ["symbol", "+/"], ["word", "b"]]],
   ["an operator with a star in it", "a+*b", [["word", "a"], ["symbol", "+*"], ["word", "b"]]],
   ["a slash before a dash", "a/-b", [["word", "a"], ["symbol", "/-"], ["word", "b"]]],
-  ["an operator before a line comment", "a+--b", [["word", "a"], ["symbol", "+"], ["line_comment", "--b"]]],
+  ["an operator before a line comment", "a+--b", [["word", "a"], ["symbol", "+"], [
+    "line_comment",
+    "--b",
+  ]]],
   ["an operator before a block comment", "a+/*c*/b", [
     ["word", "a"],
     ["symbol", "+"],
@@ -24,9 +30,15 @@ const CASES: [what: string, sql: string, expected: Token[]][] = [
     ["block_comment", "/*c*/"],
     ["word", "b"],
   ]],
-  ["a star in brackets", "f(*)", [["word", "f"], ["symbol", "("], ["symbol", "*"], ["symbol", ")"]]],
+  ["a star in brackets", "f(*)", [["word", "f"], ["symbol", "("], ["symbol", "*"], [
+    "symbol",
+    ")",
+  ]]],
   ["a block comment that holds nothing", "/**/ x", [["block_comment", "/**/"], ["word", "x"]]],
-  ["a colon alone", "[1:2]", [["symbol", "["], ["number", "1"], ["symbol", ":"], ["number", "2"], ["symbol", "]"]]],
+  ["a colon alone", "[1:2]", [["symbol", "["], ["number", "1"], ["symbol", ":"], ["number", "2"], [
+    "symbol",
+    "]",
+  ]]],
   ["a bracket before two colons", "(a)::b", [
     ["symbol", "("],
     ["word", "a"],
@@ -41,7 +53,10 @@ const CASES: [what: string, sql: string, expected: Token[]][] = [
     ["word", "\u0080"],
   ]],
   ["the last character of ASCII", "a\u007f", [["word", "a"], ["symbol", "\u007f"]]],
-  ["a string continued after a comment that touches it", "'a'--c\n'b'", [["string", "'a'--c\n'b'"]]],
+  ["a string continued after a comment that touches it", "'a'--c\n'b'", [[
+    "string",
+    "'a'--c\n'b'",
+  ]]],
   ["a string after a minus", "'a'\n-'b'", [["string", "'a'"], ["symbol", "-"], ["string", "'b'"]]],
   ["a string after a dash that follows a character", "'a'\n1- 2\n'b'", [
     ["string", "'a'"],
@@ -57,7 +72,10 @@ const CASES: [what: string, sql: string, expected: Token[]][] = [
   ["a dollar quote that holds nothing", "$$$$ x", [["string", "$$$$"], ["word", "x"]]],
   ["an exponent with a plus", "1e+5", [["number", "1e+5"]]],
   ["an exponent without digits", "1e-x", [["number", "1e"], ["symbol", "-"], ["word", "x"]]],
-  ["an exponent before another operator", "1e*2", [["number", "1e"], ["symbol", "*"], ["number", "2"]]],
+  ["an exponent before another operator", "1e*2", [["number", "1e"], ["symbol", "*"], [
+    "number",
+    "2",
+  ]]],
   ["a difference of numbers", "1-2+3", [
     ["number", "1"],
     ["symbol", "-"],
@@ -86,7 +104,10 @@ const CASES: [what: string, sql: string, expected: Token[]][] = [
 for (const [what, sql, expected] of CASES) {
   Deno.test(`tokenize() reads ${what}`, () => {
     const tokens = tokenize(sql);
-    assertEquals(tokens.filter(({ kind }) => kind !== "space").map(({ kind, text }) => [kind, text]), expected);
+    assertEquals(
+      tokens.filter(({ kind }) => kind !== "space").map(({ kind, text }) => [kind, text]),
+      expected,
+    );
     assertEquals(tokens.map(({ text }) => text).join(""), sql);
   });
 }
@@ -116,9 +137,13 @@ Deno.test("tokenize() takes rows for the rows of COPY FROM stdin alone", () => {
 });
 
 Deno.test("tokenize() takes each COPY's own rows, and goes on after the last of them", () => {
-  const sql = "COPY a FROM stdin;\n'\n\\.\nCOPY b FROM stdin;\n\\.\nCOPY c FROM stdin;\nSELECT 'x';";
+  const sql =
+    "COPY a FROM stdin;\n'\n\\.\nCOPY b FROM stdin;\n\\.\nCOPY c FROM stdin;\nSELECT 'x';";
   const tokens = tokenize(sql);
-  assertEquals(tokens.filter(({ kind }) => kind === "psql").map(({ text }) => text), ["\n'\n\\.", "\n\\."]);
+  assertEquals(tokens.filter(({ kind }) => kind === "psql").map(({ text }) => text), [
+    "\n'\n\\.",
+    "\n\\.",
+  ]);
   assertEquals(tokens.filter(({ kind }) => kind === "string").map(({ text }) => text), ["'x'"]);
 });
 
@@ -127,7 +152,10 @@ Deno.test("tokenize() gives one frozen object for all tokens of a character that
     const tokens = tokenize(`a${character}b${character}c`);
     assertStrictEquals(tokens[1], tokens[3], JSON.stringify(character));
     assert(Object.isFrozen(tokens[1]));
-    assertEquals(tokens[1], { kind: character.trim() === "" ? "space" : "symbol", text: character });
+    assertEquals(tokens[1], {
+      kind: character.trim() === "" ? "space" : "symbol",
+      text: character,
+    });
   }
 });
 

@@ -23,9 +23,12 @@ async function runSequence(lab: DistSqlLab, seed: number): Promise<Outcome> {
     await lab.migrate(toFiles(sequence));
     differences = await compare(lab.native, lab.backing, sequence);
   } catch (error) {
-    const isRefused = error instanceof MigrationPlanError && (await readTables(lab.backing)).length === 0;
+    const isRefused = error instanceof MigrationPlanError &&
+      (await readTables(lab.backing)).length === 0;
     if (isRefused) return "refused";
-    throw new Error(`${causeChain(error).map(String).join("\n  because of ")}\n${show(sequence)}`, { cause: error });
+    throw new Error(`${causeChain(error).map(String).join("\n  because of ")}\n${show(sequence)}`, {
+      cause: error,
+    });
   }
   assertEquals(differences, [], `${differences.join("\n")}\n${show(sequence)}`);
   return "equal";
@@ -48,7 +51,9 @@ Deno.test(NAME, options, async () => {
         console.log(`${(error as Error).message}\n`);
       }
     }
-    console.log(`${COUNT} sequences: ${count.equal} equal, ${count.refused} refused at planning, ${failures} differ`);
+    console.log(
+      `${COUNT} sequences: ${count.equal} equal, ${count.refused} refused at planning, ${failures} differ`,
+    );
     assertEquals(failures, 0);
   });
 });

@@ -15,10 +15,22 @@ const CASES: Record<string, readonly string[]> = {
     T,
     "ALTER TABLE t ADD COLUMN IF NOT EXISTS c int DEFAULT 5;",
   ],
-  "ADD COLUMN IF NOT EXISTS with NOT NULL": [T, "ALTER TABLE t ADD IF NOT EXISTS c int DEFAULT 5 NOT NULL;"],
-  "ADD COLUMN IF NOT EXISTS with REFERENCES": [T, "ALTER TABLE t ADD COLUMN IF NOT EXISTS c int REFERENCES p (id);"],
-  "ADD COLUMN IF NOT EXISTS with CHECK": [T, "ALTER TABLE t ADD COLUMN IF NOT EXISTS c int CHECK (c > 1000);"],
-  "ADD COLUMN IF NOT EXISTS with UNIQUE": [T, "ALTER TABLE t ADD COLUMN IF NOT EXISTS c int CONSTRAINT u UNIQUE;"],
+  "ADD COLUMN IF NOT EXISTS with NOT NULL": [
+    T,
+    "ALTER TABLE t ADD IF NOT EXISTS c int DEFAULT 5 NOT NULL;",
+  ],
+  "ADD COLUMN IF NOT EXISTS with REFERENCES": [
+    T,
+    "ALTER TABLE t ADD COLUMN IF NOT EXISTS c int REFERENCES p (id);",
+  ],
+  "ADD COLUMN IF NOT EXISTS with CHECK": [
+    T,
+    "ALTER TABLE t ADD COLUMN IF NOT EXISTS c int CHECK (c > 1000);",
+  ],
+  "ADD COLUMN IF NOT EXISTS with UNIQUE": [
+    T,
+    "ALTER TABLE t ADD COLUMN IF NOT EXISTS c int CONSTRAINT u UNIQUE;",
+  ],
   "ADD COLUMN IF NOT EXISTS with an identity": [
     T,
     "ALTER TABLE t ADD COLUMN IF NOT EXISTS c bigint GENERATED ALWAYS AS IDENTITY;",
@@ -27,7 +39,10 @@ const CASES: Record<string, readonly string[]> = {
     T,
     "ALTER TABLE t ADD COLUMN IF NOT EXISTS c int GENERATED ALWAYS AS (id * 2) STORED;",
   ],
-  "ADD COLUMN IF NOT EXISTS with a primary key": [T, "ALTER TABLE t ADD COLUMN IF NOT EXISTS c int PRIMARY KEY;"],
+  "ADD COLUMN IF NOT EXISTS with a primary key": [
+    T,
+    "ALTER TABLE t ADD COLUMN IF NOT EXISTS c int PRIMARY KEY;",
+  ],
   "several ADD COLUMN IF NOT EXISTS, of which one is there": [
     T,
     "ALTER TABLE t ADD COLUMN IF NOT EXISTS c int DEFAULT 5 NOT NULL, ADD COLUMN IF NOT EXISTS d int DEFAULT 6 NOT NULL " +
@@ -140,13 +155,21 @@ const CASES: Record<string, readonly string[]> = {
 };
 
 const MISSING = [
-  ...["ADD COLUMN a int", "ADD COLUMN IF NOT EXISTS a int DEFAULT 5 NOT NULL", "ADD COLUMN a int UNIQUE CHECK (a > 0)"],
+  ...[
+    "ADD COLUMN a int",
+    "ADD COLUMN IF NOT EXISTS a int DEFAULT 5 NOT NULL",
+    "ADD COLUMN a int UNIQUE CHECK (a > 0)",
+  ],
   ...[
     "ADD a int REFERENCES missing2 (id)",
     "ADD COLUMN a bigint GENERATED ALWAYS AS IDENTITY",
     "ADD a int PRIMARY KEY",
   ],
-  ...["ADD COLUMN a int GENERATED ALWAYS AS (1) STORED", "ADD CONSTRAINT k CHECK (a > 0)", "ADD UNIQUE (a)"],
+  ...[
+    "ADD COLUMN a int GENERATED ALWAYS AS (1) STORED",
+    "ADD CONSTRAINT k CHECK (a > 0)",
+    "ADD UNIQUE (a)",
+  ],
   ...[
     "ADD CONSTRAINT k FOREIGN KEY (a) REFERENCES missing2 (id)",
     "ADD PRIMARY KEY (a)",
@@ -166,9 +189,24 @@ const MISSING = [
     "ALTER a DROP DEFAULT",
     "ALTER a TYPE text",
   ],
-  ...["ALTER a SET DATA TYPE int USING 1", "ALTER a ADD GENERATED ALWAYS AS IDENTITY", "ALTER a DROP IDENTITY"],
-  ...["ALTER a DROP EXPRESSION", "ALTER a RESTART", "ALTER a SET STATISTICS 5", "ALTER CONSTRAINT k DEFERRABLE"],
-  ...["RENAME TO other", "RENAME a TO b", "RENAME CONSTRAINT k TO l", "SET SCHEMA public", "OWNER TO CURRENT_USER"],
+  ...[
+    "ALTER a SET DATA TYPE int USING 1",
+    "ALTER a ADD GENERATED ALWAYS AS IDENTITY",
+    "ALTER a DROP IDENTITY",
+  ],
+  ...[
+    "ALTER a DROP EXPRESSION",
+    "ALTER a RESTART",
+    "ALTER a SET STATISTICS 5",
+    "ALTER CONSTRAINT k DEFERRABLE",
+  ],
+  ...[
+    "RENAME TO other",
+    "RENAME a TO b",
+    "RENAME CONSTRAINT k TO l",
+    "SET SCHEMA public",
+    "OWNER TO CURRENT_USER",
+  ],
   ...["SET (fillfactor = 70)", "REPLICA IDENTITY FULL", "ENABLE TRIGGER ALL", "CLUSTER ON i"],
   "ADD COLUMN a int DEFAULT 1, ALTER b SET NOT NULL, ADD UNIQUE (c), DROP COLUMN d",
 ];
@@ -202,69 +240,82 @@ async function migrateInPieces(lab: DistSqlLab, files: readonly string[]): Promi
   }
 }
 
-Deno.test("runMigrations() does what PostgreSQL does on the distributed provider", options, async (t) => {
-  await withDistSqlLab(async (lab) => {
-    for (const [name, files] of Object.entries(CASES)) {
-      await t.step(name, async () => {
-        await lab.clear();
-        for (const file of files) await lab.native.unsafe(file);
-        await lab.migrate(files);
-        await assertSame(lab, name, files);
-      });
-    }
+Deno.test(
+  "runMigrations() does what PostgreSQL does on the distributed provider",
+  options,
+  async (t) => {
+    await withDistSqlLab(async (lab) => {
+      for (const [name, files] of Object.entries(CASES)) {
+        await t.step(name, async () => {
+          await lab.clear();
+          for (const file of files) await lab.native.unsafe(file);
+          await lab.migrate(files);
+          await assertSame(lab, name, files);
+        });
+      }
 
-    const stopped = Object.entries(CASES).filter(([name]) =>
-      IS_FULL || /several ADD|twice|DO block|renamed/.test(name)
-    );
-    for (const [name, files] of stopped) {
-      await t.step(`${name}, when a run dies after each statement`, async () => {
-        await lab.clear();
-        for (const file of files) await lab.native.unsafe(file);
-        assert(await migrateInPieces(lab, files) > 1);
-        await assertSame(lab, name, files);
-      });
-    }
+      const stopped = Object.entries(CASES).filter(([name]) =>
+        IS_FULL || /several ADD|twice|DO block|renamed/.test(name)
+      );
+      for (const [name, files] of stopped) {
+        await t.step(`${name}, when a run dies after each statement`, async () => {
+          await lab.clear();
+          for (const file of files) await lab.native.unsafe(file);
+          assert(await migrateInPieces(lab, files) > 1);
+          await assertSame(lab, name, files);
+        });
+      }
 
-    for (const fault of ["cut-after-commit", "cut-before-commit", "OC001"] as const) {
-      await t.step(`every answer is lost or a conflict (${fault})`, async () => {
-        await lab.clear();
-        const files = CASES["several ADD COLUMN IF NOT EXISTS, of which one is there"];
-        for (const file of files) await lab.native.unsafe(file);
-        const injected = Array.from(
-          { length: 12 },
-          (_, at) => lab.server.inject({ fault, skip: at * 2, match: /ALTER TABLE|CREATE UNIQUE/ }),
-        );
-        await lab.migrate(files);
-        injected.forEach((one) => one.remove());
-        await assertSame(lab, fault, files);
-      });
-    }
+      for (const fault of ["cut-after-commit", "cut-before-commit", "OC001"] as const) {
+        await t.step(`every answer is lost or a conflict (${fault})`, async () => {
+          await lab.clear();
+          const files = CASES["several ADD COLUMN IF NOT EXISTS, of which one is there"];
+          for (const file of files) await lab.native.unsafe(file);
+          const injected = Array.from(
+            { length: 12 },
+            (_, at) =>
+              lab.server.inject({ fault, skip: at * 2, match: /ALTER TABLE|CREATE UNIQUE/ }),
+          );
+          await lab.migrate(files);
+          injected.forEach((one) => one.remove());
+          await assertSame(lab, fault, files);
+        });
+      }
 
-    await t.step("ALTER TABLE IF EXISTS of a table that is not there, in all forms", async () => {
-      await lab.clear();
-      const statements = MISSING.flatMap((action) => [
-        `ALTER TABLE IF EXISTS missing ${action}`,
-        `ALTER TABLE IF EXISTS ONLY public."missing" ${action}`,
-      ]);
-      for (const statement of statements) await lab.native.unsafe(statement);
-      assertEquals((await lab.migrate([statements.join(";\n")])).applied, 1);
-      assertEquals((await readTables(lab.backing)).length, 0);
+      await t.step("ALTER TABLE IF EXISTS of a table that is not there, in all forms", async () => {
+        await lab.clear();
+        const statements = MISSING.flatMap((action) => [
+          `ALTER TABLE IF EXISTS missing ${action}`,
+          `ALTER TABLE IF EXISTS ONLY public."missing" ${action}`,
+        ]);
+        for (const statement of statements) await lab.native.unsafe(statement);
+        assertEquals((await lab.migrate([statements.join(";\n")])).applied, 1);
+        assertEquals((await readTables(lab.backing)).length, 0);
+      });
+
+      await t.step("ALTER … IF EXISTS of other objects that are not there", async () => {
+        await lab.clear();
+        const statements = [
+          ...[
+            "INDEX missing RENAME TO other",
+            "INDEX missing SET (fillfactor = 70)",
+            "SEQUENCE missing RESTART",
+          ],
+          ...[
+            "SEQUENCE missing OWNED BY NONE",
+            "SEQUENCE missing RENAME TO other",
+            "SEQUENCE missing SET SCHEMA public",
+          ],
+          ...[
+            "VIEW missing RENAME TO other",
+            "VIEW missing SET SCHEMA public",
+            "VIEW missing ALTER COLUMN a SET DEFAULT 1",
+          ],
+          ...["VIEW missing OWNER TO CURRENT_USER", "VIEW missing RENAME COLUMN a TO b"],
+        ].map((rest) => `ALTER ${rest.replace(" missing", " IF EXISTS missing")}`);
+        for (const statement of statements) await lab.native.unsafe(statement);
+        assertEquals((await lab.migrate([statements.join(";\n")])).applied, 1);
+      });
     });
-
-    await t.step("ALTER … IF EXISTS of other objects that are not there", async () => {
-      await lab.clear();
-      const statements = [
-        ...["INDEX missing RENAME TO other", "INDEX missing SET (fillfactor = 70)", "SEQUENCE missing RESTART"],
-        ...["SEQUENCE missing OWNED BY NONE", "SEQUENCE missing RENAME TO other", "SEQUENCE missing SET SCHEMA public"],
-        ...[
-          "VIEW missing RENAME TO other",
-          "VIEW missing SET SCHEMA public",
-          "VIEW missing ALTER COLUMN a SET DEFAULT 1",
-        ],
-        ...["VIEW missing OWNER TO CURRENT_USER", "VIEW missing RENAME COLUMN a TO b"],
-      ].map((rest) => `ALTER ${rest.replace(" missing", " IF EXISTS missing")}`);
-      for (const statement of statements) await lab.native.unsafe(statement);
-      assertEquals((await lab.migrate([statements.join(";\n")])).applied, 1);
-    });
-  });
-});
+  },
+);

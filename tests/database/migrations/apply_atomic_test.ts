@@ -2,7 +2,12 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { applyAtomic, applyOneByOne } from "../../../database/migrations/apply_atomic.ts";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
 import type { PlannedMigration } from "../../../database/migrations/steps.ts";
-import { connectionLost, heldLock, type MigrationLab, withMigrationLab } from "./migration_support.ts";
+import {
+  connectionLost,
+  heldLock,
+  type MigrationLab,
+  withMigrationLab,
+} from "./migration_support.ts";
 
 function planned(...statements: string[]): PlannedMigration {
   return {
@@ -43,8 +48,16 @@ Deno.test("applyAtomic() says that the connection was lost, and runs nothing aga
   await withMigrationLab({}, async (lab) => {
     const lost = connectionLost();
     lab.context.session = { ...lab.session, script: () => (scripts++, Promise.reject(lost)) };
-    const error = await assertRejects(() => applyAtomic(planned("SELECT 1"), lab.context), MigrationError);
-    assertEquals([error.code, error.tag, error.statement, error.cause], ["MIGRATION", "0001_a", undefined, lost]);
+    const error = await assertRejects(
+      () => applyAtomic(planned("SELECT 1"), lab.context),
+      MigrationError,
+    );
+    assertEquals([error.code, error.tag, error.statement, error.cause], [
+      "MIGRATION",
+      "0001_a",
+      undefined,
+      lost,
+    ]);
     assertEquals(
       error.message,
       "The connection was lost while 0001_a.sql ran: run the migrations again, they go on where they are",
@@ -57,7 +70,10 @@ Deno.test("applyOneByOne() writes nothing once another run took over", async () 
   const lost = new MigrationError("another run took over");
   const lock = heldLock({ fence: "SELECT 1 WHERE false", check: () => Promise.reject(lost) });
   await withMigrationLab({ lock }, async (lab) => {
-    assertEquals(await assertRejects(() => applyAtomic(planned("CREATE TABLE a (id int)"), lab.context)), lost);
+    assertEquals(
+      await assertRejects(() => applyAtomic(planned("CREATE TABLE a (id int)"), lab.context)),
+      lost,
+    );
     assertEquals(await state(lab), [false, []]);
   });
 });

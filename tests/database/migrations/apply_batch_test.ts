@@ -22,21 +22,37 @@ function planned(tag: string, more: { atomic?: boolean; sql?: string } = {}): Pl
 }
 
 Deno.test("groupMigrations() puts neighbours that are atomic into one group", () => {
-  const cases: [what: string, canBatch: boolean, given: PlannedMigration[], expected: string[]][] = [
-    ["all atomic", true, [planned("1"), planned("2"), planned("3")], ["1 2 3"]],
-    ["one alone in the middle", true, [planned("1"), planned("2", { atomic: false }), planned("3")], ["1", "2", "3"]],
-    ["a session that takes no batches", false, [planned("1"), planned("2")], ["1", "2"]],
+  const cases: [what: string, canBatch: boolean, given: PlannedMigration[], expected: string[]][] =
     [
-      "a file that changes how the rest of the message is read",
-      true,
-      [planned("1"), planned("2", { sql: "SET standard_conforming_strings = off" }), planned("3"), planned("4")],
-      ["1", "2", "3 4"],
-    ],
-    ["large files", true, [planned("1"), planned("2", { sql: " ".repeat(999_999) }), planned("3")], ["1", "2", "3"]],
-    ["nothing", true, [], []],
-  ];
+      ["all atomic", true, [planned("1"), planned("2"), planned("3")], ["1 2 3"]],
+      ["one alone in the middle", true, [
+        planned("1"),
+        planned("2", { atomic: false }),
+        planned("3"),
+      ], ["1", "2", "3"]],
+      ["a session that takes no batches", false, [planned("1"), planned("2")], ["1", "2"]],
+      [
+        "a file that changes how the rest of the message is read",
+        true,
+        [
+          planned("1"),
+          planned("2", { sql: "SET standard_conforming_strings = off" }),
+          planned("3"),
+          planned("4"),
+        ],
+        ["1", "2", "3 4"],
+      ],
+      ["large files", true, [
+        planned("1"),
+        planned("2", { sql: " ".repeat(999_999) }),
+        planned("3"),
+      ], ["1", "2", "3"]],
+      ["nothing", true, [], []],
+    ];
   for (const [what, canBatch, given, expected] of cases) {
-    const groups = groupMigrations(given, canBatch).map((group) => group.map(({ file }) => file.tag).join(" "));
+    const groups = groupMigrations(given, canBatch).map((group) =>
+      group.map(({ file }) => file.tag).join(" ")
+    );
     assertEquals(groups, expected, what);
   }
   const many = Array.from({ length: 250 }, (_, n) => planned(String(n)));
@@ -51,14 +67,21 @@ interface Lab {
   rows: (text: string) => Promise<Record<string, unknown>[]>;
 }
 
-async function withFiles(tests: readonly [Record<string, string>, (lab: Lab) => Promise<void>][]): Promise<void> {
+async function withFiles(
+  tests: readonly [Record<string, string>, (lab: Lab) => Promise<void>][],
+): Promise<void> {
   const postgres = await startPostgres();
   const proxy = await countRoundTrips(postgres.url);
   try {
     for (const [index, [files, test]] of tests.entries()) {
       const url = new URL(await postgres.createDatabase(`batch${index}`));
       url.host = new URL(proxy.url).host;
-      await inFolder(files, { provider: "serverless-pg", connectionString: url.href, instrument: false }, proxy, test);
+      await inFolder(
+        files,
+        { provider: "serverless-pg", connectionString: url.href, instrument: false },
+        proxy,
+        test,
+      );
     }
   } finally {
     await proxy.stop();
@@ -74,7 +97,9 @@ async function inFolder(
 ): Promise<void> {
   const migrationsFolder = await Deno.makeTempDir();
   try {
-    for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(`${migrationsFolder}/${name}`, text);
+    for (const [name, text] of Object.entries(files)) {
+      await Deno.writeTextFile(`${migrationsFolder}/${name}`, text);
+    }
     const before = proxy.count();
     await test({
       migrationsFolder,
@@ -95,14 +120,21 @@ async function inFolder(
 
 function manyFiles(count: number): Record<string, string> {
   return Object.fromEntries(
-    Array.from({ length: count }, (_, n) => [`${String(n).padStart(4, "0")}_t.sql`, `CREATE TABLE t${n} (id int);`]),
+    Array.from(
+      { length: count },
+      (_, n) => [`${String(n).padStart(4, "0")}_t.sql`, `CREATE TABLE t${n} (id int);`],
+    ),
   );
 }
 
 Deno.test("runMigrations() sends many files in few messages, each a transaction with a note of its own", async () => {
   await withFiles([[manyFiles(60), async ({ migrationsFolder, database, trips, rows }) => {
     const lines: string[] = [];
-    const result = await runMigrations({ migrationsFolder, database, logger: (line) => lines.push(line) });
+    const result = await runMigrations({
+      migrationsFolder,
+      database,
+      logger: (line) => lines.push(line),
+    });
     assertEquals([result.applied, result.migrations.length], [60, 60]);
     assert(trips() < 20, `${trips()} round trips`);
     assertEquals(lines.filter((line) => line.includes(": applied in ")).length, 60);
@@ -125,7 +157,11 @@ Deno.test("runMigrations() sends many files in few messages, each a transaction 
 
 Deno.test("runMigrations() keeps what came before a file that failed in a message, and names its statement", async () => {
   const failures: [what: string, sql: string, message: string][] = [
-    ["a statement", "CREATE TABLE bad (id int);\nSELECT nothing FROM bad;", "0003_bad.sql failed at statement 2"],
+    [
+      "a statement",
+      "CREATE TABLE bad (id int);\nSELECT nothing FROM bad;",
+      "0003_bad.sql failed at statement 2",
+    ],
     [
       "the text itself",
       "CREATE TABLE bad (id int);\nCREATE TABEL wrong (id int);",
@@ -140,12 +176,17 @@ Deno.test("runMigrations() keeps what came before a file that failed in a messag
   await withFiles(failures.map(([what, text, message]) => [
     { ...manyFiles(3), "0003_bad.sql": text, "0004_after.sql": "CREATE TABLE after_bad (id int);" },
     async ({ migrationsFolder, database, rows }) => {
-      const error = await assertRejects(() => runMigrations({ migrationsFolder, database }), MigrationError);
+      const error = await assertRejects(
+        () => runMigrations({ migrationsFolder, database }),
+        MigrationError,
+      );
       assertEquals([error.code, error.tag, error.statement], ["MIGRATION", "0003_bad", 2], what);
       assertStringIncludes(error.message, message, what);
       const tags = await rows("SELECT tag FROM orm.__orm_migrations ORDER BY tag");
       assertEquals(tags.map(({ tag }) => tag), ["0000_t", "0001_t", "0002_t"], what);
-      const [left] = await rows("SELECT to_regclass('bad') AS bad, to_regclass('after_bad') AS after");
+      const [left] = await rows(
+        "SELECT to_regclass('bad') AS bad, to_regclass('after_bad') AS after",
+      );
       assertEquals([left.bad, left.after], [null, null], what);
       await Deno.writeTextFile(`${migrationsFolder}/0003_bad.sql`, "CREATE TABLE good (id int);");
       const again = await runMigrations({ migrationsFolder, database });
@@ -174,7 +215,10 @@ Deno.test("applyBatch() waits for the disk with its last commit alone", async ()
 Deno.test("applyBatch() says that the connection was lost when the server gave no word", async () => {
   const lost = Object.assign(new Error("gone"), { code: "CONNECTION_CLOSED" });
   const context = fakeContext(() => Promise.reject(lost));
-  const error = await assertRejects(() => applyBatch([planned("0001_a"), planned("0002_b")], context), MigrationError);
+  const error = await assertRejects(
+    () => applyBatch([planned("0001_a"), planned("0002_b")], context),
+    MigrationError,
+  );
   assertEquals([error.code, error.tag], ["MIGRATION", "0001_a"]);
   assertStringIncludes(error.message, "The connection was lost while 0001_a.sql to 0002_b.sql ran");
 });

@@ -1,6 +1,10 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { applyStepwise } from "../../../database/migrations/apply_stepwise.ts";
-import { applyAlterToSchema, generateRecreationPlan, introspectTable } from "../../../database/mod.ts";
+import {
+  applyAlterToSchema,
+  generateRecreationPlan,
+  introspectTable,
+} from "../../../database/mod.ts";
 import { type StepRow, writeStep } from "../../../database/migrations/history.ts";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
 import type { MigrationStep, PlannedMigration } from "../../../database/migrations/steps.ts";
@@ -16,7 +20,10 @@ import {
 
 const TAG = "0001_a";
 const INDEX = "CREATE UNIQUE INDEX CONCURRENTLY p_n ON p (n)";
-const INDEX_JOB: Partial<MigrationStep> = { run: "alone", job: { kind: "index", table: "p", name: "p_n" } };
+const INDEX_JOB: Partial<MigrationStep> = {
+  run: "alone",
+  job: { kind: "index", table: "p", name: "p_n" },
+};
 const SETUP = [
   "CREATE TABLE p (id int PRIMARY KEY, n int)",
   "INSERT INTO p SELECT n, n FROM generate_series(1, 10) AS n",
@@ -29,7 +36,12 @@ function step(sql: string, more: Partial<MigrationStep> = {}): MigrationStep {
 }
 
 function planned(...steps: MigrationStep[]): PlannedMigration {
-  return { file: { tag: TAG, hash: "h", sql: "", statements: [] }, steps, atomic: false, findings: [] };
+  return {
+    file: { tag: TAG, hash: "h", sql: "", statements: [] },
+    steps,
+    atomic: false,
+    findings: [],
+  };
 }
 
 function withLab(options: LabOptions, test: (lab: MigrationLab) => Promise<void>): Promise<void> {
@@ -37,12 +49,20 @@ function withLab(options: LabOptions, test: (lab: MigrationLab) => Promise<void>
 }
 
 /** Notes a statement as an earlier run did. */
-async function note({ context, rows }: MigrationLab, at: MigrationStep, row: Partial<StepRow>): Promise<void> {
-  await rows(writeStep(context.tables, TAG, "earlier", { step: 0, hash: at.hash, state: "running", ...row }));
+async function note(
+  { context, rows }: MigrationLab,
+  at: MigrationStep,
+  row: Partial<StepRow>,
+): Promise<void> {
+  await rows(
+    writeStep(context.tables, TAG, "earlier", { step: 0, hash: at.hash, state: "running", ...row }),
+  );
 }
 
 async function notes({ rows }: MigrationLab): Promise<unknown[]> {
-  const all = await rows("SELECT step, state, job_id, owner FROM orm.__orm_migrations_steps ORDER BY step");
+  const all = await rows(
+    "SELECT step, state, job_id, owner FROM orm.__orm_migrations_steps ORDER BY step",
+  );
   return all.map(({ step, state, job_id, owner }) => [step, state, job_id, owner]);
 }
 
@@ -55,9 +75,14 @@ async function isThere({ rows }: MigrationLab, name: string): Promise<unknown> {
 }
 
 /** Does something in place of a statement at some of the times that it comes. */
-function at(matches: (text: string) => boolean, times: readonly number[], act: Intercept): Intercept {
+function at(
+  matches: (text: string) => boolean,
+  times: readonly number[],
+  act: Intercept,
+): Intercept {
   let count = 0;
-  return (text, run, params) => matches(text) && times.includes(++count) ? act(text, run, params) : run();
+  return (text, run, params) =>
+    matches(text) && times.includes(++count) ? act(text, run, params) : run();
 }
 
 const lose: Intercept = () => Promise.reject(connectionLost());
@@ -72,8 +97,13 @@ Deno.test("applyStepwise() goes on after what is done, and forgets the progress 
     const second = step("INSERT INTO p VALUES (11, 11)");
     await note(lab, first, { state: "done" });
     await applyStepwise(planned(first, second), lab.context);
-    assertEquals(lab.lines, ["0001_a: goes on at statement 2 of 2", "0001_a: statement 2 of 2: INSERT INTO P"]);
-    const applied = await lab.rows("SELECT tag, hash, statements, executed FROM orm.__orm_migrations");
+    assertEquals(lab.lines, [
+      "0001_a: goes on at statement 2 of 2",
+      "0001_a: statement 2 of 2: INSERT INTO P",
+    ]);
+    const applied = await lab.rows(
+      "SELECT tag, hash, statements, executed FROM orm.__orm_migrations",
+    );
     assertEquals(applied, [{ tag: TAG, hash: "h", statements: 2, executed: true }]);
     assertEquals(await notes(lab), []);
   });
@@ -85,7 +115,10 @@ Deno.test("applyStepwise() refuses statements that are not those which began", a
     await note(lab, first, { state: "done" });
     await note(lab, second, { step: 1, state: "running" });
     for (const steps of [[first, step("SELECT 3")], [first]]) {
-      const error = await assertRejects(() => applyStepwise(planned(...steps), lab.context), MigrationError);
+      const error = await assertRejects(
+        () => applyStepwise(planned(...steps), lab.context),
+        MigrationError,
+      );
       assertEquals([error.code, error.tag, error.statement], ["MIGRATION", TAG, 2]);
       assertStringIncludes(
         error.message,
@@ -111,7 +144,8 @@ Deno.test("applyStepwise() checks the lock before each statement and before the 
   for (const [lostAt, rows] of [[1, 10], [2, 11], [3, 12], [4, 12]]) {
     let checks = 0;
     const lost = new MigrationError("another run took over");
-    const check = (): Promise<void> => ++checks === lostAt ? Promise.reject(lost) : Promise.resolve();
+    const check = (): Promise<void> =>
+      ++checks === lostAt ? Promise.reject(lost) : Promise.resolve();
     await withLab({ lock: heldLock({ check }) }, async (lab) => {
       const run = applyStepwise(
         planned(step("INSERT INTO p VALUES (11, 1)"), step("INSERT INTO p VALUES (12, 1)")),
@@ -145,9 +179,13 @@ Deno.test("applyStepwise() neither repeats nor skips a statement whose COMMIT ha
 
 Deno.test("applyStepwise() gives up on a statement whose connection is lost thirteen times", async () => {
   let commits = 0;
-  const intercept: Intercept = (text, run) => text === "COMMIT" ? (commits++, Promise.reject(connectionLost())) : run();
+  const intercept: Intercept = (text, run) =>
+    text === "COMMIT" ? (commits++, Promise.reject(connectionLost())) : run();
   await withLab({ intercept }, async (lab) => {
-    const error = await assertRejects(() => applyStepwise(planned(step("DELETE FROM p")), lab.context), MigrationError);
+    const error = await assertRejects(
+      () => applyStepwise(planned(step("DELETE FROM p")), lab.context),
+      MigrationError,
+    );
     assertEquals([error.message, commits], ["0001_a.sql failed at statement 1", 13]);
   });
 });
@@ -163,9 +201,13 @@ Deno.test("applyStepwise() passes over the errors that a statement ignores, and 
   ];
   for (const [ignores, run, passes] of cases) {
     await withLab({}, async (lab) => {
-      const apply = (): Promise<void> => applyStepwise(planned(step(statement, { run, ignores })), lab.context);
+      const apply = (): Promise<void> =>
+        applyStepwise(planned(step(statement, { run, ignores })), lab.context);
       if (passes) await apply();
-      else assertStringIncludes((await assertRejects(apply, MigrationError)).message, "SQLSTATE 42P07");
+      else {assertStringIncludes(
+          (await assertRejects(apply, MigrationError)).message,
+          "SQLSTATE 42P07",
+        );}
       assertEquals([await isApplied(lab), await notes(lab)], [passes, []]);
     });
   }
@@ -186,9 +228,16 @@ Deno.test("applyStepwise() cuts into batches what is too much for one transactio
       if (passes) await apply();
       else {
         const { message } = await assertRejects(apply, MigrationError);
-        assertStringIncludes(message, limitsRows ? "because it changes the primary key of p" : "SQLSTATE 54000");
+        assertStringIncludes(
+          message,
+          limitsRows ? "because it changes the primary key of p" : "SQLSTATE 54000",
+        );
       }
-      assertEquals((await lab.rows("SELECT count(*)::int AS n FROM p WHERE n = 0"))[0].n, passes ? 10 : 0, sql);
+      assertEquals(
+        (await lab.rows("SELECT count(*)::int AS n FROM p WHERE n = 0"))[0].n,
+        passes ? 10 : 0,
+        sql,
+      );
     });
   }
 });
@@ -198,7 +247,10 @@ Deno.test("applyStepwise() goes on with batches where an earlier run stopped", a
     const update = step("UPDATE p SET n = n + 100");
     await note(lab, update, { watermark: '["7"]' });
     await applyStepwise(planned(update), lab.context);
-    assertEquals((await lab.rows("SELECT id FROM p WHERE n > 100 ORDER BY id")).map(({ id }) => id), [8, 9, 10]);
+    assertEquals(
+      (await lab.rows("SELECT id FROM p WHERE n > 100 ORDER BY id")).map(({ id }) => id),
+      [8, 9, 10],
+    );
   });
 });
 
@@ -238,16 +290,22 @@ Deno.test("applyStepwise() leaves an index alone that was there before", async (
 
 Deno.test("applyStepwise() asks the catalog about a statement whose connection was lost, and keeps its note", async () => {
   const isIndex = (text: string): boolean => text === INDEX;
-  for (const [what, act, times] of [["ran", runAndLose, [1]], ["did not run", lose, [1, 2]]] as const) {
+  for (
+    const [what, act, times] of [["ran", runAndLose, [1]], ["did not run", lose, [1, 2]]] as const
+  ) {
     await withLab({ intercept: at(isIndex, times, act) }, async (lab) => {
       await applyStepwise(planned(step(INDEX, { run: "alone" })), lab.context);
       assertEquals([await isThere(lab, "p_n"), await isApplied(lab)], [true, true], what);
     });
   }
   let tries = 0;
-  const never: Intercept = (text, run) => isIndex(text) ? (tries++, Promise.reject(connectionLost())) : run();
+  const never: Intercept = (text, run) =>
+    isIndex(text) ? (tries++, Promise.reject(connectionLost())) : run();
   await withLab({ intercept: never }, async (lab) => {
-    await assertRejects(() => applyStepwise(planned(step(INDEX, { run: "alone" })), lab.context), MigrationError);
+    await assertRejects(
+      () => applyStepwise(planned(step(INDEX, { run: "alone" })), lab.context),
+      MigrationError,
+    );
     assertEquals([tries, await notes(lab)], [13, [[0, "running", null, "the-test"]]]);
   });
 });
@@ -282,7 +340,10 @@ Deno.test("applyStepwise() drops an index that an earlier run left invalid, and 
     const index = step(INDEX, { run: "alone" });
     await note(lab, index, {});
     await applyStepwise(planned(index), lab.context);
-    assertStringIncludes(lab.lines.join("\n"), "statement 1 was under way: the catalog says invalid");
+    assertStringIncludes(
+      lab.lines.join("\n"),
+      "statement 1 was under way: the catalog says invalid",
+    );
     const [{ unique }] = await lab.rows(
       "SELECT indisunique AS unique FROM pg_index WHERE indexrelid = 'p_n'::regclass",
     );
@@ -334,7 +395,10 @@ function startsJob(jobs: string[], build: (lab: MigrationLab, jobId: string) => 
 Deno.test("applyStepwise() notes the job that a statement starts, and waits for it", async () => {
   const jobs: string[] = [];
   let building: unknown[] = [];
-  const provider = startsJob(jobs, (lab, id) => lab.rows(`INSERT INTO sys.jobs VALUES ('${id}', 'processing')`));
+  const provider = startsJob(
+    jobs,
+    (lab, id) => lab.rows(`INSERT INTO sys.jobs VALUES ('${id}', 'processing')`),
+  );
   await withLab({ intercept: provider.intercept }, async (lab) => {
     provider.lab.current = lab;
     const { clock } = lab;
@@ -399,14 +463,17 @@ Deno.test("applyStepwise() begins once more where an earlier run's job is gone w
   for (const state of ["building", "running"] as const) {
     const jobs: string[] = [];
     const provider = startsJob(jobs, (lab) => lab.rows("CREATE UNIQUE INDEX p_n ON p (n)"));
-    await withLab({ intercept: provider.intercept, setup: ["CREATE INDEX p_n ON p (n)"] }, async (lab) => {
-      provider.lab.current = lab;
-      await lab.rows("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'p_n'::regclass");
-      const index = step(INDEX, INDEX_JOB);
-      await note(lab, index, { state, jobId: state === "building" ? "gone" : undefined });
-      await applyStepwise(planned(index), lab.context);
-      assertEquals([jobs, await isApplied(lab)], [["job-1"], true]);
-    });
+    await withLab(
+      { intercept: provider.intercept, setup: ["CREATE INDEX p_n ON p (n)"] },
+      async (lab) => {
+        provider.lab.current = lab;
+        await lab.rows("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'p_n'::regclass");
+        const index = step(INDEX, INDEX_JOB);
+        await note(lab, index, { state, jobId: state === "building" ? "gone" : undefined });
+        await applyStepwise(planned(index), lab.context);
+        assertEquals([jobs, await isApplied(lab)], [["job-1"], true]);
+      },
+    );
   }
 });
 
@@ -417,7 +484,11 @@ Deno.test("applyStepwise() begins a job that is gone once more, not for ever", a
     provider.lab.current = lab;
     const index = step(INDEX, INDEX_JOB);
     await note(lab, index, { state: "building", jobId: "gone" });
-    await assertRejects(() => applyStepwise(planned(index), lab.context), MigrationError, "the background job failed");
+    await assertRejects(
+      () => applyStepwise(planned(index), lab.context),
+      MigrationError,
+      "the background job failed",
+    );
     assertEquals([jobs, await notes(lab)], [["job-1"], []]);
   });
 });
@@ -425,13 +496,16 @@ Deno.test("applyStepwise() begins a job that is gone once more, not for ever", a
 Deno.test("applyStepwise() waits for the job of an earlier run, and does not start another", async () => {
   const jobs: string[] = [];
   const provider = startsJob(jobs, () => Promise.resolve());
-  await withLab({ intercept: provider.intercept, setup: ["CREATE UNIQUE INDEX p_n ON p (n)"] }, async (lab) => {
-    provider.lab.current = lab;
-    const index = step(INDEX, INDEX_JOB);
-    await note(lab, index, { state: "building", jobId: "job-9" });
-    await applyStepwise(planned(index), lab.context);
-    assertEquals([jobs, await isApplied(lab)], [[], true]);
-  });
+  await withLab(
+    { intercept: provider.intercept, setup: ["CREATE UNIQUE INDEX p_n ON p (n)"] },
+    async (lab) => {
+      provider.lab.current = lab;
+      const index = step(INDEX, INDEX_JOB);
+      await note(lab, index, { state: "building", jobId: "job-9" });
+      await applyStepwise(planned(index), lab.context);
+      assertEquals([jobs, await isApplied(lab)], [[], true]);
+    },
+  );
 });
 
 Deno.test("applyStepwise() makes a table again, and goes on by the plan that an earlier run kept", async () => {

@@ -54,8 +54,14 @@ function job(status: string, more: Partial<Row> = {}): Row {
 }
 
 Deno.test("waitForJob() waits until the catalog says that the index is valid, longer each time", async () => {
-  const running = [{ job: job("SUBMITTED") }, ...Array(8).fill({ job: job("processing"), valid: false })];
-  const { context, clock, lines, asked } = provider([...running, { job: job("completed"), valid: true }]);
+  const running = [
+    { job: job("SUBMITTED") },
+    ...Array(8).fill({ job: job("processing"), valid: false }),
+  ];
+  const { context, clock, lines, asked } = provider([...running, {
+    job: job("completed"),
+    valid: true,
+  }]);
   assertEquals(await waitForJob(INDEX, "job-1", context), { isValid: true, detail: undefined });
   assertEquals(clock.sleeps, [200, 300, 450, 675, 1012.5, 1518.75, 2278.125, 3000, 3000]);
   assertEquals(lines, ["waiting for the background job on app.notes"]);
@@ -67,14 +73,23 @@ Deno.test("waitForJob() waits until the catalog says that the index is valid, lo
 Deno.test("waitForJob() believes the catalog, not the job", async () => {
   const cases: [what: string, look: Look, expected: Awaited<ReturnType<typeof waitForJob>>][] = [
     ["a job that is gone, its index valid", { valid: true }, { isValid: true, detail: undefined }],
-    ["a failed job, its index valid", { job: job("failed"), valid: true }, { isValid: true, detail: undefined }],
-    ["a completed job without an index", { job: job("completed") }, { isValid: false, detail: "completed: " }],
+    ["a failed job, its index valid", { job: job("failed"), valid: true }, {
+      isValid: true,
+      detail: undefined,
+    }],
+    ["a completed job without an index", { job: job("completed") }, {
+      isValid: false,
+      detail: "completed: ",
+    }],
     [
       "a failed job",
       { job: job("FAILED", { details: "duplicate keys" }), valid: false },
       { isValid: false, detail: "failed: duplicate keys" },
     ],
-    ["a job that is gone, its index not valid", { valid: false }, { isValid: false, detail: undefined }],
+    ["a job that is gone, its index not valid", { valid: false }, {
+      isValid: false,
+      detail: undefined,
+    }],
     ["nothing at all", {}, { isValid: false, detail: undefined }],
   ];
   for (const [what, look, expected] of cases) {
@@ -93,13 +108,22 @@ Deno.test("waitForJob() looks at a constraint in its own catalog", async () => {
 Deno.test("waitForJob() finds the newest job by name where nobody knows its id", async () => {
   const named = provider([{ job: job("completed"), valid: true }]);
   await waitForJob(INDEX, undefined, named.context);
-  assertEquals([named.asked[0][1].includes("ORDER BY start_time DESC LIMIT 1"), named.asked[0][2]], [true, [
-    "Notes_i",
-  ]]);
-  const unnamed = provider([{ job: job("completed", { object_name: "app.notes_idx" }), valid: true }]);
+  assertEquals(
+    [named.asked[0][1].includes("ORDER BY start_time DESC LIMIT 1"), named.asked[0][2]],
+    [true, [
+      "Notes_i",
+    ]],
+  );
+  const unnamed = provider([{
+    job: job("completed", { object_name: "app.notes_idx" }),
+    valid: true,
+  }]);
   await waitForJob({ kind: "index", table: "app.notes" }, undefined, unnamed.context);
   // the server named the index: the job tells how
-  assertEquals(unnamed.asked.map(([, , params]) => params), [["notes"], ["notes_idx", "app.notes"]]);
+  assertEquals(unnamed.asked.map(([, , params]) => params), [["notes"], [
+    "notes_idx",
+    "app.notes",
+  ]]);
 });
 
 Deno.test("waitForJob() takes an index that has no name anywhere as not valid", async () => {
@@ -136,7 +160,11 @@ Deno.test("waitForJob() leaves an invocation the time to say that it has not end
   await withDeadline(async (deadlineMs) => {
     const clock = createFakeClock({ nowMs: deadlineMs - 1000, autoAdvance: true });
     const { context } = provider([{ job: job("processing") }], { clock });
-    await assertRejects(() => waitForJob(INDEX, "job-1", context), MigrationError, "is still processing");
+    await assertRejects(
+      () => waitForJob(INDEX, "job-1", context),
+      MigrationError,
+      "is still processing",
+    );
     // 500 ms are left when the third wait, of 450 ms, would begin
     assertEquals(clock.sleeps, [200, 300]);
   });
@@ -144,7 +172,9 @@ Deno.test("waitForJob() leaves an invocation the time to say that it has not end
 
 Deno.test("waitForJob() stops when the lock is lost, and asks again when an answer is lost", async () => {
   const lost = new MigrationError("another run took over");
-  const stopped = provider([{ job: job("processing") }], { lock: heldLock({ check: () => Promise.reject(lost) }) });
+  const stopped = provider([{ job: job("processing") }], {
+    lock: heldLock({ check: () => Promise.reject(lost) }),
+  });
   assertEquals(await assertRejects(() => waitForJob(INDEX, "job-1", stopped.context)), lost);
   assertEquals(stopped.clock.sleeps, [200]);
 

@@ -28,21 +28,37 @@ async function batches(lab: MigrationLab, sql: string, watermark?: string): Prom
     run: (work) => context.session.transaction(work),
     read: async () => (await read()).at(-1),
     note: (state, mark) =>
-      `INSERT INTO noted (state, watermark) VALUES ('${state}', ${mark === undefined ? "NULL" : `'${mark}'`})`,
+      `INSERT INTO noted (state, watermark) VALUES ('${state}', ${
+        mark === undefined ? "NULL" : `'${mark}'`
+      })`,
   });
   return await read();
 }
 
-function withRows(count: number, options: LabOptions, test: (lab: MigrationLab) => Promise<void>): Promise<void> {
+function withRows(
+  count: number,
+  options: LabOptions,
+  test: (lab: MigrationLab) => Promise<void>,
+): Promise<void> {
   const fill = `INSERT INTO big SELECT n, 0 FROM generate_series(1, ${count}) AS n`;
   return withMigrationLab(
-    { ...options, setup: [NOTES, "CREATE TABLE big (id int PRIMARY KEY, times int)", fill, ...options.setup ?? []] },
+    {
+      ...options,
+      setup: [
+        NOTES,
+        "CREATE TABLE big (id int PRIMARY KEY, times int)",
+        fill,
+        ...options.setup ?? [],
+      ],
+    },
     test,
   );
 }
 
 async function getTimes({ rows }: MigrationLab): Promise<unknown> {
-  const seen = await rows("SELECT times, count(*)::int AS n FROM big GROUP BY times ORDER BY times");
+  const seen = await rows(
+    "SELECT times, count(*)::int AS n FROM big GROUP BY times ORDER BY times",
+  );
   return Object.fromEntries(seen.map(({ times, n }) => [String(times), n]));
 }
 
@@ -59,7 +75,9 @@ Deno.test("isLargeChange() counts the rows that a statement meets, up to the lim
       ["UPDATE nowhere SET a = 1", true], // the server refuses it when it runs
       ["INSERT INTO big SELECT id + 9000, 0 FROM big", false],
     ];
-    for (const [sql, expected] of cases) assertEquals(await isLargeChange(sql, context), expected, sql);
+    for (const [sql, expected] of cases) {
+      assertEquals(await isLargeChange(sql, context), expected, sql);
+    }
   });
 });
 
@@ -158,11 +176,20 @@ Deno.test("runInBatches() joins further tables and keeps the WITH clause", async
     "INSERT INTO rates SELECT n, 7 FROM generate_series(1, 2500) AS n, generate_series(1, 2)", // each twice
   ];
   await withRows(2500, { setup }, async (lab) => {
-    const update = "WITH r AS (SELECT id, rate FROM rates) UPDATE big AS b SET times = r.rate FROM r WHERE r.id = b.id";
+    const update =
+      "WITH r AS (SELECT id, rate FROM rates) UPDATE big AS b SET times = r.rate FROM r WHERE r.id = b.id";
     const notes = await batches(lab, update);
-    assertEquals(notes.map(({ watermark }) => watermark), ['["1000"]', '["2000"]', '["2500"]', undefined]);
+    assertEquals(notes.map(({ watermark }) => watermark), [
+      '["1000"]',
+      '["2000"]',
+      '["2500"]',
+      undefined,
+    ]);
     assertEquals(await getTimes(lab), { 7: 2500 });
-    await batches(lab, "DELETE FROM big USING rates AS r WHERE r.id = big.id AND r.id > 100 RETURNING big.id");
+    await batches(
+      lab,
+      "DELETE FROM big USING rates AS r WHERE r.id = big.id AND r.id > 100 RETURNING big.id",
+    );
     assertEquals(await getTimes(lab), { 7: 100 });
   });
 });
@@ -175,17 +202,24 @@ Deno.test("runInBatches() goes along a unique index over NOT NULL columns where 
   await withRows(0, { setup }, async (lab) => {
     const notes = await batches(lab, "UPDATE loose SET n = n + 1");
     assertEquals(notes.map(({ watermark }) => watermark), ['["1000"]', '["1200"]', undefined]);
-    assertEquals(await lab.rows("SELECT n, count(*)::int AS rows FROM loose GROUP BY n"), [{ n: 1, rows: 1200 }]);
+    assertEquals(await lab.rows("SELECT n, count(*)::int AS rows FROM loose GROUP BY n"), [{
+      n: 1,
+      rows: 1200,
+    }]);
   });
 });
 
 Deno.test("runInBatches() fills a column of a table without a key by ctid, and goes on after a death", async () => {
-  const setup = ["CREATE TABLE loose (c text)", "INSERT INTO loose SELECT NULL FROM generate_series(1, 2500) AS n"];
+  const setup = [
+    "CREATE TABLE loose (c text)",
+    "INSERT INTO loose SELECT NULL FROM generate_series(1, 2500) AS n",
+  ];
   await withRows(0, { setup }, async (lab) => {
     const fill = "UPDATE loose SET c = 'x' || random() WHERE c IS NULL";
     const notes = await batches(lab, fill);
     assertEquals(notes.map(({ state }) => state), ["running", "running", "running", "done"]);
-    const count = "SELECT count(*)::int AS rows, count(DISTINCT c)::int AS values FROM loose WHERE c IS NOT NULL";
+    const count =
+      "SELECT count(*)::int AS rows, count(DISTINCT c)::int AS values FROM loose WHERE c IS NOT NULL";
     assertEquals(await lab.rows(count), [{ rows: 2500, values: 2500 }]);
     assertEquals((await batches(lab, fill, notes[0].watermark)).length, 5); // nothing is left to do
     await batches(lab, "DELETE FROM loose WHERE c IS NOT NULL");
@@ -194,10 +228,16 @@ Deno.test("runInBatches() fills a column of a table without a key by ctid, and g
 });
 
 Deno.test("runInBatches() stops when a column stays NULL on a table without a key", async () => {
-  const setup = ["CREATE TABLE loose (a int, c int)", "INSERT INTO loose VALUES (1, NULL), (NULL, NULL)"];
+  const setup = [
+    "CREATE TABLE loose (a int, c int)",
+    "INSERT INTO loose VALUES (1, NULL), (NULL, NULL)",
+  ];
   await withRows(0, { setup }, async (lab) => {
     const fill = (): Promise<unknown> => batches(lab, "UPDATE loose SET c = a WHERE c IS NULL");
-    assertStringIncludes((await assertRejects(fill, MigrationError)).message, "is NULL for some rows");
+    assertStringIncludes(
+      (await assertRejects(fill, MigrationError)).message,
+      "is NULL for some rows",
+    );
     assertEquals(await lab.rows("SELECT * FROM noted"), []);
   });
 });
@@ -210,14 +250,20 @@ Deno.test("runInBatches() refuses a table without a key where the server does no
   };
   await withRows(0, options, async (lab) => {
     const fill = (): Promise<unknown> => batches(lab, "UPDATE loose SET c = 1 WHERE c IS NULL");
-    assertStringIncludes((await assertRejects(fill, MigrationError)).message, "loose has no primary key");
+    assertStringIncludes(
+      (await assertRejects(fill, MigrationError)).message,
+      "loose has no primary key",
+    );
   });
 });
 
 Deno.test("runInBatches() takes one moment for now() in all batches, also in those of a later run", async () => {
-  const setup = ["ALTER TABLE big ADD COLUMN at timestamptz, ADD COLUMN day date, ADD COLUMN soon timestamp"];
+  const setup = [
+    "ALTER TABLE big ADD COLUMN at timestamptz, ADD COLUMN day date, ADD COLUMN soon timestamp",
+  ];
   await withRows(2500, { setup }, async (lab) => {
-    const update = "UPDATE big SET at = now(), day = CURRENT_DATE, soon = LOCALTIMESTAMP(0) + '1 day'::interval " +
+    const update =
+      "UPDATE big SET at = now(), day = CURRENT_DATE, soon = LOCALTIMESTAMP(0) + '1 day'::interval " +
       "WHERE at IS NULL OR at < statement_timestamp()";
     const [first] = await batches(lab, update);
     const moments = "SELECT count(DISTINCT at)::int AS at, count(DISTINCT day)::int AS day, " +
@@ -242,7 +288,12 @@ Deno.test("runInBatches() neither repeats nor skips a batch whose COMMIT had no 
     };
     await withRows(2500, options, async (lab) => {
       const notes = await batches(lab, ADD);
-      assertEquals(notes.map(({ watermark }) => watermark), ['["1000"]', '["2000"]', '["2500"]', undefined], what);
+      assertEquals(notes.map(({ watermark }) => watermark), [
+        '["1000"]',
+        '["2000"]',
+        '["2500"]',
+        undefined,
+      ], what);
       assertEquals(await getTimes(lab), { 1: 2500 }, what);
       assertEquals(commits, isCommitted ? 4 : 5, what);
     });
@@ -308,7 +359,10 @@ Deno.test("runInBatches() explains when even a single row is too much", async ()
   };
   await withRows(3, options, async (lab) => {
     const error = await assertRejects(() => batches(lab, ADD), MigrationError);
-    assertStringIncludes(error.message, "One row, with the rows that its foreign keys delete or change");
+    assertStringIncludes(
+      error.message,
+      "One row, with the rows that its foreign keys delete or change",
+    );
     assertEquals(limits, ["1000", "250", "62", "15", "3", "1"]);
   });
 });

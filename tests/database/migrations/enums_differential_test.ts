@@ -15,7 +15,9 @@ const COUNT = Number(Deno.env.get("TRELLIS_ENUM_FOLDERS") ?? (isFull ? 1000 : 12
 const SEED = testSeed;
 
 async function clearNative(native: postgres.Sql): Promise<void> {
-  await native.unsafe("DROP SCHEMA IF EXISTS public, app CASCADE; CREATE SCHEMA public; CREATE SCHEMA app");
+  await native.unsafe(
+    "DROP SCHEMA IF EXISTS public, app CASCADE; CREATE SCHEMA public; CREATE SCHEMA app",
+  );
 }
 
 async function clear(lab: DistSqlLab): Promise<void> {
@@ -25,7 +27,11 @@ async function clear(lab: DistSqlLab): Promise<void> {
 }
 
 /** Draws changes and keeps the statements that PostgreSQL takes, in files. */
-async function generate(native: postgres.Sql, folders: EnumFolders, random: Random): Promise<string[][]> {
+async function generate(
+  native: postgres.Sql,
+  folders: EnumFolders,
+  random: Random,
+): Promise<string[][]> {
   const files: string[][] = [["CREATE SCHEMA IF NOT EXISTS app"]];
   const changes = 4 + random.below(12);
   for (let i = 0; i < changes; i++) {
@@ -46,7 +52,9 @@ async function generate(native: postgres.Sql, folders: EnumFolders, random: Rand
 }
 
 function show(seed: number, files: readonly string[][]): string {
-  return `seed ${seed}\n${files.map((file, at) => `-- file ${at + 1}\n${file.join(";\n")};`).join("\n")}`;
+  return `seed ${seed}\n${
+    files.map((file, at) => `-- file ${at + 1}\n${file.join(";\n")};`).join("\n")
+  }`;
 }
 
 /** Warnings that a statement compares texts; that a column or an index does so is said of the application's queries. */
@@ -56,7 +64,9 @@ async function runFolder(lab: DistSqlLab, seed: number): Promise<"equal" | "refu
   await clear(lab);
   const random = new Random(seed);
   const files = await generate(lab.native, new EnumFolders(random), random);
-  const texts = files.map((statements) => statements.map((one) => `${one};\n`).join("--> statement-breakpoint\n"));
+  const texts = files.map((statements) =>
+    statements.map((one) => `${one};\n`).join("--> statement-breakpoint\n")
+  );
   let isWarned = false;
   try {
     const { warnings } = await lab.migrate(texts, { translation: { enums: "check" } });
@@ -66,7 +76,10 @@ async function runFolder(lab: DistSqlLab, seed: number): Promise<"equal" | "refu
       if (Deno.env.get("TRELLIS_SHOW_REFUSED")) console.log(error.message.slice(0, 300));
       return "refused";
     }
-    throw new Error(`${causeChain(error).map(String).join("\n  because of ")}\n${show(seed, files)}`, { cause: error });
+    throw new Error(
+      `${causeChain(error).map(String).join("\n  because of ")}\n${show(seed, files)}`,
+      { cause: error },
+    );
   }
   const differences = await compare(lab.native, lab.backing, EnumFolders.labels);
   if (differences.length > 0 && isWarned) return "warned";

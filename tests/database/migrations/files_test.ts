@@ -11,7 +11,9 @@ function withFolder<T>(files: Files, test: (folder: string) => T): T {
   const folder = Deno.makeTempDirSync();
   try {
     for (const [name, content] of Object.entries(files)) {
-      if (name.includes("/")) Deno.mkdirSync(`${folder}/${name.split("/")[0]}`, { recursive: true });
+      if (name.includes("/")) {
+        Deno.mkdirSync(`${folder}/${name.split("/")[0]}`, { recursive: true });
+      }
       Deno.writeFileSync(
         `${folder}/${name}`,
         typeof content === "string" ? new TextEncoder().encode(content) : content,
@@ -24,7 +26,8 @@ function withFolder<T>(files: Files, test: (folder: string) => T): T {
 }
 
 Deno.test("readMigrationFiles() reads files in the order of their numbers, with hash and statements", () => {
-  const sql = "CREATE TABLE a (t text DEFAULT '--> statement-breakpoint');\n--> statement-breakpoint\r\nSELECT 1;\n";
+  const sql =
+    "CREATE TABLE a (t text DEFAULT '--> statement-breakpoint');\n--> statement-breakpoint\r\nSELECT 1;\n";
   const files = withFolder({
     "10_last.sql": "SELECT 10",
     "0002_b.sql": "\ufeffSELECT 2",
@@ -34,7 +37,10 @@ Deno.test("readMigrationFiles() reads files in the order of their numbers, with 
   assertEquals(files.map(({ tag }) => tag), ["0001_a", "0002_b", "10_last"]);
   assertEquals(files[0].hash, createHash("sha256").update(sql).digest("hex"));
   assertEquals(files[0].sql, sql);
-  assertEquals(files[0].statements, ["CREATE TABLE a (t text DEFAULT '--> statement-breakpoint');", "SELECT 1;"]);
+  assertEquals(files[0].statements, [
+    "CREATE TABLE a (t text DEFAULT '--> statement-breakpoint');",
+    "SELECT 1;",
+  ]);
   assertEquals(files[1].statements, ["SELECT 2"]);
   assertEquals(files[1].hash, createHash("sha256").update("\ufeffSELECT 2").digest("hex"));
   assertEquals(withFolder({}, readMigrationFiles), []);
@@ -42,8 +48,15 @@ Deno.test("readMigrationFiles() reads files in the order of their numbers, with 
 
 const faults: [name: string, files: Files, parts: string[]][] = [
   ["a file without a number", { "init.sql": "SELECT 1" }, ["init.sql", "<number>_<name>.sql"]],
-  ["two files of one number", { "0001_a.sql": "SELECT 1", "1_b.sql": "SELECT 1" }, ["0001_a", "1_b", "same number"]],
-  ["a file that is not UTF-8", { "0001_a.sql": new Uint8Array([0xff, 0xfe, 0x41]) }, ["0001_a.sql", "UTF-8"]],
+  ["two files of one number", { "0001_a.sql": "SELECT 1", "1_b.sql": "SELECT 1" }, [
+    "0001_a",
+    "1_b",
+    "same number",
+  ]],
+  ["a file that is not UTF-8", { "0001_a.sql": new Uint8Array([0xff, 0xfe, 0x41]) }, [
+    "0001_a.sql",
+    "UTF-8",
+  ]],
   ["a journal whose file is missing", {
     "0001_a.sql": "SELECT 1",
     "meta/_journal.json": JSON.stringify({ entries: [{ tag: "0002_b" }] }),
@@ -56,7 +69,9 @@ const faults: [name: string, files: Files, parts: string[]][] = [
     "0001_a.sql": "SELECT 1",
     "meta/_journal.json": JSON.stringify({ entries: [{ tag: "0002_\u001b[2J" }] }),
   }, ['"0002_\\u001b[2J"']],
-  ["a name with a control character", { "0001_\u001b[2J.sql": "SELECT 1" }, ['"0001_\\u001b[2J.sql" has a control']],
+  ["a name with a control character", { "0001_\u001b[2J.sql": "SELECT 1" }, [
+    '"0001_\\u001b[2J.sql" has a control',
+  ]],
   ["a folder with the name of a file", { "0001_a.sql/x": "" }, ["0001_a.sql cannot be read"]],
   ["a journal with an entry without a tag", {
     "0001_a.sql": "SELECT 1",
@@ -66,19 +81,32 @@ const faults: [name: string, files: Files, parts: string[]][] = [
     "0001_a.sql": "SELECT 1",
     "meta/_journal.json": '{"entries": [{"tag": "0001_a"}, {"tag": "0001_a"}]}',
   }, ["_journal.json lists 0001_a twice"]],
-  ["a journal without entries", { "0001_a.sql": "SELECT 1", "meta/_journal.json": "{}" }, ["has no list of entries"]],
-  ["a journal that is null", { "0001_a.sql": "SELECT 1", "meta/_journal.json": "null" }, ["has no list of entries"]],
-  ["a journal that is broken", { "0001_a.sql": "SELECT 1", "meta/_journal.json": "{" }, ["_journal.json"]],
+  ["a journal without entries", { "0001_a.sql": "SELECT 1", "meta/_journal.json": "{}" }, [
+    "has no list of entries",
+  ]],
+  ["a journal that is null", { "0001_a.sql": "SELECT 1", "meta/_journal.json": "null" }, [
+    "has no list of entries",
+  ]],
+  ["a journal that is broken", { "0001_a.sql": "SELECT 1", "meta/_journal.json": "{" }, [
+    "_journal.json",
+  ]],
 ];
 for (const [name, files, parts] of faults) {
   Deno.test(`readMigrationFiles() refuses ${name}`, () => {
-    const error = withFolder(files, (folder) => assertThrows(() => readMigrationFiles(folder), MigrationError));
+    const error = withFolder(
+      files,
+      (folder) => assertThrows(() => readMigrationFiles(folder), MigrationError),
+    );
     for (const part of parts) assertStringIncludes(error.message, part);
   });
 }
 
 function journal(...tags: unknown[]): string {
-  return JSON.stringify({ version: "7", dialect: "postgresql", entries: tags.map((tag) => ({ tag })) });
+  return JSON.stringify({
+    version: "7",
+    dialect: "postgresql",
+    entries: tags.map((tag) => ({ tag })),
+  });
 }
 
 Deno.test("readMigrationFolder() takes the journal for the list and the order", () => {
@@ -92,7 +120,9 @@ Deno.test("readMigrationFolder() takes the journal for the list and the order", 
     ...Object.fromEntries(entries.map(({ tag }) => [`${tag}.sql`, "SELECT 1"])),
     "0002_by_hand.sql": "DROP TABLE users",
     "seed.sql": "DROP TABLE users",
-    "meta/_journal.json": `\ufeff${JSON.stringify({ version: "7", dialect: "postgresql", entries })}`,
+    "meta/_journal.json": `\ufeff${
+      JSON.stringify({ version: "7", dialect: "postgresql", entries })
+    }`,
   };
   const { hasJournal, unlisted, files: read } = withFolder(files, readMigrationFolder);
   assertEquals(read.map(({ tag }) => tag), ["0001_b", "0000_a", "0000_other", "without_number"]);
@@ -120,7 +150,10 @@ Deno.test("readMigrationFiles() splits at breakpoints alone, and gives no statem
     [" \n\t", []],
     ["--> statement-breakpoint\n", []],
     ["SELECT 1 -- a note\n, 2;", ["SELECT 1 -- a note\n, 2;"]],
-    ["SELECT 1 -- a\n, 2;\n--> statement-breakpoint\nSELECT 3", ["SELECT 1 -- a\n, 2;", "SELECT 3"]],
+    ["SELECT 1 -- a\n, 2;\n--> statement-breakpoint\nSELECT 3", [
+      "SELECT 1 -- a\n, 2;",
+      "SELECT 3",
+    ]],
     ["\ufeffSELECT 1;--> statement-breakpoint\n\nSELECT 2;\n", ["SELECT 1;", "SELECT 2;"]],
   ];
   for (const [sql, statements] of cases) {
@@ -135,7 +168,12 @@ Deno.test("readMigrationFiles() names the folder that is not there", () => {
 });
 
 function row(tag: string, sql: string) {
-  return { tag, hash: createHash("sha256").update(sql).digest("hex"), appliedAt: new Date(0), executed: true };
+  return {
+    tag,
+    hash: createHash("sha256").update(sql).digest("hex"),
+    appliedAt: new Date(0),
+    executed: true,
+  };
 }
 
 Deno.test("planMigrations() tells pending, changed and unknown, and warns of gaps, late files and line endings", () => {
@@ -157,7 +195,14 @@ Deno.test("planMigrations() tells pending, changed and unknown, and warns of gap
     assertEquals(status.changed, ["0002_b"]);
     assertEquals(status.unknown, ["0005_gone"]);
     const all = status.warnings.join("\n");
-    for (const part of ["0004_d.sql has other line endings", "0005_gone", "0003_c", "between 0004_d and 0007_e"]) {
+    for (
+      const part of [
+        "0004_d.sql has other line endings",
+        "0005_gone",
+        "0003_c",
+        "between 0004_d and 0007_e",
+      ]
+    ) {
       assertStringIncludes(all, part);
     }
   });
@@ -186,7 +231,11 @@ Deno.test("planSteps() makes a file one transaction unless a statement or a line
   ];
   for (const [sql, atomic, runs] of cases) {
     const planned = plan(sql);
-    assertEquals([planned.atomic, planned.steps.map(({ run }) => run).join(" ")], [atomic, runs], sql);
+    assertEquals(
+      [planned.atomic, planned.steps.map(({ run }) => run).join(" ")],
+      [atomic, runs],
+      sql,
+    );
   }
 });
 
@@ -195,13 +244,20 @@ Deno.test("planSteps() finds everything that it cannot run, by line and column",
     ["", ["0001_a.sql holds no statement"]],
     ["-- nothing yet\n/* here */", ["0001_a.sql holds no statement"]],
     ["BEGIN; SELECT 1; COMMIT; COMMIT", ["1:26 COMMIT"]],
-    ["CREATE TABLE a (id int);\n  COMMIT; CREATE TABLE b (id int);\nBEGIN", ["2:3 COMMIT", "3:1 BEGIN"]],
+    ["CREATE TABLE a (id int);\n  COMMIT; CREATE TABLE b (id int);\nBEGIN", [
+      "2:3 COMMIT",
+      "3:1 BEGIN",
+    ]],
     ["\\connect other secret\n\n/* é */ ROLLBACK;", ["1:1 \\connect", "3:9 ROLLBACK"]],
   ];
   for (const [sql, found] of cases) {
     const { steps, findings } = plan(sql);
     assertEquals(steps, [], sql);
-    assertEquals(findings.map(({ severity, file }) => [severity, file]), found.map(() => ["error", "0001_a.sql"]), sql);
+    assertEquals(
+      findings.map(({ severity, file }) => [severity, file]),
+      found.map(() => ["error", "0001_a.sql"]),
+      sql,
+    );
     const places = findings.map(({ file, line, column, statement, message }) =>
       line === undefined ? `${file} ${message}` : `${line}:${column} ${statement}`
     );

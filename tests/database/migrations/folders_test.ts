@@ -36,7 +36,9 @@ Deno.test(
           ends[outcome.end]++;
           if (outcome.end === "planning") {
             for (
-              const rule of new Set(outcome.findings.filter((one) => one.severity === "error").map((one) => one.rule))
+              const rule of new Set(
+                outcome.findings.filter((one) => one.severity === "error").map((one) => one.rule),
+              )
             ) {
               rules.set(rule, (rules.get(rule) ?? 0) + 1);
             }
@@ -59,7 +61,9 @@ Deno.test(
     // deno-lint-ignore no-console
     console.log(
       `${count} folders from seed ${firstSeed}: ${ends.done} ran to the end, ${ends.planning} refused at planning ` +
-        `(${[...rules].sort((a, b) => b[1] - a[1]).map(([rule, n]) => `${rule} ${n}`).join(", ")}), ` +
+        `(${
+          [...rules].sort((a, b) => b[1] - a[1]).map(([rule, n]) => `${rule} ${n}`).join(", ")
+        }), ` +
         `${ends["mid-run"]} refused in the middle of a run`,
     );
     assertEquals(faults, []);

@@ -20,7 +20,10 @@ Deno.test("nameTables() refuses names that are empty, or too long for the tables
     ["t", "s".repeat(64), "MigrateConfig.migrationsSchema must be a name of 1 to 63 bytes"],
   ];
   for (const [table, schema, message] of names) {
-    const error = assertThrows(() => nameTables(table as string, schema as string), ConfigurationError);
+    const error = assertThrows(
+      () => nameTables(table as string, schema as string),
+      ConfigurationError,
+    );
     assertEquals(error.code, "CONFIGURATION");
     assertStringIncludes(error.message, message);
   }
@@ -78,7 +81,13 @@ Deno.test("createTables() gets through races with other runners, statement by st
 });
 
 Deno.test("createTables() gives up when the race does not end, and at once on any other error", async () => {
-  for (const [code, keepsSession, tries] of [["42P07", false, 6], ["42501", false, 1], ["42501", true, 1]] as const) {
+  for (
+    const [code, keepsSession, tries] of [["42P07", false, 6], ["42501", false, 1], [
+      "42501",
+      true,
+      1,
+    ]] as const
+  ) {
     let failures = 0;
     const error = serverError(code);
     const session = emptyServer(() => {
@@ -99,10 +108,14 @@ Deno.test("createTables() asks for no rights where the tables are there", async 
 });
 
 Deno.test("readApplied() tells no table from another tool's table and from a server that refuses", async () => {
-  const read = (code: string) => readApplied(fakeSession(() => Promise.reject(serverError(code))), nameTables());
+  const read = (code: string) =>
+    readApplied(fakeSession(() => Promise.reject(serverError(code))), nameTables());
   assertEquals([await read("42P01"), await read("3F000")], [undefined, undefined]);
   const foreign = await assertRejects(() => read("42703"), MigrationError);
-  assertStringIncludes(foreign.message, '"orm"."__orm_migrations" belongs to another tool: set migrationsTable');
+  assertStringIncludes(
+    foreign.message,
+    '"orm"."__orm_migrations" belongs to another tool: set migrationsTable',
+  );
   const refused = await assertRejects(() => read("42501"));
   assertEquals((refused as { code?: string }).code, "42501");
   const broken = new TypeError("a fault of the program");
@@ -113,7 +126,8 @@ Deno.test("readApplied() tells no table from another tool's table and from a ser
 });
 
 Deno.test("readUnfinished() gives nothing without tables, and passes on every other error", async () => {
-  const read = (code: string) => readUnfinished(fakeSession(() => Promise.reject(serverError(code))), nameTables());
+  const read = (code: string) =>
+    readUnfinished(fakeSession(() => Promise.reject(serverError(code))), nameTables());
   assertEquals([await read("42P01"), await read("3F000")], [[], []]);
   assertEquals((await assertRejects(() => read("42501")) as { code?: string }).code, "42501");
 });
@@ -139,7 +153,10 @@ Deno.test("runMigrations() refuses times that are no seconds", async () => {
           [name]: value,
         });
       const error = await assertRejects(run, ConfigurationError);
-      assertEquals(error.message, `MigrateConfig.${name} must be a number of seconds above 0, got ${value}`);
+      assertEquals(
+        error.message,
+        `MigrateConfig.${name} must be a number of seconds above 0, got ${value}`,
+      );
     }
   }
 });

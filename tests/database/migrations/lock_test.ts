@@ -12,7 +12,13 @@ import type { DedicatedSession, Row } from "../../../database/providers/provider
 import { systemClock } from "../../../core/clock.ts";
 import { createFakeClock, type FakeClock } from "../../../testing/mod.ts";
 import { withSteppedClock } from "../../support/step_clock.ts";
-import { connectionLost, fakeSession, serverError, withDeadline, withMigrationLab } from "./migration_support.ts";
+import {
+  connectionLost,
+  fakeSession,
+  serverError,
+  withDeadline,
+  withMigrationLab,
+} from "./migration_support.ts";
 
 const TABLES = nameTables();
 const HOUR_MS = 3_600_000;
@@ -40,7 +46,12 @@ Deno.test("takeProcessLock() hands the lock from one run to the next, and tells 
   const options = waiting();
   const first = await takeProcessLock("a", options);
   const other = await takeProcessLock("b", options);
-  assertEquals([first.waited, other.waited, first.fence, options.lines], [false, false, undefined, []]);
+  assertEquals([first.waited, other.waited, first.fence, options.lines], [
+    false,
+    false,
+    undefined,
+    [],
+  ]);
   assertNotEquals(first.owner, other.owner);
   await first.check();
 
@@ -81,7 +92,11 @@ Deno.test("takeProcessLock() asks every 125 to 375 ms, and gives up when its tim
 Deno.test("takeProcessLock() with no time to wait asks once", async () => {
   const held = await takeProcessLock("once", waiting());
   const options = waiting({ timeoutMs: 0 });
-  await assertRejects(() => takeProcessLock("once", options), MigrationError, "0 s were not enough");
+  await assertRejects(
+    () => takeProcessLock("once", options),
+    MigrationError,
+    "0 s were not enough",
+  );
   assertEquals(options.clock.sleeps, []);
   await held.release();
 });
@@ -92,7 +107,10 @@ Deno.test("takeProcessLock() waits no longer when the machine's clock is set bac
     const startedMs = performance.now();
     await withSteppedClock(async (setMs) => {
       const options = waiting({ timeoutMs: 400 });
-      const lost = assertRejects(() => takeProcessLock("stepped", { ...options, clock: systemClock }), MigrationError);
+      const lost = assertRejects(
+        () => takeProcessLock("stepped", { ...options, clock: systemClock }),
+        MigrationError,
+      );
       setMs(offsetMs);
       await lost;
     });
@@ -107,7 +125,11 @@ Deno.test("takeProcessLock() leaves an invocation 500 ms to say that it did not 
   for (const [leftMs, asksAgain] of [[499, false], [500, true]] as const) {
     await withDeadline(async (deadlineMs) => {
       const clock = createFakeClock({ nowMs: deadlineMs - leftMs, autoAdvance: true });
-      await assertRejects(() => takeProcessLock("handler", waiting({ clock })), MigrationError, "Another run");
+      await assertRejects(
+        () => takeProcessLock("handler", waiting({ clock })),
+        MigrationError,
+        "Another run",
+      );
       assertEquals(clock.sleeps.length > 0, asksAgain);
     });
   }
@@ -152,9 +174,15 @@ Deno.test("takeLease() holds the lease until it is released", async () => {
     );
     assertEquals(row, { id: 1, owner: first.owner, fence: 1, lasts: true });
     await first.check();
-    await assertRejects(() => lease(session, { timeoutMs: 1000 }), MigrationError, "Another run migrates");
+    await assertRejects(
+      () => lease(session, { timeoutMs: 1000 }),
+      MigrationError,
+      "Another run migrates",
+    );
     await first.release();
-    const [released] = await rows("SELECT owner, expires_at < now() AS ended FROM orm.__orm_migrations_lease");
+    const [released] = await rows(
+      "SELECT owner, expires_at < now() AS ended FROM orm.__orm_migrations_lease",
+    );
     assertEquals(released, { owner: "", ended: true });
     const second = await lease(session);
     assertEquals([second.waited, (await session.query(second.fence!)).length], [false, 1]);
@@ -186,7 +214,10 @@ Deno.test("takeLease() takes over what ran out; the run that lost it stops, and 
     assertEquals(error.message, "Another run took over this database's migrations: this one stops");
     await first.release();
     await second.check();
-    assertEquals((await rows("SELECT fence::int AS fence FROM orm.__orm_migrations_lease"))[0].fence, 2);
+    assertEquals(
+      (await rows("SELECT fence::int AS fence FROM orm.__orm_migrations_lease"))[0].fence,
+      2,
+    );
     await second.release();
   });
 });
@@ -207,7 +238,11 @@ Deno.test("takeLease() knows its own lease when the first try had no answer, and
       },
     }, async ({ session }) => {
       const lock = await lease(session);
-      assertEquals([tries, lock.waited, (await session.query(lock.fence!)).length], [2, true, 1], what);
+      assertEquals(
+        [tries, lock.waited, (await session.query(lock.fence!)).length],
+        [2, true, 1],
+        what,
+      );
       await lock.release();
     });
   }
@@ -217,7 +252,8 @@ Deno.test("takeLease() does not wait when the server refuses it", async () => {
   const refusal = serverError("42501", "permission denied");
   let tries = 0;
   await withMigrationLab({
-    intercept: (text, run) => text.includes("fence = fence + 1") ? (tries++, Promise.reject(refusal)) : run(),
+    intercept: (text, run) =>
+      text.includes("fence = fence + 1") ? (tries++, Promise.reject(refusal)) : run(),
   }, async ({ session }) => {
     assertEquals(await assertRejects(() => lease(session)), refusal);
     assertEquals(tries, 1);
@@ -244,7 +280,10 @@ Deno.test("takeLease() makes its tables, and asks again where an answer is lost"
 });
 
 /** A server whose lease is taken at once; `beat` answers the signs of life. */
-function leaseSession(beat: () => Row[] | Promise<Row[]>, more: Partial<DedicatedSession> = {}): DedicatedSession {
+function leaseSession(
+  beat: () => Row[] | Promise<Row[]>,
+  more: Partial<DedicatedSession> = {},
+): DedicatedSession {
   return fakeSession((text) => {
     if (text.includes("count(*)")) return [{ there: 3 }];
     if (text.includes("fence = fence + 1")) return [{ fence: "7" }];
@@ -266,7 +305,8 @@ Deno.test("takeLease() shows signs of life on one session of its own, three in t
   }) as unknown as typeof setInterval;
   try {
     const busy = leaseSession(() => [{ id: 1 }]);
-    const openSession = (): Promise<DedicatedSession> => Promise.resolve(void all.sessions++).then(() => own);
+    const openSession = (): Promise<DedicatedSession> =>
+      Promise.resolve(void all.sessions++).then(() => own);
     const lock = await lease(busy, { ttlMs: 3000, openSession });
     await beats.promise;
     await lock.release();

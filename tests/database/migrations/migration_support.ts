@@ -4,7 +4,12 @@ import type { MigrationContext } from "../../../database/migrations/context.ts";
 import { createTables, nameTables } from "../../../database/migrations/history.ts";
 import type { MigrationLock } from "../../../database/migrations/lock.ts";
 import type { DedicatedSession, Row, SqlSession } from "../../../database/providers/provider.ts";
-import { createFakeClock, createLambdaContext, createTestDatabase, type FakeClock } from "../../../testing/mod.ts";
+import {
+  createFakeClock,
+  createLambdaContext,
+  createTestDatabase,
+  type FakeClock,
+} from "../../../testing/mod.ts";
 import { captureLogs } from "../../support/capture_logs.ts";
 
 /** What a test does to a statement: throws in its place, gives other rows, or lets it run by calling `run`. */
@@ -26,7 +31,8 @@ export interface MigrationLab {
 }
 
 /** Options of {@link withMigrationLab}. */
-export interface LabOptions extends Partial<Omit<MigrationContext, "session" | "tables" | "clock" | "logger">> {
+export interface LabOptions
+  extends Partial<Omit<MigrationContext, "session" | "tables" | "clock" | "logger">> {
   /** Statements to run first. */
   setup?: readonly string[];
   /** Comes between the runner and the database, also in transactions. */
@@ -56,7 +62,10 @@ export function serverError(sqlState: string, message = "server error"): Error {
 }
 
 /** Hands a session of a fresh embedded database with the runner's tables to a test. */
-export async function withMigrationLab(options: LabOptions, test: (lab: MigrationLab) => Promise<void>): Promise<void> {
+export async function withMigrationLab(
+  options: LabOptions,
+  test: (lab: MigrationLab) => Promise<void>,
+): Promise<void> {
   const { setup = [], intercept = (_, run) => run(), ...more } = options;
   const database = await createTestDatabase();
   try {

@@ -57,8 +57,10 @@ async function generate(native: postgres.Sql, random: Random): Promise<string[][
     );
   }
   // names that PostgreSQL chose are dropped by later files
-  const chosen = await native.unsafe(`SELECT conrelid::regclass::text AS table, conname FROM pg_constraint
-    WHERE connamespace = 'public'::regnamespace AND contype IN ('u', 'c', 'f') ORDER BY conname`);
+  const chosen = await native.unsafe(
+    `SELECT conrelid::regclass::text AS table, conname FROM pg_constraint
+    WHERE connamespace = 'public'::regnamespace AND contype IN ('u', 'c', 'f') ORDER BY conname`,
+  );
   for (const { table, conname } of chosen.filter(() => random.chance(0.3))) {
     await take(2, `ALTER TABLE ${table} DROP CONSTRAINT "${conname}"`);
   }
@@ -67,17 +69,21 @@ async function generate(native: postgres.Sql, random: Random): Promise<string[][
 
 const options = { sanitizeOps: false, sanitizeResources: false };
 
-Deno.test(`runMigrations() gives constraints PostgreSQL's names, seed ${SEED}`, options, async () => {
-  await withDistSqlLab(async (lab) => {
-    let names = 0;
-    for (let done = 0; done < PAIRS; done += PAIRS_OF_A_FOLDER) {
-      await lab.clear();
-      const files = await generate(lab.native, new Random(SEED + done));
-      await lab.migrate(files.map((statements) => `${statements.join(";\n")};\n`));
-      const lines = await readLines(lab.native);
-      assertEquals(await readLines(lab.backing), lines, files.flat().join(";\n"));
-      names += lines.length;
-    }
-    console.log(`${PAIRS} pairs of table and column: ${names} names, 0 differ`);
-  });
-});
+Deno.test(
+  `runMigrations() gives constraints PostgreSQL's names, seed ${SEED}`,
+  options,
+  async () => {
+    await withDistSqlLab(async (lab) => {
+      let names = 0;
+      for (let done = 0; done < PAIRS; done += PAIRS_OF_A_FOLDER) {
+        await lab.clear();
+        const files = await generate(lab.native, new Random(SEED + done));
+        await lab.migrate(files.map((statements) => `${statements.join(";\n")};\n`));
+        const lines = await readLines(lab.native);
+        assertEquals(await readLines(lab.backing), lines, files.flat().join(";\n"));
+        names += lines.length;
+      }
+      console.log(`${PAIRS} pairs of table and column: ${names} names, 0 differ`);
+    });
+  },
+);

@@ -17,11 +17,16 @@ import { createTestDatabase } from "../../../testing/mod.ts";
 
 type Files = Readonly<Record<string, string>>;
 
-async function withFolder(files: Files, test: (folder: string) => Promise<void> | void): Promise<void> {
+async function withFolder(
+  files: Files,
+  test: (folder: string) => Promise<void> | void,
+): Promise<void> {
   const folder = await Deno.makeTempDir();
   try {
     for (const [name, text] of Object.entries(files)) {
-      if (name.includes("/")) await Deno.mkdir(`${folder}/${name.split("/")[0]}`, { recursive: true });
+      if (name.includes("/")) {
+        await Deno.mkdir(`${folder}/${name.split("/")[0]}`, { recursive: true });
+      }
       await Deno.writeTextFile(`${folder}/${name}`, text);
     }
     await test(folder);
@@ -31,15 +36,20 @@ async function withFolder(files: Files, test: (folder: string) => Promise<void> 
 }
 
 function places(findings: readonly PlanFinding[]): string[] {
-  return findings.map(({ severity, file, line, column, rule }) => `${severity} ${file}:${line}:${column} ${rule}`);
+  return findings.map(({ severity, file, line, column, rule }) =>
+    `${severity} ${file}:${line}:${column} ${rule}`
+  );
 }
 
 const REFUSED: Files = {
-  "0001_types.sql": "\ufeff-- moods\r\nCREATE TYPE mood AS ENUM ('sad', 'ok');\r\n--> statement-breakpoint\r\n" +
+  "0001_types.sql":
+    "\ufeff-- moods\r\nCREATE TYPE mood AS ENUM ('sad', 'ok');\r\n--> statement-breakpoint\r\n" +
     "CREATE TYPE point3 AS (x int, y int);",
-  "0002_tables.sql": "CREATE TABLE notes (id int PRIMARY KEY, mood mood, tags text[], price numeric);\n" +
+  "0002_tables.sql":
+    "CREATE TABLE notes (id int PRIMARY KEY, mood mood, tags text[], price numeric);\n" +
     '/* é🙂 */ CREATE TABLE "Odd names" (id int PRIMARY KEY, at inet); CREATE TABLE plain (id int PRIMARY KEY);',
-  "0003_change.sql": "SELECT $$ ; --> statement-breakpoint\n$$;  ALTER TABLE notes ALTER COLUMN price TYPE bigint;\n" +
+  "0003_change.sql":
+    "SELECT $$ ; --> statement-breakpoint\n$$;  ALTER TABLE notes ALTER COLUMN price TYPE bigint;\n" +
     "DO $$ BEGIN RAISE NOTICE 'x'; END $$;",
 };
 
@@ -57,7 +67,12 @@ Deno.test("planMigrationFolder() finds everything in one pass, each with its pla
       "error 0003_change.sql:3:1 do-block",
     ]);
     const [type, , ownType, array, , odd] = findings;
-    assertEquals([type.type, ownType.type, array.type, odd.type], ["mood", "mood", "text[]", "inet"]);
+    assertEquals([type.type, ownType.type, array.type, odd.type], [
+      "mood",
+      "mood",
+      "text[]",
+      "inet",
+    ]);
     assertEquals([type.table, ownType.table, odd.table], [undefined, "notes", "Odd names"]);
     assertEquals(type.message, "CREATE TYPE mood: not supported: an enum");
     assertEquals(array.message, "CREATE TABLE notes: not supported: column tags of type text[]");
@@ -69,7 +84,10 @@ Deno.test("planMigrationFolder() finds everything in one pass, each with its pla
 
 Deno.test("translation choices reach planning", async () => {
   await withFolder(
-    { "0001_a.sql": "CREATE TYPE mood AS ENUM ('a');", "0002_b.sql": "CREATE TABLE t (id int PRIMARY KEY, m mood);" },
+    {
+      "0001_a.sql": "CREATE TYPE mood AS ENUM ('a');",
+      "0002_b.sql": "CREATE TABLE t (id int PRIMARY KEY, m mood);",
+    },
     (folder) => {
       assertEquals(planMigrationFolder(folder, "distsql").findings.length, 2);
       assertEquals(planMigrationFolder(folder, "distsql", { enums: "check" }).findings, []);
@@ -90,15 +108,24 @@ Deno.test("runMigrations() throws one error with all findings, and has written n
     try {
       const error = await assertRejects(() => runMigrations(target), MigrationPlanError);
       assert(error instanceof MigrationError);
-      assertEquals([error.name, error.code, error.tag], ["MigrationPlanError", "MIGRATION", "0002_b"]);
+      assertEquals([error.name, error.code, error.tag], [
+        "MigrationPlanError",
+        "MIGRATION",
+        "0002_b",
+      ]);
       assertEquals(error.findings.map(({ file, line, column }) => [file, line, column]), [
         ["0002_b.sql", 2, 1],
         ["0002_b.sql", 4, 3],
         ["0003_c.sql", 1, 1],
         ["0004_d.sql", undefined, undefined],
       ]);
-      assertStringIncludes(error.message, "Nothing was run: 4 statements of the pending migrations cannot be run:\n");
-      for (const finding of error.findings) assertStringIncludes(error.message, `\n  ${formatPlanFinding(finding)}`);
+      assertStringIncludes(
+        error.message,
+        "Nothing was run: 4 statements of the pending migrations cannot be run:\n",
+      );
+      for (const finding of error.findings) {
+        assertStringIncludes(error.message, `\n  ${formatPlanFinding(finding)}`);
+      }
       const { findings, plan, applied } = await runMigrations({ ...target, dryRun: true });
       assertEquals([findings, applied], [error.findings, 0]);
       assertEquals(plan?.map(({ tag, statements }) => [tag, statements.length]), [
@@ -108,7 +135,8 @@ Deno.test("runMigrations() throws one error with all findings, and has written n
         ["0004_d", 0],
       ]);
       assertEquals((await getMigrationStatus(target)).findings, error.findings);
-      const made = sql`SELECT nspname FROM pg_namespace WHERE nspname = 'orm' UNION SELECT tablename FROM pg_tables
+      const made =
+        sql`SELECT nspname FROM pg_namespace WHERE nspname = 'orm' UNION SELECT tablename FROM pg_tables
         WHERE schemaname = 'public'`;
       assertEquals(await executeRows(test.db, made), []);
     } finally {
@@ -131,18 +159,37 @@ Deno.test("runMigrations() runs the journal's files in its order, and names the 
     const target = { migrationsFolder, database };
     try {
       const lines: string[] = [];
-      const { migrations, warnings, findings } = await runMigrations({ ...target, logger: (line) => lines.push(line) });
+      const { migrations, warnings, findings } = await runMigrations({
+        ...target,
+        logger: (line) => lines.push(line),
+      });
       assertEquals(migrations.map(({ tag }) => tag), ["0001_table", "0000_column"]);
-      assertEquals(warnings, ["0002_by_hand.sql is not listed in meta/_journal.json and is never run"]);
-      assertEquals(findings.map(({ rule, file }) => [rule, file]), [["migration-unlisted", "0002_by_hand.sql"]]);
-      assert(lines.some((line) => line.startsWith("warning: 0002_by_hand.sql is not listed")), lines.join("\n"));
+      assertEquals(warnings, [
+        "0002_by_hand.sql is not listed in meta/_journal.json and is never run",
+      ]);
+      assertEquals(findings.map(({ rule, file }) => [rule, file]), [[
+        "migration-unlisted",
+        "0002_by_hand.sql",
+      ]]);
+      assert(
+        lines.some((line) => line.startsWith("warning: 0002_by_hand.sql is not listed")),
+        lines.join("\n"),
+      );
       const status = await getMigrationStatus(target);
-      assertEquals([status.pending, status.unlisted, status.warnings], [[], ["0002_by_hand"], warnings]);
+      assertEquals([status.pending, status.unlisted, status.warnings], [
+        [],
+        ["0002_by_hand"],
+        warnings,
+      ]);
       assertEquals((await runMigrations(target)).warnings, warnings);
       const marked = await markMigrationApplied({ ...target, tag: "0001_table" });
       assertEquals([marked.alreadyApplied, marked.findings], [true, findings]);
       const refused = () => markMigrationApplied({ ...target, tag: "0002_by_hand.sql" });
-      await assertRejects(refused, MigrationError, "0002_by_hand.sql is not listed in meta/_journal.json");
+      await assertRejects(
+        refused,
+        MigrationError,
+        "0002_by_hand.sql is not listed in meta/_journal.json",
+      );
       const db = await getDrizzleClient(database);
       assertEquals(await executeRows(db, sql`SELECT id, title FROM a`), []);
     } finally {

@@ -13,7 +13,9 @@ const TABLES = `
 function plan(sql: string): string[] {
   const choices = { enums: "check" } as const;
   const sources = [{ name: "0001_tables.sql", sql: TABLES }, { name: "0002_change.sql", sql }];
-  return translateSources(sources, choices)[1].findings.map(({ severity, rule }) => `${severity} ${rule}`);
+  return translateSources(sources, choices)[1].findings.map(({ severity, rule }) =>
+    `${severity} ${rule}`
+  );
 }
 
 const remade = "warning alter-column-type";
@@ -22,7 +24,10 @@ const rekeyed = "warning primary-key-change";
 const cases: [sql: string, findings: string[]][] = [
   // what the primary key is called is read, not guessed
   ['ALTER TABLE lines DROP CONSTRAINT "lines identity"', [rekeyed]],
-  ["ALTER TABLE lines ADD CONSTRAINT lines_note_pk UNIQUE (note); ALTER TABLE lines DROP CONSTRAINT lines_note_pk", []],
+  [
+    "ALTER TABLE lines ADD CONSTRAINT lines_note_pk UNIQUE (note); ALTER TABLE lines DROP CONSTRAINT lines_note_pk",
+    [],
+  ],
   ["ALTER TABLE elsewhere DROP CONSTRAINT elsewhere_pkey", [rekeyed]],
   ["ALTER TABLE lines DROP COLUMN b", [rekeyed]],
   ["ALTER TABLE notes DROP COLUMN title", ["warning drop-column"]],
@@ -30,14 +35,22 @@ const cases: [sql: string, findings: string[]][] = [
   ["CREATE INDEX ON notes (data)", ["error index-json-key"]],
   ["CREATE INDEX i ON notes ((data ->> 'a'))", []],
   ["ALTER TABLE notes ADD CONSTRAINT u UNIQUE (team, data)", ["error index-json-key"]],
-  ["ALTER TABLE notes ADD COLUMN more app_json; CREATE INDEX i ON notes (more)", ["error index-json-key"]],
-  ["CREATE INDEX i ON notes (title); ALTER TABLE notes ALTER title TYPE jsonb USING to_jsonb(title)", [
+  ["ALTER TABLE notes ADD COLUMN more app_json; CREATE INDEX i ON notes (more)", [
     "error index-json-key",
-    remade,
   ]],
+  [
+    "CREATE INDEX i ON notes (title); ALTER TABLE notes ALTER title TYPE jsonb USING to_jsonb(title)",
+    [
+      "error index-json-key",
+      remade,
+    ],
+  ],
   // a change of type has to lead to a type that the provider has
   ["ALTER TABLE notes ALTER title TYPE text[] USING ARRAY[title]", ["error type-array", remade]],
-  ["ALTER TABLE notes ALTER title SET DATA TYPE inet USING title::inet", ["error type-unsupported", remade]],
+  ["ALTER TABLE notes ALTER title SET DATA TYPE inet USING title::inet", [
+    "error type-unsupported",
+    remade,
+  ]],
   ["ALTER TABLE notes ALTER title TYPE citext", ["error type-extension", remade]],
   ["ALTER TABLE notes ALTER title TYPE short", [remade]],
   // what keeps a table from being made again
@@ -45,7 +58,10 @@ const cases: [sql: string, findings: string[]][] = [
     "error recreate-view",
     "warning add-serial-column",
   ]],
-  ["CREATE VIEW v AS SELECT a FROM lines; ALTER TABLE lines DROP COLUMN a CASCADE", ["error recreate-view", rekeyed]],
+  ["CREATE VIEW v AS SELECT a FROM lines; ALTER TABLE lines DROP COLUMN a CASCADE", [
+    "error recreate-view",
+    rekeyed,
+  ]],
   ["ALTER TABLE notes ALTER id TYPE numeric(10, 0)", ["error recreation-blocked", remade]],
   ["ALTER TABLE notes ALTER id TYPE bigint", [remade]],
   ["ALTER TABLE notes DROP CONSTRAINT notes_pkey", ["error recreation-blocked", rekeyed]],
@@ -54,9 +70,12 @@ const cases: [sql: string, findings: string[]][] = [
     "error recreation-blocked",
     remade,
   ]],
-  ["CREATE STATISTICS s ON team, title FROM notes; DROP STATISTICS s; ALTER TABLE notes ALTER price TYPE text", [
-    remade,
-  ]],
+  [
+    "CREATE STATISTICS s ON team, title FROM notes; DROP STATISTICS s; ALTER TABLE notes ALTER price TYPE text",
+    [
+      remade,
+    ],
+  ],
   // the rows that are there would get the domain's default, and no update of NULLs would reach them
   ["ALTER TABLE notes ADD COLUMN stars rating DEFAULT 5", ["warning add-column-recreate"]],
   ["ALTER TABLE notes ADD COLUMN stars rating", ["warning add-column-recreate"]],
@@ -66,13 +85,19 @@ const cases: [sql: string, findings: string[]][] = [
   // types and functions that nothing declares
   ["INSERT INTO notes (id, title) VALUES (1, 'x'::citext)", ["error type-extension"]],
   ["UPDATE notes SET title = CAST(team AS mood) WHERE id = 1", ["error type-user-defined"]],
-  ["CREATE VIEW v AS SELECT title::short, data::app_json, '{1}'::int[], now()::pg_catalog.date FROM notes", []],
+  [
+    "CREATE VIEW v AS SELECT title::short, data::app_json, '{1}'::int[], now()::pg_catalog.date FROM notes",
+    [],
+  ],
   ["SELECT NULL::notes, 'notes'::regclass, '10.0.0.1'::inet, CAST('1' AS double precision)", []],
-  ["ALTER TABLE notes ALTER COLUMN title SET DEFAULT encode(gen_random_bytes(8), 'hex')", ["error extension-function"]],
+  ["ALTER TABLE notes ALTER COLUMN title SET DEFAULT encode(gen_random_bytes(8), 'hex')", [
+    "error extension-function",
+  ]],
   ["SELECT ST_Distance(a, b) FROM lines", ["error extension-function"]],
 ];
 for (const [sql, findings] of cases) {
-  Deno.test(`planning finds ${findings.join(", ") || "nothing"} in ${sql}`, () => assertEquals(plan(sql), findings));
+  Deno.test(`planning finds ${findings.join(", ") || "nothing"} in ${sql}`, () =>
+    assertEquals(plan(sql), findings));
 }
 
 Deno.test("a table that is made again says so with the name of what stands in the way", () => {

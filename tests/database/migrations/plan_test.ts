@@ -2,7 +2,11 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { compareTags, hashText, type MigrationFile } from "../../../database/migrations/files.ts";
 import type { MigrationFolder } from "../../../database/migrations/folder.ts";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
-import { type AppliedMigration, assertNothingChanged, planMigrations } from "../../../database/migrations/plan.ts";
+import {
+  type AppliedMigration,
+  assertNothingChanged,
+  planMigrations,
+} from "../../../database/migrations/plan.ts";
 
 function file(tag: string, sql = "SELECT 1"): MigrationFile {
   return { tag, sql, hash: hashText(sql), statements: [] };
@@ -17,7 +21,8 @@ function row(tag: string, sql = "SELECT 1"): AppliedMigration {
 }
 
 function warnings(files: string[], rows: string[] = []): string[] {
-  return planMigrations(numbered(...files.map((tag) => file(tag))), rows.map((tag) => row(tag))).warnings;
+  return planMigrations(numbered(...files.map((tag) => file(tag))), rows.map((tag) => row(tag)))
+    .warnings;
 }
 
 Deno.test("planMigrations() has nothing to say of a folder and a database in order", () => {
@@ -27,7 +32,12 @@ Deno.test("planMigrations() has nothing to say of a folder and a database in ord
       numbered(...tags.map((tag) => file(tag))),
       tags.slice(0, applied).map((tag) => row(tag)),
     );
-    assertEquals([status.pending, status.changed, status.unknown, status.warnings], [tags.slice(applied), [], [], []]);
+    assertEquals([status.pending, status.changed, status.unknown, status.warnings], [
+      tags.slice(applied),
+      [],
+      [],
+      [],
+    ]);
   }
 });
 
@@ -72,7 +82,9 @@ Deno.test("planMigrations() takes other line endings and a byte order mark for t
       const told = now === then ? [] : ["1_a.sql has other line endings than when it was applied"];
       assertEquals([status.changed, status.warnings], [[], told], JSON.stringify([now, then]));
     }
-    assertEquals(planMigrations(numbered(file("1_a", now)), [row("1_a", "a\nc\n")]).changed, ["1_a"]);
+    assertEquals(planMigrations(numbered(file("1_a", now)), [row("1_a", "a\nc\n")]).changed, [
+      "1_a",
+    ]);
   }
 });
 
@@ -121,8 +133,13 @@ Deno.test("planMigrations() follows the journal's order, whatever the numbers sa
 });
 
 Deno.test("planMigrations() names files that the journal does not list, and never runs them", () => {
-  const status = planMigrations(journaled(["0000_a"], ["0001_b", "0002_c"]), [row("0000_a"), row("0002_c")]);
-  assertEquals([status.pending, status.unlisted, status.unknown], [[], ["0001_b", "0002_c"], ["0002_c"]]);
+  const status = planMigrations(journaled(["0000_a"], ["0001_b", "0002_c"]), [
+    row("0000_a"),
+    row("0002_c"),
+  ]);
+  assertEquals([status.pending, status.unlisted, status.unknown], [[], ["0001_b", "0002_c"], [
+    "0002_c",
+  ]]);
   assertEquals(status.findings.map(({ severity, rule, file }) => [severity, rule, file]), [
     ["warning", "migration-unlisted", "0001_b.sql"],
     ["warning", "migration-unlisted", "0002_c.sql"],

@@ -1,6 +1,11 @@
 // deno-lint-ignore-file no-console -- the figures are part of the result
 import { assert, assertEquals } from "@std/assert";
-import { closeDrizzleClient, type DatabaseConfig, executeRows, getDrizzleClient } from "../../../database/mod.ts";
+import {
+  closeDrizzleClient,
+  type DatabaseConfig,
+  executeRows,
+  getDrizzleClient,
+} from "../../../database/mod.ts";
 import { sql } from "../../../database/orm.ts";
 import { startDistSqlServer } from "../../../testing/distsql/server.ts";
 import { startPostgres } from "../../support/postgres.ts";
@@ -70,7 +75,11 @@ async function writeFolder(): Promise<string> {
   const folder = await Deno.makeTempDir();
   const log = (n: number): string => `INSERT INTO log VALUES (${n})`;
   const files: Record<string, string[]> = {
-    "0001_start": ["CREATE TABLE log (n int)", "CREATE TABLE big (id int PRIMARY KEY, t text)", log(1)],
+    "0001_start": [
+      "CREATE TABLE log (n int)",
+      "CREATE TABLE big (id int PRIMARY KEY, t text)",
+      log(1),
+    ],
     "0002_rows": ["INSERT INTO big SELECT n, 'x' FROM generate_series(1, 500) AS n", log(2)],
     "0003_single": [
       "-- trellis: no-transaction\nALTER TABLE big ADD COLUMN a int",
@@ -99,11 +108,16 @@ async function writeFolder(): Promise<string> {
 
 const EXPECTED = [1, 2, 10, 11, 12, 13, 14, 15, 16, 17, 18, 30, 31, 32, 40, 41, 50, 51, 52, 53];
 
-async function readLog(database: DatabaseConfig): Promise<{ log: unknown[]; tags: number; big: unknown }> {
+async function readLog(
+  database: DatabaseConfig,
+): Promise<{ log: unknown[]; tags: number; big: unknown }> {
   const db = await getDrizzleClient(database);
   try {
     const log = (await executeRows(db, sql`SELECT n FROM log ORDER BY n`)).map(({ n }) => n);
-    const [{ tags }] = await executeRows(db, sql`SELECT count(*)::int AS tags FROM orm.__orm_migrations`);
+    const [{ tags }] = await executeRows(
+      db,
+      sql`SELECT count(*)::int AS tags FROM orm.__orm_migrations`,
+    );
     const [{ big }] = await executeRows(db, sql`SELECT to_regclass('big') AS big`);
     return { log, tags: Number(tags), big };
   } finally {
@@ -119,13 +133,21 @@ Deno.test("runMigrations() finishes what a killed process began: nothing is appl
     let killed = 0;
     for (const boundary of boundaries) {
       const connectionString = await postgres.createDatabase(`kill${boundary}`);
-      const database: DatabaseConfig = { provider: "serverless-pg", connectionString, instrument: false };
+      const database: DatabaseConfig = {
+        provider: "serverless-pg",
+        connectionString,
+        instrument: false,
+      };
       const first = await migrate({ migrationsFolder, database }, boundary);
       if (first.signal === null) break;
       assertEquals(first.signal, "SIGKILL");
       killed++;
       const second = await migrate({ migrationsFolder, database });
-      assertEquals(await readLog(database), { log: EXPECTED, tags: 8, big: null }, `killed at boundary ${boundary}`);
+      assertEquals(
+        await readLog(database),
+        { log: EXPECTED, tags: 8, big: null },
+        `killed at boundary ${boundary}`,
+      );
       assert(JSON.parse(second.lines.at(-1)!).applied > 0 || boundary > 20);
       await new Promise((resolve) => setTimeout(resolve, 0));
     }
@@ -158,7 +180,10 @@ async function writeDistSqlFolder(): Promise<string> {
       "ALTER TABLE notes RENAME COLUMN title TO name",
       "DROP INDEX notes_owner",
     ],
-    "0004_end": Array.from({ length: 6 }, (_, at) => `INSERT INTO log VALUES (${20 + at}, ${20 + at})`),
+    "0004_end": Array.from(
+      { length: 6 },
+      (_, at) => `INSERT INTO log VALUES (${20 + at}, ${20 + at})`,
+    ),
   };
   for (const [tag, statements] of Object.entries(files)) {
     await Deno.writeTextFile(`${folder}/${tag}.sql`, statements.join(";\n") + ";\n");
@@ -168,7 +193,10 @@ async function writeDistSqlFolder(): Promise<string> {
 }
 
 /** Runs a test on a stand-in of its own, and looks at the end whether everything was applied once. */
-async function onDistSql(databaseUrl: string, test: (database: DatabaseConfig) => Promise<void>): Promise<void> {
+async function onDistSql(
+  databaseUrl: string,
+  test: (database: DatabaseConfig) => Promise<void>,
+): Promise<void> {
   const server = await startDistSqlServer({ backend: { url: databaseUrl } });
   Deno.env.set("AWS_ACCESS_KEY_ID", server.principal.accessKeyId);
   Deno.env.set("AWS_SECRET_ACCESS_KEY", server.principal.secretAccessKey);
@@ -265,13 +293,22 @@ Deno.test("runMigrations() in eight processes at once: one does the work, the ot
   const migrationsFolder = await writeFolder();
   // holds the processes until all are there
   await Deno.writeTextFile(`${migrationsFolder}/0000_wait.sql`, "SELECT pg_sleep(2);");
-  const database: DatabaseConfig = { provider: "serverless-pg", connectionString: postgres.url, instrument: false };
+  const database: DatabaseConfig = {
+    provider: "serverless-pg",
+    connectionString: postgres.url,
+    instrument: false,
+  };
   try {
-    const ended = await Promise.all(Array.from({ length: 8 }, () => migrate({ migrationsFolder, database })));
+    const ended = await Promise.all(
+      Array.from({ length: 8 }, () => migrate({ migrationsFolder, database })),
+    );
     const results = ended.map(({ lines }) => JSON.parse(lines.at(-1)!));
     assertEquals(results.map(({ applied }) => applied).sort(), [0, 0, 0, 0, 0, 0, 0, 9]);
     const others = results.filter(({ applied }) => applied === 0);
-    assert(others.filter(({ appliedElsewhere }) => appliedElsewhere.length === 9).length >= 5, JSON.stringify(others));
+    assert(
+      others.filter(({ appliedElsewhere }) => appliedElsewhere.length === 9).length >= 5,
+      JSON.stringify(others),
+    );
     assertEquals(await readLog(database), { log: EXPECTED, tags: 9, big: null });
   } finally {
     await postgres.stop();

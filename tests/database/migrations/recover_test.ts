@@ -1,5 +1,9 @@
 import { assertEquals } from "@std/assert";
-import { indexOf, lookUpStatement, type StatementEvidence } from "../../../database/migrations/recover.ts";
+import {
+  indexOf,
+  lookUpStatement,
+  type StatementEvidence,
+} from "../../../database/migrations/recover.ts";
 import { withMigrationLab } from "./migration_support.ts";
 
 const SETUP = [
@@ -110,7 +114,9 @@ Deno.test("lookUpStatement() does not ask the catalog where a statement may run 
     query: (text: string): Promise<never> => Promise.reject(new Error(`asked ${text}`)),
     script: (): Promise<never> => Promise.reject(new Error("ran a script")),
   };
-  for (const [sql, expected] of DECIDED) assertEquals(await lookUpStatement(silent, sql), expected, sql);
+  for (const [sql, expected] of DECIDED) {
+    assertEquals(await lookUpStatement(silent, sql), expected, sql);
+  }
 });
 
 Deno.test("lookUpStatement() knows an index that is there and not valid, and looks at the right table's", async () => {
@@ -137,7 +143,10 @@ Deno.test("indexOf() names the index that a statement makes, and drops it in its
       name: "i",
       dropSql: "DROP INDEX IF EXISTS app.I",
     }],
-    ['CREATE INDEX ASYNC "I ""x" ON "App"."T" (a)', { name: 'I "x', dropSql: 'DROP INDEX IF EXISTS "App"."I ""x"' }],
+    ['CREATE INDEX ASYNC "I ""x" ON "App"."T" (a)', {
+      name: 'I "x',
+      dropSql: 'DROP INDEX IF EXISTS "App"."I ""x"',
+    }],
     ["CREATE INDEX ON t (a)", undefined],
     ["CREATE INDEX CONCURRENTLY ON t (a)", undefined],
     ["CREATE INDEX i", undefined],

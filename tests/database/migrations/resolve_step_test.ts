@@ -3,7 +3,12 @@ import { assertEquals } from "@std/assert";
 import { applyStepwise } from "../../../database/migrations/apply_stepwise.ts";
 import { writeStep } from "../../../database/migrations/history.ts";
 import type { MigrationStep, PlannedMigration } from "../../../database/migrations/steps.ts";
-import { connectionLost, type LabOptions, type MigrationLab, withMigrationLab } from "./migration_support.ts";
+import {
+  connectionLost,
+  type LabOptions,
+  type MigrationLab,
+  withMigrationLab,
+} from "./migration_support.ts";
 
 const TAG = "0001_a";
 const SETUP = ["CREATE TABLE t (id int PRIMARY KEY)", "INSERT INTO t VALUES (1)"];
@@ -16,14 +21,25 @@ function step(sql: string, more: Partial<MigrationStep> = {}): MigrationStep {
 }
 
 function planned(...steps: MigrationStep[]): PlannedMigration {
-  return { file: { tag: TAG, hash: "h", sql: "", statements: [] }, steps, atomic: false, findings: [] };
+  return {
+    file: { tag: TAG, hash: "h", sql: "", statements: [] },
+    steps,
+    atomic: false,
+    findings: [],
+  };
 }
 
-async function run(options: LabOptions, steps: MigrationStep[], noted?: "running"): Promise<unknown> {
+async function run(
+  options: LabOptions,
+  steps: MigrationStep[],
+  noted?: "running",
+): Promise<unknown> {
   let filled: unknown;
   await withMigrationLab(options, async ({ context, rows }: MigrationLab) => {
     if (noted !== undefined) {
-      await rows(writeStep(context.tables, TAG, "earlier", { step: 0, hash: steps[0].hash, state: noted }));
+      await rows(
+        writeStep(context.tables, TAG, "earlier", { step: 0, hash: steps[0].hash, state: noted }),
+      );
     }
     await applyStepwise(planned(...steps), context);
     const [row] = await rows("SELECT * FROM t");

@@ -30,7 +30,9 @@ async function withLab(test: (lab: Lab) => Promise<void>): Promise<void> {
       folder,
       postgres,
       async write(files): Promise<void> {
-        for (const [name, content] of Object.entries(files)) await Deno.writeTextFile(`${folder}/${name}`, content);
+        for (const [name, content] of Object.entries(files)) {
+          await Deno.writeTextFile(`${folder}/${name}`, content);
+        }
       },
       async fresh(): Promise<DatabaseConfig> {
         const connectionString = await postgres.createDatabase(`db${++count}`);
@@ -54,7 +56,9 @@ async function withLab(test: (lab: Lab) => Promise<void>): Promise<void> {
 Deno.test("runMigrations() applies what is pending, and leaves nothing of a file that failed", async () => {
   await withLab(async ({ folder: migrationsFolder, write, fresh, rows }) => {
     const database = await fresh();
-    await write({ "0001_a.sql": "CREATE TABLE a (id int PRIMARY KEY);\nINSERT INTO a VALUES (1);" });
+    await write({
+      "0001_a.sql": "CREATE TABLE a (id int PRIMARY KEY);\nINSERT INTO a VALUES (1);",
+    });
     const first = await runMigrations({ migrationsFolder, database });
     assertEquals([first.applied, first.migrations.map(({ tag }) => tag)], [1, ["0001_a"]]);
     assertEquals((await runMigrations({ migrationsFolder, database })).applied, 0);
@@ -63,7 +67,10 @@ Deno.test("runMigrations() applies what is pending, and leaves nothing of a file
       "0002_b.sql": "INSERT INTO a VALUES (2);\nINSERT INTO a VALUES (1, 'marker-value');",
       "0003_c.sql": "SELECT 1",
     });
-    const error = await assertRejects(() => runMigrations({ migrationsFolder, database }), MigrationError);
+    const error = await assertRejects(
+      () => runMigrations({ migrationsFolder, database }),
+      MigrationError,
+    );
     assertStringIncludes(error.message, "0002_b.sql failed at statement 2 (SQLSTATE 42601");
     assertEquals([error.tag, error.statement], ["0002_b", 2]);
     assert(!error.message.includes("marker-value"));
@@ -72,7 +79,10 @@ Deno.test("runMigrations() applies what is pending, and leaves nothing of a file
     await write({ "0002_b.sql": "INSERT INTO a VALUES (2)" });
     assertEquals((await runMigrations({ migrationsFolder, database })).applied, 2);
     await write({ "0001_a.sql": "CREATE TABLE a (id bigint PRIMARY KEY)" });
-    const changed = await assertRejects(() => runMigrations({ migrationsFolder, database }), MigrationError);
+    const changed = await assertRejects(
+      () => runMigrations({ migrationsFolder, database }),
+      MigrationError,
+    );
     assertStringIncludes(changed.message, "0001_a.sql changed after being applied");
     assertEquals((await getMigrationStatus({ migrationsFolder, database })).changed, ["0001_a"]);
   });
@@ -98,8 +108,15 @@ Deno.test("runMigrations() with dryRun tells the plan and writes nothing", async
       ["0002_b", false, ["CREATE INDEX CONCURRENTLY a_id ON a (id)"]],
     ]);
     assert(lines.some((line) => line.includes("CREATE INDEX CONCURRENTLY")));
-    assertEquals(await rows(database, "SELECT nspname FROM pg_namespace WHERE nspname = 'orm'"), []);
-    const onDistSql = { provider: "distsql", endpoint: "abc.dsql.eu-central-1.on.aws", isAdmin: true } as const;
+    assertEquals(
+      await rows(database, "SELECT nspname FROM pg_namespace WHERE nspname = 'orm'"),
+      [],
+    );
+    const onDistSql = {
+      provider: "distsql",
+      endpoint: "abc.dsql.eu-central-1.on.aws",
+      isAdmin: true,
+    } as const;
     await assertRejects(() =>
       runMigrations({ migrationsFolder, database: { ...onDistSql, username: "app" }, dryRun: true })
     );
@@ -109,14 +126,26 @@ Deno.test("runMigrations() with dryRun tells the plan and writes nothing", async
 Deno.test("markMigrationApplied() records without running, and refuses what does not fit", async () => {
   await withLab(async ({ folder: migrationsFolder, write, fresh, rows }) => {
     const database = await fresh();
-    await write({ "0001_a.sql": "CREATE TABLE a (id int);", "0002_b.sql": "CREATE TABLE b (id int);" });
+    await write({
+      "0001_a.sql": "CREATE TABLE a (id int);",
+      "0002_b.sql": "CREATE TABLE b (id int);",
+    });
     const marked = await markMigrationApplied({ migrationsFolder, database, tag: "0001_a.sql" });
     assertEquals([marked.tag, marked.alreadyApplied], ["0001_a", false]);
-    assertEquals((await markMigrationApplied({ migrationsFolder, database, tag: "0001_a" })).alreadyApplied, true);
-    assertEquals((await runMigrations({ migrationsFolder, database })).migrations.map(({ tag }) => tag), ["0002_b"]);
+    assertEquals(
+      (await markMigrationApplied({ migrationsFolder, database, tag: "0001_a" })).alreadyApplied,
+      true,
+    );
+    assertEquals(
+      (await runMigrations({ migrationsFolder, database })).migrations.map(({ tag }) => tag),
+      ["0002_b"],
+    );
     assertEquals(await rows(database, "SELECT to_regclass('a') IS NULL AS gone"), [{ gone: true }]);
     const status = await getMigrationStatus({ migrationsFolder, database });
-    assertEquals(status.applied.map(({ tag, executed }) => [tag, executed]), [["0001_a", false], ["0002_b", true]]);
+    assertEquals(status.applied.map(({ tag, executed }) => [tag, executed]), [["0001_a", false], [
+      "0002_b",
+      true,
+    ]]);
     const unknown = await assertRejects(
       () => markMigrationApplied({ migrationsFolder, database, tag: "0009_x" }),
       MigrationError,
@@ -134,18 +163,30 @@ Deno.test("markMigrationApplied() records without running, and refuses what does
 Deno.test("runMigrations() goes on at the statement that failed in a file of single statements", async () => {
   await withLab(async ({ folder: migrationsFolder, write, fresh, rows }) => {
     const database = await fresh();
-    const start = "-- trellis: no-transaction\nCREATE TABLE a (id int);\nINSERT INTO a VALUES (1);\n";
-    await write({ "0001_a.sql": `${start}INSERT INTO a SELECT n / 0 FROM generate_series(1, 2) AS n;` });
-    const error = await assertRejects(() => runMigrations({ migrationsFolder, database }), MigrationError);
+    const start =
+      "-- trellis: no-transaction\nCREATE TABLE a (id int);\nINSERT INTO a VALUES (1);\n";
+    await write({
+      "0001_a.sql": `${start}INSERT INTO a SELECT n / 0 FROM generate_series(1, 2) AS n;`,
+    });
+    const error = await assertRejects(
+      () => runMigrations({ migrationsFolder, database }),
+      MigrationError,
+    );
     assertEquals(error.statement, 3);
     assertEquals(await rows(database, "SELECT count(*)::int AS n FROM a"), [{ n: 1 }]);
     // the statement that failed has not run: it may be mended, what ran before it may not
     await write({ "0001_a.sql": `${start}INSERT INTO a VALUES (3);` });
     const lines: string[] = [];
-    assertEquals((await runMigrations({ migrationsFolder, database, logger: (l) => lines.push(l) })).applied, 1);
+    assertEquals(
+      (await runMigrations({ migrationsFolder, database, logger: (l) => lines.push(l) })).applied,
+      1,
+    );
     assertStringIncludes(lines[0], "goes on at statement 3");
     assertEquals(await rows(database, "SELECT id FROM a ORDER BY id"), [{ id: 1 }, { id: 3 }]);
-    assertEquals(await rows(database, "SELECT count(*)::int AS n FROM orm.__orm_migrations_steps"), [{ n: 0 }]);
+    assertEquals(
+      await rows(database, "SELECT count(*)::int AS n FROM orm.__orm_migrations_steps"),
+      [{ n: 0 }],
+    );
   });
 });
 
@@ -153,7 +194,8 @@ Deno.test("runMigrations() asks the catalog about a statement that was under way
   await withLab(async ({ folder: migrationsFolder, write, fresh, rows }) => {
     const { planSteps } = await import("../../../database/migrations/steps.ts");
     const { readMigrationFiles } = await import("../../../database/mod.ts");
-    const prepare = "CREATE TABLE p (id int, t text); CREATE INDEX p_id ON p (id); CREATE TYPE mood AS ENUM ('a')";
+    const prepare =
+      "CREATE TABLE p (id int, t text); CREATE INDEX p_id ON p (id); CREATE TYPE mood AS ENUM ('a')";
     const cases: [statement: string, done: string, expected: "skipped" | "run" | "asks"][] = [
       ["CREATE INDEX CONCURRENTLY i ON p (id)", "CREATE INDEX i ON p (id)", "skipped"],
       ["CREATE INDEX CONCURRENTLY i ON p (id)", "SELECT 1", "run"],
@@ -168,7 +210,12 @@ Deno.test("runMigrations() asks the catalog about a statement that was under way
       await write({ "0001_a.sql": statement });
       for (const text of [...prepare.split("; "), done]) await rows(database, text);
       await runMigrations({ migrationsFolder: await Deno.makeTempDir(), database });
-      const [planned] = planSteps(readMigrationFiles(migrationsFolder), new Set(["0001_a"]), "serverless-pg", {});
+      const [planned] = planSteps(
+        readMigrationFiles(migrationsFolder),
+        new Set(["0001_a"]),
+        "serverless-pg",
+        {},
+      );
       await rows(database, "CREATE SCHEMA IF NOT EXISTS orm");
       await rows(
         database,
@@ -182,10 +229,17 @@ Deno.test("runMigrations() asks the catalog about a statement that was under way
         }', 'running', NULL, NULL, 'x')`,
       );
       if (expected === "asks") {
-        const error = await assertRejects(() => runMigrations({ migrationsFolder, database }), MigrationError);
+        const error = await assertRejects(
+          () => runMigrations({ migrationsFolder, database }),
+          MigrationError,
+        );
         assertStringIncludes(error.message, "onUndecided");
         const asked: unknown[] = [];
-        await runMigrations({ migrationsFolder, database, onUndecided: (s) => (asked.push(s), "done") });
+        await runMigrations({
+          migrationsFolder,
+          database,
+          onUndecided: (s) => (asked.push(s), "done"),
+        });
         assertEquals(asked, [{ tag: "0001_a", statement: 1, sql: statement }]);
         continue;
       }
@@ -195,7 +249,11 @@ Deno.test("runMigrations() asks the catalog about a statement that was under way
         1,
         statement,
       );
-      assertStringIncludes(lines.join("\n"), `the catalog says ${expected === "skipped" ? "done" : "run"}`, statement);
+      assertStringIncludes(
+        lines.join("\n"),
+        `the catalog says ${expected === "skipped" ? "done" : "run"}`,
+        statement,
+      );
     }
   });
 });
@@ -223,10 +281,16 @@ Deno.test("runMigrations() takes over a lease that ran out, and a runner that lo
     const first = await takeLease(one, tables, slow);
     assertEquals(first.waited, false);
     await first.check();
-    const refused = await assertRejects(() => takeLease(two, tables, { ...slow, timeoutMs: 1 }), MigrationError);
+    const refused = await assertRejects(
+      () => takeLease(two, tables, { ...slow, timeoutMs: 1 }),
+      MigrationError,
+    );
     assertStringIncludes(refused.message, "lockTimeout");
     // the first runner's machine stops: no sign of life until its time is over
-    await rows(database, "UPDATE orm.__orm_migrations_lease SET expires_at = now() - interval '1 second'");
+    await rows(
+      database,
+      "UPDATE orm.__orm_migrations_lease SET expires_at = now() - interval '1 second'",
+    );
     const second = await takeLease(two, tables, slow);
     assertEquals((await one.query(first.fence!)).length, 0);
     assertEquals((await two.query(second.fence!)).length, 1);
@@ -242,11 +306,17 @@ Deno.test("runMigrations() takes over a lease that ran out, and a runner that lo
 
 Deno.test("runMigrations() twice at once in one process applies each file once on the embedded database", async () => {
   const migrationsFolder = await Deno.makeTempDir();
-  const database: DatabaseConfig = { provider: "embedded-pg", connectionString: "memory://twice", instrument: false };
+  const database: DatabaseConfig = {
+    provider: "embedded-pg",
+    connectionString: "memory://twice",
+    instrument: false,
+  };
   try {
     await Deno.writeTextFile(`${migrationsFolder}/0001_a.sql`, "CREATE TABLE a (id int)");
     await Deno.writeTextFile(`${migrationsFolder}/0002_b.sql`, "CREATE INDEX ASYNC a_id ON a (id)");
-    const results = await Promise.all([1, 2, 3].map(() => runMigrations({ migrationsFolder, database })));
+    const results = await Promise.all(
+      [1, 2, 3].map(() => runMigrations({ migrationsFolder, database })),
+    );
     assertEquals(results.map(({ applied }) => applied).sort(), [0, 0, 2]);
     assertEquals(results.filter(({ appliedElsewhere }) => appliedElsewhere.length === 2).length, 2);
   } finally {
@@ -262,13 +332,21 @@ Deno.test("runMigrations() cleans up after a statement that failed by itself, so
       "0001_a.sql": "CREATE TABLE a (id int); INSERT INTO a VALUES (1), (1);",
       "0002_b.sql": "CREATE UNIQUE INDEX CONCURRENTLY a_id ON a (id);",
     });
-    const error = await assertRejects(() => runMigrations({ migrationsFolder, database }), MigrationError);
+    const error = await assertRejects(
+      () => runMigrations({ migrationsFolder, database }),
+      MigrationError,
+    );
     assertStringIncludes(error.message, "0002_b.sql failed at statement 1 (SQLSTATE 23505");
-    assertEquals(await rows(database, "SELECT to_regclass('a_id') IS NULL AS gone"), [{ gone: true }]);
+    assertEquals(await rows(database, "SELECT to_regclass('a_id') IS NULL AS gone"), [{
+      gone: true,
+    }]);
     await write({ "0002_b.sql": "CREATE INDEX CONCURRENTLY a_id ON a (id);" });
     assertEquals((await runMigrations({ migrationsFolder, database })).applied, 1);
-    assertEquals(await rows(database, "SELECT indisvalid FROM pg_index WHERE indexrelid = 'a_id'::regclass"), [
-      { indisvalid: true },
-    ]);
+    assertEquals(
+      await rows(database, "SELECT indisvalid FROM pg_index WHERE indexrelid = 'a_id'::regclass"),
+      [
+        { indisvalid: true },
+      ],
+    );
   });
 });

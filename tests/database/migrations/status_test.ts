@@ -13,11 +13,21 @@ Deno.test("getMigrationStatus() names a migration that began and has not ended, 
     await Deno.writeTextFile(`${migrationsFolder}/0001_three.sql`, text);
     assertEquals((await getMigrationStatus(target)).unfinished, []);
     await test.db.execute(sql`CREATE TABLE c (id int)`);
-    await assertRejects(() => runMigrations(target), MigrationError, "0001_three.sql failed at statement 3");
+    await assertRejects(
+      () => runMigrations(target),
+      MigrationError,
+      "0001_three.sql failed at statement 3",
+    );
     const { pending, unfinished = [] } = await getMigrationStatus(target);
     assertEquals(pending, ["0001_three"]);
-    assertEquals(unfinished.map(({ tag, statementsDone }) => [tag, statementsDone]), [["0001_three", 2]]);
-    assert(Math.abs(unfinished[0].notedAt.getTime() - Date.now()) < 3_600_000, String(unfinished[0].notedAt));
+    assertEquals(unfinished.map(({ tag, statementsDone }) => [tag, statementsDone]), [[
+      "0001_three",
+      2,
+    ]]);
+    assert(
+      Math.abs(unfinished[0].notedAt.getTime() - Date.now()) < 3_600_000,
+      String(unfinished[0].notedAt),
+    );
     await test.db.execute(sql`DROP TABLE c`);
     await runMigrations(target);
     assertEquals((await getMigrationStatus(target)).unfinished, []);

@@ -1,7 +1,10 @@
 /** BEGIN, COMMIT and the like in migration files: one rule for PostgreSQL and the distributed provider. */
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "node:path";
-import { MigrationError, MigrationPlanError } from "../../../database/migrations/migration_error.ts";
+import {
+  MigrationError,
+  MigrationPlanError,
+} from "../../../database/migrations/migration_error.ts";
 import { planMigrationFolder } from "../../../database/migrations/plan_folder.ts";
 import { runMigrations } from "../../../database/migrations/run.ts";
 import type { DatabaseProvider } from "../../../database/config.ts";
@@ -12,10 +15,15 @@ const DIRECTIVE = "-- trellis: no-transaction\n";
 const BOTH: readonly DatabaseProvider[] = ["embedded-pg", "distsql"];
 const TABLE = "CREATE TABLE t (id int PRIMARY KEY);";
 
-async function withFolder<T>(files: readonly string[], work: (folder: string) => T | Promise<T>): Promise<T> {
+async function withFolder<T>(
+  files: readonly string[],
+  work: (folder: string) => T | Promise<T>,
+): Promise<T> {
   const folder = await Deno.makeTempDir();
   try {
-    for (const [at, text] of files.entries()) await Deno.writeTextFile(join(folder, `000${at + 1}_m.sql`), text);
+    for (const [at, text] of files.entries()) {
+      await Deno.writeTextFile(join(folder, `000${at + 1}_m.sql`), text);
+    }
     return await work(folder);
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -24,7 +32,9 @@ async function withFolder<T>(files: readonly string[], work: (folder: string) =>
 
 async function findErrors(text: string, provider: DatabaseProvider): Promise<string[]> {
   const { findings } = await withFolder([text], (folder) => planMigrationFolder(folder, provider));
-  return findings.filter(({ severity }) => severity === "error").map(({ line, rule }) => `${line} ${rule}`);
+  return findings.filter(({ severity }) => severity === "error").map(({ line, rule }) =>
+    `${line} ${rule}`
+  );
 }
 
 const TAKEN: readonly string[] = [
@@ -50,19 +60,30 @@ const REFUSED: readonly (readonly [text: string, ...errors: string[]])[] = [
   [`BEGIN;\n${TABLE}\nCOMMIT;\nCOMMIT;`, "4 transaction-unpaired"],
   [`BEGIN;\n${TABLE}\nROLLBACK;`, "3 transaction-rollback"],
   [`${TABLE}\nABORT;`, "2 transaction-rollback"],
-  [`BEGIN;\n${TABLE}\nSAVEPOINT a;\nROLLBACK TO a;\nRELEASE a;\nCOMMIT;`, "3 savepoint", "4 savepoint", "5 savepoint"],
+  [
+    `BEGIN;\n${TABLE}\nSAVEPOINT a;\nROLLBACK TO a;\nRELEASE a;\nCOMMIT;`,
+    "3 savepoint",
+    "4 savepoint",
+    "5 savepoint",
+  ],
   [`BEGIN;\n${TABLE}\nPREPARE TRANSACTION 'x';`, "1 transaction-unpaired", "3 two-phase-commit"],
   [`BEGIN ISOLATION LEVEL SERIALIZABLE;\n${TABLE}\nCOMMIT;`, "1 transaction-modes"],
   [`START TRANSACTION READ ONLY;\nSELECT 1;\nCOMMIT;`, "1 transaction-modes"],
   [`BEGIN;\n${TABLE}\nCOMMIT AND CHAIN;`, "3 transaction-modes"],
   [`${DIRECTIVE}SET LOCAL lock_timeout = '1s';\n${TABLE}`, "2 migration-transaction-setting"],
-  [`${DIRECTIVE}SELECT set_config('lock_timeout', '1s', true);\n${TABLE}`, "2 migration-transaction-setting"],
+  [
+    `${DIRECTIVE}SELECT set_config('lock_timeout', '1s', true);\n${TABLE}`,
+    "2 migration-transaction-setting",
+  ],
   [
     `/*\n Unfortunately …\n*/\n\n-- ALTER TABLE "t" DROP CONSTRAINT "<constraint_name>";--> statement-breakpoint\nSELECT 1;`,
     "5 primary-key-commented",
   ],
   [`-- ALTER TABLE "app"."t" DROP CONSTRAINT "<constraint_name>";`, "1 primary-key-commented"],
-  [`/*\nALTER TABLE "t" DROP CONSTRAINT "<constraint_name>";\n*/ SELECT 1;`, "2 primary-key-commented"],
+  [
+    `/*\nALTER TABLE "t" DROP CONSTRAINT "<constraint_name>";\n*/ SELECT 1;`,
+    "2 primary-key-commented",
+  ],
 ];
 
 for (const provider of BOTH) {
@@ -82,7 +103,10 @@ Deno.test("planMigrationFolder() refuses what each statement alone would lose on
   assertEquals(await findErrors(`${TABLE}\nSET LOCAL search_path = app;\nSELECT 1;`, "distsql"), [
     "2 migration-transaction-setting",
   ]);
-  assertEquals(await findErrors(`${TABLE}\nSET LOCAL search_path = public;\nSELECT 1;`, "embedded-pg"), []);
+  assertEquals(
+    await findErrors(`${TABLE}\nSET LOCAL search_path = public;\nSELECT 1;`, "embedded-pg"),
+    [],
+  );
 });
 
 Deno.test("planMigrationFolder() refuses a statement between BEGIN and COMMIT that needs a transaction of its own", async () => {
@@ -99,19 +123,28 @@ Deno.test("planMigrationFolder() warns on distsql that statements between BEGIN 
   ]);
 });
 
-async function runFiles(files: readonly string[]): Promise<{ error: unknown; ids: unknown[]; tables: unknown }> {
+async function runFiles(
+  files: readonly string[],
+): Promise<{ error: unknown; ids: unknown[]; tables: unknown }> {
   const database = await createTestDatabase();
   try {
     const error = await withFolder(
       files,
       (migrationsFolder) =>
-        runMigrations({ migrationsFolder, database: database.config }).then(() => undefined, (cause) => cause),
+        runMigrations({ migrationsFolder, database: database.config }).then(
+          () => undefined,
+          (cause) => cause,
+        ),
     );
-    const { rows: [{ tables }] } = await database.db.execute("SELECT to_regclass('t') AS tables") as never as {
+    const { rows: [{ tables }] } = await database.db.execute(
+      "SELECT to_regclass('t') AS tables",
+    ) as never as {
       rows: { tables: unknown }[];
     };
     if (tables === null) return { error, ids: [], tables };
-    const { rows } = await database.db.execute("SELECT id FROM t ORDER BY 1") as never as { rows: { id: unknown }[] };
+    const { rows } = await database.db.execute("SELECT id FROM t ORDER BY 1") as never as {
+      rows: { id: unknown }[];
+    };
     return { error, ids: rows.map(({ id }) => id), tables };
   } finally {
     await database.close();
@@ -137,8 +170,11 @@ Deno.test("runMigrations() makes BEGIN … COMMIT one transaction in a file of s
 
 const options = { sanitizeOps: false, sanitizeResources: false };
 
-Deno.test("runMigrations() runs Prisma's change of an enum beside a new label on PostgreSQL", options, async () => {
-  const text = `ALTER TYPE a ADD VALUE 'z';
+Deno.test(
+  "runMigrations() runs Prisma's change of an enum beside a new label on PostgreSQL",
+  options,
+  async () => {
+    const text = `ALTER TYPE a ADD VALUE 'z';
 BEGIN;
 CREATE TYPE b_new AS ENUM ('x');
 ALTER TABLE t ALTER COLUMN b TYPE b_new USING (b::text::b_new);
@@ -147,64 +183,76 @@ ALTER TYPE b_new RENAME TO b;
 DROP TYPE b_old;
 COMMIT;
 INSERT INTO t VALUES (1, 'x', 'z');`;
-  const before = "CREATE TYPE a AS ENUM ('y'); CREATE TYPE b AS ENUM ('x', 'gone'); CREATE TABLE t (id int, b b, a a);";
-  const { error, ids } = await runFiles([before, text]);
-  assertEquals([error, ids], [undefined, [1]]);
-});
+    const before =
+      "CREATE TYPE a AS ENUM ('y'); CREATE TYPE b AS ENUM ('x', 'gone'); CREATE TABLE t (id int, b b, a a);";
+    const { error, ids } = await runFiles([before, text]);
+    assertEquals([error, ids], [undefined, [1]]);
+  },
+);
 
-Deno.test("runMigrations() sets what a file sets for each of its statements", options, async (t) => {
-  await withDistSqlLab(async (lab) => {
-    const files = [
-      "CREATE SCHEMA IF NOT EXISTS app;",
-      "SET search_path TO app;\nCREATE TABLE a (id int PRIMARY KEY);\nCREATE TABLE b (id int PRIMARY KEY);\nRESET search_path;",
-    ];
-    const where = async (): Promise<unknown[]> =>
-      (await lab.backing`SELECT relnamespace::regnamespace::text AS schema, relname FROM pg_class
-        WHERE relname IN ('a', 'b') AND relkind = 'r' ORDER BY 2`).map(({ schema, relname }) => `${schema}.${relname}`);
+Deno.test(
+  "runMigrations() sets what a file sets for each of its statements",
+  options,
+  async (t) => {
+    await withDistSqlLab(async (lab) => {
+      const files = [
+        "CREATE SCHEMA IF NOT EXISTS app;",
+        "SET search_path TO app;\nCREATE TABLE a (id int PRIMARY KEY);\nCREATE TABLE b (id int PRIMARY KEY);\nRESET search_path;",
+      ];
+      const where = async (): Promise<unknown[]> =>
+        (await lab.backing`SELECT relnamespace::regnamespace::text AS schema, relname FROM pg_class
+        WHERE relname IN ('a', 'b') AND relkind = 'r' ORDER BY 2`).map(({ schema, relname }) =>
+          `${schema}.${relname}`
+        );
 
-    await t.step("when a run died in the middle", async () => {
-      await lab.clear();
-      await lab.backing.unsafe("DROP SCHEMA IF EXISTS app CASCADE");
-      const logger = (line: string): void => {
-        if (line.includes("0002_m: statement 3 of 4")) throw new Error("stopped");
-      };
-      await assertRejects(() => lab.migrate(files, { logger }), Error, "stopped");
-      assertEquals(await where(), ["app.a"]);
-      await lab.migrate(files);
-      assertEquals(await where(), ["app.a", "app.b"]);
-    });
+      await t.step("when a run died in the middle", async () => {
+        await lab.clear();
+        await lab.backing.unsafe("DROP SCHEMA IF EXISTS app CASCADE");
+        const logger = (line: string): void => {
+          if (line.includes("0002_m: statement 3 of 4")) throw new Error("stopped");
+        };
+        await assertRejects(() => lab.migrate(files, { logger }), Error, "stopped");
+        assertEquals(await where(), ["app.a"]);
+        await lab.migrate(files);
+        assertEquals(await where(), ["app.a", "app.b"]);
+      });
 
-    await t.step("when the connection is lost in the middle", async () => {
-      await lab.clear();
-      await lab.backing.unsafe("DROP SCHEMA IF EXISTS app CASCADE");
-      lab.server.inject({ fault: "cut-at-statement", match: "CREATE TABLE b" });
-      await lab.migrate(files);
-      assertEquals(await where(), ["app.a", "app.b"]);
-      await lab.backing.unsafe("DROP SCHEMA app CASCADE");
-    });
+      await t.step("when the connection is lost in the middle", async () => {
+        await lab.clear();
+        await lab.backing.unsafe("DROP SCHEMA IF EXISTS app CASCADE");
+        lab.server.inject({ fault: "cut-at-statement", match: "CREATE TABLE b" });
+        await lab.migrate(files);
+        assertEquals(await where(), ["app.a", "app.b"]);
+        await lab.backing.unsafe("DROP SCHEMA app CASCADE");
+      });
 
-    await t.step("TRUNCATE empties referencing tables first, whatever their order", async () => {
-      await lab.clear();
-      const setup =
-        "CREATE TABLE p (id int PRIMARY KEY); CREATE TABLE c (id int PRIMARY KEY, p int REFERENCES p (id)); " +
-        "CREATE TABLE g (id int PRIMARY KEY, c int REFERENCES c (id)); INSERT INTO p VALUES (1); INSERT INTO c VALUES (1, 1); " +
-        "INSERT INTO g VALUES (1, 1);";
-      const rows = async (): Promise<unknown> =>
-        (await lab.backing`SELECT (SELECT count(*)::int FROM p) AS p, (SELECT count(*)::int FROM c) AS c,
+      await t.step("TRUNCATE empties referencing tables first, whatever their order", async () => {
+        await lab.clear();
+        const setup =
+          "CREATE TABLE p (id int PRIMARY KEY); CREATE TABLE c (id int PRIMARY KEY, p int REFERENCES p (id)); " +
+          "CREATE TABLE g (id int PRIMARY KEY, c int REFERENCES c (id)); INSERT INTO p VALUES (1); INSERT INTO c VALUES (1, 1); " +
+          "INSERT INTO g VALUES (1, 1);";
+        const rows = async (): Promise<unknown> =>
+          (await lab
+            .backing`SELECT (SELECT count(*)::int FROM p) AS p, (SELECT count(*)::int FROM c) AS c,
           (SELECT count(*)::int FROM g) AS g`)[0];
-      const error = await assertRejects(() => lab.migrate([setup, "TRUNCATE p, c;"]), MigrationError);
-      assert(error.message.includes("TRUNCATE of"), error.message);
-      assertEquals({ ...await rows() as object }, { p: 1, c: 1, g: 1 });
-      await lab.clear();
-      await lab.migrate([setup, "TRUNCATE p, c, g;"]);
-      assertEquals({ ...await rows() as object }, { p: 0, c: 0, g: 0 });
-    });
+        const error = await assertRejects(
+          () => lab.migrate([setup, "TRUNCATE p, c;"]),
+          MigrationError,
+        );
+        assert(error.message.includes("TRUNCATE of"), error.message);
+        assertEquals({ ...await rows() as object }, { p: 1, c: 1, g: 1 });
+        await lab.clear();
+        await lab.migrate([setup, "TRUNCATE p, c, g;"]);
+        assertEquals({ ...await rows() as object }, { p: 0, c: 0, g: 0 });
+      });
 
-    await t.step("nothing runs when planning refuses a statement", async () => {
-      await lab.clear();
-      const files = [TABLE, "INSERT INTO t VALUES (1); COMMIT;"];
-      await assertRejects(() => lab.migrate(files), MigrationPlanError);
-      assertEquals((await lab.backing`SELECT to_regclass('t') AS t`)[0].t, null);
+      await t.step("nothing runs when planning refuses a statement", async () => {
+        await lab.clear();
+        const files = [TABLE, "INSERT INTO t VALUES (1); COMMIT;"];
+        await assertRejects(() => lab.migrate(files), MigrationPlanError);
+        assertEquals((await lab.backing`SELECT to_regclass('t') AS t`)[0].t, null);
+      });
     });
-  });
-});
+  },
+);

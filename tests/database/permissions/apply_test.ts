@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { applyPermissions, applyStatements } from "../../../database/permissions/apply.ts";
 import { compareStatements, validatePermissions } from "../../../database/permissions/validate.ts";
 import { ConfigurationError } from "../../../errors/mod.ts";
@@ -10,7 +16,9 @@ let postgres: TestPostgres | undefined;
 let databases = 0;
 
 /** Roles belong to the server, so each test has names of its own: `$` in the SQL. */
-async function withDatabase(test: (admin: TestSession, url: string, id: string) => Promise<void>): Promise<void> {
+async function withDatabase(
+  test: (admin: TestSession, url: string, id: string) => Promise<void>,
+): Promise<void> {
   postgres ??= await startPostgres();
   const id = `r${++databases}`;
   const url = await postgres.createDatabase(`permissions_${id}`);
@@ -45,7 +53,10 @@ GRANT SELECT ON ALL TABLES IN SCHEMA app TO "\${P}-UserLogin" WITH GRANT OPTION;
 
 Deno.test("applyPermissions() applies once, and then finds nothing to do", options, async () => {
   await withDatabase(async (admin, _url, id) => {
-    const statements = await readFiles({ "permissions.sql": FILE }, { P: id, ACCOUNT: "012345678901" });
+    const statements = await readFiles({ "permissions.sql": FILE }, {
+      P: id,
+      ACCOUNT: "012345678901",
+    });
     const first = await applyStatements(admin, statements, false, silent);
     // there is no IAM on this server
     assertEquals(first, { applied: 7, skipped: 1, errors: [] });
@@ -58,7 +69,11 @@ Deno.test("applyPermissions() applies once, and then finds nothing to do", optio
     assertEquals(may, { a: true, b: true, c: false, d: true, e: true });
     assertEquals((await compareStatements(admin, statements, false, silent)).gaps, []);
     admin.sent.length = 0;
-    assertEquals(await applyStatements(admin, statements, false, silent), { applied: 0, skipped: 8, errors: [] });
+    assertEquals(await applyStatements(admin, statements, false, silent), {
+      applied: 0,
+      skipped: 8,
+      errors: [],
+    });
     assertEquals(admin.sent, []);
   });
 });
@@ -110,7 +125,8 @@ const DIFFERENCES: DifferenceCase[] = [
   {
     title: "a privilege on the table is reduced to columns",
     live: ["CREATE ROLE $", "GRANT SELECT, UPDATE ON notes TO $"],
-    file: "REVOKE SELECT, UPDATE ON notes FROM $; GRANT SELECT (id, title), UPDATE (title) ON notes TO $",
+    file:
+      "REVOKE SELECT, UPDATE ON notes FROM $; GRANT SELECT (id, title), UPDATE (title) ON notes TO $",
     sent: [
       'REVOKE SELECT, UPDATE ON TABLE "public"."notes" FROM "$"',
       'GRANT SELECT ("id"), SELECT ("title"), UPDATE ("title") ON TABLE "public"."notes" TO "$"',
@@ -128,7 +144,8 @@ const DIFFERENCES: DifferenceCase[] = [
   {
     title: "columns have what they should, and the table nothing",
     live: ["CREATE ROLE $", "GRANT SELECT (id) ON notes TO $"],
-    file: "REVOKE SELECT ON notes FROM $;\n-- distsql: whole table\nGRANT SELECT (id) ON notes TO $",
+    file:
+      "REVOKE SELECT ON notes FROM $;\n-- distsql: whole table\nGRANT SELECT (id) ON notes TO $",
     sent: [],
   },
   {
@@ -146,22 +163,26 @@ const DIFFERENCES: DifferenceCase[] = [
 ];
 
 for (const { title, live, file, sent } of DIFFERENCES) {
-  Deno.test(`applyPermissions() sends what differs and no more when ${title}`, options, async () => {
-    await withDatabase(async (admin, _url, id) => {
-      await admin.script(live.map((one) => one.replaceAll("$", id)));
-      const statements = await readFiles({ "a.sql": file.replaceAll("$", id) });
-      const { errors } = await applyStatements(admin, statements, false, silent);
-      assertEquals(errors, []);
-      assertEquals(admin.sent, sent.map((one) => one.replaceAll("$", id)));
-      const again = await applyStatements(
-        admin,
-        statements.filter(({ action }) => action.kind !== "other"),
-        false,
-        silent,
-      );
-      assertEquals(again.applied, 0);
-    });
-  });
+  Deno.test(
+    `applyPermissions() sends what differs and no more when ${title}`,
+    options,
+    async () => {
+      await withDatabase(async (admin, _url, id) => {
+        await admin.script(live.map((one) => one.replaceAll("$", id)));
+        const statements = await readFiles({ "a.sql": file.replaceAll("$", id) });
+        const { errors } = await applyStatements(admin, statements, false, silent);
+        assertEquals(errors, []);
+        assertEquals(admin.sent, sent.map((one) => one.replaceAll("$", id)));
+        const again = await applyStatements(
+          admin,
+          statements.filter(({ action }) => action.kind !== "other"),
+          false,
+          silent,
+        );
+        assertEquals(again.applied, 0);
+      });
+    },
+  );
 }
 
 Deno.test(
@@ -181,13 +202,17 @@ Deno.test(
       assertEquals(before.gaps.map(({ message, column }) => [message, column]), [
         [`SELECT (title) on table public.notes to ${id}`, "title"],
       ]);
-      assertEquals(before.surpluses.map(({ message }) => message), [`SELECT on table public.notes to ${id}`]);
+      assertEquals(before.surpluses.map(({ message }) => message), [
+        `SELECT on table public.notes to ${id}`,
+      ]);
       await applyStatements(admin, statements, false, silent);
       const { valid, gaps, surpluses } = await compareStatements(admin, statements, false, silent);
       assertEquals([valid, gaps, surpluses], [true, [], []]);
       await admin.script([`GRANT SELECT (body) ON notes TO ${id}`]);
       const after = await compareStatements(admin, statements, false, silent);
-      assertEquals(after.surpluses.map(({ message }) => message), [`SELECT (body) on table public.notes to ${id}`]);
+      assertEquals(after.surpluses.map(({ message }) => message), [
+        `SELECT (body) on table public.notes to ${id}`,
+      ]);
     });
   },
 );
@@ -198,7 +223,8 @@ Deno.test(
   async () => {
     await withDatabase(async (admin, _url, id) => {
       const comment = "-- distsql: whole table";
-      const file = `CREATE ROLE ${id} LOGIN;\nREVOKE SELECT, UPDATE ON notes FROM ${id};\n${comment}\n` +
+      const file =
+        `CREATE ROLE ${id} LOGIN;\nREVOKE SELECT, UPDATE ON notes FROM ${id};\n${comment}\n` +
         `GRANT SELECT (id), UPDATE (title) ON notes TO ${id};\nGRANT SELECT (id) ON "Users" TO ${id};`;
       const statements = await readFiles({ "a.sql": file });
       assertEquals(statements.map((one) => one.isWholeTableOnDistSql), [false, false, true, false]);
@@ -233,10 +259,16 @@ Deno.test("readPermissionFiles() takes the comment about whole tables in a line 
 
 Deno.test("applyPermissions() reports what failed and applies the rest", options, async () => {
   await withDatabase(async (admin, _url, id) => {
-    const file = `CREATE ROLE ${id};\nGRANT SELECT ON missing TO ${id};\nGRANT SELECT ON notes TO ${id}_no_role;\n` +
+    const file =
+      `CREATE ROLE ${id};\nGRANT SELECT ON missing TO ${id};\nGRANT SELECT ON notes TO ${id}_no_role;\n` +
       `GRANT SELECT ON notes TO ${id};\nREVOKE SELECT ON gone FROM ${id};\nDROP ROLE ${id}_no_role`;
     const logged: string[] = [];
-    const result = await applyStatements(admin, await readFiles({ "a.sql": file }), false, (line) => logged.push(line));
+    const result = await applyStatements(
+      admin,
+      await readFiles({ "a.sql": file }),
+      false,
+      (line) => logged.push(line),
+    );
     assertEquals([result.applied, result.skipped], [2, 2]);
     assertEquals(result.errors.length, 2);
     assertMatch(
@@ -266,7 +298,10 @@ Deno.test(
       ]);
       const file =
         `${FILE} REVOKE SELECT ON notes FROM PUBLIC; GRANT SELECT ON later TO "\${P}-UserLogin"; CREATE ROLE "\${P}-New" WITH LOGIN; GRANT a TO b;`;
-      const statements = await readFiles({ "permissions.sql": file }, { P: id, ACCOUNT: "012345678901" });
+      const statements = await readFiles({ "permissions.sql": file }, {
+        P: id,
+        ACCOUNT: "012345678901",
+      });
       const session = await openSession(url, reader);
       const acl =
         "SELECT c.relname::text, c.relacl::text FROM pg_class c WHERE relkind = 'r' AND relnamespace::regnamespace::text IN ('public', 'app') ORDER BY 1";
@@ -294,7 +329,9 @@ Deno.test(
           "INSERT (body) on table public.notes to dev-UserLogin",
           "SELECT on table public.notes to PUBLIC",
         ]);
-        const gap = result.gaps.find(({ privilege, object }) => privilege === "INSERT" && object === "public.notes");
+        const gap = result.gaps.find(({ privilege, object }) =>
+          privilege === "INSERT" && object === "public.notes"
+        );
         assertEquals(gap, {
           kind: "grant",
           role: `${id}-UserLogin`,
@@ -307,7 +344,9 @@ Deno.test(
         assertEquals(result.unchecked, ["permissions.sql:11: GRANT"]);
         // the very session could not have granted anything
         let refused = "";
-        await session.query(`GRANT SELECT ON notes TO ${reader}`).catch((error) => refused = error.code);
+        await session.query(`GRANT SELECT ON notes TO ${reader}`).catch((error) =>
+          refused = error.code
+        );
         assertEquals(refused, "25006");
       } finally {
         await session.close();
@@ -317,51 +356,77 @@ Deno.test(
   },
 );
 
-Deno.test("applyPermissions() and validatePermissions() take a configuration", options, async () => {
-  const database = await createTestDatabase();
-  try {
-    await withFolder({ "a.sql": 'CREATE ROLE "${NAME}" WITH LOGIN' }, async (permissionsFolder) => {
-      const config = { permissionsFolder, database: database.config, env: { NAME: "dev" } };
-      assertEquals((await validatePermissions(config)).gaps.map(({ kind }) => kind), ["role"]);
-      const lines: string[] = [];
-      const result = await applyPermissions({ ...config, logger: (line) => lines.push(line) });
-      assertEquals(result, { applied: 1, skipped: 0, errors: [] });
-      assertEquals(lines, ["a.sql:1: CREATE ROLE", "1 statements applied, 0 skipped, 0 failed"]);
-      assertEquals((await applyPermissions(config)).skipped, 1);
-      assertEquals((await validatePermissions(config)).valid, true);
-    });
-  } finally {
-    await database.close();
-  }
-});
-
-Deno.test("applyPermissions() refuses statements that are about neither privileges nor roles", options, async () => {
-  const database = await createTestDatabase();
-  const others = ["DROP TABLE notes", "DO $$ BEGIN END $$", "SET ROLE x", "CREATE USER MAPPING FOR x SERVER s"];
-  try {
-    for (const other of others) {
-      const file = `CREATE ROLE early;\n${other};`;
-      await withFolder({ "a.sql": file }, async (permissionsFolder) => {
-        const config = { permissionsFolder, database: database.config };
-        const error = await assertRejects(() => applyPermissions(config), ConfigurationError, "a.sql:2");
-        assertStringIncludes(error.message, "allowOtherStatements");
-        assertEquals((await validatePermissions(config)).gaps.map(({ kind }) => kind), ["role"]);
-      });
+Deno.test(
+  "applyPermissions() and validatePermissions() take a configuration",
+  options,
+  async () => {
+    const database = await createTestDatabase();
+    try {
+      await withFolder(
+        { "a.sql": 'CREATE ROLE "${NAME}" WITH LOGIN' },
+        async (permissionsFolder) => {
+          const config = { permissionsFolder, database: database.config, env: { NAME: "dev" } };
+          assertEquals((await validatePermissions(config)).gaps.map(({ kind }) => kind), ["role"]);
+          const lines: string[] = [];
+          const result = await applyPermissions({ ...config, logger: (line) => lines.push(line) });
+          assertEquals(result, { applied: 1, skipped: 0, errors: [] });
+          assertEquals(lines, [
+            "a.sql:1: CREATE ROLE",
+            "1 statements applied, 0 skipped, 0 failed",
+          ]);
+          assertEquals((await applyPermissions(config)).skipped, 1);
+          assertEquals((await validatePermissions(config)).valid, true);
+        },
+      );
+    } finally {
+      await database.close();
     }
-    await withFolder({ "a.sql": "CREATE SCHEMA app;" }, async (permissionsFolder) => {
-      const config = { permissionsFolder, database: database.config, allowOtherStatements: true };
-      assertEquals((await applyPermissions(config)).applied, 1);
-    });
-    await withFolder(
-      { "a.sql": "CREATE ROLE a; ALTER ROLE a NOLOGIN; COMMENT ON ROLE a IS 'x'; DROP ROLE a;" },
-      async (permissionsFolder) => {
-        assertEquals((await applyPermissions({ permissionsFolder, database: database.config })).errors, []);
-      },
-    );
-  } finally {
-    await database.close();
-  }
-});
+  },
+);
+
+Deno.test(
+  "applyPermissions() refuses statements that are about neither privileges nor roles",
+  options,
+  async () => {
+    const database = await createTestDatabase();
+    const others = [
+      "DROP TABLE notes",
+      "DO $$ BEGIN END $$",
+      "SET ROLE x",
+      "CREATE USER MAPPING FOR x SERVER s",
+    ];
+    try {
+      for (const other of others) {
+        const file = `CREATE ROLE early;\n${other};`;
+        await withFolder({ "a.sql": file }, async (permissionsFolder) => {
+          const config = { permissionsFolder, database: database.config };
+          const error = await assertRejects(
+            () => applyPermissions(config),
+            ConfigurationError,
+            "a.sql:2",
+          );
+          assertStringIncludes(error.message, "allowOtherStatements");
+          assertEquals((await validatePermissions(config)).gaps.map(({ kind }) => kind), ["role"]);
+        });
+      }
+      await withFolder({ "a.sql": "CREATE SCHEMA app;" }, async (permissionsFolder) => {
+        const config = { permissionsFolder, database: database.config, allowOtherStatements: true };
+        assertEquals((await applyPermissions(config)).applied, 1);
+      });
+      await withFolder(
+        { "a.sql": "CREATE ROLE a; ALTER ROLE a NOLOGIN; COMMENT ON ROLE a IS 'x'; DROP ROLE a;" },
+        async (permissionsFolder) => {
+          assertEquals(
+            (await applyPermissions({ permissionsFolder, database: database.config })).errors,
+            [],
+          );
+        },
+      );
+    } finally {
+      await database.close();
+    }
+  },
+);
 
 Deno.test.afterAll(async () => {
   await postgres?.stop();

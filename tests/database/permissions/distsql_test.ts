@@ -26,7 +26,10 @@ Deno.test("applyPermissions() maps IAM roles and sends what differs on the distr
   sanitizeResources: false,
 }, async () => {
   const postgres = await startPostgres();
-  const server = await startDistSqlServer({ backend: { url: postgres.url }, catalogConflicts: true });
+  const server = await startDistSqlServer({
+    backend: { url: postgres.url },
+    catalogConflicts: true,
+  });
   const { accessKeyId, secretAccessKey } = server.principal;
   const credentials = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };
   await withEnv({ ...credentials, AWS_SESSION_TOKEN: undefined }, async () => {
@@ -43,7 +46,8 @@ Deno.test("applyPermissions() maps IAM roles and sends what differs on the distr
     const env = { PREFIX: "dev", ACCOUNT: "000000000000" };
     try {
       const db = await getDrizzleClient(admin);
-      const run = (text: string) => withDistSqlRetry(() => executeRows(db, sql.raw(text)), { maxRetries: 8 });
+      const run = (text: string) =>
+        withDistSqlRetry(() => executeRows(db, sql.raw(text)), { maxRetries: 8 });
       await run("CREATE TABLE notes (id uuid PRIMARY KEY)");
       await run("CREATE TABLE users (id uuid PRIMARY KEY)");
       await withFolder({ "permissions.sql": FILE }, async (permissionsFolder) => {
@@ -62,7 +66,9 @@ Deno.test("applyPermissions() maps IAM roles and sends what differs on the distr
 
         await run(`REVOKE INSERT ON notes FROM "dev-UserLogin"`);
         await run(`AWS IAM GRANT "dev-UserLogin" TO 'arn:aws:iam::000000000000:role/other'`);
-        await run(`AWS IAM REVOKE "dev-UserLogin" FROM 'arn:aws:iam::000000000000:role/dev-UserLogin'`);
+        await run(
+          `AWS IAM REVOKE "dev-UserLogin" FROM 'arn:aws:iam::000000000000:role/dev-UserLogin'`,
+        );
         const { gaps, surpluses } = await validatePermissions({ ...config, database: admin });
         assertEquals(gaps.map(({ message }) => message), [
           "INSERT on table public.notes to dev-UserLogin",

@@ -4,7 +4,11 @@ import type { PermissionAction } from "../../../database/permissions/permission_
 import { readFiles } from "./permissions_support.ts";
 
 const ACTIONS: [sql: string, action: PermissionAction][] = [
-  [`CREATE ROLE "dev-UserLogin" WITH LOGIN`, { kind: "create_role", role: "dev-UserLogin", canLogin: true }],
+  [`CREATE ROLE "dev-UserLogin" WITH LOGIN`, {
+    kind: "create_role",
+    role: "dev-UserLogin",
+    canLogin: true,
+  }],
   ["create user Reader", { kind: "create_role", role: "reader", canLogin: true }],
   ["CREATE ROLE grp", { kind: "create_role", role: "grp", canLogin: false }],
   [
@@ -17,7 +21,11 @@ const ACTIONS: [sql: string, action: PermissionAction][] = [
     {
       kind: "grant",
       privileges: [{ name: "SELECT", columns: [] }, { name: "INSERT", columns: [] }],
-      objects: [{ type: "table", schema: undefined, name: "Notes" }, { type: "table", schema: "app", name: "users" }],
+      objects: [{ type: "table", schema: undefined, name: "Notes" }, {
+        type: "table",
+        schema: "app",
+        name: "users",
+      }],
       roles: ["x", null],
       grantable: false,
     },
@@ -72,7 +80,8 @@ Deno.test("readPermissionFiles() reads what each statement does", async () => {
 
 Deno.test("readPermissionFiles() reads the files in order and tells where each statement stands", async () => {
   const statements = await readFiles({
-    "b.sql": "\ufeff-- second\r\n\r\n/* a ; comment */ GRANT SELECT ON t TO x;\r\n\r\nGRANT\n  INSERT ON t TO x",
+    "b.sql":
+      "\ufeff-- second\r\n\r\n/* a ; comment */ GRANT SELECT ON t TO x;\r\n\r\nGRANT\n  INSERT ON t TO x",
     "a.sql": "CREATE ROLE x;",
     "notes.txt": "no SQL",
   });
@@ -84,9 +93,14 @@ Deno.test("readPermissionFiles() reads the files in order and tells where each s
 });
 
 Deno.test("readPermissionFiles() replaces variables in literals, names and bare words, and in no comment", async () => {
-  const sql = "-- ${NOT_SET}\nAWS IAM GRANT \"${PREFIX}-Login\" TO 'arn:aws:iam::${ACCOUNT}:role/${PREFIX}-Login';" +
+  const sql =
+    "-- ${NOT_SET}\nAWS IAM GRANT \"${PREFIX}-Login\" TO 'arn:aws:iam::${ACCOUNT}:role/${PREFIX}-Login';" +
     'GRANT SELECT ON ${TABLE} TO "${PREFIX}-Login"; GRANT SELECT ON a TO "$PREFIX"';
-  const statements = await readFiles({ "a.sql": sql }, { PREFIX: "dev", ACCOUNT: "012345678901", TABLE: "notes" });
+  const statements = await readFiles({ "a.sql": sql }, {
+    PREFIX: "dev",
+    ACCOUNT: "012345678901",
+    TABLE: "notes",
+  });
   assertEquals(statements.map(({ sql }) => sql), [
     `AWS IAM GRANT "dev-Login" TO 'arn:aws:iam::012345678901:role/dev-Login'`,
     `GRANT SELECT ON notes TO "dev-Login"`,
@@ -100,10 +114,22 @@ Deno.test("readPermissionFiles() names all variables that are missing or do not 
     "b.sql":
       'AWS IAM GRANT x TO \'arn:${C}\'; GRANT SELECT ON ${D} TO x; CREATE ROLE "${E}"; CREATE ROLE "${not a name}"',
   };
-  const env = { B: "", C: "x'; DROP TABLE notes; --", D: "notes TO y; DROP TABLE notes", E: 'x" SUPERUSER --' };
+  const env = {
+    B: "",
+    C: "x'; DROP TABLE notes; --",
+    D: "notes TO y; DROP TABLE notes",
+    E: 'x" SUPERUSER --',
+  };
   const error = await assertRejects(() => readFiles(files, env), ConfigurationError);
   for (
-    const name of ["A (a.sql:1)", "B (a.sql:2)", "toString (a.sql:3)", "C (b.sql:1)", "D (b.sql:1)", "E (b.sql:1)"]
+    const name of [
+      "A (a.sql:1)",
+      "B (a.sql:2)",
+      "toString (a.sql:3)",
+      "C (b.sql:1)",
+      "D (b.sql:1)",
+      "E (b.sql:1)",
+    ]
   ) {
     assertStringIncludes(error.message, name);
   }

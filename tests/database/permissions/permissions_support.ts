@@ -42,7 +42,9 @@ export async function withFolder<T>(
 ): Promise<T> {
   const folder = await Deno.makeTempDir();
   try {
-    for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(`${folder}/${name}`, text);
+    for (const [name, text] of Object.entries(files)) {
+      await Deno.writeTextFile(`${folder}/${name}`, text);
+    }
     return await fn(folder);
   } finally {
     await Deno.remove(folder, { recursive: true });

@@ -12,7 +12,13 @@ function withCode(code: string): Error {
 }
 
 function inInvocation<T>(work: () => T, remaining?: number): Promise<T> {
-  const start = { correlationId: "c", requestId: "r", traceId: undefined, operationName: "o", functionName: "f" };
+  const start = {
+    correlationId: "c",
+    requestId: "r",
+    traceId: undefined,
+    operationName: "o",
+    functionName: "f",
+  };
   const invocation = new Invocation({ ...start, coldStart: false });
   if (remaining !== undefined) invocation.deadlineMs = performance.now() + remaining;
   return runInvocation(invocation, () => work());
@@ -40,7 +46,9 @@ Deno.test("createConnectRetry() tries refusals again that pass, and no other fai
   ];
   for (const [code, outside, inside] of cases) {
     assertEquals(retry(withCode(code), 1, 0) !== undefined, outside, `${code} outside`);
-    await inInvocation(() => assertEquals(retry(withCode(code), 1, 0) !== undefined, inside, `${code} inside`));
+    await inInvocation(() =>
+      assertEquals(retry(withCode(code), 1, 0) !== undefined, inside, `${code} inside`)
+    );
   }
   const waking = createConnectRetry(config, (error) => (error as Error).message === "refused");
   assert(waking(withCode("XX000"), 1, 0) !== undefined);
@@ -48,7 +56,12 @@ Deno.test("createConnectRetry() tries refusals again that pass, and no other fai
 
 Deno.test("createConnectRetry() waits for a random part of a delay that doubles", () => {
   const retry = createConnectRetry(config, undefined, () => 0.5);
-  assertEquals([1, 2, 3, 9].map((attempt) => retry(withCode("53300"), attempt, 0)), [50, 100, 200, 1000]);
+  assertEquals([1, 2, 3, 9].map((attempt) => retry(withCode("53300"), attempt, 0)), [
+    50,
+    100,
+    200,
+    1000,
+  ]);
 });
 
 Deno.test("createConnectRetry() gives up at connectTimeout: with the error outside of an invocation, with 503 inside", async () => {
@@ -58,11 +71,17 @@ Deno.test("createConnectRetry() gives up at connectTimeout: with the error outsi
   await inInvocation(() => {
     const thrown = assertThrows(() => retry(error, 6, 3000), ServiceUnavailableError);
     assertEquals(thrown.message, "The database refused a connection 6 times in 3.0 s");
-    assertEquals([thrown.statusCode, thrown.cause, thrown.headers], [503, error, { "Retry-After": "3" }]);
+    assertEquals([thrown.statusCode, thrown.cause, thrown.headers], [503, error, {
+      "Retry-After": "3",
+    }]);
     // a network that refuses is given less time
     assertEquals(retry(withCode("ECONNREFUSED"), 10, 1000), 250);
     assertEquals(retry(withCode("ECONNREFUSED"), 10, 1700), 130);
-    assertThrows(() => retry(withCode("ECONNREFUSED"), 10, 1900), ServiceUnavailableError, "10 times in 1.9 s");
+    assertThrows(
+      () => retry(withCode("ECONNREFUSED"), 10, 1900),
+      ServiceUnavailableError,
+      "10 times in 1.9 s",
+    );
   });
 });
 
@@ -71,7 +90,11 @@ Deno.test("createConnectRetry() leaves time to answer before the deadline of the
   await inInvocation(() => {
     assertEquals(retry(withCode("53300"), 1, 0), 50);
     // another try of 500 ms would end behind the deadline
-    assertThrows(() => retry(withCode("53300"), 1, 500), ServiceUnavailableError, "refused a connection once in 0.5 s");
+    assertThrows(
+      () => retry(withCode("53300"), 1, 500),
+      ServiceUnavailableError,
+      "refused a connection once in 0.5 s",
+    );
   }, 500);
 });
 
@@ -80,7 +103,10 @@ Deno.test("createConnectRetry() spreads Retry-After over 1 to 5 seconds", async 
   await inInvocation(() => {
     for (const random of [0, 0.3, 0.5, 0.7, 0.999]) {
       const retry = createConnectRetry(config, undefined, () => random);
-      const { headers } = assertThrows(() => retry(withCode("53300"), 1, 20_000), ServiceUnavailableError);
+      const { headers } = assertThrows(
+        () => retry(withCode("53300"), 1, 20_000),
+        ServiceUnavailableError,
+      );
       seen.add(Number(headers?.["Retry-After"]));
     }
   });
@@ -93,7 +119,10 @@ Deno.test("createConnectRetry() counts each refusal, unless told not to", async 
     createConnectRetry({ ...config, instrument: true })(withCode("28000"), 1, 0);
     createConnectRetry(config)(withCode("53400"), 1, 0);
   });
-  assertEquals(lines.map((line) => [line.provider, line.DatabaseConnectionsRefused]), [["distsql", 1]]);
+  assertEquals(lines.map((line) => [line.provider, line.DatabaseConnectionsRefused]), [[
+    "distsql",
+    1,
+  ]]);
 });
 
 Deno.test("createConnectRetry() jitters with real randomness", () => {

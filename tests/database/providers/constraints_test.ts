@@ -185,7 +185,12 @@ function showAll(error: unknown): string {
   ].join("\n");
 }
 
-async function checkUnmapped(name: string, db: DrizzleClient, one: Violation, lab: FaultLab): Promise<void> {
+async function checkUnmapped(
+  name: string,
+  db: DrizzleClient,
+  one: Violation,
+  lab: FaultLab,
+): Promise<void> {
   const { defineQuery } = createQueryFactory(() => db);
   const label = `${name}, ${one.title}`;
   for (const transaction of [false, true]) {
@@ -203,7 +208,9 @@ async function checkUnmapped(name: string, db: DrizzleClient, one: Violation, la
       [one.status, one.sqlState, one.constraint, table, one.columns],
       label,
     );
-    const line = lab.lines.slice(before).find(({ message }) => /query failed|constraint violated/.test(message))!;
+    const line = lab.lines.slice(before).find(({ message }) =>
+      /query failed|constraint violated/.test(message)
+    )!;
     assertEquals(
       [line.level, line.queryName, line.sqlState, line.constraint, line.table, line.columns],
       [
@@ -222,7 +229,12 @@ async function checkUnmapped(name: string, db: DrizzleClient, one: Violation, la
   }
 }
 
-async function checkMapped(name: string, db: DrizzleClient, one: Violation, lab: FaultLab): Promise<void> {
+async function checkMapped(
+  name: string,
+  db: DrizzleClient,
+  one: Violation,
+  lab: FaultLab,
+): Promise<void> {
   const { defineQuery } = createQueryFactory(() => db);
   const label = `${name}, ${one.title}, mapped`;
   const insert = defineQuery(
@@ -233,8 +245,15 @@ async function checkMapped(name: string, db: DrizzleClient, one: Violation, lab:
   assertInstanceOf(error, one.mappedStatus === 400 ? ValidationError : one.type, label);
   assertNotMatch(showAll(error), VALUES, label);
   const { status, body, code } = await lab.request("", () => insert());
-  assertEquals([status, JSON.parse(body).errors], [one.mappedStatus, { "a.b": ["is wrong"] }], label);
-  const codes: Record<string, string> = { "23505": "UNIQUE_VIOLATION", "23503": "FOREIGN_KEY_VIOLATION" };
+  assertEquals(
+    [status, JSON.parse(body).errors],
+    [one.mappedStatus, { "a.b": ["is wrong"] }],
+    label,
+  );
+  const codes: Record<string, string> = {
+    "23505": "UNIQUE_VIOLATION",
+    "23503": "FOREIGN_KEY_VIOLATION",
+  };
   assertEquals(code, codes[one.sqlState] ?? "VALIDATION_FAILED", label);
 }
 
@@ -275,7 +294,10 @@ Deno.test(
   async () => {
     const postgres = await startPostgres();
     const lab = openFaultLab();
-    const embedded: DatabaseConfig = { provider: "embedded-pg", connectionString: "memory://constraints" };
+    const embedded: DatabaseConfig = {
+      provider: "embedded-pg",
+      connectionString: "memory://constraints",
+    };
     try {
       await check("embedded-pg", embedded, lab);
       await withFaultTargets(postgres, ({ name, config }) => check(name, config, lab));

@@ -18,7 +18,11 @@ const CASES: readonly [text: string, expected: Expected][] = [
   ],
   [
     'ERROR: duplicate key value violates unique constraint "u"; SQLState: 23505',
-    { code: "23505", message: 'duplicate key value violates unique constraint "u"', names: { constraint: "u" } },
+    {
+      code: "23505",
+      message: 'duplicate key value violates unique constraint "u"',
+      names: { constraint: "u" },
+    },
   ],
   [
     'ERROR: update or delete on table "a" violates foreign key constraint "f" on table "b"\n  Detail: Key (id)=(1) is still referenced from table "b".; SQLState: 23503',
@@ -32,13 +36,18 @@ const CASES: readonly [text: string, expected: Expected][] = [
     'ERROR: update or delete on table "a" violates RESTRICT setting of foreign key constraint "f" on table "b"; SQLState: 23001',
     {
       code: "23001",
-      message: 'update or delete on table "a" violates RESTRICT setting of foreign key constraint "f" on table "b"',
+      message:
+        'update or delete on table "a" violates RESTRICT setting of foreign key constraint "f" on table "b"',
       names: { constraint: "f", table: "b" },
     },
   ],
   [
     'ERROR: value for domain positive violates check constraint "c"; SQLState: 23514',
-    { code: "23514", message: 'value for domain positive violates check constraint "c"', names: { constraint: "c" } },
+    {
+      code: "23514",
+      message: 'value for domain positive violates check constraint "c"',
+      names: { constraint: "c" },
+    },
   ],
   // a value that looks like the end, or like a name
   [
@@ -56,7 +65,10 @@ const CASES: readonly [text: string, expected: Expected][] = [
   ],
   [
     `ERROR: duplicate key value violates unique constraint "${"x".repeat(64)}"; SQLState: 23505`,
-    { code: "23505", message: `duplicate key value violates unique constraint "${"x".repeat(64)}"` },
+    {
+      code: "23505",
+      message: `duplicate key value violates unique constraint "${"x".repeat(64)}"`,
+    },
   ],
   ["FATAL: sorry, too many clients already; SQLState: 53300", {
     code: "53300",
@@ -70,7 +82,9 @@ Deno.test("readFailure() reads SQLSTATE and names from the Data API's text, and 
     assertInstanceOf(error, DataApiError, text);
     assertEquals([error.code, error.message], [code, message]);
     const { constraint, table, column, columns } = error;
-    const found = Object.entries({ constraint, table, column, columns }).filter(([, value]) => value !== undefined);
+    const found = Object.entries({ constraint, table, column, columns }).filter(([, value]) =>
+      value !== undefined
+    );
     assertEquals(Object.fromEntries<unknown>(found), names, text);
   }
 });

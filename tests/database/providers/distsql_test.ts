@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import {
   closeDrizzleClient,
   CommitOutcomeUnknownError,
@@ -29,7 +35,10 @@ interface Lab {
   write: (files: Record<string, string>) => Promise<void>;
 }
 
-async function withServer(test: (lab: Lab) => Promise<void>, options: DistSqlServerOptions = {}): Promise<void> {
+async function withServer(
+  test: (lab: Lab) => Promise<void>,
+  options: DistSqlServerOptions = {},
+): Promise<void> {
   const postgres = await startPostgres();
   const server = await startDistSqlServer({ backend: { url: postgres.url }, ...options });
   const { accessKeyId, secretAccessKey } = server.principal;
@@ -51,7 +60,9 @@ async function withServer(test: (lab: Lab) => Promise<void>, options: DistSqlSer
       admin,
       folder,
       async write(files): Promise<void> {
-        for (const [name, content] of Object.entries(files)) await Deno.writeTextFile(`${folder}/${name}`, content);
+        for (const [name, content] of Object.entries(files)) {
+          await Deno.writeTextFile(`${folder}/${name}`, content);
+        }
       },
     });
   } finally {
@@ -68,29 +79,36 @@ function getCode(error: unknown): string | undefined {
 
 const options = { sanitizeOps: false, sanitizeResources: false };
 
-Deno.test("distsql signs a token for each connection and verifies the server", options, async () => {
-  await withServer(async ({ server, admin }) => {
-    const events: ConnectionInvalidation[] = [];
-    const unregister = onConnectionInvalidated((event) => void events.push(event));
-    const db = await getDrizzleClient(admin);
-    assertEquals(await executeRows(db, sql`SELECT current_user AS name`), [{ name: "admin" }]);
-    server.closeIdleConnections();
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    assertEquals(await executeRows(db, sql`SELECT 1 AS one`), [{ one: 1 }]);
-    assertEquals(events.map(({ provider, reason }) => [provider, reason]), [["distsql", "ended"]]);
+Deno.test(
+  "distsql signs a token for each connection and verifies the server",
+  options,
+  async () => {
+    await withServer(async ({ server, admin }) => {
+      const events: ConnectionInvalidation[] = [];
+      const unregister = onConnectionInvalidated((event) => void events.push(event));
+      const db = await getDrizzleClient(admin);
+      assertEquals(await executeRows(db, sql`SELECT current_user AS name`), [{ name: "admin" }]);
+      server.closeIdleConnections();
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      assertEquals(await executeRows(db, sql`SELECT 1 AS one`), [{ one: 1 }]);
+      assertEquals(events.map(({ provider, reason }) => [provider, reason]), [[
+        "distsql",
+        "ended",
+      ]]);
 
-    const { ca: _ca, ...untrusted } = admin;
-    await assertRejects(() => getDrizzleClient(untrusted));
-    const refused = await assertRejects(
-      () => getDrizzleClient({ ...admin, isAdmin: undefined, username: "stranger" }),
-      DatabaseError,
-    );
-    assertStringIncludes(refused.message, "dsql:DbConnect");
-    assertStringIncludes(refused.message, "AWS IAM GRANT stranger");
-    assertEquals(events.at(-1)?.reason, "refused");
-    unregister();
-  });
-});
+      const { ca: _ca, ...untrusted } = admin;
+      await assertRejects(() => getDrizzleClient(untrusted));
+      const refused = await assertRejects(
+        () => getDrizzleClient({ ...admin, isAdmin: undefined, username: "stranger" }),
+        DatabaseError,
+      );
+      assertStringIncludes(refused.message, "dsql:DbConnect");
+      assertStringIncludes(refused.message, "AWS IAM GRANT stranger");
+      assertEquals(events.at(-1)?.reason, "refused");
+      unregister();
+    });
+  },
+);
 
 Deno.test(
   "distsql retries conflicts at COMMIT, tells a lost COMMIT, and refuses a transaction in a transaction",
@@ -122,7 +140,10 @@ Deno.test(
         withTransaction(db, (tx) => withTransaction(tx, () => Promise.resolve()))
       );
       assertInstanceOf(nested, ConfigurationError);
-      assertEquals(getCode(await assertRejects(() => db.execute(sql`CREATE INDEX c_n ON c (n)`))), "0A000");
+      assertEquals(
+        getCode(await assertRejects(() => db.execute(sql`CREATE INDEX c_n ON c (n)`))),
+        "0A000",
+      );
     });
   },
 );
@@ -146,7 +167,11 @@ ALTER TABLE notes ADD CONSTRAINT notes_owner_fk FOREIGN KEY (owner_id) REFERENCE
 ALTER TABLE notes ADD CONSTRAINT notes_title_unique UNIQUE (title);`,
       });
       const lines: string[] = [];
-      const result = await runMigrations({ migrationsFolder, database: admin, logger: (line) => lines.push(line) });
+      const result = await runMigrations({
+        migrationsFolder,
+        database: admin,
+        logger: (line) => lines.push(line),
+      });
       assertEquals(result.applied, 3, lines.join("\n"));
       const db = await getDrizzleClient(admin);
       assertEquals(
@@ -170,7 +195,10 @@ ALTER TABLE notes ADD CONSTRAINT notes_title_unique UNIQUE (title);`,
         ],
       );
       assertEquals(
-        await executeRows(db, sql`SELECT indisvalid FROM pg_index WHERE indexrelid = 'notes_owner'::regclass`),
+        await executeRows(
+          db,
+          sql`SELECT indisvalid FROM pg_index WHERE indexrelid = 'notes_owner'::regclass`,
+        ),
         [{ indisvalid: true }],
       );
       assertEquals((await runMigrations({ migrationsFolder, database: admin })).applied, 0);
@@ -186,19 +214,32 @@ Deno.test(
   async () => {
     await withServer(async ({ admin, folder: migrationsFolder, write }) => {
       await write({
-        "0001_a.sql": "CREATE TABLE t (id int PRIMARY KEY, email text);\nINSERT INTO t VALUES (1, 'x'), (2, 'x');\n" +
+        "0001_a.sql":
+          "CREATE TABLE t (id int PRIMARY KEY, email text);\nINSERT INTO t VALUES (1, 'x'), (2, 'x');\n" +
           "CREATE UNIQUE INDEX t_email ON t (email);",
       });
-      const error = await assertRejects(() => runMigrations({ migrationsFolder, database: admin }), MigrationError);
+      const error = await assertRejects(
+        () => runMigrations({ migrationsFolder, database: admin }),
+        MigrationError,
+      );
       assertStringIncludes(error.message, "invalid index was dropped");
       const db = await getDrizzleClient(admin);
-      assertEquals(await executeRows(db, sql`SELECT to_regclass('t_email') IS NULL AS gone`), [{ gone: true }]);
+      assertEquals(await executeRows(db, sql`SELECT to_regclass('t_email') IS NULL AS gone`), [{
+        gone: true,
+      }]);
       await db.execute(sql`UPDATE t SET email = 'y' WHERE id = 2`);
       const lines: string[] = [];
-      await runMigrations({ migrationsFolder, database: admin, logger: (line) => lines.push(line) });
+      await runMigrations({
+        migrationsFolder,
+        database: admin,
+        logger: (line) => lines.push(line),
+      });
       assertStringIncludes(lines.join("\n"), "goes on at statement 3");
       assertEquals(
-        await executeRows(db, sql`SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = 't_email'::regclass`),
+        await executeRows(
+          db,
+          sql`SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = 't_email'::regclass`,
+        ),
         [
           { indisvalid: true },
         ],
@@ -207,23 +248,34 @@ Deno.test(
   },
 );
 
-Deno.test("runMigrations() on distsql goes on through catalog conflicts and cut connections", options, async () => {
-  await withServer(async ({ admin, folder: migrationsFolder, write, server }) => {
-    await write({
-      "0001_a.sql": Array.from({ length: 6 }, (_, at) => `CREATE TABLE t${at} (id int PRIMARY KEY, n int);`).join("\n"),
-      "0002_b.sql": Array.from({ length: 6 }, (_, at) => `INSERT INTO t${at} VALUES (1, 1);`).join("\n"),
-      "0003_c.sql": Array.from({ length: 3 }, (_, at) => `CREATE INDEX t${at}_n ON t${at} (n);`).join("\n"),
-    });
-    server.inject({ fault: "cut-after-commit", times: 3 });
-    server.inject({ fault: "cut-before-commit", times: 3 });
-    const result = await runMigrations({ migrationsFolder, database: admin });
-    assertEquals(result.applied, 3);
-    const db = await getDrizzleClient(admin);
-    for (let at = 0; at < 6; at++) {
-      assertEquals(await executeRows(db, sql.raw(`SELECT count(*)::int AS n FROM t${at}`)), [{ n: 1 }]);
-    }
-  }, { catalogConflicts: true });
-});
+Deno.test(
+  "runMigrations() on distsql goes on through catalog conflicts and cut connections",
+  options,
+  async () => {
+    await withServer(async ({ admin, folder: migrationsFolder, write, server }) => {
+      await write({
+        "0001_a.sql": Array.from(
+          { length: 6 },
+          (_, at) => `CREATE TABLE t${at} (id int PRIMARY KEY, n int);`,
+        ).join("\n"),
+        "0002_b.sql": Array.from({ length: 6 }, (_, at) => `INSERT INTO t${at} VALUES (1, 1);`)
+          .join("\n"),
+        "0003_c.sql": Array.from({ length: 3 }, (_, at) => `CREATE INDEX t${at}_n ON t${at} (n);`)
+          .join("\n"),
+      });
+      server.inject({ fault: "cut-after-commit", times: 3 });
+      server.inject({ fault: "cut-before-commit", times: 3 });
+      const result = await runMigrations({ migrationsFolder, database: admin });
+      assertEquals(result.applied, 3);
+      const db = await getDrizzleClient(admin);
+      for (let at = 0; at < 6; at++) {
+        assertEquals(await executeRows(db, sql.raw(`SELECT count(*)::int AS n FROM t${at}`)), [{
+          n: 1,
+        }]);
+      }
+    }, { catalogConflicts: true });
+  },
+);
 
 Deno.test(
   "runMigrations() on distsql makes a table again where there is no statement for the change",
@@ -233,7 +285,8 @@ Deno.test(
       await write({
         "0001_a.sql": "CREATE TABLE prices (id int PRIMARY KEY, amount text NOT NULL);\n" +
           "INSERT INTO prices SELECT n, n || '.50' FROM generate_series(1, 2000) AS n;",
-        "0002_b.sql": "ALTER TABLE prices ALTER COLUMN amount TYPE numeric(10, 2) USING amount::numeric;\n" +
+        "0002_b.sql":
+          "ALTER TABLE prices ALTER COLUMN amount TYPE numeric(10, 2) USING amount::numeric;\n" +
           "INSERT INTO prices VALUES (2001, 0.25);",
       });
       assertEquals((await runMigrations({ migrationsFolder, database: admin })).applied, 2);

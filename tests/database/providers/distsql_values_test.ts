@@ -14,7 +14,12 @@ import {
   uuid,
   varchar,
 } from "drizzle-orm/pg-core";
-import { closeDrizzleClient, type DatabaseConfig, getDrizzleClient, withTransaction } from "../../../database/mod.ts";
+import {
+  closeDrizzleClient,
+  type DatabaseConfig,
+  getDrizzleClient,
+  withTransaction,
+} from "../../../database/mod.ts";
 import { eq, sql } from "../../../database/orm.ts";
 import { startDistSqlServer } from "../../../testing/mod.ts";
 import { withEnv } from "../../support/with_env.ts";
@@ -40,7 +45,8 @@ const samples = pgTable("samples", {
   doc: jsonb("doc"),
   bytes: bytea("bytes"),
 });
-const DDL = `CREATE TABLE samples (id uuid PRIMARY KEY, name varchar(20), count int, big bigint, exact numeric(30,10),
+const DDL =
+  `CREATE TABLE samples (id uuid PRIMARY KEY, name varchar(20), count int, big bigint, exact numeric(30,10),
   ratio float8, flag boolean, day date, at timestamptz, local timestamp, plain json, doc jsonb, bytes bytea)`;
 
 type Sample = typeof samples.$inferSelect;
@@ -76,14 +82,20 @@ Deno.test("distsql gives back the values that were stored, by plain, prepared an
     instrument: false,
   };
   await withEnv(
-    { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN: undefined },
+    {
+      AWS_ACCESS_KEY_ID: accessKeyId,
+      AWS_SECRET_ACCESS_KEY: secretAccessKey,
+      AWS_SESSION_TOKEN: undefined,
+    },
     async () => {
       try {
         const db = await getDrizzleClient(config);
         await db.execute(sql.raw(DDL));
         await db.insert(samples).values(full);
         await withTransaction(db, (tx) => tx.insert(samples).values(empty));
-        const byId = db.select().from(samples).where(eq(samples.id, sql.placeholder("id"))).prepare("sample_by_id");
+        const byId = db.select().from(samples).where(eq(samples.id, sql.placeholder("id"))).prepare(
+          "sample_by_id",
+        );
         for (const sample of [full, empty]) {
           assertEquals(await db.select().from(samples).where(eq(samples.id, sample.id)), [sample]);
           assertEquals(await byId.execute({ id: sample.id }), [sample]);

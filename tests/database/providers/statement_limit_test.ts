@@ -21,13 +21,20 @@ Deno.test("withinLimit() rejects a statement that is not answered, and says how 
     (error as Error).message,
     "The database did not answer within 0.06 s; it may have run the statement. DatabaseConfig.statementTimeoutSeconds sets this time",
   );
-  assertEquals([isSilent(error), isSilent(silent({ ms: 1 })), isSilent(new Error("x"))], [true, true, false]);
+  assertEquals([isSilent(error), isSilent(silent({ ms: 1 })), isSilent(new Error("x"))], [
+    true,
+    true,
+    false,
+  ]);
 });
 
 Deno.test("withinLimit() gives what a statement gives, and leaves no timer behind", async () => {
   assertEquals(await withinLimit(Promise.resolve(1), { ms: 1e6 }), 1);
   const failure = new Error("x");
-  assertEquals(await assertRejects(() => withinLimit(Promise.reject(failure), { ms: 1e6 })), failure);
+  assertEquals(
+    await assertRejects(() => withinLimit(Promise.reject(failure), { ms: 1e6 })),
+    failure,
+  );
 });
 
 Deno.test("withinLimit() counts from the last answer to a statement before it", async () => {

@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { neonConfig } from "@neondatabase/serverless";
 import {
   bigint,
@@ -165,14 +171,25 @@ Deno.test(
         const db = await getDrizzleClient(typed);
         for (const statement of DDL) await db.execute(sql.raw(statement));
         await db.insert(samples).values(full);
-        await db.insert(samples).values({ ...empty, id: "00000000-0000-4000-8000-00000000000b" } as never);
+        await db.insert(samples).values(
+          { ...empty, id: "00000000-0000-4000-8000-00000000000b" } as never,
+        );
         const [row, nothing] = await db.select().from(samples).orderBy(samples.id);
         assertEquals(row, full as typeof row, name);
-        assertEquals(nothing, { ...empty, id: "00000000-0000-4000-8000-00000000000b" } as never, name);
         assertEquals(
-          await db.query.samples.findFirst({ where: eq(samples.id, ID), columns: { bytes: false, big: false } }),
+          nothing,
+          { ...empty, id: "00000000-0000-4000-8000-00000000000b" } as never,
+          name,
+        );
+        assertEquals(
+          await db.query.samples.findFirst({
+            where: eq(samples.id, ID),
+            columns: { bytes: false, big: false },
+          }),
           {
-            ...Object.fromEntries(Object.entries(full).filter(([key]) => key !== "bytes" && key !== "big")),
+            ...Object.fromEntries(
+              Object.entries(full).filter(([key]) => key !== "bytes" && key !== "big"),
+            ),
           } as never,
           name,
         );
@@ -186,10 +203,16 @@ Deno.test(
           eq(samples.day, full.day!),
         ));
         assertEquals(found, [{ id: ID }], name);
-        const prepared = db.select({ n: samples.count }).from(samples).where(eq(samples.id, sql.placeholder("id")))
+        const prepared = db.select({ n: samples.count }).from(samples).where(
+          eq(samples.id, sql.placeholder("id")),
+        )
           .prepare("p");
-        for (let i = 0; i < 2; i++) assertEquals(await prepared.execute({ id: ID }), [{ n: -7 }], name);
-        const [updated] = await db.update(samples).set({ mood: "happy", tags: [], doc: [1] }).where(eq(samples.id, ID))
+        for (let i = 0; i < 2; i++) {
+          assertEquals(await prepared.execute({ id: ID }), [{ n: -7 }], name);
+        }
+        const [updated] = await db.update(samples).set({ mood: "happy", tags: [], doc: [1] }).where(
+          eq(samples.id, ID),
+        )
           .returning({ mood: samples.mood, tags: samples.tags, doc: samples.doc });
         assertEquals(updated, { mood: "happy", tags: [], doc: [1] }, name);
         // what is too long is refused, not cut
@@ -204,9 +227,14 @@ Deno.test(
             await inner.update(samples).set({ count: 2 }).where(eq(samples.id, ID));
             throw new Error("undo");
           }).catch(() => {});
-          assertEquals((await tx.select({ n: samples.count }).from(samples).orderBy(desc(samples.count)).limit(2))[1], {
-            n: 1,
-          });
+          assertEquals(
+            (await tx.select({ n: samples.count }).from(samples).orderBy(desc(samples.count)).limit(
+              2,
+            ))[1],
+            {
+              n: 1,
+            },
+          );
         });
         await assertRejects(
           () =>
@@ -217,10 +245,14 @@ Deno.test(
             }),
         );
         assertEquals(await db.$count(samples), 2, name);
-        assertEquals(await executeRows(db, sql`SELECT count, flag FROM samples WHERE id = ${ID}::uuid`), [{
-          count: 1,
-          flag: false,
-        }], name);
+        assertEquals(
+          await executeRows(db, sql`SELECT count, flag FROM samples WHERE id = ${ID}::uuid`),
+          [{
+            count: 1,
+            flag: false,
+          }],
+          name,
+        );
         await assertRowExists(db, samples, "id", ID);
         await closeDrizzleClient(config);
         if (config.provider !== "embedded-pg") {
@@ -245,43 +277,65 @@ function getCode(error: unknown): string | undefined {
   return getSqlState(findInCauseChain(error, (link) => getSqlState(link) !== undefined));
 }
 
-Deno.test("every provider runs migrations, and a failing one names its statement", options, async () => {
-  const lab = await startLab();
-  const folder = await Deno.makeTempDir();
-  await Deno.writeTextFile(
-    `${folder}/0001_a.sql`,
-    "CREATE TABLE a (id int PRIMARY KEY, t text DEFAULT ':1');\nINSERT INTO a VALUES (1, 'x::y');",
-  );
-  try {
-    for (const [index, base] of configs(lab).entries()) {
-      const name = getName(base);
-      const url = index === 0 ? base.connectionString : await lab.postgres.createDatabase(`m${index}`);
-      const isDataApi = base.connectionString?.startsWith("rds-data");
-      // the stand-in of the Data API has one database behind it
-      const database = isDataApi ? base : { ...base, connectionString: url };
-      const target = { migrationsFolder: folder, database, migrationsTable: `__m${index}` };
-      assertEquals((await runMigrations(target)).applied, 1, name);
-      assertEquals((await runMigrations(target)).applied, 0, name);
-      await Deno.writeTextFile(`${folder}/0002_b.sql`, "CREATE TABLE b (id int);\nCREATE TABLE a (id int);");
-      const error = await assertRejects(() => runMigrations(target));
-      assertStringIncludes((error as Error).message, "0002_b.sql failed at statement 2 (SQLSTATE 42P07", name);
-      const db = await getDrizzleClient(database);
-      assertEquals(await executeRows(db, sql`SELECT to_regclass('b') IS NULL AS gone, (SELECT t FROM a) AS t`), [{
-        gone: true,
-        t: "x::y",
-      }], name);
-      await Deno.remove(`${folder}/0002_b.sql`);
-      await closeDrizzleClient(database);
-      if (isDataApi) {
-        await (await getDrizzleClient({ ...base, connectionString: lab.postgres.url })).execute(sql`DROP TABLE a`);
+Deno.test(
+  "every provider runs migrations, and a failing one names its statement",
+  options,
+  async () => {
+    const lab = await startLab();
+    const folder = await Deno.makeTempDir();
+    await Deno.writeTextFile(
+      `${folder}/0001_a.sql`,
+      "CREATE TABLE a (id int PRIMARY KEY, t text DEFAULT ':1');\nINSERT INTO a VALUES (1, 'x::y');",
+    );
+    try {
+      for (const [index, base] of configs(lab).entries()) {
+        const name = getName(base);
+        const url = index === 0
+          ? base.connectionString
+          : await lab.postgres.createDatabase(`m${index}`);
+        const isDataApi = base.connectionString?.startsWith("rds-data");
+        // the stand-in of the Data API has one database behind it
+        const database = isDataApi ? base : { ...base, connectionString: url };
+        const target = { migrationsFolder: folder, database, migrationsTable: `__m${index}` };
+        assertEquals((await runMigrations(target)).applied, 1, name);
+        assertEquals((await runMigrations(target)).applied, 0, name);
+        await Deno.writeTextFile(
+          `${folder}/0002_b.sql`,
+          "CREATE TABLE b (id int);\nCREATE TABLE a (id int);",
+        );
+        const error = await assertRejects(() => runMigrations(target));
+        assertStringIncludes(
+          (error as Error).message,
+          "0002_b.sql failed at statement 2 (SQLSTATE 42P07",
+          name,
+        );
+        const db = await getDrizzleClient(database);
+        assertEquals(
+          await executeRows(
+            db,
+            sql`SELECT to_regclass('b') IS NULL AS gone, (SELECT t FROM a) AS t`,
+          ),
+          [{
+            gone: true,
+            t: "x::y",
+          }],
+          name,
+        );
+        await Deno.remove(`${folder}/0002_b.sql`);
+        await closeDrizzleClient(database);
+        if (isDataApi) {
+          await (await getDrizzleClient({ ...base, connectionString: lab.postgres.url })).execute(
+            sql`DROP TABLE a`,
+          );
+        }
+        await closeDrizzleClient({ ...base, connectionString: lab.postgres.url });
       }
-      await closeDrizzleClient({ ...base, connectionString: lab.postgres.url });
+    } finally {
+      await lab.stop();
+      await Deno.remove(folder, { recursive: true });
     }
-  } finally {
-    await lab.stop();
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+  },
+);
 
 Deno.test(
   "serverless-pg by the Data API: SQLSTATEs, a waking cluster, no INSERT twice, a COMMIT without answer",
@@ -289,7 +343,11 @@ Deno.test(
   async () => {
     const lab = await startLab();
     const { data } = lab;
-    const config: DatabaseConfig = { provider: "serverless-pg", connectionString: DATA_API, instrument: false };
+    const config: DatabaseConfig = {
+      provider: "serverless-pg",
+      connectionString: DATA_API,
+      instrument: false,
+    };
     const restore = setLogOutput(() => {});
     try {
       data.fail({ name: "DatabaseResumingException", times: 2 });
@@ -304,10 +362,18 @@ Deno.test(
       assertEquals(error.sqlState, "23505");
       assert(!String((error.cause as Error).message).includes("marker"));
       // the statement ran and its answer was lost: the SDK must not send it again
-      data.fail({ name: "InternalServerErrorException", operation: "ExecuteStatement", afterRunning: true });
+      data.fail({
+        name: "InternalServerErrorException",
+        operation: "ExecuteStatement",
+        afterRunning: true,
+      });
       await assertRejects(() => db.execute(sql`INSERT INTO t VALUES (3, 'c')`));
       assertEquals((await executeRows(db, sql`SELECT count(*)::int AS n FROM t`))[0].n, 2);
-      data.fail({ name: "InternalServerErrorException", operation: "CommitTransaction", afterRunning: true });
+      data.fail({
+        name: "InternalServerErrorException",
+        operation: "CommitTransaction",
+        afterRunning: true,
+      });
       await assertRejects(
         () => withTransaction(db, (tx) => tx.execute(sql`INSERT INTO t VALUES (4, 'd')`)),
         CommitOutcomeUnknownError,
@@ -324,13 +390,20 @@ Deno.test("branching-pg replaces connections that end, and tells", options, asyn
   const lab = await startLab();
   const events: ConnectionInvalidation[] = [];
   const unregister = onConnectionInvalidated((event) => void events.push(event));
-  const config: DatabaseConfig = { provider: "branching-pg", connectionString: lab.postgres.url, instrument: false };
+  const config: DatabaseConfig = {
+    provider: "branching-pg",
+    connectionString: lab.postgres.url,
+    instrument: false,
+  };
   try {
     const db = await getDrizzleClient(config);
     lab.cutNeon();
     await new Promise((resolve) => setTimeout(resolve, 100));
     assertEquals(await executeRows(db, sql`SELECT 1 AS one`), [{ one: 1 }]);
-    assertEquals(events.map(({ provider, reason }) => [provider, reason]), [["branching-pg", "ended"]]);
+    assertEquals(events.map(({ provider, reason }) => [provider, reason]), [[
+      "branching-pg",
+      "ended",
+    ]]);
     await assertRejects(() =>
       withTransaction(db, async () => {
         lab.cutNeon();
@@ -345,7 +418,10 @@ Deno.test("branching-pg replaces connections that end, and tells", options, asyn
 });
 
 Deno.test("toText() gives a field the text of a direct connection", () => {
-  assertEquals(toText({ stringValue: "2026-01-02 03:04:05" }, "timestamptz"), "2026-01-02 03:04:05+00");
+  assertEquals(
+    toText({ stringValue: "2026-01-02 03:04:05" }, "timestamptz"),
+    "2026-01-02 03:04:05+00",
+  );
   assertEquals(toText({ stringValue: "2026-01-02 03:04:05" }, "timestamp"), "2026-01-02 03:04:05");
   assertEquals(toText({ stringValue: "infinity" }, "timestamptz"), "infinity");
   assertEquals(toText({ longValue: 7 }, "int4"), "7");
@@ -353,12 +429,18 @@ Deno.test("toText() gives a field the text of a direct connection", () => {
   assertEquals(toText({ doubleValue: NaN }, "float8"), "NaN");
   assertEquals(toText({ blobValue: new Uint8Array([0, 255]) }, "bytea"), "\\x00ff");
   assertEquals(toText({ isNull: true }, "text"), null);
-  assertEquals(toText({ arrayValue: { longValues: [1, null as never, 3] } }, "_int4"), '{"1",NULL,"3"}');
+  assertEquals(
+    toText({ arrayValue: { longValues: [1, null as never, 3] } }, "_int4"),
+    '{"1",NULL,"3"}',
+  );
   assertEquals(
     toText({ arrayValue: { stringValues: ['a"', "NULL", null as never] } }, "_text"),
     '{"a\\"","NULL",NULL}',
   );
-  assertEquals(toText({ arrayValue: { arrayValues: [{ booleanValues: [true] }] } }, "_bool"), '{{"t"}}');
+  assertEquals(
+    toText({ arrayValue: { arrayValues: [{ booleanValues: [true] }] } }, "_bool"),
+    '{{"t"}}',
+  );
   // JSON has no such integer, and the SDK gives another one
   assertThrows(
     () => toText({ arrayValue: { longValues: [2 ** 53] } }, "_int8"),
@@ -371,7 +453,11 @@ const refused: [name: string, connectionString: string, part: string][] = [
   ["a cluster that is none", "rds-data://cluster?secretArn=x", "cluster"],
   ["no secret", `rds-data://${ARN}?database=x`, "secretArn"],
   ["an unknown parameter", `rds-data://${ARN}?secretArn=x&databse=x`, "databse"],
-  ["TLS that does not verify", "postgres://u:hunter2@db.example/x?sslmode=require", "sslmode=require"],
+  [
+    "TLS that does not verify",
+    "postgres://u:hunter2@db.example/x?sslmode=require",
+    "sslmode=require",
+  ],
   ["no URL", "postgres://u:hunter2%@:x/y z", "percent-encode"],
 ];
 for (const [name, connectionString, part] of refused) {

@@ -1,7 +1,11 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { createQueryFactory } from "../../../database/mod.ts";
 import { findConstraintAnswer } from "../../../database/queries/constraint_answers.ts";
-import { ConfigurationError, DatabaseError, type DatabaseErrorOptions } from "../../../errors/mod.ts";
+import {
+  ConfigurationError,
+  DatabaseError,
+  type DatabaseErrorOptions,
+} from "../../../errors/mod.ts";
 
 const answer = { field: "email", message: "is taken" };
 const { defineQuery } = createQueryFactory(() => Promise.reject(new Error("not called")));
@@ -24,7 +28,8 @@ Deno.test("defineQuery() refuses constraints that could never be answered", () =
     [{ users_key: { ...answer, status: 400 } }, '"status":400'],
   ];
   for (const [constraints, part] of cases) {
-    const define = () => defineQuery({ tables: [], constraints: constraints as never }, async () => {});
+    const define = () =>
+      defineQuery({ tables: [], constraints: constraints as never }, async () => {});
     assertStringIncludes(assertThrows(define, ConfigurationError).message, part);
   }
   defineQuery(
@@ -58,5 +63,8 @@ Deno.test("findConstraintAnswer() goes by the constraint's name, then by the nam
     assertEquals(found, isFound ? answer : undefined, `${key} ${JSON.stringify(failure)}`);
   }
   const both = { a: answer, "23505": { field: "_form", message: "exists" } };
-  assertEquals(findConstraintAnswer(both, new DatabaseError("m", { sqlState: "23505", constraint: "a" })), answer);
+  assertEquals(
+    findConstraintAnswer(both, new DatabaseError("m", { sqlState: "23505", constraint: "a" })),
+    answer,
+  );
 });

@@ -21,9 +21,15 @@ const tables = [{ table: notes, operations: [DatabaseOperation.Select, DatabaseO
 
 Deno.test("defineQuery() carries name, tables and transaction, and refuses what is no declaration", () => {
   const { defineQuery } = createQueryFactory(() => Promise.reject(new Error("not called")));
-  const named = defineQuery({ tables, transaction: true }, async function findNote(_db, _id: number) {});
+  const named = defineQuery(
+    { tables, transaction: true },
+    async function findNote(_db, _id: number) {},
+  );
   assertEquals([named.queryName, named.transaction], ["findNote", true]);
-  assertEquals(named.tables, [{ table: "notes", operations: [DatabaseOperation.Select, DatabaseOperation.Insert] }]);
+  assertEquals(named.tables, [{
+    table: "notes",
+    operations: [DatabaseOperation.Select, DatabaseOperation.Insert],
+  }]);
   assertEquals(defineQuery({ tables, name: "given" }, async () => {}).queryName, "given");
   assertEquals(defineQuery({ tables }, async () => {}).queryName, "select insert notes");
   const other = pgSchema("app").table("tags", { id: integer("id") });
@@ -33,7 +39,8 @@ Deno.test("defineQuery() carries name, tables and transaction, and refuses what 
   );
   assertEquals(qualified.tables[0].table, "app.tags");
   const error = assertThrows(
-    () => defineQuery({ tables: [{ table: "notes", operations: ["READ" as never] }] }, async () => {}),
+    () =>
+      defineQuery({ tables: [{ table: "notes", operations: ["READ" as never] }] }, async () => {}),
     ConfigurationError,
   );
   assertStringIncludes(error.message, "READ");
@@ -51,18 +58,22 @@ Deno.test("createQueryFactory() on PostgreSQL: transactions roll back, prepared 
   };
   const getDb = () => getDrizzleClient(config);
   const { defineQuery, definePreparedQuery } = createQueryFactory(getDb);
-  const add = defineQuery({ tables, transaction: true }, async function addNotes(db, ids: number[], fail: boolean) {
-    for (const id of ids) await db.insert(notes).values({ id, title: `note ${id}` });
-    if (fail) throw new Error("after the rows");
-    return ids.length;
-  });
+  const add = defineQuery(
+    { tables, transaction: true },
+    async function addNotes(db, ids: number[], fail: boolean) {
+      for (const id of ids) await db.insert(notes).values({ id, title: `note ${id}` });
+      if (fail) throw new Error("after the rows");
+      return ids.length;
+    },
+  );
   let builds = 0;
   const find = definePreparedQuery({ tables }, function findNote(db, id: number) {
     const select = db.select().from(notes).where(eq(notes.id, sql.placeholder("id")));
     return (builds++, select).prepare("find").execute({ id });
   });
   const findRelational = definePreparedQuery({ tables }, function findRelational(db, id: number) {
-    return db.query.notes.findFirst({ where: eq(notes.id, sql.placeholder("id")) }).prepare("find").execute({ id });
+    return db.query.notes.findFirst({ where: eq(notes.id, sql.placeholder("id")) }).prepare("find")
+      .execute({ id });
   });
   const restore = setLogOutput(() => {});
   try {

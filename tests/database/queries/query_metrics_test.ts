@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertInstanceOf, assertRejects, assertStrictEquals } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertStrictEquals,
+} from "@std/assert";
 import {
   closeDrizzleClient,
   DatabaseError,
@@ -31,7 +37,11 @@ async function observe(work: () => Promise<unknown>): Promise<Seen> {
     restore();
     unregister();
   }
-  return { text, spans, lines: text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line)) };
+  return {
+    text,
+    spans,
+    lines: text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line)),
+  };
 }
 
 function conflict(): Error {
@@ -39,11 +49,19 @@ function conflict(): Error {
 }
 
 Deno.test("withQueryMetrics() emits duration, errors and retries with the query's name, and a span", async () => {
-  const { lines, spans } = await observe(() => withQueryMetrics("findNote", () => Promise.resolve(1)));
+  const { lines, spans } = await observe(() =>
+    withQueryMetrics("findNote", () => Promise.resolve(1))
+  );
   assertEquals(lines.length, 1);
-  assertEquals([lines[0].queryName, lines[0].QueryErrors, lines[0].QueryRetries], ["findNote", 0, 0]);
+  assertEquals([lines[0].queryName, lines[0].QueryErrors, lines[0].QueryRetries], [
+    "findNote",
+    0,
+    0,
+  ]);
   assertEquals(typeof lines[0].QueryDuration, "number");
-  const [{ CloudWatchMetrics: [{ Dimensions }] }] = [lines[0]._aws as { CloudWatchMetrics: { Dimensions: unknown }[] }];
+  const [{ CloudWatchMetrics: [{ Dimensions }] }] = [
+    lines[0]._aws as { CloudWatchMetrics: { Dimensions: unknown }[] },
+  ];
   assertEquals(Dimensions, [["service", "queryName"]]);
   assertEquals(spans.map(({ name, status }) => [name, status]), [["findNote", "ok"]]);
 });
@@ -58,7 +76,9 @@ Deno.test("withQueryMetrics() retries conflicts unless told not to, and counts t
   assertEquals([calls, lines[0].QueryRetries, lines[0].QueryErrors], [3, 2, 0]);
   calls = 0;
   await observe(() =>
-    assertRejects(() => withQueryMetrics("q", () => (calls++, Promise.reject(conflict())), { retry: false }))
+    assertRejects(() =>
+      withQueryMetrics("q", () => (calls++, Promise.reject(conflict())), { retry: false })
+    )
   );
   assertEquals(calls, 1);
 });
@@ -66,7 +86,9 @@ Deno.test("withQueryMetrics() retries conflicts unless told not to, and counts t
 Deno.test("withQueryMetrics() logs one line for a failure, also when queries are nested", async () => {
   const { lines, spans } = await observe(() =>
     assertRejects(
-      () => withQueryMetrics("outer", () => withQueryMetrics("inner", () => Promise.reject(new TypeError("broken")))),
+      () =>
+        withQueryMetrics("outer", () =>
+          withQueryMetrics("inner", () => Promise.reject(new TypeError("broken")))),
       DatabaseError,
       "Query inner failed",
     )
@@ -80,7 +102,10 @@ Deno.test("withQueryMetrics() logs one line for a failure, also when queries are
 Deno.test("withQueryMetrics() lets an application's own error pass, and counts none below status 500", async () => {
   const error = new NotFoundError("No such note");
   const { lines, spans } = await observe(async () => {
-    assertStrictEquals(await assertRejects(() => withQueryMetrics("q", () => Promise.reject(error))), error);
+    assertStrictEquals(
+      await assertRejects(() => withQueryMetrics("q", () => Promise.reject(error))),
+      error,
+    );
   });
   assertEquals(lines.map(({ level, QueryErrors }) => [level, QueryErrors]), [[undefined, 0]]);
   assertEquals(spans[0].status, "ok");
@@ -91,7 +116,10 @@ Deno.test("withQueryMetrics() takes a text that PostgreSQL cannot store for bad 
   try {
     const { lines } = await observe(async () => {
       const query = () => db.execute(sql`select ${"zebra\0"}::text`);
-      const error = await assertRejects(() => withQueryMetrics("findZebra", query), ValidationError);
+      const error = await assertRejects(
+        () => withQueryMetrics("findZebra", query),
+        ValidationError,
+      );
       assertEquals([error.statusCode, /zebra/.test(inspect(error))], [400, false]);
     });
     assertEquals(lines.map(({ QueryErrors }) => QueryErrors), [0]);
@@ -102,14 +130,22 @@ Deno.test("withQueryMetrics() takes a text that PostgreSQL cannot store for bad 
 
 Deno.test("withQueryMetrics() logs its input at DEBUG alone, without secrets", async () => {
   const run = (): Promise<unknown> =>
-    withQueryMetrics("q", () => Promise.resolve(), { logInput: { title: "Milk", password: "marker-secret" } });
+    withQueryMetrics("q", () => Promise.resolve(), {
+      logInput: { title: "Milk", password: "marker-secret" },
+    });
   assertEquals((await observe(run)).text.includes("Milk"), false);
   const previous = Deno.env.get("LOG_LEVEL");
   Deno.env.set("LOG_LEVEL", "DEBUG");
   try {
     const { Invocation } = await import("../../../observability/invocation.ts");
     const { runInvocation } = await import("../../../observability/invocation_context.ts");
-    const start = { correlationId: "c", requestId: "r", traceId: undefined, operationName: "o", functionName: "f" };
+    const start = {
+      correlationId: "c",
+      requestId: "r",
+      traceId: undefined,
+      operationName: "o",
+      functionName: "f",
+    };
     const invocation = new Invocation({ ...start, coldStart: false });
     invocation.level = 0;
     const { text } = await observe(() => runInvocation(invocation, run));
@@ -122,10 +158,16 @@ Deno.test("withQueryMetrics() logs its input at DEBUG alone, without secrets", a
 });
 
 Deno.test("withQueryMetrics() shows SQL and parameters in no error, log line, metric or span", async () => {
-  const config = { provider: "embedded-pg", connectionString: "memory://marker", instrument: false } as const;
+  const config = {
+    provider: "embedded-pg",
+    connectionString: "memory://marker",
+    instrument: false,
+  } as const;
   const db = await getDrizzleClient(config);
   const MARKER = "marker-4711";
-  await db.execute(sql`CREATE TABLE m (id uuid PRIMARY KEY, email text UNIQUE, n int CHECK (n < 5))`);
+  await db.execute(
+    sql`CREATE TABLE m (id uuid PRIMARY KEY, email text UNIQUE, n int CHECK (n < 5))`,
+  );
   await db.execute(sql`INSERT INTO m VALUES (gen_random_uuid(), ${MARKER}, 1)`);
   const failures: [sqlState: string | undefined, run: () => Promise<unknown>][] = [
     ["23505", () => db.execute(sql`INSERT INTO m VALUES (gen_random_uuid(), ${MARKER}, 1)`)],
@@ -134,7 +176,13 @@ Deno.test("withQueryMetrics() shows SQL and parameters in no error, log line, me
     ["42P01", () => db.execute(sql`SELECT ${MARKER} FROM secret_plan`)],
     ["23514", () => db.execute(sql`INSERT INTO m VALUES (gen_random_uuid(), ${MARKER + "2"}, 9)`)],
     ["P0001", () => db.execute(sql.raw(`DO $$ BEGIN RAISE EXCEPTION '${MARKER}'; END $$`))],
-    ["23505", () => db.transaction((tx) => tx.execute(sql`INSERT INTO m VALUES (gen_random_uuid(), ${MARKER}, 1)`))],
+    [
+      "23505",
+      () =>
+        db.transaction((tx) =>
+          tx.execute(sql`INSERT INTO m VALUES (gen_random_uuid(), ${MARKER}, 1)`)
+        ),
+    ],
   ];
   try {
     for (const [sqlState, run] of failures) {
@@ -147,12 +195,20 @@ Deno.test("withQueryMetrics() shows SQL and parameters in no error, log line, me
       assertEquals([error.sqlState, error.queryName, error.statusCode], [sqlState, "q", status]);
       const everything = [
         seen.text,
-        JSON.stringify(seen.spans.map(({ name, attributes, metadata }) => ({ name, attributes, metadata }))),
+        JSON.stringify(
+          seen.spans.map(({ name, attributes, metadata }) => ({ name, attributes, metadata })),
+        ),
         // the error with its whole chain as a debugger or console.log would show it
         inspect(error, { depth: 9, showHidden: true }),
-        ...causeChain(error).map((link) => `${link} ${(link as Error).stack} ${JSON.stringify(link)}`),
+        ...causeChain(error).map((link) =>
+          `${link} ${(link as Error).stack} ${JSON.stringify(link)}`
+        ),
       ].join("\n");
-      assertEquals(/marker-4711|INSERT INTO|SELEKT/.test(everything), false, `${sqlState}: ${everything}`);
+      assertEquals(
+        /marker-4711|INSERT INTO|SELEKT/.test(everything),
+        false,
+        `${sqlState}: ${everything}`,
+      );
     }
   } finally {
     await closeDrizzleClient(config);
@@ -163,14 +219,23 @@ Deno.test("withQueryMetrics() tells how many times a conflict was tried, also by
   const retry = { maxRetries: 2, baseDelayMs: 1 };
   const conflicting = () => Promise.reject(conflict());
   const { lines } = await observe(async () => {
-    const error = await assertRejects(() => withQueryMetrics("q", conflicting, { retry }), DatabaseError);
-    assertEquals([error.attempts, error.message], [3, "Query q failed with SQLSTATE 40001 after 3 attempts"]);
+    const error = await assertRejects(
+      () => withQueryMetrics("q", conflicting, { retry }),
+      DatabaseError,
+    );
+    assertEquals([error.attempts, error.message], [
+      3,
+      "Query q failed with SQLSTATE 40001 after 3 attempts",
+    ]);
     const inner = () =>
-      withQueryMetrics("q", () => withDistSqlRetry(conflicting, { ...retry, maxRetries: 4 }), { retry });
+      withQueryMetrics("q", () => withDistSqlRetry(conflicting, { ...retry, maxRetries: 4 }), {
+        retry,
+      });
     assertEquals((await assertRejects(inner, DatabaseError)).attempts, 5);
     const once = () => withQueryMetrics("q", conflicting, { retry: false });
     assertEquals((await assertRejects(once, DatabaseError)).attempts, 1);
-    const other = () => withQueryMetrics("q", () => Promise.reject(Object.assign(new Error("x"), { code: "57014" })));
+    const other = () =>
+      withQueryMetrics("q", () => Promise.reject(Object.assign(new Error("x"), { code: "57014" })));
     assertEquals((await assertRejects(other, DatabaseError)).attempts, undefined);
   });
   assertEquals(lines.find(({ level }) => level === "ERROR")?.retries, 2);
@@ -204,29 +269,50 @@ Deno.test("withQueryMetrics() leaves queries of queries in a transaction to its 
 });
 
 Deno.test("withQueryMetrics() answers a constraint once, with the map of the innermost query that has it", async () => {
-  const violation = Object.assign(new Error("duplicate"), { code: "23505", constraint: "users_email_key" });
+  const violation = Object.assign(new Error("duplicate"), {
+    code: "23505",
+    constraint: "users_email_key",
+  });
   const violate = () => Promise.reject(violation);
-  const getAnswer = (message: string) => ({ constraints: { users_email_key: { field: "email", message } } });
+  const getAnswer = (message: string) => ({
+    constraints: { users_email_key: { field: "email", message } },
+  });
   const { lines } = await observe(async () => {
-    const outer = () => withQueryMetrics("outer", () => withQueryMetrics("inner", violate), getAnswer("outer"));
+    const outer = () =>
+      withQueryMetrics("outer", () => withQueryMetrics("inner", violate), getAnswer("outer"));
     const error = await assertRejects(outer, UniqueViolationError);
     assertEquals([error.errors, error.queryName], [{ email: ["outer"] }, "inner"]);
     const both = () =>
-      withQueryMetrics("outer", () => withQueryMetrics("inner", violate, getAnswer("inner")), getAnswer("outer"));
+      withQueryMetrics(
+        "outer",
+        () => withQueryMetrics("inner", violate, getAnswer("inner")),
+        getAnswer("outer"),
+      );
     assertEquals((await assertRejects(both, UniqueViolationError)).errors, { email: ["inner"] });
   });
   // a violation that a query maps is no news
-  assertEquals(lines.filter(({ level }) => level !== undefined).map(({ level, queryName }) => [level, queryName]), [
-    ["WARN", "inner"],
-  ]);
+  assertEquals(
+    lines.filter(({ level }) => level !== undefined).map((
+      { level, queryName },
+    ) => [level, queryName]),
+    [
+      ["WARN", "inner"],
+    ],
+  );
 });
 
 Deno.test("withQueryMetrics() lets an application's error pass that drizzle has wrapped", async () => {
   const own = new ServiceUnavailableError("later");
-  const wrapped = Object.assign(new Error("Failed query", { cause: own }), { query: "select 1", params: [] });
+  const wrapped = Object.assign(new Error("Failed query", { cause: own }), {
+    query: "select 1",
+    params: [],
+  });
   await observe(async () => {
     assertStrictEquals(
-      await assertRejects(() => withQueryMetrics("q", () => Promise.reject(wrapped)), ServiceUnavailableError),
+      await assertRejects(
+        () => withQueryMetrics("q", () => Promise.reject(wrapped)),
+        ServiceUnavailableError,
+      ),
       own,
     );
   });

@@ -10,7 +10,10 @@ Deno.test("getTablePermissions() merges what standard decorators declared, by ta
     static find(id: string): string {
       return id;
     }
-    @RequiresTable([{ table: "notes", operations: [Select, Insert] }, { table: "tags", operations: [Update] }])
+    @RequiresTable([{ table: "notes", operations: [Select, Insert] }, {
+      table: "tags",
+      operations: [Update],
+    }])
     static async add(): Promise<void> {}
     @RequiresTable([{ table: "users", operations: [Select] }])
     own(): void {}
@@ -24,7 +27,10 @@ Deno.test("getTablePermissions() merges what standard decorators declared, by ta
     { table: "tags", operations: [Update] },
     { table: "users", operations: [Select] },
   ]);
-  assertEquals(getTablePermissions(More)[0], { table: "notes", operations: [Select, Insert, Update] });
+  assertEquals(getTablePermissions(More)[0], {
+    table: "notes",
+    operations: [Select, Insert, Update],
+  });
   assertEquals(Queries.find("n1"), "n1");
   assertEquals(getTablePermissions(class {}), []);
 });
@@ -42,7 +48,10 @@ Deno.test("RequiresTable() works as an experimental decorator", () => {
     "own",
     Object.getOwnPropertyDescriptor(Queries.prototype, "own")!,
   );
-  assertEquals(getTablePermissions(Queries), [...permissions, { table: "tags", operations: [Insert] }]);
+  assertEquals(getTablePermissions(Queries), [...permissions, {
+    table: "tags",
+    operations: [Insert],
+  }]);
 });
 
 Deno.test("getTablePermissions() gives a copy", () => {

@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertInstanceOf, assertStrictEquals, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
 import { eq, exists, is, sql } from "drizzle-orm";
 import { integer, PgSelectBase, pgTable, text } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/postgres-js";
@@ -48,15 +54,19 @@ Deno.test("reusePrepared() keeps to the order of calls also where a step's resul
 
 Deno.test("reusePrepared() gives the SQL of the client itself", () => {
   const queries: Record<string, (db: Client) => { toSQL(): unknown }> = {
-    "a chain": (db) => db.select().from(notes).where(eq(notes.id, 1)).orderBy(notes.title).limit(2).for("update"),
-    "chosen columns": (db) => db.selectDistinct({ id: notes.id }).from(notes).leftJoin(tags, eq(tags.noteId, notes.id)),
+    "a chain": (db) =>
+      db.select().from(notes).where(eq(notes.id, 1)).orderBy(notes.title).limit(2).for("update"),
+    "chosen columns": (db) =>
+      db.selectDistinct({ id: notes.id }).from(notes).leftJoin(tags, eq(tags.noteId, notes.id)),
     "refined in place": (db) => {
       const query = db.select().from(notes).$dynamic();
       query.where(eq(notes.id, 7));
       return query;
     },
     "a subquery in a condition": (db) =>
-      db.select().from(notes).where(exists(db.select().from(tags).where(eq(tags.noteId, notes.id)))),
+      db.select().from(notes).where(
+        exists(db.select().from(tags).where(eq(tags.noteId, notes.id))),
+      ),
     "a subquery with a name": (db) => {
       const named = db.select({ id: tags.noteId }).from(tags).as("named");
       return db.select().from(named).where(eq(named.id, 1));
@@ -66,14 +76,21 @@ Deno.test("reusePrepared() gives the SQL of the client itself", () => {
       return db.with(few).select().from(few);
     },
     "union": (db) => db.select().from(notes).union(db.select().from(notes)),
-    "insert": (db) => db.insert(notes).values({ id: 1 }).onConflictDoNothing().returning({ id: notes.id }),
-    "update": (db) => db.update(notes).set({ title: "x" }).from(tags).where(eq(tags.noteId, notes.id)),
+    "insert": (db) =>
+      db.insert(notes).values({ id: 1 }).onConflictDoNothing().returning({ id: notes.id }),
+    "update": (db) =>
+      db.update(notes).set({ title: "x" }).from(tags).where(eq(tags.noteId, notes.id)),
     "delete": (db) => db.delete(notes).where(eq(notes.id, 1)),
-    "relational": (db) => db.query.notes.findMany({ where: (note, ops) => ops.eq(note.id, 1), limit: 1 }),
+    "relational": (db) =>
+      db.query.notes.findMany({ where: (note, ops) => ops.eq(note.id, 1), limit: 1 }),
     "a table named as a step": (db) => db.query.values.findFirst({ columns: { name: true } }),
   };
   for (const [name, query] of Object.entries(queries)) {
-    assertEquals(query(reusePrepared(connect(), new Map())).toSQL(), query(connect()).toSQL(), name);
+    assertEquals(
+      query(reusePrepared(connect(), new Map())).toSQL(),
+      query(connect()).toSQL(),
+      name,
+    );
   }
 });
 

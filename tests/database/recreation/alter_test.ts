@@ -13,11 +13,27 @@ function makeNotes(): TableSchema {
     columns: [
       { name: "id", type: "integer", notNull: true, identity: { always: false, options: "" } },
       { name: "author", type: "integer", notNull: false },
-      { name: "Title", type: "character varying(40)", notNull: true, default: "'x'::character varying" },
-      { name: "size", type: "integer", notNull: false, generated: { expression: 'length("Title")', stored: true } },
+      {
+        name: "Title",
+        type: "character varying(40)",
+        notNull: true,
+        default: "'x'::character varying",
+      },
+      {
+        name: "size",
+        type: "integer",
+        notNull: false,
+        generated: { expression: 'length("Title")', stored: true },
+      },
     ],
     constraints: [
-      { name: "notes_pkey", type: "primary_key", columns: ["id"], definition: "PRIMARY KEY (id)", validated: true },
+      {
+        name: "notes_pkey",
+        type: "primary_key",
+        columns: ["id"],
+        definition: "PRIMARY KEY (id)",
+        validated: true,
+      },
       {
         name: "notes_author_fkey",
         type: "foreign_key",
@@ -75,28 +91,48 @@ interface AlterCase {
 
 const CASES: AlterCase[] = [
   { alter: "ALTER author TYPE int8", change: ({ columns }) => columns[1].type = "bigint" },
-  { alter: "ALTER COLUMN author SET DATA TYPE bigint", change: ({ columns }) => columns[1].type = "bigint" },
+  {
+    alter: "ALTER COLUMN author SET DATA TYPE bigint",
+    change: ({ columns }) => columns[1].type = "bigint",
+  },
   {
     alter: `ALTER author TYPE text COLLATE "C" USING author::text || ', USING'`,
     change: ({ columns }) =>
-      Object.assign(columns[1], { type: "text", collation: '"C"', using: "author::text || ', USING'" }),
+      Object.assign(columns[1], {
+        type: "text",
+        collation: '"C"',
+        using: "author::text || ', USING'",
+      }),
   },
   // asked for again it must not convert again
   { alter: "ALTER author TYPE int USING author * 2", change: () => {} },
   {
     alter: `ALTER "Title" TYPE timestamptz(3) USING now()`,
-    change: ({ columns }) => Object.assign(columns[2], { type: "timestamp(3) with time zone", using: "now()" }),
+    change: ({ columns }) =>
+      Object.assign(columns[2], { type: "timestamp(3) with time zone", using: "now()" }),
   },
   { alter: "ALTER author SET NOT NULL", change: ({ columns }) => columns[1].notNull = true },
   { alter: `ALTER "Title" DROP NOT NULL`, change: ({ columns }) => columns[2].notNull = false },
-  { alter: "ALTER author SET DEFAULT 1 + 2", change: ({ columns }) => columns[1].default = "1 + 2" },
+  {
+    alter: "ALTER author SET DEFAULT 1 + 2",
+    change: ({ columns }) => columns[1].default = "1 + 2",
+  },
   { alter: `ALTER "Title" DROP DEFAULT`, change: ({ columns }) => delete columns[2].default },
-  { alter: "ALTER id DROP IDENTITY IF EXISTS", change: ({ columns }) => delete columns[0].identity },
-  { alter: "ALTER id SET GENERATED ALWAYS", change: ({ columns }) => columns[0].identity!.always = true },
+  {
+    alter: "ALTER id DROP IDENTITY IF EXISTS",
+    change: ({ columns }) => delete columns[0].identity,
+  },
+  {
+    alter: "ALTER id SET GENERATED ALWAYS",
+    change: ({ columns }) => columns[0].identity!.always = true,
+  },
   {
     alter: "ALTER author ADD GENERATED ALWAYS AS IDENTITY (START WITH 7 CACHE 1)",
     change: ({ columns }) =>
-      Object.assign(columns[1], { notNull: true, identity: { always: true, options: "START WITH 7 CACHE 1" } }),
+      Object.assign(columns[1], {
+        notNull: true,
+        identity: { always: true, options: "START WITH 7 CACHE 1" },
+      }),
   },
   { alter: "ALTER size DROP EXPRESSION", change: ({ columns }) => delete columns[3].generated },
   {
@@ -116,12 +152,23 @@ const CASES: AlterCase[] = [
       }),
   },
   {
-    alter: "ADD COLUMN IF NOT EXISTS author text, ADD COLUMN IF NOT EXISTS ok bool UNIQUE CHECK (ok)",
+    alter:
+      "ADD COLUMN IF NOT EXISTS author text, ADD COLUMN IF NOT EXISTS ok bool UNIQUE CHECK (ok)",
     change: ({ columns, constraints }) => {
       columns.push({ name: "ok", type: "boolean", notNull: false, added: true });
       const base = { columns: ["ok"], validated: true };
-      constraints.push({ name: "notes_ok_key", type: "unique", definition: 'UNIQUE ("ok")', ...base });
-      constraints.push({ name: "notes_ok_check", type: "check", definition: "CHECK (ok)", ...base });
+      constraints.push({
+        name: "notes_ok_key",
+        type: "unique",
+        definition: 'UNIQUE ("ok")',
+        ...base,
+      });
+      constraints.push({
+        name: "notes_ok_check",
+        type: "check",
+        definition: "CHECK (ok)",
+        ...base,
+      });
     },
   },
   {
@@ -186,12 +233,23 @@ const CASES: AlterCase[] = [
         validated: false,
       }),
   },
-  { alter: "VALIDATE CONSTRAINT notes_check", change: ({ constraints }) => constraints[2].validated = true },
-  { alter: "RENAME CONSTRAINT notes_check TO odd", change: ({ constraints }) => constraints[2].name = "odd" },
+  {
+    alter: "VALIDATE CONSTRAINT notes_check",
+    change: ({ constraints }) => constraints[2].validated = true,
+  },
+  {
+    alter: "RENAME CONSTRAINT notes_check TO odd",
+    change: ({ constraints }) => constraints[2].name = "odd",
+  },
   {
     alter: `RENAME author TO "By"; ALTER TABLE notes ALTER "By" TYPE text USING "By"::text`,
     change: ({ columns, constraints, indexes, grants }) => {
-      Object.assign(columns[1], { name: "By", source: "author", type: "text", using: '"author"::text' });
+      Object.assign(columns[1], {
+        name: "By",
+        source: "author",
+        type: "text",
+        using: '"author"::text',
+      });
       Object.assign(constraints[1], {
         columns: ["By"],
         definition: 'FOREIGN KEY ("By") REFERENCES "public"."authors" ("id") ON DELETE CASCADE',
@@ -200,7 +258,11 @@ const CASES: AlterCase[] = [
         columns: ["By", "Title"],
         definition: `CHECK (("By" > 0) OR ("Title" <> 'author'::text))`,
       });
-      Object.assign(indexes[0], { columns: ["By"], keys: ["By"], definition: 'USING btree ("By")' });
+      Object.assign(indexes[0], {
+        columns: ["By"],
+        keys: ["By"],
+        definition: 'USING btree ("By")',
+      });
       Object.assign(indexes[1], {
         columns: ["By", "Title"],
         keys: ["By", "Title"],
@@ -227,7 +289,10 @@ const REFUSED: [statement: string, says: RegExp][] = [
   ["CREATE INDEX i ON notes (id)", /CREATE INDEX is no ALTER TABLE/],
   ["ALTER TABLE other ALTER a TYPE int", /about table "other"/],
   [`ALTER TABLE "Notes" ALTER a TYPE int`, /about table "Notes"/],
-  ["ALTER TABLE notes ALTER nothing TYPE int", /no column "nothing"; there are id, author, Title, size/],
+  [
+    "ALTER TABLE notes ALTER nothing TYPE int",
+    /no column "nothing"; there are id, author, Title, size/,
+  ],
   ["ALTER TABLE notes ADD author int", /column "author" already/],
   ["ALTER TABLE notes DROP nothing", /no column "nothing"/],
   ["ALTER TABLE notes DROP id", /tags points to "id" \(tags_note_fkey\)/],
@@ -235,13 +300,19 @@ const REFUSED: [statement: string, says: RegExp][] = [
   ["ALTER TABLE notes DROP CONSTRAINT nothing", /no constraint "nothing"; there are notes_pkey/],
   ["ALTER TABLE notes ADD PRIMARY KEY (author)", /has a primary key/],
   ["ALTER TABLE notes ADD UNIQUE (nothing)", /no column "nothing"/],
-  ["ALTER TABLE notes ADD CONSTRAINT notes_author UNIQUE (author)", /constraint or index "notes_author" already/],
+  [
+    "ALTER TABLE notes ADD CONSTRAINT notes_author UNIQUE (author)",
+    /constraint or index "notes_author" already/,
+  ],
   ["ALTER TABLE notes ADD UNIQUE USING INDEX notes_author", /no unique index/],
   ["ALTER TABLE notes ALTER id DROP NOT NULL", /in the primary key/],
   ["ALTER TABLE notes RENAME TO others", /the action RENAME TO/],
   ["ALTER TABLE notes ENABLE ROW LEVEL SECURITY", /the action ENABLE ROW/],
   ["ALTER TABLE notes ALTER size TYPE text USING 'secret'", /takes no USING/],
-  ["ALTER TABLE notes ALTER author TYPE text USING 'a', ALTER author TYPE date USING now()", /changes twice/],
+  [
+    "ALTER TABLE notes ALTER author TYPE text USING 'a', ALTER author TYPE date USING now()",
+    /changes twice/,
+  ],
 ];
 
 Deno.test("applyAlterToSchema() refuses what it cannot do and names it, without values", () => {

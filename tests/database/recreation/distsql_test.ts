@@ -24,9 +24,16 @@ interface Lab {
 }
 
 /** The provider's rules over a real PostgreSQL. */
-async function withServer(test: (lab: Lab) => Promise<void>, options: DistSqlServerOptions = {}): Promise<void> {
+async function withServer(
+  test: (lab: Lab) => Promise<void>,
+  options: DistSqlServerOptions = {},
+): Promise<void> {
   const postgres = await startPostgres();
-  const server = await startDistSqlServer({ backend: { url: postgres.url }, catalogConflicts: true, ...options });
+  const server = await startDistSqlServer({
+    backend: { url: postgres.url },
+    catalogConflicts: true,
+    ...options,
+  });
   const { accessKeyId, secretAccessKey } = server.principal;
   const credentials = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };
   await withEnv({ ...credentials, AWS_SESSION_TOKEN: undefined }, async () => {
@@ -85,58 +92,89 @@ async function insertNotes(rows: Lab["rows"], count: number): Promise<void> {
   await rows("INSERT INTO tags SELECT id, 'tag' FROM notes LIMIT 50");
 }
 
-Deno.test("executeRecreation() changes a type on the distributed provider, by its rules alone", options, async () => {
-  await withServer(async ({ db, rows }) => {
-    await fill(rows, 6000);
-    const plan = await planFor(
-      db,
-      "notes",
-      "ALTER TABLE notes ALTER amount TYPE numeric(12,2), ALTER title SET NOT NULL",
-    );
-    assertEquals(plan.current.dialect, "distsql");
-    const result = await recreate(
-      db,
-      "notes",
-      "ALTER TABLE notes ALTER amount TYPE numeric(12,2), ALTER title SET NOT NULL",
-    );
-    assertEquals(result.rows, 6000);
-    assertEquals(await rows(LEFTOVERS), []);
-    assertEquals(await rows("SELECT count(*)::int AS rows, sum(amount)::text AS sum FROM notes"), [
-      { rows: 6000, sum: "18003000.00" },
-    ]);
-    assertEquals(
-      await rows(
-        "SELECT conname::text AS name, convalidated AS valid FROM pg_constraint WHERE (conrelid = 'notes'::regclass " +
-          "OR confrelid = 'notes'::regclass) AND contype <> 'n' ORDER BY 1",
-      ),
-      ["notes_author_fkey", "notes_pkey", "notes_title_key", "positive", "tags_note"].map((name) => ({
-        name,
-        valid: true,
-      })),
-    );
-    assertEquals(await rows("SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = 'notes_author'::regclass"), [
-      { valid: true },
-    ]);
-    assertEquals(await rows("SELECT has_table_privilege('reader', 'notes', 'SELECT') AS may"), [{ may: true }]);
-    assertEquals(await rows("INSERT INTO notes (title) VALUES ('next') RETURNING id::int AS id"), [{ id: 6001 }]);
-  });
-});
+Deno.test(
+  "executeRecreation() changes a type on the distributed provider, by its rules alone",
+  options,
+  async () => {
+    await withServer(async ({ db, rows }) => {
+      await fill(rows, 6000);
+      const plan = await planFor(
+        db,
+        "notes",
+        "ALTER TABLE notes ALTER amount TYPE numeric(12,2), ALTER title SET NOT NULL",
+      );
+      assertEquals(plan.current.dialect, "distsql");
+      const result = await recreate(
+        db,
+        "notes",
+        "ALTER TABLE notes ALTER amount TYPE numeric(12,2), ALTER title SET NOT NULL",
+      );
+      assertEquals(result.rows, 6000);
+      assertEquals(await rows(LEFTOVERS), []);
+      assertEquals(
+        await rows("SELECT count(*)::int AS rows, sum(amount)::text AS sum FROM notes"),
+        [
+          { rows: 6000, sum: "18003000.00" },
+        ],
+      );
+      assertEquals(
+        await rows(
+          "SELECT conname::text AS name, convalidated AS valid FROM pg_constraint WHERE (conrelid = 'notes'::regclass " +
+            "OR confrelid = 'notes'::regclass) AND contype <> 'n' ORDER BY 1",
+        ),
+        ["notes_author_fkey", "notes_pkey", "notes_title_key", "positive", "tags_note"].map((
+          name,
+        ) => ({
+          name,
+          valid: true,
+        })),
+      );
+      assertEquals(
+        await rows(
+          "SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = 'notes_author'::regclass",
+        ),
+        [
+          { valid: true },
+        ],
+      );
+      assertEquals(await rows("SELECT has_table_privilege('reader', 'notes', 'SELECT') AS may"), [{
+        may: true,
+      }]);
+      assertEquals(
+        await rows("INSERT INTO notes (title) VALUES ('next') RETURNING id::int AS id"),
+        [{ id: 6001 }],
+      );
+    });
+  },
+);
 
-Deno.test("executeRecreation() makes batches smaller when the provider finds them too large", options, async () => {
-  await withServer(async ({ db, rows, server }) => {
-    await rows("CREATE TABLE files (id integer PRIMARY KEY, body text, size integer)");
-    for (let id = 1; id <= 30; id++) {
-      await rows(`INSERT INTO files SELECT ${id}, string_agg(md5(i || 'x'), ''), 1 FROM generate_series(1, 400) AS i`);
-    }
-    const before = server.statistics.refusals;
-    // thirty rows of 13 kB are one batch, and more than this server takes
-    assertEquals((await recreate(db, "files", "ALTER TABLE files ALTER size TYPE bigint")).rows, 30);
-    assertEquals(server.statistics.refusals - before, 1);
-    assertEquals(await rows("SELECT count(*)::int AS rows, sum(length(body))::int AS size FROM files"), [
-      { rows: 30, size: 30 * 400 * 32 },
-    ]);
-  }, { limits: { bytes: 100_000 } });
-});
+Deno.test(
+  "executeRecreation() makes batches smaller when the provider finds them too large",
+  options,
+  async () => {
+    await withServer(async ({ db, rows, server }) => {
+      await rows("CREATE TABLE files (id integer PRIMARY KEY, body text, size integer)");
+      for (let id = 1; id <= 30; id++) {
+        await rows(
+          `INSERT INTO files SELECT ${id}, string_agg(md5(i || 'x'), ''), 1 FROM generate_series(1, 400) AS i`,
+        );
+      }
+      const before = server.statistics.refusals;
+      // thirty rows of 13 kB are one batch, and more than this server takes
+      assertEquals(
+        (await recreate(db, "files", "ALTER TABLE files ALTER size TYPE bigint")).rows,
+        30,
+      );
+      assertEquals(server.statistics.refusals - before, 1);
+      assertEquals(
+        await rows("SELECT count(*)::int AS rows, sum(length(body))::int AS size FROM files"),
+        [
+          { rows: 30, size: 30 * 400 * 32 },
+        ],
+      );
+    }, { limits: { bytes: 100_000 } });
+  },
+);
 
 Deno.test(
   "executeRecreation() reports a unique index that the rows break, and leaves the table as it was",
@@ -171,15 +209,28 @@ Deno.test("executeRecreation() gets through conflicts and lost connections", opt
       if (statements % 40 === 0) server.closeIdleConnections();
     });
     const lost = [
-      server.inject({ fault: "cut-after-commit", match: 'INTO "public"."notes__trellis_new"', skip: 2 }),
-      server.inject({ fault: "cut-at-statement", match: 'INTO "public"."notes__trellis_new"', skip: 3 }),
+      server.inject({
+        fault: "cut-after-commit",
+        match: 'INTO "public"."notes__trellis_new"',
+        skip: 2,
+      }),
+      server.inject({
+        fault: "cut-at-statement",
+        match: 'INTO "public"."notes__trellis_new"',
+        skip: 3,
+      }),
       server.inject({ fault: "cut-after-commit", match: 'RENAME TO "notes__trellis_old"' }),
       server.inject({ fault: "cut-after-commit", match: 'RENAME TO "notes"' }),
       server.inject({ fault: "unavailable-after-commit", match: "DROP TABLE" }),
     ];
-    await recreate(watched, "notes", "ALTER TABLE notes ALTER amount TYPE bigint", { batchRows: 500 });
+    await recreate(watched, "notes", "ALTER TABLE notes ALTER amount TYPE bigint", {
+      batchRows: 500,
+    });
     assertEquals(lost.map(({ remaining }) => remaining), [0, 0, 0, 0, 0]);
-    assert(server.statistics.conflicts - before > 5, `${server.statistics.conflicts - before} conflicts`);
+    assert(
+      server.statistics.conflicts - before > 5,
+      `${server.statistics.conflicts - before} conflicts`,
+    );
     assertEquals(await rows("SELECT count(*)::int AS rows, sum(amount)::int AS sum FROM notes"), [
       { rows: 2000, sum: 2001000 },
     ]);
@@ -191,14 +242,20 @@ const CHANGE = "ALTER TABLE notes ALTER amount TYPE bigint";
 
 async function assertWhole(rows: Lab["rows"], count: number): Promise<void> {
   assertEquals(
-    await rows("SELECT count(*)::int AS rows, count(DISTINCT id)::int AS ids, sum(amount)::int AS sum FROM notes"),
+    await rows(
+      "SELECT count(*)::int AS rows, count(DISTINCT id)::int AS ids, sum(amount)::int AS sum FROM notes",
+    ),
     [
       { rows: count, ids: count, sum: count * (count + 1) / 2 },
     ],
   );
-  assertEquals(await rows("SELECT pg_typeof(amount)::text AS type FROM notes LIMIT 1"), [{ type: "bigint" }]);
+  assertEquals(await rows("SELECT pg_typeof(amount)::text AS type FROM notes LIMIT 1"), [{
+    type: "bigint",
+  }]);
   assertEquals(
-    await rows("SELECT conname::text AS name FROM pg_constraint WHERE confrelid = 'notes'::regclass AND convalidated"),
+    await rows(
+      "SELECT conname::text AS name FROM pg_constraint WHERE confrelid = 'notes'::regclass AND convalidated",
+    ),
     [{ name: "tags_note" }],
   );
   assertEquals(await rows(LEFTOVERS), []);
@@ -217,7 +274,9 @@ Deno.test(
           await rows("DROP TABLE tags");
           await rows("DROP TABLE notes");
           for (
-            const statement of SETUP.filter((one) => /notes|tags/.test(one) && !/authors VALUES/.test(one))
+            const statement of SETUP.filter((one) =>
+              /notes|tags/.test(one) && !/authors VALUES/.test(one)
+            )
           ) await rows(statement);
           await insertNotes(rows, 100);
         }
@@ -225,7 +284,10 @@ Deno.test(
         const watched = watch(db, () => {
           if (++count >= stopAt) throw stopped;
         });
-        ended = await recreate(watched, "notes", CHANGE, { batchRows: 30 }).then(() => true, () => false);
+        ended = await recreate(watched, "notes", CHANGE, { batchRows: 30 }).then(
+          () => true,
+          () => false,
+        );
         if (!ended) {
           stops++;
           await recreate(db, "notes", CHANGE, { batchRows: 30 });
@@ -238,7 +300,8 @@ Deno.test(
 );
 
 Deno.test({
-  name: "executeRecreation() of 10,000 rows goes on after kill -9 before each change on the distributed provider",
+  name:
+    "executeRecreation() of 10,000 rows goes on after kill -9 before each change on the distributed provider",
   ...options,
   ignore: !IS_SLOW,
   fn: async () => {
@@ -247,7 +310,9 @@ Deno.test({
       let deaths = 0;
       // the second change, so that each process gets further by one
       while (await isKilled(JSON.stringify(config), CHANGE, 2)) deaths++;
-      console.log(`recreation of 10,000 rows on the distributed provider: ${deaths} processes killed`);
+      console.log(
+        `recreation of 10,000 rows on the distributed provider: ${deaths} processes killed`,
+      );
       assert(deaths > 20);
       await assertWhole(rows, 10_000);
     });

@@ -2,16 +2,28 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import { applyAlterToSchema } from "../../../database/recreation/alter.ts";
 import { executeRecreation } from "../../../database/recreation/execute.ts";
 import { introspectTable } from "../../../database/recreation/introspect.ts";
-import { RecreationError, type RecreationFailure } from "../../../database/recreation/recreation_error.ts";
+import {
+  RecreationError,
+  type RecreationFailure,
+} from "../../../database/recreation/recreation_error.ts";
 import type { TableSchema } from "../../../database/recreation/table_schema.ts";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
-import { LEFTOVERS, openClient, planFor, recreate, type TestClient, watch } from "./recreation_support.ts";
+import {
+  LEFTOVERS,
+  openClient,
+  planFor,
+  recreate,
+  type TestClient,
+  watch,
+} from "./recreation_support.ts";
 
 let postgres: TestPostgres | undefined;
 let databases = 0;
 
 /** One server for the file; each test has a database of its own. */
-async function withDatabase(test: (client: TestClient, url: string) => Promise<void>): Promise<void> {
+async function withDatabase(
+  test: (client: TestClient, url: string) => Promise<void>,
+): Promise<void> {
   postgres ??= await startPostgres();
   const url = await postgres.createDatabase(`recreation_${++databases}`);
   const client = await openClient(url);
@@ -26,13 +38,22 @@ const options = { sanitizeOps: false, sanitizeResources: false };
 
 /** What two tables must have in common: everything but the catalog's number and the marks of a change. */
 function comparable({ oid: _oid, ...schema }: TableSchema): unknown {
-  const columns = schema.columns.map(({ source: _source, using: _using, added: _added, notNullName, ...column }) => ({
+  const columns = schema.columns.map((
+    { source: _source, using: _using, added: _added, notNullName, ...column },
+  ) => ({
     ...column,
     // PostgreSQL 18 names NOT NULL constraints: the name that it chooses itself is as good as none
-    ...(notNullName !== undefined && notNullName !== `${schema.name}_${column.name}_not_null` && { notNullName }),
+    ...(notNullName !== undefined && notNullName !== `${schema.name}_${column.name}_not_null` &&
+      { notNullName }),
   }));
-  const byName = <T extends { name: string }>(list: T[]): T[] => list.toSorted((a, b) => a.name < b.name ? -1 : 1);
-  return { ...schema, columns, constraints: byName(schema.constraints), indexes: byName(schema.indexes) };
+  const byName = <T extends { name: string }>(list: T[]): T[] =>
+    list.toSorted((a, b) => a.name < b.name ? -1 : 1);
+  return {
+    ...schema,
+    columns,
+    constraints: byName(schema.constraints),
+    indexes: byName(schema.indexes),
+  };
 }
 
 const EVERYTHING = `
@@ -109,7 +130,9 @@ Deno.test("executeRecreation() keeps all that a table has", options, async () =>
     );
     assert(Number(next.id) > 600 && Number(next.id) % 5 === 0, String(next.id));
     assertEquals([next.number, next.note], [121, "none"]);
-    await script(`SET search_path = "Strange ""Schema"; DELETE FROM "Order" WHERE parent IS NULL AND "Id" < 0`);
+    await script(
+      `SET search_path = "Strange ""Schema"; DELETE FROM "Order" WHERE parent IS NULL AND "Id" < 0`,
+    );
   });
 });
 
@@ -126,7 +149,11 @@ const ROWS = 60;
 const KEY_CASES: KeyCase[] = [
   { title: "integer", ddl: "k int PRIMARY KEY", value: "i - 30" },
   { title: "uuid", ddl: "k uuid PRIMARY KEY", value: "md5(i::text)::uuid" },
-  { title: "odd texts", ddl: "k text PRIMARY KEY", value: `chr(30 + i) || '''\\"' || chr(8364 + i) || i` },
+  {
+    title: "odd texts",
+    ddl: "k text PRIMARY KEY",
+    value: `chr(30 + i) || '''\\"' || chr(8364 + i) || i`,
+  },
   { title: "the empty text among texts", ddl: "k text PRIMARY KEY", value: "repeat('a', i - 1)" },
   { title: "padded texts", ddl: "k char(5) PRIMARY KEY", value: "i::text" },
   {
@@ -146,7 +173,12 @@ const KEY_CASES: KeyCase[] = [
   },
   { title: "a unique index", ddl: "k int NOT NULL, UNIQUE (k)", value: "i" },
   { title: "no key, few rows", ddl: "k int", value: "i % 5" },
-  { title: "no columns of the key but those to come", ddl: "k int", value: "i", alter: "ADD PRIMARY KEY (k)" },
+  {
+    title: "no columns of the key but those to come",
+    ddl: "k int",
+    value: "i",
+    alter: "ADD PRIMARY KEY (k)",
+  },
   {
     title: "a key whose type and order change",
     ddl: "k text PRIMARY KEY",
@@ -159,7 +191,12 @@ const KEY_CASES: KeyCase[] = [
     value: "i % 4, i",
     alter: "DROP CONSTRAINT t_pkey, ADD PRIMARY KEY (a, k)",
   },
-  { title: "a key that goes", ddl: "k int PRIMARY KEY", value: "i", alter: "DROP CONSTRAINT t_pkey" },
+  {
+    title: "a key that goes",
+    ddl: "k int PRIMARY KEY",
+    value: "i",
+    alter: "DROP CONSTRAINT t_pkey",
+  },
   {
     title: "a key column that is dropped",
     ddl: "k int PRIMARY KEY, b int NOT NULL",
@@ -175,9 +212,14 @@ for (const { title, ddl, value, alter } of KEY_CASES) {
         `CREATE TABLE t (${ddl}, body text); INSERT INTO t SELECT ${value}, 'row ' || i FROM generate_series(1, ${ROWS}) AS i`,
       );
       const before = await rows("SELECT body FROM t ORDER BY body");
-      const result = await recreate(db, "t", `ALTER TABLE t ${alter ?? "ALTER body TYPE varchar(99)"}`, {
-        batchRows: 7,
-      });
+      const result = await recreate(
+        db,
+        "t",
+        `ALTER TABLE t ${alter ?? "ALTER body TYPE varchar(99)"}`,
+        {
+          batchRows: 7,
+        },
+      );
       assertEquals(result.rows, ROWS);
       assertEquals(await rows("SELECT body::text FROM t ORDER BY body"), before);
       assertEquals(await rows(LEFTOVERS), []);
@@ -286,7 +328,13 @@ const REFUSALS: RefusalCase[] = [
     reason: "failed",
     says: /SQLSTATE 22P02: (?!.*secret)/,
   },
-  { title: "a type needs USING", setup: "", alter: "ALTER body TYPE int", reason: "failed", says: /SQLSTATE 42804/ },
+  {
+    title: "a type needs USING",
+    setup: "",
+    alter: "ALTER body TYPE int",
+    reason: "failed",
+    says: /SQLSTATE 42804/,
+  },
   {
     title: "a key is to be made of duplicates",
     setup: "INSERT INTO t VALUES (99, 'row 1')",
@@ -318,110 +366,152 @@ const REFUSALS: RefusalCase[] = [
 ];
 
 for (const { title, setup, alter, reason, says } of REFUSALS) {
-  Deno.test(`executeRecreation() refuses and leaves the table as it was when ${title}`, options, async () => {
-    await withDatabase(async ({ db, script, rows }) => {
-      await script(
-        `CREATE TABLE t (k int PRIMARY KEY, body text); INSERT INTO t SELECT i, 'row ' || i FROM generate_series(1, 20) AS i; ${setup}`,
-      );
-      const before = [await introspectTable(db, "t"), await rows("SELECT * FROM t ORDER BY k")];
-      const error = await assertRejects(
-        () => recreate(db, "t", `ALTER TABLE t ${alter}`, { batchRows: 9 }),
-        RecreationError,
-      );
-      assertEquals([error.code, error.reason, error.table], ["MIGRATION", reason, "t"]);
-      assert(says.test(error.message), error.message);
-      assertEquals([await introspectTable(db, "t"), await rows("SELECT * FROM t ORDER BY k")], before);
-      assertEquals(await rows(LEFTOVERS), []);
-    });
-  });
+  Deno.test(
+    `executeRecreation() refuses and leaves the table as it was when ${title}`,
+    options,
+    async () => {
+      await withDatabase(async ({ db, script, rows }) => {
+        await script(
+          `CREATE TABLE t (k int PRIMARY KEY, body text); INSERT INTO t SELECT i, 'row ' || i FROM generate_series(1, 20) AS i; ${setup}`,
+        );
+        const before = [await introspectTable(db, "t"), await rows("SELECT * FROM t ORDER BY k")];
+        const error = await assertRejects(
+          () => recreate(db, "t", `ALTER TABLE t ${alter}`, { batchRows: 9 }),
+          RecreationError,
+        );
+        assertEquals([error.code, error.reason, error.table], ["MIGRATION", reason, "t"]);
+        assert(says.test(error.message), error.message);
+        assertEquals(
+          [await introspectTable(db, "t"), await rows("SELECT * FROM t ORDER BY k")],
+          before,
+        );
+        assertEquals(await rows(LEFTOVERS), []);
+      });
+    },
+  );
 }
 
 const SMALL =
   "CREATE TABLE t (k int PRIMARY KEY, body text); INSERT INTO t SELECT i, 'row ' || i FROM generate_series(1, 100) AS i";
 const CHANGE = "ALTER TABLE t ALTER k TYPE bigint";
 
-Deno.test("introspectTable() gives the table as it was while a recreation has not ended", options, async () => {
-  await withDatabase(async ({ db, script, rows }) => {
-    await script(SMALL);
-    const plan = await planFor(db, "t", CHANGE);
-    for (const sign of ['RENAME TO "t__trellis_old"', 'RENAME TO "t"', "DROP TABLE", "RENAME CONSTRAINT"]) {
-      const watched = watch(db, (text) => {
-        if (text.includes(sign)) throw Object.assign(new Error("stopped"), { code: "57014" });
-      });
-      await assertRejects(() => executeRecreation(watched, plan));
-      assertEquals(await introspectTable(db, "t"), plan.current, sign);
-      assertEquals((await planFor(db, "t", CHANGE)).steps, plan.steps);
-    }
-    const other = await planFor(db, "t", "ALTER TABLE t ALTER body SET NOT NULL");
-    const error = await assertRejects(() => executeRecreation(db, other), RecreationError);
-    assertEquals(error.reason, "unfinished");
-    const result = await executeRecreation(db, JSON.parse(JSON.stringify(plan)));
-    assertEquals([result.rows, result.resumed], [100, true]);
-    assertEquals(await rows(LEFTOVERS), []);
-    // once more: nothing is left to do, from the plan and from the beginning
-    assertEquals((await executeRecreation(db, plan)).rows, 0);
-    assertEquals((await planFor(db, "t", CHANGE)).steps, []);
-  });
-});
+Deno.test(
+  "introspectTable() gives the table as it was while a recreation has not ended",
+  options,
+  async () => {
+    await withDatabase(async ({ db, script, rows }) => {
+      await script(SMALL);
+      const plan = await planFor(db, "t", CHANGE);
+      for (
+        const sign of [
+          'RENAME TO "t__trellis_old"',
+          'RENAME TO "t"',
+          "DROP TABLE",
+          "RENAME CONSTRAINT",
+        ]
+      ) {
+        const watched = watch(db, (text) => {
+          if (text.includes(sign)) throw Object.assign(new Error("stopped"), { code: "57014" });
+        });
+        await assertRejects(() => executeRecreation(watched, plan));
+        assertEquals(await introspectTable(db, "t"), plan.current, sign);
+        assertEquals((await planFor(db, "t", CHANGE)).steps, plan.steps);
+      }
+      const other = await planFor(db, "t", "ALTER TABLE t ALTER body SET NOT NULL");
+      const error = await assertRejects(() => executeRecreation(db, other), RecreationError);
+      assertEquals(error.reason, "unfinished");
+      const result = await executeRecreation(db, JSON.parse(JSON.stringify(plan)));
+      assertEquals([result.rows, result.resumed], [100, true]);
+      assertEquals(await rows(LEFTOVERS), []);
+      // once more: nothing is left to do, from the plan and from the beginning
+      assertEquals((await executeRecreation(db, plan)).rows, 0);
+      assertEquals((await planFor(db, "t", CHANGE)).steps, []);
+    });
+  },
+);
 
-Deno.test("executeRecreation() refuses a plan for a table that changed since", options, async () => {
-  await withDatabase(async ({ db, script, rows }) => {
-    await script(SMALL);
-    const plan = await planFor(db, "t", CHANGE);
-    await script("CREATE INDEX late ON t (body)");
-    let error = await assertRejects(() => executeRecreation(db, plan), RecreationError);
-    assertEquals(error.reason, "schema_changed");
-    assertStringIncludes(error.message, "indexes");
-    await script(`DROP TABLE t; ${SMALL}`);
-    error = await assertRejects(() => executeRecreation(db, plan), RecreationError);
-    assertEquals(error.reason, "schema_changed");
-    assertEquals(await rows("SELECT count(*)::int AS rows FROM t"), [{ rows: 100 }]);
-  });
-});
+Deno.test(
+  "executeRecreation() refuses a plan for a table that changed since",
+  options,
+  async () => {
+    await withDatabase(async ({ db, script, rows }) => {
+      await script(SMALL);
+      const plan = await planFor(db, "t", CHANGE);
+      await script("CREATE INDEX late ON t (body)");
+      let error = await assertRejects(() => executeRecreation(db, plan), RecreationError);
+      assertEquals(error.reason, "schema_changed");
+      assertStringIncludes(error.message, "indexes");
+      await script(`DROP TABLE t; ${SMALL}`);
+      error = await assertRejects(() => executeRecreation(db, plan), RecreationError);
+      assertEquals(error.reason, "schema_changed");
+      assertEquals(await rows("SELECT count(*)::int AS rows FROM t"), [{ rows: 100 }]);
+    });
+  },
+);
 
 /** Moments between the two changes of names. */
 const NAMELESS = ['"t__trellis_old" AS', 'RENAME TO "t"'];
 
 for (const moment of NAMELESS) {
-  Deno.test(`executeRecreation() stops when something else takes the name before ${moment}`, options, async () => {
-    await withDatabase(async ({ db, script, rows }, url) => {
-      await script(`${SMALL}; CREATE TABLE child (k int REFERENCES t)`);
-      const other = await openClient(url);
-      const plan = await planFor(db, "t", CHANGE);
-      const watched = watch(db, async (text) => {
-        if (text.includes(moment)) await other.script("CREATE TABLE IF NOT EXISTS t (nothing int)");
+  Deno.test(
+    `executeRecreation() stops when something else takes the name before ${moment}`,
+    options,
+    async () => {
+      await withDatabase(async ({ db, script, rows }, url) => {
+        await script(`${SMALL}; CREATE TABLE child (k int REFERENCES t)`);
+        const other = await openClient(url);
+        const plan = await planFor(db, "t", CHANGE);
+        const watched = watch(db, async (text) => {
+          if (text.includes(moment)) {
+            await other.script("CREATE TABLE IF NOT EXISTS t (nothing int)");
+          }
+        });
+        const error = await assertRejects(() => executeRecreation(watched, plan), RecreationError);
+        assertStringIncludes(error.message, "Something else has taken the name");
+        assertEquals(
+          (await assertRejects(() => executeRecreation(db, plan), RecreationError)).reason,
+          "unfinished",
+        );
+        await other.script("DROP TABLE t");
+        await other.close();
+        await executeRecreation(db, plan);
+        assertEquals(await rows("SELECT count(*)::int AS rows FROM t"), [{ rows: 100 }]);
+        assertEquals(await rows(LEFTOVERS), []);
       });
-      const error = await assertRejects(() => executeRecreation(watched, plan), RecreationError);
-      assertStringIncludes(error.message, "Something else has taken the name");
-      assertEquals((await assertRejects(() => executeRecreation(db, plan), RecreationError)).reason, "unfinished");
-      await other.script("DROP TABLE t");
-      await other.close();
-      await executeRecreation(db, plan);
-      assertEquals(await rows("SELECT count(*)::int AS rows FROM t"), [{ rows: 100 }]);
-      assertEquals(await rows(LEFTOVERS), []);
-    });
-  });
+    },
+  );
 }
 
-Deno.test("executeRecreation() gives the name back when it cannot finish without it", options, async () => {
-  await withDatabase(async ({ db, script, rows }, url) => {
-    await script(`${SMALL}; CREATE TABLE a (k int REFERENCES t); CREATE TABLE b (k int REFERENCES t)`);
-    const other = await openClient(url);
-    const watched = watch(db, async (text) => {
-      if (text.includes('RENAME TO "t__trellis_old"')) await other.script("DROP TABLE b");
+Deno.test(
+  "executeRecreation() gives the name back when it cannot finish without it",
+  options,
+  async () => {
+    await withDatabase(async ({ db, script, rows }, url) => {
+      await script(
+        `${SMALL}; CREATE TABLE a (k int REFERENCES t); CREATE TABLE b (k int REFERENCES t)`,
+      );
+      const other = await openClient(url);
+      const watched = watch(db, async (text) => {
+        if (text.includes('RENAME TO "t__trellis_old"')) await other.script("DROP TABLE b");
+      });
+      const error = await assertRejects(() => recreate(watched, "t", CHANGE), RecreationError);
+      assertStringIncludes(
+        error.message,
+        "could not point b_k_fkey of b to the new table too (SQLSTATE 42P01",
+      );
+      assertStringIncludes(error.message, "The table is as it was");
+      assertEquals(await rows(LEFTOVERS), []);
+      assertEquals(
+        await rows(
+          "SELECT conname::text AS name FROM pg_constraint WHERE confrelid = 't'::regclass",
+        ),
+        [{ name: "a_k_fkey" }],
+      );
+      await other.close();
+      assertEquals((await recreate(db, "t", CHANGE)).rows, 100);
     });
-    const error = await assertRejects(() => recreate(watched, "t", CHANGE), RecreationError);
-    assertStringIncludes(error.message, "could not point b_k_fkey of b to the new table too (SQLSTATE 42P01");
-    assertStringIncludes(error.message, "The table is as it was");
-    assertEquals(await rows(LEFTOVERS), []);
-    assertEquals(
-      await rows("SELECT conname::text AS name FROM pg_constraint WHERE confrelid = 't'::regclass"),
-      [{ name: "a_k_fkey" }],
-    );
-    await other.close();
-    assertEquals((await recreate(db, "t", CHANGE)).rows, 100);
-  });
-});
+  },
+);
 
 const OPTION_CASES = [
   [{ batchRows: 0 }, "batchRows"],
@@ -430,16 +520,20 @@ const OPTION_CASES = [
   [{ jobTimeout: NaN }, "jobTimeout"],
 ] as const;
 
-Deno.test("executeRecreation() refuses options that the provider would not take", options, async () => {
-  await withDatabase(async ({ db, script }) => {
-    await script(SMALL);
-    const plan = await planFor(db, "t", CHANGE);
-    for (const [option, says] of OPTION_CASES) {
-      const error = await assertRejects(() => executeRecreation(db, plan, undefined, option));
-      assertStringIncludes((error as Error).message, says);
-    }
-  });
-});
+Deno.test(
+  "executeRecreation() refuses options that the provider would not take",
+  options,
+  async () => {
+    await withDatabase(async ({ db, script }) => {
+      await script(SMALL);
+      const plan = await planFor(db, "t", CHANGE);
+      for (const [option, says] of OPTION_CASES) {
+        const error = await assertRejects(() => executeRecreation(db, plan, undefined, option));
+        assertStringIncludes((error as Error).message, says);
+      }
+    });
+  },
+);
 
 Deno.test.afterAll(async () => {
   await postgres?.stop();

@@ -1,11 +1,20 @@
 // deno-lint-ignore-file no-console -- the figures are part of the result
 import { assert, assertEquals, assertLess } from "@std/assert";
 import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
-import { isKilled, isWrite, LEFTOVERS, openClient, recreate, type TestClient, watch } from "./recreation_support.ts";
+import {
+  isKilled,
+  isWrite,
+  LEFTOVERS,
+  openClient,
+  recreate,
+  type TestClient,
+  watch,
+} from "./recreation_support.ts";
 
 /** Minutes instead of seconds, every boundary on its own. */
 const IS_SLOW = Deno.env.get("TRELLIS_FULL_TESTS") === "1";
-const STATEMENT = `ALTER TABLE notes ALTER COLUMN amount TYPE numeric(12,2) USING amount::numeric * 2, ` +
+const STATEMENT =
+  `ALTER TABLE notes ALTER COLUMN amount TYPE numeric(12,2) USING amount::numeric * 2, ` +
   `ALTER COLUMN id TYPE bigint, ALTER COLUMN title SET NOT NULL`;
 
 const SETUP = `
@@ -40,7 +49,14 @@ async function assertWhole(client: TestClient, rows: number): Promise<void> {
       `min(pg_typeof(amount)::text) AS type, min(pg_typeof(id)::text) AS id_type, count(title)::int AS titles FROM notes`,
   );
   const amounts = `${rows * (rows + 1)}.00`;
-  assertEquals(sums, { rows, ids: rows, amounts, type: "numeric", id_type: "bigint", titles: rows });
+  assertEquals(sums, {
+    rows,
+    ids: rows,
+    amounts,
+    type: "numeric",
+    id_type: "bigint",
+    titles: rows,
+  });
   assertEquals(await client.rows(LEFTOVERS), []);
   assertEquals(
     await client.rows(
@@ -55,7 +71,9 @@ async function assertWhole(client: TestClient, rows: number): Promise<void> {
     ),
     ["notes_amount", "notes_author_title_key", "notes_pkey"].map((name) => ({ name, valid: true })),
   );
-  const [next] = await client.rows("INSERT INTO notes (author, title) VALUES (1, 'next') RETURNING id::int AS id");
+  const [next] = await client.rows(
+    "INSERT INTO notes (author, title) VALUES (1, 'next') RETURNING id::int AS id",
+  );
   assertEquals(next.id, rows + 1);
 }
 
@@ -76,20 +94,23 @@ async function withDatabase(
 Deno.test("executeRecreation() goes on after a kill", async (t) => {
   const postgres = await startPostgres();
   try {
-    await t.step("of a real process, which gets one change further each time it is started", async () => {
-      await withDatabase(postgres, "chain", async (client, url) => {
-        await fill(client, 10_000);
-        let deaths = 0;
-        // the second change, so that each process gets further by one
-        while (await isKilled(url, STATEMENT, 2)) {
-          deaths++;
-          assertLess(deaths, 100, "the recreation does not come to its end");
-        }
-        console.log(`recreation of 10,000 rows: ${deaths} processes killed`);
-        assert(deaths > 20);
-        await assertWhole(client, 10_000);
-      });
-    });
+    await t.step(
+      "of a real process, which gets one change further each time it is started",
+      async () => {
+        await withDatabase(postgres, "chain", async (client, url) => {
+          await fill(client, 10_000);
+          let deaths = 0;
+          // the second change, so that each process gets further by one
+          while (await isKilled(url, STATEMENT, 2)) {
+            deaths++;
+            assertLess(deaths, 100, "the recreation does not come to its end");
+          }
+          console.log(`recreation of 10,000 rows: ${deaths} processes killed`);
+          assert(deaths > 20);
+          await assertWhole(client, 10_000);
+        });
+      },
+    );
 
     await t.step("of a run that stops before a statement, reads too", async () => {
       await withDatabase(postgres, "every", async (client) => {

@@ -12,10 +12,21 @@ const NOTES: TableSchema = {
   columns: [
     { name: "id", type: "bigint", notNull: true, identity: { always: true, options: "CACHE 1" } },
     { name: "select", type: "text", notNull: false, default: "'it''s'::text", collation: '"C"' },
-    { name: "size", type: "integer", notNull: false, generated: { expression: 'length("select")', stored: true } },
+    {
+      name: "size",
+      type: "integer",
+      notNull: false,
+      generated: { expression: 'length("select")', stored: true },
+    },
   ],
   constraints: [
-    { name: "notes_pkey", type: "primary_key", columns: ["id"], definition: "PRIMARY KEY (id)", validated: true },
+    {
+      name: "notes_pkey",
+      type: "primary_key",
+      columns: ["id"],
+      definition: "PRIMARY KEY (id)",
+      validated: true,
+    },
     {
       name: "up",
       type: "foreign_key",
@@ -25,7 +36,13 @@ const NOTES: TableSchema = {
       references: { schema: "app", table: "notes", columns: ["id"] },
     },
   ],
-  indexes: [{ name: "i", unique: false, definition: 'USING btree ("select")', columns: ["select"], valid: true }],
+  indexes: [{
+    name: "i",
+    unique: false,
+    definition: 'USING btree ("select")',
+    columns: ["select"],
+    valid: true,
+  }],
 };
 
 Deno.test("buildCreateTableSql() writes columns and constraints", () => {
@@ -49,7 +66,10 @@ Deno.test("buildCreateTableSql() names new NOT NULL constraints after the table 
     `CREATE TABLE "t__work" ("id" bigint CONSTRAINT "t_id_not_null" NOT NULL, "note" text CONSTRAINT "t_note_not_null" NOT NULL, ` +
       `"${long.name}" text NOT NULL)`,
   );
-  assertEquals(build([id, note]), `CREATE TABLE "t__work" ("id" bigint NOT NULL, "note" text NOT NULL)`);
+  assertEquals(
+    build([id, note]),
+    `CREATE TABLE "t__work" ("id" bigint NOT NULL, "note" text NOT NULL)`,
+  );
   assertEquals(
     build([named, note], "t"),
     `CREATE TABLE "t" ("id" bigint CONSTRAINT "t_id_not_null" NOT NULL, "note" text NOT NULL)`,
@@ -57,7 +77,11 @@ Deno.test("buildCreateTableSql() names new NOT NULL constraints after the table 
 });
 
 Deno.test("buildCreateTableSql() gives names of their own to what cannot share one under another table name", () => {
-  const sql = buildCreateTableSql('co"py', { ...NOTES, unlogged: true, options: ["fillfactor=70"] });
+  const sql = buildCreateTableSql('co"py', {
+    ...NOTES,
+    unlogged: true,
+    options: ["fillfactor=70"],
+  });
   assertStringIncludes(sql, 'CREATE UNLOGGED TABLE "app"."co""py" (');
   assertStringIncludes(sql, 'CONSTRAINT "notes_pkey__trellis_new" PRIMARY KEY (id)');
   assertStringIncludes(sql, 'REFERENCES "app"."co""py" ("id")) WITH (fillfactor=70)');
@@ -90,7 +114,10 @@ Deno.test("generateRecreationPlan() gives the same plain steps each time, in the
 });
 
 Deno.test("generateRecreationPlan() has nothing to do when both tables are the same", () => {
-  const desired = applyAlterToSchema(NOTES, `ALTER TABLE notes ALTER "select" TYPE text USING upper("select")`);
+  const desired = applyAlterToSchema(
+    NOTES,
+    `ALTER TABLE notes ALTER "select" TYPE text USING upper("select")`,
+  );
   assertEquals(generateRecreationPlan(NOTES, desired, 10).steps, []);
 });
 
@@ -99,7 +126,10 @@ Deno.test("generateRecreationPlan() writes statements that the distributed provi
     ...NOTES,
     dialect: "distsql",
     columns: NOTES.columns.map(({ collation: _collation, ...column }) => column),
-    indexes: [{ ...NOTES.indexes[0], definition: 'USING btree_index ("select") WHERE ("select" <> \'\')' }],
+    indexes: [{
+      ...NOTES.indexes[0],
+      definition: 'USING btree_index ("select") WHERE ("select" <> \'\')',
+    }],
   };
   const desired = applyAlterToSchema(notes, `ALTER TABLE notes ALTER "select" TYPE varchar(9)`);
   const statements = generateRecreationPlan(notes, desired, 10).steps.flatMap((step) =>
@@ -112,7 +142,10 @@ Deno.test("generateRecreationPlan() writes statements that the distributed provi
   );
   assertEquals(index?.job?.kind, "index");
   const validation = statements.find(({ title }) => title === "check the rows against up");
-  assertEquals(validation?.sql, 'ALTER TABLE ASYNC "app"."notes__trellis_new" VALIDATE CONSTRAINT "up"');
+  assertEquals(
+    validation?.sql,
+    'ALTER TABLE ASYNC "app"."notes__trellis_new" VALIDATE CONSTRAINT "up"',
+  );
 });
 
 Deno.test("generateRecreationPlan() warns of what goes", () => {

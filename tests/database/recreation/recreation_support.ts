@@ -40,7 +40,11 @@ export async function openClient(url: string): Promise<TestClient> {
 }
 
 /** Reads a table, changes it and plans. */
-export async function planFor(db: DrizzleClient, table: string, statement: string): Promise<RecreationPlan> {
+export async function planFor(
+  db: DrizzleClient,
+  table: string,
+  statement: string,
+): Promise<RecreationPlan> {
   const current = await introspectTable(db, table);
   const rows = await getEstimatedRowCount(db, table);
   return generateRecreationPlan(current, applyAlterToSchema(current, statement), rows);
@@ -66,12 +70,17 @@ export function isWrite(text: string): boolean {
  *
  * @param before May throw, which is how a test lets a run die.
  */
-export function watch(db: DrizzleClient, before: (text: string) => void | Promise<void>): DrizzleClient {
+export function watch(
+  db: DrizzleClient,
+  before: (text: string) => void | Promise<void>,
+): DrizzleClient {
   return new Proxy(db, {
     get(target, property): unknown {
       const value = Reflect.get(target, property, target);
       if (property !== "execute") return typeof value === "function" ? value.bind(target) : value;
-      return async function execute(query: { queryChunks: { value: string[] }[] }): Promise<unknown> {
+      return async function execute(
+        query: { queryChunks: { value: string[] }[] },
+      ): Promise<unknown> {
         await before(query.queryChunks.flatMap((chunk) => chunk.value).join(""));
         return await target.execute(query as never);
       };
@@ -80,7 +89,8 @@ export function watch(db: DrizzleClient, before: (text: string) => void | Promis
 }
 
 /** Names of relations that a recreation leaves behind while it runs. */
-export const LEFTOVERS = "SELECT relname::text AS name FROM pg_class WHERE relname LIKE '%trellis%' ORDER BY 1";
+export const LEFTOVERS =
+  "SELECT relname::text AS name FROM pg_class WHERE relname LIKE '%trellis%' ORDER BY 1";
 
 /**
  * Lets a process of its own recreate the table `notes`.
@@ -90,10 +100,28 @@ export const LEFTOVERS = "SELECT relname::text AS name FROM pg_class WHERE relna
  * @param dieAt The change before which the process kills itself, from 1; -1 for none.
  * @returns Whether it was killed.
  */
-export async function isKilled(database: string, statement: string, dieAt: number): Promise<boolean> {
+export async function isKilled(
+  database: string,
+  statement: string,
+  dieAt: number,
+): Promise<boolean> {
   const child = fileURLToPath(new URL("killed_process.ts", import.meta.url));
-  const args = ["run", "-A", "--frozen", "--cached-only", child, database, "notes", statement, String(dieAt)];
-  const { code, signal, stderr } = await new Deno.Command(Deno.execPath(), { args, stdout: "null", stderr: "piped" })
+  const args = [
+    "run",
+    "-A",
+    "--frozen",
+    "--cached-only",
+    child,
+    database,
+    "notes",
+    statement,
+    String(dieAt),
+  ];
+  const { code, signal, stderr } = await new Deno.Command(Deno.execPath(), {
+    args,
+    stdout: "null",
+    stderr: "piped",
+  })
     .output();
   if (signal === "SIGKILL") return true;
   assertEquals(code, 0, new TextDecoder().decode(stderr));

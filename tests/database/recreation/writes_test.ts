@@ -9,7 +9,9 @@ let postgres: TestPostgres | undefined;
 let databases = 0;
 
 /** One server for the file; each test has a database of its own. */
-async function withDatabase(test: (client: TestClient, url: string) => Promise<void>): Promise<void> {
+async function withDatabase(
+  test: (client: TestClient, url: string) => Promise<void>,
+): Promise<void> {
   postgres ??= await startPostgres();
   const url = await postgres.createDatabase(`writes_${++databases}`);
   const client = await openClient(url);
@@ -49,9 +51,14 @@ Deno.test("executeRecreation() loses no write, whenever it comes", options, asyn
           let isWritten = false;
           const watched = watch(db, async () => {
             // the name is gone for a moment: then the write fails, and that is no loss
-            if (++statements === at) isWritten = await writer.script(write).then(() => true, () => false);
+            if (++statements === at) {
+              isWritten = await writer.script(write).then(() => true, () => false);
+            }
           });
-          const error = await recreate(watched, "t", CHANGE, { batchRows: 40 }).then(() => undefined, (e) => e);
+          const error = await recreate(watched, "t", CHANGE, { batchRows: 40 }).then(
+            () => undefined,
+            (e) => e,
+          );
           ended = statements < at;
           if (error !== undefined) {
             assertEquals((error as RecreationError).reason, "rows_changed", String(error));
@@ -61,7 +68,11 @@ Deno.test("executeRecreation() loses no write, whenever it comes", options, asyn
           const after = await rows("SELECT k::int AS k, body FROM t ORDER BY k");
           await script(`DROP TABLE c, t; ${SMALL}`);
           if (isWritten) await script(write);
-          assertEquals(after, await rows("SELECT k, body FROM t ORDER BY k"), `${write} before statement ${at}`);
+          assertEquals(
+            after,
+            await rows("SELECT k, body FROM t ORDER BY k"),
+            `${write} before statement ${at}`,
+          );
         }
       }
     } finally {
@@ -106,10 +117,17 @@ Deno.test("executeRecreation() loses no row of writers beside it", options, asyn
     await Promise.all(writing);
     for (const writer of writers) await writer.close();
     await recreate(db, "t", CHANGE);
-    assertEquals(await rows("SELECT count(*)::int AS rows, count(DISTINCT k)::int AS keys FROM t"), [
-      { rows: written, keys: written },
-    ]);
-    console.log(`${written - 1000} rows written meanwhile; ${done} of 4 recreations went through, the others refused`);
+    assertEquals(
+      await rows("SELECT count(*)::int AS rows, count(DISTINCT k)::int AS keys FROM t"),
+      [
+        { rows: written, keys: written },
+      ],
+    );
+    console.log(
+      `${
+        written - 1000
+      } rows written meanwhile; ${done} of 4 recreations went through, the others refused`,
+    );
   });
 });
 
@@ -133,7 +151,11 @@ Deno.test({
         "t",
         "ALTER TABLE t ALTER amount TYPE bigint",
       ];
-      const { stdout, stderr } = await new Deno.Command(Deno.execPath(), { args, stdout: "piped", stderr: "piped" })
+      const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+        args,
+        stdout: "piped",
+        stderr: "piped",
+      })
         .output();
       const text = new TextDecoder().decode(stdout);
       console.log(text, new TextDecoder().decode(stderr));

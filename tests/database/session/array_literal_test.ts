@@ -14,11 +14,16 @@ const cases: [text: string, items: unknown][] = [
   ['{"{}","[1]"," x "}', ["{}", "[1]", " x "]],
 ];
 for (const [text, items] of cases) {
-  Deno.test(`parseArray() reads ${text}`, () => assertEquals(parseArray(text, (item) => item) as unknown, items));
+  Deno.test(`parseArray() reads ${text}`, () =>
+    assertEquals(parseArray(text, (item) => item) as unknown, items));
 }
 
 Deno.test("parseArray() takes the delimiter of box", () => {
-  assertEquals(parseArray("{(2,2),(1,1);(4,4),(3,3);NULL}", (item) => item, ";"), ["(2,2),(1,1)", "(4,4),(3,3)", null]);
+  assertEquals(parseArray("{(2,2),(1,1);(4,4),(3,3);NULL}", (item) => item, ";"), [
+    "(2,2),(1,1)",
+    "(4,4),(3,3)",
+    null,
+  ]);
 });
 
 Deno.test("formatArray() writes what parseArray() reads", () => {

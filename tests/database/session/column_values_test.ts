@@ -26,7 +26,12 @@ import {
   withTransaction,
 } from "../../../database/mod.ts";
 import { eq, sql } from "../../../database/orm.ts";
-import { LAB_OPTIONS, openWithTables, type ProviderTarget, shareProviders } from "../../support/provider_lab.ts";
+import {
+  LAB_OPTIONS,
+  openWithTables,
+  type ProviderTarget,
+  shareProviders,
+} from "../../support/provider_lab.ts";
 
 const getLab = shareProviders();
 
@@ -46,7 +51,10 @@ const JSON_VALUES: readonly unknown[] = [
     "-0",
     " 1 ",
   ],
-  ...[{ admin: true }, [1, "1", null, ["null"]], 1, -1.5, true, false, { text: "null", nested: { text: '{"a":1}' } }],
+  ...[{ admin: true }, [1, "1", null, ["null"]], 1, -1.5, true, false, {
+    text: "null",
+    nested: { text: '{"a":1}' },
+  }],
 ];
 
 const owners = pgTable("owners", { id: integer("id").primaryKey() });
@@ -91,28 +99,42 @@ Deno.test(
           "prepared again": async () => (await prepared.execute())[0],
           "defined and prepared": async () => (await findDoc(id))[0],
           "relational": () => db.query.docs.findFirst({ where: byId }).execute(),
-          "relational, prepared": () => db.query.docs.findFirst({ where: byId }).prepare(`relational_${id}`).execute(),
-          "update": async () => (await db.update(docs).set({ doc: value, plain: value }).where(byId).returning())[0],
+          "relational, prepared": () =>
+            db.query.docs.findFirst({ where: byId }).prepare(`relational_${id}`).execute(),
+          "update": async () =>
+            (await db.update(docs).set({ doc: value, plain: value }).where(byId).returning())[0],
           "join": async () =>
-            (await db.select().from(docs).innerJoin(owners, eq(owners.id, docs.ownerId)).where(byId))[0].docs,
+            (await db.select().from(docs).innerJoin(owners, eq(owners.id, docs.ownerId)).where(
+              byId,
+            ))[0].docs,
           "left join": async () =>
-            (await db.select().from(owners).leftJoin(docs, eq(owners.id, docs.ownerId)).where(byId))[0].docs,
-          "subquery": async () => (await db.select().from(db.select().from(docs).where(byId).as("inner")))[0],
-          "transaction": () => withTransaction(db, async (tx) => (await tx.select().from(docs).where(byId))[0]),
+            (await db.select().from(owners).leftJoin(docs, eq(owners.id, docs.ownerId)).where(
+              byId,
+            ))[0].docs,
+          "subquery": async () =>
+            (await db.select().from(db.select().from(docs).where(byId).as("inner")))[0],
+          "transaction": () =>
+            withTransaction(db, async (tx) => (await tx.select().from(docs).where(byId))[0]),
           "raw": async () =>
             (await executeRows(
               db as never,
               sql`select id, owner_id as "ownerId", plain, doc from docs where id = ${id}`,
             ))[0],
         };
-        for (const [read, run] of Object.entries(reads)) assertEquals(await run(), row, `${what}, ${read}`);
+        for (const [read, run] of Object.entries(reads)) {
+          assertEquals(await run(), row, `${what}, ${read}`);
+        }
         const [expressions] = await db.select({
           doc: sql`${docs.doc}`,
           named: sql`${docs.doc}`.as("named"),
           decoded: sql`${docs.doc}`.mapWith(docs.doc),
           wrapped: sql`jsonb_build_array(${docs.doc})`,
         }).from(docs).where(byId);
-        assertEquals(expressions, { doc: value, named: value, decoded: value, wrapped: [value] }, what);
+        assertEquals(
+          expressions,
+          { doc: value, named: value, decoded: value, wrapped: [value] },
+          what,
+        );
         const withExtras = await db.query.docs.findFirst({
           where: byId,
           columns: { id: true },
@@ -141,7 +163,8 @@ function definePrepared(db: Client): (id: number) => Promise<unknown[]> {
   return definePreparedQuery(
     { tables: [{ table: docs, operations: [DatabaseOperation.Select] }] },
     (client, id: number) =>
-      client.select().from(docs).where(eq(docs.id, sql.placeholder("id"))).prepare("find_doc").execute({ id }),
+      client.select().from(docs).where(eq(docs.id, sql.placeholder("id"))).prepare("find_doc")
+        .execute({ id }),
   );
 }
 
@@ -157,7 +180,10 @@ Deno.test("JSON that is stored as a text is read once by a json column", LAB_OPT
 });
 
 const mood = pgEnum("mood", ["happy", "it's fine"]);
-const money = customType<{ data: string }>({ dataType: () => "money", fromDriver: (value) => `m${value}` });
+const money = customType<{ data: string }>({
+  dataType: () => "money",
+  fromDriver: (value) => `m${value}`,
+});
 const lists = pgTable("lists", {
   id: integer("id").primaryKey(),
   texts: text("texts").array(),
@@ -201,7 +227,9 @@ const FULL: Lists = {
 function withNulls(row: Lists): Lists {
   const entries = Object.entries(row).map(([key, value]) => [
     key,
-    Array.isArray(value) && key !== "grid" ? [null, ...value.flatMap((item) => [item, null])] : value,
+    Array.isArray(value) && key !== "grid"
+      ? [null, ...value.flatMap((item) => [item, null])]
+      : value,
   ]);
   return { ...Object.fromEntries(entries), id: row.id + 1, grid: [[null, 2], [3, null]] } as Lists;
 }
@@ -210,12 +238,22 @@ function withNulls(row: Lists): Lists {
 function rowsFor({ name }: ProviderTarget): Lists[] {
   const full = name === "data-api" ? { ...FULL, grid: null, bigs: [1n, -1n] } : FULL;
   const nulls = withNulls(full);
-  const empty = Object.fromEntries(Object.entries(FULL).map(([key, value]) => [key, key === "id" ? 3 : value && []]));
-  const none = Object.fromEntries(Object.entries(FULL).map(([key]) => [key, key === "id" ? 4 : null]));
-  return [full, name === "data-api" ? { ...nulls, grid: null } : nulls, empty as Lists, none as Lists];
+  const empty = Object.fromEntries(
+    Object.entries(FULL).map(([key, value]) => [key, key === "id" ? 3 : value && []]),
+  );
+  const none = Object.fromEntries(
+    Object.entries(FULL).map(([key]) => [key, key === "id" ? 4 : null]),
+  );
+  return [
+    full,
+    name === "data-api" ? { ...nulls, grid: null } : nulls,
+    empty as Lists,
+    none as Lists,
+  ];
 }
 
-const LISTS_DDL = `CREATE TABLE lists (id int PRIMARY KEY, texts text[], ints int[], bigs bigint[], longs bigint[],
+const LISTS_DDL =
+  `CREATE TABLE lists (id int PRIMARY KEY, texts text[], ints int[], bigs bigint[], longs bigint[],
   exact numeric[], ratios float8[], flags boolean[], at timestamptz[], local timestamp[], days date[], ids uuid[],
   docs jsonb[], moods mood[], prices money[], grid int[][])`;
 
@@ -231,7 +269,10 @@ Deno.test(
       const rows = rowsFor(target);
       for (const row of rows) {
         const { prices } = row;
-        const stored = { ...row, prices: prices?.map((price) => price?.slice(1) ?? null) as string[] };
+        const stored = {
+          ...row,
+          prices: prices?.map((price) => price?.slice(1) ?? null) as string[],
+        };
         assertEquals(await db.insert(lists).values(stored).returning(), [row], `${name} ${row.id}`);
       }
       assertEquals(await db.select().from(lists).orderBy(lists.id), rows, name);
@@ -239,7 +280,11 @@ Deno.test(
       for (const [key, column] of Object.entries(lists) as [keyof Lists, PgColumn][]) {
         if (key === "id" || column?.name === undefined) continue;
         const values = await db.select({ value: column }).from(lists).orderBy(lists.id);
-        assertEquals(values.map(({ value }) => value), rows.map((row) => row[key]), `${name} ${key}`);
+        assertEquals(
+          values.map(({ value }) => value),
+          rows.map((row) => row[key]),
+          `${name} ${key}`,
+        );
       }
     }
   },
@@ -295,42 +340,58 @@ const ledger = {
   accountsRelations: relations(accounts, ({ many }) => ({ entries: many(entries) })),
   entriesRelations: relations(
     entries,
-    ({ one }) => ({ account: one(accounts, { fields: [entries.accountId], references: [accounts.id] }) }),
+    ({ one }) => ({
+      account: one(accounts, { fields: [entries.accountId], references: [accounts.id] }),
+    }),
   ),
 };
 
-Deno.test("rows of relations keep all digits of bigint and numeric, on every provider", LAB_OPTIONS, async () => {
-  for (const { name, config } of (await getLab()).targets) {
-    const db = await openWithTables(
-      { ...config, schema: ledger },
-      "CREATE TABLE accounts (id bigint PRIMARY KEY)",
-      `CREATE TABLE entries (id int PRIMARY KEY, account_id bigint, long bigint, exact numeric(38, 10),
+Deno.test(
+  "rows of relations keep all digits of bigint and numeric, on every provider",
+  LAB_OPTIONS,
+  async () => {
+    for (const { name, config } of (await getLab()).targets) {
+      const db = await openWithTables(
+        { ...config, schema: ledger },
+        "CREATE TABLE accounts (id bigint PRIMARY KEY)",
+        `CREATE TABLE entries (id int PRIMARY KEY, account_id bigint, long bigint, exact numeric(38, 10),
         ratio numeric(38, 10), whole numeric(38, 0), day date, at timestamptz, doc jsonb)`,
-    );
-    const id = 9007199254740993n;
-    const entry = {
-      id: 1,
-      accountId: id,
-      long: 42,
-      exact: "12345678901234567890.0123456789",
-      ratio: 0.5,
-      whole: 12345678901234567890n,
-      day: "2026-01-31",
-      at: new Date("2026-10-25T01:30:00.123Z"),
-      doc: "null",
-    };
-    const none = { ...Object.fromEntries(Object.keys(entry).map((key) => [key, null])), id: 2, accountId: id };
-    await db.insert(accounts).values({ id });
-    await db.insert(entries).values([entry, none as never]);
-    const account = await db.query.accounts.findFirst({ with: { entries: { orderBy: entries.id } } });
-    assertEquals(account, { id, entries: [entry, none] } as never, name);
-    const [first] = await db.query.entries.findMany({
-      limit: 1,
-      with: { account: { with: { entries: { where: eq(entries.id, 1), limit: 1, columns: { exact: true } } } } },
-    });
-    assertEquals(first, { ...entry, account: { id, entries: [{ exact: entry.exact }] } }, name);
-  }
-});
+      );
+      const id = 9007199254740993n;
+      const entry = {
+        id: 1,
+        accountId: id,
+        long: 42,
+        exact: "12345678901234567890.0123456789",
+        ratio: 0.5,
+        whole: 12345678901234567890n,
+        day: "2026-01-31",
+        at: new Date("2026-10-25T01:30:00.123Z"),
+        doc: "null",
+      };
+      const none = {
+        ...Object.fromEntries(Object.keys(entry).map((key) => [key, null])),
+        id: 2,
+        accountId: id,
+      };
+      await db.insert(accounts).values({ id });
+      await db.insert(entries).values([entry, none as never]);
+      const account = await db.query.accounts.findFirst({
+        with: { entries: { orderBy: entries.id } },
+      });
+      assertEquals(account, { id, entries: [entry, none] } as never, name);
+      const [first] = await db.query.entries.findMany({
+        limit: 1,
+        with: {
+          account: {
+            with: { entries: { where: eq(entries.id, 1), limit: 1, columns: { exact: true } } },
+          },
+        },
+      });
+      assertEquals(first, { ...entry, account: { id, entries: [{ exact: entry.exact }] } }, name);
+    }
+  },
+);
 
 const samples = pgTable("samples", {
   id: integer("id").primaryKey(),
@@ -356,9 +417,17 @@ Deno.test("arrays in rows of relations keep all digits", LAB_OPTIONS, async () =
       "CREATE TABLE owners (id int PRIMARY KEY)",
       "CREATE TABLE samples (id int PRIMARY KEY, owner_id int, bigs bigint[], exact numeric[][])",
     );
-    const sample = { id: 1, ownerId: 1, bigs: [9007199254740993n, null as never], exact: [["12345678901234567890.5"]] };
+    const sample = {
+      id: 1,
+      ownerId: 1,
+      bigs: [9007199254740993n, null as never],
+      exact: [["12345678901234567890.5"]],
+    };
     await db.insert(owners).values({ id: 1 });
     await db.insert(samples).values(sample);
-    assertEquals(await db.query.owners.findFirst({ with: { samples: true } }), { id: 1, samples: [sample] }, name);
+    assertEquals(await db.query.owners.findFirst({ with: { samples: true } }), {
+      id: 1,
+      samples: [sample],
+    }, name);
   }
 });

@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { ConnectionSlots } from "../../../database/session/connection_slots.ts";
 import { Lease } from "../../../database/session/lease.ts";
 import { DatabaseError, TransactionMisuseError } from "../../../errors/mod.ts";
@@ -10,12 +16,20 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 const name = (): string => "the query";
 
 function invocation(): Invocation {
-  const start = { correlationId: "c", requestId: "r", traceId: undefined, operationName: "o", functionName: "f" };
+  const start = {
+    correlationId: "c",
+    requestId: "r",
+    traceId: undefined,
+    operationName: "o",
+    functionName: "f",
+  };
   return new Invocation({ ...start, coldStart: false });
 }
 
 /** A transaction whose work lasts until it is told to end. */
-function begin(slots: ConnectionSlots): { end: () => void; done: Promise<void>; busy: (work: Promise<void>) => void } {
+function begin(
+  slots: ConnectionSlots,
+): { end: () => void; done: Promise<void>; busy: (work: Promise<void>) => void } {
   const ended = Promise.withResolvers<void>();
   let busy = (_work: Promise<void>): void => {};
   const done = slots.hold((scope) => {
@@ -96,7 +110,10 @@ Deno.test("admit() does not refuse a query that was there before the transaction
 
 Deno.test("admit() does not refuse a query of another request", async () => {
   const slots = new ConnectionSlots(1, PATIENCE);
-  const first = runInvocation(invocation(), () => slots.hold((scope) => scope.run(() => sleep(400))));
+  const first = runInvocation(
+    invocation(),
+    () => slots.hold((scope) => scope.run(() => sleep(400))),
+  );
   await sleep(5);
   const second = runInvocation(invocation(), () => slots.admit(name)!);
   await Promise.all([first, second]);
@@ -140,7 +157,10 @@ Deno.test("Lease.use() waits for what was sent, and refuses what comes later", a
     return Promise.resolve();
   });
   assertEquals(seen, ["sent"]);
-  await assertRejects(() => lease.run(name, () => Promise.resolve(seen.push("late"))), TransactionMisuseError);
+  await assertRejects(
+    () => lease.run(name, () => Promise.resolve(seen.push("late"))),
+    TransactionMisuseError,
+  );
   assertEquals(seen, ["sent"]);
 });
 

@@ -19,7 +19,8 @@ export interface Oracle {
 type Parser = (text: string) => unknown;
 
 const asText: Parser = (text) => text;
-const asUtc: Parser = (text) => pg.types.getTypeParser(1184, "text")(`${text.replace(/( BC)?$/, "+00$1")}`);
+const asUtc: Parser = (text) =>
+  pg.types.getTypeParser(1184, "text")(`${text.replace(/( BC)?$/, "+00$1")}`);
 
 /** Where the providers differ from `pg`; the guide lists the same. */
 const DIFFERENCES: Readonly<Record<string, Parser>> = {
@@ -28,7 +29,8 @@ const DIFFERENCES: Readonly<Record<string, Parser>> = {
   // an object of a class of pg's own; drizzle's interval column is a text too
   interval: asText,
   // pg takes the machine's time zone, drizzle UTC
-  timestamp: (text) => text.includes("infinity") ? pg.types.getTypeParser(1114, "text")(text) : asUtc(text),
+  timestamp: (text) =>
+    text.includes("infinity") ? pg.types.getTypeParser(1114, "text")(text) : asUtc(text),
 };
 
 function getDifference(type: number): Parser | undefined {
@@ -36,7 +38,8 @@ function getDifference(type: number): Parser | undefined {
     if (type === id) return DIFFERENCES[name];
     if (type !== arrayId) continue;
     // pg reads an array of numeric as floats, and leaves arrays of rarer types as texts
-    const readItem = DIFFERENCES[name] ?? (name === "numeric" ? asText : pg.types.getTypeParser(id, "text") as Parser);
+    const readItem = DIFFERENCES[name] ??
+      (name === "numeric" ? asText : pg.types.getTypeParser(id, "text") as Parser);
     return (text) => parseArray(text, readItem, name === "box" ? ";" : ",");
   }
   return undefined;

@@ -11,7 +11,12 @@ import {
 import { eq, sql } from "../../../database/orm.ts";
 import { getSqlState } from "../../../errors/driver_error.ts";
 import { findInCauseChain } from "../../../errors/mod.ts";
-import { LAB_OPTIONS, openWithTables, type ProviderTarget, shareProviders } from "../../support/provider_lab.ts";
+import {
+  LAB_OPTIONS,
+  openWithTables,
+  type ProviderTarget,
+  shareProviders,
+} from "../../support/provider_lab.ts";
 import { openOracle, type Oracle } from "./pg_oracle.ts";
 import { edgeExpressions, nestedExpressions, ValueGenerator } from "./typed_values.ts";
 import { testSeed } from "../../support/seed.ts";
@@ -27,12 +32,16 @@ interface Provider {
   db: DrizzleClient;
 }
 
-async function besidePg(test: (providers: Provider[], oracle: Oracle) => Promise<void>): Promise<void> {
+async function besidePg(
+  test: (providers: Provider[], oracle: Oracle) => Promise<void>,
+): Promise<void> {
   const { postgres, targets } = await getLab();
   const oracle = await openOracle(await postgres.createDatabase(`oracle_${crypto.randomUUID()}`));
   try {
     const providers: Provider[] = [];
-    for (const { name, config } of targets) providers.push({ name, db: await getDrizzleClient(config) });
+    for (const { name, config } of targets) {
+      providers.push({ name, db: await getDrizzleClient(config) });
+    }
     await test(providers, oracle);
   } finally {
     await oracle.end();
@@ -47,7 +56,9 @@ function assertSame(actual: unknown, expected: unknown, what: string): void {
 
 function getKind(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(getKind);
-  return value === null || typeof value !== "object" ? typeof value : Object.getPrototypeOf(value)?.constructor?.name;
+  return value === null || typeof value !== "object"
+    ? typeof value
+    : Object.getPrototypeOf(value)?.constructor?.name;
 }
 
 /** What the stand-ins refuse as the services do; a refusal is no other answer. */
@@ -75,7 +86,9 @@ async function compareAll(
   expressions: readonly string[],
   tally: Tally,
 ): Promise<void> {
-  const text = `select ${expressions.map((expression, at) => `${expression} as v${at}`).join(", ")}`;
+  const text = `select ${
+    expressions.map((expression, at) => `${expression} as v${at}`).join(", ")
+  }`;
   let row: Record<string, unknown>;
   try {
     [row] = await executeRows(provider.db, sql.raw(text));
@@ -86,7 +99,10 @@ async function compareAll(
       return await compareAll(provider, oracle, expressions.slice(half), tally);
     }
     const refusal = getRefusal(error);
-    assert(REFUSALS[provider.name]?.test(refusal), `${provider.name} refuses ${text}: ${refusal} ${error}`);
+    assert(
+      REFUSALS[provider.name]?.test(refusal),
+      `${provider.name} refuses ${text}: ${refusal} ${error}`,
+    );
     tally.refused++;
     return;
   }
@@ -98,7 +114,10 @@ async function compareAll(
 }
 
 function chunk<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size));
+  return Array.from(
+    { length: Math.ceil(items.length / size) },
+    (_, at) => items.slice(at * size, (at + 1) * size),
+  );
 }
 
 async function compareOnEach(
@@ -115,13 +134,23 @@ async function compareOnEach(
   }
 }
 
-Deno.test("raw values of every built-in type are those of pg on every provider", LAB_OPTIONS, async () => {
-  await besidePg((providers, oracle) => compareOnEach(providers, oracle, edgeExpressions().map(({ sql }) => sql)));
-});
+Deno.test(
+  "raw values of every built-in type are those of pg on every provider",
+  LAB_OPTIONS,
+  async () => {
+    await besidePg((providers, oracle) =>
+      compareOnEach(providers, oracle, edgeExpressions().map(({ sql }) => sql))
+    );
+  },
+);
 
-Deno.test("arrays of more dimensions are those of pg, or refused by the Data API", LAB_OPTIONS, async () => {
-  await besidePg((providers, oracle) => compareOnEach(providers, oracle, nestedExpressions(), 6));
-});
+Deno.test(
+  "arrays of more dimensions are those of pg, or refused by the Data API",
+  LAB_OPTIONS,
+  async () => {
+    await besidePg((providers, oracle) => compareOnEach(providers, oracle, nestedExpressions(), 6));
+  },
+);
 
 Deno.test("generated raw values are those of pg on every provider", LAB_OPTIONS, async () => {
   console.log(`TRELLIS_SEED=${SEED}`);
@@ -187,7 +216,11 @@ const PARAMETERS: readonly [cast: string, values: readonly unknown[]][] = [
   ["float8", [0.1, NaN, Infinity, 1e21]],
   ["boolean", [true, false]],
   ["text", ["", "O'Hara \"\\ ü 🎉", "null", "{a}"]],
-  ["timestamptz", [new Date("2026-10-25T01:30:00.123Z"), new Date("1969-12-31T23:59:59.999Z"), "2026-01-31T00:00:00Z"]],
+  ["timestamptz", [
+    new Date("2026-10-25T01:30:00.123Z"),
+    new Date("1969-12-31T23:59:59.999Z"),
+    "2026-01-31T00:00:00Z",
+  ]],
   ["timestamp", [new Date("2026-03-29T02:30:00.456Z")]],
   ["date", [new Date("2026-03-29T12:00:00Z"), "2026-01-31"]],
   ["bytea", [new Uint8Array([0, 1, 39, 92, 255]), new Uint8Array()]],
@@ -195,39 +228,47 @@ const PARAMETERS: readonly [cast: string, values: readonly unknown[]][] = [
   ["uuid", ["00000000-0000-4000-8000-00000000000a"]],
 ];
 
-Deno.test("parameters of sql templates are those of pg, Dates and bytes too", LAB_OPTIONS, async () => {
-  await besidePg(async (providers, oracle) => {
-    for (const [cast, values] of PARAMETERS) {
-      for (const value of [...values, null]) {
-        const { rows: [expected] } = await oracle.query(`select $1::${cast} as v`, [value]);
-        for (const { name, db } of providers) {
-          const [row] = await executeRows(db, sql`select ${value}::${sql.raw(cast)} as v`);
-          assertSame(row.v, expected.v, `${name}: ${value} as ${cast}`);
+Deno.test(
+  "parameters of sql templates are those of pg, Dates and bytes too",
+  LAB_OPTIONS,
+  async () => {
+    await besidePg(async (providers, oracle) => {
+      for (const [cast, values] of PARAMETERS) {
+        for (const value of [...values, null]) {
+          const { rows: [expected] } = await oracle.query(`select $1::${cast} as v`, [value]);
+          for (const { name, db } of providers) {
+            const [row] = await executeRows(db, sql`select ${value}::${sql.raw(cast)} as v`);
+            assertSame(row.v, expected.v, `${name}: ${value} as ${cast}`);
+          }
         }
       }
-    }
-    // a Date beside a column, without a cast
-    for (const { name, db } of providers) {
-      await db.execute(sql`CREATE TABLE moments (id int PRIMARY KEY, at timestamptz, local timestamp, flag boolean)`);
-      const at = new Date("2026-10-25T01:30:00.123Z");
-      await db.execute(sql`INSERT INTO moments VALUES (${1}, ${at}, ${at}, ${true})`);
-      const rows = await executeRows(
-        db,
-        sql`SELECT * FROM moments WHERE at = ${at} AND local <= ${at} AND flag = ${true} AND id = ${1}`,
-      );
-      assertSame(rows, [{ id: 1, at, local: at, flag: true }], name);
-    }
-    // arrays and nested arrays, with NULL and what has to be quoted
-    for (const { name, db } of providers) {
-      const items = ["a", 'b"\\,{}', null, "NULL", ""];
-      const [row] = await executeRows(
-        db,
-        sql`select ${sql.param(items)}::text[] as texts, ${sql.param([1, null, 3])}::int[] as numbers`,
-      );
-      assertSame(row, { texts: items, numbers: [1, null, 3] }, name);
-    }
-  });
-});
+      // a Date beside a column, without a cast
+      for (const { name, db } of providers) {
+        await db.execute(
+          sql`CREATE TABLE moments (id int PRIMARY KEY, at timestamptz, local timestamp, flag boolean)`,
+        );
+        const at = new Date("2026-10-25T01:30:00.123Z");
+        await db.execute(sql`INSERT INTO moments VALUES (${1}, ${at}, ${at}, ${true})`);
+        const rows = await executeRows(
+          db,
+          sql`SELECT * FROM moments WHERE at = ${at} AND local <= ${at} AND flag = ${true} AND id = ${1}`,
+        );
+        assertSame(rows, [{ id: 1, at, local: at, flag: true }], name);
+      }
+      // arrays and nested arrays, with NULL and what has to be quoted
+      for (const { name, db } of providers) {
+        const items = ["a", 'b"\\,{}', null, "NULL", ""];
+        const [row] = await executeRows(
+          db,
+          sql`select ${sql.param(items)}::text[] as texts, ${
+            sql.param([1, null, 3])
+          }::int[] as numbers`,
+        );
+        assertSame(row, { texts: items, numbers: [1, null, 3] }, name);
+      }
+    });
+  },
+);
 
 /** Statements in their order, each with the shape of what it reports. */
 const STATEMENTS: readonly string[] = [
@@ -278,7 +319,11 @@ Deno.test("what a builder reports without returning is what pg reports", LAB_OPT
       const { rows, rowCount, command } = await statement;
       return [rows, rowCount, command];
     };
-    assertEquals(await reports(db.insert(items).values([{ id: 1 }, { id: 2 }]).execute()), [[], 2, "INSERT"], name);
+    assertEquals(await reports(db.insert(items).values([{ id: 1 }, { id: 2 }]).execute()), [
+      [],
+      2,
+      "INSERT",
+    ], name);
     assertEquals(
       await reports(db.insert(items).values({ id: 1 }).onConflictDoNothing().execute()),
       [[], 0, "INSERT"],
@@ -291,7 +336,11 @@ Deno.test("what a builder reports without returning is what pg reports", LAB_OPT
         [[], 0, "UPDATE"],
         name,
       );
-      assertEquals(await reports(tx.delete(items).where(eq(items.id, 1)).execute()), [[], 1, "DELETE"], name);
+      assertEquals(await reports(tx.delete(items).where(eq(items.id, 1)).execute()), [
+        [],
+        1,
+        "DELETE",
+      ], name);
     });
   }
 });
@@ -299,10 +348,16 @@ Deno.test("what a builder reports without returning is what pg reports", LAB_OPT
 Deno.test("one statement is run, and a second one beside it is refused", LAB_OPTIONS, async () => {
   await besidePg(async (providers) => {
     for (const { name, db } of providers) {
-      const refused = await db.execute(sql.raw("CREATE TABLE one (id int); CREATE TABLE two (id int)"))
+      const refused = await db.execute(
+        sql.raw("CREATE TABLE one (id int); CREATE TABLE two (id int)"),
+      )
         .then(() => undefined, (error) => error);
       // the service of the Data API refuses by itself; its stand-in has PostgreSQL do it
-      assertEquals(getSqlState(findInCauseChain(refused, (link) => getSqlState(link) !== undefined)), "42601", name);
+      assertEquals(
+        getSqlState(findInCauseChain(refused, (link) => getSqlState(link) !== undefined)),
+        "42601",
+        name,
+      );
     }
   });
 });
@@ -314,7 +369,11 @@ Deno.test("a result is an object with rows, not an array", LAB_OPTIONS, async ()
         sql`select 1 as "__proto__", 2::int8 as n, 3 as "n 2"`,
       );
       assertEquals(Object.keys(result).sort(), ["command", "fields", "rowCount", "rows"], name);
-      assertEquals(Object.entries(result.rows[0]), [["__proto__", 1], ["n", "2"], ["n 2", 3]], name);
+      assertEquals(
+        Object.entries(result.rows[0]),
+        [["__proto__", 1], ["n", "2"], ["n 2", 3]],
+        name,
+      );
       assertEquals(result.fields.map(({ dataTypeID }) => dataTypeID), [23, 20, 23], name);
     }
   });

@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { integer, pgTable, text } from "drizzle-orm/pg-core";
 import {
   closeDrizzleClient,
@@ -12,7 +18,12 @@ import {
 } from "../../../database/mod.ts";
 import { eq, sql } from "../../../database/orm.ts";
 import { openFaultLab } from "../../support/fault_lab.ts";
-import { LAB_OPTIONS, openWithTables, type ProviderTarget, shareProviders } from "../../support/provider_lab.ts";
+import {
+  LAB_OPTIONS,
+  openWithTables,
+  type ProviderTarget,
+  shareProviders,
+} from "../../support/provider_lab.ts";
 
 const notes = pgTable("notes", { id: integer("id").primaryKey(), title: text("title") });
 const schema = { notes };
@@ -27,7 +38,8 @@ async function onEachProvider(
 ): Promise<void> {
   for (const target of (await getLab()).targets) {
     const { config } = target;
-    const isPool = maxConnections !== undefined && target.name !== "embedded-pg" && target.name !== "data-api";
+    const isPool = maxConnections !== undefined && target.name !== "embedded-pg" &&
+      target.name !== "data-api";
     const own = isPool ? { ...config, maxConnections } : config;
     await test(await openWithTables({ ...own, schema }, NOTES), target);
     if (isPool) await closeDrizzleClient(own);
@@ -42,7 +54,8 @@ function getUses(db: Client): Record<string, [run: () => Promise<unknown>, name:
     return await client.select().from(notes);
   });
   const findNote = definePreparedQuery({ tables }, function findNote(client, id: number) {
-    return client.select().from(notes).where(eq(notes.id, sql.placeholder("id"))).prepare("find").execute({ id });
+    return client.select().from(notes).where(eq(notes.id, sql.placeholder("id"))).prepare("find")
+      .execute({ id });
   });
   const addNote = defineQuery({ tables, transaction: true }, async function addNote(client) {
     await client.insert(notes).values({ id: 99 });
@@ -54,22 +67,40 @@ function getUses(db: Client): Record<string, [run: () => Promise<unknown>, name:
     "select": [() => db.select().from(notes).execute(), "select on notes"],
     "relational": [() => db.query.notes.findMany().execute(), "SELECT statement"],
     "prepared": [() => prepared.execute(), "all_notes"],
-    "executeRows": [() => executeRows(db as never, sql`DELETE FROM notes RETURNING *`), "DELETE statement"],
+    "executeRows": [
+      () => executeRows(db as never, sql`DELETE FROM notes RETURNING *`),
+      "DELETE statement",
+    ],
     "defined": [() => listNotes(), "listNotes"],
     "defined and prepared": [() => findNote(1), "findNote"],
     "defined in a transaction": [() => addNote(), "addNote"],
-    "withQueryMetrics": [() => withQueryMetrics("countNotes", async () => await db.$count(notes)), "countNotes"],
-    "withTransaction": [() => withTransaction(db, (tx) => tx.insert(notes).values({ id: 99 })), "transaction"],
-    "transaction": [() => db.transaction((tx) => tx.insert(notes).values({ id: 99 })), "transaction"],
+    "withQueryMetrics": [
+      () => withQueryMetrics("countNotes", async () => await db.$count(notes)),
+      "countNotes",
+    ],
+    "withTransaction": [
+      () => withTransaction(db, (tx) => tx.insert(notes).values({ id: 99 })),
+      "transaction",
+    ],
+    "transaction": [
+      () => db.transaction((tx) => tx.insert(notes).values({ id: 99 })),
+      "transaction",
+    ],
   };
 }
 
-async function assertRefused(run: () => Promise<unknown>, name: string, what: string): Promise<void> {
+async function assertRefused(
+  run: () => Promise<unknown>,
+  name: string,
+  what: string,
+): Promise<void> {
   const startedAt = performance.now();
   const error = await assertRejects(run, Error, undefined, what);
   assertInstanceOf(error, TransactionMisuseError, what);
   assert(performance.now() - startedAt < 2000, `${what} took ${performance.now() - startedAt} ms`);
-  for (const part of [name, "tx", ".on(tx, …)", "withTransaction"]) assertStringIncludes(error.message, part, what);
+  for (const part of [name, "tx", ".on(tx, …)", "withTransaction"]) {
+    assertStringIncludes(error.message, part, what);
+  }
   assertEquals(error.message.includes("VALUES"), false, what);
 }
 
@@ -97,98 +128,126 @@ Deno.test(
   },
 );
 
-Deno.test("the Data API runs a query on the outer client beside the transaction", LAB_OPTIONS, async () => {
-  await onEachProvider(async (db, { name }) => {
-    if (name !== "data-api") return;
-    await withTransaction(db, async (tx) => {
-      await tx.insert(notes).values({ id: 1 });
-      assertEquals(await db.$count(notes), 0);
-      await withTransaction(db, (other) => other.insert(notes).values({ id: 2 }));
-    });
-    assertEquals(await db.$count(notes), 2);
-  });
-});
-
-Deno.test("a query on the outer client is fine while a connection is free", LAB_OPTIONS, async () => {
-  await onEachProvider(async (db, { name }) => {
-    if (name === "embedded-pg") return;
-    await withTransaction(db, async (tx) => {
-      await tx.insert(notes).values({ id: 1 });
-      assertEquals(await db.$count(notes), 0, name);
-      await withTransaction(db, (other) => other.insert(notes).values({ id: 2 }));
-      assertEquals(await Promise.all([db.$count(notes), db.$count(notes), db.$count(notes)]), [1, 1, 1], name);
-    });
-    assertEquals(await db.$count(notes), 2, name);
-
-    // each holds a connection and wants another one: one gives in, and the other goes on
-    const both = await Promise.allSettled([3, 4].map((id) =>
-      withTransaction(db, async (tx) => {
-        await tx.insert(notes).values({ id });
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        return await db.$count(notes);
-      })
-    ));
-    if (name === "data-api") return;
-    const failures = both.filter((outcome) => outcome.status === "rejected");
-    assertEquals(failures.length, 1, name);
-    assertInstanceOf(failures[0].reason, TransactionMisuseError, name);
-    assertStringIncludes(failures[0].reason.message, "all 2 connections", name);
-    assertEquals(await db.$count(notes), 3, name);
-  }, 2);
-});
-
-Deno.test("requests that wait for each other's transactions are not refused", LAB_OPTIONS, async () => {
-  await onEachProvider(async (db, { name }) => {
-    async function request(id: number): Promise<void> {
-      if (id % 3 === 0) await db.insert(notes).values({ id });
-      else {
-        await withTransaction(db, async (tx) => {
-          await tx.insert(notes).values({ id });
-          // something slow that is not the database's
-          await new Promise((resolve) => setTimeout(resolve, 20));
-          await tx.update(notes).set({ title: "done" }).where(eq(notes.id, id));
-        });
-      }
-      assertEquals((await db.select().from(notes).where(eq(notes.id, id))).length, 1);
-    }
-    await Promise.all(Array.from({ length: 30 }, (_, id) => request(id)));
-    assertEquals(await db.$count(notes), 30, name);
-  });
-});
-
-Deno.test("work that a transaction began and that comes after it is not refused", LAB_OPTIONS, async () => {
-  await onEachProvider(async (db, { name }) => {
-    let later: Promise<number> = Promise.resolve(-1);
-    await withTransaction(db, async (tx) => {
-      await tx.insert(notes).values({ id: 1 });
-      later = new Promise((resolve) => setTimeout(resolve, 50)).then(() => db.$count(notes));
-    });
-    const other = withTransaction(db, async (tx) => {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      await tx.insert(notes).values({ id: 2 });
-    });
-    assertEquals(await later, name === "data-api" ? 1 : 2, name);
-    await other;
-  });
-});
-
-Deno.test("in a handler the mistake is a 500 at once, and the log names the query", LAB_OPTIONS, async () => {
-  const lab = openFaultLab();
-  try {
+Deno.test(
+  "the Data API runs a query on the outer client beside the transaction",
+  LAB_OPTIONS,
+  async () => {
     await onEachProvider(async (db, { name }) => {
-      if (name === "data-api") return;
-      const [findNote] = getUses(db)["defined and prepared"];
-      const seen = await lab.request("", () => withTransaction(db, () => findNote()), 3000);
-      assertEquals([seen.status, seen.code, seen.error], [500, "TRANSACTION_MISUSE", "TransactionMisuseError"], name);
-      assert(seen.ms < 1500, `${name} took ${seen.ms} ms`);
-      const line = lab.lines.findLast(({ message }) => message === "request failed");
-      assertStringIncludes(JSON.stringify(line), "findNote", name);
-      assertEquals((await lab.request("", () => db.execute(sql`select 1`))).status, 200, name);
+      if (name !== "data-api") return;
+      await withTransaction(db, async (tx) => {
+        await tx.insert(notes).values({ id: 1 });
+        assertEquals(await db.$count(notes), 0);
+        await withTransaction(db, (other) => other.insert(notes).values({ id: 2 }));
+      });
+      assertEquals(await db.$count(notes), 2);
     });
-  } finally {
-    lab.close();
-  }
-});
+  },
+);
+
+Deno.test(
+  "a query on the outer client is fine while a connection is free",
+  LAB_OPTIONS,
+  async () => {
+    await onEachProvider(async (db, { name }) => {
+      if (name === "embedded-pg") return;
+      await withTransaction(db, async (tx) => {
+        await tx.insert(notes).values({ id: 1 });
+        assertEquals(await db.$count(notes), 0, name);
+        await withTransaction(db, (other) => other.insert(notes).values({ id: 2 }));
+        assertEquals(await Promise.all([db.$count(notes), db.$count(notes), db.$count(notes)]), [
+          1,
+          1,
+          1,
+        ], name);
+      });
+      assertEquals(await db.$count(notes), 2, name);
+
+      // each holds a connection and wants another one: one gives in, and the other goes on
+      const both = await Promise.allSettled([3, 4].map((id) =>
+        withTransaction(db, async (tx) => {
+          await tx.insert(notes).values({ id });
+          await new Promise((resolve) => setTimeout(resolve, 50));
+          return await db.$count(notes);
+        })
+      ));
+      if (name === "data-api") return;
+      const failures = both.filter((outcome) => outcome.status === "rejected");
+      assertEquals(failures.length, 1, name);
+      assertInstanceOf(failures[0].reason, TransactionMisuseError, name);
+      assertStringIncludes(failures[0].reason.message, "all 2 connections", name);
+      assertEquals(await db.$count(notes), 3, name);
+    }, 2);
+  },
+);
+
+Deno.test(
+  "requests that wait for each other's transactions are not refused",
+  LAB_OPTIONS,
+  async () => {
+    await onEachProvider(async (db, { name }) => {
+      async function request(id: number): Promise<void> {
+        if (id % 3 === 0) await db.insert(notes).values({ id });
+        else {
+          await withTransaction(db, async (tx) => {
+            await tx.insert(notes).values({ id });
+            // something slow that is not the database's
+            await new Promise((resolve) => setTimeout(resolve, 20));
+            await tx.update(notes).set({ title: "done" }).where(eq(notes.id, id));
+          });
+        }
+        assertEquals((await db.select().from(notes).where(eq(notes.id, id))).length, 1);
+      }
+      await Promise.all(Array.from({ length: 30 }, (_, id) => request(id)));
+      assertEquals(await db.$count(notes), 30, name);
+    });
+  },
+);
+
+Deno.test(
+  "work that a transaction began and that comes after it is not refused",
+  LAB_OPTIONS,
+  async () => {
+    await onEachProvider(async (db, { name }) => {
+      let later: Promise<number> = Promise.resolve(-1);
+      await withTransaction(db, async (tx) => {
+        await tx.insert(notes).values({ id: 1 });
+        later = new Promise((resolve) => setTimeout(resolve, 50)).then(() => db.$count(notes));
+      });
+      const other = withTransaction(db, async (tx) => {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        await tx.insert(notes).values({ id: 2 });
+      });
+      assertEquals(await later, name === "data-api" ? 1 : 2, name);
+      await other;
+    });
+  },
+);
+
+Deno.test(
+  "in a handler the mistake is a 500 at once, and the log names the query",
+  LAB_OPTIONS,
+  async () => {
+    const lab = openFaultLab();
+    try {
+      await onEachProvider(async (db, { name }) => {
+        if (name === "data-api") return;
+        const [findNote] = getUses(db)["defined and prepared"];
+        const seen = await lab.request("", () => withTransaction(db, () => findNote()), 3000);
+        assertEquals([seen.status, seen.code, seen.error], [
+          500,
+          "TRANSACTION_MISUSE",
+          "TransactionMisuseError",
+        ], name);
+        assert(seen.ms < 1500, `${name} took ${seen.ms} ms`);
+        const line = lab.lines.findLast(({ message }) => message === "request failed");
+        assertStringIncludes(JSON.stringify(line), "findNote", name);
+        assertEquals((await lab.request("", () => db.execute(sql`select 1`))).status, 200, name);
+      });
+    } finally {
+      lab.close();
+    }
+  },
+);
 
 /** Runs work in the asynchronous context in which the queue was made, as loaders and pools of workers do. */
 function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
@@ -218,9 +277,13 @@ Deno.test(
       await withTransaction(db, async (tx) => {
         await tx.insert(notes).values({ id: 1 });
         const startedAt = performance.now();
-        const error = await assertRejects(() => enqueue(() => withQueryMetrics("lostQuery", () => db.$count(notes))));
+        const error = await assertRejects(() =>
+          enqueue(() => withQueryMetrics("lostQuery", () => db.$count(notes)))
+        );
         assertInstanceOf(error, TransactionMisuseError, name);
-        for (const part of ["lostQuery", "tx", ".on(tx, …)"]) assertStringIncludes(error.message, part, name);
+        for (const part of ["lostQuery", "tx", ".on(tx, …)"]) {
+          assertStringIncludes(error.message, part, name);
+        }
         const waitedMs = performance.now() - startedAt;
         assert(waitedMs > 4000 && waitedMs < 20_000, `${name} waited ${waitedMs} ms`);
         await tx.insert(notes).values({ id: 2 });

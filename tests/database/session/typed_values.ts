@@ -15,7 +15,20 @@ export const EDGES: Readonly<Record<string, readonly string[]>> = {
   float4: ["0.1", "-3.4e38", "NaN", "Infinity", "-Infinity", "1e-37"],
   float8: ["0.1", "1.7976931348623157e308", "5e-324", "NaN", "Infinity", "-Infinity", "-0.5"],
   numeric: ["12345678901234567890.0123456789", "NaN", "0.00", "-1e-20", "1e40"],
-  text: ["", "a", "NULL", "null", "{a,b}", 'a"b\\c', "O'Hara", "ü 🎉", " padded ", "a\nb\tc", "[1]", "{}"],
+  text: [
+    "",
+    "a",
+    "NULL",
+    "null",
+    "{a,b}",
+    'a"b\\c',
+    "O'Hara",
+    "ü 🎉",
+    " padded ",
+    "a\nb\tc",
+    "[1]",
+    "{}",
+  ],
   varchar: ["abc", "", "NULL"],
   bpchar: ["ab  ", "x"],
   name: ["a_name"],
@@ -48,7 +61,15 @@ export const EDGES: Readonly<Record<string, readonly string[]>> = {
     '"\\"quoted\\""',
     "1.50",
   ],
-  date: ["2026-01-31", "0001-01-01", "0044-03-15 BC", "infinity", "-infinity", "9999-12-31", "12345-06-07"],
+  date: [
+    "2026-01-31",
+    "0001-01-01",
+    "0044-03-15 BC",
+    "infinity",
+    "-infinity",
+    "9999-12-31",
+    "12345-06-07",
+  ],
   time: ["00:00:00", "23:59:59.999999", "24:00:00"],
   timetz: ["12:00:00+05:30", "23:59:59.5-12"],
   timestamp: [
@@ -107,7 +128,9 @@ const WITHOUT_ARRAYS: ReadonlySet<string> = new Set(["char"]);
 
 /** A text as SQL, whatever it holds. */
 export function quote(text: string): string {
-  return text.includes("\\") ? `E'${text.replace(/[\\']/g, "\\$&")}'` : `'${text.replaceAll("'", "''")}'`;
+  return text.includes("\\")
+    ? `E'${text.replace(/[\\']/g, "\\$&")}'`
+    : `'${text.replaceAll("'", "''")}'`;
 }
 
 function typeName(type: string): string {
@@ -194,17 +217,31 @@ export class ValueGenerator {
     if (kind === 1) return this.pick([true, false]);
     if (kind === 2) return this.pick([0, -1, 1.5, 1e21, 123456789]);
     if (kind < 5) {
-      return this.pick([this.text(), "null", "1", "[1]", "true", '{"admin":true}', '"quoted"', "2026-01-31"]);
+      return this.pick([
+        this.text(),
+        "null",
+        "1",
+        "[1]",
+        "true",
+        '{"admin":true}',
+        '"quoted"',
+        "2026-01-31",
+      ]);
     }
     if (kind === 5) return Array.from({ length: this.below(4) }, () => this.json(depth + 1));
-    return Object.fromEntries(Array.from({ length: this.below(4) }, (_, at) => [`k${at}`, this.json(depth + 1)]));
+    return Object.fromEntries(
+      Array.from({ length: this.below(4) }, (_, at) => [`k${at}`, this.json(depth + 1)]),
+    );
   }
 
   /** An expression: a value, or an array of values with NULLs. */
   expression(): string {
     const type = this.pick(Object.keys(GENERATED));
     if (this.below(4) > 0) return `${quote(GENERATED[type](this))}::${type}`;
-    const items = Array.from({ length: this.below(5) }, () => this.below(5) === 0 ? null : GENERATED[type](this));
+    const items = Array.from(
+      { length: this.below(5) },
+      () => this.below(5) === 0 ? null : GENERATED[type](this),
+    );
     return getArray(type, items);
   }
 
@@ -213,7 +250,8 @@ export class ValueGenerator {
   }
 
   moment(): string {
-    const two = (bound: number, from = 0): string => String(from + this.below(bound)).padStart(2, "0");
+    const two = (bound: number, from = 0): string =>
+      String(from + this.below(bound)).padStart(2, "0");
     const year = String(1 + this.below(9999)).padStart(4, "0");
     // fewer digits than a Date has: pg's own reader is off by one with some others
     const fraction = this.pick(["", ".5", ".125", ".25"]);
@@ -231,16 +269,22 @@ const GENERATED: Readonly<Record<string, (g: ValueGenerator) => string>> = {
   float8: (g) => String((g.below(2 ** 30) - 2 ** 29) / (1 + g.below(2 ** 20))),
   text: (g) => g.text(),
   varchar: (g) => g.text(),
-  bytea: (g) => `\\x${Array.from({ length: g.below(20) }, () => g.below(256).toString(16).padStart(2, "0")).join("")}`,
+  bytea: (g) =>
+    `\\x${
+      Array.from({ length: g.below(20) }, () => g.below(256).toString(16).padStart(2, "0")).join("")
+    }`,
   uuid: (g) =>
-    [8, 4, 4, 4, 12].map((count) => Array.from({ length: count }, () => g.below(16).toString(16)).join("")).join("-"),
+    [8, 4, 4, 4, 12].map((count) =>
+      Array.from({ length: count }, () => g.below(16).toString(16)).join("")
+    ).join("-"),
   json: (g) => JSON.stringify(g.json()),
   jsonb: (g) => JSON.stringify(g.json()),
   date: (g) => g.moment().slice(0, 10),
   time: (g) => g.moment().slice(11),
   timestamp: (g) => g.moment(),
   timestamptz: (g) => `${g.moment()}${g.pick(["+00", "+05:30", "-11", "+14", "-03:30"])}`,
-  interval: (g) => `${g.below(100)} months ${g.below(100) - 50} days ${g.below(100_000) - 50_000} seconds`,
+  interval: (g) =>
+    `${g.below(100)} months ${g.below(100) - 50} days ${g.below(100_000) - 50_000} seconds`,
   inet: (g) => `${g.below(256)}.${g.below(256)}.${g.below(256)}.${g.below(256)}/${g.below(33)}`,
   point: (g) => `(${g.below(1000) / 8},${g.below(1000) / 4 - 100})`,
   int4range: (g) => `[${g.below(100)},${100 + g.below(100)})`,

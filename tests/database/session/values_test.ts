@@ -78,7 +78,11 @@ const commands: [text: string, command: string, counts: boolean][] = [
   ["  -- a comment; update\n/* another */ Insert into t values (1)", "INSERT", true],
   ["(select 1) union (select 2)", "SELECT", true],
   ["with a as (delete from t returning *) select * from a", "SELECT", true],
-  ["WITH RECURSIVE a AS (SELECT 'x) update'), \"b (\" AS (SELECT 1) UPDATE t SET n = 1", "UPDATE", true],
+  [
+    "WITH RECURSIVE a AS (SELECT 'x) update'), \"b (\" AS (SELECT 1) UPDATE t SET n = 1",
+    "UPDATE",
+    true,
+  ],
   ["with a as (select $x$ ) delete $x$) delete from t", "DELETE", true],
   ["values (1)", "SELECT", true],
   ["create table t (id int)", "CREATE", false],

@@ -4,7 +4,13 @@ import type { Sql } from "postgres";
 import { sanitizeForDistSql, splitStatements, translateForDistSql } from "../../../database/mod.ts";
 import { checkRefusals } from "../../../testing/distsql/rules/check.ts";
 import { loadStatementParser } from "../../../testing/distsql/statements.ts";
-import { RECREATED, REFUSED, STRIPPED, TRANSLATED, UNCHANGED } from "../../database/distsql/corpus.ts";
+import {
+  RECREATED,
+  REFUSED,
+  STRIPPED,
+  TRANSLATED,
+  UNCHANGED,
+} from "../../database/distsql/corpus.ts";
 import { withDistSqlLab } from "../../support/distsql_lab.ts";
 import { AGREEMENT_CASES } from "./agreement_cases.ts";
 import { connect, refusal } from "./connect.ts";
@@ -28,7 +34,13 @@ function getRefusal(text: string): string | undefined {
 
 /** What the stand-in cannot tell from one statement: what the text means as a migration, and what is not there. */
 const OF_THE_TEXT: ReadonlySet<string> = new Set([
-  ...["primary-key-commented", "transaction-unpaired", "transaction-rollback", "transaction-modes", "do-block"],
+  ...[
+    "primary-key-commented",
+    "transaction-unpaired",
+    "transaction-rollback",
+    "transaction-modes",
+    "do-block",
+  ],
   // the database itself refuses what it does not have: functions, types, procedures
   ...["uuid-function-unsupported", "type-extension", "type-user-defined", "procedure"],
   // what the table is decides
@@ -44,7 +56,9 @@ async function readSample(): Promise<string[]> {
     return JSON.parse(await Deno.readTextFile(file)).cases.map(({ sql }: { sql: string }) => sql);
   } catch {
     // deno-lint-ignore no-console
-    console.warn(`SKIPPED: ${file.pathname} is not there, so the sample of statements was not tried`);
+    console.warn(
+      `SKIPPED: ${file.pathname} is not there, so the sample of statements was not tried`,
+    );
     return [];
   }
 }
@@ -71,17 +85,25 @@ Deno.test("translateForDistSql() and the stand-in agree about what is accepted, 
     const isLeftOut = refusals.length === 0 && statements.length === 0;
     if (refusals.length === 0 && !isLeftOut) continue;
     const ids = refusals.map(({ id }) => id);
-    if (ids.some((id) => OF_THE_TEXT.has(id)) || (isLeftOut && rules.every((id) => SAYS_NOTHING.has(id)))) {
+    if (
+      ids.some((id) => OF_THE_TEXT.has(id)) ||
+      (isLeftOut && rules.every((id) => SAYS_NOTHING.has(id)))
+    ) {
       counts.ofTheText++;
       continue;
     }
     counts[isLeftOut ? "stripped" : "refused"]++;
     if (getRefusal(sql) === undefined) {
-      disagreements.push(`${isLeftOut ? "left out" : `refused (${ids})`}, but accepted there: ${sql}`);
+      disagreements.push(
+        `${isLeftOut ? "left out" : `refused (${ids})`}, but accepted there: ${sql}`,
+      );
     }
   }
   assertEquals(disagreements, []);
-  assert(counts.accepted > 150 && counts.refused > 100 && counts.stripped > 30, JSON.stringify(counts));
+  assert(
+    counts.accepted > 150 && counts.refused > 100 && counts.stripped > 30,
+    JSON.stringify(counts),
+  );
 });
 
 /** Errors of the server for what it does not support, as opposed to objects that are not there. */

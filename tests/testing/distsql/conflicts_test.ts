@@ -5,7 +5,10 @@ import { startPostgres, type TestPostgres } from "../../support/postgres.ts";
 import { connect, refusal, reserve } from "./connect.ts";
 
 const OC000 = { sqlstate: "40001", message: "change conflicts with another transaction (OC000)" };
-const OC001 = { sqlstate: "40001", message: "schema has been updated by another transaction, please retry: (OC001)" };
+const OC001 = {
+  sqlstate: "40001",
+  message: "schema has been updated by another transaction, please retry: (OC001)",
+};
 
 let database: TestPostgres;
 let server: DistSqlServer;
@@ -21,7 +24,9 @@ Deno.test.beforeAll(async () => {
     "CREATE TABLE t (id int PRIMARY KEY, v int, n bigint GENERATED ALWAYS AS IDENTITY (CACHE 1))",
   );
   await clients[0].unsafe("CREATE TABLE parent (id int PRIMARY KEY, v int)");
-  await clients[0].unsafe("CREATE TABLE child (id int PRIMARY KEY, parent_id int REFERENCES parent (id))");
+  await clients[0].unsafe(
+    "CREATE TABLE child (id int PRIMARY KEY, parent_id int REFERENCES parent (id))",
+  );
   [one, two] = [await reserve(clients[0]), await reserve(clients[1])];
 });
 
@@ -42,7 +47,10 @@ Deno.test.afterAll(async () => {
 });
 
 /** Runs a statement of each client in its own transaction, commits the first, and gives the second's answer to COMMIT. */
-async function race(first: string, second: string): Promise<{ sqlstate: string; message: string } | undefined> {
+async function race(
+  first: string,
+  second: string,
+): Promise<{ sqlstate: string; message: string } | undefined> {
   await one`BEGIN`;
   await two`BEGIN`;
   await one.unsafe(first);
@@ -74,7 +82,9 @@ Deno.test("two transactions do not conflict over different rows, reads, or a par
     ["UPDATE t SET v = 1 WHERE id = 1", "SELECT * FROM t"],
     ["UPDATE parent SET v = 1", "INSERT INTO child VALUES (1, 1)"],
   ];
-  for (const [first, second] of harmless) assertEquals(await race(first, second), undefined, `${first} | ${second}`);
+  for (const [first, second] of harmless) {
+    assertEquals(await race(first, second), undefined, `${first} | ${second}`);
+  }
 });
 
 Deno.test("the transaction that will lose sees its own snapshot and changes", async () => {
@@ -133,9 +143,11 @@ Deno.test("a unique index is built beside open transactions", async () => {
     status: "completed",
     details: null,
   }]);
-  assertEquals([...await two`SELECT indisvalid FROM pg_index WHERE indexrelid = 't_v'::regclass`], [{
-    indisvalid: true,
-  }]);
+  assertEquals([...await two`SELECT indisvalid FROM pg_index WHERE indexrelid = 't_v'::regclass`], [
+    {
+      indisvalid: true,
+    },
+  ]);
 });
 
 Deno.test("no increment is lost or made twice, and conflicts do happen", async () => {
@@ -192,7 +204,9 @@ Deno.test("a server takes up the jobs and mappings that an earlier one left", as
   const after = connect(second);
   const [{ job_id: jobId }] = await after`SELECT job_id FROM sys.jobs`;
   assertEquals((await after`CALL sys.wait_for_job(${jobId})`)[0].succeeded, true);
-  assertEquals([...await after`SELECT indisvalid FROM pg_index WHERE indexrelid = 't_id'::regclass`], [{
+  assertEquals([
+    ...await after`SELECT indisvalid FROM pg_index WHERE indexrelid = 't_id'::regclass`,
+  ], [{
     indisvalid: true,
   }]);
   await after.end();

@@ -24,7 +24,9 @@ export function signToken(server: DistSqlServer, options: ConnectOptions = {}): 
   const { user = "admin", hostname = server.hostname, region = server.region, expiresIn } = options;
   const signer = new DsqlSigner({ hostname, region, credentials: server.principal, expiresIn });
   const action = options.action ?? (user === "admin" ? "DbConnectAdmin" : "DbConnect");
-  return action === "DbConnectAdmin" ? signer.getDbConnectAdminAuthToken() : signer.getDbConnectAuthToken();
+  return action === "DbConnectAdmin"
+    ? signer.getDbConnectAdminAuthToken()
+    : signer.getDbConnectAuthToken();
 }
 
 /** A real client of the server. */
@@ -44,7 +46,9 @@ export function connect(server: DistSqlServer, options: ConnectOptions = {}): po
 }
 
 /** SQLSTATE and text of what a promise is rejected with; undefined when it is not. */
-export async function refusal(work: PromiseLike<unknown>): Promise<{ sqlstate: string; message: string } | undefined> {
+export async function refusal(
+  work: PromiseLike<unknown>,
+): Promise<{ sqlstate: string; message: string } | undefined> {
   try {
     await work;
   } catch (error) {

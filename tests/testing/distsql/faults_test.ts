@@ -17,7 +17,10 @@ Deno.test.beforeAll(async () => {
 Deno.test.afterAll(() => server.stop());
 
 const OC000 = { sqlstate: "40001", message: "change conflicts with another transaction (OC000)" };
-const OC001 = { sqlstate: "40001", message: "schema has been updated by another transaction, please retry: (OC001)" };
+const OC001 = {
+  sqlstate: "40001",
+  message: "schema has been updated by another transaction, please retry: (OC001)",
+};
 
 async function withClient<T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   const sql = connect(server);
@@ -30,18 +33,31 @@ async function withClient<T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T
 
 Deno.test("FaultRegistry.take() strikes as often, as late and where it was told", () => {
   const faults = new FaultRegistry();
-  const strikes = (injection: Parameters<FaultRegistry["inject"]>[0], occasions: [string, string][]): boolean[] => {
+  const strikes = (
+    injection: Parameters<FaultRegistry["inject"]>[0],
+    occasions: [string, string][],
+  ): boolean[] => {
     const fault = faults.inject(injection);
-    const found = occasions.map(([user, text]) => faults.take(["OC000"], { user, texts: [text] }) !== undefined);
+    const found = occasions.map(([user, text]) =>
+      faults.take(["OC000"], { user, texts: [text] }) !== undefined
+    );
     fault.remove();
     return found;
   };
   const [a, b]: [string, string][] = [["admin", "UPDATE a"], ["app", "UPDATE b"]];
   assertEquals(strikes({ fault: "OC000" }, [a, b]), [true, false]);
   assertEquals(strikes({ fault: "OC000", times: 2 }, [a, b, a]), [true, true, false]);
-  assertEquals(strikes({ fault: "OC000", times: Infinity, skip: 1 }, [a, b, a]), [false, true, true]);
+  assertEquals(strikes({ fault: "OC000", times: Infinity, skip: 1 }, [a, b, a]), [
+    false,
+    true,
+    true,
+  ]);
   assertEquals(strikes({ fault: "OC000", user: "app" }, [a, b, b]), [false, true, false]);
-  assertEquals(strikes({ fault: "OC000", match: /\bb$/g, times: 2 }, [a, b, b]), [false, true, true]);
+  assertEquals(strikes({ fault: "OC000", match: /\bb$/g, times: 2 }, [a, b, b]), [
+    false,
+    true,
+    true,
+  ]);
   assertEquals(strikes({ fault: "OC000", match: "UPDATE b" }, [a, b]), [false, true]);
   assertEquals(strikes({ fault: "OC001" }, [a, b]), [false, false]);
 });
@@ -127,7 +143,10 @@ Deno.test("inject() cuts the connection before or after COMMIT", async () => {
 });
 
 Deno.test("inject() answers COMMIT with XX000, whose outcome only the database knows", async () => {
-  const cases: [DistSqlFault, number][] = [["unavailable-before-commit", 0], ["unavailable-after-commit", 1]];
+  const cases: [DistSqlFault, number][] = [["unavailable-before-commit", 0], [
+    "unavailable-after-commit",
+    1,
+  ]];
   for (const [fault, rows] of cases) {
     await withClient(async (sql) => {
       server.inject({ fault });
@@ -161,7 +180,9 @@ Deno.test("closeIdleConnections() closes who is in no transaction, and the clien
       assertEquals(server.closeIdleConnections(), 0);
     });
     // the client hears of the end of its transaction before the session has come to rest
-    while (server.closeIdleConnections() === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    while (server.closeIdleConnections() === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
     const first = await refusal(sql`SELECT 1`);
     assertArrayIncludes([undefined, "CONNECTION_CLOSED", "ECONNRESET", "EPIPE"], [first?.sqlstate]);
     assertEquals((await sql`SELECT 1 AS a`)[0].a, 1);
@@ -200,7 +221,10 @@ Deno.test("catalogConflicts tells every other session OC001 once after a change 
   assertEquals(await refusal(two`SELECT 1`), undefined);
   const [{ job_id: jobId }] = await one.unsafe("CREATE INDEX ASYNC i ON t (id)");
   // the job changes the catalog too, before or while it is waited for
-  const answers = [await refusal(one`CALL sys.wait_for_job(${jobId})`), await refusal(one`SELECT 1`)];
+  const answers = [
+    await refusal(one`CALL sys.wait_for_job(${jobId})`),
+    await refusal(one`SELECT 1`),
+  ];
   assertEquals(answers.filter((answer) => answer !== undefined), [OC001]);
   await Promise.all([one.end(), two.end()]);
   await strict.stop();

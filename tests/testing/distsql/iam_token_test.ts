@@ -1,6 +1,10 @@
 import { DsqlSigner } from "@aws-sdk/dsql-signer";
 import { assertEquals } from "@std/assert";
-import { checkIamToken, type DistSqlPrincipal, type TokenExpectation } from "../../../testing/distsql/iam_token.ts";
+import {
+  checkIamToken,
+  type DistSqlPrincipal,
+  type TokenExpectation,
+} from "../../../testing/distsql/iam_token.ts";
 
 const HOST = "abc.dsql.eu-central-1.on.aws";
 const principal: DistSqlPrincipal = {
@@ -21,7 +25,9 @@ function sign(
 ): Promise<string> {
   const { hostname = HOST, region = "eu-central-1", expiresIn, credentials = principal } = options;
   const signer = new DsqlSigner({ hostname, region, credentials, expiresIn });
-  return options.isAdmin ?? true ? signer.getDbConnectAdminAuthToken() : signer.getDbConnectAuthToken();
+  return options.isAdmin ?? true
+    ? signer.getDbConnectAdminAuthToken()
+    : signer.getDbConnectAuthToken();
 }
 
 function fault(token: string, expected: Partial<TokenExpectation> = {}): string {
@@ -80,5 +86,7 @@ Deno.test("checkIamToken() names the fault of a token", async () => {
     ["none", token, { now: Date.now() - 4 * minutes }],
     ["not-allowed", token, { principals: [{ ...principal, actions: ["DbConnect"] }] }],
   ];
-  for (const [expected, given, expectation] of cases) assertEquals(fault(given, expectation), expected, given);
+  for (const [expected, given, expectation] of cases) {
+    assertEquals(fault(given, expectation), expected, given);
+  }
 });

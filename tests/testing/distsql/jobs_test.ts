@@ -25,7 +25,8 @@ async function isValid(index: string): Promise<boolean | undefined> {
 }
 
 async function job(jobId: string): Promise<Record<string, unknown>> {
-  const [row] = await sql`SELECT status, details, job_type, object_name FROM sys.jobs WHERE job_id = ${jobId}`;
+  const [row] =
+    await sql`SELECT status, details, job_type, object_name FROM sys.jobs WHERE job_id = ${jobId}`;
   return row;
 }
 
@@ -66,20 +67,26 @@ Deno.test("CREATE UNIQUE INDEX ASYNC leaves an invalid index when it meets dupli
     object_name: "public.t_uv",
   });
   assertEquals(await isValid("t_uv"), false);
-  assertEquals(await refusal(sql.unsafe("ALTER TABLE t ADD CONSTRAINT t_uv UNIQUE USING INDEX t_uv")), {
-    sqlstate: "55000",
-    message: 'index "t_uv" is not valid',
-  });
+  assertEquals(
+    await refusal(sql.unsafe("ALTER TABLE t ADD CONSTRAINT t_uv UNIQUE USING INDEX t_uv")),
+    {
+      sqlstate: "55000",
+      message: 'index "t_uv" is not valid',
+    },
+  );
   await sql.unsafe("DROP INDEX t_uv");
 });
 
 Deno.test("a unique index becomes a constraint once its job is done", async () => {
   server.holdJobs();
-  const [{ job_id: jobId }] = await sql.unsafe("CREATE UNIQUE INDEX ASYNC t_un ON t (n) WHERE n IS NOT NULL");
+  const [{ job_id: jobId }] = await sql.unsafe(
+    "CREATE UNIQUE INDEX ASYNC t_un ON t (n) WHERE n IS NOT NULL",
+  );
   await sql.unsafe("DROP INDEX t_un");
   const [{ job_id: second }] = await sql.unsafe("CREATE UNIQUE INDEX ASYNC t_un ON t (n)");
   assertEquals(
-    (await refusal(sql.unsafe("ALTER TABLE t ADD CONSTRAINT t_un UNIQUE USING INDEX t_un")))?.sqlstate,
+    (await refusal(sql.unsafe("ALTER TABLE t ADD CONSTRAINT t_un UNIQUE USING INDEX t_un")))
+      ?.sqlstate,
     "55000",
   );
   server.releaseJobs();
@@ -99,7 +106,9 @@ Deno.test("a unique index with NULLS NOT DISTINCT counts nulls", async () => {
   await sql.unsafe("CREATE TABLE nulls (a int)");
   await sql.unsafe("INSERT INTO nulls VALUES (NULL), (NULL)");
   const [{ job_id: distinct }] = await sql.unsafe("CREATE UNIQUE INDEX ASYNC ON nulls (a)");
-  const [{ job_id: notDistinct }] = await sql.unsafe("CREATE UNIQUE INDEX ASYNC ON nulls (a) NULLS NOT DISTINCT");
+  const [{ job_id: notDistinct }] = await sql.unsafe(
+    "CREATE UNIQUE INDEX ASYNC ON nulls (a) NULLS NOT DISTINCT",
+  );
   assertEquals([await waitFor(distinct), await waitFor(notDistinct)], [true, false]);
 });
 
@@ -117,8 +126,14 @@ Deno.test("ALTER TABLE ASYNC VALIDATE CONSTRAINT validates by a job", async () =
   assertEquals([await waitFor(good), await waitFor(bad)], [true, false]);
   const valid =
     await sql`SELECT conname, convalidated FROM pg_constraint WHERE conname IN ('positive', 'small') ORDER BY 1`;
-  assertEquals([...valid], [{ conname: "positive", convalidated: true }, { conname: "small", convalidated: false }]);
-  assertEquals((await job(bad)).details, 'check constraint "small" of relation "t" is violated by some row');
+  assertEquals([...valid], [{ conname: "positive", convalidated: true }, {
+    conname: "small",
+    convalidated: false,
+  }]);
+  assertEquals(
+    (await job(bad)).details,
+    'check constraint "small" of relation "t" is violated by some row',
+  );
   await sql.unsafe("ALTER TABLE t DROP CONSTRAINT small");
 });
 
@@ -137,7 +152,10 @@ Deno.test("a job appears with its transaction's COMMIT and never after a ROLLBAC
 
 Deno.test("CALL sys.wait_for_job() cannot run inside a transaction", async () => {
   const [{ job_id: jobId }] = await sql.unsafe("CREATE INDEX ASYNC t_w ON t (v)");
-  assertEquals((await refusal(sql.begin((tx) => tx`CALL sys.wait_for_job(${jobId})`)))?.sqlstate, "25001");
+  assertEquals(
+    (await refusal(sql.begin((tx) => tx`CALL sys.wait_for_job(${jobId})`)))?.sqlstate,
+    "25001",
+  );
   assertEquals((await sql.unsafe(`CALL sys.wait_for_job('${jobId}')`))[0].succeeded, true);
 });
 
@@ -155,7 +173,8 @@ Deno.test("CALL sys.wait_for_job() waits while other clients work", async () => 
 Deno.test("a dropped table leaves a DROP job", async () => {
   await sql.unsafe("CREATE TABLE gone (id int)");
   await sql.unsafe("DROP TABLE gone");
-  const rows = await sql`SELECT status FROM sys.jobs WHERE job_type = 'DROP' AND object_name = 'public.gone'`;
+  const rows =
+    await sql`SELECT status FROM sys.jobs WHERE job_type = 'DROP' AND object_name = 'public.gone'`;
   assertEquals([...rows], [{ status: "completed" }]);
 });
 
@@ -163,7 +182,11 @@ Deno.test("inject() makes the next job fail", async () => {
   const fault = server.inject({ fault: "job-failed" });
   const [{ job_id: jobId }] = await sql.unsafe("CREATE INDEX ASYNC t_failed ON t (v)");
   assertEquals(await waitFor(jobId), false);
-  assertEquals([(await job(jobId)).status, await isValid("t_failed"), fault.remaining], ["failed", false, 0]);
+  assertEquals([(await job(jobId)).status, await isValid("t_failed"), fault.remaining], [
+    "failed",
+    false,
+    0,
+  ]);
 });
 
 Deno.test("a 25th index of a table is refused", async () => {

@@ -1,6 +1,12 @@
 import { connect as connectPlain } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import postgres from "postgres";
 import { type DistSqlServer, startDistSqlServer } from "../../../testing/distsql/server.ts";
 import { connect, type ConnectOptions, refusal, signToken } from "./connect.ts";
@@ -10,7 +16,10 @@ const DENIED = { sqlstate: "28000", message: "unable to accept connection, acces
 let server: DistSqlServer;
 
 Deno.test.beforeAll(async () => {
-  server = await startDistSqlServer({ hostname: "abcdefghij.dsql.eu-central-1.on.aws", region: "eu-central-1" });
+  server = await startDistSqlServer({
+    hostname: "abcdefghij.dsql.eu-central-1.on.aws",
+    region: "eu-central-1",
+  });
   const admin = connect(server);
   await admin.unsafe("CREATE ROLE app WITH LOGIN");
   await admin.unsafe("CREATE ROLE unmapped WITH LOGIN");
@@ -43,7 +52,9 @@ Deno.test("startDistSqlServer() denies access for a fault in the token", async (
     ["region", { region: "us-east-1" }],
     ["role token for admin", { action: "DbConnect" }],
     ["admin token for a role", { user: "app", action: "DbConnectAdmin" }],
-    ["tampered", { password: async () => (await signToken(server)).replace("Expires=900", "Expires=901") }],
+    ["tampered", {
+      password: async () => (await signToken(server)).replace("Expires=900", "Expires=901"),
+    }],
     ["no token", { password: "postgres" }],
     ["role without a mapping", { user: "unmapped" }],
     ["role without LOGIN", { user: "group_role" }],
@@ -96,9 +107,15 @@ Deno.test("startDistSqlServer() keeps roles apart", async () => {
     message: "permission denied for table secret",
   });
   await admin.unsafe("GRANT SELECT ON secret TO app");
-  assertEquals((await app`SELECT current_user AS name FROM (SELECT count(*) FROM secret) s`)[0].name, "app");
+  assertEquals(
+    (await app`SELECT current_user AS name FROM (SELECT count(*) FROM secret) s`)[0].name,
+    "app",
+  );
   assertEquals((await refusal(app`CREATE TABLE mine (id int)`))?.sqlstate, "42501");
-  assertEquals((await refusal(app.unsafe("AWS IAM GRANT app TO 'arn:aws:iam::1:role/x'")))?.sqlstate, "42501");
+  assertEquals(
+    (await refusal(app.unsafe("AWS IAM GRANT app TO 'arn:aws:iam::1:role/x'")))?.sqlstate,
+    "42501",
+  );
   await Promise.all([admin.end(), app.end()]);
 });
 
@@ -122,7 +139,17 @@ Deno.test("startDistSqlServer() refuses a client in the clear before it sends it
 });
 
 /** The answer to a StartupMessage for admin: R (3) asks for the cleartext password. */
-const STARTUP = new Uint8Array([0, 0, 0, 20, 0, 3, 0, 0, ...new TextEncoder().encode("user\0admin\0\0")]);
+const STARTUP = new Uint8Array([
+  0,
+  0,
+  0,
+  20,
+  0,
+  3,
+  0,
+  0,
+  ...new TextEncoder().encode("user\0admin\0\0"),
+]);
 
 function answerOverTls(options: { ALPNProtocols?: string[] }): Promise<string> {
   return new Promise((resolve) => {
@@ -176,7 +203,11 @@ Deno.test("startDistSqlServer() says what it is", async () => {
 });
 
 Deno.test("startDistSqlServer() refuses options that make no sense", async () => {
-  const cases: [Parameters<typeof startDistSqlServer>[0], typeof RangeError | typeof TypeError, string][] = [
+  const cases: [
+    Parameters<typeof startDistSqlServer>[0],
+    typeof RangeError | typeof TypeError,
+    string,
+  ][] = [
     [{ asOf: "yesterday" }, RangeError, 'asOf must be a day, YYYY-MM-DD, got "yesterday"'],
     [{ jobDelayMs: -1 }, RangeError, "jobDelayMs must be a number from 0 up, got -1"],
     [{ limits: { rows: Number.NaN } }, RangeError, "rows must be a number from 0 up, got NaN"],
@@ -195,7 +226,10 @@ Deno.test("startDistSqlServer() refuses options that make no sense", async () =>
 
 Deno.test("stop() leaves nothing open, so that a process ends by itself", async () => {
   const script = `
-    import { startDistSqlServer } from "${new URL("../../../testing/distsql/server.ts", import.meta.url)}";
+    import { startDistSqlServer } from "${new URL(
+    "../../../testing/distsql/server.ts",
+    import.meta.url,
+  )}";
     import { connect } from "${new URL("./connect.ts", import.meta.url)}";
     const server = await startDistSqlServer();
     const sql = connect(server, { max: 2 });
@@ -216,5 +250,9 @@ Deno.test("stop() leaves nothing open, so that a process ends by itself", async 
     signal: AbortSignal.timeout(60_000),
   }).output();
   await Deno.remove(file);
-  assertEquals([code, new TextDecoder().decode(stdout).trim()], [0, "ended"], new TextDecoder().decode(stderr));
+  assertEquals(
+    [code, new TextDecoder().decode(stdout).trim()],
+    [0, "ended"],
+    new TextDecoder().decode(stderr),
+  );
 });

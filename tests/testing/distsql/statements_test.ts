@@ -23,7 +23,9 @@ Deno.test("the statement parser tells kinds apart", () => {
     ["GRANT SELECT ON t TO app", "ddl"],
     ["CREATE TABLE t (id int)", "ddl"],
   ];
-  for (const [sql, kind] of cases) assertEquals(parse(sql).map((statement) => statement.kind), [kind], sql);
+  for (const [sql, kind] of cases) {
+    assertEquals(parse(sql).map((statement) => statement.kind), [kind], sql);
+  }
 });
 
 Deno.test("the statement parser recognises the provider's own words", () => {
@@ -35,7 +37,11 @@ Deno.test("the statement parser recognises the provider's own words", () => {
       "create /* é */ unique index       if not exists i on t (a)",
     ],
     ["CREATE INDEX ASYNC ON t (a)", true, "CREATE INDEX       ON t (a)"],
-    ["ALTER TABLE ASYNC public.t VALIDATE CONSTRAINT c", true, "ALTER TABLE       public.t VALIDATE CONSTRAINT c"],
+    [
+      "ALTER TABLE ASYNC public.t VALIDATE CONSTRAINT c",
+      true,
+      "ALTER TABLE       public.t VALIDATE CONSTRAINT c",
+    ],
     ["ALTER TABLE async ADD COLUMN a int", false, "ALTER TABLE async ADD COLUMN a int"],
     ["SELECT 'CREATE INDEX ASYNC i ON t (a)'", false, "SELECT 'CREATE INDEX ASYNC i ON t (a)'"],
   ];
@@ -76,7 +82,11 @@ Deno.test("the statement parser gives SQLSTATE and place of a syntax error", () 
   ];
   for (const [sql, sqlstate, message, position] of cases) {
     const error = assertThrows(() => parse(sql), SqlSyntaxError);
-    assertEquals([error.sqlstate, error.message, error.position], [sqlstate, message, position], sql);
+    assertEquals(
+      [error.sqlstate, error.message, error.position],
+      [sqlstate, message, position],
+      sql,
+    );
   }
 });
 

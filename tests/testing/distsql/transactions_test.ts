@@ -12,7 +12,9 @@ Deno.test.beforeAll(async () => {
   sql = connect(server);
   await sql.unsafe("CREATE TABLE t (id int PRIMARY KEY, v text)");
   await sql.unsafe("CREATE TABLE parent (id int PRIMARY KEY)");
-  await sql.unsafe("CREATE TABLE child (id int PRIMARY KEY, parent_id int REFERENCES parent (id) ON DELETE CASCADE)");
+  await sql.unsafe(
+    "CREATE TABLE child (id int PRIMARY KEY, parent_id int REFERENCES parent (id) ON DELETE CASCADE)",
+  );
 });
 
 Deno.test.afterAll(async () => {
@@ -24,8 +26,14 @@ const ABORTED = {
   sqlstate: "25P02",
   message: "current transaction is aborted, commands ignored until end of transaction block",
 };
-const TWO_DDL = { sqlstate: "0A000", message: "multiple ddl statements not supported in a transaction" };
-const MIXED = { sqlstate: "0A000", message: "ddl and dml are not supported in the same transaction" };
+const TWO_DDL = {
+  sqlstate: "0A000",
+  message: "multiple ddl statements not supported in a transaction",
+};
+const MIXED = {
+  sqlstate: "0A000",
+  message: "ddl and dml are not supported in the same transaction",
+};
 const TOO_MANY_ROWS = { sqlstate: "54000", message: "transaction row limit exceeded" };
 
 async function count(table: string): Promise<number> {
@@ -81,7 +89,10 @@ Deno.test("a refused statement outside a transaction spoils nothing", async () =
 
 Deno.test("BEGIN takes options, SET TRANSACTION is refused and aborts", async () => {
   assertEquals((await sql.begin("READ ONLY", (tx) => tx`SELECT 1 AS a`))[0].a, 1);
-  assertEquals((await refusal(sql.begin("READ ONLY", (tx) => tx`INSERT INTO t VALUES (1)`)))?.sqlstate, "25006");
+  assertEquals(
+    (await refusal(sql.begin("READ ONLY", (tx) => tx`INSERT INTO t VALUES (1)`)))?.sqlstate,
+    "25006",
+  );
   assertEquals(
     (await sql.begin("ISOLATION LEVEL REPEATABLE READ", (tx) => tx`SHOW transaction_isolation`))[0]
       .transaction_isolation,
@@ -99,7 +110,8 @@ Deno.test("BEGIN takes options, SET TRANSACTION is refused and aborts", async ()
 });
 
 Deno.test("a transaction changes at most 3,000 rows", async () => {
-  const insert = (rows: number): string => `INSERT INTO t SELECT g FROM generate_series(1, ${rows}) g`;
+  const insert = (rows: number): string =>
+    `INSERT INTO t SELECT g FROM generate_series(1, ${rows}) g`;
   assertEquals(await refusal(sql.unsafe(insert(3001))), TOO_MANY_ROWS);
   assertEquals(await count("t"), 0);
   assertEquals(await refusal(sql.unsafe(insert(3000))), undefined);
@@ -110,7 +122,9 @@ Deno.test("a transaction changes at most 3,000 rows", async () => {
   });
   assertEquals(await refusal(twice), TOO_MANY_ROWS);
   assertEquals(
-    await refusal(sql.unsafe("WITH u AS (UPDATE t SET v = 'z' RETURNING id) INSERT INTO t VALUES (0)")),
+    await refusal(
+      sql.unsafe("WITH u AS (UPDATE t SET v = 'z' RETURNING id) INSERT INTO t VALUES (0)"),
+    ),
     TOO_MANY_ROWS,
   );
   assertEquals(await count("t WHERE v = 'x'"), 3000);
@@ -128,7 +142,9 @@ Deno.test("rows that a foreign key deletes count too", async () => {
 Deno.test("a transaction writes at most 10 MiB, which COMMIT tells", async () => {
   const insert = (values: number, bytes: number): Promise<unknown> =>
     sql.begin(async (tx) => {
-      for (let id = 0; id < values; id++) await tx`INSERT INTO t VALUES (${id}, ${"x".repeat(bytes)})`;
+      for (let id = 0; id < values; id++) {
+        await tx`INSERT INTO t VALUES (${id}, ${"x".repeat(bytes)})`;
+      }
     });
   assertEquals(await refusal(insert(11, 1_000_000)), {
     sqlstate: "54000",
@@ -142,8 +158,14 @@ Deno.test("a transaction writes at most 10 MiB, which COMMIT tells", async () =>
 Deno.test("a value has at most 1 MiB", async () => {
   const long = "x".repeat(1_048_577);
   const message = "datatype limit greater than 1048576 bytes not supported for text";
-  assertEquals(await refusal(sql`INSERT INTO t VALUES (1, ${long})`), { sqlstate: "0A000", message });
-  assertEquals(await refusal(sql.unsafe(`INSERT INTO t VALUES (1, '${long}')`)), { sqlstate: "0A000", message });
+  assertEquals(await refusal(sql`INSERT INTO t VALUES (1, ${long})`), {
+    sqlstate: "0A000",
+    message,
+  });
+  assertEquals(await refusal(sql.unsafe(`INSERT INTO t VALUES (1, '${long}')`)), {
+    sqlstate: "0A000",
+    message,
+  });
   assertEquals(await refusal(sql`INSERT INTO t VALUES (1, ${long.slice(1)})`), undefined);
   await sql`DELETE FROM t`;
 });
@@ -156,7 +178,10 @@ Deno.test("a transaction is at most 300 seconds old", async () => {
     clockMs += 1_000;
     await tx`SELECT 1`;
   });
-  assertEquals(await refusal(old), { sqlstate: "54000", message: "transaction age limit of 300s exceeded" });
+  assertEquals(await refusal(old), {
+    sqlstate: "54000",
+    message: "transaction age limit of 300s exceeded",
+  });
   clockMs = 0;
   assertEquals(await count("t"), 0);
 });
@@ -174,7 +199,9 @@ Deno.test("a message over 10 MiB closes the connection without an answer", async
 Deno.test("pg_prepared_statements lists the session's own statements and no others", async () => {
   const [one, two] = [connect(server), connect(server)];
   const names = async (client: postgres.Sql): Promise<string[]> =>
-    (await client.unsafe("SELECT statement FROM pg_prepared_statements ORDER BY 1")).map((row) => row.statement);
+    (await client.unsafe("SELECT statement FROM pg_prepared_statements ORDER BY 1")).map((row) =>
+      row.statement
+    );
   for (let round = 0; round < 3; round++) {
     assertEquals((await one`SELECT ${1}::int AS first`)[0].first, 1);
     assertEquals((await two`SELECT ${2}::int AS second`)[0].second, 2);

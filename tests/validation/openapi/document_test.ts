@@ -18,7 +18,11 @@ const OK: ProxyResult = { statusCode: 200, body: "" };
 type Json = any;
 
 // deno-lint-ignore no-explicit-any
-function route(method: string, path: string, options: DefineApiHandlerOptions<any, any, any, any> = {}): ApiRoute {
+function route(
+  method: string,
+  path: string,
+  options: DefineApiHandlerOptions<any, any, any, any> = {},
+): ApiRoute {
   return { method, path, operation: defineApiHandler(options)(() => OK).operation };
 }
 
@@ -42,14 +46,23 @@ function assertReferencesLead(document: OpenApiDocument): void {
     for (const [key, inner] of Object.entries(value)) {
       if (key !== "$ref") visit(inner);
       else {
-        const [, kind, name] = /^#\/components\/(schemas|responses)\/(.*)$/.exec(String(inner)) ?? [];
-        assert(name in document.components[kind as "schemas" | "responses"], `${inner} leads nowhere`);
+        const [, kind, name] = /^#\/components\/(schemas|responses)\/(.*)$/.exec(String(inner)) ??
+          [];
+        assert(
+          name in document.components[kind as "schemas" | "responses"],
+          `${inner} leads nowhere`,
+        );
       }
     }
   })(document);
 }
 
-const Note = z.object({ id: z.uuid(), title: z.string(), at: z.date(), tags: z.array(z.string()).optional() });
+const Note = z.object({
+  id: z.uuid(),
+  title: z.string(),
+  at: z.date(),
+  tags: z.array(z.string()).optional(),
+});
 
 Deno.test("buildOpenApiDocument() describes inputs, answer, failures and security of an operation", async () => {
   const document = await build(route("PATCH", "/notes/{noteId}", {
@@ -72,7 +85,13 @@ Deno.test("buildOpenApiDocument() describes inputs, answer, failures and securit
   }]]);
   const operation = document.paths["/notes/{noteId}"].patch;
   assertEquals(
-    [operation.operationId, operation.summary, operation.description, operation.tags, operation.deprecated],
+    [
+      operation.operationId,
+      operation.summary,
+      operation.description,
+      operation.tags,
+      operation.deprecated,
+    ],
     ["UpdateNote", "Updates a note", "*All* of it", ["notes"], true],
   );
   assertEquals(operation.parameters.map((p: Json) => [p.name, p.in, p.required, p.schema.type]), [
@@ -92,8 +111,13 @@ Deno.test("buildOpenApiDocument() describes inputs, answer, failures and securit
     description: "Bad Request",
     content: { "application/json": { schema: { $ref: "#/components/schemas/ValidationError" } } },
   });
-  assertEquals(responses.ContentTooLarge.content["application/json"].schema, { $ref: "#/components/schemas/Error" });
-  assertEquals(Object.keys(schemas.ValidationError.properties), [...Object.keys(schemas.Error.properties), "errors"]);
+  assertEquals(responses.ContentTooLarge.content["application/json"].schema, {
+    $ref: "#/components/schemas/Error",
+  });
+  assertEquals(Object.keys(schemas.ValidationError.properties), [
+    ...Object.keys(schemas.Error.properties),
+    "errors",
+  ]);
   assertEquals(document.tags, [{ name: "notes" }]);
 });
 
@@ -120,7 +144,9 @@ Deno.test("buildOpenApiDocument() says how each auth mode is passed", async () =
 
 Deno.test("buildOpenApiDocument() describes each parameter of a route, also without a schema and for a greedy one", async () => {
   const parameters = async (path: string): Promise<unknown> =>
-    (await build(route("GET", path))).paths[path].get.parameters.map((p: Json) => [p.name, p.in, p.required, p.schema]);
+    (await build(route("GET", path))).paths[path].get.parameters.map((
+      p: Json,
+    ) => [p.name, p.in, p.required, p.schema]);
   assertEquals(await parameters("/a/{b}/c/{d}"), [
     ["b", "path", true, { type: "string" }],
     ["d", "path", true, { type: "string" }],
@@ -131,7 +157,11 @@ Deno.test("buildOpenApiDocument() describes each parameter of a route, also with
 
 Deno.test("buildOpenApiDocument() takes several methods of a path, and routes of zod/mini", async () => {
   const schema = mini.object({ a: mini.string() });
-  const document = await build(route("GET", "/x"), route("POST", "/x", { schema }), route("GET", "/y"));
+  const document = await build(
+    route("GET", "/x"),
+    route("POST", "/x", { schema }),
+    route("GET", "/y"),
+  );
   assertEquals(Object.keys(document.paths["/x"]), ["get", "post"]);
 });
 
@@ -147,7 +177,11 @@ const Changing = z.object({ limit: z.coerce.number().default(1) }).meta({ id: "C
 
 Deno.test("buildOpenApiDocument() keeps references of recursive and of named schemas whole", async () => {
   const document = await build(
-    route("POST", "/a", { operationName: "A", schema: Category, responseSchema: z.array(Category) }),
+    route("POST", "/a", {
+      operationName: "A",
+      schema: Category,
+      responseSchema: z.array(Category),
+    }),
     route("POST", "/b", {
       operationName: "B",
       schema: z.object({ by: Author, other: Author, odd: Odd, tree: Category }),
@@ -160,8 +194,11 @@ Deno.test("buildOpenApiDocument() keeps references of recursive and of named sch
     $ref: "#/components/schemas/ABody",
   });
   assertEquals(schemas.ABody.properties.children.items, { $ref: "#/components/schemas/ABody" });
-  const { by, other, odd } = document.paths["/b"].post.requestBody.content["application/json"].schema.properties;
-  assertEquals([by, other], [{ $ref: "#/components/schemas/Author" }, { $ref: "#/components/schemas/Author" }]);
+  const { by, other, odd } =
+    document.paths["/b"].post.requestBody.content["application/json"].schema.properties;
+  assertEquals([by, other], [{ $ref: "#/components/schemas/Author" }, {
+    $ref: "#/components/schemas/Author",
+  }]);
   assert(odd.$ref.slice("#/components/schemas/".length) in schemas);
 });
 
@@ -174,7 +211,9 @@ Deno.test("buildOpenApiDocument() keeps the input and the output of one named sc
     }),
   );
   const { requestBody, responses } = document.paths["/a"].post;
-  const refs = [requestBody, responses["200"]].map((part) => part.content["application/json"].schema.properties.c.$ref);
+  const refs = [requestBody, responses["200"]].map((part) =>
+    part.content["application/json"].schema.properties.c.$ref
+  );
   assertEquals(refs, ["#/components/schemas/ChangingInput", "#/components/schemas/Changing"]);
   const { Changing: output, ChangingInput: input } = document.components.schemas;
   assertEquals([input.required, output.required], [undefined, ["limit"]]);
@@ -186,10 +225,16 @@ Deno.test("buildOpenApiDocument() finds the parameters of a named schema", async
 });
 
 Deno.test("buildOpenApiDocument() gives operations without a name an id of their own", async () => {
-  const document = await build(route("GET", "/x"), route("GET", "/notes/{noteId}"), route("POST", "/x"));
-  const ids = [document.paths["/x"].get, document.paths["/notes/{noteId}"].get, document.paths["/x"].post].map((o) =>
-    o.operationId
+  const document = await build(
+    route("GET", "/x"),
+    route("GET", "/notes/{noteId}"),
+    route("POST", "/x"),
   );
+  const ids = [
+    document.paths["/x"].get,
+    document.paths["/notes/{noteId}"].get,
+    document.paths["/x"].post,
+  ].map((o) => o.operationId);
   assertEquals(ids, ["handler", "get_notes_noteId", "post_x"]);
 });
 
@@ -201,39 +246,63 @@ Deno.test("buildOpenApiDocument() refuses a route or an operationId that stands 
   );
   const openapi = { operationId: "mine" };
   assertThrows(
-    () => buildOpenApiDocument(INFO, [route("GET", "/x", { openapi }), route("GET", "/y", { openapi })]),
+    () =>
+      buildOpenApiDocument(INFO, [
+        route("GET", "/x", { openapi }),
+        route("GET", "/y", { openapi }),
+      ]),
     TypeError,
     "Two operations have the operationId mine, the second at GET /y",
   );
 });
 
 Deno.test("buildOpenApiDocument() is the same for the same input, and leaves it alone", () => {
-  const routes = [route("POST", "/a", { schema: Category, operationName: "A" }), route("GET", "/b")];
-  assertEquals(JSON.stringify(buildOpenApiDocument(INFO, routes)), JSON.stringify(buildOpenApiDocument(INFO, routes)));
+  const routes = [
+    route("POST", "/a", { schema: Category, operationName: "A" }),
+    route("GET", "/b"),
+  ];
+  assertEquals(
+    JSON.stringify(buildOpenApiDocument(INFO, routes)),
+    JSON.stringify(buildOpenApiDocument(INFO, routes)),
+  );
   assertEquals("servers" in buildOpenApiDocument(INFO, routes), false);
 });
 
 Deno.test("buildOpenApiDocument() names schemas as it is told, once for all, also through others", async () => {
   const Label = z.object({ title: z.string() });
   const Item = z.object({ label: Label.optional(), labels: z.array(Label) });
-  const options = { schemaNames: new Map<z.core.$ZodType, string>([[Label, "Label"], [Item, "Item"]]) };
+  const options = {
+    schemaNames: new Map<z.core.$ZodType, string>([[Label, "Label"], [Item, "Item"]]),
+  };
   const document = await check(buildOpenApiDocument(
     INFO,
     [
       route("POST", "/a", { operationName: "A", schema: Item, responseSchema: Item }),
-      route("GET", "/b", { operationName: "B", responseSchema: z.array(Item.describe("of today")) }),
+      route("GET", "/b", {
+        operationName: "B",
+        responseSchema: z.array(Item.describe("of today")),
+      }),
     ],
     undefined,
     options,
   ));
-  assertEquals(Object.keys(document.components.schemas), ["Error", "Item", "Label", "ValidationError"]);
+  assertEquals(Object.keys(document.components.schemas), [
+    "Error",
+    "Item",
+    "Label",
+    "ValidationError",
+  ]);
   assertEquals(document.components.schemas.Item.properties, {
     label: { $ref: "#/components/schemas/Label" },
     labels: { type: "array", items: { $ref: "#/components/schemas/Label" } },
   });
   const { post } = document.paths["/a"];
-  assertEquals(post.requestBody.content["application/json"].schema, { $ref: "#/components/schemas/Item" });
-  assertEquals(post.responses["200"].content["application/json"].schema, { $ref: "#/components/schemas/Item" });
+  assertEquals(post.requestBody.content["application/json"].schema, {
+    $ref: "#/components/schemas/Item",
+  });
+  assertEquals(post.responses["200"].content["application/json"].schema, {
+    $ref: "#/components/schemas/Item",
+  });
   assertEquals(document.paths["/b"].get.responses["200"].content["application/json"].schema.items, {
     $ref: "#/components/schemas/Item",
     description: "of today",
@@ -244,12 +313,20 @@ Deno.test("buildOpenApiDocument() splits a schema that differs in requests, and 
   const Inner = z.object({ at: z.coerce.date().default(new Date(0)) });
   const Outer = z.object({ inner: Inner });
   const Same = z.object({ a: z.string() });
-  const names = new Map<z.core.$ZodType, string>([[Inner, "Inner"], [Outer, "Outer"], [Same, "Same"]]);
+  const names = new Map<z.core.$ZodType, string>([[Inner, "Inner"], [Outer, "Outer"], [
+    Same,
+    "Same",
+  ]]);
   const both = z.object({ outer: Outer, same: Same });
   const { components, paths } = await check(
-    buildOpenApiDocument(INFO, [route("POST", "/a", { schema: both, responseSchema: both })], undefined, {
-      schemaNames: names,
-    }),
+    buildOpenApiDocument(
+      INFO,
+      [route("POST", "/a", { schema: both, responseSchema: both })],
+      undefined,
+      {
+        schemaNames: names,
+      },
+    ),
   );
   assertEquals(Object.keys(components.schemas), [
     "Error",
@@ -260,7 +337,9 @@ Deno.test("buildOpenApiDocument() splits a schema that differs in requests, and 
     "Same",
     "ValidationError",
   ]);
-  assertEquals(components.schemas.OuterInput.properties.inner, { $ref: "#/components/schemas/InnerInput" });
+  assertEquals(components.schemas.OuterInput.properties.inner, {
+    $ref: "#/components/schemas/InnerInput",
+  });
   assertEquals(components.schemas.Outer.properties.inner, { $ref: "#/components/schemas/Inner" });
   assertEquals(paths["/a"].post.requestBody.content["application/json"].schema.properties, {
     outer: { $ref: "#/components/schemas/OuterInput" },
@@ -293,7 +372,10 @@ Deno.test("buildOpenApiDocument() refuses two different schemas with one id", ()
   const one = z.object({ a: z.string() }).meta({ id: "X" });
   const other = z.object({ b: z.string() }).meta({ id: "X" });
   for (
-    const options of [{ schema: one, responseSchema: other }, { schema: z.object({ one }), responseSchema: other }]
+    const options of [{ schema: one, responseSchema: other }, {
+      schema: z.object({ one }),
+      responseSchema: other,
+    }]
   ) {
     assertThrows(
       () => buildOpenApiDocument(INFO, [route("POST", "/a", options)]),
@@ -314,18 +396,26 @@ Deno.test("buildOpenApiDocument() describes what JSON carries of dates, bigints,
     big: z.coerce.bigint(),
     length: z.string().transform((text) => text.length),
     piped: z.string().pipe(z.transform(Number)).pipe(z.int()),
-    day: z.codec(z.iso.date(), z.date(), { decode: (text) => new Date(text), encode: (date) => date.toISOString() }),
+    day: z.codec(z.iso.date(), z.date(), {
+      decode: (text) => new Date(text),
+      encode: (date) => date.toISOString(),
+    }),
     fixed: z.string().default("a"),
     id: z.string().default(() => crypto.randomUUID()),
     now: z.coerce.date().default(() => new Date()),
     time: z.int().default(() => Date.now()),
   });
   const { post } =
-    (await build(route("POST", "/a", { schema: body, responseSchema: body.omit({ big: true }) }))).paths["/a"];
+    (await build(route("POST", "/a", { schema: body, responseSchema: body.omit({ big: true }) })))
+      .paths["/a"];
   const input = post.requestBody.content["application/json"].schema.properties;
   assertEquals(input.coerced, { type: "string", format: "date-time" });
   assertEquals(input.big, { type: "integer", format: "int64" });
-  assertEquals([input.length.type, input.piped.type, input.day.format], ["string", "string", "date"]);
+  assertEquals([input.length.type, input.piped.type, input.day.format], [
+    "string",
+    "string",
+    "date",
+  ]);
   assertEquals(input.fixed, { type: "string", default: "a" });
   assertEquals(input.id, { type: "string" });
   assertEquals(input.now, { type: "string", format: "date-time" });
@@ -336,10 +426,18 @@ Deno.test("buildOpenApiDocument() describes what JSON carries of dates, bigints,
 
 Deno.test("buildOpenApiDocument() tells what JSON cannot carry to who listens", () => {
   const heard: string[] = [];
-  const schema = z.object({ list: z.array(z.object({ at: z.date() })), map: z.map(z.string(), z.bigint()) });
-  buildOpenApiDocument(INFO, [route("POST", "/a", { schema, responseSchema: z.bigint() })], undefined, {
-    onIssue: ({ path, message }) => void heard.push(`${path}: ${message}`),
+  const schema = z.object({
+    list: z.array(z.object({ at: z.date() })),
+    map: z.map(z.string(), z.bigint()),
   });
+  buildOpenApiDocument(
+    INFO,
+    [route("POST", "/a", { schema, responseSchema: z.bigint() })],
+    undefined,
+    {
+      onIssue: ({ path, message }) => void heard.push(`${path}: ${message}`),
+    },
+  );
   assertEquals(heard.sort(), [
     ": JSON has no bigint: use z.string(), or z.int() for numbers up to 2^53",
     "list.[].at: a request never carries a Date: use z.coerce.date(), or z.iso.datetime() for a text",
@@ -349,12 +447,16 @@ Deno.test("buildOpenApiDocument() tells what JSON cannot carry to who listens", 
 
 Deno.test("buildOpenApiDocument() takes declared answers, and leaves the body out where there is none", async () => {
   const { paths } = await build(
-    route("POST", "/a", { openapi: { responses: { 200: "Made", 409: "Taken", 302: "Elsewhere", 429: "" } } }),
+    route("POST", "/a", {
+      openapi: { responses: { 200: "Made", 409: "Taken", 302: "Elsewhere", 429: "" } },
+    }),
     route("DELETE", "/a", { responseSchema: z.object({}), openapi: { successStatus: 204 } }),
     route("GET", "/a", { responseSchema: z.void() }),
   );
   const { responses } = paths["/a"].post;
-  assertEquals([responses["200"], responses["302"]], [{ description: "Made" }, { description: "Elsewhere" }]);
+  assertEquals([responses["200"], responses["302"]], [{ description: "Made" }, {
+    description: "Elsewhere",
+  }]);
   assertEquals(responses["409"], {
     description: "Taken",
     content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
@@ -369,7 +471,9 @@ Deno.test("buildOpenApiDocument() writes ANY as the methods that have no operati
     route("ANY", "/a", { operationName: "All" }),
     route("GET", "/a", { operationName: "One" }),
   );
-  const ids = Object.entries<Json>(paths["/a"]).map(([method, { operationId }]) => [method, operationId]);
+  const ids = Object.entries<Json>(paths["/a"]).map((
+    [method, { operationId }],
+  ) => [method, operationId]);
   assertEquals(ids, [
     ["get", "One"],
     ["post", "All_post"],

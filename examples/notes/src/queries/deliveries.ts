@@ -4,9 +4,15 @@ import { deliveries } from "../schema.ts";
 
 /** Records a delivery; `false` when it was recorded before. */
 export const recordDelivery = defineQuery(
-  { tables: [{ table: deliveries, operations: [DatabaseOperation.Select, DatabaseOperation.Insert] }] },
+  {
+    tables: [{
+      table: deliveries,
+      operations: [DatabaseOperation.Select, DatabaseOperation.Insert],
+    }],
+  },
   async function recordDelivery(db, source: string, deliveryId: string) {
-    const recorded = await db.insert(deliveries).values({ source, deliveryId }).onConflictDoNothing().returning();
+    const recorded = await db.insert(deliveries).values({ source, deliveryId })
+      .onConflictDoNothing().returning();
     return recorded.length > 0;
   },
 );

@@ -1,5 +1,13 @@
 import { assertRowExists, DatabaseOperation } from "@trellis/fn/database";
-import { and, desc, eq, inArray, type InsertModel, sql, type UpdateModel } from "@trellis/fn/database/orm";
+import {
+  and,
+  desc,
+  eq,
+  inArray,
+  type InsertModel,
+  sql,
+  type UpdateModel,
+} from "@trellis/fn/database/orm";
 import { defineQuery } from "../database.ts";
 import { labels, notes } from "../schema.ts";
 
@@ -31,26 +39,37 @@ export const listNotes = defineQuery(
 export const findNote = defineQuery(
   { tables: [{ table: notes, operations: [Select] }] },
   async function findNote(db, userId: string, noteId: string) {
-    const [note] = await db.select().from(notes).where(and(eq(notes.id, noteId), eq(notes.userId, userId)));
+    const [note] = await db.select().from(notes).where(
+      and(eq(notes.id, noteId), eq(notes.userId, userId)),
+    );
     return note;
   },
 );
 
 export const createNote = defineQuery(
   {
-    tables: [{ table: notes, operations: [Select, Insert] }, { table: labels, operations: [Select] }],
+    tables: [{ table: notes, operations: [Select, Insert] }, {
+      table: labels,
+      operations: [Select],
+    }],
     transaction: true,
   },
   async function createNote(db, note: NewNote) {
     if (note.labelId) await assertRowExists(db, labels, labels.id, note.labelId);
-    const [created] = await db.insert(notes).values({ ...note, search: searchText(note.title, note.body) }).returning();
+    const [created] = await db.insert(notes).values({
+      ...note,
+      search: searchText(note.title, note.body),
+    }).returning();
     return created;
   },
 );
 
 export const changeNote = defineQuery(
   {
-    tables: [{ table: notes, operations: [Select, Update] }, { table: labels, operations: [Select] }],
+    tables: [{ table: notes, operations: [Select, Update] }, {
+      table: labels,
+      operations: [Select],
+    }],
     transaction: true,
   },
   async function changeNote(db, userId: string, noteId: string, change: NoteChange) {

@@ -1,7 +1,10 @@
 /** The fold beside PostgreSQL 15: after each random folder the state has to be what the catalog says. */
 import { assertEquals } from "@std/assert";
 import postgres from "postgres";
-import { type DeclaredSchema, EMPTY_SCHEMA } from "../../../../database/distsql/declared/declared_schema.ts";
+import {
+  type DeclaredSchema,
+  EMPTY_SCHEMA,
+} from "../../../../database/distsql/declared/declared_schema.ts";
 import { foldStatement } from "../../../../database/distsql/declared/fold_statement.ts";
 import { StatementReader } from "../../../../database/distsql/statement_reader.ts";
 import { tokenize } from "../../../../database/distsql/tokenize.ts";
@@ -54,19 +57,32 @@ function describe(state: DeclaredSchema): string[] {
   const lines: string[] = [];
   const bare = (key: string | undefined): string => (key ?? "-").replaceAll('"', "");
   for (const { schema, name, columns, constraints, indexes } of state.tables.values()) {
-    for (const one of constraints) lines.push(`constraint ${schema} ${name} ${one.name} ${KINDS[one.kind]}`);
+    for (const one of constraints) {
+      lines.push(`constraint ${schema} ${name} ${one.name} ${KINDS[one.kind]}`);
+    }
     for (const one of indexes) lines.push(`index ${schema} ${name} ${one.name} ${one.isUnique}`);
     for (const one of columns) {
-      const hasDefault = one.numbering === "serial" || (one.default !== undefined && one.default !== "NULL");
+      const hasDefault = one.numbering === "serial" ||
+        (one.default !== undefined && one.default !== "NULL");
       const identity = one.numbering === "identity" ? "d" : "";
-      lines.push(`column ${schema} ${name} ${one.name} ${one.notNull} ${hasDefault} ${bare(one.enum)} ${identity}`);
+      lines.push(
+        `column ${schema} ${name} ${one.name} ${one.notNull} ${hasDefault} ${
+          bare(one.enum)
+        } ${identity}`,
+      );
     }
   }
   for (const { schema, name } of state.views.values()) lines.push(`view ${schema} ${name}`);
-  for (const { schema, name, labels } of state.enums.values()) lines.push(`enum ${schema} ${name} ${labels.join(",")}`);
+  for (const { schema, name, labels } of state.enums.values()) {
+    lines.push(`enum ${schema} ${name} ${labels.join(",")}`);
+  }
   for (const { schema, name, ownedBy } of state.sequences.values()) {
     const table = ownedBy && state.tables.get(ownedBy.table);
-    lines.push(`sequence ${schema} ${name} ${table ? `${table.schema} ${table.name} ${ownedBy.column}` : "-"}`);
+    lines.push(
+      `sequence ${schema} ${name} ${
+        table ? `${table.schema} ${table.name} ${ownedBy.column}` : "-"
+      }`,
+    );
   }
   return lines.sort();
 }
@@ -78,7 +94,9 @@ Deno.test(`foldStatement() declares what PostgreSQL's catalog has after random s
   let generated = 0;
   try {
     for (let folder = 0; folder < FOLDERS; folder++) {
-      await sql.unsafe("DROP SCHEMA IF EXISTS public, app CASCADE; CREATE SCHEMA public; CREATE SCHEMA app");
+      await sql.unsafe(
+        "DROP SCHEMA IF EXISTS public, app CASCADE; CREATE SCHEMA public; CREATE SCHEMA app",
+      );
       const ddl = new RandomDdl(new Random(seed + folder));
       const ran: string[] = [];
       let state = EMPTY_SCHEMA;
@@ -100,12 +118,18 @@ Deno.test(`foldStatement() declares what PostgreSQL's catalog has after random s
       const found = describe(state);
       const more = found.filter((line) => !lines.includes(line));
       const missing = lines.filter((line) => !found.includes(line));
-      assertEquals({ more, missing }, { more: [], missing: [] }, `folder ${folder}:\n${ran.join(";\n")};`);
+      assertEquals(
+        { more, missing },
+        { more: [], missing: [] },
+        `folder ${folder}:\n${ran.join(";\n")};`,
+      );
     }
   } finally {
     await sql.end();
     await server.stop();
   }
   // deno-lint-ignore no-console
-  console.log(`${FOLDERS} folders, ${accepted} statements accepted, ${generated} named objects: no difference`);
+  console.log(
+    `${FOLDERS} folders, ${accepted} statements accepted, ${generated} named objects: no difference`,
+  );
 });

@@ -27,8 +27,28 @@ export class Random {
   }
 }
 
-const PARTS = ["a", "b", "c", "ä", "日本", "Ab", "key", "check", "seq", "x".repeat(20), "é".repeat(11), "y".repeat(31)];
-const TYPES = ["int", "text", "bigint NOT NULL", "numeric(10, 2) DEFAULT 1", "boolean DEFAULT true NOT NULL", "serial"];
+const PARTS = [
+  "a",
+  "b",
+  "c",
+  "ä",
+  "日本",
+  "Ab",
+  "key",
+  "check",
+  "seq",
+  "x".repeat(20),
+  "é".repeat(11),
+  "y".repeat(31),
+];
+const TYPES = [
+  "int",
+  "text",
+  "bigint NOT NULL",
+  "numeric(10, 2) DEFAULT 1",
+  "boolean DEFAULT true NOT NULL",
+  "serial",
+];
 
 /** A name of one to four parts, so that `a_b` of `c` and `a` of `b_c` come often. */
 export function randomName(random: Random): string {
@@ -81,7 +101,9 @@ export class RandomDdl {
         return `${name}CHECK (true)`;
       case 3:
         if (other !== undefined && depth === 0) {
-          return `${name}FOREIGN KEY (${a}) REFERENCES ${other.path} (${random.pick(other.columns)})`;
+          return `${name}FOREIGN KEY (${a}) REFERENCES ${other.path} (${
+            random.pick(other.columns)
+          })`;
         }
         return `${name}UNIQUE (${a})`;
       case 4:
@@ -100,7 +122,10 @@ export class RandomDdl {
 
   #column(name: string): string {
     const random = this.#random;
-    const rest = [random.chance(0.2) ? " UNIQUE" : "", random.chance(0.2) ? ` CHECK (${name} IS NOT NULL)` : ""];
+    const rest = [
+      random.chance(0.2) ? " UNIQUE" : "",
+      random.chance(0.2) ? ` CHECK (${name} IS NOT NULL)` : "",
+    ];
     return `${name} ${this.#columnType()}${rest.join("")}`;
   }
 
@@ -112,7 +137,9 @@ export class RandomDdl {
     if (random.chance(0.5)) elements.push(`PRIMARY KEY (${random.pick(columns)})`);
     for (let i = random.below(3); i > 0; i--) elements.push(this.#constraint(columns));
     this.#tables.push({ path, columns });
-    return `CREATE TABLE ${random.chance(0.2) ? "IF NOT EXISTS " : ""}${path} (${elements.join(", ")})`;
+    return `CREATE TABLE ${random.chance(0.2) ? "IF NOT EXISTS " : ""}${path} (${
+      elements.join(", ")
+    })`;
   }
 
   #alterTable({ path, columns }: KnownTable): string {
@@ -140,7 +167,9 @@ export class RandomDdl {
       case 5:
         return `ALTER COLUMN ${column} ${random.pick(["DROP DEFAULT", "SET DEFAULT NULL"])}`;
       case 6:
-        return `ALTER COLUMN ${column} ${random.pick(["DROP IDENTITY IF EXISTS", "SET DATA TYPE text"])}`;
+        return `ALTER COLUMN ${column} ${
+          random.pick(["DROP IDENTITY IF EXISTS", "SET DATA TYPE text"])
+        }`;
       default:
         return `ADD ${this.#constraint(columns)}`;
     }
@@ -159,10 +188,16 @@ export class RandomDdl {
         `(coalesce(${column}))`,
         `(${column}::text)`,
       ];
-      return random.pick([...shapes, `(CASE WHEN ${column} IS NULL THEN 1 END)`, `(${column}::text || 'x')`]);
+      return random.pick([
+        ...shapes,
+        `(CASE WHEN ${column} IS NULL THEN 1 END)`,
+        `(${column}::text || 'x')`,
+      ]);
     });
     const include = random.chance(0.2) ? ` INCLUDE (${random.pick(columns)})` : "";
-    return `CREATE ${random.chance(0.3) ? "UNIQUE " : ""}INDEX ${name} ON ${path} (${keys.join(", ")})${include}`;
+    return `CREATE ${random.chance(0.3) ? "UNIQUE " : ""}INDEX ${name} ON ${path} (${
+      keys.join(", ")
+    })${include}`;
   }
 
   #addEnum(path: string): void {
@@ -190,9 +225,9 @@ export class RandomDdl {
       case 2:
         return `DROP TYPE ${path}${random.chance(0.3) ? " CASCADE" : ""}`;
       default:
-        return `ALTER TYPE ${path} ADD VALUE ${random.chance(0.5) ? "IF NOT EXISTS " : ""}${label()}${
-          random.pick(["", "", " BEFORE 'two'", " AFTER 'two'"])
-        }`;
+        return `ALTER TYPE ${path} ADD VALUE ${
+          random.chance(0.5) ? "IF NOT EXISTS " : ""
+        }${label()}${random.pick(["", "", " BEFORE 'two'", " AFTER 'two'"])}`;
     }
   }
 
@@ -219,7 +254,9 @@ export class RandomDdl {
       default: {
         if (table === undefined) return `DROP SEQUENCE ${path}`;
         const column = random.pick(table.columns);
-        return `ALTER TABLE ${table.path} ALTER COLUMN ${column} SET DEFAULT nextval('${path.replaceAll("'", "''")}')`;
+        return `ALTER TABLE ${table.path} ALTER COLUMN ${column} SET DEFAULT nextval('${
+          path.replaceAll("'", "''")
+        }')`;
       }
     }
   }
@@ -229,7 +266,10 @@ export class RandomDdl {
     const name = this.#name();
     if (random.chance(0.3)) {
       const path = table.path;
-      this.#tables.push({ path: path.includes(".") ? `app.${name}` : name, columns: table.columns });
+      this.#tables.push({
+        path: path.includes(".") ? `app.${name}` : name,
+        columns: table.columns,
+      });
       return `ALTER TABLE ${path} RENAME TO ${name}`;
     }
     const column = random.pick(table.columns);
@@ -250,7 +290,9 @@ export class RandomDdl {
     if (table === undefined || random.chance(0.25)) return this.#createTable();
     switch (random.below(12)) {
       case 0:
-        return random.chance(0.3) ? `DROP TABLE IF EXISTS ${table.path} CASCADE` : this.#rename(table);
+        return random.chance(0.3)
+          ? `DROP TABLE IF EXISTS ${table.path} CASCADE`
+          : this.#rename(table);
       case 1:
       case 2:
         return this.#createIndex(table);
@@ -260,7 +302,9 @@ export class RandomDdl {
       case 5:
         return this.#sequenceChange(table);
       case 6:
-        return `CREATE VIEW ${this.#path()} AS SELECT ${random.pick(table.columns)} FROM ${table.path}`;
+        return `CREATE VIEW ${this.#path()} AS SELECT ${
+          random.pick(table.columns)
+        } FROM ${table.path}`;
       default:
         return this.#alterTable(table);
     }

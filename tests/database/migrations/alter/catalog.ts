@@ -65,7 +65,8 @@ export function quote(name: string): string {
 /** A CHECK of the translation that stands for NOT NULL: its column. */
 function notNullColumn(constraint: ConstraintState): string | undefined {
   const [column] = constraint.columns;
-  const isMade = constraint.type === "c" && constraint.columns.length === 1 && constraint.validated &&
+  const isMade = constraint.type === "c" && constraint.columns.length === 1 &&
+    constraint.validated &&
     /^CHECK \(\(\(.+ IS NOT NULL\) IS TRUE\)\)$/.test(constraint.definition);
   return isMade ? column : undefined;
 }
@@ -78,7 +79,11 @@ const SMALL_INTEGERS = ["integer", "smallint"];
  * @param table As the catalog has it.
  * @param native The table of the same name on PostgreSQL; a bigint of an identity column takes its integer's type.
  */
-export function normalize(table: TableState, native: TableState | undefined, hasIdentity: boolean): TableState {
+export function normalize(
+  table: TableState,
+  native: TableState | undefined,
+  hasIdentity: boolean,
+): TableState {
   const checked = new Set(table.constraints.map(notNullColumn));
   return {
     name: table.name,

@@ -42,7 +42,9 @@ export async function generate(
     files.at(-1)!.push(statement);
   }
   // a statement that was refused may have moved a sequence
-  for (const { name } of await readTables(sql)) await sql.unsafe(`DROP TABLE IF EXISTS ${quote(name)} CASCADE`);
+  for (const { name } of await readTables(sql)) {
+    await sql.unsafe(`DROP TABLE IF EXISTS ${quote(name)} CASCADE`);
+  }
   for (const statement of files.flat()) await sql.unsafe(statement);
   return { seed, files };
 }
@@ -67,7 +69,9 @@ async function probe(sql: postgres.Sql, statement: string): Promise<string> {
 }
 
 function values(table: TableState, random: Random, empty?: string): string {
-  const columns = table.columns.filter(({ identity, generated }) => generated === "" && identity !== "a");
+  const columns = table.columns.filter(({ identity, generated }) =>
+    generated === "" && identity !== "a"
+  );
   const kept = columns.filter(({ name }) => name === empty || random.chance(0.85));
   const list = kept.map(({ name, type }) => name === empty ? "NULL" : getLiteral(type, random));
   if (kept.length === 0) return "DEFAULT VALUES";
@@ -86,16 +90,24 @@ function getLiteral(type: string, random: Random): string {
 function makeProbes(tables: readonly TableState[], random: Random): string[] {
   return tables.flatMap((table) => {
     const inserts = [undefined, undefined, ...table.columns.map(({ name }) => name)]
-      .map((empty) => `INSERT INTO ${quote(table.name)} ${values(table, random, empty)} RETURNING *`);
+      .map((empty) =>
+        `INSERT INTO ${quote(table.name)} ${values(table, random, empty)} RETURNING *`
+      );
     return [...inserts, `DELETE FROM ${quote(table.name)}`];
   });
 }
 
 /** What PostgreSQL and the provider differ in; empty when in nothing. */
-export async function compare(native: postgres.Sql, ours: postgres.Sql, sequence: Sequence): Promise<string[]> {
+export async function compare(
+  native: postgres.Sql,
+  ours: postgres.Sql,
+  sequence: Sequence,
+): Promise<string[]> {
   const [left, all] = [await readTables(native), await readTables(ours)];
   const hasIdentity = sequence.files.flat().some((statement) => /IDENTITY/.test(statement));
-  const right = all.map((table) => normalize(table, left.find(({ name }) => name === table.name), hasIdentity));
+  const right = all.map((table) =>
+    normalize(table, left.find(({ name }) => name === table.name), hasIdentity)
+  );
   const differences: string[] = [];
   const expect = (what: string, a: unknown, b: unknown): void => {
     const [x, y] = [JSON.stringify(a), JSON.stringify(b)];
@@ -125,10 +137,14 @@ export async function compare(native: postgres.Sql, ours: postgres.Sql, sequence
 
 /** The sequence as migration files. */
 export function toFiles({ files }: Sequence): string[] {
-  return files.map((statements) => statements.map((statement) => `${statement};\n`).join("--> statement-breakpoint\n"));
+  return files.map((statements) =>
+    statements.map((statement) => `${statement};\n`).join("--> statement-breakpoint\n")
+  );
 }
 
 /** The sequence as somebody would paste it. */
 export function show({ seed, files }: Sequence): string {
-  return `seed ${seed}\n${files.map((file, at) => `-- file ${at + 1}\n${file.join(";\n")};`).join("\n")}`;
+  return `seed ${seed}\n${
+    files.map((file, at) => `-- file ${at + 1}\n${file.join(";\n")};`).join("\n")
+  }`;
 }

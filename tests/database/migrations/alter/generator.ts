@@ -16,11 +16,22 @@ type ActionMaker = (table: TableState, input: StepInput) => string | undefined;
 const LONG = "a_rather_long_name_that_is_made_to_be_cut_by_the_limit_of_sixty_three";
 const COLUMN_NAMES = ["a", "b", "c", "d", "Mixed Name", "order", LONG, `${LONG}_and_more`];
 const TABLE_NAMES = ["t", "u", "Notes", `${LONG}_table`, "item"];
-const TYPES = ["integer", "bigint", "smallint", "text", "varchar(20)", "boolean", "numeric(10,2)", "date"];
+const TYPES = [
+  "integer",
+  "bigint",
+  "smallint",
+  "text",
+  "varchar(20)",
+  "boolean",
+  "numeric(10,2)",
+  "date",
+];
 
 /** A name as somebody writes it: without quotes where that is the same. */
 function write(name: string, random: Random): string {
-  return /^[a-z_][a-z0-9_]*$/.test(name) && name !== "order" && random.chance(0.6) ? name : quote(name);
+  return /^[a-z_][a-z0-9_]*$/.test(name) && name !== "order" && random.chance(0.6)
+    ? name
+    : quote(name);
 }
 
 function literal(type: string, random: Random): string {
@@ -42,8 +53,12 @@ function anyColumn(table: TableState, { random }: StepInput): ColumnState | unde
 }
 
 function check(column: string, type: string, random: Random): string {
-  if (/int|numeric/.test(type)) return random.pick([`${column} >= 0`, `${column} < 100`, `${column} IS NOT NULL`]);
-  if (/text|char/.test(type)) return random.pick([`length(${column}) < 20`, `${column} <> 'never'`]);
+  if (/int|numeric/.test(type)) {
+    return random.pick([`${column} >= 0`, `${column} < 100`, `${column} IS NOT NULL`]);
+  }
+  if (/text|char/.test(type)) {
+    return random.pick([`length(${column}) < 20`, `${column} <> 'never'`]);
+  }
   return `${column} IS NOT NULL OR true`;
 }
 
@@ -53,7 +68,9 @@ function target(
   type?: string,
 ): { table: string; column: string; type: string } | undefined {
   const found = tables.flatMap((table) =>
-    table.constraints.filter(({ type, columns }) => (type === "p" || type === "u") && columns.length === 1)
+    table.constraints.filter(({ type, columns }) =>
+      (type === "p" || type === "u") && columns.length === 1
+    )
       .map(({ columns }) => {
         const column = table.columns.find(({ name }) => name === columns[0])!;
         return { table: table.name, column: column.name, type: column.type };
@@ -66,12 +83,26 @@ function references(input: StepInput, type?: string): { text: string; type: stri
   const { random } = input;
   const to = target(input, type);
   if (to === undefined) return undefined;
-  const action = random.pick(["", "", " ON DELETE CASCADE", " ON DELETE SET NULL", " ON UPDATE CASCADE"]);
-  return { text: `REFERENCES ${write(to.table, random)} (${write(to.column, random)})${action}`, type: to.type };
+  const action = random.pick([
+    "",
+    "",
+    " ON DELETE CASCADE",
+    " ON DELETE SET NULL",
+    " ON UPDATE CASCADE",
+  ]);
+  return {
+    text: `REFERENCES ${write(to.table, random)} (${write(to.column, random)})${action}`,
+    type: to.type,
+  };
 }
 
 function identity(random: Random): string {
-  const options = random.pick(["", " (CACHE 1)", " (START WITH 10 INCREMENT BY 2)", " (START WITH 100 CACHE 1)"]);
+  const options = random.pick([
+    "",
+    " (CACHE 1)",
+    " (START WITH 10 INCREMENT BY 2)",
+    " (START WITH 100 CACHE 1)",
+  ]);
   return `GENERATED ${random.pick(["ALWAYS", "BY DEFAULT"])} AS IDENTITY${options}`;
 }
 
@@ -87,7 +118,9 @@ function named(random: Random): string {
 function clauses(column: string, type: string, input: StepInput): string {
   const { random } = input;
   const parts: string[] = [];
-  if (random.chance(0.45)) parts.push(`DEFAULT ${random.chance(0.1) ? "NULL" : literal(type, random)}`);
+  if (random.chance(0.45)) {
+    parts.push(`DEFAULT ${random.chance(0.1) ? "NULL" : literal(type, random)}`);
+  }
   if (random.chance(0.35)) parts.push(`${random.chance(0.1) ? "CONSTRAINT nn " : ""}NOT NULL`);
   else if (random.chance(0.1)) parts.push("NULL");
   if (random.chance(0.12)) parts.push(`${named(random)}UNIQUE`);
@@ -109,7 +142,9 @@ const addColumn: ActionMaker = function addColumn(table, input) {
   if (random.chance(0.08)) return `${head} bigint ${identity(random)}`;
   if (random.chance(0.05)) {
     const number = table.columns.find(({ type }) => type === "integer");
-    if (number !== undefined) return `${head} integer GENERATED ALWAYS AS (${quote(number.name)} + 1) STORED`;
+    if (number !== undefined) {
+      return `${head} integer GENERATED ALWAYS AS (${quote(number.name)} + 1) STORED`;
+    }
   }
   const type = random.pick(TYPES);
   if (random.chance(0.03)) return `${head} ${type} PRIMARY KEY`;
@@ -122,15 +157,20 @@ const dropColumn: ActionMaker = function dropColumn(table, input) {
   if (table.columns.length < 2) return undefined;
   const exists = random.chance(0.3) ? "IF EXISTS " : "";
   const column = exists !== "" && random.chance(0.3) ? "missing" : anyColumn(table, input)?.name;
-  return column && `DROP COLUMN ${exists}${write(column, random)}${random.chance(0.3) ? " CASCADE" : ""}`;
+  return column &&
+    `DROP COLUMN ${exists}${write(column, random)}${random.chance(0.3) ? " CASCADE" : ""}`;
 };
 
-function alterColumn(make: (column: ColumnState, input: StepInput) => string | undefined): ActionMaker {
+function alterColumn(
+  make: (column: ColumnState, input: StepInput) => string | undefined,
+): ActionMaker {
   return (table, input) => {
     const column = anyColumn(table, input);
     const action = column && make(column, input);
     if (column === undefined || action === undefined) return undefined;
-    return `ALTER ${input.random.chance(0.7) ? "COLUMN " : ""}${write(column.name, input.random)} ${action}`;
+    return `ALTER ${input.random.chance(0.7) ? "COLUMN " : ""}${
+      write(column.name, input.random)
+    } ${action}`;
   };
 }
 
@@ -138,15 +178,22 @@ const setNotNull = alterColumn(() => "SET NOT NULL");
 const dropNotNull = alterColumn(() => "DROP NOT NULL");
 const setDefault = alterColumn(({ type }, { random }) => `SET DEFAULT ${literal(type, random)}`);
 const dropDefault = alterColumn(() => "DROP DEFAULT");
-const dropIdentity = alterColumn((_, { random }) => `DROP IDENTITY${random.chance(0.5) ? " IF EXISTS" : ""}`);
-const dropExpression = alterColumn(({ generated }) => generated === "" ? undefined : "DROP EXPRESSION");
+const dropIdentity = alterColumn((_, { random }) =>
+  `DROP IDENTITY${random.chance(0.5) ? " IF EXISTS" : ""}`
+);
+const dropExpression = alterColumn(({ generated }) =>
+  generated === "" ? undefined : "DROP EXPRESSION"
+);
 const addIdentity = alterColumn(({ type, identity: now }, { random }) =>
   /int/.test(type) && now === "" ? `ADD ${identity(random)}` : undefined
 );
 const setIdentity = alterColumn(({ identity: now }, { random }) =>
-  now === ""
-    ? undefined
-    : random.pick(["SET GENERATED ALWAYS", "SET GENERATED BY DEFAULT", "RESTART WITH 500", "RESTART"])
+  now === "" ? undefined : random.pick([
+    "SET GENERATED ALWAYS",
+    "SET GENERATED BY DEFAULT",
+    "RESTART WITH 500",
+    "RESTART",
+  ])
 );
 const changeType = alterColumn((column, { random }) => {
   const name = quote(column.name);
@@ -160,8 +207,17 @@ const changeType = alterColumn((column, { random }) => {
   if (/^(?:integer|bigint)$/.test(column.type) && random.chance(0.15)) {
     return `${set} ${column.type} USING ${name} * 2 + 1`;
   }
-  const type = random.pick(["integer", "bigint", "text", "varchar(30)", "numeric(12,3)", "boolean"]);
-  return `${set} ${type}${using[type] !== undefined && random.chance(0.7) ? ` USING ${using[type]}` : ""}`;
+  const type = random.pick([
+    "integer",
+    "bigint",
+    "text",
+    "varchar(30)",
+    "numeric(12,3)",
+    "boolean",
+  ]);
+  return `${set} ${type}${
+    using[type] !== undefined && random.chance(0.7) ? ` USING ${using[type]}` : ""
+  }`;
 });
 
 const addCheck: ActionMaker = function addCheck(table, input) {
@@ -169,7 +225,9 @@ const addCheck: ActionMaker = function addCheck(table, input) {
   if (column === undefined) return undefined;
   const { random } = input;
   const notValid = random.chance(0.1) ? " NOT VALID" : "";
-  return `ADD ${named(random)}CHECK (${check(write(column.name, random), column.type, random)})${notValid}`;
+  return `ADD ${named(random)}CHECK (${
+    check(write(column.name, random), column.type, random)
+  })${notValid}`;
 };
 
 const addUnique: ActionMaker = function addUnique(table, input) {
@@ -178,13 +236,16 @@ const addUnique: ActionMaker = function addUnique(table, input) {
   const second = input.random.chance(0.2) ? anyColumn(table, input) : undefined;
   const names = second === undefined || second === column ? [column] : [column, second];
   const nulls = input.random.chance(0.1) ? " NULLS NOT DISTINCT" : "";
-  return `ADD ${named(input.random)}UNIQUE${nulls} (${names.map(({ name }) => write(name, input.random)).join(", ")})`;
+  return `ADD ${named(input.random)}UNIQUE${nulls} (${
+    names.map(({ name }) => write(name, input.random)).join(", ")
+  })`;
 };
 
 const addForeignKey: ActionMaker = function addForeignKey(table, input) {
   const column = anyColumn(table, input);
   const to = column && references(input, column.type);
-  return to && `ADD ${named(input.random)}FOREIGN KEY (${write(column.name, input.random)}) ${to.text}`;
+  return to &&
+    `ADD ${named(input.random)}FOREIGN KEY (${write(column.name, input.random)}) ${to.text}`;
 };
 
 const addPrimaryKey: ActionMaker = function addPrimaryKey(table, input) {
@@ -192,13 +253,17 @@ const addPrimaryKey: ActionMaker = function addPrimaryKey(table, input) {
   if (column === undefined) return undefined;
   const second = input.random.chance(0.3) ? anyColumn(table, input) : undefined;
   const names = second === undefined || second === column ? [column] : [column, second];
-  return `ADD ${named(input.random)}PRIMARY KEY (${names.map(({ name }) => write(name, input.random)).join(", ")})`;
+  return `ADD ${named(input.random)}PRIMARY KEY (${
+    names.map(({ name }) => write(name, input.random)).join(", ")
+  })`;
 };
 
 /** A foreign key of several columns to the same columns' key of another table, or of the own one. */
 const addWideForeignKey: ActionMaker = function addWideForeignKey(table, { tables, random }) {
   const keys = tables.flatMap((parent) =>
-    parent.constraints.filter(({ type, columns }) => (type === "p" || type === "u") && columns.length > 1)
+    parent.constraints.filter(({ type, columns }) =>
+      (type === "p" || type === "u") && columns.length > 1
+    )
       .map(({ columns }) => ({ parent: parent.name, columns }))
   );
   if (keys.length === 0 || table.columns.length < 2) return undefined;
@@ -218,21 +283,52 @@ const dropConstraint: ActionMaker = function dropConstraint(table, { random }) {
 };
 
 const validate: ActionMaker = function validate(table, { random }) {
-  const found = table.constraints.filter(({ validated, type }) => !validated || (type === "c" && random.chance(0.1)));
-  return found.length === 0 ? undefined : `VALIDATE CONSTRAINT ${write(random.pick(found).name, random)}`;
+  const found = table.constraints.filter(({ validated, type }) =>
+    !validated || (type === "c" && random.chance(0.1))
+  );
+  return found.length === 0
+    ? undefined
+    : `VALIDATE CONSTRAINT ${write(random.pick(found).name, random)}`;
 };
 
 /** Actions by how often they come. */
 const ACTIONS: readonly ActionMaker[] = [
-  ...[addColumn, addColumn, addColumn, addColumn, dropColumn, setNotNull, setNotNull, dropNotNull, dropNotNull],
-  ...[setDefault, dropDefault, addCheck, addUnique, addForeignKey, dropConstraint, dropConstraint, changeType],
-  ...[addPrimaryKey, dropIdentity, addIdentity, setIdentity, validate, dropExpression, addWideForeignKey],
+  ...[
+    addColumn,
+    addColumn,
+    addColumn,
+    addColumn,
+    dropColumn,
+    setNotNull,
+    setNotNull,
+    dropNotNull,
+    dropNotNull,
+  ],
+  ...[
+    setDefault,
+    dropDefault,
+    addCheck,
+    addUnique,
+    addForeignKey,
+    dropConstraint,
+    dropConstraint,
+    changeType,
+  ],
+  ...[
+    addPrimaryKey,
+    dropIdentity,
+    addIdentity,
+    setIdentity,
+    validate,
+    dropExpression,
+    addWideForeignKey,
+  ],
 ];
 
 function head(table: string, random: Random): string {
-  return `ALTER TABLE ${random.chance(0.2) ? "IF EXISTS " : ""}${random.chance(0.1) ? "ONLY " : ""}${
-    write(table, random)
-  }`;
+  return `ALTER TABLE ${random.chance(0.2) ? "IF EXISTS " : ""}${
+    random.chance(0.1) ? "ONLY " : ""
+  }${write(table, random)}`;
 }
 
 /** One ALTER TABLE with one action or several. */
@@ -241,7 +337,9 @@ const alterTable: StepMaker = function alterTable(input) {
   if (tables.length === 0) return undefined;
   const table = random.pick(tables);
   const count = random.chance(0.25) ? 2 + random.below(2) : 1;
-  const actions = Array.from({ length: count }, () => random.pick(ACTIONS)(table, input)).filter(Boolean);
+  const actions = Array.from({ length: count }, () => random.pick(ACTIONS)(table, input)).filter(
+    Boolean,
+  );
   return actions.length === 0 ? undefined : `${head(table.name, random)} ${actions.join(", ")}`;
 };
 
@@ -252,7 +350,9 @@ const toggleNotNull: StepMaker = function toggleNotNull(input) {
   const table = tables[0];
   const column = table.columns[0];
   if (column === undefined) return undefined;
-  return `${head(table.name, random)} ALTER ${write(column.name, random)} ${random.pick(["SET", "DROP"])} NOT NULL`;
+  return `${head(table.name, random)} ALTER ${write(column.name, random)} ${
+    random.pick(["SET", "DROP"])
+  } NOT NULL`;
 };
 
 /** Every form of ALTER … IF EXISTS about something that is not there. */
@@ -260,7 +360,14 @@ const alterMissing: StepMaker = function alterMissing(input) {
   const { random } = input;
   const table: TableState = {
     name: "missing",
-    columns: [{ name: "a", type: "integer", notNull: false, default: null, identity: "d", generated: "" }],
+    columns: [{
+      name: "a",
+      type: "integer",
+      notNull: false,
+      default: null,
+      identity: "d",
+      generated: "",
+    }],
     constraints: [{ name: "k1", type: "c", definition: "", columns: ["a"], validated: false }],
     indexes: [],
   };
@@ -291,7 +398,9 @@ const rename: StepMaker = function rename(input) {
   if (tables.length === 0) return undefined;
   const table = random.pick(tables);
   const column = anyColumn(table, input);
-  if (random.chance(0.3)) return `${head(table.name, random)} RENAME TO ${write(random.pick(TABLE_NAMES), random)}`;
+  if (random.chance(0.3)) {
+    return `${head(table.name, random)} RENAME TO ${write(random.pick(TABLE_NAMES), random)}`;
+  }
   if (table.constraints.length > 0 && random.chance(0.3)) {
     const { name } = random.pick(table.constraints);
     return `${head(table.name, random)} RENAME CONSTRAINT ${write(name, random)} TO ${
@@ -299,24 +408,35 @@ const rename: StepMaker = function rename(input) {
     }`;
   }
   return column &&
-    `${head(table.name, random)} RENAME ${random.pick(["COLUMN ", ""])}${write(column.name, random)} TO ${
-      write(freshColumn(table, random), random)
-    }`;
+    `${head(table.name, random)} RENAME ${random.pick(["COLUMN ", ""])}${
+      write(column.name, random)
+    } TO ${write(freshColumn(table, random), random)}`;
 };
 
 const createTable: StepMaker = function createTable(input) {
   const { tables, random } = input;
-  const free = TABLE_NAMES.filter((name) => !tables.some((table) => table.name === name.slice(0, 63)));
+  const free = TABLE_NAMES.filter((name) =>
+    !tables.some((table) => table.name === name.slice(0, 63))
+  );
   if (free.length === 0) return undefined;
   const empty: TableState = { name: "", columns: [], constraints: [], indexes: [] };
-  const elements = [random.pick(["id integer PRIMARY KEY", "id bigint PRIMARY KEY", "id text", "id integer NOT NULL"])];
+  const elements = [
+    random.pick([
+      "id integer PRIMARY KEY",
+      "id bigint PRIMARY KEY",
+      "id text",
+      "id integer NOT NULL",
+    ]),
+  ];
   if (random.chance(0.2)) elements[0] = `id bigint ${identity(random)} PRIMARY KEY`;
   const names = [...COLUMN_NAMES];
   for (let i = random.below(4); i > 0; i--) {
     const name = names.splice(random.below(names.length - 1), 1)[0];
     const type = random.pick(TYPES);
     elements.push(
-      `${write(name, random)} ${type}${clauses(quote(name), type, { ...input, tables: [...tables, empty] })}`,
+      `${write(name, random)} ${type}${
+        clauses(quote(name), type, { ...input, tables: [...tables, empty] })
+      }`,
     );
   }
   return `CREATE TABLE ${write(random.pick(free), random)} (${elements.join(", ")})`;
@@ -341,10 +461,14 @@ const changeRows: StepMaker = function changeRows(input) {
   const column = anyColumn(table, input);
   if (column === undefined || column.generated !== "" || column.identity !== "") return undefined;
   if (random.chance(0.2)) {
-    return `DELETE FROM ${quote(table.name)} WHERE ${quote(column.name)} = ${literal(column.type, random)}`;
+    return `DELETE FROM ${quote(table.name)} WHERE ${quote(column.name)} = ${
+      literal(column.type, random)
+    }`;
   }
   const value = random.chance(0.3) ? "NULL" : literal(column.type, random);
-  return `UPDATE ${quote(table.name)} SET ${quote(column.name)} = ${value} WHERE ${quote(column.name)} IS NULL`;
+  return `UPDATE ${quote(table.name)} SET ${quote(column.name)} = ${value} WHERE ${
+    quote(column.name)
+  } IS NULL`;
 };
 
 const dropTable: StepMaker = function dropTable({ tables, random }) {
@@ -358,9 +482,12 @@ const index: StepMaker = function index(input) {
   const table = random.pick(tables);
   const column = anyColumn(table, input);
   const name = random.pick(["i1", "i2", "I Three"]);
-  if (table.indexes.length > 0 && random.chance(0.4)) return `DROP INDEX ${quote(random.pick(table.indexes).name)}`;
+  if (table.indexes.length > 0 && random.chance(0.4)) {
+    return `DROP INDEX ${quote(random.pick(table.indexes).name)}`;
+  }
   const unique = random.chance(0.3) ? "UNIQUE " : "";
-  return column && `CREATE ${unique}INDEX ${quote(name)} ON ${quote(table.name)} (${quote(column.name)})`;
+  return column &&
+    `CREATE ${unique}INDEX ${quote(name)} ON ${quote(table.name)} (${quote(column.name)})`;
 };
 
 /** A block that ignores what is there already, as drizzle-kit writes it. */
@@ -382,12 +509,40 @@ const guarded: StepMaker = function guarded(input) {
 
 /** Statements by how often they come. Enum changes are added here. */
 export const STEPS: readonly StepMaker[] = [
-  ...[alterTable, alterTable, alterTable, alterTable, alterTable, alterTable, alterTable, alterTable, toggleNotNull],
-  ...[alterMissing, rename, rename, insertRow, insertRow, changeRows, createTable, dropTable, index, guarded],
+  ...[
+    alterTable,
+    alterTable,
+    alterTable,
+    alterTable,
+    alterTable,
+    alterTable,
+    alterTable,
+    alterTable,
+    toggleNotNull,
+  ],
+  ...[
+    alterMissing,
+    rename,
+    rename,
+    insertRow,
+    insertRow,
+    changeRows,
+    createTable,
+    dropTable,
+    index,
+    guarded,
+  ],
 ];
 
 /** The statements that a sequence begins with. */
-export const FIRST_STEPS: readonly StepMaker[] = [createTable, createTable, insertRow, insertRow, insertRow, insertRow];
+export const FIRST_STEPS: readonly StepMaker[] = [
+  createTable,
+  createTable,
+  insertRow,
+  insertRow,
+  insertRow,
+  insertRow,
+];
 
 /** A statement that changes a table's shape. */
 export function isChange(statement: string): boolean {

@@ -18,5 +18,9 @@ export function createRandom(seed: number): Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
   const below = (limit: number): number => Math.floor(next() * limit);
-  return { below, chance: (probability) => next() < probability, pick: (choices) => choices[below(choices.length)] };
+  return {
+    below,
+    chance: (probability) => next() < probability,
+    pick: (choices) => choices[below(choices.length)],
+  };
 }

@@ -1,19 +1,22 @@
 /** What a database of PostgreSQL and the provider's differ in after the same migrations. */
 import type postgres from "postgres";
 
-const RELATIONS = `SELECT n.nspname::text AS schema, c.relname::text AS name, c.relkind::text AS kind
+const RELATIONS =
+  `SELECT n.nspname::text AS schema, c.relname::text AS name, c.relkind::text AS kind
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname IN ('public', 'app') AND c.relkind IN ('r', 'v') ORDER BY 1, 2`;
 
 /** Names of constraints and indexes; CHECKs that stand for enums and for NOT NULL are the provider's alone. */
-const NAMES = `SELECT n.nspname || ' ' || t.relname || ' ' || c.conname || ' ' || c.contype::text AS line
+const NAMES =
+  `SELECT n.nspname || ' ' || t.relname || ' ' || c.conname || ' ' || c.contype::text AS line
 FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid JOIN pg_namespace n ON n.oid = t.relnamespace
 WHERE n.nspname IN ('public', 'app') AND c.conname !~ '_(enum|not_null)[0-9]*$'
 UNION ALL SELECT n.nspname || ' ' || c.relname || ' ' || c.relkind::text FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname IN ('public', 'app') AND c.relkind IN ('i', 'S')
 ORDER BY 1`;
 
-const COLUMNS = `SELECT a.attname::text AS name, t.typtype = 'e' OR t.typname IN ('text', 'varchar') AS text
+const COLUMNS =
+  `SELECT a.attname::text AS name, t.typtype = 'e' OR t.typname IN ('text', 'varchar') AS text
 FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
 WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`;
 
@@ -42,14 +45,20 @@ async function probe(sql: postgres.Sql, statement: string): Promise<string> {
 }
 
 /** Inserts with each label in each column that is text or an enum, and with none. */
-async function getProbes(sql: postgres.Sql, table: string, labels: readonly string[]): Promise<string[]> {
+async function getProbes(
+  sql: postgres.Sql,
+  table: string,
+  labels: readonly string[],
+): Promise<string[]> {
   const columns = await sql.unsafe(COLUMNS, [table]);
   const texts = columns.filter(({ text, name }) => text === true && name !== "id").map(({ name }) =>
     quote(String(name))
   );
   // the default first: a value that is refused takes a number of the sequence on one side only
   const inserts = texts.flatMap((column) =>
-    labels.map((label) => `INSERT INTO ${table} (id, ${column}) VALUES ('30000', '${label}') RETURNING *`)
+    labels.map((label) =>
+      `INSERT INTO ${table} (id, ${column}) VALUES ('30000', '${label}') RETURNING *`
+    )
   );
   return [`INSERT INTO ${table} (id) VALUES (DEFAULT) RETURNING *`, ...inserts];
 }

@@ -27,7 +27,20 @@ interface KnownTable {
   sequence: string;
 }
 
-const LABELS = ["low", "medium", "high", "a", "b", "Z", "it''s", "x y", "ä", "USER", "ADMIN", "urgent"];
+const LABELS = [
+  "low",
+  "medium",
+  "high",
+  "a",
+  "b",
+  "Z",
+  "it''s",
+  "x y",
+  "ä",
+  "USER",
+  "ADMIN",
+  "urgent",
+];
 const NAMES = ["st", "Status", "role", "Role", "level", "Mood"];
 const COLUMNS = ["s", "role", "Status", "level", "kind"];
 
@@ -78,7 +91,9 @@ export class EnumFolders {
     const random = this.#random;
     const known = { path: this.#path(this.#fresh(random.pick(NAMES))), labels: this.#labels() };
     this.#enums.push(known);
-    const create = `CREATE TYPE ${known.path} AS ENUM(${known.labels.map((one) => `'${one}'`).join(", ")})`;
+    const create = `CREATE TYPE ${known.path} AS ENUM(${
+      known.labels.map((one) => `'${one}'`).join(", ")
+    })`;
     if (!random.chance(0.2)) return [create];
     return [`DO $$ BEGIN\n ${create};\nEXCEPTION\n WHEN duplicate_object THEN null;\nEND $$`];
   }
@@ -102,7 +117,9 @@ export class EnumFolders {
   #newColumn(taken: readonly KnownColumn[]): KnownColumn | undefined {
     const random = this.#random;
     const name = this.#quote(random.pick(COLUMNS));
-    if (taken.some((column) => column.name.replaceAll('"', "") === name.replaceAll('"', ""))) return undefined;
+    if (taken.some((column) => column.name.replaceAll('"', "") === name.replaceAll('"', ""))) {
+      return undefined;
+    }
     if (this.#enums.length === 0 || random.chance(0.25)) {
       return { name, sql: random.pick(["text", "text", "varchar(20)", "int"]) };
     }
@@ -120,7 +137,10 @@ export class EnumFolders {
       if (column) columns.push(column);
     }
     const serial = random.pick(["serial", "bigserial", "smallserial"]);
-    const elements = [`id ${serial} PRIMARY KEY`, ...columns.map((column) => this.#columnSql(column))];
+    const elements = [
+      `id ${serial} PRIMARY KEY`,
+      ...columns.map((column) => this.#columnSql(column)),
+    ];
     const sequence = `${schema}${/^[a-z_0-9]+$/.test(name) ? name : `"${name}`}_id_seq${
       /^[a-z_0-9]+$/.test(name) ? "" : '"'
     }`;
@@ -141,7 +161,9 @@ export class EnumFolders {
       () => `(${table.columns.map((column) => this.#value(column)).join(", ")})`,
     );
     return [
-      `INSERT INTO ${table.path} (${table.columns.map(({ name }) => name).join(", ")}) VALUES ${rows.join(", ")}`,
+      `INSERT INTO ${table.path} (${table.columns.map(({ name }) => name).join(", ")}) VALUES ${
+        rows.join(", ")
+      }`,
     ];
   }
 
@@ -151,7 +173,9 @@ export class EnumFolders {
         column,
       ): [KnownTable, KnownColumn] => [table, column])
     );
-    return all.length === 0 ? undefined : this.#random.pick(all) as [KnownTable, KnownColumn & { type: KnownEnum }];
+    return all.length === 0
+      ? undefined
+      : this.#random.pick(all) as [KnownTable, KnownColumn & { type: KnownEnum }];
   }
 
   #update(): string[] {
@@ -196,20 +220,28 @@ export class EnumFolders {
     const random = this.#random;
     const [table, { name, type }] = found;
     const { path } = table;
-    const others = table.columns.filter((column) => column.type === type).map((column) => column.name);
+    const others = table.columns.filter((column) => column.type === type).map((column) =>
+      column.name
+    );
     const where = this.#ordered(name, type, random.pick(others));
     switch (random.below(7)) {
       case 0:
         return [`DELETE FROM ${path} WHERE ${where}`];
       case 1:
-        return [`UPDATE ${path} SET ${name} = greatest(${name}, ${this.#label(type)}) WHERE ${where}`];
+        return [
+          `UPDATE ${path} SET ${name} = greatest(${name}, ${this.#label(type)}) WHERE ${where}`,
+        ];
       case 2:
         return [
-          `UPDATE ${path} SET ${name} = (SELECT ${random.pick(["min", "max"])}(${name}) FROM ${path}) WHERE ${where}`,
+          `UPDATE ${path} SET ${name} = (SELECT ${
+            random.pick(["min", "max"])
+          }(${name}) FROM ${path}) WHERE ${where}`,
         ];
       case 3:
         return [
-          `CREATE VIEW ${this.#fresh("v")} AS SELECT id, ${name} AS x FROM ${path} WHERE ${where} ORDER BY ${name} ${
+          `CREATE VIEW ${
+            this.#fresh("v")
+          } AS SELECT id, ${name} AS x FROM ${path} WHERE ${where} ORDER BY ${name} ${
             random.pick(["", "DESC", "NULLS FIRST"])
           }, id`,
         ];
@@ -223,7 +255,9 @@ export class EnumFolders {
         return [`ALTER TABLE ${path} ADD CHECK (${where} OR ${name} IS NULL)`];
       default:
         return [
-          `CREATE VIEW ${this.#fresh("v")} AS SELECT a.id, row_number() OVER (ORDER BY a.${name}, a.id) AS place ` +
+          `CREATE VIEW ${
+            this.#fresh("v")
+          } AS SELECT a.id, row_number() OVER (ORDER BY a.${name}, a.id) AS place ` +
           `FROM ${path} a LEFT JOIN ${path} b ON a.${name} < b.${name} AND b.id = a.id + 1`,
         ];
     }
@@ -242,7 +276,9 @@ export class EnumFolders {
     ]);
     const isOptional = random.chance(0.4);
     if (!type.labels.includes(label)) type.labels.push(label);
-    return [`ALTER TYPE ${type.path} ADD VALUE ${isOptional ? "IF NOT EXISTS " : ""}'${label}'${place}`];
+    return [
+      `ALTER TYPE ${type.path} ADD VALUE ${isOptional ? "IF NOT EXISTS " : ""}'${label}'${place}`,
+    ];
   }
 
   #renameValue(): string[] {
@@ -266,7 +302,9 @@ export class EnumFolders {
   /** The columns of an enum in every table. */
   #getUsers(type: KnownEnum): [KnownTable, KnownColumn][] {
     return this.#tables.flatMap((table) =>
-      table.columns.filter((column) => column.type === type).map((column): [KnownTable, KnownColumn] => [table, column])
+      table.columns.filter((column) => column.type === type).map((
+        column,
+      ): [KnownTable, KnownColumn] => [table, column])
     );
   }
 
@@ -282,19 +320,25 @@ export class EnumFolders {
     const schema = type.path.includes(".") ? type.path.slice(0, type.path.indexOf(".") + 1) : "";
     const fresh = `${schema}"${bare}_new"`;
     const statements = users.flatMap(([table, { name }]) => [
-      `DELETE FROM ${table.path} WHERE ${name}::text NOT IN (${kept.map((one) => `'${one}'`).join(", ")})`,
+      `DELETE FROM ${table.path} WHERE ${name}::text NOT IN (${
+        kept.map((one) => `'${one}'`).join(", ")
+      })`,
     ]);
     statements.push(`CREATE TYPE ${fresh} AS ENUM (${kept.map((one) => `'${one}'`).join(", ")})`);
     for (const [table, { name }] of users) {
       statements.push(`ALTER TABLE ${table.path} ALTER COLUMN ${name} DROP DEFAULT`);
-      statements.push(`ALTER TABLE ${table.path} ALTER COLUMN ${name} TYPE ${fresh} USING (${name}::text::${fresh})`);
+      statements.push(
+        `ALTER TABLE ${table.path} ALTER COLUMN ${name} TYPE ${fresh} USING (${name}::text::${fresh})`,
+      );
     }
     statements.push(`ALTER TYPE ${type.path} RENAME TO "${bare}_old"`);
     statements.push(`ALTER TYPE ${fresh} RENAME TO "${bare}"`);
     statements.push(`DROP TYPE ${schema}"${bare}_old"`);
     for (const [table, { name }] of users) {
       if (random.chance(0.6)) {
-        statements.push(`ALTER TABLE ${table.path} ALTER COLUMN ${name} SET DEFAULT '${random.pick(kept)}'`);
+        statements.push(
+          `ALTER TABLE ${table.path} ALTER COLUMN ${name} SET DEFAULT '${random.pick(kept)}'`,
+        );
       }
     }
     type.path = `${schema}"${bare}"`;
@@ -312,7 +356,9 @@ export class EnumFolders {
     if (random.chance(0.4)) kept.push("new");
     const users = this.#getUsers(type);
     const statements: string[] = [];
-    const defaults = new Map(users.map(([, column]) => [column, random.chance(0.5) ? random.pick(kept) : undefined]));
+    const defaults = new Map(
+      users.map(([, column]) => [column, random.chance(0.5) ? random.pick(kept) : undefined]),
+    );
     for (const [table, { name }] of users) {
       statements.push(
         `UPDATE ${table.path} SET ${name} = NULL WHERE ${name}::text NOT IN (${
@@ -323,11 +369,15 @@ export class EnumFolders {
       statements.push(`ALTER TABLE ${table.path} ALTER COLUMN ${name} SET DATA TYPE text`);
     }
     statements.push(`DROP TYPE ${type.path}`);
-    statements.push(`CREATE TYPE ${type.path} AS ENUM(${kept.map((one) => `'${one}'`).join(", ")})`);
+    statements.push(
+      `CREATE TYPE ${type.path} AS ENUM(${kept.map((one) => `'${one}'`).join(", ")})`,
+    );
     for (const [table, column] of users) {
       const value = defaults.get(column);
       if (value !== undefined) {
-        statements.push(`ALTER TABLE ${table.path} ALTER COLUMN ${column.name} SET DEFAULT '${value}'::${type.path}`);
+        statements.push(
+          `ALTER TABLE ${table.path} ALTER COLUMN ${column.name} SET DEFAULT '${value}'::${type.path}`,
+        );
       }
       statements.push(
         `ALTER TABLE ${table.path} ALTER COLUMN ${column.name} SET DATA TYPE ${type.path} USING ${column.name}::${type.path}`,
@@ -351,7 +401,9 @@ export class EnumFolders {
       column.type = undefined;
       column.sql = sql;
       return [
-        `${head} ${random.pick(["TYPE", "SET DATA TYPE"])} ${sql}${random.chance(0.5) ? ` USING ${name}::text` : ""}`,
+        `${head} ${random.pick(["TYPE", "SET DATA TYPE"])} ${sql}${
+          random.chance(0.5) ? ` USING ${name}::text` : ""
+        }`,
       ];
     }
     const type = random.pick(this.#enums);
@@ -376,7 +428,10 @@ export class EnumFolders {
     if (column === undefined) return [];
     table.columns.push(column);
     const isOptional = random.chance(0.3) ? "IF NOT EXISTS " : "";
-    return [`ALTER TABLE ${table.path} ADD COLUMN ${isOptional}${this.#columnSql(column)}`, ...this.#insert(table)];
+    return [
+      `ALTER TABLE ${table.path} ADD COLUMN ${isOptional}${this.#columnSql(column)}`,
+      ...this.#insert(table),
+    ];
   }
 
   #setDefault(): string[] {
@@ -401,7 +456,11 @@ export class EnumFolders {
     const check = `CHECK (${name} IN (${this.#label(type)}, ${this.#label(type)}, ${
       this.#label(type)
     }) OR ${name} IS NULL)`;
-    return [`ALTER TABLE ${path} ADD ${random.chance(0.4) ? `CONSTRAINT ${this.#fresh("named")} ` : ""}${check}`];
+    return [
+      `ALTER TABLE ${path} ADD ${
+        random.chance(0.4) ? `CONSTRAINT ${this.#fresh("named")} ` : ""
+      }${check}`,
+    ];
   }
 
   #createView(): string[] {
@@ -464,7 +523,10 @@ export class EnumFolders {
         return [`${head} SET DATA TYPE ${random.pick(["bigint", "integer"])}`];
       case 4:
         table.isSerial = false;
-        return [`${head} DROP DEFAULT, ALTER COLUMN id SET DATA TYPE text`, `DROP SEQUENCE ${sequence}`];
+        return [
+          `${head} DROP DEFAULT, ALTER COLUMN id SET DATA TYPE text`,
+          `DROP SEQUENCE ${sequence}`,
+        ];
       case 5:
         return [`ALTER SEQUENCE ${sequence} OWNED BY ${table.path}.id`];
       default:

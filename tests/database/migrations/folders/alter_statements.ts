@@ -1,22 +1,39 @@
 import { referenced, writeColumn } from "./create_statements.ts";
-import { type Draft, id, type Maker, type Model, type ModelColumn, type ModelTable, newName, path } from "./model.ts";
+import {
+  type Draft,
+  id,
+  type Maker,
+  type Model,
+  type ModelColumn,
+  type ModelTable,
+  newName,
+  path,
+} from "./model.ts";
 import { castLiteral, getChanges, isKeyable, writeType } from "./values.ts";
 
 /** A draft about one of the tables. */
-function onTable(draft: (model: Model, table: ModelTable) => { action: string; apply?(): void } | undefined): Maker {
+function onTable(
+  draft: (model: Model, table: ModelTable) => { action: string; apply?(): void } | undefined,
+): Maker {
   return (model) => {
     if (model.tables.length === 0) return undefined;
     const table = model.random.pick(model.tables);
     const made = draft(model, table);
     if (made === undefined) return undefined;
-    const head = `ALTER TABLE ${model.random.chance(0.05) ? "IF EXISTS " : ""}${path(model, table.name)}`;
+    const head = `ALTER TABLE ${model.random.chance(0.05) ? "IF EXISTS " : ""}${
+      path(model, table.name)
+    }`;
     return { sql: `${head} ${made.action}`, apply: made.apply };
   };
 }
 
 /** A draft about one of the columns of a table. */
 function onColumn(
-  draft: (model: Model, table: ModelTable, column: ModelColumn) => { action: string; apply?(): void } | undefined,
+  draft: (
+    model: Model,
+    table: ModelTable,
+    column: ModelColumn,
+  ) => { action: string; apply?(): void } | undefined,
 ): Maker {
   return onTable((model, table) => draft(model, table, model.random.pick(table.columns)));
 }
@@ -26,7 +43,10 @@ function column(model: Model, { name }: ModelColumn): string {
 }
 
 const addColumn = onTable((model, table) => {
-  const columns = Array.from({ length: model.random.chance(0.15) ? 2 : 1 }, () => writeColumn(model, false));
+  const columns = Array.from(
+    { length: model.random.chance(0.15) ? 2 : 1 },
+    () => writeColumn(model, false),
+  );
   const word = model.random.chance(0.9) ? "ADD COLUMN" : "ADD COLUMN IF NOT EXISTS";
   return {
     action: columns.map(({ sql }) => `${word} ${sql}`).join(", "),
@@ -40,7 +60,11 @@ const addReference = onTable((model, table) => {
   const target = model.random.pick(targets);
   const { type } = target.columns.find(({ name }) => name === target.key[0])!;
   const name = newName(model, "ref_");
-  const action = model.random.pick(["", " ON DELETE CASCADE", " ON DELETE SET NULL ON UPDATE CASCADE"]);
+  const action = model.random.pick([
+    "",
+    " ON DELETE CASCADE",
+    " ON DELETE SET NULL ON UPDATE CASCADE",
+  ]);
   return {
     action: `ADD COLUMN ${id(model, name)} ${type} REFERENCES ${path(model, target.name)} (${
       id(model, target.key[0])
@@ -53,7 +77,9 @@ const dropColumn = onColumn((model, table, found) => {
   if (table.columns.length < 3) return undefined;
   const tail = model.random.chance(0.15) ? " CASCADE" : "";
   return {
-    action: `DROP COLUMN ${model.random.chance(0.2) ? "IF EXISTS " : ""}${id(model, found.name)}${tail}`,
+    action: `DROP COLUMN ${model.random.chance(0.2) ? "IF EXISTS " : ""}${
+      id(model, found.name)
+    }${tail}`,
     apply(): void {
       table.columns = table.columns.filter((one) => one !== found);
       table.key = table.key.includes(found.name) ? [] : table.key;
@@ -95,7 +121,9 @@ const changeType = onColumn((model, _table, found) => {
 
 const setDefault = onColumn((model, _table, found) => ({
   action: model.random.chance(0.6)
-    ? `ALTER ${column(model, found)} SET DEFAULT ${castLiteral(model, found.type, 1 + model.random.below(9))}`
+    ? `ALTER ${column(model, found)} SET DEFAULT ${
+      castLiteral(model, found.type, 1 + model.random.below(9))
+    }`
     : `ALTER ${column(model, found)} DROP DEFAULT`,
 }));
 
@@ -119,11 +147,15 @@ const addUnique = onTable((model, table) => {
 });
 
 const addCheck = onTable((model, table) => {
-  const numbers = table.columns.filter(({ type }) => ["int", "bigint", "numeric(12, 2)"].includes(type));
+  const numbers = table.columns.filter(({ type }) =>
+    ["int", "bigint", "numeric(12, 2)"].includes(type)
+  );
   if (numbers.length === 0) return undefined;
   const name = newName(model, "ck_");
   return {
-    action: `ADD CONSTRAINT ${id(model, name)} CHECK (${id(model, model.random.pick(numbers).name)} > -5)`,
+    action: `ADD CONSTRAINT ${id(model, name)} CHECK (${
+      id(model, model.random.pick(numbers).name)
+    } > -5)`,
     apply: () => void table.constraints.push({ name, kind: "check" }),
   };
 });
@@ -141,7 +173,11 @@ const addForeignKeyTo = onTable((model, table) => {
   const target = referenced(model, table);
   if (target === undefined) return undefined;
   const name = newName(model, "fk_");
-  const action = model.random.pick(["", " ON DELETE cascade ON UPDATE no action", " ON DELETE SET NULL"]);
+  const action = model.random.pick([
+    "",
+    " ON DELETE cascade ON UPDATE no action",
+    " ON DELETE SET NULL",
+  ]);
   return {
     action: `ADD CONSTRAINT ${id(model, name)} FOREIGN KEY (${
       id(model, target.column)
@@ -165,11 +201,15 @@ const addPrimaryKey = onTable((model, table) => {
 });
 
 const dropConstraint = onTable((model, table) => {
-  const few = table.constraints.filter(({ kind }) => kind !== "primary_key" || model.random.chance(0.15));
+  const few = table.constraints.filter(({ kind }) =>
+    kind !== "primary_key" || model.random.chance(0.15)
+  );
   if (few.length === 0) return undefined;
   const found = model.random.pick(few);
   return {
-    action: `DROP CONSTRAINT ${model.random.chance(0.2) ? "IF EXISTS " : ""}${id(model, found.name)}`,
+    action: `DROP CONSTRAINT ${model.random.chance(0.2) ? "IF EXISTS " : ""}${
+      id(model, found.name)
+    }`,
     apply(): void {
       table.constraints = table.constraints.filter((one) => one !== found);
       if (found.kind === "primary_key") table.key = [];
@@ -189,7 +229,11 @@ const renameConstraint = onTable((model, table) => {
 
 const changeIdentity = onColumn((model, _table, found) => ({
   action: `ALTER ${column(model, found)} ${
-    model.random.pick(["ADD GENERATED BY DEFAULT AS IDENTITY", "DROP IDENTITY IF EXISTS", "DROP EXPRESSION IF EXISTS"])
+    model.random.pick([
+      "ADD GENERATED BY DEFAULT AS IDENTITY",
+      "DROP IDENTITY IF EXISTS",
+      "DROP EXPRESSION IF EXISTS",
+    ])
   }`,
 }));
 
@@ -209,7 +253,9 @@ const several: Maker = (model) => {
   } finally {
     model.tables = whole;
   }
-  const actions = drafts.map(({ sql }) => sql.replace(/^ALTER TABLE (?:IF EXISTS )?(?:"[^"]*"|[^\s"])+ /, ""));
+  const actions = drafts.map(({ sql }) =>
+    sql.replace(/^ALTER TABLE (?:IF EXISTS )?(?:"[^"]*"|[^\s"])+ /, "")
+  );
   return {
     sql: `ALTER TABLE ${path(model, table.name)} ${actions.join(",\n  ")}`,
     apply: () => drafts.forEach(({ apply }) => apply?.()),
@@ -237,7 +283,9 @@ const changeEnum: Maker = (model) => {
   switch (random.below(4)) {
     case 0:
       return {
-        sql: `ALTER TYPE ${name} RENAME VALUE '${found.labels[0].replaceAll("'", "''")}' TO '${label}'`,
+        sql: `ALTER TYPE ${name} RENAME VALUE '${
+          found.labels[0].replaceAll("'", "''")
+        }' TO '${label}'`,
         apply: () => void (found.labels[0] = label),
       };
     case 1: {
@@ -255,7 +303,9 @@ const changeEnum: Maker = (model) => {
     }
     default:
       return {
-        sql: `ALTER TYPE ${name} ADD VALUE ${random.chance(0.3) ? "IF NOT EXISTS " : ""}'${label}'${place}`,
+        sql: `ALTER TYPE ${name} ADD VALUE ${
+          random.chance(0.3) ? "IF NOT EXISTS " : ""
+        }'${label}'${place}`,
         apply: () => void (place === "" ? found.labels.push(label) : found.labels.unshift(label)),
       };
   }
@@ -282,18 +332,29 @@ const changeSequence: Maker = (model) => {
   if (sequences.length === 0) return undefined;
   const name = random.pick(sequences);
   const table = tables.length > 0 ? random.pick(tables) : undefined;
-  const owner = table && `OWNED BY ${path(model, table.name)}.${id(model, random.pick(table.columns).name)}`;
+  const owner = table &&
+    `OWNED BY ${path(model, table.name)}.${id(model, random.pick(table.columns).name)}`;
   return {
     sql: random.chance(0.2)
-      ? `SELECT setval('${model.isQuoted ? `"${name}"` : id(model, name)}', ${10 + random.below(20)})`
+      ? `SELECT setval('${model.isQuoted ? `"${name}"` : id(model, name)}', ${
+        10 + random.below(20)
+      })`
       : `ALTER SEQUENCE ${path(model, name)} ${
-        random.pick(["RESTART WITH 100", "INCREMENT BY 3", "CACHE 10", "AS int", owner ?? "NO CYCLE"])
+        random.pick([
+          "RESTART WITH 100",
+          "INCREMENT BY 3",
+          "CACHE 10",
+          "AS int",
+          owner ?? "NO CYCLE",
+        ])
       }`,
   };
 };
 
 const useSequence = onColumn((model, _table, found) => {
-  if (model.sequences.length === 0 || !["int", "bigint", "integer"].includes(found.type)) return undefined;
+  if (model.sequences.length === 0 || !["int", "bigint", "integer"].includes(found.type)) {
+    return undefined;
+  }
   const name = id(model, model.random.pick(model.sequences));
   const cast = model.random.chance(0.5) ? "::regclass" : "";
   return { action: `ALTER ${column(model, found)} SET DEFAULT nextval('${name}'${cast})` };
@@ -338,14 +399,56 @@ const comment: Maker = (model) => {
   return {
     sql: model.random.chance(0.5)
       ? `COMMENT ON TABLE ${target} IS 'it''s a table; really'`
-      : `COMMENT ON COLUMN ${target}.${id(model, model.random.pick(table.columns).name)} IS $c$ a ; comment $c$`,
+      : `COMMENT ON COLUMN ${target}.${
+        id(model, model.random.pick(table.columns).name)
+      } IS $c$ a ; comment $c$`,
   };
 };
 
 /** Statements that change what is there, as often as they are listed. */
 export const CHANGES: readonly Maker[] = [
-  ...[addColumn, addColumn, addColumn, addColumn, addReference, dropColumn, dropColumn, renameColumn, renameTable],
-  ...[changeType, changeType, setDefault, setDefault, setNotNull, setNotNull, addUnique, addCheck, addForeignKey],
-  ...[addForeignKey, addPrimaryKey, dropConstraint, dropConstraint, renameConstraint, changeIdentity, several, several],
-  ...[changeEnum, changeEnum, changeEnum, changeDomain, changeSequence, useSequence, drop, drop, drop, comment],
+  ...[
+    addColumn,
+    addColumn,
+    addColumn,
+    addColumn,
+    addReference,
+    dropColumn,
+    dropColumn,
+    renameColumn,
+    renameTable,
+  ],
+  ...[
+    changeType,
+    changeType,
+    setDefault,
+    setDefault,
+    setNotNull,
+    setNotNull,
+    addUnique,
+    addCheck,
+    addForeignKey,
+  ],
+  ...[
+    addForeignKey,
+    addPrimaryKey,
+    dropConstraint,
+    dropConstraint,
+    renameConstraint,
+    changeIdentity,
+    several,
+    several,
+  ],
+  ...[
+    changeEnum,
+    changeEnum,
+    changeEnum,
+    changeDomain,
+    changeSequence,
+    useSequence,
+    drop,
+    drop,
+    drop,
+    comment,
+  ],
 ];

@@ -60,7 +60,10 @@ export async function generateFolder(sql: postgres.Sql, seed: number): Promise<G
   return {
     seed,
     files: Object.fromEntries(
-      files.map((statements, at) => [`${String(at).padStart(4, "0")}_step.sql`, writes(statements)]),
+      files.map((
+        statements,
+        at,
+      ) => [`${String(at).padStart(4, "0")}_step.sql`, writes(statements)]),
     ),
   };
 }
@@ -70,7 +73,8 @@ function writeLikeDrizzle(statements: readonly string[]): string {
 }
 
 function writeLikePrisma(statements: readonly string[]): string {
-  return statements.map((statement) => `-- ${statement.split(/\s/, 2).join(" ")}\n${statement};\n`).join("\n");
+  return statements.map((statement) => `-- ${statement.split(/\s/, 2).join(" ")}\n${statement};\n`)
+    .join("\n");
 }
 
 function writeByHand(statements: readonly string[]): string {

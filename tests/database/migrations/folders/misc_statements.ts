@@ -41,25 +41,34 @@ const ON_TABLE: readonly ((model: Model, target: Target) => string | undefined)[
       } UNIQUE (${col}) DEFERRABLE INITIALLY DEFERRED`
       : undefined,
   (model, { at, col, column }) =>
-    `ALTER TABLE ${at} ADD CONSTRAINT ${id(model, newName(model, "any_"))} CHECK (${col} = ANY (ARRAY[${
-      getLiteral(model, column.type, 1)
-    }, ${getLiteral(model, column.type, 2)}]) OR ${col} IS NOT NULL OR ${col} IS NULL)`,
+    `ALTER TABLE ${at} ADD CONSTRAINT ${
+      id(model, newName(model, "any_"))
+    } CHECK (${col} = ANY (ARRAY[${getLiteral(model, column.type, 1)}, ${
+      getLiteral(model, column.type, 2)
+    }]) OR ${col} IS NOT NULL OR ${col} IS NULL)`,
   (model, { at, col, column }) =>
     `ALTER TABLE ${at} ADD CONSTRAINT ${id(model, newName(model, "nv_"))} CHECK (${col} <> ${
       getLiteral(model, column.type, 77)
     }) NOT VALID`,
   (model, { at, col }) =>
-    `SELECT ${col}, array_agg(1) FROM ${at} GROUP BY ${col} HAVING count(*) > ${model.random.below(3)}`,
+    `SELECT ${col}, array_agg(1) FROM ${at} GROUP BY ${col} HAVING count(*) > ${
+      model.random.below(3)
+    }`,
   (_model, { at, col }) => `SELECT ${col} FROM ${at} FOR UPDATE`,
   (_model, { at, col }) => `SELECT unnest(ARRAY[${col}]) FROM ${at}`,
   (_model, { at, col }) => `SELECT ${col}::text::inet FROM ${at} WHERE false`,
-  (_model, { at }) => `WITH gone AS (DELETE FROM ${at} WHERE false RETURNING *) SELECT count(*) FROM gone`,
-  (model, { at, col }) => `CREATE INDEX ${id(model, newName(model, "ix_"))} ON ${at} (${col} DESC, ${col})`,
+  (_model, { at }) =>
+    `WITH gone AS (DELETE FROM ${at} WHERE false RETURNING *) SELECT count(*) FROM gone`,
+  (model, { at, col }) =>
+    `CREATE INDEX ${id(model, newName(model, "ix_"))} ON ${at} (${col} DESC, ${col})`,
   (model, { at, col, column }) =>
     column.type === "text"
-      ? `CREATE INDEX ${id(model, newName(model, "ix_"))} ON ${at} (${col} text_pattern_ops) WITH (fillfactor = 80)`
+      ? `CREATE INDEX ${
+        id(model, newName(model, "ix_"))
+      } ON ${at} (${col} text_pattern_ops) WITH (fillfactor = 80)`
       : undefined,
-  (model, { at, col }) => `CREATE INDEX ${id(model, newName(model, "ix_"))} ON ${at} USING brin (${col})`,
+  (model, { at, col }) =>
+    `CREATE INDEX ${id(model, newName(model, "ix_"))} ON ${at} USING brin (${col})`,
   (_model, { at, col }) => `CREATE INDEX ON ${at} (${col})`,
   (model, { at, col, column }) =>
     ["timestamptz", "date"].includes(column.type)
@@ -71,10 +80,13 @@ const ON_TABLE: readonly ((model: Model, target: Target) => string | undefined)[
 
 const REFUSED_ON_TABLE: readonly ((model: Model, target: Target) => string | undefined)[] = [
   (_model, { at }) => `ALTER TABLE ${at} ENABLE ROW LEVEL SECURITY`,
-  (model, { at }) => `CREATE RULE ${id(model, newName(model, "rule_"))} AS ON DELETE TO ${at} DO ALSO NOTHING`,
+  (model, { at }) =>
+    `CREATE RULE ${id(model, newName(model, "rule_"))} AS ON DELETE TO ${at} DO ALSO NOTHING`,
   (model, { at }) => `CREATE POLICY ${id(model, newName(model, "po_"))} ON ${at} USING (true)`,
   (model, { at, col }) =>
-    `ALTER TABLE ${at} ADD CONSTRAINT ${id(model, newName(model, "ex_"))} EXCLUDE USING btree (${col} WITH =)`,
+    `ALTER TABLE ${at} ADD CONSTRAINT ${
+      id(model, newName(model, "ex_"))
+    } EXCLUDE USING btree (${col} WITH =)`,
   (_model, { at, col }) => `SELECT ${col} FROM ${at} FOR SHARE`,
 ];
 
@@ -89,7 +101,8 @@ const ALONE: readonly ((model: Model) => string | undefined)[] = [
   () => "COMMENT ON SCHEMA public IS 'the application'",
   () => "SELECT '{1,2}'::int[], 'x'::text, CAST('2026-01-01' AS date), int4range(1, 5)",
   () => "SELECT string_agg(n::text, ',') FROM generate_series(1, 3) AS n",
-  (model) => `CREATE TABLE ${id(model, newName(model, "un_"))} (id int PRIMARY KEY) WITH (fillfactor = 70)`,
+  (model) =>
+    `CREATE TABLE ${id(model, newName(model, "un_"))} (id int PRIMARY KEY) WITH (fillfactor = 70)`,
   (model) => `CREATE UNLOGGED TABLE ${id(model, newName(model, "un_"))} (id int PRIMARY KEY)`,
   (model) =>
     `CREATE TABLE ${
@@ -101,9 +114,14 @@ const ALONE: readonly ((model: Model) => string | undefined)[] = [
       : `CREATE TABLE ${id(model, newName(model, "li_"))} (LIKE ${
         path(model, model.random.pick(model.tables).name)
       } INCLUDING DEFAULTS)`,
-  (model) => model.functions.length === 0 ? undefined : `SELECT ${path(model, model.random.pick(model.functions))}(3)`,
   (model) =>
-    `CREATE TABLE ${id(model, newName(model, "gen_"))} (id int PRIMARY KEY, b int GENERATED ALWAYS AS (id * 2) STORED)`,
+    model.functions.length === 0
+      ? undefined
+      : `SELECT ${path(model, model.random.pick(model.functions))}(3)`,
+  (model) =>
+    `CREATE TABLE ${
+      id(model, newName(model, "gen_"))
+    } (id int PRIMARY KEY, b int GENERATED ALWAYS AS (id * 2) STORED)`,
 ];
 
 const REFUSED_ALONE: readonly ((model: Model) => string | undefined)[] = [
@@ -169,11 +187,13 @@ const viewOfViews: Maker = (model) => {
   }
   if (tables.length < 2) return undefined;
   const [a, b] = [random.pick(tables), random.pick(tables)];
-  const list = [a, b].map((table, at) => `t${at}.${id(model, random.pick(table.columns).name)} AS c${at}`).join(", ");
+  const list = [a, b].map((table, at) =>
+    `t${at}.${id(model, random.pick(table.columns).name)} AS c${at}`
+  ).join(", ");
   return {
-    sql: `CREATE VIEW ${path(model, name)} AS SELECT ${list} FROM ${path(model, a.name)} AS t0 CROSS JOIN ${
-      path(model, b.name)
-    } AS t1`,
+    sql: `CREATE VIEW ${path(model, name)} AS SELECT ${list} FROM ${
+      path(model, a.name)
+    } AS t0 CROSS JOIN ${path(model, b.name)} AS t1`,
     apply: () => void views.push({ name, table: a.name }),
   };
 };
@@ -186,18 +206,31 @@ const useOwn: Maker = (model) => {
   const { at, col, column } = found;
   const cast = castLiteral(model, column.type, 3);
   if (functions.length > 0 && ["int", "integer"].includes(column.type)) {
-    return { sql: `ALTER TABLE ${at} ALTER COLUMN ${col} SET DEFAULT ${path(model, random.pick(functions))}(4)` };
+    return {
+      sql: `ALTER TABLE ${at} ALTER COLUMN ${col} SET DEFAULT ${
+        path(model, random.pick(functions))
+      }(4)`,
+    };
   }
   return {
     sql: random.chance(0.5)
       ? `ALTER TABLE ${at} ADD CONSTRAINT ${
         id(model, newName(model, "ck_"))
-      } CHECK (${col} IS NULL OR ${col} = ${col} OR ${col} = CAST(${getLiteral(model, column.type, 2)} AS ${
-        writeType(model, column.type)
-      }))`
+      } CHECK (${col} IS NULL OR ${col} = ${col} OR ${col} = CAST(${
+        getLiteral(model, column.type, 2)
+      } AS ${writeType(model, column.type)}))`
       : `ALTER TABLE ${at} ALTER COLUMN ${col} SET DEFAULT (${cast})`,
   };
 };
 
 /** Statements of other kinds, as often as they are listed. */
-export const MISC: readonly Maker[] = [onTable, onTable, alone, rename, rename, viewOfViews, useOwn, useOwn];
+export const MISC: readonly Maker[] = [
+  onTable,
+  onTable,
+  alone,
+  rename,
+  rename,
+  viewOfViews,
+  useOwn,
+  useOwn,
+];

@@ -76,7 +76,21 @@ export function path(model: Model, name: string): string {
   return model.random.chance(0.25) ? `${id(model, "public")}.${id(model, name)}` : id(model, name);
 }
 
-const WORDS = ["user", "team", "note", "tag", "order", "item", "event", "plan", "Role", "état", "a_b", "a", "b_c"];
+const WORDS = [
+  "user",
+  "team",
+  "note",
+  "tag",
+  "order",
+  "item",
+  "event",
+  "plan",
+  "Role",
+  "état",
+  "a_b",
+  "a",
+  "b_c",
+];
 
 /** A new name. */
 export function newName(model: Model, prefix = ""): string {

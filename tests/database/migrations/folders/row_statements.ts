@@ -3,7 +3,8 @@ import { castLiteral, getLiteral } from "./values.ts";
 
 function getRow(model: Model, table: ModelTable): { names: string[]; values: string[] } {
   const given = table.columns.filter(({ isComputed, needsValue, name }) =>
-    !isComputed && (needsValue || table.key.includes(name) && name !== "id" || model.random.chance(0.6))
+    !isComputed &&
+    (needsValue || table.key.includes(name) && name !== "id" || model.random.chance(0.6))
   );
   const number = ++model.count;
   return {
@@ -19,7 +20,9 @@ export const insert: Maker = (model) => {
   if (names.length === 0) return { sql: `INSERT INTO ${path(model, table.name)} DEFAULT VALUES` };
   const tail = model.random.chance(0.15) ? " ON CONFLICT DO NOTHING" : "";
   return {
-    sql: `INSERT INTO ${path(model, table.name)} (${names.join(", ")}) VALUES (${values.join(", ")})${tail}`,
+    sql: `INSERT INTO ${path(model, table.name)} (${names.join(", ")}) VALUES (${
+      values.join(", ")
+    })${tail}`,
   };
 };
 
@@ -27,7 +30,9 @@ export const insert: Maker = (model) => {
 export const insertMany: Maker = (model) => {
   const { random, tables } = model;
   const plain = tables.filter(({ columns, key }) =>
-    columns.every(({ needsValue, type, name }) => !needsValue || (key.includes(name) && ["int", "text"].includes(type)))
+    columns.every(({ needsValue, type, name }) =>
+      !needsValue || (key.includes(name) && ["int", "text"].includes(type))
+    )
   );
   if (plain.length === 0) return undefined;
   const table = random.pick(plain);
@@ -35,7 +40,9 @@ export const insertMany: Maker = (model) => {
   if (given.length === 0) return undefined;
   const from = 1000 + 100 * ++model.count;
   return {
-    sql: `INSERT INTO ${path(model, table.name)} (${given.map(({ name }) => id(model, name)).join(", ")}) SELECT ${
+    sql: `INSERT INTO ${path(model, table.name)} (${
+      given.map(({ name }) => id(model, name)).join(", ")
+    }) SELECT ${
       given.map(({ type }) => type === "text" ? "'n' || n" : "n").join(", ")
     } FROM generate_series(${from}, ${from + 2 + random.below(20)}) AS n`,
   };
@@ -45,13 +52,17 @@ export const update: Maker = (model) => {
   const { random, tables } = model;
   if (tables.length === 0) return undefined;
   const table = random.pick(tables);
-  const free = table.columns.filter(({ isComputed, name }) => !isComputed && !table.key.includes(name));
+  const free = table.columns.filter(({ isComputed, name }) =>
+    !isComputed && !table.key.includes(name)
+  );
   if (free.length === 0) return undefined;
   const found = random.pick(free);
   const col = id(model, found.name);
   const other = id(model, random.pick(table.columns).name);
   const isNumber = ["int", "bigint", "integer", "numeric(12, 2)"].includes(found.type);
-  const value = isNumber && random.chance(0.5) ? `${col} + 1` : castLiteral(model, found.type, random.below(20));
+  const value = isNumber && random.chance(0.5)
+    ? `${col} + 1`
+    : castLiteral(model, found.type, random.below(20));
   const where = random.pick([
     "",
     ` WHERE ${other} IS NOT NULL`,
@@ -60,7 +71,9 @@ export const update: Maker = (model) => {
   ]);
   if (isNumber && random.chance(0.05)) {
     const target = path(model, table.name);
-    return { sql: `UPDATE ${target} SET ${col} = ${col} * 2 / (SELECT 1 + count(*) FROM ${target})` };
+    return {
+      sql: `UPDATE ${target} SET ${col} = ${col} * 2 / (SELECT 1 + count(*) FROM ${target})`,
+    };
   }
   return { sql: `UPDATE ${path(model, table.name)} SET ${col} = ${value}${where}` };
 };
@@ -84,4 +97,14 @@ export const select: Maker = (model) => {
 };
 
 /** Statements about rows, as often as they are listed. */
-export const ROWS: readonly Maker[] = [insert, insert, insert, insertMany, insertMany, update, update, remove, select];
+export const ROWS: readonly Maker[] = [
+  insert,
+  insert,
+  insert,
+  insertMany,
+  insertMany,
+  update,
+  update,
+  remove,
+  select,
+];

@@ -1,5 +1,10 @@
 import type postgres from "postgres";
-import { type DatabaseConfig, MigrationPlanError, type PlanFinding, runMigrations } from "../../../../database/mod.ts";
+import {
+  type DatabaseConfig,
+  MigrationPlanError,
+  type PlanFinding,
+  runMigrations,
+} from "../../../../database/mod.ts";
 import type { GeneratedFolder } from "./generate_folder.ts";
 
 /** The choices of the translation under which the folders run. */
@@ -14,10 +19,15 @@ export type FolderOutcome =
   | { readonly end: "mid-run"; readonly message: string };
 
 /** Runs a folder. */
-export async function runFolder({ files }: GeneratedFolder, database: DatabaseConfig): Promise<FolderOutcome> {
+export async function runFolder(
+  { files }: GeneratedFolder,
+  database: DatabaseConfig,
+): Promise<FolderOutcome> {
   const migrationsFolder = await Deno.makeTempDir();
   try {
-    for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(`${migrationsFolder}/${name}`, text);
+    for (const [name, text] of Object.entries(files)) {
+      await Deno.writeTextFile(`${migrationsFolder}/${name}`, text);
+    }
     await runMigrations({ migrationsFolder, database, translation: CHOICES });
     return { end: "done" };
   } catch (error) {
@@ -31,7 +41,9 @@ export async function runFolder({ files }: GeneratedFolder, database: DatabaseCo
 /** What an error says, and what its causes say. */
 function getMessages(error: unknown): string {
   const parts: string[] = [];
-  for (let link = error; link instanceof Error && parts.length < 5; link = link.cause) parts.push(link.message);
+  for (let link = error; link instanceof Error && parts.length < 5; link = link.cause) {
+    parts.push(link.message);
+  }
   return parts.join(" <- ");
 }
 
@@ -57,7 +69,9 @@ export async function readRows(sql: postgres.Sql): Promise<Map<string, string[]>
   const rows = new Map<string, string[]>();
   for (const { name, columns } of tables) {
     const list = columns.map((column) => `"${column}"`).join(", ");
-    const found = await sql.unsafe(`SELECT to_jsonb(t) AS row FROM (SELECT ${list} FROM "${name}") AS t`);
+    const found = await sql.unsafe(
+      `SELECT to_jsonb(t) AS row FROM (SELECT ${list} FROM "${name}") AS t`,
+    );
     rows.set(name, found.map(({ row }) => normalize(row)).sort());
   }
   return rows;

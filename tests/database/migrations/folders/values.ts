@@ -50,10 +50,13 @@ export function randomType(model: Model): string {
 /** A type as SQL. */
 export function writeType(model: Model, type: string): string {
   const base = type.replace(/\[\]$/, "");
-  const isOwn = model.enums.some(({ name }) => name === base) || model.domains.some(({ name }) => name === base);
+  const isOwn = model.enums.some(({ name }) => name === base) ||
+    model.domains.some(({ name }) => name === base);
   if (!isOwn) return model.random.chance(0.2) ? type.toUpperCase() : type;
   const quoted = model.isQuoted || !/^[a-z_][a-z0-9_]*$/.test(base) ? `"${base}"` : base;
-  const name = model.random.chance(0.4) ? `${model.isQuoted ? '"public"' : "public"}.${quoted}` : quoted;
+  const name = model.random.chance(0.4)
+    ? `${model.isQuoted ? '"public"' : "public"}.${quoted}`
+    : quoted;
   return type.endsWith("[]") ? `${name}[]` : name;
 }
 
@@ -78,12 +81,25 @@ export function castLiteral(model: Model, type: string, number: number): string 
 
 /** Whether values of a type can be compared and be unique over small numbers. */
 export function isKeyable(type: string): boolean {
-  return ["int", "integer", "bigint", "text", "varchar(40)", "varchar", "uuid", "timestamptz", "numeric(12, 2)"]
+  return [
+    "int",
+    "integer",
+    "bigint",
+    "text",
+    "varchar(40)",
+    "varchar",
+    "uuid",
+    "timestamptz",
+    "numeric(12, 2)",
+  ]
     .includes(type);
 }
 
 /** Types that a column may change to without a USING clause, and with one. */
-export function getChanges(model: Model, type: string): { type: string; using?: (column: string) => string }[] {
+export function getChanges(
+  model: Model,
+  type: string,
+): { type: string; using?: (column: string) => string }[] {
   const toText = { type: "text" };
   switch (type) {
     case "int":
@@ -98,7 +114,10 @@ export function getChanges(model: Model, type: string): { type: string; using?: 
     case "text":
     case "varchar":
     case "varchar(40)":
-      return [{ type: "varchar" }, toText, { type: "jsonb", using: (column) => `to_jsonb(${column})` }, {
+      return [{ type: "varchar" }, toText, {
+        type: "jsonb",
+        using: (column) => `to_jsonb(${column})`,
+      }, {
         type: "int",
         using: (column) => `length(${column})`,
       }];

@@ -2,7 +2,10 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { decideBatch } from "../../../../database/migrations/row_changes/batch_decision.ts";
 import { declareFacts } from "../../../../database/migrations/row_changes/declare_facts.ts";
 import { readRowChange } from "../../../../database/migrations/row_changes/row_change.ts";
-import { emptyFacts, type SchemaFacts } from "../../../../database/migrations/row_changes/schema_facts.ts";
+import {
+  emptyFacts,
+  type SchemaFacts,
+} from "../../../../database/migrations/row_changes/schema_facts.ts";
 import { StatementReader } from "../../../../database/distsql/statement_reader.ts";
 import { splitStatements } from "../../../../database/distsql/statement.ts";
 
@@ -105,7 +108,9 @@ Deno.test("decideBatch() refuses what reads a table that it changes, by whatever
     "DELETE FROM parents WHERE NOT EXISTS (SELECT FROM children WHERE children.pid = parents.id)",
   ];
   for (const sql of statements) assertStringIncludes(decide(sql), reads, sql);
-  const renamed = schema(`${SCHEMA} ALTER TABLE t RENAME TO t2; CREATE VIEW late AS SELECT * FROM t2;`);
+  const renamed = schema(
+    `${SCHEMA} ALTER TABLE t RENAME TO t2; CREATE VIEW late AS SELECT * FROM t2;`,
+  );
   assertStringIncludes(decide("UPDATE t2 SET a = (SELECT count(*) FROM t2 AS x)", renamed), reads);
   assertStringIncludes(decide("UPDATE t2 SET a = (SELECT count(*) FROM late)", renamed), reads);
 });
@@ -116,7 +121,10 @@ Deno.test("decideBatch() compares names as PostgreSQL does: folded, and cut to 6
   const read = `UPDATE ${long.slice(0, 63)} SET a = (SELECT max(a) FROM ${long})`;
   assertStringIncludes(decide(read, facts), "which it changes");
   assertEquals(decide('UPDATE t SET a = (SELECT max(a) FROM "T")'), "key"); // another table
-  assertStringIncludes(decide('UPDATE t SET a = (SELECT max(a) FROM U&"\\0074")'), "Unicode escapes");
+  assertStringIncludes(
+    decide('UPDATE t SET a = (SELECT max(a) FROM U&"\\0074")'),
+    "Unicode escapes",
+  );
 });
 
 Deno.test("decideBatch() refuses functions that are not known to leave tables alone", () => {
@@ -125,12 +133,18 @@ Deno.test("decideBatch() refuses functions that are not known to leave tables al
     ["UPDATE t SET a = public.next_place(a)", "next_place"],
     ['UPDATE t SET a = "next_place"(a)', "next_place"],
     ["UPDATE t SET a = (SELECT u.next_place FROM u)", "next_place"], // next_place(u)
-    ["UPDATE t SET a = (SELECT DISTINCT ON (u.tid) next_place(x) FROM u WHERE u.tid = t.id)", "next_place"],
+    [
+      "UPDATE t SET a = (SELECT DISTINCT ON (u.tid) next_place(x) FROM u WHERE u.tid = t.id)",
+      "next_place",
+    ],
     ["UPDATE t SET a = (SELECT next_place(x) AS y FROM u LIMIT 1)", "next_place"],
     ["UPDATE t SET a = s.n FROM next_place(1) AS s (n)", "next_place"],
     ["UPDATE t SET a = (SELECT max(x) FROM called_u)", "next_place"],
     ["UPDATE t SET a = unknown_function(a)", "unknown_function"],
-    ["UPDATE t SET name = query_to_xml('SELECT sum(a) FROM t', true, false, '')::text", "query_to_xml"],
+    [
+      "UPDATE t SET name = query_to_xml('SELECT sum(a) FROM t', true, false, '')::text",
+      "query_to_xml",
+    ],
     ["UPDATE t SET a = currval('s')", "currval"],
     ["UPDATE t SET name = current_setting('a.b')", "current_setting"],
     ["UPDATE t SET a = pg_relation_size('t')", "pg_relation_size"],
@@ -139,7 +153,9 @@ Deno.test("decideBatch() refuses functions that are not known to leave tables al
   for (const [sql, name] of cases) assertStringIncludes(decide(sql), `it calls ${name}()`, sql);
   assertEquals(decide("UPDATE t SET a = pg_catalog.abs(a)"), "key");
   // a function of the same name as one of PostgreSQL's may be called in its place
-  const own = schema(`${SCHEMA} CREATE FUNCTION round(real, int) RETURNS real LANGUAGE sql AS 'SELECT 1';`);
+  const own = schema(
+    `${SCHEMA} CREATE FUNCTION round(real, int) RETURNS real LANGUAGE sql AS 'SELECT 1';`,
+  );
   assertStringIncludes(decide("UPDATE t SET a = round(a, 2)", own), "it calls round()");
   assertEquals(decide("UPDATE t SET a = pg_catalog.round(a, 2)", own), "key");
 });
@@ -153,21 +169,36 @@ Deno.test("decideBatch() refuses queries that may give other rows each time", ()
       "UPDATE t SET a = r.n FROM (SELECT tid, row_number() OVER (ORDER BY x) AS n FROM u) r WHERE r.tid = t.id",
       "row_number()",
     ],
-    ["UPDATE t SET a = r.n FROM (SELECT tid, sum(x) OVER (ORDER BY at) AS n FROM u) r WHERE r.tid = t.id", "OVER"],
-    ["WITH r AS (SELECT DISTINCT ON (tid) tid, x FROM u) UPDATE t SET a = r.x FROM r WHERE r.tid = t.id", "DISTINCT"],
+    [
+      "UPDATE t SET a = r.n FROM (SELECT tid, sum(x) OVER (ORDER BY at) AS n FROM u) r WHERE r.tid = t.id",
+      "OVER",
+    ],
+    [
+      "WITH r AS (SELECT DISTINCT ON (tid) tid, x FROM u) UPDATE t SET a = r.x FROM r WHERE r.tid = t.id",
+      "DISTINCT",
+    ],
     ["UPDATE t SET name = (SELECT string_agg(x::text, ',') FROM u)", "string_agg()"],
     ["UPDATE t SET a = 1 WHERE id = ANY (ARRAY(SELECT tid FROM u))", "ARRAY"],
     ["UPDATE t SET a = some_u.x FROM some_u WHERE some_u.tid = t.id", "LIMIT"],
     ["UPDATE t SET a = 1 WHERE id IN (SELECT tid FROM u FOR UPDATE SKIP LOCKED)", "SKIP"],
     // the inner query is not run for each row, though the outer one is
-    ["UPDATE t SET a = (SELECT x FROM u WHERE u.tid = t.id AND u.id IN (SELECT n FROM parents LIMIT 9))", "LIMIT"],
+    [
+      "UPDATE t SET a = (SELECT x FROM u WHERE u.tid = t.id AND u.id IN (SELECT n FROM parents LIMIT 9))",
+      "LIMIT",
+    ],
     // the name of the changed table stands for another one
     ["UPDATE t AS c SET a = (SELECT c.x FROM u AS c LIMIT 1)", "LIMIT"],
     ["UPDATE t AS c SET a = (SELECT max(id) FROM c.things LIMIT 1)", "LIMIT"],
   ];
   for (const [sql, part] of cases) assertStringIncludes(decide(sql), `${part} in a query`, sql);
-  assertStringIncludes(decide("UPDATE t SET a = (SELECT random())"), "it calls random() in a query");
-  assertStringIncludes(decide("UPDATE t SET a = nextval('s') WHERE (SELECT last_value FROM s) < 9"), "nextval()");
+  assertStringIncludes(
+    decide("UPDATE t SET a = (SELECT random())"),
+    "it calls random() in a query",
+  );
+  assertStringIncludes(
+    decide("UPDATE t SET a = nextval('s') WHERE (SELECT last_value FROM s) < 9"),
+    "nextval()",
+  );
 });
 
 Deno.test("decideBatch() refuses what differs between transactions", () => {
@@ -198,19 +229,27 @@ Deno.test("decideBatch() refuses changes of columns that decide about other rows
   ];
   for (const [sql, part] of cases) assertStringIncludes(decide(sql), part, sql);
   // a computed column of a key follows the column that is set
-  const computed = schema("CREATE TABLE t (a int, b int, k int GENERATED ALWAYS AS (a) STORED PRIMARY KEY)");
+  const computed = schema(
+    "CREATE TABLE t (a int, b int, k int GENERATED ALWAYS AS (a) STORED PRIMARY KEY)",
+  );
   assertStringIncludes(decide("UPDATE t SET a = 1", computed), "it changes the primary key of t");
 });
 
 Deno.test("decideBatch() refuses deletes whose foreign keys change or check further rows of the same tables", () => {
   const part = "a foreign key makes deleted rows";
   for (
-    const sql of ["DELETE FROM nodes WHERE up IS NULL", "DELETE FROM plain_nodes", "DELETE FROM cyclic WHERE id > 3"]
+    const sql of [
+      "DELETE FROM nodes WHERE up IS NULL",
+      "DELETE FROM plain_nodes",
+      "DELETE FROM cyclic WHERE id > 3",
+    ]
   ) {
     assertStringIncludes(decide(sql), part, sql);
   }
-  const checked = schema(`${SCHEMA} CREATE TABLE notes (id int PRIMARY KEY, cid int REFERENCES children,
-    pid int REFERENCES parents ON DELETE CASCADE);`);
+  const checked = schema(
+    `${SCHEMA} CREATE TABLE notes (id int PRIMARY KEY, cid int REFERENCES children,
+    pid int REFERENCES parents ON DELETE CASCADE);`,
+  );
   assertStringIncludes(decide("DELETE FROM parents", checked), part);
   const watched = schema();
   watched.tables.find(({ name }) => name === "children")!.hasTriggers = true;
@@ -233,14 +272,20 @@ Deno.test("decideBatch() takes a table without a key when no row is met twice", 
 Deno.test("decideBatch() refuses statements that are more than one UPDATE or DELETE of a table", () => {
   const cases: [sql: string, part: string][] = [
     ["WITH d AS (DELETE FROM u RETURNING id) UPDATE t SET a = 1", "its WITH clause changes rows"],
-    ["WITH d AS (DELETE FROM u RETURNING id) INSERT INTO t SELECT id FROM d", "its WITH clause changes rows"],
+    [
+      "WITH d AS (DELETE FROM u RETURNING id) INSERT INTO t SELECT id FROM d",
+      "its WITH clause changes rows",
+    ],
     ["WITH d AS (UPDATE u SET x = 1 RETURNING id) SELECT * FROM d", "its WITH clause changes rows"],
     ["WITH d AS (WITH e AS (SELECT 1) DELETE FROM u) SELECT 1", "its WITH clause changes rows"],
     ["UPDATE t SET a = 1 WHERE CURRENT OF c", "it uses a cursor"],
     ["UPDATE t SET a = 1 b = 2 FROM", "its clauses cannot be told apart"],
     ["UPDATE over_t SET a = 1", "over_t is not an ordinary table"],
     ["INSERT INTO t VALUES (1)", "no change"],
-    ["WITH d AS (INSERT INTO u VALUES (1) RETURNING id) INSERT INTO t SELECT id FROM d", "no change"],
+    [
+      "WITH d AS (INSERT INTO u VALUES (1) RETURNING id) INSERT INTO t SELECT id FROM d",
+      "no change",
+    ],
     ["WITH d AS (SELECT 1) SELECT * FROM d", "no change"],
     ["SELECT 1", "no change"],
     ["CREATE TABLE update_t (id int)", "no change"],

@@ -1,10 +1,21 @@
 // deno-lint-ignore-file no-console -- the figures are part of the result
 import { assertEquals } from "@std/assert";
 import postgres from "postgres";
-import { type DatabaseConfig, MigrationPlanError, runMigrations } from "../../../../database/mod.ts";
+import {
+  type DatabaseConfig,
+  MigrationPlanError,
+  runMigrations,
+} from "../../../../database/mod.ts";
 import { type DistSqlServer, startDistSqlServer } from "../../../../testing/distsql/server.ts";
 import { startPostgres } from "../../../support/postgres.ts";
-import { type GeneratedChange, makeChange, makeTables, pick, type Random, randomFrom } from "./generated_changes.ts";
+import {
+  type GeneratedChange,
+  makeChange,
+  makeTables,
+  pick,
+  type Random,
+  randomFrom,
+} from "./generated_changes.ts";
 import { testSeed } from "../../../support/seed.ts";
 
 /** `TRELLIS_FULL_TESTS=1` runs 5,000 statements. */
@@ -50,9 +61,13 @@ class Round {
 
   async create(statements: readonly string[]): Promise<void> {
     for (const statement of statements) await this.#sql.unsafe(statement);
-    const copies = ["t", "r", "c"].map((name) => `CREATE TABLE spare.${name} AS SELECT * FROM public.${name}`);
+    const copies = ["t", "r", "c"].map((name) =>
+      `CREATE TABLE spare.${name} AS SELECT * FROM public.${name}`
+    );
     await this.#sql.unsafe(`CREATE SCHEMA spare; ${copies.join("; ")}`);
-    await this.#sql.unsafe("ALTER TABLE t OWNER TO admin; ALTER TABLE r OWNER TO admin; ALTER TABLE c OWNER TO admin");
+    await this.#sql.unsafe(
+      "ALTER TABLE t OWNER TO admin; ALTER TABLE r OWNER TO admin; ALTER TABLE c OWNER TO admin",
+    );
     await this.#sql.unsafe(
       "GRANT SELECT ON v_t, v_vt, v_r TO admin; ALTER VIEW v_t OWNER TO admin; ALTER VIEW v_r OWNER TO admin; ALTER VIEW v_vt OWNER TO admin",
     );
@@ -75,7 +90,9 @@ class Round {
   }
 
   /** The rows after the statement on PostgreSQL, or the SQLSTATE of its failure. */
-  async #reference({ before, sql }: GeneratedChange): Promise<{ hash: string } | { sqlState: string }> {
+  async #reference(
+    { before, sql }: GeneratedChange,
+  ): Promise<{ hash: string } | { sqlState: string }> {
     await this.#sql.unsafe("BEGIN");
     try {
       for (const statement of [...before, sql]) await this.#sql.unsafe(statement);
@@ -90,17 +107,26 @@ class Round {
   async #migrate({ before, sql }: GeneratedChange): Promise<unknown> {
     const migrationsFolder = await Deno.makeTempDir();
     const [first, second] = [++this.#tag, ++this.#tag].map((tag) => String(tag).padStart(6, "0"));
-    if (before.length > 0) await Deno.writeTextFile(`${migrationsFolder}/${first}_a.sql`, before.join(";\n"));
+    if (before.length > 0) {
+      await Deno.writeTextFile(`${migrationsFolder}/${first}_a.sql`, before.join(";\n"));
+    }
     await Deno.writeTextFile(`${migrationsFolder}/${second}_b.sql`, sql);
     const run = (lockTtl: number): Promise<unknown> =>
-      runMigrations({ migrationsFolder, database: this.#database, lockTtl, logger: (line) => this.#see(line) })
+      runMigrations({
+        migrationsFolder,
+        database: this.#database,
+        lockTtl,
+        logger: (line) => this.#see(line),
+      })
         .then(() => undefined, (error) => error);
     try {
       const error = await this.#withFault(run);
       return error;
     } finally {
       await Deno.remove(migrationsFolder, { recursive: true });
-      const tables = ["__orm_migrations", "__orm_migrations_steps"].map((name) => `DELETE FROM orm.${name}`);
+      const tables = ["__orm_migrations", "__orm_migrations_steps"].map((name) =>
+        `DELETE FROM orm.${name}`
+      );
       await this.#sql.unsafe(tables.join("; ")).catch(() => {});
     }
   }
@@ -133,7 +159,9 @@ class Round {
     const hasDied = cut.remaining === 0;
     cut.remove();
     denied.remove();
-    if (!hasDied) return error === undefined || error instanceof MigrationPlanError ? error : await run(60);
+    if (!hasDied) {
+      return error === undefined || error instanceof MigrationPlanError ? error : await run(60);
+    }
     this.#tally.resumed++;
     return await run(60);
   }
@@ -158,9 +186,9 @@ class Round {
     }
     if (outcome === "different") {
       this.#tally.differences.push(
-        `${[...change.before, change.sql].join("; ")}\n  PostgreSQL ${JSON.stringify(expected)}, here ${hash} ${
-          error ?? ""
-        }`,
+        `${[...change.before, change.sql].join("; ")}\n  PostgreSQL ${
+          JSON.stringify(expected)
+        }, here ${hash} ${error ?? ""}`,
       );
     }
     if (hash !== base || change.before.length > 0) await this.#restore();
@@ -173,7 +201,8 @@ class Round {
 }
 
 Deno.test({
-  name: "runMigrations() on distsql leaves the rows that PostgreSQL leaves after generated changes, or refuses them",
+  name:
+    "runMigrations() on distsql leaves the rows that PostgreSQL leaves after generated changes, or refuses them",
   sanitizeOps: false,
   sanitizeResources: false,
   async fn() {
@@ -213,7 +242,9 @@ async function runRound(url: string, count: number, random: Random, tally: Tally
       const before = tally.differences.length;
       const outcome = await round.compare(makeChange(random), base);
       tally.outcomes.set(outcome, (tally.outcomes.get(outcome) ?? 0) + 1);
-      if (tally.differences.length > before) console.log(`${tables.title}\n${tally.differences.at(-1)}`);
+      if (tally.differences.length > before) {
+        console.log(`${tables.title}\n${tally.differences.at(-1)}`);
+      }
     }
   } finally {
     await standIn.stop();

@@ -21,7 +21,10 @@ Deno.test("freezeTime() writes one moment in place of every way to ask for the t
   ];
   await withMigrationLab({ setup: ["SET TIME ZONE 'UTC'"] }, async ({ rows }) => {
     for (const [expression, expected] of cases) {
-      const frozen = freezeTime(`SELECT (${expression})::text AS v, pg_typeof(${expression})::text AS t`, MOMENT);
+      const frozen = freezeTime(
+        `SELECT (${expression})::text AS v, pg_typeof(${expression})::text AS t`,
+        MOMENT,
+      );
       const [plain] = await rows(`SELECT pg_typeof(${expression})::text AS t`);
       assertEquals(await rows(frozen), [{ v: expected, t: plain.t }], expression);
     }
@@ -30,7 +33,11 @@ Deno.test("freezeTime() writes one moment in place of every way to ask for the t
 
 Deno.test("freezeTime() leaves names, texts and other clocks alone", () => {
   for (
-    const sql of ["SELECT t.now, now FROM t", "SELECT 'now()', \"current_date\" -- now()", "SELECT clock_timestamp()"]
+    const sql of [
+      "SELECT t.now, now FROM t",
+      "SELECT 'now()', \"current_date\" -- now()",
+      "SELECT clock_timestamp()",
+    ]
   ) {
     assertEquals([freezeTime(sql, MOMENT), readsTime(sql)], [sql, false]);
   }

@@ -34,7 +34,9 @@ const ACTIONS = ["", "ON DELETE CASCADE", "ON DELETE SET NULL"] as const;
 export function makeTables(random: Random): Tables {
   const key = pick(random, KEYS);
   const rows = 3001 + Math.floor(random() * 6000);
-  const [others, children] = [40, 40].map((least) => least + Math.floor(random() * random() * 8960));
+  const [others, children] = [40, 40].map((least) =>
+    least + Math.floor(random() * random() * 8960)
+  );
   const isNumbered = key === "id" || key === "unique";
   const selfAction = isNumbered && random() < 0.4 ? pick(random, ACTIONS) : undefined;
   const childAction = isNumbered && random() < 0.6 ? pick(random, ACTIONS) : undefined;
@@ -48,11 +50,16 @@ export function makeTables(random: Random): Tables {
     `up int${selfAction === undefined ? "" : ` REFERENCES t (id) ${selfAction}`}`,
     "rid int",
     ...key === "id" ? ["PRIMARY KEY (id)"] : key === "unique" ? ["UNIQUE (id)"] : [],
-    ...key === "pair" ? ["PRIMARY KEY (id2, id)"] : key === "text" || key === "uuid" ? ["PRIMARY KEY (pk)"] : [],
+    ...key === "pair"
+      ? ["PRIMARY KEY (id2, id)"]
+      : key === "text" || key === "uuid"
+      ? ["PRIMARY KEY (pk)"]
+      : [],
   ];
   const order = pick(random, ["n", "-n", "md5(n::text)"]);
   return {
-    title: `key ${key}, ${rows}/${others}/${children} rows, self ${selfAction}, child ${childAction}, code ${hasCode}`,
+    title:
+      `key ${key}, ${rows}/${others}/${children} rows, self ${selfAction}, child ${childAction}, code ${hasCode}`,
     sql: [
       `CREATE TABLE t (${columns.join(", ")})`,
       "CREATE TABLE r (id int PRIMARY KEY, k int, x int, tag text)",
@@ -115,7 +122,9 @@ class Generator {
 
   make(): GeneratedChange {
     const alias = this.#pick(["", "", " q", " AS q"]);
-    const target = `${this.#pick(["", "", "ONLY "])}${this.#pick(["t", "t", "public.t", '"t"'])}${alias}`;
+    const target = `${this.#pick(["", "", "ONLY "])}${
+      this.#pick(["t", "t", "public.t", '"t"'])
+    }${alias}`;
     this.#q = alias === "" ? "t" : "q";
     if (this.#chance(0.06)) this.#before.push("CREATE VIEW late_v AS SELECT id, k, a FROM t");
     if (this.#chance(0.03)) {
@@ -175,20 +184,26 @@ class Generator {
       case 3:
         return { prefix: "", list: "t AS j", joins: [`j.id = ${q}.up`] };
       case 4:
-        return { prefix: "", list: "(VALUES (1, 5), (2, 6), (3, 7)) AS j(k, n)", joins: [`j.k = ${q}.k % 50`] };
+        return {
+          prefix: "",
+          list: "(VALUES (1, 5), (2, 6), (3, 7)) AS j(k, n)",
+          joins: [`j.k = ${q}.k % 50`],
+        };
       case 5:
         return { prefix: `WITH j AS (${groups}) `, list: "j", joins: [`j.k = ${q}.k`] };
       case 6:
         return {
-          prefix: `WITH big (k, n) AS MATERIALIZED (${groups}), j AS (SELECT k, n FROM big WHERE n > ${
-            this.#number(300)
-          }) `,
+          prefix:
+            `WITH big (k, n) AS MATERIALIZED (${groups}), j AS (SELECT k, n FROM big WHERE n > ${
+              this.#number(300)
+            }) `,
           list: "j",
           joins: [`j.k = ${q}.k`],
         };
       case 7:
         return {
-          prefix: `WITH RECURSIVE j (k, n) AS (SELECT 1, 1 UNION ALL SELECT k + 1, n * 2 % 101 FROM j WHERE k < 300) `,
+          prefix:
+            `WITH RECURSIVE j (k, n) AS (SELECT 1, 1 UNION ALL SELECT k + 1, n * 2 % 101 FROM j WHERE k < 300) `,
           list: "j",
           joins: [`j.k = ${q}.k`],
         };
@@ -209,9 +224,12 @@ class Generator {
   #assignments(list: string): string {
     const count = this.#pick([1, 1, 1, 2, 3]);
     const names = new Set<string>();
-    while (names.size < count) names.add(this.#pick(["a", "a", "a", "b", "b", "k", "s", "f", "code", "up", "id"]));
+    while (names.size < count) {
+      names.add(this.#pick(["a", "a", "a", "b", "b", "k", "s", "f", "code", "up", "id"]));
+    }
     if (
-      count === 2 && !names.has("s") && !names.has("id") && !names.has("up") && !names.has("code") && this.#chance(0.4)
+      count === 2 && !names.has("s") && !names.has("id") && !names.has("up") &&
+      !names.has("code") && this.#chance(0.4)
     ) {
       const { name, key, value } = this.#relation();
       return `(${
@@ -237,7 +255,9 @@ class Generator {
           `coalesce((SELECT min(tag) FROM r WHERE r.k = ${q}.k), 'none')`,
         ]);
     }
-    if (list !== "" && this.#chance(0.6)) return /^r |^r AS/.test(list) ? "j.x" : list.startsWith("t ") ? "j.a" : "j.n";
+    if (list !== "" && this.#chance(0.6)) {
+      return /^r |^r AS/.test(list) ? "j.x" : list.startsWith("t ") ? "j.a" : "j.n";
+    }
     return this.#chance(0.5) ? this.#integer() : `(${this.#subquery()})::bigint % 100000`;
   }
 

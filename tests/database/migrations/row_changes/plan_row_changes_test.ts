@@ -1,7 +1,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { splitStatements } from "../../../../database/distsql/statement.ts";
 import { translateForDistSql } from "../../../../database/mod.ts";
-import { planRowChanges, planRowChangesOnEmpty } from "../../../../database/migrations/row_changes/plan_row_changes.ts";
+import {
+  planRowChanges,
+  planRowChangesOnEmpty,
+} from "../../../../database/migrations/row_changes/plan_row_changes.ts";
 import { withMigrationLab } from "../migration_support.ts";
 
 const SETUP = [
@@ -27,7 +30,10 @@ async function plan(...texts: string[]): Promise<string[][]> {
   const found: string[][] = [];
   await withMigrationLab({ setup: SETUP }, async ({ rows }) => {
     for (const text of texts) {
-      const refusals = await planRowChanges(splitStatements(text).map(({ text }) => ({ sql: text })), rows);
+      const refusals = await planRowChanges(
+        splitStatements(text).map(({ text }) => ({ sql: text })),
+        rows,
+      );
       found.push(
         refusals.map(({ index, summary }) => `${index}: ${/because (.*)$/.exec(summary)?.[1]}`),
       );
@@ -98,13 +104,14 @@ Deno.test("planRowChanges() counts what foreign keys change too", async () => {
 
 Deno.test("planRowChanges() refuses a large DELETE that rows of another table keep from ending", async () => {
   const reason = "rows of notes reference rows of owners that it deletes";
-  const setup = "CREATE TABLE owners (id int PRIMARY KEY); CREATE TABLE notes (id int, owner int REFERENCES owners); " +
+  const setup =
+    "CREATE TABLE owners (id int PRIMARY KEY); CREATE TABLE notes (id int, owner int REFERENCES owners); " +
     "INSERT INTO owners SELECT n FROM generate_series(1, 3100) AS n; INSERT INTO notes VALUES (1, 3050)";
   await withMigrationLab({ setup: setup.split("; ") }, async ({ rows }) => {
     const find = async (text: string): Promise<string[]> =>
-      (await planRowChanges(splitStatements(text).map(({ text }) => ({ sql: text })), rows)).map(({ summary }) =>
-        summary
-      );
+      (await planRowChanges(splitStatements(text).map(({ text }) => ({ sql: text })), rows)).map((
+        { summary },
+      ) => summary);
     assertStringIncludes((await find("DELETE FROM owners"))[0], reason);
     assertEquals(await find("DELETE FROM owners WHERE id > 3000"), []); // in one transaction it fails as a whole
     assertEquals(await find("DELETE FROM owners WHERE id <> 3050"), []);
@@ -148,11 +155,14 @@ Deno.test("planRowChanges() counts by a condition that earlier statements leave 
     "UPDATE loop SET up = NULL WHERE id > 3; DELETE FROM loop WHERE id < 2000",
   ];
   assertEquals(await plan(...fitting), fitting.map(() => []));
-  for (const [place, found] of (await plan(...refused)).entries()) assertEquals(found.length, 1, refused[place]);
+  for (const [place, found] of (await plan(...refused)).entries()) {
+    assertEquals(found.length, 1, refused[place]);
+  }
 });
 
 Deno.test("planRowChanges() adds up the rows that earlier statements may insert", async () => {
-  const create = "CREATE TABLE fresh (id int PRIMARY KEY, a int); CREATE TABLE source (id int PRIMARY KEY, a int); ";
+  const create =
+    "CREATE TABLE fresh (id int PRIMARY KEY, a int); CREATE TABLE source (id int PRIMARY KEY, a int); ";
   const update = "; UPDATE fresh SET a = (SELECT max(a) FROM fresh)";
   const reason = "it reads fresh, which it changes";
   const series = (from: number, to: number): string =>
@@ -164,7 +174,9 @@ Deno.test("planRowChanges() adds up the rows that earlier statements may insert"
       `${create}${series(1, 2000)}; ${series(2001, 4000)}${update}`,
       `${create}${series(1, 2000)}; DELETE FROM fresh; ${series(1, 2000)}${update}`,
       `${create}${series(1, 2999)}; INSERT INTO fresh SELECT id, a FROM source${update}`, // no row is in source
-      `${create}${series(1, 2999)}; INSERT INTO fresh SELECT s.id, s.a FROM source s JOIN source o USING (id)${update}`,
+      `${create}${
+        series(1, 2999)
+      }; INSERT INTO fresh SELECT s.id, s.a FROM source s JOIN source o USING (id)${update}`,
       `${create}${series(1, 2999)}; INSERT INTO fresh SELECT id, a FROM small${update}`,
       `${create}${series(1, 2999)}; INSERT INTO fresh DEFAULT VALUES${update}`,
       `INSERT INTO small (id) VALUES (5000); UPDATE small SET a = (SELECT max(a) FROM small)`,
@@ -188,7 +200,10 @@ Deno.test("planRowChanges() refuses to fill a column of a large table that nothi
         ? Promise.reject(Object.assign(new Error("no"), { code: "42703", severity: "ERROR" }))
         : rows(sql);
     const [refusal] = await planRowChanges(statements, withoutIds);
-    assertStringIncludes(refusal.summary, "bare has no primary key and no unique index over NOT NULL columns");
+    assertStringIncludes(
+      refusal.summary,
+      "bare has no primary key and no unique index over NOT NULL columns",
+    );
     await rows("DELETE FROM bare WHERE a = 1"); // 2,999 are left
     assertEquals(await planRowChanges(statements, withoutIds), []);
   });
@@ -196,7 +211,8 @@ Deno.test("planRowChanges() refuses to fill a column of a large table that nothi
 
 Deno.test("planRowChanges() passes over statements that have nothing to do", async () => {
   const add = (table: string, column: string): { sql: string }[] => {
-    const sql = `ALTER TABLE IF EXISTS ${table} ADD COLUMN IF NOT EXISTS ${column} int DEFAULT own()`;
+    const sql =
+      `ALTER TABLE IF EXISTS ${table} ADD COLUMN IF NOT EXISTS ${column} int DEFAULT own()`;
     return [...translateForDistSql(sql).statements];
   };
   const setup = [...SETUP, "CREATE FUNCTION own() RETURNS int LANGUAGE sql AS 'SELECT 1'"];
@@ -204,7 +220,9 @@ Deno.test("planRowChanges() passes over statements that have nothing to do", asy
     assertEquals(await planRowChanges(add("nowhere", "a"), rows), []);
     assertEquals(await planRowChanges(add("big", "a"), rows), []);
     assertEquals(
-      await planRowChanges([...add("big", "a"), ...add("big", "b"), ...add("big", "b")], rows).then((r) => r.length),
+      await planRowChanges([...add("big", "a"), ...add("big", "b"), ...add("big", "b")], rows).then(
+        (r) => r.length,
+      ),
       1,
     );
     const dropped = [{ sql: "ALTER TABLE big DROP COLUMN a" }, ...add("big", "a")];
@@ -213,7 +231,9 @@ Deno.test("planRowChanges() passes over statements that have nothing to do", asy
 });
 
 Deno.test("planRowChanges() takes the three ways out of a refusal that the guide shows", async () => {
-  const guide = Deno.readTextFileSync(new URL("../../../../docs/guides/migrations.md", import.meta.url));
+  const guide = Deno.readTextFileSync(
+    new URL("../../../../docs/guides/migrations.md", import.meta.url),
+  );
   const [, examples] = /ways out of a refusal:\n\n```sql\n([\s\S]*?)```/.exec(guide)!;
   const setup = [
     "CREATE TABLE t (id int PRIMARY KEY, a int, code int, CONSTRAINT t_code_key UNIQUE (code))",
@@ -223,16 +243,25 @@ Deno.test("planRowChanges() takes the three ways out of a refusal that the guide
     const ways = examples.split(/^-- \d\. .*$/m).slice(1);
     assertEquals(ways.length, 3);
     for (const way of ways) {
-      assertEquals(await planRowChanges(splitStatements(way).map(({ text }) => ({ sql: text })), rows), [], way);
+      assertEquals(
+        await planRowChanges(splitStatements(way).map(({ text }) => ({ sql: text })), rows),
+        [],
+        way,
+      );
     }
-    const refused = ["UPDATE t SET a = a * 100 / (SELECT sum(a) FROM t)", "UPDATE t SET code = code + 1"];
+    const refused = [
+      "UPDATE t SET a = a * 100 / (SELECT sum(a) FROM t)",
+      "UPDATE t SET code = code + 1",
+    ];
     for (const sql of refused) assertEquals((await planRowChanges([{ sql }], rows)).length, 1);
   });
 });
 
 Deno.test("planRowChangesOnEmpty() adds up what the migrations themselves insert", () => {
   const refusals = (text: string): number[] =>
-    planRowChangesOnEmpty(splitStatements(text).map(({ text }) => ({ sql: text }))).map(({ index }) => index);
+    planRowChangesOnEmpty(splitStatements(text).map(({ text }) => ({ sql: text }))).map((
+      { index },
+    ) => index);
   const create = "CREATE TABLE t (id int PRIMARY KEY, a int);";
   const fill = "INSERT INTO t SELECT n, n FROM generate_series(1, 2000) AS n;";
   const update = "UPDATE t SET a = (SELECT max(a) FROM t);";

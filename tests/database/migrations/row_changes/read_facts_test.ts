@@ -56,7 +56,9 @@ function describe(facts: SchemaFacts): unknown {
     foreignKeys: facts.foreignKeys.map(({ name, table, target, columns, from, onDelete }) =>
       `${name} ${table.name} (${from}) ${target.name} (${columns}) ${onDelete}`
     ).sort(),
-    reads: ["looked_at"].map((name) => facts.views.find((view) => view.name === name)?.words.has("plain")),
+    reads: ["looked_at"].map((name) =>
+      facts.views.find((view) => view.name === name)?.words.has("plain")
+    ),
     functions: [...facts.functions].filter((name) => name === "own"),
   };
 }
@@ -84,10 +86,16 @@ Deno.test("readSchemaFacts() reads types, triggers, families and the search path
   ];
   await withMigrationLab({ setup }, async ({ rows }) => {
     const facts = await readSchemaFacts(rows);
-    assertEquals([...findTable(facts, "typed")!.types], [["id", "numeric(9,2)"], ["at", "timestamp with time zone"]]);
+    assertEquals([...findTable(facts, "typed")!.types], [["id", "numeric(9,2)"], [
+      "at",
+      "timestamp with time zone",
+    ]]);
     assertEquals(findTable(facts, "app.typed")!.types.get("id"), "integer");
     assertEquals(findTable(facts, "apart"), undefined); // not in the search path
-    assertEquals([findTable(facts, "watched")!.hasTriggers, findTable(facts, "parent")!.isPlain], [true, false]);
+    assertEquals([findTable(facts, "watched")!.hasTriggers, findTable(facts, "parent")!.isPlain], [
+      true,
+      false,
+    ]);
     assert(facts.functions.has("noted"));
   });
 });

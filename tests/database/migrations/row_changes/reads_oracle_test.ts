@@ -6,14 +6,18 @@ import { tokenize } from "../../../../database/distsql/tokenize.ts";
 import { decideBatch } from "../../../../database/migrations/row_changes/batch_decision.ts";
 import { declareFacts } from "../../../../database/migrations/row_changes/declare_facts.ts";
 import { readRowChange } from "../../../../database/migrations/row_changes/row_change.ts";
-import { emptyFacts, type SchemaFacts } from "../../../../database/migrations/row_changes/schema_facts.ts";
+import {
+  emptyFacts,
+  type SchemaFacts,
+} from "../../../../database/migrations/row_changes/schema_facts.ts";
 import { parse } from "../../distsql/oracle.ts";
 import { makeChange, pick, type Random, randomFrom } from "./generated_changes.ts";
 import { testSeed } from "../../../support/seed.ts";
 
 const CASES = Deno.env.get("TRELLIS_FULL_TESTS") === "1" ? 50_000 : 1500;
 
-const SCHEMA = `CREATE TABLE t (id int PRIMARY KEY, k int, a int, b int, s text, f int, code int, up int, rid int);
+const SCHEMA =
+  `CREATE TABLE t (id int PRIMARY KEY, k int, a int, b int, s text, f int, code int, up int, rid int);
   CREATE TABLE r (id int PRIMARY KEY, k int, x int, tag text); CREATE TABLE c (id int PRIMARY KEY, tid int, n int);
   CREATE VIEW v_t AS SELECT id, k, a FROM t; CREATE VIEW v_vt AS SELECT k AS id, k, sum(a) AS a FROM v_t GROUP BY k;
   CREATE VIEW v_r AS SELECT id, k, x FROM r; CREATE VIEW late_v AS SELECT id, k, a FROM t;
@@ -21,12 +25,18 @@ const SCHEMA = `CREATE TABLE t (id int PRIMARY KEY, k int, a int, b int, s text,
 
 function schema(): SchemaFacts {
   const facts = emptyFacts();
-  for (const { tokens } of splitStatements(SCHEMA)) declareFacts(facts, new StatementReader(tokens));
+  for (const { tokens } of splitStatements(SCHEMA)) {
+    declareFacts(facts, new StatementReader(tokens));
+  }
   return facts;
 }
 
 /** Everything of a kind in a parse tree, at any depth. */
-function find(node: unknown, kind: string, found: Record<string, unknown>[] = []): Record<string, unknown>[] {
+function find(
+  node: unknown,
+  kind: string,
+  found: Record<string, unknown>[] = [],
+): Record<string, unknown>[] {
   if (Array.isArray(node)) { for (const one of node) find(one, kind, found); }
   else if (typeof node === "object" && node !== null) {
     for (const [name, value] of Object.entries(node)) {
@@ -42,9 +52,14 @@ const CHANGED = new Set(["t", "v_t", "v_vt", "late_v"]);
 /** Why PostgreSQL's own parse tree forbids batches. */
 function findReason(sql: string): string | undefined {
   const [statement] = parse(sql);
-  const main = Object.values(statement)[0] as { relation?: unknown; targetList?: { ResTarget: { name: string } }[] };
+  const main = Object.values(statement)[0] as {
+    relation?: unknown;
+    targetList?: { ResTarget: { name: string } }[];
+  };
   const { relation: _, ...rest } = main;
-  if ("UpdateStmt" in statement && main.targetList?.some(({ ResTarget }) => ResTarget.name === "id")) return "the key";
+  if (
+    "UpdateStmt" in statement && main.targetList?.some(({ ResTarget }) => ResTarget.name === "id")
+  ) return "the key";
   const read = find(rest, "RangeVar").find(({ relname }) => CHANGED.has(String(relname)));
   if (read !== undefined) return `reads ${read.relname}`;
   const called = find(rest, "FuncCall").map(({ funcname }) =>
@@ -63,8 +78,9 @@ function disguise(sql: string, random: Random): string {
     else if (kind === "space") text += pick(random, [" ", "\n", " /* FROM x */ ", " -- t\n", "\t"]);
     else if (kind === "word" && /^(?:t|r|c|k|a|v_t|v_vt|late_v|f_t|j|q|z)$/.test(word)) {
       text += pick(random, [word, word.toUpperCase(), `"${word}"`]);
-    } else if (kind === "word") text += pick(random, [word, word.toLowerCase(), word.toUpperCase()]);
-    else text += word;
+    } else if (kind === "word") {
+      text += pick(random, [word, word.toLowerCase(), word.toUpperCase()]);
+    } else text += word;
   }
   return text;
 }

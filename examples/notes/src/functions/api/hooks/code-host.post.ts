@@ -6,7 +6,11 @@ import { defineApiHandler } from "@trellis/fn/validation";
 import { recordDelivery } from "../../../queries/deliveries.ts";
 
 export const handler = defineApiHandler({
-  openapi: { summary: "Events of the code host (X-Hub-Signature-256)", tags: ["hooks"], successStatus: 202 },
+  openapi: {
+    summary: "Events of the code host (X-Hub-Signature-256)",
+    tags: ["hooks"],
+    successStatus: 202,
+  },
 })(async function codeHostHook({ context, event }) {
   await validateCodeHostWebhook(
     readRawBody(event),

@@ -9,7 +9,11 @@ import { recordDelivery } from "../../../queries/deliveries.ts";
 const PaymentEvent = z.object({ id: z.string().min(1), type: z.string().min(1) });
 
 export const handler = defineApiHandler({
-  openapi: { summary: "Events of the payments provider (Payments-Signature)", tags: ["hooks"], successStatus: 202 },
+  openapi: {
+    summary: "Events of the payments provider (Payments-Signature)",
+    tags: ["hooks"],
+    successStatus: 202,
+  },
 })(async function paymentsHook({ context, event }) {
   const payload = readRawBody(event);
   await validatePaymentsWebhook(
@@ -19,7 +23,9 @@ export const handler = defineApiHandler({
   );
   // the signature covers the bytes as they came: they are read only now
   const parsed = validateSchema(PaymentEvent, parseJson(new TextDecoder().decode(payload)));
-  if (!parsed.success) throw new ValidationError("The event is not valid", { errors: parsed.errors });
+  if (!parsed.success) {
+    throw new ValidationError("The event is not valid", { errors: parsed.errors });
+  }
   const first = await recordDelivery("payments", parsed.data.id);
   return buildValidatedResponse(context, 202, { accepted: true, repeated: !first });
 });
@@ -28,6 +34,8 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new ValidationError("The event is not valid", { errors: { _form: ["The request body is not valid JSON"] } });
+    throw new ValidationError("The event is not valid", {
+      errors: { _form: ["The request body is not valid JSON"] },
+    });
   }
 }

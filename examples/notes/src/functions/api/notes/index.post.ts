@@ -15,5 +15,7 @@ export const handler = defineApiHandler({
   const note = await createNote({ ...body, userId });
   metrics.addMetric("NotesCreated", MetricUnit.Count, 1);
   logInfo("note created", { noteId: note.id });
-  return buildValidatedResponse(context, 201, note, Note, { headers: { Location: `/notes/${note.id}` } });
+  return buildValidatedResponse(context, 201, note, Note, {
+    headers: { Location: `/notes/${note.id}` },
+  });
 });
