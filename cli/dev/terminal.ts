@@ -117,8 +117,8 @@ function list(names: ReadonlySet<string>): string {
 
 /** Terminals act on control characters; what is shown here came from outside. */
 function plain(text: string, allowed = ""): string {
-  // deno-lint-ignore no-control-regex
   return text.replace(
+    // deno-lint-ignore no-control-regex
     /[\u0000-\u001f\u007f-\u009f]/g,
     (char) => allowed.includes(char) ? char : " ",
   );

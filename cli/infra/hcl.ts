@@ -112,8 +112,8 @@ export function quote(text: string): string {
     .replace(/\n/g, "\\n")
     .replace(/\r/g, "\\r")
     .replace(/\t/g, "\\t")
-    // deno-lint-ignore no-control-regex
     .replace(
+      // deno-lint-ignore no-control-regex
       /[\u0000-\u001f\u007f]/g,
       (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
     )

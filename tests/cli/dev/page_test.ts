@@ -11,8 +11,8 @@ const executablePath = Deno.env.get("CHROME_PATH") ?? BROWSERS.find((path) => {
     return false;
   }
 });
-// deno-lint-ignore no-console
 if (executablePath === undefined) {
+  // deno-lint-ignore no-console
   console.warn("no browser found (CHROME_PATH): the tests of the page are skipped");
 }
 

@@ -11,10 +11,10 @@ import {
   type DefineApiHandlerOptions,
 } from "../../../validation/mod.ts";
 
-// deno-lint-ignore no-explicit-any
 function route(
   method: string,
   path: string,
+  // deno-lint-ignore no-explicit-any
   options: DefineApiHandlerOptions<any, any, any, any>,
 ): ApiRoute {
   return {
@@ -99,8 +99,8 @@ const BROWSER = [
   "/usr/bin/chromium-browser",
 ]
   .find((path) => path !== undefined && existsSync(path));
-// deno-lint-ignore no-console
 if (BROWSER === undefined) {
+  // deno-lint-ignore no-console
   console.warn("no Chromium (CHROME_PATH): the reference page is not looked at in a browser");
 }
 

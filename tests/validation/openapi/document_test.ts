@@ -17,10 +17,10 @@ const OK: ProxyResult = { statusCode: 200, body: "" };
 // deno-lint-ignore no-explicit-any
 type Json = any;
 
-// deno-lint-ignore no-explicit-any
 function route(
   method: string,
   path: string,
+  // deno-lint-ignore no-explicit-any
   options: DefineApiHandlerOptions<any, any, any, any> = {},
 ): ApiRoute {
   return { method, path, operation: defineApiHandler(options)(() => OK).operation };
