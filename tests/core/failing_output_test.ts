@@ -88,15 +88,19 @@ Deno.test("a handler answers when a listener of spans, or the OpenTelemetry prov
   }
 });
 
+function importable(file: string): string {
+  return JSON.stringify(new URL(`../../observability/${file}.ts`, import.meta.url).href);
+}
+
 /** Runs a program of Deno with standard output on a device that is always full, or on a pipe that nobody reads. */
 async function runProgram(
   body: string,
   redirect: string,
 ): Promise<{ code: number; stderr: string }> {
   const program = `
-    import { logInfo, runInvocation, Invocation } from ${
-    JSON.stringify(new URL("../../observability/mod.ts", import.meta.url).href)
-  };
+    import { Invocation } from ${importable("invocation")};
+    import { runInvocation } from ${importable("invocation_context")};
+    import { logInfo } from ${importable("logger")};
     const invocation = new Invocation({ correlationId: "c", requestId: "r", operationName: "o", coldStart: true });
     ${body}
     await new Promise((resolve) => setTimeout(resolve, 50));

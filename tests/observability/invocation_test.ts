@@ -129,10 +129,14 @@ async function runProgram(
   body: string,
   env: Record<string, string> = {},
 ): Promise<{ code: number; lines: Record<string, unknown>[] }> {
-  const from = JSON.stringify(new URL("../../observability/mod.ts", import.meta.url).href);
+  const importable = (file: string): string =>
+    JSON.stringify(new URL(`../../observability/${file}.ts`, import.meta.url).href);
   const program = `
     import process from "node:process";
-    import { Invocation, logInfo, metrics, runInvocation } from ${from};
+    import { Invocation } from ${importable("invocation")};
+    import { runInvocation } from ${importable("invocation_context")};
+    import { logInfo } from ${importable("logger")};
+    import { metrics } from ${importable("metrics")};
     const invocation = new Invocation({ correlationId: "c", requestId: "r", operationName: "o", coldStart: true });
     ${body}`;
   const { code, stdout } = await new Deno.Command(Deno.execPath(), {

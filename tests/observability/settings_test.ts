@@ -64,7 +64,7 @@ for (const [variables, expected] of CASES) {
 async function readInChild(variables: Record<string, string>): Promise<unknown> {
   const program = `
     import { getSettings } from ${
-    JSON.stringify(new URL("../../observability/mod.ts", import.meta.url).href)
+    JSON.stringify(new URL("../../observability/settings.ts", import.meta.url).href)
   };
     const { sequential, service } = getSettings();
     Deno.env.set("SERVICE_NAME", "changed later");
