@@ -5,16 +5,16 @@ import {
   getSource,
   isHttpApiEvent,
   readRawBody,
-} from "../core/api_event.ts";
-import { encodeBase64 } from "../core/base64.ts";
-import { extractBearerToken } from "../core/bearer_token.ts";
-import { getClientAddress } from "../core/client_address.ts";
-import { CORRELATION_ID_HEADER } from "../core/correlation_id.ts";
-import { corsHeadersFor, corsHeadersOfError, type CorsOption } from "../core/cors.ts";
-import { buildErrorResponse } from "../core/error_response.ts";
-import type { ApiEvent, ProxyResult, RestApiEvent } from "../core/lambda.ts";
+} from "../core/http/api_event.ts";
+import { encodeBase64 } from "../core/http/base64.ts";
+import { extractBearerToken } from "../core/http/bearer_token.ts";
+import { getClientAddress } from "../core/http/client_address.ts";
+import { CORRELATION_ID_HEADER } from "../core/http/correlation_id.ts";
+import { corsHeadersFor, corsHeadersOfError, type CorsOption } from "../core/http/cors.ts";
+import { buildErrorResponse } from "../core/http/error_response.ts";
+import type { ApiEvent, ProxyResult, RestApiEvent } from "../core/http/lambda.ts";
 import type { LoggingConfig } from "../core/logging_config.ts";
-import { shapeResult } from "../core/proxy_result.ts";
+import { shapeResult } from "../core/http/proxy_result.ts";
 import { type LambdaHandler, withObservability } from "../core/with_observability.ts";
 import { ServiceUnavailableError, ValidationError } from "../errors/http_errors.ts";
 import { logWarn } from "../observability/logger.ts";

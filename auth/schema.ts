@@ -14,7 +14,7 @@
 import { type Many, type One, type Relations, relations } from "drizzle-orm";
 import { index, pgTable, unique } from "drizzle-orm/pg-core";
 // the file itself: database/mod.ts would bring clients and migrations into bundles that only want these tables
-import { DatabaseOperation, type TablePermission } from "../core/table_permission.ts";
+import { DatabaseOperation, type TablePermission } from "../database/table_permission.ts";
 import {
   AUTH_ACCOUNT_COLUMNS,
   AUTH_VERIFICATION_COLUMNS,

@@ -1,4 +1,4 @@
-import { setSessionAuthenticator } from "../core/session_registry.ts";
+import { setSessionAuthenticator } from "../core/http/session_registry.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import type { AuthConfig } from "./config.ts";

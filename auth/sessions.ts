@@ -1,6 +1,6 @@
 import { and, eq, getTableColumns, gt, sql } from "drizzle-orm";
-import { extractBearerToken } from "../core/bearer_token.ts";
-import type { SessionResult } from "../core/session_registry.ts";
+import { extractBearerToken } from "../core/http/bearer_token.ts";
+import type { SessionResult } from "../core/http/session_registry.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import { isAppError } from "../errors/app_error.ts";
 import { UnauthorizedError } from "../errors/http_errors.ts";

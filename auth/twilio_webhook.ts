@@ -1,4 +1,4 @@
-import { timingSafeEqual } from "../core/timing_safe_equal.ts";
+import { timingSafeEqual } from "../core/http/timing_safe_equal.ts";
 import { ConfigurationError, UnauthorizedError } from "../errors/http_errors.ts";
 import { HMAC_BYTES, verifyHmac } from "./hmac.ts";
 import {

@@ -1,4 +1,4 @@
-import { decodeBase64 as bytesOfBase64 } from "../core/base64.ts";
+import { decodeBase64 as bytesOfBase64 } from "../core/http/base64.ts";
 import { ConfigurationError, UnauthorizedError } from "../errors/http_errors.ts";
 import type { HmacSecret } from "./hmac.ts";
 

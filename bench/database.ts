@@ -10,7 +10,7 @@ import { integer, pgTable, text } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/postgres-js";
 import { migrate } from "drizzle-orm/postgres-js/migrator";
 import postgres from "postgres";
-import { DatabaseOperation } from "../core/table_permission.ts";
+import { DatabaseOperation } from "../database/table_permission.ts";
 import { closeDrizzleClient, getDrizzleClient } from "../database/client.ts";
 import type { DatabaseConfig } from "../database/config.ts";
 import { readMigrationFiles } from "../database/migrations/folder.ts";

@@ -6,7 +6,7 @@
  */
 import process from "node:process";
 import * as z from "zod";
-import { buildValidatedResponse } from "../core/response.ts";
+import { buildValidatedResponse } from "../core/http/response.ts";
 import { logInfo } from "../observability/logger.ts";
 import { MetricUnit } from "../observability/metric_unit.ts";
 import { metrics } from "../observability/metrics.ts";

@@ -1,9 +1,9 @@
 import { Invocation } from "../observability/invocation.ts";
 import type { Span } from "../observability/span.ts";
 import type { TraceContext } from "../observability/trace_context.ts";
-import { getCorrelationId } from "./correlation_id.ts";
-import { getDeadline } from "./deadline.ts";
-import type { LambdaContext } from "./lambda.ts";
+import { getCorrelationId } from "./http/correlation_id.ts";
+import { getDeadline } from "./async/deadline.ts";
+import type { LambdaContext } from "./http/lambda.ts";
 
 /** The state of one call of a handler. */
 export class HandlerInvocation extends Invocation {

@@ -16,12 +16,12 @@
  *
  * @module
  */
-export { getHeader, getPath, getQueryString, readRawBody } from "./api_event.ts";
-export { getClientAddress } from "./client_address.ts";
-export { type Clock } from "./clock.ts";
-export { CORRELATION_ID_HEADER } from "./correlation_id.ts";
-export { type CorsOption } from "./cors.ts";
-export { buildErrorResponse, type ErrorBody, type ErrorBodyFormat } from "./error_response.ts";
+export { getHeader, getPath, getQueryString, readRawBody } from "./http/api_event.ts";
+export { getClientAddress } from "./http/client_address.ts";
+export { type Clock } from "./async/clock.ts";
+export { CORRELATION_ID_HEADER } from "./http/correlation_id.ts";
+export { type CorsOption } from "./http/cors.ts";
+export { buildErrorResponse, type ErrorBody, type ErrorBodyFormat } from "./http/error_response.ts";
 export {
   type AuthorizerDecision,
   type AuthorizerHandler,
@@ -29,30 +29,30 @@ export {
   type AuthorizerHandlerOptions,
   type AuthorizerHandlerParams,
   defineAuthorizerHandler,
-} from "./handlers/authorizer.ts";
-export type { AuthorizerRequest } from "./handlers/authorizer_request.ts";
+} from "./triggers/authorizer.ts";
+export type { AuthorizerRequest } from "./triggers/authorizer_request.ts";
 export {
   defineEventHandler,
   type EventHandler,
   type EventHandlerFunction,
   type EventHandlerOptions,
   type EventHandlerParams,
-} from "./handlers/event.ts";
+} from "./triggers/event.ts";
 export {
   defineQueueHandler,
   type QueueHandler,
   type QueueHandlerFunction,
   type QueueHandlerOptions,
   type QueueHandlerParams,
-} from "./handlers/queue.ts";
-export type { QueueEnvelope } from "./handlers/queue_message.ts";
+} from "./triggers/queue.ts";
+export type { QueueEnvelope } from "./triggers/queue_message.ts";
 export {
   defineScheduleHandler,
   type ScheduleHandler,
   type ScheduleHandlerFunction,
   type ScheduleHandlerOptions,
   type ScheduleHandlerParams,
-} from "./handlers/schedule.ts";
+} from "./triggers/schedule.ts";
 export {
   defineStorageHandler,
   type StorageEvent,
@@ -60,14 +60,14 @@ export {
   type StorageHandlerFunction,
   type StorageHandlerOptions,
   type StorageHandlerParams,
-} from "./handlers/storage.ts";
+} from "./triggers/storage.ts";
 export {
   defineTopicHandler,
   type TopicHandler,
   type TopicHandlerFunction,
   type TopicHandlerOptions,
   type TopicHandlerParams,
-} from "./handlers/topic.ts";
+} from "./triggers/topic.ts";
 export type {
   AuthorizerEvent,
   AuthorizerPolicyResult,
@@ -93,12 +93,12 @@ export type {
   WebSocketEvent,
   WebSocketEventType,
   WebSocketResult,
-} from "./handlers/trigger_events.ts";
+} from "./triggers/trigger_events.ts";
 export type {
   AsyncTriggerOptions,
   TriggerHandler,
   TriggerOptions,
-} from "./handlers/trigger_options.ts";
+} from "./triggers/trigger_options.ts";
 export {
   defineWebSocketHandler,
   type WebSocketConnectParams,
@@ -108,7 +108,7 @@ export {
   type WebSocketHandlerOptions,
   type WebSocketHandlerParams,
   type WebSocketMessageParams,
-} from "./handlers/websocket.ts";
+} from "./triggers/websocket.ts";
 export type {
   AlbEvent,
   ApiEvent,
@@ -118,15 +118,15 @@ export type {
   LambdaContext,
   ProxyResult,
   RestApiEvent,
-} from "./lambda.ts";
+} from "./http/lambda.ts";
 export { type LoggingConfig } from "./logging_config.ts";
 export { getRequestContext, type RequestContext } from "./request_context.ts";
-export { buildValidatedResponse, type ResponseOptions } from "./response.ts";
-export { retry, type RetryOptions } from "./retry.ts";
-export { type SessionResult, type UserDetails } from "./session_registry.ts";
-export { timingSafeEqual } from "./timing_safe_equal.ts";
-export { getOutgoingHeaders } from "./trace_id.ts";
-export { UserStatus } from "./user_status.ts";
+export { buildValidatedResponse, type ResponseOptions } from "./http/response.ts";
+export { retry, type RetryOptions } from "./async/retry.ts";
+export { type SessionResult, type UserDetails } from "./http/session_registry.ts";
+export { timingSafeEqual } from "./http/timing_safe_equal.ts";
+export { getOutgoingHeaders } from "./http/trace_id.ts";
+export { UserStatus } from "./http/user_status.ts";
 export {
   type ObservabilityOptions,
   withObservability,

@@ -1,5 +1,5 @@
 import { currentInvocation } from "../observability/invocation_context.ts";
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, systemClock } from "./async/clock.ts";
 
 /** The request that code below a handler works for. */
 export interface RequestContext {

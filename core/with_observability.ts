@@ -10,13 +10,13 @@ import { isLevelEnabled, log, type LogFields, renderFields } from "../observabil
 import { createOutcomeMetrics } from "../observability/outcome_metrics.ts";
 import { reportFailure } from "../observability/report_failure.ts";
 import { endSpan, startSpan } from "../observability/tracer.ts";
-import { settleInTime } from "./deadline.ts";
+import { settleInTime } from "./async/deadline.ts";
 import { HandlerInvocation } from "./handler_invocation.ts";
-import type { LambdaContext } from "./lambda.ts";
+import type { LambdaContext } from "./http/lambda.ts";
 import { toLoggable } from "./loggable_message.ts";
 import { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
-import { Refusal } from "./refusal.ts";
-import { getTraceContext } from "./trace_id.ts";
+import { Refusal } from "./http/returned_error.ts";
+import { getTraceContext } from "./http/trace_id.ts";
 
 /** What every handler is told about its invocation. */
 export interface WrapperMetadata {

@@ -1,4 +1,4 @@
-import { SingleFlight } from "../core/single_flight.ts";
+import { SingleFlight } from "../core/async/single_flight.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import { metrics } from "../observability/metrics.ts";
 import {

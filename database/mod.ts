@@ -198,7 +198,7 @@ export {
   RequiresTable,
   type TableDecorator,
 } from "./queries/requires_table.ts";
-export { DatabaseOperation, type TablePermission } from "../core/table_permission.ts";
+export { DatabaseOperation, type TablePermission } from "./table_permission.ts";
 export { type DistSqlRetryOptions, withDistSqlRetry } from "./retry.ts";
 export {
   IDEMPOTENT_DDL_CODES,

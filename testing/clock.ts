@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/async/clock.ts";
 
 /** A clock that stands still until it is told to move. */
 export interface FakeClock extends Clock {

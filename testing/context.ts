@@ -1,5 +1,5 @@
-import { type Clock, monotonicNow, systemClock } from "../core/clock.ts";
-import type { LambdaContext } from "../core/lambda.ts";
+import { type Clock, monotonicNow, systemClock } from "../core/async/clock.ts";
+import type { LambdaContext } from "../core/http/lambda.ts";
 
 /** Options of {@link createLambdaContext}. */
 export interface LambdaContextOptions {

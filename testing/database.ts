@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { explainMissing } from "../core/optional_package.ts";
-import { SingleFlight } from "../core/single_flight.ts";
+import { SingleFlight } from "../core/async/single_flight.ts";
 import { closeDrizzleClient, getDrizzleClient } from "../database/client.ts";
 import type { DatabaseConfig } from "../database/config.ts";
 import { runMigrations } from "../database/migrations/run.ts";

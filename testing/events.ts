@@ -1,5 +1,10 @@
 import { Buffer } from "node:buffer";
-import type { AlbEvent, AuthorizerContext, HttpApiEvent, RestApiEvent } from "../core/lambda.ts";
+import type {
+  AlbEvent,
+  AuthorizerContext,
+  HttpApiEvent,
+  RestApiEvent,
+} from "../core/http/lambda.ts";
 
 /** A request, from which an event of any source is made. */
 export interface EventOptions {

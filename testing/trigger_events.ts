@@ -12,8 +12,8 @@ import type {
   TokenAuthorizerEvent,
   WebSocketEvent,
   WebSocketEventType,
-} from "../core/handlers/trigger_events.ts";
-import type { AuthorizerContext } from "../core/lambda.ts";
+} from "../core/triggers/trigger_events.ts";
+import type { AuthorizerContext } from "../core/http/lambda.ts";
 import { createHttpApiEvent, createRestApiEvent, type EventOptions } from "./events.ts";
 
 const REGION = "eu-west-1";

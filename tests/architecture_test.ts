@@ -110,7 +110,7 @@ const entryPoints = new Set(
 Deno.test("architecture: the sources are found and their imports are read", () => {
   assertEquals(files.includes("errors/mod.ts"), true);
   assertEquals(
-    imports.some((i) => i.from === "core/retry.ts" && i.specifier === "./backoff.ts"),
+    imports.some((i) => i.from === "core/async/retry.ts" && i.specifier === "./backoff.ts"),
     true,
   );
 });

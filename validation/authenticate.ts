@@ -1,7 +1,7 @@
-import { getHeader } from "../core/api_event.ts";
-import type { ApiEvent, AuthorizerContext } from "../core/lambda.ts";
-import { getSessionAuthenticator, type SessionResult } from "../core/session_registry.ts";
-import { UserStatus } from "../core/user_status.ts";
+import { getHeader } from "../core/http/api_event.ts";
+import type { ApiEvent, AuthorizerContext } from "../core/http/lambda.ts";
+import { getSessionAuthenticator, type SessionResult } from "../core/http/session_registry.ts";
+import { UserStatus } from "../core/http/user_status.ts";
 import { UnauthorizedError } from "../errors/http_errors.ts";
 import { readAuthorizer } from "./authenticate_authorizer.ts";
 import { checkBearerToken } from "./authenticate_bearer.ts";

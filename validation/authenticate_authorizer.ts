@@ -1,6 +1,6 @@
-import { getAuthorizer } from "../core/api_event.ts";
-import type { ApiEvent, AuthorizerContext } from "../core/lambda.ts";
-import { UserStatus } from "../core/user_status.ts";
+import { getAuthorizer } from "../core/http/api_event.ts";
+import type { ApiEvent, AuthorizerContext } from "../core/http/lambda.ts";
+import { UserStatus } from "../core/http/user_status.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 
 /** What the gateway's authorizer found out about the caller. */

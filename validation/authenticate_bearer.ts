@@ -1,7 +1,7 @@
-import { getHeader } from "../core/api_event.ts";
-import { extractBearerToken } from "../core/bearer_token.ts";
-import type { ApiEvent } from "../core/lambda.ts";
-import { timingSafeEqual } from "../core/timing_safe_equal.ts";
+import { getHeader } from "../core/http/api_event.ts";
+import { extractBearerToken } from "../core/http/bearer_token.ts";
+import type { ApiEvent } from "../core/http/lambda.ts";
+import { timingSafeEqual } from "../core/http/timing_safe_equal.ts";
 import { getOptionalEnv } from "../env/get_env.ts";
 import { ConfigurationError, UnauthorizedError } from "../errors/http_errors.ts";
 

@@ -1,4 +1,4 @@
-import { isCorsOption } from "../core/cors.ts";
+import { isCorsOption } from "../core/http/cors.ts";
 import { FUNCTION_RULES, wholeNumber } from "../core/function_options.ts";
 import { checkLoggingConfig } from "../core/logging_config.ts";
 import {

@@ -1,11 +1,11 @@
-import { getSource } from "../core/api_event.ts";
-import { CORRELATION_ID_HEADER, getCorrelationId } from "../core/correlation_id.ts";
-import { corsHeadersFor, corsHeadersOfError, NO_CORS_HEADERS } from "../core/cors.ts";
-import { getErrorResponse } from "../core/error_response.ts";
+import { getSource } from "../core/http/api_event.ts";
+import { CORRELATION_ID_HEADER, getCorrelationId } from "../core/http/correlation_id.ts";
+import { corsHeadersFor, corsHeadersOfError, NO_CORS_HEADERS } from "../core/http/cors.ts";
+import { getErrorResponse } from "../core/http/error_response.ts";
 import { FUNCTION_RULES } from "../core/function_options.ts";
-import type { ApiEvent, LambdaContext, ProxyResult } from "../core/lambda.ts";
-import { isFinished, shapeResult } from "../core/proxy_result.ts";
-import { Refusal } from "../core/refusal.ts";
+import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
+import { isFinished, shapeResult } from "../core/http/proxy_result.ts";
+import { Refusal } from "../core/http/returned_error.ts";
 import { withObservability, type WrapperMetadata } from "../core/with_observability.ts";
 import type { ValidationError } from "../errors/http_errors.ts";
 import { isThenable } from "../observability/invocation_context.ts";

@@ -1,16 +1,16 @@
 import type { $ZodType } from "zod/v4/core";
-import type { CorsOption } from "../core/cors.ts";
-import type { ErrorBodyFormat } from "../core/error_response.ts";
+import type { CorsOption } from "../core/http/cors.ts";
+import type { ErrorBodyFormat } from "../core/http/error_response.ts";
 import type {
   ApiEvent,
   AuthorizerContext,
   LambdaContext,
   ProxyResult,
   RestApiEvent,
-} from "../core/lambda.ts";
+} from "../core/http/lambda.ts";
 import type { LoggingConfig } from "../core/logging_config.ts";
-import type { SessionResult } from "../core/session_registry.ts";
-import type { UserStatus } from "../core/user_status.ts";
+import type { SessionResult } from "../core/http/session_registry.ts";
+import type { UserStatus } from "../core/http/user_status.ts";
 import type { WrapperMetadata } from "../core/with_observability.ts";
 import type { AuthMode } from "./authenticate.ts";
 import type { OpenApiMetadata, RegisteredOperation } from "./openapi/registry.ts";

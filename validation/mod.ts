@@ -54,7 +54,7 @@ export {
 export { validateSchema, validateSchemaAsync, type ValidationResult } from "./schema.ts";
 export { z, type ZodSchema, type ZodType } from "./z.ts";
 export { ZodError } from "./zod.ts";
-export type { CorsOption } from "../core/cors.ts";
+export type { CorsOption } from "../core/http/cors.ts";
 export type { LoggingConfig } from "../core/logging_config.ts";
-export type { UserStatus } from "../core/user_status.ts";
+export type { UserStatus } from "../core/http/user_status.ts";
 export type { WrapperMetadata } from "../core/with_observability.ts";

@@ -1,6 +1,6 @@
-import { getHeader, readRawBody } from "../core/api_event.ts";
-import type { ApiEvent } from "../core/lambda.ts";
-import { parseJson } from "../core/parse_json.ts";
+import { getHeader, readRawBody } from "../core/http/api_event.ts";
+import type { ApiEvent } from "../core/http/lambda.ts";
+import { parseJson } from "../core/http/parse_json.ts";
 import { PayloadTooLargeError, UnsupportedMediaTypeError } from "../errors/http_errors.ts";
 
 /** What was read from a body: a value for the schema, or what is wrong with the whole of it. */

@@ -1,6 +1,6 @@
 import type { $ZodType } from "zod/v4/core";
-import { getPathParameters, getQuery, hasQuery } from "../core/api_event.ts";
-import type { ApiEvent } from "../core/lambda.ts";
+import { getPathParameters, getQuery, hasQuery } from "../core/http/api_event.ts";
+import type { ApiEvent } from "../core/http/lambda.ts";
 import { ValidationError } from "../errors/http_errors.ts";
 import { getListKeys } from "./list_keys.ts";
 import { checkBodySize, readBody, toInput } from "./read_body.ts";

@@ -7,7 +7,7 @@ import {
   authUsers,
   authVerification,
 } from "../../auth/schema.ts";
-import { DatabaseOperation } from "../../core/table_permission.ts";
+import { DatabaseOperation } from "../../database/table_permission.ts";
 import type { AuthNeed } from "./effects.ts";
 import type { TableName } from "./evaluate.ts";
 import { TRELLIS } from "./resolve_module.ts";

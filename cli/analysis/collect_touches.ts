@@ -1,4 +1,4 @@
-import { DatabaseOperation } from "../../core/table_permission.ts";
+import { DatabaseOperation } from "../../database/table_permission.ts";
 import { parseTable } from "./collect_sink.ts";
 import type { Collector } from "./collector.ts";
 import { isTrellis } from "./evaluate.ts";

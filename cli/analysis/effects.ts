@@ -1,4 +1,4 @@
-import type { DatabaseOperation } from "../../core/table_permission.ts";
+import type { DatabaseOperation } from "../../database/table_permission.ts";
 import type { TableName } from "./evaluate.ts";
 import type { ts } from "./typescript.ts";
 

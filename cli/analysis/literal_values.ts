@@ -1,5 +1,5 @@
-import { DatabaseOperation } from "../../core/table_permission.ts";
-import { UserStatus } from "../../core/user_status.ts";
+import { DatabaseOperation } from "../../database/table_permission.ts";
+import { UserStatus } from "../../core/http/user_status.ts";
 import { isTrellis } from "./evaluate.ts";
 import { ts } from "./typescript.ts";
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { WHOLE_TABLE_COMMENT } from "../../core/table_permission.ts";
+import { WHOLE_TABLE_COMMENT } from "../../database/table_permission.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { TableName } from "./evaluate.ts";
 import type { FunctionPermissions } from "./permissions.ts";

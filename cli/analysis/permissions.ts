@@ -1,4 +1,4 @@
-import { DatabaseOperation, type TablePermission } from "../../core/table_permission.ts";
+import { DatabaseOperation, type TablePermission } from "../../database/table_permission.ts";
 import { AUTH_OPERATIONS, AUTH_TABLES, neededColumns, PACKAGE_TABLES } from "./auth_tables.ts";
 import { type Collection, createCollection } from "./collect.ts";
 import { CALL, LOAD, type QueryDeclaration } from "./effects.ts";

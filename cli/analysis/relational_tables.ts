@@ -1,4 +1,4 @@
-import { DatabaseOperation } from "../../core/table_permission.ts";
+import { DatabaseOperation } from "../../database/table_permission.ts";
 import type { Collector } from "./collector.ts";
 import { printTable, type TableName } from "./evaluate.ts";
 import type { SourceModule } from "./source_module.ts";

@@ -1,4 +1,4 @@
-import { DatabaseOperation } from "../../core/table_permission.ts";
+import { DatabaseOperation } from "../../database/table_permission.ts";
 import { findRelationNames } from "../../database/distsql/relation_names.ts";
 import { getName } from "../../database/distsql/sql_name.ts";
 import { splitStatements } from "../../database/distsql/statement.ts";

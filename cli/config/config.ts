@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { TablePermission } from "../../core/table_permission.ts";
+import type { TablePermission } from "../../database/table_permission.ts";
 import { BUILD_SETTINGS, type BuildSettings } from "./build.ts";
 import { DATABASE_SETTINGS, type DatabaseSettings } from "./database.ts";
 import { DEV_SETTINGS, type DevSettings } from "./dev.ts";

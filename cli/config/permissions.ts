@@ -1,4 +1,4 @@
-import type { DatabaseOperation } from "../../core/table_permission.ts";
+import type { DatabaseOperation } from "../../database/table_permission.ts";
 import { type Check, isObject, isText, type SettingsGroup } from "./settings.ts";
 
 /** A table and what a function may do with it, as the configuration writes it. */

@@ -1,4 +1,4 @@
-import type { ProxyResult } from "../../core/lambda.ts";
+import type { ProxyResult } from "../../core/http/lambda.ts";
 import { type BuildError, describeFault } from "./build_error.ts";
 
 const STYLE =

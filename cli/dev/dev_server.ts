@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join, resolve } from "node:path";
 import process from "node:process";
-import type { ProxyResult } from "../../core/lambda.ts";
+import type { ProxyResult } from "../../core/http/lambda.ts";
 import { MethodNotAllowedError, ServiceUnavailableError } from "../../errors/http_errors.ts";
 import { logError } from "../../observability/logger.ts";
 import type { ResolvedConfig } from "../config/config.ts";

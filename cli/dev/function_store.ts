@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { LambdaContext } from "../../core/lambda.ts";
+import type { LambdaContext } from "../../core/http/lambda.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 import { findFunctionFiles, type FunctionFile } from "../discovery/function_files.ts";

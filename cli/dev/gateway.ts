@@ -1,4 +1,4 @@
-import type { AuthorizerContext, RestApiEvent } from "../../core/lambda.ts";
+import type { AuthorizerContext, RestApiEvent } from "../../core/http/lambda.ts";
 import { MethodNotAllowedError, NotFoundError } from "../../errors/http_errors.ts";
 import {
   createLocalContext,

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { CORRELATION_ID_HEADER, getCorrelationId } from "../../core/correlation_id.ts";
-import { buildErrorResponse } from "../../core/error_response.ts";
-import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/lambda.ts";
+import { CORRELATION_ID_HEADER, getCorrelationId } from "../../core/http/correlation_id.ts";
+import { buildErrorResponse } from "../../core/http/error_response.ts";
+import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/http/lambda.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import {
   ConfigurationError,

@@ -3,7 +3,7 @@ import type {
   LambdaContext,
   ProxyResult,
   RestApiEvent,
-} from "../../core/lambda.ts";
+} from "../../core/http/lambda.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { createRequestAuthorizerEvent } from "../../testing/trigger_events.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";

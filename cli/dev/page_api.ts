@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ProxyResult, RestApiEvent } from "../../core/lambda.ts";
+import type { ProxyResult, RestApiEvent } from "../../core/http/lambda.ts";
 import {
   ForbiddenError,
   MethodNotAllowedError,

@@ -1,4 +1,4 @@
-import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/lambda.ts";
+import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/http/lambda.ts";
 import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 
 /** A function at its route. */

@@ -1,4 +1,4 @@
-import { parseJson } from "../../core/parse_json.ts";
+import { parseJson } from "../../core/http/parse_json.ts";
 import { redactValue } from "../../observability/redact.ts";
 import { redactText } from "../../observability/redact_text.ts";
 

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { AuthorizerContext, RestApiEvent } from "../../core/lambda.ts";
+import type { AuthorizerContext, RestApiEvent } from "../../core/http/lambda.ts";
 
 /** What the gateway found out before the function is called. */
 export interface EventParts {

@@ -1,4 +1,4 @@
-import { monotonicNow } from "../../core/clock.ts";
+import { monotonicNow } from "../../core/async/clock.ts";
 import { applyAtomic, applyOneByOne } from "./apply_atomic.ts";
 import { applyBatch, groupMigrations } from "./apply_batch.ts";
 import { applyStepwise } from "./apply_stepwise.ts";

@@ -1,4 +1,4 @@
-import { monotonicNow } from "../../core/clock.ts";
+import { monotonicNow } from "../../core/async/clock.ts";
 import { getTitle, type MigrationContext, toMigrationError } from "./context.ts";
 import { clearSteps, readSteps, type StepRow, writeApplied } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";

@@ -1,4 +1,4 @@
-import { monotonicNow } from "../../core/clock.ts";
+import { monotonicNow } from "../../core/async/clock.ts";
 import { remainingMs } from "../../core/request_context.ts";
 import type { DistSqlJob } from "../distsql/translation.ts";
 import { getName } from "../distsql/sql_name.ts";

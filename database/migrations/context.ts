@@ -1,4 +1,4 @@
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/async/clock.ts";
 import { findInCauseChain } from "../../errors/cause_chain.ts";
 import { getSqlState, readDriverError } from "../../errors/driver_error.ts";
 import type { DedicatedSession, DrizzleClient } from "../providers/provider.ts";

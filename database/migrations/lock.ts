@@ -1,4 +1,4 @@
-import { type Clock, monotonicNow } from "../../core/clock.ts";
+import { type Clock, monotonicNow } from "../../core/async/clock.ts";
 import { remainingMs } from "../../core/request_context.ts";
 import type { DedicatedSession, SqlSession } from "../providers/provider.ts";
 import { isOccError } from "../sqlstate.ts";

@@ -1,5 +1,5 @@
 import type { DistSqlColumn } from "../distsql/translation.ts";
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/async/clock.ts";
 import { notNullCheck, readNotNullCheck } from "../distsql/rules/not_null.ts";
 import { deriveName } from "../distsql/sql_name.ts";
 import type { SqlSession } from "../providers/provider.ts";

@@ -1,5 +1,5 @@
-import { fullJitterDelay } from "../../core/backoff.ts";
-import { type Clock, systemClock } from "../../core/clock.ts";
+import { fullJitterDelay } from "../../core/async/backoff.ts";
+import { type Clock, systemClock } from "../../core/async/clock.ts";
 import { remainingMs } from "../../core/request_context.ts";
 import { isAppError } from "../../errors/app_error.ts";
 import { isSilent } from "../providers/statement_limit.ts";

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../core/clock.ts";
+import { type Clock, systemClock } from "../../core/async/clock.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { closeUnused, openShared } from "../client.ts";
 import { checkDatabaseConfig, type DatabaseConfig, getConnectionKey } from "../config.ts";

@@ -1,4 +1,4 @@
-import { fullJitterDelay } from "../../core/backoff.ts";
+import { fullJitterDelay } from "../../core/async/backoff.ts";
 import { remainingMs } from "../../core/request_context.ts";
 import { causeChain, findInCauseChain } from "../../errors/cause_chain.ts";
 import { getSqlState } from "../../errors/driver_error.ts";

@@ -8,7 +8,7 @@ import { checkConstraintAnswers, type ConstraintAnswers } from "./constraint_ans
 import { type QueryMetricsOptions, withQueryMetrics } from "./query_metrics.ts";
 import { checkPermissions } from "./requires_table.ts";
 import { type PreparedByName, reusePrepared } from "./reuse_prepared.ts";
-import type { DatabaseOperation, TablePermission } from "../../core/table_permission.ts";
+import type { DatabaseOperation, TablePermission } from "../table_permission.ts";
 
 /** A table of a query and what the query does with it. */
 export interface QueryTable {

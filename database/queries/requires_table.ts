@@ -1,4 +1,4 @@
-import { DatabaseOperation, type TablePermission } from "../../core/table_permission.ts";
+import { DatabaseOperation, type TablePermission } from "../table_permission.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 
 /**

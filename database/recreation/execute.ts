@@ -1,4 +1,4 @@
-import { type Clock, monotonicNow, systemClock } from "../../core/clock.ts";
+import { type Clock, monotonicNow, systemClock } from "../../core/async/clock.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import type { RecreationPlan } from "./recreation_plan.ts";
 import { RecreationRun } from "./recreation_run.ts";

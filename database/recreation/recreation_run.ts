@@ -1,7 +1,7 @@
 import { isAppError } from "../../errors/app_error.ts";
 import { causeChain, findInCauseChain } from "../../errors/cause_chain.ts";
 import { getSqlState, readDriverError } from "../../errors/driver_error.ts";
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/async/clock.ts";
 import type { DrizzleClient } from "../providers/provider.ts";
 import { isCommitOutcomeUnknown } from "../sqlstate.ts";
 import { digestSource, digestTarget, sameRows } from "./compare_rows.ts";

@@ -1,4 +1,4 @@
-import { type Clock, monotonicNow } from "../../core/clock.ts";
+import { type Clock, monotonicNow } from "../../core/async/clock.ts";
 import { remainingMs } from "../../core/request_context.ts";
 import { findInCauseChain } from "../../errors/cause_chain.ts";
 import { getSqlState } from "../../errors/driver_error.ts";

@@ -5,7 +5,7 @@ import {
   getConfiguredSessionAuth,
   resetSessionAuth,
 } from "../../auth/mod.ts";
-import { getSessionAuthenticator } from "../../core/session_registry.ts";
+import { getSessionAuthenticator } from "../../core/http/session_registry.ts";
 import { ConfigurationError, UnauthorizedError } from "../../errors/mod.ts";
 import { openAuthDatabase, SECRET } from "./auth_database.ts";
 

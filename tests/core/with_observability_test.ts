@@ -5,7 +5,7 @@ import {
   withObservability,
   type WrapperMetadata,
 } from "../../core/mod.ts";
-import { Refusal } from "../../core/refusal.ts";
+import { Refusal } from "../../core/http/returned_error.ts";
 import {
   ConfigurationError,
   DatabaseError,

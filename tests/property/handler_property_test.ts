@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import * as z from "zod";
-import { isAlbEvent, isHttpApiEvent } from "../../core/api_event.ts";
+import { isAlbEvent, isHttpApiEvent } from "../../core/http/api_event.ts";
 import {
   type ApiEvent,
   buildValidatedResponse,

@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
 import * as z from "zod";
-import { getQuery } from "../../core/api_event.ts";
-import { extractBearerToken } from "../../core/bearer_token.ts";
+import { getQuery } from "../../core/http/api_event.ts";
+import { extractBearerToken } from "../../core/http/bearer_token.ts";
 import { type ApiEvent, buildValidatedResponse, getOutgoingHeaders } from "../../core/mod.ts";
-import { isCorrelationId } from "../../core/correlation_id.ts";
+import { isCorrelationId } from "../../core/http/correlation_id.ts";
 import { parseTraceparent, parseXrayHeader } from "../../observability/trace_context.ts";
 import {
   createAlbEvent,

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
 import * as z from "zod";
 import { buildValidatedResponse, type ProxyResult } from "../../core/mod.ts";
-import { setSessionAuthenticator } from "../../core/session_registry.ts";
+import { setSessionAuthenticator } from "../../core/http/session_registry.ts";
 import { defineEnv } from "../../env/mod.ts";
 import {
   ConfigurationError,

@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../core/async/clock.ts";
 import { closeDrizzleClient } from "../../database/client.ts";
 import type { DatabaseConfig } from "../../database/config.ts";
 import {

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { isAlbEvent, isHttpApiEvent } from "../../core/api_event.ts";
+import { isAlbEvent, isHttpApiEvent } from "../../core/http/api_event.ts";
 import {
   createAlbEvent,
   createFunctionUrlEvent,

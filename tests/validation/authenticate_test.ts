@@ -6,7 +6,7 @@ import {
   type SessionResult,
   UserStatus,
 } from "../../core/mod.ts";
-import { setSessionAuthenticator } from "../../core/session_registry.ts";
+import { setSessionAuthenticator } from "../../core/http/session_registry.ts";
 import { UnauthorizedError } from "../../errors/mod.ts";
 import {
   createAlbEvent,

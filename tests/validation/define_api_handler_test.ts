@@ -6,7 +6,7 @@ import {
   getRequestContext,
   type ProxyResult,
 } from "../../core/mod.ts";
-import { setSessionAuthenticator } from "../../core/session_registry.ts";
+import { setSessionAuthenticator } from "../../core/http/session_registry.ts";
 import { ConflictError, NotFoundError } from "../../errors/mod.ts";
 import { addAnnotation, logInfo, metrics, MetricUnit } from "../../observability/mod.ts";
 import {

@@ -7,7 +7,7 @@ import {
   MigrationError,
   runMigrations,
 } from "../../../database/mod.ts";
-import { systemClock } from "../../../core/clock.ts";
+import { systemClock } from "../../../core/async/clock.ts";
 import { applyBatch, groupMigrations } from "../../../database/migrations/apply_batch.ts";
 import type { MigrationContext } from "../../../database/migrations/context.ts";
 import { nameTables } from "../../../database/migrations/history.ts";

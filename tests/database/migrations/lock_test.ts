@@ -9,7 +9,7 @@ import {
 } from "../../../database/migrations/lock.ts";
 import { MigrationError } from "../../../database/migrations/migration_error.ts";
 import type { DedicatedSession, Row } from "../../../database/providers/provider.ts";
-import { systemClock } from "../../../core/clock.ts";
+import { systemClock } from "../../../core/async/clock.ts";
 import { createFakeClock, type FakeClock } from "../../../testing/mod.ts";
 import { withSteppedClock } from "../../support/step_clock.ts";
 import {

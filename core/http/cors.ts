@@ -1,0 +1,90 @@
+import { getOptionalEnv } from "../../env/get_env.ts";
+import { ConfigurationError } from "../../errors/http_errors.ts";
+import { getSettings } from "../../observability/settings.ts";
+import { getHeader } from "./api_event.ts";
+import type { ApiEvent } from "./lambda.ts";
+
+/**
+ * Which origins may read the responses: `*`, one origin, a list, or `false` for none whatever the environment says.
+ */
+export type CorsOption = string | readonly string[] | false;
+
+/** No header at all. */
+export const NO_CORS_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
+
+/** An origin as browsers send it (RFC 6454, section 6.2): scheme, host and port, no path and no slash at the end. */
+const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[^\s/,*?#]+$/i;
+
+/** Whether a value is a {@link CorsOption}. */
+export function isCorsOption(value: unknown): boolean {
+  if (value === false || value === "*") return true;
+  const origins: unknown[] = Array.isArray(value) ? value : [value];
+  return origins.length > 0 &&
+    origins.every((origin) => typeof origin === "string" && ORIGIN.test(origin));
+}
+
+/** The environment's origins, where they cannot change. */
+let kept: readonly string[] | undefined;
+
+/**
+ * The CORS headers of a response (Fetch Standard, section 3.3). With several origins the request's own is answered
+ * when it is in the list; `Vary` keeps caches from mixing them up.
+ *
+ * @param option The handler's option; when left out, `CORS_ALLOW_ORIGIN`, whose origins are separated by commas.
+ * @returns Gives the headers for an event. It throws `ConfigurationError` if the variable was changed to something invalid.
+ * @throws {ConfigurationError} When `CORS_ALLOW_ORIGIN` is neither `*` nor a list of origins.
+ */
+export function corsHeadersFor(
+  option: CorsOption | undefined,
+): (event: ApiEvent) => Readonly<Record<string, string>> {
+  if (option === false) return () => NO_CORS_HEADERS;
+  const fixed = typeof option === "string" ? [option] : option;
+  if (fixed === undefined) readOriginsOfEnvironment();
+  return function corsHeaders(event: ApiEvent): Readonly<Record<string, string>> {
+    const origins = fixed ?? kept ?? readOriginsOfEnvironment();
+    if (origins.length === 0) return NO_CORS_HEADERS;
+    if (origins.length === 1 && origins[0] === "*") return ANY_ORIGIN;
+    const origin = getHeader(event, "Origin", "origin");
+    const allowed = origins.length === 1 ? origins[0] : origins.find((known) => known === origin);
+    return allowed === undefined
+      ? { Vary: "Origin" }
+      : { "Access-Control-Allow-Origin": allowed, Vary: "Origin" };
+  };
+}
+
+const ANY_ORIGIN: Readonly<Record<string, string>> = Object.freeze({
+  "Access-Control-Allow-Origin": "*",
+});
+
+/**
+ * Returns the CORS headers of an error response.
+ *
+ * @param corsHeaders Gives the headers for an event.
+ * @param event The event.
+ * @returns No headers if the error is that they cannot be made.
+ */
+export function corsHeadersOfError(
+  corsHeaders: (event: ApiEvent) => Readonly<Record<string, string>>,
+  event: ApiEvent,
+): Readonly<Record<string, string>> {
+  try {
+    return corsHeaders(event);
+  } catch {
+    return NO_CORS_HEADERS;
+  }
+}
+
+function readOriginsOfEnvironment(): readonly string[] {
+  const text = getOptionalEnv("CORS_ALLOW_ORIGIN") ?? "";
+  const origins = text.split(",").map((origin) => origin.trim()).filter(Boolean);
+  if (origins.length > 0 && !isCorsOption(origins.length === 1 ? origins[0] : origins)) {
+    throw new ConfigurationError(
+      `The environment variable CORS_ALLOW_ORIGIN is ${
+        JSON.stringify(text.slice(0, 80))
+      }: it must be * or origins such as ` +
+        "https://example.com, separated by commas, without a path",
+    );
+  }
+  if (getSettings().fixed) kept = origins;
+  return origins;
+}

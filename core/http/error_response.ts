@@ -1,0 +1,186 @@
+import { type AppError, isAppError } from "../../errors/app_error.ts";
+import { ERROR_CODES, type ErrorCode } from "../../errors/error_code.ts";
+import type { ValidationError } from "../../errors/http_errors.ts";
+import { logError } from "../../observability/logger.ts";
+import { getHeader } from "./api_event.ts";
+import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
+import { getInvocation } from "../get_invocation.ts";
+import type { ApiEvent, LambdaContext, ProxyResult } from "./lambda.ts";
+
+/** The body of every error response, unless the client prefers a problem. */
+export interface ErrorBody {
+  /** What happened, in words that a client may read. */
+  message: string;
+  /** What to switch on. */
+  code: ErrorCode;
+  /** Lambda's id of the invocation, for support. */
+  requestId: string | undefined;
+  /** The id that the log lines have too. */
+  correlationId: string | undefined;
+  /** Messages by field, with status 400, and with 409 when a query maps the constraint that was violated. */
+  errors?: Readonly<Record<string, string[]>>;
+}
+
+/**
+ * Turns anything that was thrown into a response that is safe to send: status, headers and code of an `AppError`, 500
+ * for everything else. From 500 on the message is the status' own phrase; causes, stacks, SQL and parameters never
+ * leave. When the request's `Accept` header prefers `application/problem+json`, the body is an RFC 9457 problem.
+ *
+ * @param context Lambda's context.
+ * @param error Anything that was thrown.
+ * @returns A plain proxy result.
+ *
+ * @example
+ * ```ts
+ * import { buildErrorResponse } from "@trellis/fn/core";
+ * import { NotFoundError } from "@trellis/fn/errors";
+ * import { createLambdaContext } from "@trellis/fn/testing";
+ *
+ * const response = buildErrorResponse(createLambdaContext(), new NotFoundError("No such note"));
+ * console.log(response.statusCode, JSON.parse(response.body).code); // 404 NOT_FOUND
+ * ```
+ */
+export function buildErrorResponse(context: LambdaContext | undefined, error: unknown): ProxyResult;
+/** The same with the arguments the other way round, as a `catch` block has them at hand. */
+export function buildErrorResponse(error: unknown, context?: LambdaContext): ProxyResult;
+export function buildErrorResponse(first: unknown, second?: unknown): ProxyResult {
+  const [context, error] = isContext(second) || (second === undefined && !isContext(first))
+    ? [second as LambdaContext | undefined, first]
+    : [first as LambdaContext | undefined, second];
+  return getErrorResponse(context, error);
+}
+
+/** Gives the body of an error response another form, for clients that expect one. */
+export type ErrorBodyFormat = (body: ErrorBody, statusCode: number) => unknown;
+
+/**
+ * {@link buildErrorResponse} with its arguments in order.
+ *
+ * @param context Lambda's context.
+ * @param error Anything that was thrown.
+ * @param format Gets the body that is safe to send, and gives the one that is sent. When it throws, the safe one is.
+ */
+export function getErrorResponse(
+  context: LambdaContext | undefined,
+  error: unknown,
+  format?: ErrorBodyFormat,
+): ProxyResult {
+  const invocation = getInvocation(context);
+  const requestId = context?.awsRequestId ?? invocation?.requestId;
+  const correlationId = invocation?.correlationId ?? requestId;
+  const { status, code, message, errors, headers } = readError(error);
+  const safe: ErrorBody = errors === undefined
+    ? { message, code, requestId, correlationId }
+    : { message, code, requestId, correlationId, errors };
+  const problem = format === undefined && prefersProblem(invocation?.event as ApiEvent | undefined);
+  const all: Record<string, string> = {
+    "Content-Type": problem ? "application/problem+json" : "application/json",
+  };
+  for (const name in headers) all[name] = headers[name];
+  if (correlationId !== undefined) all[CORRELATION_ID_HEADER] = correlationId;
+  const body = problem
+    ? toProblem(safe, status)
+    : format === undefined
+    ? safe
+    : formatBody(format, safe, status);
+  return { statusCode: status, headers: all, body: JSON.stringify(body) ?? "" };
+}
+
+function formatBody(format: ErrorBodyFormat, safe: ErrorBody, status: number): unknown {
+  try {
+    return format(safe, status);
+  } catch (error) {
+    logError("errorBody failed: the usual body is sent", { error });
+    return safe;
+  }
+}
+
+/** The same facts as a problem (RFC 9457, section 3.1). */
+function toProblem(
+  { message, code, ...facts }: ErrorBody,
+  status: number,
+): Record<string, unknown> {
+  return {
+    type: "about:blank",
+    title: ERROR_CODES[code].title,
+    status,
+    detail: message,
+    code,
+    ...facts,
+  };
+}
+
+function isContext(value: unknown): boolean {
+  try {
+    return typeof value === "object" && value !== null &&
+      typeof (value as LambdaContext).awsRequestId === "string";
+  } catch {
+    return false; // a thrown proxy or getter
+  }
+}
+
+interface ReadError {
+  status: number;
+  code: ErrorCode;
+  message: string;
+  errors: Readonly<Record<string, string[]>> | undefined;
+  headers: Readonly<Record<string, string>> | undefined;
+}
+
+function readError(error: unknown): ReadError {
+  try {
+    const own = isAppError(error) ? error : readQueryCause(error);
+    if (own !== undefined) return readAppError(own);
+  } catch {
+    // a thrown proxy or getter: nothing of it can be trusted
+  }
+  const { status, title } = ERROR_CODES.UNEXPECTED;
+  return { status, code: "UNEXPECTED", message: title, errors: undefined, headers: undefined };
+}
+
+/** drizzle wraps whatever its driver throws. */
+function readQueryCause(error: unknown): AppError | undefined {
+  const { query, params, cause } = error as { query?: unknown; params?: unknown; cause?: unknown };
+  return query !== undefined && params !== undefined && isAppError(cause) ? cause : undefined;
+}
+
+/** Codes whose errors may have messages by field. */
+const HAS_FIELDS: ReadonlySet<ErrorCode> = new Set([
+  "VALIDATION_FAILED",
+  "UNIQUE_VIOLATION",
+  "FOREIGN_KEY_VIOLATION",
+]);
+
+function readAppError(error: AppError): ReadError {
+  // another version of the package may know codes that this one does not
+  const code: ErrorCode = Object.hasOwn(ERROR_CODES, error.code) ? error.code : "UNEXPECTED";
+  const { status, title } = ERROR_CODES[code];
+  return {
+    status,
+    code,
+    message: error.expose && status < 500 ? error.message : title,
+    errors: HAS_FIELDS.has(code) ? (error as ValidationError).errors : undefined,
+    headers: error.headers,
+  };
+}
+
+/** Whether `application/problem+json` is named, with no less weight than `application/json` has (RFC 9110, 12.5.1). */
+function prefersProblem(event: ApiEvent | undefined): boolean {
+  const accept = event && getHeader(event, "Accept", "accept");
+  if (!accept || !/problem\+json/i.test(accept)) return false;
+  const problem = getWeight(accept, "application/problem+json") ?? 0;
+  const json = getWeight(accept, "application/json") ?? getWeight(accept, "application/*") ??
+    getWeight(accept, "*/*") ??
+    0;
+  return problem > 0 && problem >= json;
+}
+
+function getWeight(accept: string, type: string): number | undefined {
+  for (const range of accept.split(",")) {
+    const [name, ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
+    if (name !== type) continue;
+    const weight = parameters.find((parameter) => parameter.startsWith("q="));
+    return weight === undefined ? 1 : Number(weight.slice(2)) || 0;
+  }
+  return undefined;
+}

@@ -1,0 +1,208 @@
+import { UnexpectedError } from "../../errors/http_errors.ts";
+import { logWarn } from "../../observability/logger.ts";
+import { type ApiEventSource, isAlbEvent } from "./api_event.ts";
+import { CORRELATION_ID_HEADER } from "./correlation_id.ts";
+import type { ApiEvent, ProxyResult } from "./lambda.ts";
+
+/** Characters that would end a header and begin another one (response splitting), or the value. */
+const UNSAFE_IN_HEADER = /[\0\r\n]/;
+
+/** RFC 9110, section 5.6.2: anything else in a name ends it, or the header. */
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/**
+ * Brings a handler's answer into the shape that the event's source wants: cookies and headers with several values
+ * differ between REST API, HTTP API and load balancer. Adds headers, and takes line breaks out of header values.
+ *
+ * @param event The event that is answered.
+ * @param source Where it comes from.
+ * @param result What the handler returned.
+ * @param extra Headers that every response has, such as the correlation id and CORS: known to be safe.
+ * @returns A proxy result for that source.
+ * @throws {UnexpectedError} When the handler returned something else than a proxy result.
+ */
+export function shapeResult(
+  event: ApiEvent,
+  source: ApiEventSource,
+  result: ProxyResult,
+  extra: Readonly<Record<string, string>>,
+): ProxyResult {
+  if (!isProxyResult(result)) {
+    throw new UnexpectedError(
+      "The handler did not return a proxy result with a statusCode from 100 to 599 and a text as the body: return what " +
+        "buildValidatedResponse gives",
+    );
+  }
+  const headers = copyHeaders(result.headers, extra);
+  for (const name in extra) {
+    if (headers[name] !== extra[name]) addHeader(headers, name, safeValue(extra[name]));
+  }
+  const shaped: ProxyResult = { statusCode: result.statusCode, headers, body: result.body ?? "" };
+  if (result.isBase64Encoded) shaped.isBase64Encoded = true;
+  const several = severalValues(result, headers);
+  if (source === "rest") {
+    if (several !== undefined) shaped.multiValueHeaders = several;
+  } else if (source === "http") shapeForHttpApi(shaped, several);
+  else shapeForLoadBalancer(shaped, several, isAlbEvent(event) && !!event.multiValueHeaders);
+  return shaped;
+}
+
+/**
+ * Whether a result needs no second look: status, body and the two headers that `buildValidatedResponse` sets, and
+ * nothing else. A REST API takes it as it is.
+ *
+ * @param result What the handler returned.
+ * @param correlationId The id that the response must have.
+ */
+export function isFinished(result: ProxyResult, correlationId: string): boolean {
+  if (!isProxyResult(result) || typeof result.body !== "string") return false;
+  const { headers } = result;
+  if (
+    headers?.["Content-Type"] !== "application/json" ||
+    headers["X-Correlation-Id"] !== correlationId
+  ) return false;
+  let members = 0;
+  for (const _ in headers) members++;
+  for (const _ in result) members++;
+  return members === 2 + 3;
+}
+
+/** The handler's headers; those that it took over from `extra` need no second look. */
+function copyHeaders(
+  own: SingleHeaders | undefined,
+  extra: Readonly<Record<string, string>>,
+): SingleHeaders {
+  const headers: SingleHeaders = { ...own };
+  for (const name in headers) {
+    const value = headers[name];
+    if (!isHeaderName(name)) delete headers[name];
+    else if (value !== extra[name] && typeof value === "string" && UNSAFE_IN_HEADER.test(value)) {
+      headers[name] = safeValue(value);
+    }
+  }
+  return headers;
+}
+
+/** Whether a header can have this name; one that cannot is left out, as gateways refuse the whole answer for it. */
+function isHeaderName(name: string): boolean {
+  if (HEADER_NAME.test(name)) return true;
+  logWarn("a header was left out: its name has characters that no header's name may have", {
+    name,
+  });
+  return false;
+}
+
+function safeValue<V extends string | number | boolean>(value: V): V | string {
+  return typeof value === "string" && UNSAFE_IN_HEADER.test(value)
+    ? value.replace(/[\0\r\n]+/g, " ")
+    : value;
+}
+
+function isProxyResult(result: ProxyResult | null): boolean {
+  if (typeof result !== "object" || result === null) return false;
+  const { statusCode, body } = result as { statusCode: unknown; body: unknown };
+  return Number.isInteger(statusCode) && (statusCode as number) >= 100 &&
+    (statusCode as number) <= 599 &&
+    (typeof body === "string" || body === undefined || body === null);
+}
+
+type SingleHeaders = Record<string, string | number | boolean>;
+
+/**
+ * Adds a header. The handler's own stays, whatever the case of its name; of `Vary` both are needed, and the correlation
+ * id is always the request's: a handler may pass on the answer of another one.
+ */
+function addHeader(headers: SingleHeaders, name: string, value: string): void {
+  const own = headers[name] === undefined ? nameIn(headers, name) : name;
+  if (own === undefined) headers[name] = value;
+  else if (name === CORRELATION_ID_HEADER) headers[own] = value;
+  else if (name === "Vary") headers[own] = addToVary(String(headers[own]), value);
+}
+
+function nameIn(headers: Readonly<Record<string, unknown>>, name: string): string | undefined {
+  const lowerCase = name.toLowerCase();
+  return Object.keys(headers).find((key) =>
+    headers[key] !== undefined && key.toLowerCase() === lowerCase
+  );
+}
+
+function addToVary(names: string, name: string): string {
+  const known = names.toLowerCase().split(",").map((part) => part.trim());
+  return known.includes("*") || known.includes(name.toLowerCase()) ? names : `${names}, ${name}`;
+}
+
+/** Headers with several values, cookies among them; `undefined` when there are none, as is usual. */
+function severalValues(
+  { multiValueHeaders, cookies }: ProxyResult,
+  headers: SingleHeaders,
+): Record<string, string[]> | undefined {
+  if (multiValueHeaders === undefined && cookies === undefined) return undefined;
+  const all: Record<string, string[]> = {};
+  for (const name in multiValueHeaders) {
+    if (name.toLowerCase() === CORRELATION_ID_HEADER.toLowerCase()) continue;
+    if (isHeaderName(name)) {
+      all[name] = multiValueHeaders[name].map((value) => String(safeValue(value)));
+    }
+  }
+  // a cookie among the headers with one value stands beside the others, not in their place
+  const single = nameIn(headers, "Set-Cookie");
+  const later = (cookies ?? []).map((cookie) => String(safeValue(cookie)));
+  if (single !== undefined || later.length > 0) {
+    const name = nameIn(all, "Set-Cookie") ?? "Set-Cookie";
+    all[name] = [
+      ...(single === undefined ? [] : [String(headers[single])]),
+      ...all[name] ?? [],
+      ...later,
+    ];
+    if (single !== undefined) delete headers[single];
+  }
+  return all;
+}
+
+/** Payload format 2.0: cookies in a list of their own, other headers joined. */
+function shapeForHttpApi(shaped: ProxyResult, several: Record<string, string[]> | undefined): void {
+  const cookies: string[] = [];
+  for (const name in several) {
+    if (name.toLowerCase() === "set-cookie") cookies.push(...several[name]);
+    else shaped.headers![name] = several[name].join(", ");
+  }
+  for (const name of Object.keys(shaped.headers!)) {
+    if (name.toLowerCase() !== "set-cookie") continue;
+    cookies.unshift(String(shaped.headers![name]));
+    delete shaped.headers![name];
+  }
+  if (cookies.length > 0) shaped.cookies = cookies;
+}
+
+/**
+ * A target group reads either `headers` or `multiValueHeaders`, as it is set. Where it reads `headers`, several cookies
+ * go under spellings of `Set-Cookie` that differ in case, since a name can stand there once.
+ */
+function shapeForLoadBalancer(
+  shaped: ProxyResult,
+  several: Record<string, string[]> | undefined,
+  readsAllValues: boolean,
+): void {
+  const headers = shaped.headers!;
+  if (readsAllValues) {
+    shaped.multiValueHeaders = { ...several };
+    for (const name in headers) {
+      // own: a header may be called toString
+      const more = several !== undefined && Object.hasOwn(several, name) ? several[name] : [];
+      shaped.multiValueHeaders[name] = [headers[name], ...more];
+    }
+    delete shaped.headers;
+    return;
+  }
+  for (const name in several) {
+    if (name.toLowerCase() === "set-cookie") {
+      several[name].forEach((cookie, i) => headers[getSpelling("set-cookie", i)] = cookie);
+    } else headers[name] = several[name].join(", ");
+  }
+}
+
+/** The `i`th spelling of a lower-case name: the bits of `i` say which letters are in upper case. */
+function getSpelling(name: string, i: number): string {
+  let bit = 0;
+  return name.replace(/[a-z]/g, (letter) => (i >> bit++) & 1 ? letter.toUpperCase() : letter);
+}

@@ -1,0 +1,79 @@
+import type { StandardIssue, StandardResult, StandardSchema } from "../../env/standard_schema.ts";
+import { ValidationError } from "../../errors/http_errors.ts";
+import { parseJson as parseText } from "../http/parse_json.ts";
+
+/**
+ * Parses JSON that came from outside.
+ *
+ * @param text The text.
+ * @returns The value.
+ * @throws {ValidationError} When it is no JSON, or has keys that reach an object's prototype. V8's own error is not kept
+ * as the cause: it quotes the text.
+ */
+export function parseJson(text: unknown): unknown {
+  if (typeof text !== "string" || text === "") throw misfit("It is empty, JSON is expected");
+  const parsed = parseText(text);
+  if ("fault" in parsed) throw misfit(`It ${parsed.fault}`);
+  return parsed.value;
+}
+
+/**
+ * Parses a value with a schema.
+ *
+ * @param schema A schema of any library that follows Standard Schema, synchronous or not.
+ * @param value Anything.
+ * @returns What the schema makes of it.
+ * @throws {ValidationError} With messages by dotted path, `_form` for the whole.
+ */
+export async function parseInput<T>(schema: StandardSchema<T>, value: unknown): Promise<T> {
+  // through its Standard Schema face zod starts an asynchronous check twice and leaves the promise of the first to
+  // nobody: when that rejects, the process ends, and with it every record that is under way
+  if (isZodSchema(schema)) {
+    const result = await schema.safeParseAsync(value);
+    return valueOf(result.success ? { value: result.data as T } : result.error);
+  }
+  return valueOf(await schema["~standard"].validate(value));
+}
+
+/** The part of zod's schemas, zod/mini's too, that is used here. */
+interface ZodSchema {
+  safeParseAsync(value: unknown): Promise<ZodResult>;
+}
+
+type ZodResult = { success: true; data: unknown } | {
+  success: false;
+  error: { issues: readonly StandardIssue[] };
+};
+
+function isZodSchema(schema: StandardSchema): schema is StandardSchema & ZodSchema {
+  return schema["~standard"].vendor === "zod" &&
+    typeof (schema as Partial<ZodSchema>).safeParseAsync === "function";
+}
+
+/**
+ * An input that does not fit as a whole.
+ *
+ * @param message Why, without anything of the input.
+ */
+export function misfit(message: string): ValidationError {
+  return new ValidationError("Validation failed", {
+    errors: { _form: [message] },
+    details: { fault: message },
+  });
+}
+
+function valueOf<T>(result: StandardResult<T>): T {
+  if (result.issues === undefined) return result.value;
+  const errors = new Map<string, string[]>();
+  for (const issue of result.issues) {
+    const path = getPath(issue);
+    errors.set(path, [...errors.get(path) ?? [], issue.message]);
+  }
+  // fromEntries makes a field called __proto__ a property as well
+  throw new ValidationError("Validation failed", { errors: Object.fromEntries(errors) });
+}
+
+function getPath({ path = [] }: StandardIssue): string {
+  return path.map((part) => String(typeof part === "object" ? part.key : part)).join(".") ||
+    "_form";
+}

@@ -1,0 +1,216 @@
+import type { StandardSchema } from "../../env/standard_schema.ts";
+import { ConfigurationError, UnexpectedError } from "../../errors/http_errors.ts";
+import { allowOverlap } from "../../observability/invocation_context.ts";
+import { metrics } from "../../observability/metrics.ts";
+import type { LambdaContext } from "../http/lambda.ts";
+import type { WrapperMetadata } from "../with_observability.ts";
+import { observeTrigger } from "./observe_trigger.ts";
+import { parseInput } from "./parse_input.ts";
+import {
+  openMessage,
+  QUEUE_ENVELOPES,
+  type QueueEnvelope,
+  type QueueMessage,
+} from "./queue_message.ts";
+import { beginBatch, type RecordIdentity, skipRecord, tryRecord } from "./record_scope.ts";
+import type { SqsBatchResult, SqsEvent, SqsRecord } from "./trigger_events.ts";
+import {
+  checkChoice,
+  checkHandler,
+  checkTriggerOptions,
+  type TriggerHandler,
+  type TriggerOptions,
+} from "./trigger_options.ts";
+
+/** Options of {@link defineQueueHandler}. What the type argument leaves out (`never`), the parameters leave out too. */
+export interface QueueHandlerOptions<TBody = never> extends TriggerOptions {
+  /** Parses the JSON of each message; synchronous or not. A message that does not fit fails, the others do not. */
+  schema?: StandardSchema<TBody>;
+  /**
+   * Where the schema's input lies: the body itself (`none`), the message of an SNS topic that the queue is subscribed
+   * to (`topic`, without raw message delivery), the detail of an EventBridge event whose rule sends to the queue (`event`).
+   * @default "none"
+   */
+  envelope?: QueueEnvelope;
+  /**
+   * Messages under way at once, 1 to 10,000; in a FIFO queue message groups, whose messages go one after the other.
+   * @default 1
+   */
+  concurrency?: number;
+}
+
+type Flat<T> = { [K in keyof T]: T[K] };
+
+/** What the handler of a message gets. */
+export type QueueHandlerParams<TBody = never> = Flat<
+  & {
+    /** The message as SQS delivers it. */
+    record: SqsRecord;
+    /** Lambda's context. */
+    context: LambdaContext;
+    /** Ids; the correlation id is the message's own. */
+    metadata: WrapperMetadata;
+  }
+  & ([TBody] extends [never] ? unknown : { /** The parsed message. */ body: TBody })
+>;
+
+/** The function that a user writes: called once for each message. What it returns is not used; what it throws fails the message. */
+export type QueueHandlerFunction<TBody = never> = (params: QueueHandlerParams<TBody>) => unknown;
+
+/** The function to export for Lambda. */
+export type QueueHandler<TBody = never> = TriggerHandler<
+  SqsEvent,
+  SqsBatchResult,
+  QueueHandlerFunction<TBody>
+>;
+
+/**
+ * Declares the consumer of an SQS queue. Each message is worked on apart from the others, and those that failed are
+ * reported, so that SQS delivers only these again and, in the end, moves them to the dead-letter queue. The trigger must
+ * report batch item failures (`ReportBatchItemFailures`), as the function module sets it: without it SQS deletes all.
+ *
+ * In a FIFO queue the messages of a group that come after a failed one are not worked on and count as failed, so that
+ * their order stays. Messages that are not finished shortly before the function's time is up count as failed.
+ *
+ * @param options Schema, envelope, concurrency, names. Checked here, so that a mistake shows when the module is loaded.
+ * @returns A function that takes the handler and returns the one to export for Lambda.
+ * @throws {ConfigurationError} When an option is unknown or out of range; the message names option and value.
+ *
+ * @example
+ * ```ts
+ * import { defineQueueHandler } from "@trellis/fn/core";
+ * import { createLambdaContext, createQueueEvent } from "@trellis/fn/testing";
+ * import * as z from "zod";
+ *
+ * export const handler = defineQueueHandler({
+ *   schema: z.object({ noteId: z.string() }),
+ *   logging: { level: "SILENT" },
+ *   metrics: false,
+ * })(function indexNote({ body }) {
+ *   if (body.noteId === "n2") throw new Error("the index is closed");
+ * });
+ *
+ * const event = createQueueEvent([{ body: { noteId: "n1" } }, { body: { noteId: "n2" }, messageId: "m2" }, { body: "?" }]);
+ * const { batchItemFailures } = await handler(event, createLambdaContext());
+ * console.log(batchItemFailures.length, batchItemFailures[0]); // 2 { itemIdentifier: "m2" }
+ * ```
+ */
+export function defineQueueHandler<TBody = never>(
+  options: QueueHandlerOptions<TBody> = {},
+): (handler: QueueHandlerFunction<TBody>) => QueueHandler<TBody> {
+  checkTriggerOptions("defineQueueHandler", options, ["schema", "envelope", "concurrency"]);
+  const { schema, envelope = "none", concurrency = 1 } = options;
+  checkChoice("envelope", envelope, QUEUE_ENVELOPES);
+  if (envelope !== "none" && schema === undefined) {
+    throw new ConfigurationError(
+      `envelope is ${envelope} and there is no schema: it says where the schema's input lies`,
+    );
+  }
+
+  return function wrapHandler(handler) {
+    checkHandler("defineQueueHandler", handler);
+
+    async function handle(
+      record: SqsRecord,
+      message: QueueMessage,
+      context: LambdaContext,
+      metadata: WrapperMetadata,
+    ) {
+      const parsed = schema && { body: await parseInput(schema, message.readInput()) };
+      await handler(
+        { record, context, metadata, ...parsed } as unknown as QueueHandlerParams<TBody>,
+      );
+    }
+
+    async function processBatch(
+      event: SqsEvent,
+      context: LambdaContext,
+      metadata: WrapperMetadata,
+    ) {
+      const records = getRecords(event);
+      const batch = beginBatch();
+      const failed = new Set<SqsRecord>();
+
+      async function processLane(lane: readonly SqsRecord[]): Promise<void> {
+        let reason: string | undefined;
+        for (const record of lane) {
+          const message = openMessage(record, envelope);
+          const identity = identify(record, message);
+          if (reason !== undefined) await skipRecord(batch, identity, reason);
+          else if (
+            await tryRecord(
+              batch,
+              identity,
+              metadata,
+              (own) => handle(record, message, context, own),
+            )
+          ) {
+            continue;
+          }
+          failed.add(record);
+          reason ??= `Message ${record.messageId} of the same group failed before it`;
+        }
+      }
+
+      // records that overlap need state that goes by their asynchronous context
+      if (concurrency > 1) allowOverlap();
+      const lanes = getLanes(records).values();
+      async function work(): Promise<void> {
+        for (const lane of lanes) await processLane(lane);
+      }
+      await Promise.all(Array.from({ length: Math.min(concurrency, records.length) }, work));
+      if (options.metrics !== false) {
+        metrics.addMetricsWithDimensions({ operationName: metadata.operationName }, [
+          ["Records", "Count", records.length],
+          ["FailedRecords", "Count", failed.size],
+        ]);
+      }
+      return {
+        batchItemFailures: records.filter((record) => failed.has(record))
+          .map(({ messageId }) => ({ itemIdentifier: messageId })),
+      };
+    }
+
+    const lambda = observeTrigger<SqsEvent, SqsBatchResult>(
+      handler.name,
+      options,
+      () => [],
+      processBatch,
+    );
+    return Object.assign(lambda, { handler });
+  };
+}
+
+function identify(record: SqsRecord, { correlationIds }: QueueMessage): RecordIdentity {
+  const received = Number(record.attributes?.ApproximateReceiveCount);
+  return {
+    correlationIds,
+    fields: { message_id: record.messageId, ...(received > 0 && { receive_count: received }) },
+  };
+}
+
+/** What must go one after the other: the messages of a group in a FIFO queue, in any other each message alone. */
+function getLanes(records: readonly SqsRecord[]): SqsRecord[][] {
+  const lanes = new Map<unknown, SqsRecord[]>();
+  for (const record of records) {
+    // other queues know groups too (fair queues), without an order
+    const { eventSourceARN: arn, attributes } = record;
+    const lane = typeof arn === "string" && arn.endsWith(".fifo")
+      ? attributes?.MessageGroupId
+      : record;
+    const known = lanes.get(lane);
+    if (known === undefined) lanes.set(lane, [record]);
+    else known.push(record);
+  }
+  return [...lanes.values()];
+}
+
+function getRecords(event: SqsEvent): readonly SqsRecord[] {
+  const records = event?.Records;
+  if (!Array.isArray(records) || records.some((record) => typeof record?.messageId !== "string")) {
+    throw new UnexpectedError(
+      "The event is no batch of SQS messages: the trigger of this function must be a queue",
+    );
+  }
+  return records;
+}

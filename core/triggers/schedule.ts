@@ -1,0 +1,98 @@
+import { UnexpectedError } from "../../errors/http_errors.ts";
+import type { LambdaContext } from "../http/lambda.ts";
+import type { WrapperMetadata } from "../with_observability.ts";
+import { observeTrigger } from "./observe_trigger.ts";
+import type { ScheduleEvent } from "./trigger_events.ts";
+import {
+  ASYNC_KEYS,
+  type AsyncTriggerOptions,
+  checkHandler,
+  checkTriggerOptions,
+  type TriggerHandler,
+} from "./trigger_options.ts";
+
+/** Options of {@link defineScheduleHandler}. */
+export type ScheduleHandlerOptions = AsyncTriggerOptions;
+
+/** What the handler of a schedule gets. */
+export interface ScheduleHandlerParams {
+  /** The event as the schedule sends it. */
+  event: ScheduleEvent;
+  /** The time that was meant, the same in each attempt: derive from it what the run works on. */
+  scheduledTime: Date;
+  /** Lambda's context. */
+  context: LambdaContext;
+  /** Ids of this invocation. */
+  metadata: WrapperMetadata;
+}
+
+/** The function that a user writes. What it returns goes to the destination of successful events, when there is one. */
+export type ScheduleHandlerFunction<TResult = unknown> = (
+  params: ScheduleHandlerParams,
+) => TResult | Promise<TResult>;
+
+/** The function to export for Lambda. */
+export type ScheduleHandler<TResult = unknown> = TriggerHandler<
+  ScheduleEvent,
+  TResult,
+  ScheduleHandlerFunction<TResult>
+>;
+
+/**
+ * Declares what runs on a schedule: of EventBridge Scheduler, as the function module makes it, or of a rule. A failure is
+ * thrown: Lambda then invokes it again (`retryAttempts`). A schedule may fire twice, so the work must bear it.
+ *
+ * @param options Names, what happens to failed runs.
+ * @returns A function that takes the handler and returns the one to export for Lambda.
+ * @throws {ConfigurationError} When an option is unknown or out of range; the message names option and value.
+ *
+ * @example
+ * ```ts
+ * import { defineScheduleHandler } from "@trellis/fn/core";
+ * import { createLambdaContext, createScheduleEvent } from "@trellis/fn/testing";
+ *
+ * export const handler = defineScheduleHandler({ logging: { level: "SILENT" }, metrics: false })(
+ *   ({ scheduledTime }) => scheduledTime.toISOString().slice(0, 10),
+ * );
+ *
+ * console.log(await handler(createScheduleEvent({ time: "2026-01-31T03:00:00Z" }), createLambdaContext())); // 2026-01-31
+ * ```
+ */
+export function defineScheduleHandler(
+  options: ScheduleHandlerOptions = {},
+): <TResult>(handler: ScheduleHandlerFunction<TResult>) => ScheduleHandler<TResult> {
+  checkTriggerOptions("defineScheduleHandler", options, ASYNC_KEYS);
+
+  return function wrapHandler<TResult>(
+    handler: ScheduleHandlerFunction<TResult>,
+  ): ScheduleHandler<TResult> {
+    checkHandler("defineScheduleHandler", handler);
+
+    function handle(
+      event: ScheduleEvent,
+      context: LambdaContext,
+      metadata: WrapperMetadata,
+    ): TResult | Promise<TResult> {
+      return handler({ event, scheduledTime: getTime(event), context, metadata });
+    }
+
+    const lambda = observeTrigger<ScheduleEvent, TResult>(
+      handler.name,
+      options,
+      (event) => [event?.id],
+      handle,
+    );
+    return Object.assign(lambda, { handler });
+  };
+}
+
+function getTime(event: ScheduleEvent): Date {
+  const time = new Date(typeof event?.time === "string" ? event.time : NaN);
+  if (Number.isNaN(time.getTime())) {
+    throw new UnexpectedError(
+      "The event has no time, so no schedule sent it: a schedule with an input of its own must name the time in it, " +
+        'as "time": "<aws.scheduler.scheduled-time>"',
+    );
+  }
+  return time;
+}

@@ -1,0 +1,192 @@
+import { UnexpectedError } from "../../errors/http_errors.ts";
+import { logInfo } from "../../observability/logger.ts";
+import type { LambdaContext } from "../http/lambda.ts";
+import type { WrapperMetadata } from "../with_observability.ts";
+import { observeTrigger } from "./observe_trigger.ts";
+import type { RecordIdentity } from "./record_scope.ts";
+import { correlationIdsOfOnly, runRecords } from "./run_records.ts";
+import type { S3Event, S3EventBridgeEvent, S3Record, S3TestEvent } from "./trigger_events.ts";
+import {
+  ASYNC_KEYS,
+  type AsyncTriggerOptions,
+  checkHandler,
+  checkTriggerOptions,
+  type TriggerHandler,
+} from "./trigger_options.ts";
+
+/** Options of {@link defineStorageHandler}. */
+export type StorageHandlerOptions = AsyncTriggerOptions;
+
+/** What a bucket sends: itself, through EventBridge, or once for a test. */
+export type StorageEvent = S3Event | S3EventBridgeEvent | S3TestEvent;
+
+/** What the handler of a change gets, wherever it comes from. */
+export interface StorageHandlerParams {
+  /** Name of the bucket. */
+  bucket: string;
+  /** Key of the object, decoded: what S3's API takes. */
+  key: string;
+  /** What happened to the object: `other` is a restoration, a change of tags, and the like. */
+  change: "created" | "deleted" | "other";
+  /** What happened in the source's own words: `ObjectCreated:Put`, through EventBridge `Object Created`. */
+  eventName: string;
+  /** Bytes, when S3 tells. */
+  size: number | undefined;
+  /** The object's entity tag, when S3 tells. */
+  eTag: string | undefined;
+  /** The version, in a bucket that keeps them. */
+  versionId: string | undefined;
+  /** Orders the changes of one key: the greater, as a hexadecimal number, is the later. */
+  sequencer: string | undefined;
+  /** The change as it came. */
+  record: S3Record | S3EventBridgeEvent;
+  /** Lambda's context. */
+  context: LambdaContext;
+  /** Ids; the correlation id is S3's id of the request that made the change. */
+  metadata: WrapperMetadata;
+}
+
+/** The function that a user writes: called once for each change. What it returns is not used. */
+export type StorageHandlerFunction = (params: StorageHandlerParams) => unknown;
+
+/** The function to export for Lambda. */
+export type StorageHandler = TriggerHandler<StorageEvent, void, StorageHandlerFunction>;
+
+/**
+ * Declares what happens when objects of a bucket change, whether the bucket notifies the function itself or through
+ * EventBridge. Keys are decoded. A failure fails the invocation after all its changes were tried: Lambda then invokes it
+ * again (`retryAttempts`). S3 may tell a change twice and in another order.
+ *
+ * @param options Names, what happens to failed events.
+ * @returns A function that takes the handler and returns the one to export for Lambda.
+ * @throws {ConfigurationError} When an option is unknown or out of range; the message names option and value.
+ *
+ * @example
+ * ```ts
+ * import { defineStorageHandler } from "@trellis/fn/core";
+ * import { createLambdaContext, createStorageEvent } from "@trellis/fn/testing";
+ *
+ * export const handler = defineStorageHandler({ logging: { level: "SILENT" }, metrics: false })(
+ *   function scaleImage({ bucket, key, change }) {
+ *     console.log(bucket, key, change); // photos summer 2026/a+b.jpg created
+ *   },
+ * );
+ *
+ * await handler(createStorageEvent([{ bucket: "photos", key: "summer 2026/a+b.jpg" }]), createLambdaContext());
+ * ```
+ */
+export function defineStorageHandler(
+  options: StorageHandlerOptions = {},
+): (handler: StorageHandlerFunction) => StorageHandler {
+  checkTriggerOptions("defineStorageHandler", options, ASYNC_KEYS);
+
+  return function wrapHandler(handler) {
+    checkHandler("defineStorageHandler", handler);
+
+    async function handle(
+      event: StorageEvent,
+      context: LambdaContext,
+      metadata: WrapperMetadata,
+    ): Promise<void> {
+      if ((event as S3TestEvent | null)?.Event === "s3:TestEvent") {
+        logInfo("test event of a bucket ignored");
+        return;
+      }
+      await runRecords(
+        getRecords(event),
+        metadata,
+        identify,
+        (record, own) => handler({ ...readChange(record), record, context, metadata: own }),
+      );
+    }
+
+    const lambda = observeTrigger<StorageEvent, void>(
+      handler.name,
+      options,
+      (event) =>
+        isBridged(event)
+          ? identify(event).correlationIds
+          : correlationIdsOfOnly((event as S3Event | null)?.Records, identify),
+      handle,
+    );
+    return Object.assign(lambda, { handler });
+  };
+}
+
+type Change = Omit<StorageHandlerParams, "record" | "context" | "metadata">;
+
+function readChange(record: S3Record | S3EventBridgeEvent): Change {
+  return isBridged(record) ? readBridgedChange(record) : readNotifiedChange(record);
+}
+
+function readNotifiedChange({ eventName, s3: { bucket, object } }: S3Record): Change {
+  const { key, size, eTag, versionId, sequencer } = object;
+  const change = eventName.startsWith("ObjectCreated:")
+    ? "created"
+    : /^(?:ObjectRemoved|LifecycleExpiration):/.test(eventName)
+    ? "deleted"
+    : "other";
+  return {
+    bucket: bucket.name,
+    key: decodeKey(key),
+    change,
+    eventName,
+    size,
+    eTag,
+    versionId,
+    sequencer,
+  };
+}
+
+function readBridgedChange(
+  { "detail-type": eventName, detail: { bucket, object } }: S3EventBridgeEvent,
+): Change {
+  const { key, size, etag: eTag, "version-id": versionId, sequencer } = object;
+  const change = eventName === "Object Created"
+    ? "created"
+    : eventName === "Object Deleted"
+    ? "deleted"
+    : "other";
+  return { bucket: bucket.name, key, change, eventName, size, eTag, versionId, sequencer };
+}
+
+/** S3 encodes keys in its own notifications as forms are, in events for EventBridge not at all. */
+function decodeKey(key: string): string {
+  try {
+    return decodeURIComponent(key.replaceAll("+", " "));
+  } catch {
+    return key;
+  }
+}
+
+function identify(record: S3Record | S3EventBridgeEvent): RecordIdentity {
+  if (isBridged(record)) {
+    const { "request-id": requestId, bucket, object } = record.detail ?? {};
+    return {
+      correlationIds: [requestId],
+      fields: { bucket: String(bucket?.name), object_key: String(object?.key) },
+    };
+  }
+  const { bucket, object } = record?.s3 ?? {};
+  return {
+    correlationIds: [record?.responseElements?.["x-amz-request-id"]],
+    fields: { bucket: String(bucket?.name), object_key: decodeKey(String(object?.key)) },
+  };
+}
+
+function isBridged(event: unknown): event is S3EventBridgeEvent {
+  return typeof (event as S3EventBridgeEvent | null)?.["detail-type"] === "string";
+}
+
+function getRecords(event: StorageEvent): readonly (S3Record | S3EventBridgeEvent)[] {
+  if (isBridged(event) && typeof event.detail?.object?.key === "string") return [event];
+  const records = (event as S3Event | null)?.Records;
+  if (
+    !Array.isArray(records) || records.some((record) => typeof record?.s3?.object?.key !== "string")
+  ) {
+    throw new UnexpectedError(
+      "The event tells of no objects of S3: the trigger of this function must be a bucket",
+    );
+  }
+  return records;
+}

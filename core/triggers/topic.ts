@@ -1,0 +1,130 @@
+import type { StandardSchema } from "../../env/standard_schema.ts";
+import { UnexpectedError } from "../../errors/http_errors.ts";
+import type { LambdaContext } from "../http/lambda.ts";
+import type { WrapperMetadata } from "../with_observability.ts";
+import { observeTrigger } from "./observe_trigger.ts";
+import { parseInput, parseJson } from "./parse_input.ts";
+import type { RecordIdentity } from "./record_scope.ts";
+import { correlationIdsOfOnly, runRecords } from "./run_records.ts";
+import type { SnsEvent, SnsRecord } from "./trigger_events.ts";
+import {
+  ASYNC_KEYS,
+  type AsyncTriggerOptions,
+  checkHandler,
+  checkTriggerOptions,
+  type TriggerHandler,
+} from "./trigger_options.ts";
+
+/** Options of {@link defineTopicHandler}. What the type argument leaves out (`never`), the parameters leave out too. */
+export interface TopicHandlerOptions<TMessage = never> extends AsyncTriggerOptions {
+  /** Parses the JSON of each message; synchronous or not. */
+  schema?: StandardSchema<TMessage>;
+}
+
+type Flat<T> = { [K in keyof T]: T[K] };
+
+/** What the handler of a message gets. */
+export type TopicHandlerParams<TMessage = never> = Flat<
+  & {
+    /** The message as SNS delivers it. */
+    record: SnsRecord;
+    /** Lambda's context. */
+    context: LambdaContext;
+    /** Ids; the correlation id is the message's own. */
+    metadata: WrapperMetadata;
+  }
+  & ([TMessage] extends [never] ? unknown : { /** The parsed message. */ message: TMessage })
+>;
+
+/** The function that a user writes: called once for each message. What it returns is not used. */
+export type TopicHandlerFunction<TMessage = never> = (
+  params: TopicHandlerParams<TMessage>,
+) => unknown;
+
+/** The function to export for Lambda. */
+export type TopicHandler<TMessage = never> = TriggerHandler<
+  SnsEvent,
+  void,
+  TopicHandlerFunction<TMessage>
+>;
+
+/**
+ * Declares a subscriber of an SNS topic. A failure, also of a message that does not fit the schema, fails the invocation
+ * after all its records were tried: Lambda then invokes it again (`retryAttempts`) and hands it to the dead-letter queue.
+ *
+ * @param options Schema, names, what happens to failed events.
+ * @returns A function that takes the handler and returns the one to export for Lambda.
+ * @throws {ConfigurationError} When an option is unknown or out of range; the message names option and value.
+ *
+ * @example
+ * ```ts
+ * import { defineTopicHandler } from "@trellis/fn/core";
+ * import { createLambdaContext, createTopicEvent } from "@trellis/fn/testing";
+ * import * as z from "zod";
+ *
+ * export const handler = defineTopicHandler({
+ *   schema: z.object({ noteId: z.string() }),
+ *   logging: { level: "SILENT" },
+ *   metrics: false,
+ * })(function announceNote({ message, metadata }) {
+ *   console.log(message.noteId, metadata.correlationId); // n1 c-1
+ * });
+ *
+ * await handler(createTopicEvent([{ message: { noteId: "n1" }, correlationId: "c-1" }]), createLambdaContext());
+ * ```
+ */
+export function defineTopicHandler<TMessage = never>(
+  options: TopicHandlerOptions<TMessage> = {},
+): (handler: TopicHandlerFunction<TMessage>) => TopicHandler<TMessage> {
+  checkTriggerOptions("defineTopicHandler", options, ["schema", ...ASYNC_KEYS]);
+  const { schema } = options;
+
+  return function wrapHandler(handler) {
+    checkHandler("defineTopicHandler", handler);
+
+    async function handle(
+      record: SnsRecord,
+      context: LambdaContext,
+      metadata: WrapperMetadata,
+    ): Promise<void> {
+      const parsed = schema && { message: await parseInput(schema, parseJson(record.Sns.Message)) };
+      await handler(
+        { record, context, metadata, ...parsed } as unknown as TopicHandlerParams<TMessage>,
+      );
+    }
+
+    const lambda = observeTrigger<SnsEvent, void>(
+      handler.name,
+      options,
+      (event) => correlationIdsOfOnly(event?.Records, identify),
+      (event, context, metadata) =>
+        runRecords(
+          getRecords(event),
+          metadata,
+          identify,
+          (record, own) => handle(record, context, own),
+        ),
+    );
+    return Object.assign(lambda, { handler });
+  };
+}
+
+function identify(record: SnsRecord): RecordIdentity {
+  const message = record?.Sns;
+  return {
+    correlationIds: [message?.MessageAttributes?.correlationId?.Value, message?.MessageId],
+    fields: { message_id: String(message?.MessageId) },
+  };
+}
+
+function getRecords(event: SnsEvent): readonly SnsRecord[] {
+  const records = event?.Records;
+  if (
+    !Array.isArray(records) || records.some((record) => typeof record?.Sns?.Message !== "string")
+  ) {
+    throw new UnexpectedError(
+      "The event holds no messages of SNS: the trigger of this function must be a topic",
+    );
+  }
+  return records;
+}

@@ -1,0 +1,321 @@
+import type {
+  AuthorizerContext,
+  EventHeaders,
+  HttpApiEvent,
+  RestApiEvent,
+} from "../http/lambda.ts";
+
+/** An attribute that a sender put beside an SQS message. */
+export interface SqsMessageAttribute {
+  /** `String`, `Number`, `Binary`, or one of these with a label of the sender's. */
+  readonly dataType: string;
+  /** The value, unless it is binary. */
+  readonly stringValue?: string;
+  /** The value in base64, when it is binary. */
+  readonly binaryValue?: string;
+}
+
+/** One message of an SQS queue. */
+export interface SqsRecord {
+  /** SQS' id of the message; the same in each delivery. */
+  readonly messageId: string;
+  /** What deletes this delivery. */
+  readonly receiptHandle: string;
+  /** The message. */
+  readonly body: string;
+  /** What SQS knows of the message; all values are texts. */
+  readonly attributes: {
+    readonly ApproximateReceiveCount: string;
+    readonly SentTimestamp: string;
+    /** FIFO queues order by it; on others it only says whom to be fair to. */
+    readonly MessageGroupId?: string;
+    readonly MessageDeduplicationId?: string;
+    readonly SequenceNumber?: string;
+    readonly AWSTraceHeader?: string;
+    readonly [name: string]: string | undefined;
+  };
+  /** What the sender put beside the message. */
+  readonly messageAttributes: Readonly<Record<string, SqsMessageAttribute | undefined>>;
+  /** `aws:sqs` */
+  readonly eventSource: string;
+  /** ARN of the queue; that of a FIFO queue ends with `.fifo`. */
+  readonly eventSourceARN: string;
+  /** `eu-west-1` */
+  readonly awsRegion: string;
+}
+
+/** What Lambda hands to the consumer of an SQS queue. */
+export interface SqsEvent {
+  /** 1 to 10,000 messages. */
+  readonly Records: readonly SqsRecord[];
+}
+
+/** Tells SQS which messages to deliver again. The others are deleted. */
+export interface SqsBatchResult {
+  /** Ids of the messages that failed. */
+  batchItemFailures: { itemIdentifier: string }[];
+}
+
+/** An attribute that a publisher put beside an SNS message. */
+export interface SnsMessageAttribute {
+  /** `String`, `Number`, `Binary` or `String.Array`. */
+  readonly Type: string;
+  /** The value. */
+  readonly Value: string;
+}
+
+/** A message of an SNS topic. In a queue it is the JSON of the body, unless the subscription asks for raw delivery. */
+export interface SnsMessage {
+  /** `Notification` */
+  readonly Type: string;
+  /** SNS' id of the message; the same in each delivery. */
+  readonly MessageId: string;
+  /** ARN of the topic. */
+  readonly TopicArn: string;
+  /** The publisher's subject line. */
+  readonly Subject?: string | null;
+  /** The message. */
+  readonly Message: string;
+  /** ISO 8601. */
+  readonly Timestamp: string;
+  /** What the publisher put beside the message. */
+  readonly MessageAttributes?: Readonly<Record<string, SnsMessageAttribute | undefined>>;
+}
+
+/** One message of an SNS topic, as Lambda gets it. */
+export interface SnsRecord {
+  /** `aws:sns` */
+  readonly EventSource: string;
+  /** `1.0` */
+  readonly EventVersion: string;
+  /** ARN of the subscription. */
+  readonly EventSubscriptionArn: string;
+  /** The message. */
+  readonly Sns: SnsMessage;
+}
+
+/** What SNS hands to a function; in practice with one record. */
+export interface SnsEvent {
+  /** The messages. */
+  readonly Records: readonly SnsRecord[];
+}
+
+/** An event of an EventBridge bus. */
+export interface EventBridgeEvent {
+  /** `0` */
+  readonly version: string;
+  /** EventBridge's id of the event; the same in each delivery. */
+  readonly id: string;
+  /** What happened: `note.created`. */
+  readonly "detail-type": string;
+  /** Who says so: `notes`. */
+  readonly source: string;
+  /** The account. */
+  readonly account: string;
+  /** ISO 8601. */
+  readonly time: string;
+  /** `eu-west-1` */
+  readonly region: string;
+  /** ARNs that the event is about. */
+  readonly resources: readonly string[];
+  /** The event's own content. */
+  readonly detail: unknown;
+}
+
+/**
+ * What a schedule sends: a rule of EventBridge (`source` is `aws.events`), EventBridge Scheduler by default (`detail`
+ * is the text `{}`), or a schedule of the function module.
+ */
+export interface ScheduleEvent {
+  /** `0` */
+  readonly version: string;
+  /** Id of the event; Scheduler makes a new one for each attempt. */
+  readonly id: string;
+  /** `Scheduled Event` */
+  readonly "detail-type": string;
+  /** `aws.events` or `aws.scheduler` */
+  readonly source: string;
+  /** ISO 8601: the time that was meant. */
+  readonly time: string;
+  /** ARN of the rule or of the schedule. */
+  readonly resources: readonly string[];
+  /** The account. */
+  readonly account?: string;
+  /** `eu-west-1` */
+  readonly region?: string;
+  /** Empty. */
+  readonly detail: unknown;
+}
+
+/** One change in a bucket, as S3 itself tells it. */
+export interface S3Record {
+  /** `2.1` and later. */
+  readonly eventVersion: string;
+  /** `aws:s3` */
+  readonly eventSource: string;
+  /** `eu-west-1` */
+  readonly awsRegion: string;
+  /** ISO 8601. */
+  readonly eventTime: string;
+  /** `ObjectCreated:Put` */
+  readonly eventName: string;
+  /** S3's ids of the request that made the change. */
+  readonly responseElements?: Readonly<Record<string, string>>;
+  /** Bucket and object. */
+  readonly s3: {
+    readonly configurationId?: string;
+    readonly bucket: { readonly name: string; readonly arn: string };
+    readonly object: {
+      /** URL-encoded, a space as a plus sign. */
+      readonly key: string;
+      readonly size?: number;
+      readonly eTag?: string;
+      readonly versionId?: string;
+      readonly sequencer?: string;
+    };
+  };
+}
+
+/** What S3 hands to a function that it notifies itself. */
+export interface S3Event {
+  /** The changes. */
+  readonly Records: readonly S3Record[];
+}
+
+/** What S3 sends once, when notifications are set up. */
+export interface S3TestEvent {
+  /** `Amazon S3` */
+  readonly Service: string;
+  /** `s3:TestEvent` */
+  readonly Event: string;
+  /** ISO 8601. */
+  readonly Time: string;
+  /** Name of the bucket. */
+  readonly Bucket: string;
+}
+
+/** A change in a bucket that comes through EventBridge. */
+export interface S3EventBridgeEvent extends EventBridgeEvent {
+  /** Bucket and object. */
+  readonly detail: {
+    readonly bucket: { readonly name: string };
+    readonly object: {
+      /** As it is, not encoded. */
+      readonly key: string;
+      readonly size?: number;
+      readonly etag?: string;
+      readonly "version-id"?: string;
+      readonly sequencer?: string;
+    };
+    readonly "request-id"?: string;
+    readonly reason?: string;
+  };
+}
+
+/** What happens on a WebSocket connection. */
+export type WebSocketEventType = "CONNECT" | "MESSAGE" | "DISCONNECT";
+
+/** An event of a WebSocket API. */
+export interface WebSocketEvent {
+  /** With CONNECT and DISCONNECT. */
+  readonly headers?: EventHeaders;
+  /** With CONNECT and DISCONNECT. */
+  readonly multiValueHeaders?: Readonly<Record<string, readonly string[] | undefined>>;
+  /** With CONNECT. */
+  readonly queryStringParameters?: Readonly<Record<string, string | undefined>> | null;
+  /** What the gateway knows of the connection. */
+  readonly requestContext: {
+    /** `$connect`, `$disconnect`, `$default` or a route of your own. */
+    readonly routeKey: string;
+    readonly eventType: WebSocketEventType;
+    readonly connectionId: string;
+    /** Id of this event. */
+    readonly requestId: string;
+    /** Id of the message, with MESSAGE. */
+    readonly messageId?: string;
+    readonly domainName: string;
+    readonly stage: string;
+    readonly apiId: string;
+    /** Epoch milliseconds. */
+    readonly connectedAt: number;
+    /** Epoch milliseconds. */
+    readonly requestTimeEpoch: number;
+    readonly identity?: { readonly sourceIp?: string; readonly userAgent?: string | null };
+    /** What the authorizer said when the connection was made. */
+    readonly authorizer?: AuthorizerContext | null;
+    /** With DISCONNECT: a code of RFC 6455, section 7.4. */
+    readonly disconnectStatusCode?: number;
+    readonly disconnectReason?: string;
+  };
+  /** The message, with MESSAGE. */
+  readonly body?: string;
+  /** Whether `body` is base64. */
+  readonly isBase64Encoded: boolean;
+}
+
+/** The answer to an event of a WebSocket API. */
+export interface WebSocketResult {
+  /** With CONNECT: from 200 to 299 the connection is made, else the client reads this status. */
+  statusCode: number;
+  /** With CONNECT: headers of the handshake's response, such as `Sec-WebSocket-Protocol`. */
+  headers?: Record<string, string | number | boolean>;
+  /** With MESSAGE: sent to the client when the route is two-way. */
+  body?: string;
+}
+
+/** What a REST API asks an authorizer of the type TOKEN. */
+export interface TokenAuthorizerEvent {
+  /** Tells the two kinds apart. */
+  readonly type: "TOKEN";
+  /** The header that the authorizer is set to, whole. */
+  readonly authorizationToken: string;
+  /** `arn:aws:execute-api:eu-west-1:123456789012:<api>/<stage>/GET/notes` */
+  readonly methodArn: string;
+}
+
+/** What a REST API, a WebSocket API or an HTTP API (payload format 1.0) asks an authorizer of the type REQUEST. */
+export interface RequestAuthorizerEvent extends Omit<RestApiEvent, "body" | "isBase64Encoded"> {
+  /** Tells the two kinds apart. */
+  readonly type: "REQUEST";
+  /** `arn:aws:execute-api:eu-west-1:123456789012:<api>/<stage>/GET/notes`; it ends with `/$connect` for a WebSocket. */
+  readonly methodArn: string;
+}
+
+/** What an HTTP API asks an authorizer (payload format 2.0). */
+export interface HttpAuthorizerEvent extends Omit<HttpApiEvent, "body" | "isBase64Encoded"> {
+  /** Tells the two kinds apart. */
+  readonly type: "REQUEST";
+  /** `arn:aws:execute-api:eu-west-1:123456789012:<api>/<stage>/GET/notes` */
+  readonly routeArn: string;
+  /** Values that the decision is remembered by: the credential, in most cases. */
+  readonly identitySource?: readonly string[] | null;
+}
+
+/** Any event that asks an authorizer. */
+export type AuthorizerEvent = TokenAuthorizerEvent | RequestAuthorizerEvent | HttpAuthorizerEvent;
+
+/** The answer to a REST API, a WebSocket API or an HTTP API with payload format 1.0. */
+export interface AuthorizerPolicyResult {
+  /** Who calls, for the gateway's logs. */
+  principalId: string;
+  /** What the caller may invoke. */
+  policyDocument: {
+    Version: "2012-10-17";
+    Statement: { Action: "execute-api:Invoke"; Effect: "Allow" | "Deny"; Resource: string }[];
+  };
+  /** What handlers read as `event.requestContext.authorizer`. */
+  context: Record<string, string | number | boolean>;
+}
+
+/** The answer to an HTTP API with payload format 2.0 and simple responses. */
+export interface AuthorizerSimpleResult {
+  /** Whether the request may go on. */
+  isAuthorized: boolean;
+  /** What handlers read as `event.requestContext.authorizer.lambda`. */
+  context: Record<string, string | number | boolean>;
+}
+
+/** The answer that an event wants. */
+export type AuthorizerResult<E extends AuthorizerEvent = AuthorizerEvent> = E extends
+  HttpAuthorizerEvent ? AuthorizerSimpleResult
+  : AuthorizerPolicyResult;
