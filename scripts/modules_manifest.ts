@@ -30,11 +30,12 @@ export async function renderManifest(
     }
     for (const file of files.sort()) {
       const path = `${name}/${file}`;
-      lines.push(
-        `  "${path}": "${
-          createHash("sha256").update(await Deno.readFile(`${root}/${path}`)).digest("hex")
-        }",`,
+      const digest = createHash("sha256").update(await Deno.readFile(`${root}/${path}`)).digest(
+        "hex",
       );
+      const entry = `  "${path}": "${digest}",`;
+      // as the formatter writes it
+      lines.push(entry.length > 100 ? entry.replace(": ", ":\n    ") : entry);
     }
   }
   return `// Written by scripts/modules_manifest.ts; do not edit.

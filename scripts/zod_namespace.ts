@@ -110,7 +110,7 @@ if (stale) Deno.exit(1);
 
 async function format(text: string): Promise<string> {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["fmt", "--ext=ts", "--line-width=120", "-"],
+    args: ["fmt", "--ext=ts", "--line-width=100", "-"],
     stdin: "piped",
     stdout: "piped",
   }).spawn();

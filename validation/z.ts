@@ -31,10 +31,7 @@ export declare namespace z {
   export type JSONType = all.JSONType;
   export type RefinementCtx<T = unknown> = all.RefinementCtx<T>;
   export type SafeExtendShape<Base extends core.$ZodShape, Ext extends core.$ZodLooseShape> =
-    all.SafeExtendShape<
-      Base,
-      Ext
-    >;
+    all.SafeExtendShape<Base, Ext>;
   export type Schema<
     Output = unknown,
     Input = unknown,
@@ -47,9 +44,7 @@ export declare namespace z {
   export type ZodBase64URL = all.ZodBase64URL;
   export type ZodBigInt = all.ZodBigInt;
   export type ZodBigIntFormat<Format extends core.$ZodBigIntFormats = core.$ZodBigIntFormats> =
-    all.ZodBigIntFormat<
-      Format
-    >;
+    all.ZodBigIntFormat<Format>;
   export type ZodBoolean = all.ZodBoolean;
   export type ZodCIDRv4 = all.ZodCIDRv4;
   export type ZodCIDRv6 = all.ZodCIDRv6;
@@ -59,10 +54,7 @@ export declare namespace z {
   export type ZodCodec<
     A extends core.SomeType = core.$ZodType,
     B extends core.SomeType = core.$ZodType,
-  > = all.ZodCodec<
-    A,
-    B
-  >;
+  > = all.ZodCodec<A, B>;
   export type ZodCoercedBigInt<T = unknown> = all.ZodCoercedBigInt<T>;
   export type ZodCoercedBoolean<T = unknown> = all.ZodCoercedBoolean<T>;
   export type ZodCoercedDate<T = unknown> = all.ZodCoercedDate<T>;
@@ -132,9 +124,7 @@ export declare namespace z {
   export type ZodNullable<T extends core.SomeType = core.$ZodType> = all.ZodNullable<T>;
   export type ZodNumber = all.ZodNumber;
   export type ZodNumberFormat<Format extends core.$ZodNumberFormats = core.$ZodNumberFormats> =
-    all.ZodNumberFormat<
-      Format
-    >;
+    all.ZodNumberFormat<Format>;
   export type ZodObject<
     Shape extends core.$ZodShape = core.$ZodLooseShape,
     Config extends core.$ZodObjectConfig = core.$strip,
@@ -143,10 +133,7 @@ export declare namespace z {
   export type ZodPipe<
     A extends core.SomeType = core.$ZodType,
     B extends core.SomeType = core.$ZodType,
-  > = all.ZodPipe<
-    A,
-    B
-  >;
+  > = all.ZodPipe<A, B>;
   export type ZodPrefault<T extends core.SomeType = core.$ZodType> = all.ZodPrefault<T>;
   export type ZodPreprocess<B extends core.SomeType = core.$ZodType, I = unknown> =
     all.ZodPreprocess<B, I>;
@@ -207,9 +194,7 @@ export declare namespace z {
     all._ZodBoolean<T>;
   export type _ZodDate<T extends core.$ZodDateInternals = core.$ZodDateInternals> = all._ZodDate<T>;
   export type _ZodNumber<Internals extends core.$ZodNumberInternals = core.$ZodNumberInternals> =
-    all._ZodNumber<
-      Internals
-    >;
+    all._ZodNumber<Internals>;
   export type _ZodString<
     T extends core.$ZodStringInternals<unknown> = core.$ZodStringInternals<unknown>,
   > = all._ZodString<T>;
