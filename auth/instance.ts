@@ -30,7 +30,8 @@ export interface AuthInternals {
 }
 
 const internals: WeakMap<BetterAuthInstance, AuthInternals> = new WeakMap();
-let getSettings: WeakMap<AuthConfig, { settings: AuthSettings; identity: string }> = new WeakMap();
+let settingsByConfig: WeakMap<AuthConfig, { settings: AuthSettings; identity: string }> =
+  new WeakMap();
 let instances: WeakMap<AuthDatabase, Map<string, BetterAuthInstance>> = new WeakMap();
 
 /**
@@ -60,10 +61,10 @@ export function createAuth(db: AuthDatabase, config: AuthConfig): BetterAuthInst
       "createAuth(db, config) needs a drizzle client: await getDrizzleClient(...) first",
     );
   }
-  let known = getSettings.get(config);
+  let known = settingsByConfig.get(config);
   if (known === undefined) {
     const settings = resolveAuthConfig(config);
-    getSettings.set(config, known = { settings, identity: identifyConfig(settings) });
+    settingsByConfig.set(config, known = { settings, identity: identifyConfig(settings) });
   }
   let ofClient = instances.get(db);
   if (ofClient === undefined) instances.set(db, ofClient = new Map());
@@ -92,7 +93,7 @@ export async function getAuth(
 /** Forgets all instances, so that the next {@link createAuth} or {@link getAuth} makes a fresh one. For tests. */
 export function resetAuth(): void {
   instances = new WeakMap();
-  getSettings = new WeakMap();
+  settingsByConfig = new WeakMap();
 }
 
 /**

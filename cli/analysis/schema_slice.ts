@@ -48,7 +48,7 @@ export function createSlicer(project: Project): Slicer {
   const guards: SliceGuard[] = [];
   const packages: SlicePackage[] = [];
   const unitOf: Map<ts.Node | SourceModule | string, number> = new Map();
-  const getPackage: Map<string, number> = new Map();
+  const packageIndexes: Map<string, number> = new Map();
   const pending: (() => void)[] = [];
 
   const getPlace = (node: ts.Node): SourcePlace => ({
@@ -171,9 +171,9 @@ export function createSlicer(project: Project): Slicer {
   function ofPackage(specifier: string, name: string, at: ts.Node): string {
     const from = at.getSourceFile().fileName;
     const key = `${specifier}\0${dirname(from)}`;
-    let index = getPackage.get(key);
+    let index = packageIndexes.get(key);
     if (index === undefined) {
-      getPackage.set(key, index = packages.push({ ...getPlace(at), specifier, from }) - 1);
+      packageIndexes.set(key, index = packages.push({ ...getPlace(at), specifier, from }) - 1);
     }
     const unit = reserve(
       `${index}\0${name}`,
