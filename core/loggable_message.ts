@@ -1,5 +1,5 @@
 import { redactValue } from "../observability/redact.ts";
-import { REDACTED } from "../observability/redact_text.ts";
+import { REDACTED } from "../observability/redacted.ts";
 
 /** The members of events and results that hold fields inside a text. */
 interface Message {

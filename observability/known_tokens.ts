@@ -19,9 +19,29 @@ export const KNOWN_TOKEN: RegExp = new RegExp(
   `(?<![\\w-])(?:${PREFIXES.join("|")})[\\w.~+/=-]{16,}`,
   "g",
 );
+/** Prefixes that no other text has, whatever stands before them. */
+export const CERTAIN_TOKEN: RegExp =
+  /(?:gh[oprsu]_|github_pat_|glpat-|xox[abeoprs]-|[sr]k_(?:live|test)_|whsec_|shp(?:at|ca|pa|ss)_)[\w-]{16,}/g;
 /** The id of an AWS access key, and a Twilio API key. */
 export const KEY_ID: RegExp =
-  /(?<!\w)(?:(?:AKIA|ASIA|ABIA|ACCA|AROA)[A-Z0-9]{16}|SK[0-9a-f]{32})\b/g;
-/** A private key in PEM, up to its last line or to the end of the text. */
-export const PEM_BLOCK: RegExp =
-  /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-----END [A-Z0-9 ]{0,60}-----)?/g;
+  /(?<![A-Z0-9])(?:(?:AKIA|ASIA|ABIA|ACCA|AROA)[A-Z0-9]{16}(?![A-Z0-9])|(?<!\w)SK[0-9a-f]{32}\b)/g;
+const KEY_START = /-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY/g;
+const KEY_END = /-{4,5} ?END [A-Z0-9 ]{0,60}-{4,5}/g;
+
+/**
+ * Finds private keys in PEM, up to the last line of each or to the end of the text.
+ *
+ * @param text Any text.
+ * @returns Start and end of each.
+ */
+export function findPrivateKeys(text: string): [start: number, end: number][] {
+  const found: [number, number][] = [];
+  KEY_START.lastIndex = 0;
+  for (let start = KEY_START.exec(text); start !== null; start = KEY_START.exec(text)) {
+    KEY_END.lastIndex = KEY_START.lastIndex;
+    const end = KEY_END.exec(text) === null ? text.length : KEY_END.lastIndex;
+    found.push([start.index, end]);
+    KEY_START.lastIndex = end;
+  }
+  return found;
+}

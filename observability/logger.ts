@@ -4,7 +4,8 @@ import { currentInvocation } from "./invocation_context.ts";
 import { LOG_LEVELS, type LogLevel } from "./log_level.ts";
 import { writeOutput } from "./output.ts";
 import { redactDocument, redactValue, UNREADABLE } from "./redact.ts";
-import { REDACTED, redactText } from "./redact_text.ts";
+import { redactText } from "./redact_text.ts";
+import { REDACTED } from "./redacted.ts";
 import { isSensitiveKey } from "./sensitive_names.ts";
 import { getSettings, type ObservabilitySettings } from "./settings.ts";
 

@@ -1,12 +1,13 @@
 import { describeError } from "./describe_error.ts";
-import { REDACTED, redactText } from "./redact_text.ts";
+import { redactText } from "./redact_text.ts";
+import { REDACTED } from "./redacted.ts";
 import { isSensitiveKey, isSensitiveParameter } from "./sensitive_names.ts";
 
 /** Stands where a value could not be read. */
 export const UNREADABLE = "[Unreadable]";
 
-/** The query of an event: `queryStringParameters`, `multiValueQueryStringParameters`, `rawQueryString`. */
-const QUERY_KEY = /query_?string(?:_?parameters)?$/i;
+/** The query of an event: `queryStringParameters`, `multiValueQueryStringParameters`, `rawQueryString`, `query`. */
+const QUERY_KEY = /query_?string(?:_?parameters)?$|^(?:query|(?:query|search)_?param(?:eter)?s)$/i;
 const MAX_DEPTH = 8;
 const MAX_ITEMS = 200;
 
@@ -19,14 +20,41 @@ const MAX_ITEMS = 200;
  * @returns The text without secrets.
  */
 export function redactDocument(text: string, more?: ReadonlySet<string>): string {
-  if (text.startsWith("{") || text.startsWith("[")) {
-    try {
-      return redactText(JSON.stringify(redactValue(JSON.parse(text), more)));
-    } catch {
-      // no JSON after all
-    }
+  const json = findJson(text);
+  if (json === undefined) return redactText(text);
+  const safe = JSON.stringify(redactValue(json.value, more));
+  if (json.isWhole) return redactText(safe);
+  return redactText(
+    safe === json.plain ? text : text.slice(0, json.start) + safe + text.slice(json.end),
+  );
+}
+
+/** A JSON document in a text. */
+interface FoundJson {
+  readonly start: number;
+  readonly end: number;
+  readonly value: unknown;
+  /** Whether nothing but spaces stands beside it. */
+  readonly isWhole: boolean;
+  /** The document without spaces, when something stands beside it. */
+  readonly plain?: string;
+}
+
+/** Finds an object, an array or a string that is the whole text, or an object or array among words. */
+function findJson(text: string): FoundJson | undefined {
+  const trimmed = text.trimStart();
+  const start = trimmed[0] === '"' ? text.length - trimmed.length : text.search(/[{[]/);
+  const end = trimmed[0] === '"'
+    ? text.length
+    : Math.max(text.lastIndexOf("}"), text.lastIndexOf("]")) + 1;
+  if (start < 0 || end <= start) return undefined;
+  try {
+    const value: unknown = JSON.parse(text.slice(start, end));
+    const isWhole = text.slice(0, start).trim() === "" && text.slice(end).trim() === "";
+    return { start, end, value, isWhole, plain: isWhole ? undefined : JSON.stringify(value) };
+  } catch {
+    return undefined; // no JSON after all, or too deep
   }
-  return redactText(text);
 }
 
 /**
@@ -68,31 +96,62 @@ function copy(
     if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
     if (value instanceof Map) return copy(Object.fromEntries(value), more, depth, above);
     if (value instanceof Set) return copy([...value], more, depth, above);
-    if (Array.isArray(value)) {
-      const items = value.slice(0, MAX_ITEMS).map((item) =>
-        copy(item, more, depth + 1, next) ?? null
-      );
-      if (value.length > MAX_ITEMS) items.push(`… (${value.length} items)`);
-      return items;
-    }
+    if (Array.isArray(value)) return copyItems(value, more, depth, next);
     if ("toJSON" in value && typeof value.toJSON === "function") {
       return copy(value.toJSON(), more, depth + 1, next);
     }
     const safe: Record<string, unknown> = {};
+    const isNamed = isNamedValue(value as Record<string, unknown>, more);
     for (const key of Object.keys(value).slice(0, MAX_ITEMS)) {
       const item = (value as Record<string, unknown>)[key];
-      const hide = item !== null && item !== undefined && typeof item !== "boolean" &&
-        (isSensitiveKey(key, more) || (isQuery && isSensitiveParameter(key)));
+      const hide = isHidden(item) &&
+        (isSensitiveKey(key, more) || (isQuery && isSensitiveParameter(key)) ||
+          (isNamed && /^values?$/i.test(key)));
       // a key such as __proto__ must become a property, not a prototype
-      Object.defineProperty(safe, key, {
+      Object.defineProperty(safe, key.includes("=") || key.includes(":") ? redactText(key) : key, {
         value: hide ? REDACTED : copy(item, more, depth + 1, next, QUERY_KEY.test(key)),
         enumerable: true,
+        configurable: true,
       });
     }
     return safe;
   } catch {
     return UNREADABLE;
   }
+}
+
+/** Copies a list. Values of command-line options and of pairs such as `[["token", "x"]]` are hidden by the item before them. */
+function copyItems(
+  list: readonly unknown[],
+  more: ReadonlySet<string> | undefined,
+  depth: number,
+  above: object[],
+): unknown[] {
+  const isPair = list.length === 2 && Array.isArray(above.at(-2));
+  const items = list.slice(0, MAX_ITEMS).map((item, index) => {
+    const name: unknown = index > 0 ? list[index - 1] : undefined;
+    const isNamed = typeof name === "string" && (isPair || /^--?[A-Za-z]/.test(name)) &&
+      !name.includes("=") &&
+      isSensitiveKey(name, more);
+    return isNamed && isHidden(item) ? REDACTED : copy(item, more, depth + 1, above) ?? null;
+  });
+  if (list.length > MAX_ITEMS) items.push(`… (${list.length} items)`);
+  return items;
+}
+
+/** Checks for `{ name: "token", value: "x" }`, as lists of headers and parameters have it. */
+function isNamedValue(
+  object: Record<string, unknown>,
+  more: ReadonlySet<string> | undefined,
+): boolean {
+  const name = object.name ?? object.key ?? object.header ?? object.field ?? object.Name ??
+    object.Key;
+  return typeof name === "string" && isSensitiveKey(name, more);
+}
+
+/** Booleans and empty values are no secrets. */
+function isHidden(value: unknown): boolean {
+  return value !== null && value !== undefined && typeof value !== "boolean";
 }
 
 function copyPrimitive(value: unknown): unknown {

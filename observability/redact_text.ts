@@ -1,23 +1,18 @@
-import { KEY_ID, KNOWN_TOKEN, PEM_BLOCK } from "./known_tokens.ts";
-import { isSensitiveKey, isSensitiveParameter } from "./sensitive_names.ts";
-
-/** Stands where a value was taken out. */
-export const REDACTED = "[REDACTED]";
+import { CERTAIN_TOKEN, findPrivateKeys, KEY_ID, KNOWN_TOKEN } from "./known_tokens.ts";
+import { redactNamedValues } from "./redact_named_values.ts";
+import { redactUrlUsers } from "./redact_url.ts";
+import { REDACTED } from "./redacted.ts";
 
 const MAX_TEXT = 8192;
+/** How often a text may be escaped. */
+const MAX_ESCAPED = 3;
 
 /** Credentials after the scheme of an Authorization header. */
-const SCHEME = /\b(bearer|basic)\s+[\w.~+/=-]+/gi;
-/** Headers whose whole value is a credential, up to the end of the line or the closing quote. */
-const HEADER = /(?<![\w-])((?:proxy-)?authorization|(?:set-)?cookie)(['"]?:[ \t]*)([^\r\n"']+)/gi;
-const WORD = /[^\s"'<>]+/g;
-/** Digits before a slash are a port. */
-const URL_PASSWORD = /:\/\/[^\s:@/]*:(?!\d+(?:[/?#]|$))/;
-const URL_TOKEN = /((?:https?|wss?):\/\/)[^\s:@/?#]+(?=@)/i;
+const CREDENTIALS = /\b(bearer|basic)(\s+|%20)(["']?)[\w.~+/=-]+/gi;
 const DOTTED_WORD = /[\w.-]+/g;
-const MAX_NAME = 64;
-/** The value after a sign, to the end of its quotes or of the word. */
-const VALUE = /\s{0,8}("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^&;,\s"'<>()[\]{}]+)/y;
+const WORD = /\S+/g;
+/** Letters, digits and signs that are written as `%3D` or `\u003d`; spaces and commas end values and stay. */
+const ESCAPE = /(?:%|\\u00)(2[2356DEF]|3[0-9ADF]|[46][1-9A-F]|40|[57][0-9A]|5[BDF]|7[BD])/gi;
 
 /**
  * Takes secrets out of a text, and shortens one of over 8,192 characters. It finds credentials by
@@ -28,94 +23,50 @@ const VALUE = /\s{0,8}("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^&;,\s"'<>()[\]{}]
  * @returns The text, the same string when there is nothing to take out.
  */
 export function redactText(text: string): string {
-  let safe = text.length > MAX_TEXT
-    ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)`
-    : text;
-  if (safe.includes("-----BEGIN ")) safe = safe.replace(PEM_BLOCK, REDACTED);
-  if (/earer|asic/i.test(safe)) safe = safe.replace(SCHEME, `$1 ${REDACTED}`);
-  if (safe.includes("://")) safe = safe.replace(WORD, redactUrlUser);
+  return redact(
+    text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)` : text,
+    0,
+  );
+}
+
+function redact(text: string, depth: number): string {
+  let safe = text;
+  if (safe.includes("PRIVATE KEY")) safe = redactPrivateKeys(safe);
+  if (/earer|asic/i.test(safe)) safe = safe.replace(CREDENTIALS, `$1$2$3${REDACTED}`);
+  if (safe.includes("@")) safe = redactUrlUsers(safe);
   if (safe.includes("eyJ")) safe = safe.replace(DOTTED_WORD, redactWebToken);
-  if (safe.length >= 18) safe = safe.replace(KNOWN_TOKEN, redactToken).replace(KEY_ID, REDACTED);
-  if (safe.includes("=") || safe.includes(":")) {
-    safe = redactNamedValues(safe.replace(HEADER, redactHeader));
+  if (safe.length >= 18) {
+    safe = safe.replace(KNOWN_TOKEN, redactToken).replace(CERTAIN_TOKEN, redactToken).replace(
+      KEY_ID,
+      REDACTED,
+    );
   }
-  return safe;
+  safe = redactNamedValues(safe);
+  if (depth === MAX_ESCAPED || !(safe.includes("%") || safe.includes("\\u00"))) return safe;
+  return safe.replace(WORD, (word) => redactEscaped(word, depth));
 }
 
-/** Keeps the scheme, which tells a reader what was sent. */
-function redactHeader(all: string, name: string, colon: string, value: string): string {
-  if (value.startsWith(REDACTED)) return all;
-  const scheme = /^[A-Za-z]+ (?=\S)/.exec(value)?.[0] ?? "";
-  return `${name}${colon}${scheme}${REDACTED}`;
+/** Reads a word with its escapes undone, and leaves it as it was when it holds no secret. */
+function redactEscaped(word: string, depth: number): string {
+  const plain = word.replace(ESCAPE, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
+  if (plain === word) return word;
+  const safe = redact(plain, depth + 1);
+  return safe === plain ? word : safe;
 }
 
-/** Replaces the values after `:` and `=` whose names are sensitive. */
-function redactNamedValues(text: string): string {
+function redactPrivateKeys(text: string): string {
   let safe = "";
   let done = 0;
-  for (let sign = findSign(text, 0); sign < text.length; sign = findSign(text, sign + 1)) {
-    const name = readNameBefore(text, sign);
-    if (name === "" || sign < done || !isSensitiveBefore(text, sign, name)) continue;
-    VALUE.lastIndex = sign + 1;
-    const value = VALUE.exec(text)?.[1];
-    if (value === undefined || isHeader(name, text[sign], value)) continue;
-    const quote = /^["']/.exec(value)?.[0] ?? (text[sign - 1] === '"' ? '"' : "");
-    safe += `${text.slice(done, VALUE.lastIndex - value.length)}${quote}${REDACTED}${quote}`;
-    done = VALUE.lastIndex;
+  for (const [start, end] of findPrivateKeys(text)) {
+    safe += text.slice(done, start) + REDACTED;
+    done = end;
   }
-  return done === 0 ? text : safe + text.slice(done);
-}
-
-/** Returns the position of the next `:` or `=`, or the length of the text. */
-function findSign(text: string, from: number): number {
-  let index = from;
-  while (index < text.length && text[index] !== ":" && text[index] !== "=") index++;
-  return index;
-}
-
-/** Reads backwards, because a search from the front would try a name at every character. */
-function readNameBefore(text: string, sign: number): string {
-  let end = sign;
-  while (text[end - 1] === " ") end--;
-  if (text[end - 1] === '"' || text[end - 1] === "'") end--;
-  let start = end;
-  while (start > 0 && end - start <= MAX_NAME && isNameCharacter(text.charCodeAt(start - 1))) {
-    start--;
-  }
-  return text.slice(start, end);
-}
-
-/** Letters, digits and `_ - . %`. */
-function isNameCharacter(code: number): boolean {
-  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57) ||
-    code === 95 || code === 45 || code === 46 || code === 37;
-}
-
-function isSensitiveBefore(text: string, sign: number, name: string): boolean {
-  if (isSensitiveKey(name)) return true;
-  const mark = text[sign - name.length - 1];
-  return (mark === "?" || mark === "&") && isSensitiveParameter(name);
-}
-
-/** Checks whether `HEADER` matched this name: its scheme must stay readable. */
-function isHeader(name: string, sign: string, value: string): boolean {
-  return /^(?:(?:proxy-)?authorization|(?:set-)?cookie)$/i.test(name) && sign.includes(":") &&
-    !/^["']/.test(value);
+  return safe + text.slice(done);
 }
 
 /** Skips words that only look like a token, such as a long name in snake case. */
 function redactToken(token: string): string {
   return /\d/.test(token) || /[a-z][A-Z]/.test(token) ? REDACTED : token;
-}
-
-/** Reads up to the last `@`, because a password may hold an unencoded one, or a slash. */
-function redactUrlUser(word: string): string {
-  const end = word.lastIndexOf("@");
-  if (end < 0) return word;
-  const user = URL_PASSWORD.exec(word);
-  const start = user === null ? end : user.index + user[0].length;
-  if (user === null || start > end) return word.replace(URL_TOKEN, `$1${REDACTED}`);
-  return word.slice(0, start) + REDACTED + word.slice(end);
 }
 
 /** Replaces three parts between dots, the first of which begins as JSON does in base64. */

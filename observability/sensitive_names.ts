@@ -1,31 +1,41 @@
-/**
- * Parts of key names, in lower case without punctuation, whose values stay out of logs.
- * Each name matches in any spelling: `apiKey`, `api_key`, `X-Api-Key`.
- */
+/** Parts of names, in lower case without punctuation, whose values stay out of logs. */
 const SENSITIVE_PARTS = [
   "passw|passphrase|passcode|pwd|secret|token|authorization|cookie|credential|signature|originverify",
   "connectionstring|jwt|cardnumber|securitycode|mnemonic|seedphrase|codeverifier|clientassertion",
   "(?:access|account|api|auth|client|decryption|encryption|encrypt|hmac|host|kms|master|private)key",
   "(?:service|session|shared|signing|ssh|storage|symmetric|wrapping)key",
   "(?:2fa|auth|backup|confirmation|device|login|mfa|onetime|recovery|reset|sms|twofactor)codes?",
-  "(?:verification|authorization|activation)codes?",
+  "(?:verification|authorization|activation|scratch|invite|invitation)codes?",
+  "sess(?:ion)?id|samlassertion|otpauth|keymaterial|onetimepin|recoveryphrase",
 ];
 /** Names that count only when nothing stands before or after them. */
 const SENSITIVE_NAMES = [
-  "x?auth|bearer|pin|ssn|cvv|cvc|session|sessionid|(?:connect|php)?sid|phpsessid|samlresponse",
+  "xauth|(?:connect|php)?sid|samlresponse|passkey",
   "(?:db|database|user|admin|root|smtp|mail|ftp|redis|pg|mysql|postgres|rds)?pass",
   "[a-z0-9]{0,32}otp(?:code)?s?",
 ];
 const SENSITIVE = new RegExp(`${SENSITIVE_PARTS.join("|")}|^(?:${SENSITIVE_NAMES.join("|")})$`);
 
-/** Query parameters that carry a secret in URLs, where the bare name means something else. */
+/** Words that count at the end of a name only: `userPass`, but not `passCount`. */
+const LAST_WORDS = [
+  "pass|pin|pin_(?:code|number)|cvv|cvc|(?:cvv|cvc)_code|ssn|auth|auth_headers?|bearer|creds?|csrf|xsrf|verifier",
+  "session|sess|sid|session_(?:data|state|hash|value)",
+  "(?:otp|totp|hotp|mfa)(?:_(?:code|pin|seed|uri|url|value|input|answer)s?)?",
+  "(?:aes|app|cipher|consumer|crypto|deploy|ec|enc|functions?|gpg|license|licence|pgp|priv|recovery)_?keys?",
+  "(?:rsa|sign|ssl|subscription|tls|webhook)_?keys?",
+  "(?:magic|reset|login|signin|invite|invitation|verification|verify|confirmation|activation)_(?:link|url|uri|ticket)",
+];
+const SENSITIVE_END = new RegExp(`(?:^|_)(?:${LAST_WORDS.join("|")})$`);
+
+/** Query parameters that carry a secret in URLs. Elsewhere these names mean other things. */
 const SENSITIVE_PARAMETERS = /^(?:code|key|sig|state|ticket|otp|hash|assertion)$/;
 
 const MAX_REMEMBERED = 1000;
 const verdicts: Map<string, boolean> = new Map();
 
 /**
- * Checks whether values under a key are kept out of logs, by the key's name.
+ * Checks whether values under a key are kept out of logs, by the key's name in any spelling:
+ * `apiKey`, `api_key` and `X-Api-Key` are one name.
  *
  * @param key A property's name, in any spelling.
  * @param more Further names, in lower case, that must match the whole name.
@@ -33,7 +43,8 @@ const verdicts: Map<string, boolean> = new Map();
 export function isSensitiveKey(key: string, more?: ReadonlySet<string>): boolean {
   let verdict = verdicts.get(key);
   if (verdict === undefined) {
-    verdict = SENSITIVE.test(key.toLowerCase().replace(/[^a-z0-9]/g, ""));
+    const words = splitWords(key);
+    verdict = SENSITIVE.test(words.replaceAll("_", "")) || SENSITIVE_END.test(words);
     if (verdicts.size >= MAX_REMEMBERED) verdicts.clear(); // names can come from a client
     verdicts.set(key, verdict);
   }
@@ -48,4 +59,10 @@ export function isSensitiveKey(key: string, more?: ReadonlySet<string>): boolean
  */
 export function isSensitiveParameter(name: string): boolean {
   return SENSITIVE_PARAMETERS.test(name.toLowerCase()) || isSensitiveKey(name);
+}
+
+/** Writes a name as words: `userPass2` and `User-Pass` become `user_pass`. */
+function splitWords(key: string): string {
+  return key.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase().replace(/[^a-z0-9]+/g, "_")
+    .replace(/_?\d{1,4}$/, "");
 }

@@ -5,7 +5,7 @@ import type { DrizzleClient } from "../../database/providers/provider.ts";
 import { sql } from "../../database/orm.ts";
 import { NotFoundError } from "../../errors/http_errors.ts";
 import { redactValue } from "../../observability/redact.ts";
-import { REDACTED } from "../../observability/redact_text.ts";
+import { REDACTED } from "../../observability/redacted.ts";
 
 /** A table and how much is in it. */
 export interface BrowsedTable {

@@ -1,6 +1,6 @@
 import { describeError, type ErrorDescription } from "../../observability/describe_error.ts";
 import { redactValue } from "../../observability/redact.ts";
-import { REDACTED } from "../../observability/redact_text.ts";
+import { REDACTED } from "../../observability/redacted.ts";
 
 /** Shorter ones are no secrets worth the name, and would blot out words. */
 const MIN_LENGTH = 8;

@@ -39,6 +39,8 @@ interface Report {
   checks: number;
   foreign: number;
   lost: number;
+  /** How many requests of each kind. */
+  kinds: Record<string, number>;
   examples: unknown[];
 }
 
@@ -73,10 +75,12 @@ for (const runtime of RUNTIMES) {
           },
         }, env);
         if (report === undefined) return;
-        const { requests, lines, metrics, spans, checks, foreign, lost, examples } = report;
+        const { requests, lines, metrics, spans, checks, foreign, lost, kinds, examples } = report;
         console.log(
           `${report.runtime} ${name}: ${requests} requests, ${lines} lines, ${metrics} metric documents, ${spans} spans, ` +
-            `${checks} checks: ${foreign} of another request, ${lost} lines lost`,
+            `${checks} checks: ${foreign} of another request, ${lost} lines lost; ${
+              JSON.stringify(kinds)
+            }`,
         );
         assertEquals([foreign, lost], [0, 0], JSON.stringify(examples));
         assert(

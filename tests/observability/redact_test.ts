@@ -203,7 +203,7 @@ const VALUES: [name: string, value: unknown, copy: unknown][] = [
   [
     "a URL with a password",
     new URL("https://u:p@example.com/"),
-    `https://u:${REDACTED}@example.com/`,
+    `https://${REDACTED}@example.com/`,
   ],
   ["an object without a prototype", Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
   ["null", null, null],

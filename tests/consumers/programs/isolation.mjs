@@ -33,6 +33,7 @@ const seen = {
   checks: 0,
   foreign: 0,
   lost: 0,
+  kinds: {},
   examples: [],
 };
 let expectedLines = 0;
@@ -282,6 +283,7 @@ const handler = defineApiHandler({ operationName: "Isolated" })(
 
 async function call(own, kind) {
   seen.requests++;
+  seen.kinds[kind] = (seen.kinds[kind] ?? 0) + 1;
   const event = createRestApiEvent({
     path: kind,
     headers: { "X-Correlation-Id": own, traceparent: `00-${traceOf(own)}-00f067aa0ba902b7-01` },

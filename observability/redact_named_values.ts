@@ -1,0 +1,165 @@
+import { REDACTED } from "./redacted.ts";
+import { isSensitiveKey, isSensitiveParameter } from "./sensitive_names.ts";
+import { findValueExtent } from "./value_extent.ts";
+
+const MAX_NAME = 64;
+/** Between a name and its sign: `"name" :`, `user[name]=`, `(name)=`. */
+const BETWEEN = new Set(" \t\u00a0\"'`\\[]()");
+/** Between a sign and its value: `=> `, `:= `, `== `. */
+const AFTER_SIGN = /[=:>]{0,2}\s{0,8}/y;
+
+/** A name before a line number, not before a value: `token.ts:12:3`. */
+const FILE = /\.(?:[cm]?[jt]sx?|sql)$/;
+/** Headers whose value goes on to the end of the line, with spaces and quotes. */
+const HEADER = /^(?:(?:proxy-)?authorization|(?:set-)?cookies?|x-.*)$/i;
+const SCHEME =
+  /^(?:basic|bearer|digest|token|apikey|hawk|hmac|key|negotiate|ntlm|oauth|aws4-hmac-sha256) (?=\S)/i;
+
+/** Values after a name and a space: options, SQL, elements of XML, parts of a form. */
+const SPACED = [
+  /(?<![\w-])--?([A-Za-z][\w.-]{0,63})[ \t]{1,8}(?=[^\s-])/g,
+  /\b(passw[a-z]{0,10}|passphrase|pwd|secret)\s{1,8}(?=')/gi,
+  /\bidentified\s{1,8}by\s{1,8}(?=')/gi,
+];
+const ELEMENT = /<([A-Za-z][\w:.-]{0,63})(?:\s[^<>]{0,256})?>(?=[^<\s])/g;
+const FORM_PART = /\bname=\\?"([^"\\\r\n]{1,64})\\?"/g;
+
+/**
+ * Replaces the values that follow sensitive names: `password: x`, `user[token]="x"`, `?code=x`,
+ * `--secret x`, `<pin>x</pin>`, parts of a form.
+ *
+ * @param text Any text.
+ * @returns The text, the same string when there is nothing to replace.
+ */
+export function redactNamedValues(text: string): string {
+  let safe = text;
+  if (safe.includes("name=")) safe = redactFormParts(safe);
+  if (safe.includes("=") || safe.includes(":") || safe.includes("->")) {
+    safe = redactAfterSigns(safe);
+  }
+  if (safe.includes("-") || safe.includes("'")) {
+    for (const form of SPACED) safe = redactSpaced(safe, form);
+  }
+  return safe.includes("</") ? redactElements(safe) : safe;
+}
+
+function redactAfterSigns(text: string): string {
+  let safe = "";
+  let done = 0;
+  for (let sign = findSign(text, 0); sign < text.length; sign = findSign(text, sign + 1)) {
+    if (sign < done) continue;
+    const [nameStart, nameEnd] = findNameBefore(text, sign, done);
+    const name = text.slice(nameStart, nameEnd);
+    const isInUrl = nameStart > done && isParameterMark(text, nameStart - 1);
+    if (name === "" || !(isInUrl ? isSensitiveParameter(name) : isSensitiveKey(name))) continue;
+    if (FILE.test(name) || text.startsWith("//", nameStart - 2)) continue;
+    AFTER_SIGN.lastIndex = sign + 1;
+    AFTER_SIGN.test(text);
+    const start = AFTER_SIGN.lastIndex;
+    const extent = findValueExtent(text, start, isInUrl);
+    if (extent === undefined) continue;
+    if (extent.quote === "" && text[sign] === ":" && HEADER.test(name)) {
+      const end = findHeaderEnd(text, start, nameEnd === sign ? text[nameStart - 1] : undefined);
+      const scheme = SCHEME.exec(text.slice(start, Math.min(end, start + 20)))?.[0] ?? "";
+      safe += `${text.slice(done, start)}${scheme}${REDACTED}`;
+      done = end;
+      continue;
+    }
+    const quote = extent.quote !== ""
+      ? extent.quote
+      : text[sign - 1] === '"'
+      ? text.slice(nameEnd, sign)
+      : "";
+    safe += `${text.slice(done, start)}${quote}${REDACTED}${quote}`;
+    done = extent.end;
+  }
+  return done === 0 ? text : safe + text.slice(done);
+}
+
+/** Returns the position of the next `:`, `=` or `->`, or the length of the text. */
+function findSign(text: string, from: number): number {
+  let at = from;
+  while (
+    at < text.length && text[at] !== ":" && text[at] !== "=" &&
+    !(text[at] === ">" && text[at - 1] === "-")
+  ) at++;
+  return at;
+}
+
+/** Reads backwards, because a search from the front would try a name at every character. */
+function findNameBefore(text: string, sign: number, floor: number): [start: number, end: number] {
+  let end = text[sign] === ">" ? sign - 1 : sign;
+  for (let skipped = 0; end > floor && skipped < 12 && BETWEEN.has(text[end - 1]); skipped++) end--;
+  let start = end;
+  while (start > floor && end - start <= MAX_NAME && isNameCharacter(text.charCodeAt(start - 1))) {
+    start--;
+  }
+  return [start, end];
+}
+
+/** Letters, digits and `_ - . %`. */
+function isNameCharacter(code: number): boolean {
+  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57) ||
+    code === 95 || code === 45 || code === 46 || code === 37;
+}
+
+/** Checks for `?`, `&`, `&amp;` and `#` before the name of a parameter. */
+function isParameterMark(text: string, at: number): boolean {
+  const mark = text[at];
+  return mark === "?" || mark === "&" || mark === "#" ||
+    (mark === ";" && text.endsWith("&amp", at));
+}
+
+/** Finds the end of a header's line, or of the quotes in which the whole header stands. */
+function findHeaderEnd(text: string, start: number, before: string | undefined): number {
+  const isQuoted = before === '"' || before === "'" || before === "`";
+  let at = start;
+  while (
+    at < text.length && text[at] !== "\n" && text[at] !== "\r" && !(isQuoted && text[at] === before)
+  ) at++;
+  return at;
+}
+
+function redactSpaced(text: string, form: RegExp): string {
+  let safe = "";
+  let done = 0;
+  for (const { 0: all, 1: name, index } of text.matchAll(form)) {
+    const start = index + all.length;
+    const extent = index < done || (name !== undefined && !isSensitiveKey(name))
+      ? undefined
+      : findValueExtent(text, start);
+    if (extent === undefined) continue;
+    safe += `${text.slice(done, start)}${extent.quote}${REDACTED}${extent.quote}`;
+    done = extent.end;
+  }
+  return done === 0 ? text : safe + text.slice(done);
+}
+
+function redactElements(text: string): string {
+  let safe = "";
+  let done = 0;
+  for (const { 0: tag, 1: name, index } of text.matchAll(ELEMENT)) {
+    if (!isSensitiveKey(name)) continue;
+    const start = index + tag.length;
+    const end = text.indexOf("<", start);
+    safe += text.slice(done, start) + REDACTED;
+    done = end < 0 ? text.length : end;
+  }
+  return done === 0 ? text : safe + text.slice(done);
+}
+
+/** The value of a part begins after an empty line and ends before the next boundary. */
+function redactFormParts(text: string): string {
+  let safe = "";
+  let done = 0;
+  for (const { 1: name, index } of text.matchAll(FORM_PART)) {
+    if (index < done || !isSensitiveKey(name)) continue;
+    const blank = /\r?\n\r?\n/g;
+    blank.lastIndex = index;
+    if (blank.exec(text.slice(0, index + 512)) === null) continue;
+    const end = text.indexOf("\n--", blank.lastIndex);
+    safe += text.slice(done, blank.lastIndex) + REDACTED;
+    done = end < 0 ? text.length : end;
+  }
+  return done === 0 ? text : safe + text.slice(done);
+}

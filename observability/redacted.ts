@@ -1,0 +1,2 @@
+/** Stands where a value was taken out. */
+export const REDACTED = "[REDACTED]";
