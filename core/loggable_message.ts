@@ -1,5 +1,6 @@
 import { redactValue } from "../observability/redact.ts";
 import { REDACTED } from "../observability/redacted.ts";
+import { redactPaths } from "./redact_paths.ts";
 
 /** The members of events and results that hold fields inside a text. */
 interface Message {
@@ -7,15 +8,11 @@ interface Message {
   isBase64Encoded?: unknown;
   rawQueryString?: unknown;
   pathParameters?: unknown;
-  path?: unknown;
-  rawPath?: unknown;
-  resource?: unknown;
-  requestContext?: unknown;
 }
 
 /**
  * Prepares an event or a result for the log. Redaction goes by the names of keys, so bodies and
- * query strings become objects, and sensitive path parameters are replaced in the path as well.
+ * query strings become objects, and sensitive path parameters are replaced in every path of the event as well.
  *
  * @param message Any event or result.
  * @param more Further key names to redact, in lower case.
@@ -38,33 +35,7 @@ function findSecrets(parameters: unknown, more: ReadonlySet<string> | undefined)
   if (typeof parameters !== "object" || parameters === null) return new Set();
   const safe = redactValue(parameters, more) as Record<string, unknown>;
   const names = Object.keys(safe).filter((name) => safe[name] === REDACTED);
-  return new Set(
-    names.map((name) => decode(String((parameters as Record<string, unknown>)[name]))),
-  );
-}
-
-function redactPaths(message: Message, secrets: ReadonlySet<string>): Message {
-  const redact = (path: unknown) =>
-    typeof path !== "string" ? path : path.split("/")
-      .map((segment) => secrets.has(decode(segment)) ? REDACTED : segment).join("/");
-  for (const key of ["path", "rawPath", "resource"] as const) {
-    if (message[key] !== undefined) message[key] = redact(message[key]);
-  }
-  const { requestContext } = message;
-  if (typeof requestContext !== "object" || requestContext === null) return message;
-  const { path, http } = requestContext as { path?: unknown; http?: { path?: unknown } };
-  const context: Record<string, unknown> = { ...requestContext };
-  if (path !== undefined) context.path = redact(path);
-  if (http?.path !== undefined) context.http = { ...http, path: redact(http.path) };
-  return { ...message, requestContext: context };
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // malformed escapes: the text as it was sent
-  }
+  return new Set(names.map((name) => String((parameters as Record<string, unknown>)[name])));
 }
 
 function readText(text: string): unknown {

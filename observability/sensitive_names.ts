@@ -63,6 +63,6 @@ export function isSensitiveParameter(name: string): boolean {
 
 /** Writes a name as words: `userPass2` and `User-Pass` become `user_pass`. */
 function splitWords(key: string): string {
-  return key.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase().replace(/[^a-z0-9]+/g, "_")
-    .replace(/_?\d{1,4}$/, "");
+  return key.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replace(/([A-Z])([A-Z][a-z])/g, "$1_$2")
+    .toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/_?\d{1,4}$/, "");
 }

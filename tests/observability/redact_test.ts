@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
 import { checkSync } from "recheck";
 import { redactValue } from "../../observability/mod.ts";
-import { REDACTED, redactText } from "../../observability/redact_text.ts";
+import { redactText } from "../../observability/redact_text.ts";
+import { REDACTED } from "../../observability/redacted.ts";
 import { KNOWN_TOKEN } from "../../observability/known_tokens.ts";
 import { isSensitiveKey } from "../../observability/sensitive_names.ts";
 
@@ -21,16 +22,26 @@ const SENSITIVE_KEYS = [
   ..."session sid connect.sid PHPSESSID totp email_otp otpCode mfaCode code_verifier".split(" "),
   ..."recoveryCodes backup_codes verificationCode x-auth X-Auth-Key ssh_key client_key bearer"
     .split(" "),
-  ..."client_assertion SAMLResponse mnemonic seedPhrase".split(" "),
+  ..."client_assertion SAMLResponse mnemonic seedPhrase newPass pass2 JSESSIONID".split(" "),
+  ..."ASP.NET_SessionId userSession session-data sess userSid totpSeed totp_url mfa mfaPin".split(
+    " ",
+  ),
+  ..."pinCode user_pin cvv2 cardCvc authHeader proxy-auth creds csrf aesKey privKey".split(" "),
+  ..."Ocp-Apim-Subscription-Key x-functions-key pkceVerifier scratchCodes magicLink reset_url"
+    .split(" "),
 ];
 const PLAIN_KEYS = [
   ..."user author pinned email path status count opinion pincode_city authored notes shipping"
     .split(" "),
   ..."code key keys monkey keyboard primaryKey key_id option footprint bypass compass passenger"
     .split(" "),
-  ..."sessions_count inside side id userId consider statusCode errorCode zipcode postcode".split(
+  ..."passCount testsPassed pass_rate pinnedAt sessionCount mapKey designKey referenceKey".split(
     " ",
   ),
+  ..."mfaMethod authMode loginCount sessions_count inside side id userId consider statusCode errorCode zipcode postcode"
+    .split(
+      " ",
+    ),
 ];
 
 Deno.test("isSensitiveKey() knows secrets by name, in any spelling", () => {
@@ -104,6 +115,39 @@ const TEXTS: [text: string, safe: string][] = [
   ],
   ["-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY----- after", `${REDACTED} after`],
   ["-----BEGIN RSA PRIVATE KEY-----\nMIIE", REDACTED],
+  ["password => x y", `password => ${REDACTED} y`],
+  ["user[password]=x&a=1", `user[password]=${REDACTED}&a=1`],
+  ["Key (token)=(x) already exists", `Key (token)=${REDACTED} already exists`],
+  ["--db-password 'x' --page 5", `--db-password '${REDACTED}' --page 5`],
+  ["ALTER ROLE x PASSWORD 'it''s'; next", `ALTER ROLE x PASSWORD '${REDACTED}'; next`],
+  ["<a><b:pin x='1'>5</b:pin></a>", `<a><b:pin x='1'>${REDACTED}</b:pin></a>`],
+  ['{\\"password\\":\\"x\\",\\"a\\":1}', `{\\"password\\":\\"${REDACTED}\\",\\"a\\":1}`],
+  ['tokens: ["x", "y"], a: 1', `tokens: ${REDACTED}, a: 1`],
+  ['"tokens":["x","cut of', `"tokens":"${REDACTED}"`],
+  ['Cookie: a="x"; b=y', `Cookie: ${REDACTED}`],
+  ["Cookie: secret of mine", `Cookie: ${REDACTED}`],
+  ["X-Auth-Key: a b\nHost: c", `X-Auth-Key: ${REDACTED}\nHost: c`],
+  ["https://TOKEN:x-oauth-basic@host/a", `https://${REDACTED}@host/a`],
+  ["https:\\/\\/TOKEN@host", `https:\\/\\/${REDACTED}@host`],
+  ["/cb#code=abc&state=x", `/cb#code=${REDACTED}&state=${REDACTED}`],
+  ["/cb?a=1&amp;code=abc", `/cb?a=1&amp;code=${REDACTED}`],
+  ["/login?to=%2Fcb%3Fcode%3Dabc%26a%3D1", `/login?to=/cb?code=${REDACTED}&a=1`],
+  ["filter=%7B%22pin%22%3A%2212%22%7D", `filter={"pin":"${REDACTED}"}`],
+  ["a\\u003d1\\u0026token\\u003dabc", `a=1&token=${REDACTED}`],
+  ["bearer%20abc", `bearer%20${REDACTED}`],
+  ["/login?to=%2Fnotes%3Fpage%3D1", "/login?to=%2Fnotes%3Fpage%3D1"],
+  ["\\nghp_16C7e42F292c6912E7710c838347Ae178B4a", `\\n${REDACTED}`],
+  [
+    "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: A-1\n\nMIIE\n-----END RSA PRIVATE KEY----- x",
+    `${REDACTED} x`,
+  ],
+  [
+    'Content-Disposition: form-data; name="pin"\r\n\r\n12 34\r\n--b--',
+    `Content-Disposition: form-data; name="pin"\r\n\r\n${REDACTED}\n--b--`,
+  ],
+  ["at f (/srv/auth/session_token.ts:12:3)", "at f (/srv/auth/session_token.ts:12:3)"],
+  ["ECONNREFUSED https://auth:8080/x", "ECONNREFUSED https://auth:8080/x"],
+  [`Unexpected token '}', "{"a":}" is no JSON`, `Unexpected token '}', "{"a":}" is no JSON`],
   ["at 2026-11-22T08:05:06.000Z in file.ts:3:14", "at 2026-11-22T08:05:06.000Z in file.ts:3:14"],
 ];
 
@@ -173,6 +217,42 @@ Deno.test("redactValue() takes values out of texts that are JSON, at every level
     keep: 1,
   });
   for (const text of ["[not json", "{", "[REDACTED]"]) assertEquals(redactValue(text), text);
+});
+
+Deno.test("redactValue() takes values out of JSON among words, and of JSON in JSON", () => {
+  const secret = { b: JSON.stringify({ password: "x", name: "n" }) };
+  const safe = { b: JSON.stringify({ password: REDACTED, name: "n" }) };
+  assertEquals(
+    redactValue(`got ${JSON.stringify(secret)} here`),
+    `got ${JSON.stringify(safe)} here`,
+  );
+  assertEquals(
+    redactValue(JSON.stringify(JSON.stringify(secret))),
+    JSON.stringify(JSON.stringify(safe)),
+  );
+  assertEquals(redactValue('got { "a": 1 } here'), 'got { "a": 1 } here');
+});
+
+Deno.test("redactValue() takes values out of lists of names and values", () => {
+  const list = {
+    args: ["--password", "x", "--page", "2"],
+    headers: [["cookie", "x"], ["host", "h"]],
+  };
+  assertEquals(redactValue(list), {
+    args: ["--password", REDACTED, "--page", "2"],
+    headers: [["cookie", REDACTED], ["host", "h"]],
+  });
+  assertEquals(redactValue([{ name: "token", value: "x" }, { key: "page", value: "2" }]), [
+    { name: "token", value: REDACTED },
+    { key: "page", value: "2" },
+  ]);
+  assertEquals(redactValue({ required: ["password", "email"] }), {
+    required: ["password", "email"],
+  });
+  assertEquals(redactValue({ query: { code: "x" }, "token=x": 1 }), {
+    query: { code: REDACTED },
+    [`token=${REDACTED}`]: REDACTED,
+  });
 });
 
 Deno.test("redactValue() takes further key names", () => {
