@@ -1,6 +1,6 @@
 /**
- * What a test needs: events of every source, Lambda's context with a deadline, a clock that stands still, a fresh
- * database, and a local server that behaves as the distributed-SQL provider does.
+ * Test helpers: events of every trigger, a Lambda context with a deadline, a fake clock and an empty database. The local
+ * server that behaves like Aurora DSQL is in `@trellis/fn/testing/distsql`.
  *
  * @example
  * ```ts
@@ -15,12 +15,6 @@
 export { createFakeClock, type FakeClock, type FakeClockOptions } from "./clock.ts";
 export { createLambdaContext, type LambdaContextOptions } from "./context.ts";
 export { createTestDatabase, type TestDatabase, type TestDatabaseOptions } from "./database.ts";
-export type { EmbeddedDatabase } from "./distsql/embedded_backend.ts";
-export type { DistSqlFault, DistSqlInjection, InjectedFault } from "./distsql/faults.ts";
-export type { DistSqlIamAction, DistSqlPrincipal } from "./distsql/iam_token.ts";
-export { type DistSqlServer, startDistSqlServer } from "./distsql/server.ts";
-export type { DistSqlLimits, DistSqlStatistics } from "./distsql/server_context.ts";
-export type { DistSqlBackend, DistSqlServerOptions } from "./distsql/server_options.ts";
 export {
   createAlbEvent,
   createFunctionUrlEvent,

@@ -207,3 +207,17 @@ Deno.test("architecture: errors imports no package", () => {
   );
   assertEquals(faults.map((i) => `${i.from} -> ${relative(".", i.specifier)}`), []);
 });
+
+Deno.test("architecture: ./testing loads neither the database nor the server of ./testing/distsql", () => {
+  const loaded = new Set(["testing/mod.ts"]);
+  for (const file of loaded) {
+    for (const i of imports) {
+      const target = i.from === file && i.kind === "static" ? getTarget(i) : undefined;
+      if (target !== undefined) loaded.add(target);
+    }
+  }
+  assertEquals(
+    [...loaded].filter((file) => /^(?:database|testing\/distsql)\//.test(file)),
+    [],
+  );
+});

@@ -1,5 +1,5 @@
 import { monotonicNow } from "../../core/async/clock.ts";
-import { getTitle, type MigrationContext, toMigrationError } from "./context.ts";
+import { type MigrationContext, summarizeStatement, toMigrationError } from "./context.ts";
 import { clearSteps, readSteps, type StepRow, writeApplied } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
 import { resolveStep } from "./resolve_step.ts";
@@ -41,7 +41,7 @@ export async function applyStepwise(
     if (rows.get(index)?.state === "done") continue;
     await context.lock.check();
     context.logger(
-      `${file.tag}: statement ${index + 1} of ${steps.length}: ${getTitle(steps[index])}`,
+      `${file.tag}: statement ${index + 1} of ${steps.length}: ${summarizeStatement(steps[index])}`,
     );
     try {
       next = await runStep(planned, index, rows.get(index), context, settings);

@@ -61,7 +61,7 @@ export function toMigrationError(tag: string, index: number, cause: unknown): Mi
 }
 
 /** How a statement shows in a log: its first words, which hold no data. */
-export function getTitle(step: MigrationStep): string {
+export function summarizeStatement(step: MigrationStep): string {
   const words = step.sql.replace(/^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)+/, "").split(/[\s(]+/).slice(
     0,
     3,

@@ -7,13 +7,13 @@ import type { Row, SqlSession } from "../providers/provider.ts";
  * What the catalog says about a statement of which nobody knows whether it ran: it did (`done`), it did not or may be
  * run again (`run`), its index is there and not valid (`invalid`), or the catalog cannot tell (`unknown`).
  */
-export type StatementEvidence = "done" | "run" | "invalid" | "unknown";
+export type CatalogEvidence = "done" | "run" | "invalid" | "unknown";
 
-interface Question {
+interface CatalogProbe {
   sql: string;
   params: string[];
   /** Reads the answer. */
-  read: (row: Row | undefined) => StatementEvidence;
+  read: (row: Row | undefined) => CatalogEvidence;
 }
 
 const AGAIN: ReadonlySet<string> = new Set([
@@ -40,32 +40,34 @@ const AGAIN: ReadonlySet<string> = new Set([
 export async function lookUpStatement(
   session: SqlSession,
   sql: string,
-): Promise<StatementEvidence> {
-  const question = ask(new StatementReader(tokenize(sql)));
+): Promise<CatalogEvidence> {
+  const question = probe(new StatementReader(tokenize(sql)));
   if (typeof question === "string") return question;
   const [row] = await session.query(question.sql, question.params);
   return question.read(row);
 }
 
-function ask(reader: StatementReader): Question | StatementEvidence {
+function probe(reader: StatementReader): CatalogProbe | CatalogEvidence {
   if (reader.isOneOf(0, AGAIN)) return "run";
-  if (reader.is(0, "CREATE")) return askCreate(reader);
-  if (reader.is(0, "DROP")) return askDrop(reader);
-  if (reader.is(0, "ALTER", "TABLE")) return askAlterTable(reader);
-  if (reader.is(0, "ALTER", "INDEX")) return askRename(reader, reader.skip(2, "IF", "EXISTS"));
-  if (reader.is(0, "ALTER", "TYPE")) return askAddValue(reader);
-  if (reader.is(0, "ALTER", "SEQUENCE")) return askSequence(reader, reader.skip(2, "IF", "EXISTS"));
+  if (reader.is(0, "CREATE")) return probeCreate(reader);
+  if (reader.is(0, "DROP")) return probeDrop(reader);
+  if (reader.is(0, "ALTER", "TABLE")) return probeAlterTable(reader);
+  if (reader.is(0, "ALTER", "INDEX")) return probeRename(reader, reader.skip(2, "IF", "EXISTS"));
+  if (reader.is(0, "ALTER", "TYPE")) return probeAddValue(reader);
+  if (reader.is(0, "ALTER", "SEQUENCE")) {
+    return probeSequence(reader, reader.skip(2, "IF", "EXISTS"));
+  }
   return "unknown";
 }
 
 const RELATIONS: ReadonlySet<string> = new Set(["TABLE", "VIEW", "SEQUENCE"]);
 
-function askCreate(reader: StatementReader): Question | StatementEvidence {
+function probeCreate(reader: StatementReader): CatalogProbe | CatalogEvidence {
   let at = 1;
   if (reader.is(at, "OR", "REPLACE")) return "run";
   while (["UNIQUE", "UNLOGGED", "MATERIALIZED"].includes(reader.key(at))) at++;
   const kind = reader.key(at++);
-  if (kind === "INDEX") return askIndex(reader, at);
+  if (kind === "INDEX") return probeIndex(reader, at);
   if (reader.is(at, "IF", "NOT", "EXISTS")) return "run";
   const name = readName(reader, at);
   if (RELATIONS.has(kind)) {
@@ -92,13 +94,13 @@ const NAMED: Readonly<Record<string, readonly [catalog: string, column: string] 
 function exists(
   sql: string,
   params: string[],
-  there: StatementEvidence,
-  gone: StatementEvidence,
-): Question {
+  there: CatalogEvidence,
+  gone: CatalogEvidence,
+): CatalogProbe {
   return { sql, params, read: (row) => row?.there === true ? there : gone };
 }
 
-function askIndex(reader: StatementReader, start: number): Question | StatementEvidence {
+function probeIndex(reader: StatementReader, start: number): CatalogProbe | CatalogEvidence {
   let at = start;
   if (reader.is(at, "ASYNC") || reader.is(at, "CONCURRENTLY")) at++;
   at = reader.skip(at, "IF", "NOT", "EXISTS");
@@ -122,7 +124,7 @@ export const INDEX_STATE =
 export const CONSTRAINT_STATE = "SELECT convalidated AS valid FROM pg_constraint " +
   "WHERE conname = $1 AND conrelid = to_regclass($2)";
 
-function askDrop(reader: StatementReader): Question | StatementEvidence {
+function probeDrop(reader: StatementReader): CatalogProbe | CatalogEvidence {
   const kind = reader.key(1) === "MATERIALIZED" ? reader.key(2) : reader.key(1);
   let at = reader.key(1) === "MATERIALIZED" ? 3 : 2;
   at = reader.skip(at, "CONCURRENTLY");
@@ -147,15 +149,15 @@ const CONSTRAINT =
   "SELECT count(*) > 0 AS there FROM pg_constraint WHERE conrelid = to_regclass($1) AND conname = $2";
 
 /** All actions of one ALTER TABLE happen together, so the first one that leaves a trace speaks for all. */
-function askAlterTable(reader: StatementReader): Question | StatementEvidence {
+function probeAlterTable(reader: StatementReader): CatalogProbe | CatalogEvidence {
   let at = reader.skip(2, "ASYNC");
   at = reader.skip(at, "IF", "EXISTS");
   at = reader.skip(at, "ONLY");
   const table = readName(reader, at);
-  if (reader.is(table.end, "RENAME")) return askRename(reader, at);
-  let answer: Question | StatementEvidence = "run";
+  if (reader.is(table.end, "RENAME")) return probeRename(reader, at);
+  let answer: CatalogProbe | CatalogEvidence = "run";
   for (const [from] of reader.list(table.end, reader.size)) {
-    const action = askAction(reader, from, table);
+    const action = probeAction(reader, from, table);
     if (typeof action === "object") return action;
     if (action === "unknown") answer = "unknown";
   }
@@ -172,11 +174,11 @@ const SETTINGS: ReadonlySet<string> = new Set([
   "FORCE",
 ]);
 
-function askAction(
+function probeAction(
   reader: StatementReader,
   at: number,
   table: QualifiedName,
-): Question | StatementEvidence {
+): CatalogProbe | CatalogEvidence {
   if (reader.isOneOf(at, SETTINGS)) return reader.is(at, "SET", "SCHEMA") ? "unknown" : "run";
   const verb = reader.key(at);
   if (verb === "ALTER") {
@@ -192,7 +194,7 @@ function askAction(
     return /^(?:SET|DROP) (?:DEFAULT|NOT|STORAGE|STATISTICS)$/.test(what) ? "run" : "unknown";
   }
   if (verb !== "ADD" && verb !== "DROP") return "unknown";
-  const [there, gone]: [StatementEvidence, StatementEvidence] = verb === "ADD"
+  const [there, gone]: [CatalogEvidence, CatalogEvidence] = verb === "ADD"
     ? ["done", "run"]
     : ["run", "done"];
   let next = at + 1;
@@ -211,9 +213,9 @@ const IDENTITY =
   "AND attidentity <> ''";
 
 /** ALTER SEQUENCE: a new name leaves a trace, settings may be set again. */
-function askSequence(reader: StatementReader, at: number): Question | StatementEvidence {
+function probeSequence(reader: StatementReader, at: number): CatalogProbe | CatalogEvidence {
   const end = reader.nameEnd(at);
-  if (reader.is(end, "RENAME")) return askRename(reader, at);
+  if (reader.is(end, "RENAME")) return probeRename(reader, at);
   return reader.is(end, "SET", "SCHEMA") ? "unknown" : "run";
 }
 
@@ -225,7 +227,7 @@ const UNNAMED_CONSTRAINT: ReadonlySet<string> = new Set([
   "EXCLUDE",
 ]);
 
-function askRename(reader: StatementReader, at: number): Question | StatementEvidence {
+function probeRename(reader: StatementReader, at: number): CatalogProbe | CatalogEvidence {
   const owner = readName(reader, at);
   let next = owner.end;
   if (!reader.is(next, "RENAME")) return "unknown";
@@ -239,7 +241,7 @@ function askRename(reader: StatementReader, at: number): Question | StatementEvi
   return exists(isConstraint ? CONSTRAINT : COLUMN, [owner.text, from.name], "run", "done");
 }
 
-function askAddValue(reader: StatementReader): Question | StatementEvidence {
+function probeAddValue(reader: StatementReader): CatalogProbe | CatalogEvidence {
   const type = readName(reader, 2);
   if (!reader.is(type.end, "ADD", "VALUE")) return "unknown";
   if (reader.is(type.end + 2, "IF")) return "run";

@@ -29,7 +29,7 @@ export async function resolveStep(
 ): Promise<StepResolution> {
   if (step.truncates !== undefined) return await resolveTruncation(step, step.truncates, context);
   if (row?.watermark !== undefined) {
-    return step.run === "alone" ? { ...step, run: "recreate" } : step;
+    return step.run === "standalone" ? { ...step, run: "recreate" } : step;
   }
   const ifTable = step.run === "recreate" ? missingOkTable(step.sql) : step.ifTable;
   if (ifTable !== undefined && !await exists(TABLE, [ifTable], context)) return "skipped";
@@ -40,7 +40,7 @@ export async function resolveStep(
   const [notNull] = step.notNull ?? [];
   if (notNull?.does === "add") return await resolveAddition(step, notNull, context);
   if (notNull?.does === "validate") return await resolveValidation(step, notNull, context);
-  return step.run === "alone" && await needsRecreation(step.sql, context)
+  return step.run === "standalone" && await needsRecreation(step.sql, context)
     ? { ...step, run: "recreate" }
     : step;
 }

@@ -7,7 +7,7 @@ import type { DedicatedSession, DrizzleClient } from "../providers/provider.ts";
 import { getLimit } from "../providers/statement_limit.ts";
 import { guardTransactions } from "../transaction_guard.ts";
 import { applyPending, type MigratedFile } from "./apply_pending.ts";
-import { getTitle, type MigrationContext, type UndecidedStatement } from "./context.ts";
+import { type MigrationContext, summarizeStatement, type UndecidedStatement } from "./context.ts";
 import { type MigrationFolder, readMigrationFolder } from "./folder.ts";
 import { createTables, type HistoryTables, nameTables, readApplied } from "./history.ts";
 import { type MigrationLock, takeAdvisoryLock, takeLease, takeProcessLock } from "./lock.ts";
@@ -154,7 +154,7 @@ export async function runMigrations(config: MigrateConfig): Promise<MigrateResul
       warnings,
     };
     if (before.pending.length === 0) settings.logger("nothing to migrate");
-    if (config.dryRun === true) return { ...result, plan: tellPlan(planned, settings.logger) };
+    if (config.dryRun === true) return { ...result, plan: logPlan(planned, settings.logger) };
     if (before.pending.length === 0) return result;
     if (findings.some(({ severity }) => severity === "error")) {
       throw new MigrationPlanError(findings);
@@ -305,13 +305,15 @@ async function takeLock(
   );
 }
 
-function tellPlan(
+function logPlan(
   planned: readonly PlannedMigration[],
   logger: (message: string) => void,
 ): DryRunMigration[] {
   return planned.map(({ file, steps, atomic, findings }) => {
     logger(`${file.tag}: ${steps.length} statements${atomic ? " in one transaction" : ""}`);
-    steps.forEach((step, index) => logger(`${file.tag}:   ${index + 1}. ${getTitle(step)}`));
+    steps.forEach((step, index) =>
+      logger(`${file.tag}:   ${index + 1}. ${summarizeStatement(step)}`)
+    );
     const warnings = findings.filter(({ severity }) => severity === "warning").map(describeFinding);
     return { tag: file.tag, statements: steps.map(({ sql }) => sql), atomic, warnings };
   });

@@ -45,7 +45,7 @@ export class StepRun {
   /** Runs the step; `skipped` when what it makes is there already and the file ignores that. */
   async run(row: StepRow | undefined): Promise<"done" | "skipped"> {
     const { run } = this.#step;
-    if (run === "alone") return await this.#alone(row);
+    if (run === "standalone") return await this.#alone(row);
     if (run === "recreate") await this.#recreate(row);
     else if (row?.watermark !== undefined || await this.#isTooLarge()) {
       await this.#batched(row?.watermark);

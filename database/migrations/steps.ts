@@ -5,7 +5,7 @@ import { getIncompatibility } from "../distsql/incompatibilities.ts";
 import type { DistSqlOptions } from "../distsql/options.ts";
 import { splitStatements } from "../distsql/statement.ts";
 import { StatementReader } from "../distsql/statement_reader.ts";
-import { summarizeStatement } from "../distsql/statement_summary.ts";
+import { maskStatement } from "../distsql/mask_statement.ts";
 import { createLocator, findFirstWord } from "../distsql/text_position.ts";
 import { tokenize } from "../distsql/tokenize.ts";
 import { readTransactionControl } from "../distsql/transaction_blocks.ts";
@@ -30,7 +30,7 @@ export interface MigrationStep extends DistSqlStep {
    * `together`: may share a transaction with the note that it is done. `alone`: the server takes it only by itself.
    * `recreate`: the table is made again.
    */
-  readonly run: "together" | "alone" | "recreate";
+  readonly run: "transactional" | "standalone" | "recreate";
   /** The statements of a `BEGIN … COMMIT`, which are one transaction. */
   readonly block?: readonly string[];
 }
@@ -113,7 +113,7 @@ function planForDistSql(
       file: `${file.tag}.sql`,
       line,
       column,
-      statement: summarizeStatement(source.tokens),
+      statement: maskStatement(source.tokens),
     };
     return steps[at].map((step) => ({ ...step, place }));
   });
@@ -128,7 +128,11 @@ function planForDistSql(
 
 function toSteps({ steps }: TranslatedStatement): MigrationStep[] {
   return steps.map(({ sql, ...rest }) => {
-    const run = rest.recreates ? "recreate" : isRowStatement(getReader(sql)) ? "together" : "alone";
+    const run = rest.recreates
+      ? "recreate"
+      : isRowStatement(getReader(sql))
+      ? "transactional"
+      : "standalone";
     return toStep(sql, { run, ...rest });
   });
 }
@@ -179,11 +183,13 @@ function toPostgresSteps(
 }
 
 function toBlock(block: readonly string[]): MigrationStep[] {
-  return block.length === 0 ? [] : [toStep(block.join(";\n"), { run: "together", block })];
+  return block.length === 0 ? [] : [toStep(block.join(";\n"), { run: "transactional", block })];
 }
 
 function toPostgresStep(sql: string): MigrationStep[] {
-  return sql === "" ? [] : [toStep(sql, { run: runsAlone(getReader(sql)) ? "alone" : "together" })];
+  return sql === ""
+    ? []
+    : [toStep(sql, { run: runsAlone(getReader(sql)) ? "standalone" : "transactional" })];
 }
 
 /** Finds comments of drizzle-kit that stand for a statement. */
@@ -215,7 +221,7 @@ function findPsql({ file, text, statements }: FileTransactions): PlanFinding[] {
     advice: "Write it as SQL.",
     file,
     ...locate(findFirstWord(source)),
-    statement: summarizeStatement(source.tokens),
+    statement: maskStatement(source.tokens),
   }));
 }
 

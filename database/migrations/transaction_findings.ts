@@ -1,7 +1,7 @@
 import { getIncompatibility } from "../distsql/incompatibilities.ts";
 import type { SqlStatement } from "../distsql/statement.ts";
 import type { StatementReader } from "../distsql/statement_reader.ts";
-import { summarizeStatement } from "../distsql/statement_summary.ts";
+import { maskStatement } from "../distsql/mask_statement.ts";
 import { createLocator, findFirstWord } from "../distsql/text_position.ts";
 import type { TransactionControl } from "../distsql/transaction_blocks.ts";
 import type { PlanFinding } from "./plan_finding.ts";
@@ -71,7 +71,7 @@ export function findTransactionProblems(
   return problems.flatMap((problem, place) => {
     if (problem === undefined) return [];
     const { source } = statements[place];
-    const statement = summarizeStatement(source.tokens);
+    const statement = maskStatement(source.tokens);
     return { severity: "error", ...problem, file, ...locate(findFirstWord(source)), statement };
   });
 }

@@ -6,7 +6,7 @@ import { StatementReader } from "../distsql/statement_reader.ts";
 import { isTransactionControl } from "../distsql/transaction_blocks.ts";
 import { isTransactionSetting } from "./setting_statements.ts";
 import { fromEntry, type Problem, SETTING_OF_NOTHING } from "./transaction_findings.ts";
-import { summarizeStatement } from "../distsql/statement_summary.ts";
+import { maskStatement } from "../distsql/mask_statement.ts";
 import { createLocator, findFirstWord, type TextPosition } from "../distsql/text_position.ts";
 import {
   getDeclarations,
@@ -84,7 +84,7 @@ function findInStatement(file: string, located: LocatedStatement, count: number)
   const { source, line, column, subject, table, refusals, warnings } = located;
   const problem = refusals.length > 0 ? undefined : findProblem(source, count);
   if (refusals.length === 0 && warnings.length === 0 && problem === undefined) return [];
-  const statement = summarizeStatement(source.tokens);
+  const statement = maskStatement(source.tokens);
   const place = { file, line, column, statement, ...(table === undefined ? {} : { table }) };
   const found: PlanFinding[] = [
     ...refusals.map((refusal) => ({ ...place, ...fromRefusal(refusal) })),

@@ -9,7 +9,11 @@ import {
   type PermissionStatement,
   readAction,
 } from "./permission_statement.ts";
-import { type PermissionVariables, substituteVariables, type VariableFault } from "./substitute.ts";
+import {
+  type PermissionVariables,
+  substituteVariables,
+  type UnusableVariable,
+} from "./substitute.ts";
 
 interface PermissionFile {
   name: string;
@@ -30,14 +34,14 @@ export function readPermissionFiles(
   variables: PermissionVariables,
 ): PermissionStatement[] {
   const files = readFolder(folder);
-  const faults: { file: string; fault: VariableFault }[] = [];
+  const unusable: { file: string; variable: UnusableVariable }[] = [];
   const statements: PermissionStatement[] = [];
   for (const { name, text } of files) {
-    const { sql, faults: found } = substituteVariables(text, variables);
-    faults.push(...found.map((fault) => ({ file: name, fault })));
+    const { sql, unusable: found } = substituteVariables(text, variables);
+    unusable.push(...found.map((variable) => ({ file: name, variable })));
     if (found.length === 0) statements.push(...readStatements(name, sql));
   }
-  if (faults.length > 0) throw faultsError(faults);
+  if (unusable.length > 0) throw unusableError(unusable);
   if (statements.length === 0) {
     throw new ConfigurationError(
       `The permissions folder ${JSON.stringify(folder)} has no statement in any .sql file`,
@@ -90,7 +94,7 @@ function readStatements(file: string, sql: string): PermissionStatement[] {
     return {
       source: { file, line },
       sql: text,
-      title: getTitle(reader),
+      title: summarizePermission(reader),
       action: readAction(reader),
       isPermission: isPermissionStatement(reader),
       isWholeTableOnDistSql: leading.some(({ kind, text }) =>
@@ -101,7 +105,7 @@ function readStatements(file: string, sql: string): PermissionStatement[] {
 }
 
 /** The first words: they name no secret. */
-function getTitle(reader: StatementReader): string {
+function summarizePermission(reader: StatementReader): string {
   const words: string[] = [];
   for (let at = 0; at < 3 && reader.token(at)?.kind === "word"; at++) words.push(reader.key(at));
   const isCreate = words[0] === "CREATE" || words[0] === "ALTER" || words[0] === "DROP";
@@ -109,12 +113,12 @@ function getTitle(reader: StatementReader): string {
 }
 
 /** One error for all; values are not shown, since nobody knows what they are. */
-function faultsError(
-  faults: readonly { file: string; fault: VariableFault }[],
+function unusableError(
+  unusable: readonly { file: string; variable: UnusableVariable }[],
 ): ConfigurationError {
   const places = (isMissing: boolean): string[] => {
     const byName = new Map<string, string>();
-    for (const { file, fault: { name, line, why } } of faults) {
+    for (const { file, variable: { name, line, why } } of unusable) {
       if ((why === undefined) !== isMissing || byName.has(name)) continue;
       byName.set(name, `${name} (${file}:${line})${why === undefined ? "" : ` ${why}`}`);
     }
@@ -130,6 +134,6 @@ function faultsError(
       : [`these values would change the statements that they are put into: ${unfit.join("; ")}`],
   ];
   return new ConfigurationError(`The permission files cannot be used: ${parts.join("; ")}`, {
-    details: { variables: [...new Set(faults.map(({ fault }) => fault.name))] },
+    details: { variables: [...new Set(unusable.map(({ variable }) => variable.name))] },
   });
 }

@@ -4,7 +4,7 @@ import { type SqlToken, tokenize } from "../distsql/tokenize.ts";
 export type PermissionVariables = Readonly<Record<string, string | undefined>>;
 
 /** A variable that has no value, or one that does not fit its place. */
-export interface VariableFault {
+export interface UnusableVariable {
   /** Its name. */
   name: string;
   /** The line that it stands in, from 1. */
@@ -18,7 +18,7 @@ export interface Substituted {
   /** The SQL. */
   sql: string;
   /** What was found wrong; the SQL is of no use then. */
-  faults: VariableFault[];
+  unusable: UnusableVariable[];
 }
 
 /** Its end may be missing, so that no place is looked through twice. */
@@ -46,18 +46,18 @@ const PLACES = {
  *
  * @param sql The text.
  * @param variables Where the values are.
- * @returns The text, and all faults at once. A variable that is set to nothing counts as not set.
+ * @returns The text, and all unusable at once. A variable that is set to nothing counts as not set.
  */
 export function substituteVariables(sql: string, variables: PermissionVariables): Substituted {
-  const faults: VariableFault[] = [];
+  const unusable: UnusableVariable[] = [];
   let text = "";
   let line = 1;
   const put = (name: string, place: keyof typeof PLACES, at: number): string => {
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    if (!NAME.test(name)) faults.push({ name, line: at, why: "is no name of a variable" });
-    else if (value === undefined || value === "") faults.push({ name, line: at, why: undefined });
+    if (!NAME.test(name)) unusable.push({ name, line: at, why: "is no name of a variable" });
+    else if (value === undefined || value === "") unusable.push({ name, line: at, why: undefined });
     else if (PLACES[place].refused.test(value)) {
-      faults.push({ name, line: at, why: `holds ${PLACES[place].why}` });
+      unusable.push({ name, line: at, why: `holds ${PLACES[place].why}` });
     }
     return value ?? "";
   };
@@ -86,7 +86,7 @@ export function substituteVariables(sql: string, variables: PermissionVariables)
     } else text += token.text;
     line += countLines(token.text);
   }
-  return { sql: text, faults };
+  return { sql: text, unusable };
 }
 
 /** Outside of literals and names; the dollar sign may be the end of a word, as in `app_${STAGE}`. */

@@ -63,8 +63,9 @@ export function createRunner(ClientClass: typeof Client): NeonRunner {
   }
   return function runExtended(client, statement) {
     return new Promise((resolve, reject) => {
-      const settle: Callback = (error, result) => error ? reject(toError(error)) : resolve(result);
-      client.query(new ExtendedQuery(statement, settle) as never);
+      const complete: Callback = (error, result) =>
+        error ? reject(toError(error)) : resolve(result);
+      client.query(new ExtendedQuery(statement, complete) as never);
     });
   };
 }

@@ -24,7 +24,7 @@ const NO_ROOM: Refusal = { baseDelayMs: 100, maxDelayMs: 2000 };
 /** The server starts, recovers or wakes up. */
 const NOT_READY: Refusal = { baseDelayMs: 50, maxDelayMs: 1000 };
 /** Nobody listens, as while a server restarts; a wrong address looks the same. */
-const NOBODY: Refusal = { baseDelayMs: 50, maxDelayMs: 500, patienceMs: 2000 };
+const NOT_LISTENING: Refusal = { baseDelayMs: 50, maxDelayMs: 500, patienceMs: 2000 };
 
 /** SQLSTATEs of refused connections. Sources: PostgreSQL 18, appendix A; Aurora DSQL user guide, quotas (2026-10). */
 const SQL_STATES: Readonly<Record<string, Refusal>> = {
@@ -102,7 +102,7 @@ function readRefusal(error: unknown): Refusal | undefined {
   if (sqlState !== undefined) {
     return Object.hasOwn(SQL_STATES, sqlState) ? SQL_STATES[sqlState] : undefined;
   }
-  return currentInvocation() !== undefined && isUnreachable(error) ? NOBODY : undefined;
+  return currentInvocation() !== undefined && isUnreachable(error) ? NOT_LISTENING : undefined;
 }
 
 function unavailable(

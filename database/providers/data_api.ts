@@ -4,7 +4,7 @@ import { runtimeProcess } from "../../env/node_process.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { runOutsideInvocation } from "../../observability/invocation_context.ts";
 import type { DatabaseConfig } from "../config.ts";
-import { NO_DEADLINE, whenAbandoned } from "./abandoned.ts";
+import { NO_DEADLINE, onDeadline } from "./deadline.ts";
 import { ConnectionSlots } from "../session/connection_slots.ts";
 import { toQueryResult } from "../session/decode_rows.ts";
 import { createSessionClient } from "../session/session.ts";
@@ -153,7 +153,7 @@ function toApi(
   ): Promise<T> {
     const abort = new AbortController();
     // a request that nobody waits for any more would keep its socket for as long as the network is silent
-    const forget = whenAbandoned(() => abort.abort());
+    const forget = onDeadline(() => abort.abort());
     const hasDeadline = forget !== NO_DEADLINE;
     // closes its sockets; the next request opens a new one
     if (underWay === 0 && idle.elapsedMs > MAX_IDLE_MS) client.destroy();

@@ -4,9 +4,9 @@ import {
   resumeInvocation,
   runOutsideInvocation,
 } from "../../observability/invocation_context.ts";
-import { NO_DEADLINE, whenAbandoned } from "./abandoned.ts";
+import { NO_DEADLINE, onDeadline } from "./deadline.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
-import { isAnswered, RestWatch } from "./rest_watch.ts";
+import { IdleConnectionGuard, isAnswered } from "./idle_connection_guard.ts";
 import { type StatementLimit, StatementWatch } from "./statement_limit.ts";
 
 /**
@@ -64,31 +64,31 @@ export function limitStatements(client: Client, limit: StatementLimit): void {
   /** What is to be called with the answer in place of `done`; `undefined` when nothing can be sent any more. */
   function begin(done: Done): Done | undefined {
     if (silence !== undefined) return void done(silence);
-    function settle(...result: unknown[]): void {
-      if (!failing.delete(settle)) return;
+    function complete(...result: unknown[]): void {
+      if (!failing.delete(complete)) return;
       watch.ended();
       done(...result);
     }
-    failing.add(settle);
+    failing.add(complete);
     watch.sent();
-    return settle;
+    return complete;
   }
   client.query = function queryWithinLimit(...args: unknown[]): unknown {
     if (unlimited.has(client)) return query(...args);
     const [first] = args as [Submittable | undefined];
     if (typeof first?.submit === "function") {
-      const settle = begin(first.callback);
-      if (settle !== undefined) query(Object.assign(first, { callback: settle }));
+      const complete = begin(first.callback);
+      if (complete !== undefined) query(Object.assign(first, { callback: complete }));
       return first;
     }
     const done = args.at(-1);
     if (typeof done === "function") {
-      const settle = begin(done as Done);
-      return settle && query(...args.slice(0, -1), settle);
+      const complete = begin(done as Done);
+      return complete && query(...args.slice(0, -1), complete);
     }
     return new Promise((resolve, reject) => {
-      const settle = begin((error, result) => error ? reject(error) : resolve(result));
-      if (settle !== undefined) query(...args, settle);
+      const complete = begin((error, result) => error ? reject(error) : resolve(result));
+      if (complete !== undefined) query(...args, complete);
     });
   } as Client["query"];
 }
@@ -122,7 +122,7 @@ export function watchPool(pool: Pool, connectRetry: ConnectRetry, limit: Stateme
     rejectWithErrors(client);
   });
   const connect = pool.connect.bind(pool) as unknown as (taken: Taken) => void;
-  const rest = new RestWatch(dropSilent);
+  const rest = new IdleConnectionGuard(dropSilent);
 
   async function dropSilent(): Promise<void> {
     let isSilent = false;
@@ -138,7 +138,7 @@ export function watchPool(pool: Pool, connectRetry: ConnectRetry, limit: Stateme
     const startedAt = performance.now();
     let attempt = 1;
     let cut = (): void => {};
-    const forget = whenAbandoned(() => cut());
+    const forget = onDeadline(() => cut());
     tryOnce();
 
     function tryOnce(): void {

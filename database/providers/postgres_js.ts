@@ -16,7 +16,7 @@ import type { Connection, DrizzleClient, Invalidate } from "./provider.ts";
 import { getLimit } from "./statement_limit.ts";
 
 /** How a provider's server differs from PostgreSQL. */
-export interface ServerManners {
+export interface ServerTraits {
   /**
    * Which refused connections are tried again.
    * @default none
@@ -45,7 +45,7 @@ export async function openPostgres(
   options: PostgresOptions,
   invalidate: Invalidate,
   { connectRetry = () => undefined, keepsSession = true, explain = (error) => error }:
-    ServerManners = {},
+    ServerTraits = {},
 ): Promise<Connection> {
   const postgres = await loadPostgres();
   const common: PostgresOptions = {

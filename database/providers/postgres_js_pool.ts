@@ -3,9 +3,9 @@ import { Duplex } from "node:stream";
 import type { Options, Sql } from "postgres";
 import type postgres from "postgres";
 import { runOutsideInvocation } from "../../observability/invocation_context.ts";
-import { NO_DEADLINE, whenAbandoned } from "./abandoned.ts";
+import { NO_DEADLINE, onDeadline } from "./deadline.ts";
 import { endsConnection } from "./postgres_js_transaction.ts";
-import { isAnswered, RestWatch } from "./rest_watch.ts";
+import { IdleConnectionGuard, isAnswered } from "./idle_connection_guard.ts";
 
 /** Settings of postgres.js that a provider decides. */
 export type PostgresOptions = Options<Record<string, never>>;
@@ -37,7 +37,7 @@ export class PostgresPool {
   readonly #options: PostgresOptions;
   readonly #onEnd: () => void;
   #current: Generation | undefined;
-  readonly #rest = new RestWatch(() => this.#probe());
+  readonly #rest = new IdleConnectionGuard(() => this.#probe());
   #isClosing = false;
 
   /**
@@ -71,7 +71,7 @@ export class PostgresPool {
       if (generation.isSpent) this.#retire(generation);
     };
     generation.active++;
-    const forget = whenAbandoned(() => {
+    const forget = onDeadline(() => {
       this.#spend(generation);
       leave();
     });

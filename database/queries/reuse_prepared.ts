@@ -10,7 +10,7 @@ type Method = (...args: unknown[]) => unknown;
  * Methods that begin and refine a statement and send nothing. They are put off: of a statement that is prepared already
  * drizzle needs none of them, and they take longer than everything else that is done for a query.
  */
-const PUT_OFF: ReadonlySet<PropertyKey> = new Set([
+const DEFERRED: ReadonlySet<PropertyKey> = new Set([
   ...[
     "select",
     "selectDistinct",
@@ -47,13 +47,13 @@ class Run {
     this.prepared = prepared;
   }
 
-  putOff(on: Step, method: PropertyKey, args: unknown[]): object {
+  defer(on: Step, method: PropertyKey, args: unknown[]): object {
     const result = new Step(this, undefined);
     this.#calls.push({ on, method, args, result });
     return new Proxy(result, AS_BUILDER);
   }
 
-  makeUp(): void {
+  replay(): void {
     const calls = this.#calls;
     this.#calls = [];
     for (const { on, method, args, result } of calls) {
@@ -92,7 +92,7 @@ export function reusePrepared<TSchema extends Record<string, unknown>>(
 }
 
 function getBuilder(step: Step): object {
-  if (step.builder === undefined) step.run.makeUp();
+  if (step.builder === undefined) step.run.replay();
   return step.builder as object;
 }
 
@@ -100,7 +100,7 @@ function read(step: Step, key: PropertyKey): unknown {
   const { run } = step;
   if (step.builder === undefined) {
     // what every builder has, and none is needed for
-    if (PUT_OFF.has(key)) return (...args: unknown[]) => run.putOff(step, key, args);
+    if (DEFERRED.has(key)) return (...args: unknown[]) => run.defer(step, key, args);
     if (key === "prepare") return (name: string) => prepareOnce(step, name);
   }
   const builder = getBuilder(step);
@@ -112,10 +112,10 @@ function read(step: Step, key: PropertyKey): unknown {
       : value;
   }
   if (typeof value !== "function") return value;
-  if (PUT_OFF.has(key)) return (...args: unknown[]) => run.putOff(step, key, args);
+  if (DEFERRED.has(key)) return (...args: unknown[]) => run.defer(step, key, args);
   if (key === "prepare") return (name: string) => prepareOnce(step, name);
   return function callBuilder(...args: unknown[]): unknown {
-    run.makeUp();
+    run.replay();
     const result: unknown = value.apply(builder, args);
     return isBuilder(result) ? new Proxy(new Step(run, result), AS_BUILDER) : result;
   };
@@ -126,7 +126,7 @@ function prepareOnce(step: Step, name: string): object {
   let known = run.prepared.get(name);
   if (known === undefined) {
     // refinements of the same builder may be waiting, also where their result was dropped
-    run.makeUp();
+    run.replay();
     known = (getBuilder(step) as { prepare(name: string): object }).prepare(name);
     run.prepared.set(name, known);
   }

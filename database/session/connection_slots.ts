@@ -1,6 +1,6 @@
 import { DatabaseError } from "../../errors/database_errors.ts";
 import { currentInvocation, runOutsideInvocation } from "../../observability/invocation_context.ts";
-import { whenAbandoned } from "../providers/abandoned.ts";
+import { onDeadline } from "../providers/deadline.ts";
 import { waitedForIdle, waitsForItself } from "./misuse_messages.ts";
 import { currentScope, TransactionScope } from "./transaction_scope.ts";
 
@@ -75,7 +75,7 @@ export class ConnectionSlots {
     if (this.#scopes.size < this.#max) this.#scopes.add(scope);
     else await this.#wait(() => "the transaction", scope);
     // the connection of work that was given up at its deadline is cut, whether the work ever ends or not
-    const forget = whenAbandoned(() => this.#abandon(scope));
+    const forget = onDeadline(() => this.#abandon(scope));
     try {
       return await run(scope);
     } finally {
@@ -121,7 +121,7 @@ export class ConnectionSlots {
 
   #queue(what: () => string, scope: TransactionScope | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
-      const forget = whenAbandoned(() => this.#refuse(waiter, this.#explainAbandoned(waiter)));
+      const forget = onDeadline(() => this.#refuse(waiter, this.#explainAbandoned(waiter)));
       const waiter: Waiter = {
         what,
         scope,

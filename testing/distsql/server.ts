@@ -154,7 +154,7 @@ class ConnectionTable {
  *
  * @example
  * ```ts
- * import { startDistSqlServer } from "@trellis/fn/testing";
+ * import { startDistSqlServer } from "@trellis/fn/testing/distsql";
  *
  * const server = await startDistSqlServer();
  * console.log(`${server.hostname}:${server.port}`);

@@ -62,7 +62,7 @@ property(
   "substituteVariables() puts a value where it stays one literal, name or word, or finds a fault",
   fc.property(template, variables, ([place, write], given) => {
     const sql = write(place);
-    const { sql: written, faults } = substituteVariables(sql, given);
+    const { sql: written, unusable: faults } = substituteVariables(sql, given);
     if (faults.length > 0) return;
     const getKinds = (text: string): string[] | undefined => {
       try {
@@ -86,7 +86,7 @@ property(
   "substituteVariables() tells of every variable that has no value, and replaces in nothing else",
   fc.property(template, variables, ([place, write], given) => {
     const sql = write(place);
-    const { sql: written, faults } = substituteVariables(sql, given);
+    const { sql: written, unusable: faults } = substituteVariables(sql, given);
     const isComment = sql.startsWith("--");
     const named = [...sql.matchAll(/\$\{([^}]*)\}/g)].map(([, name]) => name);
     if (isComment) assertEquals([written, faults], [sql, []]);

@@ -4,7 +4,7 @@ import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
 import type { AlterResult, AlterTarget } from "./alter_target.ts";
 import { translateType } from "./column_type.ts";
-import { mendCache, mendIdentity } from "./identity.ts";
+import { normalizeCache, normalizeIdentity } from "./identity.ts";
 import { isKey } from "./known_table.ts";
 import { dropNotNull, notNullSteps } from "./not_null.ts";
 
@@ -87,7 +87,7 @@ export function translateAlterColumn(
     return undefined;
   }
   const edits = new TokenEdits(reader);
-  if (reader.is(at, "ADD", "GENERATED")) mendIdentity(reader, at + 1, to, edits, t);
-  else mendCache(reader, at, to, "identity-cache", edits, t);
+  if (reader.is(at, "ADD", "GENERATED")) normalizeIdentity(reader, at + 1, to, edits, t);
+  else normalizeCache(reader, at, to, "identity-cache", edits, t);
   return { keep: edits.isEmpty ? text : edits.apply(from, to) };
 }

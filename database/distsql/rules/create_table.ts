@@ -4,7 +4,7 @@ import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
 import { type ColumnClause, type ColumnDefinition, readColumn } from "./column_definition.ts";
 import { type ColumnType, translateType } from "./column_type.ts";
-import { mendIdentity } from "./identity.ts";
+import { normalizeIdentity } from "./identity.ts";
 import {
   cleanAttributes,
   cleanConstraint,
@@ -45,7 +45,7 @@ function translateGenerated(
     edits.replace(column.typeFrom, column.typeTo, "bigint");
     t.warn("type-identity-bigint");
   }
-  mendIdentity(reader, clause.bodyFrom, clause.to, edits, t);
+  normalizeIdentity(reader, clause.bodyFrom, clause.to, edits, t);
 }
 
 function translateColumn(

@@ -8,7 +8,7 @@ import type { StatementTranslation } from "../translation.ts";
  *
  * @returns Whether CACHE is among them.
  */
-export function mendCache(
+export function normalizeCache(
   reader: StatementReader,
   from: number,
   to: number,
@@ -36,14 +36,14 @@ export function mendCache(
  * @param edits Where the change goes.
  * @param t Where the rule goes.
  */
-export function mendIdentity(
+export function normalizeIdentity(
   reader: StatementReader,
   from: number,
   to: number,
   edits: TokenEdits,
   t: StatementTranslation,
 ): void {
-  if (mendCache(reader, from, to, "identity-cache", edits, t)) return;
+  if (normalizeCache(reader, from, to, "identity-cache", edits, t)) return;
   t.apply("identity-cache");
   const cache = `CACHE ${t.options.identityCache}`;
   if (reader.key(to - 1) !== ")") edits.insertAfter(to - 1, ` (${cache})`);

@@ -3,7 +3,7 @@ import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
 import { translateType } from "./column_type.ts";
-import { mendCache } from "./identity.ts";
+import { normalizeCache } from "./identity.ts";
 
 function originalText(reader: StatementReader): string {
   return reader.tokens.map((token) => token.text).join("");
@@ -32,7 +32,7 @@ export function translateSequence(reader: StatementReader, t: StatementTranslati
     edits.replace(at + 1, reader.nameEnd(at + 1), "bigint");
     t.warn("sequence-type");
   }
-  const hasCache = mendCache(reader, name.end, reader.size, "sequence-cache", edits, t);
+  const hasCache = normalizeCache(reader, name.end, reader.size, "sequence-cache", edits, t);
   if (isCreate && !hasCache) {
     edits.insertAfter(reader.size - 1, ` CACHE ${t.options.identityCache}`);
     t.apply("sequence-cache");

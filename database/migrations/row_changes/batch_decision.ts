@@ -1,12 +1,12 @@
 import { findDeleted, findReadableNames } from "./changed_tables.ts";
 import {
   callsVolatile,
-  type ExpressionFault,
   type ExpressionText,
-  findFault,
   findQueries,
   findRead,
+  findUnsafeExpression,
   readsCatalog,
+  type UnsafeExpression,
 } from "./find_reads.ts";
 import { type CompoundChange, filledColumn, type RowChange } from "./row_change.ts";
 import { findKey, findTable, type SchemaFacts, type TableFacts } from "./schema_facts.ts";
@@ -134,9 +134,9 @@ function refuseReads(
   const read = findRead(text, findReadableNames(facts, changed));
   if (read !== undefined) return refuse(`it reads ${read}, which it changes`, HELPER_ADVICE);
   if (readsCatalog(text)) return refuse("it reads the catalog", VALUE_ADVICE);
-  const fault = findFault(text, { functions: facts.functions, alias }) ??
-    findViewFault(text, facts);
-  if (fault !== undefined) return refuseFault(fault);
+  const unsafe = findUnsafeExpression(text, { functions: facts.functions, alias }) ??
+    findUnsafeView(text, facts);
+  if (unsafe !== undefined) return refuseExpression(unsafe);
   return setsDefault(change) ? refuse("it sets a column to its DEFAULT", VALUE_ADVICE) : undefined;
 }
 
@@ -147,7 +147,7 @@ function setsDefault({ reader, set: [from, to] }: RowChange): boolean {
 }
 
 /** The same for the views that the statement reads, and for those that they read. */
-function findViewFault(text: ExpressionText, facts: SchemaFacts): ExpressionFault | undefined {
+function findUnsafeView(text: ExpressionText, facts: SchemaFacts): UnsafeExpression | undefined {
   const seen = new Set<string>();
   const pending = [text];
   for (const one of pending) {
@@ -155,29 +155,29 @@ function findViewFault(text: ExpressionText, facts: SchemaFacts): ExpressionFaul
       if (seen.has(view.name) || findRead(one, new Set([view.name])) === undefined) continue;
       seen.add(view.name);
       const query = findQueries(view.reader, [[0, view.reader.size]]);
-      const fault = findFault(query, { functions: facts.functions, isView: true });
-      if (fault !== undefined) return fault;
+      const unsafe = findUnsafeExpression(query, { functions: facts.functions, isView: true });
+      if (unsafe !== undefined) return unsafe;
       pending.push(query);
     }
   }
   return undefined;
 }
 
-function refuseFault(fault: ExpressionFault): BatchRefusal {
-  switch (fault.kind) {
+function refuseExpression(unsafe: UnsafeExpression): BatchRefusal {
+  switch (unsafe.kind) {
     case "function":
       return refuse(
-        `it calls ${fault.name}(), which may read the rows that it changes`,
+        `it calls ${unsafe.name}(), which may read the rows that it changes`,
         VALUE_ADVICE,
       );
     case "volatile":
       return refuse(
-        `it calls ${fault.name}() in a query, where each batch would get other values`,
+        `it calls ${unsafe.name}() in a query, where each batch would get other values`,
         HELPER_ADVICE,
       );
     case "unordered":
       return refuse(
-        `${fault.name} in a query may choose or number other rows for each batch`,
+        `${unsafe.name} in a query may choose or number other rows for each batch`,
         `${HELPER_ADVICE} A query that names the changed row, such as (SELECT … WHERE other.id = changed.id), is fine.`,
       );
     case "time":
@@ -191,7 +191,7 @@ function refuseFault(fault: ExpressionFault): BatchRefusal {
         "Write the characters themselves.",
       );
     case "system-column":
-      return refuse(`it reads ${fault.name}, which every change of a row changes`, VALUE_ADVICE);
+      return refuse(`it reads ${unsafe.name}, which every change of a row changes`, VALUE_ADVICE);
   }
 }
 

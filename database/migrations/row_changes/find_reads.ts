@@ -114,7 +114,7 @@ function isFunctionSchema(reader: StatementReader, at: number): boolean {
 }
 
 /** What makes an expression more than a function of its row and of tables that stay. */
-export type ExpressionFault =
+export type UnsafeExpression =
   | { readonly kind: "function"; readonly name: string }
   | { readonly kind: "unordered"; readonly name: string }
   | { readonly kind: "volatile"; readonly name: string }
@@ -122,8 +122,8 @@ export type ExpressionFault =
   | { readonly kind: "escape" }
   | { readonly kind: "system-column"; readonly name: string };
 
-/** What {@link findFault} has to know beside the text. */
-export interface FaultOptions {
+/** What {@link findUnsafeExpression} has to know beside the text. */
+export interface ExpressionScope {
   /** Names of functions that are not PostgreSQL's own. */
   readonly functions: ReadonlySet<string>;
   /** How the statement names the table that it changes. A query that uses this name is run for each row. */
@@ -138,23 +138,23 @@ export interface FaultOptions {
  * @param text The statement.
  * @param options What is known beside it.
  */
-export function findFault(
+export function findUnsafeExpression(
   text: ExpressionText,
-  options: FaultOptions,
-): ExpressionFault | undefined {
+  options: ExpressionScope,
+): UnsafeExpression | undefined {
   const { reader } = text;
   for (let at = 0; at < reader.size; at++) {
-    const fault = faultOfToken(text, at, options) ?? faultOfWord(text, at, options);
-    if (fault !== undefined) return fault;
+    const unsafe = checkToken(text, at, options) ?? checkWord(text, at, options);
+    if (unsafe !== undefined) return unsafe;
   }
   return undefined;
 }
 
-function faultOfToken(
+function checkToken(
   { reader }: ExpressionText,
   at: number,
-  { functions }: FaultOptions,
-): ExpressionFault | undefined {
+  { functions }: ExpressionScope,
+): UnsafeExpression | undefined {
   const token = reader.token(at)!;
   if (isEscaped(token.text)) return { kind: "escape" };
   if (token.kind === "string") return TIME_LITERAL.test(token.text) ? { kind: "time" } : undefined;
@@ -181,11 +181,11 @@ const CLOCK_WORDS: ReadonlySet<string> = new Set([
   "LOCALTIME",
 ]);
 
-function faultOfWord(
+function checkWord(
   text: ExpressionText,
   at: number,
-  options: FaultOptions,
-): ExpressionFault | undefined {
+  options: ExpressionScope,
+): UnsafeExpression | undefined {
   const { reader } = text;
   if (reader.is(at - 1, ".") && !reader.is(at + 1, "(")) return undefined;
   const isArray = reader.is(at, "ARRAY", "(");
@@ -196,7 +196,7 @@ function faultOfWord(
   }
   if (options.isView === true && reader.isOneOf(at, CLOCK_WORDS)) return { kind: "time" };
   return reader.is(at + 1, "(") && reader.isName(at)
-    ? faultOfCall(text, at, isOnce, options)
+    ? checkCall(text, at, isOnce, options)
     : undefined;
 }
 
@@ -206,12 +206,12 @@ function isRowChoice(reader: StatementReader, at: number): boolean {
     reader.is(at, "SKIP", "LOCKED");
 }
 
-function faultOfCall(
+function checkCall(
   text: ExpressionText,
   at: number,
   isOnce: boolean,
-  { functions, isView }: FaultOptions,
-): ExpressionFault | undefined {
+  { functions, isView }: ExpressionScope,
+): UnsafeExpression | undefined {
   const { reader } = text;
   const name = truncateName(getName(reader.token(at)!));
   const isQualified = reader.is(at - 1, ".");
@@ -219,7 +219,7 @@ function faultOfCall(
   if (!isOwn && (isQualified || functions.has(name))) return { kind: "function", name };
   if (!isQualified && !isCall(text, at)) return undefined;
   if (TIME_FUNCTIONS.has(name)) return isView === true ? { kind: "time" } : undefined;
-  if (VOLATILE_FUNCTIONS.has(name)) return faultOfVolatile(text, at, name);
+  if (VOLATILE_FUNCTIONS.has(name)) return checkVolatile(text, at, name);
   if (ORDERED_FUNCTIONS.has(name)) {
     return isOnce ? { kind: "unordered", name: `${name}()` } : undefined;
   }
@@ -230,11 +230,11 @@ function faultOfCall(
 }
 
 /** A sequence is a table too: what is read beside `nextval()` might be its last value. */
-function faultOfVolatile(
+function checkVolatile(
   { queries }: ExpressionText,
   at: number,
   name: string,
-): ExpressionFault | undefined {
+): UnsafeExpression | undefined {
   const isAlone = name !== "nextval" || queries.every((query) => query < 0);
   return queries[at] < 0 && isAlone ? undefined : { kind: "volatile", name };
 }

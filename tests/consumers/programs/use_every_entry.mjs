@@ -24,6 +24,7 @@ import { defineEnv } from "@trellis/fn/env";
 import { isAppError, NotFoundError, UnauthorizedError } from "@trellis/fn/errors";
 import { MetricUnit, setLogOutput } from "@trellis/fn/observability";
 import { createLambdaContext, createQueueEvent, createRestApiEvent } from "@trellis/fn/testing";
+import { startDistSqlServer } from "@trellis/fn/testing/distsql";
 import { defineApiHandler, toJsonSchema, validateSchema, z } from "@trellis/fn/validation";
 
 setLogOutput(() => {});
@@ -107,6 +108,9 @@ if (process.env.EXPECT_MISSING !== undefined) {
     });
   }
 }
+
+// ./testing/distsql
+assert.equal(typeof startDistSqlServer, "function");
 
 // ./cli
 assert.ok(existsSync(join(await resolveModulesPath(), "function", "main.tf")));

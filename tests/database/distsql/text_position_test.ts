@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { splitStatements } from "../../../database/distsql/statement.ts";
-import { summarizeStatement } from "../../../database/distsql/statement_summary.ts";
+import { maskStatement } from "../../../database/distsql/mask_statement.ts";
 import { createLocator, findFirstWord } from "../../../database/distsql/text_position.ts";
 
 /** Where each statement of a text begins, as `line:column`. */
@@ -37,7 +37,7 @@ Deno.test("createLocator() counts lines and characters as editors do", () => {
 });
 
 function summarize(sql: string): string {
-  return summarizeStatement(splitStatements(sql)[0].tokens);
+  return maskStatement(splitStatements(sql)[0].tokens);
 }
 
 Deno.test("summarizeStatement() writes the beginning on one line and no value", () => {

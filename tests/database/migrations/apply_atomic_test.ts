@@ -12,7 +12,7 @@ import {
 function planned(...statements: string[]): PlannedMigration {
   return {
     file: { tag: "0001_a", hash: "h", sql: "", statements: [] },
-    steps: statements.map((sql) => ({ sql, hash: sql, run: "together" })),
+    steps: statements.map((sql) => ({ sql, hash: sql, run: "transactional" })),
     atomic: true,
     findings: [],
   };

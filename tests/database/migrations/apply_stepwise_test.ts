@@ -21,7 +21,7 @@ import {
 const TAG = "0001_a";
 const INDEX = "CREATE UNIQUE INDEX CONCURRENTLY p_n ON p (n)";
 const INDEX_JOB: Partial<MigrationStep> = {
-  run: "alone",
+  run: "standalone",
   job: { kind: "index", table: "p", name: "p_n" },
 };
 const SETUP = [
@@ -32,7 +32,7 @@ const SETUP = [
 ];
 
 function step(sql: string, more: Partial<MigrationStep> = {}): MigrationStep {
-  return { sql, hash: `hash of ${sql}`, run: "together", ...more };
+  return { sql, hash: `hash of ${sql}`, run: "transactional", ...more };
 }
 
 function planned(...steps: MigrationStep[]): PlannedMigration {
@@ -193,11 +193,11 @@ Deno.test("applyStepwise() gives up on a statement whose connection is lost thir
 Deno.test("applyStepwise() passes over the errors that a statement ignores, and no others", async () => {
   const statement = "CREATE TABLE p (id int)"; // 42P07
   const cases: [ignores: string[] | undefined, run: MigrationStep["run"], passes: boolean][] = [
-    [["42710", "42P07"], "together", true],
-    [["42710", "42P07"], "alone", true],
-    [["42710"], "together", false],
-    [["42710"], "alone", false],
-    [undefined, "together", false],
+    [["42710", "42P07"], "transactional", true],
+    [["42710", "42P07"], "standalone", true],
+    [["42710"], "transactional", false],
+    [["42710"], "standalone", false],
+    [undefined, "transactional", false],
   ];
   for (const [ignores, run, passes] of cases) {
     await withLab({}, async (lab) => {
@@ -267,7 +267,7 @@ Deno.test("applyStepwise() notes a statement that runs alone before it runs, and
   await withLab(options, async (lab) => {
     readNotes = () => notes(lab);
     const error = await assertRejects(
-      () => applyStepwise(planned(step(INDEX, { run: "alone" })), lab.context),
+      () => applyStepwise(planned(step(INDEX, { run: "standalone" })), lab.context),
       MigrationError,
     );
     assertStringIncludes(error.message, "0001_a.sql failed at statement 1 (SQLSTATE 23505");
@@ -280,7 +280,7 @@ Deno.test("applyStepwise() leaves an index alone that was there before", async (
   await withLab({ setup: ["CREATE INDEX p_n ON p (n)"] }, async (lab) => {
     await lab.rows("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'p_n'::regclass");
     const error = await assertRejects(
-      () => applyStepwise(planned(step(INDEX, { run: "alone" })), lab.context),
+      () => applyStepwise(planned(step(INDEX, { run: "standalone" })), lab.context),
       MigrationError,
     );
     assertStringIncludes(error.message, "SQLSTATE 42P07");
@@ -294,7 +294,7 @@ Deno.test("applyStepwise() asks the catalog about a statement whose connection w
     const [what, act, times] of [["ran", runAndLose, [1]], ["did not run", lose, [1, 2]]] as const
   ) {
     await withLab({ intercept: at(isIndex, times, act) }, async (lab) => {
-      await applyStepwise(planned(step(INDEX, { run: "alone" })), lab.context);
+      await applyStepwise(planned(step(INDEX, { run: "standalone" })), lab.context);
       assertEquals([await isThere(lab, "p_n"), await isApplied(lab)], [true, true], what);
     });
   }
@@ -303,7 +303,7 @@ Deno.test("applyStepwise() asks the catalog about a statement whose connection w
     isIndex(text) ? (tries++, Promise.reject(connectionLost())) : run();
   await withLab({ intercept: never }, async (lab) => {
     await assertRejects(
-      () => applyStepwise(planned(step(INDEX, { run: "alone" })), lab.context),
+      () => applyStepwise(planned(step(INDEX, { run: "standalone" })), lab.context),
       MigrationError,
     );
     assertEquals([tries, await notes(lab)], [13, [[0, "running", null, "the-test"]]]);
@@ -318,7 +318,7 @@ Deno.test("applyStepwise() takes an error of a second try for the first one's wo
   };
   const isIndex = (text: string): boolean => text === INDEX;
   await withLab({ intercept: at(isIndex, [1], conflict) }, async (lab) => {
-    await applyStepwise(planned(step(INDEX, { run: "alone" })), lab.context);
+    await applyStepwise(planned(step(INDEX, { run: "standalone" })), lab.context);
     assertEquals([await isThere(lab, "p_n"), await isApplied(lab)], [true, true]);
   });
   let count = 0;
@@ -326,7 +326,7 @@ Deno.test("applyStepwise() takes an error of a second try for the first one's wo
     isIndex(text) ? Promise.reject(serverError(++count === 1 ? "40001" : "23505")) : run();
   await withLab({ intercept: failing }, async (lab) => {
     const error = await assertRejects(
-      () => applyStepwise(planned(step(INDEX, { run: "alone" })), lab.context),
+      () => applyStepwise(planned(step(INDEX, { run: "standalone" })), lab.context),
       MigrationError,
     );
     assertStringIncludes(error.message, "SQLSTATE 23505");
@@ -337,7 +337,7 @@ Deno.test("applyStepwise() takes an error of a second try for the first one's wo
 Deno.test("applyStepwise() drops an index that an earlier run left invalid, and builds it again", async () => {
   await withLab({ setup: ["CREATE INDEX p_n ON p (id)"] }, async (lab) => {
     await lab.rows("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'p_n'::regclass");
-    const index = step(INDEX, { run: "alone" });
+    const index = step(INDEX, { run: "standalone" });
     await note(lab, index, {});
     await applyStepwise(planned(index), lab.context);
     assertStringIncludes(
@@ -352,7 +352,7 @@ Deno.test("applyStepwise() drops an index that an earlier run left invalid, and 
 });
 
 Deno.test("applyStepwise() asks onUndecided where the catalog cannot tell, and stops without it", async () => {
-  const statement = step("CREATE INDEX CONCURRENTLY ON p (n)", { run: "alone" });
+  const statement = step("CREATE INDEX CONCURRENTLY ON p (n)", { run: "standalone" });
   for (const answer of ["done", "run", undefined] as const) {
     const asked: unknown[] = [];
     const onUndecided = answer && ((question: unknown) => (asked.push(question), answer));
@@ -438,7 +438,7 @@ Deno.test("applyStepwise() tells why a job failed, drops its invalid index, and 
     await withLab({ intercept: provider.intercept }, async (lab) => {
       provider.lab.current = lab;
       const error = await assertRejects(
-        () => applyStepwise(planned(step(INDEX, { run: "alone", job })), lab.context),
+        () => applyStepwise(planned(step(INDEX, { run: "standalone", job })), lab.context),
         MigrationError,
       );
       assertEquals([error.message, error.tag, error.statement], [message, TAG, 1]);

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import {
+  type CatalogEvidence,
   indexOf,
   lookUpStatement,
-  type StatementEvidence,
 } from "../../../database/migrations/recover.ts";
 import { withMigrationLab } from "./migration_support.ts";
 
@@ -73,7 +73,7 @@ Deno.test("lookUpStatement() tells a statement that ran from one that did not", 
 });
 
 /** Statements about which no look is needed, and those where none helps. */
-const DECIDED: [sql: string, expected: StatementEvidence][] = [
+const DECIDED: [sql: string, expected: CatalogEvidence][] = [
   ["COMMENT ON TABLE p IS 'x'", "run"],
   ["GRANT SELECT ON p TO worker", "run"],
   ["VACUUM p", "run"],

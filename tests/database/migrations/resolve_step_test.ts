@@ -17,7 +17,7 @@ const FILL = "UPDATE t SET c = 5 WHERE c IS NULL";
 const NO_COLUMN = { table: '"t"', column: "c" };
 
 function step(sql: string, more: Partial<MigrationStep> = {}): MigrationStep {
-  return { sql, hash: `hash of ${sql}`, run: "together", ...more };
+  return { sql, hash: `hash of ${sql}`, run: "transactional", ...more };
 }
 
 function planned(...steps: MigrationStep[]): PlannedMigration {
@@ -49,7 +49,7 @@ async function run(
 }
 
 const ADDITION = [
-  step(ADD, { run: "alone", ifNoColumn: NO_COLUMN }),
+  step(ADD, { run: "standalone", ifNoColumn: NO_COLUMN }),
   step(FILL, { follows: true }),
 ];
 const WITH_COLUMN = [...SETUP, "ALTER TABLE t ADD COLUMN c int"];
@@ -67,7 +67,7 @@ Deno.test("applyStepwise() runs an addition whole when the column was not there"
 });
 
 const GUARDED = [
-  step("ALTER TABLE t ADD COLUMN c int", { run: "alone", ignores: ["42701"] }),
+  step("ALTER TABLE t ADD COLUMN c int", { run: "standalone", ignores: ["42701"] }),
   step(FILL, { follows: true }),
 ];
 
@@ -92,7 +92,7 @@ Deno.test("applyStepwise() completes a statement that ignores duplicates when it
 Deno.test("applyStepwise() skips steps of a table that is not there", async () => {
   const steps = [
     step("UPDATE missing SET a = 1", { ifTable: '"missing"' }),
-    step("ALTER TABLE t ADD c int", { run: "alone" }),
+    step("ALTER TABLE t ADD c int", { run: "standalone" }),
   ];
   assertEquals(await run({ setup: SETUP }, steps), null);
 });

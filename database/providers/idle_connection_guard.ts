@@ -14,7 +14,7 @@ const ANSWER_MS = 1000;
  * Sees to it that a statement after a pause finds connections that are alive: one that ended meanwhile would fail it, and
  * nobody could tell whether it was done.
  */
-export class RestWatch {
+export class IdleConnectionGuard {
   readonly #probe: () => Promise<void>;
   readonly #idle = new IdleTimer();
   #waking: Promise<void> | undefined;

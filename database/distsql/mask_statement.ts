@@ -11,7 +11,7 @@ const DEFINITIONS: ReadonlySet<string> = new Set(["CREATE", "ALTER", "DROP", "GR
  * @param tokens The tokens of one statement.
  * @returns At most 72 characters; an ellipsis at the end when something is left out.
  */
-export function summarizeStatement(tokens: readonly SqlToken[]): string {
+export function maskStatement(tokens: readonly SqlToken[]): string {
   let text = "";
   let isDefinition: boolean | undefined;
   for (const token of tokens) {

@@ -7,10 +7,10 @@ import { currentInvocation } from "../../observability/invocation_context.ts";
  * @param onAbandon Called once, at the deadline.
  * @returns A function to call when the work is done.
  */
-export function whenAbandoned(onAbandon: () => void): () => void {
+export function onDeadline(onAbandon: () => void): () => void {
   const invocation = currentInvocation();
   return invocation?.deadlineMs === undefined ? NO_DEADLINE : invocation.onAbandon(onAbandon);
 }
 
-/** What {@link whenAbandoned} returns where there is no deadline: nothing is ever given up. */
+/** What {@link onDeadline} returns where there is no deadline: nothing is ever given up. */
 export const NO_DEADLINE: () => void = () => {};
