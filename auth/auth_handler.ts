@@ -14,7 +14,7 @@ import { corsHeadersFor, corsHeadersOfError, type CorsOption } from "../core/htt
 import { buildErrorResponse } from "../core/http/error_response.ts";
 import type { ApiEvent, ProxyResult, RestApiEvent } from "../core/http/lambda.ts";
 import type { LoggingConfig } from "../core/logging_config.ts";
-import { shapeResult } from "../core/http/proxy_result.ts";
+import { toGatewayResult } from "../core/http/proxy_result.ts";
 import { type LambdaHandler, withObservability } from "../core/with_observability.ts";
 import { ServiceUnavailableError, ValidationError } from "../errors/http_errors.ts";
 import { logWarn } from "../observability/logger.ts";
@@ -77,13 +77,13 @@ export function createAuthHandler(
         await checkSignedOut(auth, library, request.headers);
       }
       const extra = { [CORRELATION_ID_HEADER]: correlationId, ...corsHeaders(event) };
-      return shapeResult(event, getSource(event), await toProxyResult(response), extra);
+      return toGatewayResult(event, getSource(event), await toProxyResult(response), extra);
     },
     {
       operationName: options.operationName ?? "Auth",
       logging: options.logging,
       respondToError: (error, context, event) =>
-        shapeResult(
+        toGatewayResult(
           event,
           getSource(event),
           buildErrorResponse(context, error),

@@ -15,7 +15,7 @@ import { HandlerInvocation } from "./handler_invocation.ts";
 import type { LambdaContext } from "./http/lambda.ts";
 import { toLoggable } from "./loggable_message.ts";
 import { checkLoggingConfig, type LoggingConfig } from "./logging_config.ts";
-import { Refusal } from "./http/returned_error.ts";
+import { ReturnedError } from "./http/returned_error.ts";
 import { getTraceContext } from "./http/trace_id.ts";
 
 /** What every handler is told about its invocation. */
@@ -91,7 +91,7 @@ export function withObservability<E, R>(
     event: E,
     context: LambdaContext,
     metadata: WrapperMetadata,
-  ) => R | Refusal | Promise<R | Refusal>,
+  ) => R | ReturnedError | Promise<R | ReturnedError>,
   options: ObservabilityOptions<E, R> = {},
 ): LambdaHandler<E, R> {
   const { logging = {}, tracing = true, metrics: measured = true, respondToError } = options;
@@ -137,7 +137,7 @@ export function withObservability<E, R>(
     const { event, context } = invocation as { event: E; context: LambdaContext };
     if (timed) invocation.startTimer();
     if (tracing) invocation.rootSpan = startSpan(operationName);
-    let result: R | Refusal | Promise<R | Refusal>;
+    let result: R | ReturnedError | Promise<R | ReturnedError>;
     try {
       if (invocation.settings.unknownLevel !== undefined) {
         warnOfUnknownLevel(invocation.settings.unknownLevel);
@@ -154,9 +154,9 @@ export function withObservability<E, R>(
 
   async function settle(
     invocation: HandlerInvocation,
-    pending: PromiseLike<R | Refusal>,
+    pending: PromiseLike<R | ReturnedError>,
   ): Promise<R> {
-    let result: R | Refusal;
+    let result: R | ReturnedError;
     try {
       result = await settleInTime(invocation, pending);
     } catch (error) {
@@ -165,8 +165,8 @@ export function withObservability<E, R>(
     return resumeInvocation(invocation, () => succeed(invocation, result));
   }
 
-  function succeed(invocation: HandlerInvocation, result: R | Refusal): R {
-    if (result instanceof Refusal) return fail(invocation, result.error);
+  function succeed(invocation: HandlerInvocation, result: R | ReturnedError): R {
+    if (result instanceof ReturnedError) return fail(invocation, result.error);
     conclude(invocation, undefined, result);
     return result;
   }

@@ -109,7 +109,7 @@ export async function openShared(
     // what failed must not be met by the next caller, nor its configuration become the default; another caller that heard of
     // it first may have begun anew already, and that is not to be forgotten
     if (connections.get(key, () => opening) === opening) {
-      connections.take(key);
+      connections.evict(key);
       configs.delete(key);
     }
     throw error;
@@ -192,10 +192,10 @@ export async function closeDrizzleClient(config?: DatabaseConfig): Promise<void>
   const known = configs.get(key);
   configs.delete(key);
   for (const clientKey of clients.keys()) {
-    if (clientKey.startsWith(`${key}#`)) clients.take(clientKey);
+    if (clientKey.startsWith(`${key}#`)) clients.evict(clientKey);
   }
   // a start that fails has nothing to close, and its error belongs to whoever asked for the client
-  const connection = await connections.take(key)?.catch(() => undefined);
+  const connection = await connections.evict(key)?.catch(() => undefined);
   if (connection === undefined) return;
   await connection.close();
   if (known !== undefined) announceInvalidation({ provider: known.provider, reason: "closed" });

@@ -70,7 +70,7 @@ export class Invocation {
   epochOffsetMs: number | undefined = undefined;
   /** Its place among those that wait for their work; read only by the file that keeps them. */
   pendingAt = -1;
-  #onAbandon: Set<() => void> | undefined = undefined;
+  #onDeadline: Set<() => void> | undefined = undefined;
   #deadlineMs: number | undefined = undefined;
   #deadlineEpochMs: number | undefined = undefined;
   #lines = "";
@@ -113,8 +113,8 @@ export class Invocation {
    * @param callback Called once; it must not throw.
    * @returns Forgets the function again.
    */
-  onAbandon(callback: () => void): () => void {
-    const callbacks = this.#onAbandon ??= new Set();
+  onDeadline(callback: () => void): () => void {
+    const callbacks = this.#onDeadline ??= new Set();
     callbacks.add(callback);
     return function forget(): void {
       callbacks.delete(callback);
@@ -122,10 +122,10 @@ export class Invocation {
   }
 
   /** Marks the invocation as timed out: aborts its signal and calls what waits for the deadline. */
-  abandon(): void {
+  expire(): void {
     this.abort?.abort();
-    const callbacks = this.#onAbandon;
-    this.#onAbandon = undefined;
+    const callbacks = this.#onDeadline;
+    this.#onDeadline = undefined;
     for (const callback of callbacks ?? []) callback();
   }
 

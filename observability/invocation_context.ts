@@ -7,7 +7,7 @@ import type { Invocation } from "./invocation.ts";
 let storage: AsyncLocalStorage<Invocation | undefined> | undefined;
 
 /**
- * Holds the invocation in two cases only: for a whole invocation where the settings say `sequential`, and during
+ * Holds the invocation in two cases only: for a whole invocation where the settings say `singleConcurrency`, and during
  * synchronous code on a runtime that has no AsyncLocalStorage.
  */
 let slot: Invocation | undefined;
@@ -55,7 +55,9 @@ export function enterInvocation<I extends Invocation, T>(
   fn: (invocation: I) => T | Promise<T>,
 ): Promise<T> {
   if (!watchesExit) watchExit();
-  if (storage === undefined && !invocation.settings.sequential) allowOverlap();
+  if (storage === undefined && !invocation.settings.singleConcurrency) {
+    enableConcurrentInvocations();
+  }
   const outer = slot;
   let result: T | Promise<T>;
   try {
@@ -71,7 +73,7 @@ export function enterInvocation<I extends Invocation, T>(
 
 function begin<I extends Invocation, T>(invocation: I, fn: (invocation: I) => T): T {
   if (storage !== undefined && slot === undefined) return storage.run(invocation, fn, invocation);
-  if (storage !== undefined || !invocation.settings.sequential) {
+  if (storage !== undefined || !invocation.settings.singleConcurrency) {
     return runAs(invocation, () => fn(invocation));
   }
   slot = invocation;
@@ -144,10 +146,10 @@ function runAs<T>(invocation: Invocation | undefined, fn: () => T): T {
 }
 
 /**
- * Finds each invocation by its asynchronous context from now on, also where the settings say `sequential`: for work that
+ * Finds each invocation by its asynchronous context from now on, also where the settings say `singleConcurrency`: for work that
  * overlaps. It does nothing on a runtime without AsyncLocalStorage.
  */
-export function allowOverlap(): void {
+export function enableConcurrentInvocations(): void {
   if (storage !== undefined) return;
   const hooks = builtinModule("node:async_hooks");
   if (hooks !== undefined) storage = new hooks.AsyncLocalStorage();

@@ -19,7 +19,7 @@ export interface ObservabilitySettings {
    * Whether the application promises that its invocations never overlap, and that each awaits all of its work:
    * `TRELLIS_SEQUENTIAL_INVOCATIONS`. It has no effect where Lambda runs several invocations at once.
    */
-  readonly sequential: boolean;
+  readonly singleConcurrency: boolean;
 }
 
 let kept: ObservabilitySettings | undefined;
@@ -41,7 +41,7 @@ export function getSettings(): ObservabilitySettings {
     unknownLevel: level === undefined ? asked : undefined,
     metricsDisabled: isTrue(readSetting("METRICS_DISABLED")),
     fixed: inLambda,
-    sequential: isTrue(getOptionalEnv("TRELLIS_SEQUENTIAL_INVOCATIONS")) &&
+    singleConcurrency: isTrue(getOptionalEnv("TRELLIS_SEQUENTIAL_INVOCATIONS")) &&
       getOptionalEnv("AWS_LAMBDA_MAX_CONCURRENCY") === undefined,
   };
   if (inLambda) kept = settings;

@@ -21,14 +21,14 @@ export interface Identity {
 export type Authenticator = (event: ApiEvent) => Identity | Promise<Identity>;
 
 /** The identity of a caller about whom nothing is known. */
-export const NOBODY: Identity = Object.freeze({});
+export const NO_IDENTITY: Identity = Object.freeze({});
 
 /**
  * How each mode authenticates. A credential that is bad is refused: it never falls back to another
  * or to anonymous.
  */
 const AUTHENTICATORS = {
-  none: () => () => NOBODY,
+  none: () => () => NO_IDENTITY,
   bearer: () => authenticateBearer,
   authorizer: (userIdClaim) => (event) => authenticateAuthorizer(event, userIdClaim),
   "authorizer-optional": (userIdClaim) => (event) =>
@@ -55,7 +55,7 @@ export function createAuthenticator(
 
 function authenticateBearer(event: ApiEvent): Identity {
   checkBearerToken(event);
-  return NOBODY;
+  return NO_IDENTITY;
 }
 
 function authenticateAuthorizer(event: ApiEvent, userIdClaim: string | undefined): Identity {

@@ -4,12 +4,12 @@ import { corsHeadersFor, corsHeadersOfError, NO_CORS_HEADERS } from "../core/htt
 import { getErrorResponse } from "../core/http/error_response.ts";
 import { FUNCTION_RULES } from "../core/function_options.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../core/http/lambda.ts";
-import { isFinished, shapeResult } from "../core/http/proxy_result.ts";
-import { Refusal } from "../core/http/returned_error.ts";
+import { isReadyResponse, toGatewayResult } from "../core/http/proxy_result.ts";
+import { ReturnedError } from "../core/http/returned_error.ts";
 import { withObservability, type WrapperMetadata } from "../core/with_observability.ts";
 import type { ValidationError } from "../errors/http_errors.ts";
 import { isThenable } from "../observability/invocation_context.ts";
-import { type AuthMode, createAuthenticator, type Identity, NOBODY } from "./authenticate.ts";
+import { type AuthMode, createAuthenticator, type Identity, NO_IDENTITY } from "./authenticate.ts";
 import { checkApiOptions } from "./check_options.ts";
 import type {
   ApiHandler,
@@ -20,7 +20,7 @@ import type {
 import { registerOperation } from "./openapi/registry.ts";
 import { createInputReader, type RequestInput } from "./read_input.ts";
 
-type Answer = ProxyResult | Refusal;
+type Answer = ProxyResult | ReturnedError;
 
 /** What the user's function gets, while it is put together. */
 interface Params extends Identity, RequestInput {
@@ -80,10 +80,13 @@ export function defineApiHandler<
     cors: Readonly<Record<string, string>> = corsHeaders(event),
   ): ProxyResult {
     const source = getSource(event);
-    if (cors === NO_CORS_HEADERS && source === "rest" && isFinished(result, correlationId)) {
+    if (cors === NO_CORS_HEADERS && source === "rest" && isReadyResponse(result, correlationId)) {
       return result;
     }
-    return shapeResult(event, source, result, { [CORRELATION_ID_HEADER]: correlationId, ...cors });
+    return toGatewayResult(event, source, result, {
+      [CORRELATION_ID_HEADER]: correlationId,
+      ...cors,
+    });
   }
 
   function respondToError(error: unknown, context: LambdaContext, event: ApiEvent): ProxyResult {
@@ -116,7 +119,7 @@ export function defineApiHandler<
       metadata: WrapperMetadata,
     ): Answer | Promise<Answer> {
       const params: Params = { event, context, metadata };
-      if (identity !== NOBODY) Object.assign(params, identity);
+      if (identity !== NO_IDENTITY) Object.assign(params, identity);
       const reading = readInput(event, params);
       return reading instanceof Promise
         ? reading.then((fault) => call(params, fault))
@@ -124,7 +127,7 @@ export function defineApiHandler<
     }
 
     function call(params: Params, fault: ValidationError | undefined): Answer | Promise<Answer> {
-      if (fault !== undefined) return new Refusal(fault);
+      if (fault !== undefined) return new ReturnedError(fault);
       const { event, metadata: { correlationId } } = params;
       const result = handler(params as unknown as HandlerParams<TBody, TQuery, TPath, TAuth>);
       return isThenable(result)

@@ -89,7 +89,7 @@ export function createValidator<T>(
 
   function parseAsynchronously(data: unknown): Promise<ValidationResult<T>> {
     mode = "asynchronous";
-    return runAsynchronously(schema, data).catch((error) => faultOfSize(error, data));
+    return runAsynchronously(schema, data).catch((error) => oversizeError(error, data));
   }
 
   return function validate(
@@ -111,7 +111,10 @@ export function createValidator<T>(
         // neither synchronous nor asynchronous is asked for: it waits only where it has to
         const payload = schema._zod.run({ value: data, issues: [] }, contextFor(data));
         if (payload instanceof Promise) {
-          return payload.then(() => parseAsynchronously(data), (error) => faultOfSize(error, data));
+          return payload.then(
+            () => parseAsynchronously(data),
+            (error) => oversizeError(error, data),
+          );
         }
         if (payload.issues.length === 0) {
           mode = "synchronous";
@@ -120,7 +123,9 @@ export function createValidator<T>(
       }
       return runSynchronously(schema, data, length);
     } catch (error) {
-      return error instanceof $ZodAsyncError ? parseAsynchronously(data) : faultOfSize(error, data);
+      return error instanceof $ZodAsyncError
+        ? parseAsynchronously(data)
+        : oversizeError(error, data);
     }
   };
 }
@@ -170,7 +175,7 @@ const MAX_NESTING = 500;
  * A stack that overflows over an input that is nested very deeply, or that has so many faults that zod cannot hand them
  * on as arguments, is the input's fault, not the service's.
  */
-function faultOfSize(error: unknown, data: unknown): ValidationResult<never> {
+function oversizeError(error: unknown, data: unknown): ValidationResult<never> {
   const overflow = error instanceof RangeError && /call stack/i.test(error.message);
   if (overflow && isNestedDeeper(data, MAX_NESTING)) {
     return formFault("The input is nested too deeply");

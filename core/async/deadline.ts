@@ -1,7 +1,7 @@
 import { DeadlineExceededError } from "../../errors/http_errors.ts";
 import type { Invocation } from "../../observability/invocation.ts";
 import {
-  allowOverlap,
+  enableConcurrentInvocations,
   resumeInvocation,
   runOutsideInvocation,
 } from "../../observability/invocation_context.ts";
@@ -53,9 +53,9 @@ export function settleInTime<T>(invocation: Invocation, work: PromiseLike<T>): P
   if (deadlineMs === undefined) return work;
   return raceDeadline(work, deadlineMs, settings.fixed, function expire(): void {
     // the work goes on beside the next invocation
-    allowOverlap();
+    enableConcurrentInvocations();
     // the timer belongs to no invocation; listeners of the signal must log as part of this one
-    resumeInvocation(invocation, () => invocation.abandon());
+    resumeInvocation(invocation, () => invocation.expire());
   });
 }
 

@@ -24,7 +24,7 @@ export class SingleFlight<K, V> {
   }
 
   /** Forgets a key and gives what was kept for it. */
-  take(key: K): Promise<V> | undefined {
+  evict(key: K): Promise<V> | undefined {
     const flight = this.#flights.get(key);
     this.#flights.delete(key);
     return flight;

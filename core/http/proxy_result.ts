@@ -21,7 +21,7 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
  * @returns A proxy result for that source.
  * @throws {UnexpectedError} When the handler returned something else than a proxy result.
  */
-export function shapeResult(
+export function toGatewayResult(
   event: ApiEvent,
   source: ApiEventSource,
   result: ProxyResult,
@@ -54,7 +54,7 @@ export function shapeResult(
  * @param result What the handler returned.
  * @param correlationId The id that the response must have.
  */
-export function isFinished(result: ProxyResult, correlationId: string): boolean {
+export function isReadyResponse(result: ProxyResult, correlationId: string): boolean {
   if (!isProxyResult(result) || typeof result.body !== "string") return false;
   const { headers } = result;
   if (

@@ -1,6 +1,6 @@
 import type { StandardSchema } from "../../env/standard_schema.ts";
 import { ConfigurationError, UnexpectedError } from "../../errors/http_errors.ts";
-import { allowOverlap } from "../../observability/invocation_context.ts";
+import { enableConcurrentInvocations } from "../../observability/invocation_context.ts";
 import { metrics } from "../../observability/metrics.ts";
 import type { LambdaContext } from "../http/lambda.ts";
 import type { WrapperMetadata } from "../with_observability.ts";
@@ -153,7 +153,7 @@ export function defineQueueHandler<TBody = never>(
       }
 
       // records that overlap need state that goes by their asynchronous context
-      if (concurrency > 1) allowOverlap();
+      if (concurrency > 1) enableConcurrentInvocations();
       const lanes = getLanes(records).values();
       async function work(): Promise<void> {
         for (const lane of lanes) await processLane(lane);

@@ -2,7 +2,7 @@ import type { StandardSchema } from "../../env/standard_schema.ts";
 import { UnexpectedError } from "../../errors/http_errors.ts";
 import { buildErrorResponse } from "../http/error_response.ts";
 import type { ApiEvent, LambdaContext, ProxyResult } from "../http/lambda.ts";
-import { shapeResult } from "../http/proxy_result.ts";
+import { toGatewayResult } from "../http/proxy_result.ts";
 import { withObservability, type WrapperMetadata } from "../with_observability.ts";
 import { addLogFields } from "./observe_trigger.ts";
 import { parseInput, parseJson } from "./parse_input.ts";
@@ -146,7 +146,7 @@ export function defineWebSocketHandler<TBody = never>(
 
 function shape(event: WebSocketEvent, result: WebSocketResult | void): WebSocketResult {
   const given = result ?? { statusCode: 200 };
-  const { statusCode, headers, body } = shapeResult(
+  const { statusCode, headers, body } = toGatewayResult(
     event as unknown as ApiEvent,
     "rest",
     given as ProxyResult,

@@ -9,7 +9,7 @@ import { currentInvocation } from "../../observability/invocation_context.ts";
  */
 export function onDeadline(onAbandon: () => void): () => void {
   const invocation = currentInvocation();
-  return invocation?.deadlineMs === undefined ? NO_DEADLINE : invocation.onAbandon(onAbandon);
+  return invocation?.deadlineMs === undefined ? NO_DEADLINE : invocation.onDeadline(onAbandon);
 }
 
 /** What {@link onDeadline} returns where there is no deadline: nothing is ever given up. */

@@ -36,7 +36,7 @@ export class TransactionScope {
   run<T>(work: () => Promise<T>): Promise<T> {
     this.beganAtMs = performance.now();
     // one invocation at a time was promised, so that promises need not carry their context
-    if (storage === undefined && this.invocation?.settings.sequential !== true) {
+    if (storage === undefined && this.invocation?.settings.singleConcurrency !== true) {
       storage = createStorage();
     }
     return this.lease.use(() => storage === undefined ? work() : storage.run(this, work));

@@ -9,7 +9,7 @@ import { getSettings } from "../../observability/settings.ts";
 import { createLambdaContext } from "../../testing/context.ts";
 import { createRestApiEvent } from "../../testing/events.ts";
 
-const seen: Record<string, unknown> = { isSequential: getSettings().sequential };
+const seen: Record<string, unknown> = { isSequential: getSettings().singleConcurrency };
 
 function getEvent(id: string): ReturnType<typeof createRestApiEvent> {
   return createRestApiEvent({ headers: { "X-Correlation-Id": id } });

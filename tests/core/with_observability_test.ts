@@ -5,7 +5,7 @@ import {
   withObservability,
   type WrapperMetadata,
 } from "../../core/mod.ts";
-import { Refusal } from "../../core/http/returned_error.ts";
+import { ReturnedError } from "../../core/http/returned_error.ts";
 import {
   ConfigurationError,
   DatabaseError,
@@ -362,8 +362,8 @@ Deno.test("a handler that meets its deadline answers with 504 in time, and its s
   let failure: unknown;
   function neverDone(): Promise<void> {
     getRequestContext()?.signal.addEventListener("abort", () => aborted = true);
-    currentInvocation()!.onAbandon(() => told++);
-    currentInvocation()!.onAbandon(() => told++)();
+    currentInvocation()!.onDeadline(() => told++);
+    currentInvocation()!.onDeadline(() => told++)();
     return new Promise(() => {});
   }
   const handler = withObservability(neverDone, {
@@ -403,9 +403,9 @@ Deno.test("withObservability() refuses options that cannot be meant, when it is 
 
 Deno.test("withObservability() answers a refusal that was given back as it answers an error that was thrown", async () => {
   const error = new ValidationError("Validation failed", { errors: { title: ["too short"] } });
-  const cases: [string, () => Refusal | Promise<Refusal>][] = [
-    ["at once", () => new Refusal(error)],
-    ["later", () => Promise.resolve(new Refusal(error))],
+  const cases: [string, () => ReturnedError | Promise<ReturnedError>][] = [
+    ["at once", () => new ReturnedError(error)],
+    ["later", () => Promise.resolve(new ReturnedError(error))],
   ];
   for (const [when, handle] of cases) {
     const answering = withObservability<unknown, unknown>(handle, {

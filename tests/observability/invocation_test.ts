@@ -232,18 +232,18 @@ Deno.test("resumeInvocation() runs as part of an invocation from anywhere", asyn
   assertEquals(currentInvocation(), undefined);
 });
 
-Deno.test("abandon() tells whoever waits, once, and aborts the signal that was asked for", () => {
+Deno.test("expire() tells whoever waits, once, and aborts the signal that was asked for", () => {
   const invocation = newInvocation();
   const told: string[] = [];
-  invocation.onAbandon(() => told.push("first"));
-  const forget = invocation.onAbandon(() => told.push("forgotten"));
+  invocation.onDeadline(() => told.push("first"));
+  const forget = invocation.onDeadline(() => told.push("forgotten"));
   forget();
   forget();
   // a callback may take another one back, or its own
-  const forgetLast: () => void = invocation.onAbandon(() => (forgetLast(), told.push("last")));
+  const forgetLast: () => void = invocation.onDeadline(() => (forgetLast(), told.push("last")));
   invocation.abort = new AbortController();
-  invocation.abandon();
-  invocation.abandon();
+  invocation.expire();
+  invocation.expire();
   assertEquals([told, invocation.abort.signal.aborted], [["first", "last"], true]);
-  newInvocation().abandon();
+  newInvocation().expire();
 });

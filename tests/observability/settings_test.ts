@@ -28,7 +28,7 @@ const CASES: [Record<string, string>, Partial<ObservabilitySettings>][] = [
     namespace: "Trellis",
     level: INFO,
     unknownLevel: undefined,
-    sequential: false,
+    singleConcurrency: false,
   }],
   [{ AWS_LAMBDA_FUNCTION_NAME: "fn" }, { service: "fn" }],
   [{ AWS_LAMBDA_FUNCTION_NAME: "fn", POWERTOOLS_SERVICE_NAME: "p" }, { service: "p" }],
@@ -42,11 +42,11 @@ const CASES: [Record<string, string>, Partial<ObservabilitySettings>][] = [
   [{}, { metricsDisabled: false }],
   [{ POWERTOOLS_METRICS_DISABLED: "TRUE" }, { metricsDisabled: true }],
   [{ POWERTOOLS_METRICS_DISABLED: "true", METRICS_DISABLED: "false" }, { metricsDisabled: false }],
-  [{ TRELLIS_SEQUENTIAL_INVOCATIONS: "true" }, { sequential: true }],
-  [{ TRELLIS_SEQUENTIAL_INVOCATIONS: "1" }, { sequential: true }],
-  [{ TRELLIS_SEQUENTIAL_INVOCATIONS: "false" }, { sequential: false }],
+  [{ TRELLIS_SEQUENTIAL_INVOCATIONS: "true" }, { singleConcurrency: true }],
+  [{ TRELLIS_SEQUENTIAL_INVOCATIONS: "1" }, { singleConcurrency: true }],
+  [{ TRELLIS_SEQUENTIAL_INVOCATIONS: "false" }, { singleConcurrency: false }],
   [{ TRELLIS_SEQUENTIAL_INVOCATIONS: "true", AWS_LAMBDA_MAX_CONCURRENCY: "4" }, {
-    sequential: false,
+    singleConcurrency: false,
   }],
 ];
 
@@ -66,9 +66,9 @@ async function readInChild(variables: Record<string, string>): Promise<unknown> 
     import { getSettings } from ${
     JSON.stringify(new URL("../../observability/settings.ts", import.meta.url).href)
   };
-    const { sequential, service } = getSettings();
+    const { singleConcurrency, service } = getSettings();
     Deno.env.set("SERVICE_NAME", "changed later");
-    console.log(JSON.stringify({ sequential, service, later: getSettings().service }));`;
+    console.log(JSON.stringify({ singleConcurrency, service, later: getSettings().service }));`;
   const output = await new Deno.Command(Deno.execPath(), {
     args: ["eval", "--no-lock", "--ext=ts", program],
     env: { SERVICE_NAME: "first", ...variables },
@@ -80,7 +80,7 @@ async function readInChild(variables: Record<string, string>): Promise<unknown> 
 Deno.test("getSettings() in a Lambda sandbox reads the environment once, and assumes nothing about overlap", async () => {
   const variables = { AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x" };
   assertEquals(await readInChild(variables), {
-    sequential: false,
+    singleConcurrency: false,
     service: "first",
     later: "first",
   });

@@ -26,16 +26,16 @@ Deno.test("SingleFlight.get() keeps a newer flight when an older one that was ta
   const flights = new SingleFlight<string, number>();
   let fail = (_: Error): void => {};
   const older = flights.get("a", () => new Promise((_, reject) => fail = reject));
-  assertStrictEquals(flights.take("a"), older);
+  assertStrictEquals(flights.evict("a"), older);
   const newer = flights.get("a", () => Promise.resolve(2));
   fail(new Error("late"));
   await assertRejects(() => older, Error, "late");
   assertStrictEquals(flights.get("a", () => Promise.resolve(3)), newer);
 });
 
-Deno.test("SingleFlight.take() forgets a key", () => {
+Deno.test("SingleFlight.evict() forgets a key", () => {
   const flights = new SingleFlight<string, number>();
   flights.get("a", () => Promise.resolve(1));
-  flights.take("a");
-  assertEquals([flights.take("a"), flights.keys()], [undefined, []]);
+  flights.evict("a");
+  assertEquals([flights.evict("a"), flights.keys()], [undefined, []]);
 });

@@ -177,7 +177,7 @@ Deno.test("buildErrorResponse() takes its arguments in either order, and works w
 });
 
 Deno.test("buildErrorResponse() knows an error of another copy of the package", async () => {
-  const url = new URL("../../errors/app_error.ts?another-copy", import.meta.url).href;
+  const url = new URL("../../../errors/app_error.ts?another-copy", import.meta.url).href;
   const copy: typeof import("../../../errors/app_error.ts") = await import(url);
   const response = buildErrorResponse(context, new copy.AppError("CONFLICT", "Changed"));
   assertEquals([response.statusCode, JSON.parse(response.body).message], [409, "Changed"]);

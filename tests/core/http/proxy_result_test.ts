@@ -1,7 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { getSource } from "../../../core/http/api_event.ts";
 import type { ProxyResult } from "../../../core/mod.ts";
-import { isFinished, shapeResult } from "../../../core/http/proxy_result.ts";
+import { isReadyResponse, toGatewayResult } from "../../../core/http/proxy_result.ts";
 import { UnexpectedError } from "../../../errors/mod.ts";
 import {
   createAlbEvent,
@@ -23,7 +23,7 @@ function shape(
   result: ProxyResult,
   extra: Record<string, string> = {},
 ): ProxyResult {
-  return shapeResult(EVENTS[name], getSource(EVENTS[name]), result, extra);
+  return toGatewayResult(EVENTS[name], getSource(EVENTS[name]), result, extra);
 }
 
 const RESULT: ProxyResult = {
@@ -69,11 +69,11 @@ const SHAPES: Record<keyof typeof EVENTS, ProxyResult> = {
 };
 
 for (const name of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) {
-  Deno.test(`shapeResult() gives what ${name} wants, with cookies and several values`, () => {
+  Deno.test(`toGatewayResult() gives what ${name} wants, with cookies and several values`, () => {
     assertEquals(shape(name, RESULT), SHAPES[name]);
   });
 
-  Deno.test(`shapeResult() leaves a simple result simple for ${name}`, () => {
+  Deno.test(`toGatewayResult() leaves a simple result simple for ${name}`, () => {
     const expected = name === "albAll"
       ? { statusCode: 204, body: "", multiValueHeaders: {} }
       : { statusCode: 204, headers: {}, body: "" };
@@ -81,7 +81,7 @@ for (const name of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) {
     assertEquals<unknown>(shape(name, { statusCode: 204 } as ProxyResult), expected);
   });
 
-  Deno.test(`shapeResult() keeps each of 30 cookies for ${name}`, () => {
+  Deno.test(`toGatewayResult() keeps each of 30 cookies for ${name}`, () => {
     const cookies = Array.from({ length: 30 }, (_, i) => `c${i}=${i}`);
     const { headers = {}, multiValueHeaders = {}, cookies: list = [] } = shape(name, {
       statusCode: 200,
@@ -100,7 +100,7 @@ for (const name of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) {
     assertEquals(sent, cookies);
   });
 
-  Deno.test(`shapeResult() keeps a cookie that stands in headers beside others for ${name}`, () => {
+  Deno.test(`toGatewayResult() keeps a cookie that stands in headers beside others for ${name}`, () => {
     const result = {
       statusCode: 200,
       headers: { "set-cookie": "h=1" },
@@ -111,7 +111,7 @@ for (const name of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) {
     assertEquals([text.split("h=1").length, text.split("c=1").length], [2, 2]);
   });
 
-  Deno.test(`shapeResult() takes line breaks out of header values for ${name}`, () => {
+  Deno.test(`toGatewayResult() takes line breaks out of header values for ${name}`, () => {
     const bad = "x\r\nSet-Cookie: forged=1\0\n";
     const result = {
       statusCode: 200,
@@ -126,7 +126,7 @@ for (const name of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) {
   });
 }
 
-Deno.test("shapeResult() adds headers, and leaves the handler's own of the same name in any case", () => {
+Deno.test("toGatewayResult() adds headers, and leaves the handler's own of the same name in any case", () => {
   const { headers } = shape("rest", {
     statusCode: 200,
     headers: { "x-frame-options": "DENY" },
@@ -138,7 +138,7 @@ Deno.test("shapeResult() adds headers, and leaves the handler's own of the same 
   assertEquals(headers, { "x-frame-options": "DENY", "Access-Control-Allow-Origin": "*" });
 });
 
-Deno.test("shapeResult() answers with the request's correlation id, also when the handler passes another answer on", () => {
+Deno.test("toGatewayResult() answers with the request's correlation id, also when the handler passes another answer on", () => {
   for (const name of ["x-correlation-id", "X-Correlation-Id", "X-CORRELATION-ID"]) {
     for (const source of ["rest", "http", "alb"] as const) {
       for (
@@ -163,7 +163,7 @@ Deno.test("shapeResult() answers with the request's correlation id, also when th
   }
 });
 
-Deno.test("shapeResult() adds to the handler's Vary instead of losing one", () => {
+Deno.test("toGatewayResult() adds to the handler's Vary instead of losing one", () => {
   const vary = (own: Record<string, string>): unknown =>
     shape("rest", { statusCode: 200, headers: own, body: "" }, { Vary: "Origin" }).headers;
   assertEquals(vary({}), { Vary: "Origin" });
@@ -173,14 +173,14 @@ Deno.test("shapeResult() adds to the handler's Vary instead of losing one", () =
   assertEquals(vary({ Vary: "*" }), { Vary: "*" });
 });
 
-Deno.test("shapeResult() passes base64 on", () => {
+Deno.test("toGatewayResult() passes base64 on", () => {
   const result = { statusCode: 200, body: "AAE=", isBase64Encoded: true };
   for (const name of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) {
     assertEquals(shape(name, result).isBase64Encoded, true);
   }
 });
 
-Deno.test("shapeResult() changes nothing of what the handler returned", () => {
+Deno.test("toGatewayResult() changes nothing of what the handler returned", () => {
   const result = structuredClone(RESULT);
   for (const name of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) {
     shape(name, result, { X: "1" });
@@ -205,7 +205,7 @@ const NO_RESULTS: unknown[] = [
   new Response("ok"),
 ];
 
-Deno.test("shapeResult() refuses what is no proxy result and says what to return", () => {
+Deno.test("toGatewayResult() refuses what is no proxy result and says what to return", () => {
   for (const result of NO_RESULTS) {
     assertThrows(
       () => shape("rest", result as ProxyResult),
@@ -215,10 +215,10 @@ Deno.test("shapeResult() refuses what is no proxy result and says what to return
   }
 });
 
-Deno.test("isFinished() is true for what buildValidatedResponse gives, and for nothing that needs a second look", () => {
+Deno.test("isReadyResponse() is true for what buildValidatedResponse gives, and for nothing that needs a second look", () => {
   const headers = { "Content-Type": "application/json", "X-Correlation-Id": "c-1" };
   const finished = { statusCode: 200, headers, body: "{}" };
-  assertEquals(isFinished(finished, "c-1"), true);
+  assertEquals(isReadyResponse(finished, "c-1"), true);
   const others: unknown[] = [
     { ...finished, headers: { "Content-Type": "application/json" } },
     { ...finished, headers: { ...headers, Evil: "a\r\nSet-Cookie: b" } },
@@ -235,6 +235,6 @@ Deno.test("isFinished() is true for what buildValidatedResponse gives, and for n
     "text",
   ];
   for (const result of others) {
-    assertEquals(isFinished(result as ProxyResult, "c-1"), false, JSON.stringify(result));
+    assertEquals(isReadyResponse(result as ProxyResult, "c-1"), false, JSON.stringify(result));
   }
 });

@@ -10,7 +10,7 @@ import { getSettings } from "../../../observability/settings.ts";
 import { createLambdaContext } from "../../../testing/context.ts";
 import { createQueueEvent } from "../../../testing/trigger_events.ts";
 
-const seen: Record<string, unknown> = { isSequential: getSettings().sequential };
+const seen: Record<string, unknown> = { isSequential: getSettings().singleConcurrency };
 const event = createQueueEvent(["a", "b", "c"].map((id) => ({ messageId: id, body: id })));
 
 let goOn = (): void => {};

@@ -141,7 +141,7 @@ Deno.test("admit() explains a query that is given up at the deadline, and frees 
     return await assertRejects(() => slots.admit(name)!, DatabaseError);
   });
   await sleep(60);
-  request.abandon();
+  request.expire();
   assertInstanceOf(await hanging, TransactionMisuseError);
   assertEquals(slots.admit(name), undefined);
 });
