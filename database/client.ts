@@ -16,19 +16,24 @@ interface OpenClient {
   client: DrizzleClient;
 }
 
-/** Clients that differ in their schema alone share a connection: an embedded database cannot be opened twice. */
+/**
+ * Connections by key. Clients that differ only in their schema share one, because an embedded
+ * database cannot be opened twice.
+ */
 const connections: SingleFlight<string, Connection> = new SingleFlight();
 const clients: SingleFlight<string, OpenClient> = new SingleFlight();
 const configs: Map<string, DatabaseConfig> = new Map();
 const checks: WeakMap<Connection, Promise<void>> = new WeakMap();
 
 /**
- * The client of a configuration: made by the first call, the same one afterwards, as long as the process lives. Calls
- * that race get one client, and a start that failed is tried again by the next call.
+ * Returns the client of a configuration. The first call opens it, later calls return the same
+ * client for the life of the process. Concurrent calls share one client, and a failed start is not
+ * cached.
  *
- * @param config Where the database is. Two configurations with the same values and the same schema object are one.
+ * @param config The database. Two configurations with equal values and the same schema object get
+ * the same client.
  * @returns drizzle's client.
- * @throws {ConfigurationError} When the configuration is wrong, before anything is opened.
+ * @throws {ConfigurationError} If the configuration is invalid; nothing is opened.
  *
  * @example
  * ```ts
@@ -60,7 +65,10 @@ export async function getDrizzleClient<
   return client as unknown as DrizzleClient<TSchema>;
 }
 
-/** What was asked for last, field by field: checking it and making its key take longer than most of a query's way. */
+/**
+ * The fields of the last configuration. Validating a configuration and building its key costs more
+ * than most of a query's overhead, so a repeated configuration skips both.
+ */
 let lastAsked: { fields: Record<string, unknown>; size: number; key: string } | undefined;
 
 function getKey(config: DatabaseConfig): string {
@@ -79,20 +87,21 @@ function hasFields(config: object, { fields, size }: NonNullable<typeof lastAske
   return seen === size;
 }
 
-/** How {@link openShared} opens. */
+/** Options of {@link openShared}. */
 export interface OpenOptions {
   /**
-   * Make sure that the database answers. For work on a session of its own it would be one connection more.
+   * Check that the database answers. Turn it off for work in a dedicated session, where the check
+   * would open an extra connection.
    * @default true
    */
   check?: boolean;
 }
 
 /**
- * The open connection of a configuration, shared with its clients.
+ * Opens the connection of a configuration, or returns the open one. Its clients share it.
  *
  * @param config A checked configuration.
- * @param options Whether it must have been tried.
+ * @param options Whether to check that the database answers.
  */
 export async function openShared(
   config: DatabaseConfig,
@@ -106,8 +115,8 @@ export async function openShared(
     if (check) await checkOnce(connection);
     return connection;
   } catch (error) {
-    // what failed must not be met by the next caller, nor its configuration become the default; another caller that heard of
-    // it first may have begun anew already, and that is not to be forgotten
+    // A failed connection must not be returned to the next caller or become the default. Compare
+    // first: a concurrent caller may have replaced it already.
     if (connections.get(key, () => opening) === opening) {
       connections.evict(key);
       configs.delete(key);
@@ -116,7 +125,7 @@ export async function openShared(
   }
 }
 
-/** A connection that was opened without being tried is tried by the first client on it. */
+/** Checks a connection that was opened with `check: false`, when its first client is created. */
 function checkOnce(connection: Connection): Promise<void> {
   let checking = checks.get(connection);
   if (checking === undefined) checks.set(connection, checking = connection.check());
@@ -124,7 +133,7 @@ function checkOnce(connection: Connection): Promise<void> {
 }
 
 /**
- * Closes a connection that was opened for a piece of work, unless a client uses it by now.
+ * Closes a connection that was opened for one task, unless a client uses it.
  *
  * @param config A checked configuration.
  */
@@ -141,13 +150,13 @@ async function openConnection(config: DatabaseConfig, check: boolean): Promise<C
   const invalidate: Invalidate = (reason, error) =>
     announceInvalidation({ provider: config.provider, reason, error });
   try {
-    // it outlives the request that happens to be the first
+    // the connection outlives the request that opens it
     const connection = await runOutsideInvocation(() => open(config, invalidate));
     if (check) await checkOnce(connection);
     failed = false;
     return connection;
   } finally {
-    // without the check nothing was connected that could be measured
+    // without the check no connection time was measured
     if (config.instrument !== false && (check || failed)) {
       metrics.addMetricsWithDimensions({ provider: config.provider }, [
         ["DatabaseConnectDuration", "Milliseconds", performance.now() - startedAt],
@@ -157,7 +166,7 @@ async function openConnection(config: DatabaseConfig, check: boolean): Promise<C
   }
 }
 
-/** Each provider's file, and with it its driver, is loaded when it is first needed. */
+/** Opens a connection. Each provider's file, and with it its driver, is loaded on first use. */
 async function open(config: DatabaseConfig, invalidate: Invalidate): Promise<Connection> {
   switch (config.provider) {
     case "distsql":
@@ -172,12 +181,11 @@ async function open(config: DatabaseConfig, invalidate: Invalidate): Promise<Con
 }
 
 /**
- * Closes a client and its connection, for a graceful shutdown: afterwards nothing of it keeps the process alive, and
- * the next `getDrizzleClient` opens a new one. Clients that differ from it in their schema alone share its connection
- * and are closed with it. Closing what is not open does nothing.
+ * Closes a client and its connection, for a graceful shutdown. The process can then exit, and the
+ * next `getDrizzleClient` opens a new client. Clients that share the connection are closed too.
+ * Does nothing if the client is not open.
  *
- * @param config The configuration that the client was made with; the default client, the one opened first, when left
- * out.
+ * @param config The client's configuration. If omitted, closes the client that was opened first.
  *
  * @example
  * ```ts
@@ -194,7 +202,7 @@ export async function closeDrizzleClient(config?: DatabaseConfig): Promise<void>
   for (const clientKey of clients.keys()) {
     if (clientKey.startsWith(`${key}#`)) clients.evict(clientKey);
   }
-  // a start that fails has nothing to close, and its error belongs to whoever asked for the client
+  // a failed start has nothing to close, and the caller of getDrizzleClient gets its error
   const connection = await connections.evict(key)?.catch(() => undefined);
   if (connection === undefined) return;
   await connection.close();

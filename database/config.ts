@@ -1,14 +1,15 @@
 import { ConfigurationError } from "../errors/http_errors.ts";
 
 /**
- * Where the database lives: `distsql` (Aurora DSQL), `serverless-pg` (Aurora PostgreSQL Serverless, by the Data API or
- * directly), `branching-pg` (Neon), `embedded-pg` (PGlite: a folder or memory, for development and tests).
+ * Kind of database: `distsql` (Aurora DSQL), `serverless-pg` (Aurora PostgreSQL Serverless, through
+ * the Data API or a direct connection), `branching-pg` (Neon), `embedded-pg` (PGlite in a folder or
+ * in memory, for development and tests).
  */
 export type DatabaseProvider = "distsql" | "serverless-pg" | "branching-pg" | "embedded-pg";
 
-/** How to reach a database. */
+/** Connection settings of a database. */
 export interface DatabaseConfig {
-  /** Where the database lives. */
+  /** Kind of database. */
   provider: DatabaseProvider;
   /**
    * `branching-pg`: `postgres://…`. `serverless-pg`: `postgres://…`, or
@@ -20,7 +21,7 @@ export interface DatabaseConfig {
   /** `distsql`: the cluster's host name, with `:port` where it is not 5432. */
   endpoint?: string;
   /**
-   * `distsql` and the Data API: the AWS region that requests are signed for.
+   * `distsql` and the Data API: the AWS region to sign requests for.
    * @default the region in the endpoint or in the cluster's ARN
    */
   region?: string;
@@ -31,42 +32,47 @@ export interface DatabaseConfig {
    * @default false
    */
   isAdmin?: boolean;
-  /** The tables and relations that `db.query` knows. */
+  /** Tables and relations for `db.query`. */
   schema?: Record<string, unknown>;
   /**
-   * Connections of this process.
-   * @default AWS_LAMBDA_MAX_CONCURRENCY where Lambda sets it, up to 50 for distsql and 20 for the others; else 1
+   * Maximum number of connections of this process.
+   * @default AWS_LAMBDA_MAX_CONCURRENCY if Lambda sets it, up to 50 for distsql and 20 for the
+   * others; else 1
    */
   maxConnections?: number;
   /**
-   * Seconds after which a connection that is not used is closed.
+   * Idle timeout: seconds after which an unused connection is closed.
    * @default 600 for distsql, none for the others
    */
   idleTimeout?: number;
   /**
-   * Seconds that connecting may take, and that refused connections are tried again.
+   * Seconds to wait for a connection, including retries of refused connections.
    * @default 10
    */
   connectTimeout?: number;
   /**
-   * Seconds after which a statement without an answer is given up and its connection cut, in scripts, tests and commands.
-   * In a handler the deadline of the invocation does that. The statement may have run. What migrations apply may
-   * take longer, up to their `jobTimeout`. embedded-pg has no limit: it runs in this process.
+   * Seconds after which an unanswered statement is rejected and its connection closed, in scripts,
+   * tests and commands. The server may still have run the statement. In a handler the invocation's
+   * deadline applies instead. Statements of migrations may take up to `jobTimeout`. embedded-pg has
+   * no limit, since it runs in this process.
    * @default 60
    */
   statementTimeoutSeconds?: number;
   /**
-   * Emit metrics when a connection is made.
+   * Emit metrics when a connection is opened.
    * @default true
    */
   instrument?: boolean;
   /**
-   * Direct connections: let the server keep the plans of statements, which halves the round trips. Turn it off behind
-   * a pooler that hands a connection to another client after each transaction.
+   * Direct connections: use prepared statements, which halves the round trips. Turn it off behind a
+   * pooler in transaction mode.
    * @default true
    */
   prepare?: boolean;
-  /** Certificate authorities in PEM form that are trusted beside the runtime's, such as Amazon's RDS bundle. */
+  /**
+   * Certificate authorities in PEM format to trust in addition to the runtime's, such as Amazon's
+   * RDS bundle.
+   */
   ca?: string;
 }
 
@@ -102,7 +108,7 @@ const SECONDS: ReadonlySet<string> = new Set([
   "statementTimeoutSeconds",
 ]);
 
-/** Fields that one provider has and the others would silently ignore. */
+/** Fields of a single provider. The others would ignore them silently. */
 const ONLY_FOR: Partial<Record<keyof DatabaseConfig, readonly DatabaseProvider[]>> = {
   endpoint: ["distsql"],
   username: ["distsql"],
@@ -115,12 +121,12 @@ const DISTSQL_HOST = /^[a-z0-9]+\.dsql(?:-[a-z0-9]+)?\.([a-z]{2}(?:-[a-z]+)+-\d)
 const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d$/;
 
 /**
- * Checks a configuration before anything is opened.
+ * Validates a configuration before anything is opened.
  *
- * @param config What the application gave.
+ * @param config The application's configuration.
  * @returns The same configuration.
- * @throws {ConfigurationError} When a field is missing, unknown or wrong: names the field, its value (never a
- * connection string, which holds a password) and the fix.
+ * @throws {ConfigurationError} If a field is missing, unknown or invalid. The message has the
+ * field, its value (never a connection string, which holds a password) and the fix.
  */
 export function checkDatabaseConfig(config: DatabaseConfig): DatabaseConfig {
   if (typeof config !== "object" || config === null) {
@@ -153,7 +159,7 @@ function checkField(provider: DatabaseProvider, field: string, value: unknown): 
       }`,
     );
   }
-  // what a connection string holds is never shown, whatever was put there instead of one
+  // never show this value: it may hold a password
   const shown = field === "connectionString" || field === "ca" ? typeof value : describe(value);
   if (typeof value !== type || value === null) {
     throw new ConfigurationError(`DatabaseConfig.${field} must be a ${type}, got ${shown}`);
@@ -204,9 +210,8 @@ function checkDistSql(config: DatabaseConfig): void {
   const own = DISTSQL_HOST.exec(host)?.[1];
   if (region === undefined && own === undefined) {
     throw new ConfigurationError(
-      `DatabaseConfig.region is missing, and the endpoint ${
-        describe(endpoint)
-      } does not tell it: set the region`,
+      "DatabaseConfig.region is missing, and the endpoint " +
+        `${describe(endpoint)} does not contain it: set the region`,
     );
   }
   if (own !== undefined && region !== undefined && own !== region) {
@@ -269,13 +274,13 @@ function checkConnectionString(provider: DatabaseProvider, value: string | undef
   }
 }
 
-/** Host and port of a distsql endpoint. */
+/** Splits a distsql endpoint into host and port. */
 export function splitEndpoint(endpoint: string): [host: string, port: string | undefined] {
   const colon = endpoint.lastIndexOf(":");
   return colon < 0 ? [endpoint, undefined] : [endpoint.slice(0, colon), endpoint.slice(colon + 1)];
 }
 
-/** The region of a distsql cluster: the one that was given, else the one in its host name. */
+/** Returns the region of a distsql cluster: the configured one, else the one in its host name. */
 export function getRegion(config: DatabaseConfig): string {
   return config.region ?? DISTSQL_HOST.exec(splitEndpoint(config.endpoint ?? "")[0])?.[1] ?? "";
 }
@@ -296,10 +301,10 @@ function describe(value: unknown): string {
 const schemaIds: WeakMap<object, number> = new WeakMap();
 let nextSchemaId = 1;
 
-/** What two configurations have in common when they may share a connection: all but the schema. */
+/** Returns the key under which configurations share a connection: all fields except the schema. */
 export function getConnectionKey(config: DatabaseConfig): string {
   const { connectionString, isAdmin = false } = config;
-  // a folder is opened once, whatever else two configurations differ in
+  // a folder can be opened only once, so other fields are ignored
   if (config.provider === "embedded-pg") {
     return JSON.stringify([config.provider, connectionString ?? "memory://"]);
   }
@@ -310,7 +315,7 @@ export function getConnectionKey(config: DatabaseConfig): string {
   return JSON.stringify(fields.sort(([a], [b]) => a < b ? -1 : 1));
 }
 
-/** What two configurations have in common when they get the same client. */
+/** Returns the key under which configurations share a client. */
 export function getClientKey(config: DatabaseConfig): string {
   const { schema } = config;
   if (schema === undefined) return `${getConnectionKey(config)}#0`;

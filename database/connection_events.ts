@@ -3,28 +3,29 @@ import { logWarn } from "../observability/logger.ts";
 import type { DatabaseProvider } from "./config.ts";
 
 /**
- * Why a connection cannot be used any more: `closed` (by `closeDrizzleClient`), `ended` (by the server, the network, or
- * its lifetime or idle time), `refused` (a new one could not be made).
+ * Reason why a connection is unusable: `closed` (by `closeDrizzleClient`), `ended` (by the server,
+ * the network, its lifetime or idle timeout), `refused` (a new connection could not be opened).
  */
 export type ConnectionInvalidationReason = "closed" | "ended" | "refused";
 
-/** What a callback of {@link onConnectionInvalidated} is told. */
+/** Event passed to callbacks of {@link onConnectionInvalidated}. */
 export interface ConnectionInvalidation {
-  /** Where the database lives. */
+  /** Kind of database. */
   provider: DatabaseProvider;
-  /** Why the connection ended. */
+  /** Reason why the connection ended. */
   reason: ConnectionInvalidationReason;
-  /** What the driver said, when it said something. */
+  /** Error of the driver, if there was one. */
   error?: unknown;
 }
 
 const callbacks: Set<(event: ConnectionInvalidation) => void> = new Set();
 
 /**
- * Registers a callback for connections that end. The client stays usable, the next query gets a new connection; after
- * the reason `closed` ask `getDrizzleClient` for a new client.
+ * Registers a callback for connections that end. The client stays usable, and the next query gets a
+ * new connection. After the reason `closed`, call `getDrizzleClient` for a new client.
  *
- * @param callback Called synchronously for each connection, outside of any request; what it throws is logged.
+ * @param callback Called synchronously for each connection, outside of any request. Errors that it
+ * throws are logged.
  * @returns A function that unregisters the callback.
  *
  * @example
@@ -38,7 +39,7 @@ const callbacks: Set<(event: ConnectionInvalidation) => void> = new Set();
 export function onConnectionInvalidated(
   callback: (event: ConnectionInvalidation) => void,
 ): () => void {
-  // a function of its own, so that registering the same callback twice needs unregistering twice
+  // wrapped, so that a callback that is registered twice is unregistered one registration at a time
   const registered = (event: ConnectionInvalidation): void => callback(event);
   callbacks.add(registered);
   return function unregister(): void {
@@ -46,7 +47,7 @@ export function onConnectionInvalidated(
   };
 }
 
-/** Calls every callback. A connection belongs to no request, so neither do they. */
+/** Calls every callback, outside of the current request's context. */
 export function announceInvalidation(event: ConnectionInvalidation): void {
   runOutsideInvocation(() => callAll(event));
 }

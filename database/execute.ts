@@ -2,8 +2,8 @@ import type { SQL } from "drizzle-orm";
 import type { DrizzleClient, Row } from "./providers/provider.ts";
 
 /**
- * Runs SQL that drizzle does not build and returns its rows, also with a client that one of drizzle's own drivers made.
- * Values are those of `pg` (node-postgres) on every provider.
+ * Runs raw SQL and returns its rows. Also accepts clients of drizzle's own drivers. Values have the
+ * types of node-postgres (`pg`) on every provider.
  *
  * @param db A client or a transaction's client.
  * @param query The statement: a drizzle `sql` template.

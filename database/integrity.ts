@@ -5,25 +5,26 @@ import { ConfigurationError } from "../errors/http_errors.ts";
 import { executeRows } from "./execute.ts";
 import type { DrizzleClient } from "./providers/provider.ts";
 
-/** Values looked for in one statement: far below every limit on parameters and plan size. */
+/** Values per statement, well below the limits on parameters and plan size. */
 const VALUES_PER_STATEMENT = 200;
 
 /** Options of {@link assertRowExists}. */
 export interface ReferenceOptions {
-  /** The name of the constraint that the check stands for: a query's `constraints` map it to a field. */
+  /** Constraint name to report, so that a query's `constraints` can map the error to a field. */
   constraint?: string;
 }
 
 /**
- * Makes sure that a row exists which another row is about to refer to, where the database has no foreign key for it.
- * Between this look and the write the row may go: run both in one transaction where that matters.
+ * Checks that a referenced row exists, for references without a foreign key. The row may be deleted
+ * between this check and the following write: where that matters, run both in one transaction.
  *
  * @param db A client or a transaction's client.
  * @param table A drizzle table, or a table's name.
- * @param column One of its columns: drizzle's, its property's name, or its name in the database.
- * @param value What the column must hold. `null` and `undefined` refer to no row.
+ * @param column The column: a drizzle column, its property name, or its name in the database.
+ * @param value The value to look for. `null` and `undefined` are accepted and refer to no row.
  * @param options The constraint's name.
- * @throws {ForeignKeyViolationError} When there is no such row (HTTP status 409). Names table and column, not the value.
+ * @throws {ForeignKeyViolationError} If no such row exists (HTTP status 409). The message has table
+ * and column, not the value.
  *
  * @example
  * ```ts
@@ -47,14 +48,14 @@ export function assertRowExists<TSchema extends Record<string, unknown>>(
 }
 
 /**
- * {@link assertRowExists} for several values, in one query for each 200 of them.
+ * Checks several values like {@link assertRowExists}, with one query per 200 values.
  *
  * @param db A client or a transaction's client.
  * @param table A drizzle table, or a table's name.
- * @param column One of its columns.
- * @param values What the column must hold, in one row for each; none is fine.
+ * @param column The column.
+ * @param values The values to look for; may be empty.
  * @param options The constraint's name.
- * @throws {ForeignKeyViolationError} When a row is missing.
+ * @throws {ForeignKeyViolationError} If a row is missing.
  */
 export async function assertRowsExist<TSchema extends Record<string, unknown>>(
   db: DrizzleClient<TSchema>,
@@ -69,7 +70,7 @@ export async function assertRowsExist<TSchema extends Record<string, unknown>>(
     throw missing(target, constraint);
   }
   for (let start = 0; start < distinct.length; start += VALUES_PER_STATEMENT) {
-    // each value is compared by the server, so that its own idea of equality counts
+    // the server compares the values, so that its own equality rules apply
     const conditions = distinct.slice(start, start + VALUES_PER_STATEMENT).map((value) =>
       sql`exists (select 1 from ${target.from} where ${target.compared} = ${target.bind(value)})`
     );
@@ -120,7 +121,10 @@ function findColumn(table: PgTable, name: string): PgColumn {
   );
 }
 
-/** SQLSTATE of foreign_key_violation (PostgreSQL 18, appendix A), which a foreign key would give. */
+/**
+ * SQLSTATE of foreign_key_violation (PostgreSQL 18, appendix A), as a real foreign key would raise
+ * it.
+ */
 const FOREIGN_KEY_VIOLATION = "23503";
 
 function missing(

@@ -1,6 +1,6 @@
 /**
- * The database: one client for each configuration on four kinds of PostgreSQL, transactions, retries of conflicts,
- * queries with metrics and declared tables, and migrations.
+ * Database access: one client per configuration on four kinds of PostgreSQL, transactions, retries
+ * of conflicts, queries with metrics and declared tables, and migrations.
  *
  * @example
  * ```ts

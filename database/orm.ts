@@ -1,5 +1,6 @@
 /**
- * drizzle's operators and row types, so that an application imports them from the version that the package runs on.
+ * drizzle's operators and row types, re-exported so that an application uses the drizzle version of
+ * this package.
  *
  * @example
  * ```ts
@@ -36,18 +37,18 @@ export {
   sql,
 } from "drizzle-orm";
 
-/** A row as it is read from a table: `SelectModel<typeof notes>`. */
+/** Row type for reading: `SelectModel<typeof notes>`. */
 export type SelectModel<T extends Table> = InferSelectModel<T>;
 
-/** What it takes to insert a row into a table: `InsertModel<typeof notes>`. */
+/** Row type for inserting: `InsertModel<typeof notes>`. */
 export type InsertModel<T extends Table> = InferInsertModel<T>;
 
 /**
- * What may be changed of a row: every column but `id`, `createdAt` and the named keys, each optional:
+ * Row type for updating: every column except `id`, `createdAt` and the named keys, each optional:
  * `UpdateModel<typeof notes, "ownerId">`.
  */
 export type UpdateModel<T extends Table, Keys extends keyof InferInsertModel<T> = never> = {
-  // not Partial<Omit<…>>: TypeScript 5.9 then loses the columns that an insert may leave out
+  // not Partial<Omit<…>>: with it, TypeScript 5.9 drops the columns that are optional on insert
   [K in keyof InferInsertModel<T> as K extends "id" | "createdAt" | Keys ? never : K]?:
     InferInsertModel<T>[K];
 };

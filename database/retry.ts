@@ -10,7 +10,7 @@ import { isInsideTransaction } from "./transaction_guard.ts";
 /** Options of {@link withDistSqlRetry}. */
 export interface DistSqlRetryOptions {
   /**
-   * How often the work is run again after the first time.
+   * Maximum number of retries after the first attempt.
    * @default 3
    */
   maxRetries?: number;
@@ -24,43 +24,43 @@ export interface DistSqlRetryOptions {
    * @default 5000
    */
   maxDelayMs?: number;
-  /** Told of each retry before its delay: what failed, and the retry's number from 1. */
+  /** Called before the delay of each retry with the error and the number of the retry, from 1. */
   onRetry?: (error: Error, attempt: number) => void;
   /**
-   * Whether doing the work twice is the same as doing it once: then it is also run again when the connection was lost
-   * during COMMIT, which may have been applied.
+   * Running the work twice has the same effect as running it once. It is then also retried if the
+   * connection was lost during COMMIT, which may have been applied.
    * @default false
    */
   idempotent?: boolean;
   /**
-   * Waits.
+   * Clock that waits and reads the time.
    * @default systemClock
    */
   clock?: Clock;
   /**
-   * A number from 0 to below 1.
+   * Source of randomness, from 0 to below 1.
    * @default Math.random
    */
   random?: () => number;
 }
 
-/** How often some work was run again; filled in while it runs. */
+/** Counter of retries, updated while the work runs. */
 export interface RetryCount {
   /** Retries so far. */
   retries: number;
 }
 
 /**
- * Numbers every attempt and every giving-up in their order, so that an outer retry can tell that an inner one gave up
- * on this very error within the outer's present attempt. An error object that is thrown again later tells nothing.
+ * Orders attempts and exhausted retries, so that an outer retry recognizes an error that an inner
+ * retry gave up on within the outer's current attempt. Errors from earlier attempts do not count.
  */
 let sequence = 0;
 const givenUp: WeakMap<object, { at: number; attempts: number }> = new WeakMap();
 
 /**
- * How many times the work was tried that a retry gave up with this error; 0 when none did.
+ * Returns how many attempts were made before a retry gave up with this error; 0 if none did.
  *
- * @param error What was thrown.
+ * @param error The thrown error.
  */
 export function countAttempts(error: unknown): number {
   return Math.max(0, ...objectsIn(error).map((link) => givenUp.get(link)?.attempts ?? 0));
@@ -73,17 +73,19 @@ function objectsIn(error: unknown): object[] {
 }
 
 /**
- * Runs work again after an optimistic-concurrency conflict (SQLSTATE 40001, OC000, OC001), with exponential backoff and
- * full jitter. Every other error is thrown at once. It never waits past the deadline of the invocation.
+ * Retries work after an optimistic-concurrency conflict (SQLSTATE 40001, OC000, OC001), with
+ * exponential backoff and full jitter. Every other error is thrown immediately. Never waits past
+ * the deadline of the invocation.
  *
- * A statement in a transaction is left to whoever retries the whole transaction. A retry inside a retried call does not
- * multiply: what the inner one gave up on, the outer one does not try again.
+ * A conflict inside a transaction is not retried here: only the whole transaction can be run again.
+ * Nested retries do not multiply: an error that an inner retry gave up on is not retried by the
+ * outer one.
  *
- * @param fn The work: a whole transaction, or a statement of its own.
- * @param options How often and how long.
- * @returns What `fn` returns.
- * @throws What `fn` throws at last.
- * @throws {ConfigurationError} When an option is no number from 0.
+ * @param fn The work: a whole transaction, or a single statement outside of transactions.
+ * @param options Limits and delays.
+ * @returns The result of `fn`.
+ * @throws The last error of `fn`.
+ * @throws {ConfigurationError} If an option is not a number from 0.
  *
  * @example
  * ```ts
@@ -104,7 +106,7 @@ export function withDistSqlRetry<T>(
   return runWithRetry(fn, options);
 }
 
-/** {@link withDistSqlRetry}, which also tells how often it ran again. */
+/** Runs {@link withDistSqlRetry} and counts the retries. */
 export async function runWithRetry<T>(
   fn: () => Promise<T> | T,
   options: DistSqlRetryOptions,
@@ -128,7 +130,7 @@ export async function runWithRetry<T>(
   }
 }
 
-/** The delay before the next try, or `undefined` when there is none. */
+/** Returns the delay before the next attempt, or `undefined` if there is none. */
 function planRetry(
   error: unknown,
   retries: number,
@@ -147,7 +149,7 @@ function planRetry(
   if (links.some((link) => (givenUp.get(link)?.at ?? 0) > startedAt)) return undefined;
   const delayMs = fullJitterDelay(retries + 1, { baseDelayMs, maxDelayMs, random: options.random });
   if (retries < maxRetries && delayMs < remainingMs(clock)) return delayMs;
-  // with no retry allowed here, nothing was tried that an outer retry would repeat
+  // with maxRetries 0 nothing was retried here, so an outer retry may still run
   if (maxRetries > 0) {
     const given = { at: ++sequence, attempts: retries + 1 };
     for (const link of links) givenUp.set(link, given);

@@ -2,15 +2,16 @@ import { causeChain } from "../errors/cause_chain.ts";
 import { getSqlState } from "../errors/driver_error.ts";
 
 /**
- * SQLSTATEs of an optimistic-concurrency conflict: run the whole transaction again. Servers send 40001; OC000 (a row
- * was changed) and OC001 (the schema was changed) are Aurora DSQL's names for its two kinds, a code of their own in
- * old builds. Source: PostgreSQL 18, appendix A; Aurora DSQL user guide, "Concurrency control" (2026-10).
+ * SQLSTATEs of an optimistic-concurrency conflict: the whole transaction can be retried. Servers
+ * send 40001; OC000 (a row was changed) and OC001 (the schema was changed) are Aurora DSQL's tags,
+ * which old builds sent as codes. Source: PostgreSQL 18, appendix A; Aurora DSQL user guide,
+ * "Concurrency control" (2026-10).
  */
 export const OCC_ERROR_CODES: readonly string[] = Object.freeze(["40001", "OC000", "OC001"]);
 
 /**
- * SQLSTATEs that say that a DDL statement's work is there already, or that what it drops is gone: safe to pass over
- * when DDL is run again. Source: PostgreSQL 18, appendix A.
+ * SQLSTATEs which mean that an object to create exists already, or an object to drop does not
+ * exist. Repeated DDL can ignore them. Source: PostgreSQL 18, appendix A.
  */
 export const IDEMPOTENT_DDL_CODES: readonly string[] = Object.freeze([
   "42P07", // duplicate_table: tables, indexes, views, sequences
@@ -27,13 +28,13 @@ export const IDEMPOTENT_DDL_CODES: readonly string[] = Object.freeze([
 ]);
 
 /**
- * SQLSTATEs to pass over in the SQL that sets a test up or cleans up after it: {@link IDEMPOTENT_DDL_CODES} and the
- * rows that an earlier run left.
+ * SQLSTATEs to ignore in set-up and clean-up SQL of tests: {@link IDEMPOTENT_DDL_CODES} and errors
+ * about rows that an earlier run left.
  */
 export const IDEMPOTENT_TEST_CODES: readonly string[] = Object.freeze([
   ...IDEMPOTENT_DDL_CODES,
-  "23505", // unique_violation: the row is there
-  "23503", // foreign_key_violation: the row is still referred to
+  "23505", // unique_violation: the row exists
+  "23503", // foreign_key_violation: the row is still referenced
   "2BP01", // dependent_objects_still_exist
 ]);
 
@@ -45,11 +46,11 @@ function hasCode(error: unknown, codes: readonly string[]): boolean {
 }
 
 /**
- * Whether an error says that the transaction met a conflict and may be run again as a whole. The whole cause chain is
- * looked through, since drizzle wraps a statement's error and leaves a COMMIT's as it is. Messages are not read: they
- * may hold a user's text.
+ * Checks for a conflict after which the whole transaction can be retried. Searches the cause chain,
+ * because drizzle wraps the errors of statements but not those of COMMIT. Ignores messages, which
+ * may hold user input.
  *
- * @param error Anything that was thrown.
+ * @param error Any thrown value.
  * @returns `true` for a SQLSTATE of {@link OCC_ERROR_CODES}.
  *
  * @example
@@ -65,10 +66,10 @@ export function isOccError(error: unknown): boolean {
 }
 
 /**
- * Whether an error of a DDL statement says that its work is done already, by {@link IDEMPOTENT_DDL_CODES}.
+ * Checks for an error of DDL whose effect exists already, by {@link IDEMPOTENT_DDL_CODES}.
  *
- * @param err Anything that was thrown.
- * @returns `true` when the statement need not be run.
+ * @param err Any thrown value.
+ * @returns `true` if the statement need not be run.
  *
  * @example
  * ```ts
@@ -81,14 +82,18 @@ export function isIdempotentDdlError(err: unknown): boolean {
   return hasCode(err, IDEMPOTENT_DDL_CODES);
 }
 
-/** Classes in which the server did not say how a COMMIT ended: connection exceptions, shutdowns, internal errors. */
+/**
+ * Classes of errors which leave the outcome of a COMMIT open: connection exceptions, shutdowns,
+ * internal errors.
+ */
 const UNKNOWN_OUTCOME = /^(?:08|57P0|XX)/;
 
 /**
- * Whether a failed COMMIT may have been applied all the same: the server gave no answer, or one that does not say.
+ * Checks whether a failed COMMIT may have been applied: the server did not answer, or its answer
+ * does not say.
  *
- * @param error What COMMIT was answered with.
- * @returns `false` when the server said that the transaction was rolled back.
+ * @param error The error of COMMIT.
+ * @returns `false` if the server reported a rollback.
  */
 export function isCommitOutcomeUnknown(error: unknown): boolean {
   const code = causeChain(error).map(getSqlState).find((state) => state !== undefined);

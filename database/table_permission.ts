@@ -1,4 +1,4 @@
-/** What a function may do with a table; the values are PostgreSQL's privilege names. */
+/** Operations on a table; the values are PostgreSQL's privilege names. */
 export enum DatabaseOperation {
   /** Read rows. */
   Select = "SELECT",
@@ -8,20 +8,20 @@ export enum DatabaseOperation {
   Update = "UPDATE",
   /** Remove rows. */
   Delete = "DELETE",
-  /** All of them. */
+  /** All operations. */
   All = "ALL",
 }
 
-/** A table and what is done with it: the source of a function's database grants. */
+/** Operations on one table, from which a function's database grants are generated. */
 export interface TablePermission {
   /** The table's name in the database. */
   table: string;
-  /** What is done with it. */
+  /** Operations on the table. */
   operations: DatabaseOperation[];
 }
 
 /**
- * The comment before a GRANT or REVOKE of columns in a permission file that makes it one of whole tables on the distributed
- * provider, which is not known to grant columns.
+ * Comment before a GRANT or REVOKE of columns in a permission file. On the distributed provider,
+ * which is not known to support column grants, the statement then applies to whole tables.
  */
 export const WHOLE_TABLE_COMMENT = "-- distsql: whole table";

@@ -14,20 +14,21 @@ export type TransactionClient<TSchema extends Record<string, unknown> = Record<s
   >;
 
 /**
- * Runs work in a transaction: committed when the function's promise resolves, rolled back when it rejects or when a
- * statement of it failed. Everything in the transaction must go through the client that the function gets, and only while
- * the function runs. A query on the outer client would wait for itself where the transaction holds the only connection;
- * it is refused, and so is the transaction's client once the function has ended.
+ * Runs work in a transaction: commits when the function's promise resolves, rolls back when it
+ * rejects or when one statement failed. All queries must use the client that the function gets, and
+ * only while the function runs. A query on the outer client, which would wait for the transaction's
+ * own connection, is rejected; so is the transaction's client after the function has ended.
  *
- * Within `withDistSqlRetry`, `withQueryMetrics` or a defined query, a conflict runs the whole function again: it must
- * have no effects outside of the database.
+ * Within `withDistSqlRetry`, `withQueryMetrics` or a defined query, a conflict runs the whole
+ * function again. The function must not have side effects outside of the database.
  *
  * @param db The client, or a transaction's client for a savepoint.
  * @param fn The work.
- * @param config Isolation level and access mode, where the provider lets one choose.
- * @returns What `fn` returns.
- * @throws {CommitOutcomeUnknownError} When the connection was lost during COMMIT.
- * @throws {TransactionMisuseError} When the transaction's client is used after the function has ended and before COMMIT.
+ * @param config Isolation level and access mode, if the provider supports them.
+ * @returns The result of `fn`.
+ * @throws {CommitOutcomeUnknownError} If the connection was lost during COMMIT.
+ * @throws {TransactionMisuseError} If the transaction's client is used after the function has ended
+ * and before COMMIT.
  *
  * @example
  * ```ts
@@ -50,7 +51,7 @@ export function withTransaction<
   fn: (tx: TransactionClient<TSchema>) => Promise<T>,
   config?: PgTransactionConfig,
 ): Promise<T> {
-  // a savepoint takes no configuration, and its session is guarded by the transaction around it
+  // a savepoint takes no configuration, and its session is guarded by the outer transaction
   if (is(db, PgTransactionClass)) {
     return db.transaction(fn as Parameters<typeof db.transaction>[0]) as Promise<T>;
   }

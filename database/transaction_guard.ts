@@ -21,8 +21,9 @@ interface TransactionState {
 }
 
 /**
- * The transactions that errors of statements come from. While one has not ended, whoever retries must leave its errors
- * alone: only the whole transaction can be run again. A statement cannot know what it is part of, so its error does.
+ * Transactions by the errors of their statements. While a transaction is open, a retry must not
+ * handle its errors: only the whole transaction can be run again. The caller of a statement cannot
+ * see whether it belongs to a transaction, so the error records it.
  */
 const transactionOf: WeakMap<object, TransactionState> = new WeakMap();
 
@@ -32,16 +33,16 @@ function findTransaction(error: unknown): TransactionState | undefined {
   return found.find((state) => state?.hasEnded === false);
 }
 
-/** Whether an error comes out of a transaction that has not ended yet. */
+/** Checks whether an error was thrown in a transaction that is still open. */
 export function isInsideTransaction(error: unknown): boolean {
   return findTransaction(error) !== undefined;
 }
 
 /**
- * Has an error belong to the transaction of the one that it stands for.
+ * Assigns an error to the transaction of the error that it replaces.
  *
- * @param from What was thrown.
- * @param to What is thrown in its place.
+ * @param from The original error.
+ * @param to The error that replaces it.
  */
 export function keepTransaction(from: unknown, to: object): void {
   const state = findTransaction(from);
@@ -50,23 +51,24 @@ export function keepTransaction(from: unknown, to: object): void {
 
 const guarded: WeakSet<object> = new WeakSet();
 
-/** What the server behind a client cannot do in a transaction. */
+/** Limits of transactions on a server. */
 export interface TransactionRules {
-  /** Whether there are savepoints, which a transaction inside a transaction needs. */
+  /** Supports savepoints, which nested transactions need. */
   savepoints: boolean;
-  /** Whether a transaction can choose its isolation level and access mode. */
+  /** Supports choosing the isolation level and access mode. */
   settings: boolean;
 }
 
 const POSTGRES: TransactionRules = { savepoints: true, settings: true };
 
 /**
- * Puts a guard on a client's transactions, whichever driver works below: a statement's failure is marked while its
- * transaction runs, a COMMIT without an answer becomes {@link CommitOutcomeUnknownError}, and a transaction whose
- * failed statement was caught does not pass for committed (the server answers such a COMMIT with a silent ROLLBACK).
+ * Guards a client's transactions, with any driver: marks errors of statements while their
+ * transaction runs, turns a COMMIT without an answer into {@link CommitOutcomeUnknownError}, and
+ * rejects a transaction that continued after a failed statement, which the server would answer with
+ * a silent ROLLBACK.
  *
- * @param db The client; guarding it again changes nothing.
- * @param rules What the server cannot do.
+ * @param db The client. Guarding it twice has no further effect.
+ * @param rules Limits of the server.
  * @returns The same client.
  */
 export function guardTransactions<TSchema extends Record<string, unknown>>(
@@ -104,12 +106,16 @@ export function guardTransactions<TSchema extends Record<string, unknown>>(
   return db;
 }
 
-/** All transactions are REPEATABLE READ, READ WRITE there, and saying so ends them: SET TRANSACTION is refused. */
+/**
+ * Rejects transaction settings. The provider's transactions are always REPEATABLE READ, READ WRITE,
+ * and SET TRANSACTION fails.
+ */
 function withoutSettings(config: PgTransactionConfig | undefined): undefined {
   const { isolationLevel = "repeatable read", accessMode = "read write" } = config ?? {};
   if (isolationLevel === "repeatable read" && accessMode === "read write") return undefined;
   throw new ConfigurationError(
-    `The provider's transactions are repeatable read and read write, not ${isolationLevel} and ${accessMode}: leave both out`,
+    "Transactions of this provider are always repeatable read and read write, not " +
+      `${isolationLevel} and ${accessMode}: leave out both settings`,
   );
 }
 
@@ -128,8 +134,8 @@ function watchTransaction(tx: Transaction, watched: WatchedTransaction): void {
     if (!watched.rules.savepoints) {
       return Promise.reject(
         new ConfigurationError(
-          "A transaction inside a transaction needs savepoints, which the provider does not have: " +
-            "hand the outer transaction's client to the inner work",
+          "A nested transaction needs savepoints, which this provider does not support: pass " +
+            "the outer transaction's client to the inner work",
         ),
       );
     }

@@ -15,13 +15,13 @@ import type { Connection, DedicatedSession, Invalidate, Row, SqlSession } from "
 import { getLimit, type StatementLimit } from "./statement_limit.ts";
 
 /**
- * Opens Neon: its own driver, PostgreSQL's protocol in a WebSocket, a pool of connections and transactions over several
- * statements.
+ * Opens Neon with its own driver: PostgreSQL's protocol in a WebSocket, with a connection pool and
+ * interactive transactions.
  *
  * @param config `connectionString` is `postgres://…`.
- * @param invalidate Told of connections that end.
+ * @param invalidate Called when a connection ends.
  * @returns The connection; nothing is connected yet.
- * @throws {ConfigurationError} When the runtime has no WebSocket.
+ * @throws {ConfigurationError} If the runtime has no WebSocket.
  */
 export async function openBranchingPg(
   config: DatabaseConfig,
@@ -33,11 +33,11 @@ export async function openBranchingPg(
     typeof globalThis.WebSocket === "undefined"
   ) {
     throw new ConfigurationError(
-      `Provider branching-pg needs WebSocket, which ${
-        runtimeProcess?.release?.name ?? "this runtime"
-      } ${runtimeProcess?.version} lacks: ` +
-        "take a runtime that has it (Node 22 or later, Deno, Bun), or give neonConfig.webSocketConstructor of " +
-        "@neondatabase/serverless the one of the package ws",
+      "Provider branching-pg needs WebSocket, which " +
+        `${runtimeProcess?.release?.name ?? "this runtime"} ` +
+        `${runtimeProcess?.version} lacks: use a runtime that has it (Node 22 or later, Deno, ` +
+        "Bun), or set neonConfig.webSocketConstructor of @neondatabase/serverless to the one " +
+        "of the package ws",
     );
   }
   const connectMs = (config.connectTimeout ?? 10) * 1000;
@@ -49,17 +49,17 @@ export async function openBranchingPg(
   const pool = new neon.Pool({
     ...settings,
     max: maxConnections,
-    // 0 keeps a connection as long as the server does
+    // 0: connections stay open until the server closes them
     idleTimeoutMillis: (config.idleTimeout ?? 0) * 1000,
   });
   const connectRetry = createConnectRetry(config);
   watchPool(pool, connectRetry, getLimit(config));
   let isClosing = false;
-  // without a listener a connection that ends while it is idle would end the process
+  // without a listener, an idle connection that ends would crash the process
   pool.on("error", (error: unknown) => {
     if (!isClosing) invalidate("ended", error);
   });
-  // the same for one that is in use: its statement fails by itself
+  // the same for a connection in use; its statement is rejected separately
   pool.on("connect", (client: Client) => void client.on("error", () => {}));
   const run = createRunner(neon.Client);
   const driver = toSqlDriver(pool, run);
@@ -88,7 +88,9 @@ export async function openBranchingPg(
   };
 }
 
-/** Neon's pooler hands a server session to another client after each transaction. */
+/**
+ * Checks for Neon's pooler, which gives a server session to another client after each transaction.
+ */
 function isPooled(connectionString: string | undefined): boolean {
   return /@[^/?@]*-pooler\./.test(connectionString ?? "");
 }
@@ -104,7 +106,7 @@ function toSession(client: Client, run: NeonRunner): SqlSession {
   };
 }
 
-/** A client that could not connect is of no use any more. */
+/** Connects a client, and discards it on failure. */
 async function connectClient(
   createClient: () => Client,
   connectRetry: ConnectRetry,
@@ -112,7 +114,7 @@ async function connectClient(
   const startedAt = performance.now();
   for (let attempt = 1;; attempt++) {
     const client = createClient();
-    // an ended connection shows at the next statement
+    // a lost connection is reported by the next statement
     client.on("error", () => {});
     try {
       await client.connect();
@@ -157,7 +159,7 @@ function toDedicatedSession(
 
 async function loadNeon(): Promise<typeof import("@neondatabase/serverless")> {
   try {
-    // inside of `try`, bundlers leave a package out that is not installed
+    // inside of `try`, bundlers tolerate a package that is not installed
     return await import("@neondatabase/serverless");
   } catch (error) {
     return explainMissing("@neondatabase/serverless", "Provider branching-pg")(error);

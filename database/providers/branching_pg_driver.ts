@@ -11,11 +11,11 @@ import {
 import { toParameterText } from "../session/parameter_text.ts";
 import { toError } from "./neon_pool.ts";
 
-/** What Neon's driver, like node-postgres, answers. */
+/** Result of a statement of Neon's driver, as in node-postgres. */
 export interface NeonResult<R> {
   /** The columns. */
   fields: { name: string; dataTypeID: number }[];
-  /** The rows, as objects or as lists. */
+  /** Rows, as objects or as arrays. */
   rows: R[];
   /** First word of the command tag. */
   command: string;
@@ -23,7 +23,7 @@ export interface NeonResult<R> {
   rowCount: number | null;
 }
 
-/** A statement as Neon's driver takes it. */
+/** Statement in the form of Neon's driver. */
 export interface NeonStatement {
   /** The SQL. */
   text: string;
@@ -31,9 +31,9 @@ export interface NeonStatement {
   values: unknown[];
   /** The name of a prepared statement. */
   name?: string;
-  /** Rows as lists. */
+  /** Return rows as arrays. */
   rowMode?: "array";
-  /** Readers of values. */
+  /** Parsers of values. */
   types?: object;
 }
 
@@ -45,14 +45,15 @@ export type NeonRunner = <R>(
 
 type Callback = (error: unknown, result: never) => void;
 
-/** What Neon's driver makes of a statement; its types leave it out. */
+/** Constructor of Neon's query objects, which its types omit. */
 type QueryClass = new (statement: NeonStatement, callback: Callback) => object;
 
 /**
- * Runs statements by the extended protocol, also without parameters: a stray second statement is refused instead of run.
+ * Runs statements with the extended protocol, also without parameters, so that a second statement
+ * in the text is rejected.
  *
  * @param ClientClass The client of `@neondatabase/serverless`.
- * @returns The runner. It rejects with errors, never with events.
+ * @returns The runner. It rejects with an Error, never with a WebSocket event.
  */
 export function createRunner(ClientClass: typeof Client): NeonRunner {
   const { Query } = ClientClass as unknown as { Query: QueryClass };
@@ -71,7 +72,7 @@ export function createRunner(ClientClass: typeof Client): NeonRunner {
 }
 
 /**
- * Makes a driver of Neon's pool.
+ * Creates a driver for Neon's pool.
  *
  * @param pool The pool.
  * @param run Runs statements.
@@ -109,7 +110,7 @@ export function toSqlDriver(pool: Pool, run: NeonRunner): SqlDriver {
 }
 
 async function runTransaction<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
-  // a connection whose transaction may still be open must not serve anybody else
+  // a connection whose transaction may still be open must not be reused
   let isOver = false;
   try {
     await client.query("begin");
@@ -127,7 +128,10 @@ async function runTransaction<T>(client: PoolClient, work: () => Promise<T>): Pr
   }
 }
 
-/** An error of the server ends the transaction as well; without an answer nobody knows. */
+/**
+ * Sends COMMIT. An error of the server also ends the transaction; without an answer its state is
+ * unknown.
+ */
 async function commit(client: PoolClient, onOver: () => void): Promise<void> {
   try {
     await client.query("commit");
@@ -161,7 +165,10 @@ function toResult(
 
 const TEXT_TYPES = { getTypeParser: () => (text: string): string => text };
 
-/** A name for each prepared text: two queries may give the same name to `.prepare`, and the server must not. */
+/**
+ * Generates a server-side name per statement text, because two queries may pass the same name to
+ * `.prepare`.
+ */
 class StatementNames {
   readonly #names: Map<string, string> = new Map();
 

@@ -8,7 +8,7 @@ import { metrics } from "../../observability/metrics.ts";
 import type { DatabaseConfig } from "../config.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
 
-/** How long a refusal may last, and how soon to try again. */
+/** Retry policy for one kind of refused connection. */
 interface Refusal {
   readonly baseDelayMs: number;
   readonly maxDelayMs: number;
@@ -19,11 +19,14 @@ interface Refusal {
   readonly patienceMs?: number;
 }
 
-/** The server has no room, or takes no more connections in this second. */
+/** The server has no free connection, or limits new connections per second. */
 const NO_ROOM: Refusal = { baseDelayMs: 100, maxDelayMs: 2000 };
-/** The server starts, recovers or wakes up. */
+/** The server is starting, recovering or waking up. */
 const NOT_READY: Refusal = { baseDelayMs: 50, maxDelayMs: 1000 };
-/** Nobody listens, as while a server restarts; a wrong address looks the same. */
+/**
+ * No process listens at the address, for example while a server restarts. A wrong address looks the
+ * same.
+ */
 const NOT_LISTENING: Refusal = { baseDelayMs: 50, maxDelayMs: 500, patienceMs: 2000 };
 
 /** SQLSTATEs of refused connections. Sources: PostgreSQL 18, appendix A; Aurora DSQL user guide, quotas (2026-10). */
@@ -33,36 +36,43 @@ const SQL_STATES: Readonly<Record<string, Refusal>> = {
   "57P03": NOT_READY, // cannot_connect_now
 };
 
-/** Codes of the system that come while connecting alone. A reset may come after a statement was sent. */
+/**
+ * System error codes that occur only while connecting. A reset is not among them: it may follow a
+ * statement that was sent.
+ */
 const NETWORK_CODES: ReadonlySet<unknown> = new Set([
   "ECONNREFUSED",
   "EHOSTUNREACH",
   "ENETUNREACH",
 ]);
 
-/** Whether a connection could not be made because nobody answered at its address. */
+/** Checks whether no server was reachable at the address. */
 export function isUnreachable(error: unknown): boolean {
   return findInCauseChain(error, (link) => NETWORK_CODES.has((link as { code?: unknown }).code)) !==
     undefined;
 }
 
-/** Time kept back to answer in, in milliseconds. */
+/** Milliseconds reserved for sending the response. */
 const ANSWER_MS = 50;
 
-/** Clients that were refused together are told to come again at different times. */
+/**
+ * Upper bound of a random Retry-After, so that clients which were refused together return at
+ * different times.
+ */
 const MAX_RETRY_AFTER_SECONDS = 5;
 
 /**
- * Makes the rule for refused connections of a database: they are tried again with exponential backoff and full jitter,
- * for at most `connectTimeout` and not past the deadline of the invocation. Each refusal is counted by the metric
- * `DatabaseConnectionsRefused`.
+ * Creates the retry policy for refused connections of a database: exponential backoff with full
+ * jitter, for at most `connectTimeout` and never past the deadline of the invocation. Each refusal
+ * is counted by the metric `DatabaseConnectionsRefused`.
  *
- * A network that refuses is tried again in an invocation only, and for 2 seconds: elsewhere the address may be wrong.
+ * An unreachable address is retried only in an invocation, for 2 seconds. Elsewhere the address may
+ * be wrong.
  *
  * @param config The database.
- * @param isNotReady Whether the provider refuses for a reason of its own that will pass.
- * @param random A number from 0 to below 1.
- * @returns The rule. It throws `ServiceUnavailableError` (503) when it gives up in an invocation.
+ * @param isNotReady Recognizes temporary refusals that only this provider has.
+ * @param random Source of randomness, from 0 to below 1.
+ * @returns The policy. It throws `ServiceUnavailableError` (503) when it gives up in an invocation.
  */
 export function createConnectRetry(
   config: DatabaseConfig,
@@ -87,7 +97,7 @@ export function createConnectRetry(
       patienceMs - elapsedMs,
       remainingMs() - ANSWER_MS,
     );
-    // the next try may take as long as those before it
+    // the next attempt may take as long as the average of those before
     const roomMs = leftMs - elapsedMs / attempt;
     if (roomMs >= baseDelayMs) {
       return Math.min(roomMs, fullJitterDelay(attempt, { baseDelayMs, maxDelayMs, random }));

@@ -18,20 +18,20 @@ import { IdleTimer } from "./idle_timer.ts";
 import type { Connection, DedicatedSession, Row, SqlSession } from "./provider.ts";
 import { getLimit, isSilent, type StatementLimit, withinLimit } from "./statement_limit.ts";
 
-/** The cluster, its secret and the database, as every request names them. */
+/** Cluster, secret and database, which every request contains. */
 export interface DataApiTarget {
-  /** The cluster. */
+  /** ARN of the cluster. */
   resourceArn: string;
-  /** The secret with user and password. */
+  /** ARN of the secret with user and password. */
   secretArn: string;
-  /** The database's name. */
+  /** Name of the database. */
   database: string | undefined;
 }
 
 /**
- * Opens Aurora by the Data API: HTTPS requests signed with IAM, no connection to keep. The IAM actions are
- * `rds-data:ExecuteStatement`, `BeginTransaction`, `CommitTransaction`, `RollbackTransaction`, and
- * `secretsmanager:GetSecretValue` on the secret.
+ * Opens Aurora through the Data API: HTTPS requests signed with IAM, without a persistent
+ * connection. The IAM actions are `rds-data:ExecuteStatement`, `BeginTransaction`,
+ * `CommitTransaction`, `RollbackTransaction`, and `secretsmanager:GetSecretValue` on the secret.
  *
  * @param config `connectionString` is `rds-data://<cluster-arn>?secretArn=…&database=…`.
  * @returns The connection; nothing is sent yet.
@@ -40,11 +40,11 @@ export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
   const { target, region } = readTarget(config);
   const limit = getLimit(config);
   const sdk = await loadRdsData();
-  // Deno 2.9 sends a request again by itself, an INSERT too, when a connection that served one before ends without an answer
+  // Deno 2.9 resends a request, also an INSERT, when a reused connection ends without an answer
   const agent = { keepAlive: runtimeProcess?.versions.deno === undefined };
   const client = new sdk.RDSDataClient({
     region,
-    // the SDK would send an INSERT again whose answer was lost
+    // the SDK would resend an INSERT whose answer was lost
     maxAttempts: 1,
     requestHandler: {
       connectionTimeout: (config.connectTimeout ?? 10) * 1000,
@@ -57,7 +57,7 @@ export async function openDataApi(config: DatabaseConfig): Promise<Connection> {
   const withLimit = toApi(client, sdk, target, createConnectRetry(config, isNotYet));
   const api = withLimit(limit);
   const driver = toSqlDriver(api);
-  // there are no connections that could be held
+  // there are no connections to hold
   const slots = new ConnectionSlots(Infinity);
   return {
     async check(): Promise<void> {
@@ -101,9 +101,8 @@ function readTarget(config: DatabaseConfig): { target: DataApiTarget; region: st
   const unknown = [...params.keys()].find((key) => key !== "secretArn" && key !== "database");
   if (unknown !== undefined) {
     throw new ConfigurationError(
-      `DatabaseConfig.connectionString has the parameter ${
-        JSON.stringify(unknown)
-      }: the Data API knows secretArn and database`,
+      "DatabaseConfig.connectionString has the unknown parameter " +
+        `${JSON.stringify(unknown)}: the Data API takes secretArn and database`,
     );
   }
   return {
@@ -112,23 +111,32 @@ function readTarget(config: DatabaseConfig): { target: DataApiTarget; region: st
   };
 }
 
-/** The Data API ends a statement after 45 s: what is silent for longer is lost on the way. */
+/**
+ * Request timeout. The Data API ends a statement after 45 s, so a longer silence means that the
+ * answer was lost.
+ */
 const REQUEST_TIMEOUT_MS = 60_000;
 
 /**
- * How long a socket may lie unused. The server closes it after a while, which a sandbox that rests, and is frozen, does not
- * hear: the next request would fail, and nobody could tell whether it was done.
+ * Maximum idle time of a socket. The server closes idle sockets, which a frozen sandbox does not
+ * notice: the next request would then fail with an unknown outcome.
  */
 const MAX_IDLE_MS = 4000;
 
-/** Answers that say that nothing was done yet: the cluster wakes from its pause, or too many asked at once. */
+/**
+ * Errors which mean that the statement was not run: the cluster is resuming, or requests are
+ * throttled.
+ */
 const NOT_YET: ReadonlySet<string> = new Set(["DatabaseResumingException", "ThrottlingException"]);
 
 function isNotYet(error: unknown): boolean {
   return NOT_YET.has((error as Error).name);
 }
 
-/** Whether a statement was not run: the service put it off, the server refused a connection, or the network did. */
+/**
+ * Checks whether a statement was certainly not run: the service deferred it, or the server or the
+ * network refused the connection.
+ */
 function isUnsent(error: unknown): boolean {
   return isNotYet(error) || /^FATAL:/.test((error as Error).message) || isUnreachable(error);
 }
@@ -145,14 +153,14 @@ function toApi(
   const idle = new IdleTimer();
   const lastAnswerMs = (): number => performance.now() - idle.elapsedMs;
 
-  /** Statements of a transaction wait for one another. */
+  /** Sends a request; statements of one transaction are sent one after another. */
   async function send<T>(
     request: Request<T>,
     limit: StatementLimit,
     isInTransaction = true,
   ): Promise<T> {
     const abort = new AbortController();
-    // a request that nobody waits for any more would keep its socket for as long as the network is silent
+    // a request that is no longer awaited would keep its socket as long as the network is silent
     const forget = onDeadline(() => abort.abort());
     const hasDeadline = forget !== NO_DEADLINE;
     // closes its sockets; the next request opens a new one
@@ -189,7 +197,7 @@ function toApi(
         parameters,
         transactionId,
         includeResultMetadata: true,
-        // as a number a bigint beyond 2^53 would lose its last digits
+        // as numbers, bigints beyond 2^53 would lose digits
         resultSetOptions: { longReturnType: "STRING", decimalReturnType: "STRING" },
       });
       return send((options) => client.send(statement, options), limit, transactionId !== undefined);
@@ -197,7 +205,7 @@ function toApi(
     async begin(): Promise<string> {
       const begin = new sdk.BeginTransactionCommand(target);
       const { transactionId } = await send((options) => client.send(begin, options), limit);
-      if (transactionId === undefined) throw new Error("The Data API gave no transaction id");
+      if (transactionId === undefined) throw new Error("The Data API returned no transaction id");
       return transactionId;
     },
     async commit(transactionId: string): Promise<void> {
@@ -254,7 +262,7 @@ function openSession(api: DataApiClient): DedicatedSession {
 
 async function loadRdsData(): Promise<typeof import("@aws-sdk/client-rds-data")> {
   try {
-    // inside of `try`, bundlers leave a package out that is not installed
+    // inside of `try`, bundlers tolerate a package that is not installed
     return await import("@aws-sdk/client-rds-data");
   } catch (error) {
     const purpose = "Provider serverless-pg over the Data API";

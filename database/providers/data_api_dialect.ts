@@ -7,14 +7,16 @@ import { getCastType } from "./data_api_values.ts";
 const CAST = "cast";
 const PLAIN = "none";
 
-/** Writes `cast(:1 as uuid)` where drizzle knows the column that a value belongs to. */
+/** Dialect that writes `cast(:1 as uuid)` where drizzle knows the column of a value. */
 export class DataApiDialect extends Dialect {
   #encoder: unknown;
 
-  /** Called by drizzle for each value, right before {@link escapeParam}. */
+  /**
+   * Records the type of a value. drizzle calls it for each value, right before {@link escapeParam}.
+   */
   override prepareTyping = (encoder: unknown): typeof PLAIN => {
     this.#encoder = encoder;
-    // drizzle's types name its own typings alone
+    // drizzle's types allow only its own typings
     return (getCastType(encoder) === undefined ? PLAIN : CAST) as typeof PLAIN;
   };
 
@@ -44,7 +46,10 @@ export class DataApiDialect extends Dialect {
   }
 }
 
-/** In `eq(column, placeholder)` drizzle does not tell the placeholder whose value it stands for. */
+/**
+ * Binds placeholders to the columns they are compared with, which drizzle does not do in
+ * `eq(column, placeholder)`.
+ */
 function bindPlaceholders(chunks: SQLChunk[]): void {
   let column: Column | undefined;
   chunks.forEach((chunk, at) => {

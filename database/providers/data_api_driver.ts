@@ -10,7 +10,7 @@ import { findTypeId } from "../session/type_ids.ts";
 import { type DataApiClient, type DataApiResult, toParameter, toText } from "./data_api_values.ts";
 
 /**
- * Makes a driver of the Data API.
+ * Creates a driver for the Data API.
  *
  * @param api The requests.
  * @returns The driver.
@@ -25,7 +25,7 @@ export function toSqlDriver(api: DataApiClient): SqlDriver {
       try {
         result = await work(withSavepoints(getRunner(api, transactionId)));
       } catch (error) {
-        // the first error matters; a transaction that is not ended here ends by the provider's time limit
+        // keep the first error; a transaction that is not ended here times out at the provider
         await api.rollback(transactionId).catch(() => {});
         throw error;
       }
@@ -36,10 +36,10 @@ export function toSqlDriver(api: DataApiClient): SqlDriver {
 }
 
 /**
- * Runs statements by the Data API.
+ * Runs statements through the Data API.
  *
  * @param api The requests.
- * @param transactionId The transaction that the statements belong to.
+ * @param transactionId The transaction of the statements.
  * @returns The runner.
  */
 export function getRunner(api: DataApiClient, transactionId: string | undefined): StatementRunner {
@@ -67,7 +67,7 @@ function toResult(
   );
   const command = readCommand(text);
   const changed = numberOfRecordsUpdated ?? 0;
-  // a statement that gives rows leaves the other number at 0
+  // statements that return rows leave the other count at 0
   const counted = rows.length > 0 ? rows.length : changed;
   return { columns, rows, command, rowCount: countsRows(command) || changed > 0 ? counted : null };
 }

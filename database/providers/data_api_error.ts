@@ -1,6 +1,6 @@
 import { readDriverError } from "../../errors/driver_error.ts";
 
-/** Names that the Data API tells in the text of an error alone. */
+/** Names that the Data API reports only in the text of an error. */
 interface ViolatedNames {
   constraint?: string;
   table?: string;
@@ -8,18 +8,18 @@ interface ViolatedNames {
   columns?: readonly string[];
 }
 
-/** An error of the server behind the Data API, with the fields that other drivers give. */
+/** Error of the server behind the Data API, with the fields of other drivers' errors. */
 export class DataApiError extends Error {
   override readonly name: string = "DataApiError";
   /** SQLSTATE. */
   readonly code: string;
-  /** The constraint that was violated. */
+  /** Violated constraint. */
   readonly constraint?: string;
-  /** Its table. */
+  /** Table of the constraint. */
   readonly table?: string;
-  /** Its column, where the server names one. */
+  /** Column, if the server reports one. */
   readonly column?: string;
-  /** The columns of the key that was violated. */
+  /** Columns of the violated key. */
   readonly columns?: readonly string[];
 
   /**
@@ -34,13 +34,13 @@ export class DataApiError extends Error {
   }
 }
 
-/** PostgreSQL's messages about constraints, whole. Names have at most 63 bytes. */
+/** PostgreSQL's complete messages about constraints. Names have at most 63 bytes. */
 const MESSAGES: Readonly<Record<string, readonly RegExp[]>> = {
   "23505": [/^duplicate key value violates unique constraint "(?<constraint>[^"\n]{1,63})"$/],
   "23P01": [/^conflicting key value violates exclusion constraint "(?<constraint>[^"\n]{1,63})"$/],
   "23503": [
     /^insert or update on table "(?<table>[^"\n]{1,63})" violates foreign key constraint "(?<constraint>[^"\n]{1,63})"$/,
-    // the second table is the one that refers
+    // the second table is the referencing one
     /^update or delete on table "[^"\n]{1,63}" violates foreign key constraint "(?<constraint>[^"\n]{1,63})" on table "(?<table>[^"\n]{1,63})"$/,
   ],
   "23001": [
@@ -56,12 +56,12 @@ const MESSAGES: Readonly<Record<string, readonly RegExp[]>> = {
 };
 
 /**
- * Reads an error of the Data API: `ERROR: <message>`, a line `Detail: <detail>`, and `; SQLState: <code>` at the end.
- * Message and detail may hold values, so that the SQLSTATE is the last one, and names come from PostgreSQL's own
- * messages about constraints alone.
+ * Parses an error of the Data API: `ERROR: <message>`, a line `Detail: <detail>`, and `; SQLState:
+ * <code>` at the end. Message and detail may contain values. Therefore only the last SQLSTATE
+ * counts, and names are read only from PostgreSQL's own messages about constraints.
  *
- * @param error What the SDK threw.
- * @returns A {@link DataApiError}, or the error itself when it has no SQLSTATE.
+ * @param error The error of the SDK.
+ * @returns A {@link DataApiError}, or the error itself if it has no SQLSTATE.
  */
 export function readFailure(error: unknown): unknown {
   if (!(error instanceof Error)) return error;

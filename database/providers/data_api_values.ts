@@ -9,23 +9,23 @@ import { PgColumn } from "drizzle-orm/pg-core";
 import { formatArray } from "../session/array_literal.ts";
 import { toHexText, toParameterText, toTimestampText } from "../session/parameter_text.ts";
 
-/** A statement of the Data API. */
+/** Statement of the Data API. */
 export interface StatementInput {
   /** The statement, with `:1` for the first parameter. */
   sql: string;
-  /** Its parameters. */
+  /** Parameters of the statement. */
   parameters?: SqlParameter[];
-  /** The transaction that it belongs to. */
+  /** Transaction of the statement. */
   transactionId?: string;
 }
 
-/** The answer to a statement. */
+/** Result of a statement. */
 export type DataApiResult = Pick<
   ExecuteStatementCommandOutput,
   "records" | "columnMetadata" | "numberOfRecordsUpdated"
 >;
 
-/** The requests of the Data API that a database needs. */
+/** Requests of the Data API that a database needs. */
 export interface DataApiClient {
   execute(input: StatementInput): Promise<DataApiResult>;
   begin(): Promise<string>;
@@ -34,10 +34,11 @@ export interface DataApiClient {
 }
 
 /**
- * The type to cast a parameter to. The Data API declares every text to the server as text, and there is no implicit cast
- * from text to uuid, json, an enum, an array. Lengths are left out: a cast to varchar(3) would cut what an assignment refuses.
+ * Returns the type to cast a parameter to. The Data API sends every text to the server as type
+ * text, which is not implicitly cast to uuid, json, enums or arrays. Lengths are omitted: a cast to
+ * varchar(3) would truncate where an assignment fails.
  *
- * @param encoder What drizzle encodes the value with: a column, or nothing.
+ * @param encoder The drizzle column that encodes the value, if any.
  * @returns An SQL type, or `undefined` for a value without a column.
  */
 export function getCastType(encoder: unknown): string | undefined {
@@ -54,11 +55,12 @@ export function getCastType(encoder: unknown): string | undefined {
 }
 
 /**
- * Makes a parameter. One that the statement casts goes as a text, so that nothing is lost on the way.
+ * Creates a parameter. A parameter that the statement casts is sent as text, so that no precision
+ * is lost.
  *
  * @param name The parameter's name.
- * @param value What drizzle's column made of the value.
- * @param isCast Whether the statement casts the parameter.
+ * @param value The value as encoded by drizzle's column.
+ * @param isCast True if the statement casts the parameter.
  * @returns The parameter.
  */
 export function toParameter(name: string, value: unknown, isCast: boolean): SqlParameter {
@@ -82,7 +84,10 @@ function toTextField(value: unknown): Field {
   return text === null ? { isNull: true } : { stringValue: text };
 }
 
-/** As a text it could be compared with nothing but texts. The hint's form is `YYYY-MM-DD HH:MM:SS.FFF`, in UTC. */
+/**
+ * Creates a parameter with a timestamp hint. Sent as plain text it could only be compared with
+ * texts. The format of the hint is `YYYY-MM-DD HH:MM:SS.FFF`, in UTC.
+ */
 function toTimestampParameter(name: string, date: Date): SqlParameter {
   const text = toTimestampText(date);
   const isPlain = /^\d{4}-.*Z$/.test(text);
@@ -101,10 +106,11 @@ function toBigIntParameter(name: string, value: bigint): SqlParameter {
 }
 
 /**
- * Writes a field of an answer as the text that a direct connection gives, so that both are read in one place.
+ * Formats a field of a result as the text that a direct connection returns, so that one reader
+ * serves both.
  *
  * @param field The field.
- * @param typeName The column's type in the catalog, `_` before an array's.
+ * @param typeName The column's type in the catalog, with `_` before an array's.
  * @returns The text, or null for NULL.
  */
 export function toText(field: Field, typeName: string | undefined): string | null {
@@ -119,14 +125,14 @@ export function toText(field: Field, typeName: string | undefined): string | nul
   return null;
 }
 
-/** The Data API gives times with a zone in UTC and does not say so. */
+/** Appends the zone. The Data API returns times with a zone in UTC without saying so. */
 function withZone(text: string, typeName: string | undefined): string {
   return typeName === "timestamptz" && /\d$/.test(text) && !/[+-]\d\d(?::?\d\d)?$/.test(text)
     ? `${text}+00`
     : text;
 }
 
-/** NULLs among the items are null in the answer, whatever the SDK's types say. */
+/** Formats an array. NULL items are null in the response, despite the SDK's types. */
 function toArrayText(array: ArrayValue, itemType: string | undefined): string {
   return formatArray(
     getItems(array),
@@ -148,7 +154,7 @@ function toItemText(item: unknown, itemType: string | undefined): string | null 
   if (typeof item === "string") return withZone(item, itemType);
   if (Number.isInteger(item) && !Number.isSafeInteger(item) && itemType === "int8") {
     throw new RangeError(
-      "The Data API cannot give the integers of an array exactly beyond 2^53: cast it to text[]",
+      "The Data API cannot return array integers beyond 2^53 exactly: cast the array to text[]",
     );
   }
   return String(item);

@@ -1,8 +1,8 @@
 import { currentInvocation } from "../../observability/invocation_context.ts";
 
 /**
- * Calls back when the invocation that the calling code belongs to is given up at its deadline: the work goes on, but
- * nobody waits for it any more.
+ * Registers a callback for the deadline of the current invocation. The work continues after the
+ * deadline, but its result is no longer awaited.
  *
  * @param onAbandon Called once, at the deadline.
  * @returns A function to call when the work is done.
@@ -12,5 +12,5 @@ export function onDeadline(onAbandon: () => void): () => void {
   return invocation?.deadlineMs === undefined ? NO_DEADLINE : invocation.onDeadline(onAbandon);
 }
 
-/** What {@link onDeadline} returns where there is no deadline: nothing is ever given up. */
+/** Result of {@link onDeadline} outside of invocations with a deadline. */
 export const NO_DEADLINE: () => void = () => {};

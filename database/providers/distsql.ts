@@ -7,18 +7,22 @@ import { openPostgres } from "./postgres_js.ts";
 import type { ConnectRetry } from "./postgres_js_driver.ts";
 import type { Connection, Invalidate } from "./provider.ts";
 
-/** The server ends a session after 60 minutes; the spread keeps a fleet from coming back all at once. */
+/**
+ * Connection lifetime. The server ends a session after 60 minutes; the random spread keeps
+ * connections from being renewed all at once.
+ */
 const MIN_LIFETIME_SECONDS = 50 * 60;
 const LIFETIME_SPREAD_SECONDS = 5 * 60;
 const IDLE_SECONDS = 10 * 60;
 
 /**
- * Opens Aurora DSQL: postgres.js, an IAM token made for each connection, TLS from the first byte with the server's
- * certificate verified. Facts: Aurora DSQL user guide and connection measurements, 2026-10.
+ * Opens Aurora DSQL with postgres.js: a new IAM token per connection, and TLS from the first byte
+ * with verification of the server's certificate. Source: Aurora DSQL user guide and connection
+ * measurements, 2026-10.
  *
  * @param config The cluster and the role.
- * @param invalidate Told of connections that end.
- * @returns The connection. When the cluster refuses the role, its error names the IAM action that is missing.
+ * @param invalidate Called when a connection ends.
+ * @returns The connection. If the cluster refuses the role, the error names the missing IAM action.
  */
 export async function openDistSql(
   config: DatabaseConfig,
@@ -36,13 +40,14 @@ export async function openDistSql(
       port: port === undefined ? 5432 : Number(port),
       database: "postgres",
       username,
-      // made without a call; the server looks at its age only while connecting, so it is never used twice
+      // signing is local; the server checks the token's age only while connecting, so tokens are
+      // not cached
       password: () =>
         isAdmin ? signer.getDbConnectAdminAuthToken() : signer.getDbConnectAuthToken(),
       ssl: { rejectUnauthorized: true, ...(config.ca === undefined ? {} : { ca: config.ca }) },
       sslnegotiation: "direct",
       idle_timeout: config.idleTimeout ?? IDLE_SECONDS,
-      // postgres.js takes a function as well, and calls it for each connection
+      // postgres.js also takes a function, and calls it for each connection
       max_lifetime:
         (() => MIN_LIFETIME_SECONDS + Math.random() * LIFETIME_SPREAD_SECONDS) as unknown as number,
     } as Parameters<typeof openPostgres>[1],
@@ -70,14 +75,17 @@ function readFailure(error: unknown): ServerFailure {
   return { message: "", hint: "" };
 }
 
-/** Refusals while connecting: no room, too many connections a second, a sleeping cluster, a token that became too old. */
+/**
+ * Creates the policy for refused connections: no free connection, too many connections per second,
+ * a sleeping cluster, an expired token.
+ */
 function connectRetry(config: DatabaseConfig): ConnectRetry {
   const retry = createConnectRetry(
     config,
     (error) => /waking up cluster/i.test(readFailure(error).message),
   );
   return function delayBeforeRetry(error, attempt, elapsedMs): number | undefined {
-    // a new token is made for the new connection; a second refusal means that the clock is wrong
+    // the new connection gets a new token; a second refusal means that the clock is wrong
     if (/signature expired/i.test(readFailure(error).hint)) return attempt === 1 ? 0 : undefined;
     return retry(error, attempt, elapsedMs);
   };
@@ -98,7 +106,7 @@ function explain(error: unknown, username: string, isAdmin: boolean): unknown {
 
 async function loadSigner(): Promise<typeof import("@aws-sdk/dsql-signer")> {
   try {
-    // inside of `try`, bundlers leave a package out that is not installed
+    // inside of `try`, bundlers tolerate a package that is not installed
     return await import("@aws-sdk/dsql-signer");
   } catch (error) {
     return explainMissing("@aws-sdk/dsql-signer", "Provider distsql")(error);

@@ -27,7 +27,7 @@ export async function openEmbeddedPg(config: DatabaseConfig): Promise<Connection
   const driver = toSqlDriver(pglite);
   const slots = new ConnectionSlots(1);
   return {
-    check: () => Promise.resolve(), // it has started, or creating it had failed
+    check: () => Promise.resolve(), // creating it has proved that it works
     createClient: (schema) =>
       Promise.resolve(createSessionClient(driver, slots, new Dialect(), schema)),
     openSession: () => Promise.resolve(openSession(pglite)),
@@ -35,7 +35,7 @@ export async function openEmbeddedPg(config: DatabaseConfig): Promise<Connection
   };
 }
 
-/** PGlite makes the folder itself, but not the folders above it. */
+/** Creates the parent folders. PGlite creates only the last folder. */
 async function makeFolder(folder: string): Promise<void> {
   const { mkdir } = await import("node:fs/promises");
   await mkdir(folder.replace(/^file:\/\//, ""), { recursive: true });
@@ -55,7 +55,7 @@ function toSession(target: PGlite | Transaction): SqlSession {
 function openSession(pglite: PGlite): DedicatedSession {
   return {
     ...toSession(pglite),
-    // the session is shared with the clients, and a lock that it takes would be given to every taker
+    // clients share the session, so every client would get a lock that it takes
     keepsSession: false,
     transaction: (fn) => pglite.transaction((tx) => fn(toSession(tx))),
     close: () => Promise.resolve(),
@@ -64,7 +64,7 @@ function openSession(pglite: PGlite): DedicatedSession {
 
 async function loadPglite(): Promise<typeof import("@electric-sql/pglite")> {
   try {
-    // inside of `try`, bundlers leave a package out that is not installed
+    // inside of `try`, bundlers tolerate a package that is not installed
     return await import("@electric-sql/pglite");
   } catch (error) {
     return explainMissing("@electric-sql/pglite", "Provider embedded-pg")(error);

@@ -8,7 +8,7 @@ import {
 import { toParameterText } from "../session/parameter_text.ts";
 
 /**
- * Makes a driver of PGlite.
+ * Creates a driver for PGlite.
  *
  * @param pglite The database; it has one connection.
  * @returns The driver.
@@ -49,12 +49,12 @@ function asText(text: string): string {
   return text;
 }
 
-/** Values go as texts whatever the type of the parameter. */
+/** Serializers that pass every value as text. */
 const TEXT_SERIALIZERS: NonNullable<QueryOptions["serializers"]> = new Proxy({}, {
   get: () => asText,
 });
 
-/** A reader for each type that PGlite would read by itself. */
+/** Parsers that keep the text of each type that PGlite would parse. */
 function textParsers(pglite: PGlite): Record<string, (text: string) => string> {
   const { parsers } = pglite as unknown as { parsers: Record<string, unknown> };
   return Object.fromEntries(Object.keys(parsers).map((type) => [type, asText]));

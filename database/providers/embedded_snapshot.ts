@@ -1,20 +1,21 @@
-// Apart from the provider, so that setting a snapshot does not load it, and with it a driver.
+// A separate file, so that setting a snapshot does not load the provider and its driver.
 
-/** Gives the files of a database to begin with, as `PGlite.dumpDataDir` wrote them. */
+/** Function that returns the files of an initial database, as written by `PGlite.dumpDataDir`. */
 export type EmbeddedSnapshot = () => Promise<Blob | undefined>;
 
 let snapshot: EmbeddedSnapshot | undefined;
 
 /**
- * Sets where new databases in memory begin, since making one from nothing takes seconds of CPU. For tests.
+ * Sets the initial content of new databases in memory. Initializing one without a snapshot takes
+ * seconds of CPU time. For tests.
  *
- * @param load Gives the snapshot, or `undefined` to begin from nothing.
+ * @param load Returns the snapshot; `undefined` removes it.
  */
 export function setEmbeddedSnapshot(load: EmbeddedSnapshot | undefined): void {
   snapshot = load;
 }
 
-/** The files that a new database in memory begins with, when they were set. */
+/** Returns the files for a new database in memory, if a snapshot was set. */
 export async function loadEmbeddedSnapshot(): Promise<Blob | undefined> {
   return await snapshot?.();
 }

@@ -1,43 +1,47 @@
 import { runtimeProcess } from "../../env/node_process.ts";
 import { IdleTimer } from "./idle_timer.ts";
 
-/** How long nothing was sent before a connection may have ended unheard: a sandbox that rests is frozen. */
+/** Pause after which a connection may have ended unnoticed, because an idle sandbox is frozen. */
 const RESTED_MS = 500;
 
-/** How long before gateways on the way may have forgotten a connection without a word to either end. */
+/** Pause after which gateways may have dropped a connection silently. */
 const FORGOTTEN_MS = 60_000;
 
-/** How long a server that is there takes at most to answer a statement that asks for nothing. */
+/** Time in which a reachable server answers an empty statement. */
 const ANSWER_MS = 1000;
 
 /**
- * Sees to it that a statement after a pause finds connections that are alive: one that ended meanwhile would fail it, and
- * nobody could tell whether it was done.
+ * Guard that checks idle connections before they are used again. A connection that ended during a
+ * pause would fail its next statement with an unknown outcome.
  */
 export class IdleConnectionGuard {
   readonly #probe: () => Promise<void>;
   readonly #idle = new IdleTimer();
   #waking: Promise<void> | undefined;
 
-  /** @param probe Asks an open connection for an answer, and drops the connections when none comes. */
+  /**
+   * @param probe Sends an empty statement on an open connection, and drops the connections if it is
+   * not answered.
+   */
   constructor(probe: () => Promise<void>) {
     this.#probe = probe;
   }
 
-  /** Milliseconds since a statement ended. */
+  /** Milliseconds since the last statement ended. */
   get restedMs(): number {
     return this.#idle.elapsedMs;
   }
 
-  /** To be called when a statement has ended. */
+  /** Records the end of a statement. */
   used(): void {
     this.#idle.reset();
   }
 
   /**
-   * To be called before a statement while nothing else is under way.
+   * Checks idle connections. Call it before a statement while no other is running.
    *
-   * @returns Resolves when connections that ended are gone from the pool; `undefined` when they did not rest.
+   * @returns A promise that resolves once ended connections are out of the pool; `undefined` if
+   * there was no pause.
    */
   wake(): Promise<void> | undefined {
     const { restedMs } = this;
@@ -48,24 +52,27 @@ export class IdleConnectionGuard {
   }
 
   async #look(mayBeForgotten: boolean): Promise<void> {
-    // lets the process read what reached its sockets while it was frozen: one turn ends, one reads the end of a connection,
-    // one the close that follows it, and one is for those who pass it on
+    // Lets the process read what its sockets received while it was frozen: one turn to finish, one
+    // to read the end of a connection, one for the close that follows, and one for its listeners.
     for (let turn = 0; turn < 4; turn++) await endOfTurn();
     if (mayBeForgotten) await this.#probe();
     this.used();
   }
 }
 
-/** Deno reads its sockets beside the event loop, and needs a moment for it. */
+/**
+ * Waits for one turn of the event loop. Deno reads its sockets outside of it, and needs a moment
+ * more.
+ */
 function endOfTurn(): Promise<void> {
   const isDeno = runtimeProcess?.versions.deno !== undefined;
   return new Promise((resolve) => void (isDeno ? setTimeout(resolve, 0) : setImmediate(resolve)));
 }
 
 /**
- * Whether a statement succeeds in time.
+ * Checks whether a statement succeeds in time.
  *
- * @param answer The statement under way.
+ * @param answer The running statement.
  */
 export async function isAnswered(answer: PromiseLike<unknown>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;

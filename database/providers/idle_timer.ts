@@ -1,12 +1,12 @@
 /**
- * Measures how long something was left alone, by the longer of two clocks: the wall clock can be set back, and the
- * monotonic one may stand still while a sandbox is frozen.
+ * Timer of idle time. Uses the longer of two clocks: the wall clock can be set back, and the
+ * monotonic clock may stop while a sandbox is frozen.
  */
 export class IdleTimer {
   #wallMs = Date.now();
   #monotonicMs = performance.now();
 
-  /** Starts again from 0. */
+  /** Restarts the timer at 0. */
   reset(): void {
     this.#wallMs = Date.now();
     this.#monotonicMs = performance.now();

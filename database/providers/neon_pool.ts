@@ -10,8 +10,8 @@ import { IdleConnectionGuard, isAnswered } from "./idle_connection_guard.ts";
 import { type StatementLimit, StatementWatch } from "./statement_limit.ts";
 
 /**
- * An error for what Neon's driver rejects with: a WebSocket that cannot be opened, or ends, gives an event, which has neither
- * stack nor class.
+ * Returns an Error for a rejection of Neon's driver. A failed WebSocket rejects with an event,
+ * which has neither stack nor class.
  *
  * @param thrown An error or an event.
  */
@@ -25,7 +25,8 @@ export function toError(thrown: unknown): Error {
 }
 
 /**
- * Has statements rejected with errors, never with events: a log could say nothing of those.
+ * Rejects failed statements with an Error instead of a WebSocket event, which a log could not
+ * describe.
  *
  * @param target A pool or a connection.
  */
@@ -41,14 +42,14 @@ export function rejectWithErrors(target: Pool | Client): void {
 
 type Done = (...result: unknown[]) => void;
 
-/** Whether statements of a connection are limited: not while an invocation with a deadline has it. */
+/** Connections without a statement limit, because an invocation with a deadline uses them. */
 const unlimited: WeakSet<object> = new WeakSet();
 
 /**
  * Rejects statements that the database does not answer in time, and closes their connection.
  *
  * @param client A connection; changed in place.
- * @param limit How long a statement may take.
+ * @param limit Maximum duration of a statement.
  */
 export function limitStatements(client: Client, limit: StatementLimit): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
@@ -61,7 +62,10 @@ export function limitStatements(client: Client, limit: StatementLimit): void {
   });
   client.once("end", () => watch.close());
 
-  /** What is to be called with the answer in place of `done`; `undefined` when nothing can be sent any more. */
+  /**
+   * Registers a statement and returns the callback to use instead of `done`; `undefined` if the
+   * connection is closed.
+   */
   function begin(done: Done): Done | undefined {
     if (silence !== undefined) return void done(silence);
     function complete(...result: unknown[]): void {
@@ -93,7 +97,7 @@ export function limitStatements(client: Client, limit: StatementLimit): void {
   } as Client["query"];
 }
 
-/** A statement that knows whom to tell, as node-postgres takes it. */
+/** Statement object of node-postgres, with its own callback. */
 interface Submittable {
   submit: unknown;
   callback: Done;
@@ -106,14 +110,18 @@ type Taken = (
 ) => void;
 
 /**
- * Takes a connection out of the pool when its invocation is given up at the deadline (a silent network or a slow statement
- * would hold it, and every later invocation would wait for it), and when it ends: drizzle 0.45.4 does not give back a
- * connection whose BEGIN failed. After a pause it looks whether the connections are alive: Neon ends them when the
- * database goes to sleep. A connection that is refused is tried again. What it rejects with is always an error.
+ * Guards a pool:
+ * - removes a connection when its invocation reaches the deadline, since a silent network or slow
+ *   statement would block later invocations
+ * - removes a connection when it ends: drizzle 0.45.4 does not release a connection whose BEGIN
+ *   failed
+ * - checks connections after a pause, because Neon ends them when the database suspends
+ * - retries refused connections
+ * - rejects only with Errors
  *
  * @param pool Changed in place.
- * @param connectRetry Which refused connections are tried again.
- * @param limit How long a statement may take outside of invocations.
+ * @param connectRetry Retry policy for refused connections.
+ * @param limit Maximum duration of a statement outside of invocations.
  */
 export function watchPool(pool: Pool, connectRetry: ConnectRetry, limit: StatementLimit): void {
   rejectWithErrors(pool);
@@ -162,7 +170,7 @@ export function watchPool(pool: Pool, connectRetry: ConnectRetry, limit: Stateme
     function watch(...[error, client, release]: Parameters<Taken>): void {
       if (client === undefined) return refuse(toError(error));
       let isHeld = true;
-      // whoever comes second finds it given back: the pool would throw
+      // a second release would make the pool throw
       function releaseOnce(error?: unknown): void {
         if (!isHeld) return;
         isHeld = false;

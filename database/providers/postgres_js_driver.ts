@@ -12,12 +12,12 @@ import type { DedicatedSession, Row, SqlSession } from "./provider.ts";
 import { getLimit, type StatementLimit, StatementWatch, withinLimit } from "./statement_limit.ts";
 
 /**
- * What to do when a connection could not be made, and nothing was sent on it.
+ * Retry policy for a connection that could not be opened; no statement was sent on it.
  *
- * @param error What the server answered.
- * @param attempt The number of the try that failed, from 1.
- * @param elapsedMs Milliseconds since the first try.
- * @returns Milliseconds to wait before the next try, or `undefined` for none.
+ * @param error The server's answer.
+ * @param attempt Number of the failed attempt, from 1.
+ * @param elapsedMs Milliseconds since the first attempt.
+ * @returns Milliseconds to wait before the next attempt, or `undefined` to give up.
  */
 export type ConnectRetry = (
   error: unknown,
@@ -25,22 +25,22 @@ export type ConnectRetry = (
   elapsedMs: number,
 ) => number | undefined;
 
-/** Statements whose plan is worth keeping; DDL and SET are run once. */
+/** Statements whose plan is worth keeping; DDL and SET run once. */
 const PREPARABLE = /^\s*(?:select|insert|update|delete|with)\b/i;
 
 /**
- * Texts that one client has the server keep. Each stays in the memory of every connection, and a program that writes
- * values into its SQL would never come to an end.
+ * Maximum number of prepared texts per client. Each uses memory in every connection, and a program
+ * that writes values into its SQL would add texts without end.
  */
 const MAX_PREPARED = 500;
 
-/** Makes a statement, asks for its rows, and waits for them. */
+/** Creates a statement, requests its rows, and waits for them. */
 type StatementRunner = (
   start: (sql: Sql) => PendingQuery<Row[]>,
   ask: (query: PendingQuery<Row[]>) => PromiseLike<unknown>,
 ) => Promise<unknown>;
 
-/** Runs something again when its connection could not be made. */
+/** Retries work whose connection could not be opened. */
 async function retryUnsent<T>(
   fn: () => Promise<T>,
   wasSent: () => boolean,
@@ -79,14 +79,14 @@ function runOnPool(
             answers.note(sent)
           );
         }),
-      // a statement that was not sent has no server process yet
+      // a statement without a server process was not sent
       () => query?.state !== null,
       connectRetry,
     );
   };
 }
 
-/** When each connection answered last: postgres.js sends a statement while others are under way on its connection. */
+/** Times of the last answer per connection. postgres.js pipelines statements on a connection. */
 class LastAnswers {
   readonly #byConnection: WeakMap<object, number> = new WeakMap();
 
@@ -94,7 +94,10 @@ class LastAnswers {
     if (state) this.#byConnection.set(state, performance.now());
   }
 
-  /** When the statements before this one were answered; now while it waits for a connection. */
+  /**
+   * Returns when the statements before this one were answered; the current time while it waits for
+   * a connection.
+   */
   before({ state }: { state?: object | null }): number {
     return state ? this.#byConnection.get(state) ?? 0 : performance.now();
   }
@@ -107,7 +110,7 @@ function begin<T>(
   fn: (tx: TransactionSql, gate: StatementGate) => Promise<T>,
 ): Promise<T> {
   let hasBegun = false;
-  // BEGIN may wait for statements that have all connections
+  // BEGIN may wait for statements that hold all connections
   const lastAnswerMs = (): number => hasBegun ? 0 : pool.lastEndMs;
   return retryUnsent(
     () =>
@@ -127,13 +130,13 @@ function begin<T>(
 }
 
 /**
- * Makes a driver of a pool. Statements that may be prepared are: that takes one round trip where an unprepared one takes
- * two.
+ * Creates a driver for a pool. Prepares statements where possible: a prepared statement takes one
+ * round trip instead of two.
  *
  * @param pool The connections; their values must be texts.
- * @param prepare Whether the server may keep plans.
- * @param connectRetry Which refused connections are tried again.
- * @param limit How long a statement may take outside of invocations.
+ * @param prepare True to use prepared statements.
+ * @param connectRetry Retry policy for refused connections.
+ * @param limit Maximum duration of a statement outside of invocations.
  * @returns The driver.
  */
 export function toSqlDriver(
@@ -174,7 +177,7 @@ export function toSqlDriver(
   };
 }
 
-/** The rows, with what postgres.js says beside them. */
+/** Rows with the metadata of postgres.js. */
 type PostgresJsResult = (string | null)[][] & {
   readonly columns?: { name: string; type: number }[];
   readonly command?: string;
@@ -189,32 +192,35 @@ function toResult(answer: unknown): StatementResult {
 
 type Params = readonly (string | number | boolean | null)[];
 
-/** The extended protocol, also without parameters: a stray second statement is refused instead of run. */
+/**
+ * Runs a statement with the extended protocol, also without parameters, so that a second statement
+ * in the text is rejected.
+ */
 function extended(sql: Sql | TransactionSql, text: string, params: Params): PendingQuery<Row[]> {
   return sql.unsafe<Row[]>(text, [...params] as never[], { simple: false } as never);
 }
 
-/** A statement may end in a comment. */
+/** Joins statements by newlines, because a statement may end in a comment. */
 function joinStatements(statements: readonly string[]): string {
   return statements.join("\n;\n");
 }
 
-/** What is known of a session. */
+/** State of a dedicated session. */
 export interface SessionState {
-  /** Whether a statement of it has succeeded. */
+  /** True once a statement has succeeded. */
   hasWorked: boolean;
-  /** Whether its connection, and what it had locked, is gone. */
+  /** True once its connection and its locks are lost. */
   isLost: boolean;
 }
 
 /**
- * A session for migrations.
+ * Creates a dedicated session, for migrations.
  *
  * @param pool A pool of one connection, which the session closes.
- * @param connectRetry Which refused connections are tried again.
- * @param state What is known of the session; updated.
- * @param explain Says of an error what is to be done about it, where that is known.
- * @param limit How long a statement may take outside of invocations.
+ * @param connectRetry Retry policy for refused connections.
+ * @param state State of the session; updated.
+ * @param explain Adds advice to an error, if there is any.
+ * @param limit Maximum duration of a statement outside of invocations.
  * @returns The session.
  */
 export function toDedicatedSession(
@@ -225,7 +231,7 @@ export function toDedicatedSession(
   limit: StatementLimit = getLimit({}),
 ): Omit<DedicatedSession, "keepsSession"> {
   const run = runOnPool(pool, connectRetry, limit);
-  /** Gives the connection, unless it has taken the place of one that was lost, perhaps just now. */
+  /** Returns the connection, unless it replaced a lost one. */
   function own<T extends Sql | TransactionSql>(sql: T): T {
     if (state.isLost) {
       throw Object.assign(new Error("The session's connection was lost"), {

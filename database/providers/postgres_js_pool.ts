@@ -7,30 +7,30 @@ import { NO_DEADLINE, onDeadline } from "./deadline.ts";
 import { endsConnection } from "./postgres_js_transaction.ts";
 import { IdleConnectionGuard, isAnswered } from "./idle_connection_guard.ts";
 
-/** Settings of postgres.js that a provider decides. */
+/** Options of postgres.js that a provider sets. */
 export type PostgresOptions = Options<Record<string, never>>;
 
-/** The connections that postgres.js made since the last one was lost. */
+/** Connections that postgres.js opened since the last one was lost. */
 interface Generation {
   sql: Sql;
-  /** Its sockets that are open. */
+  /** Open sockets. */
   sockets: Set<Socket>;
-  /** Statements and transactions under way that somebody waits for. */
+  /** Number of running statements and transactions that are awaited. */
   active: number;
   isSpent: boolean;
 }
 
 const REPLACED = "CONNECTION_REPLACED";
 
-/** Whether a statement was turned away because its connection had ended; it was not sent. */
+/** Checks whether a statement was rejected unsent because its connection had ended. */
 export function isReplaced(error: unknown): boolean {
   return (error as { code?: unknown }).code === REPLACED;
 }
 
 /**
- * A pool of postgres.js that is made anew when a connection ends. postgres.js 3.4.9 connects again with the same object,
- * and that keeps what the lost connection left in it: the next result begins with as many holes as the lost one had rows,
- * and the next statement is rejected with the error that ended the connection.
+ * Pool of postgres.js that is recreated when a connection ends. postgres.js 3.4.9 reconnects with
+ * the same object, which keeps state of the lost connection: the next result begins with as many
+ * holes as the lost one had rows, and the next statement is rejected with the old error.
  */
 export class PostgresPool {
   readonly #postgres: typeof postgres;
@@ -42,8 +42,8 @@ export class PostgresPool {
 
   /**
    * @param driver postgres.js.
-   * @param options Its settings, with one `host` and `port`.
-   * @param onEnd Told when a connection ends while the pool is open.
+   * @param options Its options, with one `host` and `port`.
+   * @param onEnd Called when a connection ends while the pool is open.
    */
   constructor(driver: typeof postgres, options: PostgresOptions, onEnd: () => void) {
     this.#postgres = driver;
@@ -52,12 +52,12 @@ export class PostgresPool {
   }
 
   /**
-   * Runs work on the connections of today. Work that its invocation gave up at the deadline would keep a connection for
-   * as long as the network or the server is silent, and with it every later invocation: the connections are left to it,
-   * and cut once nobody else waits for them.
+   * Runs work on the current connections. Work that is still running at its invocation's deadline
+   * would hold a connection while the network or server is silent. Therefore the pool is replaced,
+   * and the old connections are closed once no other work uses them.
    *
-   * @param work A statement or a transaction; told whether the deadline of an invocation ends it.
-   * @returns What it resolves to.
+   * @param work A statement or a transaction; gets true if an invocation's deadline applies.
+   * @returns The result of the work.
    */
   async use<T>(work: (sql: Sql, hasDeadline: boolean) => PromiseLike<T>): Promise<T> {
     const waking = this.#current?.active === 0 ? this.#rest.wake() : undefined;
@@ -78,7 +78,7 @@ export class PostgresPool {
     try {
       return await work(generation.sql, forget !== NO_DEADLINE);
     } catch (error) {
-      // a statement that comes between a socket's error and its close would never be answered
+      // a statement between a socket's error and its close would never be answered
       if (endsConnection(error)) this.#spend(generation);
       throw error;
     } finally {
@@ -88,12 +88,12 @@ export class PostgresPool {
     }
   }
 
-  /** When a statement or a transaction ended last, on the clock of `performance.now()`. */
+  /** End of the last statement or transaction, on the clock of `performance.now()`. */
   get lastEndMs(): number {
     return performance.now() - this.#rest.restedMs;
   }
 
-  /** Ends all connections, after what is under way. */
+  /** Closes all connections, after the running statements. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#current?.sql.end({ timeout: 5 });
@@ -103,13 +103,13 @@ export class PostgresPool {
     const sockets: Set<Socket> = new Set();
     const options: PostgresOptions = {
       ...this.#options,
-      // called for each connection: one that ended must not connect again
+      // called per connection: a connection that ended must not reconnect
       socket: () =>
         generation.isSpent
           ? deadSocket(replaced())
           : runOutsideInvocation(() => openSocket(this.#options, sockets)).catch(deadSocket),
       onclose: () => this.#spend(generation),
-      // what still waits for a generation that is spent is turned away one by one, and need not wait for that
+      // statements that wait for a discarded generation are rejected one by one, without delay
       backoff: () => 0,
     } as PostgresOptions;
     const generation: Generation = {
@@ -139,19 +139,19 @@ export class PostgresPool {
   #retire(generation: Generation): void {
     if (generation.active > 0) return;
     void generation.sql.end({ timeout: 0 }).then(() => {
-      // a socket whose other side is silent would stay open after its end
+      // a socket whose other side is silent would stay open
       for (const socket of generation.sockets) socket.destroy();
     });
   }
 }
 
 /**
- * A socket that closes with an error at once. One that cannot be had would make postgres.js 3.4.9 forget every statement
- * but the one that asked for it: only when a socket closes does it turn to the next one.
+ * Creates a socket that closes with an error at once. postgres.js 3.4.9 continues with its waiting
+ * statements only when a socket closes; without one it would drop all but the first.
  */
 function deadSocket(error: Error): Duplex {
   const socket = new Duplex({ read(): void {}, write: (_chunk, _encoding, done) => done() });
-  // postgres.js listens when it has the socket
+  // postgres.js adds its listeners after it gets the socket
   setTimeout(() => socket.destroy(error), 0);
   return socket;
 }
@@ -160,7 +160,9 @@ function replaced(): Error {
   return Object.assign(new Error("The connection had ended"), { code: REPLACED });
 }
 
-/** postgres.js takes a socket that is connected, and its host for the name in TLS. */
+/**
+ * Opens a socket. postgres.js takes a connected socket, and uses its host as the TLS server name.
+ */
 function openSocket(options: PostgresOptions, open: Set<Socket>): Promise<Socket> {
   const host = String(options.host);
   return new Promise((resolve, reject) => {

@@ -1,22 +1,23 @@
 import type { Sql, TransactionSql } from "postgres";
 import type { StatementWatch } from "./statement_limit.ts";
 
-/** What a transaction's statements are run through. */
+/** Gate that every statement of a transaction passes. */
 export interface StatementGate {
-  /** Runs a statement, unless the transaction's connection is gone. */
+  /** Runs a statement, unless the transaction's connection is lost. */
   run<T>(statement: () => PromiseLike<T>): Promise<T>;
 }
 
 /**
- * `sql.begin` for connections that may end in the middle. postgres.js 3.4.9 goes on with such a transaction on the same
- * connection object: its ROLLBACK on a closed socket throws where nobody can catch it, and once the pool has connected
- * again, the transaction's next statement runs outside of any transaction. So nothing is sent any more once the connection
- * is known to be gone; the promise of `begin` rejects by itself when its socket closes.
+ * Runs `sql.begin` on connections that may end in the middle. postgres.js 3.4.9 continues such a
+ * transaction on the same connection object: its ROLLBACK on a closed socket throws an error that
+ * cannot be caught, and after a reconnect the next statement runs outside of any transaction.
+ * Therefore no statement is sent once the connection is known to be lost; the promise of `begin`
+ * rejects when its socket closes.
  *
  * @param sql The pool.
- * @param fn The work; each statement must go through the gate.
+ * @param fn The work; each statement must pass the gate.
  * @param watch Watches BEGIN, each statement, and COMMIT or ROLLBACK.
- * @returns What `fn` returns.
+ * @returns The result of `fn`.
  */
 export function beginSafely<T>(
   sql: Sql,
@@ -47,7 +48,7 @@ export function beginSafely<T>(
       }
     },
   };
-  // the first word about the loss says more than the close of the socket that follows it
+  // the first error is more precise than the close of the socket that follows
   const loss = new Promise<never>((_, reject) => tellLoss = reject);
   watched?.sent();
   const whole = sql.begin(async (tx) => {
@@ -70,7 +71,7 @@ export function beginSafely<T>(
   return watched === undefined ? ended : ended.finally(() => watched.close());
 }
 
-/** Errors after which the connection is closed, or about to be. */
+/** Checks for errors after which the connection is closed. */
 export function endsConnection(error: unknown): boolean {
   const { code, severity, severity_local, syscall } = error as Record<string, unknown>;
   return severity === "FATAL" || severity_local === "FATAL" || severity === "PANIC" ||

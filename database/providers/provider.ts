@@ -3,17 +3,17 @@ import type { ConnectionInvalidationReason } from "../connection_events.ts";
 import type { QueryResultHKT } from "../session/query_result.ts";
 import type { StatementLimit } from "./statement_limit.ts";
 
-/** drizzle's PostgreSQL client, whichever driver works below it. */
+/** drizzle's PostgreSQL client, independent of the driver. */
 export type DrizzleClient<TSchema extends Record<string, unknown> = Record<string, unknown>> =
   PgDatabase<
     QueryResultHKT,
     TSchema
   >;
 
-/** One row of a statement that is not written with drizzle. */
+/** Row of a raw statement. */
 export type Row = Record<string, unknown>;
 
-/** Runs SQL texts on one server session; for migrations, whose statements drizzle does not build. */
+/** Server session that runs SQL texts; for migrations, whose statements drizzle does not build. */
 export interface SqlSession {
   /**
    * Runs one statement.
@@ -24,25 +24,27 @@ export interface SqlSession {
    */
   query(text: string, params?: readonly (string | number | boolean | null)[]): Promise<Row[]>;
   /**
-   * Runs several statements in as few round trips as the protocol has; outside of a transaction they are one.
+   * Runs several statements in as few round trips as possible; outside of a transaction they form
+   * one implicit transaction.
    *
    * @param statements The statements, without parameters.
    */
   script(statements: readonly string[]): Promise<void>;
 }
 
-/** A server session of its own, beside the clients. */
+/** Dedicated server session, separate from the clients. */
 export interface DedicatedSession extends SqlSession {
   /** Runs work in a transaction. */
   transaction<T>(fn: (tx: SqlSession) => Promise<T>): Promise<T>;
   /**
-   * Whether a lock that the session takes is held until the session ends: not so where each statement may meet
-   * another server session, as behind a pooler and on the Data API.
+   * True if a lock that the session takes is held until the session ends. False behind a pooler and
+   * on the Data API, where each statement may use another server session.
    */
   readonly keepsSession: boolean;
   /**
-   * Sets how long each statement may take from now on; `DatabaseConfig.statementTimeoutSeconds` until then. Missing where
-   * the server has a limit of its own, or is in this process.
+   * Sets the maximum duration of the following statements; initially
+   * `DatabaseConfig.statementTimeoutSeconds`. Missing if the server has its own limit or runs in
+   * this process.
    *
    * @param ms Milliseconds.
    */
@@ -51,24 +53,28 @@ export interface DedicatedSession extends SqlSession {
   close(): Promise<void>;
 }
 
-/** An open connection, or pool of them. */
+/** Open connection or connection pool. */
 export interface Connection {
   /**
-   * Makes sure that it works, and closes it when it does not. A session does without: its first statement tells.
+   * Checks that the database answers, and closes the connection if not. A session needs no check:
+   * its first statement fails instead.
    *
-   * @throws What the server or the network said.
+   * @throws The error of the server or the network.
    */
   check(): Promise<void>;
-  /** A drizzle client on this connection. A limit of its own, for making tables again, counts for direct connections. */
+  /**
+   * Creates a drizzle client on this connection. The limit, used by table recreation, applies to
+   * direct connections.
+   */
   createClient(
     schema: Record<string, unknown> | undefined,
     limit?: StatementLimit,
   ): Promise<DrizzleClient>;
-  /** A session of its own. */
+  /** Opens a dedicated session. */
   openSession(): Promise<DedicatedSession>;
-  /** Ends everything; nothing keeps the process alive after it. */
+  /** Closes the connection, so that the process can exit. */
   close(): Promise<void>;
 }
 
-/** What a provider is handed to tell that a connection ended. */
+/** Callback of a provider for connections that end. */
 export type Invalidate = (reason: ConnectionInvalidationReason, error?: unknown) => void;

@@ -5,10 +5,11 @@ import { openPostgres, readTls } from "./postgres_js.ts";
 import type { Connection, Invalidate } from "./provider.ts";
 
 /**
- * Opens Aurora PostgreSQL Serverless: by the Data API (`rds-data://`) or by a direct connection (`postgres://`).
+ * Opens Aurora PostgreSQL Serverless: through the Data API (`rds-data://`) or a direct connection
+ * (`postgres://`).
  *
  * @param config The database.
- * @param invalidate Told of connections that end.
+ * @param invalidate Called when a connection ends.
  * @returns The connection.
  */
 export async function openServerlessPg(
@@ -31,7 +32,8 @@ function readUrl(text: string, ca: string | undefined): Parameters<typeof openPo
   } catch {
     // the URL parser's error would show the text, and with it the password
     throw new ConfigurationError(
-      "DatabaseConfig.connectionString is no URL: percent-encode what stands in user and password",
+      "DatabaseConfig.connectionString is not a valid URL: percent-encode special characters " +
+        "in user and password",
     );
   }
   const ssl = readTls(url, ca);

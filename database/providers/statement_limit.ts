@@ -1,19 +1,19 @@
 import { runOutsideInvocation } from "../../observability/invocation_context.ts";
 
 /**
- * How long the database may be silent about a statement, outside of invocations that have a deadline. A session
- * changes it while it lives.
+ * Maximum time without an answer to a statement, outside of invocations with a deadline. A session
+ * may change it.
  */
 export interface StatementLimit {
   /** Milliseconds. */
   ms: number;
 }
 
-/** Seconds, where the configuration says nothing. */
+/** Default in seconds. */
 const DEFAULT_SECONDS = 60;
 
 /**
- * The limit of a configuration.
+ * Returns the limit of a configuration.
  *
  * @param config A checked configuration.
  */
@@ -24,30 +24,31 @@ export function getLimit(
 }
 
 /**
- * The error of a statement that was not answered in time. Its code makes pools close the connection.
+ * Creates the error of a statement that was not answered in time. Its code makes pools close the
+ * connection.
  *
  * @param limit The limit that was reached.
  */
 export function silent({ ms }: StatementLimit): Error {
   const message =
     `The database did not answer within ${ms / 1000} s; it may have run the statement. ` +
-    "DatabaseConfig.statementTimeoutSeconds sets this time";
+    "DatabaseConfig.statementTimeoutSeconds sets this limit";
   return Object.assign(new Error(message), { code: SILENT });
 }
 
-/** A process that was busy, or suspended, reads in this time what was answered meanwhile. */
+/** Grace period in which a process that was busy or suspended reads pending answers. */
 const GRACE_MS = 50;
 
 const SILENT = "CONNECTION_SILENT";
 
-/** Whether an error is that of {@link silent}. */
+/** Checks for the error of {@link silent}. */
 export function isSilent(error: unknown): boolean {
   return (error as { code?: unknown }).code === SILENT;
 }
 
 /**
- * Watches the statements of one connection: each may take as long as the limit, from when it was sent and from the last
- * answer to one before it.
+ * Watchdog for the statements of one connection. The limit of a statement starts when it is sent,
+ * and restarts with each answer to an earlier statement.
  */
 export class StatementWatch {
   readonly #limit: StatementLimit;
@@ -61,8 +62,9 @@ export class StatementWatch {
 
   /**
    * @param limit The limit.
-   * @param onSilent Called once when it is reached.
-   * @param lastAnswerMs When others were answered that a statement may wait for, on the clock of `performance.now()`.
+   * @param onSilent Called once when the limit is reached.
+   * @param lastAnswerMs Returns when statements that this one may wait for were answered, on the
+   * clock of `performance.now()`.
    */
   constructor(
     limit: StatementLimit,
@@ -74,7 +76,7 @@ export class StatementWatch {
     this.#lastAnswerMs = lastAnswerMs;
   }
 
-  /** To be called when a statement is sent. */
+  /** Records that a statement is sent. */
   sent(): void {
     if (this.#underWay++ > 0 || this.#isClosed) return;
     this.#isOverdue = false;
@@ -82,13 +84,13 @@ export class StatementWatch {
     this.#arm(this.#limit.ms);
   }
 
-  /** To be called when a statement has ended. */
+  /** Records that a statement has ended. */
   ended(): void {
     this.#sinceMs = performance.now();
     if (--this.#underWay === 0) clearTimeout(this.#timer);
   }
 
-  /** Ends the watch. */
+  /** Stops the watch. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -111,12 +113,13 @@ export class StatementWatch {
 }
 
 /**
- * Waits for a statement for as long as the limit.
+ * Waits for a statement up to the limit.
  *
- * @param statement The statement under way.
+ * @param statement The running statement.
  * @param limit The limit.
- * @param lastAnswerMs When others were answered that it may wait for, on the clock of `performance.now()`.
- * @returns What the statement resolves to.
+ * @param lastAnswerMs Returns when statements that this one may wait for were answered, on the
+ * clock of `performance.now()`.
+ * @returns The result of the statement.
  * @throws {Error} With the code `CONNECTION_SILENT` if the limit is reached.
  */
 export async function withinLimit<T>(

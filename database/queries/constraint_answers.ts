@@ -2,17 +2,18 @@ import type { DatabaseError } from "../../errors/database_errors.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { deriveName } from "../distsql/sql_name.ts";
 
-/** What a client is told when a constraint is violated. */
+/** Response to the violation of a constraint. */
 export interface ConstraintAnswer {
   /** The field of the input, as a dotted path (`address.zip`); `_form` for the whole input. */
   readonly field: string;
-  /** What is wrong with it, such as `is taken`. */
+  /** Message for the field, such as `is taken`. */
   readonly message: string;
 }
 
 /**
- * Answers by the name of a constraint or a unique index. A NOT NULL column is named as PostgreSQL 18 does it:
- * `users_email_not_null`. Errors without a constraint, such as a text that is too long, go by their SQLSTATE: `22001`.
+ * Responses by name of a constraint or unique index. A NOT NULL column has PostgreSQL 18's name for
+ * it: `users_email_not_null`. Errors without a constraint, such as a text that is too long, use
+ * their SQLSTATE: `22001`.
  *
  * @example
  * ```ts
@@ -27,14 +28,14 @@ export interface ConstraintAnswer {
  */
 export type ConstraintAnswers = Readonly<Record<string, ConstraintAnswer>>;
 
-/** Longer names are cut by the server, to so many bytes. */
+/** PostgreSQL truncates identifiers to this many bytes. */
 const MAX_NAME_BYTES = 63;
 
 /**
- * Checks the answers of a query when it is defined.
+ * Validates the responses of a query when it is defined.
  *
- * @param answers What the application gave.
- * @throws {ConfigurationError} If an answer could never be given; names the key and the fix.
+ * @param answers The application's responses.
+ * @throws {ConfigurationError} If a key can never occur. The message has the key and the fix.
  */
 export function checkConstraintAnswers(answers: unknown): void {
   if (typeof answers !== "object" || answers === null || Array.isArray(answers)) {
@@ -62,7 +63,8 @@ function checkKey(key: string): void {
   }
   if (/^\d[0-9A-Z]{4}$/.test(key) && !/^2[23]/.test(key)) {
     throw new ConfigurationError(
-      `constraints["${key}"] is not answered: only SQLSTATEs of the classes 22 (values) and 23 (constraints) are`,
+      `constraints["${key}"] is never used: only SQLSTATEs of the classes 22 (values) and 23 ` +
+        "(constraints) can be mapped",
     );
   }
 }
@@ -72,21 +74,22 @@ function checkAnswer(key: string, answer: unknown): void {
   const isComplete = [field, message].every((text) => typeof text === "string" && text !== "");
   if (isComplete && Object.keys(rest).length === 0) return;
   throw new ConfigurationError(
-    `constraints.${key} must be { field, message } with two texts, got ${JSON.stringify(answer)}`,
+    `constraints.${key} must be { field, message } with two strings, got ` +
+      `${JSON.stringify(answer)}`,
   );
 }
 
 /**
- * Finds the answer for a failure.
+ * Returns the response to a failure.
  *
- * @param answers What the query maps.
+ * @param answers The query's responses.
  * @param error The failure.
  */
 export function findConstraintAnswer(
   answers: ConstraintAnswers,
   { sqlState, constraint, table, columns }: DatabaseError,
 ): ConstraintAnswer | undefined {
-  // PostgreSQL 18 gives NOT NULL constraints this name, older servers none
+  // PostgreSQL 18 gives NOT NULL constraints this name; older servers have no name for them
   const isNotNull = sqlState === "23502" && table !== undefined && columns.length === 1;
   const names = [
     constraint,

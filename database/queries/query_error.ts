@@ -13,25 +13,25 @@ import { isOccError } from "../sqlstate.ts";
 import { isInsideTransaction, keepTransaction } from "../transaction_guard.ts";
 import { type ConstraintAnswers, findConstraintAnswer } from "./constraint_answers.ts";
 
-/** What is known of a query that failed. */
+/** Facts about a query that failed. */
 export interface FailedQuery {
   /** The query's name. */
   queryName: string;
-  /** How many times it was tried. */
+  /** Number of attempts. */
   attempts: number;
-  /** The answers to violated constraints. */
+  /** Responses to violated constraints. */
   constraints: ConstraintAnswers | undefined;
 }
 
-/** SQLSTATE of a NUL byte, or of bytes that are no text (PostgreSQL 18, appendix A). */
+/** SQLSTATE of a NUL byte or of bytes that are not valid text (PostgreSQL 18, appendix A). */
 const CHARACTER_NOT_IN_REPERTOIRE = "22021";
 
 /**
- * Makes the error that leaves a query: drivers and drizzle put statements and values into theirs.
+ * Converts an error of a query: errors of drivers and drizzle contain statements and values.
  *
- * @param thrown What the query threw.
+ * @param thrown The error.
  * @param query The query.
- * @returns The application's own error as it is; else one without SQL and values.
+ * @returns The application's own error unchanged; any other error without SQL and values.
  */
 export function toQueryError(thrown: unknown, query: FailedQuery): AppError {
   const { queryName, constraints = {} } = query;
@@ -40,7 +40,7 @@ export function toQueryError(thrown: unknown, query: FailedQuery): AppError {
   if (isAppError(first)) {
     if (!(first instanceof DatabaseError)) return first;
     if (first instanceof TransactionMisuseError) return first.forQuery(queryName);
-    // an inner query could not know how often its transaction would be tried
+    // an inner query cannot know how often its transaction is retried
     const isRetried = attempts !== undefined && first.attempts === undefined;
     return answerConstraint(
       isRetried ? DatabaseError.from(first.cause, queryName, attempts) : first,
@@ -54,13 +54,16 @@ export function toQueryError(thrown: unknown, query: FailedQuery): AppError {
     : answer;
 }
 
-/** How many times the work was tried that ended in a conflict. In a transaction it is not over yet. */
+/**
+ * Returns the number of attempts of work that ended in a conflict. Not known inside a transaction,
+ * which may still be retried.
+ */
 function readAttempts(thrown: unknown, { attempts }: FailedQuery): number | undefined {
   if (!isOccError(thrown) || isInsideTransaction(thrown)) return undefined;
   return Math.max(attempts, countAttempts(thrown));
 }
 
-/** The answer that the query has for a violated constraint, in the form of a validation error. */
+/** Returns the query's response to a violated constraint as a validation error. */
 function answerConstraint(error: DatabaseError, constraints: ConstraintAnswers): AppError {
   const answer = findConstraintAnswer(constraints, error);
   const isAnswered = (error as UniqueViolationError).errors !== undefined;
@@ -77,16 +80,16 @@ function answerConstraint(error: DatabaseError, constraints: ConstraintAnswers):
   return new ValidationError(undefined, { cause, errors, details: facts });
 }
 
-/** No table can hold such a text, so it came with the input. */
+/** Reports input that no text column can store. */
 function unstorable({ cause }: DatabaseError): ValidationError {
-  return new ValidationError("A text holds a character that cannot be stored, such as NUL", {
+  return new ValidationError("A text contains a character that cannot be stored, such as NUL", {
     cause,
   });
 }
 
 /**
- * A cause that may be looked at: the driver's error with its safe message, code, names and stack, or the first link that
- * is no drizzle wrapper.
+ * Returns a safe cause: the driver's error reduced to its safe message, code, names and stack, or
+ * the first error in the chain that is not a wrapper of drizzle.
  */
 function withoutValues(thrown: unknown): unknown {
   const link = findInCauseChain(thrown, (candidate) => readDriverError(candidate) !== undefined);
@@ -104,7 +107,9 @@ function withoutValues(thrown: unknown): unknown {
   return safe;
 }
 
-/** drizzle's DrizzleQueryError: its message is the statement and its parameters. */
+/**
+ * Checks for drizzle's DrizzleQueryError, whose message contains the statement and its parameters.
+ */
 function isStatementError(error: unknown): boolean {
   return typeof error === "object" && error !== null && "query" in error && "params" in error;
 }

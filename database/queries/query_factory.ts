@@ -10,20 +10,23 @@ import { checkPermissions } from "./requires_table.ts";
 import { type PreparedByName, reusePrepared } from "./reuse_prepared.ts";
 import type { DatabaseOperation, TablePermission } from "../table_permission.ts";
 
-/** A table of a query and what the query does with it. */
+/** Table of a query with its operations. */
 export interface QueryTable {
   /** A drizzle table, or a table's name in the database. */
   table: PgTable | string;
-  /** What is done with it. */
+  /** Operations of the query on the table. */
   operations: DatabaseOperation[];
 }
 
-/** How a query is declared. */
+/** Options of `defineQuery`. */
 export interface DefineQueryOptions {
-  /** Every table that the query touches: the source of the grants of the functions that use it. */
+  /**
+   * All tables of the query: the grants of the functions that use the query are generated from
+   * them.
+   */
   tables: QueryTable[];
   /**
-   * Run the query in a transaction, which is run again as a whole after a conflict.
+   * Run the query in a transaction. The whole transaction is retried after a conflict.
    * @default false
    */
   transaction?: boolean;
@@ -33,24 +36,24 @@ export interface DefineQueryOptions {
    */
   name?: string;
   /**
-   * How conflicts are met; `false` runs the query once.
+   * Retries of conflicts; `false` disables them.
    * @default {}
    */
   retry?: DistSqlRetryOptions | false;
   /**
-   * Log the arguments at DEBUG, with secrets taken out by key name.
+   * Log the arguments at DEBUG, redacted by key name.
    * @default false
    */
   logInput?: boolean;
   /**
-   * What a client is told when a constraint is violated: the field and what is wrong with it, by the name of the
-   * constraint. Unique constraints and foreign keys give 409, all others 400.
+   * Responses to violated constraints: field and message by the name of the constraint. Unique
+   * constraints and foreign keys give 409, all others 400.
    * @default {}
    */
   constraints?: ConstraintAnswers;
 }
 
-/** A declared query: call it with the arguments that follow the client. */
+/** Declared query: call it with the arguments that follow the client. */
 export interface DefinedQuery<
   TSchema extends Record<string, unknown>,
   TArgs extends unknown[],
@@ -59,24 +62,24 @@ export interface DefinedQuery<
   /** Runs the query on the factory's client. */
   (...args: TArgs): Promise<TResult>;
   /**
-   * Runs the query on a client of the caller's: as a part of a transaction that is under way, with that transaction's
-   * client. Whoever began the transaction retries it.
+   * Runs the query on another client: pass a transaction's client to make the query part of that
+   * transaction. The transaction's owner retries it.
    */
   on(client: DrizzleClient<TSchema>, ...args: TArgs): Promise<TResult>;
   /** The name in metrics, spans and errors. */
   readonly queryName: string;
-  /** What the query does with which tables. */
+  /** Operations of the query by table. */
   readonly tables: readonly TablePermission[];
-  /** Whether the query runs in a transaction. */
+  /** True if the query runs in a transaction. */
   readonly transaction: boolean;
 }
 
-/** Declares queries of one database. */
+/** Functions that declare the queries of a database. */
 export interface QueryFactory<TSchema extends Record<string, unknown>> {
   /**
    * Declares a query.
    *
-   * @param options Its tables, and how it runs.
+   * @param options Tables and settings of the query.
    * @param fn The query; its first argument is the client.
    * @returns A function that takes the other arguments.
    */
@@ -85,10 +88,11 @@ export interface QueryFactory<TSchema extends Record<string, unknown>> {
     fn: (db: DrizzleClient<TSchema>, ...args: TArgs) => Promise<TResult>,
   ): DefinedQuery<TSchema, TArgs, TResult>;
   /**
-   * Declares a query whose statements are built once for each connection: what `.prepare(name)` of the client gave
-   * under a name is given again, so a name must stand for one statement, with `sql.placeholder` for what differs.
+   * Declares a query whose statements are built once per connection. Calls of `.prepare(name)` with
+   * the same name return the first statement, so use one name per statement, and `sql.placeholder`
+   * for values.
    *
-   * @param options Its tables, and how it runs.
+   * @param options Tables and settings of the query.
    * @param fn The query; its first argument is the client.
    * @returns A function that takes the other arguments.
    */
@@ -99,10 +103,12 @@ export interface QueryFactory<TSchema extends Record<string, unknown>> {
 }
 
 /**
- * Makes the two functions that declare a project's queries. Each query gets metrics, a span, an error line and a retry
- * of conflicts (`withQueryMetrics`), and a transaction when it asks for one.
+ * Creates the two functions that declare a project's queries. Each query gets metrics, a span, a
+ * log line on failure and retries of conflicts (`withQueryMetrics`), and a transaction if it asks
+ * for one.
  *
- * @param getDb Gives the client; called for each query, so it should be a cached one such as `getDrizzleClient`'s.
+ * @param getDb Returns the client. Called for each query, so it should be cached like
+ * `getDrizzleClient`.
  * @returns `defineQuery` and `definePreparedQuery`.
  *
  * @example
@@ -141,13 +147,13 @@ export function createQueryFactory<
 ): QueryFactory<TSchema> {
   if (typeof getDb !== "function") {
     throw new ConfigurationError(
-      `createQueryFactory takes a function that gives the client, got ${typeof getDb}`,
+      `createQueryFactory takes a function that returns the client, got ${typeof getDb}`,
     );
   }
   return {
     defineQuery: (options, fn) => define(getDb, options, fn),
     definePreparedQuery(options, fn) {
-      // one query's statements, by client; another query may use the same name
+      // statements of this query by client; another query may use the same name
       const statements: WeakMap<object, PreparedByName> = new WeakMap();
       return define(getDb, options, function runPrepared(db, ...args) {
         let prepared = statements.get(db);
@@ -205,11 +211,11 @@ function getName(table: PgTable): string {
   return schema === undefined ? name : `${schema}.${name}`;
 }
 
-/** Tables of the declared queries: an error message may show their names. */
+/** Tables of declared queries, whose names may appear in error messages. */
 const declaredTables: Set<string | PgTable> = new Set();
 addKnownNames(() => [...declaredTables].flatMap(listNames));
 
-/** Lists the names of a table and of its columns. */
+/** Returns the names of a table and its columns. */
 function listNames(table: string | PgTable): string[] {
   if (typeof table === "string") return table.split(".");
   const { name, columns } = getTableConfig(table);

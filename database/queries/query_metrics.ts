@@ -10,15 +10,15 @@ import { toQueryError } from "./query_error.ts";
 
 /** Options of {@link withQueryMetrics}. */
 export interface QueryMetricsOptions {
-  /** What the query was called with: logged at DEBUG, with secrets taken out by key name. */
+  /** Arguments of the query, logged at DEBUG and redacted by key name. */
   logInput?: unknown;
   /**
-   * How conflicts are met; `false` runs the query once.
+   * Retries of conflicts; `false` disables them.
    * @default {}
    */
   retry?: DistSqlRetryOptions | false;
   /**
-   * What a client is told when a constraint is violated, by the constraint's name.
+   * Responses to violated constraints by name.
    * @default {}
    */
   constraints?: ConstraintAnswers;
@@ -29,18 +29,20 @@ const NO_RETRY: DistSqlRetryOptions = Object.freeze({ maxRetries: 0 });
 const DEFAULT_RETRY: DistSqlRetryOptions = Object.freeze({});
 
 /**
- * Runs a query with metrics (duration, errors and retries, with the query's name as the dimension `queryName`), a span
- * of that name, one log line when it fails, and a retry of conflicts as in `withDistSqlRetry`.
+ * Runs a query with metrics (duration, errors and retries, with the dimension `queryName`), a span
+ * of that name, one log line on failure, and retries of conflicts as in `withDistSqlRetry`.
  *
- * @param queryName The query's name: few words without ids, since each name is a metric of its own.
- * @param fn The query: a statement of its own or a whole transaction.
- * @param options Input to log, and the retry.
- * @returns What `fn` returns.
- * @throws {DatabaseError} When the query fails: SQLSTATE, constraint and the query's name, no SQL and no values. An
- * `AppError` that `fn` throws, such as `NotFoundError`, passes as it is.
- * @throws {UniqueViolationError} When a row with the same values exists already (409).
- * @throws {ForeignKeyViolationError} When a reference between rows would be broken (409).
- * @throws {ValidationError} When `constraints` maps another violated constraint, or a text holds NUL (400).
+ * @param queryName Name of the query: short and without ids, because each name becomes a metric.
+ * @param fn The query: a single statement or a whole transaction.
+ * @param options Input to log, retries and responses.
+ * @returns The result of `fn`.
+ * @throws {DatabaseError} If the query fails: with SQLSTATE, constraint and the query's name,
+ * without SQL and values. An `AppError` that `fn` throws, such as `NotFoundError`, is passed on
+ * unchanged.
+ * @throws {UniqueViolationError} If a row with the same values exists (409).
+ * @throws {ForeignKeyViolationError} If a reference between rows would be broken (409).
+ * @throws {ValidationError} If `constraints` maps another violated constraint, or a text contains
+ * NUL (400).
  *
  * @example
  * ```ts
@@ -81,7 +83,7 @@ export async function withQueryMetrics<T>(
 }
 
 const recorders: Map<string, ReturnType<typeof createMetricRecorder>> = new Map();
-/** A name is a metric of its own, so there are few; somebody may put ids into them all the same. */
+/** Upper bound of cached recorders, in case names contain ids. */
 const MAX_RECORDERS = 1000;
 
 function emit(queryName: string, startedAt: number, retries: number, errors: 0 | 1): void {
@@ -98,10 +100,10 @@ function emit(queryName: string, startedAt: number, retries: number, errors: 0 |
   record(performance.now() - startedAt, errors, retries);
 }
 
-/** Errors that have their log line, so that a query inside a query does not tell the same failure twice. */
+/** Errors that were logged, so that nested queries do not log the same failure twice. */
 const logged: WeakSet<object> = new WeakSet();
 
-/** Logs a failure, and as a warning the violation of a constraint that the query does not map. */
+/** Logs a failure: as a warning if it violates a constraint that the query does not map. */
 function logOnce(error: AppError, queryName: string, retries: number): void {
   const isFailure = error.statusCode >= 500;
   if ((!isFailure && !isUnmapped(error)) || logged.has(error)) return;
@@ -113,7 +115,10 @@ function logOnce(error: AppError, queryName: string, retries: number): void {
   else logWarn("constraint violated", fields);
 }
 
-/** Without a cause it is the application's own look, such as `assertRowExists`. */
+/**
+ * Checks for a violation without a cause, such as that of `assertRowExists`, which the application
+ * raised.
+ */
 function isUnmapped(error: AppError): boolean {
   const { errors } = error as UniqueViolationError;
   return error instanceof DatabaseError && errors === undefined && error.cause !== undefined;

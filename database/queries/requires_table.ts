@@ -1,10 +1,7 @@
 import { DatabaseOperation, type TablePermission } from "../table_permission.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 
-/**
- * A method decorator, in the two forms that TypeScript compiles: the standard one, and the one of
- * `experimentalDecorators`.
- */
+/** Method decorator, in the standard form and in that of `experimentalDecorators`. */
 export interface TableDecorator {
   /** The standard form. */
   <This, Args extends unknown[], Return>(
@@ -15,18 +12,22 @@ export interface TableDecorator {
   (target: object, name: string | symbol, descriptor: PropertyDescriptor): void;
 }
 
-/** What was declared for each class, by method. */
+/** Declarations by class and method. */
 const byClass: WeakMap<object, Map<string | symbol, readonly TablePermission[]>> = new WeakMap();
-/** What was declared for a method whose class is not known when the decorator runs (standard, not static). */
+/**
+ * Declarations of methods whose class is not yet known when the decorator runs (standard, not
+ * static).
+ */
 const byMethod: WeakMap<object, readonly TablePermission[]> = new WeakMap();
 
 /**
- * Declares what a query method does with which tables, as a source for the grants of the functions that use it. For new
- * code `createQueryFactory` takes the same declaration without a class.
+ * Declares the tables and operations of a query method, from which the grants of its callers are
+ * generated. In new code, use `createQueryFactory`, which takes the same declaration without a
+ * class.
  *
  * @param permissions Tables with operations.
  * @returns A decorator for a static method or a method.
- * @throws {ConfigurationError} When a table has no name or an operation is none.
+ * @throws {ConfigurationError} If a table has no name, or an operation is unknown.
  *
  * @example
  * ```ts
@@ -46,7 +47,8 @@ export function RequiresTable(permissions: TablePermission[]): TableDecorator {
     context: string | symbol | ClassMethodDecoratorContext,
   ): void {
     if (typeof context !== "object") {
-      // experimental: a static method's target is the class, another's is the prototype
+      // experimental decorators: the target of a static method is the class, otherwise the
+      // prototype
       declare(typeof target === "function" ? target : target.constructor, context, declared);
       return;
     }
@@ -70,10 +72,10 @@ function declare(
 }
 
 /**
- * What {@link RequiresTable} declared on the methods of a class and of the classes that it extends.
+ * Returns the declarations of {@link RequiresTable} on the methods of a class and its base classes.
  *
  * @param target The class.
- * @returns One entry for each table, with every operation that some method declared, in the order of declaration.
+ * @returns One entry per table with all declared operations, in the order of declaration.
  */
 // deno-lint-ignore ban-types -- a class of any kind
 export function getTablePermissions(target: Function): TablePermission[] {
@@ -111,13 +113,13 @@ function declaredOn(target: object): TablePermission[] {
 const OPERATIONS: ReadonlySet<string> = new Set(Object.values(DatabaseOperation));
 
 /**
- * Checks a declaration of tables and operations.
+ * Validates a declaration of tables and operations.
  *
- * @throws {ConfigurationError} When it is not one.
+ * @throws {ConfigurationError} If the declaration is invalid.
  */
 export function checkPermissions(permissions: readonly TablePermission[]): TablePermission[] {
   if (!Array.isArray(permissions)) {
-    throw new ConfigurationError("Tables are declared as a list of { table, operations }");
+    throw new ConfigurationError("Tables must be declared as a list of { table, operations }");
   }
   return permissions.map(({ table, operations }) => {
     if (typeof table !== "string" || table.trim() === "") {

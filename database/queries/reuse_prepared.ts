@@ -1,14 +1,15 @@
 import { is, SQL, Subquery, View } from "drizzle-orm";
 import type { DrizzleClient } from "../providers/provider.ts";
 
-/** What `.prepare(name)` gave, by name. */
+/** Results of `.prepare(name)`, by name. */
 export type PreparedByName = Map<string, object>;
 
 type Method = (...args: unknown[]) => unknown;
 
 /**
- * Methods that begin and refine a statement and send nothing. They are put off: of a statement that is prepared already
- * drizzle needs none of them, and they take longer than everything else that is done for a query.
+ * Methods that begin or refine a statement without sending it. Their calls are deferred: a
+ * statement that is prepared already needs none of them, and building it would take most of the
+ * query's time.
  */
 const DEFERRED: ReadonlySet<PropertyKey> = new Set([
   ...[
@@ -38,7 +39,7 @@ const DEFERRED: ReadonlySet<PropertyKey> = new Set([
   ...["onConflictDoNothing", "onConflictDoUpdate", "overridingSystemValue"],
 ]);
 
-/** One run of a query's function: the calls that were put off, in their order. */
+/** One run of a query's function, with its deferred calls in order. */
 class Run {
   readonly prepared: PreparedByName;
   #calls: { on: Step; method: PropertyKey; args: unknown[]; result: Step }[] = [];
@@ -63,7 +64,7 @@ class Run {
   }
 }
 
-/** What stands for a client or a builder; its builder is there once the calls before it were made up for. */
+/** Stand-in for a client or builder. Its builder exists once the calls before it were replayed. */
 class Step {
   readonly run: Run;
   builder: object | undefined;
@@ -75,11 +76,12 @@ class Step {
 }
 
 /**
- * A view of a client for one run of a query's function: its `.prepare(name)` gives what it gave for that name before,
- * and the SQL is not built again. Everything else happens as on the client, in the same order.
+ * Creates a view of a client for one run of a query's function. `.prepare(name)` returns the
+ * statement of an earlier run without building the SQL. All other calls act like those of the
+ * client, in the same order.
  *
  * @param db The client.
- * @param prepared What this client prepared for this query; filled.
+ * @param prepared Statements that were prepared on this client for this query; updated.
  * @returns The view.
  */
 export function reusePrepared<TSchema extends Record<string, unknown>>(
@@ -99,13 +101,13 @@ function getBuilder(step: Step): object {
 function read(step: Step, key: PropertyKey): unknown {
   const { run } = step;
   if (step.builder === undefined) {
-    // what every builder has, and none is needed for
+    // every builder has these methods, so the call needs no builder yet
     if (DEFERRED.has(key)) return (...args: unknown[]) => run.defer(step, key, args);
     if (key === "prepare") return (name: string) => prepareOnce(step, name);
   }
   const builder = getBuilder(step);
   const value: unknown = Reflect.get(builder, key);
-  // relational queries hang below `query`, one object for each table
+  // relational queries hang below `query`, in one object per table
   if (typeof value === "object" && value !== null) {
     return key === "query" || "findMany" in value
       ? new Proxy(new Step(run, value), AS_BUILDER)
@@ -125,7 +127,7 @@ function prepareOnce(step: Step, name: string): object {
   const { run } = step;
   let known = run.prepared.get(name);
   if (known === undefined) {
-    // refinements of the same builder may be waiting, also where their result was dropped
+    // deferred calls may change the same builder, even if their result was not used
     run.replay();
     known = (getBuilder(step) as { prepare(name: string): object }).prepare(name);
     run.prepared.set(name, known);
@@ -142,7 +144,10 @@ const AS_BUILDER: ProxyHandler<Step> = {
 
 const FIRST_STEPS = ["prepare", "from", "values", "set"] as const;
 
-/** What a chain of calls goes on with: not a promise, an expression or a subquery. */
+/**
+ * Checks whether a chain of calls continues with this value: not for promises, expressions and
+ * subqueries.
+ */
 function isBuilder(value: unknown): value is object {
   if (typeof value !== "object" || value === null || value instanceof Promise) return false;
   if (is(value, SQL) || is(value, Subquery) || is(value, View)) return false;

@@ -1,12 +1,13 @@
-/** What an array holds: items, NULLs, and arrays of the next dimension. */
+/** Array items: values, NULLs, and arrays of the next dimension. */
 export type ArrayItem<T> = T | null | ArrayItem<T>[];
 
 /**
- * Reads PostgreSQL's text form of an array, such as `{a,"b,c",NULL}` or `[0:1]={1,2}` (PostgreSQL 18, section 8.15.6).
+ * Parses PostgreSQL's text form of an array, such as `{a,"b,c",NULL}` or `[0:1]={1,2}` (PostgreSQL
+ * 18, section 8.15.6).
  *
  * @param text The array.
- * @param readItem Reads an item; not called for NULL.
- * @param delimiter What separates items: a comma for all types but `box`.
+ * @param readItem Parses an item; not called for NULL.
+ * @param delimiter Separator of items: a comma for all types but `box`.
  * @returns The items; dimensions become nested arrays, lower bounds are dropped.
  *
  * @example
@@ -21,7 +22,7 @@ export function parseArray<T>(
   readItem: (item: string) => T,
   delimiter = ",",
 ): ArrayItem<T>[] {
-  // an array whose lower bound is not 1 begins with its bounds
+  // bounds come first if a lower bound is not 1
   const start = text.charCodeAt(0) === BRACKET ? text.indexOf("=") + 1 : 0;
   const root: ArrayItem<T>[] = [];
   const open: ArrayItem<T>[][] = [root];
@@ -74,11 +75,11 @@ function unescape(item: string): string {
 }
 
 /**
- * Writes PostgreSQL's text form of an array.
+ * Formats an array as PostgreSQL's text form.
  *
- * @param items The items; arrays among them become dimensions.
- * @param writeItem Writes an item, or gives null for NULL.
- * @param delimiter What separates items: a comma for all types but `box`.
+ * @param items The items; nested arrays become dimensions.
+ * @param writeItem Formats an item; returns null for NULL.
+ * @param delimiter Separator of items: a comma for all types but `box`.
  * @returns The array as a text.
  */
 export function formatArray(

@@ -1,14 +1,14 @@
 import type { Column, SQL, Subquery } from "drizzle-orm";
 import { parseArray } from "./array_literal.ts";
 
-/** What drizzle selects: a column, an expression, or an expression with a name. */
+/** Field that drizzle selects: a column, an expression, or a named expression. */
 export type SelectedField = Column | SQL | SQL.Aliased | Subquery;
 
 interface Decoder {
   mapFromDriverValue(value: unknown): unknown;
 }
 
-/** What drizzle's types of an array column leave out. */
+/** Properties of an array column that drizzle's types omit. */
 interface ArrayColumn {
   baseColumn: Column;
 }
@@ -16,12 +16,12 @@ interface ArrayColumn {
 const derivedColumns: WeakMap<Column, Column> = new WeakMap();
 
 /**
- * Gives a selected field a decoder that takes JSON as it was parsed and keeps NULLs in arrays. drizzle 0.45.4 parses every
- * text that comes from a json column, so that the JSON string `"null"` became null, and reads the NULL of a text array as
- * the text `NULL`, of an int8 array as 0.
+ * Returns a selected field with a decoder that keeps parsed JSON and NULLs in arrays. drizzle
+ * 0.45.4 parses every text from a json column, which turns the JSON string `"null"` into null, and
+ * decodes NULL in a text array as `NULL`, in an int8 array as 0.
  *
  * @param field The field.
- * @returns The field itself, or one that differs from it in its decoder only.
+ * @returns The field itself, or a copy with another decoder.
  */
 export function withSafeDecoder<T extends SelectedField>(field: T): T {
   if (isColumn(field)) return safeDecoder(field) as T & Column;
@@ -30,13 +30,13 @@ export function withSafeDecoder<T extends SelectedField>(field: T): T {
   const safe = isColumn(decoder) ? safeDecoder(decoder) : decoder;
   if (safe === decoder) return field;
   const derived = derive(sql, { decoder: safe });
-  // a subquery's own SQL is not replaced: its columns are selected one by one
+  // a subquery's SQL is not replaced: its columns are selected one by one
   if (sql === field as unknown) return derived as unknown as T;
   return "fieldAlias" in field ? derive(field, { sql: derived }) : field;
 }
 
 /**
- * Whether a json column decodes a field's values.
+ * Checks whether a json column decodes a field's values.
  *
  * @param field The field.
  */
@@ -44,14 +44,17 @@ export function isJsonField(field: SelectedField): boolean {
   return isJson(isColumn(field) ? field : getSql(field).decoder);
 }
 
-/** The SQL of an expression, whose decoder drizzle's types leave out. */
+/** Returns the SQL of an expression, whose decoder drizzle's types omit. */
 function getSql(field: Exclude<SelectedField, Column>): { decoder: unknown } {
   if ("decoder" in field) return field as unknown as { decoder: unknown };
   if ("fieldAlias" in field) return field.sql as unknown as { decoder: unknown };
   return (field as Subquery)._.sql as unknown as { decoder: unknown };
 }
 
-/** drizzle's own `is` walks up the classes, which takes longer than all that is done with a value. */
+/**
+ * Checks for a column. drizzle's own `is` walks up the class hierarchy, which takes longer than
+ * decoding a value.
+ */
 function isColumn(value: unknown): value is Column {
   return typeof (value as Partial<Column> | undefined)?.columnType === "string";
 }
@@ -74,7 +77,10 @@ function deriveColumn(column: Column, mapFromDriverValue: (value: unknown) => un
   return derived;
 }
 
-/** An object that has its own value for some properties, and everything else, its class too, from another. */
+/**
+ * Creates an object that overrides some properties of another and inherits the rest, including its
+ * class.
+ */
 function derive<T extends object>(base: T, properties: Record<string, unknown>): T {
   return Object.create(
     base,
@@ -88,7 +94,7 @@ function asParsed(value: unknown): unknown {
   return value;
 }
 
-/** An array of a type that the application made comes as a text. */
+/** Decodes an array of a user-defined type, which arrives as text. */
 function decodeArray({ baseColumn }: ArrayColumn, value: unknown): unknown {
   const items = typeof value === "string" ? parseArray(value, (item) => item) : value;
   if (!Array.isArray(items)) return items;

@@ -1,4 +1,4 @@
-/** Skipped before and between words: spaces, comments, and quoted texts and names. */
+/** Text skipped before and between words: spaces, comments, quoted texts and names. */
 const SKIPPED =
   /(?:\s+|--[^\n]*|\/\*[\s\S]*?\*\/|\$([a-z_]*)\$[\s\S]*?\$\1\$|'(?:[^']|'')*'|"(?:[^"]|"")*")/iy;
 
@@ -30,10 +30,11 @@ const COUNTING: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Finds the first word of the command tag that the server would give for a statement; the Data API gives none.
+ * Returns the first word of the server's command tag for a statement. The Data API does not report
+ * tags.
  *
  * @param text One statement.
- * @returns In upper case; empty where there is none.
+ * @returns The word in upper case; empty if there is none.
  */
 export function readCommand(text: string): string {
   let depth = 0;
@@ -52,9 +53,9 @@ export function readCommand(text: string): string {
 }
 
 /**
- * Whether a command's tag has a number of rows.
+ * Checks whether a command's tag contains a number of rows.
  *
- * @param command What {@link readCommand} found.
+ * @param command A result of {@link readCommand}.
  */
 export function countsRows(command: string): boolean {
   return COUNTING.has(command);

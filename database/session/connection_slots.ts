@@ -7,22 +7,22 @@ import { currentScope, TransactionScope } from "./transaction_scope.ts";
 /** Options of {@link ConnectionSlots}. */
 export interface SlotsOptions {
   /**
-   * How long a query waits for transactions that send nothing before it is refused.
+   * Milliseconds that a query waits for idle transactions before it is rejected.
    * @default 5000
    */
   patienceMs?: number;
   /**
-   * How often waiting queries are looked at.
+   * Milliseconds between checks of waiting queries.
    * @default 500
    */
   lookMs?: number;
 }
 
-/** A query, or a transaction, that waits for a connection. */
+/** Query or transaction that waits for a connection. */
 interface Waiter {
-  /** Names it in errors. */
+  /** Returns its name for errors. */
   readonly what: () => string;
-  /** The transaction that it is to become, where it is one. */
+  /** The transaction to begin, if it is a transaction. */
   readonly scope: TransactionScope | undefined;
   readonly invocation: object | undefined;
   readonly sinceMs: number;
@@ -31,8 +31,9 @@ interface Waiter {
 }
 
 /**
- * Counts the transactions on a pool of connections. While they hold all of its connections, other queries wait here and not
- * in the driver: one that would wait for ever is found, and refused before it is sent.
+ * Counter of the transactions on a connection pool. While transactions hold all connections, other
+ * queries wait here instead of in the driver. A query that would wait forever is detected and
+ * rejected before it is sent.
  */
 export class ConnectionSlots {
   readonly #max: number;
@@ -43,8 +44,8 @@ export class ConnectionSlots {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /**
-   * @param max How many connections the pool has.
-   * @param options When a query has waited for too long.
+   * @param max Number of connections in the pool.
+   * @param options Time limits of waiting queries.
    */
   constructor(max: number, { patienceMs = 5000, lookMs = 500 }: SlotsOptions = {}) {
     this.#max = max;
@@ -55,26 +56,26 @@ export class ConnectionSlots {
   /**
    * Waits while transactions hold all connections.
    *
-   * @param what Names the query in errors.
-   * @returns `undefined` when there is nothing to wait for.
-   * @throws {TransactionMisuseError} If the query waits for itself.
+   * @param what Returns the query's name for errors.
+   * @returns `undefined` if a connection is free.
+   * @throws {TransactionMisuseError} If the query waits for its own transaction.
    */
   admit(what: () => string): Promise<void> | undefined {
     return this.#scopes.size < this.#max ? undefined : this.#wait(what, undefined);
   }
 
   /**
-   * Runs a transaction as soon as there is a connection for it.
+   * Runs a transaction as soon as a connection is free.
    *
    * @param run Begins the transaction, and runs its work in the scope.
-   * @returns What `run` resolves to.
-   * @throws {TransactionMisuseError} If the transaction waits for itself.
+   * @returns The result of `run`.
+   * @throws {TransactionMisuseError} If the transaction waits for an outer one.
    */
   async hold<T>(run: (scope: TransactionScope) => Promise<T>): Promise<T> {
     const scope = new TransactionScope(this);
     if (this.#scopes.size < this.#max) this.#scopes.add(scope);
     else await this.#wait(() => "the transaction", scope);
-    // the connection of work that was given up at its deadline is cut, whether the work ever ends or not
+    // at the deadline the connection is closed, even if the work never ends
     const forget = onDeadline(() => this.#abandon(scope));
     try {
       return await run(scope);
@@ -114,7 +115,9 @@ export class ConnectionSlots {
     }
   }
 
-  /** Every transaction has a query in it that waits for the end of another one. */
+  /**
+   * Checks for a deadlock: every transaction contains a query that waits for another transaction.
+   */
   #isDeadlock(): boolean {
     return [...this.#scopes].every(({ innerWaiters }) => innerWaiters > 0);
   }
@@ -148,18 +151,21 @@ export class ConnectionSlots {
     this.#timer = undefined;
   }
 
-  /** The timer keeps the process alive: a program that waits for nothing else would end without a word. */
+  /**
+   * Schedules a check. The timer keeps the process alive, since a program that waits for nothing
+   * else would exit silently.
+   */
   #lookLater(): void {
     const dueMs = performance.now() + this.#lookMs;
     const look = (): void => {
-      // a look that comes late says that the program was busy, perhaps with the work of the transactions
+      // a late timer means that the program was busy, perhaps with the transactions
       if (performance.now() < dueMs + this.#lookMs) this.#look();
       if (this.#waiters.size > 0) this.#lookLater();
     };
     this.#timer = runOutsideInvocation(() => setTimeout(look, this.#lookMs));
   }
 
-  /** Refuses one query at a time: the others may get their turn after it. */
+  /** Rejects one query at a time, since that may free the others. */
   #look(): void {
     for (const waiter of this.#waiters) {
       const waitedMs = performance.now() - waiter.sinceMs;
@@ -176,18 +182,21 @@ export class ConnectionSlots {
       return waitedForIdle(waiter.what(), waitedMs, this.#max);
     }
     return new DatabaseError(
-      `The invocation was given up while ${waiter.what()} waited for a connection`,
+      `The invocation reached its deadline while ${waiter.what()} waited for a connection`,
     );
   }
 
-  /** Whether all transactions have sent nothing for a while, and have not ended. */
+  /** Checks whether all transactions are still open and have sent nothing for a while. */
   #isIdle(idleMs: number): boolean {
     return [...this.#scopes].every(({ beganAtMs, lease }) =>
       beganAtMs !== undefined && !lease.hasEnded && lease.idleMs >= idleMs
     );
   }
 
-  /** Whether a query can be a part of a transaction: of one that began before it, and not of another request's. */
+  /**
+   * Checks whether a query may belong to a transaction: one which began before it, in the same
+   * request.
+   */
   #maySelfWait({ sinceMs, invocation }: Waiter): boolean {
     return [...this.#scopes].some((scope) =>
       scope.beganAtMs !== undefined && scope.beganAtMs <= sinceMs &&

@@ -5,10 +5,10 @@ import type { QueryResult } from "./query_result.ts";
 import { columnReader, rawReader, type ValueReader } from "./read_value.ts";
 
 /**
- * Makes a raw result of what a driver answered.
+ * Creates a raw result from a driver's answer.
  *
  * @param result Texts.
- * @returns Rows as objects, with values as node-postgres gives them.
+ * @returns Rows as objects, with the value types of node-postgres.
  */
 export function toQueryResult(result: StatementResult): QueryResult {
   const { columns, command, rowCount } = result;
@@ -35,27 +35,32 @@ function assign(row: Row, name: string, value: unknown): void {
   row[name] = value;
 }
 
-/** An assignment to `__proto__` would change the row's prototype. */
+/** Defines a property. An assignment to `__proto__` would change the row's prototype. */
 function define(row: Row, name: string, value: unknown): void {
   Object.defineProperty(row, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** Reads the cells of one statement's results; the readers are kept while the columns' types stay the same. */
+/**
+ * Reader of the cells of one statement's results. Keeps the column readers while the columns' types
+ * stay the same.
+ */
 export class CellReaders {
   readonly #fields: readonly SelectedField[];
   #columns: readonly ResultColumn[] = [];
   #readers: (ValueReader | undefined)[] = [];
   #hasReaders = false;
 
-  /** @param fields What each column is decoded by, in their order; columns after them are decoded by nothing. */
+  /**
+   * @param fields Decoders of the columns in order; further columns are not decoded.
+   */
   constructor(fields: readonly SelectedField[]) {
     this.#fields = fields;
   }
 
   /**
-   * Reads the texts that drizzle's columns do not take as texts.
+   * Parses the texts of types which drizzle's columns do not take as text.
    *
-   * @param result What the driver answered; its rows are changed in place.
+   * @param result The driver's answer; its rows are changed in place.
    * @returns The rows.
    */
   read({ columns, rows }: StatementResult): unknown[][] {
@@ -77,7 +82,7 @@ export class CellReaders {
     this.#readers = columns.map(({ type }, at) => {
       const field = this.#fields[at];
       const reader = columnReader(type);
-      // JSON that is stored in a column of type text
+      // JSON that is stored in a text column
       return reader === undefined && field !== undefined && isJsonField(field) ? parseJson : reader;
     });
     this.#hasReaders = this.#readers.some((reader) => reader !== undefined);

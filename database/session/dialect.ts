@@ -5,7 +5,9 @@ import { castExactColumns, type RelationalConfig } from "./exact_columns.ts";
 
 type RelationalQuery = ReturnType<PgDialect["buildRelationalQueryWithoutPK"]>;
 
-/** Writes SQL as drizzle does, and has relational queries keep texts in JSON, NULLs in arrays, and all digits. */
+/**
+ * Dialect of drizzle whose relational queries keep JSON strings, NULLs in arrays, and all digits.
+ */
 export class Dialect extends PgDialect {
   #lastFields: readonly SelectedField[] = [];
 
@@ -25,18 +27,18 @@ export class Dialect extends PgDialect {
   }
 
   /**
-   * Tells which parameters of a query the text casts to their column's type.
+   * Returns which parameters of a query the text casts to their column's type.
    *
-   * @param _query A query of this dialect, placeholders among its parameters.
-   * @returns One answer for each parameter, or `undefined` when none is cast.
+   * @param _query A query of this dialect, including placeholders.
+   * @returns One flag per parameter, or `undefined` if none is cast.
    */
   getCasts(_query: Query): readonly boolean[] | undefined {
     return undefined;
   }
 
   /**
-   * The fields of the relational query that was built last. drizzle prepares a relational query right after it has built
-   * it, and hands over a function that maps its rows, but not its fields.
+   * Fields of the last relational query. drizzle prepares a relational query right after building
+   * it, and passes a function that maps its rows, but not its fields.
    */
   get lastRelationalFields(): readonly SelectedField[] {
     return this.#lastFields;

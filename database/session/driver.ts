@@ -1,59 +1,62 @@
-/** A statement as a driver gets it: drizzle's text, and values that drizzle's columns have encoded. */
+/** Statement for a driver: drizzle's text, and values encoded by drizzle's columns. */
 export interface Statement {
-  /** One statement, with the placeholders that the dialect writes. */
+  /** One statement, with the placeholders of the dialect. */
   readonly text: string;
-  /** One value for each placeholder. */
+  /** One value per placeholder. */
   readonly params: readonly unknown[];
-  /** The name given to `.prepare(name)`. */
+  /** Name passed to `.prepare(name)`. */
   readonly name: string | undefined;
-  /** For each parameter, whether the statement casts it to its column's type. */
+  /** For each parameter, true if the statement casts it to its column's type. */
   readonly isCast?: readonly boolean[];
-  /** What drizzle's builders say of it. */
+  /** Metadata from drizzle's builders. */
   readonly metadata?: { readonly type: string; readonly tables: readonly string[] };
 }
 
-/** A column of a result. */
+/** Column of a result. */
 export interface ResultColumn {
-  /** The name in the result. */
+  /** Name in the result. */
   readonly name: string;
-  /** The type's object id in `pg_type`, or 0 when it is not known. */
+  /** Object id of the type in `pg_type`, or 0 if unknown. */
   readonly type: number;
 }
 
-/** What the server answered. Values are texts in PostgreSQL's output format, so that all drivers share one reader. */
+/**
+ * Answer of the server. Values are texts in PostgreSQL's output format, so that all drivers share
+ * one parser.
+ */
 export interface StatementResult {
-  /** The columns, empty for a statement without rows. */
+  /** Columns; empty for a statement without rows. */
   readonly columns: readonly ResultColumn[];
   /** The rows. */
   readonly rows: (string | null)[][];
   /** First word of the command tag, such as `UPDATE`. */
   readonly command: string;
-  /** Number of rows read or changed; null for commands that count none. */
+  /** Number of rows read or changed; null for commands without a count. */
   readonly rowCount: number | null;
 }
 
-/** Runs statements. */
+/** Runner of statements. */
 export interface StatementRunner {
   /** Runs one statement. */
   run(statement: Statement): Promise<StatementResult>;
 }
 
-/** Runs the statements of one transaction. */
+/** Runner of the statements of one transaction. */
 export interface TransactionDriver extends StatementRunner {
-  /** Runs work between SAVEPOINT and RELEASE, or ROLLBACK TO when it rejects. */
+  /** Runs work between SAVEPOINT and RELEASE; ROLLBACK TO if it rejects. */
   savepoint<T>(work: (inner: TransactionDriver) => Promise<T>): Promise<T>;
 }
 
-/** A pool of connections to one database. */
+/** Connection pool of one database. */
 export interface SqlDriver extends StatementRunner {
-  /** What runs below, for drizzle's `$client`. */
+  /** Underlying client, for drizzle's `$client`. */
   readonly client: unknown;
-  /** Runs work between BEGIN and COMMIT, or ROLLBACK when it rejects. */
+  /** Runs work between BEGIN and COMMIT; ROLLBACK if it rejects. */
   transaction<T>(work: (tx: TransactionDriver) => Promise<T>): Promise<T>;
 }
 
 /**
- * Makes the savepoints of a driver that has no function of its own for them.
+ * Adds savepoints to a driver without its own function for them.
  *
  * @param runner The transaction's connection.
  * @returns The transaction's driver.

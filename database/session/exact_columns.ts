@@ -1,21 +1,21 @@
 import { type Column, is, type SQL, sql } from "drizzle-orm";
 import { PgArray, type PgDialect } from "drizzle-orm/pg-core";
 
-/** What drizzle builds a relational query from. */
+/** Configuration from which drizzle builds a relational query. */
 export type RelationalConfig = Parameters<PgDialect["buildRelationalQueryWithoutPK"]>[0];
 
 type QueryConfig = Exclude<RelationalConfig["queryConfig"], true>;
 type Extras = Record<string, SQL.Aliased>;
 
-/** Columns whose values have more digits than a number of JavaScript. */
+/** Columns whose values have more digits than a JavaScript number. */
 const EXACT = /^(?:PgBigInt|PgBigSerial|PgNumeric)/;
 
 /**
- * Has the rows of a relation give their bigint and numeric columns as texts. drizzle 0.45.4 makes JSON of such rows, and a
- * JSON number is read as a float, which loses digits.
+ * Casts bigint and numeric columns in the rows of a relation to text. drizzle 0.45.4 reads such
+ * rows as JSON, where numbers become floats and lose digits.
  *
  * @param config The query for the rows of a relation.
- * @returns A query that selects the same fields, and the columns that decode those that it casts.
+ * @returns A query that selects the same fields, and the decoders of the cast columns.
  */
 export function castExactColumns(
   config: RelationalConfig,
@@ -42,7 +42,9 @@ export function castExactColumns(
   };
 }
 
-/** As drizzle does: columns that are named with true, else all but those that are named with false. */
+/**
+ * Selects columns as drizzle does: those named with true, else all except those named with false.
+ */
 function selectColumns(
   all: string[],
   named: Record<string, boolean | undefined> | undefined,

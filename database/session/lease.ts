@@ -3,23 +3,24 @@ import { transactionEnded } from "./misuse_messages.ts";
 const lateFailures: WeakSet<object> = new WeakSet();
 
 /**
- * Whether an error ended a transaction after its work and before COMMIT: nothing was committed.
+ * Checks for an error that ended a transaction after its work and before COMMIT: nothing was
+ * committed.
  *
- * @param error What the transaction rejected with.
+ * @param error The rejection of the transaction.
  */
 export function isLateFailure(error: unknown): boolean {
   return typeof error === "object" && error !== null && lateFailures.has(error);
 }
 
 /**
- * The time in which the client of a transaction, or of a savepoint, may be used. It ends with the work that was given to
- * the transaction. What was sent before is waited for, and what comes later is refused.
+ * Period in which the client of a transaction or savepoint may be used. It ends with the
+ * transaction's work. Statements sent before are awaited, later ones are rejected.
  */
 export class Lease {
   readonly #outer: Lease | undefined;
   readonly #inner: Set<Lease> = new Set();
   #hasEnded = false;
-  /** Statements under way, those of inner transactions too. */
+  /** Running statements, including those of inner transactions. */
   #busy = 0;
   #idleSinceMs = performance.now();
   /** Called when the last statement and the last inner transaction have ended. */
@@ -27,28 +28,30 @@ export class Lease {
   #lateFailure: unknown;
   #cut: ((error: unknown) => void) | undefined;
 
-  /** @param outer The lease of the transaction that a savepoint belongs to. */
+  /**
+   * @param outer The lease of the transaction around a savepoint.
+   */
   constructor(outer?: Lease) {
     this.#outer = outer;
   }
 
-  /** Whether the work has ended. */
+  /** True once the work has ended. */
   get hasEnded(): boolean {
     return this.#hasEnded;
   }
 
-  /** Milliseconds since the last statement ended; 0 while one is under way. */
+  /** Milliseconds since the last statement ended; 0 while a statement runs. */
   get idleMs(): number {
     return this.#busy > 0 ? 0 : performance.now() - this.#idleSinceMs;
   }
 
   /**
-   * Runs a statement while the lease lasts.
+   * Runs a statement within the lease.
    *
-   * @param what Names the statement in the error.
-   * @param send Sends it.
-   * @returns What `send` resolves to.
-   * @throws {TransactionMisuseError} If the lease, or one around it, has ended.
+   * @param what Returns the statement's name for errors.
+   * @param send Sends the statement.
+   * @returns The result of `send`.
+   * @throws {TransactionMisuseError} If this lease or an outer one has ended.
    */
   async run<T>(what: () => string, send: () => Promise<T>): Promise<T> {
     this.#assertOpen(what);
@@ -63,11 +66,11 @@ export class Lease {
   }
 
   /**
-   * Runs an inner transaction while the lease lasts.
+   * Runs an inner transaction within the lease.
    *
-   * @param begin Sends SAVEPOINT and what follows, with the inner transaction's lease.
-   * @returns What `begin` resolves to.
-   * @throws {TransactionMisuseError} If the lease, or one around it, has ended.
+   * @param begin Sends SAVEPOINT and the statements after it, with the inner transaction's lease.
+   * @returns The result of `begin`.
+   * @throws {TransactionMisuseError} If this lease or an outer one has ended.
    */
   async runInner<T>(begin: (inner: Lease) => Promise<T>): Promise<T> {
     this.#assertOpen(() => "the inner transaction");
@@ -84,15 +87,15 @@ export class Lease {
   }
 
   /**
-   * Runs the work of a transaction, and ends the lease with it. A failure of something that the work did not wait for is
-   * the transaction's: it is not committed.
+   * Runs the work of a transaction, and ends the lease with it. A failure of a statement that was
+   * not awaited fails the transaction: it is not committed.
    *
    * @param work The work.
-   * @returns What the work resolves to.
+   * @returns The result of the work.
    */
   async use<T>(work: () => Promise<T>): Promise<T> {
     const cut = new Promise<never>((_, reject) => this.#cut = reject);
-    // nobody waits for it where the work ends first
+    // not awaited if the work ends first
     cut.catch(() => {});
     try {
       const result = await Promise.race([work(), cut]);
@@ -108,10 +111,10 @@ export class Lease {
   async #end(): Promise<void> {
     this.#hasEnded = true;
     if (this.#isDrained()) return;
-    // an inner transaction that nobody waited for is rolled back before this one ends
+    // an inner transaction that was not awaited is rolled back before this one ends
     for (const inner of this.#inner) inner.#cut?.(transactionEnded("the inner transaction"));
     await new Promise<void>((resolve) => this.#onDrained = resolve);
-    // whoever waited for what has just ended may go on now, and be refused
+    // code that awaited the last statement may continue now, and its statements are then rejected
     await new Promise((resolve) => setTimeout(resolve, 0));
   }
 

@@ -4,10 +4,10 @@ import type { Statement } from "./driver.ts";
 const KEYWORD = /^(?:\s|\()*([a-z]+)/i;
 
 /**
- * Names a statement without its SQL, which may hold values.
+ * Describes a statement without its SQL, which may contain values.
  *
  * @param statement The statement.
- * @returns Such as `the select from notes`.
+ * @returns For example `the select from notes`.
  */
 export function describeStatement({ text, name, metadata }: Statement): string {
   if (name !== undefined) return `the prepared query "${name}"`;
@@ -22,9 +22,9 @@ const KNOWN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Makes the error of a client that is used after its transaction.
+ * Creates the error for a client that is used after its transaction.
  *
- * @param what What was asked of it.
+ * @param what The rejected statement.
  * @returns The error.
  */
 export function transactionEnded(what: string): TransactionMisuseError {
@@ -39,7 +39,7 @@ export function transactionEnded(what: string): TransactionMisuseError {
 const REMEDY = "Use the transaction's client: tx, or .on(tx, …) for a defined query";
 
 /**
- * Makes the error of a query that waits for the transaction around it.
+ * Creates the error for a query that waits for its own transaction.
  *
  * @param what The query.
  * @param maxConnections Size of the pool.
@@ -58,10 +58,10 @@ export function waitsForItself(what: string, maxConnections: number): Transactio
 }
 
 /**
- * Makes the error of a query that waited while nothing happened in the transactions that it waited for.
+ * Creates the error for a query that waited for idle transactions.
  *
  * @param what The query.
- * @param waitedMs How long.
+ * @param waitedMs Time that it waited.
  * @param maxConnections Size of the pool.
  * @returns The error.
  */

@@ -1,8 +1,9 @@
 import { formatArray } from "./array_literal.ts";
 
 /**
- * Writes a parameter as the text that PostgreSQL reads, as node-postgres does. The server infers the type from where the
- * parameter stands. A `Date` is written in UTC, bytes as hex, an array as an array, any other object as JSON.
+ * Formats a parameter as PostgreSQL's text form, like node-postgres. The server infers the type
+ * from the context. A `Date` is written in UTC, bytes as hex, an array as an array, any other
+ * object as JSON.
  *
  * @param value The parameter.
  * @returns The text, or null for NULL.
@@ -24,10 +25,11 @@ export function toParameterText(value: unknown): string | null {
 }
 
 /**
- * Writes a point in time in UTC, also for years that ISO 8601 writes with a sign and PostgreSQL does not read so.
+ * Formats a timestamp in UTC, also for years that ISO 8601 writes with a sign, which PostgreSQL
+ * does not accept.
  *
  * @param date A valid date.
- * @returns Such as `2026-01-31T12:00:00.000Z`.
+ * @returns For example `2026-01-31T12:00:00.000Z`.
  */
 export function toTimestampText(date: Date): string {
   if (Number.isNaN(date.getTime())) throw new TypeError("A Date in the parameters is invalid");
@@ -39,10 +41,10 @@ export function toTimestampText(date: Date): string {
 }
 
 /**
- * Writes bytes in PostgreSQL's hex format.
+ * Formats bytes in PostgreSQL's hex format.
  *
  * @param bytes The bytes.
- * @returns Such as `\x00ff`.
+ * @returns For example `\x00ff`.
  */
 export function toHexText(bytes: Uint8Array): string {
   let text = "\\x";

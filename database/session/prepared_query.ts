@@ -12,7 +12,7 @@ import { type SelectedField, withSafeDecoder } from "./column_decoder.ts";
 import { CellReaders, toQueryResult } from "./decode_rows.ts";
 import type { Statement, StatementResult } from "./driver.ts";
 
-/** drizzle's drivers all map their rows with it; its types leave it out. */
+/** All of drizzle's drivers map rows with this function; its types omit it. */
 const { mapResultRow } = drizzleUtils as unknown as {
   mapResultRow(
     fields: SelectedFieldsOrdered,
@@ -21,7 +21,7 @@ const { mapResultRow } = drizzleUtils as unknown as {
   ): unknown;
 };
 
-/** What a statement's rows become. */
+/** Mapping of a statement's rows. */
 export type RowMapping =
   | { kind: "raw" }
   | { kind: "fields"; fields: SelectedFieldsOrdered; selected: readonly SelectedField[] }
@@ -32,9 +32,9 @@ export type RowMapping =
   };
 
 /**
- * Chooses how rows are mapped to a builder's fields.
+ * Creates the mapping of rows to a builder's fields.
  *
- * @param fields What drizzle selected.
+ * @param fields The fields that drizzle selected.
  * @returns The mapping.
  */
 export function mapToFields(fields: SelectedFieldsOrdered): RowMapping {
@@ -49,7 +49,7 @@ export function mapToFields(fields: SelectedFieldsOrdered): RowMapping {
 /** A statement without its values. */
 export type StatementTemplate = Omit<Statement, "text" | "params">;
 
-/** A statement that drizzle built, ready to run again and again. */
+/** Statement built by drizzle, which can be run repeatedly. */
 export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
   readonly #run: (statement: Statement) => Promise<StatementResult>;
   readonly #template: StatementTemplate;
@@ -60,9 +60,9 @@ export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
 
   /**
    * @param run Runs the statement.
-   * @param query The text and the parameters, placeholders among them.
-   * @param template What else the driver is told.
-   * @param mapping What the rows become.
+   * @param query The text and the parameters, including placeholders.
+   * @param template Further properties for the driver.
+   * @param mapping Mapping of the rows.
    */
   constructor(
     run: (statement: Statement) => Promise<StatementResult>,
@@ -81,7 +81,7 @@ export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
    * Runs the statement.
    *
    * @param placeholderValues A value for each `sql.placeholder`.
-   * @returns drizzle's rows, or a `QueryResult` where drizzle has no columns to map.
+   * @returns drizzle's rows, or a `QueryResult` if there are no columns to map.
    */
   async execute(placeholderValues: Record<string, unknown> = {}): Promise<unknown> {
     const result = await this.#send(placeholderValues);
@@ -92,7 +92,7 @@ export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
     return rows.map((row) => mapResultRow(mapping.fields, row, this.joinsNotNullableMap));
   }
 
-  /** Runs the statement and gives its rows as objects. */
+  /** Runs the statement and returns its rows as objects. */
   async all(placeholderValues: Record<string, unknown> = {}): Promise<Row[]> {
     return toQueryResult(await this.#send(placeholderValues)).rows;
   }
@@ -108,7 +108,7 @@ export class PreparedQuery extends PgPreparedQuery<PreparedQueryConfig> {
       const { name, isCast, metadata } = this.#template;
       return await this.#run({ text, params, name, isCast, metadata });
     } catch (error) {
-      // a mistake in the program is no failure of the statement
+      // misuse by the program is not a failure of the statement
       throw isAppError(error) ? error : new DrizzleQueryError(text, params, error as Error);
     }
   }

@@ -1,16 +1,16 @@
 import type { PgQueryResultHKT } from "drizzle-orm/pg-core";
 
-/** A column of a {@link QueryResult}. */
+/** Column of a {@link QueryResult}. */
 export interface QueryResultField {
-  /** The column's name. */
+  /** Name of the column. */
   name: string;
-  /** The type's object id in `pg_type`; 0 where the Data API names a type that the application made. */
+  /** Object id of the type in `pg_type`; 0 if the Data API reports a user-defined type. */
   dataTypeID: number;
 }
 
 /**
- * The result of `db.execute`, and of an insert, update or delete without `returning`: the same on every provider, in the
- * form of node-postgres.
+ * Result of `db.execute`, and of an insert, update or delete without `returning`: the same on every
+ * provider, in the form of node-postgres.
  *
  * @example
  * ```ts
@@ -24,18 +24,18 @@ export interface QueryResultField {
  * ```
  */
 export interface QueryResult<T = Record<string, unknown>> {
-  /** The rows; empty for a statement that gives none. */
+  /** Rows; empty for a statement without rows. */
   rows: T[];
-  /** Number of rows read or changed; null for commands that count none, such as `CREATE TABLE`. */
+  /** Number of rows read or changed; null for commands without a count, such as `CREATE TABLE`. */
   rowCount: number | null;
-  /** First word of the command that ran, such as `UPDATE`. */
+  /** First word of the command tag, such as `UPDATE`. */
   command: string;
   /** The columns. */
   fields: QueryResultField[];
 }
 
-/** Tells drizzle's types what `execute` resolves to. */
+/** Result type of `execute` for drizzle. */
 export interface QueryResultHKT extends PgQueryResultHKT {
-  /** The result for a row type. */
+  /** Result for a row type. */
   readonly type: QueryResult<this["row"]>;
 }

@@ -5,11 +5,13 @@ const TIMESTAMP = new RegExp(
 );
 
 /**
- * Reads a `timestamp` or `timestamptz`. One without a zone is taken as UTC, as drizzle does, so that the answer does not
- * hang on the machine's time zone. Microseconds are cut to milliseconds.
+ * Parses a `timestamp` or `timestamptz`. Without a zone it is read as UTC, like in drizzle, so that
+ * the result does not depend on the machine's time zone. Microseconds are truncated to
+ * milliseconds.
  *
  * @param text PostgreSQL's text form.
- * @returns A `Date`; a number for `infinity` and `-infinity`; the text where a `Date` cannot hold the value.
+ * @returns A `Date`; a number for `infinity` and `-infinity`; the text if a `Date` cannot represent
+ * the value.
  */
 export function readTimestamp(text: string): Date | number | string {
   const match = TIMESTAMP.exec(text);
@@ -33,7 +35,7 @@ export function readTimestamp(text: string): Date | number | string {
   ] = match;
   const ms = fraction === "" ? 0 : Number(fraction.slice(0, 3).padEnd(3, "0"));
   const fullYear = bc === undefined ? Number(year) : 1 - Number(year);
-  // Date.UTC takes the years 0 to 99 for those of the last century
+  // Date.UTC reads the years 0 to 99 as 1900 to 1999
   const isEarly = fullYear >= 0 && fullYear < 100;
   const utcMs = Date.UTC(
     isEarly ? fullYear + CYCLE_YEARS : fullYear,
@@ -48,7 +50,7 @@ export function readTimestamp(text: string): Date | number | string {
   return Number.isNaN(date.getTime()) ? text : date;
 }
 
-/** After so many years the calendar repeats. */
+/** The calendar repeats after this many years. */
 const CYCLE_YEARS = 400;
 const CYCLE_MS = 146_097 * 86_400_000;
 

@@ -3,10 +3,13 @@ import { parseArray } from "./array_literal.ts";
 import { readTimestamp } from "./read_timestamp.ts";
 import { BUILT_IN_TYPES } from "./type_ids.ts";
 
-/** Reads PostgreSQL's text form of one type; not called for NULL. */
+/** Parser of PostgreSQL's text form of one type; not called for NULL. */
 export type ValueReader = (text: string) => unknown;
 
-/** Types that are no text in JavaScript. The choice is node-postgres', but for date and interval, which stay text. */
+/**
+ * Parsers of types that are not strings in JavaScript. Same choice as node-postgres, except that
+ * date and interval stay strings.
+ */
 const READERS: Readonly<Record<string, ValueReader>> = {
   bool: (text) => text === "t",
   bytea: readBytes,
@@ -30,10 +33,11 @@ let rawReaders: ReadersById | undefined;
 let columnReaders: ReadersById | undefined;
 
 /**
- * Finds the reader of a type for a raw row. int8, numeric, date, time and interval have none: they are texts.
+ * Returns the parser of a type for a raw row. int8, numeric, date, time and interval have none:
+ * they stay strings.
  *
  * @param type The type's object id.
- * @returns The reader, or `undefined` where the value is the text itself.
+ * @returns The parser, or `undefined` if the value is the text.
  */
 export function rawReader(type: number): ValueReader | undefined {
   rawReaders ??= indexReaders((name) => READERS[name]);
@@ -41,11 +45,11 @@ export function rawReader(type: number): ValueReader | undefined {
 }
 
 /**
- * Finds the reader of a type for a value that drizzle decodes. drizzle's columns take times as texts, to keep
- * their microseconds or to make a `Date`, as the column's mode says.
+ * Returns the parser of a type for a value that drizzle decodes. drizzle's columns take times as
+ * text, and keep microseconds or create a `Date` by the column's mode.
  *
  * @param type The type's object id.
- * @returns The reader, or `undefined` where the value is the text itself.
+ * @returns The parser, or `undefined` if the value is the text.
  */
 export function columnReader(type: number): ValueReader | undefined {
   columnReaders ??= indexReaders((name) => TIME_TYPES.has(name) ? undefined : READERS[name]);
@@ -68,7 +72,9 @@ function asText(text: string): string {
   return text;
 }
 
-/** Reads the formats `hex` and `escape` of `bytea_output`, into a `Buffer` where the runtime has one. */
+/**
+ * Parses the formats `hex` and `escape` of `bytea_output`, into a `Buffer` if the runtime has one.
+ */
 function readBytes(text: string): Uint8Array {
   const Buffer = builtinModule("node:buffer")?.Buffer;
   const isHex = text.startsWith("\\x");

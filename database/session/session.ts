@@ -23,7 +23,7 @@ import { describeStatement } from "./misuse_messages.ts";
 import { mapToFields, PreparedQuery, type RowMapping } from "./prepared_query.ts";
 import type { QueryResult, QueryResultHKT } from "./query_result.ts";
 
-/** What `db.query` knows. */
+/** Schema for `db.query`. */
 type Relational = {
   fullSchema: Record<string, unknown>;
   schema: TablesRelationalConfig;
@@ -33,7 +33,10 @@ type Relational = {
 type RowMapper = (rows: unknown[][]) => unknown;
 type Metadata = Statement["metadata"];
 
-/** drizzle's session over a driver: one for all providers, so that the same query has the same answer. */
+/**
+ * Session of drizzle on a driver. All providers share it, so that the same query returns the same
+ * result.
+ */
 abstract class Session
   extends PgSession<QueryResultHKT, Record<string, unknown>, TablesRelationalConfig> {
   protected readonly relational: Relational;
@@ -141,7 +144,7 @@ class TransactionSession extends Session {
     );
   }
 
-  /** drizzle begins an inner transaction at the transaction, not here. */
+  /** Never called: drizzle begins an inner transaction on the transaction. */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.savepoint(work, 1);
   }
@@ -171,12 +174,12 @@ function createTransaction(
 }
 
 /**
- * Makes drizzle's client over a driver.
+ * Creates drizzle's client on a driver.
  *
  * @param driver The connections.
  * @param slots Counts the transactions on them.
  * @param dialect Writes the SQL.
- * @param schema Tables and relations that `db.query` knows.
+ * @param schema Tables and relations for `db.query`.
  * @returns The client.
  */
 export function createSessionClient(

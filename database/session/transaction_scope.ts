@@ -4,38 +4,43 @@ import type { Invocation } from "../../observability/invocation.ts";
 import { currentInvocation } from "../../observability/invocation_context.ts";
 import { Lease } from "./lease.ts";
 
-/** Finds the transaction that the calling code is a part of; made by the first transaction. */
+/** Storage of the current transaction; created by the first transaction. */
 let storage: AsyncLocalStorage<TransactionScope> | undefined;
 
-/** A transaction: the time in which its client may be used, and the code that is a part of it. */
+/** Transaction in progress: the lease of its client, and the code that belongs to it. */
 export class TransactionScope {
-  /** The pool that the transaction takes a connection of. */
+  /** Pool that provides the transaction's connection. */
   readonly pool: object;
-  /** The time in which the transaction's client may be used. */
+  /** Lease of the transaction's client. */
   readonly lease: Lease = new Lease();
-  /** The invocation that began the transaction. */
+  /** Invocation that began the transaction. */
   readonly invocation: Invocation | undefined = currentInvocation();
-  /** The transaction around this one, on the same database or another. */
+  /** Outer transaction, on the same or another database. */
   readonly outer: TransactionScope | undefined = storage?.getStore();
-  /** When the work began, as `performance.now()` counts; `undefined` while there is no connection yet. */
+  /**
+   * Start of the work on the clock of `performance.now()`; `undefined` while it waits for a
+   * connection.
+   */
   beganAtMs: number | undefined;
-  /** Queries of the work that wait for another connection of the same pool. */
+  /** Number of queries within the work that wait for another connection of the same pool. */
   innerWaiters = 0;
 
-  /** @param pool The pool that the transaction takes a connection of. */
+  /**
+   * @param pool The pool that provides the transaction's connection.
+   */
   constructor(pool: object) {
     this.pool = pool;
   }
 
   /**
-   * Runs the work of the transaction, so that {@link currentScope} finds the transaction in it.
+   * Runs the work of the transaction, within which {@link currentScope} finds it.
    *
    * @param work The work.
-   * @returns What the work resolves to.
+   * @returns The result of the work.
    */
   run<T>(work: () => Promise<T>): Promise<T> {
     this.beganAtMs = performance.now();
-    // one invocation at a time was promised, so that promises need not carry their context
+    // with sequential invocations, promises need not carry their context
     if (storage === undefined && this.invocation?.settings.singleConcurrency !== true) {
       storage = createStorage();
     }
@@ -49,10 +54,10 @@ function createStorage(): typeof storage {
 }
 
 /**
- * Finds the transaction on a pool that the calling code is a part of.
+ * Returns the transaction on a pool that the calling code belongs to.
  *
  * @param pool The pool.
- * @returns The innermost one whose work has not ended.
+ * @returns The innermost transaction whose work has not ended.
  */
 export function currentScope(pool: object): TransactionScope | undefined {
   let scope = storage?.getStore();

@@ -1,4 +1,6 @@
-/** A built-in type of PostgreSQL: its name in `pg_type`, its object id, and the id of its array type. */
+/**
+ * Built-in type of PostgreSQL: its name in `pg_type`, its object id, and the id of its array type.
+ */
 export type BuiltInType = readonly [name: string, id: number, arrayId: number];
 
 /** PostgreSQL's built-in types. The ids never change. Source: `pg_type` of PostgreSQL 15, the same up to 18. */
@@ -80,16 +82,16 @@ export const BUILT_IN_TYPES: readonly BuiltInType[] = [
   ["xid8", 5069, 271],
 ];
 
-/** Object ids that other files ask for by name. */
+/** Object ids used by name in other files. */
 export const TypeId = { json: 114, jsonb: 3802, timestamp: 1114, timestamptz: 1184 } as const;
 
 let idsByName: Map<string, number> | undefined;
 
 /**
- * Finds a built-in type by its name.
+ * Returns the object id of a built-in type.
  *
  * @param name The name in `pg_type`, with `_` before an array's.
- * @returns Its object id, or 0 for any other type.
+ * @returns The object id, or 0 for any other type.
  */
 export function findTypeId(name: string | undefined): number {
   idsByName ??= new Map(

@@ -19,7 +19,7 @@ Deno.test("withinLimit() rejects a statement that is not answered, and says how 
   assertGreater(performance.now() - startedAt, 55);
   assertEquals(
     (error as Error).message,
-    "The database did not answer within 0.06 s; it may have run the statement. DatabaseConfig.statementTimeoutSeconds sets this time",
+    "The database did not answer within 0.06 s; it may have run the statement. DatabaseConfig.statementTimeoutSeconds sets this limit",
   );
   assertEquals([isSilent(error), isSilent(silent({ ms: 1 })), isSilent(new Error("x"))], [
     true,
