@@ -45,7 +45,7 @@ export {
 } from "./infra/modules_path.ts";
 export { type ReferencePageOptions, renderReferencePage } from "./openapi/reference_page.ts";
 
-// Deno runs an entry point as a program; npm's program is main.js. Not awaited: a module that awaits cannot be required
-// dnt-shim-ignore
-const { mainModule } = (globalThis as { Deno?: { mainModule?: string } }).Deno ?? {};
-if (mainModule !== undefined && mainModule === import.meta.url) void import("./main.ts");
+// On Deno this entry point is also the program; npm's program is main.js. Not awaited: `require` refuses a module that awaits.
+// Destructured, since dnt replaces the expression import.meta.main; Deno.mainModule is no URL of a package from JSR.
+const { main } = import.meta as { main?: boolean };
+if (main === true && "Deno" in globalThis) void import("./main.ts");

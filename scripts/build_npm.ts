@@ -159,7 +159,7 @@ async function finish(config: PackageConfig, out: string): Promise<void> {
   // deno pack has packed them; beside the JavaScript, as in the sources: they are found by a relative address
   const modules = join(out, "modules");
   if (!await exists(modules)) await copyFolder(join(ROOT, "modules"), modules);
-  await removeTests(modules);
+  await removeUnused(modules);
 }
 
 /** Empties a folder only when it is a package of ours: a slip in `--out` must not cost anybody their files. */
@@ -175,12 +175,13 @@ async function emptyFolder(folder: string, packageName: string): Promise<void> {
   await Deno.mkdir(folder);
 }
 
-/** The tests of a Terraform module are run in the project, not where it is used. */
-async function removeTests(folder: string): Promise<void> {
+/** Tests and examples of a Terraform module are run in this repository; JSR does not get them either. */
+async function removeUnused(folder: string): Promise<void> {
   for (const { name, isDirectory } of [...Deno.readDirSync(folder)]) {
     if (!isDirectory) continue;
-    if (name === "tests") await Deno.remove(join(folder, name), { recursive: true });
-    else await removeTests(join(folder, name));
+    if (name === "tests" || name === "examples") {
+      await Deno.remove(join(folder, name), { recursive: true });
+    } else await removeUnused(join(folder, name));
   }
 }
 

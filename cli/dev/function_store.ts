@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { LambdaContext } from "../../core/http/lambda.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 import { findFunctionFiles, type FunctionFile } from "../discovery/function_files.ts";
 import { findRouteFiles } from "../discovery/route_files.ts";
+import { importFile } from "../import_file.ts";
 import { BuildError, toLoadError } from "./build_error.ts";
 import { bundleFunction } from "./bundle.ts";
 import { getStamp, type Inputs, isChanged } from "./file_stamps.ts";
@@ -145,7 +145,7 @@ export function createFunctionStore(options: FunctionStoreOptions): FunctionStor
   async function evaluate(fn: FunctionFile, file: string): Promise<LoadedFunction> {
     let module: { handler?: LoadedFunction["handler"] & { operation?: RegisteredOperation } };
     try {
-      module = await import(pathToFileURL(file).href);
+      module = await importFile(file);
     } catch (error) {
       throw toLoadError(fn.name, error, root);
     }

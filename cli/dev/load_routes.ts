@@ -1,7 +1,11 @@
-import { pathToFileURL } from "node:url";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { findRouteFiles } from "../discovery/route_files.ts";
+import { importFile } from "../import_file.ts";
 import type { LocalRoute } from "./route_table.ts";
+
+interface RouteModule {
+  readonly handler?: LocalRoute["handler"] & Pick<LocalRoute, "operation">;
+}
 
 /**
  * Loads the HTTP functions of a folder, one for each file that `findRouteFiles` finds.
@@ -13,7 +17,7 @@ import type { LocalRoute } from "./route_table.ts";
 export async function loadRoutes(folder: string): Promise<LocalRoute[]> {
   return await Promise.all(
     findRouteFiles(folder).map(async ({ file, ...route }) => {
-      const { handler } = await import(pathToFileURL(file).href);
+      const { handler } = await importFile<RouteModule>(file);
       if (typeof handler !== "function") {
         throw new ConfigurationError(
           `${file} exports no handler: export const handler = defineApiHandler({ … })(…)`,

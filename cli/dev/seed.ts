@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { pathToFileURL } from "node:url";
 import { getDrizzleClient } from "../../database/client.ts";
 import type { DatabaseConfig } from "../../database/config.ts";
 import { splitStatements } from "../../database/distsql/statement.ts";
@@ -8,6 +7,7 @@ import { executeRows } from "../../database/execute.ts";
 import type { DrizzleClient } from "../../database/providers/provider.ts";
 import { sql } from "../../database/orm.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
+import { importFile } from "../import_file.ts";
 import { bundleFunction } from "./bundle.ts";
 
 /** What is run, and where. */
@@ -58,15 +58,20 @@ export async function runSeed(options: SeedOptions): Promise<void> {
   }
 }
 
-async function loadSeed(
-  { file, root, outDir }: SeedOptions,
-): Promise<(context: SeedContext) => unknown> {
+type Seed = (context: SeedContext) => unknown;
+
+interface SeedModule {
+  readonly seed?: Seed;
+  readonly default?: Seed;
+}
+
+async function loadSeed({ file, root, outDir }: SeedOptions): Promise<Seed> {
   const outfile = join(outDir, `seed-${Date.now()}.mjs`);
   const { code } = await bundleFunction({ name: "seed", file, root, outfile }, new Map());
   mkdirSync(outDir, { recursive: true });
   writeFileSync(outfile, code);
   try {
-    const { seed, default: fallback } = await import(pathToFileURL(outfile).href);
+    const { seed, default: fallback } = await importFile<SeedModule>(outfile);
     const fn = seed ?? fallback;
     if (typeof fn === "function") return fn;
   } finally {

@@ -109,7 +109,33 @@ function createDenoLoader(): PackageLoader {
       : `npm:${name}@${version}${specifier.slice(name.length)}`;
   }
 
-  return async (specifier, from) => await import(resolve(specifier, dirname(from)));
+  return async (specifier, from) => await importUrl(resolve(specifier, dirname(from)));
+}
+
+/** With a literal start of each specifier, registries know that none of them is a dependency of this package. */
+const IMPORTERS: Readonly<Record<string, Importer>> = {
+  "file://": (rest) => import(`file://${rest}`),
+  "http://": (rest) => import(`http://${rest}`),
+  "https://": (rest) => import(`https://${rest}`),
+  "jsr:": (rest) => import(`jsr:/${withoutSlash(rest)}`),
+  "node:": (rest) => Promise.resolve({ ...process.getBuiltinModule(rest) }),
+  "npm:": (rest) => import(`npm:/${withoutSlash(rest)}`),
+};
+
+async function importUrl(specifier: string): Promise<PackageExports> {
+  const { resolve } = import.meta;
+  // a bare specifier is resolved by the import map of the run
+  const url = /^[a-z][a-z0-9+.-]+:/i.test(specifier) ? specifier : resolve(specifier);
+  const scheme = Object.keys(IMPORTERS).find((start) => url.startsWith(start));
+  if (scheme === undefined) {
+    throw new TypeError(`Cannot import ${url}: its scheme is not supported`);
+  }
+  return await IMPORTERS[scheme](url.slice(scheme.length));
+}
+
+/** `npm:/zod@4` and `npm:zod@4` are the same package. */
+function withoutSlash(rest: string): string {
+  return rest.replace(/^\//, "");
 }
 
 function toUrl(place: string): string {

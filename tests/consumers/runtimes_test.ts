@@ -1,12 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { join } from "node:path";
-import {
-  DATABASE_PACKAGES,
-  installPackage,
-  makeConsumer,
-  PROGRAMS,
-  ROOT,
-} from "./support/package.ts";
+import { DATABASE_PACKAGES, installPackage, makeConsumer } from "./support/package.ts";
 import { runOk } from "./support/run.ts";
 import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
 
@@ -56,25 +50,4 @@ Deno.test("every entry point can be used on Deno, from the npm package", async (
     { cwd: consumer },
   );
   assertEquals(JSON.parse(stdout).runtime.split(" ")[0], "deno");
-});
-
-Deno.test("every entry point can be used on Deno, from the sources as JSR serves them", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    await Deno.copyFile(join(PROGRAMS, "use_every_entry.mjs"), join(folder, "use_every_entry.mjs"));
-    const { version } = JSON.parse(await Deno.readTextFile(join(ROOT, "deno.json")));
-    await Deno.writeTextFile(
-      join(folder, "deno.json"),
-      JSON.stringify({ imports: { "@trellis/fn": `jsr:@trellis/fn@${version}` }, links: [ROOT] }),
-    );
-    const { stdout } = await runOk(Deno.execPath(), [
-      "run",
-      "-A",
-      "--no-lock",
-      "use_every_entry.mjs",
-    ], { cwd: folder });
-    assertEquals(JSON.parse(stdout).runtime.split(" ")[0], "deno");
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
 });

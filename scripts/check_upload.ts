@@ -1,0 +1,78 @@
+// deno-lint-ignore-file no-console
+/**
+ * Checks what `deno publish` would upload to JSR, and prints the list: no tests, no tools, no file of the machine, and no
+ * import that the registry cannot analyze. Nothing is uploaded.
+ *
+ *   deno run -A scripts/check_upload.ts
+ *
+ * @module
+ */
+import { fileURLToPath } from "node:url";
+
+const ROOT = new URL("..", import.meta.url);
+
+/** Each uploaded file has one of these places. */
+const EXPECTED: readonly RegExp[] = [
+  /^(deno\.json|mod\.ts|README\.md|LICENSE|CHANGELOG\.md)$/,
+  /^(auth|cli|core|database|env|errors|observability|testing|validation)\/[\w/]+\.ts$/,
+  /^cli\/dev\/page\/\w+\.(html|css|js)$/,
+  /^modules\/[\w/-]+\.(tf|md|mjs)$/,
+];
+
+/** Folders that hold what only this repository needs, wherever they are. */
+const FOREIGN = /(^|\/)(tests|examples|fixtures|bench|scripts)\//;
+
+/** A finished dry run. */
+export interface DryRun {
+  readonly isDone: boolean;
+  readonly output: string;
+}
+
+/**
+ * Finds what is wrong with an upload.
+ *
+ * @param run What `deno publish --dry-run` printed.
+ * @param root The URL that paths in the output start with.
+ * @returns The uploaded files, and a line for each fault.
+ */
+export function findFaults(
+  { isDone, output }: DryRun,
+  root: string,
+): { files: string[]; faults: string[] } {
+  const files = [...output.matchAll(/^ {3}(file:\S+) \(/gm)].map(([, url]) =>
+    url.slice(root.length)
+  ).sort();
+  const faults = files
+    .filter((file) => FOREIGN.test(file) || !EXPECTED.some((pattern) => pattern.test(file)))
+    .map((file) =>
+      `${file}: is no part of the package; leave it out in deno.json, publish.exclude`
+    );
+  for (const [, code, place] of output.matchAll(/^warning\[([\w-]+)\][^]*?--> (\S+)/gm)) {
+    faults.push(`${place}: ${code}`);
+  }
+  if (files.length === 0) faults.push("the dry run lists no files");
+  if (!isDone) faults.push(`the dry run failed:\n${output}`);
+  return { files, faults };
+}
+
+async function dryRun(): Promise<DryRun> {
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["publish", "--dry-run", "--allow-dirty"],
+    cwd: fileURLToPath(ROOT),
+    env: { NO_COLOR: "1" },
+    stdin: "null",
+  }).output();
+  const decoder = new TextDecoder();
+  // deno colors the names of warnings whatever NO_COLOR says
+  // deno-lint-ignore no-control-regex
+  const output = (decoder.decode(stdout) + decoder.decode(stderr)).replace(/\x1b\[[\d;]*m/g, "");
+  return { isDone: success, output };
+}
+
+if (import.meta.main) {
+  const { files, faults } = findFaults(await dryRun(), ROOT.href);
+  for (const file of files) console.log(file);
+  for (const fault of faults) console.error(fault);
+  console.log(`JSR: ${files.length} files would be uploaded, ${faults.length} faults`);
+  if (faults.length > 0) Deno.exitCode = 1;
+}

@@ -1,0 +1,221 @@
+/** The package as JSR serves it: the bytes that `deno publish` uploads, installed by Deno and by npm clients. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { dirname, join } from "node:path";
+import { type JsrRegistry, packForNpm, startJsrRegistry } from "./support/jsr_registry.ts";
+import { captureUpload } from "./support/jsr_upload.ts";
+import { CACHE, PROGRAMS } from "./support/package.ts";
+import { runOk } from "./support/run.ts";
+import { findTool, IS_FULL, type Tool } from "./support/tools.ts";
+
+const upload = await captureUpload();
+
+/** A plain handler, and one that checks sessions in a database of the embedded PostgreSQL. */
+const HANDLERS = `
+import { buildValidatedResponse, defineApiHandler } from "@trellis/fn";
+import { configureSessionAuth } from "@trellis/fn/auth";
+import { createLambdaContext, createRestApiEvent, createTestDatabase } from "@trellis/fn/testing";
+import * as z from "zod";
+
+const plain = defineApiHandler({ schema: z.object({ n: z.number() }), logging: { level: "SILENT" } })(
+  function twice({ body, context }) {
+    return buildValidatedResponse(context, 200, { twice: body.n * 2 });
+  },
+);
+const event = createRestApiEvent({ method: "POST", body: { n: 21 } });
+console.log((await plain(event, createLambdaContext())).body);
+
+const { AUTH_MIGRATION_SQL } = await import("@trellis/fn/auth/schema");
+const { mkdtemp, writeFile, rm } = await import("node:fs/promises");
+const folder = await mkdtemp("migrations-");
+await writeFile(folder + "/0001_auth.sql", AUTH_MIGRATION_SQL);
+const database = await createTestDatabase({ migrationsFolder: folder });
+configureSessionAuth(() => Promise.resolve(database.db), {
+  secret: "0123456789abcdef0123456789abcdef",
+  baseURL: "https://api.example.com",
+});
+const session = defineApiHandler({ auth: "session", logging: { level: "SILENT" } })(function whoAmI({ userId, context }) {
+  return buildValidatedResponse(context, 200, { userId });
+});
+console.log((await session(createRestApiEvent({ headers: { Authorization: "Bearer none" } }), createLambdaContext())).statusCode);
+await database.close();
+await rm(folder, { recursive: true });
+`;
+const SILENT = { METRICS_DISABLED: "true" };
+const ANSWERS = '{"twice":42}\n401\n';
+
+const SPECIFIERS = Object.keys(upload.exports).map((entry) => entry.slice(1));
+const IMPORTS = {
+  ...Object.fromEntries(
+    SPECIFIERS.map((
+      entry,
+    ) => [`${upload.name}${entry}`, `jsr:${upload.name}@${upload.version}${entry}`]),
+  ),
+  zod: "npm:zod@4.6.7",
+};
+
+/** Runs in a new folder, with a cache in which no package from JSR is and those from npm are. */
+async function withProject(
+  registry: JsrRegistry,
+  fn: (project: Project) => Promise<void>,
+): Promise<void> {
+  await Deno.mkdir(CACHE, { recursive: true });
+  const folder = await Deno.makeTempDir({ dir: CACHE, prefix: "jsr-" });
+  try {
+    const { stdout } = await runOk(Deno.execPath(), ["info", "--json"]);
+    const cache = join(folder, "deno");
+    await Deno.mkdir(cache);
+    await Deno.symlink(
+      JSON.parse(stdout).npmCache.replace(/\/registry.npmjs.org$/, ""),
+      join(cache, "npm"),
+    );
+    const env = { JSR_URL: registry.url, DENO_DIR: cache };
+    const cwd = join(folder, "app");
+    await Deno.mkdir(cwd);
+    await fn({
+      folder: cwd,
+      async deno(args, more = {}) {
+        return (await runOk(Deno.execPath(), args, { cwd, env: { ...env, ...more } })).stdout;
+      },
+    });
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+interface Project {
+  readonly folder: string;
+  /** Runs Deno and returns what it printed. */
+  deno(args: readonly string[], env?: Record<string, string>): Promise<string>;
+}
+
+Deno.test("the upload holds no tests, no tools and no file of the machine", () => {
+  const folders = [...new Set([...upload.files.keys()].map((path) => path.split("/")[1]))].sort();
+  assertEquals(folders, [
+    ...[
+      "CHANGELOG.md",
+      "LICENSE",
+      "README.md",
+      "auth",
+      "cli",
+      "core",
+      "database",
+      "deno.json",
+      "env",
+      "errors",
+      "mod.ts",
+    ],
+    ...["modules", "observability", "testing", "validation"],
+  ]);
+  const strays = [...upload.files.keys()].filter((path) =>
+    /\/(tests|examples|fixtures|\.\w+)(\/|$)|_test\.ts$/.test(path)
+  );
+  assertEquals(strays, []);
+});
+
+Deno.test("a project asks JSR for ranges of zod and drizzle-orm, so that it may have other versions", () => {
+  const text = [...upload.files].filter(([path]) => path.endsWith(".ts"))
+    .map(([, bytes]) => new TextDecoder().decode(bytes)).join("\n");
+  const found = new Set(
+    [...text.matchAll(/(?:from |import\()"npm:\/?((?:zod|drizzle-orm|postgres)@[^/"]+)/g)].map((
+      [, it],
+    ) => it),
+  );
+  assertEquals([...found].map((it) => it.split("@")[1][0]), Array(3).fill("^"), [...found].join());
+});
+
+Deno.test("trellis init makes a Deno project from JSR where no package can be installed", async () => {
+  await using registry = startJsrRegistry(upload);
+  await withProject(registry, async ({ folder, deno }) => {
+    const env = { NPM_CONFIG_REGISTRY: registry.url, DENO_DIR: join(dirname(folder), "empty") };
+    const printed = await deno(["run", "-A", `jsr:${upload.name}/cli`, "init"], env);
+    assertStringIncludes(printed, "created deno.json");
+  });
+});
+
+Deno.test("the tests of the Deno template pass with the package from JSR", async () => {
+  await using registry = startJsrRegistry(upload);
+  await withProject(registry, async ({ folder, deno }) => {
+    await deno(["run", "-A", `jsr:${upload.name}/cli`, "init"]);
+    assertStringIncludes(
+      await deno(["test", "-A", "--no-check", "tests"], { NO_COLOR: "1" }),
+      "2 passed | 0 failed",
+    );
+    if (!IS_FULL) return;
+    await deno(["task", "check"]);
+    await deno(["task", "generate"]);
+    await deno(["task", "trellis", "check", "all", "--no-database"]);
+    await deno(["task", "build"]);
+    const { handler } = await import(`file://${join(folder, "dist", "Health", "index.mjs")}`);
+    const context = { awsRequestId: "r", functionName: "f", getRemainingTimeInMillis: () => 5000 };
+    const event = { httpMethod: "GET", path: "/health", headers: {}, requestContext: {} };
+    assertEquals((await handler(event, context)).statusCode, 200);
+  });
+});
+
+Deno.test("a plain and a session handler answer on Deno with the package from JSR", async () => {
+  await using registry = startJsrRegistry(upload);
+  await withProject(registry, async ({ folder, deno }) => {
+    await Deno.writeTextFile(join(folder, "deno.json"), JSON.stringify({ imports: IMPORTS }));
+    await Deno.writeTextFile(join(folder, "handlers.mjs"), HANDLERS);
+    assertEquals(await deno(["run", "-A", "handlers.mjs"], SILENT), ANSWERS);
+  });
+});
+
+Deno.test("every entry point can be used on Deno with the package from JSR", async () => {
+  await using registry = startJsrRegistry(upload);
+  await withProject(registry, async ({ folder, deno }) => {
+    await Deno.writeTextFile(join(folder, "deno.json"), JSON.stringify({ imports: IMPORTS }));
+    await Deno.copyFile(join(PROGRAMS, "use_every_entry.mjs"), join(folder, "use_every_entry.mjs"));
+    assertEquals(
+      JSON.parse(await deno(["run", "-A", "use_every_entry.mjs"], SILENT)).runtime.split(" ")[0],
+      "deno",
+    );
+  });
+});
+
+/** How `jsr add` is called, and the runtime of the project. */
+const CLIENTS: readonly {
+  readonly flag: string;
+  readonly runtime: Tool;
+  readonly program: string;
+}[] = [
+  { flag: "--npm", runtime: "node20", program: "node" },
+  { flag: "--npm", runtime: "node24", program: "node" },
+  { flag: "--bun", runtime: "bun", program: "bun" },
+];
+
+Deno.test(
+  { name: "a plain and a session handler answer with the package from jsr add", ignore: !IS_FULL },
+  async (t) => {
+    await using registry = startJsrRegistry(upload, await packForNpm(upload));
+    for (const { flag, runtime, program } of CLIENTS) {
+      await t.step(`jsr add ${flag} on ${runtime}`, async () => {
+        const found = await findTool(runtime);
+        if (found === undefined) return;
+        const bin = join(found, "bin");
+        const folder = await Deno.makeTempDir({ dir: CACHE, prefix: "jsr-" });
+        try {
+          await Deno.writeTextFile(
+            join(folder, "package.json"),
+            '{ "private": true, "type": "module" }',
+          );
+          // the address that the jsr tool would write
+          await Deno.writeTextFile(join(folder, ".npmrc"), `@jsr:registry=${registry.url}\n`);
+          await Deno.writeTextFile(join(folder, "handlers.mjs"), HANDLERS);
+          const env = { PATH: `${bin}:${Deno.env.get("PATH")}` };
+          await runOk("npx", ["--yes", "jsr@0.14.3", "add", flag, upload.name], {
+            cwd: folder,
+            env,
+          });
+          const { stdout } = await runOk(join(bin, program), ["handlers.mjs"], {
+            cwd: folder,
+            env: SILENT,
+          });
+          assertEquals(stdout, ANSWERS);
+        } finally {
+          await Deno.remove(folder, { recursive: true });
+        }
+      });
+    }
+  },
+);
