@@ -58,13 +58,22 @@ export function takeOut(piece: Piece, finding: Finding, removed: Removed): void 
   const reason = ENGINE_LIMITS[finding.rule] ?? `FAULT ${finding.rule}: ${finding.message}`;
   const column = /column (.+) of type /.exec(finding.message)?.[1];
   const reader = getReader(piece.text);
-  if (column !== undefined && finding.table !== undefined && dropColumn(piece, reader, column)) {
-    piece.edited = reason;
-    const table = bare(finding.table);
-    removed.columns.set(table, (removed.columns.get(table) ?? new Set()).add(column));
-    return;
+  const table = finding.table && bare(finding.table);
+  const isColumn = column !== undefined && table !== undefined && createsColumn(reader, column);
+  if (isColumn) removed.columns.set(table, (removed.columns.get(table) ?? new Set()).add(column));
+  if (isColumn && dropColumn(piece, reader, column)) piece.edited = reason;
+  else drop(piece, reason, removed);
+}
+
+/** Whether a statement creates a column; one that only changes its type leaves it. */
+function createsColumn(reader: StatementReader, column: string): boolean {
+  if (!reader.is(0, "ALTER", "TABLE")) {
+    return reader.is(0, "CREATE") && reader.find(new Set(["TABLE"]), 1) > 0;
   }
-  drop(piece, reason, removed);
+  const [start, end] = getActions(reader);
+  return reader.list(start, end).some(([from, to]) =>
+    reader.is(from, "ADD") && mentions(reader, from, to).has(column)
+  );
 }
 
 /** Drops a statement and remembers what it would have created. */

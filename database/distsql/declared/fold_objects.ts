@@ -1,5 +1,6 @@
 import type { StatementReader } from "../statement_reader.ts";
 import {
+  type DeclaredColumn,
   type DeclaredConstraint,
   type DeclaredIndex,
   type DeclaredSchema,
@@ -7,6 +8,7 @@ import {
   findObject,
   getKey,
   hasIndex,
+  mapValues,
   type ObjectName,
   type ViewSource,
   withEntry,
@@ -256,7 +258,7 @@ function dropSchemas(state: DeclaredSchema, names: readonly string[]): DeclaredS
   };
 }
 
-/** Drops the columns, in every table, whose type goes with CASCADE. */
+/** Drops the columns, in every table, whose type goes with CASCADE, and the defaults that are made of it. */
 function dropTypes(
   state: DeclaredSchema,
   keys: readonly string[],
@@ -269,8 +271,16 @@ function dropTypes(
       if (isGone(type) || isGone(domain)) state = dropColumn(state, key, name, true);
     }
   }
+  const withoutDefault = (column: DeclaredColumn): DeclaredColumn =>
+    column.defaultEnums?.some(isGone)
+      ? { ...column, default: undefined, defaultEnums: undefined }
+      : column;
+  const tables = cascades
+    ? mapValues(state.tables, (table) => ({ ...table, columns: table.columns.map(withoutDefault) }))
+    : state.tables;
   return {
     ...state,
+    tables,
     enums: withoutEntries(state.enums, keys),
     domains: withoutEntries(state.domains, keys),
   };

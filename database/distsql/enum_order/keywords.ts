@@ -107,11 +107,14 @@ export const ORDERING: ReadonlySet<string> = new Set(["<", ">", "<=", ">="]);
 /** Operators that compare for equality. */
 export const EQUALITY: ReadonlySet<string> = new Set(["=", "<>", "!="]);
 
+/** Reserved words that go on with an operand: `CASE … END`, `a COLLATE "C"`, `min(a) FILTER (…) OVER (…)`. */
+const OPERAND_TAILS: ReadonlySet<string> = new Set(["END", "COLLATE", "FILTER", "OVER"]);
+
 /** Symbols and words at which an operand of a comparison ends. */
 export function endsOperand(key: string): boolean {
   return key === "," || key === ";" || ORDERING.has(key) || EQUALITY.has(key) || key === ":=" ||
     key === "=>" ||
-    (RESERVED.has(key) && key !== "END" && key !== "COLLATE");
+    (RESERVED.has(key) && !OPERAND_TAILS.has(key));
 }
 
 /** Functions that return one of their arguments, so that an enum stays one. */

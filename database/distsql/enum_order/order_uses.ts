@@ -4,7 +4,7 @@ import type { StatementReader } from "../statement_reader.ts";
 import { type EnumClass, getEnums } from "./enum_class.ts";
 import { type EnumLiteral, ExpressionClass } from "./expression_class.ts";
 import { EQUALITY, EXTREMES, ORDERING } from "./keywords.ts";
-import { operandEnd, operandStart, type Range } from "./operands.ts";
+import { operandEnd, operandStart, type Range, unwrap } from "./operands.ts";
 
 /** A place of a statement where the order of an enum's labels matters. */
 export type OrderUse =
@@ -123,6 +123,13 @@ class UseFinder {
     return this.#classes.literalAt(range);
   }
 
+  /** Whether an operand is a number, which PostgreSQL compares with no enum. */
+  #isNumber(range: Range): boolean {
+    const [from, to] = unwrap(this.#reader, range);
+    const start = this.#reader.skip(from, "-");
+    return to === start + 1 && this.#reader.token(start)?.kind === "number";
+  }
+
   /** The enum that is certainly compared, or those that may be. */
   #typesOf(
     classes: readonly EnumClass[],
@@ -144,6 +151,7 @@ class UseFinder {
     const reader = this.#reader;
     const left = this.#getLeft(at);
     const right = this.#getRight(at + 1);
+    if (this.#isNumber(left) || this.#isNumber(right)) return;
     const { certain, types } = this.#typesOf([
       this.#classes.getClass(left),
       this.#classes.getClass(right),
@@ -175,6 +183,7 @@ class UseFinder {
     const and = reader.find(AND, lowFrom);
     if (and < 0) return;
     const [low, high]: Range[] = [[lowFrom, and], this.#getRight(and + 1)];
+    if ([value, low, high].some((range) => this.#isNumber(range))) return;
     const { certain, types } = this.#typesOf(
       [value, low, high].map((range) => this.#classes.getClass(range)),
     );

@@ -293,7 +293,7 @@ export function lowerAlterEnum(
   return undefined;
 }
 
-/** DROP TYPE: nothing is left to drop but, with CASCADE, the columns of the type. */
+/** DROP TYPE: nothing is left to drop but, with CASCADE, the columns of the type and the defaults made of it. */
 export function lowerDropEnum(
   reader: StatementReader,
   before: DeclaredSchema,
@@ -310,22 +310,37 @@ export function lowerDropEnum(
   if (found.length < written.length) return undefined;
   t.apply("type-enum-check");
   const columns = found.flatMap((one) => columnsOfEnum(before, one));
-  const names = columns.map(({ table, column }) => `${table}.${column.name}`);
-  const keys = found.map(getKey);
-  for (const table of before.tables.values()) {
-    for (const column of table.columns) {
-      const isDefault = column.default !== undefined &&
-        column.defaultEnums?.some((key) => keys.includes(key));
-      const path = `${writeObject(table)}.${column.name}`;
-      if (isDefault && !names.includes(path)) names.push(`the default of ${path}`);
-    }
-  }
-  const isInUse = cascades ? names.length > columns.length : names.length > 0;
-  if (isInUse) {
-    t.refuse("type-enum-change", `DROP TYPE of an enum that is in use: ${names.join(", ")}`);
+  const defaults = defaultsOfEnums(before, found.map(getKey))
+    .filter(({ table, column }) =>
+      !columns.some((one) => one.table === table && one.column.name === column.name)
+    );
+  const uses = [
+    ...columns.map(({ table, column }) => `${table}.${column.name}`),
+    ...defaults.map(({ table, column }) => `the default of ${table}.${column.name}`),
+  ];
+  if (!cascades && uses.length > 0) {
+    t.refuse("type-enum-change", `DROP TYPE of an enum that is in use: ${uses.join(", ")}`);
     return [];
   }
-  return columns.map(({ table, column }) =>
-    parse(`ALTER TABLE ${table} DROP COLUMN ${writeName(column.name, true)} CASCADE;`)
+  const alter = (table: string, action: string): Lowered =>
+    parse(`ALTER TABLE ${table} ${action};`);
+  return [
+    ...defaults.map(({ table, column }) =>
+      alter(table, `ALTER COLUMN ${writeName(column.name, true)} DROP DEFAULT`)
+    ),
+    ...columns.map(({ table, column }) =>
+      alter(table, `DROP COLUMN ${writeName(column.name, true)} CASCADE`)
+    ),
+  ];
+}
+
+/** The columns whose defaults are made of enums, by the enums' keys. */
+function defaultsOfEnums(schema: DeclaredSchema, keys: readonly string[]): EnumColumn[] {
+  return [...schema.tables].flatMap(([key, table]) =>
+    table.columns
+      .filter((column) =>
+        column.default !== undefined && column.defaultEnums?.some((key) => keys.includes(key))
+      )
+      .map((column) => ({ key, table: writeObject(table), column }))
   );
 }

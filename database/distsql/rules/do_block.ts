@@ -49,27 +49,61 @@ function ignoredBy(reader: StatementReader, from: number): string[] | undefined 
   return reader.is(at, "END") && at + 1 === reader.size ? ignores : undefined;
 }
 
+/** What would make a condition look for more or less than one type. */
+const OTHER_LOGIC = new Set([
+  "OR",
+  "NOT",
+  "UNION",
+  "EXCEPT",
+  "INTERSECT",
+  "LIMIT",
+  "OFFSET",
+  "HAVING",
+  "GROUP",
+]);
+
+/** True if a subquery looks into pg_type for a name, in the schema in use, and for nothing else. */
+function looksForType(block: StatementReader, from: number, to: number, name: string): boolean {
+  let [readsTypes, namesType] = [false, false];
+  for (let at = from; at < to; at++) {
+    if (OTHER_LOGIC.has(block.key(at))) return false;
+    const text = block.token(at)?.kind === "string" ? readLiteral(block.token(at)) : undefined;
+    if (text !== undefined && text !== name && text !== "public" && text !== "e") return false;
+    readsTypes ||= block.is(at, "PG_TYPE");
+    namesType ||= text === name && block.is(at - 2, "TYPNAME", "=");
+  }
+  return readsTypes && namesType;
+}
+
+/** The statement between THEN and END IF: itself, or as the text of EXECUTE. */
+function readGuarded(block: StatementReader, from: number, end: number): StatementReader {
+  if (!block.is(from, "EXECUTE") || end !== from + 2) {
+    return new StatementReader(tokenize(block.text(from, end)));
+  }
+  return new StatementReader(tokenize(readLiteral(block.token(from + 1)) ?? ""));
+}
+
 /**
  * Takes CREATE TYPE out of `BEGIN IF NOT EXISTS (SELECT … FROM pg_type WHERE typname = 'name' …) THEN CREATE TYPE name …;
- * END IF; END`, which creates the type unless it exists.
+ * END IF; END`, which creates the type unless it exists. The statement may be the text of EXECUTE.
  */
 function unwrapMissingType(block: StatementReader): GuardedStatement | undefined {
   if (!block.is(0, "BEGIN", "IF", "NOT", "EXISTS", "(", "SELECT")) return undefined;
   const close = block.closing(4);
-  const create = close + 2;
-  const end = block.find(new Set([";"]), create);
+  const end = block.find(new Set([";"]), close);
   if (
-    !block.is(close + 1, "THEN", "CREATE", "TYPE") || !block.is(end, ";", "END", "IF", ";", "END")
-  ) return undefined;
-  const { name } = readName(block, create + 2);
-  let [readsTypes, namesType] = [false, false];
-  for (let at = 5; at < close; at++) {
-    readsTypes ||= block.is(at, "PG_TYPE");
-    namesType ||= block.is(at, "TYPNAME", "=") && readLiteral(block.token(at + 2)) === name;
+    !block.is(close + 1, "THEN") || !block.is(end, ";", "END", "IF", ";", "END") ||
+    end + 5 !== block.size
+  ) {
+    return undefined;
   }
-  if (!readsTypes || !namesType || end + 5 !== block.size) return undefined;
-  const [statement] = splitStatements(block.text(create, end + 1));
-  return { tokens: statement.tokens, ignores: [DUPLICATES.DUPLICATE_OBJECT] };
+  const guarded = readGuarded(block, close + 2, end);
+  if (!guarded.is(0, "CREATE", "TYPE")) return undefined;
+  if (!looksForType(block, 5, close, readName(guarded, 2).name)) return undefined;
+  const [statement, ...more] = splitStatements(guarded.text(0, guarded.size));
+  return more.length === 0
+    ? { tokens: statement.tokens, ignores: [DUPLICATES.DUPLICATE_OBJECT] }
+    : undefined;
 }
 
 /**

@@ -1,13 +1,12 @@
 import { readName } from "../../distsql/sql_name.ts";
 import type { StatementReader } from "../../distsql/statement_reader.ts";
 import { findDeleted } from "./changed_tables.ts";
+import { countInserted } from "./count_inserted.ts";
 import type { CompoundChange, RowChange } from "./row_change.ts";
-import { MAX_ROWS } from "./row_limit.ts";
 import { findTable, type SchemaFacts, type TableFacts } from "./schema_facts.ts";
 
 const WRITES: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 const UPSERT: ReadonlySet<string> = new Set(["CONFLICT"]);
-const QUERY: ReadonlySet<string> = new Set(["SELECT", "WITH", "TABLE", "("]);
 
 /** What earlier pending statements do to a table. */
 interface TableChange {
@@ -101,11 +100,21 @@ export class PendingRows {
       const table = findTable(facts, readName(reader, reader.skip(name, "ONLY")).path);
       if (table === undefined) continue;
       if (reader.is(at, "INSERT")) {
-        this.#change(table).added += this.#countInserted(reader, name, facts);
+        this.#change(table).added += countInserted(
+          reader,
+          at,
+          (path) => this.#countCreated(path, facts),
+        );
       }
       const isPlain = reader.is(at, "INSERT") && at === 0 && reader.find(UPSERT, name) < 0;
       if (!isPlain) this.#change(table).isUnknown = true;
     }
+  }
+
+  /** How many rows a table has that earlier migrations create; `undefined` for others. */
+  #countCreated(path: string, facts: SchemaFacts): number | undefined {
+    const table = findTable(facts, path);
+    return table === undefined || table.live !== undefined ? undefined : this.addedTo(table);
   }
 
   #noteAlter(reader: StatementReader, facts: SchemaFacts): void {
@@ -143,68 +152,4 @@ export class PendingRows {
     const isWhole = change.where[0] === change.where[1] && change.from[0] === change.from[1];
     if (isWhole) this.#change(table).added = 0;
   }
-
-  /** How many rows an INSERT adds at most: those of VALUES are counted, and no statement can add more than the limit. */
-  #countInserted(reader: StatementReader, name: number, facts: SchemaFacts): number {
-    if (!reader.is(0, "INSERT")) return MAX_ROWS;
-    let at = readName(reader, name).end;
-    if (reader.is(at, "AS")) at += 2;
-    if (reader.is(at, "(") && !reader.isOneOf(at + 1, QUERY)) at = reader.next(at);
-    if (reader.is(at, "OVERRIDING")) at += 3;
-    if (reader.is(at, "DEFAULT", "VALUES")) return 1;
-    const rows = reader.is(at, "VALUES")
-      ? countValues(reader, at + 1)
-      : this.#countSelected(reader, at, facts);
-    return Math.min(rows, MAX_ROWS);
-  }
-
-  /** How many rows a query over tables that earlier migrations create gives at most. */
-  #countSelected(reader: StatementReader, from: number, facts: SchemaFacts): number {
-    let rows: number | undefined;
-    for (let at = from; at < reader.size; at++) {
-      if (reader.isOneOf(at, NOT_COUNTED)) return MAX_ROWS;
-      if (!reader.is(at, "FROM") && !reader.is(at, "JOIN")) continue;
-      const { path, end } = readName(reader, at + 1);
-      const table = findTable(facts, path);
-      if (table === undefined || table.live !== undefined || hasComma(reader, end)) return MAX_ROWS;
-      rows = rows === undefined ? this.addedTo(table) : rows * Math.max(1, this.addedTo(table));
-    }
-    return rows ?? MAX_ROWS;
-  }
-}
-
-/** Words of a query that can give more rows than its tables have. */
-const NOT_COUNTED: ReadonlySet<string> = new Set([
-  ...[
-    "UNION",
-    "FULL",
-    "RIGHT",
-    "LATERAL",
-    "VALUES",
-    "WITH",
-    "CUBE",
-    "ROLLUP",
-    "SETS",
-    "GENERATE_SERIES",
-  ],
-  ...[
-    "GENERATE_SUBSCRIPTS",
-    "UNNEST",
-    "JSON_ARRAY_ELEMENTS",
-    "JSONB_ARRAY_ELEMENTS",
-    "STRING_TO_TABLE",
-  ],
-  ...["REGEXP_SPLIT_TO_TABLE", "REGEXP_MATCHES", "JSON_EACH", "JSONB_EACH"],
-]);
-
-/** Whether a second table follows in the FROM list, with or without an alias of the first. */
-function hasComma(reader: StatementReader, end: number): boolean {
-  const at = reader.skip(end, "AS");
-  return reader.is(at, ",") || (reader.isName(at) && reader.is(at + 1, ","));
-}
-
-function countValues(reader: StatementReader, start: number): number {
-  let rows = 0;
-  for (let at = start; reader.is(at, "("); at = reader.skip(reader.next(at), ",")) rows++;
-  return rows;
 }

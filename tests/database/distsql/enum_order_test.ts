@@ -23,6 +23,11 @@ const CASES: readonly (readonly [sql: string, expected: string])[] = [
     "SELECT * FROM t WHERE (s NOT IN ('low', 'medium'))",
   ],
   [
+    "SELECT min(s) OVER (PARTITION BY n) > 'low' FROM t",
+    "SELECT ((CASE min(CASE s WHEN 'low' THEN 1 WHEN 'medium' THEN 2 WHEN 'high' THEN 3 END) OVER (PARTITION BY n) " +
+    "WHEN 1 THEN 'low' WHEN 2 THEN 'medium' WHEN 3 THEN 'high' END)::text IN ('medium', 'high')) FROM t",
+  ],
+  [
     "SELECT * FROM t WHERE s::text > 'low' AND n > 1",
     "SELECT * FROM t WHERE s::text > 'low' AND n > 1",
   ],
@@ -45,6 +50,15 @@ for (const [sql, expected] of CASES) {
     assertEquals(warnings.filter(({ id }) => id === "type-enum-order"), []);
   });
 }
+
+Deno.test("translateForDistSql() does not take numbers for enums when a window is sorted by one", () => {
+  const { declared } = translateForDistSql(ORDERED, { enums: "check" });
+  const sql =
+    "DELETE FROM t WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY n ORDER BY " +
+    "CASE s WHEN 'high' THEN 0 WHEN 'low' THEN 1 END, id) AS rn FROM t) ranked WHERE rn > 1 AND 2 <= rn)";
+  const { statements, refusals, warnings } = translateForDistSql(sql, { enums: "check", declared });
+  assertEquals([statements.map((statement) => statement.sql), refusals, warnings], [[sql], [], []]);
+});
 
 const WARNED = [
   "SELECT DISTINCT s FROM t ORDER BY s",

@@ -91,6 +91,36 @@ const CASES:
       ],
     ],
     [
+      "CREATE TYPE as the text of EXECUTE, in a block that looks for the type in its schema",
+      MOOD,
+      `DO $$ BEGIN IF NOT EXISTS (SELECT 1 FROM pg_type t JOIN pg_namespace n ON t.typnamespace = n.oid WHERE ` +
+      `t.typname = 'Theme' AND n.nspname = current_schema()) THEN EXECUTE 'CREATE TYPE "Theme" AS ENUM (''dark'', ''light'')'; ` +
+      `END IF; END $$; ALTER TABLE t ADD COLUMN IF NOT EXISTS theme "Theme" NOT NULL DEFAULT 'dark'`,
+      [
+        "ALTER TABLE t ADD COLUMN IF NOT EXISTS theme text;",
+        "ALTER TABLE t ALTER COLUMN theme SET DEFAULT 'dark';",
+        "UPDATE t SET theme = 'dark' WHERE theme IS NULL;",
+        "ALTER TABLE t ADD CONSTRAINT t_theme_not_null CHECK (theme IS NOT NULL) NOT VALID;",
+        "ALTER TABLE ASYNC t VALIDATE CONSTRAINT t_theme_not_null;",
+        "ALTER TABLE t ADD CONSTRAINT t_theme_enum CHECK (theme IN ('dark', 'light')) NOT VALID;",
+        "ALTER TABLE ASYNC t VALIDATE CONSTRAINT t_theme_enum;",
+      ],
+    ],
+    [
+      "a block whose condition is true for another reason",
+      MOOD,
+      "DO $$ BEGIN IF NOT EXISTS (SELECT 1 FROM pg_type WHERE typname = 'y' OR typname = 'mood') " +
+      "THEN CREATE TYPE y AS ENUM ('x'); END IF; END $$",
+      ["do-block"],
+    ],
+    [
+      "a block that looks for the type in another schema",
+      MOOD,
+      "DO $$ BEGIN IF NOT EXISTS (SELECT 1 FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace " +
+      "WHERE t.typname = 'y' AND n.nspname = 'other') THEN CREATE TYPE y AS ENUM ('x'); END IF; END $$",
+      ["do-block"],
+    ],
+    [
       "a block that looks for another type",
       MOOD,
       "DO $$ BEGIN IF NOT EXISTS (SELECT 1 FROM pg_type WHERE typname = 'x') " +
@@ -101,6 +131,12 @@ const CASES:
     ["DROP TYPE CASCADE", MOOD, "DROP TYPE mood CASCADE", [
       `ALTER TABLE "t" DROP COLUMN "m" CASCADE;`,
     ]],
+    [
+      "DROP TYPE CASCADE of an enum that only a default is made of",
+      `${MOOD} ALTER TABLE t ALTER m TYPE text;`,
+      "DROP TYPE mood CASCADE; CREATE TYPE mood AS ENUM ('x'); DROP TYPE mood",
+      [`ALTER TABLE "t" ALTER COLUMN "m" DROP DEFAULT;`],
+    ],
     ["a type to text", MOOD, "ALTER TABLE t ALTER m TYPE text USING m::text", [
       `ALTER TABLE t DROP CONSTRAINT "t_m_enum";`,
     ]],

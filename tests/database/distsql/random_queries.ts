@@ -100,7 +100,7 @@ export class RandomQueries {
     const [from, q] = random.pick([[table, table], [`${table} a`, "a"], [`${table} AS b`, "b"]]);
     const where = random.chance(0.7) ? ` WHERE ${this.#condition(q, table)}` : "";
     const value = (): string => this.#value(q, table);
-    switch (random.below(11)) {
+    switch (random.below(12)) {
       case 0:
         return `SELECT ${q}.id, ${value()} AS value FROM ${from}${where} ORDER BY ${
           this.#sortKey(q, table)
@@ -127,6 +127,13 @@ export class RandomQueries {
         return `SELECT d.id FROM (SELECT ${q}.id, ${value()} AS lvl FROM ${from}${where}) d WHERE d.lvl > ${this.#label()} ORDER BY d.id`;
       case 8:
         return `SELECT DISTINCT ${value()} AS value FROM ${from}${where} ORDER BY 1`;
+      case 10:
+        return `SELECT id, least FROM (SELECT ${q}.id, row_number() OVER (PARTITION BY ${q}.n ORDER BY ${
+          this.#sortKey(q, table)
+        }, ${q}.id) AS place, ${
+          random.pick(["min", "max"])
+        }(${value()}) OVER (PARTITION BY ${q}.n) ${this.#operator()} ` +
+          `${this.#label()} AS least FROM ${from}${where}) AS ranked WHERE place ${this.#operator()} 2 ORDER BY id`;
       case 9:
         return `SELECT ${q}.id, CASE WHEN ${
           this.#condition(q, table)

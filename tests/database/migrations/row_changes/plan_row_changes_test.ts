@@ -177,14 +177,37 @@ Deno.test("planRowChanges() adds up the rows that earlier statements may insert"
       `${create}${
         series(1, 2999)
       }; INSERT INTO fresh SELECT s.id, s.a FROM source s JOIN source o USING (id)${update}`,
+      create + series(1, 2999) +
+        "; WITH s AS (SELECT id, a FROM source), o (id) AS NOT MATERIALIZED (SELECT id FROM s) " +
+        `INSERT INTO fresh SELECT s.id, s.a FROM s JOIN o ON o.id = s.id WHERE NOT EXISTS (SELECT 1 FROM fresh)${update}`,
+      `${create}INSERT INTO fresh SELECT q.id, 1 FROM (SELECT max(id) AS id FROM source) q${update}`,
+      `${create}INSERT INTO fresh SELECT (SELECT max(id) FROM source), 1 FROM generate_series(1, 2000); ` +
+        series(1, 2000) + update,
+      `${create}${
+        series(1, 2000)
+      }; INSERT INTO source SELECT (SELECT a FROM never), id FROM fresh; ` +
+        `INSERT INTO fresh SELECT id + 5000, a FROM source${update}`,
+      `${create}CREATE TABLE never (a int); ${series(1, 2000)}; INSERT INTO source SELECT ` +
+        `(SELECT a FROM never), id FROM fresh; INSERT INTO fresh SELECT id + 5000, a FROM source${update}`,
+      `${create}${series(1, 2999)}; WITH s AS (INSERT INTO source VALUES (1, 2) RETURNING id) ` +
+        `INSERT INTO fresh SELECT id FROM s${update}`,
+      `${create}${series(1, 2999)}; WITH s AS (SELECT n FROM generate_series(1, 9) AS n) ` +
+        `INSERT INTO fresh SELECT n FROM s${update}`,
       `${create}${series(1, 2999)}; INSERT INTO fresh SELECT id, a FROM small${update}`,
       `${create}${series(1, 2999)}; INSERT INTO fresh DEFAULT VALUES${update}`,
       `INSERT INTO small (id) VALUES (5000); UPDATE small SET a = (SELECT max(a) FROM small)`,
       `INSERT INTO small (id) SELECT n + 9000 FROM generate_series(1, 1000) AS n; UPDATE small SET id = id + 1`,
     ),
-    [[], [], [`4: ${reason}`], [], [], [], [`4: ${reason}`], [`4: ${reason}`], [], [
-      "1: it changes the primary key of small",
-    ]],
+    [
+      ...[[], [], [`4: ${reason}`], [], [], []],
+      ...[[], [], [`4: ${reason}`], [`5: ${reason}`], [`6: ${reason}`], [`4: ${reason}`], [
+        `4: ${reason}`,
+      ]],
+      ...[[`4: ${reason}`], [`4: ${reason}`], []],
+      [
+        "1: it changes the primary key of small",
+      ],
+    ],
   );
 });
 

@@ -1,0 +1,128 @@
+import { readName } from "../../distsql/sql_name.ts";
+import type { StatementReader } from "../../distsql/statement_reader.ts";
+import { MAX_ROWS } from "./row_limit.ts";
+
+/** Returns how many rows a relation has at most when the statement runs; `undefined` when that is not known. */
+export type CountRelation = (path: string) => number | undefined;
+
+const QUERY: ReadonlySet<string> = new Set(["SELECT", "WITH", "TABLE", "("]);
+const FROM: ReadonlySet<string> = new Set(["FROM"]);
+
+/** Words of a query that can give more rows than its tables have. */
+const NOT_COUNTED: ReadonlySet<string> = new Set([
+  ...[
+    "UNION",
+    "FULL",
+    "RIGHT",
+    "LATERAL",
+    "VALUES",
+    "WITH",
+    "CUBE",
+    "ROLLUP",
+    "SETS",
+    "GENERATE_SERIES",
+  ],
+  ...[
+    "GENERATE_SUBSCRIPTS",
+    "UNNEST",
+    "JSON_ARRAY_ELEMENTS",
+    "JSONB_ARRAY_ELEMENTS",
+    "STRING_TO_TABLE",
+  ],
+  ...["REGEXP_SPLIT_TO_TABLE", "REGEXP_MATCHES", "JSON_EACH", "JSONB_EACH"],
+]);
+
+/**
+ * Counts the rows that an INSERT adds at most: those of VALUES, or what a query gives over tables whose rows are known.
+ * No statement can add more than the limit.
+ *
+ * @param reader The statement, which may begin with WITH.
+ * @param insert Where INSERT stands.
+ * @param count Counts the rows of a table.
+ */
+export function countInserted(
+  reader: StatementReader,
+  insert: number,
+  count: CountRelation,
+): number {
+  const known = insert === 0 ? count : readWith(reader, insert, count);
+  if (known === undefined) return MAX_ROWS;
+  let at = readName(reader, insert + 2).end;
+  if (reader.is(at, "AS")) at += 2;
+  if (reader.is(at, "(") && !reader.isOneOf(at + 1, QUERY)) at = reader.next(at);
+  if (reader.is(at, "OVERRIDING")) at += 3;
+  if (reader.is(at, "DEFAULT", "VALUES")) return 1;
+  const rows = reader.is(at, "VALUES")
+    ? countValues(reader, at + 1)
+    : countQuery(reader, at, reader.size, known);
+  return Math.min(rows, MAX_ROWS);
+}
+
+/** Counts the queries of WITH before an INSERT, so that it may read them; `undefined` when one is no plain query. */
+function readWith(
+  reader: StatementReader,
+  insert: number,
+  count: CountRelation,
+): CountRelation | undefined {
+  if (!reader.is(0, "WITH") || reader.is(1, "RECURSIVE")) return undefined;
+  const queries = new Map<string, number>();
+  const known: CountRelation = (path) => queries.get(path) ?? count(path);
+  for (const [from, to] of reader.list(1, insert)) {
+    const { name, end } = readName(reader, from);
+    const as = reader.is(end, "(") ? reader.next(end) : end;
+    const open = reader.skip(reader.skip(as + 1, "NOT"), "MATERIALIZED");
+    if (!reader.is(as, "AS") || !reader.is(open, "(", "SELECT") || reader.next(open) !== to) {
+      return undefined;
+    }
+    queries.set(name, countQuery(reader, open + 1, to - 1, known));
+  }
+  return known;
+}
+
+/** Counts the rows of a query at most: each of its tables, also of its subqueries, is taken to be joined to the others. */
+function countQuery(
+  reader: StatementReader,
+  from: number,
+  to: number,
+  count: CountRelation,
+): number {
+  if (isEmpty(reader, from, to, count)) return 0;
+  let rows: number | undefined;
+  for (let at = from; at < to; at++) {
+    if (reader.isOneOf(at, NOT_COUNTED)) return MAX_ROWS;
+    if (!reader.is(at, "FROM") && !reader.is(at, "JOIN")) continue;
+    const isQuery = reader.is(at + 1, "(", "SELECT");
+    const { path, end } = readName(reader, at + 1);
+    const relation = isQuery ? 1 : count(path);
+    if (relation === undefined || hasComma(reader, isQuery ? reader.next(at + 1) : end)) {
+      return MAX_ROWS;
+    }
+    // a query without rows may still give one row to another: max() of none, or an outer join
+    rows = Math.min((rows ?? 1) * Math.max(1, relation), MAX_ROWS);
+  }
+  return rows ?? MAX_ROWS;
+}
+
+/** Whether a query selects plain columns from a table without rows. */
+function isEmpty(reader: StatementReader, from: number, to: number, count: CountRelation): boolean {
+  const at = reader.find(FROM, from, to);
+  if (at < 0 || !reader.is(from, "SELECT") || count(readName(reader, at + 1).path) !== 0) {
+    return false;
+  }
+  for (let i = from; i < to; i++) {
+    if (reader.isOneOf(i, NOT_COUNTED) || (i < at && reader.is(i, "("))) return false;
+  }
+  return true;
+}
+
+/** Whether a second table follows in the FROM list, with or without an alias of the first. */
+function hasComma(reader: StatementReader, end: number): boolean {
+  const at = reader.skip(end, "AS");
+  return reader.is(at, ",") || (reader.isName(at) && reader.is(at + 1, ","));
+}
+
+function countValues(reader: StatementReader, start: number): number {
+  let rows = 0;
+  for (let at = start; reader.is(at, "("); at = reader.skip(reader.next(at), ",")) rows++;
+  return rows;
+}
