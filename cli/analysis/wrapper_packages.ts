@@ -1,11 +1,11 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { getPackageName } from "./import_aliases.ts";
 import { TRELLIS } from "./resolve_module.ts";
 
 /**
- * Makes a check for packages that depend on this one. Packages are not read, so that what such a
- * package does with sessions and tables does not show in the sources.
+ * Makes a check for packages that depend on this one, directly or through others. Packages are not
+ * read, so that what such a package does with sessions and tables does not show in the sources.
  *
  * @param root Absolute path of the project's folder.
  * @returns The check; it takes the specifier of an import.
@@ -18,7 +18,7 @@ export function createWrapperCheck(root: string): (specifier: string) => boolean
     let wraps = known.get(name);
     if (wraps === undefined) {
       locked ??= readLock(root);
-      known.set(name, wraps = locked.has(name) || dependsOnTrellis(readInstalled(root, name)));
+      known.set(name, wraps = locked.has(name) || isInstalledWrapper(root, name));
     }
     return wraps;
   };
@@ -26,32 +26,64 @@ export function createWrapperCheck(root: string): (specifier: string) => boolean
 
 type Json = Record<string, unknown>;
 
-function dependsOnTrellis(manifest: Json | undefined): boolean {
-  const kinds = ["dependencies", "peerDependencies", "optionalDependencies"];
-  return kinds.some((kind) => Object.hasOwn((manifest?.[kind] ?? {}) as Json, TRELLIS));
+const KINDS = ["dependencies", "peerDependencies", "optionalDependencies"];
+
+/** Follows the packages of node_modules as Node finds them: from the real folder of the one that asks. */
+function isInstalledWrapper(root: string, name: string): boolean {
+  const first = findInstalled(root, name);
+  const seen = new Set(first === undefined ? [] : [first]);
+  for (const folder of seen) {
+    const manifest = readJson(join(folder, "package.json")) ?? {};
+    for (const [key, version] of KINDS.flatMap((kind) => Object.entries(manifest[kind] ?? {}))) {
+      if (isTrellis(key) || isTrellis(version)) return true;
+      const found = findInstalled(folder, key);
+      if (found !== undefined) seen.add(found);
+    }
+  }
+  return false;
 }
 
-/** Reads the manifest of a package from the nearest node_modules. */
-function readInstalled(root: string, name: string): Json | undefined {
-  for (let folder = root;; folder = dirname(folder)) {
-    const manifest = readJson(join(folder, "node_modules", name, "package.json"));
-    if (manifest !== undefined || folder === dirname(folder)) return manifest;
+function findInstalled(from: string, name: string): string | undefined {
+  for (let folder = from;; folder = dirname(folder)) {
+    const found = join(folder, "node_modules", name);
+    if (existsSync(join(found, "package.json"))) return realpathSync(found);
+    if (folder === dirname(folder)) return undefined;
   }
+}
+
+/** Checks a name or a version: `npm:@trellis/fn@1` and `npm:@jsr/trellis__fn@1` are this package too. */
+function isTrellis(text: unknown): boolean {
+  const name = toLockName(text);
+  return name === TRELLIS || name === `@jsr/${TRELLIS.slice(1).replace("/", "__")}`;
 }
 
 /** Lists the packages that depend on this one by Deno's lock file. */
 function readLock(root: string): Set<string> {
   const lock = readJson(join(root, "deno.lock")) ?? {};
-  const found = new Set<string>();
+  const dependents = new Map<string, string[]>();
   for (const registry of ["npm", "jsr"]) {
     for (const [key, entry] of Object.entries((lock[registry] ?? {}) as Record<string, Json>)) {
-      const dependencies = [entry.dependencies ?? []].flat().map(String);
-      const uses = (text: string) =>
-        withoutVersion(getPackageName(text.replace(/^(?:npm|jsr):/, ""))) === TRELLIS;
-      if (dependencies.some(uses)) found.add(withoutVersion(key));
+      const { dependencies = [], optionalDependencies = [], optionalPeers = [] } = entry;
+      for (const dependency of [dependencies, optionalDependencies, optionalPeers].flat()) {
+        const name = toLockName(dependency);
+        dependents.set(name, [...dependents.get(name) ?? [], withoutVersion(key)]);
+      }
     }
   }
+  const found = new Set<string>();
+  const open = [...dependents.keys()].filter(isTrellis);
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    const more = (dependents.get(name) ?? []).filter((each) =>
+      !found.has(each) && !isTrellis(each)
+    );
+    for (const each of more) found.add(each);
+    open.push(...more);
+  }
   return found;
+}
+
+function toLockName(dependency: unknown): string {
+  return withoutVersion(getPackageName(String(dependency).replace(/^(?:npm|jsr):/, "")));
 }
 
 /** `@acme/session@1.0.0` is `@acme/session`. */

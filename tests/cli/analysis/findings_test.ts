@@ -335,6 +335,24 @@ const WRAPPERS: readonly [what: string, files: Fixture][] = [
     "deno.lock":
       `{ "jsr": { "@acme/session@1.0.0": { "dependencies": ["jsr:@trellis/fn@0.1"] } } }`,
   }],
+  ["node_modules, through another package", {
+    "node_modules/@acme/session/package.json":
+      `{ "dependencies": { "@acme/core": "1", "@acme/session": "1" } }`,
+    "node_modules/@acme/session/node_modules/@acme/core/package.json":
+      `{ "dependencies": { "@acme/session": "1", "fn": "npm:@trellis/fn@^0.1.0" } }`,
+  }],
+  ["node_modules, from JSR", {
+    "node_modules/@acme/session/package.json":
+      `{ "dependencies": { "@trellis/fn": "npm:@jsr/trellis__fn@^0.1.0" } }`,
+  }],
+  ["Deno's lock file, through other packages and registries", {
+    "deno.lock": `{
+      "jsr": { "@acme/core@1.0.0": { "dependencies": ["jsr:@trellis/fn@0.1"] } },
+      "npm": {
+        "@acme/session@1.0.0_zod@4.0.0": { "dependencies": ["between"] },
+        "between@1.0.0": { "optionalPeers": ["@acme/core@1.0.0", "@acme/session@1.0.0"] }
+      } }`,
+  }],
 ];
 
 for (const [what, files] of WRAPPERS) {
