@@ -1,10 +1,17 @@
 import type { Collector } from "./collector.ts";
 import { isTrellis } from "./evaluate.ts";
+import { getDeclaration, readNamedMember } from "./named_member.ts";
 import { PLACEHOLDER, readSqlTables } from "./sql_tables.ts";
 import { ts, unwrap } from "./typescript.ts";
 
 /** Methods of a driver's client that take the text of SQL. */
 const CLIENT_METHODS: ReadonlySet<string> = new Set(["unsafe", "query", "exec"]);
+/** Methods that resolve to a client. */
+const CONNECTING: ReadonlySet<string> = new Set(["connect", "reserve"]);
+/** Methods that give their function a client. */
+const SCOPING: ReadonlySet<string> = new Set(["begin", "savepoint", "transaction", "runExclusive"]);
+/** Methods of drizzle's that take the text of a source in place of a table. */
+const SOURCES = /^(?:from|\w+Join(?:Lateral)?)$/;
 
 /**
  * Notes the tables of SQL that is handed to a driver as a text: `db.$client.unsafe("…")`,
@@ -19,9 +26,11 @@ export function collectSqlCall(c: Collector, call: ts.CallExpression): void {
   if (!ts.isPropertyAccessExpression(callee) || given === undefined) return;
   const text = unwrap(given);
   if (callee.name.text === "execute") {
-    if (ts.isStringLiteralLike(text) || ts.isTemplateExpression(text)) {
-      collectText(c, call, readText(c, text));
-    }
+    const value = c.evaluator.evaluate(text);
+    if (value.kind === "string") collectText(c, call, value.text);
+    else if (ts.isTemplateExpression(text)) collectText(c, call, readText(c, text));
+  } else if (SOURCES.test(callee.name.text) && ts.isTaggedTemplateExpression(text)) {
+    if (isSql(c, text.tag)) collectText(c, call, `SELECT * FROM ${readText(c, text.template)}`);
   } else if (isSqlMember(c, callee, "raw")) {
     const value = c.evaluator.evaluate(text);
     if (value.kind === "string") collectText(c, call, value.text);
@@ -98,18 +107,25 @@ function isSqlMember(c: Collector, callee: ts.PropertyAccessExpression, name: st
   return callee.name.text === name && isSql(c, callee.expression);
 }
 
-/** Checks for `db.$client`, also by a constant. */
+/** Checks for `db.$client`, and for the connections and transactions that it gives. */
 function isClient(c: Collector, expression: ts.Expression): boolean {
-  const node = unwrap(expression);
-  if (ts.isPropertyAccessExpression(node)) return node.name.text === "$client";
-  if (!ts.isIdentifier(node)) return false;
-  const target = c.project.getTarget(node);
-  if (target.kind !== "declaration") return false;
-  if (ts.isBindingElement(target.node)) {
-    return (target.node.propertyName ?? target.node.name).getText() === "$client";
+  const outer = unwrap(expression);
+  const node = ts.isAwaitExpression(outer) ? unwrap(outer.expression) : outer;
+  if (ts.isCallExpression(node)) return isClientCall(c, node, CONNECTING);
+  if (readNamedMember(c, node)?.name === "$client") return true;
+  const declaration = getDeclaration(c, node);
+  if (declaration === undefined) return false;
+  if (ts.isVariableDeclaration(declaration)) {
+    return declaration.initializer !== undefined && isClient(c, declaration.initializer);
   }
-  return ts.isVariableDeclaration(target.node) && target.node.initializer !== undefined &&
-    isClient(c, target.node.initializer);
+  const owner = ts.isParameter(declaration) ? declaration.parent.parent : undefined;
+  return owner !== undefined && ts.isCallExpression(owner) && isClientCall(c, owner, SCOPING);
+}
+
+function isClientCall(c: Collector, call: ts.CallExpression, names: ReadonlySet<string>): boolean {
+  const callee = unwrap(call.expression);
+  return ts.isPropertyAccessExpression(callee) && names.has(callee.name.text) &&
+    isClient(c, callee.expression);
 }
 
 /** Checks whether `sql.raw(text)` is all that is executed, and no part of a template. */

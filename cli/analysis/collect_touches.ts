@@ -2,6 +2,7 @@ import { DatabaseOperation } from "../../database/table_permission.ts";
 import { parseTable } from "./collect_sink.ts";
 import type { Collector } from "./collector.ts";
 import { isTrellis } from "./evaluate.ts";
+import { getDeclaration, readNamedMember } from "./named_member.ts";
 import { ts, unwrap } from "./typescript.ts";
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;
@@ -14,6 +15,9 @@ const METHODS: Readonly<Record<string, DatabaseOperation>> = {
   innerJoin: Select,
   fullJoin: Select,
   crossJoin: Select,
+  leftJoinLateral: Select,
+  innerJoinLateral: Select,
+  crossJoinLateral: Select,
   $count: Select,
   insert: Insert,
   update: Update,
@@ -35,8 +39,10 @@ const LATER: Readonly<Record<string, readonly DatabaseOperation[]>> = {
  */
 export function collectTouches(c: Collector, call: ts.CallExpression): void {
   const callee = unwrap(call.expression);
-  if (ts.isPropertyAccessExpression(callee)) {
-    const operation = METHODS[callee.name.text];
+  collectLaterLock(c, call);
+  if (!ts.isIdentifier(callee) || isDestructured(c, callee)) {
+    const name = readNamedMember(c, callee)?.name ?? "";
+    const operation = Object.hasOwn(METHODS, name) ? METHODS[name] : undefined;
     const [table] = call.arguments;
     if (operation === undefined || table === undefined || !mayBeTable(table)) return;
     const value = c.evaluator.evaluate(table);
@@ -47,7 +53,7 @@ export function collectTouches(c: Collector, call: ts.CallExpression): void {
     }
     return;
   }
-  if (!ts.isIdentifier(callee) || call.arguments.length < 2) return;
+  if (call.arguments.length < 2) return;
   const value = c.evaluator.evaluate(callee);
   if (
     value.kind !== "package" || !isTrellis(value.module) || !/^assertRows?Exist/.test(value.name)
@@ -81,6 +87,32 @@ function mayBeTable(expression: ts.Expression): boolean {
 /** A row lock needs UPDATE beside SELECT (PostgreSQL 18, GRANT). */
 function lockNeeds(call: ts.CallExpression): DatabaseOperation[] {
   return listLaterCalls(call).some(({ name }) => name === "for") ? [Update] : [];
+}
+
+/** Notes a row lock on a statement that stands in a variable: `query.for("update")`. */
+function collectLaterLock(c: Collector, call: ts.CallExpression): void {
+  const callee = unwrap(call.expression);
+  if (!ts.isPropertyAccessExpression(callee) || callee.name.text !== "for") return;
+  const declaration = getDeclaration(c, unwrap(callee.expression));
+  if (declaration === undefined || !ts.isVariableDeclaration(declaration)) return;
+  let at = declaration.initializer && unwrap(declaration.initializer);
+  while (at !== undefined && ts.isCallExpression(at)) {
+    const method = unwrap(at.expression);
+    if (!ts.isPropertyAccessExpression(method)) return;
+    const [table] = at.arguments;
+    const value = method.name.text === "from" && table !== undefined
+      ? c.evaluator.evaluate(table)
+      : undefined;
+    if (value?.kind === "table") {
+      c.emit({ kind: "touch", node: call, table: value.table, operation: Update });
+    }
+    at = unwrap(method.expression);
+  }
+}
+
+function isDestructured(c: Collector, callee: ts.Identifier): boolean {
+  const declaration = getDeclaration(c, callee);
+  return declaration !== undefined && ts.isBindingElement(declaration);
 }
 
 /** Lists the methods that are called on the result, in order. */

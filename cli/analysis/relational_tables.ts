@@ -1,6 +1,7 @@
 import { DatabaseOperation } from "../../database/table_permission.ts";
 import type { Collector } from "./collector.ts";
 import { printTable, type TableName } from "./evaluate.ts";
+import { readNamedMember } from "./named_member.ts";
 import type { SourceModule } from "./source_module.ts";
 import { ts, unwrap } from "./typescript.ts";
 
@@ -16,10 +17,10 @@ export function collectRelationalQuery(c: Collector, call: ts.CallExpression): v
     return;
   }
   const member = unwrap(method.expression);
-  if (!ts.isPropertyAccessExpression(member) && !ts.isElementAccessExpression(member)) return;
-  const owner = unwrap(member.expression);
-  if (!ts.isPropertyAccessExpression(owner) || owner.name.text !== "query") return;
-  const key = ts.isPropertyAccessExpression(member) ? member.name.text : undefined;
+  const isElement = ts.isElementAccessExpression(member);
+  const owner = isElement ? member.expression : readNamedMember(c, member)?.owner;
+  if (owner === undefined || readNamedMember(c, owner)?.name !== "query") return;
+  const key = readNamedMember(c, member)?.name;
   const declarations = readDeclarations(c, c.project.getModule(call));
   const table = key === undefined ? undefined : declarations.tables.get(key);
   if (table === undefined) return c.emit({ kind: "opaque-sql", node: call });

@@ -34,8 +34,12 @@ export function readSqlTables(sql: string): SqlTables {
   let hasUnknownTable = false;
   for (const { tokens } of splitStatements(joinQualifiedNames(sql))) {
     const reader = new StatementReader(tokens);
-    hasUnknownTable ||= hasPlaceholderTable(reader);
+    hasUnknownTable ||= hasPlaceholderTable(reader) ||
+      BEFORE_TABLE.has(reader.key(reader.size - 1));
     tables.push(...readRareForms(reader));
+    const block = readBlock(reader);
+    tables.push(...block.tables);
+    hasUnknownTable ||= block.hasUnknownTable;
     for (const { at, role } of findRelationNames(reader)) {
       if (role !== "relation") continue;
       const table = splitName(getName(reader.token(at)!));
@@ -55,6 +59,21 @@ function readRareForms(reader: StatementReader): SqlTable[] {
     : 0;
   if (at === 0 || !reader.isName(at)) return [];
   return [{ table: splitName(getName(reader.token(at)!)), operations: [Select] }];
+}
+
+/** Reads the statements of a DO block, of which those that it puts together are not known. */
+function readBlock(reader: StatementReader): SqlTables {
+  const places = reader.is(0, "DO") ? [1, 2, 3] : [];
+  const body = places.map((at) => reader.token(at)?.text ?? "").find((text) =>
+    text.startsWith("$")
+  );
+  if (body === undefined) return { tables: [], hasUnknownTable: false };
+  const tag = body.slice(0, body.indexOf("$", 1) + 1);
+  const text = body.slice(tag.length, -tag.length);
+  const { tables, hasUnknownTable } = readSqlTables(
+    text.replace(/\b(?:begin|then|else|loop)\b/gi, ";"),
+  );
+  return { tables, hasUnknownTable: hasUnknownTable || /\bexecute\b/i.test(text) };
 }
 
 /** Writes `app.notes` as one quoted name, since the reader takes names without a schema. */

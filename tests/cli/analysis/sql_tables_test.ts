@@ -42,6 +42,9 @@ const CASES: [sql: string, tables: string[], hasUnknownTable?: boolean][] = [
   ["SELECT extract(day FROM $1)", []],
   ["SELECT 1 WHERE a IS DISTINCT FROM $1", []],
   ["SELECT substring(name FROM $1 FOR 3) FROM notes", ["notes SELECT"]],
+  ["SELECT * FROM", [], true],
+  ["DO $$ BEGIN IF x THEN DELETE FROM notes; END IF; END $$", ["notes DELETE"]],
+  ["DO LANGUAGE plpgsql $a$ BEGIN EXECUTE 'x'; END $a$", [], true],
   ["TABLE notes", ["notes SELECT"]],
   ["MERGE INTO a USING b ON a.id = b.id WHEN MATCHED THEN DELETE", [
     "a SELECT,INSERT,UPDATE,DELETE",

@@ -1,0 +1,46 @@
+import type { Collector } from "./collector.ts";
+import { ts, unwrap } from "./typescript.ts";
+
+/** A member of a value: `db.query`, `db["query"]`, or a constant that holds it. */
+export interface NamedMember {
+  readonly name: string;
+  /** What it is a member of; missing where a pattern takes it from something that has no text. */
+  readonly owner?: ts.Expression;
+}
+
+/**
+ * Reads an expression as a member, also by a constant: `const { query } = db`, `const rows = db.query`.
+ *
+ * @param c The collector.
+ * @param expression The expression.
+ * @returns The member, or `undefined` when it is none or its name is computed.
+ */
+export function readNamedMember(c: Collector, expression: ts.Expression): NamedMember | undefined {
+  const node = unwrap(expression);
+  if (ts.isPropertyAccessExpression(node)) return { name: node.name.text, owner: node.expression };
+  if (ts.isElementAccessExpression(node)) {
+    const key = c.evaluator.evaluate(node.argumentExpression);
+    return key.kind === "string" ? { name: key.text, owner: node.expression } : undefined;
+  }
+  const declaration = getDeclaration(c, node);
+  if (declaration === undefined) return undefined;
+  if (ts.isBindingElement(declaration)) {
+    return { name: (declaration.propertyName ?? declaration.name).getText() };
+  }
+  if (!ts.isVariableDeclaration(declaration) || declaration.initializer === undefined) {
+    return undefined;
+  }
+  return readNamedMember(c, declaration.initializer);
+}
+
+/**
+ * Finds where a name is declared.
+ *
+ * @param c The collector.
+ * @param node The name.
+ */
+export function getDeclaration(c: Collector, node: ts.Node): ts.Node | undefined {
+  if (!ts.isIdentifier(node)) return undefined;
+  const target = c.project.getTarget(node);
+  return target.kind === "declaration" ? target.node : undefined;
+}
