@@ -63,13 +63,24 @@ export function isLocal(config: DatabaseConfig): boolean {
     return endpoint !== undefined && URL.canParse(endpoint) &&
       isLoopback(new URL(endpoint).hostname);
   }
-  return locate(config).host.split(",").every((host) => isLoopback(host.replace(/:\d+$/, "")));
+  return listHosts(config).every((host) => isLoopback(host.replace(/:\d+$/, "")));
 }
 
 /** Checks for a loopback address, a name below `localhost`, or the folder of a Unix socket. */
 function isLoopback(host: string): boolean {
   return host === "" || host.startsWith("/") || /^(?:.*\.)?localhost$/i.test(host) ||
     /^127(?:\.\d{1,3}){3}$/.test(host) || /^\[?(?:::1|::ffff:127\.[\d.]+)\]?$/i.test(host);
+}
+
+/** Lists all that a driver may take for the host: which one counts differs between them. */
+function listHosts({ provider, connectionString = "", endpoint = "" }: DatabaseConfig): string[] {
+  if (provider === "distsql") return [endpoint];
+  const [, address = "", query = ""] = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)[^?#]*(?:\?([^#]*))?/i
+    .exec(connectionString) ?? [];
+  const parameters = new URLSearchParams(query);
+  const host = address.slice(address.lastIndexOf("@") + 1) || (process.env.PGHOST ?? "");
+  return [host, ...parameters.getAll("host"), ...parameters.getAll("hostaddr")]
+    .flatMap((hosts) => hosts.split(","));
 }
 
 function locate(config: DatabaseConfig): Location {
@@ -91,7 +102,7 @@ function locate(config: DatabaseConfig): Location {
   const at = address.lastIndexOf("@");
   const user = at < 0 ? "" : decode(address.slice(0, at).split(":")[0]);
   const role = user || parameters.get("user") || process.env.PGUSER || "of the system user";
-  const host = parameters.get("host") ?? address.slice(at + 1);
+  const host = [...new Set(listHosts(config))].filter((each) => each !== "").join(", ");
   return { host, database: decode(path) || role, role };
 }
 

@@ -24,6 +24,9 @@ const REMOTE: DatabaseConfig[] = [
   url("postgres://localhost.example.com/a"),
   url("postgres://localhost,db.example.com/a"),
   url("postgres://localhost/a?host=db.example.com"),
+  url("postgres://db.example.com/a?host=localhost"),
+  url("postgres://localhost/a?host=localhost&host=db.example.com"),
+  url("postgres:///a?host=/tmp&hostaddr=192.0.2.1"),
   url("postgres://0.0.0.0/a"),
   url("rds-data://arn:aws:rds:eu-central-1:1:cluster:c?secretArn=s&database=a"),
   { provider: "branching-pg", connectionString: "postgres://u@ep-1.eu-central-1.aws.neon.tech/a" },
@@ -35,6 +38,13 @@ Deno.test("isLocal() tells databases of this machine from all others", async () 
     for (const config of LOCAL) assertEquals(isLocal(config), true, JSON.stringify(config));
     for (const config of REMOTE) assertEquals(isLocal(config), false, JSON.stringify(config));
   });
+});
+
+Deno.test("isLocal() takes the host of PGHOST where the address has none", async () => {
+  const config = url("postgres:///a");
+  await withEnv({ PGHOST: undefined }, () => assertEquals(isLocal(config), true));
+  await withEnv({ PGHOST: "/tmp" }, () => assertEquals(isLocal(config), true));
+  await withEnv({ PGHOST: "db.example.com" }, () => assertEquals(isLocal(config), false));
 });
 
 Deno.test("isLocal() takes the Data API for local where its endpoint is", async () => {
