@@ -99,7 +99,8 @@ export function answerAwsClient(
  * @param request The request.
  */
 export function assertNoPage({ headers }: IncomingMessage): void {
-  if (headers.origin !== undefined || headers["sec-fetch-site"] !== undefined) {
+  const ofPages = [headers.origin, headers.referer, headers.cookie, headers["sec-fetch-site"]];
+  if (ofPages.some((header) => header !== undefined)) {
     throw new ForbiddenError("This address is for AWS clients, not for pages");
   }
 }

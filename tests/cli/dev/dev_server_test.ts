@@ -386,10 +386,13 @@ export const handler = defineTopicHandler()(({ record, metadata }) =>
         unknown.status,
         (await unknown.text()).includes("<Code>UnsupportedOperation</Code>"),
       ], [400, true]);
-      const pages: HeadersInit[] = [{ Origin: url }, { Origin: "http://localhost:3000" }, [[
-        "Sec-Fetch-Site",
-        "same-site",
-      ]]];
+      const pages: HeadersInit[] = [
+        { Origin: url },
+        { Origin: "http://localhost:3000" },
+        { "Sec-Fetch-Site": "same-site" },
+        { Referer: "http://localhost:3000/" },
+        { Cookie: "a=b" },
+      ];
       for (const header of pages) {
         const page = await fetch(`${url}/_trellis/aws`, {
           method: "POST",
