@@ -45,7 +45,9 @@ export {
 } from "./infra/modules_path.ts";
 export { type ReferencePageOptions, renderReferencePage } from "./openapi/reference_page.ts";
 
-// On Deno this entry point is also the program; npm's program is main.js. Not awaited: `require` refuses a module that awaits.
-// Destructured, since dnt replaces the expression import.meta.main; Deno.mainModule is no URL of a package from JSR.
+// On Deno this entry point is also the program; npm's program is main.js. Not awaited, since `require` refuses a module that
+// awaits. Destructured, since dnt replaces the expression import.meta.main. The main module's name is no URL with JSR.
 const { main } = import.meta as { main?: boolean };
-if (main === true && "Deno" in globalThis) void import("./main.ts");
+// dnt-shim-ignore
+const isDeno = "Deno" in globalThis;
+if (main === true && isDeno) void import("./main.ts");

@@ -1,7 +1,10 @@
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 
-const START = fileURLToPath(new URL("../../examples/notes/start.ts", import.meta.url));
+const ROOT = new URL("../../", import.meta.url);
+const { tasks } = JSON.parse(Deno.readTextFileSync(new URL("deno.json", ROOT)));
+/** The command of `deno task start`, which has an import map and a lock file of its own. */
+const [, ...START] = tasks.start.command.split(" ");
 
 /** The example application as a user runs it: its own process, a folder for its data. */
 export interface NotesProcess {
@@ -29,7 +32,8 @@ export function freePort(): Promise<number> {
 /** Starts the example on a port and waits until it answers; what it printed is the error when it ends instead. */
 export async function startNotes(dataFolder: string, port: number): Promise<NotesProcess> {
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", START],
+    args: START,
+    cwd: fileURLToPath(ROOT),
     env: { PORT: String(port), NOTES_DATA: dataFolder, LOG_LEVEL: "DEBUG", NO_COLOR: "1" },
     stdin: "null",
     stdout: "piped",
