@@ -3,7 +3,6 @@ import {
   getPath,
   getQueryString,
   getSource,
-  isHttpApiEvent,
   readRawBody,
 } from "../core/http/api_event.ts";
 import { encodeBase64 } from "../core/http/base64.ts";
@@ -19,6 +18,7 @@ import { type LambdaHandler, withObservability } from "../core/with_observabilit
 import { ServiceUnavailableError, ValidationError } from "../errors/http_errors.ts";
 import { logWarn } from "../observability/logger.ts";
 import type { StartedBetterAuth } from "./better_auth.ts";
+import { readCookieHeader } from "./cookie_header.ts";
 import { type BetterAuthInstance, getInternals } from "./instance.ts";
 import { readSessionCookies } from "./session_cookies.ts";
 import { readSessionToken } from "./session_token.ts";
@@ -159,23 +159,14 @@ function readHeaders(event: ApiEvent): Headers {
       if (typeof item === "string") headers.append(name, item);
     }
   }
-  const cookies = readCookieHeaders(event);
+  const cookies = readCookieHeader(event);
   // `append` joins with commas, which are no separators of cookies
-  if (cookies.length > 0) headers.set("cookie", cookies.join("; "));
+  if (cookies !== undefined) headers.set("cookie", cookies);
   // the library counts sign-in attempts by this header and notes it in sessions: what the client wrote must not count
   const address = getClientAddress(event);
   if (address === undefined) headers.delete("x-forwarded-for");
   else headers.set("x-forwarded-for", address);
   return headers;
-}
-
-/** The values of the `Cookie` headers. An HTTP API hands them over as a list of its own. */
-function readCookieHeaders(event: ApiEvent): readonly string[] {
-  if (isHttpApiEvent(event)) return event.cookies ?? [];
-  const several = (event as RestApiEvent).multiValueHeaders ?? {};
-  return Object.entries(several).filter(([name]) => name.toLowerCase() === "cookie").flatMap((
-    [, values],
-  ) => values ?? []);
 }
 
 async function toProxyResult(response: Response): Promise<ProxyResult> {

@@ -1,7 +1,9 @@
 // `instance.ts` imports this file when the auth library's API is first used.
+import type { BetterAuthPlugin } from "better-auth";
+import { getTableColumns, is, Table } from "drizzle-orm";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_auth_types.ts";
-import type { AuthSettings } from "./config.ts";
+import type { AuthPlugins, AuthSettings } from "./config.ts";
 import { loadBetterAuth, loadGenericOAuth } from "./load_better_auth.ts";
 import { withSafeErrors } from "./safe_errors.ts";
 import { AUTH_SCHEMA_MAPPING } from "./schema.ts";
@@ -46,8 +48,15 @@ export async function startBetterAuth(
   }
   const schema = { ...AUTH_SCHEMA_MAPPING, ...settings.schema };
   if (settings.experimentalJoins) checkRelations(db, schema);
-  const plugins: BetterAuthOptions["plugins"] = [bearer()];
+  const plugins = [...await listPlugins(settings.plugins)];
+  // handlers take bearer tokens, so the library must, too
+  if (!plugins.some(({ id }) => id === "bearer")) plugins.push(bearer());
   if (custom.length > 0) {
+    if (plugins.some(({ id }) => id === "generic-oauth")) {
+      throw new ConfigurationError(
+        "AuthConfig has providers under socialProviders.custom and in the plugin genericOAuth: keep one of them",
+      );
+    }
     const genericOAuth = await loadGenericOAuth();
     plugins.push(
       genericOAuth({ config: custom as unknown as Parameters<typeof genericOAuth>[0]["config"] }),
@@ -64,6 +73,7 @@ export async function startBetterAuth(
     plugins,
   });
   const context = await auth.$context;
+  checkTables(Object.values(context.tables), schema);
   if (context.secret !== settings.secret) {
     throw new ConfigurationError(
       "The environment variable BETTER_AUTH_SECRETS overrides AuthConfig.secret: unset it, or sessions signed with one would " +
@@ -76,6 +86,31 @@ export async function startBetterAuth(
     sessionCookie: context.authCookies.sessionToken.name,
     deleteSession: (token) => context.internalAdapter.deleteSession(token),
   };
+}
+
+async function listPlugins(plugins: AuthPlugins): Promise<readonly BetterAuthPlugin[]> {
+  return typeof plugins === "function" ? await plugins() : plugins;
+}
+
+/** Refuses to start with a plugin whose tables or columns are missing: each of its routes would fail. */
+function checkTables(
+  needed: readonly { modelName: string; fields: object }[],
+  schema: Readonly<Record<string, unknown>>,
+): void {
+  const missing = needed.flatMap(({ modelName: model, fields }) => {
+    const table = schema[model];
+    if (!is(table, Table)) return [`the table "${model}" (${Object.keys(fields).join(", ")})`];
+    const columns = getTableColumns(table);
+    const lacking = Object.keys(fields).filter((field) => !Object.hasOwn(columns, field));
+    return lacking.length === 0 ? [] : [`${lacking.join(", ")} of "${model}"`];
+  });
+  if (missing.length === 0) return;
+  throw new ConfigurationError(
+    `AuthConfig.schema lacks what the options and plugins need: ${
+      missing.join("; ")
+    }. Declare it in ` +
+      "your drizzle tables, create a migration, and pass the tables under these keys",
+  );
 }
 
 interface RelationalClient {

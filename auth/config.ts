@@ -1,54 +1,72 @@
-import { getTableColumns, is, Table } from "drizzle-orm";
+import type { BetterAuthPlugin } from "better-auth";
 import {
   ANY_OPTION,
   BOOLEAN_OPTION,
   checkOptions,
+  FUNCTION_OPTION,
   OBJECT_OPTION,
   type OptionRule,
 } from "../core/option_rules.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
+import type { BetterAuthOptions } from "./better_auth_types.ts";
+import { checkLibraryOptions, LIBRARY_RULES, type LibraryOptions } from "./library_options.ts";
 import {
   type ResolvedProviders,
   resolveProviders,
   type SocialProvidersConfig,
 } from "./providers.ts";
-import {
-  AUTH_ACCOUNT_COLUMNS,
-  AUTH_SESSION_COLUMNS,
-  AUTH_USER_COLUMNS,
-  AUTH_VERIFICATION_COLUMNS,
-} from "./columns.ts";
-import { authSessions, authUsers } from "./session_tables.ts";
+import { type AuthSchema, checkAdditionalFields, resolveSchema } from "./resolve_schema.ts";
 
-/** What {@link createAuth} needs to know. The object is read once: later changes to it have no effect. */
-export interface AuthConfig {
+/**
+ * Plugins of better-auth, or a function that loads them. Use a function with `import()` inside, so that
+ * functions that only check sessions do not load the plugins.
+ */
+export type AuthPlugins =
+  | readonly BetterAuthPlugin[]
+  | (() => readonly BetterAuthPlugin[] | Promise<readonly BetterAuthPlugin[]>);
+
+/**
+ * Configuration of {@link createAuth}. The keys below are Trellis's own; all other keys are
+ * better-auth's options, such as `emailAndPassword`, `emailVerification`, `rateLimit` or
+ * `databaseHooks` (https://better-auth.com/docs/reference/options). The object is read once: later
+ * changes to it have no effect.
+ */
+export interface AuthConfig extends LibraryOptions {
   /**
-   * Signs session tokens and encrypts what is encrypted, the same in every function: at least 32 random characters. A
-   * shorter one is refused unless `baseURL` is a loopback address such as `http://localhost:3000`.
+   * Signs session tokens and encrypts stored secrets. Use the same value in every function: at least
+   * 32 random characters. A shorter secret is refused unless `baseURL` is a loopback address such as
+   * `http://localhost:3000`.
    */
   secret: string;
   /**
-   * Where the auth routes are reached from outside, such as `https://api.example.com`. Without a path the routes are
-   * under `/api/auth`; with one, they are under that path.
+   * The public address of the auth routes, such as `https://api.example.com`. Without a path the
+   * routes are under `/api/auth`; with one, they are under that path.
    */
   baseURL: string;
-  /** Origins of browser applications, beside `baseURL`'s own, that may call the auth routes. */
-  trustedOrigins?: string[];
+  /** Origins of browser applications, besides `baseURL`'s own, that may call the API with cookies. */
+  trustedOrigins?: BetterAuthOptions["trustedOrigins"];
   /**
-   * Seconds that a session lasts, at most 400 days (the limit of browsers for cookies).
+   * Lifetime of a session in seconds, at most 400 days (the limit of browsers for cookies).
    * @default 2_592_000 (30 days)
    */
   sessionExpiresIn?: number;
   /**
-   * A session that is used is extended when this many seconds have gone by since it was last extended.
+   * A session is extended when it is used and this many seconds have passed since its last extension.
    * @default 86_400 (24 hours)
    */
   sessionUpdateAge?: number;
   /** Identity providers for sign-in. */
   socialProviders?: SocialProvidersConfig;
   /**
-   * Tables of your own in place of the built-in ones, under the keys `user`, `session`, `account`, `verification`. They have
-   * the property names of the built-in ones; names in the database, more columns and text ids are up to you.
+   * Plugins of better-auth: two-factor, passkey, organization and so on. Tables that a plugin needs go
+   * into `schema` under better-auth's model names. The bearer plugin is always there.
+   */
+  plugins?: AuthPlugins;
+  /**
+   * Tables of the application in place of the built-in ones, under the keys `user`, `session`,
+   * `account` and `verification`, and the tables of plugins. They have the property names of the
+   * built-in ones; their names in the database, further columns and text ids are up to you. Further
+   * columns of `user` and `session` reach `session.user` and `session.session` in handlers.
    */
   schema?: Record<string, unknown>;
   /**
@@ -57,111 +75,160 @@ export interface AuthConfig {
    */
   useSecureCookies?: boolean;
   /**
-   * Whether ids are made by the database (the column's default) in place of `crypto.randomUUID()`.
+   * Whether the database makes ids (the default of the column) instead of `crypto.randomUUID()`.
    * @default false
    */
   databaseGenerateId?: boolean;
   /**
-   * Whether the providers' tokens are stored encrypted.
+   * Whether the tokens of identity providers are stored encrypted.
    * @default false
    */
   encryptOAuthTokens?: boolean;
   /**
-   * Whether better-auth reads a session with its user in one query. Needs the relations of `./auth/schema` in the
-   * database client's schema. Session checks of this package are one query either way.
+   * Whether better-auth reads a session with its user in one query. Needs the relations of
+   * `./auth/schema` in the database client's schema. Session checks of this package are one query
+   * either way.
    * @default false
    */
   experimentalJoins?: boolean;
 }
 
-/** The tables by better-auth's model names; a consumer's own have at least these columns. */
-export type AuthSchema = typeof SESSION_TABLES & Readonly<Record<string, unknown>>;
-
 /** An {@link AuthConfig} that was checked, with its defaults. */
 export interface AuthSettings {
   readonly secret: string;
   readonly baseURL: string;
-  readonly trustedOrigins: readonly string[];
+  readonly isLoopback: boolean;
+  readonly trustedOrigins: NonNullable<BetterAuthOptions["trustedOrigins"]>;
   readonly sessionExpiresIn: number;
   readonly sessionUpdateAge: number;
   readonly providers: ResolvedProviders;
+  readonly plugins: AuthPlugins;
   readonly schema: AuthSchema;
+  /** Name of the cookie with the session's token. */
+  readonly sessionCookie: string;
   readonly useSecureCookies: boolean;
   readonly databaseGenerateId: boolean;
   readonly encryptOAuthTokens: boolean;
   readonly experimentalJoins: boolean;
+  /** Options that are passed to better-auth. */
+  readonly library: LibraryOptions;
 }
 
-const RULES = {
+const OWN_RULES = {
   secret: ANY_OPTION,
   baseURL: ANY_OPTION,
-  trustedOrigins: [isListOfTexts, 'a list of origins such as ["https://app.example.com"]'],
+  trustedOrigins: [
+    (value) => typeof value === "function" || isListOfStrings(value),
+    'a list of origins such as ["https://app.example.com"], or a function that returns one',
+  ],
   sessionExpiresIn: ANY_OPTION,
   sessionUpdateAge: ANY_OPTION,
   socialProviders: OBJECT_OPTION,
+  plugins: [
+    (value) => FUNCTION_OPTION[0](value) || Array.isArray(value),
+    "a list of better-auth plugins, or a function that returns one",
+  ],
   schema: OBJECT_OPTION,
   useSecureCookies: BOOLEAN_OPTION,
   databaseGenerateId: BOOLEAN_OPTION,
   encryptOAuthTokens: BOOLEAN_OPTION,
   experimentalJoins: BOOLEAN_OPTION,
-} as const satisfies Record<keyof AuthConfig, OptionRule>;
+} as const satisfies Record<Exclude<keyof AuthConfig, keyof LibraryOptions>, OptionRule>;
+
+const RULES = { ...OWN_RULES, ...LIBRARY_RULES };
 
 const DAY_SECONDS = 86_400;
 const MIN_SECRET_LENGTH = 32;
-const MAX_COOKIE_SECONDS = 400 * DAY_SECONDS; // RFC 6265bis section 5.5; better-auth refuses to sign in above it
+/** RFC 6265bis, section 5.5; better-auth refuses to sign in above it. */
+const MAX_COOKIE_SECONDS = 400 * DAY_SECONDS;
 
 /**
  * Checks a configuration and fills in its defaults.
  *
- * @param config As the application gives it.
+ * @param config The configuration of the application.
  * @returns The settings.
- * @throws {ConfigurationError} When a key is unknown, or a value is missing or invalid. The message never has the secret.
+ * @throws {ConfigurationError} When a key is unknown, a value is missing or invalid, or one thing is
+ * set twice. The message never contains the secret.
  */
 export function resolveAuthConfig(config: AuthConfig): AuthSettings {
   checkOptions("AuthConfig", config, RULES, "AuthConfig.");
+  checkLibraryOptions(config);
   const {
-    sessionExpiresIn = 30 * DAY_SECONDS,
-    sessionUpdateAge = DAY_SECONDS,
+    secret,
+    baseURL,
     trustedOrigins = [],
+    sessionExpiresIn = config.session?.expiresIn ?? 30 * DAY_SECONDS,
+    sessionUpdateAge = config.session?.updateAge ?? DAY_SECONDS,
+    socialProviders,
+    plugins = [],
+    schema,
+    useSecureCookies = config.advanced?.useSecureCookies ?? true,
+    databaseGenerateId = false,
+    encryptOAuthTokens = config.account?.encryptOAuthTokens ?? false,
+    experimentalJoins = false,
+    ...library
   } = config;
-  if (typeof config.secret !== "string" || config.secret === "") {
+  checkSeconds(sessionExpiresIn, sessionUpdateAge);
+  const url = parseBaseUrl(baseURL, library.basePath);
+  const isLoopback = isLoopbackHost(url.hostname);
+  checkSecret(secret, url.hostname, isLoopback);
+  const tables = resolveSchema(schema);
+  checkAdditionalFields(tables, "user", library.user?.additionalFields);
+  checkAdditionalFields(tables, "session", library.session?.additionalFields);
+  return {
+    secret,
+    baseURL,
+    isLoopback,
+    trustedOrigins,
+    sessionExpiresIn,
+    sessionUpdateAge,
+    providers: resolveProviders(socialProviders),
+    plugins,
+    schema: tables,
+    sessionCookie: getSessionCookieName(library, useSecureCookies),
+    useSecureCookies,
+    databaseGenerateId,
+    encryptOAuthTokens,
+    experimentalJoins,
+    library,
+  };
+}
+
+/** Builds the name as better-auth does (createCookieGetter of 1.7). */
+function getSessionCookieName({ advanced }: LibraryOptions, isSecure: boolean): string {
+  const prefix = advanced?.cookiePrefix || "better-auth";
+  const name = advanced?.cookies?.session_token?.name || `${prefix}.session_token`;
+  return isSecure ? `__Secure-${name}` : name;
+}
+
+function checkSecret(secret: unknown, hostname: string, isLoopback: boolean): void {
+  if (typeof secret !== "string" || secret === "") {
     throw new ConfigurationError(
       "AuthConfig.secret is missing: set it to at least 32 random characters",
     );
   }
-  const { hostname } = parseBaseUrl(config.baseURL);
-  if (config.secret.length < MIN_SECRET_LENGTH && !isLoopback(hostname)) {
+  if (secret.length < MIN_SECRET_LENGTH && !isLoopback) {
     throw new ConfigurationError(
-      `AuthConfig.secret is too short for ${hostname}: set it to at least ${MIN_SECRET_LENGTH} random characters, such as ` +
-        "the output of: openssl rand -base64 32",
+      `AuthConfig.secret is too short for ${hostname}: set it to at least ${MIN_SECRET_LENGTH} random ` +
+        "characters, such as the output of: openssl rand -base64 32",
     );
   }
-  if (!(sessionExpiresIn > 0 && sessionExpiresIn <= MAX_COOKIE_SECONDS)) {
-    throw new ConfigurationError(
-      `AuthConfig.sessionExpiresIn must be above 0 and at most ${MAX_COOKIE_SECONDS} seconds, got ${sessionExpiresIn}`,
-    );
-  }
-  if (!(sessionUpdateAge >= 0 && sessionUpdateAge < Infinity)) {
-    throw new ConfigurationError(
-      `AuthConfig.sessionUpdateAge must be a number of seconds from 0, got ${sessionUpdateAge}`,
-    );
-  }
-  return {
-    secret: config.secret,
-    baseURL: config.baseURL,
-    trustedOrigins,
-    sessionExpiresIn,
-    sessionUpdateAge,
-    providers: resolveProviders(config.socialProviders),
-    schema: resolveSchema(config.schema),
-    useSecureCookies: config.useSecureCookies ?? true,
-    databaseGenerateId: config.databaseGenerateId ?? false,
-    encryptOAuthTokens: config.encryptOAuthTokens ?? false,
-    experimentalJoins: config.experimentalJoins ?? false,
-  };
 }
 
-function parseBaseUrl(baseURL: unknown): URL {
+function checkSeconds(expiresIn: number, updateAge: number): void {
+  if (!(expiresIn > 0 && expiresIn <= MAX_COOKIE_SECONDS)) {
+    throw new ConfigurationError(
+      `AuthConfig.sessionExpiresIn must be above 0 and at most ${MAX_COOKIE_SECONDS} seconds, got ${expiresIn}`,
+    );
+  }
+  if (!(updateAge >= 0 && updateAge < Infinity)) {
+    throw new ConfigurationError(
+      `AuthConfig.sessionUpdateAge must be a number of seconds from 0, got ${updateAge}`,
+    );
+  }
+}
+
+function parseBaseUrl(baseURL: unknown, basePath: string | undefined): URL {
   // the first call of URL.canParse costs a fresh process 1.5 ms, and this one none
   let url: URL | undefined;
   try {
@@ -176,100 +243,19 @@ function parseBaseUrl(baseURL: unknown): URL {
       }`,
     );
   }
+  if (basePath !== undefined && url.pathname !== "/") {
+    throw new ConfigurationError(
+      `AuthConfig.baseURL has the path ${url.pathname} and AuthConfig.basePath is "${basePath}": keep one`,
+    );
+  }
   return url;
 }
 
-/** Whether a URL's host is the machine itself (RFC 6761, section 6.3; RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3). */
-function isLoopback(hostname: string): boolean {
+/** Checks for the machine itself (RFC 6761, section 6.3; RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3). */
+function isLoopbackHost(hostname: string): boolean {
   return /^(?:.+\.)?localhost\.?$|^127\.\d+\.\d+\.\d+$|^\[::1\]$/.test(hostname);
 }
 
-function isListOfTexts(value: unknown): boolean {
+function isListOfStrings(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
-}
-
-/** The default tables that checking a session needs; the library gets the others when it starts. */
-const SESSION_TABLES: { readonly user: typeof authUsers; readonly session: typeof authSessions } = {
-  user: authUsers,
-  session: authSessions,
-};
-
-/** What each model's table must have. */
-const MODEL_COLUMNS: Readonly<Record<string, object>> = {
-  user: AUTH_USER_COLUMNS,
-  session: AUTH_SESSION_COLUMNS,
-  account: AUTH_ACCOUNT_COLUMNS,
-  verification: AUTH_VERIFICATION_COLUMNS,
-};
-
-function resolveSchema(own: Record<string, unknown> | undefined): AuthSchema {
-  if (own === undefined) return SESSION_TABLES;
-  const models = Object.keys(MODEL_COLUMNS);
-  if (!models.some((model) => own[model] !== undefined)) {
-    throw new ConfigurationError(
-      `AuthConfig.schema has none of the keys ${models.join(", ")}; it has ${
-        Object.keys(own).join(", ") || "no keys"
-      }. ` +
-        "Map them to your tables: { user: users, session: sessions }",
-    );
-  }
-  const schema = { ...SESSION_TABLES, ...own };
-  for (const [model, needed] of Object.entries(MODEL_COLUMNS)) {
-    if (!(model in schema)) continue;
-    const table: unknown = schema[model as keyof typeof schema];
-    if (!is(table, Table)) {
-      throw new ConfigurationError(`AuthConfig.schema.${model} is no drizzle table`);
-    }
-    const columns = getTableColumns(table);
-    const missing = Object.keys(needed).filter((name) => columns[name] === undefined);
-    if (missing.length > 0) {
-      throw new ConfigurationError(
-        `AuthConfig.schema.${model} lacks ${
-          missing.join(", ")
-        }: spread AUTH_${model.toUpperCase()}_COLUMNS into the table`,
-      );
-    }
-  }
-  for (const name of ["createdAt", "updatedAt", "expiresAt"] as const) {
-    if (getTableColumns(schema.session)[name].dataType === "date") continue;
-    throw new ConfigurationError(
-      `AuthConfig.schema.session.${name} must be a timestamp of drizzle's mode "date"`,
-    );
-  }
-  return schema;
-}
-
-const identities: WeakMap<object, number> = new WeakMap();
-let lastIdentity = 0;
-
-/**
- * A text that is equal for configurations that mean the same: values by content, tables and functions by identity.
- * It holds the secret, so it stays in memory.
- *
- * @param value Settings, or a part of them.
- * @returns The text.
- */
-export function identifyConfig(value: unknown): string {
-  if (
-    typeof value === "function" || (typeof value === "object" && value !== null && !isPlain(value))
-  ) {
-    let identity = identities.get(value);
-    if (identity === undefined) identities.set(value, identity = ++lastIdentity);
-    return `#${identity}`;
-  }
-  if (typeof value !== "object" || value === null) {
-    return typeof value === "bigint" ? `${value}n` : JSON.stringify(value) ?? "";
-  }
-  if (Array.isArray(value)) return `[${value.map(identifyConfig).join()}]`;
-  const entries = Object.entries(value).filter(([, item]) => item !== undefined).sort(([a], [b]) =>
-    a < b ? -1 : 1
-  );
-  return `{${
-    entries.map(([key, item]) => `${JSON.stringify(key)}:${identifyConfig(item)}`).join()
-  }}`;
-}
-
-function isPlain(value: object): boolean {
-  const prototype = Object.getPrototypeOf(value);
-  return Array.isArray(value) || prototype === Object.prototype || prototype === null;
 }

@@ -2,9 +2,10 @@ import { ConfigurationError } from "../errors/http_errors.ts";
 import { runOutsideInvocation } from "../observability/invocation_context.ts";
 import { logError } from "../observability/logger.ts";
 import type { StartedBetterAuth } from "./better_auth.ts";
-import { logBetterAuth } from "./better_auth_log.ts";
 import type { AuthDatabase, BetterAuthApi, BetterAuthOptions } from "./better_auth_types.ts";
-import { type AuthConfig, type AuthSettings, identifyConfig, resolveAuthConfig } from "./config.ts";
+import { type AuthConfig, type AuthSettings, resolveAuthConfig } from "./config.ts";
+import { identifyConfig } from "./identify_config.ts";
+import { toBetterAuthOptions } from "./better_auth_options.ts";
 
 /**
  * The auth instance. The library behind it is loaded when `api` or `handler` is first used; checking a session does not
@@ -145,31 +146,6 @@ function makeInstance(db: AuthDatabase, settings: AuthSettings): BetterAuthInsta
   Object.defineProperty(auth, "options", { enumerable: false });
   internals.set(auth, { db, settings, start });
   return auth;
-}
-
-function toBetterAuthOptions(settings: AuthSettings): BetterAuthOptions {
-  return {
-    secret: settings.secret,
-    baseURL: settings.baseURL,
-    trustedOrigins: [...settings.trustedOrigins],
-    emailAndPassword: { enabled: true },
-    session: { expiresIn: settings.sessionExpiresIn, updateAge: settings.sessionUpdateAge },
-    account: { encryptOAuthTokens: settings.encryptOAuthTokens },
-    socialProviders: settings.providers.social as BetterAuthOptions["socialProviders"],
-    advanced: {
-      useSecureCookies: settings.useSecureCookies,
-      // left unset, better-auth skips the check of origins where NODE_ENV is "test", which is also the name of a stage
-      disableOriginCheck: false,
-      database: {
-        generateId: settings.databaseGenerateId ? false : () => crypto.randomUUID(),
-        ...(settings.experimentalJoins ? { joins: true } : {}),
-      },
-    },
-    logger: { level: "warn", disableColors: true, log: logBetterAuth },
-    // else the library prints what was thrown to the console, with SQL and parameters; `handler` logs it without
-    onAPIError: { throw: true },
-    telemetry: { enabled: false },
-  };
 }
 
 type Endpoint = (...inputs: unknown[]) => Promise<unknown>;

@@ -14,7 +14,7 @@
  * @module
  */
 export { extractBearerToken } from "../core/http/bearer_token.ts";
-export type { SessionResult, UserDetails } from "../core/http/session_registry.ts";
+export type { SessionDetails, SessionResult, UserDetails } from "../core/http/session_registry.ts";
 export { type AuthHandlerOptions, createAuthHandler } from "./auth_handler.ts";
 export type { AuthConfig } from "./config.ts";
 export type { HmacAlgorithm } from "./hmac.ts";

@@ -2,8 +2,9 @@ import { setSessionAuthenticator } from "../core/http/session_registry.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
 import type { AuthConfig } from "./config.ts";
-import { type BetterAuthInstance, getAuth } from "./instance.ts";
-import { requireBearerToken, validateSession } from "./sessions.ts";
+import { type BetterAuthInstance, getAuth, getInternals } from "./instance.ts";
+import { readSessionCredential, requireCredential } from "./session_credential.ts";
+import { validateSession } from "./sessions.ts";
 
 let factory: (() => Promise<BetterAuthInstance>) | undefined;
 
@@ -27,10 +28,14 @@ let factory: (() => Promise<BetterAuthInstance>) | undefined;
  */
 export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config: AuthConfig): void {
   factory = () => getAuth(getDb, config);
-  setSessionAuthenticator(async (header) => {
+  setSessionAuthenticator(async (event) => {
     // first, so that a request without a credential does not reach the database
-    const token = requireBearerToken(header);
-    return await validateSession(await getConfiguredSessionAuth(), token);
+    requireCredential(event);
+    const auth = await getConfiguredSessionAuth();
+    return await validateSession(
+      auth,
+      await readSessionCredential(event, getInternals(auth).settings),
+    );
   });
 }
 

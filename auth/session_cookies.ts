@@ -1,4 +1,4 @@
-import { readSignedToken } from "./session_token.ts";
+import { decodePercent, readSignedToken } from "./session_token.ts";
 
 /**
  * Prefixes that browsers demand attributes for (RFC 6265bis, section 4.1.3); a cookie with one is
@@ -31,6 +31,32 @@ export async function readSessionCookies(
     if (token !== undefined) tokens.add(token);
   }
   return [...tokens];
+}
+
+/** A token and its HMAC-SHA256 in base64 with padding, the only form that better-auth writes. */
+const SIGNED = /^[^.]+\.[\w+/-]{43}=$/;
+
+/**
+ * Returns the token of the session cookie. Like better-auth it reads the first cookie of exactly this
+ * name and no other.
+ *
+ * @param header The `Cookie` header.
+ * @param name The cookie's name.
+ * @param secret Signs cookies.
+ * @returns The token, or `undefined` when the cookie is missing or its signature is not good.
+ */
+export async function findSessionCookie(
+  header: string,
+  name: string,
+  secret: string,
+): Promise<string | undefined> {
+  for (const pair of header.split(";")) {
+    const equals = pair.indexOf("=");
+    if (equals === -1 || pair.slice(0, equals).trim() !== name) continue;
+    const value = decodePercent(unquote(pair.slice(equals + 1).trim()));
+    return SIGNED.test(value) ? await readSignedToken(value, secret) : undefined;
+  }
+  return undefined;
 }
 
 function unquote(value: string): string {

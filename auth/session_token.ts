@@ -41,7 +41,8 @@ export function readSignedToken(
   return matches ? token : undefined;
 }
 
-function decodePercent(text: string): string {
+/** Decodes a percent-encoded text; one that is malformed is left as it is. */
+export function decodePercent(text: string): string {
   if (!text.includes("%")) return text;
   try {
     return decodeURIComponent(text);

@@ -1,12 +1,15 @@
 import { and, eq, getTableColumns, gt, sql } from "drizzle-orm";
+import type { PgColumn } from "drizzle-orm/pg-core";
 import { extractBearerToken } from "../core/http/bearer_token.ts";
 import type { SessionResult } from "../core/http/session_registry.ts";
 import { withQueryMetrics } from "../database/queries/query_metrics.ts";
 import { isAppError } from "../errors/app_error.ts";
 import { UnauthorizedError } from "../errors/http_errors.ts";
-import type { AuthSchema, AuthSettings } from "./config.ts";
 import type { AuthDatabase } from "./better_auth_types.ts";
+import { AUTH_SESSION_COLUMNS, AUTH_USER_COLUMNS } from "./columns.ts";
+import type { AuthSettings } from "./config.ts";
 import { type BetterAuthInstance, getInternals } from "./instance.ts";
+import type { AuthSchema } from "./resolve_schema.ts";
 import { findExtendedEnd, type SessionTimes } from "./session_length.ts";
 import { readSessionToken } from "./session_token.ts";
 
@@ -19,13 +22,16 @@ interface SessionRow extends SessionTimes {
   name: string | null;
   image: string | null;
   emailVerified: boolean;
+  /** Columns that the application and plugins added. */
+  userFields?: Record<string, unknown>;
+  sessionFields?: Record<string, unknown>;
 }
 
 interface SessionQuery {
   execute(values: { token: string }): Promise<SessionRow[]>;
 }
 
-const queries: WeakMap<AuthDatabase, WeakMap<AuthSchema, SessionQuery>> = new WeakMap();
+const queries: WeakMap<AuthDatabase, WeakMap<AuthSettings, SessionQuery>> = new WeakMap();
 let lastQuery = 0;
 
 /**
@@ -66,7 +72,7 @@ export async function validateSession(
   let stored = readSessionToken(token, settings.secret);
   if (stored instanceof Promise) stored = await stored;
   if (stored === undefined) throw invalidSession();
-  const row = await findActive(db, settings.schema, stored);
+  const row = await findActive(db, settings, stored);
   const nowMs = Date.now();
   const extendedMs = findExtendedEnd(row, settings, nowMs);
   const expiresAt = extendedMs === undefined
@@ -79,8 +85,9 @@ export async function validateSession(
       ...(row.name !== null && { name: row.name }),
       ...(row.image !== null && { image: row.image }),
       emailVerified: row.emailVerified,
+      ...row.userFields,
     },
-    session: { id: row.id, token: row.token, expiresAt },
+    session: { id: row.id, token: row.token, expiresAt, ...row.sessionFields },
   };
 }
 
@@ -184,7 +191,7 @@ export function refreshSession(auth: BetterAuthInstance, token: string): Promise
  */
 export async function isSessionActive(auth: BetterAuthInstance, token: string): Promise<boolean> {
   const { db, settings } = getInternals(auth);
-  return await findActive(db, settings.schema, token).then(() => true, (error: unknown) => {
+  return await findActive(db, settings, token).then(() => true, (error: unknown) => {
     if (isAppError(error, "UNAUTHORIZED")) return false;
     throw error;
   });
@@ -192,12 +199,12 @@ export async function isSessionActive(auth: BetterAuthInstance, token: string): 
 
 async function findActive(
   db: AuthDatabase,
-  schema: AuthSchema,
+  settings: AuthSettings,
   token: string,
 ): Promise<SessionRow> {
   const [row] = await withQueryMetrics(
     "findSession",
-    () => queryFor(db, schema).execute({ token }),
+    () => getQuery(db, settings).execute({ token }),
   );
   if (row === undefined || !(row.expiresAt.getTime() > Date.now())) throw invalidSession();
   return row;
@@ -227,40 +234,59 @@ async function extend(
         ),
       ))
       .returning({ expiresAt: session.expiresAt }));
-  return extended?.expiresAt ?? (await findActive(db, settings.schema, row.token)).expiresAt;
+  return extended?.expiresAt ?? (await findActive(db, settings, row.token)).expiresAt;
 }
 
-function queryFor(db: AuthDatabase, schema: AuthSchema): SessionQuery {
+function getQuery(db: AuthDatabase, settings: AuthSettings): SessionQuery {
   let ofClient = queries.get(db);
   if (ofClient === undefined) queries.set(db, ofClient = new WeakMap());
-  let query = ofClient.get(schema);
-  if (query === undefined) {
-    const { session, user } = schema;
-    // a column of better-auth's admin plugin
-    const { impersonatedBy } = getTableColumns(session) as {
-      impersonatedBy?: typeof session.token;
-    };
-    query = db.select({
-      id: session.id,
-      token: session.token,
-      expiresAt: session.expiresAt,
-      userId: user.id,
-      email: user.email,
-      name: user.name,
-      image: user.image,
-      emailVerified: user.emailVerified,
-      createdAt: session.createdAt,
-      updatedAt: session.updatedAt,
-      ...(impersonatedBy && { impersonatedBy }),
-    }).from(session).innerJoin(user, eq(user.id, session.userId)).where(
-      eq(session.token, sql.placeholder("token")),
-    )
-      .limit(1)
-      // a name of its own for each: a connection keeps one statement under one name
-      .prepare(`trellis_find_session_${++lastQuery}`);
-    ofClient.set(schema, query);
-  }
+  let query = ofClient.get(settings);
+  if (query === undefined) ofClient.set(settings, query = prepareQuery(db, settings));
   return query;
+}
+
+function prepareQuery(db: AuthDatabase, { schema, library }: AuthSettings): SessionQuery {
+  const { session, user } = schema;
+  const userFields = findAddedColumns(user, AUTH_USER_COLUMNS, library.user?.additionalFields);
+  const sessionFields = findAddedColumns(
+    session,
+    AUTH_SESSION_COLUMNS,
+    library.session?.additionalFields,
+  );
+  // a column of better-auth's admin plugin
+  const { impersonatedBy } = getTableColumns(session) as { impersonatedBy?: typeof session.token };
+  return db.select({
+    id: session.id,
+    token: session.token,
+    expiresAt: session.expiresAt,
+    userId: user.id,
+    email: user.email,
+    name: user.name,
+    image: user.image,
+    emailVerified: user.emailVerified,
+    createdAt: session.createdAt,
+    updatedAt: session.updatedAt,
+    ...(impersonatedBy && { impersonatedBy }),
+    ...(userFields && { userFields }),
+    ...(sessionFields && { sessionFields }),
+  }).from(session).innerJoin(user, eq(user.id, session.userId)).where(
+    eq(session.token, sql.placeholder("token")),
+  )
+    .limit(1)
+    // a name of its own for each: a connection keeps one statement under one name
+    .prepare(`trellis_find_session_${++lastQuery}`) as unknown as SessionQuery;
+}
+
+/** Finds the columns that a table has besides the built-in ones, without those that are never returned. */
+function findAddedColumns(
+  table: AuthSchema["user"] | AuthSchema["session"],
+  builtIn: object,
+  additionalFields: Readonly<Record<string, { returned?: boolean | undefined }>> = {},
+): Record<string, PgColumn> | undefined {
+  const added = Object.entries<PgColumn>(getTableColumns(table)).filter(([name]) =>
+    !Object.hasOwn(builtIn, name) && additionalFields[name]?.returned !== false
+  );
+  return added.length === 0 ? undefined : Object.fromEntries(added);
 }
 
 /** One message for every reason, so that nobody learns which tokens exist. */

@@ -1,4 +1,3 @@
-import { getHeader } from "../core/http/api_event.ts";
 import type { ApiEvent, AuthorizerContext } from "../core/http/lambda.ts";
 import { getSessionAuthenticator, type SessionResult } from "../core/http/session_registry.ts";
 import { UserStatus } from "../core/http/user_status.ts";
@@ -78,8 +77,6 @@ function authenticateAuthorizerOptional(
 }
 
 async function authenticateSession(event: ApiEvent): Promise<Identity> {
-  const session = await getSessionAuthenticator()(
-    getHeader(event, "Authorization", "authorization"),
-  );
+  const session = await getSessionAuthenticator()(event);
   return { userId: session.user.id, session };
 }

@@ -1,6 +1,18 @@
 import { ConfigurationError } from "../../errors/http_errors.ts";
+import type { ApiEvent } from "./lambda.ts";
 
-/** The user of a session, as handlers see it. */
+/**
+ * The user of a session, as handlers see it. Columns that the application or a plugin adds to the users table are there too.
+ * Declare their types once:
+ *
+ * ```ts ignore
+ * declare module "@trellis/fn/auth" {
+ *   interface UserDetails {
+ *     plan: "free" | "pro";
+ *   }
+ * }
+ * ```
+ */
 export interface UserDetails {
   /** The user's id. */
   id: string;
@@ -14,28 +26,32 @@ export interface UserDetails {
   emailVerified: boolean;
 }
 
-/** A session that was checked and is active. */
+/**
+ * A session, as handlers see it. Columns that the application or a plugin adds to the sessions table are there too; declare
+ * their types as for {@link UserDetails}.
+ */
+export interface SessionDetails {
+  /** The session's id. */
+  id: string;
+  /** The session's token, without its signature. */
+  token: string;
+  /** The time at which the session ends. */
+  expiresAt: Date;
+}
+
+/** A session that was checked and is active, with its user. */
 export interface SessionResult {
-  /** Whose session it is. */
+  /** The user. */
   user: UserDetails;
-  /** The session itself. */
-  session: {
-    /** The session's id. */
-    id: string;
-    /** The token that stands for it. */
-    token: string;
-    /** When it ends. */
-    expiresAt: Date;
-  };
+  /** The session. */
+  session: SessionDetails;
 }
 
 /**
- * Checks the value of an `Authorization` header.
+ * Checks the credential of a request.
  * Rejects with `UnauthorizedError` when it is missing, malformed, unknown or expired.
  */
-export type SessionAuthenticator = (
-  authorizationHeader: string | null | undefined,
-) => Promise<SessionResult>;
+export type SessionAuthenticator = (event: ApiEvent) => Promise<SessionResult>;
 
 let registered: SessionAuthenticator | undefined;
 

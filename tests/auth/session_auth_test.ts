@@ -7,9 +7,12 @@ import {
 } from "../../auth/mod.ts";
 import { getSessionAuthenticator } from "../../core/http/session_registry.ts";
 import { ConfigurationError, UnauthorizedError } from "../../errors/mod.ts";
+import { createRestApiEvent } from "../../testing/mod.ts";
 import { openAuthDatabase, SECRET } from "./auth_database.ts";
 
 const config = { secret: SECRET, baseURL: "http://localhost:3000" };
+const withBearer = (token: string) =>
+  createRestApiEvent({ headers: { Authorization: `Bearer ${token}` } });
 const { pglite, db, queries, reset } = await openAuthDatabase();
 globalThis.addEventListener("unload", () => void pglite.close());
 
@@ -36,12 +39,12 @@ Deno.test("configureSessionAuth() connects at the first request, not before, and
   queries.length = 0;
   const authenticate = getSessionAuthenticator();
   await assertRejects(
-    () => authenticate(undefined),
+    () => authenticate(createRestApiEvent({})),
     UnauthorizedError,
     "The Authorization header must be: Bearer <token>",
   );
   assertEquals([connects, queries.length], [1, 0]);
-  const { user } = await authenticate(`Bearer ${token}`);
+  const { user } = await authenticate(withBearer(String(token)));
   assertEquals(user.email, "a@example.com");
   assert(queries.length === 1);
   resetSessionAuth();
@@ -54,9 +57,9 @@ Deno.test("configureSessionAuth() lets a handler try again after the database wa
     config,
   );
   const authenticate = getSessionAuthenticator();
-  await assertRejects(() => authenticate("Bearer unknown"), Error, "away");
+  await assertRejects(() => authenticate(withBearer("unknown")), Error, "away");
   await assertRejects(
-    () => authenticate("Bearer unknown"),
+    () => authenticate(withBearer("unknown")),
     UnauthorizedError,
     "The session is invalid or has expired",
   );

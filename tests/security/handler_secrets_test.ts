@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
 import * as z from "zod";
 import { buildValidatedResponse, type ProxyResult } from "../../core/mod.ts";
+import { getHeader } from "../../core/http/api_event.ts";
 import { setSessionAuthenticator } from "../../core/http/session_registry.ts";
 import { defineEnv } from "../../env/mod.ts";
 import {
@@ -158,8 +159,8 @@ for (const [name, failure] of failures()) {
 }
 
 Deno.test("no secret is in answers and log lines of any auth mode, good or bad", async () => {
-  setSessionAuthenticator((header) =>
-    header?.endsWith("good")
+  setSessionAuthenticator((event) =>
+    getHeader(event, "Authorization")?.endsWith("good")
       ? Promise.resolve({
         user: { id: "u1", email: "ada@example.com", emailVerified: true },
         session: { id: "s1", token: `${MARKER}-session`, expiresAt: new Date() },

@@ -6,6 +6,7 @@ import {
   type SessionResult,
   UserStatus,
 } from "../../core/mod.ts";
+import { getHeader } from "../../core/http/api_event.ts";
 import { setSessionAuthenticator } from "../../core/http/session_registry.ts";
 import { UnauthorizedError } from "../../errors/mod.ts";
 import {
@@ -354,10 +355,10 @@ const SESSION: SessionResult = {
   session: { id: "s1", token: "t1", expiresAt: new Date(0) },
 };
 
-Deno.test("auth session hands the Authorization header to the registered check, and its result to the handler", async () => {
+Deno.test("auth session hands the event to the registered check, and its result to the handler", async () => {
   const headersSeen: unknown[] = [];
-  setSessionAuthenticator((header) => {
-    headersSeen.push(header);
+  setSessionAuthenticator((event) => {
+    headersSeen.push(getHeader(event, "Authorization"));
     return Promise.resolve(SESSION);
   });
   for (const make of createEvents) {

@@ -1,0 +1,21 @@
+import { getHeader, isHttpApiEvent } from "../core/http/api_event.ts";
+import type { ApiEvent, RestApiEvent } from "../core/http/lambda.ts";
+
+/**
+ * Returns the cookies of a request as one `Cookie` header. An HTTP API hands them over as a list,
+ * and several headers are joined with `; ` (RFC 6265, section 5.4).
+ *
+ * @param event The event.
+ * @returns The header's value, or `undefined` when there are no cookies.
+ */
+export function readCookieHeader(event: ApiEvent): string | undefined {
+  if (isHttpApiEvent(event) && event.cookies !== undefined) return join(event.cookies);
+  const several = (event as RestApiEvent).multiValueHeaders;
+  if (!several) return getHeader(event, "Cookie", "cookie");
+  const values = Object.entries(several).filter(([name]) => name.toLowerCase() === "cookie");
+  return join(values.flatMap(([, items]) => items ?? []));
+}
+
+function join(values: readonly string[]): string | undefined {
+  return values.length === 0 ? undefined : values.join("; ");
+}

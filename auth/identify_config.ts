@@ -1,0 +1,34 @@
+const identities: WeakMap<object, number> = new WeakMap();
+let lastIdentity = 0;
+
+/**
+ * A text that is equal for configurations that mean the same: values by content, tables and functions by identity.
+ * It holds the secret, so it stays in memory.
+ *
+ * @param value Settings, or a part of them.
+ * @returns The text.
+ */
+export function identifyConfig(value: unknown): string {
+  if (
+    typeof value === "function" || (typeof value === "object" && value !== null && !isPlain(value))
+  ) {
+    let identity = identities.get(value);
+    if (identity === undefined) identities.set(value, identity = ++lastIdentity);
+    return `#${identity}`;
+  }
+  if (typeof value !== "object" || value === null) {
+    return typeof value === "bigint" ? `${value}n` : JSON.stringify(value) ?? "";
+  }
+  if (Array.isArray(value)) return `[${value.map(identifyConfig).join()}]`;
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined).sort(([a], [b]) =>
+    a < b ? -1 : 1
+  );
+  return `{${
+    entries.map(([key, item]) => `${JSON.stringify(key)}:${identifyConfig(item)}`).join()
+  }}`;
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  return Array.isArray(value) || prototype === Object.prototype || prototype === null;
+}

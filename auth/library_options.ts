@@ -1,0 +1,98 @@
+import { ANY_OPTION, OBJECT_OPTION, type OptionRule } from "../core/option_rules.ts";
+import { ConfigurationError } from "../errors/http_errors.ts";
+import type { BetterAuthOptions } from "./better_auth_types.ts";
+
+/** The options of better-auth that `AuthConfig` has in a form of its own. */
+type OwnForm =
+  | "baseURL"
+  | "database"
+  | "plugins"
+  | "secret"
+  | "secrets"
+  | "socialProviders"
+  | "trustedOrigins";
+
+/** The options of better-auth that `AuthConfig` passes on. */
+export type LibraryOptions = Omit<BetterAuthOptions, OwnForm>;
+
+const TEXT_OPTION: OptionRule = [(value) => typeof value === "string", "a string"];
+
+/** The keys that better-auth 1.7 has. Their values are typed and checked by better-auth. */
+export const LIBRARY_RULES = {
+  appName: TEXT_OPTION,
+  basePath: TEXT_OPTION,
+  secondaryStorage: OBJECT_OPTION,
+  emailVerification: OBJECT_OPTION,
+  emailAndPassword: OBJECT_OPTION,
+  user: OBJECT_OPTION,
+  session: OBJECT_OPTION,
+  account: OBJECT_OPTION,
+  verification: OBJECT_OPTION,
+  rateLimit: OBJECT_OPTION,
+  advanced: OBJECT_OPTION,
+  logger: OBJECT_OPTION,
+  databaseHooks: OBJECT_OPTION,
+  onAPIError: OBJECT_OPTION,
+  hooks: OBJECT_OPTION,
+  disabledPaths: [Array.isArray, "a list of paths"],
+  telemetry: OBJECT_OPTION,
+  experimental: ANY_OPTION,
+} as const satisfies Record<keyof LibraryOptions, OptionRule>;
+
+type OwnSpelling =
+  | "databaseGenerateId"
+  | "encryptOAuthTokens"
+  | "experimentalJoins"
+  | "sessionExpiresIn"
+  | "sessionUpdateAge"
+  | "useSecureCookies";
+type Section = "account" | "advanced" | "session";
+
+/** Keys of `AuthConfig` and the option of better-auth that says the same. */
+const SAME_OPTIONS: readonly (readonly [OwnSpelling, Section, key: string])[] = [
+  ["sessionExpiresIn", "session", "expiresIn"],
+  ["sessionUpdateAge", "session", "updateAge"],
+  ["useSecureCookies", "advanced", "useSecureCookies"],
+  ["encryptOAuthTokens", "account", "encryptOAuthTokens"],
+  ["databaseGenerateId", "advanced", "database"],
+  ["experimentalJoins", "advanced", "database"],
+];
+
+/**
+ * Refuses options of better-auth that contradict an option of `AuthConfig` or that session checks
+ * could not follow.
+ *
+ * @param config The configuration of the application.
+ * @throws {ConfigurationError} When there is one.
+ */
+export function checkLibraryOptions(
+  config: LibraryOptions & { readonly [own in OwnSpelling]?: unknown },
+): void {
+  for (const [own, section, key] of SAME_OPTIONS) {
+    const theirs = (config[section] as Readonly<Record<string, unknown>> | undefined)?.[key];
+    if (config[own] !== undefined && theirs !== undefined) {
+      throw new ConfigurationError(
+        `AuthConfig.${own} and AuthConfig.${section}.${key} are both set: keep one`,
+      );
+    }
+  }
+  for (const model of ["user", "session"] as const) {
+    if (config[model]?.modelName !== undefined || config[model]?.fields !== undefined) {
+      throw new ConfigurationError(
+        `AuthConfig.${model}.modelName and .fields are not supported: name the table and its columns in a ` +
+          `drizzle table and pass it as AuthConfig.schema.${model}`,
+      );
+    }
+  }
+  if (config.secondaryStorage !== undefined && config.session?.storeSessionInDatabase !== true) {
+    throw new ConfigurationError(
+      "AuthConfig.secondaryStorage would keep sessions out of the database, where handlers look for them: " +
+        "set AuthConfig.session.storeSessionInDatabase to true",
+    );
+  }
+  if (config.onAPIError?.throw === false) {
+    throw new ConfigurationError(
+      "AuthConfig.onAPIError.throw must not be false: better-auth would print errors with SQL and parameters",
+    );
+  }
+}

@@ -1,0 +1,94 @@
+import { getTableColumns, is, Table } from "drizzle-orm";
+import { ConfigurationError } from "../errors/http_errors.ts";
+import {
+  AUTH_ACCOUNT_COLUMNS,
+  AUTH_SESSION_COLUMNS,
+  AUTH_USER_COLUMNS,
+  AUTH_VERIFICATION_COLUMNS,
+} from "./columns.ts";
+import { authSessions, authUsers } from "./session_tables.ts";
+
+/** The tables by better-auth's model names. Tables of an application have at least these columns. */
+export type AuthSchema = typeof SESSION_TABLES & Readonly<Record<string, unknown>>;
+
+/** The default tables that a session check reads. better-auth gets the other tables when it starts. */
+const SESSION_TABLES: { readonly user: typeof authUsers; readonly session: typeof authSessions } = {
+  user: authUsers,
+  session: authSessions,
+};
+
+/** The columns that the table of each model must have. */
+const MODEL_COLUMNS: Readonly<Record<string, object>> = {
+  user: AUTH_USER_COLUMNS,
+  session: AUTH_SESSION_COLUMNS,
+  account: AUTH_ACCOUNT_COLUMNS,
+  verification: AUTH_VERIFICATION_COLUMNS,
+};
+
+/**
+ * Checks the tables of an application and adds the default ones.
+ *
+ * @param own The option `schema` of `AuthConfig`.
+ * @returns The tables by model name; the same object for every configuration without `schema`.
+ * @throws {ConfigurationError} When a table or a column is missing.
+ */
+export function resolveSchema(own: Record<string, unknown> | undefined): AuthSchema {
+  if (own === undefined) return SESSION_TABLES;
+  const models = Object.keys(MODEL_COLUMNS);
+  if (!models.some((model) => own[model] !== undefined)) {
+    throw new ConfigurationError(
+      `AuthConfig.schema has none of the keys ${models.join(", ")}; it has ${
+        Object.keys(own).join(", ") || "no keys"
+      }. ` +
+        "Map them to your tables: { user: users, session: sessions }",
+    );
+  }
+  const schema = { ...SESSION_TABLES, ...own };
+  for (const [model, needed] of Object.entries(MODEL_COLUMNS)) {
+    if (!(model in schema)) continue;
+    const table: unknown = schema[model as keyof typeof schema];
+    if (!is(table, Table)) {
+      throw new ConfigurationError(`AuthConfig.schema.${model} is no drizzle table`);
+    }
+    const columns = getTableColumns(table);
+    const missing = Object.keys(needed).filter((name) => columns[name] === undefined);
+    if (missing.length > 0) {
+      throw new ConfigurationError(
+        `AuthConfig.schema.${model} lacks ${
+          missing.join(", ")
+        }: spread AUTH_${model.toUpperCase()}_COLUMNS into the table`,
+      );
+    }
+  }
+  for (const name of ["createdAt", "updatedAt", "expiresAt"] as const) {
+    if (getTableColumns(schema.session)[name].dataType === "date") continue;
+    throw new ConfigurationError(
+      `AuthConfig.schema.session.${name} must be a timestamp of drizzle's mode "date"`,
+    );
+  }
+  return schema;
+}
+
+/**
+ * Checks that the tables have the columns of `additionalFields`.
+ *
+ * @param schema The tables by model name.
+ * @param model `user` or `session`.
+ * @param fields The option `additionalFields` of the model.
+ * @throws {ConfigurationError} When the table has no such column.
+ */
+export function checkAdditionalFields(
+  schema: AuthSchema,
+  model: "user" | "session",
+  fields: Readonly<Record<string, unknown>> = {},
+): void {
+  const columns = getTableColumns(schema[model]);
+  const missing = Object.keys(fields).filter((name) => !Object.hasOwn(columns, name));
+  if (missing.length === 0) return;
+  throw new ConfigurationError(
+    `AuthConfig.${model}.additionalFields has ${
+      missing.join(", ")
+    }, but the ${model} table has no ` +
+      `such column: add it to a table of yours and pass the table as AuthConfig.schema.${model}`,
+  );
+}
