@@ -22,5 +22,9 @@ export function logBetterAuth(level: string, message: string, ...values: unknown
   const text = /^failed query/i.test(message)
     ? "a query failed"
     : message.replace(/^\[better-auth\]\s*/i, "");
-  log(LEVELS[level] ?? "INFO", `better-auth: ${text}`, error === undefined ? undefined : { error });
+  log(
+    LEVELS[level] ?? "INFO",
+    `[better-auth] ${text}`,
+    error === undefined ? undefined : { error },
+  );
 }

@@ -15,13 +15,13 @@ function logged(level: string, message: string, ...values: unknown[]): unknown {
 Deno.test("logBetterAuth() keeps the level and the text", () => {
   assertEquals(logged("warn", "[better-auth] Rate limiting"), {
     at: "WARN",
-    words: "better-auth: Rate limiting",
+    words: "[better-auth] Rate limiting",
     error: undefined,
     rest: undefined,
   });
   assertEquals(logged("error", "x"), {
     at: "ERROR",
-    words: "better-auth: x",
+    words: "[better-auth] x",
     error: undefined,
     rest: undefined,
   });
@@ -38,7 +38,7 @@ Deno.test("logBetterAuth() keeps errors and leaves out everything else that come
     ),
     {
       at: "ERROR",
-      words: "better-auth: Failed to create user",
+      words: "[better-auth] Failed to create user",
       error: "no route",
       rest: undefined,
     },
@@ -49,7 +49,7 @@ Deno.test("logBetterAuth() leaves out the statement and its parameters when they
   const text = 'Failed query: select "id" from "users" where "email" = $1\nparams: ada@example.com';
   assertEquals(logged("error", text), {
     at: "ERROR",
-    words: "better-auth: a query failed",
+    words: "[better-auth] a query failed",
     error: undefined,
     rest: undefined,
   });

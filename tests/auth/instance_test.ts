@@ -178,10 +178,36 @@ const BAD: [name: string, change: object, message: string][] = [
     "AuthConfig.schema.user lacks name, emailVerified, image, createdAt, updatedAt: spread AUTH_USER_COLUMNS into the table",
   ],
   [
-    "a key that it does not have",
-    { emailAndPassword: { enabled: false } },
-    "AuthConfig has no option emailAndPassword: it has secret, baseURL, trustedOrigins,",
+    "a key that neither it nor better-auth has",
+    { emailAndPasswords: { enabled: false } },
+    "AuthConfig has no option emailAndPasswords: it has secret, baseURL, trustedOrigins,",
   ],
+  [
+    "one thing in two spellings",
+    { sessionExpiresIn: 60, session: { expiresIn: 60 } },
+    "AuthConfig.sessionExpiresIn and AuthConfig.session.expiresIn are both set: keep one",
+  ],
+  [
+    "two paths",
+    { baseURL: "https://api.example.com/auth", basePath: "/login" },
+    'AuthConfig.baseURL has the path /auth and AuthConfig.basePath is "/login": keep one',
+  ],
+  [
+    "additional fields without a column",
+    { user: { additionalFields: { plan: { type: "string" } } } },
+    "AuthConfig.user.additionalFields has plan, but the user table has no such column",
+  ],
+  [
+    "names of columns that drizzle tables have already",
+    { session: { fields: { token: "key" } } },
+    "AuthConfig.session.modelName and .fields are not supported",
+  ],
+  [
+    "sessions outside of the database",
+    { secondaryStorage: { get() {}, set() {}, delete() {} } },
+    "set AuthConfig.session.storeSessionInDatabase to true",
+  ],
+  ["plugins that are none", { plugins: {} }, "AuthConfig.plugins is {}: it must be a list of"],
   ["a misspelt key", { sessionExpiresin: 60 }, "AuthConfig has no option sessionExpiresin: it has"],
   [
     "trusted origins that are no list",
@@ -463,8 +489,8 @@ Deno.test("api logs the library's lines with the cause and without SQL, tokens a
         auth.api.signInEmail({ body: { ...ADA, email: "nobody@example.com" } })
       );
     });
-    assertMatch(lines, /"level":"ERROR","message":"better-auth: INTERNAL_SERVER_ERROR".*42P01/);
-    assertMatch(lines, /"level":"WARN","message":"better-auth: User not found"/);
+    assertMatch(lines, /"level":"ERROR","message":"\[better-auth\] INTERNAL_SERVER_ERROR".*42P01/);
+    assertMatch(lines, /"level":"WARN","message":"\[better-auth\] User not found"/);
     assertFalse(lines.includes(token!) || /select|nobody@|correct horse/.test(lines), lines);
     assertEquals(printed, []);
   } finally {

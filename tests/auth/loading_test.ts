@@ -56,6 +56,7 @@ Deno.test("./auth/schema brings drizzle's tables, and of the package no client a
     "auth/migration.ts",
     "auth/schema.ts",
     "auth/session_tables.ts",
+    "database/table_permission.ts",
   ]);
   const packages = new Set(
     modules.filter((module) => !module.startsWith(root.href) && !module.startsWith("node:")).map((
