@@ -1,5 +1,5 @@
 import { escapeControls, quote } from "./logger.ts";
-import type { ObservabilitySettings } from "./settings.ts";
+import type { MetricSettings } from "./settings.ts";
 
 /**
  * The part of a document of CloudWatch's embedded metric format that depends on names only.
@@ -28,7 +28,7 @@ export function renderMetricNames(
  * @param members Values of dimensions and metrics: `,"operationName":"Double","Errors":0`.
  */
 export function renderMetricDocument(
-  settings: ObservabilitySettings,
+  settings: MetricSettings,
   names: string,
   members: string,
 ): string {

@@ -5,7 +5,7 @@ import { renderMetricDocument, renderMetricNames } from "./metric_document.ts";
 import type { MetricGroup } from "./metric_group.ts";
 import type { MetricUnit } from "./metric_unit.ts";
 import { writeOutput } from "./output.ts";
-import { getSettings, type ObservabilitySettings } from "./settings.ts";
+import { getMetricSettings, type MetricSettings } from "./settings.ts";
 
 /** Limits of the embedded metric format (CloudWatch documentation, "Embedded metric format specification"). */
 const MAX_METRICS = 100, MAX_VALUES = 100, MAX_DIMENSIONS = 30, MAX_NAME = 1024;
@@ -121,15 +121,12 @@ export function createMetricRecorder(
   const key = JSON.stringify(dimensions);
   return function record(...values): void {
     const invocation = currentInvocation();
-    if (invocation === undefined || invocation.ended) {
-      return writeAtOnce(
-        invocation,
-        dimensions,
-        names.map(([name, unit], i) => [name, unit, values[i]]),
-      );
-    }
-    const group = groupFor(invocation, dimensions, key);
+    const isRunning = invocation !== undefined && !invocation.ended;
+    const group = isRunning
+      ? groupFor(invocation, dimensions, key)
+      : { dimensions, values: new Map() };
     for (let i = 0; i < names.length; i++) addValue(group, names[i][0], names[i][1], values[i]);
+    if (!isRunning) writeGroup(invocation, group);
   };
 }
 
@@ -187,7 +184,11 @@ function writeAtOnce(
 ): void {
   const group: MetricGroup = { dimensions, values: new Map() };
   for (const [name, unit, value] of data) addTo(group, name, unit, value);
-  writeOutput(renderGroups([group], invocation?.settings ?? getSettings()));
+  writeGroup(invocation, group);
+}
+
+function writeGroup(invocation: Invocation | undefined, group: MetricGroup): void {
+  writeOutput(renderGroups([group], invocation?.settings ?? getMetricSettings()));
 }
 
 function checkMetric(
@@ -240,7 +241,7 @@ function renderAndClear(invocation: Invocation): string {
 type Values = MetricGroup["values"];
 
 /** One line for each group, several where a group is over the format's limits. */
-function renderGroups(groups: Iterable<MetricGroup>, settings: ObservabilitySettings): string {
+function renderGroups(groups: Iterable<MetricGroup>, settings: MetricSettings): string {
   if (settings.metricsDisabled) return "";
   let text = "";
   for (const { dimensions, values } of groups) {
@@ -305,7 +306,7 @@ function headAfter(head: Head, name: string, unit?: MetricUnit): Head {
 }
 
 function renderDocument(
-  settings: ObservabilitySettings,
+  settings: MetricSettings,
   dimensions: Readonly<Record<string, string>>,
   values: Values,
 ): string {

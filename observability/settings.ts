@@ -22,6 +22,12 @@ export interface ObservabilitySettings {
   readonly singleConcurrency: boolean;
 }
 
+/** The settings that a metric needs which is written outside of an invocation. */
+export type MetricSettings = Pick<
+  ObservabilitySettings,
+  "service" | "namespace" | "metricsDisabled"
+>;
+
 let kept: ObservabilitySettings | undefined;
 
 /**
@@ -30,22 +36,37 @@ let kept: ObservabilitySettings | undefined;
  */
 export function getSettings(): ObservabilitySettings {
   if (kept !== undefined) return kept;
-  const inLambda = getOptionalEnv("AWS_EXECUTION_ENV", "").startsWith("AWS_Lambda_");
+  const inLambda = isInLambda();
   const asked = readSetting("LOG_LEVEL") ?? getOptionalEnv("AWS_LAMBDA_LOG_LEVEL");
   const level = parseLogLevel(asked);
   const settings: ObservabilitySettings = {
-    service: readSetting("SERVICE_NAME") ??
-      getOptionalEnv("AWS_LAMBDA_FUNCTION_NAME", "service_undefined"),
-    namespace: readSetting("METRICS_NAMESPACE") ?? "Trellis",
+    ...readMetricSettings(),
     level: LOG_LEVELS[level ?? "INFO"],
     unknownLevel: level === undefined ? asked : undefined,
-    metricsDisabled: isTrue(readSetting("METRICS_DISABLED")),
     fixed: inLambda,
     singleConcurrency: isTrue(getOptionalEnv("TRELLIS_SEQUENTIAL_INVOCATIONS")) &&
       getOptionalEnv("AWS_LAMBDA_MAX_CONCURRENCY") === undefined,
   };
   if (inLambda) kept = settings;
   return settings;
+}
+
+/** Returns the settings of metrics alone: outside of Lambda each variable is read for each metric. */
+export function getMetricSettings(): MetricSettings {
+  return kept ?? (isInLambda() ? getSettings() : readMetricSettings());
+}
+
+function readMetricSettings(): MetricSettings {
+  return {
+    service: readSetting("SERVICE_NAME") ??
+      getOptionalEnv("AWS_LAMBDA_FUNCTION_NAME", "service_undefined"),
+    namespace: readSetting("METRICS_NAMESPACE") ?? "Trellis",
+    metricsDisabled: isTrue(readSetting("METRICS_DISABLED")),
+  };
+}
+
+function isInLambda(): boolean {
+  return getOptionalEnv("AWS_EXECUTION_ENV", "").startsWith("AWS_Lambda_");
 }
 
 function isTrue(value: string | undefined): boolean {

@@ -70,12 +70,23 @@ export function onSpanEnd(listener: SpanListener): () => void {
  * ```
  */
 export function startSpan(name: string, options: StartSpanOptions = {}): Span {
+  return startSpanAt(name, options, performance.now());
+}
+
+/**
+ * Starts a span at a time that the caller has read: a look at a clock costs as much as the rest of a span.
+ *
+ * @param name What is done.
+ * @param options As for {@link startSpan}.
+ * @param startedMs `performance.now()`.
+ * @returns The span, to be ended with {@link endSpanAt}.
+ */
+export function startSpanAt(name: string, options: StartSpanOptions, startedMs: number): Span {
   const invocation = currentInvocation();
   const parent = invocation?.span;
   const attributes: Record<string, SpanAttribute> = options.attributes === undefined
     ? {}
     : { ...options.attributes };
-  const startedMs = performance.now();
   const startTimeMs = startedMs +
     (invocation === undefined ? epochOffsetAt(startedMs) : getOffset(invocation, startedMs));
   const remote = invocation?.traceId && parent === undefined
@@ -119,7 +130,7 @@ function epochOffsetAt(startedMs: number): number {
   return Date.now() - startedMs;
 }
 
-/** Read once for an invocation: each look at a clock costs as much as the rest of a span. */
+/** Read once for an invocation. */
 function getOffset(invocation: Invocation, startedMs: number): number {
   return invocation.epochOffsetMs ??= epochOffsetAt(startedMs);
 }
@@ -131,9 +142,20 @@ function getOffset(invocation: Invocation, startedMs: number): number {
  * @param error What the work failed with, when it failed.
  */
 export function endSpan(span: Span, error?: unknown): void {
+  endSpanAt(span, error, performance.now());
+}
+
+/**
+ * Ends a span at a time that the caller has read.
+ *
+ * @param span What {@link startSpanAt} gave.
+ * @param error What the work failed with, when it failed.
+ * @param endedMs `performance.now()`.
+ */
+export function endSpanAt(span: Span, error: unknown, endedMs: number): void {
   if (span.endTimeMs !== undefined) return;
   const running = span as RunningSpan;
-  span.endTimeMs = span.startTimeMs + performance.now() - running.startedMs;
+  span.endTimeMs = span.startTimeMs + endedMs - running.startedMs;
   span.status = error === undefined ? "ok" : "error";
   span.error = error;
   const { invocation } = running;

@@ -3,7 +3,7 @@ import { DatabaseError, type UniqueViolationError } from "../../errors/database_
 import { isLevelEnabled, logDebug, logError, logWarn } from "../../observability/logger.ts";
 import { createMetricRecorder } from "../../observability/metrics.ts";
 import { redactValue } from "../../observability/redact.ts";
-import { endSpan, startSpan } from "../../observability/tracer.ts";
+import { endSpanAt, startSpanAt, type StartSpanOptions } from "../../observability/tracer.ts";
 import { type DistSqlRetryOptions, type RetryCount, runWithRetry } from "../retry.ts";
 import type { ConstraintAnswers } from "./constraint_answers.ts";
 import { toQueryError } from "./query_error.ts";
@@ -24,6 +24,8 @@ export interface QueryMetricsOptions {
   constraints?: ConstraintAnswers;
 }
 
+/** A query may run beside others, so none is the parent of what starts next. */
+const SPAN_OPTIONS: StartSpanOptions = Object.freeze({ active: false });
 const NO_OPTIONS: QueryMetricsOptions = Object.freeze({});
 const NO_RETRY: DistSqlRetryOptions = Object.freeze({ maxRetries: 0 });
 const DEFAULT_RETRY: DistSqlRetryOptions = Object.freeze({});
@@ -63,20 +65,22 @@ export async function withQueryMetrics<T>(
   if (options.logInput !== undefined && isLevelEnabled("DEBUG")) {
     logDebug("query input", { queryName, input: redactValue(options.logInput) });
   }
-  const span = startSpan(queryName, { active: false });
+  const startedMs = performance.now();
+  const span = startSpanAt(queryName, SPAN_OPTIONS, startedMs);
   const count: RetryCount = { retries: 0 };
-  const startedAt = performance.now();
   try {
     const result = await runWithRetry(fn, retry === false ? NO_RETRY : retry, count);
-    emit(queryName, startedAt, count.retries, 0);
-    endSpan(span);
+    const endedMs = performance.now();
+    emit(queryName, endedMs - startedMs, count.retries, 0);
+    endSpanAt(span, undefined, endedMs);
     return result;
   } catch (thrown) {
     const { constraints } = options;
     const error = toQueryError(thrown, { queryName, attempts: count.retries + 1, constraints });
     const isFailure = error.statusCode >= 500;
-    emit(queryName, startedAt, count.retries, isFailure ? 1 : 0);
-    endSpan(span, isFailure ? error : undefined);
+    const endedMs = performance.now();
+    emit(queryName, endedMs - startedMs, count.retries, isFailure ? 1 : 0);
+    endSpanAt(span, isFailure ? error : undefined, endedMs);
     logOnce(error, queryName, count.retries);
     throw error;
   }
@@ -86,7 +90,7 @@ const recorders: Map<string, ReturnType<typeof createMetricRecorder>> = new Map(
 /** Upper bound of cached recorders, in case names contain ids. */
 const MAX_RECORDERS = 1000;
 
-function emit(queryName: string, startedAt: number, retries: number, errors: 0 | 1): void {
+function emit(queryName: string, durationMs: number, retries: number, errors: 0 | 1): void {
   let record = recorders.get(queryName);
   if (record === undefined) {
     record = createMetricRecorder({ queryName }, [
@@ -97,7 +101,7 @@ function emit(queryName: string, startedAt: number, retries: number, errors: 0 |
     if (recorders.size >= MAX_RECORDERS) recorders.clear();
     recorders.set(queryName, record);
   }
-  record(performance.now() - startedAt, errors, retries);
+  record(durationMs, errors, retries);
 }
 
 /** Errors that were logged, so that nested queries do not log the same failure twice. */

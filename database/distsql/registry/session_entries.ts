@@ -268,7 +268,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "dump-settings",
     category: Connection,
     action: Strip,
-    title: "Settings and psql commands that pg_dump writes",
+    title: "Settings and psql commands that pg_dump writes; a return to the connection's own role",
     advice: "Left out: they have no meaning here.",
     source: ["LINT"],
     evidence: "inferred",

@@ -65,6 +65,16 @@ function translateModes(reader: StatementReader, t: StatementTranslation): void 
   t.warn("set-transaction");
 }
 
+/** Whether a statement goes back to the role of the connection, which no other statement leaves. */
+function isOwnRole(reader: StatementReader, scope: number): boolean {
+  if (reader.is(0, "RESET")) {
+    return reader.is(1, "ROLE") || reader.is(1, "SESSION", "AUTHORIZATION");
+  }
+  if (reader.is(scope, "ROLE", "NONE")) return true;
+  const at = reader.is(scope, "SESSION") ? scope + 1 : scope;
+  return reader.is(at, "AUTHORIZATION", "DEFAULT");
+}
+
 /** SET and RESET. */
 export function translateSet(reader: StatementReader, t: StatementTranslation): void {
   const scope = ["SESSION", "LOCAL"].includes(reader.key(1)) ? 2 : 1;
@@ -73,6 +83,7 @@ export function translateSet(reader: StatementReader, t: StatementTranslation): 
     reader.is(1, "SESSION", "CHARACTERISTICS");
   if (isTransaction || TRANSACTION_SETTING.test(name)) return translateModes(reader, t);
   if (reader.is(1, "CONSTRAINTS")) return t.refuse("set-constraints", "SET CONSTRAINTS");
+  if (isOwnRole(reader, scope)) return t.apply("dump-settings");
   if (
     /^"?role"?$/.test(name) || /^"?session_authorization"?$/.test(name) ||
     reader.is(scope, "AUTHORIZATION") ||

@@ -300,6 +300,8 @@ export const STRIPPED: readonly string[] = [
   `-- only a comment`,
   `/* nothing */ ;`,
   `--> statement-breakpoint`,
+  `RESET ROLE`,
+  `SET SESSION AUTHORIZATION DEFAULT`,
   `VACUUM ANALYZE t`,
   `ANALYZE`,
   `CHECKPOINT`,
