@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console
 /**
  * Checks the npm package before anybody installs it: what is in it, that two builds give the same bytes, that publint and
- * are-the-types-wrong find nothing. What they find and we leave is explained in docs/decisions/npm_package.md.
+ * are-the-types-wrong find nothing. What they find and we leave is explained in docs/decisions/package.md.
  *
  *   deno run -A scripts/check_package.ts [--package <folder with a build>] [--engine dnt|deno-pack]
  *

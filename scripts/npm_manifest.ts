@@ -28,7 +28,7 @@ export interface ExportTarget {
 const PEERS = ["zod"];
 
 /**
- * Makes the whole package.json of the npm package. Why each dependency is of its kind: docs/decisions/optional_dependencies.md.
+ * Makes the whole package.json of the npm package. Why each dependency is of its kind: docs/decisions/package.md.
  *
  * @param config What deno.json says.
  * @param exports Where the build put each entry point.

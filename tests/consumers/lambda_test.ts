@@ -182,7 +182,7 @@ Deno.test("a bundled session handler works without the drivers and the auth libr
       }
     },
     "session_function.ts",
-    // as docs/decisions/optional_dependencies.md says
+    // as docs/decisions/package.md says
     ["--splitting"],
   );
 });

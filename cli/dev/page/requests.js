@@ -240,7 +240,7 @@ function renderSpans({ spans, durationMs = 1 }) {
         { class: span.status === "error" ? "bad" : undefined },
         el("span", { class: "name" }, `${"· ".repeat(getDepth(span))}${span.name}`),
         chart,
-        el("span", { class: "ms" }, `${span.durationMs} ms`),
+        el("span", { class: "ms" }, `${Math.round(span.durationMs * 10) / 10} ms`),
       );
     }),
   );

@@ -1,0 +1,99 @@
+import { dirname, relative } from "node:path";
+import { REPOSITORY, resolveLink } from "./links.ts";
+import type { Page, Section } from "./pages.ts";
+
+/** A section with its pages. */
+export interface PageGroup {
+  readonly title: Section["title"];
+  readonly pages: readonly Page[];
+}
+
+/**
+ * Converts a page of the repository to a page of the site: links to other pages become relative, links to other files of the
+ * repository lead to GitHub, and characters that VitePress would read as a template are escaped.
+ *
+ * @param text The Markdown.
+ * @param path Path of the page from the root of the repository.
+ * @param sitePath Path of the page on the site.
+ * @returns The Markdown for the site.
+ */
+export function toSitePage(text: string, path: string, sitePath: string): string {
+  return mapProse(text, (prose) =>
+    prose
+      .replace(/\]\(([^)\s#]*)(#[^)\s]*)?\)/g, (_match, target: string, anchor = "") => {
+        return `](${rewriteTarget(path, sitePath, target)}${anchor})`;
+      })
+      .replace(/<(?!a id="|\/a>|!--)/g, "&lt;")
+      .replaceAll("{{", "&#123;&#123;"));
+}
+
+function rewriteTarget(path: string, sitePath: string, target: string): string {
+  const file = target === "" ? undefined : resolveLink(path, target);
+  if (file === undefined) return target;
+  if (!file.startsWith("docs/")) return `${REPOSITORY}/blob/main/${file}`;
+  const link = relative(dirname(sitePath), file.slice("docs/".length));
+  return link.startsWith(".") ? link : `./${link}`;
+}
+
+/** Applies a function to the parts of a Markdown text outside of code. */
+function mapProse(text: string, change: (prose: string) => string): string {
+  return text.split(/(^```[\s\S]*?^```$|`[^`\n]*`)/m)
+    .map((part, index) => index % 2 === 1 ? part : change(part)).join("");
+}
+
+/**
+ * Renders `llms.txt`: an index of the documentation for language models (https://llmstxt.org).
+ *
+ * @param groups All pages, in order.
+ * @param summary One sentence about the project.
+ * @returns The file's text.
+ */
+export function renderLlmsTxt(groups: readonly PageGroup[], summary: string): string {
+  const raw = REPOSITORY.replace("github.com", "raw.githubusercontent.com");
+  const sections = groups.map(({ title, pages }) => {
+    const lines = pages.map(({ path, title, summary }) =>
+      `- [${title}](${raw}/main/docs/${path}): ${summary}`
+    );
+    return `## ${title}\n\n${lines.join("\n")}\n`;
+  });
+  return `# Trellis\n\n> ${summary}\n\n${sections.join("\n")}`;
+}
+
+/**
+ * Renders the configuration of VitePress.
+ *
+ * @param groups All pages, in order.
+ * @param base Path of the site on its host, with slashes around it.
+ * @returns The text of `config.mjs`.
+ */
+export function renderSiteConfig(groups: readonly PageGroup[], base: string): string {
+  const sidebar = groups.map(({ title, pages }) => ({
+    text: title,
+    items: pages.map(({ title, path }) => ({
+      text: title,
+      link: `/${path.replace(/\.md$/, "")}`,
+    })),
+  }));
+  const config = {
+    title: "Trellis",
+    description: "API backends on AWS Lambda in TypeScript",
+    base,
+    lang: "en",
+    ignoreDeadLinks: ["/api/index"],
+    markdown: { lineNumbers: false },
+    themeConfig: {
+      search: { provider: "local" },
+      outline: [2, 3],
+      nav: [
+        { text: "Getting started", link: "/getting_started" },
+        { text: "Symbols", link: "/api/index.html", target: "_self" },
+        { text: "GitHub", link: REPOSITORY },
+      ],
+      sidebar: [...sidebar, {
+        text: "Symbols",
+        items: [{ text: "All exports", link: "/api/index.html", target: "_self" }],
+      }],
+    },
+  };
+  return `export default ${JSON.stringify(config, null, 2)};\n`;
+}

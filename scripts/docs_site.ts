@@ -1,0 +1,102 @@
+// deno-lint-ignore-file no-console
+/**
+ * Builds the documentation site: the pages of docs/ with VitePress, the reference of all symbols with `deno doc`, and llms.txt.
+ * VitePress is installed from npm into .trellis/docs_site when it is missing there.
+ *
+ *   deno run -A scripts/docs_site.ts [--out <folder>] [--base /path/]
+ *
+ * @module
+ */
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { readPages, SECTIONS } from "./docs/pages.ts";
+import { type PageGroup, renderLlmsTxt, renderSiteConfig, toSitePage } from "./docs/site_pages.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const VITEPRESS = "1.6.4";
+
+/** Options of {@link writeSiteSources}. */
+export interface SiteOptions {
+  /** Path of the site on its host, with slashes around it. */
+  base: string;
+}
+
+/**
+ * Writes the input of VitePress.
+ *
+ * @param folder An existing folder.
+ * @param options Where the site will be served.
+ */
+export async function writeSiteSources(folder: string, { base }: SiteOptions): Promise<void> {
+  const docs = join(ROOT, "docs");
+  const groups: PageGroup[] = SECTIONS.map((section) => ({
+    title: section.title,
+    pages: readPages(docs, section),
+  }));
+  const readme = await Deno.readTextFile(join(ROOT, "README.md"));
+  const files: Record<string, string> = {
+    ".vitepress/config.mjs": renderSiteConfig(groups, base),
+    "index.md": toSitePage(readme, "README.md", "index.md"),
+    "public/llms.txt": renderLlmsTxt(groups, getSummary(readme)),
+  };
+  for (const { path, text } of groups.flatMap(({ pages }) => pages)) {
+    files[path] = toSitePage(text, `docs/${path}`, path);
+  }
+  for (const [path, text] of Object.entries(files)) {
+    await Deno.mkdir(dirname(join(folder, path)), { recursive: true });
+    await Deno.writeTextFile(join(folder, path), text);
+  }
+  await Deno.mkdir(join(folder, "figures"), { recursive: true });
+  for (const { name } of Deno.readDirSync(join(docs, "figures"))) {
+    await Deno.copyFile(join(docs, "figures", name), join(folder, "figures", name));
+  }
+}
+
+/** Returns the README's first sentence, without Markdown. */
+function getSummary(readme: string): string {
+  const sentence = /^\*\*(.+?)\*\*/m.exec(readme)?.[1];
+  if (sentence === undefined) throw new Error("README.md has no summary in bold");
+  return sentence;
+}
+
+async function run(command: string, args: string[], cwd: string): Promise<void> {
+  const { success } = await new Deno.Command(command, { args, cwd, stdin: "null" }).output().then(
+    ({ success, stdout, stderr }) => {
+      if (!success) {
+        console.error(new TextDecoder().decode(stdout), new TextDecoder().decode(stderr));
+      }
+      return { success };
+    },
+  );
+  if (!success) throw new Error(`${command} ${args.join(" ")} failed`);
+}
+
+async function build(out: string, base: string): Promise<void> {
+  const work = join(ROOT, ".trellis/docs_site");
+  const sources = join(work, "src");
+  await Deno.remove(sources, { recursive: true }).catch(() => {});
+  await Deno.mkdir(sources, { recursive: true });
+  await Deno.writeTextFile(
+    join(work, "package.json"),
+    JSON.stringify({ private: true, dependencies: { vitepress: VITEPRESS } }),
+  );
+  await writeSiteSources(sources, { base });
+  await run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline"], work);
+  await run("npx", ["vitepress", "build", "src", "--outDir", out], work);
+  const symbols = ["run", "-A", "scripts/api_docs.ts", "--out", join(out, "api")];
+  await run(Deno.execPath(), symbols, ROOT);
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    args: Deno.args,
+    options: {
+      out: { type: "string", default: join(ROOT, "docs/site") },
+      base: { type: "string", default: "/" },
+    },
+  });
+  const out = resolve(values.out);
+  await build(out, values.base);
+  console.log(`written: ${out}/index.html`);
+}

@@ -1,0 +1,98 @@
+import { assert, assertEquals, assertFalse } from "@std/assert";
+import { listAnchors, listLinks, resolveLink } from "../scripts/docs/links.ts";
+import { readPages, SECTIONS } from "../scripts/docs/pages.ts";
+
+const ROOT = new URL("../", import.meta.url).pathname;
+const README = Deno.readTextFileSync(`${ROOT}README.md`);
+const pages = SECTIONS.flatMap(({ paths }) => paths);
+
+function listMarkdown(folder: string): string[] {
+  return [...Deno.readDirSync(`${ROOT}${folder}`)].flatMap(({ name, isDirectory }) => {
+    const path = `${folder}/${name}`;
+    if (path === "docs/api" || path === "docs/site") return [];
+    return isDirectory ? listMarkdown(path) : name.endsWith(".md") ? [path] : [];
+  });
+}
+
+const texts = [
+  ...listMarkdown("docs"),
+  "README.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
+  "bench/README.md",
+  "examples/infra/README.md",
+  "examples/notes/README.md",
+  "examples/notes-node/README.md",
+];
+
+Deno.test("every page of docs is in the page list once", () => {
+  assertEquals(pages.toSorted(), listMarkdown("docs").map((path) => path.slice(5)).toSorted());
+});
+
+Deno.test("every page has a title, a summary and a link in the README", () => {
+  const linked = new Set(listLinks(README).map(({ target }) => resolveLink("README.md", target)));
+  for (const page of SECTIONS.flatMap((section) => readPages(`${ROOT}docs`, section))) {
+    assert(page.summary !== "", page.path);
+    assert(linked.has(`docs/${page.path}`) || page.path.startsWith("decisions/"), page.path);
+  }
+});
+
+Deno.test("links lead to files and headings of the repository", () => {
+  const broken: string[] = [];
+  for (const path of texts) {
+    for (const { target, anchor } of listLinks(Deno.readTextFileSync(`${ROOT}${path}`))) {
+      const file = resolveLink(path, target);
+      if (file === undefined) continue;
+      const found = exists(`${ROOT}${file}`);
+      const isAnchorFound = !found || anchor === "" || !file.endsWith(".md") ||
+        listAnchors(Deno.readTextFileSync(`${ROOT}${file}`)).has(anchor);
+      if (!found || !isAnchorFound) broken.push(`${path}: ${target}${anchor && `#${anchor}`}`);
+    }
+  }
+  assertEquals(broken, []);
+});
+
+Deno.test("links of the README are absolute, because npm and JSR show the same text", () => {
+  const relative = listLinks(README).filter(({ target }) => !target.startsWith("https://"));
+  assertEquals(relative, []);
+});
+
+Deno.test("the README clones the repository before the first commands", () => {
+  const [, commands] = /```sh\n([\s\S]*?)```/.exec(README)!;
+  const lines = commands.trim().split("\n").map((line) => line.replace(/\s+#.*$/, ""));
+  assert(lines[0].startsWith("git clone https://github.com/trellis-fn/trellis"));
+  assertEquals(lines.slice(1), [
+    "npx --yes deno@2.9.6 task start",
+    "npx --yes deno@2.9.6 task test",
+  ]);
+});
+
+Deno.test("listAnchors() gives the anchors that GitHub makes of headings", () => {
+  const text = "# A page\n\n## `a` and B, c\n\n```sh\n# no heading\n```\n\n### [Link](x.md) (1)\n";
+  assertEquals([...listAnchors(text)], ["a-page", "a-and-b-c", "link-1"]);
+});
+
+Deno.test("listLinks() leaves out code", () => {
+  const text = "[a](b.md#c) `[x](y)`\n\n```ts\n[x](y)\n```\n\n![i](d.png)\n";
+  assertEquals(listLinks(text), [
+    { target: "b.md", anchor: "c" },
+    { target: "d.png", anchor: "" },
+  ]);
+});
+
+Deno.test("resolveLink() maps addresses of the repository to its files", () => {
+  const main = "https://github.com/trellis-fn/trellis/blob/main";
+  assertEquals(resolveLink("README.md", `${main}/docs/a.md`), "docs/a.md");
+  assertEquals(resolveLink("docs/guides/a.md", "../b.md"), "docs/b.md");
+  assertEquals(resolveLink("docs/a.md", ""), "docs/a.md");
+  assertFalse(resolveLink("docs/a.md", "https://example.com/a") !== undefined);
+});
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
