@@ -16,6 +16,15 @@ import { type PageGroup, renderLlmsTxt, renderSiteConfig, toSitePage } from "./d
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const VITEPRESS = "1.6.4";
 
+/** Keeps the pages of `deno doc` within the width of a phone. */
+const NARROW_SCREENS = `
+@media (max-width: 700px) {
+  .ddoc { display: block; }
+  .ddoc nav, .ddoc nav > div { flex-wrap: wrap; height: auto; }
+  .ddoc pre, .ddoc table { display: block; max-width: calc(100vw - 3rem); overflow-x: auto; }
+}
+`;
+
 /** Options of {@link writeSiteSources}. */
 export interface SiteOptions {
   /** Path of the site on its host, with slashes around it. */
@@ -61,15 +70,10 @@ function getSummary(readme: string): string {
 }
 
 async function run(command: string, args: string[], cwd: string): Promise<void> {
-  const { success } = await new Deno.Command(command, { args, cwd, stdin: "null" }).output().then(
-    ({ success, stdout, stderr }) => {
-      if (!success) {
-        console.error(new TextDecoder().decode(stdout), new TextDecoder().decode(stderr));
-      }
-      return { success };
-    },
-  );
-  if (!success) throw new Error(`${command} ${args.join(" ")} failed`);
+  const output = await new Deno.Command(command, { args, cwd, stdin: "null" }).output();
+  if (output.success) return;
+  const details = [output.stdout, output.stderr].map((bytes) => new TextDecoder().decode(bytes));
+  throw new Error(`${command} ${args.join(" ")} failed\n${details.join("")}`);
 }
 
 async function build(out: string, base: string): Promise<void> {
@@ -86,6 +90,7 @@ async function build(out: string, base: string): Promise<void> {
   await run("npx", ["vitepress", "build", "src", "--outDir", out], work);
   const symbols = ["run", "-A", "scripts/api_docs.ts", "--out", join(out, "api")];
   await run(Deno.execPath(), symbols, ROOT);
+  await Deno.writeTextFile(join(out, "api/page.css"), NARROW_SCREENS, { append: true });
 }
 
 if (import.meta.main) {

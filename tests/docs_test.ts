@@ -57,14 +57,11 @@ Deno.test("links of the README are absolute, because npm and JSR show the same t
   assertEquals(relative, []);
 });
 
-Deno.test("the README clones the repository before the first commands", () => {
-  const [, commands] = /```sh\n([\s\S]*?)```/.exec(README)!;
-  const lines = commands.trim().split("\n").map((line) => line.replace(/\s+#.*$/, ""));
-  assert(lines[0].startsWith("git clone https://github.com/trellis-fn/trellis"));
-  assertEquals(lines.slice(1), [
-    "npx --yes deno@2.9.6 task start",
-    "npx --yes deno@2.9.6 task test",
-  ]);
+Deno.test("the README clones the repository before the commands that CONTRIBUTING.md starts with", () => {
+  const [clone, ...commands] = listFirstCommands(README);
+  assert(clone.startsWith("git clone https://github.com/trellis-fn/trellis.git"));
+  const contributing = Deno.readTextFileSync(`${ROOT}CONTRIBUTING.md`);
+  assertEquals(commands, listFirstCommands(contributing).slice(0, 2));
 });
 
 Deno.test("listAnchors() gives the anchors that GitHub makes of headings", () => {
@@ -95,4 +92,9 @@ function exists(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+function listFirstCommands(text: string): string[] {
+  const [, commands] = /```sh\n([\s\S]*?)```/.exec(text)!;
+  return commands.trim().split("\n").map((line) => line.replace(/\s+#.*$/, ""));
 }

@@ -1,0 +1,65 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { REPOSITORY } from "../../scripts/docs/links.ts";
+import { SECTIONS } from "../../scripts/docs/pages.ts";
+import { renderLlmsTxt, renderSiteConfig, toSitePage } from "../../scripts/docs/site_pages.ts";
+import { writeSiteSources } from "../../scripts/docs_site.ts";
+
+Deno.test("toSitePage() keeps links between pages and leads others to the repository", () => {
+  const text = "[a](../guides/a.md#b) [c](../../modules/queue) [d](https://example.com) [e](#f)\n";
+  assertEquals(
+    toSitePage(text, "docs/tasks/page.md", "tasks/page.md"),
+    `[a](../guides/a.md#b) [c](${REPOSITORY}/blob/main/modules/queue) [d](https://example.com) [e](#f)\n`,
+  );
+});
+
+Deno.test("toSitePage() turns the README's absolute links into links of the site", () => {
+  const raw = "https://raw.githubusercontent.com/trellis-fn/trellis/main/docs/figures/a.png";
+  assertEquals(
+    toSitePage(`[a](${REPOSITORY}/blob/main/docs/a.md) ![b](${raw})`, "README.md", "index.md"),
+    "[a](./a.md) ![b](./figures/a.png)",
+  );
+});
+
+Deno.test("toSitePage() escapes what VitePress would read as a template, except in code", () => {
+  const text = 'a <name> {{ b }} `<c> {{ d }}` <a id="e"></a>\n\n```ts\nconst f = "<g>";\n```\n';
+  assertEquals(
+    toSitePage(text, "docs/a.md", "a.md"),
+    'a &lt;name> &#123;&#123; b }} `<c> {{ d }}` <a id="e"></a>\n\n```ts\nconst f = "<g>";\n```\n',
+  );
+});
+
+const GROUPS = [{
+  title: "Guides",
+  pages: [{ path: "guides/a.md", title: "A", summary: "About a.", text: "# A\n\nAbout a.\n" }],
+}];
+
+Deno.test("renderLlmsTxt() lists each page with its summary", () => {
+  assertEquals(
+    renderLlmsTxt(GROUPS, "A library."),
+    "# Trellis\n\n> A library.\n\n## Guides\n\n" +
+      "- [A](https://raw.githubusercontent.com/trellis-fn/trellis/main/docs/guides/a.md): About a.\n",
+  );
+});
+
+Deno.test("renderSiteConfig() puts each page into the sidebar, and sets the base", () => {
+  const config = renderSiteConfig(GROUPS, "/trellis/");
+  assertStringIncludes(config, '"link": "/guides/a"');
+  assertStringIncludes(config, '"base": "/trellis/"');
+});
+
+Deno.test("writeSiteSources() writes every page, the start page, llms.txt and the configuration", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await writeSiteSources(folder, { base: "/" });
+    const files = SECTIONS.flatMap(({ paths }) => paths);
+    for (const file of [...files, "index.md", "public/llms.txt", ".vitepress/config.mjs"]) {
+      assert((await Deno.stat(`${folder}/${file}`)).size > 0, file);
+    }
+    assertEquals(
+      (await Deno.readTextFile(`${folder}/public/llms.txt`)).match(/^- \[/gm)?.length,
+      files.length,
+    );
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
