@@ -6,12 +6,12 @@ import { MigrationError } from "./migration_error.ts";
 import type { PlannedMigration } from "./steps.ts";
 
 /**
- * Applies a migration in one transaction, with the note that it is applied: it happens whole or not at all. Where the
- * server takes it, the whole is one message.
+ * Applies a migration and records it in one transaction: both happen or neither. Sends one message
+ * if the server supports it.
  *
  * @param planned The migration.
- * @param context What the run shares.
- * @throws {MigrationError} Names the statement that failed; nothing of the migration is left.
+ * @param context Shared state of the run.
+ * @throws {MigrationError} If a statement fails: names the statement. The migration is rolled back.
  */
 export async function applyAtomic(
   planned: PlannedMigration,
@@ -26,10 +26,11 @@ export async function applyAtomic(
       ]);
       return;
     } catch (error) {
-      // without a SQLSTATE the server may have committed: the next run reads what became of it
+      // without a SQLSTATE the server may have committed; the next run reads the outcome
       if (findInCauseChain(error, (link) => getSqlState(link) !== undefined) === undefined) {
         throw new MigrationError(
-          `The connection was lost while ${planned.file.tag}.sql ran: run the migrations again, they go on where they are`,
+          `The connection was lost while ${planned.file.tag}.sql ran: run the migrations ` +
+            "again, they continue where they stopped",
           { tag: planned.file.tag, cause: error },
         );
       }
@@ -39,12 +40,12 @@ export async function applyAtomic(
 }
 
 /**
- * Applies a migration in one transaction, a statement at a time. Also the second try after a message that failed: it was
- * rolled back, and now the failing statement gets its name.
+ * Applies a migration in one transaction, statement by statement. Also used after a failed message
+ * was rolled back, to find out which statement fails.
  *
  * @param planned The migration.
- * @param context What the run shares.
- * @throws {MigrationError} Names the statement that failed; nothing of the migration is left.
+ * @param context Shared state of the run.
+ * @throws {MigrationError} If a statement fails: names the statement. The migration is rolled back.
  */
 export async function applyOneByOne(
   planned: PlannedMigration,

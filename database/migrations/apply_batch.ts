@@ -6,19 +6,22 @@ import { MigrationError } from "./migration_error.ts";
 import { retryIdempotent } from "./retry_idempotent.ts";
 import type { PlannedMigration } from "./steps.ts";
 
-/** Files of one message; progress is told between messages. */
+/** Maximum number of files per message. Progress is logged between messages. */
 const MAX_FILES = 100;
 const MAX_CHARACTERS = 1_000_000;
 
-/** Settings by which the server reads a whole message before it runs the first statement. */
+/**
+ * Settings that change how the server parses statements. A message is parsed before its first
+ * statement runs.
+ */
 const READS_DIFFERENTLY = /standard_conforming_strings|backslash_quote|client_encoding/i;
 
 /**
- * Cuts migrations into runs of neighbours that one message to the server can carry.
+ * Groups consecutive migrations that can be sent to the server in one message.
  *
- * @param planned Migrations in their order.
- * @param canBatch Whether the session takes several transactions in one message.
- * @returns The same migrations in the same order; most often one group.
+ * @param planned Migrations in order.
+ * @param canBatch True if the session supports several transactions in one message.
+ * @returns The same migrations in the same order, usually in one group.
  */
 export function groupMigrations(
   planned: readonly PlannedMigration[],
@@ -46,22 +49,23 @@ export function groupMigrations(
   return groups;
 }
 
-/** What became of a batch. */
+/** Result of a batch. */
 export interface BatchResult {
-  /** Milliseconds by tag, of the migrations that are applied: all, or those before the one that failed. */
+  /** Milliseconds by tag of the applied migrations: all, or those before the one that failed. */
   durations: ReadonlyMap<string, number>;
-  /** Whether one of them failed. Nothing of it is left, and the next ones were not begun. */
+  /** True if one migration failed. It was rolled back, and the following ones were not started. */
   failed: boolean;
 }
 
 /**
- * Applies migrations in one message to the server, each in a transaction of its own with the note that it is applied. Where
- * one fails, those before it stay, and it is up to the caller to run it again by itself and name the statement.
+ * Applies migrations in one message to the server. Each migration has its own transaction, which
+ * also records it. If one fails, the migrations before it stay applied. The caller runs the failed
+ * one separately to find the statement.
  *
- * @param batch Atomic migrations in their order.
- * @param context What the run shares.
- * @returns Which are applied.
- * @throws {MigrationError} When the connection was lost.
+ * @param batch Atomic migrations in order.
+ * @param context Shared state of the run.
+ * @returns The applied migrations.
+ * @throws {MigrationError} If the connection was lost.
  */
 export async function applyBatch(
   batch: readonly PlannedMigration[],
@@ -73,15 +77,16 @@ export async function applyBatch(
   try {
     await session.script(batch.flatMap((_, index) => toTransaction(batch, index, tables)));
   } catch (error) {
-    // without a SQLSTATE the server may have committed some: the next run reads which
+    // without a SQLSTATE the server may have committed some; the next run reads which
     if (findInCauseChain(error, (link) => getSqlState(link) !== undefined) === undefined) {
       throw new MigrationError(
-        `The connection was lost while ${first}.sql to ${last}.sql ran: run the migrations again, they go on where they are`,
+        `The connection was lost while ${first}.sql to ${last}.sql ran: run the migrations ` +
+          "again, they continue where they stopped",
         { tag: first, cause: error },
       );
     }
     failed = true;
-    await session.script(["ROLLBACK"]); // the transaction that failed is still open
+    await session.script(["ROLLBACK"]); // the failed transaction is still open
   }
   const tags = batch.map(({ file }) => literal(file.tag)).join(", ");
   const select = `SELECT tag, duration_ms FROM ${tables.migrations} WHERE tag IN (${tags})`;
@@ -99,7 +104,8 @@ function toTransaction(
 ): string[] {
   const { file, steps } = batch[index];
   const previous = batch[index - 1]?.file.tag;
-  // one message has one transaction_timestamp(), so a later transaction began when the one before it was noted
+  // one message has one transaction_timestamp(), so each transaction starts its duration at the
+  // record of the one before
   const startedAt = previous === undefined
     ? "transaction_timestamp()"
     : `(SELECT applied_at FROM ${tables.migrations} WHERE tag = ${literal(previous)})`;
@@ -111,7 +117,7 @@ function toTransaction(
     "BEGIN",
     ...steps.map(({ sql }) => sql),
     note,
-    // the last commit waits for the disk, and with it all before it
+    // only the last commit waits for the disk, which includes all before it
     ...(index < batch.length - 1 ? ["SET LOCAL synchronous_commit TO off"] : []),
     "COMMIT",
   ];

@@ -5,25 +5,26 @@ import { applyStepwise } from "./apply_stepwise.ts";
 import type { MigrationContext } from "./context.ts";
 import type { PlannedMigration } from "./steps.ts";
 
-/** A migration that a run applied. */
+/** Migration that was applied by a run. */
 export interface MigratedFile {
   /** The migration. */
   tag: string;
   /** SHA-256 of its file. */
   hash: string;
-  /** How long it took, in milliseconds. */
+  /** Duration in milliseconds. */
   durationMs: number;
 }
 
 /**
- * Applies migrations in their order. Neighbours that are atomic go in one message; what stands alone, or comes after one
- * that failed in a message, goes by itself.
+ * Applies migrations in order. Consecutive atomic migrations are sent in one message. Other
+ * migrations, and those after a failure within a message, are sent separately.
  *
- * @param todo The migrations that the database lacks.
- * @param context What the run shares.
- * @param canBatch Whether the session takes several transactions in one message.
- * @returns What was applied, in order.
- * @throws {MigrationError} Names the file and the statement that failed; what was applied before stays.
+ * @param todo The pending migrations.
+ * @param context Shared state of the run.
+ * @param canBatch True if the session supports several transactions in one message.
+ * @returns The applied migrations, in order.
+ * @throws {MigrationError} If a statement fails: names file and statement. Earlier migrations stay
+ * applied.
  */
 export async function applyPending(
   todo: readonly PlannedMigration[],

@@ -10,12 +10,14 @@ import { inTransaction, noteDone } from "./step_transaction.ts";
 import type { PlannedMigration } from "./steps.ts";
 
 /**
- * Applies a migration statement by statement, each noted before and after it runs, so that a run which died goes on
- * where it stopped. What can share a transaction with its note does; of the rest the catalog tells whether it ran.
+ * Applies a migration statement by statement, and records each before and after it runs, so that a
+ * later run continues where this one stopped. Statements that can share a transaction with their
+ * record do. For the others, the catalog shows whether they ran.
  *
  * @param planned The migration.
- * @param given What the run shares.
- * @throws {MigrationError} Names the statement that failed; what ran before it stays and is not run again.
+ * @param given Shared state of the run.
+ * @throws {MigrationError} If a statement fails: names the statement. Statements before it stay
+ * applied and are not run again.
  */
 export async function applyStepwise(
   planned: PlannedMigration,
@@ -33,7 +35,7 @@ export async function applyStepwise(
   assertSameSteps(planned, rows);
   const from = [...rows.values()].filter(({ state }) => state === "done").length;
   if (rows.size > 0) {
-    context.logger(`${file.tag}: goes on at statement ${from + 1} of ${steps.length}`);
+    context.logger(`${file.tag}: continues at statement ${from + 1} of ${steps.length}`);
   }
   for (let index = 0, next: number; index < steps.length; index = next) {
     next = index + 1;
@@ -69,7 +71,10 @@ export async function applyStepwise(
     }), context.clock);
 }
 
-/** Runs what the catalog leaves of a step. Returns the place of the next one, after those that complete a skipped step. */
+/**
+ * Runs what is left of a step. Returns the index of the next step, after those that complete a
+ * skipped step.
+ */
 async function runStep(
   planned: PlannedMigration,
   index: number,
@@ -90,7 +95,9 @@ async function runStep(
   return end;
 }
 
-/** What was done under one plan must not be taken for another plan's work. */
+/**
+ * Checks that the recorded steps belong to this plan. Steps of another plan must not count as done.
+ */
 function assertSameSteps(
   { file, steps }: PlannedMigration,
   rows: ReadonlyMap<number, StepRow>,
@@ -98,10 +105,9 @@ function assertSameSteps(
   for (const { step, hash } of rows.values()) {
     if (steps[step]?.hash === hash) continue;
     throw new MigrationError(
-      `${file.tag}.sql stopped at statement ${rows.size} in an earlier run, and its statement ${
-        step + 1
-      } is not the same ` +
-        "any more: restore the file that began (or the version of this package), or finish it by hand and mark it as applied",
+      `${file.tag}.sql stopped at statement ${rows.size} in an earlier run, and its ` +
+        `statement ${step + 1} has changed since: restore the original file ` +
+        "(or version of this package), or finish the migration by hand and mark it as applied",
       { tag: file.tag, statement: step + 1 },
     );
   }

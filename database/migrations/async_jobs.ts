@@ -8,11 +8,11 @@ import { MigrationError } from "./migration_error.ts";
 import { CONSTRAINT_STATE, INDEX_STATE } from "./recover.ts";
 import { retryIdempotent } from "./retry_idempotent.ts";
 
-/** How a background job ended. */
+/** Outcome of a background job. */
 export interface JobOutcome {
-  /** Whether the catalog says that the index or constraint is valid. */
+  /** True if the catalog shows the index or constraint as valid. */
   isValid: boolean;
-  /** What the provider says about a failure. */
+  /** Reason of a failure, from the provider. */
   detail: string | undefined;
 }
 
@@ -21,14 +21,14 @@ const FIRST_POLL_MS = 200;
 const LONGEST_POLL_MS = 3000;
 
 /**
- * Waits for a background job. The catalog decides, not the job's word: a job that is "completed" may have found its table
- * gone, and jobs are forgotten half an hour after their end.
+ * Waits for a background job. The catalog decides about success, not the job's status: a job may be
+ * "completed" although its table was dropped, and jobs are deleted half an hour after they end.
  *
- * @param job What the job makes valid.
- * @param jobId Its id, when it is known.
- * @param context What the run shares.
- * @returns How it ended.
- * @throws {MigrationError} When it takes longer than the run may wait.
+ * @param job The index or constraint that the job makes valid.
+ * @param jobId Id of the job, if known.
+ * @param context Shared state of the run.
+ * @returns The outcome.
+ * @throws {MigrationError} If the job takes longer than `jobTimeoutMs`.
  */
 export async function waitForJob(
   job: DistSqlJob,
@@ -38,7 +38,7 @@ export async function waitForJob(
   const { clock, jobTimeoutMs, lock, logger } = context;
   const dueMs = monotonicNow(clock) + jobTimeoutMs;
   for (let delayMs = FIRST_POLL_MS;; delayMs = Math.min(LONGEST_POLL_MS, delayMs * 1.5)) {
-    // the job first: what it did is in the catalog when it says that it has ended
+    // read the job first: once it has ended, its result is in the catalog
     const state = await readJob(jobId, job, context);
     if (await isValid(job, state?.objectName, context)) return { isValid: true, detail: undefined };
     if (state === undefined || !RUNNING.has(state.status)) {
@@ -49,7 +49,8 @@ export async function waitForJob(
     }
     if (monotonicNow(clock) + delayMs > dueMs || remainingMs(clock) < 2 * delayMs) {
       throw new MigrationError(
-        `The background job on ${job.table} is still ${state.status}: run the migrations again, they wait for it`,
+        `The background job on ${job.table} is still ${state.status}: run the migrations ` +
+          "again to continue waiting for it",
       );
     }
     if (delayMs === FIRST_POLL_MS) logger(`waiting for the background job on ${job.table}`);
@@ -70,7 +71,8 @@ async function readJob(
   context: MigrationContext,
 ): Promise<JobState | undefined> {
   const { session, clock } = context;
-  // without an id the newest job of that name is the one; the provider shows names with or without their schema
+  // without an id, use the newest job of that name; the provider shows names with or without their
+  // schema
   const [where, param] = jobId === undefined
     ? [
       "object_name = $1 OR object_name LIKE '%.' || $1 ORDER BY start_time DESC LIMIT 1",
@@ -97,7 +99,7 @@ async function isValid(
   context: MigrationContext,
 ): Promise<boolean> {
   const { session, clock } = context;
-  // the provider shows the name as the catalog has it, behind the schema
+  // the provider shows the catalog's name after the schema
   const name = job.name === undefined
     ? objectName?.slice(objectName.indexOf(".") + 1)
     : lastName(job.name);
@@ -107,7 +109,7 @@ async function isValid(
   return rows[0]?.valid === true;
 }
 
-/** The last part of a name, as the catalog has it. */
+/** Returns the last part of a qualified name, in the catalog's form. */
 function lastName(name: string): string {
   const token = tokenize(name).filter(({ kind }) => kind === "word" || kind === "quoted").at(-1);
   return token === undefined ? name : getName(token);

@@ -14,19 +14,22 @@ import { readRowChange } from "./row_changes/row_change.ts";
 import { MAX_ROWS } from "./row_changes/row_limit.ts";
 import { emptyFacts } from "./row_changes/schema_facts.ts";
 
-/** A third of the provider's 3,000 rows: what foreign keys cascade to counts too. */
+/**
+ * A third of the provider's limit of 3,000 rows, because cascading changes of foreign keys count
+ * too.
+ */
 const ROWS_PER_BATCH = 1000;
 
-/** Connections that may be lost over all batches. */
+/** Maximum number of lost connections over all batches. */
 const MAX_LOSSES = 12;
 
-/** How a batch is written down. */
+/** Access to the record of a change in batches. */
 export interface BatchNotes {
-  /** Runs work in a transaction, again after a conflict. */
+  /** Runs work in a transaction, and retries it after a conflict. */
   run: (work: (tx: SqlSession) => Promise<void>) => Promise<void>;
-  /** What is noted by now. */
+  /** Reads the current record. */
   read: () => Promise<{ state: string; watermark: string | undefined } | undefined>;
-  /** The statement that notes how far the batches got. */
+  /** Returns the statement that records the progress. */
   note: (state: "running" | "done", watermark: string | undefined) => string;
 }
 
@@ -35,10 +38,11 @@ function getReader({ session, clock }: MigrationContext): ReadRows {
 }
 
 /**
- * Whether a statement changes more rows than a transaction can, and may be cut into batches as far as its text tells.
+ * Checks whether a statement changes more rows than a transaction can, and might be split into
+ * batches.
  *
  * @param sql The statement.
- * @param context What the run shares.
+ * @param context Shared state of the run.
  */
 export async function isLargeChange(sql: string, context: MigrationContext): Promise<boolean> {
   const change = readRowChange(sql);
@@ -48,11 +52,11 @@ export async function isLargeChange(sql: string, context: MigrationContext): Pro
 }
 
 /**
- * Decides by the catalog as it is now whether a statement can be cut into batches.
+ * Decides from the current catalog whether a statement can be split into batches.
  *
  * @param sql The statement.
- * @param context What the run shares.
- * @returns The decision, or `undefined` when the statement is no UPDATE or DELETE.
+ * @param context Shared state of the run.
+ * @returns The decision, or `undefined` if the statement is not an UPDATE or DELETE.
  */
 export async function decideNow(
   sql: string,
@@ -70,15 +74,15 @@ export async function decideNow(
 }
 
 /**
- * Runs an UPDATE or DELETE over a table in transactions of at most 1,000 rows, along a unique key. How far it got is
- * noted in each batch's own transaction, so that no row is changed twice, whatever dies in between. `now()` is the same
- * moment in all of them.
+ * Runs an UPDATE or DELETE in transactions of at most 1,000 rows, in the order of a unique key.
+ * Each transaction also records the progress, so that no row is changed twice after a crash.
+ * `now()` is the same moment in all of them.
  *
  * @param sql The statement.
- * @param watermark What an earlier run noted.
- * @param context What the run shares.
- * @param notes Runs and notes.
- * @throws {MigrationError} When the statement cannot be cut into batches.
+ * @param watermark Recorded progress of an earlier run.
+ * @param context Shared state of the run.
+ * @param notes Access to the record.
+ * @throws {MigrationError} If the statement cannot be split into batches.
  */
 export async function runInBatches(
   sql: string,
@@ -92,22 +96,23 @@ export async function runInBatches(
   const moment = progress.moment ?? (readsTime(sql) ? await readMoment(context) : undefined);
   const change = readRowChange(moment === undefined ? sql : freezeTime(sql, moment));
   if (change === undefined || change.verb === "compound") throw notBatchable(undefined);
-  context.logger(`${change.path}: changed in parts of up to ${ROWS_PER_BATCH} rows`);
+  context.logger(`${change.path}: changed in batches of up to ${ROWS_PER_BATCH} rows`);
   const walk = createWalk(change, decision, getReader(context));
   await runWalk(walk, { ...progress, moment }, { table: change.target, context, notes });
 }
 
 /**
- * The error of a change that is too large for one transaction and cannot be cut.
+ * Creates the error for a change that is too large for one transaction and cannot be split.
  *
- * @param decision Why not; not given when it is no UPDATE or DELETE of one table.
+ * @param decision The reason; omitted if the statement is not an UPDATE or DELETE of one table.
  */
 export function notBatchable(decision: BatchDecision | undefined): MigrationError {
   const why = decision?.isBatchable === false
     ? `, because ${decision.reason}. ${decision.advice}`
-    : ": write it in parts";
+    : ": split it into several statements";
   return new MigrationError(
-    `The statement changes more than a transaction can and cannot be cut into batches${why}`,
+    "The statement changes more rows than one transaction can and cannot be split into " +
+      `batches${why}`,
   );
 }
 
@@ -142,7 +147,7 @@ async function runWalk(
       });
     } catch (error) {
       if (isConnectionLost(error) && ++losses < MAX_LOSSES) {
-        // the batch happened together with its note, or not at all
+        // the batch and its record were committed together or not at all
         const row = await notes.read();
         if (row?.state === "done") return;
         if (batch !== undefined && row?.watermark === mark) key = batch.key;
@@ -161,8 +166,8 @@ function shrink(size: number, error: unknown): number {
   if (findInCauseChain(error, (link) => getSqlState(link) === "54000") === undefined) throw error;
   if (size > 1) return Math.max(1, Math.floor(size / 4));
   throw new MigrationError(
-    "One row, with the rows that its foreign keys delete or change, is more than a transaction can change: " +
-      "change the referencing rows first, in statements of their own",
+    "One row, with the rows that its foreign keys delete or change, is more than a " +
+      "transaction can change: change the referencing rows first, in separate statements",
     { cause: error },
   );
 }

@@ -7,46 +7,47 @@ import type { MigrationLock } from "./lock.ts";
 import { MigrationError } from "./migration_error.ts";
 import type { MigrationStep } from "./steps.ts";
 
-/** A statement of which neither the progress nor the catalog tells whether it ran. */
+/** Statement for which neither the records nor the catalog show whether it ran. */
 export interface UndecidedStatement {
   /** The migration. */
   tag: string;
-  /** The statement's place among the migration's statements, from 1. */
+  /** Number of the statement in the migration, from 1. */
   statement: number;
   /** The statement. */
   sql: string;
 }
 
-/** What the steps of a run share. */
+/** State shared by the steps of a run. */
 export interface MigrationContext {
-  /** The runner's session. */
+  /** Session of the run. */
   session: DedicatedSession;
-  /** The runner's tables. */
+  /** Tables that record migrations. */
   tables: HistoryTables;
-  /** The right to run. */
+  /** Lock of the run. */
   lock: MigrationLock;
-  /** Whether the provider limits the rows that a transaction changes. */
+  /** True if the provider limits the rows that a transaction changes. */
   limitsRows: boolean;
-  /** Milliseconds that a background job may take. */
+  /** Maximum duration of a background job, in milliseconds. */
   jobTimeoutMs: number;
-  /** Told what happens. */
+  /** Called with each progress message. */
   logger: (message: string) => void;
-  /** Waits. */
+  /** Clock that waits and reads the time. */
   clock: Clock;
-  /** Decides where nothing else can. */
+  /** Decides about a statement that may have run. */
   onUndecided:
     | ((statement: UndecidedStatement) => "done" | "run" | Promise<"done" | "run">)
     | undefined;
-  /** A drizzle client on the same database, for making tables again. */
+  /** Opens a drizzle client on the same database, for table recreation. */
   openClient: () => Promise<DrizzleClient>;
 }
 
 /**
- * The error of a statement: the place in the file, the SQLSTATE and the server's words without values.
+ * Creates the error of a statement: its number in the file, the SQLSTATE and the server's message
+ * without values.
  *
  * @param tag The migration.
- * @param index The statement's place, from 0.
- * @param cause What was thrown.
+ * @param index Index of the statement, from 0.
+ * @param cause The thrown error.
  */
 export function toMigrationError(tag: string, index: number, cause: unknown): MigrationError {
   if (cause instanceof MigrationError) return cause;
@@ -60,7 +61,7 @@ export function toMigrationError(tag: string, index: number, cause: unknown): Mi
   });
 }
 
-/** How a statement shows in a log: its first words, which hold no data. */
+/** Returns the first words of a statement for logs, which contain no data. */
 export function summarizeStatement(step: MigrationStep): string {
   const words = step.sql.replace(/^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)+/, "").split(/[\s(]+/).slice(
     0,

@@ -5,25 +5,25 @@ import { STATEMENT_BREAKPOINT } from "../distsql/statement.ts";
 import { tokenize } from "../distsql/tokenize.ts";
 import { MigrationError } from "./migration_error.ts";
 
-/** One migration file. */
+/** Migration file. */
 export interface MigrationFile {
   /** The file's name without `.sql`: `<number>_<name>`. */
   tag: string;
-  /** SHA-256 of the file's content as it is, in hex. */
+  /** SHA-256 of the file's unchanged content, in hex. */
   hash: string;
-  /** The file's content as it is. */
+  /** Unchanged content of the file. */
   sql: string;
-  /** The content, split at drizzle-kit's breakpoints; a byte order mark and what holds no SQL are left out. */
+  /** Content, split at drizzle-kit's breakpoints, without byte order mark and parts without SQL. */
   statements: string[];
 }
 
 const TAG = /^(\d+)_(.+)$/;
 
 /**
- * Things that have a tag, in the order of migrations.
+ * Sorts items by their tags, in the order of migrations.
  *
- * @param things Left as they are.
- * @param tagOf Gives the tag.
+ * @param things The items; not changed.
+ * @param tagOf Returns the tag of an item.
  */
 export function sortByTag<T>(things: readonly T[], tagOf: (thing: T) => string): T[] {
   const numbered = things.map((thing) => ({
@@ -35,7 +35,7 @@ export function sortByTag<T>(things: readonly T[], tagOf: (thing: T) => string):
   return numbered.map(({ thing }) => thing);
 }
 
-/** The order of migrations: by number, however many zeros are before it. */
+/** Compares tags by number, ignoring leading zeros. */
 export function compareTags(a: string, b: string): number {
   return compareNumbered(getNumber(a), a, getNumber(b), b);
 }
@@ -44,17 +44,17 @@ function compareNumbered(x: bigint, a: string, y: bigint, b: string): number {
   return x === y ? (a < b ? -1 : a > b ? 1 : 0) : x < y ? -1 : 1;
 }
 
-/** The number that a tag begins with; 0 when it has none. */
+/** Returns the number at the beginning of a tag; 0 if there is none. */
 export function getNumber(tag: string): bigint {
   return BigInt(TAG.exec(tag)?.[1] ?? 0);
 }
 
-/** Whether a tag has the form `<number>_<name>`. */
+/** Checks for the form `<number>_<name>`. */
 export function hasNumber(tag: string): boolean {
   return TAG.test(tag);
 }
 
-/** A tag as messages show it: one with control characters is escaped. */
+/** Formats a tag for messages; escapes control characters. */
 export function printTag(tag: string): string {
   return /\p{Cc}/u.test(tag) ? JSON.stringify(tag) : tag;
 }
@@ -64,8 +64,8 @@ export function printTag(tag: string): string {
  *
  * @param folder The folder's path.
  * @param tag The file's name without `.sql`.
- * @returns The file; its content is not changed.
- * @throws {MigrationError} When the file cannot be read or is not UTF-8.
+ * @returns The file with its unchanged content.
+ * @throws {MigrationError} If the file cannot be read or is not UTF-8.
  */
 export function readMigrationFile(folder: string, tag: string): MigrationFile {
   let bytes: Uint8Array;
@@ -73,7 +73,7 @@ export function readMigrationFile(folder: string, tag: string): MigrationFile {
     bytes = readFileSync(join(folder, `${tag}.sql`));
   } catch (cause) {
     throw new MigrationError(
-      `${tag}.sql cannot be read: it must be a file, or a link that leads to one`,
+      `${tag}.sql cannot be read: it must be a file, or a link to a file`,
       {
         tag,
         cause,
@@ -91,24 +91,24 @@ export function readMigrationFile(folder: string, tag: string): MigrationFile {
     tag,
     hash: hashText(sql),
     sql,
-    // a run that has nothing to do does not look at them
+    // computed on first use, which a run without pending migrations never needs
     get statements(): string[] {
       return statements ??= splitAtBreakpoints(stripMark(sql));
     },
   };
 }
 
-/** SHA-256 in hex. */
+/** Returns the SHA-256 of a text in hex. */
 export function hashText(text: string): string {
   return sha256(text).toString("hex");
 }
 
-/** A text without the byte order mark that some editors put first. */
+/** Removes a byte order mark, which some editors write first. */
 export function stripMark(text: string): string {
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
 
-/** Splits at the marker where it is a comment; in a literal it is data. */
+/** Splits at the marker where it is a comment, not inside a literal. */
 function splitAtBreakpoints(sql: string): string[] {
   if (!sql.includes(STATEMENT_BREAKPOINT)) return sql.trim() === "" ? [] : [sql.trim()];
   const parts: string[] = [""];
@@ -121,11 +121,11 @@ function splitAtBreakpoints(sql: string): string[] {
 }
 
 /**
- * Whether two contents differ in line endings and byte order mark alone: version control changes those on its way to
- * another system.
+ * Checks whether two contents differ only in line endings and byte order mark, which version
+ * control may convert.
  *
- * @param sql The content that is there.
- * @param hash The hash of the content that was applied.
+ * @param sql The current content.
+ * @param hash The hash of the applied content.
  */
 export function isSameButLineEndings(sql: string, hash: string): boolean {
   const unix = stripMark(sql).replaceAll("\r\n", "\n");

@@ -10,29 +10,30 @@ import {
 import { JOURNAL_FILE, readJournal } from "./journal.ts";
 import { MigrationError } from "./migration_error.ts";
 
-/** A folder of migrations. */
+/** Folder of migrations. */
 export interface MigrationFolder {
-  /** The migrations, in the order in which they are applied. */
+  /** Migrations, in the order of application. */
   files: MigrationFile[];
-  /** Whether drizzle-kit's journal tells which files belong to it, and their order. */
+  /** True if drizzle-kit's journal lists the files and their order. */
   hasJournal: boolean;
   /** Tags of the files that the journal does not list. They are never run. */
   unlisted: string[];
 }
 
 /**
- * Reads the migrations of a folder. drizzle-kit's `meta/_journal.json` is the list and the order where there is one;
- * without it the files `<number>_<name>.sql` are read in the order of their numbers.
+ * Reads the migrations of a folder. If drizzle-kit's `meta/_journal.json` exists, it determines
+ * files and order. Otherwise the files `<number>_<name>.sql` are read in the order of their
+ * numbers.
  *
  * @param folder The folder's path.
  * @returns The migrations, and the files that the journal does not list.
- * @throws {MigrationError} When the folder or a file cannot be read, a name is not of that form, two files have the
- * same number and no journal tells their order, or a file that the journal lists is missing.
+ * @throws {MigrationError} If the folder or a file cannot be read, a name does not have that form,
+ * two files have the same number without a journal, or a file in the journal is missing.
  */
 export function readMigrationFolder(folder: string): MigrationFolder {
   const names = listFolder(folder).filter((name) => name.endsWith(".sql"));
   const tags = names.map((name) => name.slice(0, -".sql".length));
-  // tags go into log lines and error messages
+  // tags appear in log lines and error messages
   const unfit = tags.find((tag) => printTag(tag) !== tag);
   if (unfit !== undefined) {
     throw new MigrationError(
@@ -52,14 +53,15 @@ export function readMigrationFolder(folder: string): MigrationFolder {
 }
 
 /**
- * Reads the migrations of a folder: the files that drizzle-kit's `meta/_journal.json` lists, in its order, or, without
- * a journal, the files `<number>_<name>.sql` in the order of their numbers. Other files are passed over.
+ * Reads the migrations of a folder: the files in drizzle-kit's `meta/_journal.json`, in its order,
+ * or without a journal the files `<number>_<name>.sql` in the order of their numbers. Ignores other
+ * files.
  *
  * @param folder The folder's path.
- * @returns One entry for each file; the content is not run and not changed.
- * @throws {MigrationError} When the folder or a file cannot be read, a file is not UTF-8, a name has no number or two
- * files have the same number where there is no journal, or a file that the journal lists is missing. Names the file and
- * the fix.
+ * @returns One entry per file with its unchanged content; nothing is run.
+ * @throws {MigrationError} If the folder or a file cannot be read, a file is not UTF-8, a file in
+ * the journal is missing, or, without a journal, a name has no number or two files have the same
+ * number. The message names the file and the fix.
  *
  * @example
  * ```ts
@@ -88,14 +90,13 @@ function listFolder(folder: string): string[] {
   }
 }
 
-/** A file that did not get into the package must not be passed over in silence. */
+/** Checks that every listed file exists, since a file may be missing from the deployed package. */
 function checkListed(listed: readonly string[], tags: ReadonlySet<string>): void {
   const missing = listed.find((tag) => !tags.has(tag));
   if (missing === undefined) return;
   throw new MigrationError(
-    `${
-      printTag(missing)
-    }.sql is listed in ${JOURNAL_FILE} but is not there: restore the file, or remove its entry`,
+    `${printTag(missing)}.sql is listed in ${JOURNAL_FILE} but does not exist: ` +
+      "restore the file, or remove its entry",
     { tag: missing },
   );
 }
@@ -109,8 +110,8 @@ function checkNumbers(tags: readonly string[]): void {
     const other = byNumber.get(getNumber(tag));
     if (other !== undefined) {
       throw new MigrationError(
-        `${other}.sql and ${tag}.sql have the same number, so their order is not known: ` +
-          "give one of them the next number",
+        `${other}.sql and ${tag}.sql have the same number, so their order is undefined: give ` +
+          "one of them the next number",
         { tag },
       );
     }

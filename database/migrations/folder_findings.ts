@@ -7,7 +7,7 @@ import type { PlanFinding } from "./plan_finding.ts";
  * Finds the files that the journal does not list.
  *
  * @param folder The folder.
- * @param applied Tags that the database has.
+ * @param applied Tags of the applied migrations.
  */
 export function findUnlisted(
   { unlisted }: MigrationFolder,
@@ -19,36 +19,36 @@ export function findUnlisted(
     file: `${tag}.sql`,
     message: applied.has(tag)
       ? `is applied, but ${JOURNAL_FILE} does not list it: a new database would not get it`
-      : `is not listed in ${JOURNAL_FILE} and is never run`,
+      : `is not listed in ${JOURNAL_FILE}, so it is never run`,
     advice:
-      "Restore its entry in the journal, which a merge may have dropped, or delete the file. " +
-      "drizzle-kit generate --custom makes a listed file for SQL of your own.",
+      "Restore its entry in the journal, which a merge may have removed, or delete the file. " +
+      "To add custom SQL, create the file with drizzle-kit generate --custom.",
   }));
 }
 
-/** Tells that an applied file differs in its line endings alone. */
+/** Reports an applied file that differs only in its line endings. */
 export function findLineEndings(tag: string): PlanFinding {
   return {
     severity: "warning",
     rule: "migration-line-endings",
     file: `${tag}.sql`,
     message: "has other line endings than when it was applied",
-    advice: "It is not run again. Let version control keep one kind of line ending.",
+    advice: "It is not run again. Configure version control to keep line endings unchanged.",
   };
 }
 
-/** Finds what the database has and the folder has not. */
+/** Finds applied migrations that the folder does not contain. */
 export function findMissing(missing: readonly string[]): PlanFinding[] {
   if (missing.length === 0) return [];
   return [{
     severity: "warning",
     rule: "migration-missing",
-    message: `the database has migrations that the folder has not: ${missing.join(", ")}`,
+    message: `the database has migrations that the folder does not contain: ${missing.join(", ")}`,
     advice: "Restore the files, or check that this is the right database.",
   }];
 }
 
-/** Finds pending migrations that come before one that is applied. */
+/** Finds pending migrations that come before an applied one. */
 export function findLate(
   { files, hasJournal }: MigrationFolder,
   applied: readonly string[],
@@ -65,13 +65,15 @@ export function findLate(
   return [{
     severity: "warning",
     rule: "migration-late",
-    message: `to be run after ${last}, although ${order}: ${late.join(", ")}`,
-    advice:
-      "Check that the result does not depend on the order: a new database runs them in the other one.",
+    message: `will run after ${last}, although ${order}: ${late.join(", ")}`,
+    advice: "Check that the result does not depend on the order: a new database runs them in the " +
+      "listed order.",
   }];
 }
 
-/** Finds missing numbers. Time stamps leave gaps by their nature, and a journal tells what belongs to it. */
+/**
+ * Finds missing numbers. Timestamps always leave gaps, and a journal lists its files explicitly.
+ */
 export function findGaps({ files, hasJournal }: MigrationFolder): PlanFinding[] {
   if (hasJournal) return [];
   const numbers = files.map(({ tag }) => Number(/^\d+/.exec(tag)?.[0]));
@@ -82,9 +84,8 @@ export function findGaps({ files, hasJournal }: MigrationFolder): PlanFinding[] 
     findings.push({
       severity: "warning",
       rule: "migration-gap",
-      message: `no file has a number between ${files[i - 1].tag} and ${
-        files[i].tag
-      }: is one missing?`,
+      message: `no file has a number between ${files[i - 1].tag} and ${files[i].tag}: ` +
+        "a file may be missing",
       advice: "Restore the file, if there was one.",
     });
   }

@@ -7,51 +7,51 @@ import { MigrationError } from "./migration_error.ts";
 import type { AppliedMigration, MigrationStatus } from "./plan.ts";
 import { retryIdempotent } from "./retry_idempotent.ts";
 
-/** Where the runner keeps its tables, quoted and qualified. */
+/** Quoted, qualified names of the tables that record migrations. */
 export interface HistoryTables {
-  /** The schema's name, as it is. */
+  /** Unquoted name of the schema. */
   schema: string;
   /** The schema, quoted. */
   quotedSchema: string;
-  /** One row for each migration. */
+  /** Table with one row per migration. */
   migrations: string;
-  /** One row for each statement of a migration that is under way and is not one transaction. */
+  /** Table with one row per statement of an unfinished migration that is not one transaction. */
   steps: string;
-  /** The one row that says who runs. */
+  /** Table with one row that names the current run. */
   lease: string;
 }
 
-/** How far a statement of a migration got. */
+/** Progress of a statement. */
 export type StepState = "running" | "building" | "done";
 
-/** A statement of a migration that is under way. */
+/** Record of a statement of an unfinished migration. */
 export interface StepRow {
-  /** Its place among the migration's statements, from 0. */
+  /** Index of the statement in the migration, from 0. */
   step: number;
-  /** SHA-256 of the statement as it is run. */
+  /** SHA-256 of the statement as sent. */
   hash: string;
-  /** How far it got. */
+  /** Progress of the statement. */
   state: StepState;
-  /** The background job that it started. */
+  /** Background job started by the statement. */
   jobId: string | undefined;
-  /** The key up to which a change in batches got, or the plan by which a table is made again, as JSON. */
+  /** Last key of a change in batches, or the plan of a table recreation, as JSON. */
   watermark: string | undefined;
 }
 
-/** PostgreSQL cuts longer names off in silence. */
+/** PostgreSQL truncates longer identifiers silently. */
 const MAX_NAME_BYTES = 63;
 
-/** A name in quotes. */
+/** Quotes an identifier. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
 /**
- * Names of the runner's tables.
+ * Returns the names of the tables that record migrations.
  *
  * @param table Name of the tracking table.
  * @param schema Name of its schema.
- * @throws {ConfigurationError} When a name is empty or too long.
+ * @throws {ConfigurationError} If a name is empty or too long.
  */
 export function nameTables(table = "__orm_migrations", schema = "orm"): HistoryTables {
   for (
@@ -82,7 +82,9 @@ export function nameTables(table = "__orm_migrations", schema = "orm"): HistoryT
   };
 }
 
-/** The statements that make the tables: only such as every provider takes, each for itself. */
+/**
+ * Returns the statements that create the tables. Each uses only syntax that every provider accepts.
+ */
 function createStatements({ quotedSchema, migrations, steps, lease }: HistoryTables): string[] {
   return [
     `CREATE SCHEMA IF NOT EXISTS ${quotedSchema}`,
@@ -102,12 +104,15 @@ function getCode(error: unknown): string | undefined {
 
 const MISSING = ["42P01", "3F000"];
 
-/** Two runners that make the same table at once: IF NOT EXISTS looks before the other one has committed. */
+/**
+ * Errors of two runs that create a table at the same time: IF NOT EXISTS checks before the other
+ * run commits.
+ */
 const LOST_A_RACE = ["23505", "42P06", "42P07", "42710", "40001"];
 
 /**
- * Makes the runner's tables where they are not there; runners may race. A session that is one on the server makes them in
- * one message, which is one transaction.
+ * Creates the missing tables; concurrent runs are safe. A session with a single server session
+ * sends one message, which is one transaction.
  */
 export async function createTables(
   session: SqlSession & Partial<Pick<DedicatedSession, "keepsSession">>,
@@ -118,7 +123,7 @@ export async function createTables(
     "AS t (id) WHERE id IS NOT NULL";
   const names = [tables.migrations, tables.steps, tables.lease];
   const present = await retryIdempotent(() => session.query(count, names));
-  // asked first, since CREATE SCHEMA IF NOT EXISTS needs the right to create schemas even when it is there
+  // check first: CREATE SCHEMA IF NOT EXISTS needs the CREATE privilege even if the schema exists
   if (Number(present[0].there) === 3) return;
   if (session.keepsSession === true) {
     try {
@@ -140,10 +145,10 @@ export async function createTables(
 }
 
 /**
- * The migrations that the database has.
+ * Reads the applied migrations.
  *
- * @returns The rows, or `undefined` when there is no tracking table.
- * @throws {MigrationError} When the table is another tool's.
+ * @returns The rows, or `undefined` if there is no tracking table.
+ * @throws {MigrationError} If the table belongs to another tool.
  */
 export async function readApplied(
   session: SqlSession,
@@ -164,14 +169,15 @@ export async function readApplied(
     if (code !== undefined && MISSING.includes(code)) return undefined;
     if (code !== "42703") throw cause;
     throw new MigrationError(
-      `Table ${tables.migrations} belongs to another tool: set migrationsTable and migrationsSchema to other names, ` +
-        "and mark what that tool applied as applied",
+      `Table ${tables.migrations} belongs to another tool: set migrationsTable and ` +
+        "migrationsSchema to other names, and mark the migrations that the other tool applied " +
+        "as applied",
       { cause },
     );
   }
 }
 
-/** The statements of a migration that an earlier run began. */
+/** Reads the recorded statements of a migration. */
 export async function readSteps(
   session: SqlSession,
   tables: HistoryTables,
@@ -193,7 +199,7 @@ export async function readSteps(
 /**
  * Reads which statements of unfinished migrations are done.
  *
- * @returns The places of the statements, from 0, by tag; none where the runner has made no tables.
+ * @returns Indexes of the statements, from 0, by tag; empty if the tables do not exist.
  */
 export async function readDoneSteps(
   session: SqlSession,
@@ -211,7 +217,7 @@ export async function readDoneSteps(
   return done;
 }
 
-/** Migrations that began statement by statement and have not ended; none where the runner has made no tables. */
+/** Reads the unfinished migrations; empty if the tables do not exist. */
 export async function readUnfinished(
   session: SqlSession,
   tables: HistoryTables,
@@ -231,13 +237,13 @@ export async function readUnfinished(
   }
 }
 
-/** Texts of the runner's own as SQL literals, for scripts that take no parameters. */
+/** Formats a text as an SQL literal, for scripts without parameters. */
 export function literal(text: string): string {
   const escaped = text.replaceAll("'", "''");
   return escaped.includes("\\") ? `E'${escaped.replaceAll("\\", "\\\\")}'` : `'${escaped}'`;
 }
 
-/** The statement that notes how far a statement got. */
+/** Returns the statement that records the progress of a statement. */
 export function writeStep(
   tables: HistoryTables,
   tag: string,
@@ -265,7 +271,7 @@ function orNull(text: string | undefined): string {
   return text === undefined ? "NULL" : literal(text);
 }
 
-/** The statement that notes a migration as applied. */
+/** Returns the statement that records an applied migration. */
 export function writeApplied(
   tables: HistoryTables,
   row: { tag: string; hash: string; statements: number; durationMs: number; executed: boolean },
@@ -275,12 +281,12 @@ export function writeApplied(
     `(${literal(tag)}, ${literal(hash)}, ${statements}, ${Math.round(durationMs)}, ${executed})`;
 }
 
-/** The statement that forgets the progress of a migration that is done. */
+/** Returns the statement that deletes the records of a finished migration's statements. */
 export function clearSteps(tables: HistoryTables, tag: string): string {
   return `DELETE FROM ${tables.steps} WHERE tag = ${literal(tag)}`;
 }
 
-/** The statement that forgets one statement of a migration. */
+/** Returns the statement that deletes the record of one statement. */
 export function clearStep(tables: HistoryTables, tag: string, step: number): string {
   return `${clearSteps(tables, tag)} AND step = ${step}`;
 }

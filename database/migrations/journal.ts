@@ -3,18 +3,19 @@ import { join } from "node:path";
 import { MigrationError } from "./migration_error.ts";
 import { printTag, stripMark } from "./files.ts";
 
-/** The place of drizzle-kit's journal in a folder of migrations. */
+/** Path of drizzle-kit's journal in a folder of migrations. */
 export const JOURNAL_FILE = "meta/_journal.json";
 
 const RESTORE = "restore it from version control";
 
 /**
- * Reads drizzle-kit's journal: the list of the migrations, in the order in which they are applied. The order of the
- * entries counts, as in drizzle's own migrator. `idx` and `when` do not count: merges repeat and reorder them.
+ * Reads drizzle-kit's journal, which lists the migrations in the order of application. As in
+ * drizzle's own migrator, the order of the entries counts, not `idx` and `when`, which merges
+ * duplicate and reorder.
  *
  * @param folder The folder of the migrations.
- * @returns The tags, or `undefined` when the folder has no journal.
- * @throws {MigrationError} When the journal cannot be read, or is not a list of distinct migrations.
+ * @returns The tags, or `undefined` if the folder has no journal.
+ * @throws {MigrationError} If the journal cannot be read, or is not a list of distinct migrations.
  */
 export function readJournal(folder: string): string[] | undefined {
   const path = join(folder, JOURNAL_FILE);

@@ -7,44 +7,47 @@ import { createTables, type HistoryTables, literal } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
 import { sha256 } from "./sha256.ts";
 
-/** The right to migrate a database, which one runner has at a time. */
+/** Lock that allows one run at a time to migrate a database. */
 export interface MigrationLock {
-  /** Who has it. */
+  /** Owner of the lock. */
   readonly owner: string;
-  /** Whether another runner had it when this one came. */
+  /** True if this run had to wait for another one. */
   readonly waited: boolean;
   /**
-   * A statement that gives a row while the lock is held, for a transaction that must not commit without it;
-   * `undefined` where losing the lock ends the transaction anyway.
+   * Statement that returns a row while the lock is held, for transactions that must not commit
+   * without it; `undefined` if losing the lock also ends the transaction.
    */
   readonly fence: string | undefined;
   /**
-   * Makes sure that the lock is still held.
+   * Checks that the lock is still held.
    *
-   * @throws {MigrationError} When it is not.
+   * @throws {MigrationError} If it is not.
    */
   check(): Promise<void>;
-  /** Gives the lock up. */
+  /** Releases the lock. */
   release(): Promise<void>;
 }
 
-/** How to wait for the lock. */
+/** Options for acquiring the lock. */
 export interface LockOptions {
-  /** Milliseconds to wait for another runner. */
+  /** Maximum time to wait for another run, in milliseconds. */
   timeoutMs: number;
-  /** Milliseconds after which a runner that shows no sign of life loses a lease. */
+  /** Lease duration in milliseconds: a run that does not renew its lease in this time loses it. */
   ttlMs: number;
-  /** Told that another runner is waited for. */
+  /** Called while another run holds the lock. */
   logger: (message: string) => void;
-  /** Waits. */
+  /** Clock that waits and reads the time. */
   clock: Clock;
-  /** Opens another session, for the sign of life while a statement runs. */
+  /** Opens another session, to renew the lease while a statement runs. */
   openSession: () => Promise<DedicatedSession>;
 }
 
 const POLL_MS = 250;
 
-/** Asks again and again: a session that waits inside the server would hold up CREATE INDEX CONCURRENTLY for ever. */
+/**
+ * Polls for the lock. A session that waits inside the server would block CREATE INDEX CONCURRENTLY
+ * forever.
+ */
 async function waitFor(
   take: () => Promise<boolean>,
   { timeoutMs, logger, clock }: LockOptions,
@@ -52,24 +55,23 @@ async function waitFor(
   const dueMs = monotonicNow(clock) + timeoutMs;
   for (let waited = false;; waited = true) {
     if (await take()) return waited;
-    if (!waited) logger("waiting: another run migrates this database");
+    if (!waited) logger("waiting: another run is migrating this database");
     if (monotonicNow(clock) >= dueMs || remainingMs(clock) < 2 * POLL_MS) {
       throw new MigrationError(
-        `Another run migrates this database, and ${
-          Math.round(timeoutMs / 1000)
-        } s were not enough to wait for it: ` +
-          "try again when it is done, or raise lockTimeout",
+        "Another run is migrating this database and did not finish within " +
+          `${Math.round(timeoutMs / 1000)} s: try again later, or raise ` +
+          "lockTimeout",
       );
     }
-    // apart from each other, so that runners that came together do not ask together
+    // with jitter, so that runs that started together do not poll together
     await clock.sleep(POLL_MS * (0.5 + Math.random()));
   }
 }
 
-/** Locks in this process, for databases that live in it. */
+/** Locks within this process, for embedded databases. */
 const held: Set<string> = new Set();
 
-/** For a database in this process. */
+/** Acquires a lock within this process, for an embedded database. */
 export async function takeProcessLock(key: string, options: LockOptions): Promise<MigrationLock> {
   const waited = await waitFor(
     () => Promise.resolve(!held.has(key) && held.add(key) !== undefined),
@@ -84,7 +86,10 @@ export async function takeProcessLock(key: string, options: LockOptions): Promis
   };
 }
 
-/** For a server session that is ours alone: it ends with the session, also when the process dies. */
+/**
+ * Acquires an advisory lock on a dedicated server session. It ends with the session, also if the
+ * process dies.
+ */
 export async function takeAdvisoryLock(
   session: DedicatedSession,
   tables: HistoryTables,
@@ -107,8 +112,9 @@ export async function takeAdvisoryLock(
 }
 
 /**
- * Where a lock cannot outlive a statement: a row with an end, put off while the runner lives. Each taking raises the
- * fence, so that a runner which was thought dead cannot write any more.
+ * Acquires a lease, for servers where a lock cannot outlive a statement: a row with an expiry,
+ * which the run renews. Each acquisition increments the fence, so that an earlier owner can no
+ * longer write.
  */
 export async function takeLease(
   session: DedicatedSession,
@@ -130,7 +136,7 @@ export async function takeLease(
         `UPDATE ${lease} SET owner = ${
           literal(owner)
         }, fence = fence + 1, expires_at = now() + ${ttl} ` +
-          // the owner is this very run when its first try had no answer
+          // the owner is this run if its first attempt was applied without an answer
           `WHERE id = 1 AND (expires_at < now() OR owner = ${
             literal(owner)
           }) RETURNING fence::text AS fence`,
@@ -160,7 +166,7 @@ export async function takeLease(
       await retryIdempotent(() => renew(session), options.clock);
       if (isLost) {
         throw new MigrationError(
-          "Another run took over this database's migrations: this one stops",
+          "Another run took over the migrations of this database, so this run stops",
         );
       }
     },
@@ -174,7 +180,7 @@ export async function takeLease(
   };
 }
 
-/** Signs of life on a session of their own, since a long statement keeps the runner's session busy. */
+/** Renews the lease in a separate session, because a long statement blocks the run's session. */
 function beat(options: LockOptions, renew: (on: SqlSession) => Promise<void>): () => Promise<void> {
   let session: DedicatedSession | undefined;
   let beating: Promise<void> | undefined;
@@ -183,7 +189,7 @@ function beat(options: LockOptions, renew: (on: SqlSession) => Promise<void>): (
       session ??= await options.openSession();
       await renew(session);
     } catch {
-      // the next beat or the next check tells whether the lease is lost
+      // the next renewal or check finds out whether the lease is lost
     }
   }
   const timer = setInterval(() => {

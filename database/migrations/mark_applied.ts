@@ -9,29 +9,30 @@ import { runWithRetry } from "../retry.ts";
 
 /** Options of {@link markMigrationApplied}. */
 export interface MarkAppliedConfig extends MigrationTarget {
-  /** The migration to mark: a file of the folder, with or without `.sql`. */
+  /** Migration to mark: a file of the folder, with or without `.sql`. */
   tag: string;
 }
 
-/** What {@link markMigrationApplied} did. */
+/** Result of {@link markMigrationApplied}. */
 export interface MarkAppliedResult {
   /** The migration. */
   tag: string;
   /** SHA-256 of its file. */
   hash: string;
-  /** Whether the database had it as applied already, with this very content; then nothing was written. */
+  /** True if the same content was already recorded as applied; then nothing was written. */
   alreadyApplied: boolean;
-  /** The files that drizzle-kit's journal does not list. */
+  /** Files that drizzle-kit's journal does not list. */
   findings: PlanFinding[];
 }
 
 /**
- * Notes a migration as applied without running it, after its work was done by other means. What an interrupted run of it
- * had noted is forgotten.
+ * Records a migration as applied without running it, after its changes were made by other means.
+ * Deletes the records of an interrupted run of it.
  *
  * @param config Folder, database and migration.
- * @returns What was noted.
- * @throws {MigrationError} When the folder has no such file, or the database has it with another content.
+ * @returns The recorded migration.
+ * @throws {MigrationError} If the folder has no such file, or the database has it with a different
+ * content.
  *
  * @example
  * ```ts
@@ -63,10 +64,8 @@ export async function markMigrationApplied(config: MarkAppliedConfig): Promise<M
   if (file === undefined) {
     const last = files.at(-1)?.tag;
     throw new MigrationError(
-      `The folder has no ${
-        JSON.stringify(`${tag}.sql`)
-      }: give the name of one of its ${files.length} files` +
-        `${last === undefined ? "" : `, such as ${last}`}`,
+      `The folder has no file ${JSON.stringify(`${tag}.sql`)}: give the name ` +
+        `of one of its ${files.length} files${last === undefined ? "" : `, such as ${last}`}`,
       { tag },
     );
   }
@@ -76,7 +75,8 @@ export async function markMigrationApplied(config: MarkAppliedConfig): Promise<M
     const known = applied.find((row) => row.tag === tag);
     if (known !== undefined && known.hash !== file.hash) {
       throw new MigrationError(
-        `${tag} is applied with another content: restore the file that was applied and put the change into a new migration`,
+        `${tag} was applied with a different content: restore the applied file and put the ` +
+          "change into a new migration",
         { tag },
       );
     }

@@ -5,13 +5,13 @@ import { formatPlanFinding, type PlanFinding } from "./plan_finding.ts";
 export interface MigrationErrorOptions extends AppErrorOptions {
   /** The migration, such as `0003_add_notes`. */
   tag?: string;
-  /** The statement's place in its file, from 1. */
+  /** Number of the statement in its file, from 1. */
   statement?: number;
 }
 
 /**
- * 500: a migration cannot be run, or failed. The message names the file, the statement's place in it and the fix; the
- * statement itself is in the file and not in the message, since a migration may hold data.
+ * Error 500: a migration cannot be run, or failed. The message has the file, the number of the
+ * statement and the fix. It does not contain the statement, which may hold data.
  *
  * @example
  * ```ts
@@ -28,12 +28,12 @@ export class MigrationError extends AppError {
   override readonly name: string = "MigrationError";
   /** The migration. */
   readonly tag: string | undefined;
-  /** The statement's place in its file, from 1. */
+  /** Number of the statement in its file, from 1. */
   readonly statement: number | undefined;
 
   /**
-   * @param message For whoever runs the migrations.
-   * @param options Where it happened, and the cause.
+   * @param message Message for the operator.
+   * @param options Migration, statement and cause.
    */
   constructor(message: string, options: MigrationErrorOptions = {}) {
     const { tag, statement } = options;
@@ -44,8 +44,8 @@ export class MigrationError extends AppError {
 }
 
 /**
- * 500: planning refuses statements of the pending migrations. Nothing was run and nothing was written. The error has
- * all findings, and its message lists those that stop the run, one line each.
+ * Error 500: planning rejected statements of the pending migrations. Nothing was run or written.
+ * The error has all findings; its message lists the errors among them, one line each.
  *
  * @example
  * ```ts
@@ -60,10 +60,12 @@ export class MigrationError extends AppError {
  */
 export class MigrationPlanError extends MigrationError {
   override readonly name: string = "MigrationPlanError";
-  /** Everything that planning found, warnings included, in the order of the files. */
+  /** All findings of the plan, including warnings, in the order of the files. */
   readonly findings: readonly PlanFinding[];
 
-  /** @param findings What planning found. */
+  /**
+   * @param findings Findings of the plan.
+   */
   constructor(findings: readonly PlanFinding[]) {
     const refused = findings.filter(({ severity }) => severity === "error");
     const count = refused.length === 1 ? "1 statement" : `${refused.length} statements`;

@@ -6,23 +6,23 @@ import type { SqlSession } from "../providers/provider.ts";
 import { quoteName } from "./history.ts";
 import { retryIdempotent } from "./retry_idempotent.ts";
 
-/** A CHECK that stands for NOT NULL. */
+/** CHECK constraint that replaces NOT NULL. */
 export interface NotNullCheck {
-  /** Its name, without quotes. */
+  /** Unquoted name of the constraint. */
   readonly name: string;
-  /** Whether the rows that are there were checked. */
+  /** True if existing rows were validated. */
   readonly isValid: boolean;
 }
 
-/** How a column refuses NULL. */
+/** Constraints that forbid NULL in a column. */
 export interface NotNullState {
-  /** Whether the column itself does. */
+  /** True if the column is declared NOT NULL. */
   readonly isNative: boolean;
-  /** Checks of the runner that do. */
+  /** CHECK constraints of the runner that forbid NULL. */
   readonly checks: readonly NotNullCheck[];
-  /** Checks by which earlier versions, and statements that were translated as text, did. */
+  /** CHECK constraints of earlier versions, or of statements that were translated as text. */
   readonly otherChecks: readonly NotNullCheck[];
-  /** The names of all constraints of the table. */
+  /** Names of all constraints of the table. */
   readonly taken: ReadonlySet<string>;
 }
 
@@ -32,11 +32,11 @@ const STATE = "SELECT a.attnotnull AS native, c.conname::text AS name, " +
   "WHERE a.attrelid = to_regclass($1) AND a.attname = $2 AND a.attnum > 0 AND NOT a.attisdropped";
 
 /**
- * Reads from the catalog how a column refuses NULL.
+ * Reads from the catalog which constraints forbid NULL in a column.
  *
- * @param session Where to look.
+ * @param session Session to read with.
  * @param about The column.
- * @returns The state, or `undefined` when the table or the column does not exist.
+ * @returns The state, or `undefined` if the table or column does not exist.
  */
 export async function readNotNull(
   session: SqlSession,
@@ -66,11 +66,11 @@ export async function readNotNull(
 }
 
 /**
- * Writes the statement that adds a CHECK for NOT NULL.
+ * Returns the statement that adds a CHECK for NOT NULL.
  *
  * @param about The column.
- * @param wanted The name that it gets when no constraint of the table has it.
- * @param state What the catalog says.
+ * @param wanted Name to use if no constraint of the table has it.
+ * @param state State of the catalog.
  */
 export function addNotNullSql(
   { table, column }: DistSqlColumn,
@@ -85,9 +85,9 @@ export function addNotNullSql(
 }
 
 /**
- * Drops the checks that stand for NOT NULL of a column.
+ * Drops the CHECK constraints that replace NOT NULL of a column.
  *
- * @param session Where they are.
+ * @param session Session to use.
  * @param about The column.
  */
 export async function dropNotNullChecks(

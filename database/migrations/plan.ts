@@ -10,54 +10,55 @@ import {
 import { MigrationError } from "./migration_error.ts";
 import { describeFinding, type PlanFinding } from "./plan_finding.ts";
 
-/** A migration that the database has. */
+/** Applied migration. */
 export interface AppliedMigration {
   /** The migration. */
   tag: string;
-  /** SHA-256 of the file when it was applied. */
+  /** SHA-256 of the file at the time of application. */
   hash: string;
-  /** When it was applied. */
+  /** Time of application. */
   appliedAt: Date;
-  /** `false` when it was marked as applied and not run. */
+  /** `false` if it was marked as applied without running. */
   executed: boolean;
 }
 
-/** Which migrations a database has and which it lacks. */
+/** State of a database's migrations. */
 export interface MigrationStatus {
-  /** What the database has, in order. */
+  /** Applied migrations, in order. */
   applied: AppliedMigration[];
-  /** Tags of files that the database lacks, in order. */
+  /** Tags of files that are not applied, in order. */
   pending: string[];
-  /** Tags of files that were changed after they had been applied. */
+  /** Tags of files that changed after they were applied. */
   changed: string[];
-  /** Tags that the database has and the folder has not, or the journal does not list. */
+  /** Tags of applied migrations that the folder does not contain, or the journal does not list. */
   unknown: string[];
   /** Tags of files that drizzle-kit's journal does not list. They are never run. */
   unlisted: string[];
-  /** What should be looked at; `getMigrationStatus` adds what planning finds in the pending files. */
+  /** Findings about the folder; `getMigrationStatus` adds those about the pending files. */
   findings: PlanFinding[];
-  /** The warnings among `findings`, one sentence each. */
+  /** Warnings among `findings`, one sentence each. */
   warnings: string[];
   /**
-   * Given by `getMigrationStatus`: migrations that began statement by statement and have not ended, because a run is at
-   * work or one has failed. What PostgreSQL takes as one transaction is never among them.
+   * Set by `getMigrationStatus`: migrations that run statement by statement and are not finished,
+   * because a run is in progress or failed. Never contains migrations that PostgreSQL runs as one
+   * transaction.
    */
   unfinished?: {
     /** The migration. */
     tag: string;
-    /** How many of its statements are done. */
+    /** Number of finished statements. */
     statementsDone: number;
-    /** When something was last noted of it. */
+    /** Time of the last record. */
     notedAt: Date;
   }[];
 }
 
 /**
- * Compares the folder with what the database has. Changes nothing.
+ * Compares the folder with the database. Changes nothing.
  *
  * @param folder The folder's files.
- * @param applied The rows of the tracking table.
- * @returns What is applied, pending, changed and unknown.
+ * @param applied Rows of the tracking table.
+ * @returns Applied, pending, changed and unknown migrations.
  */
 export function planMigrations(
   folder: MigrationFolder,
@@ -94,7 +95,10 @@ export function planMigrations(
   };
 }
 
-/** Rows in the folder's order; what the folder has not comes last where the journal gives the order. */
+/**
+ * Sorts rows in the folder's order. If a journal determines the order, unknown migrations come
+ * last.
+ */
 function sortRows(
   folder: MigrationFolder,
   applied: readonly AppliedMigration[],
@@ -107,15 +111,16 @@ function sortRows(
 }
 
 /**
- * Refuses to go on when a file was changed after it had been applied.
+ * Checks that no file changed after it was applied.
  *
- * @throws {MigrationError} Names the files and the fix.
+ * @throws {MigrationError} If a file changed: names the files and the fix.
  */
 export function assertNothingChanged(status: MigrationStatus): void {
   if (status.changed.length === 0) return;
   const names = status.changed.map((tag) => `${tag}.sql`).join(", ");
   throw new MigrationError(
-    `${names} changed after being applied: restore what was applied and put the change into a new migration`,
+    `${names} changed after being applied: restore the applied content and put the change ` +
+      "into a new migration",
     { tag: status.changed[0] },
   );
 }

@@ -1,32 +1,38 @@
-/** Something that planning found in a folder of migrations, before anything is run or written. */
+/** Finding of the planner about a folder of migrations, before anything is run or written. */
 export interface PlanFinding {
-  /** An `error` stops the run before it begins. A statement with a `warning` runs, but something behaves differently. */
+  /**
+   * An `error` stops the run before it begins. A statement with a `warning` runs, but some behavior
+   * differs.
+   */
   severity: "error" | "warning";
-  /** The stable name of the rule: an entry of the registry (see `getIncompatibility`), or a rule of the planner. */
+  /**
+   * Stable name of the rule: an entry of the registry (see `getIncompatibility`), or a rule of the
+   * planner.
+   */
   rule: string;
-  /** The file's name in the folder; not given when the finding is about no single file. */
+  /** Name of the file in the folder; omitted if the finding is not about a single file. */
   file?: string;
-  /** The line where the statement begins, from 1. */
+  /** Line of the statement's start, from 1. */
   line?: number;
-  /** The column where the statement begins, from 1, in characters. */
+  /** Column of the statement's start in characters, from 1. */
   column?: number;
-  /** The beginning of the statement, without comments and without values. */
+  /** Beginning of the statement, without comments and values. */
   statement?: string;
-  /** The table that the statement is about. */
+  /** Table of the statement. */
   table?: string;
-  /** The type or enum that the finding is about. */
+  /** Type or enum of the finding. */
   type?: string;
-  /** What was found, without the file's name. */
+  /** Description of the problem, without the file's name. */
   message: string;
-  /** What to write or do instead. */
+  /** Advice: the statement to write or the action to take instead. */
   advice: string;
 }
 
 /**
- * Writes a finding as one line: its place, what was found, the rule, and what to do instead.
+ * Formats a finding as one line: location, message, rule and advice.
  *
  * @param finding The finding.
- * @param folder The path that is put before the file's name.
+ * @param folder Path to put before the file's name.
  * @returns The line.
  *
  * @example
@@ -51,7 +57,7 @@ export function formatPlanFinding(finding: PlanFinding, folder = ""): string {
 }
 
 /**
- * Writes what was found as a sentence, without rule and advice.
+ * Formats a finding as a sentence, without rule and advice.
  *
  * @param finding The finding.
  */

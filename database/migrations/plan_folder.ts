@@ -6,24 +6,25 @@ import { planMigrations } from "./plan.ts";
 import type { PlanFinding } from "./plan_finding.ts";
 import { planOnEmpty } from "./plan_on_database.ts";
 
-/** A folder of migrations, planned for a database that has none of them. */
+/** Plan of a folder of migrations for an empty database. */
 export interface FolderPlan {
-  /** The migrations, in the order in which they are applied. */
+  /** Migrations, in the order of application. */
   files: MigrationFile[];
   /** Tags of files that drizzle-kit's journal does not list. They are never run. */
   unlisted: string[];
-  /** Everything that is refused or behaves differently. */
+  /** All errors and warnings. */
   findings: PlanFinding[];
 }
 
 /**
- * Plans all migrations of a folder, without a database: what `runMigrations` would find on an empty one.
+ * Plans all migrations of a folder without a database: the findings are those of `runMigrations` on
+ * an empty database.
  *
  * @param migrationsFolder The folder's path.
- * @param provider Where the migrations are to run.
- * @param translation Choices of the translation for `distsql`.
- * @returns The files in their order, and the findings.
- * @throws {MigrationError} When the folder is not in order.
+ * @param provider Target provider.
+ * @param translation Translation options for `distsql`.
+ * @returns The files in order, and the findings.
+ * @throws {MigrationError} If the folder is invalid.
  *
  * @example
  * ```ts
@@ -47,12 +48,12 @@ export function planMigrationFolder(
 }
 
 /**
- * Checks a folder of migrations without looking at the statements: whether every file can be read, has its place in the
- * order, and is listed where there is a journal.
+ * Checks a folder of migrations without parsing the statements: every file can be read, has a place
+ * in the order, and is listed in the journal if there is one.
  *
  * @param migrationsFolder The folder's path.
- * @returns The files in their order, and the findings.
- * @throws {MigrationError} When the folder is not in order.
+ * @returns The files in order, and the findings.
+ * @throws {MigrationError} If the folder is invalid.
  *
  * @example
  * ```ts

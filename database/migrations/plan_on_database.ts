@@ -15,23 +15,23 @@ import {
 } from "./row_changes/plan_row_changes.ts";
 import type { LocatedStep, PlannedMigration } from "./steps.ts";
 
-/** What a plan is made for. */
+/** Target of a plan. */
 export interface PlanTarget {
-  /** Where the migrations run. */
+  /** Target provider. */
   readonly provider: DatabaseProvider;
-  /** Choices of the translation for `distsql`. */
+  /** Translation options for `distsql`. */
   readonly translation: DistSqlOptions;
 }
 
 /**
- * Plans a run on a database: what {@link planPending} finds, and changes of rows that are too large for the database's
- * tables as they are.
+ * Plans a run on a database: the findings of {@link planPending}, and changes of rows that are too
+ * large for the current tables.
  *
  * @param folder The folder.
- * @param status What is pending.
- * @param target Where the migrations run.
- * @param session A session of the database; only read from.
- * @param tables The runner's tables.
+ * @param status The pending migrations.
+ * @param target Target of the plan.
+ * @param session Session of the database; only read from.
+ * @param tables Tables that record migrations.
  */
 export async function planOnDatabase(
   folder: MigrationFolder,
@@ -52,12 +52,12 @@ export async function planOnDatabase(
 }
 
 /**
- * Plans all migrations of a folder for an empty database: what {@link planPending} finds, and changes of rows that are
- * too large for what the migrations themselves insert.
+ * Plans all migrations of a folder for an empty database: the findings of {@link planPending}, and
+ * changes of rows that are too large for the rows which the migrations themselves insert.
  *
  * @param folder The folder.
- * @param status All migrations as pending.
- * @param target Where the migrations run.
+ * @param status All migrations, as pending.
+ * @param target Target of the plan.
  */
 export function planOnEmpty(
   folder: MigrationFolder,
@@ -70,7 +70,7 @@ export function planOnEmpty(
   return addRefusals(plan, status, statements, planRowChangesOnEmpty(statements));
 }
 
-/** The statements that are still to run. */
+/** Returns the statements that are not done yet. */
 function listStatements(
   planned: readonly PlannedMigration[],
   done: ReadonlyMap<string, ReadonlySet<number>>,

@@ -5,24 +5,25 @@ import type { MigrationStatus } from "./plan.ts";
 import { describeFinding, type PlanFinding } from "./plan_finding.ts";
 import { type PlannedMigration, planSteps } from "./steps.ts";
 
-/** Everything that is known of a run before it begins. */
+/** Plan of a run. */
 export interface PendingPlan {
-  /** The pending migrations with their statements, in order. */
+  /** Pending migrations with their statements, in order. */
   planned: PlannedMigration[];
-  /** What was found in the folder and in the pending files, in that order. */
+  /** Findings about the folder, then those about the pending files. */
   findings: PlanFinding[];
-  /** The warnings among the findings, one sentence each. */
+  /** Warnings among the findings, one sentence each. */
   warnings: string[];
 }
 
 /**
- * Plans a run in one pass over all pending files. Runs and writes nothing, and collects every refusal and warning.
+ * Plans a run in one pass over all pending files. Runs and writes nothing, and collects every error
+ * and warning.
  *
  * @param folder The folder.
- * @param status What is pending.
- * @param provider Where the migrations run.
- * @param options Choices of the translation for `distsql`.
- * @returns The plan. Nothing of it may be run when a finding is an error.
+ * @param status The pending migrations.
+ * @param provider Target provider.
+ * @param options Translation options for `distsql`.
+ * @returns The plan. It must not be run if one of its findings is an error.
  */
 export function planPending(
   folder: MigrationFolder,
@@ -37,10 +38,10 @@ export function planPending(
 }
 
 /**
- * Puts the findings of a plan together.
+ * Combines the findings of a plan.
  *
  * @param planned The pending migrations.
- * @param inFolder What was found in the folder.
+ * @param inFolder Findings about the folder.
  */
 export function collectFindings(
   planned: PlannedMigration[],

@@ -4,15 +4,16 @@ import { tokenize } from "../distsql/tokenize.ts";
 import type { Row, SqlSession } from "../providers/provider.ts";
 
 /**
- * What the catalog says about a statement of which nobody knows whether it ran: it did (`done`), it did not or may be
- * run again (`run`), its index is there and not valid (`invalid`), or the catalog cannot tell (`unknown`).
+ * Evidence in the catalog about a statement that may have run: it ran (`done`), it did not run or
+ * may be repeated (`run`), its index exists and is invalid (`invalid`), or the catalog does not
+ * show it (`unknown`).
  */
 export type CatalogEvidence = "done" | "run" | "invalid" | "unknown";
 
 interface CatalogProbe {
   sql: string;
   params: string[];
-  /** Reads the answer. */
+  /** Interprets the row. */
   read: (row: Row | undefined) => CatalogEvidence;
 }
 
@@ -31,11 +32,11 @@ const AGAIN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Looks in the catalog for the work of a DDL statement.
+ * Looks in the catalog for the effect of a DDL statement.
  *
- * @param session Where to look.
+ * @param session Session to read with.
  * @param sql The statement.
- * @returns What the catalog says.
+ * @returns The evidence.
  */
 export async function lookUpStatement(
   session: SqlSession,
@@ -82,7 +83,7 @@ function probeCreate(reader: StatementReader): CatalogProbe | CatalogEvidence {
   );
 }
 
-/** Objects whose name alone tells enough. */
+/** Objects that are identified by their name. */
 const NAMED: Readonly<Record<string, readonly [catalog: string, column: string] | undefined>> = {
   SCHEMA: ["pg_namespace", "nspname"],
   ROLE: ["pg_roles", "rolname"],
@@ -115,12 +116,15 @@ function probeIndex(reader: StatementReader, start: number): CatalogProbe | Cata
   };
 }
 
-/** Whether an index of a table is valid; no row when it is not there. */
+/** Query for the validity of a table's index; returns no row if the index does not exist. */
 export const INDEX_STATE =
   "SELECT i.indisvalid AS valid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid " +
   "WHERE c.relname = $1 AND i.indrelid = to_regclass($2)";
 
-/** Whether a constraint of a table is validated; no row when it is not there. */
+/**
+ * Query for the validation of a table's constraint; returns no row if the constraint does not
+ * exist.
+ */
 export const CONSTRAINT_STATE = "SELECT convalidated AS valid FROM pg_constraint " +
   "WHERE conname = $1 AND conrelid = to_regclass($2)";
 
@@ -148,7 +152,10 @@ const COLUMN =
 const CONSTRAINT =
   "SELECT count(*) > 0 AS there FROM pg_constraint WHERE conrelid = to_regclass($1) AND conname = $2";
 
-/** All actions of one ALTER TABLE happen together, so the first one that leaves a trace speaks for all. */
+/**
+ * Probes an ALTER TABLE. Its actions are atomic, so the first action with a visible effect is
+ * evidence for all.
+ */
 function probeAlterTable(reader: StatementReader): CatalogProbe | CatalogEvidence {
   let at = reader.skip(2, "ASYNC");
   at = reader.skip(at, "IF", "EXISTS");
@@ -207,12 +214,12 @@ function probeAction(
   return exists(isConstraint ? CONSTRAINT : COLUMN, [table.text, name.name], there, gone);
 }
 
-/** Whether a column is an identity. */
+/** Query that checks for an identity column. */
 const IDENTITY =
   "SELECT count(*) > 0 AS there FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = $2 " +
   "AND attidentity <> ''";
 
-/** ALTER SEQUENCE: a new name leaves a trace, settings may be set again. */
+/** Probes an ALTER SEQUENCE: a rename is visible in the catalog, settings may be repeated. */
 function probeSequence(reader: StatementReader, at: number): CatalogProbe | CatalogEvidence {
   const end = reader.nameEnd(at);
   if (reader.is(end, "RENAME")) return probeRename(reader, at);
@@ -255,7 +262,7 @@ function probeAddValue(reader: StatementReader): CatalogProbe | CatalogEvidence 
   );
 }
 
-/** The name of the index that a statement makes, when it names one. */
+/** Returns the name of the index that a statement creates, if it names one. */
 export function indexOf(sql: string): { name: string; dropSql: string } | undefined {
   const reader = new StatementReader(tokenize(sql));
   let at = reader.skip(1, "UNIQUE");
@@ -267,7 +274,7 @@ export function indexOf(sql: string): { name: string; dropSql: string } | undefi
   const name = readName(reader, at);
   const on = reader.skip(name.end + 1, "ONLY");
   const table = reader.token(reader.nameEnd(on) - 1);
-  // an index lives in its table's schema
+  // an index is in its table's schema
   const schema = reader.nameEnd(on) - on > 1 ? `${reader.text(on, reader.nameEnd(on) - 2)}.` : "";
   return table === undefined ? undefined : {
     name: getName(reader.token(at)!),

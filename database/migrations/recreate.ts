@@ -10,13 +10,13 @@ import type { RecreationPlan } from "../recreation/recreation_plan.ts";
 import type { MigrationContext } from "./context.ts";
 
 /**
- * Makes a table again where the provider has no statement for a change. The plan is kept before anything is done: from
- * the middle of a recreation the table as it was cannot be read any more.
+ * Recreates a table for a change that the provider has no statement for. The plan is stored before
+ * the first step, because the original table can no longer be read in the middle of a recreation.
  *
- * @param sql The statement that wants it, an ALTER TABLE.
- * @param kept The plan that an earlier run kept, as JSON.
- * @param keep Keeps the plan.
- * @param context What the run shares.
+ * @param sql The ALTER TABLE statement.
+ * @param kept Plan stored by an earlier run, as JSON.
+ * @param keep Stores the plan.
+ * @param context Shared state of the run.
  */
 export async function recreateTable(
   sql: string,

@@ -10,17 +10,18 @@ import type { MigrationStep } from "./steps.ts";
 import { tableToEmpty } from "./truncate_order.ts";
 
 /**
- * What is to be done about a step: the step itself or what the catalog makes of it, nothing because it is done
- * (`satisfied`), or nothing for it and the steps that complete it (`skipped`).
+ * Resolution of a step: the step to run, nothing because it is done (`satisfied`), or nothing for
+ * it and the steps that complete it (`skipped`).
  */
 export type StepResolution = MigrationStep | "satisfied" | "skipped";
 
 /**
- * Decides by the catalog what is left to do of a step. Changes nothing, and comes to the same end after a run that died.
+ * Decides from the catalog which part of a step is left to do. Changes nothing, and gives the same
+ * result in a run that continues an earlier one.
  *
- * @param step The step as planned.
- * @param row What is noted of it.
- * @param context What the run shares.
+ * @param step The planned step.
+ * @param row Record of the step.
+ * @param context Shared state of the run.
  */
 export async function resolveStep(
   step: MigrationStep,
@@ -33,7 +34,7 @@ export async function resolveStep(
   }
   const ifTable = step.run === "recreate" ? missingOkTable(step.sql) : step.ifTable;
   if (ifTable !== undefined && !await exists(TABLE, [ifTable], context)) return "skipped";
-  // a step that is noted made the column itself
+  // a recorded step created the column itself
   if (
     step.ifNoColumn !== undefined && row === undefined && await hasColumn(step.ifNoColumn, context)
   ) return "skipped";
@@ -63,7 +64,7 @@ function hasColumn({ table, column }: DistSqlColumn, context: MigrationContext):
   return exists(COLUMN, [table, column], context);
 }
 
-/** The table of ALTER TABLE IF EXISTS. */
+/** Returns the table of ALTER TABLE IF EXISTS. */
 function missingOkTable(sql: string): string | undefined {
   const reader = new StatementReader(tokenize(sql));
   if (!reader.is(0, "ALTER", "TABLE", "IF", "EXISTS")) return undefined;
@@ -86,7 +87,7 @@ async function resolveAddition(
   { session, clock }: MigrationContext,
 ): Promise<StepResolution> {
   const state = await readNotNull(session, about, clock);
-  // the server names what is missing
+  // the server's error names the missing object
   if (state === undefined) return step;
   if (state.isNative || state.checks.length > 0) return "satisfied";
   return { ...step, sql: addNotNullSql(about, about.name ?? "not_null", state) };
@@ -115,8 +116,9 @@ const NO_IDENTITY =
   "AND NOT attisdropped AND (NOT attnotnull OR atttypid <> 'bigint'::regtype)";
 
 /**
- * Whether an ALTER TABLE asks for what the provider does not do with the table as it is: dropping the primary key or a
- * column of it, or an identity for a column that is no bigint or refuses NULL by a CHECK only.
+ * Checks whether an ALTER TABLE needs a change that the provider does not support in place:
+ * dropping the primary key or one of its columns, or an identity for a column that is not bigint or
+ * forbids NULL only by a CHECK.
  */
 async function needsRecreation(sql: string, context: MigrationContext): Promise<boolean> {
   const reader = new StatementReader(tokenize(sql));

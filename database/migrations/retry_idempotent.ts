@@ -8,12 +8,11 @@ import { isCommitOutcomeUnknown, isOccError } from "../sqlstate.ts";
 const MAX_RETRIES = 8;
 
 /**
- * Runs work again that may be done twice: after a conflict, and after a connection that was lost with or without the
- * work's being done.
+ * Retries idempotent work: after a conflict, and after a lost connection with unknown outcome.
  *
  * @param fn The work.
- * @param clock Waits.
- * @returns What `fn` returns.
+ * @param clock Clock that waits.
+ * @returns The result of `fn`.
  */
 export async function retryIdempotent<T>(
   fn: () => Promise<T>,
@@ -25,7 +24,7 @@ export async function retryIdempotent<T>(
     } catch (error) {
       const mayPass = isOccError(error) || isConnectionLost(error);
       const delayMs = fullJitterDelay(attempt, { baseDelayMs: 50, maxDelayMs: 2000 });
-      // what took its whole time limit is given one more
+      // work that used its whole time limit is retried only once
       const maxRetries = isSilent(error) ? 1 : MAX_RETRIES;
       if (!mayPass || attempt > maxRetries || delayMs >= remainingMs(clock)) throw error;
       await clock.sleep(delayMs);
@@ -34,12 +33,12 @@ export async function retryIdempotent<T>(
 }
 
 /**
- * Whether the server gave no word about a statement that was sent.
+ * Checks whether the server did not answer a statement that was sent.
  *
- * @param error What was thrown.
+ * @param error The thrown error.
  */
 export function isConnectionLost(error: unknown): boolean {
-  // in an invocation a refused connection becomes a 503; nothing was sent
+  // in an invocation a refused connection becomes a 503; no statement was sent
   if (isAppError(error)) {
     return isAppError(error, "COMMIT_OUTCOME_UNKNOWN") || isAppError(error, "SERVICE_UNAVAILABLE");
   }

@@ -19,37 +19,37 @@ import type { PlannedMigration } from "./steps.ts";
 
 export type { MigratedFile } from "./apply_pending.ts";
 
-/** Which database the migrations of which folder belong to. */
+/** Folder of migrations and the database they belong to. */
 export interface MigrationTarget {
   /** The folder of the files `<number>_<name>.sql`. */
   migrationsFolder: string;
   /** The database; on `distsql` with `isAdmin`. */
   database: DatabaseConfig;
   /**
-   * The table that says which migrations are applied.
+   * Table that records the applied migrations.
    * @default "__orm_migrations"
    */
   migrationsTable?: string;
   /**
-   * The schema of that table.
+   * Schema of that table.
    * @default "orm"
    */
   migrationsSchema?: string;
-  /** Choices of the translation for `distsql`. */
+  /** Translation options for `distsql`. */
   translation?: DistSqlOptions;
 }
 
 /** Options of {@link runMigrations}. */
 export interface MigrateConfig extends MigrationTarget {
   /**
-   * Let one run at a time migrate the database.
+   * Allow only one run at a time.
    * @default true
    */
   useLock?: boolean;
-  /** Told what happens, one line each, without data. */
+  /** Called with each progress message: one line, without data. */
   logger?: (msg: string) => void;
   /**
-   * Tell the plan and write nothing.
+   * Log the plan and write nothing.
    * @default false
    */
   dryRun?: boolean;
@@ -59,67 +59,70 @@ export interface MigrateConfig extends MigrationTarget {
    */
   lockTimeout?: number;
   /**
-   * Seconds after which a run that died is taken over, where the lock does not end with its connection.
+   * Seconds after which the lease of a dead run expires, where the lock does not end with its
+   * connection.
    * @default 60
    */
   lockTtl?: number;
   /**
-   * Seconds that a background job of `distsql` (an index, a validation) may take, and each statement of a migration: a
-   * `CREATE INDEX`, an `UPDATE`, the copy of a table. `DatabaseConfig.statementTimeoutSeconds` limits the runner's own
-   * statements.
+   * Maximum duration in seconds of a background job of `distsql` (an index, a validation), and of
+   * each statement of a migration: a `CREATE INDEX`, an `UPDATE`, the copy of a table. The runner's
+   * own statements are limited by `DatabaseConfig.statementTimeoutSeconds`.
    * @default 3600
    */
   jobTimeout?: number;
   /**
-   * Decides about a statement in whose middle an earlier run died, when neither its progress nor the catalog tells
-   * whether it ran. Without it the run stops with that question.
+   * Decides about a statement that an earlier run was interrupted in, when neither the records nor
+   * the catalog show whether it ran. Without it the run stops with an error.
    */
   onUndecided?: (statement: UndecidedStatement) => "done" | "run" | Promise<"done" | "run">;
   /**
-   * Waits.
+   * Clock that waits and reads the time.
    * @default systemClock
    */
   clock?: Clock;
 }
 
-/** A migration of a dry run. */
+/** Migration of a dry run. */
 export interface DryRunMigration {
   /** The migration. */
   tag: string;
-  /** The statements as the provider would get them; none when one of the file's statements is refused. */
+  /** Statements for the provider; empty if one of the file's statements is rejected. */
   statements: string[];
-  /** Whether they would be one transaction. */
+  /** True if they would run as one transaction. */
   atomic: boolean;
-  /** What would behave differently on the provider. */
+  /** Differences in behavior on the provider. */
   warnings: string[];
 }
 
-/** What {@link runMigrations} did. */
+/** Result of {@link runMigrations}. */
 export interface MigrateResult {
-  /** How many migrations this run applied. */
+  /** Number of migrations applied by this run. */
   applied: number;
-  /** Which, in order. */
+  /** Migrations applied by this run, in order. */
   migrations: MigratedFile[];
-  /** Tags that another run applied while this one waited for it. */
+  /** Tags that another run applied while this run waited. */
   appliedElsewhere: string[];
-  /** Everything that planning found; a dry run gives refusals too. */
+  /** All findings of the plan; a dry run includes errors. */
   findings: PlanFinding[];
-  /** The warnings among the findings, one sentence each. */
+  /** Warnings among the findings, one sentence each. */
   warnings: string[];
-  /** What a dry run would do. */
+  /** Plan of a dry run. */
   plan?: DryRunMigration[];
 }
 
 /**
- * Runs the migrations that a database lacks, in the order of their numbers. On PostgreSQL a file is one transaction; on
- * the distributed-SQL provider, and where a file says so, each statement stands for itself and its progress is noted, so
- * that a run which died goes on where it stopped. Of several runs at once one works and the others wait and report.
+ * Applies the pending migrations of a database, in order. On PostgreSQL each file is one
+ * transaction. On the distributed-SQL provider, and for files that request it, each statement runs
+ * separately and is recorded, so that an interrupted run continues where it stopped. Concurrent
+ * runs wait for each other.
  *
- * @param config Folder, database, and how to run.
- * @returns What was applied.
- * @throws {MigrationError} When the folder is not in order, an applied file was changed, a statement fails, or another run
- * takes too long.
- * @throws {MigrationPlanError} When statements of the pending files cannot be run. It has all findings, and nothing was run.
+ * @param config Folder, database and options.
+ * @returns The applied migrations.
+ * @throws {MigrationError} If the folder is invalid, an applied file changed, a statement fails, or
+ * another run takes too long.
+ * @throws {MigrationPlanError} If statements of the pending files cannot be run: has all findings,
+ * and nothing was run.
  *
  * @example
  * ```ts
@@ -139,7 +142,7 @@ export async function runMigrations(config: MigrateConfig): Promise<MigrateResul
   return await withSession(config.database, async (session) => {
     const before = planMigrations(folder, await readApplied(session, settings.tables) ?? []);
     assertNothingChanged(before);
-    // planned before anything is locked or written: what cannot be run is said first
+    // plan before anything is locked or written, so that errors are reported first
     const target = { provider: config.database.provider, translation: config.translation ?? {} };
     const plan = await planOnDatabase(folder, before, target, session, settings.tables);
     const { planned, findings, warnings } = plan;
@@ -199,8 +202,8 @@ function resolve(config: MigrateConfig): Settings {
 }
 
 /**
- * Runs work on a session of its own. A connection to a server is opened for the work and closed after it; a database in
- * this process stays open, since closing it would lose what it holds in memory.
+ * Runs work in a dedicated session. A connection to a server is opened for the work and closed
+ * afterwards. An embedded database stays open, because closing it would lose data in memory.
  */
 export async function withSession<T>(
   database: DatabaseConfig,
@@ -261,19 +264,19 @@ async function migrate(
     return { ...result, applied: migrations.length, migrations, appliedElsewhere };
   } finally {
     session.limitStatements?.(getLimit(config.database).ms);
-    // a lock whose connection is gone is gone too, and the error that ended the run matters more
+    // if the connection is gone, so is the lock, and the error that ended the run matters more
     await lock.release().catch(() => {});
   }
 }
 
-/** A client whose statements may take as long as those of a migration. */
+/** Opens a client whose statements have the time limit of migrations. */
 async function openPatientClient(database: DatabaseConfig, ms: number): Promise<DrizzleClient> {
   const connection = await openShared(database);
   return guardTransactions(await connection.createClient(undefined, { ms }));
 }
 
 const NO_LOCK: Omit<MigrationLock, "owner"> = {
-  waited: true, // without a lock another run may have been here since the plan was made
+  waited: true, // without a lock, another run may have changed the database since the plan was made
   fence: undefined,
   check: () => Promise.resolve(),
   release: () => Promise.resolve(),

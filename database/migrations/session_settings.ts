@@ -5,7 +5,7 @@ import { MigrationError } from "./migration_error.ts";
 import { isSessionSetting } from "./setting_statements.ts";
 import type { MigrationStep } from "./steps.ts";
 
-/** The settings that a step makes for the rest of the session. */
+/** Returns the settings that a step makes for the rest of the session. */
 export function getSettings({ sql, block }: Pick<MigrationStep, "sql" | "block">): string[] {
   return (block ?? [sql]).filter((text) => {
     const mayBeSetting = text.length < 1000 && /\bset|\breset/i.test(text);
@@ -14,8 +14,8 @@ export function getSettings({ sql, block }: Pick<MigrationStep, "sql" | "block">
 }
 
 /**
- * Makes a session that repeats settings before each statement. A statement may meet another session on the server than the
- * settings did: after a run that died, and where the provider replaces a session that ends.
+ * Wraps a session so that it repeats settings before each statement. A statement may run in another
+ * server session than the settings did: in a later run, or where the provider replaces sessions.
  *
  * @param session The session.
  * @param settings The settings so far; the list may grow.
@@ -45,15 +45,16 @@ export function withSettings(
 }
 
 /**
- * Refuses to make a table again under a search path of the file: several connections take part, which do not have it.
+ * Rejects table recreation under a search path set by the file: the other connections that take
+ * part do not have it.
  *
  * @param settings The settings so far.
- * @throws {MigrationError} Names the fix.
+ * @throws {MigrationError} If there is a search path: names the fix.
  */
 export function assertNoSearchPath(settings: readonly string[]): void {
   if (!settings.some((sql) => /search_path|schema/i.test(sql) && !/^\s*reset/i.test(sql))) return;
   throw new MigrationError(
-    "The table has to be made again, which a search path set by the file does not reach: " +
-      "write the schema before each name, and take SET search_path out",
+    "The table must be recreated, and the recreation does not use the search path set by the " +
+      "file: write the schema before each name, and remove SET search_path",
   );
 }

@@ -3,14 +3,17 @@ import type { StatementReader } from "../distsql/statement_reader.ts";
 
 const OF_TRANSACTION: ReadonlySet<string> = new Set(["LOCAL", "TRANSACTION", "CONSTRAINTS"]);
 
-/** Whether a statement changes settings for the rest of the session: SET, RESET, or a call of set_config. */
+/**
+ * Checks whether a statement changes settings for the rest of the session: SET, RESET, or a call of
+ * set_config.
+ */
 export function isSessionSetting(reader: StatementReader): boolean {
   if (reader.is(0, "RESET")) return true;
   if (reader.is(0, "SET")) return !isTransactionSetting(reader);
   return callsSetConfig(reader, "false");
 }
 
-/** Whether a statement changes settings for the rest of the transaction. */
+/** Checks whether a statement changes settings for the rest of the transaction. */
 export function isTransactionSetting(reader: StatementReader): boolean {
   return reader.is(0, "SET") ? reader.isOneOf(1, OF_TRANSACTION) : callsSetConfig(reader, "true");
 }

@@ -2,10 +2,10 @@ import type { Buffer } from "node:buffer";
 import { builtinModule } from "../../env/builtin_module.ts";
 
 /**
- * SHA-256 of a text. `node:crypto` is asked for when it is needed and not imported: a function that has the database in its
- * package and never migrates does not pay for loading it.
+ * Returns the SHA-256 of a text. Loads `node:crypto` on first use, so that functions that never
+ * migrate do not pay for it.
  *
- * @param text Its UTF-8 bytes count.
+ * @param text The text; its UTF-8 bytes are hashed.
  * @returns 32 bytes.
  */
 export function sha256(text: string): Buffer {

@@ -22,13 +22,13 @@ import type {
 } from "../recreation/table_schema.ts";
 
 /**
- * Plans the recreation of a table from what the files declare about it, as the run will plan it from the catalog. Changes
- * nothing. A table that the files do not declare is passed over.
+ * Plans the recreation of a table from its declaration in the files, as the run will plan it from
+ * the catalog. Changes nothing. Skips tables that the files do not declare.
  *
- * @param before What is declared before the statement.
- * @param sql The statement that makes the table again, an ALTER TABLE.
- * @throws {RecreationError} When the change cannot be made, or would break what points to the table.
- * @throws {UnsupportedStatementError} When the provider cannot have the table as it is to be.
+ * @param before Declarations before the statement.
+ * @param sql The ALTER TABLE statement that requires the recreation.
+ * @throws {RecreationError} If the change is impossible, or would break dependent objects.
+ * @throws {UnsupportedStatementError} If the provider does not support the resulting table.
  */
 export function simulateRecreation(before: DeclaredSchema, sql: string): void {
   const reader = new StatementReader(tokenize(sql));
@@ -40,13 +40,16 @@ export function simulateRecreation(before: DeclaredSchema, sql: string): void {
   generateRecreationPlan(current, applyAlter(current, sql, true), 0);
 }
 
-/** Whether the provider can have the table as it is; where it cannot, its own statement is refused already. */
+/**
+ * Checks whether the provider supports the current table; if not, its CREATE TABLE is already
+ * rejected.
+ */
 function canHave(current: TableSchema): boolean {
   const sql = buildCreateTableSql(current.name, current);
   return translateForDistSql(sql, { domains: typeNames(current) }).refusals.length === 0;
 }
 
-/** A declared table as the provider has it. */
+/** Converts a declared table to its form on the provider. */
 function toTableSchema(table: DeclaredTable, state: DeclaredSchema): TableSchema {
   return {
     schema: table.schema,
@@ -68,7 +71,7 @@ function toTableSchema(table: DeclaredTable, state: DeclaredSchema): TableSchema
   };
 }
 
-/** Enums are text, and columns that number rows are identities of type bigint. */
+/** Converts a column: enums become text, serial columns become bigint identities. */
 function toColumn(column: DeclaredColumn): TableColumn {
   const { name, notNull, numbering, generated } = column;
   const type = numbering !== undefined

@@ -5,12 +5,12 @@ import { planOnDatabase } from "./plan_on_database.ts";
 import { type MigrationTarget, withSession } from "./run.ts";
 
 /**
- * Tells which migrations a database has, which it lacks, which of its files were changed since, which began and have not
- * ended, and what planning finds in the pending ones. Changes nothing.
+ * Returns the state of a database's migrations: applied, pending, changed since, unfinished, and
+ * the findings about the pending ones. Changes nothing.
  *
  * @param target Folder and database.
  * @returns The comparison.
- * @throws {MigrationError} When the folder is not in order.
+ * @throws {MigrationError} If the folder is invalid.
  *
  * @example
  * ```ts

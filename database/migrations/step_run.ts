@@ -13,16 +13,16 @@ import { isConnectionLost, retryIdempotent } from "./retry_idempotent.ts";
 import { inTransaction } from "./step_transaction.ts";
 import type { MigrationStep } from "./steps.ts";
 
-/** Tries of a statement whose connection is lost again and again. */
+/** Maximum attempts of a statement whose connection is lost. */
 const MAX_ATTEMPTS = 12;
 
-/** In the place of a job: the statement made nothing. */
+/** Result instead of a job id: the object already existed. */
 const ALREADY_THERE = "already there";
 
-/** duplicate_table, which means indexes too. */
+/** duplicate_table, which includes indexes. */
 const DUPLICATE = "42P07";
 
-/** One step of a migration that is applied statement by statement, with its notes. */
+/** Run of one recorded step of a migration. */
 export class StepRun {
   readonly #step: MigrationStep;
   readonly #index: number;
@@ -31,9 +31,9 @@ export class StepRun {
 
   /**
    * @param tag The migration.
-   * @param index The step's place, from 0.
-   * @param step The step, as the catalog leaves it.
-   * @param context What the run shares.
+   * @param index Index of the step, from 0.
+   * @param step The step, as resolved from the catalog.
+   * @param context Shared state of the run.
    */
   constructor(tag: string, index: number, step: MigrationStep, context: MigrationContext) {
     this.#step = step;
@@ -42,7 +42,7 @@ export class StepRun {
     this.#context = context;
   }
 
-  /** Runs the step; `skipped` when what it makes is there already and the file ignores that. */
+  /** Runs the step; returns `skipped` if its object exists and the file ignores that. */
   async run(row: StepRow | undefined): Promise<"done" | "skipped"> {
     const { run } = this.#step;
     if (run === "standalone") return await this.#alone(row);
@@ -68,14 +68,17 @@ export class StepRun {
     await retryIdempotent(() => session.query(this.#note(state, rest)), clock);
   }
 
-  /** Whether the statement changes too many rows for one transaction and is cut into batches at once. */
+  /**
+   * Checks whether the statement changes too many rows for one transaction and can be split into
+   * batches.
+   */
   async #isTooLarge(): Promise<boolean> {
     const { sql } = this.#step;
     if (!this.#context.limitsRows || !await isLargeChange(sql, this.#context)) return false;
     return (await decideNow(sql, this.#context))?.isBatchable === true;
   }
 
-  /** The statement and its note in one transaction: whatever happens, both are there or neither. */
+  /** Runs the statement and records it in one transaction. */
   async #together(): Promise<void> {
     const { limitsRows } = this.#context;
     for (let attempt = 0;; attempt++) {
@@ -94,14 +97,14 @@ export class StepRun {
     }
   }
 
-  /** What is noted of this statement by now. */
+  /** Reads the current record of this statement. */
   async #read(): Promise<StepRow | undefined> {
     const { session, tables, clock } = this.#context;
     const rows = await retryIdempotent(() => readSteps(session, tables, this.#tag), clock);
     return rows.find(({ step }) => step === this.#index);
   }
 
-  /** The server did not take the statement as a whole, and nothing of it happened. */
+  /** Splits the statement into batches after the server rejected it as a whole. */
   async #batchedAfter(error: unknown): Promise<void> {
     const decision = await decideNow(this.#step.sql, this.#context);
     if (decision === undefined) throw error;
@@ -131,7 +134,10 @@ export class StepRun {
     await this.#write("done");
   }
 
-  /** The server takes the statement by itself alone: a note before, and after a death a look into the catalog. */
+  /**
+   * Runs a statement that cannot share a transaction: records it first, and after an interruption
+   * checks the catalog.
+   */
   async #alone(row: StepRow | undefined): Promise<"done" | "skipped"> {
     try {
       return await this.#runAlone(row);
@@ -139,7 +145,8 @@ export class StepRun {
       const sqlState = getSqlState(
         findInCauseChain(error, (link) => getSqlState(link) !== undefined),
       );
-      // the server said no: nothing is under way, and the file may be mended before the next run
+      // the server rejected the statement: it is not running, and the file may be fixed before the
+      // next run
       if (sqlState !== undefined && !isConnectionLost(error)) {
         await this.#forget(sqlState).catch(() => {});
       }
@@ -149,7 +156,8 @@ export class StepRun {
 
   async #forget(sqlState?: string): Promise<void> {
     const { session, tables, clock } = this.#context;
-    // CREATE INDEX CONCURRENTLY leaves an invalid index behind when it fails; one that was there is another's
+    // a failed CREATE INDEX CONCURRENTLY leaves an invalid index; an index that existed before must
+    // stay
     if (sqlState !== undefined && sqlState !== DUPLICATE) {
       const evidence = await retryIdempotent(() => lookUpStatement(session, this.#step.sql), clock);
       if (evidence === "invalid") await this.#dropIndex();
@@ -175,7 +183,7 @@ export class StepRun {
     return "done";
   }
 
-  /** DROP NOT NULL takes the CHECK that stands for it along. */
+  /** Drops the NOT NULL constraint and the CHECK that replaces it. */
   async #dropNotNull(): Promise<void> {
     const { session, clock } = this.#context;
     for (const about of this.#step.notNull ?? []) {
@@ -184,8 +192,9 @@ export class StepRun {
   }
 
   /**
-   * Runs the statement and gives its job; a lost connection or a repeated try asks the catalog what became of it. What is
-   * there already is another's only while nothing of this step can have run.
+   * Runs the statement and returns its job. After a lost connection or in a later run, checks the
+   * catalog for its outcome. An existing object counts as foreign only if this step certainly has
+   * not run before.
    */
   async #execute(mayHaveRun: boolean): Promise<string | undefined> {
     const { session, clock } = this.#context;
@@ -213,11 +222,11 @@ export class StepRun {
     const { session, onUndecided, clock, logger } = this.#context;
     const evidence = await retryIdempotent(() => lookUpStatement(session, this.#step.sql), clock);
     logger(
-      `${this.#tag}: statement ${this.#index + 1} was under way: the catalog says ${evidence}`,
+      `${this.#tag}: statement ${this.#index + 1} was interrupted: the catalog says ${evidence}`,
     );
     if (evidence === "done" || evidence === "run") return evidence === "done";
     if (evidence === "invalid") {
-      // it may still be building, and then its job tells
+      // it may still be building; then its job shows the progress
       if (this.#step.job !== undefined) return true;
       await this.#dropIndex();
       return false;
@@ -229,10 +238,9 @@ export class StepRun {
     });
     if (answer !== undefined) return answer === "done";
     throw new MigrationError(
-      `An earlier run stopped in the middle of statement ${
-        this.#index + 1
-      } of ${this.#tag}.sql, and the catalog cannot tell ` +
-        "whether it ran: look, and answer with onUndecided",
+      `An earlier run was interrupted in statement ${this.#index + 1} of ` +
+        `${this.#tag}.sql, and the catalog does not show whether it ran: check the database, ` +
+        "and answer with onUndecided",
       { tag: this.#tag, statement: this.#index + 1 },
     );
   }
@@ -243,7 +251,10 @@ export class StepRun {
     if (index !== undefined) await retryIdempotent(() => session.query(index.dropSql), clock);
   }
 
-  /** Waits for the job; after a death it may be gone without a trace, then the work is begun again once. */
+  /**
+   * Waits for the job. After an interruption the job may no longer exist; then the statement is run
+   * once more.
+   */
   async #finishJob(jobId: string | undefined, isRecovering: boolean): Promise<void> {
     const { job } = this.#step;
     if (job === undefined) return;
@@ -260,8 +271,9 @@ export class StepRun {
       `Statement ${this.#index + 1} of ${this.#tag}.sql: the background job failed` +
         `${outcome.detail === undefined ? "" : ` (${outcome.detail})`}; ` +
         (job.kind === "index"
-          ? "its invalid index was dropped: mend the rows and run the migrations again"
-          : "the constraint holds for new rows only: mend the rows and run the migrations again"),
+          ? "its invalid index was dropped: fix the rows and run the migrations again"
+          : "the constraint only applies to new rows: fix the existing rows and run the " +
+            "migrations again"),
       { tag: this.#tag, statement: this.#index + 1 },
     );
   }

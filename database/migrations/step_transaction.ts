@@ -5,7 +5,7 @@ import { writeStep } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
 import type { PlannedMigration } from "./steps.ts";
 
-/** Runs work in a transaction, again after a conflict; it ends when another runner takes over. */
+/** Runs work in a transaction and retries it after a conflict; fails if another run took over. */
 export function inTransaction(
   context: MigrationContext,
   fn: (tx: SqlSession) => Promise<void>,
@@ -15,14 +15,17 @@ export function inTransaction(
     session.transaction(async (tx) => {
       if (lock.fence !== undefined && (await tx.query(lock.fence)).length === 0) {
         throw new MigrationError(
-          "Another run took over this database's migrations: this one stops",
+          "Another run took over the migrations of this database, so this run stops",
         );
       }
       await fn(tx);
     }), { maxRetries: 8, clock });
 }
 
-/** Notes a range of steps as done in one transaction: a step that completes a skipped one must never run by itself. */
+/**
+ * Records a range of steps as done in one transaction, because a step that completes a skipped one
+ * must never run separately.
+ */
 export function noteDone(
   { file, steps }: PlannedMigration,
   from: number,

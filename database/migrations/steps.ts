@@ -20,53 +20,54 @@ import {
 } from "./transaction_findings.ts";
 import { type TranslatedSource, translateSources } from "./translate_sources.ts";
 
-/** A statement as it is run. */
+/** Statement of a migration, ready to run. */
 export interface MigrationStep extends DistSqlStep {
   /** The statement, without its semicolon. */
   readonly sql: string;
-  /** SHA-256 of it. */
+  /** SHA-256 of the statement. */
   readonly hash: string;
   /**
-   * `together`: may share a transaction with the note that it is done. `alone`: the server takes it only by itself.
-   * `recreate`: the table is made again.
+   * `transactional`: may share a transaction with its record. `standalone`: the server does not
+   * allow other statements in its transaction. `recreate`: the table is recreated.
    */
   readonly run: "transactional" | "standalone" | "recreate";
-  /** The statements of a `BEGIN … COMMIT`, which are one transaction. */
+  /** Statements of a `BEGIN … COMMIT` block, which form one transaction. */
   readonly block?: readonly string[];
 }
 
-/** A step, and where it comes from. */
+/** Step with its location. */
 export interface LocatedStep extends MigrationStep {
-  /** The place and the beginning of the statement in the file. */
+  /** Location and beginning of the statement in the file. */
   readonly place: Pick<PlanFinding, "file" | "line" | "column" | "statement">;
 }
 
-/** A migration as it is run. */
+/** Migration, ready to run. */
 export interface PlannedMigration {
   /** The file. */
   file: MigrationFile;
-  /** Its statements; none when one of them is refused. */
+  /** Statements; empty if one of them is rejected. */
   steps: MigrationStep[];
-  /** The steps on `distsql` with their places in the file, also when a statement of the file is refused. */
+  /** Steps on `distsql` with their locations, also if a statement of the file is rejected. */
   located?: LocatedStep[];
-  /** Whether the whole file is one transaction. */
+  /** True if the whole file is one transaction. */
   atomic: boolean;
-  /** What is refused, and what behaves differently on this provider. */
+  /** Errors and warnings on this provider. */
   findings: PlanFinding[];
 }
 
-/** A comment in a file that wants each statement in a transaction of its own. */
+/** Comment that requests a separate transaction per statement. */
 const DIRECTIVE = /^--\s*trellis:\s*no-transaction\s*$/m;
 
 /**
- * Plans the pending migrations: the statements as the provider takes them, and everything that is refused or behaves
- * differently. Runs and writes nothing.
+ * Plans the pending migrations: the statements for the provider, and all errors and warnings. Runs
+ * and writes nothing.
  *
- * @param files All files, in order: what an earlier one declares (an enum's labels) matters to later ones.
- * @param pending Tags of those to run.
- * @param provider Where they run.
- * @param options Choices of the translation for `distsql`.
- * @returns One entry for each pending file, in order.
+ * @param files All files, in order; declarations in earlier files (such as an enum's labels) are
+ * needed for later ones.
+ * @param pending Tags of the pending migrations.
+ * @param provider Target provider.
+ * @param options Translation options for `distsql`.
+ * @returns One entry per pending file, in order.
  */
 export function planSteps(
   files: readonly MigrationFile[],
@@ -89,14 +90,14 @@ function toStep(sql: string, rest: Omit<MigrationStep, "sql" | "hash">): Migrati
   return { sql: bare, hash: hashText(bare), ...rest };
 }
 
-/** A file without a statement. */
+/** Rejects a file without a statement. */
 function emptyFile(file: MigrationFile): PlannedMigration {
   const finding: PlanFinding = {
     severity: "error",
     rule: "migration-empty",
     file: `${file.tag}.sql`,
-    message: "holds no statement",
-    advice: "Write one, or delete the file.",
+    message: "contains no statement",
+    advice: "Add a statement, or delete the file.",
   };
   return { file, steps: [], atomic: false, findings: [finding] };
 }
@@ -158,11 +159,14 @@ function planForPostgres(file: MigrationFile): PlannedMigration {
   return { file, steps: toPostgresSteps(transactions), atomic: !isStepwise, findings };
 }
 
-/** In a file that is one transaction its BEGIN and COMMIT say nothing more; in the others a pair is one step. */
+/**
+ * Splits a file into steps. If the file is one transaction, its BEGIN and COMMIT are dropped;
+ * otherwise each pair is one step.
+ */
 function toPostgresSteps(
   { text, statements, control, isStepwise }: FileTransactions,
 ): MigrationStep[] {
-  // a project whose files are written for the distributed provider runs them here too
+  // files written for the distributed provider also run on PostgreSQL
   const isForDistSql = /\basync\b|\baws\s+iam\b|\bsys\./i.test(text);
   const getSql = ({ source }: ReadStatement): string =>
     isForDistSql ? adaptForStandardPg(source.text) : source.text;
@@ -192,7 +196,7 @@ function toPostgresStep(sql: string): MigrationStep[] {
     : [toStep(sql, { run: runsAlone(getReader(sql)) ? "standalone" : "transactional" })];
 }
 
-/** Finds comments of drizzle-kit that stand for a statement. */
+/** Finds comments of drizzle-kit that replace a statement. */
 function findCommented(file: MigrationFile, text: string): PlanFinding[] {
   const keys = findCommentedKeys(text);
   if (keys.length === 0) return [];
@@ -209,7 +213,7 @@ function findCommented(file: MigrationFile, text: string): PlanFinding[] {
   }));
 }
 
-/** Finds commands of psql, which no server knows. */
+/** Finds commands of psql, which servers do not understand. */
 function findPsql({ file, text, statements }: FileTransactions): PlanFinding[] {
   const commands = statements.filter(({ reader }) => reader.token(0)?.kind === "psql");
   if (commands.length === 0) return [];
@@ -217,7 +221,7 @@ function findPsql({ file, text, statements }: FileTransactions): PlanFinding[] {
   return commands.map(({ source }) => ({
     severity: "error",
     rule: "psql-command",
-    message: "is a command of psql, which no server knows",
+    message: "is a psql command, which servers do not understand",
     advice: "Write it as SQL.",
     file,
     ...locate(findFirstWord(source)),
@@ -246,8 +250,9 @@ const CONCURRENTLY: ReadonlySet<string> = new Set(["CONCURRENTLY"]);
 const SERVER_WIDE: ReadonlySet<string> = new Set(["DATABASE", "TABLESPACE", "SUBSCRIPTION"]);
 
 /**
- * What PostgreSQL refuses in a transaction, and ALTER TYPE ADD VALUE, whose value cannot be used in the same one.
- * Source: PostgreSQL 18, pages of the commands and PreventInTransactionBlock in utility.c.
+ * Checks for statements that PostgreSQL rejects in a transaction, and ALTER TYPE ADD VALUE, whose
+ * value cannot be used in the same one. Source: PostgreSQL 18, pages of the commands and
+ * PreventInTransactionBlock in utility.c.
  */
 function runsAlone(reader: StatementReader): boolean {
   if (reader.is(0, "ALTER", "TYPE")) return reader.is(reader.nameEnd(2), "ADD", "VALUE");

@@ -7,7 +7,7 @@ import type { TransactionControl } from "../distsql/transaction_blocks.ts";
 import type { PlanFinding } from "./plan_finding.ts";
 import { isTransactionSetting } from "./setting_statements.ts";
 
-/** A statement of a file with its tokens read. */
+/** Parsed statement of a file. */
 export interface ReadStatement {
   /** The statement as written. */
   readonly source: SqlStatement;
@@ -15,7 +15,7 @@ export interface ReadStatement {
   readonly reader: StatementReader;
 }
 
-/** What a file says about transactions. */
+/** File with its transaction control. */
 export interface FileTransactions {
   /** The file's name. */
   readonly file: string;
@@ -23,36 +23,37 @@ export interface FileTransactions {
   readonly text: string;
   /** Its statements. */
   readonly statements: readonly ReadStatement[];
-  /** Which of them begin and end transactions. */
+  /** Statements that begin and end transactions. */
   readonly control: TransactionControl;
-  /** Whether each statement, or each pair of BEGIN and COMMIT, is a transaction. */
+  /** True if each statement, or each pair of BEGIN and COMMIT, is a separate transaction. */
   readonly isStepwise: boolean;
 }
 
-/** What is wrong with a statement. */
+/** Problem of a statement. */
 export type Problem = Pick<PlanFinding, "rule" | "message" | "advice">;
 
-/** A setting of a transaction that ends at once. */
+/** Problem: a setting in a transaction that ends immediately. */
 export const SETTING_OF_NOTHING: Problem = {
   rule: "migration-transaction-setting",
-  message: "sets something for the rest of its transaction, which ends with the statement",
+  message: "changes a setting for the rest of its transaction, which ends with this statement",
   advice:
-    "Put BEGIN before it and COMMIT after the statements that it is meant for, or take it out.",
+    "Put BEGIN before it and COMMIT after the statements that need the setting, or remove it.",
 };
 
 const ALONE_IN_BLOCK: Problem = {
   rule: "migration-transaction",
-  message: "cannot run in a transaction, but stands between BEGIN and COMMIT",
-  advice: "Put it before BEGIN or after COMMIT.",
+  message: "cannot run in a transaction, but is between BEGIN and COMMIT",
+  advice: "Move it before BEGIN or after COMMIT.",
 };
 
 /**
- * Finds what a runner cannot follow: statements that begin or end a transaction and are no pair, settings of a transaction
- * that ends at once, and statements in a transaction that need one of their own.
+ * Finds statements that the runner cannot follow: unpaired BEGIN and COMMIT, settings of a
+ * transaction that ends immediately, and statements within a transaction that cannot be part of
+ * one.
  *
  * @param transactions The file.
- * @param cannotShare Whether the server refuses a statement in a transaction.
- * @returns One error for each such statement.
+ * @param cannotShare Checks whether the server rejects a statement in a transaction.
+ * @returns One error per statement.
  */
 export function findTransactionProblems(
   transactions: FileTransactions,
@@ -76,7 +77,7 @@ export function findTransactionProblems(
   });
 }
 
-/** A refusal by an entry of the registry. */
+/** Creates a problem from an entry of the registry. */
 export function fromEntry(id: string, reader: StatementReader): Problem {
   const { title, advice } = getIncompatibility(id)!;
   return { rule: id, message: `${reader.key(0)}: ${title}`, advice };

@@ -19,7 +19,7 @@ import { RecreationError } from "../recreation/recreation_error.ts";
 import type { PlanFinding } from "./plan_finding.ts";
 import { simulateRecreation } from "./simulate_recreation.ts";
 
-/** A text of SQL and its name. */
+/** Named SQL text. */
 export interface SqlSource {
   /** The file's name. */
   readonly name: string;
@@ -27,28 +27,28 @@ export interface SqlSource {
   readonly sql: string;
 }
 
-/** A translated statement and where it begins in its text. */
+/** Translated statement with its position in the text. */
 export type LocatedStatement = TranslatedStatement & TextPosition;
 
-/** A text of SQL, translated for the distributed-SQL provider. */
+/** SQL text, translated for the distributed-SQL provider. */
 export interface TranslatedSource {
   /** The file's name. */
   readonly name: string;
   /** Its statements, in order. */
   readonly statements: readonly LocatedStatement[];
-  /** Refusals and warnings, in the order of the statements. */
+  /** Errors and warnings, in the order of the statements. */
   readonly findings: readonly PlanFinding[];
 }
 
 /**
- * Translates texts for the distributed-SQL provider and collects what is refused or behaves differently. What an earlier
- * text declares (an enum's labels, a domain) is known in the later ones. A table that has to be made again is a warning:
- * `runMigrations` does it.
+ * Translates texts for the distributed-SQL provider and collects errors and warnings. Declarations
+ * in earlier texts (enum labels, domains) are known in later ones. A table recreation is a warning,
+ * because `runMigrations` performs it.
  *
  * @param sources The texts, in order.
- * @param options The choices of the translation.
- * @returns One entry for each text.
- * @throws {ConfigurationError} When an option has a value that the provider or the calendar does not know.
+ * @param options Translation options.
+ * @returns One entry per text.
+ * @throws {ConfigurationError} If an option has an unknown value or an invalid date.
  *
  * @example
  * ```ts
@@ -95,7 +95,10 @@ function findInStatement(file: string, located: LocatedStatement, count: number)
   return found.sort((a, b) => Number(b.severity === "error") - Number(a.severity === "error"));
 }
 
-/** What the provider takes in a session of its own, but a file of migrations cannot mean. */
+/**
+ * Finds statements that the provider accepts in a session, but that make no sense in a migration
+ * file.
+ */
 function findProblem({ text, tokens }: SqlStatement, count: number): Problem | undefined {
   if (count > 1 && !/\bset/i.test(text)) return undefined;
   const reader = new StatementReader(tokens);
@@ -113,7 +116,7 @@ function fromRefusal(refusal: UnsupportedStatementError | RecreationRequiredErro
   return { severity, rule: id, ...(type === undefined ? {} : { type }), message: summary, advice };
 }
 
-/** Finds what keeps a table from being made again, where nothing else is refused. */
+/** Finds the reason why a table cannot be recreated, if no other error was found. */
 function findBlocked({ steps, refusals, subject, before }: LocatedStatement): Found[] {
   const isRefused = refusals.some((refusal) => !(refusal instanceof RecreationRequiredError));
   if (isRefused) return [];
@@ -124,14 +127,14 @@ function findBlocked({ steps, refusals, subject, before }: LocatedStatement): Fo
     } catch (error) {
       if (error instanceof UnsupportedStatementError) return [fromRefusal(error)];
       if (!(error instanceof RecreationError)) throw error;
-      const message = `${subject}: the table cannot be made again: ${error.message}`;
+      const message = `${subject}: the table cannot be recreated: ${error.message}`;
       return [{ severity: "error", rule: "recreation-blocked", message, advice: BLOCKED }];
     }
   });
 }
 
 const BLOCKED =
-  "Remove what stands in the way in statements before this one, and add it again after it.";
+  "Drop the named objects in statements before this one, and create them again after it.";
 
 function fromWarning({ id, message, type }: DistSqlWarning, subject: string): Found {
   const { title, advice } = getIncompatibility(id)!;

@@ -4,24 +4,24 @@ import { literal } from "./history.ts";
 import { MigrationError } from "./migration_error.ts";
 import { retryIdempotent } from "./retry_idempotent.ts";
 
-/** A foreign key to one of the tables. */
+/** Foreign key to one of the tables. */
 interface Reference {
-  /** The place of the table that it points to. */
+  /** Index of the referenced table. */
   readonly parent: number;
-  /** The place of the table that has it; `undefined` when it is none of them. */
+  /** Index of the referencing table; `undefined` if it is not among the tables. */
   readonly child: number | undefined;
-  /** The table that has it. */
+  /** Referencing table. */
   readonly table: string;
 }
 
 /**
- * Decides which table a step of a TRUNCATE empties: those that point to others come first.
+ * Decides which table a step of a TRUNCATE empties: referencing tables come first.
  *
  * @param truncation The tables.
- * @param context What the run shares.
- * @returns The table, quoted.
- * @throws {MigrationError} When another table points to one of them, which PostgreSQL refuses too, or when they point to
- * each other.
+ * @param context Shared state of the run.
+ * @returns The quoted table.
+ * @throws {MigrationError} If another table references one of them, which PostgreSQL rejects too,
+ * or if they reference each other.
  */
 export async function tableToEmpty(
   truncation: DistSqlTruncation,
@@ -32,12 +32,9 @@ export async function tableToEmpty(
   const outside = references.find(({ child }) => child === undefined);
   if (outside !== undefined) {
     throw new MigrationError(
-      `TRUNCATE of ${
-        tables[outside.parent]
-      } would leave rows of ${outside.table} that point to nothing, and is refused as ` +
-        `by PostgreSQL: write DELETE FROM for ${outside.table} and then for ${
-          tables[outside.parent]
-        }`,
+      `TRUNCATE of ${tables[outside.parent]} would break references of ` +
+        `${outside.table}, and PostgreSQL rejects it too: write DELETE FROM for ` +
+        `${outside.table} and then for ${tables[outside.parent]}`,
     );
   }
   const left = new Set(tables.keys());
@@ -47,10 +44,9 @@ export async function tableToEmpty(
     );
     if (next === undefined) {
       throw new MigrationError(
-        `${
-          tables.join(", ")
-        } point to each other, so that they cannot be emptied one after the other: set the columns to ` +
-          "NULL first, then write DELETE FROM for each",
+        `${tables.join(", ")} reference each other, so that they cannot ` +
+          "be emptied one after another: set the referencing columns to NULL first, then write " +
+          "DELETE FROM for each table",
       );
     }
     if (count === place) return tables[next];

@@ -26,44 +26,48 @@ import type { PermissionVariables } from "./substitute.ts";
 export interface PermissionsConfig {
   /** The folder of the `.sql` files. */
   permissionsFolder: string;
-  /** The database; on `distsql` the connection is the admin's, whatever role it names. */
+  /**
+   * The database. On `distsql` the connection uses the admin role, even if another role is
+   * configured.
+   */
   database: DatabaseConfig;
-  /** Told what happens, one line each. */
+  /** Called with each progress message, one line each. */
   logger?: (msg: string) => void;
   /**
-   * Where `${NAME}` takes its value from.
+   * Source of the values for `${NAME}`.
    * @default process.env
    */
   env?: PermissionVariables;
   /**
-   * Runs statements that are neither GRANT nor REVOKE nor about a role, as the admin. Without it, a
-   * file that has one is refused before anything is applied.
+   * Also run statements other than GRANT, REVOKE and those about roles, as the admin. Otherwise a
+   * file that contains one is rejected before anything is applied.
    * @default false
    */
   allowOtherStatements?: boolean;
 }
 
-/** What {@link applyPermissions} did. */
+/** Result of {@link applyPermissions}. */
 export interface PermissionsResult {
-  /** Statements that changed something. */
+  /** Number of statements that changed something. */
   applied: number;
-  /** Statements with nothing left to do, and IAM mappings where there is no IAM. */
+  /** Number of statements without effect, and of IAM mappings on servers without IAM. */
   skipped: number;
-  /** What failed, one line each: file, line, SQLSTATE. The other statements were applied. */
+  /** Failed statements, one line each: file, line, SQLSTATE. The other statements were applied. */
   errors: string[];
 }
 
 /**
- * Makes a database grant what permission files declare. It may be run at every deployment: what is granted is compared
- * first, and only what differs is sent, since on the distributed provider each GRANT disturbs every open session. A file
- * that takes all privileges and gives some of them again takes none of those.
+ * Grants the permissions that the files declare. Can run at every deployment: it compares with the
+ * existing grants and sends only the differences, because on the distributed provider each GRANT
+ * affects every open session. A file that revokes all privileges and grants some of them again
+ * revokes none of those.
  *
- * What the files do not mention stays; `validatePermissions` tells it.
+ * Permissions that the files do not mention are kept; `validatePermissions` lists them.
  *
  * @param config Folder, database and variables.
- * @returns What was applied, what needed nothing, and what failed: look at `errors`.
- * @throws {ConfigurationError} Before anything is run: when a file cannot be read, variables are missing or do not fit,
- * or a statement is neither GRANT nor REVOKE nor about a role.
+ * @returns The numbers of applied and skipped statements, and the failed ones: check `errors`.
+ * @throws {ConfigurationError} Before anything is run: if a file cannot be read, variables are
+ * missing or invalid, or a statement is not GRANT, REVOKE or about a role.
  *
  * @example
  * ```ts
@@ -93,7 +97,9 @@ export async function applyPermissions(config: PermissionsConfig): Promise<Permi
   });
 }
 
-/** Throws ConfigurationError when a statement would change something else than privileges and roles. */
+/**
+ * Throws ConfigurationError if a statement would change anything other than privileges and roles.
+ */
 function assertPermissionStatements(statements: readonly PermissionStatement[]): void {
   const others = statements.filter(({ isPermission }) => !isPermission);
   if (others.length === 0) return;
@@ -101,23 +107,23 @@ function assertPermissionStatements(statements: readonly PermissionStatement[]):
     `${source.file}:${source.line} (${title || "a statement"})`
   );
   throw new ConfigurationError(
-    "Permission files may hold GRANT, REVOKE and statements about roles. Move these to a migration, or set " +
-      `allowOtherStatements: ${places.join(", ")}`,
+    "Permission files may only contain GRANT, REVOKE and statements about roles. Move these " +
+      `statements to a migration, or set allowOtherStatements: ${places.join(", ")}`,
   );
 }
 
-/** The same database with the admin's token. */
+/** Returns the configuration with the admin's token. */
 function asAdmin({ username: _username, ...database }: DatabaseConfig): DatabaseConfig {
   return database.provider === "distsql" ? { ...database, isAdmin: true } : database;
 }
 
 /**
- * Applies statements on a session; for {@link applyPermissions}.
+ * Applies statements in a session; for {@link applyPermissions}.
  *
- * @param session An admin's session.
+ * @param session Session of an admin.
  * @param statements The statements, in order.
- * @param isDistSql Whether the provider is the distributed one.
- * @param logger Told what happens.
+ * @param isDistSql True for the distributed provider.
+ * @param logger Called with each progress message.
  */
 export async function applyStatements(
   session: SqlSession,
@@ -152,7 +158,7 @@ export async function applyStatements(
   return result;
 }
 
-/** What differs from the database, with the statement that wants it. */
+/** Groups the differences by the statement that declares them. */
 function groupByStatement(
   declared: DeclaredGrants,
   live: LiveGrants,
@@ -169,7 +175,10 @@ function groupByStatement(
   return byStatement;
 }
 
-/** Whether a column's privilege that is there goes when the whole table's is revoked, and must be granted again. */
+/**
+ * Checks whether revoking a table privilege also revokes an existing column privilege, which must
+ * then be granted again.
+ */
 function isTakenBefore(
   key: string,
   grant: DeclaredGrant,
@@ -182,7 +191,10 @@ function isTakenBefore(
   return live.grants.has(whole) && declared.grants.get(whole)?.isGranted === false;
 }
 
-/** Whether the database grants something else than what is declared; more than is declared counts when it is revoked. */
+/**
+ * Checks whether the database differs from a declared grant. An additional privilege counts only if
+ * the files revoke it.
+ */
 export function differs(
   present: boolean | undefined,
   { isGranted, grantable }: DeclaredGrant,
@@ -190,9 +202,9 @@ export function differs(
   return isGranted ? present === undefined || (grantable && !present) : present !== undefined;
 }
 
-/** SQLSTATEs that say that there is nothing to do: objects that exist, and the unique index of roles when two race. */
+/** SQLSTATEs of objects that exist already, including a race on the unique index of roles. */
 const PRESENT: readonly string[] = ["42710", "23505"];
-/** What is to be taken away is not there. */
+/** SQLSTATEs of objects to remove that do not exist. */
 const ABSENT: readonly string[] = ["42704", "42P01", "3F000"];
 
 class StatementRun {
@@ -213,7 +225,9 @@ class StatementRun {
     this.#isDistSql = isDistSql;
   }
 
-  /** @returns Whether something was changed. */
+  /**
+   * @returns True if something changed.
+   */
   async run(differences: readonly [string, DeclaredGrant][]): Promise<boolean> {
     const { action, sql } = this.#statement;
     switch (action.kind) {
@@ -241,7 +255,7 @@ class StatementRun {
     }
   }
 
-  /** Each statement is a transaction of its own. */
+  /** Runs each statement in a separate transaction. */
   async #send(statements: readonly string[], passedOver: readonly string[]): Promise<boolean> {
     let didSomething = false;
     for (const text of statements) {
@@ -260,7 +274,7 @@ class StatementRun {
   }
 }
 
-/** One statement for each object and role. */
+/** Writes one statement per object and role. */
 function writeGrants(differences: readonly [string, DeclaredGrant][]): string[] {
   const groups = new Map<string, { first: Grant; declared: DeclaredGrant; privileges: string[] }>();
   for (const [key, declared] of differences) {
@@ -284,7 +298,7 @@ function writeGrants(differences: readonly [string, DeclaredGrant][]): string[] 
   );
 }
 
-/** Why a statement failed, without values. */
+/** Returns the reason of a failure, without values. */
 function getReason(error: unknown): string {
   const link = findInCauseChain(error, (candidate) => getSqlState(candidate) !== undefined);
   const driver = readDriverError(link, { showIdentifiers: true });

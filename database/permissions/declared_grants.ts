@@ -12,17 +12,17 @@ import type {
   PermissionStatement,
 } from "./permission_statement.ts";
 
-/** What the statements of the files, run one after the other, come to for one privilege. */
+/** Result of all statements of the files for one privilege. */
 export interface DeclaredGrant {
-  /** The statement that had the last word. */
+  /** Last statement about the privilege. */
   statement: PermissionStatement;
-  /** Whether it is granted at the end, and not revoked. */
+  /** True if it is granted at the end, and not revoked. */
   isGranted: boolean;
-  /** Whether it may be passed on. */
+  /** True if it is granted WITH GRANT OPTION. */
   grantable: boolean;
 }
 
-/** What permission files declare, as far as it can be compared with a database. */
+/** Declarations of permission files, in a form that can be compared with a database. */
 export interface DeclaredGrants {
   /** By `grantKey`. */
   grants: Map<string, DeclaredGrant>;
@@ -30,17 +30,17 @@ export interface DeclaredGrants {
   iam: Map<string, { statement: PermissionStatement; isGranted: boolean }>;
   /** Roles that the files create. */
   roles: Map<string, { statement: PermissionStatement; canLogin: boolean }>;
-  /** Roles that the files are about: what else they may do is a surplus. */
+  /** Roles that the files mention: their other permissions are a surplus. */
   managed: Set<string>;
 }
 
 /**
- * Goes through the statements as the server would, without running them.
+ * Evaluates the statements like the server, without running them.
  *
  * @param statements The statements of all files.
- * @param live Says what names and ALL stand for.
- * @param isDistSql Whether the provider is the distributed one: schema public needs no grants there, and statements that
- * say so grant whole tables instead of columns.
+ * @param live Resolves names and ALL.
+ * @param isDistSql True for the distributed provider: schema public needs no grants there, and
+ * statements with the comment grant whole tables instead of columns.
  */
 export function declareGrants(
   statements: readonly PermissionStatement[],
@@ -108,7 +108,10 @@ function declare(
   if (!isGranted) revokeColumns(declared, statement, action, live);
 }
 
-/** A privilege that is taken on a table is taken on its columns too (PostgreSQL 18, REVOKE). */
+/**
+ * Revokes a privilege on the columns of a table, as REVOKE on the table does (PostgreSQL 18,
+ * REVOKE).
+ */
 function revokeColumns(
   declared: DeclaredGrants,
   statement: PermissionStatement,
@@ -132,7 +135,7 @@ function expand(action: GrantAction, live: LiveGrants): Grant[] {
   for (const object of action.objects.flatMap((one) => resolveObject(one, live))) {
     for (const { name, columns } of action.privileges) {
       const names = name === "ALL" ? live.allPrivileges[object.type] : [name];
-      // of all privileges, columns have these alone
+      // columns have only these of all privileges
       const own = columns.length === 0 ? names : names.filter((one) => COLUMN_PRIVILEGES.has(one));
       for (const privilege of own) {
         for (const column of columns.length === 0 ? [undefined] : columns) {
@@ -151,7 +154,10 @@ const COLUMN_PRIVILEGES: ReadonlySet<string> = new Set([
   "REFERENCES",
 ]);
 
-/** The objects that a name stands for; one that is not there is looked for where it would be made. */
+/**
+ * Resolves a name to objects. An object that does not exist is resolved to the schema where it
+ * would be created.
+ */
 function resolveObject(
   { type, schema, name }: PermissionObject,
   live: LiveGrants,
@@ -163,7 +169,7 @@ function resolveObject(
   }
   if (type === "schema") return [{ type, schema: name, name }];
   const schemas = schema === undefined ? live.searchPath : [schema];
-  // GRANT ON TABLE takes sequences too
+  // GRANT ON TABLE accepts sequences too
   for (const one of schemas) {
     for (const ownType of type === "table" ? ["table", "sequence"] as const : [type]) {
       if (live.owners.has(objectKey(ownType, one, name))) {

@@ -21,13 +21,14 @@ interface PermissionFile {
 }
 
 /**
- * Reads the permission files of a folder: every `.sql` file, in the order of their names, with `${NAME}` replaced.
+ * Reads the permission files of a folder: every `.sql` file in the order of the names, with
+ * `${NAME}` replaced.
  *
  * @param folder The folder's path.
- * @param variables Where `${NAME}` takes its value from, such as `process.env`.
+ * @param variables Values for `${NAME}`, such as `process.env`.
  * @returns The statements, in order; nothing is run.
- * @throws {ConfigurationError} When the folder cannot be read or has no statement, and when variables are not set or do
- * not fit their places: all of them in one error.
+ * @throws {ConfigurationError} If the folder cannot be read or has no statement, or if variables
+ * are missing or invalid. One error lists all variables.
  */
 export function readPermissionFiles(
   folder: string,
@@ -62,7 +63,7 @@ function readFolder(folder: string): PermissionFile[] {
       },
     );
   }
-  // names go into log lines and error messages
+  // names appear in log lines and error messages
   const unfit = names.find((name) => /\p{Cc}/u.test(name));
   if (unfit !== undefined) {
     throw new ConfigurationError(
@@ -86,7 +87,7 @@ function readFolder(folder: string): PermissionFile[] {
 function readStatements(file: string, sql: string): PermissionStatement[] {
   return splitStatements(sql).map(({ tokens, start }) => {
     const reader = new StatementReader(tokens);
-    // the comments before a statement are part of it
+    // comments before a statement are part of it
     const leading = tokens.slice(0, reader.places[0]);
     const before = leading.reduce((length, token) => length + token.text.length, 0);
     const line = sql.slice(0, start + before).split("\n").length;
@@ -104,7 +105,7 @@ function readStatements(file: string, sql: string): PermissionStatement[] {
   });
 }
 
-/** The first words: they name no secret. */
+/** Returns the first words of a statement, which contain no secret. */
 function summarizePermission(reader: StatementReader): string {
   const words: string[] = [];
   for (let at = 0; at < 3 && reader.token(at)?.kind === "word"; at++) words.push(reader.key(at));
@@ -112,7 +113,7 @@ function summarizePermission(reader: StatementReader): string {
   return words.slice(0, words[0] === "AWS" ? 3 : isCreate ? 2 : 1).join(" ");
 }
 
-/** One error for all; values are not shown, since nobody knows what they are. */
+/** Creates one error for all variables, without values, which may be secrets. */
 function unusableError(
   unusable: readonly { file: string; variable: UnusableVariable }[],
 ): ConfigurationError {
@@ -128,10 +129,10 @@ function unusableError(
   const parts = [
     ...missing.length === 0
       ? []
-      : [`set these environment variables, which the files name: ${missing.join(", ")}`],
+      : [`set these environment variables, which the files use: ${missing.join(", ")}`],
     ...unfit.length === 0
       ? []
-      : [`these values would change the statements that they are put into: ${unfit.join("; ")}`],
+      : [`these values would change the structure of their statements: ${unfit.join("; ")}`],
   ];
   return new ConfigurationError(`The permission files cannot be used: ${parts.join("; ")}`, {
     details: { variables: [...new Set(unusable.map(({ variable }) => variable.name))] },

@@ -1,55 +1,55 @@
 import type { SqlSession } from "../providers/provider.ts";
 import type { PermissionObjectType } from "./permission_statement.ts";
 
-/** One privilege of one role on one object. */
+/** Privilege of a role on an object. */
 export interface Grant {
-  /** What it is on. */
+  /** Type of the object. */
   type: PermissionObjectType;
-  /** The schema; of a schema, its own name. */
+  /** Schema; for a schema, its own name. */
   schema: string;
-  /** The object. */
+  /** Name of the object. */
   name: string;
   /** The column; `undefined` for the whole object. */
   column: string | undefined;
-  /** The role; `null` for PUBLIC. */
+  /** Role; `null` for PUBLIC. */
   role: string | null;
-  /** In upper case. */
+  /** Privilege in upper case. */
   privilege: string;
 }
 
-/** What a database grants to whom. */
+/** Roles and grants of a database. */
 export interface LiveGrants {
-  /** The roles, and whether they may log in. */
+  /** Roles; true if the role can log in. */
   roles: Map<string, boolean>;
-  /** Each privilege with whether it may be passed on, by {@link grantKey}. */
+  /** Privileges by {@link grantKey}; true if granted WITH GRANT OPTION. */
   grants: Map<string, boolean>;
-  /** Who owns what, as `schema.name` in {@link objectKey}'s form. */
+  /** Owners by `schema.name` in {@link objectKey}'s form. */
   owners: Map<string, string>;
-  /** Where a name without schema is looked for. */
+  /** Schemas to search for unqualified names. */
   searchPath: string[];
-  /** What ALL stands for. */
+  /** Privileges included in ALL. */
   allPrivileges: Record<PermissionObjectType, string[]>;
-  /** IAM mappings by {@link iamKey}; `undefined` where there are none. */
+  /** IAM mappings by {@link iamKey}; `undefined` if the server has none. */
   iam: Set<string> | undefined;
 }
 
-/** A grant as a key. */
+/** Returns the key of a grant. */
 export function grantKey({ type, schema, name, column, role, privilege }: Grant): string {
   return JSON.stringify([type, schema, name, column ?? null, role, privilege]);
 }
 
-/** The grant of a key. */
+/** Parses the key of a grant. */
 export function readGrantKey(key: string): Grant {
   const [type, schema, name, column, role, privilege] = JSON.parse(key);
   return { type, schema, name, column: column ?? undefined, role, privilege };
 }
 
-/** An object as a key. */
+/** Returns the key of an object. */
 export function objectKey(type: PermissionObjectType, schema: string, name: string): string {
   return JSON.stringify([type, schema, name]);
 }
 
-/** An IAM mapping as a key. */
+/** Returns the key of an IAM mapping. */
 export function iamKey(role: string, arn: string): string {
   return JSON.stringify([role, arn]);
 }
@@ -90,11 +90,11 @@ const QUERIES = {
 } as const;
 
 /**
- * Reads who may do what in a database: roles, privileges on tables, columns, sequences and schemas, and IAM mappings where
- * the provider has them. Reads the catalogs alone, which every role may.
+ * Reads the permissions of a database: roles, privileges on tables, columns, sequences and schemas,
+ * and IAM mappings if the provider has them. Reads only catalogs that every role can read.
  *
- * @param session Where to read.
- * @returns What is granted now.
+ * @param session Session to read with.
+ * @returns The current grants.
  */
 export async function readLiveGrants(session: SqlSession): Promise<LiveGrants> {
   const [{ schemas, has_iam: hasIam }] = await session.query(QUERIES.searchPath);

@@ -1,33 +1,33 @@
 import { getName, readName } from "../distsql/sql_name.ts";
 import type { StatementReader } from "../distsql/statement_reader.ts";
 
-/** Where a statement stands. */
+/** Location of a statement. */
 export interface PermissionSource {
   /** The file's name. */
   file: string;
-  /** The line, from 1. */
+  /** Line, from 1. */
   line: number;
 }
 
-/** What privileges are given on. */
+/** Type of object that privileges are granted on. */
 export type PermissionObjectType = "table" | "sequence" | "schema";
 
-/** One object of a GRANT, or all of a kind in a schema. */
+/** Object of a GRANT, or all objects of a type in a schema. */
 export interface PermissionObject {
-  /** What it is. */
+  /** Type of the object. */
   type: PermissionObjectType;
-  /** The schema, when it is named; of all in a schema, that schema. */
+  /** Schema, if it is named; for all in a schema, that schema. */
   schema: string | undefined;
-  /** The name; `undefined` for all in the schema. */
+  /** Name; `undefined` for all objects in the schema. */
   name: string | undefined;
 }
 
-/** What a statement of a permission file does. */
+/** Effect of a statement in a permission file. */
 export type PermissionAction =
   | { kind: "create_role"; role: string; canLogin: boolean }
   | {
     kind: "grant" | "revoke";
-    /** In upper case; `ALL` for all. `columns` is empty for the whole object. */
+    /** Privileges in upper case; `ALL` for all. `columns` is empty for the whole object. */
     privileges: { name: string; columns: string[] }[];
     objects: PermissionObject[];
     /** Roles; `null` for PUBLIC. */
@@ -35,29 +35,29 @@ export type PermissionAction =
     grantable: boolean;
   }
   | { kind: "iam_grant" | "iam_revoke"; role: string; arn: string }
-  /** Anything else: run as it is, compared with nothing. */
+  /** Any other statement: run unchanged and not compared. */
   | { kind: "other" };
 
-/** A statement of a permission file. */
+/** Statement of a permission file. */
 export interface PermissionStatement {
-  /** Where it stands. */
+  /** Location of the statement. */
   source: PermissionSource;
-  /** The statement, its variables replaced. */
+  /** Statement with its variables replaced. */
   sql: string;
-  /** Its first words, for messages. */
+  /** First words, for messages. */
   title: string;
-  /** What it does. */
+  /** Effect of the statement. */
   action: PermissionAction;
-  /** True for GRANT, REVOKE and statements about roles; nothing else belongs in a permission file. */
+  /** True for GRANT, REVOKE and statements about roles, the only ones allowed by default. */
   isPermission: boolean;
-  /** True when a comment says that columns stand for their whole tables on the distributed provider. */
+  /** True if a comment extends column privileges to whole tables on the distributed provider. */
   isWholeTableOnDistSql: boolean;
 }
 
 const ROLE_OBJECTS: ReadonlySet<string> = new Set(["ROLE", "USER", "GROUP"]);
 
 /**
- * Checks whether a statement changes privileges or roles and nothing else.
+ * Checks whether a statement changes only privileges or roles.
  *
  * @param reader The statement.
  */
@@ -72,10 +72,11 @@ export function isPermissionStatement(reader: StatementReader): boolean {
 }
 
 /**
- * Reads what a statement does.
+ * Parses the effect of a statement.
  *
  * @param reader The statement.
- * @returns `other` for what is not understood to its last word: guessing at permissions is worse than running them.
+ * @returns `other` for a statement that is not understood completely, which is then run without
+ * comparison.
  */
 export function readAction(reader: StatementReader): PermissionAction {
   const other: PermissionAction = { kind: "other" };
@@ -123,7 +124,7 @@ const ALL_WORDS: Readonly<Record<string, PermissionObjectType>> = {
   TABLES: "table",
   SEQUENCES: "sequence",
 };
-/** Objects of which the catalog is not compared. */
+/** Objects that are not compared with the catalog. */
 const OTHER_OBJECTS: ReadonlySet<string> = new Set([
   ...[
     "DATABASE",

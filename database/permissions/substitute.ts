@@ -1,31 +1,34 @@
 import { type SqlToken, tokenize } from "../distsql/tokenize.ts";
 
-/** Where variables take their values from, such as `process.env`. */
+/** Values of variables, such as `process.env`. */
 export type PermissionVariables = Readonly<Record<string, string | undefined>>;
 
-/** A variable that has no value, or one that does not fit its place. */
+/** Variable without a value, or with one that is invalid at its place. */
 export interface UnusableVariable {
-  /** Its name. */
+  /** Name of the variable. */
   name: string;
-  /** The line that it stands in, from 1. */
+  /** Line, from 1. */
   line: number;
-  /** What is wrong; `undefined` when it is not set. */
+  /** Reason; `undefined` if the variable is not set. */
   why: string | undefined;
 }
 
-/** SQL with its variables replaced. */
+/** SQL with replaced variables. */
 export interface Substituted {
   /** The SQL. */
   sql: string;
-  /** What was found wrong; the SQL is of no use then. */
+  /** Variables that could not be replaced; `sql` must not be used then. */
   unusable: UnusableVariable[];
 }
 
-/** Its end may be missing, so that no place is looked through twice. */
+/** The closing brace is optional, so that the search stays linear. */
 const VARIABLE = /\$\{([^}]*)(\}?)/g;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** What a value must not have, by the place that it is put in: nothing that ends a literal or a quoted name. */
+/**
+ * Characters that a value must not contain, by place: those that could end a literal or quoted
+ * identifier.
+ */
 const PLACES = {
   literal: {
     refused: /['\\$\p{Cc}]/u,
@@ -37,16 +40,17 @@ const PLACES = {
   },
   bare: {
     refused: /[^A-Za-z0-9_]/,
-    why: "what is no letter, digit or underscore, and it stands without quotes",
+    why: "a character other than letters, digits and underscore, but is used without quotes",
   },
 } as const;
 
 /**
- * Replaces `${NAME}` in SQL. A value stays inside of the literal or the name that it is put into; comments stay as they are.
+ * Replaces `${NAME}` in SQL. A value cannot leave the literal or identifier that it is put into.
+ * Comments are not changed.
  *
  * @param sql The text.
- * @param variables Where the values are.
- * @returns The text, and all unusable at once. A variable that is set to nothing counts as not set.
+ * @param variables Values of the variables.
+ * @returns The text, and all variables that cannot be used. An empty value counts as not set.
  */
 export function substituteVariables(sql: string, variables: PermissionVariables): Substituted {
   const unusable: UnusableVariable[] = [];
@@ -54,7 +58,7 @@ export function substituteVariables(sql: string, variables: PermissionVariables)
   let line = 1;
   const put = (name: string, place: keyof typeof PLACES, at: number): string => {
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    if (!NAME.test(name)) unusable.push({ name, line: at, why: "is no name of a variable" });
+    if (!NAME.test(name)) unusable.push({ name, line: at, why: "is not a valid variable name" });
     else if (value === undefined || value === "") unusable.push({ name, line: at, why: undefined });
     else if (PLACES[place].refused.test(value)) {
       unusable.push({ name, line: at, why: `holds ${PLACES[place].why}` });
@@ -78,7 +82,7 @@ export function substituteVariables(sql: string, variables: PermissionVariables)
     } else if (opensVariable(tokens, at)) {
       const end = endOfVariable(tokens, at + 2);
       const inner = tokens.slice(at + 2, end).map((each) => each.text).join("");
-      // a name that is not closed is no name
+      // a name without closing brace is invalid
       const name = tokens[end]?.text === "}" ? inner : `\${${inner.slice(0, 40)}`;
       text += token.text.slice(0, -1) + put(name, "bare", line);
       line += countLines(inner);
@@ -89,13 +93,16 @@ export function substituteVariables(sql: string, variables: PermissionVariables)
   return { sql: text, unusable };
 }
 
-/** Outside of literals and names; the dollar sign may be the end of a word, as in `app_${STAGE}`. */
+/**
+ * Checks for a variable outside of literals and quoted identifiers. The dollar sign may end a word,
+ * as in `app_${STAGE}`.
+ */
 function opensVariable(tokens: readonly SqlToken[], at: number): boolean {
   const { kind, text } = tokens[at];
   return tokens[at + 1]?.text === "{" && text.endsWith("$") && (kind === "word" || text === "$");
 }
 
-/** The place of the closing brace, or of what shows that there is none. */
+/** Returns the position of the closing brace, or of the token which shows that there is none. */
 function endOfVariable(tokens: readonly SqlToken[], from: number): number {
   let at = from;
   while (at < tokens.length && !["}", "{", ";"].includes(tokens[at].text)) at++;

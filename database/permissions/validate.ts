@@ -20,58 +20,58 @@ import type { PermissionVariables } from "./substitute.ts";
 export interface ValidatePermissionsConfig {
   /** The folder of the `.sql` files. */
   permissionsFolder: string;
-  /** The database; any role that may log in can read what is compared. */
+  /** The database. Any role that can log in can read the compared catalogs. */
   database: DatabaseConfig;
-  /** Told what differs, one line each. */
+  /** Called with each difference, one line each. */
   logger?: (msg: string) => void;
   /**
-   * Where `${NAME}` takes its value from.
+   * Source of the values for `${NAME}`.
    * @default process.env
    */
   env?: PermissionVariables;
 }
 
-/** A permission that the files declare and the database lacks, or the other way round. */
+/** Permission that is declared but missing in the database, or the reverse. */
 export interface PermissionGap {
-  /** A role, its right to log in, a privilege, or an IAM mapping. */
+  /** Kind: a role, its LOGIN attribute, a privilege, or an IAM mapping. */
   kind: "role" | "login" | "grant" | "iam";
-  /** The role; `PUBLIC` for everybody. */
+  /** Role; `PUBLIC` for all roles. */
   role: string;
   /** `grant`: the privilege, such as `SELECT`. */
   privilege?: string;
-  /** `grant`: what it is on. */
+  /** `grant`: type of the object. */
   objectType?: PermissionObjectType;
-  /** `grant`: the object with its schema, such as `public.notes`. */
+  /** `grant`: object with its schema, such as `public.notes`. */
   object?: string;
-  /** `grant`: the column, for a privilege on one. */
+  /** `grant`: column, for a column privilege. */
   column?: string;
   /** `iam`: the principal. */
   arn?: string;
-  /** The statement that declares or revokes it, such as `permissions.sql:12`. */
+  /** Statement that declares or revokes it, such as `permissions.sql:12`. */
   source?: string;
-  /** All of this in one sentence. */
+  /** Description in one sentence. */
   message: string;
 }
 
-/** What {@link validatePermissions} found. */
+/** Result of {@link validatePermissions}. */
 export interface ValidatePermissionsResult {
-  /** Whether nothing is missing; a surplus alone breaks nothing. */
+  /** True if nothing is missing; a surplus does no harm. */
   valid: boolean;
-  /** What the files declare and the database lacks. */
+  /** Declared permissions that the database lacks. */
   gaps: PermissionGap[];
-  /** What roles of the files have that no file declares, or that a file revokes. */
+  /** Permissions of the files' roles that no file declares, or that a file revokes. */
   surpluses: PermissionGap[];
   /** Statements that are not compared, such as `permissions.sql:3: ALTER DEFAULT`. */
   unchecked: string[];
 }
 
 /**
- * Compares what permission files declare with what a database grants: roles, privileges on tables, columns, sequences and
- * schemas, and IAM mappings. Reads catalogs and nothing else: it grants nothing, whatever it finds.
+ * Compares the permission files with the grants of a database: roles, privileges on tables,
+ * columns, sequences and schemas, and IAM mappings. Only reads catalogs and never changes anything.
  *
  * @param config Folder, database and variables.
  * @returns Gaps and surpluses.
- * @throws {ConfigurationError} When a file cannot be read or variables are missing or do not fit.
+ * @throws {ConfigurationError} If a file cannot be read, or variables are missing or invalid.
  *
  * @example
  * ```ts
@@ -98,10 +98,10 @@ export async function validatePermissions(
 /**
  * Compares statements with a database; for {@link validatePermissions}.
  *
- * @param session Where to read.
+ * @param session Session to read with.
  * @param statements The statements, in order.
- * @param isDistSql Whether the provider is the distributed one.
- * @param logger Told what differs.
+ * @param isDistSql True for the distributed provider.
+ * @param logger Called with each difference.
  */
 export async function compareStatements(
   session: SqlSession,

@@ -10,16 +10,16 @@ import { RecreationError } from "./recreation_error.ts";
 import type { TableSchema } from "./table_schema.ts";
 
 /**
- * What a table is after ALTER TABLE. Nothing is run and the schema that is handed in stays as it is.
+ * Returns the table after ALTER TABLE. Runs nothing and does not change the given schema.
  *
- * A change of type keeps USING; when the column has the type already, nothing is left to do and USING is left out, so
- * that asking for the same change again does not convert the values again.
+ * A change of type keeps USING. If the column already has the type, USING is dropped, so that a
+ * repeated statement does not convert the values twice.
  *
  * @param schema The table before.
- * @param stmt One or more ALTER TABLE statements about it.
+ * @param stmt One or more ALTER TABLE statements for the table.
  * @returns The table after.
- * @throws {RecreationError} When a statement is about something else, names what the table has not, or changes what making
- * it again cannot change.
+ * @throws {RecreationError} If a statement is not an ALTER TABLE of this table, names an object
+ * that does not exist, or makes a change that recreation cannot make.
  *
  * @example
  * ```ts
@@ -40,12 +40,12 @@ export function applyAlterToSchema(schema: TableSchema, stmt: string): TableSche
 }
 
 /**
- * What a table is after ALTER TABLE, as {@link applyAlterToSchema}.
+ * Returns the table after ALTER TABLE, like {@link applyAlterToSchema}.
  *
  * @param schema The table before.
- * @param stmt One or more ALTER TABLE statements about it.
- * @param convertsAlways Whether USING converts the values of a column that has the type already, as in PostgreSQL; for
- * callers that know that the statement was not run before.
+ * @param stmt One or more ALTER TABLE statements for the table.
+ * @param convertsAlways True to apply USING even if the column already has the type, as in
+ * PostgreSQL; for callers that know that the statement was not run before.
  * @returns The table after.
  */
 export function applyAlter(
@@ -74,16 +74,15 @@ function applyStatement(
   if (!reader.is(0, "ALTER", "TABLE")) {
     throw refuse(
       schema,
-      `${reader.key(0)} ${
-        reader.key(1)
-      } is no ALTER TABLE, which is what a table is made again for`,
+      `${reader.key(0)} ${reader.key(1)} is not an ALTER TABLE, and only ` +
+        "that can recreate a table",
     );
   }
   const isAsync = reader.is(2, "ASYNC") && reader.isName(3);
   const nameAt = reader.skip(reader.skip(isAsync ? 3 : 2, "IF", "EXISTS"), "ONLY");
   const name = readName(reader, nameAt);
   if (name.name !== schema.name) {
-    throw refuse(schema, `the statement is about table ${JSON.stringify(name.path)}`);
+    throw refuse(schema, `the statement is for table ${JSON.stringify(name.path)}`);
   }
   const start = reader.skip(name.end, "*");
   const actions = reader.list(start, reader.size);
@@ -138,6 +137,6 @@ function applyAction(
     .join(" ");
   throw refuse(
     schema,
-    `the action ${words} is none that a table is made again for: run it as its own statement`,
+    `the action ${words} cannot be part of a table recreation: run it as a separate statement`,
   );
 }

@@ -13,7 +13,7 @@ function refuse(schema: TableSchema, why: string): RecreationError {
   return new RecreationError(`${schema.name}: ${why}`, { reason: "statement", table: schema.name });
 }
 
-/** ADD COLUMN. */
+/** Applies ADD COLUMN. */
 export function addColumn(
   schema: TableSchema,
   reader: StatementReader,
@@ -25,7 +25,7 @@ export function addColumn(
   const { name, typeFrom, typeTo, clauses } = readColumn(reader, nameAt, to);
   if (schema.columns.some((column) => column.name === name.name)) {
     if (nameAt > afterColumn) return;
-    throw refuse(schema, `there is a column ${JSON.stringify(name.name)} already`);
+    throw refuse(schema, `column ${JSON.stringify(name.name)} already exists`);
   }
   const column: TableColumn = {
     name: name.name,
@@ -41,7 +41,7 @@ export function addColumn(
     column.notNull = true;
     column.identity = { always: false, options: "" };
   }
-  // the sequence is made under the name of the work table
+  // the sequence is created under the name of the work table
   const { identity } = column;
   const isNamed = identity !== undefined && /\bSEQUENCE\s+NAME\b/i.test(identity.options);
   if (identity !== undefined && !isNamed) {
@@ -49,7 +49,7 @@ export function addColumn(
   }
 }
 
-/** Types that the distributed-SQL provider has as identity columns alone. */
+/** Types that the distributed-SQL provider supports only as identity columns. */
 const SERIAL: ReadonlySet<string> = new Set([
   ...["serial", "bigserial", "smallserial", "serial4", "serial8", "serial2"],
 ]);
@@ -122,7 +122,7 @@ function applyClause(
       ) {
         throw refuse(
           schema,
-          `the definition of column ${JSON.stringify(column.name)} cannot be read`,
+          `the definition of column ${JSON.stringify(column.name)} cannot be parsed`,
         );
       }
       return;
@@ -131,14 +131,13 @@ function applyClause(
     default:
       throw refuse(
         schema,
-        `${reader.key(bodyFrom)} of column ${
-          JSON.stringify(column.name)
-        }: write the constraint apart`,
+        `${reader.key(bodyFrom)} of column ` +
+          `${JSON.stringify(column.name)}: write it as a table constraint`,
       );
   }
 }
 
-/** `GENERATED ALWAYS AS IDENTITY (…)`. */
+/** Parses `GENERATED ALWAYS AS IDENTITY (…)`. */
 function readIdentity(reader: StatementReader, from: number, to: number): TableIdentity {
   const open = reader.find(new Set(["("]), from, to);
   return {
@@ -147,7 +146,7 @@ function readIdentity(reader: StatementReader, from: number, to: number): TableI
   };
 }
 
-/** ALTER COLUMN. */
+/** Applies ALTER COLUMN. */
 export function alterColumn(
   schema: TableSchema,
   reader: StatementReader,
@@ -166,7 +165,7 @@ export function alterColumn(
   else if (reader.is(at, "DROP", "NOT", "NULL")) {
     const key = schema.constraints.find((one) => one.type === "primary_key");
     if (key?.columns.includes(column.name)) {
-      throw refuse(schema, `${JSON.stringify(column.name)} is in the primary key`);
+      throw refuse(schema, `${JSON.stringify(column.name)} is part of the primary key`);
     }
     column.notNull = false;
     delete column.notNullName;
@@ -180,7 +179,7 @@ export function alterColumn(
     if (column.identity !== undefined || column.default !== undefined) {
       throw refuse(
         schema,
-        `${JSON.stringify(column.name)} has a default or is an identity already: drop that first`,
+        `${JSON.stringify(column.name)} already has a default or is an identity: drop that first`,
       );
     }
     column.identity = readIdentity(reader, at + 1, to);
@@ -205,7 +204,7 @@ export function alterColumn(
     );
     throw refuse(
       schema,
-      `ALTER COLUMN ${words} is none that a table is made again for: run it as its own statement`,
+      `ALTER COLUMN ${words} cannot be part of a table recreation: run it as a separate statement`,
     );
   }
 }
@@ -226,7 +225,10 @@ function changeType(
     throw refuse(schema, `ALTER COLUMN ${JSON.stringify(column.name)} TYPE names no type`);
   }
   if (column.generated !== undefined && usingAt >= 0) {
-    throw refuse(schema, `${JSON.stringify(column.name)} is computed: its type takes no USING`);
+    throw refuse(
+      schema,
+      `${JSON.stringify(column.name)} is a generated column: its type change takes no USING`,
+    );
   }
   const isSame = type === normalizeType(column.type);
   if (collateAt >= 0) column.collation = readName(reader, collateAt + 1).text;
@@ -244,7 +246,7 @@ function changeType(
   column.type = type;
 }
 
-/** An expression over the columns' names of now as one over the names that the table has. */
+/** Rewrites an expression over the new column names to the table's current names. */
 function onSources(schema: TableSchema, expression: string): string {
   let text = expression;
   for (const { name, source } of schema.columns) {
@@ -253,13 +255,13 @@ function onSources(schema: TableSchema, expression: string): string {
   return text;
 }
 
-/** RENAME COLUMN. */
+/** Applies RENAME COLUMN. */
 export function renameColumn(schema: TableSchema, reader: StatementReader, from: number): void {
   const old = readName(reader, reader.skip(from + 1, "COLUMN"));
   const { name } = readName(reader, old.end + 1);
   const column = findColumn(schema, old.name);
   if (schema.columns.some((one) => one.name === name)) {
-    throw refuse(schema, `there is a column ${JSON.stringify(name)} already`);
+    throw refuse(schema, `column ${JSON.stringify(name)} already exists`);
   }
   const rename = (names: string[]): string[] => names.map((one) => one === old.name ? name : one);
   if (column.added !== true) column.source ??= old.name;
@@ -301,7 +303,10 @@ function renameForeignKey(
   if (one.references !== undefined) one.references.columns = targets;
 }
 
-/** Puts another name where a column's name stands: not before `(`, `.` or after `::`, where it is another thing's. */
+/**
+ * Replaces a column's name in an expression. A name before `(` or `.` or after `::` refers to
+ * another object.
+ */
 export function renameIn(text: string, from: string, to: string): string {
   const reader = readSql(text);
   const edits = new TokenEdits(reader);

@@ -19,27 +19,30 @@ function refuse(schema: TableSchema, why: string): RecreationError {
   return new RecreationError(`${schema.name}: ${why}`, { reason: "statement", table: schema.name });
 }
 
-/** The column of that name. */
+/** Returns the column with that name. */
 export function findColumn(schema: TableSchema, name: string): TableColumn {
   const column = schema.columns.find((one) => one.name === name);
   if (column === undefined) {
     const names = schema.columns.map((one) => one.name).join(", ");
-    throw refuse(schema, `there is no column ${JSON.stringify(name)}; there are ${names}`);
+    throw refuse(schema, `column ${JSON.stringify(name)} does not exist; the table has ${names}`);
   }
   return column;
 }
 
-/** The constraint of that name. */
+/** Returns the constraint with that name. */
 export function findConstraint(schema: TableSchema, name: string): TableConstraint {
   const constraint = schema.constraints.find((one) => one.name === name);
   if (constraint === undefined) {
     const names = schema.constraints.map((one) => one.name).join(", ") || "none";
-    throw refuse(schema, `there is no constraint ${JSON.stringify(name)}; there are ${names}`);
+    throw refuse(
+      schema,
+      `constraint ${JSON.stringify(name)} does not exist; the table has ${names}`,
+    );
   }
   return constraint;
 }
 
-/** PostgreSQL's word at the end of a constraint's name. */
+/** Suffixes of PostgreSQL's generated constraint names. */
 const LABELS: Readonly<Record<TableConstraintType, string>> = {
   primary_key: "pkey",
   unique: "key",
@@ -48,7 +51,7 @@ const LABELS: Readonly<Record<TableConstraintType, string>> = {
   exclude: "excl",
 };
 
-/** Puts a constraint to the others, under PostgreSQL's name when it has none. */
+/** Adds a constraint, with PostgreSQL's generated name if it has none. */
 export function pushConstraint(
   schema: TableSchema,
   constraint: Omit<TableConstraint, "name"> & { name?: string },
@@ -56,7 +59,7 @@ export function pushConstraint(
   const { type, columns } = constraint;
   if (type === "primary_key") {
     if (schema.constraints.some((one) => one.type === "primary_key")) {
-      throw refuse(schema, "the table has a primary key: drop it in the same statement");
+      throw refuse(schema, "the table already has a primary key: drop it in the same statement");
     }
     for (const name of columns) findColumn(schema, name).notNull = true;
   } else if (type === "unique" || type === "foreign_key") {
@@ -69,7 +72,7 @@ export function pushConstraint(
     name = deriveName(schema.name, joined, `${LABELS[type]}${i}`);
   }
   if (taken.has(name)) {
-    throw refuse(schema, `there is a constraint or index ${JSON.stringify(name)} already`);
+    throw refuse(schema, `a constraint or index ${JSON.stringify(name)} already exists`);
   }
   schema.constraints.push({ ...constraint, name });
 }
@@ -82,7 +85,7 @@ const TYPES: Readonly<Partial<Record<TableConstraintKind, TableConstraintType>>>
   exclude: "exclude",
 };
 
-/** ADD constraint. */
+/** Applies ADD constraint. */
 export function addConstraint(
   schema: TableSchema,
   reader: StatementReader,
@@ -98,7 +101,7 @@ export function addConstraint(
     return;
   }
   const type = TYPES[read.kind];
-  if (type === undefined) throw refuse(schema, "what is added is no constraint that is known");
+  if (type === undefined) throw refuse(schema, "the constraint to add cannot be parsed");
   const validated = !isNotValid(reader, read);
   const text = stripNotValid(reader.text(read.bodyFrom, to));
   if (read.usesIndex) return takeOverIndex(schema, reader, read.bodyFrom, to, type, name);
@@ -121,7 +124,7 @@ export function addConstraint(
   pushConstraint(schema, { name, type, columns, definition: text, validated });
 }
 
-/** ADD UNIQUE or PRIMARY KEY USING INDEX: the index goes, the constraint makes one of its own. */
+/** Applies ADD UNIQUE or PRIMARY KEY USING INDEX: the constraint replaces the index. */
 function takeOverIndex(
   schema: TableSchema,
   reader: StatementReader,
@@ -136,7 +139,7 @@ function takeOverIndex(
   if (index === undefined || !index.unique || index.keys === undefined) {
     throw refuse(
       schema,
-      `${JSON.stringify(indexName.name)} is no unique index of plain columns over all rows`,
+      `${JSON.stringify(indexName.name)} is not a unique index over plain columns and all rows`,
     );
   }
   schema.indexes.splice(schema.indexes.indexOf(index), 1);
@@ -154,7 +157,7 @@ function takeOverIndex(
   });
 }
 
-/** The columns whose names stand in an expression. */
+/** Returns the columns whose names occur in an expression. */
 export function columnsIn(schema: TableSchema, text: string): string[] {
   const reader = readSql(text);
   const names = new Set<string>();

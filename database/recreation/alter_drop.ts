@@ -10,7 +10,10 @@ function refuse(schema: TableSchema, why: string): RecreationError {
   return new RecreationError(`${schema.name}: ${why}`, { reason: "statement", table: schema.name });
 }
 
-/** DROP COLUMN: what uses it goes with it; what else hangs on it goes by CASCADE only. */
+/**
+ * Applies DROP COLUMN. Indexes and constraints of the column are dropped with it, other dependent
+ * objects only with CASCADE.
+ */
 export function dropColumn(
   schema: TableSchema,
   reader: StatementReader,
@@ -32,9 +35,8 @@ function removeColumn(schema: TableSchema, name: string, cascades: boolean): voi
   if (users.length > 0 && !cascades) {
     throw refuse(
       schema,
-      `column ${JSON.stringify(users[0].name)} is computed from ${
-        JSON.stringify(name)
-      }: drop it first`,
+      `column ${JSON.stringify(users[0].name)} is generated from ` +
+        `${JSON.stringify(name)}: drop it first`,
     );
   }
   for (const user of users) removeColumn(schema, user.name, true);
@@ -44,9 +46,8 @@ function removeColumn(schema: TableSchema, name: string, cascades: boolean): voi
   if (foreign.length > 0 && !cascades) {
     throw refuse(
       schema,
-      `${foreign[0].from.table} points to ${JSON.stringify(name)} (${
-        foreign[0].name
-      }): drop that first`,
+      `${foreign[0].from.table} references ${JSON.stringify(name)} ` +
+        `(${foreign[0].name}): drop that constraint first`,
     );
   }
   removeIncoming(schema, foreign);
@@ -54,7 +55,11 @@ function removeColumn(schema: TableSchema, name: string, cascades: boolean): voi
     !one.columns.includes(name) && ownTargets(schema, one).includes(name)
   );
   if (own !== undefined && !cascades) {
-    throw refuse(schema, `its own ${own.name} points to ${JSON.stringify(name)}: drop that first`);
+    throw refuse(
+      schema,
+      `${own.name} of the same table references ${JSON.stringify(name)}: drop that constraint ` +
+        "first",
+    );
   }
   schema.columns.splice(schema.columns.indexOf(column), 1);
   schema.constraints = schema.constraints.filter((one) =>
@@ -71,7 +76,7 @@ function removeIncoming(schema: TableSchema, gone: readonly IncomingForeignKey[]
   }
 }
 
-/** The columns of the own table that a foreign key of it points to. */
+/** Returns the columns that a foreign key within the table references. */
 function ownTargets(schema: TableSchema, { type, definition }: TableConstraint): string[] {
   if (type !== "foreign_key") return [];
   const { table, schema: target, targets } = parseForeignKey(definition);
@@ -86,7 +91,7 @@ function usesName(text: string, name: string): boolean {
   return false;
 }
 
-/** DROP CONSTRAINT: the foreign keys that hang on a key go by CASCADE only. */
+/** Applies DROP CONSTRAINT. Foreign keys that depend on a key are dropped only with CASCADE. */
 export function dropConstraint(
   schema: TableSchema,
   reader: StatementReader,
@@ -109,7 +114,7 @@ export function dropConstraint(
   if (isKey && reader.is(to - 1, "CASCADE")) removeDependents(schema, found);
 }
 
-/** Foreign keys that point to a key which is gone. */
+/** Removes the foreign keys that reference a dropped key. */
 function removeDependents(schema: TableSchema, key: TableConstraint): void {
   const sources = key.columns.map((name) =>
     schema.columns.find((one) => one.name === name)?.source ?? name

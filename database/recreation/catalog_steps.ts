@@ -2,14 +2,14 @@ import type { RecreationPhase, StatementStep } from "./recreation_plan.ts";
 import { quoteName, quoteText } from "./sql_text.ts";
 import type { TableSchema } from "./table_schema.ts";
 
-/** SQL that tells whether a table has a constraint. */
+/** Returns SQL that checks whether a table has a constraint. */
 export function hasConstraint(table: string, name: string, more = ""): string {
   return `EXISTS (SELECT FROM pg_constraint WHERE conrelid = to_regclass(${
     quoteText(table)
   }) AND conname = ${quoteText(name)}${more})`;
 }
 
-/** A statement with the query that tells whether it is done. */
+/** Creates a statement with the query that checks whether it is done. */
 export function once(
   phase: RecreationPhase,
   title: string,
@@ -19,7 +19,7 @@ export function once(
   return { kind: "statement", phase, title, sql, done };
 }
 
-/** The step that checks the rows that are there against a constraint. */
+/** Creates the step that validates a constraint for existing rows. */
 export function validation(
   phase: RecreationPhase,
   table: string,
@@ -30,7 +30,7 @@ export function validation(
   return {
     kind: "statement",
     phase,
-    title: `check the rows against ${name}`,
+    title: `validate ${name}`,
     sql: `ALTER TABLE ${isDistSql ? "ASYNC " : ""}${table} VALIDATE CONSTRAINT ${quoteName(name)}`,
     done: `SELECT ${hasConstraint(table, name, " AND convalidated")} AS done`,
     ...isDistSql ? { job: { kind: "constraint", name, table } } : {},

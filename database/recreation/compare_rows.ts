@@ -4,23 +4,29 @@ import type { CopiedColumn, CopyKey, RecreationCopy } from "./recreation_plan.ts
 import { quoteName } from "./sql_text.ts";
 import { runSql } from "./work_table.ts";
 
-/** Rows that one query reads: enough that the round trips do not count, few enough for the provider's 300 s. */
+/**
+ * Rows per query: enough to make round trips negligible, few enough for the provider's limit of 300
+ * s.
+ */
 const ROWS_PER_QUERY = 50_000;
 
-/** What a table holds: how many rows, and two sums over 64-bit hashes of them. The order of the rows does not matter. */
+/**
+ * Digest of a table's rows: their number and two sums over 64-bit hashes, independent of their
+ * order.
+ */
 export interface RowDigest {
-  /** How many. */
+  /** Number of rows. */
   rows: bigint;
-  /** The sums. */
+  /** Sums of the hashes. */
   sums: [bigint, bigint];
 }
 
-/** Whether two tables hold the same rows, each as often. */
+/** Checks whether two tables contain the same rows, including duplicates. */
 export function sameRows(a: RowDigest, b: RowDigest): boolean {
   return a.rows === b.rows && a.sums[0] === b.sums[0] && a.sums[1] === b.sums[1];
 }
 
-/** The row as one text in which no two rows look the same. */
+/** Returns SQL for an unambiguous text of a row. */
 function rowText(columns: readonly CopiedColumn[], side: "source" | "target"): string {
   if (columns.length === 0) return "''";
   return columns.map(({ name, expression, type, changes, collates }) => {
@@ -29,25 +35,25 @@ function rowText(columns: readonly CopiedColumn[], side: "source" | "target"): s
       : changes
       ? `(${expression})::${type}`
       : expression;
-    // texts of different collations cannot be joined
+    // texts with different collations cannot be concatenated
     return `quote_nullable(${value}::text${collates ? ' COLLATE "C"' : ""})`;
   }).join(" || ',' || ");
 }
 
 interface Side {
-  /** FROM and its alias. */
+  /** Table with its alias. */
   from: string;
   text: string;
   key: readonly CopyKey[];
 }
 
 /**
- * Digests the table as it is, its values as the new table has them.
+ * Computes the digest of the original table, with its values converted for the new table.
  *
  * @param db A client.
- * @param copy How rows get across.
- * @param table The table's name in SQL; it changes on the way.
- * @param alias The name that expressions know it by.
+ * @param copy Mapping of rows.
+ * @param table The table's current name in SQL.
+ * @param alias Name of the table in expressions.
  */
 export function digestSource(
   db: DrizzleClient,
@@ -62,7 +68,7 @@ export function digestSource(
   });
 }
 
-/** Digests the new table. */
+/** Computes the digest of the new table. */
 export function digestTarget(db: DrizzleClient, copy: RecreationCopy): Promise<RowDigest> {
   return digest(db, {
     from: copy.target,

@@ -7,33 +7,39 @@ import { RecreationError } from "./recreation_error.ts";
 import { quoteName } from "./sql_text.ts";
 import { readWork, relationOid, runSql, writeWork } from "./work_table.ts";
 
-/** How large a batch may get. */
+/** Limits of a batch. */
 export interface BatchLimits {
-  /** Rows. */
+  /** Maximum number of rows. */
   rows: number;
-  /** Bytes of the rows as text; half of the provider's 10 MiB is left for the entries of keys. */
+  /**
+   * Maximum size of the rows as text, in bytes; half of the provider's 10 MiB is reserved for index
+   * entries.
+   */
   bytes: number;
 }
 
-/** How far the copy got; written before each batch, so that a later run can tell whether the batch went through. */
+/**
+ * Progress of a copy. Written before each batch, so that a later run can check whether the batch
+ * was applied.
+ */
 interface CopyState {
-  /** The new table that it is about. */
+  /** The new table. */
   target: string;
-  /** The key up to which rows are copied; `null` when none are. */
+  /** Key of the last copied row; `null` before the first. */
   mark: KeyMark | null;
-  /** The end of the batch that is under way. */
+  /** Key of the last row of the running batch. */
   bound: KeyMark | null;
-  /** Rows of the batch that is under way; 0 when none is. */
+  /** Number of rows of the running batch; 0 if none is running. */
   batch: number;
-  /** Rows in the new table before that batch, as far as nobody writes meanwhile. */
+  /** Number of rows in the new table before that batch, if nothing else writes to it. */
   rows: number;
-  /** Whether all rows are there. */
+  /** True if all rows are copied. */
   isDone: boolean;
 }
 
 const SOURCE_ALIAS = "page";
 
-/** Copies the rows of a table in batches along its key, one statement each. */
+/** Copy of a table's rows in batches, in the order of its key, with one statement per batch. */
 export class RowCopy {
   readonly #db: DrizzleClient;
   readonly #plan: RecreationPlan;
@@ -42,9 +48,9 @@ export class RowCopy {
 
   /**
    * @param db A client.
-   * @param plan What is copied.
-   * @param limits How large a batch may get at first; it gets smaller when the server says so.
-   * @param logger Told of the progress.
+   * @param plan The plan.
+   * @param limits Initial limits of a batch; reduced if the server rejects a batch.
+   * @param logger Called with the progress.
    */
   constructor(
     db: DrizzleClient,
@@ -58,7 +64,7 @@ export class RowCopy {
     this.#logger = logger;
   }
 
-  /** Whether what is in the new table is known, so that copying may go on. */
+  /** Checks whether the content of the new table is known, so that copying can continue. */
   async canGoOn(): Promise<boolean> {
     const { schema, table, copy } = this.#plan;
     const target = await relationOid(this.#db, copy.target);
@@ -67,7 +73,7 @@ export class RowCopy {
     return state?.target === target || await this.#count() === 0;
   }
 
-  /** Copies what is not copied yet; may be called again after anything. */
+  /** Copies the remaining rows. Can be called again after any failure. */
   async run(): Promise<void> {
     const { key } = this.#plan.copy;
     let state = await this.#readState();
@@ -94,8 +100,8 @@ export class RowCopy {
     if (known === undefined || known.target !== target) {
       return { target: target ?? "", mark: null, bound: null, batch: 0, rows: 0, isDone: false };
     }
-    // nobody but this copy writes the new table, and a batch is there as a whole or not at all; where rows came or went
-    // since the batch was looked for, this may be wrong, and the comparison of all rows tells
+    // Only this copy writes to the new table, and batches are atomic. If rows were added or deleted
+    // in the meantime, the result may be wrong; the final comparison of all rows detects that.
     const isApplied = known.batch > 0 && await this.#count() !== known.rows;
     return isApplied ? this.#afterBatch(known) : known;
   }
@@ -136,12 +142,13 @@ export class RowCopy {
     }
   }
 
-  /** The server's limit on a transaction was met: smaller batches from here on. */
+  /** Reduces the batch size after the server rejected a transaction as too large. */
   async #shrink(state: CopyState, error: unknown): Promise<CopyState> {
     const { copy } = this.#plan;
     if (copy.key.length === 0) {
       throw new RecreationError(
-        "the table has no key to go along, and its rows are too many for one transaction: give it a unique index over NOT NULL columns first",
+        "the table has no key to order batches by, and its rows do not fit into one " +
+          "transaction: add a unique index over NOT NULL columns first",
         { reason: "failed", cause: error },
       );
     }
@@ -152,7 +159,7 @@ export class RowCopy {
     return next;
   }
 
-  /** The rows after the last batch, as many as fit one; done when there are none. */
+  /** Determines the next batch after the last one; marks the copy as done if no row is left. */
   async #nextBatch(state: CopyState): Promise<CopyState> {
     const { copy, current } = this.#plan;
     const { key } = copy;
@@ -187,9 +194,8 @@ export class RowCopy {
     );
     if (row.rows === "0") return;
     throw new RecreationError(
-      `${row.rows} rows have no value in ${
-        keyColumns(copy.key)
-      }, which is to be a key: fill them first`,
+      `${row.rows} rows have NULL in ${keyColumns(copy.key)}, which becomes ` +
+        "a key: set values first",
       { reason: "failed" },
     );
   }

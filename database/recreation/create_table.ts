@@ -2,14 +2,17 @@ import { formatForeignKey, parseForeignKey } from "./foreign_key.ts";
 import { qualify, quoteName, temporaryName } from "./sql_text.ts";
 import type { TableColumn, TableConstraint, TableSchema } from "./table_schema.ts";
 
-/** Whether a constraint has an index, whose name is the schema's and not the table's alone. */
+/**
+ * Checks whether a constraint has an index, whose name must be unique in the schema, not only in
+ * the table.
+ */
 export function ownsIndex({ type }: TableConstraint): boolean {
   return type === "primary_key" || type === "unique" || type === "exclude";
 }
 
 /**
- * The keys that CREATE TABLE would leave out because another one has the same columns. PostgreSQL keeps the primary key,
- * else the first (transformIndexConstraints in parse_utilcmd.c).
+ * Returns the keys that CREATE TABLE would omit because another key has the same columns.
+ * PostgreSQL keeps the primary key, else the first (transformIndexConstraints in parse_utilcmd.c).
  */
 export function repeatedKeys(constraints: readonly TableConstraint[]): TableConstraint[] {
   const keys = constraints.filter(({ type }) => type === "primary_key" || type === "unique");
@@ -22,19 +25,20 @@ export function repeatedKeys(constraints: readonly TableConstraint[]): TableCons
   );
 }
 
-/** The name of a constraint while its table has another name than its own. */
+/** Returns the name of a constraint while its table has a temporary name. */
 export function constraintName(constraint: TableConstraint, isRenamed: boolean): string {
   return isRenamed && ownsIndex(constraint)
     ? temporaryName(constraint.name, "new")
     : constraint.name;
 }
 
-/** PostgreSQL's limit of a name, in bytes. */
+/** PostgreSQL's limit of an identifier in bytes. */
 const MAX_NAME_BYTES = 63;
 
 /**
- * The name that PostgreSQL 18 gives a NOT NULL constraint in a table of this name; `undefined` where it would shorten it.
- * Without it the constraint of a column that a recreation adds would be named after the work table for good.
+ * Returns PostgreSQL 18's name for the NOT NULL constraint of a column; `undefined` if it would be
+ * truncated. Without an explicit name, the constraint of an added column would keep the name of the
+ * work table.
  */
 function notNullNameIn(table: string, column: string): string | undefined {
   const name = `${table}_${column}_not_null`;
@@ -63,7 +67,10 @@ function columnSql(column: TableColumn, table: string | undefined): string {
   return parts.join(" ");
 }
 
-/** The definition of a constraint; one that points to the own table points to it under its name of now. */
+/**
+ * Returns the definition of a constraint. A reference to its own table uses the table's current
+ * name.
+ */
 export function constraintDefinition(
   constraint: TableConstraint,
   schema: TableSchema,
@@ -79,13 +86,14 @@ export function constraintDefinition(
 }
 
 /**
- * The CREATE TABLE statement of a table, under any name: columns, defaults, identities and constraints. Indexes, comments,
- * grants and the owner are statements of their own, which a recreation's plan has.
+ * Returns the CREATE TABLE statement of a table under any name: columns, defaults, identities and
+ * constraints. Indexes, comments, grants and the owner need separate statements, which the plan of
+ * a recreation contains.
  *
- * Under another name than the schema's own, constraints that have an index get names of their own too, since both tables
- * may live side by side.
+ * If the name differs from the schema's, constraints with an index are renamed too, since both
+ * tables may exist at the same time.
  *
- * @param name The table's name as the catalog is to have it, without quotes.
+ * @param name Name of the table in the catalog, without quotes.
  * @param schema The table.
  * @returns One statement for PostgreSQL.
  *
@@ -105,7 +113,7 @@ export function buildCreateTableSql(name: string, schema: TableSchema): string {
       constraintDefinition(constraint, schema, name)
     }`
   );
-  // servers before PostgreSQL 18 name no NOT NULL constraint, so none of the table's has a name there
+  // before PostgreSQL 18 NOT NULL constraints have no names, so no column has one
   const namesNotNull = isRenamed &&
     schema.columns.some((column) => column.notNullName !== undefined);
   const columns = schema.columns.map((column) =>

@@ -8,34 +8,35 @@ import { BATCH_ROWS } from "./plan.ts";
 /** Options of {@link executeRecreation}. */
 export interface RecreationOptions {
   /**
-   * Rows of a batch at most.
+   * Maximum number of rows of a batch.
    * @default 2500
    */
   batchRows?: number;
   /**
-   * Bytes of a batch at most, of the rows as text; a row that is larger is a batch of its own.
+   * Maximum size of a batch in bytes, with rows as text. A larger row gets its own batch.
    * @default 5242880
    */
   batchBytes?: number;
   /**
-   * Seconds that a background job of the distributed-SQL provider (an index, a validation) may take.
+   * Maximum duration in seconds of a background job of the distributed-SQL provider (an index, a
+   * validation).
    * @default 3600
    */
   jobTimeout?: number;
   /**
-   * Waits.
+   * Clock that waits and reads the time.
    * @default systemClock
    */
   clock?: Clock;
 }
 
-/** What {@link executeRecreation} did. */
+/** Result of {@link executeRecreation}. */
 export interface RecreationResult {
-  /** Rows of the new table when the names changed; 0 when nothing had to be done. */
+  /** Number of rows of the new table when the tables were swapped; 0 if there was nothing to do. */
   rows: number;
-  /** How long it took, in milliseconds. */
+  /** Duration in milliseconds. */
   durationMs: number;
-  /** Whether it went on where an earlier run had stopped. */
+  /** True if it continued an earlier run. */
   resumed: boolean;
 }
 
@@ -43,20 +44,23 @@ const MAX_BATCH_ROWS = 3000;
 const MAX_BATCH_BYTES = 10 * 1024 * 1024;
 
 /**
- * Makes a table again by its plan, one statement a transaction. It may be called again with the same plan after anything:
- * a run that died goes on where it stopped, and a plan that is done does nothing.
+ * Recreates a table by its plan, with one statement per transaction. Can be called again with the
+ * same plan after any failure: it continues where an earlier run stopped, and does nothing if the
+ * plan is done.
  *
- * The old table keeps its name until all rows of both tables were compared; it is dropped when the new one has its name,
- * its indexes and the foreign keys that point to it. While the rows are compared for the last time the table has no name
- * and statements about it fail. One run at a time: `runMigrations` sees to that with its lock.
+ * The old table keeps its name until all rows of both tables were compared. It is dropped once the
+ * new table has its name, its indexes and the foreign keys that reference it. During the final
+ * comparison no table has the name, and statements about it fail. Only one run may be active at a
+ * time, which the lock of `runMigrations` ensures.
  *
  * @param db A client with the rights of the table's owner.
- * @param plan From `generateRecreationPlan`.
- * @param logger Told what happens, one line each, without data.
- * @param options Sizes and waits.
- * @returns What was done.
- * @throws {RecreationError} When rows changed while they were copied (the table is as it was: run it again when nobody
- * writes), the table is another one than the plan is about, or a step failed. The message tells where it stopped.
+ * @param plan Plan from `generateRecreationPlan`.
+ * @param logger Called with each progress message: one line, without data.
+ * @param options Batch sizes and time limits.
+ * @returns The result.
+ * @throws {RecreationError} If rows changed during the copy (the table is unchanged: run it again
+ * while nothing writes to it), the table differs from the plan's, or a step failed. The message
+ * says where it stopped.
  *
  * @example
  * ```ts
@@ -109,11 +113,11 @@ export async function executeRecreation(
   const done = await run.run();
   const durationMs = monotonicNow(clock) - startedAt;
   if (done === undefined) {
-    logger(`${plan.table}: this plan is done already`);
+    logger(`${plan.table}: this plan is already done`);
     return { rows: 0, durationMs, resumed: false };
   }
   const { rows, resumed } = done;
-  logger(`${plan.table}: made again in ${durationMs} ms`);
+  logger(`${plan.table}: recreated in ${durationMs} ms`);
   return { rows, durationMs, resumed };
 }
 

@@ -1,25 +1,25 @@
 import { getName, readName } from "../distsql/sql_name.ts";
 import { qualify, quoteName, readSql } from "./sql_text.ts";
 
-/** A foreign key, read. */
+/** Parsed foreign key. */
 export interface ForeignKeyParts {
-  /** The columns that point. */
+  /** Referencing columns. */
   columns: string[];
-  /** The schema of what they point to, when it is named. */
+  /** Schema of the referenced table, if it is named. */
   schema: string | undefined;
-  /** The table that they point to. */
+  /** Referenced table. */
   table: string;
-  /** The columns that they point to; empty for the primary key. */
+  /** Referenced columns; empty for the primary key. */
   targets: string[];
-  /** What follows: MATCH, ON DELETE, ON UPDATE, DEFERRABLE, without NOT VALID. */
+  /** Remaining clauses: MATCH, ON DELETE, ON UPDATE, DEFERRABLE, without NOT VALID. */
   rest: string;
 }
 
 /**
- * Reads `FOREIGN KEY (…) REFERENCES …`, or what follows a column: `REFERENCES …`.
+ * Parses `FOREIGN KEY (…) REFERENCES …`, or a column's `REFERENCES …`.
  *
- * @param definition As `pg_get_constraintdef` or a user writes it.
- * @param column The column, when the definition stands with it.
+ * @param definition Definition from `pg_get_constraintdef` or from a statement.
+ * @param column The column, if the definition is part of one.
  */
 export function parseForeignKey(definition: string, column?: string): ForeignKeyParts {
   const reader = readSql(definition);
@@ -41,7 +41,7 @@ export function parseForeignKey(definition: string, column?: string): ForeignKey
   };
 }
 
-/** Writes a foreign key. */
+/** Formats a foreign key. */
 export function formatForeignKey(
   { columns, schema, table, targets, rest }: ForeignKeyParts,
 ): string {
@@ -50,7 +50,7 @@ export function formatForeignKey(
   return `FOREIGN KEY (${list(columns)}) REFERENCES ${to}${rest === "" ? "" : ` ${rest}`}`;
 }
 
-/** A definition without NOT VALID at its end. */
+/** Removes NOT VALID from the end of a definition. */
 export function stripNotValid(definition: string): string {
   return definition.trim().replace(/\bNOT\s+VALID$/i, "").trim();
 }

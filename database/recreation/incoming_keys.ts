@@ -5,11 +5,11 @@ import { qualify, quoteName, quoteText, temporaryName } from "./sql_text.ts";
 import type { TableSchema } from "./table_schema.ts";
 
 /**
- * Points the foreign keys of other tables to the new table too, before it has the name.
+ * Creates the foreign keys of other tables on the new table, before it gets its final name.
  *
- * @param current The table as it is.
- * @param desired The table as it is to be.
- * @param newName What the new table is called so far.
+ * @param current The current table.
+ * @param desired The desired table.
+ * @param newName Temporary name of the new table.
  */
 export function pointToNewTable(
   current: TableSchema,
@@ -28,7 +28,7 @@ export function pointToNewTable(
     const isNew = hasConstraint(child, key.name, ` AND confrelid <> ${oid}`);
     return once(
       "frozen",
-      `point ${key.name} of ${key.from.table} to the new table too`,
+      `let ${key.name} of ${key.from.table} also reference the new table`,
       `ALTER TABLE ${child} ADD CONSTRAINT ${quoteName(temporary)} ${definition} NOT VALID`,
       `SELECT ${hasConstraint(child, temporary)} OR ${isNew} AS done`,
     );
@@ -36,11 +36,11 @@ export function pointToNewTable(
 }
 
 /**
- * Drops the foreign keys to the old table. Those that stay are pointed to the new one by then: they take their names and
- * are checked.
+ * Drops the foreign keys to the old table. Their replacements on the new table then get their names
+ * and are validated.
  *
- * @param current The table as it is.
- * @param desired The table as it is to be.
+ * @param current The current table.
+ * @param desired The desired table.
  */
 export function leaveOldTable(current: TableSchema, desired: TableSchema): RecreationStep[] {
   const { oid = "0", dialect } = current;
@@ -51,7 +51,7 @@ export function leaveOldTable(current: TableSchema, desired: TableSchema): Recre
     const toOld = hasConstraint(child, name, ` AND confrelid = ${oid}`);
     const drop = `ALTER TABLE ${child} DROP CONSTRAINT ${quoteName(name)}`;
     const steps = [
-      once("after", `drop ${name} to the old table`, drop, `SELECT NOT ${toOld} AS done`),
+      once("after", `drop ${name} on the old table`, drop, `SELECT NOT ${toOld} AS done`),
     ];
     const key = kept.get(getKey(before));
     if (key === undefined) return steps;

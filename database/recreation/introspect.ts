@@ -24,15 +24,15 @@ import type { IncomingForeignKey, OwnedSequence, TableGrant, TableSchema } from 
 import { readWork, runSql } from "./work_table.ts";
 
 /**
- * Reads a table as it is: columns, constraints, indexes, comments, owner, grants, the foreign keys that point to it, and
- * what hangs on it. While a recreation of the table has not ended, this is the table that it began with, so that the
- * same plan comes out and the recreation goes on.
+ * Reads a table from the catalog: columns, constraints, indexes, comments, owner, grants,
+ * referencing foreign keys, and dependent objects. During an unfinished recreation this is the
+ * original table, so that the same plan results and the recreation continues.
  *
  * @param db A client.
- * @param tableName The table's exact name, or, when there is none of that name, its name as SQL: `app.notes`,
- * `"app"."Notes"`.
+ * @param tableName Exact name of the table, or, if there is none of that name, its name as SQL:
+ * `app.notes`, `"app"."Notes"`.
  * @returns The table.
- * @throws {RecreationError} When there is no such table, or it is a view, a partition or partitioned.
+ * @throws {RecreationError} If there is no such table, or it is a view, a partition or partitioned.
  *
  * @example
  * ```ts
@@ -51,9 +51,8 @@ export async function introspectTable(db: DrizzleClient, tableName: string): Pro
   const unfinished = found ?? await findUnfinished(db, tableName);
   if (unfinished === undefined) {
     throw new RecreationError(
-      `There is no table ${
-        JSON.stringify(tableName)
-      } that this role can see: check the name, and name its schema when it is not in the search path`,
+      `Table ${JSON.stringify(tableName)} does not exist or is not visible ` +
+        "to this role: check the name, and add its schema if it is not in the search path",
       { reason: "statement", table: tableName },
     );
   }
@@ -66,14 +65,15 @@ export async function introspectTable(db: DrizzleClient, tableName: string): Pro
   if (plan !== undefined) return plan.current;
   if (found === undefined) {
     throw new RecreationError(
-      `${tableName} was renamed by a recreation whose notes are gone: rename ${unfinished.old} back to it`,
+      `${tableName} was renamed by a recreation whose record is lost: rename ` +
+        `${unfinished.old} back to it`,
       { reason: "unfinished", table: tableName },
     );
   }
   return await readTable(db, found);
 }
 
-/** The table that is there, whatever a recreation that has not ended says. */
+/** Reads the current table, ignoring an unfinished recreation. */
 export async function introspectLive(
   db: DrizzleClient,
   oid: string,
@@ -94,7 +94,7 @@ async function findTable(db: DrizzleClient, tableName: string): Promise<Row | un
   return row;
 }
 
-/** A table between its two renamings. */
+/** Finds a table in the middle of a recreation, when no table has its name. */
 async function findUnfinished(db: DrizzleClient, tableName: string): Promise<Row | undefined> {
   for (const parts of [[tableName], getParts(tableName) ?? []]) {
     const name = parts.at(-1);
@@ -113,7 +113,7 @@ function whereNamed(parts: readonly string[]): string {
     : `${name} AND pg_table_is_visible(c.oid)`;
 }
 
-/** The parts of a name that is written as SQL. */
+/** Returns the parts of a name in SQL syntax. */
 function getParts(tableName: string): string[] | undefined {
   const reader = readSql(tableName);
   if (reader.size === 0 || reader.nameEnd(0) !== reader.size) return undefined;
@@ -127,7 +127,8 @@ async function readTable(db: DrizzleClient, row: Row): Promise<TableSchema> {
   const name = String(row.name);
   if (row.kind !== "r" || row.is_partition === true) {
     throw new RecreationError(
-      `${name} is no ordinary table (a view, a partition, partitioned or foreign): it cannot be made again by copying its rows`,
+      `${name} is not an ordinary table (a view, a partition, partitioned or foreign), so it ` +
+        "cannot be recreated by copying its rows",
       { reason: "statement", table: name },
     );
   }
@@ -182,7 +183,7 @@ async function readTable(db: DrizzleClient, row: Row): Promise<TableSchema> {
   };
 }
 
-/** The grants of a relation. */
+/** Reads the grants on a relation. */
 export async function readGrants(
   db: DrizzleClient,
   oid: string,
@@ -199,12 +200,13 @@ export async function readGrants(
 }
 
 /**
- * About how many rows a table has: what the planner believes, or a count when it does not know.
+ * Returns the estimated number of rows of a table: the planner's estimate, or a count if there is
+ * none.
  *
  * @param db A client.
  * @param tableName As for {@link introspectTable}.
  * @returns The number of rows.
- * @throws {RecreationError} When there is no such table.
+ * @throws {RecreationError} If there is no such table.
  *
  * @example
  * ```ts
@@ -221,7 +223,8 @@ export async function getEstimatedRowCount(db: DrizzleClient, tableName: string)
   const found = await findTable(db, tableName) ?? await findUnfinished(db, tableName);
   if (found === undefined) {
     throw new RecreationError(
-      `There is no table ${JSON.stringify(tableName)} that this role can see: check the name`,
+      `Table ${JSON.stringify(tableName)} does not exist or is not visible to this role: ` +
+        "check the name",
       {
         reason: "statement",
         table: tableName,

@@ -1,4 +1,4 @@
-/** What a table is, by its exact name (`$1` as text) or by its number. */
+/** Query for a table, by its exact name (`$1` as text) or its oid. */
 export function tableQuery(where: string): string {
   return `SELECT c.oid::text AS oid, n.nspname::text AS schema, c.relname::text AS name, c.relkind::text AS kind, ` +
     `c.relpersistence::text AS persistence, pg_get_userbyid(c.relowner)::text AS owner, ` +
@@ -8,7 +8,7 @@ export function tableQuery(where: string): string {
     `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ${where}`;
 }
 
-/** The columns of a table. */
+/** Query for the columns of a table. */
 export function columnsQuery(oid: string): string {
   return `SELECT a.attname::text AS name, format_type(a.atttypid, a.atttypmod) AS type, a.attnotnull AS not_null, ` +
     `a.attidentity::text AS identity, a.attgenerated::text AS generated, pg_get_expr(d.adbin, d.adrelid) AS expression, ` +
@@ -23,7 +23,9 @@ export function columnsQuery(oid: string): string {
     `WHERE a.attrelid = ${oid} AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`;
 }
 
-/** The sequences that belong to columns of a table: `i` of identity columns, `a` of serial ones. */
+/**
+ * Query for the sequences owned by columns of a table: `i` of identity columns, `a` of serial ones.
+ */
 export function sequencesQuery(oid: string): string {
   return `SELECT a.attname::text AS column, d.deptype::text AS kind, n.nspname::text AS schema, c.relname::text AS name, ` +
     `s.seqstart::text AS start, s.seqincrement::text AS increment, s.seqmin::text AS min, s.seqmax::text AS max, ` +
@@ -35,13 +37,16 @@ export function sequencesQuery(oid: string): string {
     `AND d.deptype IN ('a', 'i') ORDER BY a.attnum`;
 }
 
-/** Names of the columns that an array of numbers stands for, as JSON. */
+/** Returns SQL for the names of columns by an array of column numbers, as JSON. */
 function getNames(array: string, relation: string): string {
   return `(SELECT json_agg(a.attname ORDER BY k.place)::text FROM unnest(${array}) WITH ORDINALITY AS k (attnum, place) ` +
     `JOIN pg_attribute a ON a.attrelid = ${relation} AND a.attnum = k.attnum)`;
 }
 
-/** The constraints that a table has (`conrelid`), or the foreign keys of others that point to it (`confrelid`). */
+/**
+ * Query for the constraints of a table (`conrelid`), or the foreign keys of other tables that
+ * reference it (`confrelid`).
+ */
 export function constraintsQuery(oid: string, side: "conrelid" | "confrelid"): string {
   const others = side === "confrelid"
     ? "AND con.contype = 'f' AND con.conrelid <> con.confrelid"
@@ -60,7 +65,7 @@ export function constraintsQuery(oid: string, side: "conrelid" | "confrelid"): s
     `WHERE con.${side} = ${oid} ${others} ORDER BY n.nspname, c.relname, con.contype, con.conname`;
 }
 
-/** The indexes of a table that no constraint of it has. */
+/** Query for the indexes of a table that belong to no constraint. */
 export function indexesQuery(oid: string): string {
   return `SELECT c.relname::text AS name, i.indisunique AS is_unique, i.indisvalid AS valid, ` +
     `pg_get_indexdef(i.indexrelid) AS definition, obj_description(c.oid, 'pg_class') AS comment, ` +
@@ -75,9 +80,9 @@ export function indexesQuery(oid: string): string {
 }
 
 /**
- * Who may do what with a relation and its columns.
+ * Query for the grants on a relation and its columns.
  *
- * @param relation SQL that gives the relation's number.
+ * @param relation SQL for the relation's oid.
  * @param kind `r` for a table, `s` for a sequence.
  */
 export function grantsQuery(relation: string, kind: "r" | "s" = "r"): string {
@@ -91,7 +96,10 @@ export function grantsQuery(relation: string, kind: "r" | "s" = "r"): string {
     `ORDER BY 4 NULLS FIRST, 1 NULLS FIRST, 2`;
 }
 
-/** What hangs on a table beside its constraints, defaults, indexes and sequences, in words. */
+/**
+ * Query for the objects that depend on a table, except constraints, defaults, indexes and
+ * sequences.
+ */
 export function dependentsQuery(oid: string): string {
   const views =
     `SELECT CASE v.relkind WHEN 'm' THEN 'materialized view ' WHEN 'v' THEN 'view ' ELSE 'rule on ' END || ` +

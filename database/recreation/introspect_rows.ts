@@ -17,7 +17,7 @@ const STORAGE: Readonly<Record<string, string>> = {
 };
 const COMPRESSION: Readonly<Record<string, string>> = { p: "pglz", l: "lz4" };
 
-/** A column from its row. */
+/** Converts a catalog row to a column. */
 export function toColumn(
   row: Row,
   constraints: readonly Row[],
@@ -62,7 +62,10 @@ const LARGEST: Readonly<Record<string, string>> = {
   bigint: "9223372036854775807",
 };
 
-/** The bounds of the type are left out, so that they follow when the type changes. */
+/**
+ * Converts the identity of a column. Bounds that equal the type's are omitted, so that they follow
+ * a change of type.
+ */
 function toIdentity(column: Row, row: Row | undefined): TableIdentity {
   const always = column.identity === "a";
   if (row === undefined) return { always, options: "" };
@@ -82,7 +85,7 @@ function toIdentity(column: Row, row: Row | undefined): TableIdentity {
   return { always, options, sequence };
 }
 
-/** What the catalog calls the types of constraints. */
+/** Constraint types by their catalog codes. */
 export const CONSTRAINT_TYPES: Readonly<Record<string, TableConstraintType | undefined>> = {
   p: "primary_key",
   u: "unique",
@@ -91,7 +94,7 @@ export const CONSTRAINT_TYPES: Readonly<Record<string, TableConstraintType | und
   x: "exclude",
 };
 
-/** A constraint from its row. */
+/** Converts a catalog row to a constraint. */
 export function toConstraint(row: Row): TableConstraint {
   const type = CONSTRAINT_TYPES[String(row.type)] ?? "check";
   const definition = stripNotValid(String(row.definition));
@@ -110,7 +113,7 @@ export function toConstraint(row: Row): TableConstraint {
     columns: toNames(row.targets),
     ...optional("index", row.key_index),
   };
-  // the server leaves the schema out when it is in the search path, and a later run may have another path
+  // the server omits schemas in the search path, but a later run may have another search path
   const { schema, table, columns: targets } = references;
   return {
     ...base,
@@ -119,7 +122,7 @@ export function toConstraint(row: Row): TableConstraint {
   };
 }
 
-/** An index from its row. */
+/** Converts a catalog row to an index. */
 export function toIndex(row: Row): TableIndex {
   const definition = String(row.definition);
   const reader = readSql(definition);
@@ -137,13 +140,13 @@ export function toIndex(row: Row): TableIndex {
   };
 }
 
-/** Names from JSON, which some drivers read and some leave as text. */
+/** Parses names from JSON, which some drivers return as text. */
 export function toNames(json: unknown): string[] {
   if (json === null || json === undefined) return [];
   return (typeof json === "string" ? JSON.parse(json) : json) as string[];
 }
 
-/** A field that is left out when the catalog has none. */
+/** Returns an object with the field, or an empty one if the catalog has no value. */
 export function optional<K extends string>(key: K, value: unknown): Partial<Record<K, string>> {
   return value === null || value === undefined
     ? {}

@@ -1,15 +1,15 @@
 import type { CopyKey } from "./recreation_plan.ts";
 import { quoteName, quoteText } from "./sql_text.ts";
 
-/** A row's key, as texts. */
+/** Key of a row, as texts. */
 export type KeyMark = string[];
 
-/** The columns of a key: `"a", "b"`. */
+/** Returns the columns of a key: `"a", "b"`. */
 export function keyColumns(key: readonly CopyKey[]): string {
   return key.map(({ name }) => quoteName(name)).join(", ");
 }
 
-/** The columns of a key as texts, under names that no column has */
+/** Returns the columns of a key as texts, under aliases that no column has. */
 export function keyTexts(key: readonly CopyKey[]): string {
   return key.map(({ name }, at) => `${quoteName(name)}::text AS trellis_k${at}`).join(", ");
 }
@@ -20,11 +20,11 @@ export function readMark(key: readonly CopyKey[], row: Readonly<Record<string, u
 }
 
 /**
- * The rows after one key and up to another.
+ * Returns the condition for the rows after one key and up to another.
  *
  * @param key The columns.
- * @param after Where it starts, that row not among them; `null` for the first row.
- * @param upTo Where it ends, that row among them; `null` for the last row.
+ * @param after Exclusive start; `null` for the first row.
+ * @param upTo Inclusive end; `null` for the last row.
  */
 export function inRange(
   key: readonly CopyKey[],
@@ -41,7 +41,10 @@ export function inRange(
   return conditions.length === 0 ? "true" : conditions.join(" AND ");
 }
 
-/** The rows that no range has, because a column of their key is NULL; `undefined` when there can be none. */
+/**
+ * Returns the condition for rows outside of all ranges, which have NULL in a column of the key;
+ * `undefined` if there can be none.
+ */
 export function withoutKey(key: readonly CopyKey[]): string | undefined {
   const nullable = key.filter((column) => column.nullable);
   if (nullable.length === 0) return undefined;

@@ -9,19 +9,23 @@ import { normalizeType, qualify, quoteName, readSql, temporaryName } from "./sql
 import type { TableColumn, TableSchema } from "./table_schema.ts";
 import { createWorkTableSql } from "./work_table.ts";
 
-/** Rows of a batch: below the provider's 3,000 with room for rows that arrive in the range meanwhile. */
+/**
+ * Rows per batch: below the provider's limit of 3,000, with room for rows that are inserted in the
+ * meantime.
+ */
 export const BATCH_ROWS = 2500;
 
 /**
- * Plans how a table is made again: a new table beside it, its rows copied in batches, indexes and foreign keys, a
- * comparison of all rows, and only then the change of names. Plans without a database and changes nothing.
+ * Plans the recreation of a table: creates a new table, copies the rows in batches, builds indexes
+ * and foreign keys, compares all rows, and then swaps the names. Needs no database and changes
+ * nothing.
  *
- * @param current The table as it is, from `introspectTable`.
- * @param desired The table as it is to be, from `applyAlterToSchema`.
- * @param rows About how many rows it has, from `getEstimatedRowCount`.
- * @returns The steps in their order; none when both are the same.
- * @throws {RecreationError} When something hangs on the table that would be lost (views, triggers, policies), or a foreign
- * key of another table would lose what it points to. Names it.
+ * @param current The current table, from `introspectTable`.
+ * @param desired The desired table, from `applyAlterToSchema`.
+ * @param rows Estimated number of rows, from `getEstimatedRowCount`.
+ * @returns The steps in order; none if both tables are equal.
+ * @throws {RecreationError} If dependent objects would be lost (views, triggers, policies), or a
+ * foreign key of another table would lose its target. Names the object.
  *
  * @example
  * ```ts
@@ -61,7 +65,7 @@ export function generateRecreationPlan(
   return { ...plan, steps: planSteps(current, desired), warnings: warnAbout(plan) };
 }
 
-/** What the change of a table leaves as it is says nothing about it. */
+/** Checks whether two tables are equal in all properties that a change can affect. */
 export function isSameTable(current: TableSchema, desired: TableSchema): boolean {
   const changes = desired.columns.some(({ source, using, added, name }) =>
     using !== undefined || added === true || (source !== undefined && source !== name)
@@ -111,7 +115,7 @@ function getKey(schema: TableSchema, names: readonly string[]): CopyKey[] {
   });
 }
 
-/** The primary key, else what is as good: unique and never NULL. */
+/** Returns the primary key, else a unique key over NOT NULL columns. */
 function findKey(schema: TableSchema): CopyKey[] | undefined {
   const candidates = [
     schema.constraints.find(({ type }) => type === "primary_key")?.columns,
@@ -126,7 +130,7 @@ function findKey(schema: TableSchema): CopyKey[] | undefined {
   return undefined;
 }
 
-/** The columns of the key that the new table gets, in a table that has none so far. */
+/** Returns the columns of the new table's key, for a table that has none yet. */
 function keyToBe(current: TableSchema, desired: TableSchema): string[] {
   const key = findKey(desired) ?? [];
   const names = key.map(({ name }) => {
@@ -139,7 +143,10 @@ function keyToBe(current: TableSchema, desired: TableSchema): string[] {
   return known.length === names.length ? known as string[] : [];
 }
 
-/** The new table under its first name: what its rows may break comes when they are there. */
+/**
+ * Returns CREATE TABLE for the new table under its temporary name. Constraints that rows may
+ * violate are added after the copy.
+ */
 function createNewTableSql(current: TableSchema, desired: TableSchema): string {
   const repeated = repeatedKeys(desired.constraints);
   const constraints = desired.constraints.filter((one) =>
@@ -153,7 +160,7 @@ function createNewTableSql(current: TableSchema, desired: TableSchema): string {
   return statement.text;
 }
 
-/** Returns the names of the columns' types: one that the provider has not of itself is a domain. */
+/** Returns the type names of the columns. A type that is not built in is a domain. */
 export function typeNames({ columns }: TableSchema): string[] {
   return columns.map(({ type }) => readName(readSql(type), 0).path);
 }
@@ -163,7 +170,7 @@ function planSteps(current: TableSchema, desired: TableSchema): RecreationPlan["
   const build = new PlanBuilder(current, desired);
   build.once(
     "before",
-    "note the plan",
+    "store the plan",
     createWorkTableSql(schema, name),
     build.isThere(temporaryName(name, "work")),
   );
@@ -186,7 +193,7 @@ function planSteps(current: TableSchema, desired: TableSchema): RecreationPlan["
   build.push({
     kind: "verify",
     phase: "frozen",
-    title: "compare all rows again, now that nobody writes",
+    title: "compare all rows again, without concurrent writes",
   });
   build.positions();
   build.newIncomingKeys();

@@ -8,11 +8,11 @@ import { qualify, quoteName, quoteText, temporaryName } from "./sql_text.ts";
 import type { TableConstraint, TableIndex, TableSchema } from "./table_schema.ts";
 import { workTable } from "./work_table.ts";
 
-/** Writes the steps of a plan, each with the question to the catalog that tells whether it is done. */
+/** Builder of a plan's steps, each with a catalog query which checks whether it is done. */
 export class PlanBuilder {
-  /** The steps so far. */
+  /** Steps so far. */
   readonly steps: RecreationStep[] = [];
-  /** What the new table is called until it takes the name. */
+  /** Temporary name of the new table. */
   readonly newName: string;
   readonly #current: TableSchema;
   readonly #desired: TableSchema;
@@ -21,8 +21,8 @@ export class PlanBuilder {
   readonly #final: string;
 
   /**
-   * @param current The table as it is.
-   * @param desired The table as it is to be.
+   * @param current The current table.
+   * @param desired The desired table.
    */
   constructor(current: TableSchema, desired: TableSchema) {
     const { schema, name } = current;
@@ -39,19 +39,22 @@ export class PlanBuilder {
     this.steps.push(step);
   }
 
-  /** Adds a statement with its question. */
+  /** Adds a statement with its check. */
   once(phase: RecreationPhase, title: string, sql: string, done: string): void {
     this.push(once(phase, title, sql, done));
   }
 
-  /** Whether a relation of the table's schema is there. */
+  /** Returns SQL that checks whether a relation exists in the table's schema. */
   isThere(name: string): string {
     return `SELECT to_regclass(${
       quoteText(qualify(this.#current.schema, name))
     }) IS NOT NULL AS done`;
   }
 
-  /** Keys that CREATE TABLE would drop without a word: those whose columns another key of the table has. */
+  /**
+   * Adds keys that CREATE TABLE would omit silently, because another key of the table has the same
+   * columns.
+   */
   repeatedKeys(): void {
     for (const constraint of repeatedKeys(this.#desired.constraints)) {
       const name = constraintName(constraint, true);
@@ -69,7 +72,7 @@ export class PlanBuilder {
     }
   }
 
-  /** An index under the name that it has until its final one is free. */
+  /** Adds an index under its temporary name, until the final name is free. */
   #index(name: string, finalName: string, sql: string): void {
     const index = qualify(this.#current.schema, name);
     const isValid = `SELECT EXISTS (SELECT FROM pg_index WHERE indexrelid = to_regclass(${
@@ -88,23 +91,23 @@ export class PlanBuilder {
     });
   }
 
-  /** Storage, compression and statistics of columns. */
+  /** Adds storage, compression and statistics settings of columns. */
   columnSettings(): void {
     const actions = this.#desired.columns.flatMap(({ name, settings = [] }) =>
       settings.map((setting) => `ALTER COLUMN ${quoteName(name)} ${setting}`)
     );
     if (actions.length === 0) return;
     const sql = `ALTER TABLE ${this.#new} ${actions.join(", ")}`;
-    this.push({ kind: "statement", phase: "before", title: "set up columns", sql });
+    this.push({ kind: "statement", phase: "before", title: "set column options", sql });
   }
 
-  /** Indexes that belong to no constraint, under names of their own. */
+  /** Adds indexes that belong to no constraint, under temporary names. */
   indexes(): void {
     const isDistSql = this.#current.dialect === "distsql";
     for (const index of this.#desired.indexes) {
       if (!index.valid) continue;
       const name = temporaryName(index.name, "new");
-      // the provider names its own index method, and takes none in CREATE INDEX
+      // the provider reports its own index method, but does not accept one in CREATE INDEX
       const definition = isDistSql
         ? index.definition.replace(/^USING\s+\S+\s*/i, "")
         : index.definition;
@@ -115,7 +118,7 @@ export class PlanBuilder {
     }
   }
 
-  /** Checks that the rows need not pass. */
+  /** Adds CHECK constraints that existing rows need not satisfy. */
   looseChecks(): void {
     for (const { name, type, validated, definition } of this.#desired.constraints) {
       if (type === "foreign_key" || validated) continue;
@@ -131,7 +134,7 @@ export class PlanBuilder {
     }
   }
 
-  /** Foreign keys of the table itself. */
+  /** Adds the table's own foreign keys. */
   foreignKeys(): void {
     for (const constraint of this.#desired.constraints) {
       if (constraint.type !== "foreign_key") continue;
@@ -153,7 +156,7 @@ export class PlanBuilder {
     );
   }
 
-  /** Comments on the table and its parts. */
+  /** Adds comments on the table and its parts. */
   comments(): void {
     const { comment, columns, constraints, indexes } = this.#desired;
     const table = `to_regclass(${quoteText(this.#new)})`;
@@ -203,7 +206,7 @@ export class PlanBuilder {
     }
   }
 
-  /** The owner, and who may do what. */
+  /** Adds the owner and the grants. */
   ownerAndGrants(): void {
     const { owner, grants, columns } = this.#desired;
     if (owner !== undefined) {
@@ -241,15 +244,18 @@ export class PlanBuilder {
     }
   }
 
-  /** From here on nobody can write into the old table: its name is gone. */
+  /** Renames the old table. From here on nothing can write to it. */
   renameAway(): void {
     const { oid = "0", name } = this.#current;
     const sql = `ALTER TABLE ${this.#final} RENAME TO ${quoteName(temporaryName(name, "old"))}`;
     const done = `SELECT relname <> ${quoteText(name)} AS done FROM pg_class WHERE oid = ${oid}`;
-    this.once("before", "take the name from the old table", sql, done);
+    this.once("before", "rename the old table", sql, done);
   }
 
-  /** Identity columns go on where they were; one that is new starts at its start, as in PostgreSQL. */
+  /**
+   * Sets the positions of identity columns; a new identity starts at its start value, as in
+   * PostgreSQL.
+   */
   positions(): void {
     for (const { name, identity, added, source } of this.#desired.columns) {
       const before = this.#current.columns.find((column) => column.name === (source ?? name));
@@ -267,25 +273,30 @@ export class PlanBuilder {
     }
   }
 
-  /** The new table takes the name. */
+  /** Renames the new table to its final name. */
   takeName(): void {
     const { name } = this.#current;
     const sql = `ALTER TABLE ${this.#new} RENAME TO ${quoteName(name)}`;
     const done = `SELECT to_regclass(${quoteText(this.#new)}) IS NULL AS done`;
-    this.once("frozen", "give the name to the new table", sql, done);
+    this.once("frozen", "rename the new table", sql, done);
   }
 
-  /** Foreign keys of other tables, on the new table before it has the name: so no row of theirs is ever unguarded. */
+  /**
+   * Adds the foreign keys of other tables to the new table before it gets its name, so that
+   * references are always checked.
+   */
   newIncomingKeys(): void {
     for (const step of pointToNewTable(this.#current, this.#desired, this.newName)) this.push(step);
   }
 
-  /** The foreign keys to the old table go, the new ones take their names and are checked. */
+  /**
+   * Drops the foreign keys to the old table; their replacements get their names and are validated.
+   */
   oldIncomingKeys(): void {
     for (const step of leaveOldTable(this.#current, this.#desired)) this.push(step);
   }
 
-  /** Sequences of serial columns must not go with the old table. */
+  /** Detaches sequences of serial columns, which would be dropped with the old table. */
   ownedSequences(): void {
     for (const { schema, name, column } of this.#desired.sequences ?? []) {
       const sequence = qualify(schema, name);
@@ -298,14 +309,14 @@ export class PlanBuilder {
     }
   }
 
-  /** The old table goes. */
+  /** Drops the old table. */
   dropOld(): void {
     const { oid = "0" } = this.#current;
     const done = `SELECT NOT EXISTS (SELECT FROM pg_class WHERE oid = ${oid}) AS done`;
     this.once("after", "drop the old table", `DROP TABLE ${this.#old}`, done);
   }
 
-  /** A constraint's name is free now. */
+  /** Renames a constraint to its final name, which is free now. */
   renameConstraint(constraint: TableConstraint, temporary: string): void {
     if (!ownsIndex(constraint)) return;
     const sql = `ALTER TABLE ${this.#final} RENAME CONSTRAINT ${quoteName(temporary)} TO ${
@@ -315,7 +326,7 @@ export class PlanBuilder {
     this.once("after", `name ${constraint.name}`, sql, done);
   }
 
-  /** An index's name is free now. */
+  /** Renames an index to its final name, which is free now. */
   renameIndex({ name, valid }: TableIndex): void {
     if (!valid) return;
     const temporary = qualify(this.#current.schema, temporaryName(name, "new"));
@@ -328,7 +339,7 @@ export class PlanBuilder {
     );
   }
 
-  /** A sequence's name is free now. */
+  /** Renames sequences to their final names, which are free now. */
   renameSequences(): void {
     for (const { name: column, identity } of this.#desired.columns) {
       const name = identity?.sequence?.name ?? identity?.name;
@@ -337,12 +348,12 @@ export class PlanBuilder {
     }
   }
 
-  /** Nothing is left to note. */
+  /** Drops the work table. */
   dropWork(): void {
     const { schema, name } = this.#current;
     this.once(
       "after",
-      "forget the plan",
+      "delete the stored plan",
       `DROP TABLE ${workTable(schema, name)}`,
       `SELECT to_regclass(${quoteText(workTable(schema, name))}) IS NULL AS done`,
     );

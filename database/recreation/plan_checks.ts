@@ -3,29 +3,29 @@ import { RecreationError } from "./recreation_error.ts";
 import { normalizeType } from "./sql_text.ts";
 import type { TableSchema } from "./table_schema.ts";
 
-/** Types whose values a foreign key compares across columns of either. */
+/** Families of types that a foreign key can compare with each other. */
 const FAMILIES: readonly (readonly string[])[] = [
   ["smallint", "integer", "bigint"],
   ["text", "character varying"],
 ];
 
 /**
- * Refuses what could not be finished or would lose something, before anything is done.
+ * Rejects a plan that could not be completed or would lose objects, before anything is done.
  *
- * @throws {RecreationError} Names what stands in the way.
+ * @throws {RecreationError} If there is such an object: names it.
  */
 export function checkPlan(current: TableSchema, desired: TableSchema): void {
   const { name, dependents = [] } = current;
   if (dependents.length > 0) {
     throw new RecreationError(
-      `${name} cannot be made again while this hangs on it: ${
-        dependents.join(", ")
-      }. Drop it before and create it after`,
+      `${name} cannot be recreated while these objects depend on it: ` +
+        `${dependents.join(", ")}. Drop them first and create them again ` +
+        "afterwards",
       { reason: "blocked", table: name },
     );
   }
   if (desired.name !== current.name || desired.schema !== current.schema) {
-    throw new RecreationError(`${name}: the desired schema is of table ${desired.name}`, {
+    throw new RecreationError(`${name}: the desired schema is that of table ${desired.name}`, {
       reason: "statement",
       table: name,
     });
@@ -36,7 +36,10 @@ export function checkPlan(current: TableSchema, desired: TableSchema): void {
   checkIncoming(current, desired);
 }
 
-/** A foreign key of another table is made again after the names changed: by then it must not fail. */
+/**
+ * Checks the foreign keys of other tables, which are recreated after the swap and must not fail
+ * then.
+ */
 function checkIncoming(current: TableSchema, desired: TableSchema): void {
   for (const key of desired.referencedBy ?? []) {
     const columns: readonly string[] = key.references?.columns ?? [];
@@ -50,9 +53,9 @@ function checkIncoming(current: TableSchema, desired: TableSchema): void {
     );
     if (!isKey) {
       throw new RecreationError(
-        `${current.name}: ${key.name} of ${key.from.table} points to (${
-          columns.join(", ")
-        }), which is no key any more: drop it first`,
+        `${current.name}: ${key.name} of ${key.from.table} references ` +
+          `(${columns.join(", ")}), which would no longer be a key: drop ` +
+          "that constraint first",
         { reason: "blocked", table: current.name },
       );
     }
@@ -60,8 +63,9 @@ function checkIncoming(current: TableSchema, desired: TableSchema): void {
       const before = current.columns.find(({ name }) => name === (column.source ?? column.name));
       if (before === undefined || canReference(before.type, column.type)) continue;
       throw new RecreationError(
-        `${current.name}: ${key.name} of ${key.from.table} points to ${column.name}, whose type changes from ${before.type} ` +
-          `to ${column.type}: drop it first, change both columns, and add it again`,
+        `${current.name}: ${key.name} of ${key.from.table} references ${column.name}, whose ` +
+          `type changes from ${before.type} to ${column.type}: drop the constraint first, ` +
+          "change both columns, and add it again",
         { reason: "blocked", table: current.name },
       );
     }
@@ -74,7 +78,7 @@ function canReference(before: string, after: string): boolean {
   return a === b || FAMILIES.some((family) => family.includes(a) && family.includes(b));
 }
 
-/** What to know before a plan is run. */
+/** Returns the warnings of a plan. */
 export function warnAbout({ current, desired, copy }: RecreationPlan): string[] {
   const warnings: string[] = [];
   const dropped = current.columns.filter(({ name }) =>
@@ -83,13 +87,15 @@ export function warnAbout({ current, desired, copy }: RecreationPlan): string[] 
     )
   );
   if (dropped.length > 0) {
-    warnings.push(`values are dropped with ${dropped.map(({ name }) => name).join(", ")}`);
+    warnings.push(`the values of ${dropped.map(({ name }) => name).join(", ")} are lost`);
   }
   for (const { name, valid } of current.indexes) {
-    if (!valid) warnings.push(`index ${name} is not valid and is not made again`);
+    if (!valid) warnings.push(`index ${name} is invalid and is not recreated`);
   }
   if (copy.key.length === 0) {
-    warnings.push("the table has no key to go along, so all rows are copied by one statement");
+    warnings.push(
+      "the table has no key to order batches by, so all rows are copied by one statement",
+    );
   }
   return warnings;
 }

@@ -1,9 +1,9 @@
 import { AppError, type AppErrorOptions } from "../../errors/app_error.ts";
 
 /**
- * Why a table cannot be made again: its name or its statement is wrong (`statement`), something hangs on it that would be
- * lost (`blocked`), it was changed while it was copied (`rows_changed`, `schema_changed`), another recreation of it has
- * not ended (`unfinished`), or a step failed (`failed`).
+ * Reason why a table cannot be recreated: its name or statement is invalid (`statement`), dependent
+ * objects would be lost (`blocked`), it changed during the copy (`rows_changed`, `schema_changed`),
+ * another recreation of it is unfinished (`unfinished`), or a step failed (`failed`).
  */
 export type RecreationFailure =
   | "statement"
@@ -15,15 +15,15 @@ export type RecreationFailure =
 
 /** Options of {@link RecreationError}. */
 export interface RecreationErrorOptions extends AppErrorOptions {
-  /** Why. */
+  /** Reason. */
   reason: RecreationFailure;
   /** The table. */
   table?: string;
 }
 
 /**
- * 500: a table cannot be made again, or not yet. The message names the table and the fix, and holds no rows; the table
- * itself is as it was unless the message says otherwise.
+ * Error 500: a table cannot be recreated, or not yet. The message has the table and the fix, and no
+ * row data. The table is unchanged unless the message says otherwise.
  *
  * @example
  * ```ts
@@ -34,16 +34,16 @@ export interface RecreationErrorOptions extends AppErrorOptions {
  * ```
  */
 export class RecreationError extends AppError {
-  /** The class's name. */
+  /** Name of the class. */
   override readonly name: string = "RecreationError";
-  /** Why. */
+  /** Reason. */
   readonly reason: RecreationFailure;
   /** The table. */
   readonly table: string | undefined;
 
   /**
-   * @param message For whoever runs the recreation.
-   * @param options Why, which table, and the cause.
+   * @param message Message for the operator.
+   * @param options Reason, table and cause.
    */
   constructor(message: string, options: RecreationErrorOptions) {
     const { reason, table } = options;

@@ -1,128 +1,131 @@
 import type { TableGrant, TableSchema } from "./table_schema.ts";
 
 /**
- * When a step runs: while the table is in use (`before`), while nothing has its name (`frozen`), or when the new one has
- * taken it (`after`).
+ * Phase of a step: while the table is in use (`before`), while no table has its name (`frozen`), or
+ * after the new table got the name (`after`).
  */
 export type RecreationPhase = "before" | "frozen" | "after";
 
-/** Columns to go along, in their order. */
+/** Column of a key that orders the batches. */
 export interface CopyKey {
   /** The column. */
   name: string;
   /** Its type. */
   type: string;
-  /** Whether it may be NULL; such rows are looked for on their own. */
+  /** True if it may be NULL; such rows are handled separately. */
   nullable: boolean;
 }
 
-/** What a column of the copy takes. */
+/** Mapping of a column. */
 export interface CopiedColumn {
-  /** The column of the new table. */
+  /** Column of the new table. */
   name: string;
-  /** SQL over the columns of the table as it is. */
+  /** SQL over the columns of the old table. */
   expression: string;
-  /** Its type in the new table. */
+  /** Type in the new table. */
   type: string;
-  /** Whether the type or the value changes on the way. */
+  /** True if type or value change. */
   changes: boolean;
-  /** Whether it has a collation of its own. */
+  /** True if it has an explicit collation. */
   collates: boolean;
 }
 
-/** How rows get from the table as it is to the new one. */
+/** Mapping of rows from the old table to the new one. */
 export interface RecreationCopy {
-  /** The table as it is, quoted. */
+  /** Old table, quoted. */
   source: string;
-  /** The same after it was renamed away. */
+  /** Old table after its rename. */
   frozen: string;
-  /** The new one before it takes the name. */
+  /** New table before its rename. */
   target: string;
-  /** The columns with values of the old table. */
+  /** Columns with values from the old table. */
   columns: CopiedColumn[];
-  /** What to go along in the old table; empty for one statement that copies all. */
+  /** Key of the old table; empty to copy all rows with one statement. */
   key: CopyKey[];
-  /** What to go along in the new table when it is counted; empty for one statement that reads all. */
+  /** Key of the new table, for counting; empty to read all rows with one statement. */
   targetKey: CopyKey[];
-  /** Whether values go into an identity column that numbers rows by itself. */
+  /** True if values are inserted into an identity column. */
   overriding: boolean;
 }
 
-/** One statement. */
+/** Statement. */
 export interface StatementStep {
-  /** When it runs. */
+  /** Phase of the step. */
   phase: RecreationPhase;
-  /** What it does, for the log. */
+  /** Description for the log. */
   title: string;
-  /** What kind of step it is. */
+  /** Kind of step. */
   kind: "statement";
   /** The statement. */
   sql: string;
-  /** A query whose one row says in `done` whether the statement's work is there already; left out when it may be repeated. */
+  /**
+   * Query that returns in `done` whether the effect of the statement exists; omitted if the
+   * statement can be repeated.
+   */
   done?: string;
-  /** The background job that it starts on the distributed-SQL provider. */
+  /** Background job that the statement starts on the distributed-SQL provider. */
   job?: { kind: "index" | "constraint"; name: string; table: string };
-  /** Of an index: what takes away the rest of a build that failed. */
+  /** For an index: removes the remains of a failed build. */
   undo?: { index: string; sql: string };
 }
 
-/** Copies rows in batches. */
+/** Copy of all rows in batches. */
 export interface CopyStep {
-  /** When it runs. */
+  /** Phase of the step. */
   phase: RecreationPhase;
-  /** What it does, for the log. */
+  /** Description for the log. */
   title: string;
-  /** What kind of step it is. */
+  /** Kind of step. */
   kind: "copy";
 }
 
-/** Counts and compares the rows of both tables. */
+/** Comparison of the rows of both tables. */
 export interface VerifyStep {
-  /** When it runs. */
+  /** Phase of the step. */
   phase: RecreationPhase;
-  /** What it does, for the log. */
+  /** Description for the log. */
   title: string;
-  /** What kind of step it is. */
+  /** Kind of step. */
   kind: "verify";
 }
 
-/** Sets the position of an identity column. */
+/** Position of an identity column. */
 export interface PositionStep {
-  /** When it runs. */
+  /** Phase of the step. */
   phase: RecreationPhase;
-  /** What it does, for the log. */
+  /** Description for the log. */
   title: string;
-  /** What kind of step it is. */
+  /** Kind of step. */
   kind: "position";
-  /** The column of the new table. */
+  /** Column of the new table. */
   column: string;
-  /** The sequence of the old one; left out when it had none. */
+  /** Sequence of the old column; omitted if it had none. */
   sequence?: { schema: string; name: string; increment: string };
 }
 
-/** Gives a relation the grants that the old one has, and no others. */
+/** Grants on a relation, which replace the default ones. */
 export interface GrantsStep {
-  /** When it runs. */
+  /** Phase of the step. */
   phase: RecreationPhase;
-  /** What it does, for the log. */
+  /** Description for the log. */
   title: string;
-  /** What kind of step it is. */
+  /** Kind of step. */
   kind: "grants";
   /** The table. */
   table: string;
-  /** Given for the grants of a column's sequence. */
+  /** Column, for the grants on its sequence. */
   column?: string;
   /** The grants. */
   grants: TableGrant[];
 }
 
-/** Gives the sequence of an identity column its name. */
+/** Rename of the sequence of an identity column. */
 export interface RenameSequenceStep {
-  /** When it runs. */
+  /** Phase of the step. */
   phase: RecreationPhase;
-  /** What it does, for the log. */
+  /** Description for the log. */
   title: string;
-  /** What kind of step it is. */
+  /** Kind of step. */
   kind: "rename_sequence";
   /** The column. */
   column: string;
@@ -130,7 +133,7 @@ export interface RenameSequenceStep {
   name: string;
 }
 
-/** One step of a {@link RecreationPlan}. */
+/** Step of a {@link RecreationPlan}. */
 export type RecreationStep =
   | StatementStep
   | CopyStep
@@ -140,26 +143,26 @@ export type RecreationStep =
   | RenameSequenceStep;
 
 /**
- * What it takes to make a table again, as plain data: it may be written down as JSON, read again and executed by another
+ * Plan to recreate a table, as plain data: it can be stored as JSON and executed by another
  * process.
  */
 export interface RecreationPlan {
-  /** The table's schema. */
+  /** Schema of the table. */
   schema?: string;
-  /** The table. */
+  /** Name of the table. */
   table: string;
-  /** The table as it is. */
+  /** Current table. */
   current: TableSchema;
-  /** The table as it is to be. */
+  /** Desired table. */
   desired: TableSchema;
-  /** About how many rows it has. */
+  /** Estimated number of rows. */
   rows: number;
-  /** About how many batches the copy takes. */
+  /** Estimated number of batches. */
   batches: number;
-  /** What is done, in order; empty when nothing has to be done. */
+  /** Steps in order; empty if there is nothing to do. */
   steps: RecreationStep[];
-  /** How the rows get across. */
+  /** Mapping of the rows. */
   copy: RecreationCopy;
-  /** What to know before running it, one sentence each. */
+  /** Warnings, one sentence each. */
   warnings: string[];
 }

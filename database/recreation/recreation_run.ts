@@ -21,24 +21,26 @@ import {
   writeWork,
 } from "./work_table.ts";
 
-/** What a run is given. */
+/** Settings of a run. */
 export interface RunSettings {
-  /** Told what happens. */
+  /** Called with each progress message. */
   logger: (message: string) => void;
-  /** How large a batch may get at first. */
+  /** Initial limits of a batch. */
   limits: BatchLimits;
-  /** How long a background job may take. */
+  /** Maximum duration of a background job. */
   jobTimeoutMs: number;
-  /** Waits. */
+  /** Clock that waits and reads the time. */
   clock: Clock;
 }
 
 const ORDER: readonly RecreationPhase[] = ["before", "frozen", "after"];
 
-/** How often a step is tried when the connection is lost under it; each step looks first whether it is done. */
+/**
+ * Maximum number of lost connections per step. Each attempt first checks whether the step is done.
+ */
 const MAX_LOST_CONNECTIONS = 5;
 
-/** One run of a plan: finds where an earlier one stopped, and goes on from there. */
+/** Run of a plan: finds out where an earlier run stopped, and continues from there. */
 export class RecreationRun {
   readonly #db: DrizzleClient;
   readonly #plan: RecreationPlan;
@@ -48,8 +50,8 @@ export class RecreationRun {
 
   /**
    * @param db A client.
-   * @param plan What is done.
-   * @param settings Sizes and waits.
+   * @param plan The plan.
+   * @param settings Settings of the run.
    */
   constructor(db: DrizzleClient, plan: RecreationPlan, settings: RunSettings) {
     this.#db = db;
@@ -58,7 +60,7 @@ export class RecreationRun {
     this.#copy = new RowCopy(db, plan, settings.limits, settings.logger);
   }
 
-  /** Runs what is not done; gives nothing when everything is. */
+  /** Runs the remaining steps; returns `undefined` if there are none. */
   async run(): Promise<{ rows: number; resumed: boolean } | undefined> {
     const { table, steps, batches, rows } = this.#plan;
     const start = await this.#retry(() => this.#findPhase());
@@ -69,12 +71,12 @@ export class RecreationRun {
       this.#rows = (await readWork<{ rows: number }>(this.#db, schema, table, "copy"))?.rows ?? 0;
     }
     this.#settings.logger(
-      `${table}: ${
-        resumed ? "goes on with a recreation that had stopped" : "is made again"
-      }: about ${rows} rows in ${batches} batches`,
+      `${table}: ` +
+        `${resumed ? "continues an interrupted recreation" : "is recreated"}: ` +
+        `about ${rows} rows in ${batches} batches`,
     );
     if (start === "before") {
-      await this.#guard("before", "note the plan", () => this.#retry(() => this.#prepare()));
+      await this.#guard("before", "store the plan", () => this.#retry(() => this.#prepare()));
     }
     for (const step of steps) {
       if (ORDER.indexOf(step.phase) < ORDER.indexOf(start)) continue;
@@ -93,23 +95,22 @@ export class RecreationRun {
     });
   }
 
-  /** Where to start; `undefined` when everything is done. */
+  /** Returns the phase to start with; `undefined` if the plan is done. */
   async #findPhase(): Promise<RecreationPhase | undefined> {
     const { schema, table, current, desired, copy } = this.#plan;
     if (current.oid === undefined) {
       throw this.#fail(
         "statement",
-        "the plan was not made from a table that introspectTable read, so it cannot be run",
+        "the plan was not made from a table that introspectTable read, so it cannot be executed",
       );
     }
     const stored = await readWork<RecreationPlan>(this.#db, schema, table, "plan");
     if (stored !== undefined && !isSamePlan(stored, this.#plan)) {
       throw this.#fail(
         "unfinished",
-        `another change of it has begun and not ended: run that one to its end, or drop ${
-          workTable(schema, table)
-        } ` +
-          `and ${copy.target} when ${copy.source} is still the old table`,
+        "another recreation of it is unfinished: finish that one, or drop " +
+          `${workTable(schema, table)} and ${copy.target} if ` +
+          `${copy.source} is still the old table`,
       );
     }
     const old = await this.#nameOfOld();
@@ -126,23 +127,23 @@ export class RecreationRun {
     if (live !== undefined && isSameShape(live, desired)) return undefined;
     throw this.#fail(
       "schema_changed",
-      "this is not the table that the plan was made for: read it and plan again",
+      "this is not the table that the plan was made for: introspect it and plan again",
     );
   }
 
-  /** Between the two changes of names somebody may have made a table of that name. */
+  /** Checks that no other table was created under the name between the two renames. */
   async #assertOurs(named: string | undefined): Promise<void> {
     const { schema, table, copy } = this.#plan;
     const state = await readWork<{ target: string }>(this.#db, schema, table, "copy");
     if (state !== undefined && state.target === named) return;
     throw this.#fail(
       "unfinished",
-      `something else has taken its name while it was changed: rename or drop that, then run this again; ` +
-        `the rows are in ${copy.target} and ${copy.frozen}`,
+      "another relation has taken its name during the recreation: rename or drop that " +
+        `relation, then run this again; the rows are in ${copy.target} and ${copy.frozen}`,
     );
   }
 
-  /** Makes sure that nothing of an earlier try is in the way, and notes the plan. */
+  /** Removes the remains of an earlier attempt, and stores the plan. */
   async #prepare(): Promise<void> {
     const { schema, table, current, copy } = this.#plan;
     const live = await introspectLive(this.#db, current.oid ?? "0");
@@ -152,14 +153,13 @@ export class RecreationRun {
       if (dependents.length > 0) {
         throw this.#fail(
           "blocked",
-          `this hangs on it since the plan was made: ${dependents.join(", ")}`,
+          `these objects depend on it since the plan was made: ${dependents.join(", ")}`,
         );
       }
       throw this.#fail(
         "schema_changed",
-        `it changed since the plan was made (${
-          differences(live, current)
-        }): read it and plan again`,
+        "it changed since the plan was made " +
+          `(${differences(live, current)}): introspect it and plan again`,
       );
     }
     if (!await this.#copy.canGoOn()) await runSql(this.#db, `DROP TABLE ${copy.target}`);
@@ -192,7 +192,7 @@ export class RecreationRun {
   async #verify(phase: RecreationPhase): Promise<void> {
     const { table, copy } = this.#plan;
     const target = await digestTarget(this.#db, copy);
-    // a try whose connection was lost may have given the name back already
+    // an attempt whose connection was lost may have restored the name already
     const isRefused = phase === "frozen" && await this.#nameOfOld() === table;
     const source = await digestSource(
       this.#db,
@@ -210,12 +210,13 @@ export class RecreationRun {
     await this.#discard();
     throw this.#fail(
       "rows_changed",
-      `rows changed while they were copied (${source.rows} rows in the table, ${target.rows} in the copy), and changing ` +
-        "over would lose that. The table is as it was: stop what writes to it, and run this again",
+      `rows changed during the copy (${source.rows} rows in the table, ${target.rows} in the ` +
+        "copy), and the swap would lose that change. The table is unchanged: stop all writes " +
+        "to it, and run this again",
     );
   }
 
-  /** What the old table is called now; `undefined` when it is gone. */
+  /** Returns the current name of the old table; `undefined` if it was dropped. */
   async #nameOfOld(): Promise<string | undefined> {
     const { oid } = this.#plan.current;
     const [old] = await runSql(
@@ -225,7 +226,7 @@ export class RecreationRun {
     return old === undefined ? undefined : String(old.name);
   }
 
-  /** The old table gets its name back; `false` when something else has it. */
+  /** Restores the name of the old table; returns `false` if another relation has it. */
   async #restoreName(): Promise<boolean> {
     const { table, copy } = this.#plan;
     if (await this.#nameOfOld() === table) return true;
@@ -234,7 +235,7 @@ export class RecreationRun {
     return true;
   }
 
-  /** Takes away what was made while the old table has its name. */
+  /** Removes everything that was created while the old table still had its name. */
   async #discard(): Promise<void> {
     const { schema, table, copy, desired } = this.#plan;
     for (const { name, from } of desired.referencedBy ?? []) {
@@ -251,7 +252,7 @@ export class RecreationRun {
     }
   }
 
-  /** Runs work again after a lost connection; it looks by itself what is done already. */
+  /** Retries work after a lost connection; the work itself checks what is done already. */
   async #retry<T>(work: () => Promise<T>): Promise<T> {
     for (let lost = 0;; lost++) {
       try {
@@ -265,7 +266,10 @@ export class RecreationRun {
     }
   }
 
-  /** Says what a failure means for the table; what cannot be mended by running again leaves nothing behind. */
+  /**
+   * Adds the state of the table to the error of a failed step. If a retry cannot help, cleans up
+   * first.
+   */
   async #guard(phase: RecreationPhase, title: string, work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -283,25 +287,27 @@ export class RecreationRun {
     }
   }
 
-  /** Leaves the table in order after a failure, and says how. */
+  /** Cleans up after a failure and returns the advice for the message. */
   async #leave(phase: RecreationPhase, isDefinite: boolean): Promise<string> {
     if (phase === "after") {
-      return "The new table has taken the name: mend that and run this again to finish";
+      return "The new table already has the name: fix the cause and run this again to finish";
     }
-    if (!isDefinite) return "Run this again: it goes on from here";
+    if (!isDefinite) return "Run this again: it continues from here";
     try {
       if (phase === "frozen" && !await this.#restoreName()) {
-        return "Something else has taken the name: rename or drop that and run this again";
+        return "Another relation has taken the name: rename or drop it and run this again";
       }
       await this.#discard();
-      return "The table is as it was: mend that and run this again";
+      return "The table is unchanged: fix the cause and run this again";
     } catch {
-      return "Run this again: it goes on from here";
+      return "Run this again: it continues from here";
     }
   }
 }
 
-/** An answer of the server that will be the same the next time: no conflict, no lost connection, no lack of resources. */
+/**
+ * Checks for an error that would occur again: no conflict, lost connection or lack of resources.
+ */
 function isDefinite(sqlState: string): boolean {
   return /^(?:0A|0L|22|23|2B|42|44|54|P0)/.test(sqlState);
 }
@@ -310,9 +316,9 @@ function isSamePlan(a: RecreationPlan, b: RecreationPlan): boolean {
   return JSON.stringify([a.current, a.desired]) === JSON.stringify([b.current, b.desired]);
 }
 
-/** Names what is not the same, without its values. */
+/** Lists the properties that differ, without their values. */
 function differences(live: object | undefined, planned: object): string {
-  if (live === undefined) return "it is gone";
+  if (live === undefined) return "it was dropped";
   const [a, b] = [live as Record<string, unknown>, planned as Record<string, unknown>];
   return Object.keys({ ...a, ...b }).filter((key) =>
     JSON.stringify(a[key]) !== JSON.stringify(b[key])

@@ -1,7 +1,10 @@
 import { normalizeType } from "./sql_text.ts";
 import type { TableSchema } from "./table_schema.ts";
 
-/** Whether two tables have the same columns of the same types, and the same key: by this a plan that is done is known. */
+/**
+ * Checks whether two tables have the same columns, types and key, which identifies a plan that is
+ * done.
+ */
 export function isSameShape(a: TableSchema, b: TableSchema): boolean {
   const getShape = ({ columns, constraints }: TableSchema): string =>
     JSON.stringify([

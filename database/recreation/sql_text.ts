@@ -3,23 +3,23 @@ import { writeName } from "../distsql/sql_name.ts";
 import { StatementReader } from "../distsql/statement_reader.ts";
 import { tokenize } from "../distsql/tokenize.ts";
 
-/** A name in quotes. */
+/** Quotes an identifier. */
 export function quoteName(name: string): string {
   return writeName(name, true);
 }
 
-/** A name with its schema, in quotes. */
+/** Quotes an identifier with its schema. */
 export function qualify(schema: string | undefined, name: string): string {
   return schema === undefined ? quoteName(name) : `${quoteName(schema)}.${quoteName(name)}`;
 }
 
-/** A text as SQL literal; right whatever `standard_conforming_strings` is. */
+/** Formats a text as an SQL literal that does not depend on `standard_conforming_strings`. */
 export function quoteText(text: string): string {
   const escaped = text.replaceAll("'", "''");
   return escaped.includes("\\") ? `E'${escaped.replaceAll("\\", "\\\\")}'` : `'${escaped}'`;
 }
 
-/** Reads SQL by its tokens. */
+/** Tokenizes SQL. */
 export function readSql(text: string): StatementReader {
   return new StatementReader(tokenize(text));
 }
@@ -27,11 +27,11 @@ export function readSql(text: string): StatementReader {
 const MAX_NAME_BYTES = 63;
 
 /**
- * The name that something has until its final name is free. A name that would be too long is cut, with a hash that
- * keeps two of them apart.
+ * Returns the temporary name of an object whose final name is still in use. A name that would be
+ * too long is truncated, with a hash to keep it unique.
  *
  * @param name The final name.
- * @param suffix What it is for.
+ * @param suffix Purpose of the temporary name.
  */
 export function temporaryName(name: string, suffix: "new" | "old" | "work"): string {
   const end = `__trellis_${suffix}`;
@@ -68,14 +68,16 @@ const ALIASES: Readonly<Record<string, string>> = {
 
 interface TypeParts {
   readonly base: string;
-  /** `10,2` of `numeric(10,2)`. */
+  /** Modifier, such as `10,2` of `numeric(10,2)`. */
   readonly modifier: string | undefined;
   readonly zone: string | undefined;
-  /** `[]` */
+  /** Array suffix, such as `[]`. */
   readonly array: string;
 }
 
-/** Takes `timestamp(3) with time zone[]` apart; none of a text that is no type. */
+/**
+ * Splits a type such as `timestamp(3) with time zone[]`; `undefined` for a text that is not a type.
+ */
 function splitType(text: string): TypeParts | undefined {
   const bracket = text.indexOf("[");
   const array = bracket < 0 ? "" : text.slice(bracket).replaceAll(" ", "");
@@ -96,9 +98,10 @@ function splitType(text: string): TypeParts | undefined {
 }
 
 /**
- * A type as `format_type` writes it, so that two spellings of one type are equal. Quoted and unknown types stay.
+ * Normalizes a type to the spelling of `format_type`, so that two spellings of one type are equal.
+ * Quoted and unknown types are not changed.
  *
- * @param text The type as somebody wrote it.
+ * @param text The type as written.
  */
 export function normalizeType(text: string): string {
   const spaced = text.trim().replace(/\s+/g, " ");
@@ -118,7 +121,7 @@ export function normalizeType(text: string): string {
   if (modifier !== undefined) {
     const inner = `(${modifier.split(",").map((part) => part.trim()).join(",")})`;
     const [first, ...rest] = full.split(" ");
-    // the precision of a time stands before its zone
+    // the precision of a time comes before its zone
     full = /^time(?:stamp)?$/.test(first) ? [first + inner, ...rest].join(" ") : full + inner;
     if (/^numeric\(\d+\)$/.test(full)) full = full.replace(")", ",0)");
   }

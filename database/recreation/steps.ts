@@ -18,11 +18,11 @@ import { relationOid, runSql } from "./work_table.ts";
 const FIRST_POLL_MS = 100;
 const LONGEST_POLL_MS = 3000;
 
-/** How to wait for background jobs. */
+/** Settings for background jobs. */
 export interface JobSettings {
-  /** How long a job may take. */
+  /** Maximum duration of a job. */
   jobTimeoutMs: number;
-  /** Waits. */
+  /** Clock that waits and reads the time. */
   clock: Clock;
 }
 
@@ -30,7 +30,7 @@ async function isDone(db: DrizzleClient, { done }: StatementStep): Promise<boole
   return done !== undefined && (await runSql(db, done))[0]?.done === true;
 }
 
-/** Runs a statement unless the catalog says that its work is there, and waits for the job that it starts. */
+/** Runs a statement unless the catalog shows its effect, and waits for the job that it starts. */
 export async function runStatement(
   db: DrizzleClient,
   step: StatementStep,
@@ -41,7 +41,7 @@ export async function runStatement(
   if (job !== undefined && (await readJob(db, job.name, undefined))?.isRunning) {
     return await waitForJob(db, step, undefined, settings);
   }
-  // what is left of a build that failed has the name
+  // the remains of a failed build have the name
   if (undo !== undefined && await relationOid(db, undo.index) !== undefined) {
     await runSql(db, undo.sql);
   }
@@ -62,7 +62,7 @@ async function readJob(
   name: string,
   jobId: string | undefined,
 ): Promise<JobState | undefined> {
-  // the provider shows names with or without their schema, and in quotes where they need them
+  // the provider shows names with or without their schema, quoted if necessary
   const names = [name, quoteName(name)].map(quoteText);
   const where = jobId === undefined
     ? `object_name IN (${names.join(", ")}) OR ${
@@ -81,7 +81,10 @@ async function readJob(
   };
 }
 
-/** The catalog decides, not the job's word; jobs are forgotten half an hour after their end. */
+/**
+ * Waits for a job. The catalog decides about success, not the job's status, since jobs are deleted
+ * half an hour after they end.
+ */
 async function waitForJob(
   db: DrizzleClient,
   step: StatementStep,
@@ -91,13 +94,13 @@ async function waitForJob(
   const { name } = step.job!;
   const dueMs = monotonicNow(clock) + jobTimeoutMs;
   for (let delayMs = FIRST_POLL_MS;; delayMs = Math.min(LONGEST_POLL_MS, delayMs * 1.5)) {
-    // the job first: what it did is in the catalog when it says that it has ended
+    // read the job first: once it has ended, its result is in the catalog
     const job = await readJob(db, name, jobId);
     if (await isDone(db, step)) return;
     if (!job?.isRunning) {
       const details = job === undefined ? "" : ` (${job.details})`;
       throw new RecreationError(
-        `could not ${step.title}: the background job ended without it${details}`,
+        `could not ${step.title}: the background job ended without success${details}`,
         {
           reason: "failed",
         },
@@ -105,7 +108,8 @@ async function waitForJob(
     }
     if (monotonicNow(clock) + delayMs > dueMs || remainingMs(clock) < 2 * delayMs) {
       throw new RecreationError(
-        `the background job to ${step.title} still runs: run this again, it waits for it`,
+        `the background job to ${step.title} is still running: run this again to continue ` +
+          "waiting for it",
         {
           reason: "unfinished",
         },
@@ -115,7 +119,7 @@ async function waitForJob(
   }
 }
 
-/** Lets an identity column go on where the old one was. */
+/** Sets an identity column to the position of the old one. */
 export async function setPosition(
   db: DrizzleClient,
   table: string,
@@ -144,7 +148,7 @@ export async function setPosition(
   await runSql(db, `ALTER TABLE ${table} ALTER COLUMN ${column} RESTART WITH ${next}`);
 }
 
-/** Gives a table, or the sequence of its column, the grants that are wanted, and takes those that came by default. */
+/** Sets the grants of a table, or of its column's sequence, and revokes default ones. */
 export async function copyGrants(db: DrizzleClient, step: GrantsStep): Promise<void> {
   const { table, column, grants } = step;
   const relation = column === undefined
@@ -178,7 +182,7 @@ function roleSql({ grantee }: TableGrant): string {
   return grantee === null ? "PUBLIC" : quoteName(grantee);
 }
 
-/** One statement for each role and each way of granting. */
+/** Groups grants into one statement per role and grant option. */
 function group(grants: readonly TableGrant[]): [TableGrant, string][] {
   const groups = new Map<string, TableGrant[]>();
   for (const grant of grants) {
@@ -199,7 +203,7 @@ function getSequence(table: string, column: string): string {
   return `pg_get_serial_sequence(${quoteText(table)}, ${quoteText(column)})`;
 }
 
-/** Gives the sequence of an identity column the name that the old one had. */
+/** Renames the sequence of an identity column to that of the old one. */
 export async function renameSequence(
   db: DrizzleClient,
   table: string,
@@ -215,7 +219,7 @@ export async function renameSequence(
   try {
     await runSql(db, `ALTER SEQUENCE ${row.sequence} RENAME TO ${quoteName(step.name)}`);
   } catch (error) {
-    // a name that nobody needs is no reason to stop where sequences cannot be renamed
+    // a sequence name that is not needed must not fail the run where sequences cannot be renamed
     if (findInCauseChain(error, (link) => getSqlState(link) === "0A000") === undefined) throw error;
   }
 }

@@ -1,153 +1,154 @@
-/** How a column numbers its rows. */
+/** Identity of a column. */
 export interface TableIdentity {
   /** `ALWAYS` instead of `BY DEFAULT`. */
   always: boolean;
-  /** What stands in the parentheses after IDENTITY; empty for none. */
+  /** Text in the parentheses after IDENTITY; empty if there are none. */
   options: string;
-  /** A change: the name that its sequence is to have. */
+  /** Change: new name of its sequence. */
   name?: string;
-  /** The sequence that has the position, when the column was read from a database. */
+  /** Sequence with the current position, if the column was read from a database. */
   sequence?: { schema: string; name: string; increment: string; grants?: TableGrant[] };
 }
 
-/** A column. */
+/** Column of a table. */
 export interface TableColumn {
-  /** Its name as the catalog has it, without quotes. */
+  /** Name in the catalog, without quotes. */
   name: string;
-  /** Its type as `format_type` writes it. */
+  /** Type in the spelling of `format_type`. */
   type: string;
-  /** Whether it refuses NULL. */
+  /** True if NULL is not allowed. */
   notNull: boolean;
-  /** The name of the constraint that says so, from PostgreSQL 18 on. */
+  /** Name of the NOT NULL constraint, since PostgreSQL 18. */
   notNullName?: string;
-  /** Its default as SQL. */
+  /** Default as SQL. */
   default?: string;
-  /** Given when it numbers the rows. */
+  /** Set for an identity column. */
   identity?: TableIdentity;
-  /** Given when it is computed from other columns. */
+  /** Set for a generated column. */
   generated?: { expression: string; stored: boolean };
-  /** Its collation as SQL, when it is not its type's. */
+  /** Collation as SQL, if it is not the type's default. */
   collation?: string;
-  /** Its comment. */
+  /** Comment on the column. */
   comment?: string;
-  /** Settings that ALTER COLUMN sets: `SET STATISTICS 500`. */
+  /** Settings of ALTER COLUMN: `SET STATISTICS 500`. */
   settings?: string[];
-  /** A change: the column of the table as it is whose values it takes, when that has another name. */
+  /** Change: source column in the current table, if it has another name. */
   source?: string;
-  /** A change: the values as SQL over the columns of the table as it is. */
+  /** Change: expression over the columns of the current table. */
   using?: string;
-  /** A change: the column is new and takes no values, whatever had its name before. */
+  /** Change: true for a new column without values, even if another column had its name before. */
   added?: boolean;
 }
 
-/** What a constraint says. */
+/** Type of a constraint. */
 export type TableConstraintType = "primary_key" | "unique" | "check" | "foreign_key" | "exclude";
 
-/** A constraint of a table. */
+/** Constraint of a table. */
 export interface TableConstraint {
   /** Its name. */
   name: string;
-  /** What it says. */
+  /** Type of the constraint. */
   type: TableConstraintType;
-  /** The columns that it is about, as far as the catalog names them. */
+  /** Columns of the constraint, as far as the catalog lists them. */
   columns: string[];
-  /** What follows its name, without NOT VALID: `CHECK ((price > 0))`. */
+  /** Definition after the name, without NOT VALID: `CHECK ((price > 0))`. */
   definition: string;
-  /** Whether the rows that are there were checked. */
+  /** True if existing rows were validated. */
   validated: boolean;
-  /** `foreign_key`: what it points to. */
+  /** `foreign_key`: referenced table and columns. */
   references?: {
     schema?: string;
     table: string;
     columns: string[];
-    /** The name of the key that it depends on, when several keys have these columns. */
+    /** Name of the key that it depends on, if several keys have these columns. */
     index?: string;
   };
-  /** Its comment. */
+  /** Comment on the constraint. */
   comment?: string;
 }
 
-/** An index that belongs to no constraint. */
+/** Index that belongs to no constraint. */
 export interface TableIndex {
   /** Its name. */
   name: string;
-  /** Whether it refuses duplicates. */
+  /** True for a unique index. */
   unique: boolean;
-  /** What follows the table's name: `USING btree (title) WHERE (NOT archived)`. */
+  /** Definition after the table's name: `USING btree (title) WHERE (NOT archived)`. */
   definition: string;
-  /** The columns that it uses anywhere. */
+  /** All columns that it uses. */
   columns: string[];
-  /** Its keys when all are plain columns and it covers all rows. */
+  /** Key columns, if all are plain columns and it covers all rows. */
   keys?: string[];
-  /** Whether queries may use it. */
+  /** True if queries can use it. */
   valid: boolean;
-  /** Its comment. */
+  /** Comment on the index. */
   comment?: string;
 }
 
-/** A privilege that a role has on a table, a column or a sequence. */
+/** Privilege of a role on a table, a column or a sequence. */
 export interface TableGrant {
-  /** The role; `null` for PUBLIC. */
+  /** Role; `null` for PUBLIC. */
   grantee: string | null;
-  /** Such as `SELECT`. */
+  /** Privilege, such as `SELECT`. */
   privilege: string;
-  /** Whether the role may pass it on. */
+  /** True if granted WITH GRANT OPTION. */
   grantable: boolean;
-  /** The column, for a privilege on one. */
+  /** Column, for a column privilege. */
   column?: string;
 }
 
-/** A foreign key of another table that points to this one. */
+/** Foreign key of another table that references this one. */
 export interface IncomingForeignKey extends TableConstraint {
-  /** The table that has it. */
+  /** Referencing table. */
   from: { schema: string; table: string };
 }
 
-/** A sequence that is dropped with a column: that of `serial`. */
+/** Sequence that is dropped with a column, such as that of `serial`. */
 export interface OwnedSequence {
-  /** Its schema. */
+  /** Schema of the sequence. */
   schema: string;
-  /** Its name. */
+  /** Name of the sequence. */
   name: string;
-  /** The column. */
+  /** Column that owns it. */
   column: string;
 }
 
-/**
- * A table as the catalog describes it. Plain data: it may be written down as JSON and read again.
- */
+/** Table as described by the catalog. Plain data that can be stored as JSON. */
 export interface TableSchema {
-  /** The table's schema. */
+  /** Schema of the table. */
   schema?: string;
-  /** The table's name, without quotes. */
+  /** Name of the table, without quotes. */
   name: string;
-  /** The catalog's number of the table; it tells a table from another one that takes its name. */
+  /** Oid of the table, which distinguishes it from a later table of the same name. */
   oid?: string;
   /**
-   * Whose rules it lives under.
+   * Dialect of its server.
    * @default "postgres"
    */
   dialect?: "postgres" | "distsql";
-  /** The role that owns it. */
+  /** Owner of the table. */
   owner?: string;
-  /** UNLOGGED. */
+  /** True for an UNLOGGED table. */
   unlogged?: boolean;
   /** Storage parameters: `fillfactor=70`. */
   options?: string[];
-  /** Its comment. */
+  /** Comment on the table. */
   comment?: string;
-  /** Its columns, in their order. */
+  /** Columns, in order. */
   columns: TableColumn[];
-  /** Its constraints but NOT NULL. */
+  /** Constraints except NOT NULL. */
   constraints: TableConstraint[];
-  /** Its indexes but those of its constraints. */
+  /** Indexes except those of constraints. */
   indexes: TableIndex[];
-  /** Who may do what with it. */
+  /** Privileges on the table. */
   grants?: TableGrant[];
-  /** Foreign keys of other tables that point to it. */
+  /** Foreign keys of other tables that reference it. */
   referencedBy?: IncomingForeignKey[];
   /** Sequences that would be dropped with it. */
   sequences?: OwnedSequence[];
-  /** What would be lost with it and cannot be made again: views, triggers, policies and the like, in words. */
+  /**
+   * Dependent objects that would be lost and cannot be recreated, such as views, triggers and
+   * policies, as descriptions.
+   */
   dependents?: string[];
 }

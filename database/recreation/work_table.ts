@@ -5,22 +5,25 @@ import { withDistSqlRetry } from "../retry.ts";
 import type { RecreationPlan } from "./recreation_plan.ts";
 import { qualify, quoteText, temporaryName } from "./sql_text.ts";
 
-/** Runs one statement as it is, again after a conflict since it is a transaction of its own, and gives its rows. */
+/**
+ * Runs one statement and returns its rows. Retries it after a conflict, since it is its own
+ * transaction.
+ */
 export function runSql(db: DrizzleClient, text: string): Promise<Row[]> {
   return withDistSqlRetry(() => executeRows(db, sql.raw(text)), { maxRetries: 8 });
 }
 
-/** The table beside the one that is made again, which keeps the plan and how far the copy got. */
+/** Returns the name of the work table, which stores the plan and the progress of the copy. */
 export function workTable(schema: string | undefined, name: string): string {
   return qualify(schema, temporaryName(name, "work"));
 }
 
-/** The statement that makes it. */
+/** Returns the statement that creates the work table. */
 export function createWorkTableSql(schema: string | undefined, name: string): string {
   return `CREATE TABLE ${workTable(schema, name)} (key text PRIMARY KEY, value text NOT NULL)`;
 }
 
-/** Whether a relation is there. */
+/** Returns the oid of a relation, if it exists. */
 export async function relationOid(
   db: DrizzleClient,
   qualified: string,
@@ -29,7 +32,7 @@ export async function relationOid(
   return row?.oid === null || row?.oid === undefined ? undefined : String(row.oid);
 }
 
-/** Reads an entry; `undefined` when the table or the entry is not there. */
+/** Reads an entry; `undefined` if the table or entry does not exist. */
 export async function readWork<T>(
   db: DrizzleClient,
   schema: string | undefined,

@@ -11,56 +11,58 @@ import {
 import { type CompoundChange, filledColumn, type RowChange } from "./row_change.ts";
 import { findKey, findTable, type SchemaFacts, type TableFacts } from "./schema_facts.ts";
 
-/** Why a change of rows cannot be cut into batches. */
+/** Reason why a change of rows cannot be split into batches. */
 export interface BatchRefusal {
   /** Always `false`. */
   readonly isBatchable: false;
-  /** The reason, as the end of a sentence that begins with "because". */
+  /** Reason, as the end of a sentence that begins with "because". */
   readonly reason: string;
-  /** What to write instead. */
+  /** Advice: what to write instead. */
   readonly advice: string;
 }
 
-/** How a change of rows is cut into batches. */
+/** Plan to split a change of rows into batches. */
 export interface BatchPlan {
   /** Always `true`. */
   readonly isBatchable: true;
-  /** The table, where its catalog entry is known. */
+  /** Table, if its catalog entry is known. */
   readonly table: TableFacts | undefined;
   /**
-   * `key`: along a unique key; each row is looked at once. `row-id`: by `ctid`, for a statement that never meets the
-   * same row twice.
+   * `key`: in the order of a unique key; each row is visited once. `row-id`: by `ctid`, for a
+   * statement that never matches the same row twice.
    */
   readonly by: "key" | "row-id";
-  /** The columns of the key; empty with `row-id`, and where the table is not known. */
+  /** Columns of the key; empty with `row-id`, and if the table is unknown. */
   readonly key: readonly string[];
 }
 
-/** Whether and how a change of rows can be cut into batches. */
+/** Decision whether and how a change of rows is split into batches. */
 export type BatchDecision = BatchPlan | BatchRefusal;
 
 const HELPER_ADVICE =
-  "Write the new values into a table of their own first, in parts of under 3,000 rows, and then " +
+  "Write the new values into a helper table first, in parts of under 3,000 rows, and then " +
   "UPDATE or DELETE by joining that table.";
-const PARTS_ADVICE = "Write it in parts of under 3,000 rows, such as by ranges of the key.";
+const PARTS_ADVICE =
+  "Split it into statements of under 3,000 rows each, for example by ranges of the key.";
 const DROP_ADVICE =
-  "Drop the constraint before and add it again after, or write the change in parts of under 3,000 rows.";
-const VALUE_ADVICE = "Write a value, or an expression of the row's own columns, in its place.";
+  "Drop the constraint first and add it again afterwards, or split the change into " +
+  "statements of under 3,000 rows each.";
+const VALUE_ADVICE = "Use a constant, or an expression over columns of the same row.";
 
 function refuse(reason: string, advice: string): BatchRefusal {
   return { isBatchable: false, reason, advice };
 }
 
 /**
- * Decides whether an UPDATE or DELETE gives the same rows when it is run in parts, each over other rows. It may when its
- * expressions read nothing that it changes, are the same each time that they are evaluated, and when its new values
- * take part in no constraint between rows.
+ * Decides whether an UPDATE or DELETE gives the same result when it is split into parts over
+ * different rows. That is the case if its expressions read nothing that it changes, give the same
+ * value at each evaluation, and its new values are not part of a constraint between rows.
  *
- * The answer holds for the facts that are given: planning asks with the schema as the earlier migrations leave it, the
- * run asks again with the catalog.
+ * The answer is based on the given facts: planning uses the schema after the earlier migrations,
+ * the run uses the catalog.
  *
  * @param change The statement.
- * @param facts The schema. A table that it does not know counts as one without foreign keys, triggers and unique
+ * @param facts The schema. An unknown table counts as one without foreign keys, triggers and unique
  * indexes.
  */
 export function decideBatch(change: RowChange | CompoundChange, facts: SchemaFacts): BatchDecision {
@@ -74,11 +76,11 @@ export function decideBatch(change: RowChange | CompoundChange, facts: SchemaFac
 function refuseCompound({ reason }: CompoundChange): BatchRefusal {
   switch (reason) {
     case "modifying-cte":
-      return refuse("its WITH clause changes rows", "Write each change as a statement of its own.");
+      return refuse("its WITH clause changes rows", "Write each change as a separate statement.");
     case "cursor":
-      return refuse("it uses a cursor", "Write the condition by the key of the table.");
+      return refuse("it uses a cursor", "Write the condition over the key of the table.");
     case "unreadable":
-      return refuse("its clauses cannot be told apart", PARTS_ADVICE);
+      return refuse("its clauses cannot be parsed", PARTS_ADVICE);
   }
 }
 
@@ -91,15 +93,15 @@ function refuseTable(
   const isView = table === undefined &&
     facts.views.some((view) => name === view.name || name.endsWith(`.${view.name}`));
   if (isView || table?.isPlain === false) {
-    return refuse(`${name} is not an ordinary table`, "Change the table that holds the rows.");
+    return refuse(`${name} is not an ordinary table`, "Change the underlying table instead.");
   }
   if (table === undefined) return undefined;
   const { tables, isEntangled } = findChanged(change, table, facts);
   if (isEntangled) {
     return refuse(
       `a foreign key makes deleted rows of ${name} change or check further rows of the same tables`,
-      "Delete the referencing rows first, in statements of their own; within one table, drop the foreign key before and " +
-        "add it again after.",
+      "Delete the referencing rows first, in separate statements. If the foreign key " +
+        "references the same table, drop it first and add it again afterwards.",
     );
   }
   const triggered = [...tables].find(({ hasTriggers }) => hasTriggers);
@@ -118,7 +120,10 @@ function findChanged(
     : { tables: new Set([table]), isEntangled: false };
 }
 
-/** What the statement reads beside the row: nothing that it changes, and nothing that may come out differently. */
+/**
+ * Checks what the statement reads in addition to the row: nothing that it changes, and nothing that
+ * may differ between batches.
+ */
 function refuseReads(
   change: RowChange,
   table: TableFacts | undefined,
@@ -140,13 +145,13 @@ function refuseReads(
   return setsDefault(change) ? refuse("it sets a column to its DEFAULT", VALUE_ADVICE) : undefined;
 }
 
-/** The default may be an expression of any kind. */
+/** Checks for DEFAULT, which may be any expression. */
 function setsDefault({ reader, set: [from, to] }: RowChange): boolean {
   for (let at = from; at < to; at++) if (reader.is(at, "DEFAULT")) return true;
   return false;
 }
 
-/** The same for the views that the statement reads, and for those that they read. */
+/** Checks the views that the statement reads, including nested views. */
 function findUnsafeView(text: ExpressionText, facts: SchemaFacts): UnsafeExpression | undefined {
   const seen = new Set<string>();
   const pending = [text];
@@ -172,30 +177,31 @@ function refuseExpression(unsafe: UnsafeExpression): BatchRefusal {
       );
     case "volatile":
       return refuse(
-        `it calls ${unsafe.name}() in a query, where each batch would get other values`,
+        `it calls ${unsafe.name}() in a query, which would give different values in each batch`,
         HELPER_ADVICE,
       );
     case "unordered":
       return refuse(
-        `${unsafe.name} in a query may choose or number other rows for each batch`,
-        `${HELPER_ADVICE} A query that names the changed row, such as (SELECT … WHERE other.id = changed.id), is fine.`,
+        `${unsafe.name} in a query may select or number different rows in each batch`,
+        `${HELPER_ADVICE} A query that refers to the changed row, such as (SELECT … WHERE ` +
+          "other.id = changed.id), is allowed.",
       );
     case "time":
       return refuse(
-        "it reads the clock in a way that cannot be kept the same for all batches",
+        "it reads the clock in a way that cannot be fixed to one moment for all batches",
         VALUE_ADVICE,
       );
     case "escape":
       return refuse(
-        "it has a name or a text with Unicode escapes",
-        "Write the characters themselves.",
+        "it has an identifier or string with Unicode escapes",
+        "Write the characters without escapes.",
       );
     case "system-column":
       return refuse(`it reads ${unsafe.name}, which every change of a row changes`, VALUE_ADVICE);
   }
 }
 
-/** Whether the columns that an UPDATE sets decide about other rows, or about the order of the batches. */
+/** Checks whether the columns that an UPDATE sets affect other rows or the order of the batches. */
 function refuseColumns(
   change: RowChange,
   table: TableFacts | undefined,
@@ -208,13 +214,14 @@ function refuseColumns(
   if (unique?.isPrimary === true) {
     return refuse(
       `it changes the primary key of ${change.path}`,
-      "Insert the rows under their new keys in parts of under 3,000 rows, then delete the old ones.",
+      "Insert the rows under their new keys in statements of under 3,000 rows each, then " +
+        "delete the old ones.",
     );
   }
   if (unique !== undefined) {
     const columns = unique.columns.join(", ");
     return refuse(
-      `it may change columns of a unique index (${columns}), which compares rows`,
+      `it may change columns of a unique index (${columns}), which is checked across rows`,
       DROP_ADVICE,
     );
   }
@@ -238,7 +245,10 @@ function chooseOrder(change: RowChange, table: TableFacts | undefined): BatchDec
   return refuseWithoutKey(change.path);
 }
 
-/** The refusal of a DELETE that fails: its first batches would be done when a later one meets a referencing row. */
+/**
+ * Rejects a DELETE that would fail after its first batches were committed, when a later batch meets
+ * a referencing row.
+ */
 export function refuseBlocked(path: string, referencing: string): BatchRefusal {
   return refuse(
     `rows of ${referencing} reference rows of ${path} that it deletes`,
@@ -246,10 +256,11 @@ export function refuseBlocked(path: string, referencing: string): BatchRefusal {
   );
 }
 
-/** The refusal of a table that nothing orders. */
+/** Rejects a change of a table without a key to order its rows by. */
 export function refuseWithoutKey(path: string): BatchRefusal {
   return refuse(
-    `${path} has no primary key and no unique index over NOT NULL columns to go along`,
-    "Add a unique index over NOT NULL columns in an earlier migration, or write the change in parts of under 3,000 rows.",
+    `${path} has no primary key and no unique index over NOT NULL columns to order the batches by`,
+    "Add a unique index over NOT NULL columns in an earlier migration, or split the change " +
+      "into statements of under 3,000 rows each.",
   );
 }

@@ -6,40 +6,40 @@ import { fromList, getCondition, keyColumns } from "./count_rows.ts";
 import type { ReadRows } from "./read_facts.ts";
 import { filledColumn, getText, type RowChange } from "./row_change.ts";
 
-/** One batch. */
+/** One batch of a change. */
 export interface Batch {
   /** The statement. */
   readonly sql: string;
-  /** The key of its last row; not given where no key is gone along. */
+  /** Key of its last row; omitted without a key. */
   readonly key?: readonly string[];
-  /** Looks at the rows that the statement returns. */
+  /** Checks the rows that the statement returns. */
   check(rows: readonly Row[]): void;
 }
 
-/** Cuts a change of rows into batches. */
+/** Iterator over the batches of a change. */
 export interface BatchWalk {
   /**
    * Finds the next batch.
    *
-   * @param after The key of the last row of the batch before it.
-   * @param size How many rows it may have.
-   * @returns The batch, or `undefined` when no row is left.
+   * @param after Key of the last row of the previous batch.
+   * @param size Maximum number of rows.
+   * @returns The batch, or `undefined` if no row is left.
    */
   next(after: readonly string[] | undefined, size: number): Promise<Batch | undefined>;
 }
 
 /**
- * Makes the walk of a plan.
+ * Creates the iterator for a plan.
  *
  * @param change The statement.
- * @param plan How it is cut.
+ * @param plan The plan.
  * @param read Runs a query.
  */
 export function createWalk(change: RowChange, plan: BatchPlan, read: ReadRows): BatchWalk {
   return plan.by === "key" ? walkAlongKey(change, plan, read) : walkByRowId(change, read);
 }
 
-/** Writes the statement for the rows that meet a further condition. */
+/** Writes the statement with an additional condition. */
 function writeChange(change: RowChange, condition: string): string {
   const start = getText(change, change.with);
   const joined = getText(change, change.from);
@@ -56,7 +56,7 @@ function writeChange(change: RowChange, condition: string): string {
   );
 }
 
-/** Each row is looked at once, in the order of the key: what a batch changes is never met again. */
+/** Visits each row once, in the order of the key, so that changed rows are never visited again. */
 function walkAlongKey(change: RowChange, { key, table }: BatchPlan, read: ReadRows): BatchWalk {
   const columns = keyColumns(change, key);
   const names = key.map((_, place) => `k${String(place).padStart(2, "0")}`);
@@ -96,7 +96,7 @@ function walkAlongKey(change: RowChange, { key, table }: BatchPlan, read: ReadRo
   };
 }
 
-/** Takes any rows that meet the condition, until there are none: a row that was changed does not meet it any more. */
+/** Takes any matching rows until there are none: a changed row no longer matches. */
 function walkByRowId(change: RowChange, read: ReadRows): BatchWalk {
   const rowId = `${change.reference}.ctid`;
   const column = filledColumn(change);
@@ -117,8 +117,9 @@ function walkByRowId(change: RowChange, read: ReadRows): BatchWalk {
         check(changed): void {
           if (!changed.some(({ is_open }) => is_open === true)) return;
           throw new MigrationError(
-            `The value for ${change.path}.${column} is NULL for some rows, and the table has no key to go along: ` +
-              "add a unique index over NOT NULL columns first, or write the change in parts of under 3,000 rows",
+            `The value for ${change.path}.${column} is NULL for some rows, and the table has ` +
+              "no key to order the batches by: add a unique index over NOT NULL columns first, " +
+              "or split the change into statements of under 3,000 rows each",
           );
         },
       };

@@ -1,15 +1,15 @@
 import type { SchemaFacts, TableFacts } from "./schema_facts.ts";
 
-/** The tables that a DELETE changes by foreign keys. */
+/** Tables that a DELETE changes through foreign keys. */
 export interface ChangedTables {
-  /** The table itself, and those whose rows are deleted or changed with its rows. */
+  /** The table itself, and tables whose rows are deleted or changed with its rows. */
   readonly tables: ReadonlySet<TableFacts>;
-  /** Whether a foreign key changes the table itself, or looks at a table that changes. */
+  /** True if a foreign key changes the table itself, or checks a table that changes. */
   readonly isEntangled: boolean;
 }
 
 /**
- * Follows the foreign keys that point to a table whose rows are deleted.
+ * Follows the foreign keys that reference a table whose rows are deleted.
  *
  * @param facts The foreign keys.
  * @param table The table.
@@ -17,7 +17,7 @@ export interface ChangedTables {
 export function findDeleted(facts: SchemaFacts, table: TableFacts): ChangedTables {
   const deleted = new Set([table]);
   const changed = new Set([table]);
-  // a set grows while it is walked: each table is followed once
+  // the set grows during the loop, so each table is followed once
   for (const target of changed) {
     for (const key of facts.foreignKeys) {
       if (key.target !== target) continue;
@@ -35,7 +35,7 @@ export function findDeleted(facts: SchemaFacts, table: TableFacts): ChangedTable
 }
 
 /**
- * Finds the names under which tables can be read: their own, and those of the views over them.
+ * Finds the names under which tables can be read: their own, and those of views over them.
  *
  * @param facts The views.
  * @param tables The tables.

@@ -17,18 +17,20 @@ async function count(page: string, read: ReadRows, prefix = ""): Promise<number>
   return Number(row?.n);
 }
 
-/** Counts the rows that a table has now, up to one more than a transaction can change. */
+/** Counts the rows of a table, up to one more than a transaction can change. */
 export async function countRows({ live }: TableFacts, read: ReadRows): Promise<number> {
   return live === undefined ? 0 : await count(`SELECT 1 FROM ${live}`, read);
 }
 
 /**
- * Counts the rows that meet the condition of an UPDATE or DELETE, up to one more than a transaction can change.
+ * Counts the rows that match an UPDATE or DELETE, up to one more than a transaction can change.
  *
  * @param change The statement.
- * @param key The columns of a unique key. Without them a row that joins several others counts for each.
+ * @param key Columns of a unique key. Without a key, a row that joins several others counts several
+ * times.
  * @param read Runs a query.
- * @returns The number; `Infinity` when the server refuses the query, because something in it is not there yet.
+ * @returns The number; `Infinity` if the server rejects the query because an object does not exist
+ * yet.
  */
 export function countMatching(
   change: RowChange,
@@ -60,7 +62,8 @@ async function countWith(change: RowChange, page: string, read: ReadRows): Promi
  * @param table Its table.
  * @param facts The foreign keys.
  * @param read Runs a query.
- * @returns The number; `Infinity` where it cannot be told, as with a foreign key that cascades within its own table.
+ * @returns The number; `Infinity` if it cannot be determined, as with a foreign key that cascades
+ * within one table.
  */
 export async function countReferencing(
   change: RowChange,
@@ -89,10 +92,10 @@ export async function countReferencing(
 }
 
 /**
- * Finds a table whose rows keep rows of a DELETE from being deleted.
+ * Finds a table whose rows would make a DELETE fail.
  *
  * @param change The statement.
- * @param keys Foreign keys to its table that do nothing about deleted rows.
+ * @param keys Foreign keys to its table without an action for deleted rows.
  * @param read Runs a query.
  * @returns The table's name.
  */
@@ -119,7 +122,7 @@ function selectReferencing(
   return `SELECT * FROM ${table.live} WHERE (${sources}) IN (SELECT ${targets} FROM (${rows}) AS gone)`;
 }
 
-/** Whether the server numbers the rows of a table apart, in `ctid`. */
+/** Checks whether the server has row ids (`ctid`) for a table. */
 export async function hasRowIds({ live }: TableFacts, read: ReadRows): Promise<boolean> {
   const page = `SELECT ctid FROM ${live} LIMIT ${MAX_ROWS + 1}`;
   try {
@@ -133,18 +136,20 @@ export async function hasRowIds({ live }: TableFacts, read: ReadRows): Promise<b
   }
 }
 
-/** Returns the columns of a key, qualified: a joined table may have columns of the same names. */
+/**
+ * Returns the qualified columns of a key, since a joined table may have columns of the same names.
+ */
 export function keyColumns(change: RowChange, key: readonly string[]): string[] {
   return key.map((column) => `${change.reference}.${quoteName(column)}`);
 }
 
-/** Returns the table and what the statement joins, as a FROM list. */
+/** Returns the table and the joined tables as a FROM list. */
 export function fromList(change: RowChange): string {
   const joined = getText(change, change.from);
   return joined === "" ? change.target : `${change.target}, ${joined}`;
 }
 
-/** Returns the condition in brackets. */
+/** Returns the condition in parentheses. */
 export function getCondition(change: RowChange): string | undefined {
   const condition = getText(change, change.where);
   return condition === "" ? undefined : `(${condition})`;

@@ -12,10 +12,11 @@ import {
 } from "./schema_facts.ts";
 
 /**
- * Adds to the facts what a statement declares: planning asks about changes of tables that an earlier migration creates.
- * What is not followed, such as the end of a view, stays in the facts: that can refuse a change and never allows one.
+ * Adds to the facts what a statement declares, because planning also covers changes of tables that
+ * an earlier migration creates. Effects that are not tracked, such as DROP VIEW, leave the facts
+ * unchanged: that may reject a change but never allows one.
  *
- * @param facts The facts before the statement; changed.
+ * @param facts The facts before the statement; changed in place.
  * @param reader The statement.
  */
 export function declareFacts(facts: SchemaFacts, reader: StatementReader): void {
@@ -71,7 +72,7 @@ function createTable(facts: SchemaFacts, reader: StatementReader, at: number): v
   facts.tables.push(table);
   if (!reader.is(end, "(")) return;
   const items = reader.list(end + 1, reader.closing(end));
-  // a foreign key may reference a key that is written after it
+  // a foreign key may reference a key that is declared after it
   for (const [from, to] of items) declareItem(table, reader, from, to);
   for (const [from, to] of items) declareReferences(facts, table, reader, from, to);
 }
@@ -97,7 +98,7 @@ function nameAt(reader: StatementReader, at: number): string {
   return token === undefined ? "" : truncateName(getName(token));
 }
 
-/** Reads a column or a constraint of CREATE TABLE, or what follows ADD. */
+/** Adds a column or constraint of CREATE TABLE or ADD. */
 function declareItem(table: TableFacts, reader: StatementReader, from: number, to: number): void {
   const column = reader.isOneOf(from, CONSTRAINTS) ? undefined : nameAt(reader, from);
   if (column !== undefined) table.types.set(column, "");
@@ -125,7 +126,9 @@ function declareGenerated(
   else table.generated.push(column);
 }
 
-/** `CHECK (c IS NOT NULL)` stands for NOT NULL where the server has no statement for it. */
+/**
+ * Handles `CHECK (c IS NOT NULL)`, which replaces NOT NULL on servers without a statement for it.
+ */
 function declareCheck(table: TableFacts, reader: StatementReader, open: number): void {
   if (reader.is(open + 2, "IS", "NOT", "NULL", ")")) table.notNull.push(nameAt(reader, open + 1));
 }
@@ -146,7 +149,7 @@ function addUnique(
   table.uniques.push({ name: name ?? generated, columns, isPrimary, isPlain: true });
 }
 
-/** The name that CONSTRAINT gives what follows it. */
+/** Returns the name that CONSTRAINT gives to the definition after it. */
 function nameBefore(reader: StatementReader, from: number, to: number): string | undefined {
   for (let at = to - 1; at >= from; at--) {
     if (reader.is(at, "CONSTRAINT")) return nameAt(reader, at + 1);
@@ -183,7 +186,7 @@ function declareReferences(
   }
 }
 
-/** `FOREIGN KEY (a, b) REFERENCES …` */
+/** Returns the columns of `FOREIGN KEY (a, b) REFERENCES …`. */
 function namesBefore(reader: StatementReader, from: number, to: number): string[] {
   for (let at = from; at < to; at = reader.next(at)) {
     if (reader.is(at, "KEY", "(")) return namesIn(reader, at + 1);

@@ -12,23 +12,29 @@ import type { TokenRange } from "./row_change.ts";
 
 const QUERY_WORDS: ReadonlySet<string> = new Set(["SELECT", "TABLE", "WITH"]);
 const SYSTEM_COLUMNS: ReadonlySet<string> = new Set(["xmin", "xmax", "cmin", "cmax"]);
-/** Texts that are a moment of today where a time is wanted, such as 'now' and '10:00 tomorrow'. */
+/**
+ * String literals that mean the current time when read as a time, such as 'now' and '10:00
+ * tomorrow'.
+ */
 const TIME_LITERAL = /^(?:[en]?'|\$\w*\$)[\d\s:.+-]*(?:now|today|tomorrow|yesterday)\b/i;
 
-/** A statement or a view's query, and which of its tokens belong to queries of their own. */
+/** Statement or view query, with the subqueries that its tokens belong to. */
 export interface ExpressionText {
   /** The statement. */
   readonly reader: StatementReader;
-  /** For each token the bracket of the innermost query that holds it, 0 for the rest of a FROM list, -1 elsewhere. */
+  /**
+   * For each token: the opening bracket of the innermost query that contains it, 0 for the rest of
+   * a FROM list, -1 elsewhere.
+   */
   readonly queries: readonly number[];
-  /** For each closing bracket the opening one. */
+  /** Opening bracket by closing bracket. */
   readonly openings: ReadonlyMap<number, number>;
-  /** Ranges that are evaluated once for the statement. */
+  /** Ranges that are evaluated once per statement. */
   readonly lists: readonly TokenRange[];
 }
 
 /**
- * Finds the parts of a statement in which tables can be read: queries in brackets, and FROM lists.
+ * Finds the parts of a statement that can read tables: queries in brackets, and FROM lists.
  *
  * @param reader The statement.
  * @param lists Ranges that are such parts as a whole, such as the FROM clause of an UPDATE.
@@ -54,18 +60,18 @@ function isWithin(ranges: readonly TokenRange[], at: number): boolean {
   return ranges.some(([from, to]) => at >= from && at < to);
 }
 
-/** The name that a token stands for, or `undefined` for symbols, literals and reserved words. */
+/** Returns the name at a token, or `undefined` for symbols, literals and reserved words. */
 function nameAt(reader: StatementReader, at: number): string | undefined {
   if (!reader.isName(at) || RESERVED_WORDS.has(reader.key(at))) return undefined;
   return truncateName(getName(reader.token(at)!));
 }
 
-/** Whether a token has escapes by which it may stand for another name or text than it seems. */
+/** Checks for escapes that change the name or text of a token. */
 function isEscaped(text: string): boolean {
   return /^u&/i.test(text);
 }
 
-/** Returns all names in some ranges of a statement, of columns, tables and all else. */
+/** Returns all names in ranges of a statement: columns, tables and others. */
 export function findNames(
   reader: StatementReader,
   ranges: readonly TokenRange[],
@@ -96,7 +102,7 @@ export function findRead(
   return undefined;
 }
 
-/** Whether the queries of a statement read the catalog, which every change of rows may change. */
+/** Checks whether a statement's queries read the catalog, which every change of rows may affect. */
 export function readsCatalog({ reader, queries }: ExpressionText): boolean {
   for (let at = 0; at < reader.size; at++) {
     const name = queries[at] < 0 ? undefined : nameAt(reader, at);
@@ -113,7 +119,7 @@ function isFunctionSchema(reader: StatementReader, at: number): boolean {
   return reader.is(at + 1, ".") && reader.is(at + 3, "(");
 }
 
-/** What makes an expression more than a function of its row and of tables that stay. */
+/** Part of an expression whose value may depend on more than the row and unchanged tables. */
 export type UnsafeExpression =
   | { readonly kind: "function"; readonly name: string }
   | { readonly kind: "unordered"; readonly name: string }
@@ -122,21 +128,22 @@ export type UnsafeExpression =
   | { readonly kind: "escape" }
   | { readonly kind: "system-column"; readonly name: string };
 
-/** What {@link findUnsafeExpression} has to know beside the text. */
+/** Context for {@link findUnsafeExpression}. */
 export interface ExpressionScope {
-  /** Names of functions that are not PostgreSQL's own. */
+  /** Names of user-defined functions. */
   readonly functions: ReadonlySet<string>;
-  /** How the statement names the table that it changes. A query that uses this name is run for each row. */
+  /** Name of the changed table in the statement. A query that uses this name runs once per row. */
   readonly alias?: string;
-  /** Whether the text is a view's query, in which nothing can be replaced. */
+  /** True for a view's query, in which calls cannot be replaced. */
   readonly isView?: boolean;
 }
 
 /**
- * Finds the first thing by which two runs of a statement's expressions over the same rows could differ.
+ * Finds the first part of a statement's expressions that may give different results in two runs
+ * over the same rows.
  *
  * @param text The statement.
- * @param options What is known beside it.
+ * @param options Context of the statement.
  */
 export function findUnsafeExpression(
   text: ExpressionText,
@@ -161,7 +168,7 @@ function checkToken(
   const name = nameAt(reader, at);
   if (name === undefined) return undefined;
   if (SYSTEM_COLUMNS.has(name)) return { kind: "system-column", name };
-  // PostgreSQL takes row.f for f(row)
+  // PostgreSQL reads row.f as f(row)
   const isAttribute = reader.is(at - 1, ".") && !reader.is(at + 1, "(");
   return isAttribute && functions.has(name) ? { kind: "function", name } : undefined;
 }
@@ -200,7 +207,7 @@ function checkWord(
     : undefined;
 }
 
-/** Whether a word makes a query choose or number rows, which may come out in another way each time that it runs. */
+/** Checks for a word which makes a query select or number rows in an undefined order. */
 function isRowChoice(reader: StatementReader, at: number): boolean {
   return reader.isOneOf(at, ROW_CHOICES) || reader.is(at, "DISTINCT", "ON") ||
     reader.is(at, "SKIP", "LOCKED");
@@ -229,7 +236,10 @@ function checkCall(
   return STABLE_FUNCTIONS.has(name) ? undefined : { kind: "function", name };
 }
 
-/** A sequence is a table too: what is read beside `nextval()` might be its last value. */
+/**
+ * Checks a volatile function. A query beside `nextval()` might read the sequence, which is a table
+ * too.
+ */
 function checkVolatile(
   { queries }: ExpressionText,
   at: number,
@@ -239,7 +249,10 @@ function checkVolatile(
   return queries[at] < 0 && isAlone ? undefined : { kind: "volatile", name };
 }
 
-/** Whether a name before a bracket is a function, and no type with its length and no alias with its columns. */
+/**
+ * Checks whether a name before a bracket is a function call, not a type with a length or an alias
+ * with columns.
+ */
 function isCall({ reader, queries, openings }: ExpressionText, at: number): boolean {
   if (
     SYNTAX_WORDS.has(reader.key(at)) || CLOCK_WORDS.has(reader.key(at)) ||
@@ -248,14 +261,14 @@ function isCall({ reader, queries, openings }: ExpressionText, at: number): bool
   ) return false;
   const opening = openings.get(at - 1);
   if (opening !== undefined) return reader.is(opening - 2, "DISTINCT", "ON");
-  // a part of the WITH clause, with the names of its columns
+  // an item of the WITH clause with its column names
   const isPart = reader.is(0, "WITH") && queries[at] === 0 &&
     reader.is(reader.closing(at + 1) + 1, "AS");
   return !(isPart &&
     (reader.is(at - 1, "WITH") || reader.is(at - 1, "RECURSIVE") || reader.is(at - 2, ")", ",")));
 }
 
-/** Whether a query in brackets names the row that is changed, so that it is run anew for each row. */
+/** Checks whether a query in brackets refers to the changed row, so that it runs once per row. */
 function isRunForEachRow(
   { reader, lists }: ExpressionText,
   open: number,
@@ -265,7 +278,7 @@ function isRunForEachRow(
   let isUsed = false;
   for (let at = open; at < reader.closing(open); at++) {
     if (nameAt(reader, at) !== alias || reader.is(at - 1, ".")) continue;
-    // a table of the query, or a schema, has the same name
+    // the query has a table or schema of the same name
     if (!reader.is(at + 1, ".") || reader.isOneOf(at - 1, BEFORE_TABLE)) return false;
     isUsed = true;
   }
@@ -274,7 +287,7 @@ function isRunForEachRow(
 
 const BEFORE_TABLE: ReadonlySet<string> = new Set(["FROM", "JOIN", "ONLY", "TABLE"]);
 
-/** Whether a range of a statement calls a function that gives another value each time. */
+/** Checks whether a range of a statement calls a volatile function. */
 export function callsVolatile(reader: StatementReader, [from, to]: TokenRange): boolean {
   for (let at = from; at < to; at++) {
     if (reader.is(at + 1, "(") && VOLATILE_FUNCTIONS.has(nameAt(reader, at) ?? "")) return true;

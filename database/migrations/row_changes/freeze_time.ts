@@ -5,7 +5,7 @@ import { tokenize } from "../../distsql/tokenize.ts";
 import { literal } from "../history.ts";
 import { TIME_FUNCTIONS } from "./known_functions.ts";
 
-/** Key words that give the transaction's time, with the type of their value. */
+/** Keywords for the transaction's time, with the type of their value. */
 const TIME_WORDS: Readonly<Record<string, string>> = {
   CURRENT_TIMESTAMP: "timestamp with time zone",
   CURRENT_DATE: "date",
@@ -40,17 +40,18 @@ function findTimeCalls(reader: StatementReader): TimeCall[] {
   return calls;
 }
 
-/** Whether a statement asks for the time of its transaction. */
+/** Checks whether a statement reads the time of its transaction. */
 export function readsTime(sql: string): boolean {
   return findTimeCalls(new StatementReader(tokenize(sql))).length > 0;
 }
 
 /**
- * Replaces `now()` and its like by one moment, so that every batch of a statement sees the same one.
+ * Replaces `now()` and similar calls by one moment, so that all batches of a statement use the same
+ * time.
  *
  * @param sql The statement.
  * @param moment A timestamp with its offset, as PostgreSQL prints it.
- * @returns The statement with literals in place of the calls.
+ * @returns The statement with literals instead of the calls.
  */
 export function freezeTime(sql: string, moment: string): string {
   const reader = new StatementReader(tokenize(sql));

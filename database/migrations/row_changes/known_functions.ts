@@ -3,8 +3,8 @@ function words(text: string): ReadonlySet<string> {
 }
 
 /**
- * Functions of PostgreSQL whose result depends on their arguments and the session's settings alone (PostgreSQL 15 and
- * later, chapter 9). None reads a table or the catalog.
+ * PostgreSQL functions whose result depends only on their arguments and the session's settings
+ * (PostgreSQL 15 and later, chapter 9). None reads a table or the catalog.
  */
 export const STABLE_FUNCTIONS: ReadonlySet<string> = words(
   // strings and binary strings
@@ -18,7 +18,7 @@ export const STABLE_FUNCTIONS: ReadonlySet<string> = words(
     "abs acos acosd acosh asin asind asinh atan atan2 atan2d atand atanh cbrt ceil ceiling cos cosd cosh cot cotd " +
     "degrees div erf erfc exp factorial floor gcd lcm ln log log10 min_scale mod pi pow power radians round scale sign " +
     "sin sind sinh sqrt tan tand tanh trim_scale trunc width_bucket " +
-    // dates and times; age() of one argument reads the clock and is looked at apart
+    // dates and times; age() with one argument reads the clock and is handled separately
     "age date_bin date_part date_trunc extract isfinite justify_days justify_hours justify_interval make_date " +
     "make_interval make_time make_timestamp make_timestamptz timezone to_char to_date to_number to_timestamp " +
     // JSON
@@ -47,23 +47,23 @@ export const STABLE_FUNCTIONS: ReadonlySet<string> = words(
     "stddev_pop stddev_samp sum var_pop var_samp variance",
 );
 
-/** Functions that give another value at each call and read no table. */
+/** Functions that return another value at each call and read no table. */
 export const VOLATILE_FUNCTIONS: ReadonlySet<string> = words(
   "clock_timestamp gen_random_uuid nextval random timeofday",
 );
 
-/** Aggregates and window functions whose result may depend on the order in which rows are read. */
+/** Aggregates and window functions whose result may depend on the order of rows. */
 export const ORDERED_FUNCTIONS: ReadonlySet<string> = words(
   "array_agg json_agg json_object_agg jsonb_agg jsonb_object_agg string_agg xmlagg " +
     "cume_dist dense_rank first_value lag last_value lead nth_value ntile percent_rank rank row_number",
 );
 
-/** Functions that give the time of the transaction or the statement. They are written without or with brackets. */
+/** Functions that return the time of the transaction or statement, with or without brackets. */
 export const TIME_FUNCTIONS: ReadonlySet<string> = words(
   "now statement_timestamp transaction_timestamp",
 );
 
-/** Words of the grammar that stand before a bracket and call nothing. */
+/** Keywords before a bracket that are not function calls. */
 export const SYNTAX_WORDS: ReadonlySet<string> = words(
   "ALL AND ANY ARRAY AS ASC BY CASE CAST COALESCE CUBE DESC DISTINCT ELSE EXCEPT EXISTS FETCH FILTER FROM GREATEST " +
     "GROUPING HAVING ILIKE IN INTERSECT JOIN LATERAL LEAST LIKE LIMIT MATERIALIZED NOT NULLIF OFFSET ON OR OVER RETURNING " +
@@ -71,7 +71,7 @@ export const SYNTAX_WORDS: ReadonlySet<string> = words(
     "CHAR CHARACTER DEC DECIMAL FLOAT NCHAR VARYING",
 );
 
-/** Words that are no name unless quoted (PostgreSQL 15, reserved key words). */
+/** Words that are names only if quoted (PostgreSQL 15, reserved keywords). */
 export const RESERVED_WORDS: ReadonlySet<string> = words(
   "ALL ANALYSE ANALYZE AND ANY ARRAY AS ASC ASYMMETRIC BOTH CASE CAST CHECK COLLATE COLUMN CONSTRAINT CREATE " +
     "CURRENT_CATALOG CURRENT_DATE CURRENT_ROLE CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DEFAULT DEFERRABLE DESC " +

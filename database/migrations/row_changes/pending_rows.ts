@@ -8,36 +8,36 @@ import { findTable, type SchemaFacts, type TableFacts } from "./schema_facts.ts"
 const WRITES: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 const UPSERT: ReadonlySet<string> = new Set(["CONFLICT"]);
 
-/** What earlier pending statements do to a table. */
+/** Effects of earlier pending statements on a table. */
 interface TableChange {
-  /** How many rows they insert at most. */
+  /** Maximum number of inserted rows. */
   added: number;
-  /** Whether they delete rows. */
+  /** True if rows are deleted. */
   isDeleted: boolean;
-  /** The columns that they set. */
+  /** Columns that are set. */
   readonly columns: Set<string>;
-  /** Whether they do what cannot be followed. */
+  /** True if an effect is unknown. */
   isUnknown: boolean;
 }
 
 /**
- * What earlier pending statements do to the rows of tables, as far as planning has to know it: how many rows they may
- * add, and what is not as the database shows it now.
+ * Effects of earlier pending statements on rows, as far as planning needs them: the rows they may
+ * add, and the data that will differ from the current database.
  */
 export class PendingRows {
   readonly #changes: Map<TableFacts, TableChange> = new Map();
 
-  /** How many rows a table can have more than now. */
+  /** Returns the maximum number of rows that a table will have more than now. */
   addedTo(table: TableFacts): number {
     return this.#changes.get(table)?.added ?? 0;
   }
 
-  /** Whether a table is in the database as it will be. */
+  /** Checks that no pending statement changes a table. */
   isUntouched(table: TableFacts): boolean {
     return table.live !== undefined && !this.#changes.has(table);
   }
 
-  /** Whether rows of a table can only have become fewer. */
+  /** Checks that the rows of a table can only become fewer. */
   isShrinking(table: TableFacts): boolean {
     const change = this.#changes.get(table);
     return this.isUntouched(table) ||
@@ -46,16 +46,17 @@ export class PendingRows {
   }
 
   /**
-   * Whether a condition finds now the rows that it will find later, apart from those that are added and deleted.
+   * Checks whether a condition matches the same rows now and later, except for added and deleted
+   * rows.
    *
-   * @param table The table whose rows it looks at one by one.
+   * @param table The table of the condition.
    * @param names All names in the condition.
    */
   keepsRows(table: TableFacts, names: ReadonlySet<string>): boolean {
     return table.live !== undefined && this.#keepsColumns(table, names);
   }
 
-  /** Whether a query over a table gives now what it will give later. */
+  /** Checks whether a query over a table gives the same result now and later. */
   keepsQuery(table: TableFacts, names: ReadonlySet<string>): boolean {
     const { added = 0, isDeleted = false } = this.#changes.get(table) ?? {};
     return this.keepsRows(table, names) && added === 0 && !isDeleted;
@@ -81,10 +82,10 @@ export class PendingRows {
   }
 
   /**
-   * Notes what a statement does.
+   * Records the effects of a statement.
    *
    * @param reader The statement.
-   * @param change The same, where it updates or deletes rows.
+   * @param change The statement, if it updates or deletes rows.
    * @param facts The schema when it runs.
    */
   note(
@@ -130,7 +131,7 @@ export class PendingRows {
   #noteChange(change: RowChange, facts: SchemaFacts): void {
     const table = findTable(facts, change.path);
     if (table === undefined) {
-      // the rows of a view are those of a table
+      // the rows of a view belong to a table
       for (const one of facts.tables) this.#change(one).isUnknown = true;
       return;
     }

@@ -33,31 +33,32 @@ import {
   type TableFacts,
 } from "./schema_facts.ts";
 
-/** The registry's entry of these refusals. */
+/** Registry entry of these refusals. */
 export const UNBATCHABLE = "unbatchable-change";
 
-/** A statement as it is sent to the server, with what skips it. */
+/** Statement as sent to the server, with its conditions for skipping it. */
 export type PlannedStatement = Pick<DistSqlStep, "sql" | "ifTable" | "ifNoColumn" | "follows">;
 
-/** A change of rows that cannot be run. */
+/** Refusal of a change of rows. */
 export interface RowChangeRefusal {
-  /** The statement's place in the list. */
+  /** Index of the statement in the list. */
   readonly index: number;
-  /** The table, as the statement names it. */
+  /** Table, as named in the statement. */
   readonly table: string | undefined;
-  /** What cannot be done and why. */
+  /** Description of the problem and its reason. */
   readonly summary: string;
-  /** What to write instead. */
+  /** Advice: what to write instead. */
   readonly advice: string;
 }
 
 /**
- * Finds the UPDATE and DELETE statements that can neither be cut into batches nor fit one transaction. Rows are counted
- * in the database as it is; what earlier statements of the list add is estimated, and counts as too many when in doubt.
+ * Finds the UPDATE and DELETE statements that can neither be split into batches nor fit into one
+ * transaction. Counts rows in the current database. Rows added by earlier statements of the list
+ * are estimated, and count as too many if unknown.
  *
- * @param statements All statements of the pending migrations, in their order.
+ * @param statements All statements of the pending migrations, in order.
  * @param read Runs a query on the database.
- * @returns The statements to refuse; nothing is changed.
+ * @returns The rejected statements; nothing is changed.
  */
 export async function planRowChanges(
   statements: readonly PlannedStatement[],
@@ -75,10 +76,10 @@ export async function planRowChanges(
 }
 
 /**
- * Finds the same statements for a database that has none of the migrations, without asking one.
+ * Finds the same statements for an empty database, without a connection.
  *
- * @param statements All statements of a folder, in their order.
- * @returns The statements to refuse.
+ * @param statements All statements of a folder, in order.
+ * @returns The rejected statements.
  */
 export function planRowChangesOnEmpty(statements: readonly PlannedStatement[]): RowChangeRefusal[] {
   const planning: Planning = {
@@ -97,14 +98,17 @@ export function planRowChangesOnEmpty(statements: readonly PlannedStatement[]): 
   return refusals;
 }
 
-/** A change of rows, with the facts as they are when its turn comes. */
+/** Change of rows, with the facts at the time of its execution. */
 interface Visit {
   readonly index: number;
   readonly change: RowChange | CompoundChange;
   readonly decision: BatchDecision;
 }
 
-/** Goes through the statements; what each declares and inserts is noted once the next one is asked for. */
+/**
+ * Iterates over the statements. The effects of a statement are recorded when the next one is
+ * requested.
+ */
 function* visitChanges(
   statements: readonly PlannedStatement[],
   { facts, rows }: Planning,
@@ -122,7 +126,7 @@ function* visitChanges(
   }
 }
 
-/** Whether a statement with IF EXISTS or IF NOT EXISTS has nothing to do. */
+/** Checks whether IF EXISTS or IF NOT EXISTS skips a statement. */
 function isSkipped({ ifTable, ifNoColumn }: PlannedStatement, facts: SchemaFacts): boolean {
   const find = (table: string): TableFacts | undefined =>
     findTable(facts, readName(new StatementReader(tokenize(table)), 0).path);
@@ -134,7 +138,7 @@ interface Planning {
   readonly facts: SchemaFacts;
   readonly rows: PendingRows;
   readonly read: ReadRows;
-  /** How many views the database has; those after them are declared by the statements. */
+  /** Number of views in the database; later views are declared by the statements. */
   readonly views: number;
 }
 
@@ -154,7 +158,9 @@ async function refuseVisit(
   return await hasRowIds(table, planning.read) ? undefined : refuseWithoutKey(change.path);
 }
 
-/** Foreign keys by which rows of other tables may keep rows from being deleted, as far as that can be told now. */
+/**
+ * Returns the foreign keys through which other tables may prevent a DELETE, as far as known now.
+ */
 function findBlockingKeys(change: RowChange, planning: Planning): ForeignKeyFacts[] {
   const { facts, rows } = planning;
   const target = findTable(facts, change.path);
@@ -166,7 +172,7 @@ function findBlockingKeys(change: RowChange, planning: Planning): ForeignKeyFact
   return keys.length > 0 && canCount(change, planning) ? keys : [];
 }
 
-/** Whether a change is known to fit one transaction when its turn comes. */
+/** Checks whether a change certainly fits into one transaction when it runs. */
 async function fitsTransaction(
   change: RowChange | CompoundChange,
   planning: Planning,
@@ -185,7 +191,10 @@ async function fitsTransaction(
   return matching + await countReferencing(change, table, facts, read) <= MAX_ROWS;
 }
 
-/** The tables that a change changes, also by foreign keys; `undefined` when one of them is not known. */
+/**
+ * Returns the tables that a change affects, including through foreign keys; `undefined` if one is
+ * unknown.
+ */
 function findChangedTables(
   change: RowChange | CompoundChange,
   { facts }: Planning,
@@ -221,7 +230,10 @@ async function areSmall(
   return true;
 }
 
-/** Whether the rows that a change meets can be counted now: all that it reads is as it will be when it runs. */
+/**
+ * Checks whether the affected rows can be counted now: all data that the change reads is already as
+ * it will be.
+ */
 function canCount(change: RowChange, planning: Planning): boolean {
   const { facts, rows, views } = planning;
   const text = findQueries(change.reader, [change.with, change.from]);

@@ -8,12 +8,15 @@ import {
   type TableFacts,
 } from "./schema_facts.ts";
 
-/** Runs a query and gives its rows. */
+/** Function that runs a query and returns its rows. */
 export type ReadRows = (sql: string) => Promise<Row[]>;
 
 const USER_SCHEMA = "n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast', 'sys')";
 
-/** Names of columns of a relation, as JSON, in the order of an array of their numbers. */
+/**
+ * Returns SQL for the names of a relation's columns, as JSON, in the order of an array of column
+ * numbers.
+ */
 function getNames(numbers: string, relation: string, count = "k.place"): string {
   return `(SELECT json_agg(a.attname ORDER BY k.place)::text FROM unnest(${numbers}) WITH ORDINALITY AS k (attnum, place) ` +
     `JOIN pg_attribute a ON a.attrelid = ${relation} AND a.attnum = k.attnum WHERE k.place <= ${count})`;
@@ -53,7 +56,7 @@ const FUNCTIONS = `SELECT DISTINCT p.proname::text AS name FROM pg_proc p ` +
   `JOIN pg_namespace n ON n.oid = p.pronamespace WHERE ${USER_SCHEMA}`;
 
 /**
- * Reads from the catalog what decides whether a change of rows can be cut into batches.
+ * Reads from the catalog the facts that decide whether a change of rows can be split into batches.
  *
  * @param read Runs a query.
  */
@@ -103,7 +106,7 @@ function toTable({ schema, name, is_plain, has_triggers, columns }: Row): TableF
 
 function addUnique(table: TableFacts | undefined, row: Row): void {
   const keys = namesIn(row.keys);
-  // of a plain index the columns that it uses are those of its key and of INCLUDE
+  // a plain index uses the columns of its key and of INCLUDE
   const columns = row.has_parts === true ? [...new Set([...keys, ...namesIn(row.used)])] : keys;
   table?.uniques.push({
     name: String(row.name),

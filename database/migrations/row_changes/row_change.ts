@@ -2,48 +2,48 @@ import { getName, readName } from "../../distsql/sql_name.ts";
 import { StatementReader } from "../../distsql/statement_reader.ts";
 import { tokenize } from "../../distsql/tokenize.ts";
 
-/** A range of a statement's tokens, `[from, to)`. */
+/** Range of a statement's tokens, `[from, to)`. */
 export type TokenRange = readonly [from: number, to: number];
 
-/** An UPDATE or DELETE of one table, by its clauses. Texts are as written. */
+/** UPDATE or DELETE of one table, by its clauses. Texts are unchanged. */
 export interface RowChange {
-  /** What is done to the rows. */
+  /** Kind of change. */
   readonly verb: "update" | "delete";
   /** The statement. */
   readonly reader: StatementReader;
-  /** The table's name, folded, with its schema when the statement has it. */
+  /** Folded name of the table, with its schema if the statement has it. */
   readonly path: string;
-  /** What stands for the table in FROM: its name with ONLY and alias. */
+  /** The table in a FROM list: its name with ONLY and alias. */
   readonly target: string;
-  /** How expressions of the statement name the table. */
+  /** Name of the table in expressions of the statement. */
   readonly reference: string;
-  /** The name of {@link RowChange.reference}, folded. */
+  /** Folded name of {@link RowChange.reference}. */
   readonly alias: string;
   /** The WITH clause. */
   readonly with: TokenRange;
-  /** The assignments of an UPDATE. */
+  /** Assignments of an UPDATE. */
   readonly set: TokenRange;
-  /** What follows FROM in an UPDATE and USING in a DELETE. */
+  /** Clause after FROM in an UPDATE, and after USING in a DELETE. */
   readonly from: TokenRange;
   /** The condition. */
   readonly where: TokenRange;
-  /** What follows RETURNING. */
+  /** Clause after RETURNING. */
   readonly returning: TokenRange;
-  /** The columns that an UPDATE sets, folded. */
+  /** Folded names of the columns that an UPDATE sets. */
   readonly columns: readonly string[];
 }
 
-/** A statement that changes rows and cannot be read as one UPDATE or DELETE. */
+/** Statement that changes rows and is not a single UPDATE or DELETE. */
 export interface CompoundChange {
   /** Always `compound`. */
   readonly verb: "compound";
   /** The statement. */
   readonly reader: StatementReader;
-  /** Why it is not one UPDATE or DELETE. */
+  /** Reason why it is not a single UPDATE or DELETE. */
   readonly reason: "modifying-cte" | "cursor" | "unreadable";
-  /** The tables that UPDATE and DELETE change in it, as far as they can be read. */
+  /** Tables of its UPDATEs and DELETEs, as far as they can be parsed. */
   readonly paths: readonly string[];
-  /** How many INSERTs it has: each may add as many rows as the others change. */
+  /** Number of its INSERTs: each may add as many rows as the others change. */
   readonly inserts: number;
 }
 
@@ -52,10 +52,10 @@ const CLAUSES: ReadonlySet<string> = new Set(["SET", "FROM", "USING", "WHERE", "
 const MODIFYING: ReadonlySet<string> = new Set(["UPDATE", "DELETE", "INSERT", "MERGE"]);
 
 /**
- * Reads a statement that updates or deletes rows.
+ * Parses a statement that updates or deletes rows.
  *
  * @param sql One statement.
- * @returns Its clauses, or `undefined` when it neither updates nor deletes.
+ * @returns Its clauses, or `undefined` if it neither updates nor deletes.
  */
 export function readRowChange(sql: string): RowChange | CompoundChange | undefined {
   const reader = new StatementReader(tokenize(sql));
@@ -85,7 +85,7 @@ function compound(
   return { verb: "compound", reader, reason, paths, inserts };
 }
 
-/** Returns the position after the WITH clause, or `undefined` when it cannot be read. */
+/** Returns the position after the WITH clause, or `undefined` if it cannot be parsed. */
 function skipWith(reader: StatementReader): number | undefined {
   let at = reader.skip(1, "RECURSIVE");
   for (;;) {
@@ -101,7 +101,7 @@ function skipWith(reader: StatementReader): number | undefined {
   }
 }
 
-/** Whether a part of the WITH clause changes rows. */
+/** Checks whether an item of the WITH clause changes rows. */
 function hasModifyingCte(reader: StatementReader, end: number): boolean {
   for (let at = 0; at < end; at++) {
     if (reader.is(at, "(") && reader.isOneOf(at + 1, MODIFYING)) return true;
@@ -112,7 +112,10 @@ function hasModifyingCte(reader: StatementReader, end: number): boolean {
   return false;
 }
 
-/** Finds the tables of every UPDATE and DELETE at the start of the statement, of a bracket, or after a WITH clause. */
+/**
+ * Finds the tables of every UPDATE and DELETE at the start of the statement, of a bracket, or after
+ * a WITH clause.
+ */
 function findChangedPaths(reader: StatementReader): string[] {
   const paths: string[] = [];
   for (let at = 0; at < reader.size; at++) {
@@ -162,7 +165,7 @@ function readClauses(reader: StatementReader, start: number): RowChange | undefi
   };
 }
 
-/** Returns the position of the alias, -1 when there is none, or `undefined` when something else stands there. */
+/** Returns the position of the alias, -1 if there is none, or `undefined` for any other token. */
 function readAlias(reader: StatementReader, from: number, to: number): number | undefined {
   const start = reader.skip(from, "*");
   if (start === to) return -1;
@@ -170,7 +173,7 @@ function readAlias(reader: StatementReader, from: number, to: number): number | 
   return at + 1 === to && reader.isName(at) ? at : undefined;
 }
 
-/** Reads clauses that stand in a fixed order, each at most once. */
+/** Parses clauses in a fixed order, each at most once. */
 function readRanges(
   reader: StatementReader,
   start: number,
@@ -194,7 +197,7 @@ function readRanges(
   return ranges;
 }
 
-/** The columns before the equals signs: `a = 1, (b, c) = (2, 3), d[1] = 4`. */
+/** Returns the columns before the equals signs: `a = 1, (b, c) = (2, 3), d[1] = 4`. */
 function readColumns(reader: StatementReader, [from, to]: TokenRange): string[] {
   const columns: string[] = [];
   for (const [start] of reader.list(from, to)) {
@@ -213,9 +216,10 @@ export function getText({ reader }: RowChange, [from, to]: TokenRange): string {
 }
 
 /**
- * Finds the column that an UPDATE fills: `UPDATE t SET c = … WHERE c IS NULL`. Such an update never meets a row twice.
+ * Finds the column that an UPDATE fills: `UPDATE t SET c = … WHERE c IS NULL`. Such an update never
+ * matches a row twice.
  *
- * @returns The column as written, or `undefined` when the statement is of another form.
+ * @returns The column as written, or `undefined` for another form of statement.
  */
 export function filledColumn(change: RowChange): string | undefined {
   const { reader, verb, columns, where: [from, to], set } = change;

@@ -1,2 +1,5 @@
-/** Rows that a statement may change in one transaction: the provider takes 3,000, and one is the note of the progress. */
+/**
+ * Maximum number of rows that a statement may change in one transaction: the provider allows 3,000,
+ * and the progress record takes one.
+ */
 export const MAX_ROWS = 2999;

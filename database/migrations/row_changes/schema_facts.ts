@@ -2,44 +2,49 @@ import { getName, truncateName } from "../../distsql/sql_name.ts";
 import { StatementReader } from "../../distsql/statement_reader.ts";
 import { tokenize } from "../../distsql/tokenize.ts";
 
-/** A unique index or constraint of a table, the primary key included. */
+/** Unique index or constraint of a table, including the primary key. */
 export interface UniqueFacts {
   /** The index's name. */
   readonly name: string;
-  /** The columns that decide whether two rows collide: those of the key, of its expressions and of its condition. */
+  /** Columns that decide about duplicates: those of the key, its expressions and its condition. */
   readonly columns: readonly string[];
-  /** Whether it is the primary key. */
+  /** True for the primary key. */
   readonly isPrimary: boolean;
-  /** Whether it holds for all rows at all times: complete, valid, checked at once, without expressions. */
+  /**
+   * True if it covers all rows at all times: complete, valid, checked immediately, without
+   * expressions.
+   */
   readonly isPlain: boolean;
 }
 
-/** A table, or what stands in the place of one. */
+/** Table or table-like relation. */
 export interface TableFacts {
   /** The schema. */
   schema: string;
   /** The name. */
   name: string;
-  /** The qualified name under which the database has it now, quoted; not given for a table that is not there yet. */
+  /**
+   * Current qualified name in the database, quoted; omitted for a table that does not exist yet.
+   */
   live?: string;
-  /** Whether it is an ordinary table whose rows are its own. */
+  /** True for an ordinary table, which stores its own rows. */
   isPlain: boolean;
   /** The unique indexes. */
   uniques: UniqueFacts[];
-  /** Columns that the server computes from others. */
+  /** Generated columns. */
   generated: string[];
   /** Columns that are never NULL. */
   notNull: string[];
-  /** The type of each column; empty for those that are not in the database yet. */
+  /** Type of each column; empty for columns that do not exist yet. */
   types: Map<string, string>;
-  /** Whether triggers or rules run when its rows change. */
+  /** True if triggers or rules run when rows change. */
   hasTriggers: boolean;
 }
 
-/** What a foreign key does to the referencing rows. */
+/** Action of a foreign key on referencing rows. */
 export type ForeignKeyAction = "none" | "cascade" | "set";
 
-/** A foreign key. */
+/** Foreign key. */
 export interface ForeignKeyFacts {
   /** The constraint's name. */
   readonly name: string;
@@ -51,23 +56,23 @@ export interface ForeignKeyFacts {
   readonly columns: readonly string[];
   /** The referencing columns, in the same order. */
   readonly from: readonly string[];
-  /** What happens to the rows when a referenced row is deleted. */
+  /** Action when a referenced row is deleted. */
   readonly onDelete: ForeignKeyAction;
 }
 
-/** A view. */
+/** View. */
 export interface ViewFacts {
   /** The name, without its schema. */
   name: string;
   /** Its query, or the statement that creates it. */
   readonly reader: StatementReader;
-  /** All names in it. */
+  /** All names in the query. */
   readonly words: ReadonlySet<string>;
 }
 
-/** What decides whether a change of rows can be cut into batches. */
+/** Facts that decide whether a change of rows can be split into batches. */
 export interface SchemaFacts {
-  /** The schemas in which a name without one is looked for. */
+  /** Schemas to search for unqualified names. */
   searchPath: readonly string[];
   /** The tables. */
   tables: TableFacts[];
@@ -75,12 +80,12 @@ export interface SchemaFacts {
   foreignKeys: ForeignKeyFacts[];
   /** The views. */
   views: ViewFacts[];
-  /** Names of functions that are not PostgreSQL's own. */
+  /** Names of user-defined functions. */
   functions: Set<string>;
 }
 
 /**
- * Reads a view.
+ * Parses a view.
  *
  * @param name The name, without its schema.
  * @param sql Its query, or the statement that creates it.
@@ -99,7 +104,7 @@ export function emptyFacts(): SchemaFacts {
   return { searchPath: ["public"], tables: [], foreignKeys: [], views: [], functions: new Set() };
 }
 
-/** Returns a table of which nothing else is known. */
+/** Returns a table without further facts. */
 export function newTable(schema: string, name: string): TableFacts {
   return {
     schema,
@@ -116,7 +121,7 @@ export function newTable(schema: string, name: string): TableFacts {
 /**
  * Finds a table by its name in a statement.
  *
- * @param facts Where to look.
+ * @param facts Facts to search.
  * @param path The name with its schema, or without one.
  */
 export function findTable(facts: SchemaFacts, path: string): TableFacts | undefined {
@@ -134,7 +139,7 @@ export function findTable(facts: SchemaFacts, path: string): TableFacts | undefi
   return undefined;
 }
 
-/** Returns the columns by which the rows of a table can be put in an order, the primary key before others. */
+/** Returns the columns that order the rows of a table; prefers the primary key. */
 export function findKey(table: TableFacts): readonly string[] | undefined {
   const isFull = (column: string): boolean => table.notNull.includes(column);
   const keys = table.uniques.filter(({ isPlain, columns }) => isPlain && columns.every(isFull));

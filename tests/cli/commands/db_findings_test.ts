@@ -160,7 +160,7 @@ Deno.test(
     const postgres = await startPostgres();
     const checkAll = createCheckAll(listChecks([]));
     const warning =
-      "warning migrations/0001_lost.sql is not listed in meta/_journal.json and is never run " +
+      "warning migrations/0001_lost.sql is not listed in meta/_journal.json, so it is never run " +
       "(migration-unlisted)";
     try {
       await withProject(files, async (run, root) => {

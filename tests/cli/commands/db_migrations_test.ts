@@ -216,7 +216,11 @@ Deno.test("trellis db commands tell what keeps them from running", async () => {
       [["db", "migrate"], 3, "No database is named: set DATABASE_URL"],
       [["db", "status", "--migrations", "nope", "--folder", "x"], 3, "There is no folder nope"],
       [["db", "mark-applied"], 2, "<tag> is missing: trellis db mark-applied <tag> [options]"],
-      [["db", "mark-applied", "0009_x", "--folder", "pg"], 3, 'The folder has no "0009_x.sql"'],
+      [
+        ["db", "mark-applied", "0009_x", "--folder", "pg"],
+        3,
+        'The folder has no file "0009_x.sql"',
+      ],
       [
         ["db", "migrate", "--lock-timeout", "soon", "--folder", "x"],
         2,

@@ -112,7 +112,7 @@ Deno.test("trellis db translate follows the journal of a folder, and names what 
   assert(stdout.indexOf("-- m/0001_type.sql") < stdout.indexOf("-- m/0000_use.sql"), stdout);
   assertStringIncludes(
     stderr,
-    "warning m/0002_by_hand.sql is not listed in meta/_journal.json and is never run (migration-unlisted)\n    Restore",
+    "warning m/0002_by_hand.sql is not listed in meta/_journal.json, so it is never run (migration-unlisted)\n    Restore",
   );
   assertEquals((await translate(files, "m", "--check", "--enums", "check")).exitCode, 1);
   const { "m/meta/_journal.json": _, ...without } = files;

@@ -105,7 +105,7 @@ const CASES: Record<string, readonly string[]> = {
     `ALTER TABLE ${LONG} ALTER ${LONG} SET NOT NULL, ALTER ${LONG.slice(0, 50)} SET NOT NULL;`,
     `ALTER TABLE ${LONG} ALTER ${LONG} DROP NOT NULL;`,
   ],
-  "NOT NULL across a table that is made again": [
+  "NOT NULL across a table that is recreated": [
     "CREATE TABLE t (id int PRIMARY KEY, c int, d int); ALTER TABLE t ALTER c SET NOT NULL;",
     "ALTER TABLE t ALTER d TYPE text; ALTER TABLE t ALTER c DROP NOT NULL;",
     "ALTER TABLE t ALTER d TYPE bigint USING d::bigint, ALTER c SET NOT NULL;",
@@ -142,7 +142,7 @@ const CASES: Record<string, readonly string[]> = {
     "CREATE TABLE t (a int, b int, c int, PRIMARY KEY (a, b)); INSERT INTO t VALUES (1, 2, 3);",
     "ALTER TABLE t DROP COLUMN b; INSERT INTO t VALUES (1, 3);",
   ],
-  "two keys of the same column, in a table that is made again": [
+  "two keys of the same column, in a table that is recreated": [
     "CREATE TABLE t (id int PRIMARY KEY, c int, CONSTRAINT t_u UNIQUE (c)); INSERT INTO t VALUES (1, 1);",
     "ALTER TABLE t ADD CONSTRAINT again UNIQUE (id); ALTER TABLE t ADD CONSTRAINT more UNIQUE (c);",
     "ALTER TABLE t ALTER c TYPE bigint;",

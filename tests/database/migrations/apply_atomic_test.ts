@@ -60,7 +60,7 @@ Deno.test("applyAtomic() says that the connection was lost, and runs nothing aga
     ]);
     assertEquals(
       error.message,
-      "The connection was lost while 0001_a.sql ran: run the migrations again, they go on where they are",
+      "The connection was lost while 0001_a.sql ran: run the migrations again, they continue where they stopped",
     );
     assertEquals([scripts, await state(lab)], [1, [false, []]]);
   });

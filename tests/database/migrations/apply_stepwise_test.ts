@@ -98,7 +98,7 @@ Deno.test("applyStepwise() goes on after what is done, and forgets the progress 
     await note(lab, first, { state: "done" });
     await applyStepwise(planned(first, second), lab.context);
     assertEquals(lab.lines, [
-      "0001_a: goes on at statement 2 of 2",
+      "0001_a: continues at statement 2 of 2",
       "0001_a: statement 2 of 2: INSERT INTO P",
     ]);
     const applied = await lab.rows(
@@ -135,7 +135,10 @@ Deno.test("applyStepwise() writes nothing once another run took over", async () 
       () => applyStepwise(planned(step("DELETE FROM p")), lab.context),
       MigrationError,
     );
-    assertEquals(error.message, "Another run took over this database's migrations: this one stops");
+    assertEquals(
+      error.message,
+      "Another run took over the migrations of this database, so this run stops",
+    );
     assertEquals((await lab.rows("SELECT count(*)::int AS n FROM p"))[0].n, 10);
   });
 });
@@ -342,7 +345,7 @@ Deno.test("applyStepwise() drops an index that an earlier run left invalid, and 
     await applyStepwise(planned(index), lab.context);
     assertStringIncludes(
       lab.lines.join("\n"),
-      "statement 1 was under way: the catalog says invalid",
+      "statement 1 was interrupted: the catalog says invalid",
     );
     const [{ unique }] = await lab.rows(
       "SELECT indisunique AS unique FROM pg_index WHERE indexrelid = 'p_n'::regclass",
@@ -362,7 +365,7 @@ Deno.test("applyStepwise() asks onUndecided where the catalog cannot tell, and s
       if (answer === undefined) {
         const error = await assertRejects(apply, MigrationError);
         assertEquals([error.tag, error.statement], [TAG, 1]);
-        assertStringIncludes(error.message, "stopped in the middle of statement 1 of 0001_a.sql");
+        assertStringIncludes(error.message, "was interrupted in statement 1 of 0001_a.sql");
         assertStringIncludes(error.message, "answer with onUndecided");
         assertEquals((await notes(lab)).length, 1);
         return;
@@ -418,14 +421,12 @@ Deno.test("applyStepwise() tells why a job failed, drops its invalid index, and 
   const cases: [job: NonNullable<MigrationStep["job"]>, message: string, left: boolean][] = [
     [
       { kind: "index", table: "p", name: "p_n" },
-      "Statement 1 of 0001_a.sql: the background job failed (failed: duplicate keys); its invalid index was dropped: " +
-      "mend the rows and run the migrations again",
+      "Statement 1 of 0001_a.sql: the background job failed (failed: duplicate keys); its invalid index was dropped: fix the rows and run the migrations again",
       false,
     ],
     [
       { kind: "constraint", table: "p", name: "p_c" },
-      "Statement 1 of 0001_a.sql: the background job failed (failed: duplicate keys); the constraint holds for new rows " +
-      "only: mend the rows and run the migrations again",
+      "Statement 1 of 0001_a.sql: the background job failed (failed: duplicate keys); the constraint only applies to new rows: fix the existing rows and run the migrations again",
       true,
     ],
   ];

@@ -145,7 +145,7 @@ Deno.test("waitForJob() stops when the run may not wait any longer, and says wha
   assertEquals(error.code, "MIGRATION");
   assertEquals(
     error.message,
-    "The background job on app.notes is still processing: run the migrations again, they wait for it",
+    "The background job on app.notes is still processing: run the migrations again to continue waiting for it",
   );
   assertEquals(clock.sleeps, [200, 300, 450]); // the next one, 675 ms, would end after 1,000
 });

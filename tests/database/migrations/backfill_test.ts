@@ -159,7 +159,10 @@ Deno.test("runInBatches() refuses what the catalog does not let it cut, and chan
       ["UPDATE keyed SET n = (SELECT count(*) FROM seen)", "it reads seen, which it changes"],
       ["DELETE FROM keyed", "a foreign key makes deleted rows of keyed change"],
       ["UPDATE seen SET n = 1", "seen is not an ordinary table"],
-      ["INSERT INTO keyed VALUES (1)", "cannot be cut into batches: write it in parts"],
+      [
+        "INSERT INTO keyed VALUES (1)",
+        "cannot be split into batches: split it into several statements",
+      ],
     ];
     for (const [sql, part] of cases) {
       const error = await assertRejects(() => batches(lab, sql), MigrationError);

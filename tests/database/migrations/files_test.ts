@@ -241,8 +241,8 @@ Deno.test("planSteps() makes a file one transaction unless a statement or a line
 
 Deno.test("planSteps() finds everything that it cannot run, by line and column", () => {
   const cases: [sql: string, found: string[]][] = [
-    ["", ["0001_a.sql holds no statement"]],
-    ["-- nothing yet\n/* here */", ["0001_a.sql holds no statement"]],
+    ["", ["0001_a.sql contains no statement"]],
+    ["-- nothing yet\n/* here */", ["0001_a.sql contains no statement"]],
     ["BEGIN; SELECT 1; COMMIT; COMMIT", ["1:26 COMMIT"]],
     ["CREATE TABLE a (id int);\n  COMMIT; CREATE TABLE b (id int);\nBEGIN", [
       "2:3 COMMIT",

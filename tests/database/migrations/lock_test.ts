@@ -63,7 +63,7 @@ Deno.test("takeProcessLock() hands the lock from one run to the next, and tells 
   await clock.advance(5000);
   assert(clock.sleeps.length > 10, String(clock.sleeps));
   assertEquals(taken, false);
-  assertEquals(options.lines, ["waiting: another run migrates this database"]);
+  assertEquals(options.lines, ["waiting: another run is migrating this database"]);
   await first.release();
   await clock.advance(1000);
   assertEquals((await second).waited, true);
@@ -79,7 +79,7 @@ Deno.test("takeProcessLock() asks every 125 to 375 ms, and gives up when its tim
   assertEquals(error.code, "MIGRATION");
   assertEquals(
     error.message,
-    "Another run migrates this database, and 600 s were not enough to wait for it: try again when it is done, or raise lockTimeout",
+    "Another run is migrating this database and did not finish within 600 s: try again later, or raise lockTimeout",
   );
   const { sleeps } = options.clock;
   assert(sleeps.every((ms) => ms >= 125 && ms < 375), String(sleeps));
@@ -95,7 +95,7 @@ Deno.test("takeProcessLock() with no time to wait asks once", async () => {
   await assertRejects(
     () => takeProcessLock("once", options),
     MigrationError,
-    "0 s were not enough",
+    "within 0 s",
   );
   assertEquals(options.clock.sleeps, []);
   await held.release();
@@ -211,7 +211,10 @@ Deno.test("takeLease() takes over what ran out; the run that lost it stops, and 
     const second = await lease(session);
     assertEquals([second.waited, (await session.query(first.fence!)).length], [false, 0]);
     const error = await assertRejects(() => first.check(), MigrationError);
-    assertEquals(error.message, "Another run took over this database's migrations: this one stops");
+    assertEquals(
+      error.message,
+      "Another run took over the migrations of this database, so this run stops",
+    );
     await first.release();
     await second.check();
     assertEquals(

@@ -165,7 +165,7 @@ Deno.test("runMigrations() runs the journal's files in its order, and names the 
       });
       assertEquals(migrations.map(({ tag }) => tag), ["0001_table", "0000_column"]);
       assertEquals(warnings, [
-        "0002_by_hand.sql is not listed in meta/_journal.json and is never run",
+        "0002_by_hand.sql is not listed in meta/_journal.json, so it is never run",
       ]);
       assertEquals(findings.map(({ rule, file }) => [rule, file]), [[
         "migration-unlisted",

@@ -100,13 +100,13 @@ for (const [sql, findings] of cases) {
     assertEquals(plan(sql), findings));
 }
 
-Deno.test("a table that is made again says so with the name of what stands in the way", () => {
+Deno.test("a table that is recreated says so with the name of the blocking object", () => {
   const sql = "ALTER TABLE notes ALTER id TYPE numeric(10, 0)";
   const sources = [{ name: "a.sql", sql: TABLES }, { name: "b.sql", sql }];
   const [found] = translateSources(sources, {})[1].findings;
   assertEquals(
     found.message,
-    "ALTER TABLE notes: the table cannot be made again: notes: lines_note_fkey of lines points to id, whose type changes " +
-      "from integer to numeric(10,0): drop it first, change both columns, and add it again",
+    "ALTER TABLE notes: the table cannot be recreated: notes: lines_note_fkey of lines references id, whose type changes " +
+      "from integer to numeric(10,0): drop the constraint first, change both columns, and add it again",
   );
 });

@@ -43,19 +43,19 @@ Deno.test("planMigrations() has nothing to say of a folder and a database in ord
 
 Deno.test("planMigrations() names what only the database has", () => {
   assertEquals(warnings(["0001_a"], ["0001_a", "0002_b"]), [
-    "the database has migrations that the folder has not: 0002_b",
+    "the database has migrations that the folder does not contain: 0002_b",
   ]);
   assertEquals(warnings([], ["0002_b", "0001_a"]), [
-    "the database has migrations that the folder has not: 0001_a, 0002_b",
+    "the database has migrations that the folder does not contain: 0001_a, 0002_b",
   ]);
 });
 
 Deno.test("planMigrations() names what will run after a higher number", () => {
   assertEquals(warnings(["1_a", "2_b", "3_c", "4_d"], ["2_b", "3_c"]), [
-    "to be run after 3_c, although their numbers are lower: 1_a",
+    "will run after 3_c, although their numbers are lower: 1_a",
   ]);
   assertEquals(warnings(["1_a", "2_b", "3_c", "4_d"], ["4_d", "1_a"]), [
-    "to be run after 4_d, although their numbers are lower: 2_b, 3_c",
+    "will run after 4_d, although their numbers are lower: 2_b, 3_c",
   ]);
 });
 
@@ -69,7 +69,9 @@ Deno.test("planMigrations() misses numbers that count one by one, and lets time 
     [["20260101120000_a", "20260102120000_b"], []],
   ];
   for (const [files, between] of cases) {
-    const expected = between.map((two) => `no file has a number between ${two}: is one missing?`);
+    const expected = between.map((two) =>
+      `no file has a number between ${two}: a file may be missing`
+    );
     assertEquals(warnings(files), expected, files.join(" "));
   }
 });
@@ -111,7 +113,7 @@ Deno.test("assertNothingChanged() names the files that changed", () => {
   assertEquals([error.code, error.tag], ["MIGRATION", "2_b"]);
   assertEquals(
     error.message,
-    "2_b.sql, 3_c.sql changed after being applied: restore what was applied and put the change into a new migration",
+    "2_b.sql, 3_c.sql changed after being applied: restore the applied content and put the change into a new migration",
   );
   assertNothingChanged(planMigrations(numbered(file("1_a")), [row("1_a")]));
 });
@@ -126,7 +128,7 @@ Deno.test("planMigrations() follows the journal's order, whatever the numbers sa
   assertEquals(status.applied.map(({ tag }) => tag), ["0000_a", "named"]);
   assertEquals(status.pending, ["0002_b", "0000_other"]);
   assertEquals(status.warnings, [
-    "to be run after named, although the journal lists them before it: 0002_b, 0000_other",
+    "will run after named, although the journal lists them before it: 0002_b, 0000_other",
   ]);
   // numbers that are missing between listed files say nothing
   assertEquals(planMigrations(journaled(["0000_a", "0007_b"]), []).warnings, []);
@@ -145,7 +147,7 @@ Deno.test("planMigrations() names files that the journal does not list, and neve
     ["warning", "migration-unlisted", "0002_c.sql"],
   ]);
   assertEquals(status.warnings, [
-    "0001_b.sql is not listed in meta/_journal.json and is never run",
+    "0001_b.sql is not listed in meta/_journal.json, so it is never run",
     "0002_c.sql is applied, but meta/_journal.json does not list it: a new database would not get it",
   ]);
 });
@@ -154,5 +156,7 @@ Deno.test("planMigrations() tells a journal that lists fewer files than were app
   // a merge dropped the entry and the file
   const status = planMigrations(journaled(["0000_a", "0002_c"]), [row("0000_a"), row("0001_b")]);
   assertEquals([status.pending, status.unknown], [["0002_c"], ["0001_b"]]);
-  assertEquals(status.warnings, ["the database has migrations that the folder has not: 0001_b"]);
+  assertEquals(status.warnings, [
+    "the database has migrations that the folder does not contain: 0001_b",
+  ]);
 });

@@ -181,7 +181,7 @@ Deno.test("runMigrations() goes on at the statement that failed in a file of sin
       (await runMigrations({ migrationsFolder, database, logger: (l) => lines.push(l) })).applied,
       1,
     );
-    assertStringIncludes(lines[0], "goes on at statement 3");
+    assertStringIncludes(lines[0], "continues at statement 3");
     assertEquals(await rows(database, "SELECT id FROM a ORDER BY id"), [{ id: 1 }, { id: 3 }]);
     assertEquals(
       await rows(database, "SELECT count(*)::int AS n FROM orm.__orm_migrations_steps"),

@@ -158,7 +158,7 @@ Deno.test("readPermissionFiles() refuses a value that would leave its place", as
       () => readFiles({ "a.sql": `AWS IAM GRANT x TO ${place}` }, { V: value }),
       ConfigurationError,
     );
-    assertStringIncludes(error.message, "would change the statements", `${place} with ${value}`);
+    assertStringIncludes(error.message, "would change the structure", `${place} with ${value}`);
   }
 });
 

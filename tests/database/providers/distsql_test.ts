@@ -234,7 +234,7 @@ Deno.test(
         database: admin,
         logger: (line) => lines.push(line),
       });
-      assertStringIncludes(lines.join("\n"), "goes on at statement 3");
+      assertStringIncludes(lines.join("\n"), "continues at statement 3");
       assertEquals(
         await executeRows(
           db,

@@ -305,14 +305,14 @@ const REFUSALS: RefusalCase[] = [
     setup: "CREATE TABLE child (k int REFERENCES t)",
     alter: "ALTER k TYPE text",
     reason: "blocked",
-    says: /child_k_fkey of child points to k, whose type changes from integer to text/,
+    says: /child_k_fkey of child references k, whose type changes from integer to text/,
   },
   {
     title: "a foreign key would lose its key",
     setup: "CREATE TABLE child (k int REFERENCES t)",
     alter: "DROP CONSTRAINT t_pkey",
     reason: "blocked",
-    says: /child_k_fkey of child points to \(k\), which is no key any more/,
+    says: /child_k_fkey of child references \(k\), which would no longer be a key/,
   },
   {
     title: "NOT NULL meets NULL",
@@ -347,10 +347,10 @@ const REFUSALS: RefusalCase[] = [
     setup: "CREATE TABLE p (id int PRIMARY KEY)",
     alter: "ADD FOREIGN KEY (k) REFERENCES p (id)",
     reason: "failed",
-    says: /check the rows against t_k_fkey \(SQLSTATE 23503/,
+    says: /validate t_k_fkey \(SQLSTATE 23503/,
   },
   {
-    title: "a foreign key points to it and values differ each time",
+    title: "a foreign key references it and values differ each time",
     setup: "CREATE TABLE child (k int REFERENCES t); INSERT INTO child VALUES (1)",
     alter: "ALTER body TYPE uuid USING gen_random_uuid()",
     reason: "rows_changed",
@@ -467,7 +467,7 @@ for (const moment of NAMELESS) {
           }
         });
         const error = await assertRejects(() => executeRecreation(watched, plan), RecreationError);
-        assertStringIncludes(error.message, "Something else has taken the name");
+        assertStringIncludes(error.message, "Another relation has taken the name");
         assertEquals(
           (await assertRejects(() => executeRecreation(db, plan), RecreationError)).reason,
           "unfinished",
@@ -497,7 +497,7 @@ Deno.test(
       const error = await assertRejects(() => recreate(watched, "t", CHANGE), RecreationError);
       assertStringIncludes(
         error.message,
-        "could not point b_k_fkey of b to the new table too (SQLSTATE 42P01",
+        "could not let b_k_fkey of b also reference the new table (SQLSTATE 42P01",
       );
       assertStringIncludes(error.message, "The table is as it was");
       assertEquals(await rows(LEFTOVERS), []);

@@ -92,21 +92,21 @@ Deno.test("generateRecreationPlan() gives the same plain steps each time, in the
   const plan = generateRecreationPlan(NOTES, desired, 5001);
   assertEquals(plan.batches, 3);
   assertEquals(plan.steps.map(({ phase, title }) => `${phase}: ${title}`), [
-    "before: note the plan",
+    "before: store the plan",
     "before: create the new table",
     "before: copy the rows",
     "before: build index i",
     "before: add foreign key up",
-    "before: check the rows against up",
+    "before: validate up",
     "before: compare all rows",
-    "before: take the name from the old table",
-    "frozen: compare all rows again, now that nobody writes",
+    "before: rename the old table",
+    "frozen: compare all rows again, without concurrent writes",
     "frozen: set the position of id",
-    "frozen: give the name to the new table",
+    "frozen: rename the new table",
     "after: drop the old table",
     "after: name notes_pkey",
     "after: name i",
-    "after: forget the plan",
+    "after: delete the stored plan",
   ]);
   assertEquals(plan.copy.columns.map(({ name }) => name), ["id", "select"]);
   assertEquals(generateRecreationPlan(NOTES, desired, 5001), plan);
@@ -141,7 +141,7 @@ Deno.test("generateRecreationPlan() writes statements that the distributed provi
     `CREATE INDEX ASYNC "i__trellis_new" ON "app"."notes__trellis_new" ("select") WHERE ("select" <> '')`,
   );
   assertEquals(index?.job?.kind, "index");
-  const validation = statements.find(({ title }) => title === "check the rows against up");
+  const validation = statements.find(({ title }) => title === "validate up");
   assertEquals(
     validation?.sql,
     'ALTER TABLE ASYNC "app"."notes__trellis_new" VALIDATE CONSTRAINT "up"',
@@ -155,9 +155,9 @@ Deno.test("generateRecreationPlan() warns of what goes", () => {
     10,
   );
   assertEquals(plan.warnings, [
-    "values are dropped with size",
-    "index i is not valid and is not made again",
-    "the table has no key to go along, so all rows are copied by one statement",
+    "the values of size are lost",
+    "index i is invalid and is not recreated",
+    "the table has no key to order batches by, so all rows are copied by one statement",
   ]);
 });
 

@@ -279,7 +279,7 @@ Deno.test("decideBatch() refuses statements that are more than one UPDATE or DEL
     ["WITH d AS (UPDATE u SET x = 1 RETURNING id) SELECT * FROM d", "its WITH clause changes rows"],
     ["WITH d AS (WITH e AS (SELECT 1) DELETE FROM u) SELECT 1", "its WITH clause changes rows"],
     ["UPDATE t SET a = 1 WHERE CURRENT OF c", "it uses a cursor"],
-    ["UPDATE t SET a = 1 b = 2 FROM", "its clauses cannot be told apart"],
+    ["UPDATE t SET a = 1 b = 2 FROM", "its clauses cannot be parsed"],
     ["UPDATE over_t SET a = 1", "over_t is not an ordinary table"],
     ["INSERT INTO t VALUES (1)", "no change"],
     [

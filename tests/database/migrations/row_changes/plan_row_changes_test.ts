@@ -58,7 +58,7 @@ Deno.test("planRowChanges() refuses what neither fits a transaction nor can be c
       "UPDATE public.big: not supported: an UPDATE or DELETE of 3,000 rows or more that cannot be cut into batches, " +
         "because it reads big, which it changes",
     );
-    assertStringIncludes(advice, "Write the new values into a table of their own first");
+    assertStringIncludes(advice, "Write the new values into a helper table first");
   });
 });
 

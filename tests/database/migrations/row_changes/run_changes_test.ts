@@ -198,7 +198,7 @@ Deno.test({
       assertEquals(
         lines.filter((line) => line.includes("in parts of")),
         ["large", "large", "keyed", "keyed"].map((table) =>
-          `${table}: changed in parts of up to 1000 rows`
+          `${table}: changed in batches of up to 1000 rows`
         ),
       );
     });
