@@ -7,7 +7,7 @@ import { StatementReader } from "./statement_reader.ts";
 import { asyncTableAt } from "./statement_table.ts";
 import { TokenEdits } from "./token_edits.ts";
 
-/** What is put before names: a schema, or the start of the name itself. */
+/** Prefix of names: a schema, or the start of the name. */
 interface Prefix {
   readonly text: string;
   readonly isSchema: boolean;
@@ -31,7 +31,7 @@ function readPrefix(prefix: string): Prefix | undefined {
   return { text, isSchema };
 }
 
-/** Whether a statement is the provider's own: IAM mappings, and reads of its jobs. */
+/** Checks for statements that only the provider has: IAM mappings and reads of its jobs. */
 function isOwn(reader: StatementReader): boolean {
   if (reader.is(0, "AWS", "IAM")) return true;
   if (!reader.isOneOf(0, READS)) return false;
@@ -46,13 +46,13 @@ function isOwn(reader: StatementReader): boolean {
   return false;
 }
 
-/** A statement that also changes rows is no mere read of jobs. */
+/** Checks whether a statement also changes rows, so that it is not just a read of jobs. */
 function writesRows(reader: StatementReader): boolean {
   for (let at = 0; at < reader.size; at++) if (reader.isOneOf(at, WRITES)) return true;
   return false;
 }
 
-/** Takes ASYNC out of CREATE INDEX and of ALTER TABLE … VALIDATE CONSTRAINT. */
+/** Removes ASYNC from CREATE INDEX and ALTER TABLE … VALIDATE CONSTRAINT. */
 function dropAsync(reader: StatementReader, edits: TokenEdits): void {
   const index = reader.is(0, "CREATE", "INDEX")
     ? 2
@@ -88,7 +88,7 @@ function adaptStatement(statement: StatementReader, prefix: Prefix | undefined):
   const edits = new TokenEdits(statement);
   dropAsync(statement, edits);
   if (!prefix) return edits.apply();
-  // Names are looked for in the statement as PostgreSQL sees it.
+  // names are searched in the statement as PostgreSQL parses it
   const plain = edits.isEmpty
     ? statement
     : new StatementReader(splitStatements(edits.apply())[0].tokens);
@@ -98,17 +98,19 @@ function adaptStatement(statement: StatementReader, prefix: Prefix | undefined):
 }
 
 /**
- * The way back: SQL of the distributed-SQL provider as standard PostgreSQL runs it, for tests on an embedded database.
- * ASYNC goes, and so do IAM mappings and reads of the provider's jobs; all else stays as written.
+ * Converts SQL of the distributed-SQL provider to standard PostgreSQL, for tests on an embedded
+ * database. Removes ASYNC, IAM mappings and reads of the provider's jobs. Other text is not
+ * changed.
  *
- * A prefix sets the tables and indexes of a run apart from those of others: `w1_` makes `users` to `w1_users`, and
- * names constraints the same way, because unique ones name an index; `w1.` puts `users` into the schema w1.
- * Names that are qualified stay, and so do names inside literals, such as `nextval('seq')`.
+ * A prefix separates the tables and indexes of one test run from those of others: `w1_` changes
+ * `users` to `w1_users`, and also constraint names, because unique constraints name an index; `w1.`
+ * puts `users` into the schema w1. Qualified names are not changed, nor names inside literals such
+ * as `nextval('seq')`.
  *
  * @param sql SQL of the provider, or of PostgreSQL.
- * @param prefix The start of a name, or a schema with a dot at its end.
- * @returns SQL of PostgreSQL; empty when nothing is left.
- * @throws {ConfigurationError} when the prefix is a dot alone or holds a NUL.
+ * @param prefix Start of names, or a schema followed by a dot.
+ * @returns SQL of PostgreSQL; empty if nothing is left.
+ * @throws {ConfigurationError} If the prefix is only a dot or contains NUL.
  *
  * @example
  * ```ts

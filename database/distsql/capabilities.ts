@@ -1,17 +1,17 @@
-/** A day, as `YYYY-MM-DD`. */
+/** Day in the form `YYYY-MM-DD`. */
 export type IsoDay = string;
 
-/** Where a fact about the provider comes from. */
+/** Source of a fact about the provider. */
 export interface DistSqlSource {
-  /** What it is. */
+  /** Title of the source. */
   readonly title: string;
-  /** Where it is published, when in one place. */
+  /** URL, if it is published in one place. */
   readonly url?: string;
 }
 
 const USER_GUIDE = "https://docs.aws.amazon.com/aurora-dsql/latest/userguide";
 
-/** The sources that capabilities and registry entries name by their keys. */
+/** Sources of capabilities and registry entries, by key. */
 export const DIST_SQL_SOURCES: Readonly<Record<string, DistSqlSource>> = {
   REL: { title: "AWS release notes", url: `${USER_GUIDE}/release-notes.html` },
   AT: { title: "ALTER TABLE syntax", url: `${USER_GUIDE}/alter-table-syntax-support.html` },
@@ -48,22 +48,25 @@ export const DIST_SQL_SOURCES: Readonly<Record<string, DistSqlSource>> = {
   PROBE: { title: "Independent public probes of clusters (live, July to September 2026)" },
 };
 
-/** Something the provider learned on a known day. */
+/** Capability that the provider added on a known day. */
 export interface DistSqlCapability {
-  /** The first day on which it can be counted on. */
+  /** First day on which it is available. */
   readonly since: IsoDay;
-  /** What it is. */
+  /** Description of the capability. */
   readonly title: string;
   /** Keys of {@link DIST_SQL_SOURCES}. */
   readonly source: readonly string[];
 }
 
-/** The day of the newest observation that the rules rest on: what the provider learned later is not known here. */
+/**
+ * Day of the newest observation that the rules are based on. Later changes of the provider are not
+ * included.
+ */
 export const CAPABILITIES_AS_OF: IsoDay = "2026-10-03";
 
 /**
- * What the provider learned, with the day (the last of the window where only a month is known). A rule asks
- * for a capability, never for a date.
+ * Capabilities with the day of their release (the last day of the month where only the month is
+ * known). Rules check capabilities, never dates.
  */
 export const DIST_SQL_CAPABILITIES = {
   sequences: {
@@ -103,13 +106,13 @@ export const DIST_SQL_CAPABILITIES = {
   partial_indexes: { since: "2026-09-15", title: "Partial indexes", source: ["REL", "EMU"] },
 } as const satisfies Record<string, DistSqlCapability>;
 
-/** The name of something in {@link DIST_SQL_CAPABILITIES}. */
+/** Name of a capability in {@link DIST_SQL_CAPABILITIES}. */
 export type DistSqlCapabilityName = keyof typeof DIST_SQL_CAPABILITIES;
 
 /**
- * Whether the provider could do something on a day.
+ * Checks whether the provider had a capability on a day.
  *
- * @param name What is asked about.
+ * @param name The capability.
  * @param day The day.
  * @returns `true` from the capability's first day on.
  */

@@ -4,16 +4,17 @@ import type { DistSqlOptions } from "./options.ts";
 import { translateForDistSql } from "./sanitize.ts";
 import type { DistSqlTranslation } from "./translation.ts";
 
-/** What kind of treatment a statement needs on the distributed-SQL provider. */
+/** Classification of a statement for the distributed-SQL provider. */
 export interface StatementClassification {
   /**
-   * `compatible`: runs as it is or after a rewrite. `create_index`: starts a job to wait for.
-   * `needs_recreation`: the table is made again, or changed in steps. `unsupported_strip`: left out, or refused.
+   * `compatible`: runs unchanged or rewritten. `create_index`: starts a job to wait for.
+   * `needs_recreation`: the table is recreated, or changed in steps. `unsupported_strip`: omitted
+   * or rejected.
    */
   readonly type: "compatible" | "create_index" | "needs_recreation" | "unsupported_strip";
-  /** Why, and what is done. */
+  /** Reason and treatment. */
   readonly description: string;
-  /** The table that the statement is about, without quotes; with its schema when the statement names one. */
+  /** Table of the statement without quotes; with its schema if the statement names one. */
   readonly table?: string;
 }
 
@@ -37,18 +38,18 @@ function getDescription(translation: DistSqlTranslation): string {
     translation.refusals[0];
   if (refusal) return refusal.message;
   const entries = translation.rules.map((id) => getIncompatibility(id)!);
-  if (entries.length === 0) return "Runs as it is.";
+  if (entries.length === 0) return "Runs unchanged.";
   return entries.map((entry) => `${entry.title}: ${entry.advice}`).join(" ");
 }
 
 /**
- * Says what a statement needs on the distributed-SQL provider. For the statements to run, see `translateForDistSql`; of
- * several statements the one that needs most decides.
+ * Classifies a statement for the distributed-SQL provider. For several statements, returns the
+ * class that needs the most work. `translateForDistSql` returns the statements to run.
  *
- * @param stmt SQL of PostgreSQL, or of the provider already.
- * @param options The day whose rules apply, and choices where there is more than one way.
- * @returns The type, the reason, and the table where the statement names one.
- * @throws {ConfigurationError} when an option has a value that the provider or the calendar does not know.
+ * @param stmt SQL of PostgreSQL or of the provider.
+ * @param options Translation options.
+ * @returns The class, the reason, and the table if the statement names one.
+ * @throws {ConfigurationError} If an option has an unknown value or an invalid date.
  *
  * @example
  * ```ts

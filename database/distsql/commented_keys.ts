@@ -1,30 +1,31 @@
 import { tokenize } from "./tokenize.ts";
 
-/** A comment that stands for a statement which drops a primary key. */
+/** Comment that replaces a statement which drops a primary key. */
 export interface CommentedKey {
-  /** Where the statement is in the text. */
+  /** Offset of the statement in the text. */
   readonly start: number;
   /** The statement. */
   readonly text: string;
-  /** The table, without quotes. */
+  /** Table, without quotes. */
   readonly table: string;
 }
 
-/** What drizzle-kit writes in place of the key's name. */
+/** Placeholder that drizzle-kit writes for the key's name. */
 const PLACEHOLDER = '"<constraint_name>"';
-/** Stands for a character that is in no comment. */
+/** Placeholder for all text outside of comments; occurs in no comment. */
 const OUTSIDE = "\0";
-/** The parts of the statement. Between its words may be spaces, line breaks and the marks of a comment. */
+/** Parts of the statement. Spaces, line breaks and comment marks may separate its words. */
 const PARTS =
   /\0|"|\bALTER[\s*/-]+TABLE\b|\bDROP[\s*/-]+CONSTRAINT[\s*/-]+(?:IF[\s*/-]+EXISTS[\s*/-]+)?"<constraint_name>"/gi;
-/** The longest table of a message: two names of 63 bytes in quotes, and some more. */
+/** Maximum length of a table in a message: two names of 63 bytes with quotes, and some reserve. */
 const MAX_TABLE_LENGTH = 150;
 
 /**
- * Finds the comments by which drizzle-kit asks for a statement to be completed:
- * `-- ALTER TABLE "notes" DROP CONSTRAINT "<constraint_name>";`. To a server they are nothing, so the key would stay.
+ * Finds comments in which drizzle-kit asks the user to complete a statement: `-- ALTER TABLE
+ * "notes" DROP CONSTRAINT "<constraint_name>";`. A server ignores them, so the key would not be
+ * dropped.
  *
- * @param sql A text of SQL.
+ * @param sql SQL text.
  * @returns The comments, in order.
  */
 export function findCommentedKeys(sql: string): CommentedKey[] {
@@ -38,7 +39,7 @@ export function findCommentedKeys(sql: string): CommentedKey[] {
     if (part === OUTSIDE) start = -1;
     else if (part === '"') isInName = !isInName;
     else if (/^ALTER/i.test(part)) {
-      if (start >= 0 && isInName) continue; // "the ALTER TABLE page" is a name
+      if (start >= 0 && isInName) continue; // in "the ALTER TABLE page" the words are part of a name
       [start, tableStart, isInName] = [index, index + part.length, false];
     } else if (start >= 0) {
       const text = sql.slice(start, index + part.length);
@@ -49,7 +50,7 @@ export function findCommentedKeys(sql: string): CommentedKey[] {
   return found;
 }
 
-/** Leaves comments and spaces, each at its place, and {@link OUTSIDE} for everything else. */
+/** Keeps comments and spaces at their offsets, and replaces everything else by {@link OUTSIDE}. */
 function blankStatements(sql: string): string {
   return tokenize(sql)
     .map(({ kind, text }) =>
@@ -58,7 +59,7 @@ function blankStatements(sql: string): string {
     .join("");
 }
 
-/** Reads the table as it is written, without quotes, comment marks and the clauses before it. */
+/** Reads the table as written, without quotes, comment marks and the clauses before it. */
 function readTable(text: string): string {
   const words = text.split(/\s+/).filter((word) => !/^[*/-]*$/.test(word));
   if (words[0]?.toUpperCase() === "IF") words.splice(0, 2);

@@ -1,39 +1,40 @@
 import { AppError, type AppErrorOptions } from "../../errors/app_error.ts";
 
-/** What an error of the translation knows about the statement; never its text, which may hold data. */
+/** Facts about a rejected statement; never its text, which may contain data. */
 export interface StatementErrorOptions extends AppErrorOptions {
-  /** The registry's entry. */
+  /** Id of the registry entry. */
   id: string;
-  /** What cannot be done, without the rule and the advice. */
+  /** Description of the problem, without rule and advice. */
   summary?: string;
-  /** What to do. */
+  /** Advice. */
   advice: string;
-  /** The table that the statement is about. */
+  /** Table of the statement. */
   table?: string;
-  /** The type or enum that the statement is about. */
+  /** Type or enum of the statement. */
   type?: string;
 }
 
 /**
- * 500: a statement that the distributed-SQL provider refuses, and that cannot be left out without losing something.
- * The message names the kind of statement, the table and the registry's entry, and says what to do.
+ * Error 500: a statement that the distributed-SQL provider rejects, and that cannot be omitted
+ * without losing something. The message has the kind of statement, the table, the registry entry
+ * and the advice.
  */
 export class UnsupportedStatementError extends AppError {
   override readonly name: string = "UnsupportedStatementError";
-  /** The registry's entry, for `getIncompatibility`. */
+  /** Id of the registry entry, for `getIncompatibility`. */
   readonly id: string;
-  /** What cannot be done, without the rule and the advice. */
+  /** Description of the problem, without rule and advice. */
   readonly summary: string;
-  /** What to do. */
+  /** Advice. */
   readonly advice: string;
-  /** The table that the statement is about. */
+  /** Table of the statement. */
   readonly table: string | undefined;
-  /** The type or enum that the statement is about. */
+  /** Type or enum of the statement. */
   readonly type: string | undefined;
 
   /**
-   * @param message For the log only.
-   * @param options The registry's entry, the advice, the table.
+   * @param message Message for the log.
+   * @param options Registry entry, advice and table.
    */
   constructor(message: string, options: StatementErrorOptions) {
     super("UNSUPPORTED_STATEMENT", message, options);
@@ -46,25 +47,25 @@ export class UnsupportedStatementError extends AppError {
 }
 
 /**
- * 500: a change that the distributed-SQL provider has no statement for: the table is made again under another name, the
- * rows are copied, the names are swapped. `runMigrations` does it.
+ * Error 500: a change that the distributed-SQL provider has no statement for. It needs a new table,
+ * a copy of the rows and a swap of the names, which `runMigrations` performs.
  */
 export class RecreationRequiredError extends AppError {
   override readonly name: string = "RecreationRequiredError";
-  /** The registry's entry, for `getIncompatibility`. */
+  /** Id of the registry entry, for `getIncompatibility`. */
   readonly id: string;
-  /** What cannot be done, without the rule and the advice. */
+  /** Description of the problem, without rule and advice. */
   readonly summary: string;
-  /** What to do. */
+  /** Advice. */
   readonly advice: string;
-  /** The table that has to be made again. */
+  /** Table to recreate. */
   readonly table: string | undefined;
-  /** The type or enum that the statement is about. */
+  /** Type or enum of the statement. */
   readonly type: string | undefined;
 
   /**
-   * @param message For the log only.
-   * @param options The registry's entry, the advice, the table.
+   * @param message Message for the log.
+   * @param options Registry entry, advice and table.
    */
   constructor(message: string, options: StatementErrorOptions) {
     super("RECREATION_REQUIRED", message, options);

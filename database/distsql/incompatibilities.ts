@@ -9,8 +9,8 @@ import { TABLE_ENTRIES } from "./registry/table_entries.ts";
 import { TYPE_ENTRIES } from "./registry/type_entries.ts";
 
 /**
- * The differences between PostgreSQL and the distributed-SQL provider, each with what is done about it, the days on which it
- * holds and where it is known from. Provider's state: see `CAPABILITIES_AS_OF`.
+ * Registry of the differences between PostgreSQL and the distributed-SQL provider, each with its
+ * treatment, dates and sources. State of the provider: see `CAPABILITIES_AS_OF`.
  *
  * @example
  * ```ts
@@ -34,7 +34,7 @@ const BY_ID: ReadonlyMap<string, DistSqlIncompatibility> = new Map(
 );
 
 /**
- * The entries of the registry that are about one part of PostgreSQL.
+ * Returns the registry entries about one part of PostgreSQL.
  *
  * @param category The part.
  * @returns The entries, in the registry's order.
@@ -51,9 +51,9 @@ export function getByCategory(category: DistSqlCategory): DistSqlIncompatibility
 }
 
 /**
- * The entries of the registry about which one thing is done.
+ * Returns the registry entries with one treatment.
  *
- * @param action What is done.
+ * @param action The treatment.
  * @returns The entries, in the registry's order.
  *
  * @example
@@ -68,10 +68,10 @@ export function getByAction(action: DistSqlAction): DistSqlIncompatibility[] {
 }
 
 /**
- * An entry of the registry.
+ * Returns an entry of the registry.
  *
- * @param id The entry's stable name.
- * @returns The entry, or `undefined` when there is none of that name.
+ * @param id Stable name of the entry.
+ * @returns The entry, or `undefined` if there is none.
  *
  * @example
  * ```ts
@@ -85,11 +85,11 @@ export function getIncompatibility(id: string): DistSqlIncompatibility | undefin
 }
 
 /**
- * Whether an entry holds on a day.
+ * Checks whether an entry applies on a day.
  *
  * @param entry The entry.
  * @param day The day, as `YYYY-MM-DD`.
- * @returns `true` from its first day to its last one.
+ * @returns `true` from its first to its last day.
  */
 export function isActiveOn(entry: DistSqlIncompatibility, day: IsoDay): boolean {
   return (entry.since === undefined || day >= entry.since) &&

@@ -1,6 +1,6 @@
 import type { DIST_SQL_SOURCES, IsoDay } from "./capabilities.ts";
 
-/** What part of PostgreSQL an entry of the registry is about. */
+/** Part of PostgreSQL that an entry of the registry is about. */
 export enum DistSqlCategory {
   /** Tables, columns, constraints and other objects. */
   DDL = "DDL",
@@ -22,49 +22,49 @@ export enum DistSqlCategory {
   Function = "Function",
 }
 
-/** What the translation does about an entry of the registry. */
+/** Treatment of a registry entry by the translation. */
 export enum DistSqlAction {
-  /** Accepted as it is; worth knowing. */
+  /** Accepted unchanged, with a note. */
   Compatible = "Compatible",
-  /** Written another way that reaches the same end. */
+  /** Rewritten with the same effect. */
   Rewrite = "Rewrite",
-  /** Left out: nothing that protects data goes with it unless a warning says so. */
+  /** Omitted, with a warning if that removes a protection of data. */
   Strip = "Strip",
-  /** The table has to be made again: new table, copy, rename. */
+  /** The table must be recreated: new table, copy, rename. */
   Recreate = "Recreate",
-  /** Refused, with advice. */
+  /** Rejected, with advice. */
   Error = "Error",
   /** Accepted, but it behaves differently. */
   Warn = "Warn",
-  /** The application has to do it. */
+  /** The application must do it instead. */
   AppLayer = "AppLayer",
 }
 
-/** How a fact is known: seen on a cluster, documented, tested by a tool of AWS, or concluded. */
+/** Kind of evidence: observed on a cluster, documented, tested by a tool of AWS, or inferred. */
 export type DistSqlEvidence = "live" | "documented" | "tool" | "inferred";
 
-/** A difference between PostgreSQL and the distributed-SQL provider. */
+/** Difference between PostgreSQL and the distributed-SQL provider. */
 export interface DistSqlIncompatibility {
   /** Stable name, in kebab-case. */
   readonly id: string;
-  /** What it is about. */
+  /** Part of PostgreSQL. */
   readonly category: DistSqlCategory;
-  /** What the translation does. */
+  /** Treatment by the translation. */
   readonly action: DistSqlAction;
   /** The PostgreSQL feature. */
   readonly title: string;
-  /** What to do, or what is done. */
+  /** Advice or description of the treatment. */
   readonly advice: string;
-  /** First day on which the entry holds; from the beginning when left out. */
+  /** First day on which the entry applies; omitted if it always did. */
   readonly since?: IsoDay;
-  /** Last day on which the entry holds; still today when left out. */
+  /** Last day on which the entry applies; omitted if it still does. */
   readonly until?: IsoDay;
-  /** SQLSTATE of the provider's refusal. */
+  /** SQLSTATE of the provider's error. */
   readonly sqlState?: string;
-  /** Text of the provider's refusal. */
+  /** Text of the provider's error. */
   readonly message?: string;
   /** Keys of {@link DIST_SQL_SOURCES}. */
   readonly source: readonly (keyof typeof DIST_SQL_SOURCES)[];
-  /** How sure it is. */
+  /** Kind of evidence. */
   readonly evidence: DistSqlEvidence;
 }

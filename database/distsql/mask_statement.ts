@@ -1,15 +1,16 @@
 import type { SqlToken } from "./tokenize.ts";
 
 const MAX_LENGTH = 72;
-/** Statements that define objects; all others may hold rows. */
+/** Statements that define objects; all others may contain row data. */
 const DEFINITIONS: ReadonlySet<string> = new Set(["CREATE", "ALTER", "DROP", "GRANT", "REVOKE"]);
 
 /**
- * Writes the beginning of a statement on one line: without comments, with strings masked, and, outside of definitions,
- * only up to the first value, since a migration may hold data.
+ * Formats the beginning of a statement on one line for messages: without comments, with masked
+ * strings, and outside of definitions only up to the first value, since a migration may contain
+ * data.
  *
- * @param tokens The tokens of one statement.
- * @returns At most 72 characters; an ellipsis at the end when something is left out.
+ * @param tokens Tokens of one statement.
+ * @returns At most 72 characters, with an ellipsis if something is omitted.
  */
 export function maskStatement(tokens: readonly SqlToken[]): string {
   let text = "";

@@ -2,44 +2,46 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { IsoDay } from "./capabilities.ts";
 import { type DeclaredSchema, EMPTY_SCHEMA } from "./declared/declared_schema.ts";
 
-/** What may be told to the translation. */
+/** Options of the translation. */
 export interface DistSqlOptions {
   /**
-   * The day whose rules apply, for a cluster or a test that stands at an earlier one.
+   * Day whose rules apply, for a cluster or test with an earlier state.
    * @default the newest rules
    */
   asOf?: Date | string;
   /**
-   * CACHE of identity columns and sequences: 1 keeps the order, 65536 or more has gaps and a higher throughput.
+   * CACHE of identity columns and sequences: 1 keeps values in order, 65536 or more leaves gaps but
+   * has a higher throughput.
    * @default 1
    */
   identityCache?: number;
   /**
-   * What numeric without precision becomes; left out, it stays, with a warning: the provider stores numeric(18,6).
+   * Replacement for numeric without precision. If omitted, it is kept with a warning: the provider
+   * stores it as numeric(18,6).
    */
   numeric?: { precision: number; scale: number };
   /**
-   * What becomes of enums: refused, or text with a CHECK of the labels.
+   * Treatment of enums: rejected, or converted to text with a CHECK of the labels.
    * @default "error"
    */
   enums?: "error" | "check";
-  /** Labels of enums that earlier migrations created, by type name, for `enums: "check"`. */
+  /** Labels of enums from earlier migrations, by type name, for `enums: "check"`. */
   enumLabels?: Readonly<Record<string, readonly string[]>>;
-  /** Names of domains that earlier migrations created: columns may have them as their type. */
+  /** Names of domains from earlier migrations, which are then accepted as column types. */
   domains?: readonly string[];
   /**
-   * What earlier migrations declared: tables with their columns and constraints, enums, sequences. Pass the `declared` of
-   * the text before, as `runMigrations` does over all files.
+   * Declarations of earlier migrations: tables with their columns and constraints, enums,
+   * sequences. Pass the `declared` of the previous text, as `runMigrations` does over all files.
    */
   declared?: DeclaredSchema;
   /**
-   * Whether row level security and its policies may be left out, which opens the rows to every role with a grant.
+   * Omit row level security and its policies. Every role with a grant can then access all rows.
    * @default false
    */
   dropRowSecurity?: boolean;
 }
 
-/** Options with their defaults filled in. */
+/** Options with defaults. */
 export interface ResolvedOptions {
   readonly day: IsoDay;
   readonly identityCache: number;
@@ -51,7 +53,7 @@ export interface ResolvedOptions {
   readonly dropRowSecurity: boolean;
 }
 
-/** Later than every rule. */
+/** Date after every rule. */
 const NEWEST: IsoDay = "9999-12-31";
 const SMALLEST_LARGE_CACHE = 65536;
 
@@ -70,17 +72,17 @@ function getDay(asOf: Date | string | undefined): IsoDay {
   return typeof asOf === "string" ? asOf.slice(0, 10) : date.toISOString().slice(0, 10);
 }
 
-/** Whether CACHE may have this value on the provider. */
+/** Checks whether the provider accepts a CACHE value. */
 export function isAcceptedCache(cache: number): boolean {
   return Number.isSafeInteger(cache) && (cache === 1 || cache >= SMALLEST_LARGE_CACHE);
 }
 
 /**
- * Fills in the defaults and checks what was given.
+ * Validates the options and adds defaults.
  *
- * @param options What the caller gave.
- * @returns Every option with a value.
- * @throws {ConfigurationError} when a value is not one that the provider or the calendar knows.
+ * @param options The caller's options.
+ * @returns All options.
+ * @throws {ConfigurationError} If an option has an unknown value or an invalid date.
  */
 export function resolveOptions(options: DistSqlOptions = {}): ResolvedOptions {
   const {

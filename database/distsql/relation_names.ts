@@ -1,22 +1,25 @@
 import { getName } from "./sql_name.ts";
 import type { StatementReader } from "./statement_reader.ts";
 
-/** What a name in a statement stands for. */
+/** Role of a name in a statement. */
 export type NameRole =
-  /** A table or view, or an index that is there: takes a schema. */
+  /** Table, view or existing index: can be qualified. */
   | "relation"
-  /** A name that lives where its table lives and takes no schema: a new index, a new name, an index that is taken over. */
+  /**
+   * Name in the schema of its table, which cannot be qualified: a new index, a new name, an index
+   * that becomes a constraint.
+   */
   | "local"
-  /** A constraint: unique ones name an index, so they share its names. */
+  /** Constraint: unique ones also name an index. */
   | "constraint"
-  /** A table's name before a column. */
+  /** Table name before a column. */
   | "qualifier";
 
-/** A name and its place. */
+/** Name with its position. */
 export interface NameUse {
-  /** The position of the name's token. */
+  /** Position of the name's token. */
   readonly at: number;
-  /** What it stands for. */
+  /** Role of the name. */
   readonly role: NameRole;
 }
 
@@ -41,7 +44,7 @@ const QUERY_STARTS: ReadonlySet<string> = new Set([
   ...["SELECT", "WITH", "VALUES", "TABLE", "INSERT", "UPDATE", "DELETE", "MERGE"],
 ]);
 const END_OF_USING: ReadonlySet<string> = new Set(["USING", "WHERE", "RETURNING", ")"]);
-/** What GRANT may name that is no table. */
+/** Objects of GRANT that are not tables. */
 const NOT_TABLES: ReadonlySet<string> = new Set([
   ...[
     "SCHEMA",
@@ -58,7 +61,7 @@ const NOT_TABLES: ReadonlySet<string> = new Set([
   ...["LARGE", "PARAMETER", "TABLESPACE", "TYPE"],
 ]);
 
-/** Collects the names of tables, views, indexes and constraints that a statement uses without a schema. */
+/** Collector of the unqualified names of tables, views, indexes and constraints in a statement. */
 class NameCollector {
   readonly uses: Map<number, NameRole> = new Map();
   readonly #reader: StatementReader;
@@ -78,7 +81,7 @@ class NameCollector {
     return [...this.uses].map(([at, role]) => ({ at, role }));
   }
 
-  /** A name without a schema, of a table that is not the catalog's. */
+  /** Adds an unqualified name, unless it is a table of the catalog. */
   #add(at: number, role: NameRole): void {
     const reader = this.#reader;
     if (!reader.isName(at) || reader.key(at + 1) === "." || this.uses.has(at)) return;
@@ -124,7 +127,7 @@ class NameCollector {
     }
   }
 
-  /** The names that the first words of a statement say. */
+  /** Collects the names in the first words of a statement. */
   #collectHead(): void {
     const reader = this.#reader;
     const first = reader.key(0);
@@ -212,7 +215,7 @@ class NameCollector {
     else if (object === "COLUMN" && reader.nameEnd(3) === 6) this.uses.set(3, "relation");
   }
 
-  /** The names that a keyword anywhere in a statement brings. */
+  /** Collects the names after a keyword anywhere in a statement. */
   #collectAt(at: number): void {
     const reader = this.#reader;
     if (reader.key(at - 1) === ".") return;
@@ -257,14 +260,14 @@ class NameCollector {
     }
   }
 
-  /** Whether a FROM is part of a call: `extract(day FROM at)`. */
+  /** Checks whether a FROM is part of a call: `extract(day FROM at)`. */
   #isArgument(at: number): boolean {
     return (this.#callLevels ??= this.#findCalls()).has(at);
   }
 
   #callLevels: Set<number> | undefined;
 
-  /** The FROMs whose parentheses hold arguments instead of a query. */
+  /** Returns the FROMs that are part of a call instead of a query. */
   #findCalls(): Set<number> {
     const reader = this.#reader;
     const found = new Set<number>();
@@ -280,7 +283,7 @@ class NameCollector {
     return found;
   }
 
-  /** One table of FROM or JOIN; a function or a subquery is none. */
+  /** Adds one table of FROM or JOIN; skips functions and subqueries. */
   #addReference(at: number): void {
     const reader = this.#reader;
     at = reader.skip(reader.skip(at, "LATERAL"), "ONLY");
@@ -290,7 +293,7 @@ class NameCollector {
     if (!isCall) this.#add(at, "relation");
   }
 
-  /** The tables of `DELETE FROM a USING b`. */
+  /** Adds the tables of `DELETE FROM a USING b`. */
   #addUsing(at: number): void {
     const reader = this.#reader;
     if (!reader.is(at + 1, "FROM")) return;
@@ -298,7 +301,7 @@ class NameCollector {
     if (using >= 0 && reader.is(using, "USING")) this.#addFrom(using + 1);
   }
 
-  /** The tables of a FROM clause, which commas divide. */
+  /** Adds the tables of a FROM clause, separated by commas. */
   #addFrom(from: number): void {
     const reader = this.#reader;
     this.#addReference(from);
@@ -311,7 +314,10 @@ class NameCollector {
     }
   }
 
-  /** `users.email` where users is a table of the statement and no alias. */
+  /**
+   * Collects qualifiers such as `users.email`, if users is a table of the statement and not an
+   * alias.
+   */
   #collectQualifiers(): void {
     const reader = this.#reader;
     for (let at = 0; at < reader.size; at++) {
@@ -326,10 +332,10 @@ class NameCollector {
 }
 
 /**
- * The names of tables, views, indexes and constraints that a statement uses without a schema.
+ * Finds the unqualified names of tables, views, indexes and constraints in a statement.
  *
  * @param reader The statement.
- * @returns Each name with its position and what it stands for.
+ * @returns Each name with its position and role.
  */
 export function findRelationNames(reader: StatementReader): NameUse[] {
   return new NameCollector(reader).collect();

@@ -5,7 +5,7 @@ import { type SqlStatement, STATEMENT_BREAKPOINT, terminateStatement } from "./s
 import { getDeclarations, translateStatements } from "./translate_text.ts";
 import type { DistSqlStep, DistSqlTranslation, DistSqlWarning } from "./translation.ts";
 
-/** Whether the provider gets what was written, word for word. */
+/** Checks whether a statement is unchanged. */
 function isAsWritten(
   sources: readonly SqlStatement[],
   statements: readonly DistSqlStep[],
@@ -26,16 +26,18 @@ function getAction(
 }
 
 /**
- * Translates PostgreSQL's SQL for the distributed-SQL provider: one statement or a whole migration, cut at semicolons and
- * at drizzle-kit's breakpoints. What protects data (foreign keys, checks, unique constraints, predicates) is kept, in
- * steps where it takes several; what cannot be said is a refusal with advice. Translating the result again changes nothing.
+ * Translates PostgreSQL's SQL for the distributed-SQL provider: one statement or a whole migration,
+ * split at semicolons and drizzle-kit's breakpoints. Keeps everything that protects data (foreign
+ * keys, checks, unique constraints, predicates), in several steps if necessary. Statements without
+ * an equivalent are refusals with advice. The translation is idempotent.
  *
- * It never throws for a statement: look at `refusals` before running anything.
+ * Never throws for a statement: check `refusals` before running anything.
  *
- * @param sql SQL of PostgreSQL, or of the provider already.
- * @param options The day whose rules apply, and choices where there is more than one way.
- * @returns What to run, one statement a transaction, with the jobs to wait for, warnings, rules and refusals.
- * @throws {ConfigurationError} when an option has a value that the provider or the calendar does not know.
+ * @param sql SQL of PostgreSQL or of the provider.
+ * @param options Translation options.
+ * @returns Statements to run, one per transaction, with jobs to wait for, warnings, rules and
+ * refusals.
+ * @throws {ConfigurationError} If an option has an unknown value or an invalid date.
  *
  * @example
  * ```ts
@@ -49,7 +51,7 @@ function getAction(
  */
 export function translateForDistSql(sql: string, options: DistSqlOptions = {}): DistSqlTranslation {
   const { statements: translated, scope } = translateStatements(sql, options);
-  const warnings = new Map<string, DistSqlWarning>(); // each once
+  const warnings = new Map<string, DistSqlWarning>(); // without duplicates
   for (const warning of translated.flatMap((one) => one.warnings)) {
     warnings.set(`${warning.id}\0${warning.table ?? ""}\0${warning.message}`, warning);
   }
@@ -71,15 +73,17 @@ export function translateForDistSql(sql: string, options: DistSqlOptions = {}): 
 }
 
 /**
- * Rewrites SQL of PostgreSQL for the distributed-SQL provider, as one string: several statements are joined by
- * drizzle-kit's breakpoint, because each needs a transaction of its own. See {@link translateForDistSql} for a list.
+ * Translates SQL for the distributed-SQL provider to one string. Several statements are joined by
+ * drizzle-kit's breakpoint, because each needs a separate transaction. {@link translateForDistSql}
+ * returns a list.
  *
- * @param stmt SQL of PostgreSQL, or of the provider already.
- * @param options The day whose rules apply, and choices where there is more than one way.
- * @returns The SQL, or `null` when all of it may be left out.
- * @throws {UnsupportedStatementError} when a statement is refused by the provider and leaving it out would lose something.
- * @throws {RecreationRequiredError} when the table has to be made again, and nothing else stands in the way.
- * @throws {ConfigurationError} when an option has a value that the provider or the calendar does not know.
+ * @param stmt SQL of PostgreSQL or of the provider.
+ * @param options Translation options.
+ * @returns The SQL, or `null` if all of it can be omitted.
+ * @throws {UnsupportedStatementError} If the provider rejects a statement that cannot be omitted
+ * without loss.
+ * @throws {RecreationRequiredError} If the table must be recreated, and there is no other error.
+ * @throws {ConfigurationError} If an option has an unknown value or an invalid date.
  *
  * @example
  * ```ts

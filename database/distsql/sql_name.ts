@@ -1,23 +1,23 @@
 import type { SqlToken } from "./tokenize.ts";
 import type { StatementReader } from "./statement_reader.ts";
 
-/** The longest name, in bytes (NAMEDATALEN - 1). */
+/** Maximum length of a name in bytes (NAMEDATALEN - 1). */
 const MAX_NAME_BYTES = 63;
 
 const encoder = new TextEncoder();
 const BEYOND_ASCII = /[\u0080-\uffff]/;
 
-/** PostgreSQL folds the ASCII letters of an unquoted name, others stay. */
+/** Folds the ASCII letters of an unquoted name like PostgreSQL; other letters are not changed. */
 function fold(name: string): string {
   if (!/[A-Z]/.test(name)) return name;
   return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 /**
- * The name that a token stands for, without quotes and folded as PostgreSQL does.
+ * Returns the name of a token, without quotes and folded like PostgreSQL.
  *
  * @param token A word or a quoted name.
- * @returns The name as the catalog has it; of `U&""` the text between the quotes, escapes undone not.
+ * @returns The name in the catalog; for `U&""` the text between the quotes with its escapes.
  */
 export function getName(token: SqlToken): string {
   if (token.kind !== "quoted") return fold(token.text);
@@ -26,21 +26,21 @@ export function getName(token: SqlToken): string {
   return token.text.slice(start, end).replaceAll('""', '"');
 }
 
-/** A name with its qualifiers, as read from a statement. */
+/** Qualified name from a statement. */
 export interface QualifiedName {
-  /** As written. */
+  /** Name as written. */
   readonly text: string;
-  /** The last part, folded. */
+  /** Folded last part. */
   readonly name: string;
-  /** All parts, folded, with dots: what messages show. */
+  /** All folded parts, joined by dots, for messages. */
   readonly path: string;
-  /** Whether one of the parts is in quotes. */
+  /** True if one part is quoted. */
   readonly isQuoted: boolean;
-  /** The position after it. */
+  /** Position after the name. */
   readonly end: number;
 }
 
-/** Reads a qualified name at a position; an empty one when there is none. */
+/** Parses a qualified name at a position; empty if there is none. */
 export function readName(reader: StatementReader, at: number): QualifiedName {
   const end = reader.nameEnd(at);
   const parts: string[] = [];
@@ -59,7 +59,10 @@ export function readName(reader: StatementReader, at: number): QualifiedName {
   };
 }
 
-/** The qualified name at a position as the catalog has it, each part in quotes; empty when there is none. */
+/**
+ * Returns the qualified name at a position in the catalog's form, each part quoted; empty if there
+ * is none.
+ */
 export function quoteNameAt(reader: StatementReader, at: number): string {
   const parts: string[] = [];
   for (let i = at; i < reader.nameEnd(at); i += 2) {
@@ -68,7 +71,7 @@ export function quoteNameAt(reader: StatementReader, at: number): string {
   return parts.join(".");
 }
 
-/** Writes a name; in quotes when asked for or when it would not be the same without. */
+/** Writes a name; quoted if requested or necessary. */
 export function writeName(name: string, quoted: boolean): string {
   return quoted || !/^[a-z_][a-z0-9_$]*$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
 }
@@ -89,14 +92,15 @@ function clip(text: string, maxBytes: number): string {
   return text.slice(0, end);
 }
 
-/** Cuts a name to 63 bytes, as PostgreSQL does with every name that it reads. */
+/** Truncates a name to 63 bytes, as PostgreSQL does. */
 export function truncateName(name: string): string {
   return name.length * 3 <= MAX_NAME_BYTES ? name : clip(name, MAX_NAME_BYTES);
 }
 
 /**
- * A name for a constraint or an index by PostgreSQL's rule: table, columns and label joined by underscores; over
- * 63 bytes, the longer of the first two is cut (PostgreSQL 18, makeObjectName in indexcmds.c).
+ * Generates a name for a constraint or index by PostgreSQL's rule: table, columns and label joined
+ * by underscores; over 63 bytes, the longer of the first two is truncated (PostgreSQL 18,
+ * makeObjectName in indexcmds.c).
  */
 export function deriveName(table: string, columns: string, label: string): string {
   const overhead = label.length + 1 + (columns === "" ? 0 : 1);

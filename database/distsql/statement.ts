@@ -1,15 +1,15 @@
 import { type SqlToken, tokenize } from "./tokenize.ts";
 
-/** What drizzle-kit writes between the statements of a migration; to PostgreSQL it is a comment. */
+/** Marker that drizzle-kit writes between statements; a comment to PostgreSQL. */
 export const STATEMENT_BREAKPOINT = "--> statement-breakpoint";
 
-/** One statement of a text. */
+/** Statement of a text. */
 export interface SqlStatement {
-  /** The statement as written, from its first comment or word to its semicolon. */
+  /** Statement as written, from its first comment or word to its semicolon. */
   readonly text: string;
-  /** Where it starts in the text that was split. */
+  /** Offset in the split text. */
   readonly start: number;
-  /** Its tokens, spaces and comments included; joined, they are the text. */
+  /** Tokens, including spaces and comments; joined, they are the text. */
   readonly tokens: readonly SqlToken[];
 }
 
@@ -18,13 +18,13 @@ function isTrivia(token: SqlToken): boolean {
 }
 
 /**
- * Follows the blocks whose semicolons end no statement: parentheses (CREATE RULE) and the SQL body
- * of a function (`BEGIN ATOMIC … END`, in which CASE has an END too).
+ * Tracker of blocks whose semicolons end no statement: parentheses (CREATE RULE) and the SQL body
+ * of a function (`BEGIN ATOMIC … END`, in which CASE also has an END).
  */
 class BlockTracker {
   #parentheses = 0;
   #blocks = 0;
-  /** The first four, by which a routine is known. */
+  /** The first four words, which identify a routine. */
   #words: string[] = [];
   #isRoutine = false;
 
@@ -57,7 +57,10 @@ class BlockTracker {
   }
 }
 
-/** A statement of a part of a text: without the spaces around it; none when it holds comments alone. */
+/**
+ * Builds the statement of a part of a text, without surrounding spaces; `undefined` if it only
+ * contains comments.
+ */
 function buildStatement(
   sql: string,
   tokens: readonly SqlToken[],
@@ -72,7 +75,7 @@ function buildStatement(
 }
 
 /**
- * Puts a semicolon at the end of a statement that has none, before the comments that follow it.
+ * Adds a semicolon to a statement without one, before the comments after it.
  *
  * @param sql One statement.
  * @returns The statement with its semicolon.
@@ -86,11 +89,12 @@ export function terminateStatement(sql: string): string {
 }
 
 /**
- * Splits SQL at semicolons and at drizzle-kit's breakpoints, wherever they are not part of a literal, a comment,
- * a quoted name or a function's body. A comment stays with the statement after it; what holds no statement is left out.
+ * Splits SQL at semicolons and drizzle-kit's breakpoints, except in literals, comments, quoted
+ * names and function bodies. A comment belongs to the statement after it; parts without a statement
+ * are dropped.
  *
  * @param sql Any text: one statement, a migration file, a dump.
- * @returns The statements in their order.
+ * @returns The statements in order.
  *
  * @example
  * ```ts
@@ -103,7 +107,7 @@ export function splitStatements(sql: string): SqlStatement[] {
   const statements: SqlStatement[] = [];
   let current: SqlToken[] = [];
   let blocks = new BlockTracker();
-  let offset = 0; // of the first token of the current statement
+  let offset = 0; // offset of the first token of the current statement
   let at = 0;
   const finish = (end: number): void => {
     const statement = buildStatement(sql, current, offset, end);

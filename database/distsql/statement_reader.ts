@@ -2,7 +2,10 @@ import type { SqlToken } from "./tokenize.ts";
 
 const BEYOND_ASCII = /[\u0080-\uffff]/;
 
-/** Upper case for words of plain ASCII: `ſelect` is no keyword, though JavaScript makes it SELECT. */
+/**
+ * Converts words to upper case, only in ASCII: `ſelect` is not a keyword, although JavaScript
+ * converts it to SELECT.
+ */
 function getKey(token: SqlToken): string {
   if (token.kind === "word") {
     return BEYOND_ASCII.test(token.text) ? token.text : token.text.toUpperCase();
@@ -11,20 +14,22 @@ function getKey(token: SqlToken): string {
 }
 
 /**
- * Reads a statement by its significant tokens, spaces and comments left out. Positions count those tokens; a position
- * past the end reads as an empty key. A literal or a quoted name never reads as a keyword.
+ * Reader of a statement's significant tokens, without spaces and comments. Positions count those
+ * tokens; a position past the end has an empty key. Literals and quoted names are never keywords.
  */
 export class StatementReader {
-  /** How many significant tokens there are, without the closing semicolon. */
+  /** Number of significant tokens, without the closing semicolon. */
   readonly size: number;
   /** All tokens of the statement. */
   readonly tokens: readonly SqlToken[];
-  /** For each significant token its place among all tokens. */
+  /** Index among all tokens, for each significant token. */
   readonly places: readonly number[];
   readonly #keys: readonly string[];
   #closings: ReadonlyMap<number, number> | undefined;
 
-  /** @param tokens The tokens of one statement. */
+  /**
+   * @param tokens Tokens of one statement.
+   */
   constructor(tokens: readonly SqlToken[]) {
     const places: number[] = [];
     const keys: string[] = [];
@@ -43,40 +48,43 @@ export class StatementReader {
     this.size = keys.length;
   }
 
-  /** The keyword or symbol at a position, in upper case; empty for literals, quoted names and past the end. */
+  /**
+   * Returns the keyword or symbol at a position in upper case; empty for literals, quoted names and
+   * past the end.
+   */
   key(at: number): string {
     return at >= 0 && at < this.size ? this.#keys[at] : "";
   }
 
-  /** The token at a position, or `undefined` past the end. */
+  /** Returns the token at a position, or `undefined` past the end. */
   token(at: number): SqlToken | undefined {
     return at >= 0 && at < this.size ? this.tokens[this.places[at]] : undefined;
   }
 
-  /** Whether these keywords or symbols stand at a position, one after the other. */
+  /** Checks for a sequence of keywords or symbols at a position. */
   is(at: number, ...keys: string[]): boolean {
     for (let i = 0; i < keys.length; i++) if (this.key(at + i) !== keys[i]) return false;
     return true;
   }
 
-  /** Whether one of the keywords stands at a position. */
+  /** Checks whether one of the keywords is at a position. */
   isOneOf(at: number, keys: ReadonlySet<string>): boolean {
     const key = this.key(at);
     return key !== "" && keys.has(key);
   }
 
-  /** The position after the keywords when they stand there, else the position itself. */
+  /** Returns the position after the keywords if they are there, else the position itself. */
   skip(at: number, ...keys: string[]): number {
     return this.is(at, ...keys) ? at + keys.length : at;
   }
 
-  /** Whether a name, quoted or not, stands at a position. */
+  /** Checks for a name at a position, quoted or not. */
   isName(at: number): boolean {
     const kind = this.token(at)?.kind;
     return kind === "word" || kind === "quoted";
   }
 
-  /** The position after a name with its qualifiers (`a.b.c`). */
+  /** Returns the position after a qualified name (`a.b.c`). */
   nameEnd(at: number): number {
     if (!this.isName(at)) return at;
     let end = at + 1;
@@ -84,24 +92,31 @@ export class StatementReader {
     return end;
   }
 
-  /** The position of the bracket that closes the one at a position; the end of the statement when none does. */
+  /**
+   * Returns the position of the closing bracket for one at a position; the end of the statement if
+   * there is none.
+   */
   closing(at: number): number {
     return (this.#closings ??= matchBrackets(this.#keys)).get(at) ?? this.size;
   }
 
-  /** The next position on the same level: past a bracket and what it holds. */
+  /** Returns the next position on the same level, skipping the content of brackets. */
   next(at: number): number {
     const key = this.key(at);
     return (key === "(" || key === "[" ? this.closing(at) : at) + 1;
   }
 
-  /** The first position on the same level, from `from` up to `to`, that holds one of the keywords; else -1. */
+  /**
+   * Returns the first position on the same level in `[from, to)` with one of the keywords; else -1.
+   */
   find(keys: ReadonlySet<string>, from: number, to: number = this.size): number {
     for (let at = from; at < to; at = this.next(at)) if (this.isOneOf(at, keys)) return at;
     return -1;
   }
 
-  /** The ranges between the commas of a level, as `[from, to)`; none when the range is empty. */
+  /**
+   * Returns the ranges between the commas of a level, as `[from, to)`; empty for an empty range.
+   */
   list(from: number, to: number): [number, number][] {
     if (from >= to) return [];
     const items: [number, number][] = [];
@@ -115,7 +130,7 @@ export class StatementReader {
     return items;
   }
 
-  /** The text from one position up to another, as written. */
+  /** Returns the text of a range, as written. */
   text(from: number, to: number): string {
     if (from >= to || from >= this.size) return "";
     const last = this.places[Math.min(to, this.size) - 1];

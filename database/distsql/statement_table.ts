@@ -1,19 +1,19 @@
 import { readName } from "./sql_name.ts";
 import type { StatementReader } from "./statement_reader.ts";
 
-/** Words between the object's keyword and its name. */
+/** Keywords between the object's kind and its name. */
 const BEFORE_NAME: ReadonlySet<string> = new Set(["IF", "NOT", "EXISTS", "ONLY"]);
 /** Objects of a table that name it after ON. */
 const ON_TABLE: ReadonlySet<string> = new Set(["INDEX", "POLICY", "TRIGGER"]);
-/** Where the table's name is in statements that start with these words. */
+/** Position of the table's name in statements that start with these words. */
 const NAME_AFTER: Readonly<Record<string, number>> = { INSERT: 2, MERGE: 2, DELETE: 2, UPDATE: 1 };
 const DEFINITIONS: ReadonlySet<string> = new Set(["CREATE", "ALTER", "DROP", "COMMENT"]);
 
 /**
- * Whether a statement is `ALTER TABLE ASYNC name VALIDATE CONSTRAINT`, and not about a table called async.
+ * Checks for `ALTER TABLE ASYNC name VALIDATE CONSTRAINT`, not for a table named async.
  *
  * @param reader The statement.
- * @returns The position of the table's name, or -1.
+ * @returns Position of the table's name, or -1.
  */
 export function asyncTableAt(reader: StatementReader): number {
   if (!reader.is(0, "ALTER", "TABLE", "ASYNC")) return -1;
@@ -23,10 +23,10 @@ export function asyncTableAt(reader: StatementReader): number {
 }
 
 /**
- * The table that a statement is about, where its first words name one.
+ * Returns the table of a statement, if its first words name one.
  *
  * @param reader The statement.
- * @returns The name without quotes, with its schema when the statement has it.
+ * @returns The name without quotes, with its schema if the statement has it.
  */
 export function getTable(reader: StatementReader): string | undefined {
   const pathAt = (at: number): string | undefined => {
@@ -48,7 +48,7 @@ export function getTable(reader: StatementReader): string | undefined {
   return undefined;
 }
 
-/** Words that may stand between CREATE, ALTER, DROP or COMMENT ON and the kind of object. */
+/** Keywords that may precede the kind of object after CREATE, ALTER, DROP or COMMENT ON. */
 const BEFORE_KIND: ReadonlySet<string> = new Set([
   ...[
     "ON",
@@ -64,7 +64,7 @@ const BEFORE_KIND: ReadonlySet<string> = new Set([
     "EVENT",
   ],
 ]);
-/** Kinds of objects whose name follows the kind. */
+/** Kinds of objects that are followed by the name. */
 const NAMED_KINDS: ReadonlySet<string> = new Set([
   ...[
     "TYPE",
@@ -93,10 +93,11 @@ const NAMED_KINDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The object that a statement defines, changes or drops, where it is no table and belongs to none.
+ * Returns the object that a statement defines, changes or drops, if it is not a table or part of
+ * one.
  *
  * @param reader The statement.
- * @returns The name without quotes, with its schema when the statement has it.
+ * @returns The name without quotes, with its schema if the statement has it.
  */
 export function getObject(reader: StatementReader): string | undefined {
   if (!DEFINITIONS.has(reader.key(0))) return undefined;

@@ -1,15 +1,15 @@
 import type { SqlStatement } from "./statement.ts";
 
-/** A place in a text, as editors count it. */
+/** Position in a text, as counted by editors. */
 export interface TextPosition {
-  /** The line, from 1. CRLF is one line break. */
+  /** Line, from 1. CRLF is one line break. */
   readonly line: number;
-  /** The column, from 1, in characters: a character beyond the basic plane counts as one. */
+  /** Column in characters, from 1: a character beyond the basic plane counts as one. */
   readonly column: number;
 }
 
 /**
- * Reads the line breaks of a text once and gives the position of any of its offsets.
+ * Creates a function that converts offsets of a text to positions; scans the text once.
  *
  * @param text The text.
  * @returns A function from an offset to its position.
@@ -32,7 +32,7 @@ export function createLocator(text: string): (offset: number) => TextPosition {
   };
 }
 
-/** The offset of a statement's first word, after the comments before it. */
+/** Returns the offset of a statement's first word, after the comments before it. */
 export function findFirstWord({ start, tokens }: SqlStatement): number {
   let at = start;
   for (const { kind, text } of tokens) {

@@ -1,12 +1,13 @@
 import type { SqlToken } from "./tokenize.ts";
 import type { StatementReader } from "./statement_reader.ts";
 
-/** Symbols that need no space on one side, so that taking out a clause leaves neat text. */
+/** Symbols without a space on one side, so that removing a clause leaves clean text. */
 const NO_SPACE_BEFORE: ReadonlySet<string> = new Set([")", "]", ",", ";", ".", "(", "["]);
 const NO_SPACE_AFTER: ReadonlySet<string> = new Set(["(", "[", "."]);
 
 /**
- * Changes to a statement, by the positions of its reader. What is not named stays as written; comments always stay.
+ * Edits of a statement, by the positions of its reader. All other text is not changed, and comments
+ * are kept.
  */
 export class TokenEdits {
   readonly #reader: StatementReader;
@@ -14,33 +15,35 @@ export class TokenEdits {
   readonly #before: Map<number, string> = new Map();
   readonly #after: Map<number, string> = new Map();
 
-  /** @param reader The statement that is changed. */
+  /**
+   * @param reader The statement to change.
+   */
   constructor(reader: StatementReader) {
     this.#reader = reader;
   }
 
-  /** Whether nothing is changed. */
+  /** True if nothing is changed. */
   get isEmpty(): boolean {
     return this.#removed.size === 0 && this.#before.size === 0 && this.#after.size === 0;
   }
 
-  /** Takes out the tokens from one position up to another. */
+  /** Removes the tokens of a range. */
   remove(from: number, to: number): void {
     for (let at = from; at < to; at++) this.#removed.add(this.#reader.places[at]);
   }
 
-  /** Puts text in the place of the tokens from one position up to another. */
+  /** Replaces the tokens of a range. */
   replace(from: number, to: number, text: string): void {
     this.remove(from, to);
     this.#put(this.#before, from, text);
   }
 
-  /** Puts text before a token; spaces are the caller's. */
+  /** Inserts text before a token, without adding spaces. */
   insertBefore(at: number, text: string): void {
     this.#put(this.#before, at, text);
   }
 
-  /** Puts text right after a token; spaces are the caller's. */
+  /** Inserts text after a token, without adding spaces. */
   insertAfter(at: number, text: string): void {
     this.#put(this.#after, at, text);
   }
@@ -50,13 +53,14 @@ export class TokenEdits {
     texts.set(place, (texts.get(place) ?? "") + text);
   }
 
-  /** The changed text of the statement, or of the tokens from one position up to another. */
+  /** Returns the changed text of the statement, or of a range. */
   apply(from?: number, to?: number): string {
     const { tokens, places } = this.#reader;
     const first = from === undefined ? 0 : places[from];
     const last = to === undefined ? tokens.length : places[to - 1] + 1;
     let text = "";
-    // Without the space that a clause at the end may leave; text is put after a slice, which no comment may swallow.
+    // Trims trailing space of a removed clause. Text may be appended to a slice, so it must not end
+    // in a comment.
     let end = 0;
     const isSlice = to !== undefined;
     let cut = false;
@@ -78,7 +82,10 @@ export class TokenEdits {
     return text.slice(0, end);
   }
 
-  /** A space goes with the token after it, but never the line break that ends a line comment. */
+  /**
+   * Checks whether a space is removed with the token after it; never true for the line break that
+   * ends a line comment.
+   */
   #vanishesWithNext(place: number): boolean {
     const next = place + 1;
     const goes = this.#removed.has(next) && !this.#before.has(next);

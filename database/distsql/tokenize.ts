@@ -1,4 +1,4 @@
-/** What a token is. `word` is an unquoted identifier or keyword, `quoted` a quoted identifier. */
+/** Kind of a token. `word` is an unquoted identifier or keyword, `quoted` a quoted identifier. */
 export type SqlTokenKind =
   | "space"
   | "line_comment"
@@ -11,11 +11,11 @@ export type SqlTokenKind =
   | "symbol"
   | "psql";
 
-/** A piece of SQL text; the tokens of a text, joined, are the text. */
+/** Token of an SQL text; the tokens of a text, joined, are the text. */
 export interface SqlToken {
-  /** What it is. */
+  /** Kind of token. */
   readonly kind: SqlTokenKind;
-  /** The text itself, unchanged. */
+  /** Unchanged text. */
   readonly text: string;
 }
 
@@ -34,7 +34,10 @@ const SEMICOLON = 0x3b;
 const AMPERSAND = 0x26;
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** Classes of the first 128 characters; everything above is part of an identifier (PostgreSQL 18, scan.l). */
+/**
+ * Classes of the first 128 characters; all others are part of an identifier (PostgreSQL 18,
+ * scan.l).
+ */
 const SPACE = 1, LETTER = 2, DIGIT = 4, OPERATOR = 8;
 const CLASS: Uint8Array = classTable();
 
@@ -66,13 +69,13 @@ function isNamePart(code: number): boolean {
   return code >= 128 || (CLASS[code] & (LETTER | DIGIT)) !== 0 || code === DOLLAR;
 }
 
-/** The end of a name that starts before `at`. */
+/** Returns the end of a name that starts before `at`. */
 function nameEnd(sql: string, at: number): number {
   while (at < sql.length && isNamePart(sql.charCodeAt(at))) at++;
   return at;
 }
 
-/** The end of a line comment, without the line break: what follows it stays on a line of its own. */
+/** Returns the end of a line comment, excluding the line break. */
 function lineCommentEnd(sql: string, at: number): number {
   for (; at < sql.length; at++) {
     const code = sql.charCodeAt(at);
@@ -81,7 +84,7 @@ function lineCommentEnd(sql: string, at: number): number {
   return at;
 }
 
-/** The end of a block comment; they nest. */
+/** Returns the end of a block comment, which may be nested. */
 function blockCommentEnd(sql: string, at: number): number {
   let depth = 1;
   for (at += 2; at < sql.length && depth > 0; at++) {
@@ -92,7 +95,10 @@ function blockCommentEnd(sql: string, at: number): number {
   return Math.min(at, sql.length);
 }
 
-/** The end of text in quotes whose first quote is at `at`; a doubled quote is one character of the text. */
+/**
+ * Returns the end of quoted text whose first quote is at `at`; a doubled quote is one character of
+ * the text.
+ */
 function quotedEnd(sql: string, at: number, quote: number, escapes: boolean): number {
   for (at++; at < sql.length; at++) {
     const code = sql.charCodeAt(at);
@@ -106,8 +112,8 @@ function quotedEnd(sql: string, at: number, quote: number, escapes: boolean): nu
 }
 
 /**
- * The start of a string's next part. Two strings with a line break between them are one, with the first one's
- * escape rules (PostgreSQL 18, 4.1.2.1); comments may stand between the parts.
+ * Returns the start of a string's next part. Two strings separated by a line break are one, with
+ * the escape rules of the first (PostgreSQL 18, 4.1.2.1); comments may separate the parts.
  */
 function continuation(sql: string, at: number): number {
   let broken = false;
@@ -128,7 +134,7 @@ function stringEnd(sql: string, at: number, escapes: boolean): number {
   return end;
 }
 
-/** The end of a dollar-quoted string, or -1 when the dollar sign starts none. */
+/** Returns the end of a dollar-quoted string, or -1 if the dollar sign does not start one. */
 function dollarQuoteEnd(sql: string, at: number): number {
   let tagEnd = at + 1;
   if (isDigit(sql.charCodeAt(tagEnd))) return -1;
@@ -161,14 +167,14 @@ function numberEnd(sql: string, at: number): number {
   return at;
 }
 
-/** Whether the `e` before `at` is a digit of `0x…`: the sign after it is then an operator. */
+/** Checks whether the `e` before `at` is a digit of `0x…`: a sign after it is then an operator. */
 function isHexadecimal(sql: string, at: number): boolean {
   let start = at;
   while (start > 0 && isNamePart(sql.charCodeAt(start - 1))) start--;
   return (sql.charCodeAt(start + 1) | 0x20) === 0x78;
 }
 
-/** The end of a run of operator characters; a comment ends it. */
+/** Returns the end of a run of operator characters, which a comment ends. */
 function operatorEnd(sql: string, at: number): number {
   for (; at < sql.length; at++) {
     const code = sql.charCodeAt(at);
@@ -180,8 +186,8 @@ function operatorEnd(sql: string, at: number): number {
 }
 
 /**
- * Tokens of one character, by its code: half of a text's tokens are a space, a comma or a bracket, and one object serves for
- * all of a kind.
+ * Shared tokens of one character, by its code: half of a text's tokens are a space, a comma or a
+ * bracket.
  */
 const SINGLE: (SqlToken | undefined)[] = new Array(128).fill(undefined);
 for (const text of " \n()[],;.") {
@@ -196,18 +202,22 @@ function wordIs(sql: string, start: number, end: number, word: string): boolean 
   return end - start === word.length && sql.slice(start, end).toUpperCase() === word;
 }
 
-/** The end of the rows that pg_dump writes after `COPY … FROM stdin;`, or -1 when there are none. */
+/**
+ * Returns the end of the rows that pg_dump writes after `COPY … FROM stdin;`, or -1 if there are
+ * none.
+ */
 function copyRowsEnd(sql: string, at: number): number {
   const end = sql.indexOf("\n\\.", at);
   return end < 0 ? -1 : end + 3;
 }
 
 /**
- * Splits SQL into tokens by PostgreSQL's own rules (PostgreSQL 18, 4.1): nested comments, `E''`, `U&''`, dollar quotes,
- * quoted identifiers, strings continued on the next line. It never fails: an unterminated literal or comment goes on
- * to the end. Linear in the length of the text.
+ * Splits SQL into tokens by PostgreSQL's rules (PostgreSQL 18, 4.1): nested comments, `E''`,
+ * `U&''`, dollar quotes, quoted identifiers, strings continued on the next line. Never fails: an
+ * unterminated literal or comment extends to the end. Runs in linear time.
  *
- * psql's own lines (`\restrict`, and the rows after `COPY … FROM stdin`) are tokens of the kind `psql`.
+ * Lines of psql (`\restrict`, and the rows after `COPY … FROM stdin`) are tokens of the kind
+ * `psql`.
  *
  * @param sql Any text.
  * @returns The tokens; joined, they are the text.
@@ -226,7 +236,7 @@ export function tokenize(sql: string): SqlToken[] {
   let atStatementStart = true;
   let inCopy = false;
   let awaitsRows = false;
-  let rowsEnd = 0; // -1 once there are no more: looked for once, so that the whole stays linear
+  let rowsEnd = 0; // -1 once there are no more, to keep the search linear
   while (at < length) {
     const start = at;
     const code = sql.charCodeAt(at);

@@ -1,18 +1,18 @@
 import type { StatementReader } from "./statement_reader.ts";
 
-/** `BEGIN … COMMIT` among the statements of a text, by their places. */
+/** `BEGIN … COMMIT` block, by indexes of statements. */
 export interface TransactionBlock {
-  /** The place of BEGIN. */
+  /** Index of BEGIN. */
   readonly from: number;
-  /** The place of COMMIT. */
+  /** Index of COMMIT. */
   readonly to: number;
 }
 
-/** What the statements of a text say about transactions. */
+/** Transaction control of a text. */
 export interface TransactionControl {
-  /** The pairs of BEGIN and COMMIT. */
+  /** Pairs of BEGIN and COMMIT. */
   readonly blocks: readonly TransactionBlock[];
-  /** For each statement that a runner cannot follow, the registry's entry. */
+  /** Registry entries of statements that a runner cannot follow. */
   readonly refusals: ReadonlyMap<number, string>;
 }
 
@@ -22,7 +22,7 @@ const SAVEPOINTS: ReadonlySet<string> = new Set(["SAVEPOINT", "RELEASE"]);
 const ROLLBACKS: ReadonlySet<string> = new Set(["ROLLBACK", "ABORT"]);
 const TO: ReadonlySet<string> = new Set(["TO"]);
 
-/** The modes that hold anyway: the server's own, or weaker ones. */
+/** Transaction modes without effect: the server's own, or weaker ones. */
 const DEFAULT_MODES =
   /^(?:(?:WORK|TRANSACTION|READ WRITE|NOT DEFERRABLE|ISOLATION LEVEL READ (?:UN)?COMMITTED|,) ?)*$/;
 
@@ -32,7 +32,7 @@ function getModes(reader: StatementReader): string {
   return words.join(" ");
 }
 
-/** The entry of a statement that is refused wherever it stands. */
+/** Returns the registry entry of a statement that is always rejected. */
 function getRefusal(reader: StatementReader): string | undefined {
   if (reader.isOneOf(0, SAVEPOINTS) || (reader.is(0, "ROLLBACK") && reader.find(TO, 1) >= 0)) {
     return "savepoint";
@@ -46,15 +46,16 @@ function getRefusal(reader: StatementReader): string | undefined {
   return reader.isOneOf(0, ROLLBACKS) ? "transaction-rollback" : undefined;
 }
 
-/** Whether a statement begins or ends a transaction or a part of one. */
+/** Checks whether a statement begins or ends a transaction or a part of one. */
 export function isTransactionControl(reader: StatementReader): boolean {
   const sets = [BEGINS, ENDS, SAVEPOINTS, ROLLBACKS];
   return sets.some((set) => reader.isOneOf(0, set)) || reader.is(0, "PREPARE", "TRANSACTION");
 }
 
 /**
- * Reads which statements of a text begin and end transactions. BEGIN and COMMIT in pairs can be followed; all else cannot:
- * one without the other, ROLLBACK, savepoints, prepared transactions, isolation levels and other modes.
+ * Finds the statements of a text that begin and end transactions. Only pairs of BEGIN and COMMIT
+ * can be followed. All else is rejected: one without the other, ROLLBACK, savepoints, prepared
+ * transactions, isolation levels and other modes.
  *
  * @param statements The statements of a text, in order.
  */

@@ -42,7 +42,7 @@ import type { StatementTranslation } from "./translation.ts";
 
 type Rule = (reader: StatementReader, t: StatementTranslation) => void;
 
-/** Words between CREATE and the object. */
+/** Keywords between CREATE and the object. */
 const MODIFIERS: ReadonlySet<string> = new Set([
   ...[
     "OR",
@@ -59,7 +59,7 @@ const MODIFIERS: ReadonlySet<string> = new Set([
   ],
 ]);
 
-/** The object of CREATE, ALTER, DROP and COMMENT ON, by its first word. */
+/** Returns the position of the object in CREATE, ALTER, DROP and COMMENT ON. */
 function objectAt(reader: StatementReader): number {
   let at = reader.is(0, "COMMENT", "ON") ? 2 : 1;
   while (reader.key(0) === "CREATE" && reader.isOneOf(at, MODIFIERS)) at++;
@@ -70,7 +70,7 @@ function keep(reader: StatementReader, t: StatementTranslation): void {
   t.emit(reader.tokens.map((token) => token.text).join(""));
 }
 
-/** Does what the registry's entry says: refuses the statement, or leaves it out and tells. */
+/** Creates the rule for a registry entry: rejects the statement, or omits it with a warning. */
 function byEntry(id: string): Rule {
   const { action } = getIncompatibility(id)!;
   return function followEntry(_reader, t): void {
@@ -99,7 +99,7 @@ function translateSchemaChange(reader: StatementReader, t: StatementTranslation)
   if (!refusesSystemSchema(reader, t)) keep(reader, t);
 }
 
-/** The provider's own procedures are the only ones. */
+/** Keeps CALL of the provider's procedures, and rejects others. */
 function translateCallStatement(reader: StatementReader, t: StatementTranslation): void {
   if (readName(reader, 1).path.startsWith("sys.")) keep(reader, t);
   else t.refuse("procedure", "CALL of a procedure");
@@ -167,7 +167,7 @@ const ALTER: Readonly<Record<string, Rule>> = {
   ROUTINE: translateAlterFunction,
 };
 
-/** Objects that cannot exist, so that nothing is lost when they are not dropped. */
+/** Objects that cannot exist, so that dropping them can be omitted. */
 const NEVER_THERE: readonly string[] = [
   ...[
     "ACCESS",
@@ -219,7 +219,7 @@ const DROP: Readonly<Record<string, Rule>> = {
   ...Object.fromEntries(NEVER_THERE.map((object) => [object, stripObject])),
 };
 
-/** Objects whose comments go, because the objects cannot be there. */
+/** Objects whose comments are omitted because the objects cannot exist. */
 const NO_COMMENT: ReadonlySet<string> = new Set([
   ...[
     "EXTENSION",
@@ -274,13 +274,13 @@ function translateDo(reader: StatementReader, t: StatementTranslation): void {
   const statement = new StatementReader(inner.tokens);
   t.isGuarded = true;
   translateStatement(statement, t);
-  // in PostgreSQL one action that is there already undoes them all
+  // in PostgreSQL one existing object rolls back all actions
   if (countActions(statement) > 1 && t.steps.length > before + 1) {
     return t.refuse("do-block", "a DO block around several actions of ALTER TABLE");
   }
   if (t.refusals.some((refusal) => refusal instanceof RecreationRequiredError)) {
     t.refusals.length = 0;
-    return t.refuse("do-block", "a DO block around a change for which the table is made again");
+    return t.refuse("do-block", "a DO block around a change that recreates the table");
   }
   for (let i = before; i < t.steps.length; i++) {
     t.steps[i] = { ...t.steps[i], ignores: inner.ignores };
@@ -370,10 +370,10 @@ const QUERIES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Translates one statement, or those that it is written as when it names an enum or a serial column.
+ * Translates one statement, or its replacements if it names an enum or serial column.
  *
  * @param statement The statement, as written for PostgreSQL.
- * @param t Where steps, warnings and refusals go.
+ * @param t Receives steps, warnings and refusals.
  */
 export function translateStatement(statement: StatementReader, t: StatementTranslation): void {
   nameSubject(statement, t);
@@ -385,7 +385,7 @@ export function translateStatement(statement: StatementReader, t: StatementTrans
   if (lowered.length !== 1) nameSubject(statement, t);
 }
 
-/** Translates a statement; what the table has to be made again for is a step of that kind. */
+/** Translates a statement; a required table recreation becomes a step of that kind. */
 function translateLowered(statement: StatementReader, t: StatementTranslation): void {
   const [steps, refusals] = [t.steps.length, t.refusals.length];
   translateByRule(statement, t);
@@ -398,7 +398,7 @@ function translateLowered(statement: StatementReader, t: StatementTranslation): 
   refuseViews(statement, t);
 }
 
-/** Refuses to make a table again that a view reads: the view would go with it. */
+/** Rejects the recreation of a table that a view reads, since the view would be lost. */
 function refuseViews(statement: StatementReader, t: StatementTranslation): void {
   const { tables, views } = t.before;
   const table = findObject(
@@ -411,17 +411,18 @@ function refuseViews(statement: StatementReader, t: StatementTranslation): void 
     if (reads) {
       t.refuse(
         "recreate-view",
-        `a change that makes the table again, which the view ${view.name} reads`,
+        `a change that recreates the table, which the view ${view.name} reads`,
       );
     }
   }
 }
 
 /**
- * Translates one statement by the rule of its first words. A statement that no rule knows stays as it is: the provider decides.
+ * Translates one statement by the rule for its first words. Keeps a statement without a rule, so
+ * that the provider decides.
  *
  * @param statement The statement.
- * @param t Where steps, warnings and refusals go.
+ * @param t Receives steps, warnings and refusals.
  */
 function translateByRule(statement: StatementReader, t: StatementTranslation): void {
   const object = nameSubject(statement, t);
@@ -437,7 +438,10 @@ function translateByRule(statement: StatementReader, t: StatementTranslation): v
   rule(reader, t);
 }
 
-/** Notes what messages call the statement; returns the object of CREATE, ALTER, DROP and COMMENT ON. */
+/**
+ * Records the statement's name for messages; returns the object of CREATE, ALTER, DROP and COMMENT
+ * ON.
+ */
 function nameSubject(statement: StatementReader, t: StatementTranslation): string {
   if (statement.token(0)?.kind === "psql") {
     t.kind = "psql";

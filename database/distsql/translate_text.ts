@@ -20,41 +20,41 @@ import {
   type TextScope,
 } from "./translation.ts";
 
-/** One statement of a text, translated. */
+/** Translated statement of a text. */
 export interface TranslatedStatement {
-  /** The statement as written. */
+  /** Original statement. */
   readonly source: SqlStatement;
-  /** What to run; nothing of it may be run when there is a refusal. */
+  /** Steps to run; none of them may be run if there is a refusal. */
   readonly steps: readonly DistSqlStep[];
-  /** What behaves differently afterwards. */
+  /** Differences in behavior. */
   readonly warnings: readonly DistSqlWarning[];
-  /** What stands in the way. */
+  /** Errors. */
   readonly refusals: readonly (UnsupportedStatementError | RecreationRequiredError)[];
-  /** The registry's entries that applied. */
+  /** Registry entries that applied. */
   readonly rules: readonly string[];
-  /** The kind of statement with the name of what it is about: `ALTER TABLE notes`. */
+  /** Kind of statement with the name of its object: `ALTER TABLE notes`. */
   readonly subject: string;
-  /** The table that the statement is about. */
+  /** Table of the statement. */
   readonly table: string | undefined;
-  /** What the statements before it declare. */
+  /** Declarations before the statement. */
   readonly before: DeclaredSchema;
 }
 
-/** The statements of a text, translated one by one. */
+/** Text whose statements are translated one by one. */
 export interface TranslatedText {
-  /** One entry for each statement, in order. */
+  /** One entry per statement, in order. */
   readonly statements: readonly TranslatedStatement[];
-  /** What the text and the options declare. */
+  /** Declarations of the text and the options. */
   readonly scope: TextScope;
 }
 
 /**
  * Translates the statements of a text, each with its own steps, warnings and refusals.
  *
- * @param sql SQL of PostgreSQL, or of the provider already.
- * @param options The choices of the translation, and what earlier texts declare.
- * @returns One entry for each statement.
- * @throws {ConfigurationError} When an option has a value that the provider or the calendar does not know.
+ * @param sql SQL of PostgreSQL or of the provider.
+ * @param options Translation options, and declarations of earlier texts.
+ * @returns One entry per statement.
+ * @throws {ConfigurationError} If an option has an unknown value or an invalid date.
  */
 export function translateStatements(sql: string, options: DistSqlOptions = {}): TranslatedText {
   const sources = splitStatements(sql);
@@ -70,7 +70,7 @@ export function translateStatements(sql: string, options: DistSqlOptions = {}): 
   return { statements: commented.length === 0 ? statements : inOrder, scope };
 }
 
-/** A statement in a comment is refused like one that is written out: it must not be passed over. */
+/** Rejects a statement in a comment, which must not be ignored. */
 function refuseCommentedKey(
   { start, text, table }: CommentedKey,
   scope: TextScope,
@@ -98,7 +98,7 @@ function createScope(sources: readonly SqlStatement[], options: DistSqlOptions):
   };
 }
 
-/** Adds the enums of which the caller gives the labels alone. */
+/** Adds the enums for which the caller only gives labels. */
 function declareEnums({ declared, enumLabels }: ResolvedOptions): DeclaredSchema {
   let { enums } = declared;
   for (const [path, labels] of Object.entries(enumLabels)) {
@@ -112,7 +112,7 @@ function declareEnums({ declared, enumLabels }: ResolvedOptions): DeclaredSchema
   return { ...declared, enums };
 }
 
-/** What a text declares, for the options of later texts. */
+/** Returns the declarations of a text, for the options of later texts. */
 export function getDeclarations(
   scope: TextScope,
 ): Required<Pick<DistSqlOptions, "enumLabels" | "domains" | "declared">> {
@@ -123,7 +123,10 @@ export function getDeclarations(
   };
 }
 
-/** The labels of the enums, under their qualified names and those of `public` also without. */
+/**
+ * Returns the labels of the enums by their qualified names, and for `public` also by their
+ * unqualified ones.
+ */
 function labelsByName({ enums }: DeclaredSchema): Record<string, readonly string[]> {
   const entries = [...enums.values()].flatMap(({ schema, name, labels }) =>
     schema === DEFAULT_SCHEMA
@@ -133,7 +136,7 @@ function labelsByName({ enums }: DeclaredSchema): Record<string, readonly string
   return Object.fromEntries(entries);
 }
 
-/** Finds sequences that one statement drops and no other statement names. */
+/** Finds sequences that a statement drops and that no other statement names. */
 function findDroppedSequences(sources: readonly SqlStatement[]): Set<string> {
   const dropped = new Set<string>();
   for (const { text, tokens } of sources) {
@@ -151,7 +154,7 @@ function findDroppedSequences(sources: readonly SqlStatement[]): Set<string> {
   return dropped;
 }
 
-/** What statements elsewhere in the text decide; only what may say so is read for it. */
+/** Collects facts from later statements of the text; only relevant statements are parsed for it. */
 function lookAhead(
   sources: readonly SqlStatement[],
 ): Pick<TextScope, "validated" | "transactionRefusals"> {
@@ -174,7 +177,7 @@ function findTransactionRefusals(
   return new Map([...refusals].map(([place, id]) => [readers[place].tokens, id]));
 }
 
-/** The constraints that a statement validates, by name. */
+/** Collects the constraints that a statement validates, by name. */
 function collectValidated(reader: StatementReader, names: Set<string>): void {
   if (!reader.is(0, "ALTER", "TABLE")) return;
   for (let at = 2; at < reader.size; at++) {

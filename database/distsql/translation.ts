@@ -6,173 +6,183 @@ import { getIncompatibility } from "./incompatibilities.ts";
 import type { ResolvedOptions } from "./options.ts";
 import type { SqlToken } from "./tokenize.ts";
 
-/** A change of rows that may have to be run in batches below the provider's row limit. */
+/** Change of rows that may have to run in batches below the provider's row limit. */
 export interface DistSqlBatch {
-  /** What is done to the rows. */
+  /** Kind of change. */
   readonly verb: "update" | "delete";
-  /** The table, as written in the statement. */
+  /** Table, as written in the statement. */
   readonly table: string;
-  /** The assignment of an update, as SQL. */
+  /** Assignment of an update, as SQL. */
   readonly set?: string;
-  /** Which rows; a batch is done when none is left. All rows when left out. */
+  /** Condition for the rows; a change is done when no row matches. All rows if omitted. */
   readonly where?: string;
 }
 
-/** A background job that a statement starts: what to look at in the catalog once it has ended. */
+/** Background job of a statement, with the catalog entry to check once it has ended. */
 export interface DistSqlJob {
-  /** `index`: look at pg_index.indisvalid. `constraint`: look at pg_constraint.convalidated. */
+  /** `index`: check pg_index.indisvalid. `constraint`: check pg_constraint.convalidated. */
   readonly kind: "index" | "constraint";
-  /** The table, as written in the statement. */
+  /** Table, as written in the statement. */
   readonly table: string;
-  /** The index or the constraint, as written; an index without a name gets one from the server. */
+  /** Index or constraint, as written; an unnamed index gets its name from the server. */
   readonly name?: string;
 }
 
-/** A column, as SQL. */
+/** Column, for SQL. */
 export interface DistSqlColumn {
-  /** The table, quoted. */
+  /** Table, quoted. */
   readonly table: string;
-  /** The column's name as the catalog has it, without quotes. */
+  /** Name of the column in the catalog, without quotes. */
   readonly column: string;
 }
 
-/** What a step does about a CHECK that stands for NOT NULL. */
+/** Action of a step on a CHECK that replaces NOT NULL. */
 export interface DistSqlNotNull extends DistSqlColumn {
   /**
-   * `add`: adds it unless the column refuses NULL already. `validate`: checks the rows that are there. `drop`: drops it
-   * after the statement. Its name may differ from the one in the statement, when the table or column was renamed.
+   * `add`: adds it unless the column already forbids NULL. `validate`: validates existing rows.
+   * `drop`: drops it after the statement. Its name may differ from the statement's if the table or
+   * column was renamed.
    */
   readonly does: "add" | "validate" | "drop";
-  /** The name of the CHECK, without quotes; not given for `drop`. */
+  /** Name of the CHECK, without quotes; omitted for `drop`. */
   readonly name?: string;
 }
 
-/** The tables of a TRUNCATE, one of which a step empties. */
+/** Tables of a TRUNCATE, one of which a step empties. */
 export interface DistSqlTruncation {
-  /** The tables, quoted. */
+  /** Tables, quoted. */
   readonly tables: readonly string[];
-  /** The step's place among those of the statement, from 0. */
+  /** Index of the step among those of the statement, from 0. */
   readonly place: number;
 }
 
-/** One statement to run, in a transaction of its own. */
+/** Statement to run in a separate transaction. */
 export interface DistSqlStep {
   /** The statement. */
   readonly sql: string;
-  /** Given when its answer is a `job_id`: the job to wait for before the next statement. */
+  /** Set if the statement returns a `job_id`: the job to wait for before the next statement. */
   readonly job?: DistSqlJob;
-  /** Given when the statement may touch more rows than a transaction can. */
+  /** Set if the statement may change more rows than a transaction can. */
   readonly batch?: DistSqlBatch;
-  /** SQLSTATEs that mean "already there" and that the source ignored (a DO block with EXCEPTION). */
+  /** SQLSTATEs of existing objects that the source ignores (a DO block with EXCEPTION). */
   readonly ignores?: readonly string[];
-  /** Given for ALTER TABLE IF EXISTS: the table, quoted. The step is skipped when it does not exist. */
+  /** Set for ALTER TABLE IF EXISTS: the table, quoted. The step is skipped if it does not exist. */
   readonly ifTable?: string;
-  /** Given for ADD COLUMN IF NOT EXISTS: the step is skipped when the column exists before it. */
+  /** Set for ADD COLUMN IF NOT EXISTS: the step is skipped if the column exists. */
   readonly ifNoColumn?: DistSqlColumn;
-  /** Given for TRUNCATE: foreign keys decide whether the tables may be emptied, and in which order. */
+  /**
+   * Set for TRUNCATE: foreign keys decide whether the tables can be emptied, and in which order.
+   */
   readonly truncates?: DistSqlTruncation;
-  /** Whether the step completes the one before it, and is skipped when that one is skipped. */
+  /** True if the step completes the previous one, and is skipped with it. */
   readonly follows?: boolean;
-  /** Given for NOT NULL, which a CHECK stands for: the catalog decides what is left to do. */
+  /** Set for NOT NULL, which a CHECK replaces: the catalog decides what is left to do. */
   readonly notNull?: readonly DistSqlNotNull[];
-  /** Whether the table has to be made again for the statement, an ALTER TABLE; such a step comes with a refusal. */
+  /**
+   * True if the statement, an ALTER TABLE, requires a table recreation; such a step has a refusal
+   * too.
+   */
   readonly recreates?: true;
 }
 
-/** Something to know about a translation. */
+/** Warning about a translation. */
 export interface DistSqlWarning {
-  /** The registry's entry. */
+  /** Id of the registry entry. */
   readonly id: string;
-  /** What changes, and what to do. */
+  /** Difference in behavior, and advice. */
   readonly message: string;
-  /** The table that the statement is about. */
+  /** Table of the statement. */
   readonly table?: string;
-  /** The type or enum that it is about. */
+  /** Type or enum of the statement. */
   readonly type?: string;
 }
 
-/** What a text of SQL becomes on the distributed-SQL provider. */
+/** Translation of an SQL text for the distributed-SQL provider. */
 export interface DistSqlTranslation {
-  /** What to run, in order, each in a transaction of its own. */
+  /** Statements to run in order, each in a separate transaction. */
   readonly statements: readonly DistSqlStep[];
-  /** What behaves differently afterwards. */
+  /** Differences in behavior. */
   readonly warnings: readonly DistSqlWarning[];
-  /** The registry's entries that applied, in the order in which they did. */
+  /** Registry entries that applied, in order. */
   readonly rules: readonly string[];
-  /** What stands in the way; empty when everything is translated. Nothing may be run while there is one. */
+  /** Errors; empty if everything is translated. If there is one, no statement may be run. */
   readonly refusals: readonly (UnsupportedStatementError | RecreationRequiredError)[];
-  /** What was done on the whole: the first refusal's action, else `Strip`, `Rewrite`, `Warn` or `Compatible`. */
+  /**
+   * Overall treatment: that of the first refusal, else `Strip`, `Rewrite`, `Warn` or `Compatible`.
+   */
   readonly action: DistSqlAction;
-  /** The table of the first statement that names one, without quotes. */
+  /** Table of the first statement that names one, without quotes. */
   readonly table?: string;
-  /** Labels of the enums that the text creates, for the option `enumLabels` of later texts. */
+  /** Labels of the enums created by the text, for the option `enumLabels` of later texts. */
   readonly enumLabels: Readonly<Record<string, readonly string[]>>;
-  /** Names of the domains that the text creates, for the option `domains` of later texts. */
+  /** Names of the domains created by the text, for the option `domains` of later texts. */
   readonly domains: readonly string[];
-  /** What is declared after the text, for the option `declared` of later texts. */
+  /** Declarations after the text, for the option `declared` of later texts. */
   readonly declared: DeclaredSchema;
 }
 
-/** What is known across the statements of a text. */
+/** State across the statements of a text. */
 export interface TextScope {
   readonly options: ResolvedOptions;
   readonly domains: Set<string>;
-  /** What is declared before the statement that is translated, as PostgreSQL's catalog would have it. */
+  /** Declarations before the current statement, like PostgreSQL's catalog. */
   declared: DeclaredSchema;
-  /** Sequences that a later statement of the text drops, and that no other statement names. */
+  /** Sequences that a later statement drops, and that no other statement names. */
   readonly droppedSequences: ReadonlySet<string>;
-  /** Keys of sequences that the provider dropped with an identity before the text drops them. */
+  /** Keys of sequences that the provider drops with an identity before the text drops them. */
   readonly goneSequences: Set<string>;
-  /** How often a name was made for a constraint, so that two of one text differ. */
+  /** Numbers of generated constraint names, to keep them distinct within a text. */
   readonly names: Map<string, number>;
   /** Constraints that a later statement of the text validates. */
   readonly validated: ReadonlySet<string>;
-  /** How many statements the text has. */
+  /** Number of statements. */
   readonly statementCount: number;
-  /** The statements about transactions that cannot be followed, by their tokens, with the registry's entry. */
+  /** Registry entries of transaction statements that cannot be followed, by their tokens. */
   readonly transactionRefusals: ReadonlyMap<readonly SqlToken[], string>;
 }
 
-/** What the rules write into while they translate one statement. */
+/** Result of the rules for one statement. */
 export class StatementTranslation {
   readonly steps: DistSqlStep[] = [];
   readonly warnings: DistSqlWarning[] = [];
   readonly rules: Set<string> = new Set();
   readonly refusals: (UnsupportedStatementError | RecreationRequiredError)[] = [];
   readonly scope: TextScope;
-  /** The kind of statement, such as ALTER TABLE. */
+  /** Kind of statement, such as ALTER TABLE. */
   kind = "";
-  /** What was declared before the statement. */
+  /** Declarations before the statement. */
   readonly before: DeclaredSchema;
-  /** The table that the statement is about. */
+  /** Table of the statement. */
   table: string | undefined;
-  /** The type, view, sequence or other object that the statement defines, changes or drops. */
+  /** Type, view, sequence or other object that the statement defines, changes or drops. */
   object: string | undefined;
-  /** Whether the statement is in a DO block that ignores that its object exists. */
+  /** True if the statement is in a DO block that ignores existing objects. */
   isGuarded = false;
 
-  /** @param scope What is known across the statements of the text. */
+  /**
+   * @param scope State across the statements of the text.
+   */
   constructor(scope: TextScope) {
     this.scope = scope;
     this.before = scope.declared;
   }
 
-  /** The options of the translation. */
+  /** Translation options. */
   get options(): ResolvedOptions {
     return this.scope.options;
   }
 
-  /** Whether the provider can do something on the day that applies. */
+  /** Checks whether the provider has a capability on the selected day. */
   can(name: DistSqlCapabilityName): boolean {
     return hasCapability(name, this.scope.options.day);
   }
 
-  /** Notes that an entry of the registry applied. */
+  /** Records that a registry entry applied. */
   apply(id: string): void {
     this.rules.add(id);
   }
 
-  /** Notes an entry and tells the user; its advice is the message unless another is given. */
+  /** Records an entry with a warning; the message is its advice unless another is given. */
   warn(
     id: string,
     message: string = getIncompatibility(id)!.advice,
@@ -190,11 +200,12 @@ export class StatementTranslation {
   }
 
   /**
-   * Notes that the statement cannot be translated: by the entry's action a refusal, or a table to make again.
+   * Records that the statement cannot be translated: as a refusal or a table recreation, by the
+   * entry's action.
    *
-   * @param id The registry's entry.
-   * @param what What is not supported; the entry's title when left out.
-   * @param type The type or enum that it is about.
+   * @param id Id of the registry entry.
+   * @param what Unsupported feature; the entry's title if omitted.
+   * @param type Type or enum of the statement.
    */
   refuse(
     id: string,
@@ -206,7 +217,7 @@ export class StatementTranslation {
     const { kind, table } = this;
     const isRecreation = action === DistSqlAction.Recreate;
     const reason = isRecreation
-      ? `the table has to be made again for ${what}`
+      ? `the table must be recreated for ${what}`
       : `not supported: ${what}`;
     const summary = `${this.subject}: ${reason}`;
     const message = `${summary} (${id}). ${advice}`;
@@ -218,7 +229,7 @@ export class StatementTranslation {
     );
   }
 
-  /** The kind of statement with the name of what it is about: `CREATE TYPE mood`. */
+  /** Kind of statement with the name of its object: `CREATE TYPE mood`. */
   get subject(): string {
     const name = this.table ?? this.object;
     return name === undefined ? this.kind : `${this.kind} ${name}`;

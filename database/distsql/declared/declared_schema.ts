@@ -1,164 +1,173 @@
 import { writeName } from "../sql_name.ts";
 import { SharedMap } from "./shared_map.ts";
 
-/** A name with its schema, as the catalog has it. */
+/** Qualified name in the catalog's form. */
 export interface ObjectName {
-  /** The schema; `public` when the statement names none. */
+  /** Schema; `public` if the statement names none. */
   readonly schema: string;
   /** The name. */
   readonly name: string;
 }
 
-/** An enum type. */
+/** Enum type. */
 export interface DeclaredEnum extends ObjectName {
-  /** The labels in their order, without quotes. */
+  /** Labels in order, without quotes. */
   readonly labels: readonly string[];
 }
 
-/** A domain. */
+/** Domain. */
 export interface DeclaredDomain extends ObjectName {
-  /** The key of the enum that it is based on. */
+  /** Key of the enum that it is based on. */
   readonly enum?: string;
-  /** The type that it is based on, as written. */
+  /** Base type, as written. */
   readonly type: string;
-  /** Whether columns of it have a default without one of their own. */
+  /** True if columns of the domain get a default. */
   readonly hasDefault: boolean;
 }
 
-/** A sequence, whether created by name, by `serial` or by an identity column. */
+/** Sequence created by name, by `serial` or by an identity column. */
 export interface DeclaredSequence extends ObjectName {
-  /** The column that it is dropped with. */
+  /** Column that owns the sequence. */
   readonly ownedBy?: { readonly table: string; readonly column: string };
-  /** What created it. */
+  /** Kind of statement that created it. */
   readonly origin: "statement" | "serial" | "identity";
 }
 
-/** An enum whose order of labels an expression uses that is stored: of a view, a CHECK, an index, a generated column. */
+/**
+ * Use of an enum's label order in a stored expression: of a view, a CHECK, an index or a generated
+ * column.
+ */
 export interface StoredOrder {
-  /** The key of the enum. */
+  /** Key of the enum. */
   readonly enum: string;
-  /** Whether the labels had the order of their texts then, so that the expression compares them as texts. */
+  /** True if the labels were in text order then, so that the expression compares them as texts. */
   readonly isText: boolean;
 }
 
-/** A column of a table. */
+/** Column of a table. */
 export interface DeclaredColumn {
   /** The name. */
   readonly name: string;
-  /** The type as written. */
+  /** Type, as written. */
   readonly type: string;
-  /** Whether the type is an array. */
+  /** True for an array type. */
   readonly isArray: boolean;
-  /** The key of the enum that is the type, or the element type of the array. */
+  /** Key of the enum that is the type, or the array's element type. */
   readonly enum?: string;
-  /** The key of the domain that is the type. */
+  /** Key of the domain that is the type. */
   readonly domain?: string;
-  /** Whether it refuses NULL. */
+  /** True if NULL is not allowed. */
   readonly notNull: boolean;
-  /** The default as written; not given for `serial`. */
+  /** Default, as written; omitted for `serial`. */
   readonly default?: string;
-  /** The keys of the enums that the default is made of, which may be others than the column's type. */
+  /** Keys of the enums in the default, which may differ from the column's type. */
   readonly defaultEnums?: readonly string[];
-  /** The expression of a generated column, as written. */
+  /** Expression of a generated column, as written. */
   readonly generated?: string;
-  /** The enums whose order that expression uses. */
+  /** Enums whose order that expression uses. */
   readonly ordersBy?: readonly StoredOrder[];
-  /** How it numbers rows. A `serial` column whose default was changed is a plain column with or without a default. */
+  /** Kind of numbering. A `serial` column with a changed default is a plain column. */
   readonly numbering?: "serial" | "identity";
-  /** The key of the sequence that numbers the rows. */
+  /** Key of the sequence that numbers the rows. */
   readonly sequence?: string;
-  /** The name of the CHECK that keeps an enum's labels where there are no enums; PostgreSQL has none. */
+  /**
+   * Name of the CHECK that restricts the values to an enum's labels on the provider; PostgreSQL has
+   * none.
+   */
   readonly labelCheck?: string;
 }
 
-/** A constraint of a table. */
+/** Constraint of a table. */
 export interface DeclaredConstraint {
-  /** The name, given or generated. */
+  /** Given or generated name. */
   readonly name: string;
-  /** What it says. */
+  /** Kind of constraint. */
   readonly kind: "primary_key" | "unique" | "check" | "foreign_key" | "exclude";
-  /** The columns of a key or a foreign key; the columns that a CHECK names. */
+  /** Columns of a key or foreign key; columns that a CHECK names. */
   readonly columns: readonly string[];
-  /** The columns of INCLUDE. */
+  /** Columns of INCLUDE. */
   readonly included: readonly string[];
-  /** The table that a foreign key references, by its key, and the columns there. */
+  /** Referenced table of a foreign key, by its key, and the referenced columns. */
   readonly references?: { readonly table: string; readonly columns: readonly string[] };
-  /** What follows the name, as written. */
+  /** Text after the name, as written. */
   readonly text: string;
-  /** The enums whose order a CHECK uses. */
+  /** Enums whose order a CHECK uses. */
   readonly ordersBy?: readonly StoredOrder[];
 }
 
-/** Whether a constraint has an index of its name. */
+/** Checks whether a constraint has an index of the same name. */
 export function hasIndex(kind: DeclaredConstraint["kind"]): boolean {
   return kind !== "check" && kind !== "foreign_key";
 }
 
-/** An index that belongs to no constraint. */
+/** Index that belongs to no constraint. */
 export interface DeclaredIndex {
-  /** The name, given or generated. */
+  /** Given or generated name. */
   readonly name: string;
-  /** Whether it is unique. */
+  /** True for a unique index. */
   readonly isUnique: boolean;
-  /** The columns that its keys, INCLUDE and predicate name. */
+  /** Columns that its keys, INCLUDE and predicate name. */
   readonly columns: readonly string[];
-  /** What follows the table's name, as written. */
+  /** Text after the table's name, as written. */
   readonly text: string;
-  /** The enums whose order its expressions use. */
+  /** Enums whose order its expressions use. */
   readonly ordersBy?: readonly StoredOrder[];
 }
 
-/** A table. */
+/** Table. */
 export interface DeclaredTable extends ObjectName {
-  /** The columns in their order. */
+  /** Columns in order. */
   readonly columns: readonly DeclaredColumn[];
-  /** The constraints, except NOT NULL. */
+  /** Constraints, except NOT NULL. */
   readonly constraints: readonly DeclaredConstraint[];
-  /** The indexes, except those of constraints. */
+  /** Indexes, except those of constraints. */
   readonly indexes: readonly DeclaredIndex[];
-  /** The statistics objects over it. */
+  /** Statistics objects of the table. */
   readonly statistics: readonly ObjectName[];
-  /** Whether all columns are known; false for CREATE TABLE … LIKE of an unknown table, AS and INHERITS. */
+  /**
+   * True if all columns are known; false for CREATE TABLE … LIKE of an unknown table, AS and
+   * INHERITS.
+   */
   readonly isComplete: boolean;
 }
 
-/** A table or a view that a view reads. */
+/** Table or view that a view reads. */
 export interface ViewSource {
-  /** The key of the table or the view. */
+  /** Key of the table or view. */
   readonly relation: string;
-  /** The columns that are read. */
+  /** Columns that are read. */
   readonly columns: readonly string[];
-  /** Whether `*` reads all columns. */
+  /** True if `*` reads all columns. */
   readonly readsAll: boolean;
 }
 
-/** A column of a view. */
+/** Column of a view. */
 export interface ViewColumn {
   /** The name. */
   readonly name: string;
-  /** The keys of the enums that it has, or may have. */
+  /** Keys of the enums that its value may have. */
   readonly enums: readonly string[];
-  /** Whether it has one of them for certain. */
+  /** True if its value certainly has one of them. */
   readonly isCertain: boolean;
 }
 
-/** A view. */
+/** View. */
 export interface DeclaredView extends ObjectName {
-  /** Whether it is materialized. */
+  /** True for a materialized view. */
   readonly isMaterialized: boolean;
-  /** What it reads. */
+  /** Relations that it reads. */
   readonly sources: readonly ViewSource[];
-  /** The statement that created it, as written. */
+  /** CREATE statement, as written. */
   readonly text: string;
-  /** Its columns, as far as they could be read. */
+  /** Columns, as far as they could be parsed. */
   readonly columns?: readonly ViewColumn[];
-  /** The enums whose order it uses. */
+  /** Enums whose order it uses. */
   readonly ordersBy?: readonly StoredOrder[];
 }
 
 /**
- * What SQL declares up to a statement, as the catalog of PostgreSQL would have it. Immutable plain data. Keys of the maps
- * are `schema.name`, written as in SQL (see {@link getKey}).
+ * Schema that SQL declares up to a statement, like PostgreSQL's catalog. Immutable plain data. Keys
+ * of the maps have the form `schema.name`, as written in SQL (see {@link getKey}).
  */
 export interface DeclaredSchema {
   /** Enum types. */
@@ -173,7 +182,7 @@ export interface DeclaredSchema {
   readonly sequences: ReadonlyMap<string, DeclaredSequence>;
 }
 
-/** The schema before the first statement. */
+/** Schema before the first statement. */
 export const EMPTY_SCHEMA: DeclaredSchema = {
   enums: new Map(),
   domains: new Map(),
@@ -182,7 +191,7 @@ export const EMPTY_SCHEMA: DeclaredSchema = {
   sequences: new Map(),
 };
 
-/** The schema of names that have none. */
+/** Schema of unqualified names. */
 export const DEFAULT_SCHEMA = "public";
 
 /** Returns the key of an object: its qualified name as SQL. */
@@ -190,7 +199,7 @@ export function getKey({ schema, name }: ObjectName): string {
   return `${writeName(schema, false)}.${writeName(name, false)}`;
 }
 
-/** Finds an object by its name in a statement; a name without a schema means `public`. */
+/** Finds an object by its name in a statement; an unqualified name is in `public`. */
 export function findObject<T extends ObjectName>(
   objects: ReadonlyMap<string, T>,
   name: { readonly schema?: string; readonly name: string },
@@ -198,7 +207,7 @@ export function findObject<T extends ObjectName>(
   return objects.get(getKey({ schema: name.schema ?? DEFAULT_SCHEMA, name: name.name }));
 }
 
-/** Returns a map with one more entry, or with another one under the same key. */
+/** Returns a map with an added or replaced entry. */
 export function withEntry<T extends ObjectName>(
   map: ReadonlyMap<string, T>,
   entry: T,
@@ -216,7 +225,7 @@ export function withoutEntries<T>(
   return result;
 }
 
-/** Returns a map with every value changed. */
+/** Returns a map with changed values. */
 export function mapValues<T>(
   map: ReadonlyMap<string, T>,
   change: (value: T) => T,

@@ -5,13 +5,13 @@ import { readPart } from "./read_object.ts";
 const BEFORE_TYPE: ReadonlySet<string> = new Set(["::", "AS"]);
 
 /**
- * Returns the columns of a table that an expression names, each once, in the order in which they appear. A name before
- * `(` is a function, a name after `::` or AS a type.
+ * Returns the columns of a table that an expression names, each once, in order of appearance. A
+ * name before `(` is a function, a name after `::` or AS a type.
  *
  * @param reader The statement.
- * @param from Where the expression starts.
- * @param to Where it ends.
- * @param columns The names of the table's columns.
+ * @param from Start of the expression.
+ * @param to End of the expression.
+ * @param columns Names of the table's columns.
  */
 export function columnsNamed(
   reader: StatementReader,

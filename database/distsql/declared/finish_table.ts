@@ -5,8 +5,8 @@ import { tokenize } from "../tokenize.ts";
 import { type DeclaredSchema, withEntry } from "./declared_schema.ts";
 
 /**
- * Gives a name to the CHECK of each enum column of a table that has none: `table_column_enum`, with a number where a
- * constraint of the table has that name.
+ * Names the CHECKs of a table's enum columns that have none yet: `table_column_enum`, with a number
+ * if a constraint has that name.
  */
 function nameLabelChecks(state: DeclaredSchema, key: string): DeclaredSchema {
   const table = state.tables.get(key);
@@ -32,7 +32,7 @@ function nameLabelChecks(state: DeclaredSchema, key: string): DeclaredSchema {
   return { ...state, tables: withEntry(state.tables, { ...table, columns }) };
 }
 
-/** Notes the enums whose order the generated columns of a table use. */
+/** Records the enums whose order the generated columns of a table use. */
 function readGenerated(state: DeclaredSchema, key: string): DeclaredSchema {
   const table = state.tables.get(key);
   if (
@@ -48,7 +48,7 @@ function readGenerated(state: DeclaredSchema, key: string): DeclaredSchema {
   return { ...state, tables: withEntry(state.tables, { ...table, columns }) };
 }
 
-/** Notes what can be told of a table once it has all its columns and constraints. */
+/** Derives the facts that depend on all columns and constraints of a table. */
 export function finishTable(state: DeclaredSchema, key: string): DeclaredSchema {
   return readGenerated(nameLabelChecks(state, key), key);
 }

@@ -26,7 +26,7 @@ import {
 
 const USING: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
 
-/** An ALTER TABLE under way. */
+/** ALTER TABLE in progress. */
 interface Alteration {
   readonly reader: StatementReader;
   readonly key: string;
@@ -54,7 +54,7 @@ function changeColumn(
   }));
 }
 
-/** In which order PostgreSQL 15 does the actions (AlterTablePass in tablecmds.c). */
+/** Returns the pass of an action in PostgreSQL 15 (AlterTablePass in tablecmds.c). */
 function getPass(reader: StatementReader, from: number): number {
   const at = reader.nameEnd(reader.skip(from + 1, "COLUMN"));
   switch (reader.key(from)) {
@@ -129,7 +129,7 @@ function foldAddConstraint(
   return state;
 }
 
-/** ADD CONSTRAINT name UNIQUE USING INDEX index: the index takes the constraint's name. */
+/** Applies ADD CONSTRAINT name UNIQUE USING INDEX index: the index takes the constraint's name. */
 function takeOverIndex(
   state: DeclaredSchema,
   { reader, key }: Alteration,
@@ -156,7 +156,7 @@ function takeOverIndex(
   });
 }
 
-/** The sequence of a serial column that is a default like any other now. */
+/** Detaches the sequence of a serial column whose default became an ordinary one. */
 function releaseSequence(state: DeclaredSchema, key: string | undefined): DeclaredSchema {
   const sequence = key === undefined ? undefined : state.sequences.get(key);
   if (sequence === undefined) return state;
@@ -268,8 +268,8 @@ function foldAction(
 }
 
 /**
- * Changes the table of an ALTER TABLE, its actions in PostgreSQL's order: names of keys are generated before those of
- * CHECKs and foreign keys. An unknown table changes nothing.
+ * Applies an ALTER TABLE, with its actions in PostgreSQL's order: names of keys are generated
+ * before those of CHECKs and foreign keys. Ignores an unknown table.
  */
 export function foldAlterTable(
   state: DeclaredSchema,

@@ -23,10 +23,10 @@ const SERIAL: ReadonlySet<string> = new Set([
 ]);
 const SEQUENCE: ReadonlySet<string> = new Set(["SEQUENCE"]);
 
-/** The type of a column: what it is called and which of the declared types it is. */
+/** Type of a column, as written and as a declared type. */
 export type ColumnTypeFacts = Pick<DeclaredColumn, "type" | "isArray" | "enum" | "domain">;
 
-/** Reads a type. */
+/** Parses a type. */
 export function readType(
   state: DeclaredSchema,
   reader: StatementReader,
@@ -53,7 +53,10 @@ function isSerial(reader: StatementReader, from: number): boolean {
   return (schema === undefined || schema === "pg_catalog") && SERIAL.has(name);
 }
 
-/** Adds the sequence of a serial or an identity column, under the name that its options give or a generated one. */
+/**
+ * Adds the sequence of a serial or identity column, with the name in its options or a generated
+ * one.
+ */
 function addSequence(
   state: DeclaredSchema,
   table: DeclaredTable,
@@ -84,15 +87,15 @@ export function addIdentity(
   return addSequence(state, table, column, "identity", given);
 }
 
-/** A column that was added to a table, with the constraints that its clauses ask for. */
+/** Added column, with the constraints of its clauses. */
 export interface AddedColumn {
   readonly state: DeclaredSchema;
   readonly pending: readonly PendingConstraint[];
 }
 
 /**
- * Adds a column to a table that the schema has. Its constraints are not added yet: PostgreSQL names them after those that
- * come first in the statement.
+ * Adds a column to a declared table. Its constraints are returned, because PostgreSQL names them
+ * after others in the statement.
  */
 export function addColumn(
   state: DeclaredSchema,
@@ -139,7 +142,7 @@ export function addColumn(
   };
 }
 
-/** Reads a default: an expression with the enums that it is made of, or the sequence of its `nextval`. */
+/** Parses a default: an expression with its enums, or the sequence of its `nextval`. */
 export function readDefault(
   state: DeclaredSchema,
   reader: StatementReader,

@@ -14,7 +14,10 @@ import { addConstraints, type PendingConstraint, readPending } from "./pending_c
 import { finishTable } from "./finish_table.ts";
 import { readObject, readPart, toObjectName } from "./read_object.ts";
 
-/** Drops the second of two unique keys on the same columns, as PostgreSQL does within one CREATE TABLE. */
+/**
+ * Drops the second of two unique keys on the same columns, as PostgreSQL does within one CREATE
+ * TABLE.
+ */
 function mergeKeys(
   keys: readonly PendingConstraint[],
   reader: StatementReader,
@@ -34,7 +37,10 @@ function mergeKeys(
   return merged;
 }
 
-/** What makes two keys on the same columns differ: INCLUDE, NULLS NOT DISTINCT, DEFERRABLE. */
+/**
+ * Returns the properties that distinguish two keys on the same columns: INCLUDE, NULLS NOT
+ * DISTINCT, DEFERRABLE.
+ */
 function tail({ from, to }: PendingConstraint, reader: StatementReader): string {
   const words: string[] = [];
   for (let at = from + 1; at < to; at = reader.next(at)) {
@@ -48,13 +54,13 @@ function tail({ from, to }: PendingConstraint, reader: StatementReader): string 
 }
 
 /**
- * Adds the table of a CREATE TABLE. PostgreSQL generates the names of CHECKs first, then those of the primary key, the
- * unique keys and the foreign keys.
+ * Adds the table of a CREATE TABLE. PostgreSQL generates the names of CHECKs first, then those of
+ * the primary key, the unique keys and the foreign keys.
  *
  * @param state The schema before.
  * @param reader The statement.
- * @param at Where the table's name is, or IF NOT EXISTS before it.
- * @param names Takes the generated names by the position of the constraint.
+ * @param at Position of the table's name, or of IF NOT EXISTS before it.
+ * @param names Receives the generated names, by the position of the constraint.
  */
 export function foldCreateTable(
   state: DeclaredSchema,
@@ -106,7 +112,7 @@ function setNotNull(state: DeclaredSchema, key: string, column: string): Declare
   return { ...state, tables: withEntry(state.tables, { ...table, columns }) };
 }
 
-/** Copies the columns of `LIKE other`; of an unknown table nothing can be known. */
+/** Copies the columns of `LIKE other`; for an unknown table the result is incomplete. */
 function copyColumns(
   state: DeclaredSchema,
   key: string,

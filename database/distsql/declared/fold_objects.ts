@@ -36,7 +36,7 @@ const OWNED: ReadonlySet<string> = new Set(["OWNED"]);
 const VIEW: ReadonlySet<string> = new Set(["VIEW"]);
 const FROM: ReadonlySet<string> = new Set(["FROM"]);
 
-/** CREATE INDEX; one without a name gets PostgreSQL's. */
+/** Applies CREATE INDEX; an index without a name gets PostgreSQL's generated one. */
 export function foldCreateIndex(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
   const isUnique = reader.is(1, "UNIQUE");
   const on = reader.find(ON, isUnique ? 3 : 2);
@@ -72,7 +72,7 @@ export function foldCreateIndex(state: DeclaredSchema, reader: StatementReader):
   return { ...state, tables: withEntry(state.tables, after) };
 }
 
-/** The name before ON, after CONCURRENTLY, ASYNC and IF NOT EXISTS. */
+/** Returns the name before ON, after CONCURRENTLY, ASYNC and IF NOT EXISTS. */
 function indexName(reader: StatementReader, from: number, on: number): string | undefined {
   let at = from;
   const isKeyword = reader.is(at, "CONCURRENTLY") || (reader.is(at, "ASYNC") && on > at + 1);
@@ -81,7 +81,7 @@ function indexName(reader: StatementReader, from: number, on: number): string | 
   return at < on ? readObject(reader, at).name : undefined;
 }
 
-/** CREATE and ALTER SEQUENCE. */
+/** Applies CREATE and ALTER SEQUENCE. */
 export function foldSequence(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
   const start = reader.find(SEQUENCE, 1) + 1;
   const written = readObject(
@@ -105,7 +105,7 @@ export function foldSequence(state: DeclaredSchema, reader: StatementReader): De
   return { ...state, sequences: withEntry(state.sequences, after) };
 }
 
-/** The column of OWNED BY. */
+/** Returns the column of OWNED BY. */
 function getOwner(
   state: DeclaredSchema,
   reader: StatementReader,
@@ -121,7 +121,7 @@ function getOwner(
   return table && { table: getKey(table), column: readPart(reader, end - 1) };
 }
 
-/** CREATE VIEW. */
+/** Applies CREATE VIEW. */
 export function foldCreateView(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
   const view = reader.find(VIEW, 1);
   const at = reader.skip(view + 1, "IF", "NOT", "EXISTS");
@@ -143,7 +143,7 @@ export function foldCreateView(state: DeclaredSchema, reader: StatementReader): 
   return { ...state, views: withEntry(state.views, declared) };
 }
 
-/** The relations that a view names, with every column of theirs that it names anywhere. */
+/** Returns the relations that a view names, with all of their columns that it names. */
 function readSources(state: DeclaredSchema, reader: StatementReader, from: number): ViewSource[] {
   const found = new Set<string>();
   const names = new Set<string>();
@@ -164,7 +164,10 @@ function readSources(state: DeclaredSchema, reader: StatementReader, from: numbe
   return [...found].map((relation) => ({ relation, columns: [...names], readsAll }));
 }
 
-/** ALTER TABLE, VIEW, INDEX or SEQUENCE … RENAME TO of something that is no table: PostgreSQL takes any relation. */
+/**
+ * Applies ALTER TABLE, VIEW, INDEX or SEQUENCE … RENAME TO for other relations than tables:
+ * PostgreSQL accepts any kind.
+ */
 export function foldRenameRelation(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
   const written = readObject(reader, reader.skip(2, "IF", "EXISTS"));
   const isRename = reader.is(written.end, "RENAME", "TO");
@@ -181,7 +184,7 @@ export function foldRenameRelation(state: DeclaredSchema, reader: StatementReade
   return isRename ? renameIndex(state, from, target) : state;
 }
 
-/** Renames an index, or the constraint that has it. */
+/** Renames an index, or the constraint that owns it. */
 function renameIndex(state: DeclaredSchema, from: ObjectName, name: string): DeclaredSchema {
   const isIt = (one: { name: string; kind?: DeclaredConstraint["kind"] }): boolean =>
     one.name === from.name && (one.kind === undefined || hasIndex(one.kind));
@@ -223,7 +226,7 @@ function dropSequences(state: DeclaredSchema, keys: readonly string[]): Declared
   return { ...state, tables, sequences: withoutEntries(state.sequences, keys) };
 }
 
-/** CREATE STATISTICS. */
+/** Applies CREATE STATISTICS. */
 export function foldCreateStatistics(
   state: DeclaredSchema,
   reader: StatementReader,
@@ -258,7 +261,7 @@ function dropSchemas(state: DeclaredSchema, names: readonly string[]): DeclaredS
   };
 }
 
-/** Drops the columns, in every table, whose type goes with CASCADE, and the defaults that are made of it. */
+/** Drops the columns of all tables whose type is dropped with CASCADE. */
 function dropTypes(
   state: DeclaredSchema,
   keys: readonly string[],
@@ -286,7 +289,7 @@ function dropTypes(
   };
 }
 
-/** DROP of tables, views, indexes, sequences, types, domains and schemas. */
+/** Applies DROP of tables, views, indexes, sequences, types, domains and schemas. */
 export function foldDrop(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
   const isMaterialized = reader.is(1, "MATERIALIZED");
   const kind = reader.key(isMaterialized ? 2 : 1);

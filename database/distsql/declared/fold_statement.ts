@@ -13,11 +13,14 @@ import {
 } from "./fold_objects.ts";
 import { foldAlterDomain, foldAlterType, foldCreateDomain, foldCreateType } from "./fold_types.ts";
 
-/** A statement's effect on the schema. */
+/** Effect of a statement on the schema. */
 export interface FoldedStatement {
-  /** The schema after the statement. */
+  /** Schema after the statement. */
   readonly state: DeclaredSchema;
-  /** The names that PostgreSQL generates for constraints of this statement, by the position of the constraint. */
+  /**
+   * Names that PostgreSQL generates for the constraints of this statement, by the position of the
+   * constraint.
+   */
   readonly names: ReadonlyMap<number, string>;
 }
 
@@ -74,7 +77,7 @@ function foldAlter(
   }
 }
 
-/** Folds a statement and returns the generated names too. See {@link foldStatement}. */
+/** Applies a statement and also returns the generated names. See {@link foldStatement}. */
 export function foldWithNames(state: DeclaredSchema, reader: StatementReader): FoldedStatement {
   const names = new Map<number, string>();
   switch (reader.key(0)) {
@@ -96,22 +99,23 @@ export function foldWithNames(state: DeclaredSchema, reader: StatementReader): F
 }
 
 /**
- * Returns what SQL declares after one more statement: tables with columns, constraints and indexes, enums with their
- * labels in order, domains, views and sequences, all under the names that PostgreSQL 15 gives them. Pure: nothing is
- * asked, the state that is handed in stays as it was, and a statement about something unknown changes nothing.
+ * Returns the declared schema after one more statement: tables with columns, constraints and
+ * indexes, enums with their labels in order, domains, views and sequences, with the names that
+ * PostgreSQL 15 gives them. A pure function: it needs no database and does not change the given
+ * state. Statements about unknown objects have no effect.
  *
- * To translate a file with what the files before it declared, fold the statements of all files in their order, applied
- * ones included:
+ * To translate a file with the declarations of earlier files, apply the statements of all files in
+ * order, including applied migrations:
  *
  * ```ts ignore
  * let state = EMPTY_SCHEMA;
  * for (const { tokens } of splitStatements(sql)) state = foldStatement(state, new StatementReader(tokens));
  * ```
  *
- * `translateForDistSql` does that itself: it takes the state before a text in the option `declared` and returns the one
- * after it as `declared`.
+ * `translateForDistSql` does this itself: its option `declared` takes the state before a text, and
+ * its result `declared` has the state after it.
  *
- * @param state The schema before the statement, at first `EMPTY_SCHEMA`.
+ * @param state The schema before the statement, initially `EMPTY_SCHEMA`.
  * @param reader The statement, as written for PostgreSQL.
  * @returns The schema after the statement.
  */

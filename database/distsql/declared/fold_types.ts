@@ -25,7 +25,10 @@ const DOMAIN_CLAUSES: ReadonlySet<string> = new Set([
   "COLLATE",
 ]);
 
-/** CREATE TYPE … AS ENUM and CREATE DOMAIN; other types are not kept. A type that is there already stays. */
+/**
+ * Applies CREATE TYPE … AS ENUM and CREATE DOMAIN; ignores other types and types that exist
+ * already.
+ */
 export function foldCreateType(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
   const written = readObject(reader, 2);
   const name = toObjectName(written);
@@ -36,7 +39,7 @@ export function foldCreateType(state: DeclaredSchema, reader: StatementReader): 
   return { ...state, enums: withEntry(state.enums, { ...name, labels }) };
 }
 
-/** CREATE DOMAIN. */
+/** Applies CREATE DOMAIN. */
 export function foldCreateDomain(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
   const written = readObject(reader, 2);
   const typeAt = reader.skip(written.end, "AS");
@@ -53,7 +56,7 @@ export function foldCreateDomain(state: DeclaredSchema, reader: StatementReader)
   return { ...state, domains: withEntry(state.domains, domain) };
 }
 
-/** ALTER DOMAIN: SET DEFAULT, DROP DEFAULT, RENAME TO, SET SCHEMA. */
+/** Applies ALTER DOMAIN: SET DEFAULT, DROP DEFAULT, RENAME TO, SET SCHEMA. */
 export function foldAlterDomain(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
   const written = readObject(reader, 2);
   const found = findObject(state.domains, written);
@@ -92,7 +95,7 @@ function rekeyDomain(
   };
 }
 
-/** ALTER TYPE of an enum: ADD VALUE, RENAME VALUE, RENAME TO, SET SCHEMA. */
+/** Applies ALTER TYPE of an enum: ADD VALUE, RENAME VALUE, RENAME TO, SET SCHEMA. */
 export function foldAlterType(state: DeclaredSchema, reader: StatementReader): DeclaredSchema {
   const written = readObject(reader, 2);
   const found = findObject(state.enums, written);
@@ -119,7 +122,7 @@ export function foldAlterType(state: DeclaredSchema, reader: StatementReader): D
   return state;
 }
 
-/** A default that is one label follows when the label is renamed. */
+/** Updates defaults that are a renamed label. */
 function renameDefaults(
   state: DeclaredSchema,
   key: string,

@@ -2,7 +2,10 @@ import { deriveName, truncateName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { readPart } from "./read_object.ts";
 
-/** What an index key is called: its column, its function, or `expr` (PostgreSQL 15, FigureIndexColname). */
+/**
+ * Returns the part of the name for an index key: its column, its function, or `expr` (PostgreSQL
+ * 15, FigureIndexColname).
+ */
 function nameKey(reader: StatementReader, from: number): string {
   if (reader.key(from) === "(") {
     return nameExpression(reader, from + 1, reader.closing(from)) ?? "expr";
@@ -12,7 +15,7 @@ function nameKey(reader: StatementReader, from: number): string {
   return readPart(reader, end - 1);
 }
 
-/** Expressions that are called by their keyword. */
+/** Expressions that are named by their keyword. */
 const KEYWORDS: ReadonlySet<string> = new Set([
   "COALESCE",
   "GREATEST",
@@ -23,7 +26,9 @@ const KEYWORDS: ReadonlySet<string> = new Set([
   "ROW",
 ]);
 
-/** The name of an expression that is one column, call, cast or CASE; others have none. */
+/**
+ * Returns the name of an expression that is a single column, call, cast or CASE; others have none.
+ */
 function nameExpression(reader: StatementReader, from: number, to: number): string | undefined {
   if (reader.key(from) === "(" && reader.next(from) === to) {
     return nameExpression(reader, from + 1, to - 1);
@@ -46,7 +51,7 @@ function isWhole(reader: StatementReader, from: number, to: number): boolean {
   return reader.key(from) === "CASE" ? reader.key(to - 1) === "END" : reader.next(from + 1) === to;
 }
 
-/** The position of the `::` that is applied last, when the whole expression is a cast; else -1. */
+/** Returns the position of the last applied `::` if the whole expression is a cast; else -1. */
 function lastCast(reader: StatementReader, from: number, to: number): number {
   let cast = -1;
   for (let at = from; at < to; at = reader.next(at)) {
@@ -59,11 +64,11 @@ function lastCast(reader: StatementReader, from: number, to: number): number {
 }
 
 /**
- * Returns what stands for the keys in the generated name of an index: `a`, `lower`, `expr`, and with a number for one that
- * comes twice (PostgreSQL 15, ChooseIndexColumnNames).
+ * Returns the parts for the keys in the generated name of an index: `a`, `lower`, `expr`, with a
+ * number for repeated ones (PostgreSQL 15, ChooseIndexColumnNames).
  *
  * @param reader The statement.
- * @param keys The keys and the columns of INCLUDE, as ranges.
+ * @param keys Keys and columns of INCLUDE, as ranges.
  */
 export function nameKeys(
   reader: StatementReader,

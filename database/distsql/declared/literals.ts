@@ -20,7 +20,7 @@ export function writeLiteral(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** Returns the text of an expression that is one string literal, with or without a cast. */
+/** Returns the text of an expression that is a single string literal, with or without a cast. */
 export function readLabel(expression: string | undefined): string | undefined {
   if (expression === undefined) return undefined;
   const reader = new StatementReader(tokenize(expression));

@@ -2,15 +2,15 @@ import { deriveName } from "../sql_name.ts";
 import { type DeclaredSchema, type DeclaredTable, getKey, hasIndex } from "./declared_schema.ts";
 import { SharedMap } from "./shared_map.ts";
 
-/** The names that a table takes. */
+/** Names that a table occupies. */
 interface TableNames {
-  /** Of the table, its indexes and keys. */
+  /** Names of the table, its indexes and keys. */
   readonly relations: ReadonlySet<string>;
-  /** Of its constraints. */
+  /** Names of its constraints. */
   readonly constraints: ReadonlySet<string>;
 }
 
-/** Tables are immutable, so their names are collected once. */
+/** Cache of names by table. Tables are immutable, so their names are collected once. */
 const namesOfTables: WeakMap<DeclaredTable, TableNames> = new WeakMap();
 
 function namesOfTable(table: DeclaredTable): TableNames {
@@ -33,7 +33,7 @@ function namesOfTable(table: DeclaredTable): TableNames {
 type Tables = DeclaredSchema["tables"];
 type Kind = keyof TableNames;
 
-/** The keys of tables by the names that they take, for maps that do not change any more. */
+/** Cache of tables by occupied name, for unchanging maps. */
 const indexes: Record<Kind, WeakMap<Tables, ReadonlyMap<string, readonly string[]>>> = {
   relations: new WeakMap(),
   constraints: new WeakMap(),
@@ -56,7 +56,7 @@ function indexOf(tables: Tables, kind: Kind): ReadonlyMap<string, readonly strin
   return index;
 }
 
-/** Whether a table of the schema takes a name. */
+/** Checks whether a table of the schema occupies a name. */
 function isTaken({ tables }: DeclaredSchema, kind: Kind, schema: string, name: string): boolean {
   const keys = SharedMap.keysWith(
     tables,
@@ -66,27 +66,27 @@ function isTaken({ tables }: DeclaredSchema, kind: Kind, schema: string, name: s
   return keys.some((key) => tables.get(key)?.schema === schema);
 }
 
-/** Whether a table, view, sequence, index or key of the schema has the name. */
+/** Checks whether a table, view, sequence, index or key of the schema has the name. */
 export function isRelationName(state: DeclaredSchema, schema: string, name: string): boolean {
   const key = getKey({ schema, name });
   return state.views.has(key) || state.sequences.has(key) ||
     isTaken(state, "relations", schema, name);
 }
 
-/** Whether a constraint of a table in the schema has the name. */
+/** Checks whether a constraint in the schema has the name. */
 export function isConstraintName(state: DeclaredSchema, schema: string, name: string): boolean {
   return isTaken(state, "constraints", schema, name);
 }
 
-/** The parts that PostgreSQL generates a name from. */
+/** Parts of a name that PostgreSQL generates. */
 export interface NameParts {
-  /** The schema in which the name has to be free. */
+  /** Schema in which the name must be free. */
   readonly schema: string;
-  /** The table. */
+  /** Name of the table. */
   readonly table: string;
-  /** The columns, or what stands for expressions. */
+  /** Columns, or the parts for expressions. */
   readonly columns: readonly string[];
-  /** The last part, such as `key`. */
+  /** Last part, such as `key`. */
   readonly label: string;
 }
 
@@ -100,7 +100,7 @@ function chooseName(
   return name;
 }
 
-/** Generates a name for a sequence or an index (PostgreSQL 15, ChooseRelationName in indexcmds.c). */
+/** Generates a name for a sequence or index (PostgreSQL 15, ChooseRelationName in indexcmds.c). */
 export function chooseRelationName(state: DeclaredSchema, parts: NameParts): string {
   return chooseName(parts, (name) => isRelationName(state, parts.schema, name));
 }

@@ -15,19 +15,19 @@ import { columnsNamed } from "./expression_columns.ts";
 import { chooseConstraintName, chooseKeyName } from "./names.ts";
 import { readObject, readPart } from "./read_object.ts";
 
-/** A constraint of a statement, before it has a name. */
+/** Constraint of a statement that has no name yet. */
 export interface PendingConstraint {
-  /** Where its definition starts: where `CONSTRAINT name` would be written. */
+  /** Start of its definition, where `CONSTRAINT name` would be written. */
   readonly at: number;
   readonly kind: DeclaredConstraint["kind"];
   readonly name?: string;
-  /** The columns of a key; those of a CHECK are found once the table has all its columns. */
+  /** Columns of a key; those of a CHECK are determined when the table is complete. */
   readonly columns: readonly string[];
   readonly included: readonly string[];
-  /** The columns that a generated name is made of. */
+  /** Columns in a generated name. */
   readonly nameColumns: readonly string[];
   readonly references?: DeclaredConstraint["references"];
-  /** Where the definition is, without its name. */
+  /** Start of the definition without its name. */
   readonly from: number;
   readonly to: number;
 }
@@ -35,7 +35,7 @@ export interface PendingConstraint {
 const INCLUDE: ReadonlySet<string> = new Set(["INCLUDE"]);
 const REFERENCES: ReadonlySet<string> = new Set(["REFERENCES"]);
 
-/** What a REFERENCES clause points to; without columns it is the other table's primary key. */
+/** Parses a REFERENCES clause; without columns it references the primary key. */
 function readReferences(
   state: DeclaredSchema,
   reader: StatementReader,
@@ -56,7 +56,7 @@ function readReferences(
   return { table: getKey(table), columns };
 }
 
-/** Reads a constraint of a table; `undefined` for NOT NULL and for what is none. */
+/** Parses a table constraint; `undefined` for NOT NULL and for other elements. */
 export function readPending(
   state: DeclaredSchema,
   reader: StatementReader,
@@ -90,7 +90,7 @@ const CLAUSE_KINDS: Readonly<Partial<Record<ColumnClause["kind"], DeclaredConstr
   references: "foreign_key",
 };
 
-/** Reads the constraints that the clauses of a column add. */
+/** Parses the constraints in the clauses of a column. */
 export function readColumnPending(
   state: DeclaredSchema,
   reader: StatementReader,
@@ -126,13 +126,13 @@ const LABELS: Readonly<Record<DeclaredConstraint["kind"], string>> = {
 };
 
 /**
- * Adds constraints to a table, one after the other, each under its own or a generated name.
+ * Adds constraints to a table in order, each with its own or a generated name.
  *
- * @param state The schema; it has the table.
- * @param key The table's key.
+ * @param state The schema, which contains the table.
+ * @param key Key of the table.
  * @param pending The constraints.
  * @param reader The statement.
- * @param names Takes the generated names by the position of the constraint.
+ * @param names Receives the generated names, by the position of the constraint.
  */
 export function addConstraints(
   state: DeclaredSchema,

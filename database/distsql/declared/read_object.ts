@@ -3,30 +3,30 @@ import { StatementReader } from "../statement_reader.ts";
 import { tokenize } from "../tokenize.ts";
 import { DEFAULT_SCHEMA, type ObjectName } from "./declared_schema.ts";
 
-/** An object's name as a statement writes it. */
+/** Name of an object, as written in a statement. */
 export interface WrittenName {
-  /** The schema, when the statement names one. */
+  /** Schema, if the statement names one. */
   readonly schema?: string;
-  /** The name, folded and cut to 63 bytes. */
+  /** Folded name, truncated to 63 bytes. */
   readonly name: string;
-  /** The position after it. */
+  /** Position after the name. */
   readonly end: number;
 }
 
-/** Reads the name of an object, with its schema when there is one. */
+/** Parses the name of an object, with its schema if there is one. */
 export function readObject(reader: StatementReader, at: number): WrittenName {
   const end = reader.nameEnd(at);
   const name = readPart(reader, end - 1);
   return end - at >= 3 ? { schema: readPart(reader, end - 3), name, end } : { name, end };
 }
 
-/** Reads the name of a column or a constraint at a position. */
+/** Parses the name of a column or constraint at a position. */
 export function readPart(reader: StatementReader, at: number): string {
   const token = reader.token(at);
   return token === undefined ? "" : truncateName(getName(token));
 }
 
-/** Returns the catalog's name of a written one; names without a schema are in `public`. */
+/** Returns the catalog's name for a written one; unqualified names are in `public`. */
 export function toObjectName(
   { schema, name }: WrittenName,
   fallback: string = DEFAULT_SCHEMA,
@@ -34,7 +34,7 @@ export function toObjectName(
   return { schema: schema ?? fallback, name };
 }
 
-/** Reads the sequence that an expression such as `nextval('app.notes_id_seq'::regclass)` names. */
+/** Parses the sequence in an expression such as `nextval('app.notes_id_seq'::regclass)`. */
 export function readNextval(
   reader: StatementReader,
   from: number,
@@ -47,7 +47,7 @@ export function readNextval(
   return readNameLiteral(reader, at + 2);
 }
 
-/** Reads the name inside a string literal: `'app."Notes_id_seq"'`. */
+/** Parses the name inside a string literal: `'app."Notes_id_seq"'`. */
 export function readNameLiteral(reader: StatementReader, at: number): WrittenName | undefined {
   const token = reader.token(at);
   if (token?.kind !== "string" || !token.text.startsWith("'")) return undefined;

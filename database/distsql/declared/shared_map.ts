@@ -1,15 +1,15 @@
-/** Changes that a map keeps apart before it is copied whole. */
+/** Maximum number of changes before the whole map is copied. */
 const MAX_CHANGES = 64;
 
 /**
- * An immutable map that shares its entries with the map that it was made from, so that one change of a map of thousands
- * of entries costs little. Entries keep their order.
+ * Immutable map that shares its entries with its predecessor, so that changing one of thousands of
+ * entries is cheap. Keeps the order of entries.
  */
 export class SharedMap<V> implements ReadonlyMap<string, V> {
   readonly #base: ReadonlyMap<string, V>;
-  /** Entries that differ from the base; `undefined` where one is removed. */
+  /** Entries that differ from the base; `undefined` for a removed entry. */
   readonly #changes: ReadonlyMap<string, V | undefined>;
-  /** How many entries there are. */
+  /** Number of entries. */
   readonly size: number;
 
   private constructor(
@@ -22,7 +22,7 @@ export class SharedMap<V> implements ReadonlyMap<string, V> {
     this.size = size;
   }
 
-  /** Returns a map with one entry set, or removed when its value is `undefined`. */
+  /** Returns a map with one entry set, or removed if its value is `undefined`. */
   static change<V>(
     map: ReadonlyMap<string, V>,
     key: string,
@@ -38,11 +38,11 @@ export class SharedMap<V> implements ReadonlyMap<string, V> {
   }
 
   /**
-   * Finds the keys of values that have something, such as a name.
+   * Finds the keys of values with a property, such as a name.
    *
    * @param map The map.
-   * @param index The keys of an unchanging map by what their values have; called once for each map.
-   * @param has Whether a value has it.
+   * @param index Returns the keys of an unchanging map by that property; called once per map.
+   * @param has Checks whether a value has it.
    */
   static keysWith<V>(
     map: ReadonlyMap<string, V>,
@@ -57,18 +57,18 @@ export class SharedMap<V> implements ReadonlyMap<string, V> {
     return [...unchanged, ...changed];
   }
 
-  /** The value of a key. */
+  /** Returns the value of a key. */
   get(key: string): V | undefined {
     return this.#changes.has(key) ? this.#changes.get(key) : this.#base.get(key);
   }
 
-  /** Whether there is an entry. */
+  /** Checks for a key. */
   has(key: string): boolean {
     return this.#changes.has(key) ? this.#changes.get(key) !== undefined : this.#base.has(key);
   }
 
-  /** The entries in their order. */
-  *entries(): Generator<[string, V], undefined> {
+  /** Iterates over the entries in order. */
+  *entries(): MapIterator<[string, V]> {
     for (const [key, value] of this.#base) {
       const current = this.#changes.has(key) ? this.#changes.get(key) : value;
       if (current !== undefined) yield [key, current];
@@ -93,7 +93,7 @@ export class SharedMap<V> implements ReadonlyMap<string, V> {
     return this.entries();
   }
 
-  /** Calls a function with each entry. */
+  /** Calls a function for each entry. */
   forEach(callback: (value: V, key: string, map: ReadonlyMap<string, V>) => void): void {
     for (const [key, value] of this.entries()) callback(value, key, this);
   }

@@ -21,7 +21,7 @@ function changeConstraints(
     : { ...table, constraints: table.constraints.map(change) };
 }
 
-/** Puts a table under another key; foreign keys and sequences follow. */
+/** Moves a table to another key, and updates foreign keys and sequences. */
 function rekeyTable(state: DeclaredSchema, key: string, name: ObjectName): DeclaredSchema {
   const table = state.tables.get(key);
   if (table === undefined) return state;
@@ -55,7 +55,7 @@ export function renameTable(state: DeclaredSchema, key: string, name: string): D
   return table === undefined ? state : rekeyTable(state, key, { schema: table.schema, name });
 }
 
-/** Moves a table to another schema; the sequences that it owns move with it. */
+/** Moves a table with its sequences to another schema. */
 export function moveTable(state: DeclaredSchema, key: string, schema: string): DeclaredSchema {
   const table = state.tables.get(key);
   if (table === undefined) return state;
@@ -66,7 +66,7 @@ export function moveTable(state: DeclaredSchema, key: string, schema: string): D
   return rekeyTable(state, key, { schema, name: table.name });
 }
 
-/** Puts a sequence under another key; the columns that use it follow. */
+/** Moves a sequence to another key, and updates the columns that use it. */
 export function rekeySequence(
   state: DeclaredSchema,
   key: string,
@@ -87,7 +87,7 @@ export function rekeySequence(
   };
 }
 
-/** Puts a view under another key; the views that read it follow. */
+/** Moves a view to another key, and updates the views that read it. */
 export function rekeyView(state: DeclaredSchema, key: string, name: ObjectName): DeclaredSchema {
   const view = state.views.get(key);
   if (view === undefined) return state;
@@ -111,7 +111,7 @@ function getDropSequences(
   return { ...state, sequences: withoutEntries(state.sequences, owned.map(([name]) => name)) };
 }
 
-/** Drops the foreign keys that a test finds. */
+/** Drops the foreign keys that match a condition. */
 function dropForeignKeys(
   tables: DeclaredSchema["tables"],
   isGone: (references: NonNullable<DeclaredConstraint["references"]>) => boolean,
@@ -127,7 +127,7 @@ function dropForeignKeys(
   );
 }
 
-/** Drops the foreign keys to a table whose columns no unique key of it covers any more. */
+/** Drops the foreign keys to a table whose columns are no longer covered by a unique key. */
 export function dropUnsupported(
   tables: DeclaredSchema["tables"],
   key: string,
@@ -148,7 +148,7 @@ export function dropUnsupported(
   });
 }
 
-/** Drops the views that read a relation or one column of it, and those that read them in turn. */
+/** Drops the views that read a relation or one of its columns, including views on those views. */
 export function dropViewsOn(
   state: DeclaredSchema,
   relation: string,
@@ -165,7 +165,7 @@ export function dropViewsOn(
   return state;
 }
 
-/** Changes what views read of a relation. */
+/** Updates the columns that views read of a relation. */
 function changeSources(
   views: DeclaredSchema["views"],
   relation: string,
@@ -180,7 +180,7 @@ function changeSources(
   });
 }
 
-/** Drops a column with the constraints, indexes, sequences and foreign keys that need it. */
+/** Drops a column with its constraints, indexes, sequences and foreign keys. */
 export function dropColumn(
   state: DeclaredSchema,
   key: string,
@@ -202,7 +202,7 @@ export function dropColumn(
   return cascades ? dropViewsOn(dropped, key, name) : dropped;
 }
 
-/** Renames a column; constraints, indexes and sequences follow. */
+/** Renames a column, and updates constraints, indexes and sequences. */
 export function renameColumn(
   state: DeclaredSchema,
   key: string,

@@ -1,15 +1,15 @@
 import type { DeclaredEnum } from "../declared/declared_schema.ts";
 
-/** What is known of a value: the enum that it has, that it may have one of some enums, or that it has none. */
+/** Knowledge about a value: it certainly has an enum type, may have one of several, or has none. */
 export type EnumClass =
-  /** An enum for certain. */
+  /** Certainly an enum. */
   | { readonly is: "enum"; readonly type: DeclaredEnum }
-  /** Perhaps an enum. */
+  /** Possibly an enum. */
   | { readonly is: "maybe"; readonly types: readonly DeclaredEnum[] }
-  /** No enum. */
+  /** Not an enum. */
   | { readonly is: "none" };
 
-/** No enum. */
+/** Class of values that are not enums. */
 export const NO_ENUM: EnumClass = { is: "none" };
 
 /** Returns the enums that a value may have. */
@@ -17,7 +17,7 @@ export function getEnums(one: EnumClass): readonly DeclaredEnum[] {
   return one.is === "enum" ? [one.type] : one.is === "maybe" ? one.types : [];
 }
 
-/** What is known of a value that is one of several. */
+/** Returns the class of a value that is one of several. */
 export function mergeClasses(classes: readonly EnumClass[]): EnumClass {
   const types = [...new Set(classes.flatMap(getEnums))];
   if (types.length === 0) return NO_ENUM;
@@ -27,7 +27,7 @@ export function mergeClasses(classes: readonly EnumClass[]): EnumClass {
 
 const encoder = new TextEncoder();
 
-/** Compares texts by their bytes, as the collation C does. */
+/** Compares texts by their bytes, like the collation C. */
 export function compareBytes(a: string, b: string): number {
   const [first, second] = [encoder.encode(a), encoder.encode(b)];
   for (let at = 0; at < Math.min(first.length, second.length); at++) {
@@ -36,7 +36,7 @@ export function compareBytes(a: string, b: string): number {
   return first.length - second.length;
 }
 
-/** Whether the labels of an enum have the order of their texts, so that text compares as the enum did. */
+/** Checks whether the labels of an enum are in text order, so that text compares like the enum. */
 export function hasTextOrder({ labels }: DeclaredEnum): boolean {
   return labels.every((label, index) => index === 0 || compareBytes(labels[index - 1], label) < 0);
 }

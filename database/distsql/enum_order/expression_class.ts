@@ -14,10 +14,10 @@ import { TRANSPARENT } from "./keywords.ts";
 import { operandStart, type Range, unwrap } from "./operands.ts";
 import { readNames, type Relation, type StatementNames } from "./statement_names.ts";
 
-/** A literal of an enum in a statement. */
+/** Literal of an enum in a statement. */
 export interface EnumLiteral {
   readonly label: string;
-  /** The type of its cast. */
+  /** Type of its cast. */
   readonly type?: DeclaredEnum;
 }
 
@@ -44,12 +44,14 @@ function maybe(types: readonly DeclaredEnum[]): EnumClass {
   return types.length === 0 ? NO_ENUM : { is: "maybe", types: [...new Set(types)] };
 }
 
-/** The class of a value that is one of several: one that is certainly an enum makes the others the same enum. */
+/**
+ * Unifies the classes of alternatives: if one is certainly an enum, the others are the same enum.
+ */
 function unify(classes: readonly EnumClass[]): EnumClass {
   return classes.find((one) => one.is === "enum") ?? maybe(classes.flatMap(getEnums));
 }
 
-/** Tells of the expressions of a statement whether their values are enums. */
+/** Classifier that determines whether expressions of a statement have enum values. */
 export class ExpressionClass {
   readonly #reader: StatementReader;
   readonly #state: DeclaredSchema;
@@ -59,8 +61,8 @@ export class ExpressionClass {
 
   /**
    * @param reader The statement.
-   * @param state What is declared before it.
-   * @param table The table whose columns its expressions name.
+   * @param state Declarations before it.
+   * @param table Table whose columns its expressions name.
    */
   constructor(reader: StatementReader, state: DeclaredSchema, table?: DeclaredTable) {
     this.#reader = reader;
@@ -68,12 +70,12 @@ export class ExpressionClass {
     this.#names = readNames(reader, state, table);
   }
 
-  /** The tables and views of the statement. */
+  /** Tables and views of the statement. */
   get #relations(): Relation[] {
     return [...new Set([...this.#names.relations.values()].flat())];
   }
 
-  /** The enums of all columns of the statement's relations. */
+  /** Returns the enums of all columns of the statement's relations. */
   #allEnums(): EnumClass {
     const classes = this.#relations.flatMap((relation) =>
       (relation.columns ?? []).map((column) =>
@@ -98,7 +100,7 @@ export class ExpressionClass {
     return column.isArray ? maybe([type]) : { is: "enum", type };
   }
 
-  /** A column of a relation, or of one whose columns are not known. */
+  /** Returns the class of a column of a relation, possibly with unknown columns. */
   #classInKnown(relation: Relation, name: string): EnumClass {
     return this.#classInRelation(relation, name) ??
       (relation.columns === undefined ? this.#allEnums() : NO_ENUM);
@@ -123,7 +125,10 @@ export class ExpressionClass {
     return maybe([named, guess, ...aliased].flatMap(getEnums));
   }
 
-  /** What the expressions are that an output name stands for; inside of them the name is a column. */
+  /**
+   * Returns the classes of the expressions that an output name refers to. Inside of them the name
+   * is a column.
+   */
   #classesOfAlias(name: string, ends: readonly number[]): EnumClass[] {
     this.#resolving.add(name);
     const classes = ends.map((end) => this.getClass([operandStart(this.#reader, end), end]));
@@ -131,7 +136,7 @@ export class ExpressionClass {
     return classes;
   }
 
-  /** The columns of a relation, or of all; `undefined` when some are not known. */
+  /** Returns the columns of a relation, or of all; `undefined` if some are unknown. */
   getColumns(qualifier: string | undefined): ViewColumn[] | undefined {
     const relations = qualifier === undefined
       ? this.#relations
@@ -158,14 +163,14 @@ export class ExpressionClass {
     return maybe(getEnums(this.#classOfName(name)));
   }
 
-  /** The enum that a type's name between two positions means. */
+  /** Returns the enum of a type name at a position. */
   #typeAt(at: number): DeclaredEnum | undefined {
     return this.#reader.isName(at)
       ? findObject(this.#state.enums, readObject(this.#reader, at))
       : undefined;
   }
 
-  /** Reads a literal: `'a'`, `'a'::mood`, `CAST('a' AS mood)`, `mood 'a'`; also in parentheses. */
+  /** Parses a literal: `'a'`, `'a'::mood`, `CAST('a' AS mood)`, `mood 'a'`; also in parentheses. */
   literalAt(range: Range): EnumLiteral | undefined {
     const reader = this.#reader;
     const [from, to] = unwrap(reader, range);
@@ -188,7 +193,7 @@ export class ExpressionClass {
     return label !== undefined && type && end + 1 === to ? { label, type } : undefined;
   }
 
-  /** What the value of an expression is. */
+  /** Returns the class of an expression. */
   getClass(range: Range): EnumClass {
     if (this.#depth > MAX_DEPTH) return this.#allEnums();
     this.#depth++;
@@ -202,7 +207,7 @@ export class ExpressionClass {
   #getClass([from, to]: Range): EnumClass {
     const reader = this.#reader;
     if (from >= to) return NO_ENUM;
-    if (reader.list(from, to).length > 1) return this.#containedIn([from, to]); // a row
+    if (reader.list(from, to).length > 1) return this.#containedIn([from, to]); // row expression
     const literal = this.literalAt([from, to]);
     if (literal) return literal.type ? { is: "enum", type: literal.type } : NO_ENUM;
     if (reader.is(from, "SELECT") || reader.is(from, "WITH")) return this.#classOfQuery(from, to);
@@ -221,7 +226,7 @@ export class ExpressionClass {
     return this.#containedIn([from, to]);
   }
 
-  /** The position of the `::` by which the whole expression is cast; else -1. */
+  /** Returns the position of the `::` that casts the whole expression; else -1. */
   #lastCast([from, to]: Range): number {
     const reader = this.#reader;
     let cast = -1;
@@ -230,7 +235,7 @@ export class ExpressionClass {
     return cast;
   }
 
-  /** Whether an operator that returns no enum stands on the expression's own level. */
+  /** Checks for a top-level operator that returns no enum. */
   #isOperation([from, to]: Range): boolean {
     const reader = this.#reader;
     let cases = 0;
@@ -286,7 +291,7 @@ export class ExpressionClass {
       : value;
   }
 
-  /** The only value of a subquery: what its first SELECT returns. */
+  /** Returns the class of a subquery: that of its first SELECT. */
   #classOfQuery(from: number, to: number): EnumClass {
     const reader = this.#reader;
     const select = reader.is(from, "SELECT") ? from : reader.find(new Set(["SELECT"]), from, to);
@@ -298,7 +303,7 @@ export class ExpressionClass {
     );
   }
 
-  /** Any enum whose column or literal stands in a range. */
+  /** Returns the enums of columns and literals in a range. */
   #containedIn([from, to]: Range): EnumClass {
     const reader = this.#reader;
     const types: DeclaredEnum[] = [];

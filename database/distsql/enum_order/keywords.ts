@@ -1,4 +1,4 @@
-/** Words of PostgreSQL that end an operand, or that no alias and no column can be without quotes. */
+/** Keywords that end an operand, or that cannot be an alias or column without quotes. */
 export const RESERVED: ReadonlySet<string> = new Set([
   ...[
     "ALL",
@@ -107,17 +107,16 @@ export const ORDERING: ReadonlySet<string> = new Set(["<", ">", "<=", ">="]);
 /** Operators that compare for equality. */
 export const EQUALITY: ReadonlySet<string> = new Set(["=", "<>", "!="]);
 
-/** Reserved words that go on with an operand: `CASE … END`, `a COLLATE "C"`, `min(a) FILTER (…) OVER (…)`. */
+/** Checks for a token that ends an operand of a comparison. */
 const OPERAND_TAILS: ReadonlySet<string> = new Set(["END", "COLLATE", "FILTER", "OVER"]);
 
-/** Symbols and words at which an operand of a comparison ends. */
 export function endsOperand(key: string): boolean {
   return key === "," || key === ";" || ORDERING.has(key) || EQUALITY.has(key) || key === ":=" ||
     key === "=>" ||
     (RESERVED.has(key) && !OPERAND_TAILS.has(key));
 }
 
-/** Functions that return one of their arguments, so that an enum stays one. */
+/** Functions that return one of their arguments, and so its enum. */
 export const TRANSPARENT: ReadonlySet<string> = new Set([
   ...[
     "COALESCE",
@@ -146,5 +145,5 @@ export const TRANSPARENT: ReadonlySet<string> = new Set([
   ...["PERCENTILE_DISC"],
 ]);
 
-/** Functions whose result is larger or smaller by the order of their arguments. */
+/** Functions that select by the order of their arguments. */
 export const EXTREMES: ReadonlySet<string> = new Set(["MIN", "MAX", "GREATEST", "LEAST"]);

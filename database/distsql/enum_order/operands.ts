@@ -1,10 +1,10 @@
 import type { StatementReader } from "../statement_reader.ts";
 import { endsOperand } from "./keywords.ts";
 
-/** A range of positions, `[from, to)`. */
+/** Range of positions, `[from, to)`. */
 export type Range = readonly [from: number, to: number];
 
-/** Returns the bracket that the one at a position closes; -1 when none does. */
+/** Returns the bracket that the one at a position closes; -1 if there is none. */
 function opening(reader: StatementReader, close: number): number {
   let depth = 0;
   for (let at = close; at >= 0; at--) {
@@ -16,7 +16,7 @@ function opening(reader: StatementReader, close: number): number {
   return -1;
 }
 
-/** Returns where the operand starts that ends before a position. */
+/** Returns the start of the operand that ends before a position. */
 export function operandStart(reader: StatementReader, end: number): number {
   let at = end;
   for (let cases = 0; at > 0;) {
@@ -36,7 +36,7 @@ export function operandStart(reader: StatementReader, end: number): number {
   return at;
 }
 
-/** Returns where the operand ends that starts at a position. */
+/** Returns the end of the operand that starts at a position. */
 export function operandEnd(
   reader: StatementReader,
   from: number,
@@ -54,7 +54,7 @@ export function operandEnd(
   return Math.min(at, limit);
 }
 
-/** Takes the parentheses around an expression away. */
+/** Removes the parentheses around an expression. */
 export function unwrap(reader: StatementReader, [from, to]: Range): Range {
   while (reader.key(from) === "(" && reader.next(from) === to) {
     from++;

@@ -6,18 +6,18 @@ import { type EnumLiteral, ExpressionClass } from "./expression_class.ts";
 import { EQUALITY, EXTREMES, ORDERING } from "./keywords.ts";
 import { operandEnd, operandStart, type Range, unwrap } from "./operands.ts";
 
-/** A place of a statement where the order of an enum's labels matters. */
+/** Use of the order of an enum's labels in a statement. */
 export type OrderUse =
   & {
-    /** The enums whose order matters. */
+    /** Enums whose order is used. */
     readonly types: readonly DeclaredEnum[];
-    /** Where it starts and ends. */
+    /** Range of the use. */
     readonly range: Range;
-    /** What it is, for messages. */
+    /** Description for messages. */
     readonly what: string;
   }
   & (
-    /** It cannot be written by position. */
+    /** Cannot be written by position. */
     | { readonly kind: "other" }
     /** `a < b` */
     | {
@@ -50,12 +50,12 @@ export type OrderUse =
     }
   );
 
-/** A value that is compared with an enum and is none of its labels. */
+/** Value that is compared with an enum and is not one of its labels. */
 export interface WrongLabel {
   readonly type: DeclaredEnum;
 }
 
-/** What was found in a statement. */
+/** Uses found in a statement. */
 export interface OrderUses {
   readonly uses: readonly OrderUse[];
   readonly wrongLabels: readonly WrongLabel[];
@@ -83,7 +83,7 @@ const SORT_ENDS: ReadonlySet<string> = new Set([
 const SORT_KEY_ENDS: ReadonlySet<string> = new Set(["ASC", "DESC", "NULLS", "USING"]);
 const SET_OPERATIONS: ReadonlySet<string> = new Set(["UNION", "INTERSECT", "EXCEPT"]);
 
-/** Finds the uses of one statement. */
+/** Finder of the uses in one statement. */
 class UseFinder {
   readonly uses: OrderUse[] = [];
   readonly wrongLabels: WrongLabel[] = [];
@@ -123,14 +123,13 @@ class UseFinder {
     return this.#classes.literalAt(range);
   }
 
-  /** Whether an operand is a number, which PostgreSQL compares with no enum. */
+  /** Returns the enum that is certainly compared, or those that may be. */
   #isNumber(range: Range): boolean {
     const [from, to] = unwrap(this.#reader, range);
     const start = this.#reader.skip(from, "-");
     return to === start + 1 && this.#reader.token(start)?.kind === "number";
   }
 
-  /** The enum that is certainly compared, or those that may be. */
   #typesOf(
     classes: readonly EnumClass[],
   ): { certain?: DeclaredEnum; types: readonly DeclaredEnum[] } {
@@ -215,7 +214,10 @@ class UseFinder {
     );
   }
 
-  /** The start of the level that a position is on: after its parenthesis, or the statement's start. */
+  /**
+   * Returns the start of a position's nesting level: after its parenthesis, or the start of the
+   * statement.
+   */
   #getLevel(at: number): [open: number, end: number] {
     const reader = this.#reader;
     let [from, to] = [-1, reader.size];
@@ -247,7 +249,7 @@ class UseFinder {
     }
   }
 
-  /** What ORDER BY 2 sorts by. */
+  /** Returns the class of a column number in ORDER BY. */
   #classOfOutput(open: number, at: number, place: number): EnumClass {
     const reader = this.#reader;
     const select = reader.find(new Set(["SELECT"]), open + 1, at);
@@ -260,7 +262,10 @@ class UseFinder {
     return this.#classes.getClass([item[0], as < 0 ? item[1] : as]);
   }
 
-  /** Whether an ORDER BY may name an expression that is not selected, and returns none of what it sorts. */
+  /**
+   * Checks whether an ORDER BY may name an expression that is not selected, and does not return its
+   * sort keys.
+   */
   #takesExpressions(open: number, at: number): boolean {
     const reader = this.#reader;
     if (reader.is(open - 2, "WITHIN", "GROUP")) return false;
@@ -291,14 +296,16 @@ class UseFinder {
 }
 
 /**
- * Finds where the order of an enum's labels matters: `<` and its like, BETWEEN, ORDER BY, `min()` and `greatest()`; and
- * values that are compared with an enum without being one of its labels.
+ * Finds uses of the order of an enum's labels: `<` and similar operators, BETWEEN, ORDER BY,
+ * `min()` and `greatest()`. Also finds values that are compared with an enum and are not one of its
+ * labels.
  *
  * @param reader The statement.
- * @param state What is declared before it.
- * @param table The table whose columns its expressions name, for CREATE TABLE, ALTER TABLE and CREATE INDEX.
- * @param from Where to start.
- * @param to Where to end.
+ * @param state Declarations before it.
+ * @param table Table whose columns its expressions name, for CREATE TABLE, ALTER TABLE and CREATE
+ * INDEX.
+ * @param from Start position.
+ * @param to End position.
  */
 export function findOrderUses(
   reader: StatementReader,

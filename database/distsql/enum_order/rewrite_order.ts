@@ -12,10 +12,10 @@ import { hasTextOrder } from "./enum_class.ts";
 import type { Range } from "./operands.ts";
 import { findOrderUses, type OrderUse, type WrongLabel } from "./order_uses.ts";
 
-/** A statement whose enums compare by position. */
+/** Statement whose enum comparisons are written by position. */
 export interface OrderedStatement {
   readonly reader: StatementReader;
-  /** Uses that stay a comparison of text. */
+  /** Uses that still compare text. */
   readonly unproven: readonly OrderUse[];
   readonly wrongLabels: readonly WrongLabel[];
 }
@@ -28,16 +28,16 @@ function writePosition(value: string, { labels }: DeclaredEnum): string {
   return `CASE ${value}${branches.join("")} END`;
 }
 
-/** Writes that a value is one of some labels; NULL for NULL. */
+/** Writes a check whether a value is one of some labels; NULL for NULL. */
 function writeMembership(value: string, labels: readonly string[], isNot: boolean): string {
-  // no label: false, or NULL for NULL
+  // without labels: false, or NULL for NULL
   if (labels.length === 0) return isNot ? `(${value} = ${value})` : `(${value} <> ${value})`;
   return `(${value}${isNot ? " NOT" : ""} IN (${labels.map(writeLiteral).join(", ")}))`;
 }
 
 const FLIPPED: Readonly<Record<string, string>> = { "<": ">", ">": "<", "<=": ">=", ">=": "<=" };
 
-/** The labels that stand in a relation to one of them. */
+/** Returns the labels for which a comparison with one label is true. */
 function labelsBy({ labels }: DeclaredEnum, operator: string, label: string): string[] {
   const place = labels.indexOf(label);
   return labels.filter((_, index) =>
@@ -82,13 +82,16 @@ function rewriteBetween(
   return `(${a} ${words}${b} AND ${c})`;
 }
 
-/** Text in the place of a range. */
+/** Replacement text for a range. */
 interface Replacement {
   readonly text: string;
   readonly to: number;
 }
 
-/** `max(a)` as the label at the largest position, cast to the enum so that what surrounds it is seen as one. */
+/**
+ * Writes `max(a)` as the label at the largest position, cast to the enum so that the surrounding
+ * expression is classified correctly.
+ */
 function rewriteExtreme(
   reader: StatementReader,
   use: OrderUse & { kind: "extreme" },
@@ -111,7 +114,7 @@ function rewriteExtreme(
   };
 }
 
-/** Where the casts end that follow a value. */
+/** Returns the end of the casts after a value. */
 function castsEnd(reader: StatementReader, at: number): number {
   while (reader.is(at, "::") && reader.isName(at + 1)) {
     at = reader.nameEnd(at + 1);
@@ -140,7 +143,7 @@ const AFTER_OUTPUT: ReadonlySet<string> = new Set([
   ...["UNION", "INTERSECT", "EXCEPT"],
 ]);
 
-/** Whether a call is an output of its own without a name, which it would lose. */
+/** Checks whether a call is an unnamed output column, which would lose its name. */
 function isWholeOutput(reader: StatementReader, from: number, to: number): boolean {
   const starts = reader.is(from - 1, "SELECT") || reader.is(from - 1, ",") ||
     reader.is(from - 1, "RETURNING");
@@ -148,7 +151,7 @@ function isWholeOutput(reader: StatementReader, from: number, to: number): boole
     !(to < reader.size && reader.key(to) === "");
 }
 
-/** Whether a position is in the list of a SELECT and not in that of a call or of GROUP BY. */
+/** Checks whether a position is directly in a SELECT list, not in a call or GROUP BY. */
 function isSelectItem(reader: StatementReader, from: number): boolean {
   let depth = 0;
   for (let at = from - 1; at >= 0; at--) {
@@ -182,7 +185,7 @@ function rewrite(reader: StatementReader, use: OrderUse): Replacement | undefine
   }
 }
 
-/** The innermost use that can be written by position: one inside of which no other is. */
+/** Returns the innermost use that can be written by position. */
 function findInnermost(uses: readonly OrderUse[]): OrderUse | undefined {
   const open = uses.filter((use) => use.kind !== "other");
   return open.find((use) =>
@@ -193,13 +196,14 @@ function findInnermost(uses: readonly OrderUse[]): OrderUse | undefined {
 }
 
 /**
- * Writes comparisons, sort keys and extremes of enums by the position of their labels, where it is certain that they are
- * of an enum. An enum whose labels have the order of their texts is left as it is.
+ * Rewrites comparisons, sort keys and extremes of enums to the positions of their labels, where the
+ * enum is certain. Enums whose labels are in text order are not changed.
  *
  * @param statement The statement, with its casts to enums.
- * @param state What is declared before it.
- * @param table The table whose columns its expressions name, for CREATE TABLE, ALTER TABLE and CREATE INDEX.
- * @returns The statement, and what is left to compare text.
+ * @param state Declarations before it.
+ * @param table Table whose columns its expressions name, for CREATE TABLE, ALTER TABLE and CREATE
+ * INDEX.
+ * @returns The statement, and the uses that still compare text.
  */
 export function rewriteOrder(
   statement: StatementReader,

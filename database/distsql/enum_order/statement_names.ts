@@ -8,22 +8,22 @@ import { readObject, readPart } from "../declared/read_object.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { RESERVED } from "./keywords.ts";
 
-/** A table or a view of a statement. */
+/** Table or view of a statement. */
 export type Relation = DeclaredTable | DeclaredView;
 
-/** The names in a statement that decide which column a name means. */
+/** Names in a statement that determine which column a name refers to. */
 export interface StatementNames {
-  /** The relations by the name that qualifies their columns. */
+  /** Relations by the name that qualifies their columns. */
   readonly relations: ReadonlyMap<string, readonly Relation[]>;
-  /** The ends of the expressions that an output name stands for. */
+  /** Ends of the expressions that an output name refers to. */
   readonly aliases: ReadonlyMap<string, readonly number[]>;
-  /** The names in the lists of `AS name (a, b)` and `WITH name (a, b)`. */
+  /** Names in the lists of `AS name (a, b)` and `WITH name (a, b)`. */
   readonly listed: ReadonlySet<string>;
-  /** Whether there are relations that are not declared, such as functions. */
+  /** True if there are undeclared relations, such as functions. */
   readonly hasUnknown: boolean;
 }
 
-/** Words and symbols after which a relation may stand. */
+/** Keywords and symbols before a relation. */
 const BEFORE_RELATION: ReadonlySet<string> = new Set([
   ...["FROM", "JOIN", "UPDATE", "INTO", "USING", "ONLY", "LATERAL", "TABLE", ",", "("],
 ]);
@@ -32,7 +32,7 @@ function isKeyword(reader: StatementReader, at: number): boolean {
   return reader.token(at)?.kind === "word" && reader.isOneOf(at, RESERVED);
 }
 
-/** Whether an operand may end before a position, so that a name there is an alias. */
+/** Checks whether an operand may end before a position, so that a name there is an alias. */
 function followsOperand(reader: StatementReader, at: number): boolean {
   const kind = reader.token(at - 1)?.kind;
   if (reader.is(at - 1, "END") || reader.is(at - 1, ")") || reader.is(at - 1, "]")) return true;
@@ -44,8 +44,9 @@ function followsOperand(reader: StatementReader, at: number): boolean {
  * Reads the relations and output names of a statement.
  *
  * @param reader The statement.
- * @param state What is declared.
- * @param table The table whose columns its expressions name, for CREATE TABLE, ALTER TABLE and CREATE INDEX.
+ * @param state The declarations.
+ * @param table Table whose columns its expressions name, for CREATE TABLE, ALTER TABLE and CREATE
+ * INDEX.
  */
 export function readNames(
   reader: StatementReader,
@@ -56,7 +57,7 @@ export function readNames(
   const aliases = new Map<string, number[]>();
   const listed = new Set<string>();
   let hasUnknown = false;
-  // a definition has no output names, and a column may be called as its type
+  // a definition has no output names, and a column may have the name of its type
   if (table) return { relations: new Map([[table.name, [table]]]), aliases, listed, hasUnknown };
 
   function addRelation(at: number): void {

@@ -14,13 +14,13 @@ import type { Range } from "./operands.ts";
 import { findOrderUses } from "./order_uses.ts";
 
 /**
- * Returns the enums whose order an expression uses that is going to be stored.
+ * Returns the enums whose order a stored expression uses.
  *
  * @param reader The statement.
- * @param state What is declared, the table included.
- * @param table The table whose columns the expression names.
- * @param from Where the expression starts.
- * @param to Where it ends.
+ * @param state Declarations, including the table.
+ * @param table Table whose columns the expression names.
+ * @param from Start of the expression.
+ * @param to End of the expression.
  */
 export function readStoredOrder(
   reader: StatementReader,
@@ -41,7 +41,7 @@ const LIST_ENDS: ReadonlySet<string> = new Set([
 ]);
 const SET_OPERATIONS: ReadonlySet<string> = new Set(["UNION", "INTERSECT", "EXCEPT"]);
 
-/** An output of a query: its name, and the expression without it. */
+/** Parses an output of a query into its name and its expression. */
 function readOutput(reader: StatementReader, [from, to]: Range): [name: string, expression: Range] {
   if (reader.is(to - 2, "AS")) return [readPart(reader, to - 1), [from, to - 2]];
   const isName = reader.isName(to - 1) && to - 1 > from && reader.key(to - 2) !== "." &&
@@ -53,10 +53,10 @@ function readOutput(reader: StatementReader, [from, to]: Range): [name: string, 
 }
 
 /**
- * Reads the columns of a view and which of them are enums; `undefined` when they cannot be told from the statement.
+ * Returns the columns of a view with their enums; `undefined` if the statement does not show them.
  *
  * @param reader The CREATE VIEW.
- * @param state What is declared before it.
+ * @param state Declarations before it.
  */
 export function readViewColumns(
   reader: StatementReader,
@@ -85,7 +85,7 @@ export function readViewColumns(
   return renameOutputs(reader, select, columns);
 }
 
-/** The names of `CREATE VIEW name (a, b) AS`. */
+/** Applies the names of `CREATE VIEW name (a, b) AS`. */
 function renameOutputs(
   reader: StatementReader,
   select: number,

@@ -31,7 +31,7 @@ function parse(sql: string): StatementReader {
   return new StatementReader(tokenize(sql));
 }
 
-/** Whether another action of the statement takes or changes the default of a column. */
+/** Checks whether another action of the statement uses or changes the default of a column. */
 function changesDefault(
   reader: StatementReader,
   actions: readonly [number, number][],
@@ -45,7 +45,10 @@ function changesDefault(
   });
 }
 
-/** ALTER COLUMN of a serial column, which is an identity on the provider; `undefined` keeps the action. */
+/**
+ * Translates ALTER COLUMN of a serial column, which is an identity on the provider; `undefined`
+ * keeps the action.
+ */
 function lowerSerial(
   alteration: Alteration,
   column: DeclaredColumn,
@@ -72,7 +75,7 @@ function lowerSerial(
   }
   if (reader.is(at, "DROP", "IDENTITY")) {
     t.apply("serial-default");
-    return "done"; // to PostgreSQL the column is no identity
+    return "done"; // in PostgreSQL the column is not an identity
   }
   if (reader.is(at, "DROP", "NOT", "NULL")) {
     t.refuse("serial-sequence", `DROP NOT NULL of the serial column ${column.name}`);
@@ -86,7 +89,10 @@ function lowerSerial(
   if (typeAt < 0 || changesDefault(reader, actions, column.name)) return "keep";
   const { name } = readObject(reader, typeAt);
   if (!INTEGERS.has(name)) {
-    t.refuse("serial-sequence", `a type of the serial column ${column.name} that is no integer`);
+    t.refuse(
+      "serial-sequence",
+      `changing the serial column ${column.name} to a type that is not an integer`,
+    );
   } else if (name === "bigint" || name === "int8") t.apply("type-identity-bigint");
   else t.warn("type-identity-bigint");
   return "done";
@@ -146,24 +152,28 @@ function lowerAction(
   alteration.actions.push(reader.text(from, to));
 }
 
-/** Refuses a constraint that takes the name of the CHECK that stands for an enum. */
+/** Rejects a constraint with the name of the CHECK that replaces an enum. */
 function checkNames({ reader, table, t }: Alteration, actions: readonly [number, number][]): void {
   const own = new Set(table?.columns.flatMap((column) => column.labelCheck ?? []));
   for (const [from] of actions) {
     const name = reader.is(from, "ADD", "CONSTRAINT") ? readPart(reader, from + 2) : "";
     if (own.has(name)) {
-      t.refuse("type-enum-change", `the name ${name}, which the CHECK of an enum column has`);
+      t.refuse(
+        "type-enum-change",
+        `a constraint named ${name}, which is the name of an enum column's CHECK`,
+      );
     }
   }
 }
 
 /**
- * ALTER TABLE: enum columns as text with a CHECK, and `serial` columns as what they are on the provider, identities.
+ * Translates ALTER TABLE: enum columns become text with a CHECK, and `serial` columns are
+ * identities.
  *
  * @param reader The statement.
- * @param before What is declared before it.
- * @param after What is declared after it.
- * @param t Where rules and refusals go.
+ * @param before Declarations before it.
+ * @param after Declarations after it.
+ * @param t Receives rules and refusals.
  * @returns The statements and steps, in order.
  */
 export function lowerAlterTable(

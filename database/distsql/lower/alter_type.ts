@@ -15,14 +15,17 @@ import { writeLabelCheck } from "./sql_text.ts";
 
 const USING: ReadonlySet<string> = new Set(["USING"]);
 const COLLATE: ReadonlySet<string> = new Set(["COLLATE"]);
-/** Types without a length that have a text's values. */
+/** Types without a length that can hold any text. */
 const TEXTS: ReadonlySet<string> = new Set(["text", "varchar"]);
 
 function parse(sql: string): StatementReader {
   return new StatementReader(tokenize(sql));
 }
 
-/** Whether an expression is a column, cast to text any number of times. Casts to enums are casts to text by now. */
+/**
+ * Checks for a column, possibly cast to text. Casts to enums were already replaced by casts to
+ * text.
+ */
 function isColumnAsText(
   reader: StatementReader,
   from: number,
@@ -44,16 +47,16 @@ function isColumnAsText(
   return reader.nameEnd(from) === to && readPart(reader, to - 1) === column;
 }
 
-/** A change of a column's type, before it is written. */
+/** Change of a column's type. */
 interface TypeChange {
   readonly name: string;
-  /** The column as written. */
+  /** Column, as written. */
   readonly text: string;
   readonly from: DeclaredEnum | undefined;
   readonly to: DeclaredEnum | undefined;
-  /** The new type as written, as text when it is an enum. */
+  /** New type; text for an enum. */
   readonly type: string;
-  /** The expression of USING, unless it is the column itself. */
+  /** Expression of USING, unless it is the column itself. */
   readonly using: string | undefined;
 }
 
@@ -69,20 +72,20 @@ function sameLabels(a: DeclaredEnum | undefined, b: DeclaredEnum | undefined): b
     a.labels.every((label) => b.labels.includes(label));
 }
 
-/** Whether a column is part of a key, so that its values cannot be changed one by one. */
+/** Checks whether a column is part of a key, so that its values cannot be changed row by row. */
 function isInKey({ table }: Alteration, name: string): boolean {
   return table!.constraints.some((one) => one.kind !== "check" && one.columns.includes(name)) ||
     table!.indexes.some((one) => one.isUnique && one.columns.includes(name));
 }
 
-/** Text before and after: the values are what USING makes of them. */
+/** Changes the values with USING, if the column is text before and after. */
 function changeValues(alteration: Alteration, { text, name, using }: TypeChange): void {
   const { tableText: table, tail, t } = alteration;
   if (using === undefined) return;
   if (isInKey(alteration, name)) {
     return t.refuse(
       "type-enum-change",
-      `USING that changes the values of ${name}, which is part of a key`,
+      `a type change of column ${name} whose USING changes the values of a key`,
     );
   }
   const set = `${text} = ${using}`;
@@ -116,15 +119,15 @@ function writeChange(
 }
 
 /**
- * ALTER COLUMN … TYPE from or to an enum: a column that is text before and after keeps its type and changes its CHECK; USING
- * that is more than a cast changes the rows.
+ * Translates ALTER COLUMN … TYPE from or to an enum. A column that is text before and after keeps
+ * its type and gets another CHECK. USING with more than a cast changes the rows.
  *
- * @param alteration The statement; takes what is to be run.
- * @param column The column before, when the files declare it.
- * @param nameAt Where the column's name is.
- * @param typeAt Where the new type is.
- * @param end Where the action ends.
- * @param text The action as written.
+ * @param alteration The statement; receives the statements to run.
+ * @param column The column before, if the files declare it.
+ * @param nameAt Position of the column's name.
+ * @param typeAt Position of the new type.
+ * @param end End of the action.
+ * @param text The action, as written.
  */
 export function lowerType(
   alteration: Alteration,
@@ -154,7 +157,7 @@ export function lowerType(
   if (table === undefined && !isPlain) {
     return t.refuse(
       "type-enum-change",
-      `USING of column ${name}, whose type the files do not declare`,
+      `a type change with USING of column ${name}, whose type the files do not declare`,
     );
   }
   writeChange(alteration, column, {

@@ -8,7 +8,7 @@ import type { StatementTranslation } from "../translation.ts";
 
 const ENUM_FUNCTIONS: ReadonlySet<string> = new Set(["ENUM_RANGE", "ENUM_FIRST", "ENUM_LAST"]);
 
-/** The enum whose name stands at a position. */
+/** Returns the enum named at a position. */
 function enumAt(
   state: DeclaredSchema,
   reader: StatementReader,
@@ -17,7 +17,9 @@ function enumAt(
   return reader.isName(at) ? findObject(state.enums, readObject(reader, at)) : undefined;
 }
 
-/** The position of the type in `CAST (value AS type)`, whose parenthesis opens at a position; else -1. */
+/**
+ * Returns the position of the type in `CAST (value AS type)` by its opening parenthesis; else -1.
+ */
 function castTypeAt(reader: StatementReader, open: number): number {
   const close = reader.closing(open);
   let as = -1;
@@ -25,7 +27,7 @@ function castTypeAt(reader: StatementReader, open: number): number {
   return as < 0 ? -1 : as + 1;
 }
 
-/** Refuses a literal that is cast to an enum without being one of its labels. */
+/** Rejects a literal that is cast to an enum and is not one of its labels. */
 function checkLabel(
   reader: StatementReader,
   at: number,
@@ -34,11 +36,11 @@ function checkLabel(
 ): void {
   const label = readLiteral(reader.token(at));
   if (label !== undefined && !type.labels.includes(label)) {
-    t.refuse("type-enum-label", `a value that is no label of the enum ${type.name}`, type.name);
+    t.refuse("type-enum-label", `a value that is not a label of the enum ${type.name}`, type.name);
   }
 }
 
-/** A cast under way: what is read, what is known, where changes and refusals go. */
+/** Context for translating casts. */
 interface Casts {
   readonly reader: StatementReader;
   readonly state: DeclaredSchema;
@@ -46,7 +48,7 @@ interface Casts {
   readonly t: StatementTranslation;
 }
 
-/** `value::type`. */
+/** Translates `value::type`. */
 function lowerColons({ reader, state, edits, t }: Casts, at: number): void {
   const type = enumAt(state, reader, at + 1);
   if (type !== undefined) {
@@ -56,11 +58,11 @@ function lowerColons({ reader, state, edits, t }: Casts, at: number): void {
   } else if (readObject(reader, at + 1).name === "regtype") {
     const name = readNameLiteral(reader, at - 1);
     const named = name && findObject(state.enums, name);
-    if (named) t.refuse("type-enum-use", `the enum ${named.name} as regtype`, named.name);
+    if (named) t.refuse("type-enum-use", `the enum ${named.name} as a regtype`, named.name);
   }
 }
 
-/** `CAST (value AS type)`. */
+/** Translates `CAST (value AS type)`. */
 function lowerCast({ reader, state, edits, t }: Casts, open: number): void {
   const typeAt = castTypeAt(reader, open);
   const type = typeAt < 0 ? undefined : enumAt(state, reader, typeAt);
@@ -70,7 +72,7 @@ function lowerCast({ reader, state, edits, t }: Casts, open: number): void {
   if (open + 3 === typeAt && reader.key(end) !== "[") checkLabel(reader, open + 1, type, t);
 }
 
-/** `type 'label'` and `type('label')`; returns whether it is one. */
+/** Translates `type 'label'` and `type('label')`; returns true if it is one. */
 function lowerPrefix({ reader, state, edits, t }: Casts, at: number): boolean {
   const end = reader.nameEnd(at);
   const isLiteral = reader.token(end)?.kind === "string";
@@ -88,12 +90,13 @@ function lowerPrefix({ reader, state, edits, t }: Casts, at: number): boolean {
 }
 
 /**
- * Writes casts to an enum as casts to text: `'a'::mood`, `CAST(x AS mood)`, `mood 'a'`, also for arrays. Refuses a literal
- * that is no label, and what has no counterpart without the type: `enum_range()`, `'mood'::regtype`.
+ * Replaces casts to an enum by casts to text: `'a'::mood`, `CAST(x AS mood)`, `mood 'a'`, also for
+ * arrays. Rejects a literal that is not a label, and expressions that need the type:
+ * `enum_range()`, `'mood'::regtype`.
  *
  * @param reader The statement.
- * @param state What is declared before it.
- * @param t Where refusals go.
+ * @param state Declarations before it.
+ * @param t Receives refusals.
  * @returns The statement itself, or the changed one.
  */
 export function lowerCasts(

@@ -22,7 +22,10 @@ function parse(sql: string): StatementReader {
   return new StatementReader(tokenize(sql));
 }
 
-/** CREATE TYPE … AS ENUM: nothing is left to run, since columns of the type are text with a CHECK. */
+/**
+ * Translates CREATE TYPE … AS ENUM, which needs no statement: columns of the type become text with
+ * a CHECK.
+ */
 export function lowerCreateEnum(
   reader: StatementReader,
   before: DeclaredSchema,
@@ -33,7 +36,11 @@ export function lowerCreateEnum(
   t.apply("type-enum-check");
   if (before.enums.has(getKey(toObjectName(written)))) {
     if (!t.isGuarded) {
-      t.refuse("type-enum-change", `an enum ${written.name} that exists already`, written.name);
+      t.refuse(
+        "type-enum-change",
+        `creating the enum ${written.name}, which exists already`,
+        written.name,
+      );
     }
     return;
   }
@@ -46,20 +53,22 @@ export function lowerCreateEnum(
   if (!isPlain || new Set(labels).size < labels.length) {
     t.refuse(
       "type-enum-change",
-      `labels of the enum ${written.name} that are not plain, different strings`,
+      `labels of the enum ${written.name} that are not plain, distinct strings`,
       written.name,
     );
   }
 }
 
-/** Replaces the CHECK of a column by one of other labels. */
+/** Replaces the CHECK of a column by one with other labels. */
 function replaceCheck({ table, column }: EnumColumn, labels: readonly string[]): StatementReader {
   const name = writeName(column.labelCheck ?? "", true);
   const check = writeLabelCheck(writeName(column.name, true), labels);
   return parse(`ALTER TABLE ${table} DROP CONSTRAINT ${name}, ADD CONSTRAINT ${name} ${check};`);
 }
 
-/** The views, CHECKs, indexes and generated columns whose text holds the order of an enum's labels. */
+/**
+ * Returns the views, CHECKs, indexes and generated columns that use the order of an enum's labels.
+ */
 function findStoredOrders(before: DeclaredSchema, changed: DeclaredEnum): string[] {
   const key = getKey(changed);
   const holds = ({ ordersBy }: { ordersBy?: readonly StoredOrder[] }): boolean =>
@@ -73,7 +82,10 @@ function findStoredOrders(before: DeclaredSchema, changed: DeclaredEnum): string
   ].map(({ name }) => name);
 }
 
-/** Whether what is stored stays right with other labels; refuses the change otherwise, and warns of columns. */
+/**
+ * Checks whether stored expressions stay correct with other labels; otherwise rejects the change.
+ * Warns about columns.
+ */
 function keepsOrder(
   found: DeclaredEnum,
   before: DeclaredSchema,
@@ -85,7 +97,7 @@ function keepsOrder(
   if (stored.length > 0) {
     t.refuse(
       "type-enum-change",
-      `a change of the enum ${found.name}, whose order ${stored.join(", ")} uses`,
+      `a change of the enum ${found.name}, whose order is used by ${stored.join(", ")}`,
       found.name,
     );
     return false;
@@ -112,15 +124,23 @@ function lowerAddValue(
   if (label === undefined) {
     t.refuse(
       "type-enum-change",
-      `a label of the enum ${found.name} that is no plain string`,
+      `a label of the enum ${found.name} that is not a plain string`,
       found.name,
     );
   } else if (found.labels.includes(label)) {
     if (!isOptional && !t.isGuarded) {
-      t.refuse("type-enum-change", `a label that the enum ${found.name} has already`, found.name);
+      t.refuse(
+        "type-enum-change",
+        `adding a label that the enum ${found.name} already has`,
+        found.name,
+      );
     }
   } else if (neighbour !== undefined && !found.labels.includes(neighbour)) {
-    t.refuse("type-enum-label", `a value that is no label of the enum ${found.name}`, found.name);
+    t.refuse(
+      "type-enum-label",
+      `a value that is not a label of the enum ${found.name}`,
+      found.name,
+    );
   } else if (keepsOrder(found, before, after, t)) {
     const { labels } = after.enums.get(getKey(found))!;
     return columnsOfEnum(before, found).filter(({ column }) => !column.isArray)
@@ -129,12 +149,15 @@ function lowerAddValue(
   return [];
 }
 
-/** Whether a statement has a string literal of this text. */
+/** Checks for a string literal with this text. */
 function hasLiteral(text: string, label: string): boolean {
   return tokenize(text).some((token) => readLiteral(token) === label);
 }
 
-/** What keeps a label in its text, so that its rows alone cannot be renamed: its own words for the refusal. */
+/**
+ * Returns an object that stores a label in its definition, so that renaming it in the rows is not
+ * enough; described for the refusal.
+ */
 function findStored(
   before: DeclaredSchema,
   { key, column }: EnumColumn,
@@ -179,7 +202,8 @@ function lowerRenameValue(
   ) {
     t.refuse(
       "type-enum-label",
-      `a label of the enum ${found.name} that does not exist, or exists already`,
+      `renaming a label of the enum ${found.name} that does not exist, or to one that exists ` +
+        "already",
       found.name,
     );
     return [];
@@ -193,7 +217,7 @@ function lowerRenameValue(
   if (stored !== undefined) {
     t.refuse(
       "type-enum-change",
-      `RENAME VALUE of a label of the enum ${found.name} that ${stored} uses`,
+      `renaming a label of the enum ${found.name} that ${stored} uses`,
       found.name,
     );
     return [];
@@ -205,7 +229,7 @@ function lowerRenameValue(
   return [...drops, ...renameInDefaults(before, found, old, label, t), ...updates, ...checks];
 }
 
-/** The CHECKs go, then defaults and rows get the new label, then the CHECKs come again. */
+/** Drops the CHECKs, updates defaults and rows, then adds the CHECKs again. */
 function renameIn(
   columns: readonly EnumColumn[],
   old: string,
@@ -233,7 +257,7 @@ function renameIn(
   return result;
 }
 
-/** Renames a label in defaults, also in those of columns whose type is not the enum any more. */
+/** Renames a label in defaults, also in columns whose type is no longer the enum. */
 function renameInDefaults(
   before: DeclaredSchema,
   found: DeclaredEnum,
@@ -254,7 +278,7 @@ function renameInDefaults(
       } else if (hasLiteral(column.default, old)) {
         t.refuse(
           "type-enum-change",
-          `RENAME VALUE of a label of ${found.name} in a default that is an expression`,
+          `renaming a label of the enum ${found.name} that a default uses within an expression`,
           found.name,
         );
       }
@@ -263,7 +287,10 @@ function renameInDefaults(
   return steps;
 }
 
-/** ALTER TYPE of an enum: the CHECKs of its columns follow, and with RENAME VALUE their rows. */
+/**
+ * Translates ALTER TYPE of an enum: updates the CHECKs of its columns, and with RENAME VALUE their
+ * rows.
+ */
 export function lowerAlterEnum(
   reader: StatementReader,
   before: DeclaredSchema,
@@ -283,7 +310,7 @@ export function lowerAlterEnum(
     if (before.enums.size !== after.enums.size || findObject(after.enums, written) !== undefined) {
       t.refuse(
         "type-enum-change",
-        `another name for the enum ${found.name} that is taken`,
+        `renaming the enum ${found.name} to a name that is taken`,
         found.name,
       );
     }
@@ -293,7 +320,7 @@ export function lowerAlterEnum(
   return undefined;
 }
 
-/** DROP TYPE: nothing is left to drop but, with CASCADE, the columns of the type and the defaults made of it. */
+/** Translates DROP TYPE; with CASCADE drops the columns of the type. */
 export function lowerDropEnum(
   reader: StatementReader,
   before: DeclaredSchema,

@@ -15,22 +15,22 @@ import type { StatementTranslation } from "../translation.ts";
 import { warnOfOrder } from "./enum_order.ts";
 import { writeLabelCheck } from "./sql_text.ts";
 
-/** What the columns of a statement are lowered with. */
+/** Context for translating the columns of a statement. */
 export interface ColumnScope {
   readonly reader: StatementReader;
   readonly edits: TokenEdits;
-  /** What is declared before the statement. */
+  /** Declarations before the statement. */
   readonly before: DeclaredSchema;
-  /** The table after the statement, when the files declare it. */
+  /** Table after the statement, if the files declare it. */
   readonly table: DeclaredTable | undefined;
-  /** The table's name. */
+  /** Name of the table. */
   readonly tableName: string;
-  /** Whether the statement writes the table's name in quotes. */
+  /** True if the statement quotes the table's name. */
   readonly isQuoted: boolean;
   readonly t: StatementTranslation;
 }
 
-/** Refuses a default that is one string and no label. */
+/** Rejects a default that is a string and not a label. */
 export function checkDefault(
   reader: StatementReader,
   from: number,
@@ -43,11 +43,11 @@ export function checkDefault(
     ? readLiteral(reader.token(from))
     : undefined;
   if (label !== undefined && !labels.includes(label)) {
-    t.refuse("type-enum-label", `a default of column ${name} that is no label of its enum`);
+    t.refuse("type-enum-label", `a default of column ${name} that is not a label of its enum`);
   }
 }
 
-/** Whether a type ends with `[]` or ARRAY. */
+/** Checks whether a type ends with `[]` or ARRAY. */
 function isArrayType(reader: StatementReader, { typeFrom, typeTo }: ColumnDefinition): boolean {
   for (let at = typeFrom + 1; at < typeTo; at++) {
     if (reader.is(at, "[") || reader.is(at, "ARRAY")) return true;
@@ -55,7 +55,7 @@ function isArrayType(reader: StatementReader, { typeFrom, typeTo }: ColumnDefini
   return false;
 }
 
-/** Writes a column of an enum as text with a CHECK of the labels. Other columns stay. */
+/** Writes a column of an enum as text with a CHECK of the labels. Other columns are not changed. */
 export function lowerColumn(from: number, to: number, scope: ColumnScope): void {
   const { reader, edits, before, table, t } = scope;
   const column = readColumn(reader, from, to);
@@ -79,7 +79,7 @@ export function lowerColumn(from: number, to: number, scope: ColumnScope): void 
   );
 }
 
-/** CHECKs for the enum columns that LIKE copies without theirs, as elements of the table. */
+/** Returns CHECKs for the enum columns that LIKE copies without theirs. */
 function copiedChecks(
   reader: StatementReader,
   from: number,
@@ -110,7 +110,7 @@ function copiedChecks(
   );
 }
 
-/** CREATE TABLE: columns of enums as text with a CHECK of the labels. */
+/** Translates CREATE TABLE: columns of enums become text with a CHECK of the labels. */
 export function lowerCreateTable(
   reader: StatementReader,
   before: DeclaredSchema,

@@ -11,7 +11,7 @@ import { rewriteOrder } from "../enum_order/rewrite_order.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import type { StatementTranslation } from "../translation.ts";
 
-/** The columns of some enums that a range of a statement names: `t.s`. */
+/** Returns the columns of enums that a range of a statement names: `t.s`. */
 function nameColumns(
   reader: StatementReader,
   { range: [from, to], types }: OrderUse,
@@ -30,13 +30,15 @@ function nameColumns(
 }
 
 /**
- * Writes what depends on the order of an enum's labels by their positions; where that is not certain, a query that
- * compares texts is warned of, and a statement that decides rows is refused. So is a value that is no label.
+ * Rewrites uses of the order of an enum's labels to their positions. Where the enum is uncertain,
+ * warns about a query that compares texts, and rejects a statement that decides about rows. Also
+ * rejects values that are not labels.
  *
  * @param statement The statement, with its casts to enums.
- * @param state What is declared before it.
- * @param table The table whose columns its expressions name, for CREATE TABLE, ALTER TABLE and CREATE INDEX.
- * @param t Where rules, warnings and refusals go.
+ * @param state Declarations before it.
+ * @param table Table whose columns its expressions name, for CREATE TABLE, ALTER TABLE and CREATE
+ * INDEX.
+ * @param t Receives rules, warnings and refusals.
  */
 export function lowerOrder(
   statement: StatementReader,
@@ -46,7 +48,7 @@ export function lowerOrder(
 ): StatementReader {
   const { reader, unproven, wrongLabels } = rewriteOrder(statement, state, table);
   for (const { type } of wrongLabels) {
-    t.refuse("type-enum-label", `a value that is no label of the enum ${type.name}`, type.name);
+    t.refuse("type-enum-label", `a value that is not a label of the enum ${type.name}`, type.name);
   }
   if (reader !== statement) t.apply("type-enum-position");
   for (const use of unproven) {
@@ -54,7 +56,8 @@ export function lowerOrder(
     const what = columns.length === 0 ? "a value" : columns.join(", ");
     const enums = use.types.map((type) => type.name).join(", ");
     const message =
-      `${use.what} ${what}: the enum ${enums} ordered by position, text orders by its letters`;
+      `${use.what} ${what}: the enum ${enums} is ordered by position, but text is ordered ` +
+      "alphabetically";
     if (decidesRows(reader)) t.refuse("type-enum-unproven", message, enums);
     else t.warn("type-enum-order", message, enums);
   }
@@ -63,7 +66,10 @@ export function lowerOrder(
 
 const WRITES: ReadonlySet<string> = new Set(["INSERT", "UPDATE", "DELETE", "MERGE"]);
 
-/** Whether a statement changes rows, or decides by a CHECK, a key or a generated value which rows there are. */
+/**
+ * Checks whether a statement changes rows, or decides about rows by a CHECK, key or generated
+ * value.
+ */
 function decidesRows(reader: StatementReader): boolean {
   if (reader.is(0, "CREATE")) return !reader.is(1, "VIEW") && !reader.is(1, "OR", "REPLACE");
   if (reader.is(0, "ALTER")) return true;
@@ -73,13 +79,14 @@ function decidesRows(reader: StatementReader): boolean {
   return false;
 }
 
-/** Warns that a column orders as text from now on. */
+/** Warns about a column that is ordered as text from now on. */
 export function warnOfOrder(column: string, type: DeclaredEnum, t: StatementTranslation): void {
   if (hasTextOrder(type)) return;
   t.warn(
     "type-enum-order",
-    `column ${column}: the enum ${type.name} ordered by position, text orders by its letters. ` +
-      "Queries of the application that sort or compare the column give another order",
+    `column ${column}: the enum ${type.name} is ordered by position, but text is ordered ` +
+      "alphabetically. Queries of the application that sort or compare this column return " +
+      "another order",
     type.name,
   );
 }

@@ -6,7 +6,7 @@ import type { StatementTranslation } from "../translation.ts";
 
 const VALUES: ReadonlySet<string> = new Set(["VALUES", "SELECT", "DEFAULT", "WITH"]);
 
-/** Refuses an `INSERT … VALUES` with a string for an enum column that is none of its labels. */
+/** Rejects an `INSERT … VALUES` with a string for an enum column that is not one of its labels. */
 export function checkInsertedLabels(
   reader: StatementReader,
   state: DeclaredSchema,
@@ -34,7 +34,7 @@ export function checkInsertedLabels(
       }
       return t.refuse(
         "type-enum-label",
-        `a value of column ${names[place]} that is no label of its enum`,
+        `a value of column ${names[place]} that is not a label of its enum`,
       );
     }
     if (!reader.is(reader.next(row), ",")) break;

@@ -24,7 +24,10 @@ import { checkInsertedLabels } from "./insert_labels.ts";
 import type { Lowered } from "./lowered.ts";
 import { lowerAlterSequence, lowerDropSequence } from "./sequence.ts";
 
-/** Writes the names that PostgreSQL generates into an ALTER TABLE, since its constraints become several statements. */
+/**
+ * Writes PostgreSQL's generated names into an ALTER TABLE, because its constraints become several
+ * statements.
+ */
 function nameConstraints(
   reader: StatementReader,
   names: ReadonlyMap<number, string>,
@@ -48,7 +51,7 @@ function nameConstraints(
   return edits.isEmpty ? reader : new StatementReader(tokenize(edits.apply()));
 }
 
-/** Whether a constraint becomes several statements, which have to name it. */
+/** Checks whether a constraint becomes several statements, which must use its name. */
 function takesName(reader: StatementReader, from: number, to: number): boolean {
   const constraint = readTableConstraint(reader, from, to);
   if (constraint.kind === "unique" || constraint.kind === "primary_key") {
@@ -59,8 +62,8 @@ function takesName(reader: StatementReader, from: number, to: number): boolean {
 }
 
 /**
- * Refuses a function whose signature or body names an enum, or whose body compares one by its order: what is in the body
- * is not translated.
+ * Rejects a function whose signature or body names an enum, or whose body uses an enum's order,
+ * because function bodies are not translated.
  */
 function checkFunction(
   reader: StatementReader,
@@ -87,7 +90,7 @@ function checkFunction(
   }
 }
 
-/** The first enum that a function's signature names. */
+/** Returns the first enum in a function's signature. */
 function findNamedEnum(reader: StatementReader, state: DeclaredSchema): string | undefined {
   const body = reader.find(new Set(["AS", "RETURN", "BEGIN"]), 1);
   const end = body < 0 ? reader.size : body;
@@ -98,7 +101,7 @@ function findNamedEnum(reader: StatementReader, state: DeclaredSchema): string |
   return undefined;
 }
 
-/** Leaves out grants on enums, which are no objects of the provider. */
+/** Omits grants on enums, which do not exist on the provider. */
 function lowerGrant(
   reader: StatementReader,
   state: DeclaredSchema,
@@ -115,7 +118,10 @@ function lowerGrant(
   return [];
 }
 
-/** Writes enums as text in the expressions of a statement: by position where order matters, then without casts. */
+/**
+ * Translates enums in the expressions of a statement: by position where order matters, otherwise
+ * without casts.
+ */
 function lowerExpressions(
   reader: StatementReader,
   state: DeclaredSchema,
@@ -140,7 +146,7 @@ function lowerTable(
   return lowerCreateTable(lowerExpressions(reader, before, table, t), before, after, t);
 }
 
-/** Warns of an index on an enum column, whose order is the text's. */
+/** Warns about an index on an enum column, which is ordered as text. */
 function warnOfIndex(
   reader: StatementReader,
   on: number,
@@ -158,7 +164,7 @@ function warnOfIndex(
     if (type === undefined || hasTextOrder(type)) continue;
     t.warn(
       "type-enum-order",
-      `an index on ${table.name}.${name}: it has the order of the text, not of the enum ${type.name}`,
+      `an index on ${table.name}.${name}: it is ordered as text, not by the enum ${type.name}`,
       type.name,
     );
   }
@@ -186,7 +192,7 @@ function lowerCreate(
     checkFunction(reader, before, t);
     return [reader];
   }
-  // also CREATE UNLOGGED TABLE
+  // includes CREATE UNLOGGED TABLE
   if (reader.is(object, "TABLE")) return [lowerTable(reader, object + 1, before, after, t)];
   if (!reader.is(object, "INDEX")) return [lowerExpressions(reader, before, undefined, t)];
   const on = reader.find(new Set(["ON"]), object);
@@ -216,13 +222,15 @@ function lowerEnums(
 }
 
 /**
- * Writes a statement with what the provider lacks and the files declare taken out of it: enums are text with a CHECK of
- * their labels (with the option `enums`), a `serial` column is the identity that it became, and constraints without a
- * name get the one that PostgreSQL generates.
+ * Replaces features that the provider lacks and the files declare: enums become text with a CHECK
+ * of their labels (with the option `enums`), a `serial` column becomes an identity, and unnamed
+ * constraints get PostgreSQL's generated names.
  *
  * @param statement The statement, as written for PostgreSQL.
- * @param t Where rules, warnings and refusals go; its scope takes what the statement declares.
- * @returns What is to be translated or run in its place, in order; the statement itself when nothing is to be changed.
+ * @param t Receives rules, warnings and refusals; its scope receives the declarations of the
+ * statement.
+ * @returns The statements to translate or run instead, in order; the statement itself if nothing
+ * changes.
  */
 export function lowerStatement(
   statement: StatementReader,
@@ -253,7 +261,7 @@ export function lowerStatement(
   }
 }
 
-/** The table of an ALTER TABLE with the columns that it has before or after. */
+/** Returns the table of an ALTER TABLE, with the columns that it has before or after. */
 function alteredTable(
   reader: StatementReader,
   before: DeclaredSchema,
@@ -268,7 +276,7 @@ function alteredTable(
   return { ...table, columns: [...old.columns, ...added] };
 }
 
-/** Hides the enums unless they are to become text: then the rules refuse them. */
+/** Hides the enums unless they become text, so that the rules reject them. */
 function withEnums(state: DeclaredSchema, t: StatementTranslation): DeclaredSchema {
   return t.options.enums === "check" ? state : { ...state, enums: new Map() };
 }

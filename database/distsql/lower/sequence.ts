@@ -13,7 +13,7 @@ import type { StatementTranslation } from "../translation.ts";
 import type { Lowered } from "./lowered.ts";
 import { writeObject } from "./sql_text.ts";
 
-/** The serial column that a sequence numbers, when it is an identity column on the provider. */
+/** Returns the serial column of a sequence, if it is an identity column on the provider. */
 function serialColumn(
   state: DeclaredSchema,
   sequence: DeclaredSequence,
@@ -26,7 +26,10 @@ function serialColumn(
   return table && column ? [writeObject(table), column.name] : undefined;
 }
 
-/** DROP SEQUENCE: without those that went with an identity; with CASCADE, the identity goes. */
+/**
+ * Translates DROP SEQUENCE: omits sequences that were dropped with an identity; with CASCADE drops
+ * the identity.
+ */
 export function lowerDropSequence(
   reader: StatementReader,
   before: DeclaredSchema,
@@ -61,7 +64,10 @@ export function lowerDropSequence(
   return lowered;
 }
 
-/** ALTER SEQUENCE of a serial column: OWNED BY the same column says what holds, another owner cannot be. */
+/**
+ * Translates ALTER SEQUENCE of a serial column: OWNED BY the same column is omitted, another owner
+ * is rejected.
+ */
 export function lowerAlterSequence(
   reader: StatementReader,
   before: DeclaredSchema,
@@ -88,7 +94,7 @@ export function lowerAlterSequence(
   return [new StatementReader(tokenize(edits.apply()))];
 }
 
-/** The table before the column's name. */
+/** Returns the table before the column's name. */
 function ownerTable(reader: StatementReader, end: number): { schema?: string; name: string } {
   const name = readPart(reader, end - 3);
   return reader.key(end - 4) === "." ? { schema: readPart(reader, end - 5), name } : { name };

@@ -11,14 +11,15 @@ import type { DistSqlStep, StatementTranslation } from "../translation.ts";
 import { writeObject } from "./sql_text.ts";
 
 /**
- * The steps that make an identity column, which stands for `serial`, a plain column without a default. As in PostgreSQL
- * its sequence stays with its position, unless the text drops it anyway.
+ * Returns the steps that turn an identity column, which replaces `serial`, into a plain column
+ * without a default. As in PostgreSQL its sequence and position are kept, unless the text drops the
+ * sequence.
  *
  * @param table The table.
  * @param column The column.
  * @param head `ALTER TABLE [ONLY] name`.
- * @param state What is declared before the statement.
- * @param t Where the rule goes.
+ * @param state Declarations before the statement.
+ * @param t Receives the rule.
  */
 export function dropSerialDefault(
   table: DeclaredTable,

@@ -3,23 +3,23 @@ import { DEFAULT_SCHEMA, getKey } from "../declared/declared_schema.ts";
 import { writeLiteral } from "../declared/literals.ts";
 import { writeName } from "../sql_name.ts";
 
-/** Writes the name of an object, in quotes; `public` is left to the search path. */
+/** Writes the quoted name of an object; omits `public`, which is in the search path. */
 export function writeObject({ schema, name }: ObjectName): string {
   const quoted = writeName(name, true);
   return schema === DEFAULT_SCHEMA ? quoted : `${writeName(schema, true)}.${quoted}`;
 }
 
-/** Writes the CHECK that keeps an enum's labels. */
+/** Writes the CHECK that restricts values to an enum's labels. */
 export function writeLabelCheck(column: string, labels: readonly string[]): string {
   if (labels.length === 0) return `CHECK (${column} IS NULL)`;
   return `CHECK (${column} IN (${labels.map(writeLiteral).join(", ")}))`;
 }
 
-/** A column of an enum type, with its table. */
+/** Column of an enum type, with its table. */
 export interface EnumColumn {
-  /** The table as SQL. */
+  /** Table as SQL. */
   readonly table: string;
-  /** The table's key. */
+  /** Key of the table. */
   readonly key: string;
   readonly column: DeclaredColumn;
 }

@@ -3,16 +3,16 @@ import { DistSqlAction, DistSqlCategory, type DistSqlIncompatibility } from "../
 const { DDL } = DistSqlCategory;
 const { Error, Recreate, Rewrite, Strip, Warn } = DistSqlAction;
 
-/** Changes of columns and other settings of a table. */
+/** Entries about changes of columns and other settings of a table. */
 export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
   {
     id: "add-column-constraint",
     category: DDL,
     action: Recreate,
     title: "ADD COLUMN with DEFAULT, NOT NULL, CHECK, UNIQUE or REFERENCES",
-    advice:
-      "Done in place by steps: the plain column, its default, the rows that are there in batches, then each constraint as " +
-      "NOT VALID and validated. A default that changes from call to call gives each row a value of its own.",
+    advice: "Changed in place in steps: the plain column, its default, existing rows in batches, " +
+      "then each constraint as NOT VALID and validated. A volatile default gives each row a " +
+      "different value.",
     sqlState: "0A000",
     message: "ALTER TABLE ADD COLUMN with constraint not supported",
     source: ["EMU"],
@@ -23,7 +23,7 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Rewrite,
     title: "ADD COLUMN with NULL, DEFAULT NULL or COMPRESSION",
-    advice: "Left out: it says what holds anyway.",
+    advice: "Omitted: it has no effect.",
     sqlState: "0A000",
     message: "ALTER TABLE ADD COLUMN with constraint not supported",
     source: ["EMU"],
@@ -34,7 +34,7 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Recreate,
     title: "ADD COLUMN with PRIMARY KEY, GENERATED or IDENTITY",
-    advice: "The table is made again with the column.",
+    advice: "The table is recreated with the column.",
     sqlState: "0A000",
     message: "ALTER TABLE ADD COLUMN with constraint not supported",
     source: ["EMU"],
@@ -45,7 +45,7 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Recreate,
     title: "ADD COLUMN with DEFAULT, NOT NULL or CHECK",
-    advice: "The table is made again with the column.",
+    advice: "The table is recreated with the column.",
     until: "2026-08-02",
     sqlState: "0A000",
     message: "ALTER TABLE ADD COLUMN with constraint not supported",
@@ -57,9 +57,9 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Recreate,
     title: "SET NOT NULL",
-    advice:
-      "Done in place by steps: CHECK (column IS NOT NULL) NOT VALID, then validated. pg_attribute.attnotnull stays false. " +
-      "runMigrations writes it as (column IS NOT NULL) IS TRUE, which tells it from a CHECK of yours.",
+    advice: "Changed in place in steps: CHECK (column IS NOT NULL) NOT VALID, then validated. " +
+      "pg_attribute.attnotnull stays false. runMigrations writes it as (column IS NOT NULL) " +
+      "IS TRUE to distinguish it from user-defined CHECKs.",
     since: "2026-08-03",
     sqlState: "0A000",
     message: "unsupported ALTER TABLE ALTER COLUMN ... SET NOT NULL statement",
@@ -71,7 +71,7 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Recreate,
     title: "SET NOT NULL",
-    advice: "The table is made again.",
+    advice: "The table is recreated.",
     until: "2026-08-02",
     sqlState: "0A000",
     message: "unsupported ALTER TABLE ALTER COLUMN ... SET NOT NULL statement",
@@ -83,8 +83,8 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Warn,
     title: "DROP NOT NULL",
-    advice:
-      "Kept. A CHECK that stands for NOT NULL (table_column_not_null) goes with it in runMigrations; elsewhere drop it too.",
+    advice: "Kept. runMigrations also drops the CHECK that replaces NOT NULL " +
+      "(table_column_not_null); elsewhere drop it yourself.",
     since: "2026-07-20",
     source: ["LINT", "AT"],
     evidence: "live",
@@ -94,7 +94,7 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Recreate,
     title: "DROP NOT NULL, SET DEFAULT, DROP DEFAULT",
-    advice: "The table is made again.",
+    advice: "The table is recreated.",
     until: "2026-07-19",
     sqlState: "0A000",
     source: ["LINT"],
@@ -105,8 +105,8 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Recreate,
     title: "ALTER COLUMN TYPE, SET EXPRESSION",
-    advice:
-      "The table is made again; or add a new column, copy in batches, drop the old one and rename.",
+    advice: "The table is recreated. Alternative: add a new column, copy the values in batches, " +
+      "drop the old column and rename the new one.",
     sqlState: "0A000",
     message: "unsupported ALTER TABLE ALTER COLUMN ... SET DATA TYPE statement",
     source: ["EMU"],
@@ -116,7 +116,7 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "recreate-view",
     category: DDL,
     action: Error,
-    title: "A change that makes the table again while a view reads it",
+    title: "A change that recreates the table while a view reads it",
     advice: "Write DROP VIEW before the change and CREATE VIEW after it.",
     source: ["EMU"],
     evidence: "inferred",
@@ -126,7 +126,9 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Warn,
     title: "DROP COLUMN",
-    advice: "Kept; the column's indexes go with it. A column of the primary key cannot be dropped.",
+    advice:
+      "Kept. Indexes of the column are dropped with it. A column of the primary key cannot be " +
+      "dropped.",
     since: "2026-08-03",
     source: ["EMU", "REL"],
     evidence: "live",
@@ -136,7 +138,7 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Recreate,
     title: "DROP COLUMN",
-    advice: "The table is made again without the column.",
+    advice: "The table is recreated without the column.",
     until: "2026-08-02",
     sqlState: "0A000",
     source: ["REL"],
@@ -148,7 +150,7 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     action: Strip,
     title:
       "SET STATISTICS, SET COMPRESSION, REPLICA IDENTITY, CLUSTER ON, storage settings, rules and named triggers",
-    advice: "Left out: they are the provider's, or there is nothing to switch.",
+    advice: "Omitted: the provider controls this setting, or it does not exist there.",
     sqlState: "0A000",
     source: ["PROBE"],
     evidence: "live",
@@ -159,8 +161,8 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     action: Error,
     title:
       "ROW LEVEL SECURITY, CREATE and ALTER POLICY, and security options of a view by ALTER TABLE",
-    advice:
-      "Filter in the application or in views with grants of their own. The option `dropRowSecurity` leaves the rules out.",
+    advice: "Filter in the application, or in views with separate grants. The option " +
+      "`dropRowSecurity` omits the policies.",
     sqlState: "0A000",
     message: "unsupported ALTER TABLE ENABLE ROW SECURITY",
     source: ["PROBE", "LINT"],
@@ -172,7 +174,7 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     action: Strip,
     title:
       "ROW LEVEL SECURITY, with the option `dropRowSecurity`; DISABLE, NO FORCE and DROP POLICY",
-    advice: "Left out: see that the rows are protected in another way.",
+    advice: "Omitted: protect the rows in another way.",
     sqlState: "0A000",
     source: ["PROBE", "LINT"],
     evidence: "live",
@@ -181,8 +183,8 @@ export const ALTER_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "table-inheritance",
     category: DDL,
     action: Error,
-    title: "INHERIT, ATTACH PARTITION and the like",
-    advice: "Use one plain table.",
+    title: "INHERIT, ATTACH PARTITION and similar",
+    advice: "Use a single plain table.",
     sqlState: "0A000",
     source: ["LINT"],
     evidence: "tool",

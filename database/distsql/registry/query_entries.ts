@@ -3,16 +3,16 @@ import { DistSqlAction, DistSqlCategory, type DistSqlIncompatibility } from "../
 const { DML } = DistSqlCategory;
 const { AppLayer, Error, Rewrite, Strip, Warn } = DistSqlAction;
 
-/** Queries and changes of rows. */
+/** Entries about queries and changes of rows. */
 export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
   {
     id: "truncate",
     category: DML,
     action: Rewrite,
     title: "TRUNCATE",
-    advice:
-      "Written as DELETE: a table of over 3,000 rows takes batches. Tables that point to others are emptied first; one that " +
-      "is pointed to from elsewhere is refused, as in PostgreSQL.",
+    advice: "Written as DELETE, in batches for a table with over 3,000 rows. Referencing tables " +
+      "are emptied first. If a table outside of the list references one of them, the " +
+      "statement is rejected, as in PostgreSQL.",
     sqlState: "0A000",
     message: "unsupported statement: Truncate",
     source: ["EMU"],
@@ -23,8 +23,8 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DML,
     action: Error,
     title: "TRUNCATE with RESTART IDENTITY or CASCADE",
-    advice:
-      "Write DELETE FROM for each table, the referencing ones first, and ALTER TABLE … ALTER COLUMN … RESTART for each identity.",
+    advice: "Write DELETE FROM for each table, referencing tables first, and ALTER TABLE … ALTER " +
+      "COLUMN … RESTART for each identity.",
     sqlState: "0A000",
     message: "unsupported statement: Truncate",
     source: ["EMU"],
@@ -36,7 +36,8 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
     action: Warn,
     title: "UPDATE or DELETE of a whole table",
     advice:
-      "A transaction changes at most 3,000 rows and 10 MiB: migrations run larger changes in batches.",
+      "A transaction can change at most 3,000 rows and 10 MiB: migrations run larger changes " +
+      "in batches.",
     sqlState: "54000",
     message: "transaction row limit exceeded",
     source: ["EMU", "FKD"],
@@ -46,9 +47,10 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "unbatchable-change",
     category: DML,
     action: Error,
-    title: "an UPDATE or DELETE of 3,000 rows or more that cannot be cut into batches",
+    title: "an UPDATE or DELETE of 3,000 rows or more that cannot be split into batches",
     advice:
-      "Write the new values into a table of their own first, and join it; or write the change in parts. See the guide to migrations.",
+      "Write the new values into a helper table first and join it, or split the change into " +
+      "several statements. See the guide to migrations.",
     sqlState: "54000",
     message: "transaction row limit exceeded",
     source: ["EMU", "FKD"],
@@ -70,7 +72,7 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DML,
     action: Error,
     title: "TABLESAMPLE",
-    advice: "Pick rows by a range of the key.",
+    advice: "Select rows by a range of the key.",
     sqlState: "0A000",
     message: "TABLESAMPLE clause not supported",
     source: ["EMU"],
@@ -81,7 +83,7 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DML,
     action: Error,
     title: "GROUP BY ALL",
-    advice: "Name the columns: documented, yet refused by clusters.",
+    advice: "List the columns: documented, but rejected by clusters.",
     sqlState: "42601",
     source: ["EMU"],
     evidence: "live",
@@ -113,8 +115,8 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DML,
     action: Warn,
     title: "SKIP LOCKED",
-    advice:
-      "There are no locks to skip: two workers read the same row, and one of them fails at COMMIT.",
+    advice: "There are no locks to skip: two workers read the same row, and one of them fails at " +
+      "COMMIT.",
     source: ["EMU", "PROBE"],
     evidence: "live",
   },
@@ -122,9 +124,9 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "text-search",
     category: DML,
     action: AppLayer,
-    title: "Full text search in a language, or without a configuration, which means english",
-    advice:
-      "Only the configuration `simple` is there: name it, as in to_tsvector('simple', …), or search outside the database.",
+    title: "Full text search in a language, or without a configuration (which means english)",
+    advice: "Only the configuration `simple` exists: use it, as in to_tsvector('simple', …), or " +
+      "search outside of the database.",
     sqlState: "42704",
     message: 'text search configuration "english" does not exist',
     source: ["EMU"],
@@ -134,7 +136,7 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "copy",
     category: DML,
     action: Error,
-    title: "COPY with a file or a program, and rows within the text",
+    title: "COPY with a file or a program, and COPY with inline rows",
     advice: "Use INSERT in batches (pg_dump --inserts), or COPY over STDIN and STDOUT.",
     sqlState: "0A000",
     source: ["LINT"],

@@ -3,14 +3,14 @@ import { DistSqlAction, DistSqlCategory, type DistSqlIncompatibility } from "../
 const { Connection, SystemCatalog, Transaction } = DistSqlCategory;
 const { AppLayer, Error, Rewrite, Strip, Warn } = DistSqlAction;
 
-/** Transactions, sessions, catalogs. */
+/** Entries about transactions, sessions and catalogs. */
 export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
   {
     id: "lock-table",
     category: Transaction,
     action: Strip,
     title: "LOCK TABLE",
-    advice: "Left out: conflicts show at COMMIT as SQLSTATE 40001.",
+    advice: "Omitted: conflicts are reported at COMMIT as SQLSTATE 40001.",
     sqlState: "0A000",
     source: ["LINT"],
     evidence: "tool",
@@ -31,7 +31,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: Transaction,
     action: Error,
     title: "SAVEPOINT, RELEASE, ROLLBACK TO; nested transactions",
-    advice: "Run the whole transaction again instead.",
+    advice: "Retry the whole transaction instead.",
     sqlState: "0A000",
     message: "unsupported transaction statement: SAVEPOINT",
     source: ["EMU"],
@@ -41,8 +41,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "two-phase-commit",
     category: Transaction,
     action: Error,
-    title: "PREPARE TRANSACTION and its like",
-    advice: "Use one transaction, or an outbox.",
+    title: "PREPARE TRANSACTION and similar",
+    advice: "Use a single transaction, or an outbox.",
     sqlState: "0A000",
     source: ["LINT"],
     evidence: "inferred",
@@ -52,8 +52,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: Transaction,
     action: Rewrite,
     title: "BEGIN with an isolation level",
-    advice:
-      "The level is REPEATABLE READ always: another one is left out. Lock what is read with FOR UPDATE where it matters.",
+    advice: "The isolation level is always REPEATABLE READ: another level is omitted. Lock the " +
+      "rows you read with FOR UPDATE where it matters.",
     sqlState: "0A000",
     message: "Unsupported isolation level: SERIALIZABLE",
     source: ["EMU"],
@@ -63,10 +63,11 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "isolation-serializable",
     category: Transaction,
     action: Error,
-    title:
-      "SERIALIZABLE and snapshots of other transactions, by SET TRANSACTION, SET SESSION CHARACTERISTICS or a setting",
+    title: "SERIALIZABLE and snapshots of other transactions, by SET TRANSACTION, SET SESSION " +
+      "CHARACTERISTICS or a setting",
     advice:
-      "The level is REPEATABLE READ always: lock what a decision rests on with SELECT … FOR UPDATE, and take this out.",
+      "The isolation level is always REPEATABLE READ: lock the rows that a decision depends " +
+      "on with SELECT … FOR UPDATE, and remove this statement.",
     sqlState: "0A000",
     message: 'setting configuration parameter "TRANSACTION" not supported',
     source: ["EMU"],
@@ -88,8 +89,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     action: Strip,
     title:
       "SET TRANSACTION, SET SESSION CHARACTERISTICS, SET default_transaction_…, without SERIALIZABLE",
-    advice:
-      "Left out: the level is REPEATABLE READ, which is stricter than READ COMMITTED. Say BEGIN READ ONLY where it is meant.",
+    advice: "Omitted: the isolation level is REPEATABLE READ, which is stricter than READ " +
+      "COMMITTED. For a read-only transaction write BEGIN READ ONLY.",
     sqlState: "0A000",
     message: 'setting configuration parameter "TRANSACTION" not supported',
     source: ["EMU"],
@@ -100,9 +101,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: Transaction,
     action: Rewrite,
     title: "BEGIN … COMMIT around statements of a migration",
-    advice:
-      "Left out: one change of the schema goes into a transaction, and none with changes of rows. Each statement is a " +
-      "transaction of its own.",
+    advice: "Omitted: a transaction can contain one schema change, and no row changes with it. " +
+      "Each statement runs in a separate transaction.",
     sqlState: "0A000",
     message: "multiple ddl statements not supported in a transaction",
     source: ["EMU"],
@@ -113,7 +113,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: Transaction,
     action: Error,
     title: "BEGIN or COMMIT of a migration without its counterpart",
-    advice: "Write both or none: the runner begins and ends the transactions.",
+    advice: "Write both or neither: the migration runner begins and ends the transactions.",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -121,8 +121,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "transaction-rollback",
     category: Transaction,
     action: Error,
-    title: "ROLLBACK among several statements of a migration",
-    advice: "Take out ROLLBACK, and what it rolls back.",
+    title: "ROLLBACK within a migration of several statements",
+    advice: "Remove ROLLBACK and the statements that it rolls back.",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -131,7 +131,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: Transaction,
     action: Error,
     title: "BEGIN with an isolation level or READ ONLY, and COMMIT AND CHAIN, in a migration",
-    advice: "Take them out: the runner's transactions have the server's default modes.",
+    advice: "Remove them: the runner's transactions use the server's default modes.",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -140,8 +140,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: Transaction,
     action: Warn,
     title: "Several DDL statements, or DDL and DML, in a transaction",
-    advice:
-      "One statement a transaction; several statements sent as one query are one transaction too.",
+    advice: "Use one statement per transaction. Several statements sent as one query are one " +
+      "transaction too.",
     sqlState: "0A000",
     message: "multiple ddl statements not supported in a transaction",
     source: ["EMU"],
@@ -152,7 +152,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: Transaction,
     action: AppLayer,
     title: "Transactions over 3,000 rows, 10 MiB or 300 s",
-    advice: "Work in batches, each in a transaction of its own.",
+    advice: "Split the work into batches, each in a separate transaction.",
     sqlState: "54000",
     message: "transaction row limit exceeded",
     source: ["EMU", "LIM"],
@@ -162,8 +162,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "optimistic-conflict",
     category: Transaction,
     action: AppLayer,
-    title: "Conflicts show at COMMIT",
-    advice: "Run the whole transaction again on SQLSTATE 40001 (withDistSqlRetry).",
+    title: "Conflicts at COMMIT",
+    advice: "Retry the whole transaction on SQLSTATE 40001 (withDistSqlRetry).",
     sqlState: "40001",
     message: "change conflicts with another transaction (OC000)",
     source: ["EMU", "CC"],
@@ -174,7 +174,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: SystemCatalog,
     action: Strip,
     title: "VACUUM, CHECKPOINT, ANALYZE without a table",
-    advice: "Left out: the provider does it. ANALYZE of a table is kept.",
+    advice: "Omitted: the provider does it. ANALYZE of a table is kept.",
     sqlState: "0A000",
     message: "unsupported VACUUM statement",
     source: ["EMU"],
@@ -185,7 +185,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: SystemCatalog,
     action: Strip,
     title: "ALTER SYSTEM, LOAD",
-    advice: "Left out: the server's settings are the provider's.",
+    advice: "Omitted: the provider controls the server's settings.",
     sqlState: "0A000",
     message: "unsupported statement: AlterSystem",
     source: ["EMU", "LINT"],
@@ -196,7 +196,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: SystemCatalog,
     action: Error,
     title: "ALTER DATABASE",
-    advice: "There is one database, which cannot be changed: put settings into the connection.",
+    advice: "There is a single database, which cannot be changed: set options in the connection.",
     sqlState: "0A000",
     source: ["LINT"],
     evidence: "inferred",
@@ -206,9 +206,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: SystemCatalog,
     action: Warn,
     title: "sys.jobs and sys.wait_for_job",
-    advice:
-      "A job that is completed need not have succeeded, and it vanishes after 30 minutes: look at indisvalid and " +
-      "convalidated.",
+    advice: "A completed job may have failed, and jobs are deleted after 30 minutes: check " +
+      "indisvalid and convalidated.",
     source: ["EMU", "SYS"],
     evidence: "live",
   },
@@ -248,7 +247,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: Connection,
     action: Strip,
     title: "DISCARD, DEALLOCATE of one name",
-    advice: "Left out; DEALLOCATE ALL is kept.",
+    advice: "Omitted; DEALLOCATE ALL is kept.",
     sqlState: "0A000",
     source: ["LINT"],
     evidence: "tool",
@@ -258,7 +257,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: Connection,
     action: AppLayer,
     title: "SET ROLE, SET SESSION AUTHORIZATION",
-    advice: "Connect with the role that is meant.",
+    advice: "Connect with the desired role.",
     sqlState: "0A000",
     message: 'setting configuration parameter "role" not supported',
     source: ["PROBE"],
@@ -277,8 +276,8 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "psql-command",
     category: Connection,
     action: Error,
-    title: "psql commands in a text of SQL",
-    advice: "They are no SQL: take them out.",
+    title: "psql commands in SQL text",
+    advice: "They are not SQL: remove them.",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -287,7 +286,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: Connection,
     action: Warn,
     title: "A session ends after 60 minutes",
-    advice: "Give connections up before that, with jitter; each new one takes a fresh token.",
+    advice: "Close connections earlier, with jitter; each new connection needs a new token.",
     source: ["Q", "TOK"],
     evidence: "documented",
   },

@@ -3,14 +3,14 @@ import { DistSqlAction, DistSqlCategory, type DistSqlIncompatibility } from "../
 const { DDL } = DistSqlCategory;
 const { Compatible, Error, Recreate, Rewrite, Strip, Warn } = DistSqlAction;
 
-/** Tables, columns and constraints. */
+/** Entries about tables, columns and constraints. */
 export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
   {
     id: "foreign-key",
     category: DDL,
     action: Compatible,
     title: "Foreign keys in CREATE TABLE",
-    advice: "Kept. No index is made on the referencing columns: add one.",
+    advice: "Kept. The referencing columns get no index: create one.",
     since: "2026-08-26",
     source: ["FKD", "EMU"],
     evidence: "live",
@@ -20,8 +20,8 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Strip,
     title: "Foreign keys",
-    advice:
-      "Left out, with a warning: check in the application (assertRowExists) and add the constraint later.",
+    advice: "Omitted, with a warning: check in the application (assertRowExists) and add the " +
+      "constraint later.",
     until: "2026-08-25",
     sqlState: "0A000",
     source: ["REL"],
@@ -32,9 +32,8 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Rewrite,
     title: "ADD CONSTRAINT CHECK or FOREIGN KEY on an existing table",
-    advice:
-      "Added as NOT VALID, which holds for new rows at once, then ALTER TABLE ASYNC … VALIDATE CONSTRAINT: wait for " +
-      "the job, then look at pg_constraint.convalidated.",
+    advice: "Added as NOT VALID, which applies to new rows immediately, then ALTER TABLE ASYNC … " +
+      "VALIDATE CONSTRAINT: wait for the job, then check pg_constraint.convalidated.",
     since: "2026-08-03",
     sqlState: "0A000",
     message: "unsupported ALTER TABLE ADD CONSTRAINT statement",
@@ -46,7 +45,7 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Recreate,
     title: "ADD CONSTRAINT CHECK on an existing table",
-    advice: "The table is made again with the constraint.",
+    advice: "The table is recreated with the constraint.",
     until: "2026-08-02",
     sqlState: "0A000",
     message: "unsupported ALTER TABLE ADD CONSTRAINT statement",
@@ -58,7 +57,7 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Warn,
     title: "Constraint added as NOT VALID",
-    advice: "Kept as written: rows that are there stay unchecked until VALIDATE CONSTRAINT.",
+    advice: "Kept as written: existing rows are not checked until VALIDATE CONSTRAINT.",
     source: ["EMU", "FKD"],
     evidence: "live",
   },
@@ -68,7 +67,7 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     action: Rewrite,
     title: "VALIDATE CONSTRAINT",
     advice:
-      "Written as ALTER TABLE ASYNC: wait for the job, then look at pg_constraint.convalidated.",
+      "Written as ALTER TABLE ASYNC: wait for the job, then check pg_constraint.convalidated.",
     sqlState: "0A000",
     message: "unsupported ALTER TABLE VALIDATE CONSTRAINT statement",
     source: ["EMU"],
@@ -79,8 +78,8 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Rewrite,
     title: "ADD CONSTRAINT UNIQUE on an existing table",
-    advice:
-      "A unique index is built, then taken over by UNIQUE USING INDEX once it is valid (SQLSTATE 55000 before that).",
+    advice: "A unique index is built, and once it is valid it becomes the constraint with UNIQUE " +
+      "USING INDEX (before that: SQLSTATE 55000).",
     sqlState: "0A000",
     message: "unsupported ALTER TABLE ADD CONSTRAINT statement",
     source: ["EMU", "AT"],
@@ -90,8 +89,8 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "constraint-name",
     category: DDL,
     action: Warn,
-    title: "Constraint without a name that takes several steps",
-    advice: "A name is made by PostgreSQL's rule: give it one of your own.",
+    title: "Unnamed constraint that needs several steps",
+    advice: "It gets a name by PostgreSQL's rule: name it explicitly.",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -100,8 +99,8 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Recreate,
     title: "ADD or DROP of a primary key",
-    advice:
-      "The table is made again. In a migration that was never applied, put the key into CREATE TABLE.",
+    advice: "The table is recreated. In a migration that was never applied, put the key into " +
+      "CREATE TABLE.",
     sqlState: "0A000",
     message: "unsupported ALTER TABLE ADD CONSTRAINT statement",
     source: ["EMU"],
@@ -111,9 +110,9 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "primary-key-commented",
     category: DDL,
     action: Error,
-    title: "DROP of a primary key that stands in a comment only, as drizzle-kit writes it",
-    advice:
-      "Write the statement out with the key's name (usually the table's name and _pkey), and delete the comment.",
+    title: "DROP of a primary key that is only a comment, as drizzle-kit writes it",
+    advice: "Write the statement with the key's name (usually the table's name and _pkey), and " +
+      "delete the comment.",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -122,7 +121,7 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Warn,
     title: "Table without a primary key",
-    advice: "Accepted, but a primary key cannot be added later without making the table again.",
+    advice: "Accepted, but adding a primary key later recreates the table.",
     source: ["CT", "LIM"],
     evidence: "documented",
   },
@@ -131,7 +130,7 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Rewrite,
     title: "DEFERRABLE on UNIQUE, PRIMARY KEY and CHECK",
-    advice: "Left out: the constraint is checked at once. Foreign keys keep theirs.",
+    advice: "Omitted: the constraint is checked immediately. It is kept on foreign keys.",
     sqlState: "0A000",
     message: "DEFERRABLE constraint not supported",
     source: ["PROBE"],
@@ -142,7 +141,8 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Error,
     title: "EXCLUDE constraints and WITHOUT OVERLAPS",
-    advice: "Check in the application inside a transaction, with a row that both sides change.",
+    advice: "Check it in the application inside a transaction, with a row that both transactions " +
+      "change.",
     sqlState: "0A000",
     source: ["LINT"],
     evidence: "tool",
@@ -152,7 +152,7 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Rewrite,
     title: "WITH (…) and USING INDEX TABLESPACE of a constraint",
-    advice: "Left out: storage is the provider's.",
+    advice: "Omitted: the provider manages storage.",
     sqlState: "0A000",
     source: ["LINT"],
     evidence: "tool",
@@ -162,7 +162,7 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Error,
     title: "NOT ENFORCED (PostgreSQL 18)",
-    advice: "The provider is at PostgreSQL 16: leave the constraint out, or let it be enforced.",
+    advice: "The provider is compatible with PostgreSQL 16: remove the constraint, or enforce it.",
     sqlState: "42601",
     source: ["EMU"],
     evidence: "inferred",
@@ -171,9 +171,10 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "newer-syntax",
     category: DDL,
     action: Rewrite,
-    title: "Syntax of PostgreSQL 18 with an older spelling: VIRTUAL columns, ENFORCED",
+    title: "Syntax of PostgreSQL 18 with an older equivalent: VIRTUAL columns, ENFORCED",
     advice:
-      "A virtual generated column is written as STORED, ENFORCED is left out: the provider is at PostgreSQL 16.",
+      "A virtual generated column is written as STORED, ENFORCED is omitted: the provider is " +
+      "compatible with PostgreSQL 16.",
     sqlState: "42601",
     source: ["EMU"],
     evidence: "inferred",
@@ -183,7 +184,7 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Error,
     title: "Temporary tables, views and sequences",
-    advice: "Use a common table expression, or a table with a key for each run.",
+    advice: "Use a common table expression, or a table with a key per run.",
     sqlState: "0A000",
     message: "TEMPORARY or TEMP table not supported for CREATE TABLE",
     source: ["EMU"],
@@ -194,7 +195,7 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Rewrite,
     title: "UNLOGGED",
-    advice: "Left out: every table is durable.",
+    advice: "Omitted: every table is durable.",
     sqlState: "0A000",
     message: "UNLOGGED table not supported for CREATE TABLE",
     source: ["EMU"],
@@ -205,7 +206,7 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Error,
     title: "Partitions, inheritance, typed tables",
-    advice: "Use one plain table: the provider spreads it by its primary key.",
+    advice: "Use a single plain table: the provider distributes it by its primary key.",
     sqlState: "0A000",
     message: "PARTITION BY clause not supported",
     source: ["LINT", "LIM"],
@@ -216,7 +217,7 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Rewrite,
     title: "TABLESPACE, WITH (…), USING, COMPRESSION and WITHOUT OIDS of a table",
-    advice: "Left out: storage is the provider's.",
+    advice: "Omitted: the provider manages storage.",
     sqlState: "0A000",
     source: ["LINT"],
     evidence: "tool",
@@ -237,7 +238,7 @@ export const TABLE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Warn,
     title: "More than 255 columns",
-    advice: "A table holds 255 columns, and 1,600 over its life with the dropped ones.",
+    advice: "A table can have 255 columns, and 1,600 over its lifetime including dropped ones.",
     sqlState: "54000",
     source: ["Q", "LIM"],
     evidence: "documented",

@@ -3,14 +3,14 @@ import { DistSqlAction, DistSqlCategory, type DistSqlIncompatibility } from "../
 const { DataType } = DistSqlCategory;
 const { Error, Recreate, Rewrite, Strip, Warn } = DistSqlAction;
 
-/** Column types. */
+/** Entries about column types. */
 export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
   {
     id: "type-serial",
     category: DataType,
     action: Rewrite,
     title: "serial, bigserial, smallserial",
-    advice: "Written as a bigint identity column; postgres.js reads bigint as a string.",
+    advice: "Written as a bigint identity column; postgres.js returns bigint as a string.",
     since: "2026-02-28",
     sqlState: "42704",
     message: 'type "serial" does not exist',
@@ -35,7 +35,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     action: Recreate,
     title: "ADD COLUMN of a serial type",
     advice:
-      "The table is made again with a bigint identity column; rows are numbered in the order of their key.",
+      "The table is recreated with a bigint identity column; rows are numbered in the order " +
+      "of their key.",
     sqlState: "42704",
     message: 'type "serial" does not exist',
     source: ["EMU"],
@@ -46,9 +47,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Rewrite,
     title: "DROP DEFAULT, SET DEFAULT and the sequence of a serial column",
-    advice:
-      "The column is an identity: DROP DEFAULT drops the identity and keeps its sequence, SET DEFAULT nextval() of its own " +
-      "sequence is left out.",
+    advice: "The column is an identity: DROP DEFAULT drops the identity and keeps its sequence, " +
+      "SET DEFAULT nextval() of its own sequence is omitted.",
     since: "2026-02-28",
     sqlState: "42601",
     message: 'column "id" of relation "notes" is an identity column',
@@ -59,7 +59,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "serial-sequence",
     category: DataType,
     action: Error,
-    title: "Changes that an identity column in the place of serial cannot have",
+    title: "Changes that an identity column which replaces serial does not support",
     advice: "Write ALTER COLUMN … DROP DEFAULT first, in the same statement or before it.",
     since: "2026-02-28",
     sqlState: "42601",
@@ -71,8 +71,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Error,
     title: "LIKE … INCLUDING DEFAULTS of a table with a serial column",
-    advice:
-      "Write the columns out, with a default of nextval() for the sequence that both tables use.",
+    advice: "List the columns explicitly, with a default of nextval() for the sequence that both " +
+      "tables use.",
     since: "2026-02-28",
     source: ["CT"],
     evidence: "inferred",
@@ -82,7 +82,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Rewrite,
     title: "Identity column of type integer or smallint",
-    advice: "The type becomes bigint; postgres.js reads bigint as a string.",
+    advice: "The type is changed to bigint; postgres.js returns bigint as a string.",
     sqlState: "0A000",
     message: "datatype integer not supported, identity column type must be bigint",
     source: ["EMU"],
@@ -93,7 +93,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Rewrite,
     title: "Identity column without CACHE, or with CACHE 2 to 65535",
-    advice: "CACHE is set: 1 keeps the order, 65536 has gaps and a higher throughput.",
+    advice:
+      "CACHE is added: 1 keeps values in order, 65536 leaves gaps but has a higher throughput.",
     sqlState: "0A000",
     message:
       "identity column is not supported without an explicit cache size. please define CACHE greater than or equal " +
@@ -106,7 +107,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Error,
     title: "Array columns",
-    advice: "Use jsonb, or a child table; arrays still work inside queries.",
+    advice: "Use jsonb, or a child table; arrays can still be used in queries.",
     sqlState: "0A000",
     message: "datatype text[] not supported",
     source: ["EMU"],
@@ -117,7 +118,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Rewrite,
     title: "json and jsonb columns",
-    advice: "Written as text: cast it in queries.",
+    advice: "Stored as text: cast it in queries.",
     until: "2026-06-29",
     sqlState: "0A000",
     message: "datatype jsonb not supported",
@@ -130,7 +131,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     action: Error,
     title:
       "Types that cannot be stored: money, xml, inet, ranges, bit, geometry, text search and others",
-    advice: "Choose a type that can be stored; inet and others still work in expressions.",
+    advice: "Use a type that can be stored; inet and others can still be used in expressions.",
     sqlState: "0A000",
     message: "datatype money not supported",
     source: ["EMU"],
@@ -141,8 +142,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Error,
     title: "Types of extensions: vector, citext, hstore, geometry and others",
-    advice:
-      "There are no extensions: use a plain type (text for citext, jsonb for hstore) or another store.",
+    advice: "There are no extensions: use a plain type (text for citext, jsonb for hstore) or " +
+      "another data store.",
     sqlState: "42704",
     source: ["EMU"],
     evidence: "inferred",
@@ -152,8 +153,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Error,
     title: "Functions of extensions: pgcrypto, pg_trgm, unaccent, PostGIS and others",
-    advice:
-      "There are no extensions: compute the value in the application, or with gen_random_uuid(), md5() or sha256().",
+    advice: "There are no extensions: compute the value in the application, or with " +
+      "gen_random_uuid(), md5() or sha256().",
     sqlState: "42883",
     source: ["EMU"],
     evidence: "inferred",
@@ -162,10 +163,10 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "type-user-defined",
     category: DataType,
     action: Error,
-    title: "Column of a type of one's own",
+    title: "Column of a user-defined type",
     advice:
-      "An enum becomes text with CHECK (column IN (…)), see the option `enums`. The name of a domain goes into the " +
-      "option `domains`.",
+      "To convert enums to text with CHECK (column IN (…)), set the option `enums`. Add the " +
+      "names of domains to the option `domains`.",
     sqlState: "42704",
     source: ["EMU"],
     evidence: "live",
@@ -175,8 +176,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Rewrite,
     title: "Enum column, with the option `enums`",
-    advice:
-      "Written as text with a CHECK of the labels, which follows ALTER TYPE. A wrong label then gives SQLSTATE 23514.",
+    advice: "Written as text with a CHECK of the labels, which is updated by ALTER TYPE. A wrong " +
+      "label then gives SQLSTATE 23514.",
     source: ["EMU"],
     evidence: "live",
   },
@@ -185,7 +186,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Rewrite,
     title: "Comparisons, sort keys, min() and max() of an enum column, with the option `enums`",
-    advice: "Written by the positions of the labels, which text does not have.",
+    advice: "Rewritten to the positions of the labels, because text is ordered alphabetically.",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -194,9 +195,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Warn,
     title: "Order of an enum, with the option `enums`",
-    advice:
-      "Text orders by its letters. Write the labels that are meant, s IN ('medium', 'high') for s > 'low', and sort by " +
-      "array_position(ARRAY['low', 'medium', 'high'], s).",
+    advice: "Text is ordered alphabetically. List the labels explicitly, such as s IN ('medium', " +
+      "'high') for s > 'low', and sort by array_position(ARRAY['low', 'medium', 'high'], s).",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -204,9 +204,10 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "type-enum-unproven",
     category: DataType,
     action: Error,
-    title:
-      "Order of an enum that decides rows and cannot be written by position, with the option `enums`",
-    advice: "Write the labels that are meant, s IN ('medium', 'high') for s > 'low', or compare " +
+    title: "Order of an enum that decides about rows and cannot be rewritten to positions, with " +
+      "the option `enums`",
+    advice:
+      "List the labels explicitly, such as s IN ('medium', 'high') for s > 'low', or compare " +
       "array_position(ARRAY['low', 'medium', 'high'], s).",
     source: ["EMU"],
     evidence: "inferred",
@@ -215,10 +216,10 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "type-enum-change",
     category: DataType,
     action: Error,
-    title: "Changes of an enum that cannot be followed, with the option `enums`",
-    advice:
-      "Drop what uses the label or the type before the change and create it again after it: the view, the index, the CHECK, " +
-      "the key. What PostgreSQL itself refuses (a type that exists, a type in use) is refused too.",
+    title: "Changes of an enum that cannot be translated, with the option `enums`",
+    advice: "Before the change, drop the objects that use the label or the type (view, index, " +
+      "CHECK, key), and create them again afterwards. Statements that PostgreSQL rejects (a " +
+      "type that exists, a type in use) are rejected too.",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -226,8 +227,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     id: "type-enum-label",
     category: DataType,
     action: Error,
-    title: "A value that is no label of its enum, with the option `enums`",
-    advice: "PostgreSQL refuses it with 22P02: write one of the labels, or add the label before.",
+    title: "A value that is not a label of its enum, with the option `enums`",
+    advice: "PostgreSQL rejects it with 22P02: use one of the labels, or add the label first.",
     source: ["EMU"],
     evidence: "inferred",
   },
@@ -236,7 +237,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Error,
     title: "Enums in functions, domains, regtype and enum_range(), with the option `enums`",
-    advice: "Write text in the place of the type, and the labels where they are needed.",
+    advice: "Use text instead of the type, and list the labels where they are needed.",
     sqlState: "42704",
     source: ["EMU"],
     evidence: "inferred",
@@ -247,7 +248,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     action: Error,
     title: "CREATE TYPE and ALTER TYPE",
     advice:
-      "Use text with CHECK (column IN (…)) in the place of an enum, jsonb in the place of a composite type.",
+      "Use text with CHECK (column IN (…)) instead of an enum, jsonb instead of a composite type.",
     sqlState: "0A000",
     message: "CREATE TYPE not supported",
     source: ["EMU"],
@@ -258,7 +259,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Strip,
     title: "DROP TYPE",
-    advice: "Left out: there are no types of one's own.",
+    advice: "Omitted: there are no user-defined types.",
     sqlState: "0A000",
     message: "unsupported object in DROP statement",
     source: ["EMU"],
@@ -279,8 +280,8 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Warn,
     title: "numeric without precision",
-    advice:
-      "Stored as numeric(18,6), which rounds without a word: write the precision, or set the option `numeric`.",
+    advice: "Stored as numeric(18,6), which rounds silently: write the precision, or set the " +
+      "option `numeric`.",
     source: ["DT", "DSB"],
     evidence: "live",
   },
@@ -289,7 +290,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Error,
     title: "numeric of more than 38 digits",
-    advice: "Keep to 38 digits, or store text.",
+    advice: "Use at most 38 digits, or store text.",
     until: "2026-08-24",
     source: ["DT", "REL"],
     evidence: "documented",
@@ -308,7 +309,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DataType,
     action: Warn,
     title: "Values over 1 MiB, rows over 2 MiB",
-    advice: "Keep large values in object storage and their key in the row.",
+    advice: "Keep large values in object storage, and their key in the row.",
     sqlState: "0A000",
     message: "datatype limit greater than 1048576 bytes not supported for jsonb",
     source: ["LIM", "Q"],
@@ -320,7 +321,7 @@ export const TYPE_ENTRIES: readonly DistSqlIncompatibility[] = [
     action: Rewrite,
     title: "COLLATE",
     advice:
-      "Left out: the database's order is C. Another collation's order has to come from the application.",
+      "Omitted: the database uses the collation C. Sort by another collation in the application.",
     sqlState: "0A000",
     message: "COLLATE clause not supported",
     source: ["LINT", "PROBE"],

@@ -16,17 +16,20 @@ import { type ColumnType, translateType } from "./column_type.ts";
 import { notNullSteps } from "./not_null.ts";
 import { cleanAttributes } from "./table_constraint.ts";
 
-/** Functions that give another value at each call. The time of the transaction is kept the same for all rows. */
+/**
+ * Functions that return another value at each call. The transaction's time is kept constant for all
+ * rows.
+ */
 const VOLATILE: ReadonlySet<string> = new Set([
   ...["CLOCK_TIMESTAMP", "TIMEOFDAY", "RANDOM", "GEN_RANDOM_UUID", "NEXTVAL"],
 ]);
 
-/** Clauses that take the table to be made again. */
+/** Clauses that require a table recreation. */
 const RECREATES: ReadonlySet<string> = new Set(["primary_key", "generated", "identity"]);
-/** Clauses that a plain ADD COLUMN keeps, or loses without a loss. */
+/** Clauses that a plain ADD COLUMN keeps, or that can be omitted without loss. */
 const PLAIN: ReadonlySet<string> = new Set(["storage", "compression", "null", "attribute"]);
 
-/** An addition under way: what the steps are made of. */
+/** Context of one added column. */
 interface Addition {
   readonly reader: StatementReader;
   readonly column: ColumnDefinition;
@@ -35,7 +38,7 @@ interface Addition {
   readonly t: StatementTranslation;
 }
 
-/** The plain column, without what the steps bring. */
+/** Returns the plain column, without the parts that the steps add. */
 function plainColumn(from: number, to: number, { reader, column, type, t }: Addition): string {
   const edits = new TokenEdits(reader);
   if (type.replacement) edits.replace(column.typeFrom, column.typeTo, type.replacement);
@@ -61,7 +64,7 @@ function defaultSteps(
     if (reader.isOneOf(at, VOLATILE)) {
       t.warn(
         "add-column-constraint",
-        "The default changes from call to call: each row that is there gets a value of its own.",
+        "The default is volatile: each existing row gets a different value.",
       );
     }
   }
@@ -76,7 +79,7 @@ function defaultSteps(
   ];
 }
 
-/** A constraint of the column, as one of the table. */
+/** Translates a column constraint as a table constraint. */
 function constraintSteps(
   clause: ColumnClause,
   attributes: ColumnClause[],
@@ -87,7 +90,7 @@ function constraintSteps(
   const name = (label: string): string =>
     clause.name?.text ?? nameConstraint(target, [column.name], label, t);
   let result: AlterResult;
-  // PostgreSQL 16 keeps no name of a column's NOT NULL
+  // PostgreSQL 16 does not store the name of a column's NOT NULL
   if (clause.kind === "not_null") result = notNullSteps(column.name, undefined, target, t);
   else if (clause.kind === "unique") {
     const nulls = reader.is(clause.bodyFrom + 1, "NULLS", "NOT") ? " NULLS NOT DISTINCT" : "";
@@ -114,14 +117,17 @@ function checkedSteps(name: string, body: string, { target }: Addition): AlterRe
   };
 }
 
-/** Whether the rows would get the default of a domain, so that an update of NULLs would not reach them. */
+/**
+ * Checks whether existing rows would get the default of a domain, which an UPDATE of NULLs would
+ * then not change.
+ */
 function mayHaveDefault({ column, type: { domain } }: Addition): boolean {
   if (domain === undefined) return false;
   if (domain !== "unknown") return domain.hasDefault;
   return column.clauses.some(({ kind }) => kind === "default");
 }
 
-/** Refuses what steps cannot reach; tells whether something was refused. */
+/** Rejects additions that cannot be done in steps; returns true if it did. */
 function refuses(addition: Addition): boolean {
   const { column, type, reader, t } = addition;
   const before = t.refusals.length;
@@ -154,7 +160,7 @@ function refuses(addition: Addition): boolean {
   return t.refusals.length > before;
 }
 
-/** DEFERRABLE and its like that follow a clause: dropped but on foreign keys. */
+/** Returns the DEFERRABLE attributes after a clause, which are kept only on foreign keys. */
 function getAttributes(clause: ColumnClause, addition: Addition): ColumnClause[] {
   const { column, reader, t } = addition;
   const next = column.clauses.indexOf(clause) + 1;
@@ -169,13 +175,13 @@ function getAttributes(clause: ColumnClause, addition: Addition): ColumnClause[]
 }
 
 /**
- * ADD COLUMN: plain ones stay; a default and constraints become steps of their own.
+ * Translates ADD COLUMN: plain columns are kept, a default and constraints become separate steps.
  *
  * @param reader The statement.
- * @param from Where ADD is.
- * @param to Where the action ends.
+ * @param from Position of ADD.
+ * @param to End of the action.
  * @param target The table.
- * @param t Where rules and refusals go.
+ * @param t Receives rules and refusals.
  * @returns The action or its steps.
  */
 export function translateAddColumn(
@@ -207,7 +213,7 @@ export function translateAddColumn(
   if (kinds.has("not_null") && !kinds.has("default")) {
     t.warn(
       "add-column-constraint",
-      "NOT NULL without a default: the validation fails while rows have no value.",
+      "NOT NULL without a default: the validation fails if there are rows without a value.",
     );
   }
   const isPlain = column.clauses.every((clause) => clause.kind === "storage");

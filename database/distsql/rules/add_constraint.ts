@@ -19,7 +19,7 @@ import {
   type TableConstraint,
 } from "./table_constraint.ts";
 
-/** Words of expressions that are no columns. */
+/** Words of expressions that are not columns. */
 const EXPRESSION_WORDS: ReadonlySet<string> = new Set([
   ...[
     "AND",
@@ -55,7 +55,10 @@ const EXPRESSION_WORDS: ReadonlySet<string> = new Set([
   ...["SYMMETRIC", "CAST", "AS", "CURRENT_DATE", "CURRENT_TIMESTAMP", "INTERVAL"],
 ]);
 
-/** The one column that an expression reads, as PostgreSQL names a CHECK after it; none when there are more. */
+/**
+ * Returns the only column of an expression, which PostgreSQL uses in the name of a CHECK;
+ * `undefined` if there are several.
+ */
 function onlyColumn(reader: StatementReader, from: number, to: number): QualifiedName[] {
   let found: QualifiedName | undefined;
   for (let at = from; at < to;) {
@@ -78,7 +81,10 @@ function onlyColumn(reader: StatementReader, from: number, to: number): Qualifie
   return found ? [found] : [];
 }
 
-/** A unique index, built in the background, then taken over by the constraint. */
+/**
+ * Returns the steps of a unique constraint: an index that is built in the background, then becomes
+ * the constraint.
+ */
 export function uniqueSteps(
   name: string,
   columns: string,
@@ -118,7 +124,10 @@ function translateUnique(
   return uniqueSteps(name, reader.text(open, afterColumns), include + nulls, target, t);
 }
 
-/** CHECK and FOREIGN KEY: as NOT VALID, then validated; what is NOT VALID already stays as written. */
+/**
+ * Translates CHECK and FOREIGN KEY: added as NOT VALID, then validated. A constraint that is
+ * already NOT VALID is not changed.
+ */
 function translateChecked(
   reader: StatementReader,
   constraint: TableConstraint,
@@ -155,13 +164,13 @@ function translateChecked(
 }
 
 /**
- * ADD of a constraint to a table that is there.
+ * Translates ADD of a constraint to an existing table.
  *
  * @param reader The statement.
- * @param from Where ADD is.
- * @param to Where the action ends.
+ * @param from Position of ADD.
+ * @param to End of the action.
  * @param target The table.
- * @param t Where rules and refusals go.
+ * @param t Receives rules and refusals.
  * @returns The steps.
  */
 export function translateAddConstraint(

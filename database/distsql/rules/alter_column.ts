@@ -10,14 +10,19 @@ import { dropNotNull, notNullSteps } from "./not_null.ts";
 
 const AFTER_TYPE: ReadonlySet<string> = new Set(["USING", "COLLATE"]);
 
-/** SET DEFAULT, DROP DEFAULT and DROP NOT NULL, which took a new table before their day. */
+/**
+ * Translates SET DEFAULT, DROP DEFAULT and DROP NOT NULL, which required a recreation before the
+ * provider supported them.
+ */
 function keepSince(keep: string, t: StatementTranslation): AlterResult {
   if (t.can("column_defaults")) return { keep };
   t.refuse("alter-column-recreate", "ALTER COLUMN");
   return undefined;
 }
 
-/** A change of type takes the table to be made again, with a type that the provider has. */
+/**
+ * Translates a change of type, which requires a recreation with a type that the provider supports.
+ */
 function changeType(
   reader: StatementReader,
   from: number,
@@ -35,14 +40,14 @@ function changeType(
 }
 
 /**
- * ALTER COLUMN of a table that is there.
+ * Translates ALTER COLUMN of an existing table.
  *
  * @param reader The statement.
- * @param from Where ALTER is.
- * @param to Where the action ends.
+ * @param from Position of ALTER.
+ * @param to End of the action.
  * @param target The table.
- * @param t Where rules and refusals go.
- * @returns The action, or its steps.
+ * @param t Receives rules and refusals.
+ * @returns The action or its steps.
  */
 export function translateAlterColumn(
   reader: StatementReader,

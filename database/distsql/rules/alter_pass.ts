@@ -2,7 +2,7 @@ import { readName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 import { isTableConstraint } from "./table_constraint.ts";
 
-/** The passes of ALTER TABLE, in PostgreSQL's order. */
+/** Passes of ALTER TABLE, in PostgreSQL's order. */
 const PASS = { drop: 0, type: 1, column: 2, attribute: 3, key: 4, constraint: 5, misc: 6 } as const;
 
 function columnPass(reader: StatementReader, at: number): number {
@@ -19,11 +19,11 @@ function addPass(reader: StatementReader, at: number): number {
 }
 
 /**
- * Returns the pass in which PostgreSQL does an action of ALTER TABLE: what is dropped comes first, whatever the order in
- * which it is written (PostgreSQL 15, ATPrepCmd in tablecmds.c).
+ * Returns the pass in which PostgreSQL runs an action of ALTER TABLE: drops come first, independent
+ * of the written order (PostgreSQL 15, ATPrepCmd in tablecmds.c).
  *
  * @param reader The statement.
- * @param from Where the action starts.
+ * @param from Start of the action.
  */
 export function alterPass(reader: StatementReader, from: number): number {
   switch (reader.key(from)) {

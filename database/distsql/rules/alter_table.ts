@@ -15,7 +15,7 @@ function strip(t: StatementTranslation): undefined {
   t.warn("table-settings");
 }
 
-/** Options by which a view protects rows: ALTER TABLE reaches views too. */
+/** Options of a view that protect rows: ALTER TABLE also applies to views. */
 const VIEW_OPTIONS: ReadonlySet<string> = new Set([
   "SECURITY_BARRIER",
   "SECURITY_INVOKER",
@@ -145,7 +145,7 @@ interface Action {
   readonly result: AlterResult;
 }
 
-/** Actions side by side that stay as one statement. */
+/** Combines consecutive kept actions into one statement. */
 function keptStep(kept: readonly KeptAction[], target: AlterTarget): DistSqlStep {
   return {
     ...step(`${target.head} ${kept.map(({ keep }) => keep).join(", ")};`),
@@ -158,7 +158,7 @@ function droppedNotNull(kept: readonly KeptAction[]): Pick<DistSqlStep, "notNull
   return notNull.length === 0 ? {} : { notNull };
 }
 
-/** Writes actions that stay as statements: those side by side as one. */
+/** Emits the translated actions; consecutive kept ones as one statement. */
 function emitResults(
   results: readonly AlterResult[],
   target: AlterTarget,
@@ -186,12 +186,15 @@ function emitResults(
   );
 }
 
-/** The comments before a statement's first word. */
+/** Returns the comments before a statement's first word. */
 function getLead(reader: StatementReader): string {
   return reader.tokens.slice(0, reader.places[0]).map((token) => token.text).join("");
 }
 
-/** IF EXISTS holds for every step, also for those that are no ALTER TABLE. */
+/**
+ * Returns the condition of IF EXISTS, which applies to every step, including those that are not
+ * ALTER TABLE.
+ */
 function getGuard(
   reader: StatementReader,
   at: number,
@@ -212,10 +215,11 @@ export function countActions(reader: StatementReader): number {
 }
 
 /**
- * ALTER TABLE: each action kept, done by steps, left out or refused. Constraints stay, validated in the background.
+ * Translates ALTER TABLE: each action is kept, split into steps, omitted or rejected. Constraints
+ * are kept and validated in the background.
  *
  * @param reader The statement.
- * @param t Where the result goes.
+ * @param t Receives the result.
  */
 export function translateAlterTable(reader: StatementReader, t: StatementTranslation): void {
   const asyncAt = asyncTableAt(reader);

@@ -2,7 +2,7 @@ import type { DeclaredTable } from "../declared/declared_schema.ts";
 import { deriveName, type QualifiedName, writeName } from "../sql_name.ts";
 import type { DistSqlNotNull, DistSqlStep, StatementTranslation } from "../translation.ts";
 
-/** The table of an ALTER TABLE, and how its statements start. */
+/** Table of an ALTER TABLE, with the beginnings of its statements. */
 export interface AlterTarget {
   /** The table. */
   readonly table: QualifiedName;
@@ -10,28 +10,28 @@ export interface AlterTarget {
   readonly head: string;
   /** `ALTER TABLE ASYNC [IF EXISTS] name`. */
   readonly asyncHead: string;
-  /** The table as the catalog has it, quoted. */
+  /** Quoted name in the catalog. */
   readonly quoted: string;
-  /** What earlier statements declared about it. */
+  /** Declaration of the table by earlier statements. */
   readonly known: DeclaredTable | undefined;
 }
 
-/** What one action of an ALTER TABLE becomes. */
+/** Translation of one action of an ALTER TABLE. */
 export type AlterResult =
-  /** The action itself, perhaps written another way. */
+  /** The action, possibly rewritten. */
   | { readonly keep: string; readonly notNull?: DistSqlNotNull }
-  /** Statements of their own. */
+  /** Separate statements. */
   | { readonly steps: readonly DistSqlStep[] }
-  /** Nothing: left out, or refused. */
+  /** Nothing: omitted or rejected. */
   | undefined;
 
-/** The step that checks the rows that are there against a constraint. */
+/** Creates the step that validates a constraint for existing rows. */
 export function validateStep(target: AlterTarget, name: string): DistSqlStep {
   const job = { kind: "constraint", table: target.table.text, name } as const;
   return { sql: `${target.asyncHead} VALIDATE CONSTRAINT ${name};`, job };
 }
 
-/** Makes a name for a constraint of the table, another one than those made before in this text. */
+/** Generates a constraint name that was not generated before in this text. */
 export function nameConstraint(
   target: AlterTarget,
   columns: readonly QualifiedName[],
@@ -48,12 +48,12 @@ export function nameConstraint(
   return writeName(name, table.isQuoted || columns.some((column) => column.isQuoted));
 }
 
-/** A plain step. */
+/** Creates a plain step. */
 export function step(sql: string): DistSqlStep {
   return { sql };
 }
 
-/** Marks all steps but the first one as its completion. */
+/** Marks all steps after the first as its completion. */
 export function chain([first, ...rest]: readonly DistSqlStep[]): DistSqlStep[] {
   return [first, ...rest.map((one) => ({ ...one, follows: true }))];
 }

@@ -4,10 +4,12 @@ import type { StatementReader } from "../statement_reader.ts";
 import type { StatementTranslation } from "../translation.ts";
 import { isBuiltInType, isExtensionType } from "./column_type.ts";
 
-/** Schemas whose types are always there. */
+/** Schemas whose types always exist. */
 const SYSTEM_SCHEMAS: ReadonlySet<string> = new Set(["pg_catalog", "information_schema"]);
 
-/** The position of the type in `CAST (value AS type)`, whose parenthesis opens at a position; else -1. */
+/**
+ * Returns the position of the type in `CAST (value AS type)` by its opening parenthesis; else -1.
+ */
 function castTypeAt(reader: StatementReader, open: number): number {
   let as = -1;
   for (let at = open + 1; at < reader.closing(open); at = reader.next(at)) {
@@ -16,7 +18,10 @@ function castTypeAt(reader: StatementReader, open: number): number {
   return as < 0 ? -1 : as + 1;
 }
 
-/** Whether the provider has a type: of itself, as a domain, or as the row type of a table or a view. */
+/**
+ * Checks whether the provider has a type: built in, as a domain, or as the row type of a table or
+ * view.
+ */
 function hasType(reader: StatementReader, at: number, t: StatementTranslation): boolean {
   const written = readObject(reader, at);
   const { schema, name } = written;
@@ -29,12 +34,12 @@ function hasType(reader: StatementReader, at: number, t: StatementTranslation): 
 }
 
 /**
- * Refuses a cast to a type that the provider has not. A type that no file declares may be one of an extension, or of the
- * application's own.
+ * Rejects a cast to a type that does not exist on the provider. A type that no file declares may
+ * belong to an extension or the application.
  *
  * @param reader The statement.
- * @param at The position of `::`, or of CAST.
- * @param t Where the refusal goes.
+ * @param at Position of `::` or CAST.
+ * @param t Receives the refusal.
  */
 export function checkCast(reader: StatementReader, at: number, t: StatementTranslation): void {
   const typeAt = reader.key(at) === "::" ? at + 1 : castTypeAt(reader, at + 1);

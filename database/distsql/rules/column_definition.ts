@@ -1,7 +1,7 @@
 import { type QualifiedName, readName } from "../sql_name.ts";
 import type { StatementReader } from "../statement_reader.ts";
 
-/** What a clause of a column says. */
+/** Kind of a column clause. */
 export type ColumnClauseKind =
   | "not_null"
   | "null"
@@ -18,29 +18,29 @@ export type ColumnClauseKind =
   | "not_enforced"
   | "unknown";
 
-/** One clause of a column, at positions of the statement. */
+/** Clause of a column, by positions in the statement. */
 export interface ColumnClause {
-  /** What it says. */
+  /** Kind of clause. */
   readonly kind: ColumnClauseKind;
-  /** Where it starts, its CONSTRAINT name included. */
+  /** Start, including CONSTRAINT and its name. */
   readonly from: number;
-  /** Where its keyword is. */
+  /** Position of its keyword. */
   readonly bodyFrom: number;
-  /** Where it ends. */
+  /** End of the clause. */
   readonly to: number;
-  /** The name that CONSTRAINT gives it. */
+  /** Name after CONSTRAINT. */
   readonly name?: QualifiedName;
 }
 
-/** A column as CREATE TABLE and ADD COLUMN have it. */
+/** Column of CREATE TABLE or ADD COLUMN. */
 export interface ColumnDefinition {
-  /** The column's name. */
+  /** Name of the column. */
   readonly name: QualifiedName;
-  /** Where its type starts. */
+  /** Start of its type. */
   readonly typeFrom: number;
-  /** Where its type ends. */
+  /** End of its type. */
   readonly typeTo: number;
-  /** Its clauses, in their order. */
+  /** Clauses, in order. */
   readonly clauses: readonly ColumnClause[];
 }
 
@@ -60,14 +60,20 @@ const CLAUSE_STARTS: ReadonlySet<string> = new Set([
   ...["STORAGE", "COMPRESSION", "DEFERRABLE", "INITIALLY", "ENFORCED"],
 ]);
 
-/** Whether the token before a position waits for an operand, so that what follows starts no clause. */
+/**
+ * Checks whether the token before a position requires an operand, so that the next token starts no
+ * clause.
+ */
 function awaitsOperand(reader: StatementReader, at: number): boolean {
   const previous = reader.token(at - 1);
   if (reader.is(at - 1, "IS") || reader.is(at - 2, "IS", "NOT")) return true;
   return previous?.kind === "symbol" && previous.text !== ")" && previous.text !== "]";
 }
 
-/** Where the expression of a DEFAULT ends; NULL and NOT may be part of it (CASE, IS NOT DISTINCT FROM). */
+/**
+ * Returns the end of a DEFAULT expression, which may contain NULL and NOT (CASE, IS NOT DISTINCT
+ * FROM).
+ */
 function defaultEnd(reader: StatementReader, from: number, to: number): number {
   let cases = 0;
   let at = from;
@@ -81,7 +87,7 @@ function defaultEnd(reader: StatementReader, from: number, to: number): number {
   return Math.min(at, to);
 }
 
-/** Where the storage clauses of a UNIQUE or a PRIMARY KEY end. */
+/** Returns the end of the storage clauses of a UNIQUE or PRIMARY KEY. */
 function keyEnd(reader: StatementReader, at: number): number {
   at = reader.skip(at, "NULLS", "NOT", "DISTINCT");
   at = reader.skip(at, "NULLS", "DISTINCT");
@@ -90,7 +96,7 @@ function keyEnd(reader: StatementReader, at: number): number {
   return at;
 }
 
-/** Where a REFERENCES clause ends. */
+/** Returns the end of a REFERENCES clause. */
 export function referencesEnd(reader: StatementReader, at: number): number {
   at = reader.nameEnd(at + 1);
   if (reader.key(at) === "(") at = reader.next(at);
@@ -143,11 +149,11 @@ function clauseEnd(reader: StatementReader, at: number, to: number): [ColumnClau
 }
 
 /**
- * Reads a column of CREATE TABLE or ADD COLUMN.
+ * Parses a column of CREATE TABLE or ADD COLUMN.
  *
  * @param reader The statement.
- * @param from Where the column's name is.
- * @param to Where the definition ends.
+ * @param from Position of the column's name.
+ * @param to End of the definition.
  * @returns Its name, type and clauses.
  */
 export function readColumn(reader: StatementReader, from: number, to: number): ColumnDefinition {

@@ -36,7 +36,7 @@ const STORABLE: ReadonlySet<string> = new Set([
   ],
 ]);
 
-/** Types of PostgreSQL itself that cannot be stored. */
+/** PostgreSQL's built-in types that cannot be stored. */
 const BUILT_IN: ReadonlySet<string> = new Set([
   ...[
     "money",
@@ -115,7 +115,7 @@ const OF_EXTENSIONS: ReadonlySet<string> = new Set([
   ...["isbn", "isbn13", "issn", "ean13", "upc", "semver"],
 ]);
 
-/** Types that only expressions have, and the first words of other spellings. */
+/** Types that only occur in expressions, and first words of other spellings. */
 const OTHERS: ReadonlySet<string> = new Set([
   ...[
     "record",
@@ -131,18 +131,18 @@ const OTHERS: ReadonlySet<string> = new Set([
   ],
 ]);
 
-/** Whether expressions of the provider know a type without being told, by its first word. */
+/** Checks by its first word whether a type can be used in expressions without a declaration. */
 export function isBuiltInType(name: string): boolean {
   return STORABLE.has(name) || BUILT_IN.has(name) || OTHERS.has(name) ||
     /^(?:pg_|reg|_)/.test(name);
 }
 
-/** Whether a type is one of an extension. */
+/** Checks for a type of an extension. */
 export function isExtensionType(name: string): boolean {
   return OF_EXTENSIONS.has(name);
 }
 
-/** Whether a type, as written, is json or jsonb, which no key can have. */
+/** Checks for json and jsonb, which cannot be keys. */
 export function isJsonType(type: string): boolean {
   return /^(?:pg_catalog\s*\.\s*)?"?jsonb?"?$/i.test(type.trim());
 }
@@ -151,25 +151,25 @@ const MAX_VARCHAR = 65_535;
 const MAX_CHAR = 4_096;
 const MAX_DIGITS_BEFORE_WIDE_NUMERIC = 38;
 
-/** What a column's type becomes. */
+/** Translation of a column's type. */
 export interface ColumnType {
-  /** What is written instead; as written when left out. */
+  /** Replacement; omitted if the type is kept. */
   readonly replacement?: string;
-  /** Whether it was a serial type, which implies an identity. */
+  /** True for a serial type, which implies an identity. */
   readonly isSerial?: boolean;
-  /** Whether it is an integer type too small for an identity. */
+  /** True for an integer type that is too small for an identity. */
   readonly isSmallInteger?: boolean;
-  /** Whether it cannot be a key: json and jsonb. */
+  /** True for json and jsonb, which cannot be keys. */
   readonly isJson?: boolean;
-  /** Whether it is numeric, which could not be a key before its day. */
+  /** True for numeric, which could not be a key in earlier versions. */
   readonly isNumeric?: boolean;
-  /** The domain that it is; `unknown` for one of which only the name is known. */
+  /** Domain of the column; `unknown` if only its name is known. */
   readonly domain?: DeclaredDomain | "unknown";
-  /** The folded name of the type. */
+  /** Folded name of the type. */
   readonly name: string;
 }
 
-/** The number after the type's name: `varchar(20)`, `character varying(20)`. */
+/** Returns the number after the type's name: `varchar(20)`, `character varying(20)`. */
 function getSize(reader: StatementReader, from: number, to: number): number | undefined {
   for (let at = from; at < to; at++) {
     if (reader.key(at) === "(") return Number(reader.token(at + 1)?.text.replaceAll("_", ""));
@@ -220,14 +220,15 @@ function storableType(
 }
 
 /**
- * Looks at the type of a column: what cannot be stored is refused, what has another spelling gets it.
+ * Translates the type of a column: rejects types that cannot be stored, and rewrites other
+ * spellings.
  *
  * @param reader The statement.
- * @param from Where the type starts.
- * @param to Where it ends.
- * @param t Where refusals and warnings go.
- * @param column The column's name, for messages.
- * @returns What the type becomes.
+ * @param from Start of the type.
+ * @param to End of the type.
+ * @param t Receives refusals and warnings.
+ * @param column Name of the column, for messages.
+ * @returns The translated type.
  */
 export function translateType(
   reader: StatementReader,

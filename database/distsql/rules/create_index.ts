@@ -8,10 +8,12 @@ import { findTable, refuseJsonKeys } from "./known_table.ts";
 
 const MAX_KEY_COLUMNS = 8;
 const TREE_METHODS: ReadonlySet<string> = new Set(["btree", "btree_index", "hash"]);
-/** Operator classes of types that can be keys, by which a plain index sorts too. Others may compare in another way. */
+/** Operator classes of key types with the default sort order. Others may compare differently. */
 const SAME_ORDER =
   /^(?:array_|bool|bpchar|bpchar_pattern|bytea|char|date|float[48]|int[248]|interval|name|numeric|oid|text|text_pattern|time|timestamp|timestamptz|timetz|uuid|varchar|varchar_pattern)_(?:minmax_|minmax_multi_|bloom_)?ops$/;
-/** Functions that are STABLE for timestamptz, and casts of one to text: no keys of an index. */
+/**
+ * Functions that are STABLE for timestamptz, and casts of it to text: not allowed in index keys.
+ */
 const UNSTABLE: ReadonlySet<string> = new Set([
   "DATE_TRUNC",
   "TO_CHAR",
@@ -21,24 +23,24 @@ const UNSTABLE: ReadonlySet<string> = new Set([
   "CURRENT_DATE",
 ]);
 
-/** Whether a key is a column, and no expression. */
+/** Checks whether a key is a column, not an expression. */
 function isColumn(reader: StatementReader, from: number): boolean {
   return reader.isName(from) && !reader.is(reader.nameEnd(from), "(");
 }
 
-/** Where the column or expression of a key ends. */
+/** Returns the end of a key's column or expression. */
 function keyHeadEnd(reader: StatementReader, from: number): number {
   if (reader.key(from) === "(") return reader.next(from);
   const end = reader.nameEnd(from);
   return reader.key(end) === "(" ? reader.next(end) : Math.max(end, from + 1);
 }
 
-/** `NULLS FIRST` or `NULLS LAST`, and not an operator class of a schema that is called nulls. */
+/** Checks for `NULLS FIRST` or `NULLS LAST`, not an operator class in a schema named nulls. */
 function isNullsOrder(reader: StatementReader, at: number): boolean {
   return reader.is(at, "NULLS", "FIRST") || reader.is(at, "NULLS", "LAST");
 }
 
-/** Takes the sort order and the operator class out of one key; tells the direction. */
+/** Removes the sort order and operator class from a key; returns the direction. */
 function translateKey(
   reader: StatementReader,
   from: number,
@@ -96,7 +98,10 @@ function translateMethod(
   return method.end;
 }
 
-/** What follows the keys: INCLUDE and NULLS NOT DISTINCT stay, storage goes, WHERE stays since its day. */
+/**
+ * Translates the clauses after the keys: keeps INCLUDE and NULLS NOT DISTINCT, omits storage, keeps
+ * WHERE if supported.
+ */
 function translateTail(
   reader: StatementReader,
   from: number,
@@ -124,7 +129,10 @@ function translateTail(
   }
 }
 
-/** The name that PostgreSQL gives the index of a known table, as SQL; the job is waited for by its name. */
+/**
+ * Returns PostgreSQL's generated name for an index of a known table, as SQL, because the job is
+ * found by its name.
+ */
 function generatedName(
   reader: StatementReader,
   tableAt: number,
@@ -139,8 +147,9 @@ function generatedName(
 }
 
 /**
- * Whether ASYNC is the provider's keyword at a position, and not the name of the index. `ON` follows both a name and the
- * keyword of an index without one: then the keyword is in capitals, as the translation writes it.
+ * Checks whether ASYNC at a position is the provider's keyword, not the name of the index. `ON` can
+ * follow both a name and the keyword of an unnamed index: then the keyword is in upper case, as the
+ * translation writes it.
  */
 export function isAsyncKeyword(reader: StatementReader, at: number): boolean {
   if (!reader.is(at, "ASYNC")) return false;
@@ -148,10 +157,11 @@ export function isAsyncKeyword(reader: StatementReader, at: number): boolean {
 }
 
 /**
- * CREATE INDEX: asynchronous, without what the provider refuses. The predicate of a partial index stays.
+ * Translates CREATE INDEX: asynchronous, without unsupported clauses. Keeps the predicate of a
+ * partial index.
  *
  * @param reader The statement.
- * @param t Where the result goes.
+ * @param t Receives the result.
  */
 export function translateCreateIndex(reader: StatementReader, t: StatementTranslation): void {
   const edits = new TokenEdits(reader);

@@ -15,7 +15,7 @@ import {
 const MAX_COLUMNS = 255;
 const MAX_INDEXES = 24;
 
-/** What the elements of a table add up to. */
+/** Facts collected from the elements of a table. */
 interface TableFacts {
   readonly types: Map<string, ColumnType>;
   readonly keyColumns: QualifiedName[];
@@ -24,7 +24,7 @@ interface TableFacts {
   hasPrimaryKey: boolean;
 }
 
-/** Writes a generated or an identity column as the provider takes it. */
+/** Translates a generated or identity column. */
 function translateGenerated(
   reader: StatementReader,
   clause: ColumnClause,
@@ -100,7 +100,7 @@ function translateColumn(
   }
 }
 
-/** Takes an element out with one of the commas beside it. */
+/** Removes an element with an adjacent comma. */
 function removeElement(reader: StatementReader, from: number, to: number, edits: TokenEdits): void {
   if (reader.key(from - 1) === ",") edits.remove(from - 1, to);
   else edits.remove(from, reader.key(to) === "," ? to + 1 : to);
@@ -151,7 +151,7 @@ function translateElements(
   if (!facts.hasPrimaryKey && !copiesTable) t.apply("primary-key-missing");
 }
 
-/** Takes out the clauses after the columns; refuses partitions and the like. */
+/** Omits the clauses after the columns; rejects partitions and similar. */
 function translateTableOptions(
   reader: StatementReader,
   from: number,
@@ -180,11 +180,11 @@ function translateTableOptions(
 }
 
 /**
- * CREATE TABLE: types, identities, keys and storage as the provider takes them. Foreign keys, checks and unique
- * constraints stay.
+ * Translates CREATE TABLE: types, identities, keys and storage. Foreign keys, checks and unique
+ * constraints are kept.
  *
  * @param reader The statement.
- * @param t Where the result goes.
+ * @param t Receives the result.
  */
 export function translateCreateTable(reader: StatementReader, t: StatementTranslation): void {
   const edits = new TokenEdits(reader);

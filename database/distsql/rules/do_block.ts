@@ -4,22 +4,22 @@ import { splitStatements } from "../statement.ts";
 import { StatementReader } from "../statement_reader.ts";
 import { type SqlToken, tokenize } from "../tokenize.ts";
 
-/** The conditions that say "it is there already", with their SQLSTATEs (PostgreSQL 18, appendix A). */
+/** Conditions for objects that exist already, with their SQLSTATEs (PostgreSQL 18, appendix A). */
 const DUPLICATES: Readonly<Record<string, string>> = {
   DUPLICATE_OBJECT: "42710",
   DUPLICATE_TABLE: "42P07",
   DUPLICATE_COLUMN: "42701",
 };
 
-/** One statement in a DO block that ignores that its object is there. */
+/** Statement in a DO block that ignores existing objects. */
 export interface GuardedStatement {
   /** The statement. */
   readonly tokens: readonly SqlToken[];
-  /** The SQLSTATEs that the block ignores. */
+  /** SQLSTATEs that the block ignores. */
   readonly ignores: readonly string[];
 }
 
-/** The text of the block: between dollar quotes, or between quotes. */
+/** Returns the text of the block, between dollar quotes or quotes. */
 function getBody(reader: StatementReader): string | undefined {
   for (let at = 1; at < reader.size; at++) {
     const token = reader.token(at)!;
@@ -31,7 +31,10 @@ function getBody(reader: StatementReader): string | undefined {
   return undefined;
 }
 
-/** The conditions of `EXCEPTION WHEN a OR b THEN null`, as SQLSTATEs; none when a handler does anything else. */
+/**
+ * Returns the conditions of `EXCEPTION WHEN a OR b THEN null` as SQLSTATEs; `undefined` if a
+ * handler does anything else.
+ */
 function ignoredBy(reader: StatementReader, from: number): string[] | undefined {
   const ignores: string[] = [];
   let at = from;
@@ -84,8 +87,8 @@ function readGuarded(block: StatementReader, from: number, end: number): Stateme
 }
 
 /**
- * Takes CREATE TYPE out of `BEGIN IF NOT EXISTS (SELECT … FROM pg_type WHERE typname = 'name' …) THEN CREATE TYPE name …;
- * END IF; END`, which creates the type unless it exists. The statement may be the text of EXECUTE.
+ * Extracts CREATE TYPE from `BEGIN IF NOT EXISTS (SELECT … FROM pg_type WHERE typname = 'name' …)
+ * THEN CREATE TYPE name …; END IF; END`, which creates the type unless it exists.
  */
 function unwrapMissingType(block: StatementReader): GuardedStatement | undefined {
   if (!block.is(0, "BEGIN", "IF", "NOT", "EXISTS", "(", "SELECT")) return undefined;
@@ -107,11 +110,11 @@ function unwrapMissingType(block: StatementReader): GuardedStatement | undefined
 }
 
 /**
- * Takes the statement out of the block that drizzle-kit and others write around it:
- * `DO $$ BEGIN statement; EXCEPTION WHEN duplicate_object THEN null; END $$`.
+ * Extracts the statement from a block as drizzle-kit and others write it: `DO $$ BEGIN statement;
+ * EXCEPTION WHEN duplicate_object THEN null; END $$`.
  *
  * @param reader The DO statement.
- * @returns The statement, or `undefined` when the block does more than that.
+ * @returns The statement, or `undefined` if the block does more than that.
  */
 export function unwrapDoBlock(reader: StatementReader): GuardedStatement | undefined {
   const body = getBody(reader);

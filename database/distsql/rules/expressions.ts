@@ -21,10 +21,12 @@ const TEXT_SEARCH: ReadonlySet<string> = new Set([
   ],
   ...["json_to_tsvector", "jsonb_to_tsvector"],
 ]);
-/** The collations that order as the database does. */
+/** Collations with the order of the database. */
 const SAME_ORDER: ReadonlySet<string> = new Set(["C", "POSIX", "ucs_basic", "default", "c"]);
 
-/** Whether a call names the text search configuration `simple`: `to_tsvector('simple', …)`. */
+/**
+ * Checks whether a call uses the text search configuration `simple`: `to_tsvector('simple', …)`.
+ */
 function isSimple(reader: StatementReader, open: number): boolean {
   const argument = reader.token(open + 1);
   const isFirstOfSeveral = reader.key(open + 2) === "," || reader.key(open + 2) === "::";
@@ -32,7 +34,7 @@ function isSimple(reader: StatementReader, open: number): boolean {
     /^'(?:pg_catalog\.)?simple'$/i.test(argument.text);
 }
 
-/** Looks at a call: replaces what has another name, refuses what is not there. */
+/** Translates a call: renames or rejects functions that do not exist. */
 function translateCall(
   reader: StatementReader,
   at: number,
@@ -45,7 +47,7 @@ function translateCall(
   const isPgcrypto = name === "gen_random_uuid" && isQualified &&
     getName(reader.token(at)!) !== "pg_catalog";
   if (UUID_RANDOM.has(name) || isPgcrypto) {
-    if (reader.key(end + 1) !== ")") return; // a table of that name and its columns
+    if (reader.key(end + 1) !== ")") return; // a table name with its columns
     edits.replace(at, end, "gen_random_uuid");
     t.apply("uuid-function");
   } else if (UUID_OTHERS.has(name)) t.refuse("uuid-function-unsupported", `${name}()`);
@@ -56,7 +58,7 @@ function translateCall(
   }
 }
 
-/** Takes a COLLATE clause out of a definition; in a query it stays, with a warning. */
+/** Removes a COLLATE clause from a definition; in a query it is kept with a warning. */
 function translateCollation(
   reader: StatementReader,
   at: number,
@@ -72,11 +74,11 @@ function translateCollation(
 }
 
 /**
- * Replaces what expressions name differently, in any statement: functions, and COLLATE in definitions.
+ * Translates expressions in any statement: functions, and COLLATE in definitions.
  *
  * @param reader The statement.
- * @param isDefinition Whether it defines a table, an index or a domain.
- * @param t Where rules and refusals go.
+ * @param isDefinition True if it defines a table, an index or a domain.
+ * @param t Receives rules and refusals.
  * @returns The statement itself, or the changed one.
  */
 export function translateExpressions(

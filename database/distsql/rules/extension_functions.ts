@@ -1,4 +1,4 @@
-/** Functions of the extensions that applications use most, which the provider has not. */
+/** Functions of commonly used extensions, which do not exist on the provider. */
 const FUNCTIONS: ReadonlySet<string> = new Set([
   // pgcrypto
   ...[
@@ -46,9 +46,9 @@ const FUNCTIONS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether a function is one of an extension.
+ * Checks for a function of an extension.
  *
- * @param name The function's name, without its schema.
+ * @param name Name of the function, without its schema.
  */
 export function isExtensionFunction(name: string): boolean {
   return FUNCTIONS.has(name) || /^st_[a-z]/.test(name); // PostGIS

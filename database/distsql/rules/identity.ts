@@ -4,9 +4,9 @@ import type { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
 
 /**
- * Mends CACHE among the options of a sequence.
+ * Adjusts CACHE in the options of a sequence.
  *
- * @returns Whether CACHE is among them.
+ * @returns True if the options contain CACHE.
  */
 export function normalizeCache(
   reader: StatementReader,
@@ -28,13 +28,13 @@ export function normalizeCache(
 }
 
 /**
- * Gives `GENERATED … AS IDENTITY` the CACHE that the provider asks for.
+ * Adds the CACHE that the provider requires to `GENERATED … AS IDENTITY`.
  *
  * @param reader The statement.
- * @param from Where GENERATED is.
- * @param to Where the clause ends, its options in parentheses included.
- * @param edits Where the change goes.
- * @param t Where the rule goes.
+ * @param from Position of GENERATED.
+ * @param to End of the clause, including its options in parentheses.
+ * @param edits Receives the change.
+ * @param t Receives the rule.
  */
 export function normalizeIdentity(
   reader: StatementReader,

@@ -9,12 +9,12 @@ import type { StatementTranslation } from "../translation.ts";
 import { isJsonType } from "./column_type.ts";
 
 /**
- * Finds what earlier statements declared about a table.
+ * Finds the declaration of a table by earlier statements.
  *
  * @param reader The statement.
- * @param at Where the table's name is.
- * @param t The translation, which knows the earlier statements.
- * @returns The table before the statement; `undefined` when no earlier statement declared it.
+ * @param at Position of the table's name.
+ * @param t The translation, which has the declarations.
+ * @returns The table before the statement; `undefined` if no earlier statement declared it.
  */
 export function findTable(
   reader: StatementReader,
@@ -24,7 +24,7 @@ export function findTable(
   return findObject(t.before.tables, readObject(reader, at));
 }
 
-/** Finds a column of a table that earlier statements declared. */
+/** Finds a column of a declared table. */
 export function findColumn(
   table: DeclaredTable | undefined,
   name: string,
@@ -32,7 +32,7 @@ export function findColumn(
   return table?.columns.find((column) => column.name === name);
 }
 
-/** Whether a constraint is the table's primary key; of a table that is not known, what its name says. */
+/** Checks whether a constraint is the table's primary key; for an unknown table, by its name. */
 export function isPrimaryKey(table: DeclaredTable | undefined, name: string): boolean {
   const found = table?.constraints.find((constraint) => constraint.name === name);
   return found === undefined
@@ -40,14 +40,14 @@ export function isPrimaryKey(table: DeclaredTable | undefined, name: string): bo
     : found.kind === "primary_key";
 }
 
-/** Whether a column is in the primary key of its table. */
+/** Checks whether a column is part of its table's primary key. */
 export function isInPrimaryKey(table: DeclaredTable | undefined, column: string): boolean {
   return table?.constraints.some(({ kind, columns }) =>
     kind === "primary_key" && columns.includes(column)
   ) === true;
 }
 
-/** Whether an index or a key of the table has a column as one of its keys. */
+/** Checks whether a column is a key of an index or constraint of the table. */
 export function isKey(table: DeclaredTable | undefined, column: string): boolean {
   if (table === undefined) return false;
   const isOfConstraint = table.constraints.some(({ kind, columns }) =>
@@ -56,7 +56,7 @@ export function isKey(table: DeclaredTable | undefined, column: string): boolean
   return isOfConstraint || table.indexes.some(({ columns }) => columns.includes(column));
 }
 
-/** Refuses columns of a known table that cannot be keys. */
+/** Rejects columns of a known table that cannot be keys. */
 export function refuseJsonKeys(
   table: DeclaredTable | undefined,
   columns: readonly string[],

@@ -11,12 +11,13 @@ import {
 } from "./alter_target.ts";
 
 /**
- * Writes NOT NULL of an existing column: a CHECK that stands for it, added as NOT VALID, then validated.
+ * Returns the steps that make an existing column NOT NULL: a CHECK added as NOT VALID, then
+ * validated.
  *
  * @param column The column.
- * @param given The name that the statement gives the constraint.
+ * @param given Name of the constraint in the statement.
  * @param target The table.
- * @param t Where a generated name is noted.
+ * @param t Receives a generated name.
  * @returns The steps.
  */
 export function notNullSteps(
@@ -49,9 +50,9 @@ function unquote(name: string): string {
 }
 
 /**
- * Keeps DROP NOT NULL, and notes that a CHECK which stands for NOT NULL goes with it.
+ * Keeps DROP NOT NULL, and records that a CHECK which replaces NOT NULL is dropped with it.
  *
- * @param keep The action as written.
+ * @param keep The action, as written.
  * @param column The column.
  * @param target The table.
  */
@@ -62,11 +63,14 @@ export function dropNotNull(keep: string, column: QualifiedName, target: AlterTa
   };
 }
 
-/** A CHECK that stands for NOT NULL. */
+/** CHECK that replaces NOT NULL. */
 export interface NotNullDefinition {
-  /** The column, without quotes. */
+  /** Column, without quotes. */
   readonly column: string;
-  /** Whether only the runner writes it so; without that, somebody may have written the same CHECK. */
+  /**
+   * True if it has the form that only the runner writes; otherwise the user may have written the
+   * same CHECK.
+   */
   readonly isOwn: boolean;
 }
 
@@ -74,8 +78,8 @@ const CHECK =
   /^CHECK \(\((?:\((?<own>.+) IS NOT NULL\) IS TRUE|(?<plain>.+) IS NOT NULL)\)\)(?: NOT VALID)?$/;
 
 /**
- * Writes the CHECK that stands for NOT NULL, in a form that tells it from a CHECK that somebody wrote: only the former is
- * dropped by DROP NOT NULL.
+ * Writes the CHECK that replaces NOT NULL, in a form that distinguishes it from user-defined
+ * CHECKs: only this form is dropped by DROP NOT NULL.
  *
  * @param column The column, as SQL.
  */
@@ -84,10 +88,10 @@ export function notNullCheck(column: string): string {
 }
 
 /**
- * Reads a CHECK that stands for NOT NULL.
+ * Parses a CHECK that replaces NOT NULL.
  *
- * @param definition As `pg_get_constraintdef` writes it.
- * @returns The column, or `undefined` when the constraint says something else.
+ * @param definition Definition from `pg_get_constraintdef`.
+ * @returns The column, or `undefined` for any other constraint.
  */
 export function readNotNullCheck(definition: string): NotNullDefinition | undefined {
   const { own, plain } = CHECK.exec(definition)?.groups ?? {};

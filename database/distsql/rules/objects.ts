@@ -9,7 +9,7 @@ function originalText(reader: StatementReader): string {
   return reader.tokens.map((token) => token.text).join("");
 }
 
-/** CREATE and ALTER SEQUENCE: of type bigint, with a CACHE that is accepted. */
+/** Translates CREATE and ALTER SEQUENCE: type bigint, with an accepted CACHE. */
 export function translateSequence(reader: StatementReader, t: StatementTranslation): void {
   const edits = new TokenEdits(reader);
   const isCreate = reader.key(0) === "CREATE";
@@ -40,14 +40,14 @@ export function translateSequence(reader: StatementReader, t: StatementTranslati
   t.emit(edits.apply());
 }
 
-/** CREATE TYPE: refused; with the option `enums` an enum never comes here. */
+/** Rejects CREATE TYPE; with the option `enums`, enums are handled before. */
 export function translateCreateType(reader: StatementReader, t: StatementTranslation): void {
   const name = readName(reader, 2);
   const isEnum = reader.is(name.end, "AS", "ENUM", "(");
   t.refuse("create-type", isEnum ? "an enum" : "CREATE TYPE", name.path);
 }
 
-/** CREATE DOMAIN: kept, its name remembered for the columns that use it. */
+/** Keeps CREATE DOMAIN, and records its name for the columns that use it. */
 export function translateCreateDomain(reader: StatementReader, t: StatementTranslation): void {
   const name = readName(reader, 2);
   const typeFrom = reader.skip(name.end, "AS");
@@ -65,7 +65,7 @@ export function translateCreateDomain(reader: StatementReader, t: StatementTrans
   t.emit(edits.apply());
 }
 
-/** ALTER and DROP of a domain. */
+/** Translates ALTER and DROP of a domain. */
 export function translateDomainChange(reader: StatementReader, t: StatementTranslation): void {
   const at = readName(reader, reader.skip(2, "IF", "EXISTS")).end;
   const isRefused = reader.key(0) === "DROP"
@@ -75,7 +75,7 @@ export function translateDomainChange(reader: StatementReader, t: StatementTrans
   t.emit(originalText(reader));
 }
 
-/** CREATE FUNCTION: kept in SQL, refused in another language. */
+/** Keeps CREATE FUNCTION in SQL, rejects other languages. */
 export function translateCreateFunction(reader: StatementReader, t: StatementTranslation): void {
   const at = reader.find(new Set(["LANGUAGE"]), 1);
   const token = at < 0 ? undefined : reader.token(at + 1);
@@ -90,7 +90,7 @@ export function translateCreateFunction(reader: StatementReader, t: StatementTra
 
 const FUNCTION_CHANGES: ReadonlySet<string> = new Set(["RENAME", "OWNER"]);
 
-/** ALTER FUNCTION: name, owner and schema change, properties do not. */
+/** Translates ALTER FUNCTION: name, owner and schema can change, properties cannot. */
 export function translateAlterFunction(reader: StatementReader, t: StatementTranslation): void {
   const { end } = readName(reader, 2);
   const at = reader.key(end) === "(" ? reader.next(end) : end;
@@ -100,7 +100,7 @@ export function translateAlterFunction(reader: StatementReader, t: StatementTran
   t.refuse("function-properties", `${reader.key(0)} ${reader.key(1)} … ${reader.key(at)}`);
 }
 
-/** CREATE VIEW: kept, but not a temporary one. */
+/** Keeps CREATE VIEW, unless it is temporary. */
 export function translateCreateView(reader: StatementReader, t: StatementTranslation): void {
   const view = reader.find(new Set(["VIEW"]), 1);
   for (let at = 1; at < view; at++) {
@@ -111,7 +111,7 @@ export function translateCreateView(reader: StatementReader, t: StatementTransla
   t.emit(originalText(reader));
 }
 
-/** CREATE SCHEMA: kept when it is that alone. */
+/** Keeps CREATE SCHEMA without elements. */
 export function translateCreateSchema(reader: StatementReader, t: StatementTranslation): void {
   for (let at = 2; at < reader.size; at++) {
     if (reader.is(at, "CREATE") || reader.is(at, "GRANT")) {
@@ -121,7 +121,7 @@ export function translateCreateSchema(reader: StatementReader, t: StatementTrans
   t.emit(originalText(reader));
 }
 
-/** DROP INDEX: without CONCURRENTLY. */
+/** Translates DROP INDEX: omits CONCURRENTLY. */
 export function translateDropIndex(reader: StatementReader, t: StatementTranslation): void {
   const edits = new TokenEdits(reader);
   if (reader.key(2) === "CONCURRENTLY") {
@@ -131,7 +131,7 @@ export function translateDropIndex(reader: StatementReader, t: StatementTranslat
   t.emit(edits.apply());
 }
 
-/** ALTER INDEX: names stay, storage goes. */
+/** Translates ALTER INDEX: keeps names, omits storage. */
 export function translateAlterIndex(reader: StatementReader, t: StatementTranslation): void {
   const at = readName(reader, reader.skip(2, "IF", "EXISTS")).end;
   if (reader.key(at) === "RENAME") return t.emit(originalText(reader));

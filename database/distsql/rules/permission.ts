@@ -3,7 +3,7 @@ import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
 
-/** Options that say what holds anyway. */
+/** Role options with their default value. */
 const DEFAULT_OPTIONS: ReadonlySet<string> = new Set([
   ...["NOSUPERUSER", "NOCREATEDB", "NOCREATEROLE", "NOREPLICATION", "NOBYPASSRLS", "INHERIT"],
 ]);
@@ -12,18 +12,19 @@ function originalText(reader: StatementReader): string {
   return reader.tokens.map((token) => token.text).join("");
 }
 
-/** Schemas of the system, on which nothing can be granted. */
+/** System schemas, on which no privileges can be granted. */
 const SYSTEM_SCHEMAS: ReadonlySet<string> = new Set(["public", "pg_catalog", "sys"]);
 const CREATE_ALONE: ReadonlySet<string> = new Set(["CREATE"]);
 
-/** Whether a schema is the system's, by its name at a position. */
+/** Checks for the name of a system schema at a position. */
 export function isSystemSchema(reader: StatementReader, at: number): boolean {
   return SYSTEM_SCHEMAS.has(readName(reader, at).name);
 }
 
 /**
- * Tells what is lost when nothing can be granted or revoked on a schema of the system. Every role may use it and none but
- * admin may create in it: a right that cannot be taken away must not pass for taken away.
+ * Warns about a grant or revoke on a system schema, which the provider does not support. Every role
+ * can use it, and only admin can create objects in it. A privilege that cannot be revoked must not
+ * be reported as revoked.
  */
 function noteSystemSchema(reader: StatementReader, on: number, t: StatementTranslation): void {
   const first = reader.skip(1, "GRANT", "OPTION", "FOR");
@@ -35,7 +36,7 @@ function noteSystemSchema(reader: StatementReader, on: number, t: StatementTrans
   else t.refuse("revoke-schema-public", "REVOKE of USAGE on a schema of the system");
 }
 
-/** GRANT and REVOKE: what names a schema of the system goes. */
+/** Translates GRANT and REVOKE: omits system schemas. */
 export function translateGrant(reader: StatementReader, t: StatementTranslation): void {
   const on = reader.find(new Set(["ON"]), 1);
   if (on < 0 || reader.key(on + 1) !== "SCHEMA") return t.emit(originalText(reader));
@@ -50,7 +51,7 @@ export function translateGrant(reader: StatementReader, t: StatementTranslation)
   t.emit(edits.apply());
 }
 
-/** CREATE and ALTER SCHEMA, DROP SCHEMA: the schemas of the system stay as they are. */
+/** Rejects CREATE, ALTER and DROP of a system schema. */
 export function refusesSystemSchema(reader: StatementReader, t: StatementTranslation): boolean {
   const at = reader.skip(2, "IF", "EXISTS");
   const end = reader.find(new Set(["CASCADE", "RESTRICT"]), at);
@@ -58,11 +59,14 @@ export function refusesSystemSchema(reader: StatementReader, t: StatementTransla
     ? reader.list(at, end < 0 ? reader.size : end)
     : [[at, at + 1]];
   if (!names.some(([from]) => isSystemSchema(reader, from))) return false;
-  t.refuse("system-schema", `${reader.key(0)} SCHEMA of the system`);
+  t.refuse("system-schema", `${reader.key(0)} SCHEMA of a system schema`);
   return true;
 }
 
-/** CREATE ROLE, USER and GROUP, and ALTER ROLE: LOGIN is the one option that a role has, from its creation on. */
+/**
+ * Translates CREATE ROLE, USER and GROUP, and ALTER ROLE: LOGIN is the only role option, and can
+ * only be set at creation.
+ */
 export function translateRole(reader: StatementReader, t: StatementTranslation): void {
   const edits = new TokenEdits(reader);
   if (reader.key(1) === "USER" || reader.key(1) === "GROUP") {
@@ -107,7 +111,7 @@ function createRole(reader: StatementReader, edits: TokenEdits, t: StatementTran
   t.emit(edits.apply());
 }
 
-/** Whether roles follow: IN ROLE, IN GROUP, ROLE, USER, ADMIN. */
+/** Checks for a list of roles: IN ROLE, IN GROUP, ROLE, USER, ADMIN. */
 function isMembership(reader: StatementReader, at: number): boolean {
   return reader.is(at, "IN", "ROLE") || reader.is(at, "IN", "GROUP") ||
     ["ROLE", "USER", "ADMIN"].includes(reader.key(at));
@@ -119,7 +123,7 @@ function membersEnd(reader: StatementReader, at: number): number {
   return end;
 }
 
-/** DROP GROUP, which is DROP ROLE. */
+/** Translates DROP GROUP to DROP ROLE. */
 export function translateDropGroup(reader: StatementReader, t: StatementTranslation): void {
   const edits = new TokenEdits(reader);
   edits.replace(1, 2, "ROLE");
@@ -127,7 +131,7 @@ export function translateDropGroup(reader: StatementReader, t: StatementTranslat
   t.emit(edits.apply());
 }
 
-/** Names an option by its keyword: what follows may be a secret. */
+/** Returns an option's keyword for messages; its value may be a secret. */
 function roleOption(reader: StatementReader, at: number): string {
   return reader.token(at)?.kind === "word" ? `the option ${reader.key(at)}` : "an option";
 }

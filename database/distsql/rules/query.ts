@@ -13,7 +13,7 @@ const AFTER_GROUP_BY_ALL: ReadonlySet<string> = new Set([
   "FETCH",
 ]);
 
-/** FOR UPDATE and its like; `substring(x FOR 3)` has another FOR. */
+/** Checks FOR UPDATE and similar clauses; `substring(x FOR 3)` has another FOR. */
 function checkRowLock(reader: StatementReader, at: number, t: StatementTranslation): void {
   if (reader.is(at + 1, "SHARE") || reader.is(at + 1, "NO", "KEY", "UPDATE")) {
     t.refuse("row-lock-strength");
@@ -25,12 +25,15 @@ function checkRowLock(reader: StatementReader, at: number, t: StatementTranslati
   }
 }
 
-/** Whether parentheses hold a query rather than arguments. */
+/** Checks whether parentheses contain a query instead of arguments. */
 function holdsQuery(reader: StatementReader, open: number): boolean {
   return ["SELECT", "WITH", "VALUES", "TABLE", "("].includes(reader.key(open + 1));
 }
 
-/** Looks at a query, a change of rows, or a statement that holds one: refuses what it cannot say, warns of what differs. */
+/**
+ * Checks a query, a change of rows, or a statement that contains one: rejects unsupported syntax,
+ * and warns about differences.
+ */
 export function checkQuery(reader: StatementReader, t: StatementTranslation): void {
   const isQueryLevel: boolean[] = [true];
   for (let at = 0; at < reader.size; at++) {
@@ -51,7 +54,7 @@ export function checkQuery(reader: StatementReader, t: StatementTranslation): vo
   }
 }
 
-/** UPDATE and DELETE: told when they touch the whole table. */
+/** Translates UPDATE and DELETE, and records those without WHERE. */
 export function translateRowChange(reader: StatementReader, t: StatementTranslation): void {
   checkQuery(reader, t);
   if (reader.find(new Set(["WHERE"]), 0) < 0) t.warn("whole-table-change");
@@ -65,14 +68,14 @@ const TRUNCATE_OPTIONS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * TRUNCATE: a DELETE for each table. What DELETE does not do is refused: identities that start again, and tables that
- * are emptied because they point to one that is.
+ * Translates TRUNCATE to a DELETE per table. Rejects RESTART IDENTITY and CASCADE, which DELETE
+ * cannot do.
  */
 export function translateTruncate(reader: StatementReader, t: StatementTranslation): void {
   const start = reader.skip(1, "TABLE");
   let end = start;
   while (end < reader.size && !reader.isOneOf(end, TRUNCATE_OPTIONS)) end++;
-  // A table may be called `cascade` only in quotes here: unquoted and first, it is the name.
+  // A table named `cascade` must be quoted here, except as the first name.
   if (end === start) end = reader.nameEnd(start);
   for (let at = end; at < reader.size; at++) {
     if (reader.is(at, "RESTART")) {

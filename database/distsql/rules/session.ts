@@ -3,7 +3,7 @@ import { TokenEdits } from "../token_edits.ts";
 import { readTransactionControl } from "../transaction_blocks.ts";
 import type { StatementTranslation } from "../translation.ts";
 
-/** Settings that pg_dump writes and that mean nothing here, in lower case. */
+/** Settings written by pg_dump that have no effect here, in lower case. */
 const DUMP_SETTINGS: ReadonlySet<string> = new Set([
   ...[
     "xmloption",
@@ -15,7 +15,7 @@ const DUMP_SETTINGS: ReadonlySet<string> = new Set([
   ...["default_with_oids"],
 ]);
 
-/** BEGIN and START TRANSACTION: another isolation level than the one there is goes. */
+/** Translates BEGIN and START TRANSACTION: omits other isolation levels. */
 function translateBegin(reader: StatementReader, t: StatementTranslation): void {
   const edits = new TokenEdits(reader);
   const modes = reader.find(new Set(["ISOLATION", "READ", "DEFERRABLE", "NOT"]), 1);
@@ -30,7 +30,8 @@ function translateBegin(reader: StatementReader, t: StatementTranslation): void 
 }
 
 /**
- * Statements that start and end transactions. Among others BEGIN and COMMIT go in pairs; one by itself stays as written.
+ * Translates transaction control. Within a text, BEGIN and COMMIT must be paired; a single
+ * statement is kept.
  */
 export function translateTransaction(reader: StatementReader, t: StatementTranslation): void {
   const { statementCount, transactionRefusals } = t.scope;
@@ -42,7 +43,7 @@ export function translateTransaction(reader: StatementReader, t: StatementTransl
   t.emit(reader.tokens.map((token) => token.text).join(""));
 }
 
-/** What is refused of a statement that stands by itself, in a transaction of somebody else. */
+/** Returns the refusal of a transaction statement in a text without other statements. */
 function refusalOfOne(reader: StatementReader): string | undefined {
   const [refusal] = readTransactionControl([reader]).refusals.values();
   const chains = refusal === "transaction-modes" && reader.is(reader.size - 1, "CHAIN");
@@ -51,7 +52,7 @@ function refusalOfOne(reader: StatementReader): string | undefined {
 
 const TRANSACTION_SETTING = /^"?(?:default_)?transaction_(?:isolation|read_only|deferrable)"?$/;
 
-/** Modes of transactions: the level is what it is; SERIALIZABLE would be a promise that is not kept. */
+/** Translates transaction modes: the isolation level is fixed, so SERIALIZABLE is rejected. */
 function translateModes(reader: StatementReader, t: StatementTranslation): void {
   for (let at = 1; at < reader.size; at++) {
     const word = reader.token(at)!.text.toLowerCase();
@@ -65,7 +66,7 @@ function translateModes(reader: StatementReader, t: StatementTranslation): void 
   t.warn("set-transaction");
 }
 
-/** Whether a statement goes back to the role of the connection, which no other statement leaves. */
+/** Checks for a statement that returns to the role of the connection, which is always in effect. */
 function isOwnRole(reader: StatementReader, scope: number): boolean {
   if (reader.is(0, "RESET")) {
     return reader.is(1, "ROLE") || reader.is(1, "SESSION", "AUTHORIZATION");
@@ -75,7 +76,7 @@ function isOwnRole(reader: StatementReader, scope: number): boolean {
   return reader.is(at, "AUTHORIZATION", "DEFAULT");
 }
 
-/** SET and RESET. */
+/** Translates SET and RESET. */
 export function translateSet(reader: StatementReader, t: StatementTranslation): void {
   const scope = ["SESSION", "LOCAL"].includes(reader.key(1)) ? 2 : 1;
   const name = reader.token(scope)?.text.toLowerCase() ?? "";
@@ -95,7 +96,7 @@ export function translateSet(reader: StatementReader, t: StatementTranslation): 
   t.emit(reader.tokens.map((token) => token.text).join(""));
 }
 
-/** ANALYZE of tables stays, of everything not. */
+/** Keeps ANALYZE of tables, omits ANALYZE of the whole database. */
 export function translateAnalyze(reader: StatementReader, t: StatementTranslation): void {
   let at = reader.skip(1, "VERBOSE");
   if (reader.key(at) === "(") at = reader.next(at);
@@ -103,7 +104,7 @@ export function translateAnalyze(reader: StatementReader, t: StatementTranslatio
   t.emit(reader.tokens.map((token) => token.text).join(""));
 }
 
-/** COPY over the connection stays; files, programs and rows in the text are refused. */
+/** Keeps COPY over the connection; rejects files, programs and inline rows. */
 export function translateCopy(reader: StatementReader, t: StatementTranslation): void {
   const direction = reader.find(new Set(["FROM", "TO"]), 1);
   const isConnection = reader.is(direction + 1, "STDIN") || reader.is(direction + 1, "STDOUT");
@@ -111,9 +112,9 @@ export function translateCopy(reader: StatementReader, t: StatementTranslation):
   t.emit(reader.tokens.map((token) => token.text).join(""));
 }
 
-/** psql's own lines: those of pg_dump go, rows of COPY and other commands are refused. */
+/** Translates lines of psql: omits those of pg_dump, rejects COPY rows and other commands. */
 export function translatePsql(text: string, t: StatementTranslation): void {
   if (/^\\(?:un)?restrict\b/.test(text)) t.apply("dump-settings");
   else if (text.startsWith("\\")) t.refuse("psql-command", "a psql command");
-  else t.refuse("copy", "COPY with its rows in the text");
+  else t.refuse("copy", "COPY with inline rows");
 }

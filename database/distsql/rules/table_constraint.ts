@@ -4,7 +4,7 @@ import type { TokenEdits } from "../token_edits.ts";
 import type { StatementTranslation } from "../translation.ts";
 import { referencesEnd } from "./column_definition.ts";
 
-/** What a constraint of a table says. */
+/** Kind of a table constraint. */
 export type TableConstraintKind =
   | "check"
   | "foreign_key"
@@ -14,23 +14,23 @@ export type TableConstraintKind =
   | "not_null"
   | "unknown";
 
-/** A constraint as CREATE TABLE and ADD have it, at positions of the statement. */
+/** Constraint of CREATE TABLE or ADD, by positions in the statement. */
 export interface TableConstraint {
-  /** What it says. */
+  /** Kind of constraint. */
   readonly kind: TableConstraintKind;
-  /** Where it starts, CONSTRAINT included. */
+  /** Start, including CONSTRAINT. */
   readonly from: number;
-  /** Where its keyword is. */
+  /** Position of its keyword. */
   readonly bodyFrom: number;
-  /** Where its attributes start (DEFERRABLE, NOT VALID and the like). */
+  /** Start of its attributes (DEFERRABLE, NOT VALID and similar). */
   readonly bodyTo: number;
-  /** Where it ends. */
+  /** End of the constraint. */
   readonly to: number;
-  /** The name that CONSTRAINT gives it. */
+  /** Name after CONSTRAINT. */
   readonly name?: QualifiedName;
-  /** The names in its own parentheses: columns of a key; empty for CHECK. */
+  /** Columns of a key; empty for CHECK. */
   readonly columns: readonly QualifiedName[];
-  /** Whether it takes over an index (USING INDEX). */
+  /** True for USING INDEX. */
   readonly usesIndex: boolean;
 }
 
@@ -51,7 +51,7 @@ const KINDS: Readonly<Record<string, TableConstraintKind>> = {
   NOT: "not_null",
 };
 
-/** Whether an element of CREATE TABLE, or what follows ADD, is a constraint and no column. */
+/** Checks whether an element of CREATE TABLE or ADD is a constraint, not a column. */
 export function isTableConstraint(reader: StatementReader, at: number): boolean {
   switch (reader.key(at)) {
     case "CONSTRAINT":
@@ -70,11 +70,11 @@ export function isTableConstraint(reader: StatementReader, at: number): boolean 
 }
 
 /**
- * Reads a constraint of a table.
+ * Parses a table constraint.
  *
  * @param reader The statement.
- * @param from Where it starts.
- * @param to Where it ends.
+ * @param from Start of the constraint.
+ * @param to End of the constraint.
  * @returns Its kind, name, columns and parts.
  */
 export function readTableConstraint(
@@ -103,7 +103,7 @@ export function readTableConstraint(
   return { kind, from, bodyFrom, bodyTo: Math.min(bodyTo, to), to, name, columns, usesIndex };
 }
 
-/** Whether a constraint says NOT VALID. */
+/** Checks whether a constraint is NOT VALID. */
 export function isNotValid(reader: StatementReader, constraint: TableConstraint): boolean {
   for (let at = constraint.bodyTo; at < constraint.to; at++) {
     if (reader.is(at, "NOT", "VALID")) return true;
@@ -112,8 +112,8 @@ export function isNotValid(reader: StatementReader, constraint: TableConstraint)
 }
 
 /**
- * Takes out what the provider refuses of a constraint: DEFERRABLE but on foreign keys, storage; refuses what has no
- * counterpart.
+ * Removes the parts of a constraint that the provider rejects: storage, and DEFERRABLE except on
+ * foreign keys. Rejects constraints without an equivalent.
  */
 export function cleanConstraint(
   reader: StatementReader,
@@ -146,7 +146,7 @@ export function cleanConstraint(
   }
 }
 
-/** Takes out DEFERRABLE, INITIALLY and ENFORCED where they are refused or say what holds anyway. */
+/** Removes DEFERRABLE, INITIALLY and ENFORCED where they are rejected or have no effect. */
 export function cleanAttributes(
   reader: StatementReader,
   from: number,

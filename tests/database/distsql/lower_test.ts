@@ -256,7 +256,7 @@ const CASES:
       ],
     ],
     [
-      "a change that makes a table again which a view reads",
+      "a change that recreates a table which a view reads",
       "CREATE TABLE x (id int PRIMARY KEY); CREATE VIEW v AS SELECT * FROM x;",
       "ALTER TABLE x ALTER id TYPE bigint",
       ["alter-column-type", "recreate-view"],

@@ -217,15 +217,15 @@ function plan(sql: string, provider: "serverless-pg" | "distsql" = "serverless-p
 
 Deno.test("planSteps() makes a file one transaction unless a statement or a line of it forbids that", () => {
   const cases: [sql: string, atomic: boolean, runs: string][] = [
-    ["CREATE TABLE a (id int); INSERT INTO a VALUES (1);", true, "together together"],
+    ["CREATE TABLE a (id int); INSERT INTO a VALUES (1);", true, "transactional transactional"],
     ["BEGIN; CREATE TABLE a (id int); COMMIT;", true, "transactional"],
-    ["CREATE INDEX CONCURRENTLY i ON a (id); SELECT 1", false, "alone together"],
+    ["CREATE INDEX CONCURRENTLY i ON a (id); SELECT 1", false, "standalone transactional"],
     ["create unique index concurrently i on a (id)", false, "standalone"],
     ["DROP INDEX CONCURRENTLY i", false, "standalone"],
     ["VACUUM a", false, "standalone"],
     ["ALTER TYPE mood ADD VALUE 'sad'", false, "standalone"],
     ["ALTER TYPE mood RENAME TO feeling", true, "transactional"],
-    ["-- trellis: no-transaction\nSELECT 1; SELECT 2", false, "together together"],
+    ["-- trellis: no-transaction\nSELECT 1; SELECT 2", false, "transactional transactional"],
     ["CREATE INDEX ASYNC i ON a (id)", true, "transactional"],
     ["SELECT 'CREATE INDEX CONCURRENTLY'", true, "transactional"],
   ];

@@ -177,7 +177,7 @@ Deno.test("takeLease() holds the lease until it is released", async () => {
     await assertRejects(
       () => lease(session, { timeoutMs: 1000 }),
       MigrationError,
-      "Another run migrates",
+      "Another run is migrating",
     );
     await first.release();
     const [released] = await rows(

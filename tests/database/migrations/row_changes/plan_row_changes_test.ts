@@ -55,7 +55,7 @@ Deno.test("planRowChanges() refuses what neither fits a transaction nor can be c
     assertEquals(table, "public.big");
     assertEquals(
       summary,
-      "UPDATE public.big: not supported: an UPDATE or DELETE of 3,000 rows or more that cannot be cut into batches, " +
+      "UPDATE public.big: not supported: an UPDATE or DELETE of 3,000 rows or more that cannot be split into batches, " +
         "because it reads big, which it changes",
     );
     assertStringIncludes(advice, "Write the new values into a helper table first");
