@@ -68,7 +68,7 @@ export class SharedMap<V> implements ReadonlyMap<string, V> {
   }
 
   /** Iterates over the entries in order. */
-  *entries(): MapIterator<[string, V]> {
+  *entries(): Generator<[string, V], undefined> {
     for (const [key, value] of this.#base) {
       const current = this.#changes.has(key) ? this.#changes.get(key) : value;
       if (current !== undefined) yield [key, current];
@@ -78,17 +78,17 @@ export class SharedMap<V> implements ReadonlyMap<string, V> {
     }
   }
 
-  /** The keys in their order. */
+  /** Iterates over the keys in order. */
   *keys(): Generator<string, undefined> {
     for (const [key] of this.entries()) yield key;
   }
 
-  /** The values in the order of their keys. */
+  /** Iterates over the values in the order of their keys. */
   *values(): Generator<V, undefined> {
     for (const [, value] of this.entries()) yield value;
   }
 
-  /** The entries in their order. */
+  /** Iterates over the entries in order. */
   [Symbol.iterator](): Generator<[string, V], undefined> {
     return this.entries();
   }

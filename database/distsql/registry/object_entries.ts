@@ -153,7 +153,7 @@ export const OBJECT_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DDL,
     action: Strip,
     title: "CREATE, ALTER and DROP STATISTICS",
-    advice: "Left out.",
+    advice: "Omitted.",
     until: "2026-08-26",
     sqlState: "0A000",
     source: ["REL"],

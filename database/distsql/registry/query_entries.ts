@@ -147,7 +147,7 @@ export const QUERY_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: DML,
     action: Strip,
     title: "Empty statements",
-    advice: "Left out.",
+    advice: "Omitted.",
     source: ["EMU"],
     evidence: "inferred",
   },

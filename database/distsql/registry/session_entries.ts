@@ -268,7 +268,7 @@ export const SESSION_ENTRIES: readonly DistSqlIncompatibility[] = [
     category: Connection,
     action: Strip,
     title: "Settings and psql commands that pg_dump writes; a return to the connection's own role",
-    advice: "Left out: they have no meaning here.",
+    advice: "Omitted: they have no effect here.",
     source: ["LINT"],
     evidence: "inferred",
   },

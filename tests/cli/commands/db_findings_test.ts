@@ -222,7 +222,9 @@ Deno.test(
             const result = await run(command);
             assertEquals(result.exitCode, 3);
             assert(
-              result.stderr.includes("0000_b.sql is listed in meta/_journal.json but is not there"),
+              result.stderr.includes(
+                "0000_b.sql is listed in meta/_journal.json but does not exist",
+              ),
               result.stderr,
             );
           }

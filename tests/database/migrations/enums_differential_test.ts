@@ -58,7 +58,8 @@ function show(seed: number, files: readonly string[][]): string {
 }
 
 /** Warnings that a statement compares texts; that a column or an index does so is said of the application's queries. */
-const COMPARES_TEXT = /: the enum .* is ordered by position, but text is ordered alphabetically(?!\. Queries)/;
+const COMPARES_TEXT =
+  /: the enum .* is ordered by position, but text is ordered alphabetically(?!\. Queries)/;
 
 async function runFolder(lab: DistSqlLab, seed: number): Promise<"equal" | "refused" | "warned"> {
   await clear(lab);

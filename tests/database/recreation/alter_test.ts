@@ -287,8 +287,8 @@ Deno.test("applyAlterToSchema() gives the table after each action and leaves the
 const REFUSED: [statement: string, says: RegExp][] = [
   ["", /no statement/],
   ["CREATE INDEX i ON notes (id)", /CREATE INDEX is not an ALTER TABLE/],
-  ["ALTER TABLE other ALTER a TYPE int", /about table "other"/],
-  [`ALTER TABLE "Notes" ALTER a TYPE int`, /about table "Notes"/],
+  ["ALTER TABLE other ALTER a TYPE int", /for table "other"/],
+  [`ALTER TABLE "Notes" ALTER a TYPE int`, /for table "Notes"/],
   [
     "ALTER TABLE notes ALTER nothing TYPE int",
     /column "nothing" does not exist; the table has id, author, Title, size/,
