@@ -1,10 +1,10 @@
 import type { Clock } from "../core/async/clock.ts";
 
-/** A clock that stands still until it is told to move. */
+/** A clock that only moves when a test advances it. */
 export interface FakeClock extends Clock {
-  /** Moves on by this many milliseconds and wakes, in order, whoever sleeps until then. */
+  /** Advances the clock and resolves the sleeps that end by then, in order. */
   advance(ms: number): Promise<void>;
-  /** How long each call of `sleep` asked for, in milliseconds. */
+  /** Durations passed to `sleep`, in milliseconds. */
   readonly sleeps: readonly number[];
 }
 
@@ -16,16 +16,16 @@ export interface FakeClockOptions {
    */
   nowMs?: number;
   /**
-   * Whether `sleep` moves the clock itself and resolves at once.
+   * With `true`, `sleep` advances the clock and resolves at once.
    * @default false
    */
   autoAdvance?: boolean;
 }
 
 /**
- * A clock for tests: nothing waits.
+ * Creates a clock for tests that never waits in real time.
  *
- * @param options Where it starts, and whether sleeping moves it.
+ * @param options Start time, and what `sleep` does.
  * @returns The clock.
  *
  * @example
@@ -51,7 +51,7 @@ export function createFakeClock(options: FakeClockOptions = {}): FakeClock {
       const { wakeMs, wake } = sleepers.shift()!;
       nowMs = Math.max(nowMs, wakeMs);
       wake();
-      // whoever woke may go to sleep again before the clock moves on
+      // a resumed caller may sleep again before the clock advances further
       for (let i = 0; i < 10; i++) await Promise.resolve();
     }
     nowMs = untilMs;

@@ -4,12 +4,12 @@ import type { LambdaContext } from "../core/http/lambda.ts";
 /** Options of {@link createLambdaContext}. */
 export interface LambdaContextOptions {
   /**
-   * Milliseconds that the invocation has.
+   * Time limit of the invocation in milliseconds.
    * @default 30000
    */
   timeoutMs?: number;
   /**
-   * Lambda's id of the invocation.
+   * Id of the invocation.
    * @default a new UUID
    */
   awsRequestId?: string;
@@ -19,16 +19,16 @@ export interface LambdaContextOptions {
    */
   functionName?: string;
   /**
-   * What the time that is left is read from.
+   * Clock that determines the remaining time.
    * @default systemClock
    */
   clock?: Clock;
 }
 
 /**
- * Lambda's context object, with a deadline that comes nearer.
+ * Creates a Lambda context whose remaining time decreases.
  *
- * @param options Time, names, clock.
+ * @param options Time limit, names and clock.
  * @returns The context.
  *
  * @example

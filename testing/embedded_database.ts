@@ -12,7 +12,7 @@ import { setEmbeddedSnapshot } from "../database/providers/embedded_snapshot.ts"
 import type { TestDatabase, TestDatabaseOptions } from "./database.ts";
 
 const snapshots: SingleFlight<string, Blob> = new SingleFlight();
-let made = 0;
+let created = 0;
 
 /** Opens a database in memory from a snapshot. Imported by `createTestDatabase()` on its first call. */
 export async function openTestDatabase<TSchema extends Record<string, unknown>>(
@@ -33,7 +33,7 @@ export async function openTestDatabase<TSchema extends Record<string, unknown>>(
 }
 
 function nextAddress(): string {
-  return `memory://test-${process.pid}-${++made}`;
+  return `memory://test-${process.pid}-${++created}`;
 }
 
 /** Serializes opening, because the snapshot is a module-wide setting. */
@@ -56,7 +56,7 @@ async function makeMigratedSnapshot(migrationsFolder: string): Promise<Blob> {
   const empty = await snapshots.get("", loadEmptySnapshot);
   const { PGlite } = await loadPglite();
   // runMigrations() opens its own client, so the database must be a folder that can be dumped afterwards
-  const folder = join(tmpdir(), `trellis-migrated-${process.pid}-${++made}`);
+  const folder = join(tmpdir(), `trellis-migrated-${process.pid}-${++created}`);
   await (await PGlite.create(folder, { loadDataDir: empty })).close();
   try {
     const database: DatabaseConfig = {

@@ -6,7 +6,7 @@ import type {
   RestApiEvent,
 } from "../core/http/lambda.ts";
 
-/** A request, from which an event of any source is made. */
+/** A request, independent of the event source. */
 export interface EventOptions {
   /**
    * The method.
@@ -18,34 +18,34 @@ export interface EventOptions {
    * @default "/"
    */
   path?: string;
-  /** The route that matched, `/notes/{noteId}`; the path when left out. */
+  /** The matched route, such as `/notes/{noteId}`. Defaults to the path. */
   resource?: string;
-  /** Headers; a list for one that is repeated. */
+  /** Headers. A list repeats a header. */
   headers?: Readonly<Record<string, string | readonly string[]>>;
-  /** Query parameters, decoded; a list for one that is repeated. */
+  /** Decoded query parameters. A list repeats a parameter. */
   query?: Readonly<Record<string, string | readonly string[]>>;
   /** Values of the route's parameters. */
   pathParameters?: Readonly<Record<string, string>>;
-  /** Text as it is, bytes as base64, anything else as JSON with its media type. */
+  /** A string is sent unchanged, bytes as base64, other values as JSON with its media type. */
   body?: unknown;
-  /** What the gateway's authorizer said. */
+  /** Context returned by the gateway's authorizer. */
   authorizer?: AuthorizerContext;
   /**
-   * The gateway's id of the request.
+   * Request id of the gateway.
    * @default "gateway-request-id"
    */
   requestId?: string;
-  /** Whether a load balancer's target group sends all values of headers and query parameters. */
+  /** True if the load balancer's target group sends multi-value headers and query parameters. */
   multiValue?: boolean;
 }
 
 type Values = Record<string, string[]>;
 
 /**
- * An event of a REST API (payload format 1.0).
+ * Creates an event of a REST API (payload format 1.0).
  *
  * @param options The request.
- * @returns The event as the gateway sends it.
+ * @returns The event.
  *
  * @example
  * ```ts
@@ -88,10 +88,10 @@ export function createRestApiEvent(options: EventOptions = {}): RestApiEvent {
 }
 
 /**
- * An event of an HTTP API (payload format 2.0).
+ * Creates an event of an HTTP API (payload format 2.0).
  *
  * @param options The request.
- * @returns The event as the gateway sends it: header names in lower case, cookies apart, repeated values joined.
+ * @returns The event, with lower-case header names, separate cookies and joined repeated values.
  */
 export function createHttpApiEvent(options: EventOptions = {}): HttpApiEvent {
   const {
@@ -133,20 +133,20 @@ export function createHttpApiEvent(options: EventOptions = {}): HttpApiEvent {
 }
 
 /**
- * An event of a function URL: that of an HTTP API with the route `$default`.
+ * Creates an event of a function URL: the event of an HTTP API with the route `$default`.
  *
  * @param options The request.
- * @returns The event as Lambda sends it.
+ * @returns The event.
  */
 export function createFunctionUrlEvent(options: EventOptions = {}): HttpApiEvent {
   return { ...createHttpApiEvent(options), routeKey: "$default" };
 }
 
 /**
- * An event of an Application Load Balancer.
+ * Creates an event of an Application Load Balancer.
  *
- * @param options The request; `multiValue` as the target group is set.
- * @returns The event as the load balancer sends it: query parameters still encoded.
+ * @param options The request. Set `multiValue` like the target group.
+ * @returns The event, with encoded query parameters.
  */
 export function createAlbEvent(options: EventOptions = {}): AlbEvent {
   const { method = "GET", path = "/", multiValue = false } = options;

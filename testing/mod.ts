@@ -23,24 +23,26 @@ export {
   type EventOptions,
 } from "./events.ts";
 export {
-  createEventBridgeEvent,
   createHttpAuthorizerEvent,
-  createQueueEvent,
   createRequestAuthorizerEvent,
+  createTokenAuthorizerEvent,
+  createWebSocketConnectEvent,
+  createWebSocketDisconnectEvent,
+  createWebSocketMessageEvent,
+  type WebSocketEventOptions,
+} from "./gateway_events.ts";
+export {
+  createEventBridgeEvent,
+  createQueueEvent,
   createScheduleEvent,
   createStorageEvent,
   createStorageEventBridgeEvent,
   createStorageTestEvent,
-  createTokenAuthorizerEvent,
   createTopicEvent,
   createTopicNotification,
-  createWebSocketConnectEvent,
-  createWebSocketDisconnectEvent,
-  createWebSocketMessageEvent,
   type EventBridgeEventOptions,
   type QueueRecordOptions,
   type ScheduleEventOptions,
   type StorageRecordOptions,
   type TopicRecordOptions,
-  type WebSocketEventOptions,
 } from "./trigger_events.ts";

@@ -1,7 +1,5 @@
 import type {
   EventBridgeEvent,
-  HttpAuthorizerEvent,
-  RequestAuthorizerEvent,
   S3Event,
   S3EventBridgeEvent,
   S3TestEvent,
@@ -9,44 +7,38 @@ import type {
   SnsEvent,
   SnsMessage,
   SqsEvent,
-  TokenAuthorizerEvent,
-  WebSocketEvent,
-  WebSocketEventType,
 } from "../core/triggers/trigger_events.ts";
-import type { AuthorizerContext } from "../core/http/lambda.ts";
-import { createHttpApiEvent, createRestApiEvent, type EventOptions } from "./events.ts";
 
 const REGION = "eu-west-1";
 const ACCOUNT = "123456789012";
-const API_ARN = `arn:aws:execute-api:${REGION}:${ACCOUNT}:a1b2c3d4e5/test`;
 const TIME = "2026-01-01T00:00:00.000Z";
 const TIME_MS = Date.parse(TIME);
 
-/** A message, from which a record of {@link createQueueEvent} is made. */
+/** A message of {@link createQueueEvent}. */
 export interface QueueRecordOptions {
-  /** Text as it is, anything else as JSON. */
+  /** A string is sent unchanged, other values as JSON. */
   body?: unknown;
   /**
-   * SQS' id of the message.
+   * Message id of SQS.
    * @default a new UUID
    */
   messageId?: string;
-  /** The attribute `correlationId` that the sender put beside the message. */
+  /** Value of the message attribute `correlationId`. */
   correlationId?: string;
   /**
-   * Which delivery this is.
+   * Number of this delivery.
    * @default 1
    */
   receiveCount?: number;
-  /** The message group; in a queue that is not FIFO it has no order. */
+  /** The message group. Only FIFO queues keep its order. */
   groupId?: string;
 }
 
 /**
- * What Lambda hands to the consumer of an SQS queue.
+ * Creates the event that Lambda passes to the consumer of an SQS queue.
  *
  * @param records The messages.
- * @param queueName A name that ends with `.fifo` makes it a FIFO queue, whose messages are in the group `group` unless told.
+ * @param queueName A name that ends with `.fifo` creates a FIFO queue. Its default message group is `group`.
  * @returns The event.
  *
  * @example
@@ -72,7 +64,7 @@ export function createQueueEvent(
         return {
           messageId,
           receiptHandle: `receipt-${messageId}`,
-          body: getText(body),
+          body: asText(body),
           attributes: {
             ApproximateReceiveCount: String(receiveCount),
             ApproximateFirstReceiveTimestamp: String(TIME_MS + 1),
@@ -103,23 +95,23 @@ export function createQueueEvent(
   };
 }
 
-/** A message, from which a record of {@link createTopicEvent} is made. */
+/** A message of {@link createTopicEvent}. */
 export interface TopicRecordOptions {
-  /** Text as it is, anything else as JSON. */
+  /** A string is sent unchanged, other values as JSON. */
   message?: unknown;
   /**
-   * SNS' id of the message.
+   * Message id of SNS.
    * @default a new UUID
    */
   messageId?: string;
-  /** The attribute `correlationId` that the publisher put beside the message. */
+  /** Value of the message attribute `correlationId`. */
   correlationId?: string;
   /** The subject line. */
   subject?: string;
 }
 
 /**
- * A message as SNS writes it: into a record, and into the body of a queue's message without raw message delivery.
+ * Creates a notification of SNS, as it appears in a record, and in a queue message without raw message delivery.
  *
  * @param options The message.
  * @returns The notification.
@@ -131,7 +123,7 @@ export function createTopicNotification(options: TopicRecordOptions = {}): SnsMe
     MessageId: messageId,
     TopicArn: `arn:aws:sns:${REGION}:${ACCOUNT}:test-topic`,
     Subject: subject ?? null,
-    Message: getText(message),
+    Message: asText(message),
     Timestamp: TIME,
     MessageAttributes: correlationId === undefined
       ? {}
@@ -140,7 +132,7 @@ export function createTopicNotification(options: TopicRecordOptions = {}): SnsMe
 }
 
 /**
- * What SNS hands to a function.
+ * Creates the event that SNS passes to a function.
  *
  * @param records The messages; SNS sends one at a time.
  * @returns The event.
@@ -160,31 +152,31 @@ export function createTopicEvent(records: readonly TopicRecordOptions[]): SnsEve
 /** Options of {@link createEventBridgeEvent}. */
 export interface EventBridgeEventOptions {
   /**
-   * What happened.
+   * Value of `detail-type`.
    * @default "test.happened"
    */
   detailType?: string;
   /**
-   * The event's own content.
+   * Value of `detail`.
    * @default {}
    */
   detail?: unknown;
   /**
-   * Who says so.
+   * Value of `source`.
    * @default "test"
    */
   source?: string;
   /**
-   * EventBridge's id of the event.
+   * Event id of EventBridge.
    * @default a new UUID
    */
   id?: string;
 }
 
 /**
- * An event of an EventBridge bus, as its target gets it.
+ * Creates an event of an EventBridge bus.
  *
- * @param options What happened.
+ * @param options The event's content.
  * @returns The event.
  */
 export function createEventBridgeEvent(options: EventBridgeEventOptions = {}): EventBridgeEvent {
@@ -207,12 +199,12 @@ export function createEventBridgeEvent(options: EventBridgeEventOptions = {}): E
 /** Options of {@link createScheduleEvent}. */
 export interface ScheduleEventOptions {
   /**
-   * Who sends it: a schedule of the function module, EventBridge Scheduler without an input of its own, or a rule.
+   * The sender: a schedule of the function module, EventBridge Scheduler without custom input, or a rule.
    * @default "module"
    */
   from?: "module" | "scheduler" | "rule";
   /**
-   * The time that was meant, ISO 8601.
+   * The planned time, ISO 8601.
    * @default "2026-01-01T00:00:00Z"
    */
   time?: string;
@@ -224,9 +216,9 @@ export interface ScheduleEventOptions {
 }
 
 /**
- * What a schedule sends.
+ * Creates the event of a schedule.
  *
- * @param options Who sends it, and for when.
+ * @param options The sender and the planned time.
  * @returns The event.
  */
 export function createScheduleEvent(options: ScheduleEventOptions = {}): ScheduleEvent {
@@ -248,14 +240,14 @@ export function createScheduleEvent(options: ScheduleEventOptions = {}): Schedul
   };
 }
 
-/** A change, from which the events of a bucket are made. */
+/** A change of an object in a bucket. */
 export interface StorageRecordOptions {
   /**
    * Name of the bucket.
    * @default "test-bucket"
    */
   bucket?: string;
-  /** Key of the object, not encoded. */
+  /** Unencoded key of the object. */
   key: string;
   /**
    * What happened to the object.
@@ -263,7 +255,7 @@ export interface StorageRecordOptions {
    */
   change?: "created" | "deleted";
   /**
-   * S3's id of the request that made the change.
+   * S3 request id of the change.
    * @default "C3D13FE58DE4C810"
    */
   requestId?: string;
@@ -272,7 +264,7 @@ export interface StorageRecordOptions {
 const S3_REQUEST_ID = "C3D13FE58DE4C810";
 
 /**
- * What S3 hands to a function that it notifies itself: keys are encoded, a space as a plus sign.
+ * Creates a direct notification of S3. Keys are encoded, with plus signs for spaces.
  *
  * @param records The changes.
  * @returns The event.
@@ -309,7 +301,7 @@ export function createStorageEvent(records: readonly StorageRecordOptions[]): S3
 }
 
 /**
- * A change in a bucket that comes through EventBridge: the key is as it is.
+ * Creates a notification of S3 through EventBridge. The key is not encoded.
  *
  * @param options The change.
  * @returns The event.
@@ -337,7 +329,7 @@ export function createStorageEventBridgeEvent(options: StorageRecordOptions): S3
 }
 
 /**
- * What S3 sends once, when notifications are set up.
+ * Creates the test event that S3 sends when notifications are configured.
  *
  * @param bucket Name of the bucket.
  * @returns The event.
@@ -346,151 +338,6 @@ export function createStorageTestEvent(bucket = "test-bucket"): S3TestEvent {
   return { Service: "Amazon S3", Event: "s3:TestEvent", Time: TIME, Bucket: bucket };
 }
 
-/** What happens on a connection, from which the events of a WebSocket API are made. */
-export interface WebSocketEventOptions {
-  /**
-   * The connection.
-   * @default "conn-1="
-   */
-  connectionId?: string;
-  /** What the authorizer said when the connection was made. */
-  authorizer?: AuthorizerContext;
-  /** Headers of the handshake, with a connect. */
-  headers?: Readonly<Record<string, string>>;
-  /** Query parameters of the handshake, with a connect. */
-  query?: Readonly<Record<string, string>>;
-  /** With a message: text as it is, anything else as JSON. */
-  body?: unknown;
-  /**
-   * The route, with a message.
-   * @default "$default"
-   */
-  routeKey?: string;
-}
-
-/**
- * Somebody connects to a WebSocket API.
- *
- * @param options The connection.
- * @returns The event.
- */
-export function createWebSocketConnectEvent(options: WebSocketEventOptions = {}): WebSocketEvent {
-  const { headers = {}, query } = options;
-  return {
-    headers,
-    multiValueHeaders: Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name, [value]]),
-    ),
-    ...(query && { queryStringParameters: query }),
-    requestContext: connectionContext("CONNECT", "$connect", options),
-    isBase64Encoded: false,
-  };
-}
-
-/**
- * A message comes to a WebSocket API.
- *
- * @param options The connection, the message.
- * @returns The event.
- */
-export function createWebSocketMessageEvent(options: WebSocketEventOptions = {}): WebSocketEvent {
-  return {
-    requestContext: {
-      ...connectionContext("MESSAGE", options.routeKey ?? "$default", options),
-      messageId: "message-1=",
-    },
-    body: getText(options.body ?? ""),
-    isBase64Encoded: false,
-  };
-}
-
-/**
- * A connection to a WebSocket API has ended.
- *
- * @param options The connection.
- * @returns The event.
- */
-export function createWebSocketDisconnectEvent(
-  options: WebSocketEventOptions = {},
-): WebSocketEvent {
-  return {
-    headers: { Host: "a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com", "x-api-key": "" },
-    requestContext: {
-      ...connectionContext("DISCONNECT", "$disconnect", options),
-      disconnectStatusCode: 1001,
-      disconnectReason: "Going away",
-    },
-    isBase64Encoded: false,
-  };
-}
-
-function connectionContext(
-  eventType: WebSocketEventType,
-  routeKey: string,
-  { connectionId = "conn-1=", authorizer }: WebSocketEventOptions,
-): WebSocketEvent["requestContext"] {
-  return {
-    routeKey,
-    eventType,
-    connectionId,
-    requestId: "gateway-request-id",
-    domainName: "a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com",
-    stage: "test",
-    apiId: "a1b2c3d4e5",
-    connectedAt: TIME_MS,
-    requestTimeEpoch: TIME_MS + 1,
-    identity: { sourceIp: "127.0.0.1" },
-    ...(authorizer && { authorizer }),
-  };
-}
-
-/**
- * What a REST API asks an authorizer of the type REQUEST.
- *
- * @param options The request that is asked about.
- * @returns The event.
- */
-export function createRequestAuthorizerEvent(options: EventOptions = {}): RequestAuthorizerEvent {
-  const { body: _body, isBase64Encoded: _encoded, ...request } = createRestApiEvent(options);
-  return {
-    type: "REQUEST",
-    methodArn: `${API_ARN}/${request.httpMethod}${request.path}`,
-    ...request,
-  };
-}
-
-/**
- * What a REST API asks an authorizer of the type TOKEN.
- *
- * @param authorizationToken The header that the authorizer is set to, whole: `Bearer t-1`.
- * @param options The request that is asked about.
- * @returns The event.
- */
-export function createTokenAuthorizerEvent(
-  authorizationToken: string,
-  { method = "GET", path = "/" }: Pick<EventOptions, "method" | "path"> = {},
-): TokenAuthorizerEvent {
-  return { type: "TOKEN", methodArn: `${API_ARN}/${method}${path}`, authorizationToken };
-}
-
-/**
- * What an HTTP API asks an authorizer (payload format 2.0). The header `Authorization` is its identity source.
- *
- * @param options The request that is asked about.
- * @returns The event.
- */
-export function createHttpAuthorizerEvent(options: EventOptions = {}): HttpAuthorizerEvent {
-  const { body: _body, isBase64Encoded: _encoded, ...request } = createHttpApiEvent(options);
-  const { method, path } = request.requestContext.http;
-  const { authorization } = request.headers;
-  return {
-    type: "REQUEST",
-    routeArn: `${API_ARN}/${method}${path}`,
-    identitySource: authorization === undefined ? null : [authorization],
-    ...request,
-  };
-}
-
-function getText(content: unknown): string {
+function asText(content: unknown): string {
   return typeof content === "string" ? content : JSON.stringify(content);
 }

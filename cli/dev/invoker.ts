@@ -5,7 +5,7 @@ import type {
   RestApiEvent,
 } from "../../core/http/lambda.ts";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import { createRequestAuthorizerEvent } from "../../testing/trigger_events.ts";
+import { createRequestAuthorizerEvent } from "../../testing/gateway_events.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { BuildError } from "./build_error.ts";
 import type { FunctionStore, LoadedFunction } from "./function_store.ts";

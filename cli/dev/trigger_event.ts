@@ -1,14 +1,16 @@
 import { ValidationError } from "../../errors/http_errors.ts";
 import {
-  createEventBridgeEvent,
-  createQueueEvent,
   createRequestAuthorizerEvent,
-  createScheduleEvent,
-  createStorageEventBridgeEvent,
-  createTopicEvent,
   createWebSocketConnectEvent,
   createWebSocketDisconnectEvent,
   createWebSocketMessageEvent,
+} from "../../testing/gateway_events.ts";
+import {
+  createEventBridgeEvent,
+  createQueueEvent,
+  createScheduleEvent,
+  createStorageEventBridgeEvent,
+  createTopicEvent,
   type QueueRecordOptions,
 } from "../../testing/trigger_events.ts";
 import type { FunctionFile, FunctionKind } from "../discovery/function_files.ts";
