@@ -1,5 +1,6 @@
 import type { BuildFailure, BuildOptions, Message, Metafile } from "esbuild";
 import { join, relative, resolve, sep } from "node:path";
+import { getPackageName } from "../analysis/import_aliases.ts";
 import type { BuildSettings } from "../config/build.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { findDenoConfig, loadDenoGraph } from "./deno_graph.ts";
@@ -9,7 +10,14 @@ import { lazyBuiltinsPlugin } from "./lazy_builtins.ts";
 import { loadEsbuild } from "./load_esbuild.ts";
 import { createModulePaths } from "./module_paths.ts";
 import type { Needs } from "./needs.ts";
-import { externals, getParts, optionalPartsPlugin, type Parts } from "./optional_parts.ts";
+import {
+  externals,
+  getInstallCommand,
+  getParts,
+  optionalPartsPlugin,
+  type Parts,
+} from "./optional_parts.ts";
+import type { SourcePlace } from "./provider_place.ts";
 import { scanNeeds } from "./scan_needs.ts";
 import { getSizes, type ModuleSize } from "./sizes.ts";
 
@@ -28,6 +36,8 @@ export interface Bundle {
   readonly modules: readonly ModuleSize[];
   /** What of the package's optional parts is in it. */
   readonly parts: Parts;
+  /** Where its provider could not be read, so that the drivers of all are in it. */
+  readonly unreadProvider?: SourcePlace;
 }
 
 /** Why a function cannot be bundled. */
@@ -112,6 +122,7 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
       string,
       { functions: FunctionFile[]; parts: Parts; required: Needs["providers"] }
     >();
+    const places = new Map<string, SourcePlace | undefined>();
     for (const batch of batches(functions)) {
       const needs = await scanNeeds(
         esbuild,
@@ -120,7 +131,8 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
       );
       for (const fn of batch) {
         const own = needs.get(getOutput(fn))!;
-        const parts = getParts(own, settings.databaseProviders);
+        const parts = getParts(fn.name, own, settings);
+        if (settings.databaseProviders === undefined) places.set(fn.name, own.unreadPlace);
         const required = settings.databaseProviders ?? (own.anyProvider ? [] : own.providers);
         const key = JSON.stringify([parts, required]);
         const group = groups.get(key) ?? { functions: [], parts, required };
@@ -171,6 +183,7 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
             map,
             modules: getSizes(output, root, paths),
             parts,
+            unreadProvider: places.get(fn.name),
           });
         }
         onProgress(done += batch.length, functions.length);
@@ -211,7 +224,12 @@ function withRequire(code: string, map: string | undefined): { code: string; map
 }
 
 function toFault({ text, location, notes }: Message): BundleFault {
-  const note = notes.length === 0 ? "" : `. ${notes.map((each) => each.text).join(" ")}`;
+  const [, missing = ""] = /^Could not resolve "([^"]+)"/.exec(text) ?? [];
+  const install = getInstallCommand(getPackageName(missing));
+  const advice = install === undefined
+    ? notes.map((each) => each.text)
+    : [`Install it: ${install}`];
+  const note = advice.length === 0 ? "" : `. ${advice.join(" ")}`;
   return {
     file: location?.file ?? "",
     line: location?.line ?? 1,

@@ -8,6 +8,8 @@ export interface Needs {
   readonly providers: readonly DatabaseProvider[];
   /** Whether a provider is worked out at run time, so that each may be meant. */
   readonly anyProvider: boolean;
+  /** Where in the code a provider is that cannot be read from the text. */
+  readonly unreadAt?: number;
   /** Whether it may use the auth library itself, and not only check sessions. */
   readonly betterAuth: boolean;
 }
@@ -49,8 +51,15 @@ export function readNeeds(code: string): Needs {
   const isWhole = names.has("*");
   const usesDatabase = isWhole ||
     imports.some(({ from }) => from.includes("/database") && !from.includes("/orm"));
-  const providers = usesDatabase ? readProviders(file) : { providers: [], anyProvider: false };
-  return { ...providers, betterAuth: isWhole || startsBetterAuth(file, imports) };
+  const betterAuth = isWhole || startsBetterAuth(file, imports);
+  if (!usesDatabase) return { providers: [], anyProvider: false, betterAuth };
+  const { named, unread } = readProviders(file);
+  return {
+    providers: [...named].sort(),
+    anyProvider: unread.length > 0 || named.size === 0,
+    unreadAt: unread[0]?.getStart(file),
+    betterAuth,
+  };
 }
 
 interface Imported {
@@ -97,11 +106,22 @@ function isTrellis(specifier: string): boolean {
   return specifier === TRELLIS || specifier.startsWith(`${TRELLIS}/`);
 }
 
-/** `{ provider: "distsql" }`, also behind `?:`, `??` and `||`. */
-function readProviders(file: ts.SourceFile): Pick<Needs, "providers" | "anyProvider"> {
+/** Providers that a file names, and the expressions for one that cannot be read. */
+export interface ReadProviders {
+  readonly named: ReadonlySet<DatabaseProvider>;
+  readonly unread: readonly ts.Node[];
+}
+
+/**
+ * Reads the providers that configurations name: `{ provider: "distsql" }`, also behind `?:`, `??` and `||`.
+ *
+ * @param file The file.
+ * @returns The names; where there are none, the calls that open a database count as unread.
+ */
+export function readProviders(file: ts.SourceFile): ReadProviders {
   const named = new Set<DatabaseProvider>();
-  let found = false;
-  let anyProvider = false;
+  const unread: ts.Node[] = [];
+  const clients: ts.Node[] = [];
   const read = (value: ts.Expression): void => {
     const node = unwrap(value);
     if (ts.isConditionalExpression(node)) {
@@ -115,21 +135,24 @@ function readProviders(file: ts.SourceFile): Pick<Needs, "providers" | "anyProvi
     ) {
       read(node.left);
       read(node.right);
-    } else if (!ts.isStringLiteralLike(node)) anyProvider = true;
+    } else if (!ts.isStringLiteralLike(node)) unread.push(node);
     else if (DEPLOYABLE.includes(node.text as DatabaseProvider) || node.text === "embedded-pg") {
       named.add(node.text as DatabaseProvider);
-      found = true;
     }
   };
   const visit = (node: ts.Node): void => {
     if (ts.isPropertyAssignment(node) && getName(node.name) === "provider") read(node.initializer);
     else if (ts.isShorthandPropertyAssignment(node) && node.name.text === "provider") {
-      anyProvider = true;
+      unread.push(node);
+    } else if (
+      ts.isCallExpression(node) && /^getDrizzleClient/.test(node.expression.getText(file))
+    ) {
+      clients.push(node);
     }
     ts.forEachChild(node, visit);
   };
   visit(file);
-  return { providers: [...named].sort(), anyProvider: anyProvider || !found };
+  return { named, unread: named.size === 0 && unread.length === 0 ? clients : unread };
 }
 
 function getName(name: ts.PropertyName): string | undefined {

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { getPackageName } from "../analysis/import_aliases.ts";
 import { OPTIONAL_PACKAGES, type OptionalPackage } from "../../core/optional_package.ts";
 import type { DatabaseProvider } from "../../database/config.ts";
+import type { BuildSettings } from "../config/build.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { DEPLOYABLE, type Needs } from "./needs.ts";
 import { plainSpecifier } from "./plain_specifier.ts";
@@ -104,15 +105,23 @@ export function externals(configured: readonly string[]): (name: string) => bool
 /**
  * The parts that a function gets.
  *
+ * @param name The function's name.
  * @param needs What its sources show.
- * @param configured `build.databaseProviders`.
+ * @param settings What the configuration says.
  * @returns The parts. PGlite is only there when it is configured: it reads files that lie beside its own code.
  */
-export function getParts(needs: Needs, configured: readonly DatabaseProvider[] | undefined): Parts {
+export function getParts(
+  name: string,
+  needs: Needs,
+  { databaseProviders, betterAuth = [] }: Pick<BuildSettings, "betterAuth" | "databaseProviders">,
+): Parts {
   const shown = needs.anyProvider
     ? DEPLOYABLE
     : needs.providers.filter((provider) => provider !== "embedded-pg");
-  return { providers: configured ?? shown, betterAuth: needs.betterAuth };
+  return {
+    providers: databaseProviders ?? shown,
+    betterAuth: needs.betterAuth || betterAuth.some((each) => each === name || each === "*"),
+  };
 }
 
 /**
@@ -164,11 +173,10 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
             resolveDir: dirname(importer),
           });
           if (errors.length === 0) return undefined;
-          const install = `npm install "${peer}@${OPTIONAL_PACKAGES[peer]}"`;
           return {
             errors: [{
-              text:
-                `Provider ${provider} needs the package ${peer}, which is not installed: ${install}`,
+              text: `Provider ${provider} needs the package ${peer}, which is not installed: ` +
+                getInstallCommand(peer),
             }],
           };
         },
@@ -182,9 +190,21 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
   };
 }
 
+/**
+ * The command that installs an optional package of `@trellis/fn`.
+ *
+ * @param name A package.
+ * @returns The command, or `undefined` for any other package.
+ */
+export function getInstallCommand(name: string): string | undefined {
+  if (!Object.hasOwn(OPTIONAL_PACKAGES, name)) return undefined;
+  return `npm install "${name}@${OPTIONAL_PACKAGES[name as OptionalPackage]}"`;
+}
+
 function explain({ provider }: OptionalPart): string {
   if (provider === undefined) {
-    return "trellis build left better-auth out of this function, since nothing in its sources uses the auth instance";
+    return "trellis build left better-auth out of this function, since nothing in its sources uses the auth instance. " +
+      "Add the function's name to build.betterAuth in trellis.config.ts";
   }
   return `trellis build left provider ${provider} out of this function: ` +
     (provider === "embedded-pg"

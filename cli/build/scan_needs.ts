@@ -5,8 +5,14 @@ import { TRELLIS } from "../analysis/resolve_module.ts";
 import type { loadEsbuild } from "./load_esbuild.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { type Needs, readNeeds } from "./needs.ts";
+import { findProviderPlace, type SourcePlace } from "./provider_place.ts";
 
 const SCANNED = { isScanned: true };
+
+/** What a function needs, and where a provider stands that could not be read. */
+export interface ScannedNeeds extends Needs {
+  readonly unreadPlace?: SourcePlace;
+}
 
 /**
  * Bundles the functions' own code, with packages left as imports, and reads from what is left after tree shaking what
@@ -21,7 +27,7 @@ export async function scanNeeds(
   esbuild: Awaited<ReturnType<typeof loadEsbuild>>,
   options: BuildOptions,
   paths: ModulePaths,
-): Promise<Map<string, Needs>> {
+): Promise<Map<string, ScannedNeeds>> {
   const { outputFiles = [] } = await esbuild.build({
     ...options,
     banner: {},
@@ -34,7 +40,15 @@ export async function scanNeeds(
     write: false,
     plugins: [ownCode(paths), ...options.plugins ?? []],
   });
-  return new Map(outputFiles.map(({ path, text }) => [path, readNeeds(text)]));
+  return new Map(outputFiles.map(({ path, text }) => {
+    const needs = readNeeds(text);
+    const { unreadAt } = needs;
+    const root = options.absWorkingDir!;
+    const unreadPlace = unreadAt === undefined
+      ? undefined
+      : findProviderPlace(text, unreadAt, root);
+    return [path, { ...needs, unreadPlace }];
+  }));
 }
 
 /** Leaves packages as imports, but for those that build on `@trellis/fn` themselves. */

@@ -6,6 +6,7 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { Bundle, BundleFault } from "../build/bundle.ts";
 import type { BundleChange, OutputFolder } from "../build/output_folder.ts";
 import { describeHeavy, formatBytes, renderSizeTable } from "../build/size_table.ts";
+import type { SourcePlace } from "../build/provider_place.ts";
 import { byPackage, type ModuleSize, type PackageSize } from "../build/sizes.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
@@ -64,6 +65,7 @@ interface BuiltFunction {
   readonly providers: readonly string[];
   readonly packages: readonly PackageSize[];
   readonly modules: readonly ModuleSize[];
+  readonly unreadProvider?: SourcePlace;
 }
 
 async function run({ root: folder, options, output }: CommandContext): Promise<ExitCode> {
@@ -119,9 +121,12 @@ function checkSettings(
   names: readonly string[],
   root: string,
 ): void {
-  const unknown = Object.keys(build.budgets).find((name) => name !== "*" && !names.includes(name));
-  if (unknown !== undefined) {
-    throw new ConfigurationError(`build.budgets lists ${unknown}, which is no function`);
+  const listed = { budgets: Object.keys(build.budgets), betterAuth: build.betterAuth };
+  for (const [setting, listedNames] of Object.entries(listed)) {
+    const unknown = listedNames.find((name) => name !== "*" && !names.includes(name));
+    if (unknown !== undefined) {
+      throw new ConfigurationError(`build.${setting} lists ${unknown}, which is no function`);
+    }
   }
   const isInside = (path: string) => !relative(resolve(root, build.dir), path).startsWith("..");
   if (isInside(root) || isInside(resolve(root, functionsDir))) {
@@ -132,7 +137,7 @@ function checkSettings(
 }
 
 function take(
-  { name, source, code, map, modules, parts }: Bundle,
+  { name, source, code, map, modules, parts, unreadProvider }: Bundle,
   config: ResolvedConfig,
   target?: OutputFolder,
 ): BuiltFunction {
@@ -154,6 +159,7 @@ function take(
     providers: packages.some((each) => each.name === "drizzle-orm") ? parts.providers : [],
     packages,
     modules,
+    unreadProvider,
   };
 }
 
@@ -204,7 +210,9 @@ function report(
   output.result({
     command: "build",
     exitCode,
-    functions: built.map(({ modules, ...fn }) => isAnalysis ? { ...fn, modules } : fn),
+    functions: built.map(({ modules, unreadProvider: _, ...fn }) =>
+      isAnalysis ? { ...fn, modules } : fn
+    ),
     removed,
     errors: faults,
     warnings,
@@ -261,6 +269,7 @@ function findWarnings(built: readonly BuiltFunction[], { build }: ResolvedConfig
         `import * as z from "zod" instead of import { z } from "zod"`,
     );
   }
+  warnings.push(...findUnreadProviders(built));
   const withTests = built.filter(({ modules }) =>
     modules.some((each) =>
       each.package === "@trellis/fn" && /(?:^|[/\\])(?:testing|cli)[/\\]/.test(each.path)
@@ -275,6 +284,25 @@ function findWarnings(built: readonly BuiltFunction[], { build }: ResolvedConfig
     );
   }
   return warnings;
+}
+
+/** One warning for each place: many functions share a client. */
+function findUnreadProviders(built: readonly BuiltFunction[]): string[] {
+  const byPlace = new Map<string, BuiltFunction[]>();
+  for (const fn of built) {
+    if (fn.unreadProvider === undefined || fn.providers.length === 0) continue;
+    const { file, line, column } = fn.unreadProvider;
+    const place = `${file}:${line}:${column}`;
+    byPlace.set(place, [...byPlace.get(place) ?? [], fn]);
+  }
+  return [...byPlace].map(([place, functions]) =>
+    `${place}: the provider cannot be read here, so ${
+      nameSome(functions)
+    } bundle the installed drivers of ` +
+    `${
+      functions[0].providers.join(", ")
+    }. Name the one you deploy in build.databaseProviders of trellis.config.ts`
+  );
 }
 
 const MANY = 5;

@@ -41,6 +41,12 @@ export interface BuildSettings {
    */
   databaseProviders?: DatabaseProvider[];
   /**
+   * Functions that use the auth library although their sources do not show it, as behind a package that wraps it in code that
+   * cannot be read; `"*"` is all functions.
+   * @default []
+   */
+  betterAuth?: string[];
+  /**
    * Packages that stay imports: a layer or the image has them.
    * @default []
    */
@@ -73,6 +79,10 @@ export const BUILD_SETTINGS = {
       `a list of ${PROVIDERS.join(", ")}`,
       (value) => Array.isArray(value) && value.every((each) => PROVIDERS.includes(each)),
     ],
+    betterAuth: [
+      'a list of function names, or ["*"]',
+      (value) => Array.isArray(value) && value.every(isText),
+    ],
     external: ["a list of packages", (value) => Array.isArray(value) && value.every(isText)],
     budgets: [
       'an object: { "*": 400_000, FunctionName: 900_000 }, in bytes',
@@ -87,6 +97,7 @@ export const BUILD_SETTINGS = {
     sourceMaps: "beside" as SourceMaps,
     keepNames: true as boolean,
     awsSdk: "bundle" as "bundle" | "runtime",
+    betterAuth: [] as string[],
     external: [] as string[],
     budgets: {} as Record<string, number>,
   },

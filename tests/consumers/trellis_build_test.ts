@@ -1,0 +1,197 @@
+/** `trellis build` where it cannot read what a function needs from the text of its sources. */
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { dirname, join } from "node:path";
+import { installPackage } from "./support/package.ts";
+import { type Finished, run } from "./support/run.ts";
+
+// one driver and no auth library
+const installed = await installPackage([
+  "drizzle-orm@0.45.4",
+  "postgres@3.4.9",
+  "zod@4.6.7",
+  "esbuild@0.28.2",
+  "typescript@5.9.3",
+]);
+
+const CALL = `
+const { handler } = await import(process.argv[1]);
+const context = { awsRequestId: "r", functionName: "f", getRemainingTimeInMillis: () => 5000 };
+const event = { httpMethod: "GET", path: "/", headers: {}, requestContext: {} };
+console.log((await handler(event, context)).statusCode);
+`;
+
+interface Project {
+  write(files: Readonly<Record<string, string>>): Promise<void>;
+  build(): Promise<Finished>;
+  call(name: string): Promise<Finished>;
+}
+
+async function withProject(fn: (project: Project) => Promise<void>): Promise<void> {
+  const cwd = await Deno.makeTempDir({ dir: installed.folder, prefix: "build-" });
+  const trellis = join(installed.folder, "node_modules", ".bin", "trellis");
+  try {
+    await fn({
+      async write(files) {
+        for (const [path, text] of Object.entries(files)) {
+          await Deno.mkdir(dirname(join(cwd, path)), { recursive: true });
+          await Deno.writeTextFile(join(cwd, path), text);
+        }
+      },
+      build: () => run(trellis, ["build"], { cwd }),
+      call: (name) => {
+        const bundle = join(cwd, "dist", name, "index.mjs");
+        return run("node", ["--input-type=module", "-e", CALL, bundle], { cwd });
+      },
+    });
+  } finally {
+    await Deno.remove(cwd, { recursive: true });
+  }
+}
+
+/** A query through a client whose configuration is the given code. */
+const PING = `
+import { buildValidatedResponse, defineApiHandler } from "@trellis/fn";
+import { executeRows } from "@trellis/fn/database";
+import { sql } from "@trellis/fn/database/orm";
+import { getDb } from "../../database.ts";
+export const handler = defineApiHandler({})(async function ping({ context }) {
+  return buildValidatedResponse(context, 200, { rows: await executeRows(await getDb(), sql\`select 1\`) });
+});
+`;
+
+const UNREADABLE: Readonly<Record<string, { readonly database: string; readonly place: RegExp }>> =
+  {
+    "a value of the environment": {
+      database: `import { getDrizzleClient } from "@trellis/fn/database";
+
+const provider = process.env.PROVIDER as "distsql";
+export const getDb = () => getDrizzleClient({ provider, endpoint: "e.dsql.eu-central-1.on.aws", username: "u" });
+`,
+      place: /src\/database\.ts:4:47: the provider cannot be read here/,
+    },
+    "a call": {
+      database: `import { getDrizzleClient } from "@trellis/fn/database";
+const pick = (): "distsql" => JSON.parse(process.env.CONFIG ?? '"distsql"');
+export const getDb = () =>
+  getDrizzleClient({
+    provider: pick(),
+    endpoint: "e.dsql.eu-central-1.on.aws",
+    username: "u",
+  });
+`,
+      place: /src\/database\.ts:5:15: the provider cannot be read here/,
+    },
+    "a whole configuration": {
+      database: `import { getDrizzleClient } from "@trellis/fn/database";
+export const getDb = () => getDrizzleClient(JSON.parse(process.env.CONFIG ?? "{}"));
+`,
+      place: /src\/database\.ts:2:28: the provider cannot be read here/,
+    },
+  };
+
+for (const [what, { database, place }] of Object.entries(UNREADABLE)) {
+  Deno.test(`trellis build bundles a function and names the place when the provider is ${what}`, async () => {
+    await withProject(async ({ write, build }) => {
+      await write({ "src/database.ts": database, "src/functions/api/ping.get.ts": PING });
+      const { code, stderr } = await build();
+      assertEquals(code, 0, stderr);
+      assertMatch(stderr, place);
+      assertStringIncludes(
+        stderr,
+        "Ping bundle the installed drivers of branching-pg, distsql, serverless-pg",
+      );
+      // the setting answers the question
+      await write({
+        "trellis.config.ts": `export default { build: { databaseProviders: ["serverless-pg"] } };`,
+      });
+      assertEquals((await build()).stderr.includes("cannot be read"), false);
+    });
+  });
+}
+
+Deno.test("trellis build says nothing of the provider when the sources name it", async () => {
+  await withProject(async ({ write, build }) => {
+    await write({
+      "src/database.ts": `import { getDrizzleClient } from "@trellis/fn/database";
+export const getDb = () => getDrizzleClient({ provider: "serverless-pg", connectionString: "postgres://127.0.0.1:1/d" });
+`,
+      "src/functions/api/ping.get.ts": PING,
+    });
+    const { code, stderr } = await build();
+    assertEquals([code, stderr.includes("cannot be read")], [0, false], stderr);
+  });
+});
+
+Deno.test("trellis build says what to install when a named provider lacks its package", async () => {
+  await withProject(async ({ write, build }) => {
+    await write({
+      "src/database.ts": `import { getDrizzleClient } from "@trellis/fn/database";
+export const getDb = () => getDrizzleClient({ provider: "branching-pg", connectionString: "postgres://127.0.0.1:1/d" });
+`,
+      "src/functions/api/ping.get.ts": PING,
+    });
+    const { code, stdout } = await build();
+    assertEquals(code, 1);
+    assertStringIncludes(stdout, 'npm install "@neondatabase/serverless@');
+  });
+});
+
+/** What the wrapper asks of better-auth, in place of the library itself. */
+const LIBRARY = {
+  "node_modules/better-auth/package.json": JSON.stringify({
+    name: "better-auth",
+    version: "1.7.7",
+    type: "module",
+    exports: { "./*": "./index.js" },
+  }),
+  "node_modules/better-auth/index.js": `
+const nothing = () => ({});
+export const betterAuth = () => { console.log("better-auth is loaded"); throw new Error("a stand-in"); };
+export { nothing as drizzleAdapter, nothing as bearer, nothing as genericOAuth };
+export const socialProviderList = [];
+`,
+};
+
+Deno.test("trellis build leaves the auth library in where build.betterAuth says so", async () => {
+  await withProject(async ({ write, build, call }) => {
+    await write({
+      ...LIBRARY,
+      "package.json": '{ "type": "module" }',
+      // its manifest does not say that it builds on @trellis/fn
+      "node_modules/company-auth/package.json":
+        '{ "name": "company-auth", "type": "module", "main": "index.js" }',
+      "node_modules/company-auth/index.js": `
+import { createAuthHandler, getConfiguredSessionAuth } from "@trellis/fn/auth";
+export const companyAuth = () => createAuthHandler(getConfiguredSessionAuth);
+`,
+      "src/functions/api/auth/get-session.get.ts": `
+import { configureSessionAuth } from "@trellis/fn/auth";
+import { drizzle } from "drizzle-orm/pg-proxy";
+import { companyAuth } from "company-auth";
+configureSessionAuth(() => Promise.resolve(drizzle(() => Promise.resolve({ rows: [] })) as never), {
+  secret: "0123456789abcdef0123456789abcdef",
+  baseURL: "https://api.example.com",
+});
+export const handler = companyAuth();
+`,
+    });
+    assertEquals((await build()).code, 0);
+    const without = await call("AuthGetSession");
+    assertStringIncludes(
+      without.stdout + without.stderr,
+      "Add the function's name to build.betterAuth in trellis.config.ts",
+    );
+
+    await write({
+      "trellis.config.ts": `export default { build: { betterAuth: ["AuthGetSession"] } };`,
+    });
+    assertEquals((await build()).code, 0);
+    assertStringIncludes((await call("AuthGetSession")).stdout, "better-auth is loaded");
+
+    await write({ "trellis.config.ts": `export default { build: { betterAuth: ["Other"] } };` });
+    assertStringIncludes(
+      (await build()).stderr,
+      "build.betterAuth lists Other, which is no function",
+    );
+  });
+});
