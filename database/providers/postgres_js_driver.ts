@@ -51,7 +51,7 @@ async function retryUnsent<T>(
     try {
       return await fn();
     } catch (error) {
-      if (wasSent()) throw error;
+      if (wasSent()) throw isReplaced(error) ? createLoss(error) : error;
       const delayMs = isReplaced(error)
         ? 0
         : connectRetry(error, attempt, performance.now() - startedAt);
@@ -59,6 +59,13 @@ async function retryUnsent<T>(
       if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs));
     }
   }
+}
+
+/** Creates the error of a statement that may have been sent on a connection that ended. */
+function createLoss(cause: unknown): Error {
+  return Object.assign(new Error("The connection was lost", { cause }), {
+    code: "CONNECTION_CLOSED",
+  });
 }
 
 function runOnPool(

@@ -108,7 +108,10 @@ export class PostgresPool {
         generation.isSpent
           ? deadSocket(replaced())
           : runOutsideInvocation(() => openSocket(this.#options, sockets)).catch(deadSocket),
-      onclose: () => this.#spend(generation),
+      onclose: () => {
+        this.#spend(generation);
+        this.#rejectForgotten(generation);
+      },
       // statements that wait for a discarded generation are rejected one by one, without delay
       backoff: () => 0,
     } as PostgresOptions;
@@ -127,6 +130,18 @@ export class PostgresPool {
     this.#current = undefined;
     this.#onEnd();
     this.#retire(generation);
+  }
+
+  /**
+   * Rejects statements that came between a socket's error and its close. postgres.js 3.4.9 forgets
+   * them, unsent. One more statement for each connection makes it connect again, to a socket that
+   * is dead, and its error reaches them.
+   */
+  #rejectForgotten(generation: Generation): void {
+    if (!generation.isSpent || generation.active === 0) return;
+    for (let place = 0; place < Number(this.#options.max); place++) {
+      generation.sql.unsafe("select 1").catch(() => {});
+    }
   }
 
   async #probe(): Promise<void> {

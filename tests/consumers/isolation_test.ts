@@ -41,6 +41,8 @@ interface Report {
   lost: number;
   /** How many requests of each kind. */
   kinds: Record<string, number>;
+  /** How many requests used the database to their end: a few meet a connection that was cut. */
+  stored: number;
   examples: unknown[];
 }
 
@@ -75,14 +77,16 @@ for (const runtime of RUNTIMES) {
           },
         }, env);
         if (report === undefined) return;
-        const { requests, lines, metrics, spans, checks, foreign, lost, kinds, examples } = report;
+        const { requests, lines, metrics, spans, checks, foreign, lost, kinds, stored, examples } =
+          report;
         console.log(
           `${report.runtime} ${name}: ${requests} requests, ${lines} lines, ${metrics} metric documents, ${spans} spans, ` +
             `${checks} checks: ${foreign} of another request, ${lost} lines lost; ${
-              JSON.stringify(kinds)
+              JSON.stringify({ ...kinds, stored })
             }`,
         );
         assertEquals([foreign, lost], [0, 0], JSON.stringify(examples));
+        assert(stored > kinds.stored * 0.5, `${stored} of ${kinds.stored} used the database`);
         assert(
           requests >= REQUESTS / 3 && metrics >= requests && spans >= requests,
           JSON.stringify(report),

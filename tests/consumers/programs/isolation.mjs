@@ -34,6 +34,7 @@ const seen = {
   foreign: 0,
   lost: 0,
   kinds: {},
+  stored: 0,
   examples: [],
 };
 let expectedLines = 0;
@@ -230,7 +231,7 @@ const KINDS = {
   },
   async stored(own, n) {
     const { db, sql } = await database;
-    const [row] = await db.execute(sql`select ${n}::int as n`);
+    const { rows: [row] } = await db.execute(sql`select ${n}::int as n`);
     check(row.n === n, "row", own, row.n);
     mark(own, "after a query");
     await db.transaction(async (tx) => {
@@ -238,6 +239,7 @@ const KINDS = {
       mark(own, "in a transaction");
     });
     mark(own, "after a transaction");
+    seen.stored++;
   },
   async cut(own) {
     const { db, sql } = await database;
