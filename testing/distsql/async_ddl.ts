@@ -4,29 +4,29 @@ import { SqlError } from "./sql_error.ts";
 import type { IamStatement, Statement } from "./statements.ts";
 import { child, children, getText, relationName, strings } from "./syntax_tree.ts";
 
-/** The two ways to run SQL in a client's transaction. */
+/** Two ways to run SQL in a client's transaction. */
 export interface DdlConnection {
-  /** As the client's role. */
+  /** Runs SQL as the client's role. */
   readonly query: Query;
-  /** As the superuser, for what the provider does by itself. */
+  /** Runs SQL as the superuser, for work of the provider itself. */
   asSuperuser<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Indexes of a table that the provider allows, the primary key's and unfinished ones included (Q). */
+/** Maximum number of indexes per table, including the primary key's and unfinished ones (Q). */
 const MAX_INDEXES = 24;
 
-/** The qualified name of a relation by its OID, unquoted, as the provider's details give it. */
+/** Qualified, unquoted name of a relation by its OID, as in the provider's job details. */
 const QUALIFIED_NAME =
   "n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace";
 
 /**
- * Makes an index that is not valid yet, and records the job that will build it.
+ * Creates an invalid index and records the job that will build it.
  *
- * PostgreSQL builds the index at once; the catalog then says what the provider's would: not valid, and unique if it is
- * to be. The job checks for duplicates and makes it valid.
+ * PostgreSQL builds the index immediately; the catalog then shows the provider's state: not valid,
+ * and unique if requested. The job checks for duplicates and makes it valid.
  *
  * @param backendSql CREATE INDEX without ASYNC and without UNIQUE.
- * @returns The job's id; undefined when IF NOT EXISTS found an index of that name.
+ * @returns The job's id; undefined if IF NOT EXISTS found an index of that name.
  */
 export async function createIndexAsync(
   statement: Statement,
@@ -76,7 +76,7 @@ export async function createIndexAsync(
       objectId: index,
       objectName: indexName ?? "",
       tableName: tableName ?? "",
-      // Rebuilding is what finds duplicates; the index of a table that allows them is whole as it is.
+      // Rebuilding finds duplicates; a non-unique index is already complete.
       work: isUnique
         ? "REINDEX INDEX $object"
         : `UPDATE pg_index SET indisvalid = true WHERE indexrelid = ${index}`,
@@ -85,7 +85,7 @@ export async function createIndexAsync(
   return jobId;
 }
 
-/** Records the job that will validate a constraint; the constraint must be there. */
+/** Records the job that will validate a constraint, which must exist. */
 export async function validateConstraintAsync(
   statement: Statement,
   { query, asSuperuser }: DdlConnection,
@@ -119,7 +119,7 @@ export async function validateConstraintAsync(
   return jobId;
 }
 
-/** Records the background jobs of a DROP, as the provider's list of jobs shows them; runs the DROP in between. */
+/** Runs a DROP and records its background jobs, as the provider's list of jobs shows them. */
 export async function recordDrops<T>(
   statement: Statement,
   { query, asSuperuser }: DdlConnection,
@@ -153,7 +153,7 @@ export async function recordDrops<T>(
   return result;
 }
 
-/** Maps an IAM principal to a database role, or takes the mapping back; only `admin` may. */
+/** Maps an IAM principal to a database role, or removes the mapping; only `admin` can. */
 export async function changeIamMapping(
   { grants, role, arn }: IamStatement,
   user: string,

@@ -2,36 +2,44 @@ import { SqlError } from "./sql_error.ts";
 import { readTextRow, type WireMessage } from "./wire.ts";
 import { queryMessage } from "./wire_extended.ts";
 
-/** What a backend needs to know of the session that uses it. */
+/** Session that uses a backend. */
 export interface BackendOwner {
-  /** Messages that bring back the session's state after another one used the same connection. */
+  /**
+   * Returns messages that restore the session's state after another session used the connection.
+   */
   restoreMessages(): Uint8Array[];
-  /** How long the session has been waiting for its client inside a transaction, in milliseconds; 0 when it is not. */
+  /**
+   * Returns how long the session has waited for its client inside a transaction, in milliseconds; 0
+   * if it does not wait.
+   */
   idleInTransactionMs(): number;
-  /** Gives up the open transaction because another session needs the database. */
+  /** Rolls back the open transaction because another session needs the database. */
   surrender(): Promise<void>;
 }
 
-/** One session of the database behind the server. */
+/** Session of the database behind the server. */
 export interface BackendSession {
-  /** Identifies the session to `pg_blocking_pids`; 0 where there is one connection only. */
+  /** Process id for `pg_blocking_pids`; 0 with a single connection. */
   readonly processId: number;
-  /** Waits until the database is this session's; nothing to wait for when it has a connection of its own. */
+  /**
+   * Waits for exclusive use of the database; returns immediately if the session has its own
+   * connection.
+   */
   enter(): Promise<void>;
-  /** Lets others have the database. */
+  /** Releases the database for other sessions. */
   leave(): void;
-  /** Sends one message of the frontend and gives every message of its answer. */
+  /** Sends a frontend message and returns all messages of the answer. */
   exchange(message: Uint8Array): Promise<WireMessage[]>;
-  /** Asks the database to stop what the session is doing. */
+  /** Cancels the running statement. */
   cancel(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The database behind the server. */
+/** Database behind the server. */
 export interface Backend {
-  /** Whether sessions run at the same time. */
+  /** True if sessions run concurrently. */
   readonly isConcurrent: boolean;
-  /** The superuser that does what a client may not. */
+  /** Superuser for work that clients may not do. */
   readonly superuser: string;
   openSession(owner?: BackendOwner): Promise<BackendSession>;
   close(): Promise<void>;
@@ -43,7 +51,7 @@ export function throwBackendError(messages: readonly WireMessage[]): void {
   if (failed) throw SqlError.fromBackend(failed);
 }
 
-/** Runs SQL by the simple protocol and gives the rows of its last result as text. */
+/** Runs SQL with the simple protocol and returns the rows of its last result as text. */
 export async function queryRows(
   session: BackendSession,
   sql: string,
@@ -55,13 +63,13 @@ export async function queryRows(
   );
 }
 
-/** A SQL literal. */
+/** Formats an SQL literal. */
 export function quoteLiteral(text: string): string {
   const escaped = text.replaceAll("'", "''");
   return text.includes("\\") ? ` E'${escaped.replaceAll("\\", "\\\\")}'` : `'${escaped}'`;
 }
 
-/** A quoted identifier. */
+/** Quotes an identifier. */
 export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

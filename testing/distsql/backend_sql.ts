@@ -18,7 +18,9 @@ function declaredColumns(statement: Statement): SyntaxNode[] {
   return [...columns, ...added];
 }
 
-/** The provider stores a numeric without precision as numeric(18,6), and rounds silently. */
+/**
+ * Writes numeric without precision as numeric(18,6), which the provider stores, rounding silently.
+ */
 function numericEdits(statement: Statement): Edit[] {
   return declaredColumns(statement).map((column) => child(column, "typeName")).filter(isBareNumeric)
     .flatMap((type) => {
@@ -29,7 +31,10 @@ function numericEdits(statement: Statement): Edit[] {
     });
 }
 
-/** An index whose build is still to come must not fail on duplicates now: it is made unique in the catalog. */
+/**
+ * Omits UNIQUE: the index must not fail on duplicates before its job runs. It is made unique in the
+ * catalog.
+ */
 function uniqueEdits(statement: Statement): Edit[] {
   if (statement.type !== "IndexStmt" || !statement.node.unique) return [];
   const token = statement.tokens[1];
@@ -37,10 +42,10 @@ function uniqueEdits(statement: Statement): Edit[] {
 }
 
 /**
- * Writes a statement as the PostgreSQL behind the server has to run it.
+ * Converts a statement to the SQL for the PostgreSQL behind the server.
  *
  * @param statement A statement that the rules accept.
- * @returns Its SQL with the provider's silent changes made.
+ * @returns Its SQL with the provider's silent changes.
  */
 export function toBackendSql(statement: Statement): string {
   const edits = [...numericEdits(statement), ...uniqueEdits(statement)].sort((a, b) => b.at - a.at);

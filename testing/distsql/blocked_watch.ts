@@ -2,19 +2,21 @@ import type { SystemWork } from "./jobs.ts";
 import type { Session } from "./session.ts";
 import type { ConflictMarker } from "./sql_error.ts";
 
-/** How often a statement's blockers are looked for, in milliseconds. */
+/** Interval for checking a statement's blockers, in milliseconds. */
 const BLOCK_CHECK_MS = 20;
 
 /**
- * Watches a statement in autocommit: a transaction that blocks it while it waits for its client loses what it holds.
+ * Watches a statement in autocommit. A transaction that blocks it while it waits for its client
+ * loses with a conflict.
  *
- * With the provider nothing waits: the statement in autocommit commits first, and the transaction fails at its COMMIT.
+ * On the provider nothing waits: the statement in autocommit commits first, and the transaction
+ * fails at its COMMIT.
  *
- * @param work Runs SQL beside the session that may be blocked.
+ * @param work Runs SQL outside of the session that may be blocked.
  * @param sessions The sessions that may block it.
  * @param processId The session that may be blocked.
- * @param marker What the transactions that lose are told.
- * @returns Ends the watch.
+ * @param marker Conflict for the transactions that lose.
+ * @returns A function that ends the watch.
  */
 export function watchBlocked(
   work: SystemWork,

@@ -14,8 +14,9 @@ function getNames(statement: Statement, subtype: string): string[] {
 }
 
 /**
- * Throws what the provider refuses of an ALTER TABLE for what the table is: dropping its primary key or a column of it, and
- * an identity for a column that is no bigint (EMU 2026-09-18, AT; the text for a constraint is inferred).
+ * Rejects an ALTER TABLE by the state of the table: dropping its primary key or one of its columns,
+ * and an identity for a column that is not bigint (EMU 2026-09-18, AT; the text for a constraint is
+ * inferred).
  */
 export async function checkAgainstCatalog(statement: Statement, query: Query): Promise<void> {
   if (statement.type !== "AlterTableStmt") return;

@@ -2,15 +2,15 @@ import { Buffer } from "node:buffer";
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIP } from "node:net";
 
-/** A server's key and certificate with the authority that signed it, all in PEM. */
+/** Key and certificate of a server with the authority that signed it, in PEM. */
 export interface ServerCertificate {
   readonly key: string;
   readonly cert: string;
-  /** What a client passes as `ssl.ca`. */
+  /** Authority for a client's `ssl.ca`. */
   readonly ca: string;
 }
 
-// DER (X.690) is tag, length and content all the way down.
+// DER (X.690) consists of tag, length and content at every level.
 function der(tag: number, ...content: Uint8Array[]): Buffer {
   const body = Buffer.concat(content);
   const size = body.length;
@@ -44,7 +44,7 @@ function commonName(name: string): Buffer {
   return sequence(der(0x31, sequence(oid("2.5.4.3"), der(0x0c, Buffer.from(name)))));
 }
 
-/** UTCTime holds two digits of the year, which RFC 5280 reads as 1950 to 2049. */
+/** Encodes a UTCTime. It has two digits of the year, which RFC 5280 reads as 1950 to 2049. */
 function utcTime(date: Date): Buffer {
   return der(0x17, Buffer.from(date.toISOString().replace(/[-:T]/g, "").slice(2, 14) + "Z"));
 }
@@ -99,11 +99,11 @@ function certificate(parts: CertificateParts): string {
 }
 
 /**
- * Makes a throw-away authority and a server certificate signed by it (RFC 5280, ECDSA on P-256).
+ * Creates a temporary authority and a server certificate signed by it (RFC 5280, ECDSA on P-256).
  *
- * Two certificates, because a strict client refuses an authority's own certificate as a server's.
+ * Two certificates, because strict clients reject an authority's own certificate as a server's.
  *
- * @param hosts Names and IPv4 addresses that the certificate is good for.
+ * @param hosts Names and IPv4 addresses of the certificate.
  * @returns Key and certificates in PEM, valid for a year.
  */
 export function createServerCertificate(hosts: readonly string[]): ServerCertificate {
@@ -117,7 +117,7 @@ export function createServerCertificate(hosts: readonly string[]): ServerCertifi
     signingKey: authority.privateKey,
     extensions: [
       extension("2.5.29.19", true, sequence(TRUE)),
-      // keyCertSign alone: bit 5 of the first byte, two bits unused.
+      // only keyCertSign: bit 5 of the first byte, two bits unused
       extension("2.5.29.15", true, der(0x03, Buffer.from([2, 0x04]))),
     ],
   });

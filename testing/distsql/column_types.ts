@@ -1,6 +1,6 @@
 import { children, strings, type SyntaxNode } from "./syntax_tree.ts";
 
-/** Types that PostgreSQL has and the provider cannot store, by internal name, with the name that is displayed. */
+/** PostgreSQL types that the provider cannot store, by internal name, with the displayed name. */
 const NOT_STORABLE = new Map<string, string>([
   ["bit", "bit"],
   ["varbit", "bit varying"],
@@ -82,21 +82,21 @@ const DISPLAYED = new Map([
 
 const SERIALS = ["serial", "bigserial", "smallserial", "serial2", "serial4", "serial8"];
 
-/** The most characters of `varchar(n)` and `char(n)`. */
+/** Maximum lengths of `varchar(n)` and `char(n)`. */
 const MAX_LENGTHS = new Map([["varchar", 65_535], ["bpchar", 4_096]]);
 
-/** Why a column cannot have a type. */
+/** Reason why a column cannot have a type. */
 export interface TypeRefusal {
   readonly sqlstate: "0A000" | "42704";
   readonly message: string;
 }
 
-/** The internal name of a type, without its schema. */
+/** Returns the internal name of a type, without its schema. */
 export function typeName(type: SyntaxNode): string {
   return strings(children(type, "names")).at(-1) ?? "";
 }
 
-/** A type as PostgreSQL displays it. */
+/** Formats a type as PostgreSQL displays it. */
 export function displayType(type: SyntaxNode): string {
   const name = typeName(type);
   const shown = DISPLAYED.get(name) ?? NOT_STORABLE.get(name) ?? name;
@@ -111,9 +111,9 @@ function declaredLength(type: SyntaxNode): number {
 }
 
 /**
- * Tells why a column cannot have a type.
+ * Checks whether a column can have a type.
  *
- * A name that PostgreSQL does not have of itself is left to the database: it is a domain, or does not exist.
+ * Names that are not built in are left to the database: they are domains, or do not exist.
  */
 export function refuseType(type: SyntaxNode): TypeRefusal | undefined {
   const name = typeName(type);
@@ -135,12 +135,12 @@ export function refuseType(type: SyntaxNode): TypeRefusal | undefined {
   return undefined;
 }
 
-/** Whether a column of the type may be part of a key. */
+/** Checks whether a column of the type can be part of a key. */
 export function isKeyType(type: SyntaxNode): boolean {
   return !["json", "jsonb"].includes(typeName(type));
 }
 
-/** Whether a numeric was declared without precision, which the provider stores as numeric(18,6). */
+/** Checks for numeric without precision, which the provider stores as numeric(18,6). */
 export function isBareNumeric(type: SyntaxNode): boolean {
   return typeName(type) === "numeric" && children(type, "typmods").length === 0;
 }

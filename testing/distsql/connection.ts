@@ -16,7 +16,7 @@ import {
   type WireMessage,
 } from "./wire.ts";
 
-/** Protocol 3.0, and the request codes that may stand in its place. */
+/** Protocol 3.0, and the request codes that may replace it. */
 export const PROTOCOL_VERSION = 196_608;
 export const SSL_REQUEST = 80_877_103;
 export const GSS_REQUEST = 80_877_104;
@@ -25,7 +25,7 @@ export const CANCEL_REQUEST = 80_877_102;
 /** A longer message closes the connection without an answer (LIM 2026-10). */
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 
-/** What a session is told about the server at its start, as the provider does (EMU 2026-09-15). */
+/** Parameters reported at the start of a session, as by the provider (EMU 2026-09-15). */
 const PARAMETERS: readonly [string, string][] = [
   ["server_version", "16.15"],
   ["server_encoding", "UTF8"],
@@ -49,7 +49,7 @@ const CONNECT_FAULTS: Partial<Record<DistSqlFault, WireError>> = {
 
 const REFUSALS = Object.keys(CONNECT_FAULTS) as DistSqlFault[];
 
-/** The refusal of a connection; `hint` is given for an expired signature alone. */
+/** Creates the refusal of a connection; `hint` is only set for an expired signature. */
 export function accessDenied(hint?: string): WireError {
   return {
     severity: "FATAL",
@@ -59,15 +59,17 @@ export function accessDenied(hint?: string): WireError {
   };
 }
 
-/** What a connection needs of its server beside a session's needs. */
+/** Server of a connection. */
 export interface ConnectionHost extends ServerContext {
   readonly backend: Backend;
-  /** @returns Undefined when the user may enter, else the refusal. */
+  /**
+   * @returns Undefined if the user is accepted, else the refusal.
+   */
   authenticate(user: string, token: string): Promise<WireError | undefined>;
   cancel(processId: number, secretKey: number): Promise<void>;
 }
 
-/** Messages of a socket, one after the other. */
+/** Queue of a socket's messages. */
 class MessageQueue implements SessionChannel {
   readonly #socket: Socket;
   readonly #reader = new MessageReader(false, MAX_MESSAGE_BYTES);
@@ -115,7 +117,7 @@ class MessageQueue implements SessionChannel {
   }
 }
 
-/** A client's connection from its first packet over TLS to its end. */
+/** Connection of a client, from its first packet over TLS to its end. */
 export class ClientConnection {
   readonly processId: number;
   readonly secretKey: number;
@@ -127,7 +129,9 @@ export class ClientConnection {
   #isExpired = false;
   #waiting: AbortController | undefined;
 
-  /** @param processId What BackendKeyData says, which a CancelRequest repeats together with the key. */
+  /**
+   * @param processId Process id in BackendKeyData; a CancelRequest repeats it with the key.
+   */
   constructor(host: ConnectionHost, socket: Socket, processId: number, secretKey: number) {
     this.#host = host;
     this.#socket = socket;
@@ -140,32 +144,35 @@ export class ClientConnection {
     );
   }
 
-  /** The session, once the client has signed in. */
+  /** Session, once the client has signed in. */
   get session(): Session | undefined {
     return this.#session;
   }
 
-  /** Ends the connection now, and what it is doing. */
+  /** Closes the connection and cancels its work. */
   destroy(): void {
     this.#waiting?.abort();
     this.#socket.destroy();
     if (this.#session?.isBusy) this.#session.cancel().catch(() => {});
   }
 
-  /** Ends the connection as soon as it is in no transaction. */
+  /** Closes the connection once it is not in a transaction. */
   expire(): void {
     this.#isExpired = true;
     if (this.#session?.isIdle ?? true) this.destroy();
   }
 
-  /** A signal for what the session waits for; it ends with the connection and with a CancelRequest. */
+  /**
+   * Returns a signal for waiting operations; it is aborted by the end of the connection and by a
+   * CancelRequest.
+   */
   waitSignal(): AbortSignal {
     this.#waiting = new AbortController();
     if (this.#socket.destroyed) this.#waiting.abort();
     return this.#waiting.signal;
   }
 
-  /** Stops what the session waits for. */
+  /** Cancels the session's waiting operation. */
   cancelWait(): void {
     this.#waiting?.abort();
   }
@@ -218,12 +225,12 @@ export class ClientConnection {
     }
   }
 
-  /** An expired session ends when it comes to rest. */
+  /** Creates the session's channel. An expired session ends when it becomes idle. */
   #channel(): SessionChannel {
     const queue = this.#queue;
     return {
       next: () => {
-        // The end must not overtake the answer to the last COMMIT on its way to the client.
+        // the connection must not be closed before the answer to the last COMMIT is sent
         if (this.#isExpired && this.#session?.runner.status === "I") {
           setTimeout(() => this.expire(), 20);
         }
@@ -233,7 +240,7 @@ export class ClientConnection {
     };
   }
 
-  /** What goes wrong behind the server is told to its user, who is a developer at a test. */
+  /** Reports a failure behind the server to the client, whose user is testing. */
   #reportFailure(error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
     this.#refuse({ sqlstate: "XX000", message: `the stand-in's own database failed: ${message}` });
@@ -244,7 +251,7 @@ export class ClientConnection {
   }
 }
 
-/** The parameters of a StartupMessage. */
+/** Parses the parameters of a StartupMessage. */
 export function readParameters(reader: PayloadReader): Map<string, string> {
   const parameters = new Map<string, string>();
   for (let name = reader.string(); name !== ""; name = reader.string()) {

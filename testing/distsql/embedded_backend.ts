@@ -3,11 +3,11 @@ import type { Backend, BackendOwner, BackendSession } from "./backend.ts";
 import { frame, readMessages, type WireMessage } from "./wire.ts";
 import { queryMessage } from "./wire_extended.ts";
 
-/** The part of PGlite that the server uses. */
+/** Part of PGlite that the server uses. */
 export interface EmbeddedDatabase {
-  /** Takes and gives messages of PostgreSQL's protocol. */
+  /** Exchanges messages of PostgreSQL's protocol. */
   execProtocolRaw(message: Uint8Array): Promise<Uint8Array>;
-  /** Ends it. */
+  /** Closes the database. */
   close(): Promise<void>;
 }
 
@@ -16,7 +16,7 @@ interface Waiting {
   admit(): void;
 }
 
-/** PGlite has one connection: sessions take turns, a transaction at a time. */
+/** Backend on PGlite, which has one connection: sessions take turns, one transaction at a time. */
 class EmbeddedBackend implements Backend {
   readonly isConcurrent = false;
   readonly superuser = "postgres";
@@ -64,7 +64,7 @@ class EmbeddedBackend implements Backend {
     next?.admit();
   }
 
-  /** A session that ends takes nothing with it. */
+  /** Removes a session that ended, with its state in the database. */
   forget(session: EmbeddedSession): void {
     const index = this.#queue.findIndex((waiting) => waiting.session === session);
     if (index >= 0) this.#queue.splice(index, 1);
@@ -75,13 +75,16 @@ class EmbeddedBackend implements Backend {
   async #load(session: EmbeddedSession): Promise<void> {
     this.#loaded = session;
     const reset = `SET SESSION AUTHORIZATION ${this.superuser}; RESET ALL; DEALLOCATE ALL`;
-    // The Sync ends what the session before may have left half done in the extended protocol.
+    // Sync ends an extended-protocol exchange that the previous session may have left unfinished.
     for (const message of [frame("S"), queryMessage(reset), ...session.restoreMessages()]) {
       await this.database.execProtocolRaw(message);
     }
   }
 
-  /** Whoever keeps a transaction open while others wait loses it: two sessions of one process could wait for ever. */
+  /**
+   * Watches the session that holds the database. It loses its open transaction while others wait:
+   * two sessions of one process could wait forever.
+   */
   #watchHolder(delayMs: number): void {
     if (this.#timer !== undefined) return;
     this.#timer = setTimeout(async () => {
@@ -133,7 +136,7 @@ class EmbeddedSession implements BackendSession {
   }
 
   cancel(): Promise<void> {
-    // PGlite runs a statement to its end within one call: there is nothing to interrupt.
+    // PGlite runs a statement within one call, so there is nothing to interrupt.
     return Promise.resolve();
   }
 
@@ -143,13 +146,13 @@ class EmbeddedSession implements BackendSession {
   }
 }
 
-/** How the embedded database is opened. */
+/** Options of the embedded database. */
 export interface EmbeddedBackendOptions {
-  /** An open PGlite of the caller's, who also closes it. */
+  /** Open PGlite of the caller, who also closes it. */
   readonly database?: EmbeddedDatabase;
-  /** Where PGlite keeps its files; in memory when absent. */
+  /** Folder for PGlite's files; in memory if omitted. */
   readonly dataDir?: string;
-  /** After how long a transaction that keeps others waiting is given up, in milliseconds. */
+  /** Milliseconds after which a transaction that blocks others is rolled back. */
   readonly surrenderAfterMs: number;
 }
 

@@ -1,12 +1,15 @@
 /**
- * A fault that the server can be told to answer with.
+ * Fault to inject.
  *
  * - `OC000`: the transaction's COMMIT (or the statement itself in autocommit) conflicts.
- * - `OC001`: a statement finds the schema changed.
- * - `cut-at-statement`, `cut-before-commit`, `cut-after-commit`: the connection ends without a word.
- * - `unavailable-before-commit`, `unavailable-after-commit`: COMMIT answers XX000; nothing, or everything, was committed.
- * - `waking`, `access-denied`, `too-many-connections`, `connection-rate`: the connection is refused.
- * - `job-failed`: an asynchronous job ends as failed.
+ * - `OC001`: a statement finds that the schema changed.
+ * - `cut-at-statement`, `cut-before-commit`, `cut-after-commit`: the connection is closed without
+ *   an answer.
+ * - `unavailable-before-commit`, `unavailable-after-commit`: COMMIT answers XX000; nothing, or
+ *   everything, was committed.
+ * - `waking`, `access-denied`, `too-many-connections`, `connection-rate`: the connection is
+ *   refused.
+ * - `job-failed`: an asynchronous job fails.
  */
 export type DistSqlFault =
   | "OC000"
@@ -22,37 +25,40 @@ export type DistSqlFault =
   | "connection-rate"
   | "job-failed";
 
-/** When and how often a fault strikes. */
+/** Conditions for injecting a fault. */
 export interface DistSqlInjection {
-  /** What goes wrong. */
+  /** Fault to inject. */
   readonly fault: DistSqlFault;
   /**
-   * How many times it strikes; `Infinity` for ever.
+   * How often to inject it; `Infinity` for always.
    *
    * @default 1
    */
   readonly times?: number;
   /**
-   * How many fitting occasions pass before it strikes.
+   * How many matching occasions to skip first.
    *
    * @default 0
    */
   readonly skip?: number;
-  /** Strikes where the statement (at COMMIT: any statement of the transaction) contains the text or matches. */
+  /**
+   * Only for statements (at COMMIT: any statement of the transaction) that contain the text or
+   * match.
+   */
   readonly match?: string | RegExp;
-  /** Strikes this database role only. */
+  /** Only for this database role. */
   readonly user?: string;
 }
 
-/** A fault that was put in, and what is left of it. */
+/** Injected fault. */
 export interface InjectedFault {
-  /** How many times it will still strike. */
+  /** Remaining number of injections. */
   readonly remaining: number;
-  /** Takes it out again. */
+  /** Removes the fault. */
   remove(): void;
 }
 
-/** An occasion at which faults may strike. */
+/** Occasion at which faults can be injected. */
 export interface FaultOccasion {
   readonly user?: string;
   readonly texts?: readonly string[];
@@ -80,11 +86,11 @@ function fits(text: string, match: string | RegExp): boolean {
   return typeof match === "string" ? text.includes(match) : text.search(match) >= 0;
 }
 
-/** Keeps the faults that were put in, and hands them out on fitting occasions. */
+/** Registry of injected faults. */
 export class FaultRegistry {
   readonly #pending: PendingFault[] = [];
 
-  /** Puts a fault in; throws a RangeError for an unknown name or a count that is none. */
+  /** Adds a fault; throws a RangeError for an unknown name or an invalid count. */
   inject(injection: DistSqlInjection): InjectedFault {
     if (!FAULTS.includes(injection.fault)) {
       throw new RangeError(
@@ -107,7 +113,7 @@ export class FaultRegistry {
     };
   }
 
-  /** The first of the given faults that strikes now. */
+  /** Returns the first of the given faults that applies now. */
   take(faults: readonly DistSqlFault[], occasion: FaultOccasion = {}): DistSqlFault | undefined {
     for (const pending of this.#pending) {
       if (pending.remaining === 0 || !faults.includes(pending.fault)) continue;

@@ -1,27 +1,27 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 
-/** An IAM principal that may sign tokens for the server. */
+/** IAM principal that can sign tokens for the server. */
 export interface DistSqlPrincipal {
-  /** The id of its key. */
+  /** Access key id. */
   readonly accessKeyId: string;
-  /** What its tokens are signed with. */
+  /** Secret access key. */
   readonly secretAccessKey: string;
-  /** When set, a token must carry exactly this session token. */
+  /** Session token that its tokens must contain, if set. */
   readonly sessionToken?: string;
-  /** What `AWS IAM GRANT role TO 'arn'` names. */
+  /** ARN for `AWS IAM GRANT role TO 'arn'`. */
   readonly arn: string;
   /**
-   * The actions that the principal's policy allows.
+   * Actions that the principal's policy allows.
    *
    * @default ["DbConnect", "DbConnectAdmin"]
    */
   readonly actions?: readonly DistSqlIamAction[];
 }
 
-/** The two IAM actions of the provider: one for roles, one for `admin`. */
+/** IAM actions of the provider: one for roles, one for `admin`. */
 export type DistSqlIamAction = "DbConnect" | "DbConnectAdmin";
 
-/** Why a token was refused; a client only ever sees `expired` apart from the rest. */
+/** Reason why a token was rejected. Clients can only distinguish `expired`. */
 export type TokenFault =
   | "malformed"
   | "host"
@@ -34,7 +34,7 @@ export type TokenFault =
   | "expired"
   | "not-allowed";
 
-/** What a token is checked against. */
+/** Expected properties of a token. */
 export interface TokenExpectation {
   readonly user: string;
   readonly hostname: string;
@@ -44,10 +44,13 @@ export interface TokenExpectation {
   readonly now: number;
 }
 
-/** A week, the longest that Signature Version 4 allows for a presigned request. */
+/** One week, the maximum of Signature Version 4 for a presigned request. */
 const MAX_EXPIRES_SECONDS = 604_800;
 
-/** Clocks may differ: a token from up to five minutes ahead is accepted, as the AWS services do. */
+/**
+ * Allowed clock skew: a token from up to five minutes in the future is accepted, as by AWS
+ * services.
+ */
 const CLOCK_SKEW_MS = 5 * 60_000;
 
 function hmac(key: string | Uint8Array, data: string): Uint8Array {
@@ -65,7 +68,7 @@ function encodeRfc3986(text: string): string {
   );
 }
 
-/** Signs as Signature Version 4 prescribes for query-string authentication. */
+/** Computes the signature of Signature Version 4 for query-string authentication. */
 function expectedSignature(
   url: URL,
   secretAccessKey: string,
@@ -105,13 +108,14 @@ function parseTokenUrl(token: string): URL | undefined {
 }
 
 /**
- * Checks an authentication token: a presigned URL without its scheme, as `@aws-sdk/dsql-signer` makes it.
+ * Checks an authentication token: a presigned URL without its scheme, as created by
+ * `@aws-sdk/dsql-signer`.
  *
- * `admin` needs a `DbConnectAdmin` token, every other role a `DbConnect` one. The signature is computed again with the
- * principal's secret, so a token that was changed anywhere is refused.
+ * `admin` needs a `DbConnectAdmin` token, every other role a `DbConnect` one. The signature is
+ * recomputed with the principal's secret, so a modified token is rejected.
  *
- * @param token The password that the client presented.
- * @param expected User, host, region and the principals that are known.
+ * @param token The client's password.
+ * @param expected User, host, region and known principals.
  * @returns The principal that signed the token, or the fault.
  */
 export function checkIamToken(

@@ -3,29 +3,32 @@ import { quoteLiteral } from "./backend.ts";
 import type { FaultRegistry } from "./faults.ts";
 import { SqlError } from "./sql_error.ts";
 
-/** Runs SQL and gives the rows of the last result as text. */
+/** Function that runs SQL and returns the rows of the last result as text. */
 export type Query = (sql: string) => Promise<(string | null)[][]>;
 
-/** Runs work with a connection of the server's own, one piece after the other. */
+/** Function that runs work on the server's own connection, one task at a time. */
 export type SystemWork = <T>(work: (query: Query) => Promise<T>) => Promise<T>;
 
-/** What a new job is about. */
+/** Job to record. */
 export interface NewJob {
   readonly type: "INDEX_BUILD" | "VALIDATE_CONSTRAINT" | "DROP";
   readonly objectId: string;
   readonly objectName: string;
-  /** The qualified name of the table, as in the provider's details. */
+  /** Qualified name of the table, as in the provider's job details. */
   readonly tableName: string;
-  /** SQL that finishes the job, with `$object` for the object's name by then; none for a job that is done when it is recorded. */
+  /**
+   * SQL that finishes the job, with `$object` for the object's current name; omitted for a job that
+   * is already done.
+   */
   readonly work?: string;
 }
 
 const BASE32 = "abcdefghijklmnopqrstuvwxyz234567";
 
-/** How long a job waits for a table that a transaction keeps, before it tries again. */
+/** Milliseconds between attempts while a transaction locks the table. */
 const LOCK_RETRY_MS = 50;
 
-/** 128 random bits as 26 characters of lower-case base32, the form of the provider's job ids. */
+/** Creates a job id: 128 random bits as 26 characters of lower-case base32, like the provider's. */
 export function createJobId(): string {
   let bits = BigInt(`0x${randomBytes(16).toString("hex")}`) << 2n;
   let id = "";
@@ -36,12 +39,12 @@ export function createJobId(): string {
   return id;
 }
 
-/** Whether a text has the form of a job id. */
+/** Checks for the form of a job id. */
 export function isJobId(text: string): boolean {
   return /^[a-z2-7]{26}$/.test(text);
 }
 
-/** The statement that records a job, for the transaction that starts it. */
+/** Returns the statement that records a job, for the transaction that starts it. */
 export function insertJobSql(jobId: string, job: NewJob): string {
   const values = [
     jobId,
@@ -56,17 +59,17 @@ export function insertJobSql(jobId: string, job: NewJob): string {
     `VALUES (${values.map(quoteLiteral).join(", ")}, ${work})`;
 }
 
-/** How jobs are run. */
+/** Options of the job runner. */
 export interface JobRunnerOptions {
   readonly work: SystemWork;
   readonly faults: FaultRegistry;
-  /** How long a job takes at least, in milliseconds. */
+  /** Minimum duration of a job in milliseconds. */
   readonly delayMs: number;
   /** Called when a job has changed the catalog. */
   onCatalogChange(): void;
 }
 
-/** Runs index builds and validations one after the other, in the order of their commits. */
+/** Runner of index builds and validations, one at a time in the order of their commits. */
 export class JobRunner {
   readonly #options: JobRunnerOptions;
   readonly #finished = new Map<string, Promise<void>>();
@@ -78,7 +81,7 @@ export class JobRunner {
     this.#options = options;
   }
 
-  /** Keeps jobs as submitted until {@link release}. */
+  /** Keeps jobs submitted until {@link release}. */
   hold(): void {
     if (this.#gate) return;
     let open = (): void => {};
@@ -88,13 +91,13 @@ export class JobRunner {
     this.#gate = { promise, open };
   }
 
-  /** Lets held jobs run. */
+  /** Runs held jobs. */
   release(): void {
     this.#gate?.open();
     this.#gate = undefined;
   }
 
-  /** Takes jobs that were committed. */
+  /** Schedules committed jobs. */
   schedule(jobIds: readonly string[]): void {
     for (const jobId of jobIds) {
       const finished = this.#queue.then(() => this.#run(jobId)).catch(() => {});
@@ -103,7 +106,7 @@ export class JobRunner {
     }
   }
 
-  /** Takes up the jobs that an earlier server on the same database left. */
+  /** Schedules the unfinished jobs of an earlier server on the same database. */
   async resume(): Promise<void> {
     const rows = await this.#options.work((query) =>
       query(
@@ -113,7 +116,7 @@ export class JobRunner {
     this.schedule(rows.map(([jobId]) => jobId ?? ""));
   }
 
-  /** Resolves when the job has ended, or at once when it is not known. */
+  /** Waits for the end of a job; returns immediately for an unknown job. */
   async wait(jobId: string, signal: AbortSignal): Promise<void> {
     const aborted = new Promise<void>((resolve) =>
       signal.addEventListener("abort", () => resolve(), { once: true })
@@ -121,7 +124,7 @@ export class JobRunner {
     await Promise.race([this.#finished.get(jobId), aborted, this.#stopped()]);
   }
 
-  /** Ends the runner; jobs that have not run stay submitted. */
+  /** Stops the runner; pending jobs stay submitted. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.release();
@@ -165,7 +168,9 @@ export class JobRunner {
     );
   }
 
-  /** @returns Whether the job has ended; false when a transaction keeps the table. */
+  /**
+   * @returns True if the job has ended; false while a transaction locks the table.
+   */
   async #attempt(jobId: string): Promise<boolean> {
     if (this.#options.faults.take(["job-failed"])) {
       await this.#setStatus(jobId, "failed", "the job was made to fail");
@@ -187,7 +192,10 @@ export class JobRunner {
     }
   }
 
-  /** @returns The table's name when it, or the object of the job, is there no more: the provider calls that completed. */
+  /**
+   * @returns The table's name if the table or the job's object no longer exists: the provider marks
+   * such a job as completed.
+   */
   async #work(query: Query, jobId: string): Promise<string | undefined> {
     const [row] = await query(
       `SELECT j.work, j.table_name, c.oid::regclass FROM sys.job_records j LEFT JOIN pg_class c ON c.oid = j.object_id ` +
@@ -204,5 +212,5 @@ export class JobRunner {
   }
 }
 
-/** The details of an index build that met duplicates (DSB 2026-10-03). */
+/** Details of an index build with duplicates (DSB 2026-10-03). */
 const DUPLICATES = "found duplicate key(s) while validating index uniqueness";

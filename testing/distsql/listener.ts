@@ -4,32 +4,32 @@ import { createServerCertificate } from "./certificate.ts";
 import { accessDenied, CANCEL_REQUEST, GSS_REQUEST, SSL_REQUEST } from "./connection.ts";
 import { errorResponse, PayloadReader } from "./wire.ts";
 
-/** What a listener needs. */
+/** Options of a listener. */
 export interface ListenerOptions {
   readonly hostname: string;
-  /** 0 for a free one. */
+  /** Port; 0 for a free one. */
   readonly port: number;
-  /** Takes a client whose TLS handshake is done. */
+  /** Called with a client after its TLS handshake. */
   onSecure(socket: Socket): void;
-  /** Takes a CancelRequest that came in the clear, as older clients send it. */
+  /** Called for an unencrypted CancelRequest, as sent by older clients. */
   onCancel(processId: number, secretKey: number): void;
 }
 
-/** A listening socket on the loopback interface. */
+/** Listening socket on the loopback interface. */
 export interface Listener {
   readonly port: number;
-  /** The certificate authority in PEM. */
+  /** Certificate authority in PEM. */
   readonly ca: string;
   close(): Promise<void>;
 }
 
-/** The first byte of a TLS handshake record (RFC 8446, 5.1). */
+/** First byte of a TLS handshake record (RFC 8446, 5.1). */
 const TLS_HANDSHAKE = 0x16;
 
 /**
- * Listens for clients and lets in who speaks TLS: at once, with ALPN `postgresql`, or after an SSLRequest.
+ * Listens for clients that use TLS: directly with ALPN `postgresql`, or after an SSLRequest.
  *
- * A client that stays in the clear is refused before it can send its token.
+ * An unencrypted client is rejected before it can send its token.
  */
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const { key, cert, ca } = createServerCertificate([
@@ -46,7 +46,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
     });
     upgraded.on("error", () => upgraded.destroy());
     upgraded.once("secure", () => {
-      // Direct negotiation without ALPN is refused, so that no other protocol is taken for this one.
+      // direct TLS without ALPN is rejected, so that other protocols are not accepted
       if (isDirect && upgraded.alpnProtocol !== "postgresql") upgraded.destroy();
       else options.onSecure(upgraded);
     });

@@ -22,7 +22,7 @@ interface Address {
   readonly database: string;
 }
 
-/** The messages that end the answer to a message of the frontend; everything before belongs to it. */
+/** Last messages of the answer to a frontend message. */
 const LAST_OF_ANSWER: Record<string, string> = {
   Q: "ZG",
   S: "Z",
@@ -35,7 +35,7 @@ const LAST_OF_ANSWER: Record<string, string> = {
   C: "3E",
 };
 
-/** Of the extended protocol PostgreSQL keeps answers back until it is asked to flush them. */
+/** Messages of the extended protocol whose answers PostgreSQL buffers until a flush. */
 const FLUSHED = "PBDEC";
 
 const decoder = new TextDecoder();
@@ -211,7 +211,7 @@ class PostgresSession implements BackendSession {
       default:
         this.#end(
           new Error(
-            "the database asks for a way to authenticate that is not supported: use trust, md5 or SCRAM",
+            "the database requests an unsupported authentication method: use trust, md5 or SCRAM",
           ),
         );
         this.#socket.destroy();
@@ -233,10 +233,11 @@ async function openPostgresSession(address: Address): Promise<PostgresSession> {
 }
 
 /**
- * Puts a real PostgreSQL behind the server: every client gets a connection of its own.
+ * Opens a real PostgreSQL behind the server: every client gets its own connection.
  *
- * @param url `postgres://user:password@host:port/database`; the user must be a superuser, because clients act as other roles.
- * @returns The backend, after one connection proved that it works.
+ * @param url `postgres://user:password@host:port/database`; the user must be a superuser, because
+ * clients act as other roles.
+ * @returns The backend, after a successful test connection.
  */
 export async function openPostgresBackend(url: string): Promise<Backend> {
   const address = parseUrl(url);
@@ -250,7 +251,7 @@ export async function openPostgresBackend(url: string): Promise<Backend> {
     throw new TypeError(`backend.url must name PostgreSQL 15 or later, got ${version}`);
   }
   if (isSuperuser !== "on") {
-    throw new TypeError(`backend.url must name a superuser, ${address.user} is none`);
+    throw new TypeError(`backend.url must name a superuser, ${address.user} is not one`);
   }
   const open = new Set<PostgresSession>();
   return {

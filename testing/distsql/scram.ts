@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer";
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 
-/** A SCRAM-SHA-256 exchange from the client's side (RFC 5802, RFC 7677), without channel binding. */
+/** Client side of a SCRAM-SHA-256 exchange (RFC 5802, RFC 7677), without channel binding. */
 export interface ScramClient {
   readonly firstMessage: string;
-  /** Answers the server's first message; throws when its nonce is not ours. */
+  /** Answers the server's first message; throws if its nonce does not extend the client's. */
   finalMessage(serverFirst: string): string;
 }
 

@@ -21,31 +21,34 @@ import { SqlError } from "./sql_error.ts";
 import { loadStatementParser, type StatementParser } from "./statements.ts";
 import { prepareDatabase } from "./sys_schema.ts";
 
-/** A running server. */
+/** Running server. */
 export interface DistSqlServer {
-  /** The host name that tokens are signed for. */
+  /** Host name for signing tokens. */
   readonly hostname: string;
-  /** The port on the loopback interface. */
+  /** Port on the loopback interface. */
   readonly port: number;
-  /** The region that tokens are signed for. */
+  /** Region for signing tokens. */
   readonly region: string;
-  /** The certificate authority in PEM, for a client's `ssl.ca`. */
+  /** Certificate authority in PEM, for a client's `ssl.ca`. */
   readonly ca: string;
-  /** The first principal: sign tokens with its keys. */
+  /** First principal: sign tokens with its keys. */
   readonly principal: DistSqlPrincipal;
-  /** What has happened so far. */
+  /** Counters since the start. */
   readonly statistics: Readonly<DistSqlStatistics>;
-  /** Open connections. */
+  /** Number of open connections. */
   readonly connections: number;
-  /** Makes the server answer with a fault. */
+  /** Injects a fault. */
   inject(injection: DistSqlInjection): InjectedFault;
-  /** Closes every connection that is in no transaction, as the provider may at any time; tells how many. */
+  /**
+   * Closes every connection that is not in a transaction, as the provider may at any time; returns
+   * their number.
+   */
   closeIdleConnections(): number;
-  /** Keeps asynchronous jobs from running, so that indexes stay invalid. */
+  /** Holds asynchronous jobs, so that indexes stay invalid. */
   holdJobs(): void;
-  /** Lets held jobs run. */
+  /** Runs held jobs. */
   releaseJobs(): void;
-  /** Closes every connection and the database behind the server. */
+  /** Closes all connections and the database behind the server. */
   stop(): Promise<void>;
 }
 
@@ -61,7 +64,7 @@ const DEFAULT_LIMITS: DistSqlLimits = {
   transactionAgeMs: 300_000,
 };
 
-/** A transaction that began in the session's last minute has its five minutes still (Q). */
+/** Milliseconds that a transaction which began in the session's last minute may still run (Q). */
 const EXPIRY_GRACE_MS = 300_000;
 
 async function openBackend(options: DistSqlBackend, surrenderAfterMs: number): Promise<Backend> {
@@ -69,7 +72,7 @@ async function openBackend(options: DistSqlBackend, surrenderAfterMs: number): P
   return await openEmbeddedBackend({ ...options, surrenderAfterMs });
 }
 
-/** One connection of the server's own, used by one piece of work at a time. */
+/** Creates a function that runs work on the server's own connection, one task at a time. */
 function createSystemWork(session: BackendSession): SystemWork {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
@@ -86,7 +89,7 @@ function createSystemWork(session: BackendSession): SystemWork {
   };
 }
 
-/** The connections of one server, by the process id that their clients were told. */
+/** Connections of the server, by their process ids. */
 class ConnectionTable {
   readonly #byProcessId = new Map<number, ClientConnection>();
   readonly #lifetimeMs: number;
@@ -141,16 +144,18 @@ class ConnectionTable {
 }
 
 /**
- * Starts a PostgreSQL server on the loopback interface that behaves as the distributed-SQL provider does.
+ * Starts a PostgreSQL server on the loopback interface that behaves like the distributed-SQL
+ * provider.
  *
- * It requires TLS and an IAM token, refuses what the provider refuses with the provider's SQLSTATE and text, keeps the
- * provider's limits, runs index builds and validations as jobs, lets transactions conflict at COMMIT, and answers with
- * faults on demand. Real clients connect to it: postgres.js with `@aws-sdk/dsql-signer`, or this library's `distsql`.
+ * It requires TLS and an IAM token, rejects what the provider rejects with the same SQLSTATE and
+ * text, enforces the provider's limits, runs index builds and validations as jobs, lets
+ * transactions conflict at COMMIT, and injects faults on demand. Real clients can connect:
+ * postgres.js with `@aws-sdk/dsql-signer`, or this library's `distsql`.
  *
- * @param options What lies behind the server and how it behaves.
- * @returns The running server; call `stop()` in the end.
- * @throws {RangeError} when an option is out of its range.
- * @throws {TypeError} when `backend.url` is no PostgreSQL URL, or its user is no superuser.
+ * @param options Backend and behavior of the server.
+ * @returns The running server; call `stop()` at the end.
+ * @throws {RangeError} If an option is out of range.
+ * @throws {TypeError} If `backend.url` is not a PostgreSQL URL, or its user is not a superuser.
  *
  * @example
  * ```ts

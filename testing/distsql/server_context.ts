@@ -3,35 +3,35 @@ import type { Refusal } from "./rules/rule.ts";
 import type { ConflictMarker, SqlError } from "./sql_error.ts";
 import type { Statement } from "./statements.ts";
 
-/** The provider's limits on a transaction; a test may make them small. */
+/** Limits of a transaction; tests may lower them. */
 export interface DistSqlLimits {
   /**
-   * Rows that a transaction may change.
+   * Maximum number of changed rows per transaction.
    *
    * @default 3000
    */
   readonly rows: number;
   /**
-   * Bytes that a transaction may change, index entries included.
+   * Maximum number of changed bytes per transaction, including index entries.
    *
    * @default 10485760
    */
   readonly bytes: number;
   /**
-   * How old a transaction may become, in milliseconds.
+   * Maximum age of a transaction in milliseconds.
    *
    * @default 300000
    */
   readonly transactionAgeMs: number;
 }
 
-/** What has happened since the server started. */
+/** Counters since the server started. */
 export interface DistSqlStatistics {
-  /** Connections that were accepted. */
+  /** Accepted connections. */
   connections: number;
-  /** Statements that were run, refused ones included. */
+  /** Statements run, including rejected ones. */
   statements: number;
-  /** Transactions that were committed, implicit ones included when they changed something. */
+  /** Committed transactions, including implicit ones that changed something. */
   commits: number;
   /** Answers with SQLSTATE 40001. */
   conflicts: number;
@@ -39,7 +39,7 @@ export interface DistSqlStatistics {
   refusals: number;
 }
 
-/** What a session needs of its server. */
+/** Server of a session. */
 export interface ServerContext {
   readonly faults: FaultRegistry;
   readonly limits: DistSqlLimits;
@@ -47,18 +47,22 @@ export interface ServerContext {
   readonly superuser: string;
   readonly isConcurrent: boolean;
   readonly catalogVersion: number;
-  /** Whether other sessions are told OC001 once after each change of the catalog. */
+  /** True if other sessions get OC001 once after each change of the catalog. */
   readonly reportsCatalogChanges: boolean;
-  /** Milliseconds since the epoch. */
+  /** Returns the time in milliseconds since the epoch. */
   now(): number;
   parse(sql: string): Statement[];
   refuse(statement: Statement): Refusal | undefined;
   countError(error: SqlError): void;
-  /** @returns The new version. */
+  /**
+   * @returns The new version.
+   */
   noteCatalogChange(): number;
   scheduleJobs(jobIds: readonly string[]): void;
-  /** Waits for a job until the connection of this transaction runner ends or is cancelled. */
+  /** Waits for a job; ends early if the runner's connection ends or is cancelled. */
   waitForJob(jobId: string, runner: object): Promise<void>;
-  /** Makes idle transactions that block a statement lose; the returned function ends the watch. */
+  /**
+   * Makes idle transactions that block a statement lose; returns a function that ends the watch.
+   */
   watchBlocked(processId: number, marker: ConflictMarker): () => void;
 }

@@ -2,9 +2,12 @@ import type { EmbeddedDatabase } from "./embedded_backend.ts";
 import type { DistSqlPrincipal } from "./iam_token.ts";
 import type { DistSqlLimits } from "./server_context.ts";
 
-/** The database behind the server. */
+/** Database behind the server. */
 export type DistSqlBackend =
-  /** A real PostgreSQL, 15 or later; the user of the URL must be a superuser. Clients run at the same time. */
+  /**
+   * A real PostgreSQL, 15 or later; the user of the URL must be a superuser. Clients run
+   * concurrently.
+   */
   | { readonly url: string }
   /** PGlite, in memory or in a folder. Clients take turns, one transaction at a time. */
   | { readonly dataDir?: string }
@@ -14,39 +17,39 @@ export type DistSqlBackend =
 /** Options of `startDistSqlServer`. */
 export interface DistSqlServerOptions {
   /**
-   * What keeps the rows.
+   * Database behind the server.
    *
    * @default {} (PGlite in memory)
    */
   readonly backend?: DistSqlBackend;
   /**
-   * The host name that tokens are signed for and that the certificate names, beside `localhost` and `127.0.0.1`.
+   * Host name for tokens and the certificate, which also contains `localhost` and `127.0.0.1`.
    *
    * @default "localhost"
    */
   readonly hostname?: string;
   /**
-   * The port on the loopback interface.
+   * Port on the loopback interface.
    *
    * @default 0 (a free one)
    */
   readonly port?: number;
   /**
-   * The region that tokens are signed for.
+   * Region for tokens.
    *
    * @default "us-east-1"
    */
   readonly region?: string;
   /**
-   * Who may sign tokens.
+   * Principals that can sign tokens.
    *
-   * @default One principal, which `server.principal` shows.
+   * @default One principal, see `server.principal`.
    */
   readonly principals?: readonly DistSqlPrincipal[];
   /**
-   * The day, YYYY-MM-DD, whose rules count.
+   * Day, YYYY-MM-DD, whose rules apply.
    *
-   * @default Every rule that is known.
+   * @default All known rules.
    */
   readonly asOf?: string;
   /**
@@ -56,39 +59,41 @@ export interface DistSqlServerOptions {
    */
   readonly limits?: Partial<DistSqlLimits>;
   /**
-   * After how long a connection is closed, in milliseconds; a transaction that is open then may last five minutes more.
+   * Milliseconds after which a connection is closed; an open transaction may take five minutes
+   * more.
    *
    * @default 3600000
    */
   readonly sessionLifetimeMs?: number;
   /**
-   * How long an asynchronous job takes at least, in milliseconds.
+   * Minimum duration of an asynchronous job in milliseconds.
    *
    * @default 0
    */
   readonly jobDelayMs?: number;
   /**
-   * Whether every session is told OC001 once after another one has changed the catalog, as on a cluster.
+   * True if every session gets OC001 once after another session has changed the catalog, as on a
+   * cluster.
    *
    * @default false
    */
   readonly catalogConflicts?: boolean;
   /**
-   * With PGlite: after how long a transaction that waits for its client, while other clients wait for it, is given up
-   * with OC000, in milliseconds.
+   * With PGlite: milliseconds after which a transaction that waits for its client, while other
+   * clients wait for it, is rolled back with OC000.
    *
    * @default 1000
    */
   readonly surrenderAfterMs?: number;
   /**
-   * The clock, in milliseconds since the epoch: tokens and the age of transactions are measured by it.
+   * Clock in milliseconds since the epoch, used for tokens and the age of transactions.
    *
    * @default Date.now
    */
   readonly now?: () => number;
 }
 
-/** Throws a RangeError for an option that is out of its range. */
+/** Throws a RangeError for an option that is out of range. */
 export function checkServerOptions(options: DistSqlServerOptions): void {
   const { asOf, sessionLifetimeMs, jobDelayMs, surrenderAfterMs, principals, limits } = options;
   if (asOf !== undefined && !/^\d{4}-\d\d-\d\d$/.test(asOf)) {
@@ -103,10 +108,12 @@ export function checkServerOptions(options: DistSqlServerOptions): void {
     })
   ) {
     if (value !== undefined && !(value >= 0)) {
-      throw new RangeError(`${name} must be a number from 0 up, got ${value}`);
+      throw new RangeError(`${name} must be a number from 0, got ${value}`);
     }
   }
   if (principals?.length === 0) {
-    throw new RangeError("principals must name one at least: nobody could sign in");
+    throw new RangeError(
+      "principals must name at least one principal: otherwise no client can sign in",
+    );
   }
 }

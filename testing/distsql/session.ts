@@ -17,31 +17,31 @@ import {
 } from "./wire.ts";
 import * as extended from "./wire_extended.ts";
 
-/** A prepared statement of a client. */
+/** Prepared statement of a client. */
 interface Prepared {
-  /** Nothing for an empty text. */
+  /** Undefined for an empty text. */
   readonly statement: Statement | undefined;
   readonly sql: string;
   readonly types: Uint8Array;
-  /** Whether the server answers it by itself: the database never sees it. */
+  /** True if the server answers it without the database. */
   readonly isLocal: boolean;
 }
 
 interface Portal {
   readonly prepared: Prepared;
   readonly bind: extended.BindMessage;
-  /** Whether the database holds it half read. */
+  /** True while the database holds it partly read. */
   isSuspended: boolean;
 }
 
-/** What a session reads from and writes to. */
+/** Message channel of a session. */
 export interface SessionChannel {
-  /** The next message of the client; undefined when it is gone. */
+  /** Returns the next message of the client; undefined when it has disconnected. */
   next(): Promise<WireMessage | undefined>;
   write(bytes: Uint8Array): void;
 }
 
-/** Values over 1 MiB cannot be stored (LIM 2026-10); by the OIDs of the types that can be that long. */
+/** Types with values over 1 MiB, which cannot be stored (LIM 2026-10), by OID. */
 const LONG_TYPES = new Map([[25, "text"], [1043, "character varying"], [3802, "jsonb"], [
   114,
   "json",
@@ -76,7 +76,7 @@ function toSqlError(error: unknown): SqlError {
   throw error;
 }
 
-/** Speaks the simple and the extended query protocol with one client after it has signed in. */
+/** Session that handles the simple and the extended query protocol after sign-in. */
 export class Session implements BackendOwner {
   readonly runner: TransactionRunner;
   readonly #server: ServerContext;
@@ -85,12 +85,12 @@ export class Session implements BackendOwner {
   readonly #setup: string;
   readonly #prepared = new Map<string, Prepared>();
   readonly #portals = new Map<string, Portal>();
-  /** Settings that the client made, for a database that other sessions use in between. */
+  /** Settings of the client, to restore them in a shared database. */
   readonly #settings: string[] = [];
   #isSkipping = false;
   #needsSync = false;
   #batchFailed = false;
-  /** When the session began to wait for its client; nothing while it answers. */
+  /** Time when the session began to wait for its client; undefined while it answers. */
   #idleSince: number | undefined = 0;
   #surrendering: Promise<void> | undefined;
 
@@ -109,16 +109,16 @@ export class Session implements BackendOwner {
         quoteIdentifier(user)
       }; SET default_transaction_isolation = 'repeatable read'; ` +
       "SET TimeZone = 'UTC'; " +
-      // Since PostgreSQL 16 who creates a role cannot act as it without this.
+      // since PostgreSQL 16 the creator of a role needs this to act as it
       "SELECT set_config(name, 'set, inherit', false) FROM pg_settings WHERE name = 'createrole_self_grant'";
   }
 
-  /** Makes the database's session the client's. */
+  /** Gives the database session the client's role. */
   async start(): Promise<void> {
     if (this.#server.isConcurrent) await queryRows(this.#backend, this.#setup);
   }
 
-  /** Answers messages until the client goes. */
+  /** Answers messages until the client disconnects. */
   async serve(): Promise<void> {
     for (;;) {
       this.#idleSince = this.#server.now();
@@ -130,28 +130,28 @@ export class Session implements BackendOwner {
     }
   }
 
-  /** Leaves nothing behind in the database. */
+  /** Cleans up in the database. */
   async end(): Promise<void> {
     await this.runner.fail().catch(() => {});
     await this.#backend.close();
   }
 
-  /** Whether the session waits for its client, outside a transaction. */
+  /** True while the session waits for its client, outside of a transaction. */
   get isIdle(): boolean {
     return this.#idleSince !== undefined && this.runner.status === "I";
   }
 
-  /** Whether the session is answering a message. */
+  /** True while the session answers a message. */
   get isBusy(): boolean {
     return this.#idleSince === undefined;
   }
 
-  /** What `pg_blocking_pids` calls the session. */
+  /** Process id for `pg_blocking_pids`. */
   get processId(): number {
     return this.#backend.processId;
   }
 
-  /** Stops the statement that runs. */
+  /** Cancels the running statement. */
   cancel(): Promise<void> {
     return this.#backend.cancel();
   }
@@ -185,7 +185,7 @@ export class Session implements BackendOwner {
       return await this.#simpleQuery(new PayloadReader(message.payload).string());
     }
     if (message.type === "S") return await this.#sync();
-    // What is left of a COPY that has ended is ignored, as PostgreSQL does.
+    // remaining data of an ended COPY is ignored, as in PostgreSQL
     if ("dcf".includes(message.type)) return;
     if (this.#isSkipping) return;
     try {
@@ -242,7 +242,7 @@ export class Session implements BackendOwner {
     };
   }
 
-  /** After a CopyInResponse the client's data go straight to the database. */
+  /** Passes the client's data to the database after a CopyInResponse. */
   async #copyIn(messages: WireMessage[]): Promise<WireMessage[]> {
     const last = messages.at(-1);
     if (last?.type !== "G") return messages;
@@ -250,7 +250,7 @@ export class Session implements BackendOwner {
     for (;;) {
       const data = await this.#channel.next();
       const bytes = data === undefined
-        ? frame("f", cString("the client is gone"))
+        ? frame("f", cString("the client has disconnected"))
         : frame(data.type, data.payload);
       if (data && !"dcfHS".includes(data.type)) continue;
       const answer = data?.type === "H" || data?.type === "S"
@@ -299,7 +299,8 @@ export class Session implements BackendOwner {
     const [statement] = statements;
     if (statement) this.runner.checkPreparable(statement);
     const refused = statement && this.#server.refuse(statement);
-    // What is refused is told at Execute, where faults and an aborted transaction come first; only the database is spared it.
+    // a rejection is reported at Execute, after faults and an aborted transaction; the database
+    // does not get the statement
     const local = statement === undefined || refused !== undefined || isLocal(statement);
     const prepared = {
       statement,
@@ -316,7 +317,7 @@ export class Session implements BackendOwner {
     this.#channel.write(frame("1"));
   }
 
-  /** Runs a refused statement for the answer that the transaction's state calls for. */
+  /** Runs a rejected statement to get the answer for the transaction's state. */
   async #refusal(statement: Statement): Promise<SqlError> {
     try {
       await this.runner.run(statement, {
@@ -413,7 +414,7 @@ export class Session implements BackendOwner {
     for (const { type, payload } of messages) this.#channel.write(frame(type, payload));
   }
 
-  /** Binds again each time: the server's own statements in between may have closed the unnamed statement. */
+  /** Binds each time: the server's own statements may have closed the unnamed statement. */
   async #runPortal({ prepared, bind }: Portal, execute: Uint8Array): Promise<WireMessage[]> {
     const { sql, types } = prepared;
     if (prepared.statement) this.#checkCopy(prepared.statement);
@@ -493,7 +494,10 @@ export class Session implements BackendOwner {
     return portal;
   }
 
-  /** One message of the extended protocol; after an error the database skips everything until it gets a Sync. */
+  /**
+   * Exchanges one message of the extended protocol; after an error the database skips everything
+   * until Sync.
+   */
   async #exchange(bytes: Uint8Array): Promise<WireMessage[]> {
     this.#needsSync = true;
     const messages = await this.#backend.exchange(bytes);
@@ -519,7 +523,10 @@ export class Session implements BackendOwner {
     if (this.runner.status === "I") this.#portals.clear();
   }
 
-  /** Ends the transaction that the database began with a Parse: it keeps the snapshot of that moment. */
+  /**
+   * Ends the transaction that the database began with Parse, because it keeps the snapshot of that
+   * moment.
+   */
   async #endImplicit(): Promise<void> {
     if (!this.#needsSync) return;
     await this.#backend.enter();
@@ -547,7 +554,7 @@ export class Session implements BackendOwner {
   }
 }
 
-/** The first argument of a CALL; a subquery is left to the database, which refuses it. */
+/** Returns the first argument of a CALL; a subquery is left to the database, which rejects it. */
 function callArgument(statement: Statement): SyntaxNode {
   const argument = children(child(statement.node, "funccall"), "args")[0] ?? {};
   return argument.SubLink ? {} : argument;

@@ -3,10 +3,10 @@ import type { Query } from "./jobs.ts";
 import type { Statement } from "./statements.ts";
 import { child, findNodes, getText, type SyntaxNode } from "./syntax_tree.ts";
 
-/** Larger tables are not copied; the statement then conflicts at once. */
+/** Larger tables are not copied; the statement then conflicts immediately. */
 const MAX_COPIED_BYTES = 32 * 1024 * 1024;
 
-/** The tables that a statement writes, or locks rows of. */
+/** Returns the tables that a statement writes, or whose rows it locks. */
 function touchedTables(statement: Statement): SyntaxNode[] {
   if (statement.kind === "lock") return findNodes(statement.node, "RangeVar");
   const writes = ["InsertStmt", "UpdateStmt", "DeleteStmt"].flatMap((type) =>
@@ -19,16 +19,17 @@ function touchedTables(statement: Statement): SyntaxNode[] {
 }
 
 /**
- * Puts temporary copies before the tables that a statement touches, so that it can run without waiting for rows that
- * another transaction has changed.
+ * Creates temporary copies that shadow the tables of a statement, so that it can run without
+ * waiting for rows that another transaction has changed.
  *
- * The provider lets both writers' statements succeed and fails one COMMIT; PostgreSQL lets the second writer wait. In
- * the copies the second writer sees its own snapshot and gets its normal result; its transaction can no longer commit.
+ * The provider lets both writers' statements succeed and fails one COMMIT; PostgreSQL lets the
+ * second writer wait. In the copies the second writer sees its own snapshot and gets its normal
+ * result; its transaction can no longer commit.
  *
  * @param query Runs SQL in the transaction.
  * @param statement The statement that met a lock.
- * @param shadowed The names that have a copy already; new ones are added.
- * @returns Whether every table has a copy now: a name with a schema, a view and a large table get none.
+ * @param shadowed Names that already have a copy; updated.
+ * @returns True if every table has a copy now: qualified names, views and large tables get none.
  */
 export async function shadowTables(
   query: Query,

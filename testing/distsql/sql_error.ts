@@ -1,9 +1,9 @@
 import { errorResponse, frame, readErrorFields, type WireError, type WireMessage } from "./wire.ts";
 
-/** What a client is answered instead of a result. */
+/** Error to send to the client. */
 export class SqlError extends Error {
   readonly sqlstate: string;
-  /** The ErrorResponse as it goes over the wire. */
+  /** ErrorResponse in wire format. */
   readonly bytes: Uint8Array;
 
   constructor(error: WireError, bytes: Uint8Array = errorResponse(error)) {
@@ -13,7 +13,7 @@ export class SqlError extends Error {
     this.bytes = bytes;
   }
 
-  /** Keeps the database's own ErrorResponse, whole. */
+  /** Wraps an ErrorResponse of the database. */
   static fromBackend(message: WireMessage): SqlError {
     const fields = readErrorFields(message.payload);
     return new SqlError(
@@ -23,7 +23,7 @@ export class SqlError extends Error {
   }
 }
 
-/** The connection is to be cut without a word. */
+/** Request to close the connection without an answer. */
 export class ConnectionCut extends Error {
   constructor() {
     super("connection cut");
@@ -31,7 +31,7 @@ export class ConnectionCut extends Error {
   }
 }
 
-/** The two conflicts of the provider: OC000 on rows, OC001 on the catalog. */
+/** Conflicts of the provider: OC000 on rows, OC001 on the catalog. */
 export type ConflictMarker = "OC000" | "OC001";
 
 const CONFLICTS: Record<ConflictMarker, string> = {
@@ -39,12 +39,14 @@ const CONFLICTS: Record<ConflictMarker, string> = {
   OC001: "schema has been updated by another transaction, please retry: (OC001)",
 };
 
-/** SQLSTATE 40001 with the provider's text; the marker is in the text alone. */
+/**
+ * Creates an error with SQLSTATE 40001 and the provider's text; only the text contains the marker.
+ */
 export function conflictError(marker: ConflictMarker): SqlError {
   return new SqlError({ sqlstate: "40001", message: CONFLICTS[marker] });
 }
 
-/** The answer to every statement of a transaction that has failed. */
+/** Creates the error for every statement of a failed transaction. */
 export function abortedTransactionError(): SqlError {
   return new SqlError({
     sqlstate: "25P02",

@@ -9,7 +9,7 @@ import {
   type SyntaxNode,
 } from "./syntax_tree.ts";
 
-/** What a statement does to its transaction. */
+/** Effect of a statement on its transaction. */
 export type StatementKind =
   | "begin"
   | "commit"
@@ -21,7 +21,7 @@ export type StatementKind =
   | "utility"
   | "wait";
 
-/** A word, literal or sign of a statement, with its place in bytes. */
+/** Word, literal or symbol of a statement, with its position in bytes. */
 export interface SqlToken {
   readonly start: number;
   readonly end: number;
@@ -36,36 +36,41 @@ export interface IamStatement {
   readonly arn: string;
 }
 
-/** One statement as the server sees it. */
+/** Statement as parsed by the server. */
 export interface Statement {
-  /** What PostgreSQL can run: the provider's own words are blanked out. */
+  /** SQL that PostgreSQL can run: the provider's own keywords are replaced by spaces. */
   readonly sql: string;
-  /** Where the statement starts in its text, in bytes: the parse tree's locations count from the text's start. */
+  /**
+   * Start of the statement in its text in bytes: positions in the parse tree count from the text's
+   * start.
+   */
   readonly start: number;
-  /** The parse tree's node type, for example `IndexStmt`; `IamStmt` for the provider's own. */
+  /** Node type of the parse tree, for example `IndexStmt`; `IamStmt` for the provider's own. */
   readonly type: string;
   readonly node: SyntaxNode;
   readonly kind: StatementKind;
-  /** Whether ASYNC was written. */
+  /** True if ASYNC is present. */
   readonly isAsync: boolean;
   readonly iam?: IamStatement;
-  /** Tokens with places relative to {@link Statement.sql}, comments left out. */
+  /** Tokens with positions relative to {@link Statement.sql}, without comments. */
   readonly tokens: readonly SqlToken[];
 }
 
-/** A text that does not parse. */
+/** Error for a text that cannot be parsed. */
 export class SqlSyntaxError extends Error {
-  /** @param sqlstate 42601, or 0A000 where PostgreSQL's grammar itself refuses a feature. */
+  /**
+   * @param sqlstate 42601, or 0A000 if PostgreSQL's grammar itself rejects a feature.
+   */
   constructor(message: string, readonly sqlstate: string, readonly position?: number) {
     super(message);
     this.name = "SqlSyntaxError";
   }
 }
 
-/** Takes a text apart into statements; throws {@link SqlSyntaxError}. */
+/** Function that splits a text into statements; throws {@link SqlSyntaxError}. */
 export type StatementParser = (sql: string) => Statement[];
 
-/** The parts of libpg-query that are used here. */
+/** Used parts of libpg-query. */
 interface PgQuery {
   loadModule(): Promise<void>;
   parseSync(sql: string): { stmts?: SyntaxNode[] };
@@ -92,7 +97,7 @@ function wordAt(tokens: readonly SqlToken[], index: number): string {
   return tokens[index]?.text.toUpperCase() ?? "";
 }
 
-/** The tokens of each statement; a semicolon inside parentheses separates nothing. */
+/** Returns the tokens of each statement; a semicolon inside parentheses does not separate. */
 function splitTokens(tokens: readonly SqlToken[]): SqlToken[][] {
   const groups: SqlToken[][] = [[]];
   let depth = 0;
@@ -105,7 +110,7 @@ function splitTokens(tokens: readonly SqlToken[]): SqlToken[][] {
   return groups.filter((group) => group.length > 0);
 }
 
-/** The index of the provider's ASYNC among a statement's tokens, or -1. */
+/** Returns the index of the provider's ASYNC among a statement's tokens, or -1. */
 function asyncIndex(tokens: readonly SqlToken[]): number {
   if (wordAt(tokens, 0) === "CREATE") {
     const index = wordAt(tokens, 1) === "UNIQUE" ? 2 : 1;
@@ -116,7 +121,7 @@ function asyncIndex(tokens: readonly SqlToken[]): number {
   if (
     wordAt(tokens, 0) === "ALTER" && wordAt(tokens, 1) === "TABLE" && wordAt(tokens, 2) === "ASYNC"
   ) {
-    // A table may be called "async"; then an action follows its name.
+    // a table may be named "async"; then an action follows its name
     if (!ALTER_ACTIONS.includes(wordAt(tokens, 3)) && wordAt(tokens, 3) !== ".") return 2;
   }
   return -1;
@@ -189,7 +194,7 @@ function getKind(type: string, node: SyntaxNode): StatementKind {
 function toSyntaxError(error: unknown): SqlSyntaxError {
   const message = error instanceof Error ? error.message : String(error);
   const details = (error as { sqlDetails?: { cursorPosition?: number } }).sqlDetails;
-  // PostgreSQL's grammar refuses some features by itself, as not supported.
+  // PostgreSQL's grammar rejects some features itself, as not supported
   const sqlstate = /cannot be marked|not yet implemented|is not supported/.test(message)
     ? "0A000"
     : "42601";
@@ -213,7 +218,7 @@ function scanTokens(pgQuery: PgQuery, sql: string): SqlToken[] {
   try {
     scanned = pgQuery.scanSync(sql);
   } catch (error) {
-    // The scanner cannot say what is wrong with a text, the parser can.
+    // the scanner does not report what is wrong with a text, the parser does
     parseNodes(pgQuery, sql);
     throw toSyntaxError(error);
   }
@@ -265,8 +270,9 @@ function parseStatements(pgQuery: PgQuery, sql: string): Statement[] {
 /**
  * Loads PostgreSQL's own parser (libpg-query).
  *
- * What the parser does not know is recognised before it runs: `CREATE INDEX ASYNC`, `ALTER TABLE ASYNC` and
- * `AWS IAM GRANT`/`REVOKE`. Their words are blanked out, so every place in the text stays where it was.
+ * Syntax that the parser does not know is recognized before it runs: `CREATE INDEX ASYNC`, `ALTER
+ * TABLE ASYNC` and `AWS IAM GRANT`/`REVOKE`. Their keywords are replaced by spaces, so that
+ * positions stay the same.
  *
  * @returns A synchronous parser.
  */

@@ -1,9 +1,12 @@
-/** A node of PostgreSQL's parse tree as libpg-query gives it: an object whose fields are nodes, lists and scalars. */
+/**
+ * Node of PostgreSQL's parse tree from libpg-query: an object whose fields are nodes, lists and
+ * scalars.
+ */
 export interface SyntaxNode {
   readonly [field: string]: unknown;
 }
 
-/** A field that holds a node, or an empty node. */
+/** Returns the node in a field, or an empty node. */
 export function child(node: SyntaxNode, field: string): SyntaxNode {
   const value = node[field];
   return typeof value === "object" && value !== null && !Array.isArray(value)
@@ -11,19 +14,19 @@ export function child(node: SyntaxNode, field: string): SyntaxNode {
     : {};
 }
 
-/** A field that holds a list of nodes, or an empty list. */
+/** Returns the list of nodes in a field, or an empty list. */
 export function children(node: SyntaxNode, field: string): readonly SyntaxNode[] {
   const value = node[field];
   return Array.isArray(value) ? value as SyntaxNode[] : [];
 }
 
-/** A field that holds a string, or an empty one. */
+/** Returns the string in a field, or an empty string. */
 export function getText(node: SyntaxNode, field: string): string {
   const value = node[field];
   return typeof value === "string" ? value : "";
 }
 
-/** Every node of the given type under a node, itself included, without its wrapper. */
+/** Finds all nodes of a type under a node, including itself, without their wrappers. */
 export function findNodes(root: unknown, type: string): SyntaxNode[] {
   const found: SyntaxNode[] = [];
   const pending: unknown[] = [root];
@@ -40,12 +43,12 @@ export function findNodes(root: unknown, type: string): SyntaxNode[] {
   return found;
 }
 
-/** The strings of a list of `String` nodes, as names and option lists have them. */
+/** Returns the strings of a list of `String` nodes, as in names and option lists. */
 export function strings(nodes: readonly SyntaxNode[]): string[] {
   return nodes.map((node) => getText(child(node, "String"), "sval"));
 }
 
-/** The options of a statement by their name. */
+/** Returns the options of a statement by name. */
 export function definitions(nodes: readonly SyntaxNode[]): Map<string, SyntaxNode> {
   return new Map(
     nodes.map((node) => child(node, "DefElem")).map((
@@ -54,7 +57,7 @@ export function definitions(nodes: readonly SyntaxNode[]): Map<string, SyntaxNod
   );
 }
 
-/** A relation's name as it is written in SQL, quoted. */
+/** Formats a relation's name as SQL, quoted. */
 export function relationName(relation: SyntaxNode): string {
   const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
   const schema = getText(relation, "schemaname");

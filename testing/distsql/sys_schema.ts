@@ -2,8 +2,8 @@ import type { Query } from "./jobs.ts";
 import { quoteIdentifier } from "./backend.ts";
 
 /**
- * The provider's `sys` schema: views over tables that only the server writes, so that a job or a mapping that is made
- * in a transaction appears with its COMMIT.
+ * The provider's `sys` schema: views over tables that only the server writes, so that a job or
+ * mapping created in a transaction appears with its COMMIT.
  *
  * Columns as recorded on a cluster (EMU 2026-09-15) and documented (SYS).
  */
@@ -46,9 +46,10 @@ GRANT SELECT ON sys.jobs, sys.iam_pg_role_mappings TO PUBLIC;
 `;
 
 /**
- * Prepares a database: the `sys` schema and the role `admin`, which owns the database and creates roles, and is no superuser.
+ * Prepares a database: the `sys` schema and the role `admin`, which owns the database and can
+ * create roles, but is not a superuser.
  *
- * @param query Runs SQL as the superuser; may be repeated on a database that is prepared.
+ * @param query Runs SQL as the superuser; can be repeated on a prepared database.
  */
 export async function prepareDatabase(query: Query): Promise<void> {
   const [[database, hasAdmin]] = await query(

@@ -30,28 +30,33 @@ import {
   type WireMessage,
 } from "./wire.ts";
 
-/** How a statement is run on the database: once by the simple protocol or again and again by the extended one. */
+/** Execution of a statement on the database: with the simple or the extended protocol. */
 export interface Execution {
-  /** Runs the statement; may be called twice. Throws {@link SqlError}. */
+  /** Runs the statement; can be called twice. Throws {@link SqlError}. */
   run(): Promise<WireMessage[]>;
-  /** What the statement and its values weigh on the wire. */
+  /** Size of the statement and its values on the wire. */
   readonly bytes: number;
-  /** Whether other statements belong to the same implicit transaction. */
+  /** True if other statements belong to the same implicit transaction. */
   readonly isBatch: boolean;
-  /** The first argument of a CALL, if it has one value. */
+  /** Returns the first argument of a CALL, if it has a value. */
   firstArgument(): string | undefined;
 }
 
-/** A statement's answer: whole messages, the RowDescription apart because the extended protocol sends it earlier. */
+/**
+ * Answer of a statement: whole messages; RowDescription is separate because the extended protocol
+ * sends it earlier.
+ */
 export interface Answer {
   readonly description?: Uint8Array;
   readonly messages: readonly Uint8Array[];
 }
 
-/** How long a statement of a transaction waits for a row before it counts as in conflict. */
+/**
+ * Milliseconds that a statement of a transaction waits for a row before it counts as a conflict.
+ */
 const CONFLICT_WAIT_MS = 25;
 
-/** Faults that strike at COMMIT. */
+/** Faults that apply at COMMIT. */
 const COMMIT_FAULTS: readonly DistSqlFault[] = [
   ...[
     "OC000",
@@ -80,7 +85,10 @@ function affectedRows(messages: readonly WireMessage[]): number {
   return /^(INSERT|UPDATE|DELETE|COPY) /.test(tag) ? Number(tag.split(" ").at(-1)) : 0;
 }
 
-/** Only INSERT tells every row that it changed: UPDATE and DELETE cascade, and a WITH hides its parts. */
+/**
+ * Checks whether the command tag may hide changed rows: UPDATE and DELETE cascade, and WITH has
+ * several parts.
+ */
 function hidesRows(statement: Statement): boolean {
   return statement.type !== "InsertStmt" || findNodes(statement.node, "CommonTableExpr").length > 0;
 }
@@ -89,7 +97,7 @@ function limitError(message: string): SqlError {
   return new SqlError({ sqlstate: "54000", message });
 }
 
-/** Runs a session's statements in the transactions of the provider. */
+/** Runner of a session's statements with the provider's transaction semantics. */
 export class TransactionRunner {
   readonly #server: ServerContext;
   readonly #backend: BackendSession;
@@ -104,9 +112,9 @@ export class TransactionRunner {
   #texts: string[] = [];
   #jobs: string[] = [];
   #shadowed = new Set<string>();
-  /** The conflict that COMMIT will answer with; the transaction goes on until then. */
+  /** Conflict that COMMIT will report; the transaction continues until then. */
   #conflict: ConflictMarker | undefined;
-  /** The conflict because of which the transaction is gone already. */
+  /** Conflict because of which the transaction was already rolled back. */
   #lost: ConflictMarker | undefined;
   #catalogVersion: number;
   readonly #ddl: DdlConnection;
@@ -122,30 +130,30 @@ export class TransactionRunner {
     };
   }
 
-  /** What ReadyForQuery says. */
+  /** Transaction status for ReadyForQuery. */
   get status(): "I" | "T" | "E" {
     if (this.#state === "failed") return "E";
     return this.#state === "explicit" ? "T" : "I";
   }
 
-  /** Whether names stand for copies now, so that a prepared statement has to be parsed again. */
+  /** True while names refer to copies, so that a prepared statement must be parsed again. */
   get hasShadows(): boolean {
     return this.#shadowed.size > 0;
   }
 
-  /** Whether an explicit transaction holds the database's own. */
+  /** True while an explicit transaction holds the database. */
   get isOpen(): boolean {
     return this.#state === "explicit" && this.#lost === undefined;
   }
 
-  /** Throws what a statement that is only prepared would be told. */
+  /** Throws the error for a statement that is only prepared. */
   checkPreparable(statement: Statement): void {
     if (this.#state === "failed" && !["commit", "rollback"].includes(statement.kind)) {
       throw abortedTransactionError();
     }
   }
 
-  /** Runs one statement; every error leaves the transaction as the provider would. */
+  /** Runs one statement; an error leaves the transaction in the provider's state. */
   async run(statement: Statement, execution: Execution): Promise<Answer> {
     this.#server.statistics.statements++;
     if (this.#state === "failed" || this.#lost !== undefined) return this.#runEnded(statement);
@@ -158,7 +166,7 @@ export class TransactionRunner {
     }
   }
 
-  /** Ends a batch: its implicit transaction is committed, or given up after an error. */
+  /** Ends a batch: commits its implicit transaction, or rolls it back after an error. */
   async endBatch(isGood: boolean): Promise<void> {
     try {
       if (this.#state === "implicit") {
@@ -173,7 +181,10 @@ export class TransactionRunner {
     }
   }
 
-  /** Gives the open transaction up after an error: an explicit one stays as failed until the client ends it. */
+  /**
+   * Rolls back the open transaction after an error: an explicit one stays failed until the client
+   * ends it.
+   */
   async fail(): Promise<void> {
     const wasExplicit = this.#state === "explicit";
     if (this.#state === "implicit" || wasExplicit) await this.#rollback();
@@ -181,7 +192,7 @@ export class TransactionRunner {
     this.#backend.leave();
   }
 
-  /** Gives the open transaction up because another session needs what it holds. */
+  /** Rolls back the open transaction because another session needs its locks. */
   async surrender(marker: ConflictMarker): Promise<void> {
     if (!this.isOpen) return;
     await this.#rollback();
@@ -244,7 +255,7 @@ export class TransactionRunner {
     }
   }
 
-  /** Faults that are meant for this statement, and the schema that changed since the last one. */
+  /** Injects faults for this statement, and reports schema changes since the last one. */
   #strike(statement: Statement): void {
     const isStale = this.#server.reportsCatalogChanges &&
       this.#catalogVersion < this.#server.catalogVersion;
@@ -350,8 +361,9 @@ export class TransactionRunner {
   }
 
   /**
-   * Runs what may meet another transaction. In autocommit the other one loses what it holds, because this one commits
-   * first; in a transaction this one goes on over copies and loses at its COMMIT.
+   * Runs work that may conflict with another transaction. In autocommit the other transaction
+   * loses, because this one commits first; in a transaction this one continues on copies and loses
+   * at its COMMIT.
    */
   async #withConflicts<T>(
     marker: ConflictMarker,
@@ -495,7 +507,10 @@ function faultError(fault: DistSqlFault | undefined): Error {
   return new SqlError({ sqlstate: "XX000", message: "server unavailable" });
 }
 
-/** Serialization failure, a lock that was not to be had, a deadlock: to the provider they are all conflicts. */
+/**
+ * Checks for serialization failures, unavailable locks and deadlocks, all of which are conflicts on
+ * the provider.
+ */
 function isConflict(error: unknown): boolean {
   return error instanceof SqlError && ["40001", "55P03", "40P01"].includes(error.sqlstate);
 }

@@ -1,15 +1,15 @@
 import type { Query } from "./jobs.ts";
 
-/** What one column of a row weighs: bytes as they are, everything else as its text, before any compression. */
+/** Returns SQL for the size of a column: bytes as stored, everything else as text, uncompressed. */
 function weight(expression: string, type: string): string {
   return `coalesce(octet_length(${type === "bytea" ? expression : `(${expression})::text`}), 0)`;
 }
 
 /**
- * Measures what the open transaction has written: rows and their index entries.
+ * Measures the rows and index entries that the open transaction has written.
  *
- * Every visible row whose xmin is not older than the transaction's own id is its own, because the snapshot was taken
- * before the id was given.
+ * Every visible row whose xmin is not older than the transaction's id belongs to it, because the
+ * snapshot was taken before the id was assigned.
  *
  * @param query Runs SQL in the transaction as the superuser.
  * @returns Bytes.

@@ -1,11 +1,13 @@
-/** One message of the PostgreSQL protocol, version 3: its type byte and its payload without the length. */
+/**
+ * Message of the PostgreSQL protocol, version 3: its type byte and its payload without the length.
+ */
 export interface WireMessage {
-  /** The type as a character, for example `Q`; an empty string for the untyped first packets. */
+  /** Type as a character, for example `Q`; an empty string for the untyped first packets. */
   readonly type: string;
   readonly payload: Uint8Array;
 }
 
-/** The fields of an ErrorResponse that this server fills. */
+/** Fields of an ErrorResponse that this server sets. */
 export interface WireError {
   readonly sqlstate: string;
   readonly message: string;
@@ -13,7 +15,7 @@ export interface WireError {
   readonly severity?: "ERROR" | "FATAL";
   readonly detail?: string;
   readonly hint?: string;
-  /** Character position in the statement, counted from 1. */
+  /** Character position in the statement, from 1. */
   readonly position?: number;
 }
 
@@ -31,32 +33,32 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
-/** A zero-terminated string. */
+/** Encodes a zero-terminated string. */
 export function cString(text: string): Uint8Array {
   return encoder.encode(text + "\0");
 }
 
-/** A big-endian 32-bit integer. */
+/** Encodes a big-endian 32-bit integer. */
 export function int32(value: number): Uint8Array {
   const bytes = new Uint8Array(4);
   new DataView(bytes.buffer).setInt32(0, value);
   return bytes;
 }
 
-/** A big-endian 16-bit integer. */
+/** Encodes a big-endian 16-bit integer. */
 export function int16(value: number): Uint8Array {
   const bytes = new Uint8Array(2);
   new DataView(bytes.buffer).setInt16(0, value);
   return bytes;
 }
 
-/** Puts type and length before a payload. */
+/** Adds type and length to a payload. */
 export function frame(type: string, ...payload: Uint8Array[]): Uint8Array {
   const body = concatBytes(payload);
   return concatBytes([encoder.encode(type), int32(body.length + 4), body]);
 }
 
-/** Reads numbers and strings of a payload in order. */
+/** Reader of numbers and strings in a payload. */
 export class PayloadReader {
   #offset = 0;
   readonly #bytes: Uint8Array;
@@ -98,32 +100,35 @@ export class PayloadReader {
   }
 }
 
-/** Cuts a byte stream into messages. */
+/** Reader that splits a byte stream into messages. */
 export class MessageReader {
   #buffered: Uint8Array = new Uint8Array(0);
   #typed: boolean;
   readonly #maxBytes: number;
 
   /**
-   * @param typed False while the first, untyped packet of a connection is awaited; the reader turns true after it by {@link expectTyped}.
-   * @param maxBytes A longer message throws a RangeError.
+   * @param typed False before the first, untyped packet of a connection; {@link expectTyped} makes
+   * it true.
+   * @param maxBytes Maximum length of a message; a longer one throws a RangeError.
    */
   constructor(typed: boolean, maxBytes: number = Number.POSITIVE_INFINITY) {
     this.#typed = typed;
     this.#maxBytes = maxBytes;
   }
 
-  /** From now on every message starts with its type byte. */
+  /** Expects a type byte in all following messages. */
   expectTyped(): void {
     this.#typed = true;
   }
 
-  /** Takes what the socket brought. */
+  /** Adds received bytes. */
   push(chunk: Uint8Array): void {
     this.#buffered = this.#buffered.length === 0 ? chunk : concatBytes([this.#buffered, chunk]);
   }
 
-  /** @returns The next whole message, or undefined when more bytes are needed. */
+  /**
+   * @returns The next complete message, or undefined if more bytes are needed.
+   */
   next(): WireMessage | undefined {
     const head = this.#typed ? 1 : 0;
     if (this.#buffered.length < head + 4) return undefined;
@@ -138,7 +143,7 @@ export class MessageReader {
   }
 }
 
-/** Cuts a complete answer into messages. */
+/** Splits a complete answer into messages. */
 export function readMessages(bytes: Uint8Array): WireMessage[] {
   const reader = new MessageReader(true);
   reader.push(bytes);
@@ -147,7 +152,7 @@ export function readMessages(bytes: Uint8Array): WireMessage[] {
   return messages;
 }
 
-/** An ErrorResponse. */
+/** Creates an ErrorResponse. */
 export function errorResponse(error: WireError): Uint8Array {
   const severity = error.severity ?? "ERROR";
   const fields = [`S${severity}`, `V${severity}`, `C${error.sqlstate}`, `M${error.message}`];
@@ -157,7 +162,7 @@ export function errorResponse(error: WireError): Uint8Array {
   return frame("E", ...fields.map(cString), new Uint8Array(1));
 }
 
-/** The fields of an ErrorResponse or NoticeResponse by their letter. */
+/** Parses the fields of an ErrorResponse or NoticeResponse by their letters. */
 export function readErrorFields(payload: Uint8Array): Map<string, string> {
   const reader = new PayloadReader(payload);
   const fields = new Map<string, string>();
@@ -167,16 +172,16 @@ export function readErrorFields(payload: Uint8Array): Map<string, string> {
   return fields;
 }
 
-/** A RowDescription of text columns. */
+/** Creates a RowDescription of text columns. */
 export function textRowDescription(columns: readonly string[]): Uint8Array {
-  // 25 is the OID of text; -1 says "of any length, without modifier".
+  // 25 is the OID of text; -1 means any length and no modifier
   const fields = columns.map((name) =>
     concatBytes([cString(name), int32(0), int16(0), int32(25), int16(-1), int32(-1), int16(0)])
   );
   return frame("T", int16(columns.length), ...fields);
 }
 
-/** A DataRow of text values. */
+/** Creates a DataRow of text values. */
 export function textDataRow(values: readonly string[]): Uint8Array {
   const fields = values.map((value) => {
     const bytes = encoder.encode(value);
@@ -185,17 +190,17 @@ export function textDataRow(values: readonly string[]): Uint8Array {
   return frame("D", int16(values.length), ...fields);
 }
 
-/** A CommandComplete. */
+/** Creates a CommandComplete. */
 export function commandComplete(tag: string): Uint8Array {
   return frame("C", cString(tag));
 }
 
-/** A ReadyForQuery: `I` idle, `T` in a transaction, `E` in a failed one. */
+/** Creates a ReadyForQuery: `I` idle, `T` in a transaction, `E` in a failed one. */
 export function readyForQuery(status: "I" | "T" | "E"): Uint8Array {
   return frame("Z", encoder.encode(status));
 }
 
-/** A DataRow's values as text; null stays null. */
+/** Parses a DataRow's values as text; null stays null. */
 export function readTextRow(payload: Uint8Array): (string | null)[] {
   const reader = new PayloadReader(payload);
   return Array.from({ length: reader.int16() }, () => {

@@ -1,36 +1,36 @@
 import { concatBytes, cString, frame, int16, PayloadReader } from "./wire.ts";
 
-/** What a Parse message carries. */
+/** Content of a Parse message. */
 export interface ParseMessage {
   readonly name: string;
   readonly sql: string;
-  /** Number and OIDs of the parameter types, as they came. */
+  /** Number and OIDs of the parameter types, unparsed. */
   readonly types: Uint8Array;
 }
 
-/** What a Bind message carries, its values left as they came. */
+/** Content of a Bind message, with unparsed values. */
 export interface BindMessage {
   readonly portal: string;
   readonly statement: string;
-  /** Format codes, values and result formats, as they came. */
+  /** Format codes, values and result formats, unparsed. */
   readonly rest: Uint8Array;
-  /** The values as bytes; null is SQL's NULL. */
+  /** Values as bytes; null is SQL's NULL. */
   readonly values: readonly (Uint8Array | null)[];
   readonly resultFormats: readonly number[];
 }
 
-/** Reads a Parse message. */
+/** Parses a Parse message. */
 export function readParse(payload: Uint8Array): ParseMessage {
   const reader = new PayloadReader(payload);
   return { name: reader.string(), sql: reader.string(), types: reader.bytes(reader.remaining) };
 }
 
-/** Writes a Parse message. */
+/** Creates a Parse message. */
 export function parseMessage(name: string, sql: string, types: Uint8Array): Uint8Array {
   return frame("P", cString(name), cString(sql), types);
 }
 
-/** Reads a Bind message. */
+/** Parses a Bind message. */
 export function readBind(payload: Uint8Array): BindMessage {
   const reader = new PayloadReader(payload);
   const portal = reader.string();
@@ -45,12 +45,12 @@ export function readBind(payload: Uint8Array): BindMessage {
   return { portal, statement, rest, values, resultFormats };
 }
 
-/** Writes a Bind message. */
+/** Creates a Bind message. */
 export function bindMessage(bind: BindMessage): Uint8Array {
   return frame("B", cString(bind.portal), cString(bind.statement), bind.rest);
 }
 
-/** Sets the format codes that a Bind asked for in a RowDescription that was made for the statement. */
+/** Sets the format codes requested by a Bind in a RowDescription of the statement. */
 export function withResultFormats(
   rowDescription: Uint8Array,
   formats: readonly number[],
@@ -67,23 +67,23 @@ export function withResultFormats(
   return bytes;
 }
 
-/** A Describe of a prepared statement. */
+/** Creates a Describe of a prepared statement. */
 export function describeStatement(name: string): Uint8Array {
   return frame("D", new TextEncoder().encode("S"), cString(name));
 }
 
-/** A ParameterDescription without parameters. */
+/** Creates a ParameterDescription without parameters. */
 export function noParameters(): Uint8Array {
   return frame("t", int16(0));
 }
 
-/** The type OIDs of a ParameterDescription. */
+/** Parses the type OIDs of a ParameterDescription. */
 export function readParameterTypes(payload: Uint8Array): number[] {
   const reader = new PayloadReader(payload);
   return Array.from({ length: reader.int16() }, () => reader.int32());
 }
 
-/** A simple Query. */
+/** Creates a simple Query. */
 export function queryMessage(sql: string): Uint8Array {
   return frame("Q", concatBytes([cString(sql)]));
 }

@@ -4,7 +4,7 @@ import type { Refusal, RefusalRule } from "./rule.ts";
 import { cacheSize, isCacheAccepted } from "./statement_rules.ts";
 import { IDENTITY_CACHE, refuseColumn } from "./table_rules.ts";
 
-/** The actions of ALTER TABLE that the provider takes (AT, EMU; state of 2026-09). */
+/** Actions of ALTER TABLE that the provider accepts (AT, EMU; state of 2026-09). */
 const ACCEPTED = new Set([
   ...[
     "AT_AddColumn",
@@ -32,7 +32,7 @@ const ACCEPTED = new Set([
   "AT_AlterConstraint",
 ]);
 
-/** The words of the actions that are refused, for the text `unsupported ALTER TABLE … statement`. */
+/** Words of rejected actions, for the text `unsupported ALTER TABLE … statement`. */
 const ACTION_WORDS: Record<string, string> = {
   AT_AlterColumnType: "ALTER COLUMN ... SET DATA TYPE",
   AT_SetNotNull: "ALTER COLUMN ... SET NOT NULL",
@@ -46,7 +46,7 @@ const ACTION_WORDS: Record<string, string> = {
   AT_AttachPartition: "ATTACH PARTITION",
 };
 
-/** These texts lack the word "statement" at the end. */
+/** Texts without the word "statement" at the end. */
 const ROW_SECURITY: Record<string, string> = {
   AT_EnableRowSecurity: "unsupported ALTER TABLE ENABLE ROW SECURITY",
   AT_DisableRowSecurity: "unsupported ALTER TABLE DISABLE ROW SECURITY",

@@ -6,7 +6,7 @@ import type { Refusal, RefusalRule } from "./rule.ts";
 import { STATEMENT_RULES } from "./statement_rules.ts";
 import { TABLE_RULES } from "./table_rules.ts";
 
-/** Everything that is refused for what a statement says, in the order in which it is answered. */
+/** All rules that reject a statement by its text, in the order of the provider's answers. */
 export const REFUSAL_RULES: readonly RefusalRule[] = [
   ...STATEMENT_RULES,
   ...INDEX_RULES,
@@ -14,18 +14,18 @@ export const REFUSAL_RULES: readonly RefusalRule[] = [
   ...ALTER_RULES,
 ];
 
-/** EXPLAIN is refused for what it explains. */
+/** Returns the statement inside EXPLAIN, which is rejected like the statement itself. */
 function explained(statement: Statement): Statement {
   const [type, node] = Object.entries(child(statement.node, "query"))[0] ?? [];
   return type === undefined ? statement : { ...statement, type, node: node as Statement["node"] };
 }
 
 /**
- * Says why the provider refuses a statement.
+ * Checks whether the provider rejects a statement.
  *
  * @param statement A parsed statement.
- * @param asOf The day, YYYY-MM-DD, whose rules count.
- * @returns SQLSTATE and text of the first rule that applies, or undefined.
+ * @param asOf Day, YYYY-MM-DD, whose rules apply.
+ * @returns SQLSTATE and text of the first matching rule, or undefined.
  */
 export function checkRefusals(statement: Statement, asOf: string): Refusal | undefined {
   for (const rule of REFUSAL_RULES) {

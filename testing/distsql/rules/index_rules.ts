@@ -2,7 +2,10 @@ import { child, children, getText } from "../syntax_tree.ts";
 import type { SqlToken } from "../statements.ts";
 import type { RefusalRule } from "./rule.ts";
 
-/** Whether a word stands outside every parenthesis of a statement: the tree does not tell `USING btree` from none. */
+/**
+ * Checks for a top-level keyword of a statement: the parse tree does not distinguish `USING btree`
+ * from no clause.
+ */
 function hasClause(tokens: readonly SqlToken[], word: string): boolean {
   let depth = 0;
   for (const token of tokens) {
@@ -13,10 +16,10 @@ function hasClause(tokens: readonly SqlToken[], word: string): boolean {
   return false;
 }
 
-/** The text for a key of more than 8 columns. */
+/** Text for a key of more than 8 columns. */
 export const TOO_MANY_KEYS = "more than 8 column keys in an index are not supported";
 
-/** Refusals of CREATE INDEX, in the order in which they are answered. */
+/** Refusals of CREATE INDEX, in the order of the provider's answers. */
 export const INDEX_RULES: readonly RefusalRule[] = [
   {
     id: "index-concurrently",

@@ -1,33 +1,35 @@
 import type { Statement } from "../statements.ts";
 
 /**
- * How a rule is known: `L` recorded live on a cluster by a named public source, `D` stated in the provider's
- * documentation, `T` tested by a tool of the provider's owner, `I` inferred (the text may differ).
+ * Evidence for a rule: `L` recorded live on a cluster by a named public source, `D` stated in the
+ * provider's documentation, `T` tested by a tool of the provider's owner, `I` inferred (the text
+ * may differ).
  */
 export type RuleCertainty = "L" | "D" | "T" | "I";
 
-/** What a client is told when a statement is refused. */
+/** Error for a rejected statement. */
 export interface Refusal {
   readonly sqlstate: string;
   readonly message: string;
 }
 
-/** One thing that the provider refuses. */
+/** Rule that rejects statements. */
 export interface RefusalRule {
   readonly id: string;
-  /** The node types of the parse tree that the rule looks at; none means every statement. */
+  /** Node types of the parse tree that the rule applies to; every statement if omitted. */
   readonly on?: readonly string[];
-  /** The day, YYYY-MM-DD, from which the provider accepts it. */
+  /** Day, YYYY-MM-DD, from which the provider accepts the statement. */
   readonly until?: string;
   /** @default "0A000" */
   readonly sqlstate?: string;
   readonly sure: RuleCertainty;
-  /** Where it was read or recorded. */
+  /** Source of the rule. */
   readonly source: string;
   /**
-   * Looks at one statement.
+   * Checks one statement.
    *
-   * @returns The server's text, or a whole refusal where the SQLSTATE varies; undefined when the rule does not apply.
+   * @returns The server's text, or a whole refusal if the SQLSTATE varies; undefined if the rule
+   * does not apply.
    */
   refuse(statement: Statement): string | Refusal | undefined;
 }

@@ -9,7 +9,7 @@ import {
 } from "../syntax_tree.ts";
 import type { RefusalRule } from "./rule.ts";
 
-/** The statements that the provider takes; everything else is an "unsupported statement". */
+/** Statements that the provider accepts; every other is an "unsupported statement". */
 const ACCEPTED = new Set([
   ...[
     "SelectStmt",
@@ -51,7 +51,7 @@ const ACCEPTED = new Set([
   ...["VariableSetStmt", "VariableShowStmt", "VacuumStmt", "DeallocateStmt"],
 ]);
 
-/** Refusals with a text of their own, by node type. */
+/** Refusals with a specific text, by node type. */
 const OWN_TEXTS: Record<string, string> = {
   MergeStmt: "unsupported statement type: MERGE",
   CreateTrigStmt: "CREATE TRIGGER not supported",
@@ -83,7 +83,7 @@ const DROPPABLE = [
   "STATISTIC_EXT",
 ];
 
-/** Objects by what may be changed of them. */
+/** Objects by the changes that they support. */
 const RENAMED = [
   "TABLE",
   "COLUMN",
@@ -116,7 +116,7 @@ const COMMENTED = [
   "STATISTIC_EXT",
 ];
 
-/** Options of a role, as the parse tree names them. */
+/** Options of a role, as named in the parse tree. */
 const ROLE_OPTIONS = ["canlogin", "inherit", "addroleto", "rolemembers", "adminmembers"];
 
 const FIXED_SETTINGS = [
@@ -153,14 +153,14 @@ function isSystemSchema(name: string): boolean {
   return SYSTEM_SCHEMAS.includes(name);
 }
 
-/** A sequence's cache, or undefined when it is not given. */
+/** Returns a sequence's cache size, or undefined if it is not given. */
 export function cacheSize(options: readonly SyntaxNode[]): number | undefined {
   const argument = child(definitions(options).get("cache") ?? {}, "arg");
   if (Object.keys(argument).length === 0) return undefined;
   return Number(child(argument, "Integer").ival ?? getText(child(argument, "Float"), "fval"));
 }
 
-/** Whether the provider takes a cache of this size. */
+/** Checks whether the provider accepts a cache size. */
 export function isCacheAccepted(cache: number | undefined): boolean {
   return cache !== undefined && (cache === 1 || cache >= 65_536);
 }

@@ -20,7 +20,7 @@ function tableConstraints(node: SyntaxNode): SyntaxNode[] {
   ) => found.contype);
 }
 
-/** Says why a column cannot have its type, or have it as an identity. */
+/** Checks whether a column can have its type, or be an identity with it. */
 export function refuseColumn(column: SyntaxNode): Refusal | undefined {
   const type = child(column, "typeName");
   const refused = refuseType(type);
@@ -40,7 +40,7 @@ export function refuseColumn(column: SyntaxNode): Refusal | undefined {
   }
 }
 
-/** The text for an identity whose CACHE is absent or between 2 and 65535. */
+/** Text for an identity whose CACHE is missing or between 2 and 65535. */
 export const IDENTITY_CACHE =
   "identity column is not supported without an explicit cache size. please define CACHE greater than or equal to 65536 or equal to 1";
 
@@ -154,7 +154,7 @@ const CLAUSES: readonly {
   },
 ];
 
-/** Refusals of CREATE TABLE and of what a column may be. */
+/** Refusals of CREATE TABLE and of column definitions. */
 export const TABLE_RULES: readonly RefusalRule[] = [
   ...CLAUSES.map(({ id, text, sure, has }): RefusalRule => ({
     id: `table-${id}`,
