@@ -211,7 +211,11 @@ Deno.test("startDistSqlServer() refuses options that make no sense", async () =>
     [{ asOf: "yesterday" }, RangeError, 'asOf must be a day, YYYY-MM-DD, got "yesterday"'],
     [{ jobDelayMs: -1 }, RangeError, "jobDelayMs must be a number from 0, got -1"],
     [{ limits: { rows: Number.NaN } }, RangeError, "rows must be a number from 0, got NaN"],
-    [{ principals: [] }, RangeError, "principals must name at least one principal: otherwise no client can sign in"],
+    [
+      { principals: [] },
+      RangeError,
+      "principals must name at least one principal: otherwise no client can sign in",
+    ],
     [
       { backend: { url: "mysql://u:secret@h/d" } },
       TypeError,
