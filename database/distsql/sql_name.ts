@@ -14,16 +14,17 @@ function fold(name: string): string {
 }
 
 /**
- * Returns the name of a token, without quotes and folded like PostgreSQL.
+ * Returns the name of a token, without quotes, folded and cut to 63 bytes like PostgreSQL.
  *
  * @param token A word or a quoted name.
  * @returns The name in the catalog; for `U&""` the text between the quotes with its escapes.
  */
 export function getName(token: SqlToken): string {
-  if (token.kind !== "quoted") return fold(token.text);
+  if (token.kind !== "quoted") return truncateName(fold(token.text));
   const start = token.text.indexOf('"') + 1;
   const end = token.text.endsWith('"') && token.text.length > start ? -1 : undefined;
-  return token.text.slice(start, end).replaceAll('""', '"');
+  const name = token.text.slice(start, end).replaceAll('""', '"');
+  return start === 1 ? truncateName(name) : name; // escapes of U&"" are longer than what they mean
 }
 
 /** Qualified name from a statement. */
@@ -66,7 +67,7 @@ export function readName(reader: StatementReader, at: number): QualifiedName {
 export function quoteNameAt(reader: StatementReader, at: number): string {
   const parts: string[] = [];
   for (let i = at; i < reader.nameEnd(at); i += 2) {
-    parts.push(writeName(truncateName(getName(reader.token(i)!)), true));
+    parts.push(writeName(getName(reader.token(i)!), true));
   }
   return parts.join(".");
 }

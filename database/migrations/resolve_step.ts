@@ -1,5 +1,5 @@
 import { StatementReader } from "../distsql/statement_reader.ts";
-import { quoteNameAt, readName, truncateName } from "../distsql/sql_name.ts";
+import { quoteNameAt, readName } from "../distsql/sql_name.ts";
 import { tokenize } from "../distsql/tokenize.ts";
 import type { DistSqlColumn, DistSqlNotNull, DistSqlTruncation } from "../distsql/translation.ts";
 import type { MigrationContext } from "./context.ts";
@@ -137,7 +137,7 @@ async function isRefused(
   table: string,
   context: MigrationContext,
 ): Promise<boolean> {
-  const nameAfter = (at: number): string => truncateName(readName(reader, at).name);
+  const nameAfter = (at: number): string => readName(reader, at).name;
   if (reader.is(from, "DROP", "CONSTRAINT")) {
     return await exists(
       KEY,

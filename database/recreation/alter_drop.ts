@@ -1,4 +1,4 @@
-import { getName, readName, truncateName } from "../distsql/sql_name.ts";
+import { getName, readName } from "../distsql/sql_name.ts";
 import type { StatementReader } from "../distsql/statement_reader.ts";
 import { findColumn, findConstraint } from "./alter_constraint.ts";
 import { parseForeignKey } from "./foreign_key.ts";
@@ -22,7 +22,7 @@ export function dropColumn(
 ): void {
   const afterColumn = reader.skip(from + 1, "COLUMN");
   const nameAt = reader.skip(afterColumn, "IF", "EXISTS");
-  const name = truncateName(readName(reader, nameAt).name);
+  const name = readName(reader, nameAt).name;
   if (nameAt > afterColumn && !schema.columns.some((column) => column.name === name)) return;
   removeColumn(schema, name, reader.is(to - 1, "CASCADE"));
 }
@@ -99,7 +99,7 @@ export function dropConstraint(
   to: number,
 ): void {
   const nameAt = reader.skip(from + 2, "IF", "EXISTS");
-  const name = truncateName(readName(reader, nameAt).name);
+  const name = readName(reader, nameAt).name;
   const found = schema.constraints.find((one) => one.name === name);
   if (found === undefined) {
     const column = schema.columns.find((one) => one.notNullName === name);

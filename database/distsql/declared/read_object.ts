@@ -1,4 +1,4 @@
-import { getName, truncateName } from "../sql_name.ts";
+import { getName } from "../sql_name.ts";
 import { StatementReader } from "../statement_reader.ts";
 import { tokenize } from "../tokenize.ts";
 import { DEFAULT_SCHEMA, type ObjectName } from "./declared_schema.ts";
@@ -23,7 +23,7 @@ export function readObject(reader: StatementReader, at: number): WrittenName {
 /** Parses the name of a column or constraint at a position. */
 export function readPart(reader: StatementReader, at: number): string {
   const token = reader.token(at);
-  return token === undefined ? "" : truncateName(getName(token));
+  return token === undefined ? "" : getName(token);
 }
 
 /** Returns the catalog's name for a written one; unqualified names are in `public`. */

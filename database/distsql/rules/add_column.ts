@@ -1,7 +1,6 @@
 import type { StatementReader } from "../statement_reader.ts";
 import { TokenEdits } from "../token_edits.ts";
 import type { DistSqlStep, StatementTranslation } from "../translation.ts";
-import { truncateName } from "../sql_name.ts";
 import { uniqueSteps } from "./add_constraint.ts";
 import {
   type AlterResult,
@@ -220,7 +219,7 @@ export function translateAddColumn(
   if (isPlain && steps.length === 1) return { keep: plain };
   t.apply(steps.length === 1 ? "add-column-null" : "add-column-constraint");
   if (steps.length === 1) return { keep: plain };
-  const about = { table: target.quoted, column: truncateName(column.name.name) };
+  const about = { table: target.quoted, column: column.name.name };
   if (at > afterColumn) steps[0] = { ...steps[0], ifNoColumn: about };
   return { steps: chain(steps) };
 }

@@ -1,4 +1,4 @@
-import { getName, type QualifiedName, truncateName } from "../sql_name.ts";
+import { getName, type QualifiedName } from "../sql_name.ts";
 import { StatementReader } from "../statement_reader.ts";
 import { tokenize } from "../tokenize.ts";
 import type { StatementTranslation } from "../translation.ts";
@@ -27,7 +27,7 @@ export function notNullSteps(
   t: StatementTranslation,
 ): AlterResult {
   const name = given?.text ?? nameConstraint(target, [column], "not_null", t);
-  const about = { table: target.quoted, column: truncateName(column.name) };
+  const about = { table: target.quoted, column: column.name };
   const catalogName = given?.name ?? unquote(name);
   return {
     steps: [
@@ -59,7 +59,7 @@ function unquote(name: string): string {
 export function dropNotNull(keep: string, column: QualifiedName, target: AlterTarget): AlterResult {
   return {
     keep,
-    notNull: { table: target.quoted, column: truncateName(column.name), does: "drop" },
+    notNull: { table: target.quoted, column: column.name, does: "drop" },
   };
 }
 

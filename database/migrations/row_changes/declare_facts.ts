@@ -1,4 +1,4 @@
-import { deriveName, getName, readName, truncateName } from "../../distsql/sql_name.ts";
+import { deriveName, getName, readName } from "../../distsql/sql_name.ts";
 import type { StatementReader } from "../../distsql/statement_reader.ts";
 import { RESERVED_WORDS } from "./known_functions.ts";
 import {
@@ -52,13 +52,13 @@ function declareCreated(facts: SchemaFacts, reader: StatementReader): void {
         : createUniqueIndex(facts, reader, object);
     case "VIEW":
       facts.views.push(
-        readView(truncateName(readName(reader, at).name), reader.text(at, reader.size)),
+        readView(readName(reader, at).name, reader.text(at, reader.size)),
       );
       return;
     case "FUNCTION":
     case "PROCEDURE":
     case "AGGREGATE":
-      facts.functions.add(truncateName(readName(reader, at).name));
+      facts.functions.add(readName(reader, at).name);
   }
 }
 
@@ -95,7 +95,7 @@ const CONSTRAINTS: ReadonlySet<string> = new Set([
 
 function nameAt(reader: StatementReader, at: number): string {
   const token = reader.token(at);
-  return token === undefined ? "" : truncateName(getName(token));
+  return token === undefined ? "" : getName(token);
 }
 
 /** Adds a column or constraint of CREATE TABLE or ADD. */
@@ -218,9 +218,7 @@ function createUniqueIndex(facts: SchemaFacts, reader: StatementReader, object: 
     to === from + 1
   );
   const isWhole = reader.closing(open) === reader.size - 1;
-  const name = truncateName(
-    readName(reader, skipExists(reader, skipModes(reader, object + 1))).name,
-  );
+  const { name } = readName(reader, skipExists(reader, skipModes(reader, object + 1)));
   table.uniques.push({ name, columns, isPrimary: false, isPlain: isPlain && isWhole });
 }
 
@@ -257,7 +255,7 @@ function dropConstraint(facts: SchemaFacts, table: TableFacts, name: string): vo
 
 function dropIndexes(facts: SchemaFacts, reader: StatementReader): void {
   for (const [at] of reader.list(skipExists(reader, skipModes(reader, 2)), reader.size)) {
-    const name = truncateName(readName(reader, at).name);
+    const name = readName(reader, at).name;
     for (const table of facts.tables) {
       table.uniques = table.uniques.filter((unique) => unique.name !== name);
     }
@@ -292,7 +290,7 @@ function dropTables(facts: SchemaFacts, reader: StatementReader): void {
 
 function renameView(facts: SchemaFacts, reader: StatementReader): void {
   const { name, end } = readName(reader, skipExists(reader, 2));
-  const view = facts.views.find((one) => one.name === truncateName(name));
+  const view = facts.views.find((one) => one.name === name);
   if (view !== undefined && reader.is(end, "RENAME", "TO")) {
     facts.views.push({ ...view, name: nameAt(reader, end + 2) });
   }

@@ -1,4 +1,4 @@
-import { getName, truncateName } from "../../distsql/sql_name.ts";
+import { getName } from "../../distsql/sql_name.ts";
 import type { StatementReader } from "../../distsql/statement_reader.ts";
 import {
   ORDERED_FUNCTIONS,
@@ -63,7 +63,7 @@ function isWithin(ranges: readonly TokenRange[], at: number): boolean {
 /** Returns the name at a token, or `undefined` for symbols, literals and reserved words. */
 function nameAt(reader: StatementReader, at: number): string | undefined {
   if (!reader.isName(at) || RESERVED_WORDS.has(reader.key(at))) return undefined;
-  return truncateName(getName(reader.token(at)!));
+  return getName(reader.token(at)!);
 }
 
 /** Checks for escapes that change the name or text of a token. */
@@ -220,7 +220,7 @@ function checkCall(
   { functions, isView }: ExpressionScope,
 ): UnsafeExpression | undefined {
   const { reader } = text;
-  const name = truncateName(getName(reader.token(at)!));
+  const name = getName(reader.token(at)!);
   const isQualified = reader.is(at - 1, ".");
   const isOwn = isQualified && nameAt(reader, at - 2) === "pg_catalog";
   if (!isOwn && (isQualified || functions.has(name))) return { kind: "function", name };

@@ -1,4 +1,4 @@
-import { getName, truncateName } from "../../distsql/sql_name.ts";
+import { getName } from "../../distsql/sql_name.ts";
 import { StatementReader } from "../../distsql/statement_reader.ts";
 import { tokenize } from "../../distsql/tokenize.ts";
 
@@ -94,7 +94,7 @@ export function readView(name: string, sql: string): ViewFacts {
   const reader = new StatementReader(tokenize(sql));
   const words = new Set<string>();
   for (let at = 0; at < reader.size; at++) {
-    if (reader.isName(at)) words.add(truncateName(getName(reader.token(at)!)));
+    if (reader.isName(at)) words.add(getName(reader.token(at)!));
   }
   return { name, reader, words };
 }

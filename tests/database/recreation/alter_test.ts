@@ -284,6 +284,17 @@ Deno.test("applyAlterToSchema() gives the table after each action and leaves the
   }
 });
 
+Deno.test("applyAlterToSchema() cuts names to the 63 bytes that the catalog keeps", () => {
+  const [long, cut] = ["é".repeat(40), "é".repeat(31)];
+  const added = applyAlterToSchema(
+    makeNotes(),
+    `ALTER TABLE notes ADD "${long}" bigint GENERATED ALWAYS AS IDENTITY (CACHE 1)`,
+  );
+  assertEquals(added.columns.at(-1)!.name, cut);
+  const renamed = applyAlterToSchema(makeNotes(), `ALTER TABLE notes RENAME author TO "${long}"`);
+  assertEquals(renamed.columns[1].name, cut);
+});
+
 const REFUSED: [statement: string, says: RegExp][] = [
   ["", /no statement/],
   ["CREATE INDEX i ON notes (id)", /CREATE INDEX is not an ALTER TABLE/],
