@@ -27,26 +27,26 @@ import { isSessionActive } from "./sessions.ts";
 /** Options of {@link createAuthHandler}. */
 export interface AuthHandlerOptions {
   /**
-   * Name in metrics and spans.
+   * Operation name in metrics and spans.
    * @default "Auth"
    */
   operationName?: string;
-  /** How it logs. */
+  /** Log settings. */
   logging?: LoggingConfig;
   /**
-   * Origins that may read the responses.
+   * Allowed CORS origins.
    * @default CORS_ALLOW_ORIGIN
    */
   cors?: CorsOption;
 }
 
 /**
- * Makes the Lambda function that serves the auth library's own routes: sign-up, sign-in, sign-out, providers' callbacks.
- * Mount it under `/api/auth/{proxy+}`, or under the path of `baseURL`, with any method. It takes events of REST APIs, HTTP
- * APIs, function URLs and load balancers.
+ * Creates the Lambda function for better-auth's routes: sign-up, sign-in, sign-out, callbacks of
+ * identity providers. Mount it under `/api/auth/{proxy+}`, or under the path of `baseURL`, with any
+ * method. It accepts events of REST APIs, HTTP APIs, function URLs and load balancers.
  *
- * @param getAuthInstance Gives the instance, such as `getConfiguredSessionAuth`.
- * @param options Name and logging.
+ * @param getAuthInstance Returns the instance, such as `getConfiguredSessionAuth`.
+ * @param options Operation name, log settings and CORS.
  * @returns The function to export.
  *
  * @example
@@ -94,8 +94,8 @@ export function createAuthHandler(
 }
 
 /**
- * Makes sure that a sign-out has ended the session. The library answers 200 even if it could not delete the session, and
- * of several cookies with the session cookie's name it reads only the first.
+ * Ends all sessions of a sign-out request. better-auth answers 200 even if it could not delete the
+ * session, and reads only the first of several session cookies.
  */
 async function checkSignedOut(
   auth: BetterAuthInstance,
@@ -105,7 +105,7 @@ async function checkSignedOut(
   const { secret } = getInternals(auth).settings;
   const bearer = extractBearerToken(headers.get("authorization"));
   const token = bearer === null ? undefined : await readSessionToken(bearer, secret);
-  // the library looks at a token first, and at cookies only when there is no valid one
+  // better-auth reads cookies only without a valid token
   const tokens = token === undefined
     ? await readSessionCookies(headers.get("cookie"), library.sessionCookie, secret)
     : [token];
@@ -120,7 +120,7 @@ async function checkSignedOut(
   }
 }
 
-/** The event as a web request to the address that the library knows itself by. */
+/** Converts the event to a web request to `baseURL`. */
 function toRequest(event: ApiEvent, baseURL: string): Request {
   const { origin, pathname } = new URL(baseURL);
   const query = getQueryString(event);
@@ -139,7 +139,10 @@ function toRequest(event: ApiEvent, baseURL: string): Request {
   }
 }
 
-/** A REST API leaves the stage out of `path`, though it is part of the address unless there is a custom domain. */
+/**
+ * Returns the path including the stage, which a REST API omits from `path` although it is part of
+ * the URL.
+ */
 function getRoutePath(event: ApiEvent, basePath: string): string {
   const path = getPath(event);
   const withStage = (event as RestApiEvent & { requestContext?: { path?: string } }).requestContext
@@ -147,7 +150,7 @@ function getRoutePath(event: ApiEvent, basePath: string): string {
   const route = basePath !== "/" && !path.startsWith(basePath) && withStage?.startsWith(basePath)
     ? withStage
     : path;
-  // `@example.com/` behind the origin would be a request to another host
+  // an origin followed by `@example.com/` would be a request to another host
   return route.startsWith("/") ? route : `/${route}`;
 }
 
@@ -160,9 +163,10 @@ function readHeaders(event: ApiEvent): Headers {
     }
   }
   const cookies = readCookieHeader(event);
-  // `append` joins with commas, which are no separators of cookies
+  // `append` joins with commas, but cookies are separated by semicolons
   if (cookies !== undefined) headers.set("cookie", cookies);
-  // the library counts sign-in attempts by this header and notes it in sessions: what the client wrote must not count
+  // better-auth uses this header for rate limits and in sessions, so it must not be set by the
+  // client
   const address = getClientAddress(event);
   if (address === undefined) headers.delete("x-forwarded-for");
   else headers.set("x-forwarded-for", address);

@@ -8,11 +8,11 @@ import { loadBetterAuth, loadGenericOAuth } from "./load_better_auth.ts";
 import { withSafeErrors } from "./safe_errors.ts";
 import { AUTH_SCHEMA_MAPPING } from "./schema.ts";
 
-/** The auth library, started. */
+/** A running better-auth instance. */
 export interface StartedBetterAuth {
-  /** Its endpoints as functions. */
+  /** Endpoints as functions. */
   readonly api: BetterAuthApi;
-  /** Its routes. */
+  /** Routes. */
   readonly handler: (request: Request) => Promise<Response>;
   /** Name of the cookie with the session's token. */
   readonly sessionCookie: string;
@@ -21,13 +21,14 @@ export interface StartedBetterAuth {
 }
 
 /**
- * Starts the auth library.
+ * Starts better-auth.
  *
  * @param db The database client.
  * @param settings The checked configuration.
- * @param options What of the library's options is known without it.
- * @returns The library's own instance.
- * @throws {ConfigurationError} When a provider is unknown, relations are missing, or the environment overrides the secret.
+ * @param options Options of better-auth, without `database` and `plugins`.
+ * @returns The running instance.
+ * @throws {ConfigurationError} If a provider is unknown, relations or tables are missing, or the
+ * environment overrides the secret.
  */
 export async function startBetterAuth(
   db: AuthDatabase,
@@ -49,7 +50,7 @@ export async function startBetterAuth(
   const schema = { ...AUTH_SCHEMA_MAPPING, ...settings.schema };
   if (settings.experimentalJoins) checkRelations(db, schema);
   const plugins = [...await listPlugins(settings.plugins)];
-  // handlers take bearer tokens, so the library must, too
+  // handlers accept bearer tokens, so better-auth must accept them too
   if (!plugins.some(({ id }) => id === "bearer")) plugins.push(bearer());
   if (custom.length > 0) {
     if (plugins.some(({ id }) => id === "generic-oauth")) {
@@ -64,7 +65,8 @@ export async function startBetterAuth(
   }
   const auth = betterAuth<BetterAuthOptions>({
     ...options,
-    // one transaction for a user and their account: half a sign-up would block the email address for good
+    // creates a user and their account in one transaction, because an incomplete sign-up would
+    // block the email address
     database: drizzleAdapter(withSafeErrors(db), {
       provider: "pg",
       schema,
@@ -92,7 +94,7 @@ async function listPlugins(plugins: AuthPlugins): Promise<readonly BetterAuthPlu
   return typeof plugins === "function" ? await plugins() : plugins;
 }
 
-/** Refuses to start with a plugin whose tables or columns are missing: each of its routes would fail. */
+/** Throws if tables or columns of a plugin are missing, because its routes would fail. */
 function checkTables(
   needed: readonly { modelName: string; fields: object }[],
   schema: Readonly<Record<string, unknown>>,
@@ -122,7 +124,7 @@ interface RelationalClient {
   };
 }
 
-/** Without relations better-auth would read each session without its user, and take it for no session. */
+/** Throws if relations are missing, because better-auth would find no session without its user. */
 function checkRelations(db: AuthDatabase, schema: Readonly<Record<string, unknown>>): void {
   const { fullSchema = {}, schema: relational = {} } = (db as RelationalClient)._ ?? {};
   const needed = { user: "accounts", session: "user", account: "user" } as const;

@@ -9,16 +9,17 @@ const LEVELS: Readonly<Record<string, LogLevel>> = {
 };
 
 /**
- * Takes better-auth's log lines into ours. Of what it hands over beside the text only errors are kept, and those described
- * without SQL: the rest are email addresses, tokens and rows.
+ * Writes a log line of better-auth to our logger. Values other than errors are dropped, because
+ * they contain email addresses, tokens and rows. Errors are logged without SQL.
  *
  * @param level better-auth's level.
- * @param message Its text.
- * @param values What it would print behind the text.
+ * @param message Text.
+ * @param values Further values of the log call.
  */
 export function logBetterAuth(level: string, message: string, ...values: unknown[]): void {
   const error = values.find((value) => value instanceof Error);
-  // drizzle's message is the statement with its parameters, and better-auth sometimes logs it as plain text
+  // better-auth sometimes logs drizzle's message, which contains the statement and its parameters,
+  // as plain text
   const text = /^failed query/i.test(message)
     ? "a query failed"
     : message.replace(/^\[better-auth\]\s*/i, "");

@@ -26,10 +26,12 @@ export function toBetterAuthOptions(settings: AuthSettings): BetterAuthOptions {
     },
     account: { ...account, encryptOAuthTokens: settings.encryptOAuthTokens },
     socialProviders: settings.providers.social as BetterAuthOptions["socialProviders"],
-    // left to itself, better-auth counts only where NODE_ENV is "production", which nothing sets on Lambda
+    // by default better-auth limits requests only if NODE_ENV is "production", which Lambda does
+    // not set
     rateLimit: { enabled: !settings.isLoopback, ...library.rateLimit },
     advanced: {
-      // left to itself, better-auth skips the check of origins where NODE_ENV is "test", which is also a stage's name
+      // by default better-auth skips the origin check if NODE_ENV is "test", which can be the name
+      // of a stage
       disableOriginCheck: false,
       ...advanced,
       useSecureCookies: settings.useSecureCookies,
@@ -40,7 +42,8 @@ export function toBetterAuthOptions(settings: AuthSettings): BetterAuthOptions {
       },
     },
     logger: { level: "warn", disableColors: true, log: logBetterAuth, ...library.logger },
-    // without this, better-auth prints a thrown error to the console, with SQL and parameters; the handler logs it safely
+    // otherwise better-auth prints thrown errors with SQL and parameters to the console; the
+    // handler logs them safely
     onAPIError: { ...library.onAPIError, throw: true },
     telemetry: { enabled: false, ...library.telemetry },
   };

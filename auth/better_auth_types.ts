@@ -1,7 +1,9 @@
 import type { Auth, BetterAuthOptions as LibraryOptions } from "better-auth";
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
 
-/** better-auth's endpoints as functions: `signUpEmail`, `signInEmail`, `signOut`, `getSession`, … */
+/**
+ * better-auth's endpoints as functions: `signUpEmail`, `signInEmail`, `signOut`, `getSession`, …
+ */
 export type BetterAuthApi = Auth<LibraryOptions>["api"];
 
 /** better-auth's options. */

@@ -7,8 +7,9 @@ import type {
 } from "drizzle-orm/pg-core";
 import { boolean, text, timestamp, uuid } from "drizzle-orm/pg-core";
 
-// Each property is a getter: drizzle's builders take the name of the first table that they are built into (it becomes part
-// of the names of unique constraints), so every table, also one that spreads these columns, needs builders of its own.
+// Each property is a getter that returns new builders. drizzle's builders keep the name of their
+// first table, which becomes part of the names of unique constraints, so tables must not share
+// them.
 
 type Text<Name extends string> = PgTextBuilderInitial<Name, [string, ...string[]]>;
 type Id = IsPrimaryKey<NotNull<HasDefault<PgUUIDBuilderInitial<"id">>>>;
@@ -23,13 +24,13 @@ export type AuthUserColumns = {
   name: NotNull<Text<"name">>;
   /** Email address, in lower case, unique. */
   email: NotNull<Text<"email">>;
-  /** Whether the address was confirmed. */
+  /** True once the address is confirmed. */
   emailVerified: NotNull<HasDefault<PgBooleanBuilderInitial<"email_verified">>>;
-  /** Address of a picture. */
+  /** URL of a picture. */
   image: Text<"image">;
-  /** When the row was made. */
+  /** Creation time of the row. */
   createdAt: SetByDefault<"created_at">;
-  /** When the row was last changed. */
+  /** Time of the last change of the row. */
   updatedAt: HasDefault<SetByDefault<"updated_at">>;
 };
 
@@ -37,19 +38,19 @@ export type AuthUserColumns = {
 export type AuthSessionColumns = {
   /** Primary key, a UUID. */
   id: Id;
-  /** When the session ends. */
+  /** Expiry time of the session. */
   expiresAt: Instant<"expires_at">;
-  /** The token that stands for the session, unique. */
+  /** Unique token of the session. */
   token: NotNull<Text<"token">>;
-  /** When the row was made. */
+  /** Creation time of the row. */
   createdAt: SetByDefault<"created_at">;
-  /** When the row was last changed. */
+  /** Time of the last change of the row. */
   updatedAt: HasDefault<SetByDefault<"updated_at">>;
-  /** Where the sign-in came from. */
+  /** IP address of the sign-in. */
   ipAddress: Text<"ip_address">;
-  /** The client's own description at sign-in. */
+  /** User agent of the sign-in. */
   userAgent: Text<"user_agent">;
-  /** Whose session it is. */
+  /** Id of the user. */
   userId: NotNull<PgUUIDBuilderInitial<"user_id">>;
 };
 
@@ -61,7 +62,7 @@ export type AuthAccountColumns = {
   accountId: NotNull<Text<"account_id">>;
   /** The provider's id; `credential` for email and password. */
   providerId: NotNull<Text<"provider_id">>;
-  /** Whose account it is. */
+  /** Id of the user. */
   userId: NotNull<PgUUIDBuilderInitial<"user_id">>;
   /** The provider's access token, encrypted with `encryptOAuthTokens`. */
   accessToken: Text<"access_token">;
@@ -69,17 +70,17 @@ export type AuthAccountColumns = {
   refreshToken: Text<"refresh_token">;
   /** The provider's id token, encrypted with `encryptOAuthTokens`. */
   idToken: Text<"id_token">;
-  /** When the access token ends. */
+  /** Expiry time of the access token. */
   accessTokenExpiresAt: PgTimestampBuilderInitial<"access_token_expires_at">;
-  /** When the refresh token ends. */
+  /** Expiry time of the refresh token. */
   refreshTokenExpiresAt: PgTimestampBuilderInitial<"refresh_token_expires_at">;
-  /** What the provider granted. */
+  /** Granted scopes. */
   scope: Text<"scope">;
   /** Hash of the password (scrypt), for `credential`. */
   password: Text<"password">;
-  /** When the row was made. */
+  /** Creation time of the row. */
   createdAt: SetByDefault<"created_at">;
-  /** When the row was last changed. */
+  /** Time of the last change of the row. */
   updatedAt: HasDefault<SetByDefault<"updated_at">>;
 };
 
@@ -87,15 +88,15 @@ export type AuthAccountColumns = {
 export type AuthVerificationColumns = {
   /** Primary key, a UUID. */
   id: Id;
-  /** What is to be verified. */
+  /** Identifier that is verified, such as an email address. */
   identifier: NotNull<Text<"identifier">>;
-  /** The value that proves it. */
+  /** Secret value of the verification. */
   value: NotNull<Text<"value">>;
-  /** When the verification ends. */
+  /** Expiry time of the verification. */
   expiresAt: Instant<"expires_at">;
-  /** When the row was made. */
+  /** Creation time of the row. */
   createdAt: SetByDefault<"created_at">;
-  /** When the row was last changed. */
+  /** Time of the last change of the row. */
   updatedAt: HasDefault<SetByDefault<"updated_at">>;
 };
 
@@ -116,7 +117,7 @@ function updatedAt(): HasDefault<SetByDefault<"updated_at">> {
 }
 
 /**
- * The columns of the table of users. Spread them into a table of your own to add more.
+ * Columns of the users table. Spread them into your own table to add columns.
  *
  * @example
  * ```ts
@@ -151,7 +152,7 @@ export const AUTH_USER_COLUMNS: AuthUserColumns = {
   },
 };
 
-/** The columns of the table of sessions. Spread them into a table of your own to add more. */
+/** Columns of the sessions table. Spread them into your own table to add columns. */
 export const AUTH_SESSION_COLUMNS: AuthSessionColumns = {
   get id() {
     return id();
@@ -179,7 +180,10 @@ export const AUTH_SESSION_COLUMNS: AuthSessionColumns = {
   },
 };
 
-/** The columns of the table of accounts: a password, or a sign-in at a provider. Spread them to add more. */
+/**
+ * Columns of the accounts table: passwords and identity providers. Spread them into your own table
+ * to add columns.
+ */
 export const AUTH_ACCOUNT_COLUMNS: AuthAccountColumns = {
   get id() {
     return id();
@@ -222,7 +226,9 @@ export const AUTH_ACCOUNT_COLUMNS: AuthAccountColumns = {
   },
 };
 
-/** The columns of the table of pending verifications. Spread them into a table of your own to add more. */
+/**
+ * Columns of the table of pending verifications. Spread them into your own table to add columns.
+ */
 export const AUTH_VERIFICATION_COLUMNS: AuthVerificationColumns = {
   get id() {
     return id();

@@ -18,8 +18,8 @@ import {
 import { type AuthSchema, checkAdditionalFields, resolveSchema } from "./resolve_schema.ts";
 
 /**
- * Plugins of better-auth, or a function that loads them. Use a function with `import()` inside, so that
- * functions that only check sessions do not load the plugins.
+ * Plugins of better-auth, or a function that loads them. Use a function with `import()` inside, so
+ * that functions that only check sessions do not load the plugins.
  */
 export type AuthPlugins =
   | readonly BetterAuthPlugin[]
@@ -33,9 +33,9 @@ export type AuthPlugins =
  */
 export interface AuthConfig extends LibraryOptions {
   /**
-   * Signs session tokens and encrypts stored secrets. Use the same value in every function: at least
-   * 32 random characters. A shorter secret is refused unless `baseURL` is a loopback address such as
-   * `http://localhost:3000`.
+   * Signs session tokens and encrypts stored secrets. Use the same value in every function: at
+   * least 32 random characters. A shorter secret is refused unless `baseURL` is a loopback address
+   * such as `http://localhost:3000`.
    */
   secret: string;
   /**
@@ -43,7 +43,9 @@ export interface AuthConfig extends LibraryOptions {
    * routes are under `/api/auth`; with one, they are under that path.
    */
   baseURL: string;
-  /** Origins of browser applications, besides `baseURL`'s own, that may call the API with cookies. */
+  /**
+   * Origins of browser applications, besides `baseURL`'s own, that may call the API with cookies.
+   */
   trustedOrigins?: BetterAuthOptions["trustedOrigins"];
   /**
    * Lifetime of a session in seconds, at most 400 days (the limit of browsers for cookies).
@@ -51,15 +53,16 @@ export interface AuthConfig extends LibraryOptions {
    */
   sessionExpiresIn?: number;
   /**
-   * A session is extended when it is used and this many seconds have passed since its last extension.
+   * A session is extended when it is used and this many seconds have passed since its last
+   * extension.
    * @default 86_400 (24 hours)
    */
   sessionUpdateAge?: number;
   /** Identity providers for sign-in. */
   socialProviders?: SocialProvidersConfig;
   /**
-   * Plugins of better-auth: two-factor, passkey, organization and so on. Tables that a plugin needs go
-   * into `schema` under better-auth's model names. The bearer plugin is always there.
+   * Plugins of better-auth: two-factor, passkey, organization and so on. Tables that a plugin needs
+   * go into `schema` under better-auth's model names. The bearer plugin is always active.
    */
   plugins?: AuthPlugins;
   /**
@@ -70,22 +73,22 @@ export interface AuthConfig extends LibraryOptions {
    */
   schema?: Record<string, unknown>;
   /**
-   * Whether cookies carry `Secure` and the name prefix `__Secure-`.
+   * Sends cookies with `Secure` and the name prefix `__Secure-`.
    * @default true
    */
   useSecureCookies?: boolean;
   /**
-   * Whether the database makes ids (the default of the column) instead of `crypto.randomUUID()`.
+   * Uses the default of the column for ids instead of `crypto.randomUUID()`.
    * @default false
    */
   databaseGenerateId?: boolean;
   /**
-   * Whether the tokens of identity providers are stored encrypted.
+   * Encrypts stored tokens of identity providers.
    * @default false
    */
   encryptOAuthTokens?: boolean;
   /**
-   * Whether better-auth reads a session with its user in one query. Needs the relations of
+   * Lets better-auth read a session with its user in one query. Needs the relations of
    * `./auth/schema` in the database client's schema. Session checks of this package are one query
    * either way.
    * @default false
@@ -93,7 +96,7 @@ export interface AuthConfig extends LibraryOptions {
   experimentalJoins?: boolean;
 }
 
-/** An {@link AuthConfig} that was checked, with its defaults. */
+/** A validated {@link AuthConfig} with defaults. */
 export interface AuthSettings {
   readonly secret: string;
   readonly baseURL: string;
@@ -139,15 +142,15 @@ const RULES = { ...OWN_RULES, ...LIBRARY_RULES };
 
 const DAY_SECONDS = 86_400;
 const MIN_SECRET_LENGTH = 32;
-/** RFC 6265bis, section 5.5; better-auth refuses to sign in above it. */
+/** Limit of RFC 6265bis, section 5.5. better-auth rejects sign-ins above it. */
 const MAX_COOKIE_SECONDS = 400 * DAY_SECONDS;
 
 /**
- * Checks a configuration and fills in its defaults.
+ * Validates a configuration and adds defaults.
  *
  * @param config The configuration of the application.
  * @returns The settings.
- * @throws {ConfigurationError} When a key is unknown, a value is missing or invalid, or one thing is
+ * @throws {ConfigurationError} If a key is unknown, a value is missing or invalid, or an option is
  * set twice. The message never contains the secret.
  */
 export function resolveAuthConfig(config: AuthConfig): AuthSettings {
@@ -229,7 +232,7 @@ function checkSeconds(expiresIn: number, updateAge: number): void {
 }
 
 function parseBaseUrl(baseURL: unknown, basePath: string | undefined): URL {
-  // the first call of URL.canParse costs a fresh process 1.5 ms, and this one none
+  // the first call of URL.canParse takes 1.5 ms in a new process
   let url: URL | undefined;
   try {
     url = typeof baseURL === "string" ? new URL(baseURL) : undefined;
@@ -251,7 +254,10 @@ function parseBaseUrl(baseURL: unknown, basePath: string | undefined): URL {
   return url;
 }
 
-/** Checks for the machine itself (RFC 6761, section 6.3; RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3). */
+/**
+ * Checks for a loopback host (RFC 6761, section 6.3; RFC 1122, section 3.2.1.3; RFC 4291, section
+ * 2.5.3).
+ */
 function isLoopbackHost(hostname: string): boolean {
   return /^(?:.+\.)?localhost\.?$|^127\.\d+\.\d+\.\d+$|^\[::1\]$/.test(hostname);
 }

@@ -2,10 +2,10 @@ import { decodeBase64 } from "../core/http/base64.ts";
 import { timingSafeEqual } from "../core/http/timing_safe_equal.ts";
 import { builtinModule } from "../env/builtin_module.ts";
 
-/** A hash that webhooks are signed with. */
+/** A hash algorithm for webhook signatures. */
 export type HmacAlgorithm = "sha1" | "sha256" | "sha384" | "sha512";
 
-/** Length of each algorithm's result in bytes. */
+/** Digest length of each algorithm in bytes. */
 export const HMAC_BYTES: Readonly<Record<HmacAlgorithm, number>> = {
   sha1: 20,
   sha256: 32,
@@ -13,28 +13,28 @@ export const HMAC_BYTES: Readonly<Record<HmacAlgorithm, number>> = {
   sha512: 64,
 };
 
-/** A secret as text: its UTF-8 bytes are the key, or what its base64 stands for. */
+/** A secret as text. The key is its UTF-8 bytes or its decoded base64. */
 export interface HmacSecret {
   /** The text. */
   readonly text: string;
-  /** How the text becomes a key. */
+  /** Encoding of the key. */
   readonly encoding: "utf8" | "base64";
 }
 
-/** Computes an HMAC (RFC 2104) over parts that follow one another. */
+/** Computes an HMAC (RFC 2104) over consecutive parts. */
 export type HmacEngine = (
   algorithm: HmacAlgorithm,
   key: HmacKey,
   parts: readonly (string | Uint8Array)[],
 ) => Uint8Array | Promise<Uint8Array>;
 
-/** A secret's key, in the forms that were asked for so far. */
+/** A secret's key, with cached forms for each engine. */
 export interface HmacKey {
-  /** The key itself. */
+  /** The key bytes. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The key as Web Crypto has it, by algorithm. */
+  /** Keys for Web Crypto, by algorithm. */
   readonly imported: Map<HmacAlgorithm, Promise<CryptoKey>>;
-  /** The key as `node:crypto` has it. */
+  /** Key for `node:crypto`. */
   secretKey?: import("node:crypto").KeyObject;
 }
 
@@ -56,7 +56,7 @@ function getKey({ text, encoding }: HmacSecret): HmacKey {
   return key;
 }
 
-/** One run of bytes, for an API that takes no parts; a body is copied once at most. */
+/** Concatenates the parts for an API without streaming. A body is copied at most once. */
 function toBytes(parts: readonly (string | Uint8Array)[]): Uint8Array<ArrayBuffer> {
   if (parts.length === 1 && typeof parts[0] !== "string") {
     return parts[0] as Uint8Array<ArrayBuffer>;
@@ -76,7 +76,7 @@ function toBytes(parts: readonly (string | Uint8Array)[]): Uint8Array<ArrayBuffe
   return whole;
 }
 
-/** The portable way. Its trip to a thread pool costs 15 to 90 µs, whatever the size. */
+/** Uses Web Crypto. Its thread pool adds 15 to 90 µs, independent of the size. */
 export async function webHmac(
   algorithm: HmacAlgorithm,
   key: HmacKey,
@@ -93,10 +93,10 @@ export async function webHmac(
 
 type NodeCrypto = typeof import("node:crypto");
 
-/** The way of Node, Deno and Bun: the same result without leaving the thread. */
+/** Uses `node:crypto` on Node, Deno and Bun: the same result on the current thread. */
 export function nodeHmac({ createHmac, createSecretKey }: NodeCrypto): HmacEngine {
   return function hmac(algorithm, key, parts): Uint8Array {
-    // given as bytes, Node 24 makes a key object of them in every call, which costs 10 µs
+    // with bytes, Node 24 creates a key object in every call, which takes 10 µs
     const mac = createHmac(algorithm, key.secretKey ??= createSecretKey(key.bytes));
     for (const part of parts) mac.update(part);
     return mac.digest();
@@ -105,14 +105,17 @@ export function nodeHmac({ createHmac, createSecretKey }: NodeCrypto): HmacEngin
 
 let engine: HmacEngine | undefined;
 
-/** Picks the engine: Node's where it is at hand. It is asked for, not imported, so that start-up does not pay for it. */
+/**
+ * Selects the engine: `node:crypto` if it exists. It is requested, not imported, so that start-up
+ * is not slowed down.
+ */
 function pickEngine(): HmacEngine {
   const nodeCrypto = builtinModule("node:crypto");
   return nodeCrypto === undefined ? webHmac : nodeHmac(nodeCrypto);
 }
 
 /**
- * Sets the engine, for tests that compare the two.
+ * Sets the engine, for tests that compare both.
  *
  * @param next The engine, or `undefined` for the automatic choice.
  */
@@ -121,13 +124,13 @@ export function setHmacEngine(next: HmacEngine | undefined): void {
 }
 
 /**
- * Whether one of the signatures was made with one of the secrets. Every comparison takes the same time.
+ * Checks that one of the signatures belongs to one of the secrets. Comparisons take constant time.
  *
  * @param algorithm The hash.
- * @param secrets The secrets that count: several while one is being replaced.
- * @param parts The signed bytes, in parts that follow one another.
+ * @param secrets The accepted secrets, several during a rotation.
+ * @param parts The signed bytes in consecutive parts.
  * @param signatures Raw signatures.
- * @returns `true` when one matches: at once where the engine need not wait.
+ * @returns `true` if one matches, synchronously if the engine allows it.
  */
 export function verifyHmac(
   algorithm: HmacAlgorithm,

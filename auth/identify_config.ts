@@ -2,11 +2,11 @@ const identities: WeakMap<object, number> = new WeakMap();
 let lastIdentity = 0;
 
 /**
- * A text that is equal for configurations that mean the same: values by content, tables and functions by identity.
- * It holds the secret, so it stays in memory.
+ * Returns a key that is equal for equal configurations. Values are compared by content, tables and
+ * functions by identity. The key contains the secret: keep it in memory.
  *
  * @param value Settings, or a part of them.
- * @returns The text.
+ * @returns The key.
  */
 export function identifyConfig(value: unknown): string {
   if (

@@ -8,25 +8,31 @@ import { identifyConfig } from "./identify_config.ts";
 import { toBetterAuthOptions } from "./better_auth_options.ts";
 
 /**
- * The auth instance. The library behind it is loaded when `api` or `handler` is first used; checking a session does not
- * need it.
+ * An auth instance. better-auth is loaded on the first use of `api` or `handler`. Session checks do
+ * not load it.
  */
 export interface BetterAuthInstance {
-  /** The library's endpoints as functions. Each returns a promise, and throws better-auth's `APIError`. */
+  /**
+   * better-auth's endpoints as functions. Each returns a promise and rejects with better-auth's
+   * `APIError`.
+   */
   readonly api: BetterAuthApi;
-  /** The library's routes: a web request in, a web response out. */
+  /** better-auth's routes as a function from web request to web response. */
   readonly handler: (request: Request) => Promise<Response>;
-  /** The library's options, without `database` and `plugins`, which are added when it is loaded. They hold the secret. */
+  /**
+   * better-auth's options without `database` and `plugins`, which are added on load. They contain
+   * the secret.
+   */
   readonly options: BetterAuthOptions;
 }
 
-/** What an instance stands on. */
+/** Internal parts of an instance. */
 export interface AuthInternals {
-  /** The client that sessions are read with. */
+  /** Database client. */
   readonly db: AuthDatabase;
-  /** The checked configuration. */
+  /** Validated configuration. */
   readonly settings: AuthSettings;
-  /** Loads the library, once; a failed load is tried again by the next caller. */
+  /** Loads better-auth once. A failed load is repeated by the next caller. */
   readonly start: () => Promise<StartedBetterAuth>;
 }
 
@@ -36,13 +42,13 @@ let settingsByConfig: WeakMap<AuthConfig, { settings: AuthSettings; identity: st
 let instances: WeakMap<AuthDatabase, Map<string, BetterAuthInstance>> = new WeakMap();
 
 /**
- * The auth instance for a database client and a configuration: made on the first call, the same one afterwards.
- * Cheap: nothing is loaded and no query is sent.
+ * Returns the auth instance for a database client and a configuration. Repeated calls return the
+ * same instance. It loads nothing and sends no query.
  *
  * @param db The drizzle client.
- * @param config Equal configurations give the same instance, different ones different instances.
+ * @param config The configuration. Equal configurations share an instance.
  * @returns The instance.
- * @throws {ConfigurationError} When the configuration does not make sense; nothing is cached then.
+ * @throws {ConfigurationError} If the configuration is invalid. Nothing is cached then.
  *
  * @example
  * ```ts
@@ -75,14 +81,14 @@ export function createAuth(db: AuthDatabase, config: AuthConfig): BetterAuthInst
 }
 
 /**
- * The auth instance for a database that is connected on demand.
+ * Returns the auth instance for a database that is connected on demand.
  *
- * @param getDb Gives the client, such as `() => getDrizzleClient(config)`. It is asked each time, so that a client that was
- * closed and made again is followed; it should cache.
+ * @param getDb Returns the client, such as `() => getDrizzleClient(config)`. It is called each
+ * time, so that a replaced client is used. It should cache.
  * @param config As for {@link createAuth}.
- * @returns The instance: the same one as long as the client is the same.
- * @throws {ConfigurationError} When the configuration does not make sense. What `getDb` throws is passed on, and the next
- * call tries again.
+ * @returns The instance, the same one for the same client.
+ * @throws {ConfigurationError} If the configuration is invalid. Errors of `getDb` are passed on and
+ * not cached.
  */
 export async function getAuth(
   getDb: () => Promise<AuthDatabase>,
@@ -91,18 +97,20 @@ export async function getAuth(
   return createAuth(await getDb(), config);
 }
 
-/** Forgets all instances, so that the next {@link createAuth} or {@link getAuth} makes a fresh one. For tests. */
+/**
+ * Clears all instances, so that {@link createAuth} and {@link getAuth} create new ones. For tests.
+ */
 export function resetAuth(): void {
   instances = new WeakMap();
   settingsByConfig = new WeakMap();
 }
 
 /**
- * What an instance stands on.
+ * Returns the internal parts of an instance.
  *
  * @param auth An instance of {@link createAuth}.
- * @returns Its client and settings.
- * @throws {ConfigurationError} When the value was not made by {@link createAuth}.
+ * @returns Client, settings and loader.
+ * @throws {ConfigurationError} If the value was not created by {@link createAuth}.
  */
 export function getInternals(auth: BetterAuthInstance): AuthInternals {
   const found = internals.get(auth);
@@ -142,7 +150,7 @@ function makeInstance(db: AuthDatabase, settings: AuthSettings): BetterAuthInsta
   }
 
   const auth: BetterAuthInstance = { api: lazyApi(start), handler, options };
-  // not enumerable: printing or serializing an instance must not show the secret
+  // not enumerable, so that printing or serializing an instance does not show the secret
   Object.defineProperty(auth, "options", { enumerable: false });
   internals.set(auth, { db, settings, start });
   return auth;
@@ -153,7 +161,7 @@ type Endpoint = (...inputs: unknown[]) => Promise<unknown>;
 function lazyApi(start: () => Promise<StartedBetterAuth>): BetterAuthApi {
   return new Proxy({}, {
     get(target, name): unknown {
-      // what the language itself asks objects for: await looks for `then`, JSON.stringify for `toJSON`
+      // properties that the language reads: `await` reads `then`, JSON.stringify reads `toJSON`
       if (typeof name !== "string" || name === "then" || name === "toJSON" || name in target) {
         return Reflect.get(target, name);
       }

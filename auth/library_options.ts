@@ -2,7 +2,7 @@ import { ANY_OPTION, OBJECT_OPTION, type OptionRule } from "../core/option_rules
 import { ConfigurationError } from "../errors/http_errors.ts";
 import type { BetterAuthOptions } from "./better_auth_types.ts";
 
-/** The options of better-auth that `AuthConfig` has in a form of its own. */
+/** Options of better-auth that `AuthConfig` replaces by its own. */
 type OwnForm =
   | "baseURL"
   | "database"
@@ -17,7 +17,7 @@ export type LibraryOptions = Omit<BetterAuthOptions, OwnForm>;
 
 const TEXT_OPTION: OptionRule = [(value) => typeof value === "string", "a string"];
 
-/** The keys that better-auth 1.7 has. Their values are typed and checked by better-auth. */
+/** Keys of better-auth 1.7. better-auth types and validates their values. */
 export const LIBRARY_RULES = {
   appName: TEXT_OPTION,
   basePath: TEXT_OPTION,
@@ -48,7 +48,7 @@ type OwnSpelling =
   | "useSecureCookies";
 type Section = "account" | "advanced" | "session";
 
-/** Keys of `AuthConfig` and the option of better-auth that says the same. */
+/** Keys of `AuthConfig` and the equivalent option of better-auth. */
 const SAME_OPTIONS: readonly (readonly [OwnSpelling, Section, key: string])[] = [
   ["sessionExpiresIn", "session", "expiresIn"],
   ["sessionUpdateAge", "session", "updateAge"],
@@ -59,11 +59,11 @@ const SAME_OPTIONS: readonly (readonly [OwnSpelling, Section, key: string])[] = 
 ];
 
 /**
- * Refuses options of better-auth that contradict an option of `AuthConfig` or that session checks
- * could not follow.
+ * Rejects options of better-auth that contradict an option of `AuthConfig` or that session checks
+ * do not support.
  *
  * @param config The configuration of the application.
- * @throws {ConfigurationError} When there is one.
+ * @throws {ConfigurationError} If there is one.
  */
 export function checkLibraryOptions(
   config: LibraryOptions & { readonly [own in OwnSpelling]?: unknown },

@@ -5,7 +5,7 @@ import type { genericOAuth } from "better-auth/plugins/generic-oauth";
 import type { socialProviderList } from "better-auth/social-providers";
 import { explainMissing } from "../core/optional_package.ts";
 
-/** What is used of better-auth. */
+/** The used exports of better-auth. */
 export interface BetterAuthLibrary {
   readonly betterAuth: typeof betterAuth;
   readonly drizzleAdapter: typeof drizzleAdapter;
@@ -17,11 +17,11 @@ export interface BetterAuthLibrary {
  * Loads better-auth, which is an optional package: a function that only checks sessions works
  * without it.
  *
- * @throws {ConfigurationError} When it is not installed.
+ * @throws {ConfigurationError} If it is not installed.
  */
 export async function loadBetterAuth(): Promise<BetterAuthLibrary> {
   try {
-    // awaited one by one inside of `try`: then bundlers leave a package out that is not installed
+    // awaited one by one inside `try`, so that bundlers tolerate a missing package
     const { betterAuth } = await import("better-auth/minimal");
     const { drizzleAdapter } = await import("better-auth/adapters/drizzle");
     const { bearer } = await import("better-auth/plugins/bearer");
@@ -32,7 +32,7 @@ export async function loadBetterAuth(): Promise<BetterAuthLibrary> {
   }
 }
 
-/** Loads the plugin for providers that better-auth does not know. */
+/** Loads the plugin for custom OAuth providers. */
 export async function loadGenericOAuth(): Promise<typeof genericOAuth> {
   try {
     return (await import("better-auth/plugins/generic-oauth")).genericOAuth;

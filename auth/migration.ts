@@ -1,6 +1,6 @@
 /**
- * Creates the four auth tables with their indexes; running it again changes nothing. Statements are separated by
- * drizzle's breakpoint, and there are no foreign keys, so that it runs on every provider.
+ * SQL that creates the four auth tables with their indexes. It can run repeatedly. Statements are
+ * separated by drizzle's breakpoint. There are no foreign keys, so it runs on every provider.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * Sessions for handlers, on better-auth with drizzle, and signatures of webhooks. Checking a session is one prepared
- * query; the auth library itself is loaded only where its routes or its API are used.
+ * Sessions for handlers, based on better-auth and drizzle, and webhook signatures. A session check
+ * is one prepared query. better-auth is loaded only if its routes or its API are used.
  *
  * @example
  * ```ts

@@ -16,18 +16,18 @@ const PAYMENTS_HEADER = "Payments-Signature";
 
 /**
  * Checks a webhook of Stripe's scheme: `t=<seconds>,v1=<hex>`, HMAC-SHA256 over `<seconds>.<raw
- * body>`. Several `v1` may stand in one header, one that matches is enough; other keys are skipped.
+ * body>`. One of several `v1` values must match. Other keys are ignored.
  * Source: Stripe's documentation, "Verify webhook signatures manually".
  *
  * @param payload The raw request body.
  * @param signatureHeader Value of `Payments-Signature` (Stripe's own name for it is
  * `Stripe-Signature`).
- * @param secret The endpoint's secret, or several while one is being replaced.
- * @param toleranceSeconds How far the timestamp may be from now, either way; 300 when left out.
- * @returns A promise that resolves when signature and timestamp are good.
- * @throws {UnauthorizedError} When the signature is missing, malformed, not good, too old or from
+ * @param secret The endpoint's secret, or several during a rotation.
+ * @param toleranceSeconds Maximum difference of the timestamp from the current time. Default: 300.
+ * @returns A promise that resolves if signature and timestamp are valid.
+ * @throws {UnauthorizedError} If the signature is missing, malformed, invalid, too old or from
  * the future.
- * @throws {ConfigurationError} When the secret is empty or the tolerance is no number from 0.
+ * @throws {ConfigurationError} If the secret is empty or the tolerance is not a number from 0.
  *
  * @example
  * ```ts
@@ -65,7 +65,7 @@ function parsePaymentsHeader(header: string): { timestamp: string; signatures: U
     const [key, value] = part.split("=", 2);
     if (key === "t") timestamps.push(value ?? "");
     if (key !== "v1") continue;
-    // Stripe's own library refuses this too
+    // Stripe's library rejects this too
     if (value === undefined) {
       throw new UnauthorizedError(`The ${PAYMENTS_HEADER} header is malformed`);
     }

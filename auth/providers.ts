@@ -7,62 +7,68 @@ import {
 } from "../core/option_rules.ts";
 import { ConfigurationError } from "../errors/http_errors.ts";
 
-/** How the application is known to one identity provider. */
+/** Credentials and options of one identity provider. */
 export interface SocialProviderConfig {
-  /** The client id that the provider gave. */
+  /** Client id issued by the provider. */
   clientId: string;
-  /** The client secret that the provider gave. */
+  /** Client secret issued by the provider. */
   clientSecret: string;
   /**
-   * `false` leaves the provider out, whatever else is set.
+   * `false` disables the provider, whether or not its credentials are set.
    * @default true
    */
   enabled?: boolean;
-  /** Apple only: the bundle id of a native app, which then stands in the audience of id tokens. */
+  /** Apple only: the bundle id of a native app, accepted as audience of id tokens. */
   appBundleIdentifier?: string;
   /** More options of better-auth for this provider, such as `scope` or `tenantId`. */
   options?: Record<string, unknown>;
 }
 
-/** A provider that better-auth has not built in: any that speaks OAuth 2 or OpenID Connect. */
+/** A custom OAuth 2 or OpenID Connect provider. */
 export interface CustomOAuthProvider {
-  /** The id that sign-in calls and stored accounts carry. */
+  /** Id in sign-in calls and stored accounts. */
   providerId: string;
-  /** The client id that the provider gave. */
+  /** Client id issued by the provider. */
   clientId: string;
-  /** The client secret that the provider gave. */
+  /** Client secret issued by the provider. */
   clientSecret: string;
   /**
-   * `false` leaves the provider out.
+   * `false` disables the provider.
    * @default true
    */
   enabled?: boolean;
-  /** Options of better-auth's generic OAuth: `discoveryUrl`, or `authorizationUrl` and `tokenUrl`; `scopes` and more. */
+  /**
+   * Options of better-auth's generic OAuth: `discoveryUrl`, or `authorizationUrl` and `tokenUrl`;
+   * `scopes` and more.
+   */
   options?: Record<string, unknown>;
 }
 
-/** Identity providers by id. Besides the keys listed, every provider id that better-auth has built in is a key. */
+/** Identity providers by id. The ids of all built-in providers of better-auth are keys too. */
 export interface SocialProvidersConfig {
-  /** Apple, by its neutral name. */
+  /** Alias of `apple`. */
   idp_one?: SocialProviderConfig;
-  /** Google, by its neutral name. */
+  /** Alias of `google`. */
   idp_two?: SocialProviderConfig;
-  /** GitHub, by its neutral name. */
+  /** Alias of `github`. */
   idp_three?: SocialProviderConfig;
-  /** Providers that are not built in. */
+  /** Custom providers. */
   custom?: CustomOAuthProvider[];
-  /** A provider by the id that better-auth gives it: `apple`, `google`, `github`, `microsoft`, `discord`, … */
+  /**
+   * A built-in provider by its id in better-auth: `apple`, `google`, `github`, `microsoft`,
+   * `discord`, …
+   */
   [providerId: string]: SocialProviderConfig | CustomOAuthProvider[] | undefined;
 }
 
-/** Options of one provider, as better-auth takes them. */
+/** Options of one provider in the format of better-auth. */
 export type ProviderOptions = Readonly<Record<string, unknown>>;
 
-/** The providers that are switched on, as better-auth takes them. */
+/** Enabled providers in the format of better-auth. */
 export interface ResolvedProviders {
-  /** Built-in providers by better-auth's id. */
+  /** Built-in providers by id. */
   readonly social: Readonly<Record<string, ProviderOptions>>;
-  /** What its generic OAuth plugin gets. */
+  /** Options of the generic OAuth plugin. */
   readonly custom: readonly ProviderOptions[];
 }
 
@@ -89,11 +95,11 @@ const NEUTRAL_NAMES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Turns the configured providers into better-auth's options.
+ * Converts the configured providers to better-auth's options.
  *
  * @param config The part `socialProviders` of `AuthConfig`.
- * @returns Those that are switched on.
- * @throws {ConfigurationError} When credentials are missing or one provider is given twice.
+ * @returns The enabled providers.
+ * @throws {ConfigurationError} If credentials are missing or a provider is configured twice.
  */
 export function resolveProviders(config: SocialProvidersConfig = {}): ResolvedProviders {
   const social: Record<string, ProviderOptions> = {};

@@ -8,16 +8,16 @@ import {
 } from "./columns.ts";
 import { authSessions, authUsers } from "./session_tables.ts";
 
-/** The tables by better-auth's model names. Tables of an application have at least these columns. */
+/** Tables by better-auth's model names. An application's tables have at least these columns. */
 export type AuthSchema = typeof SESSION_TABLES & Readonly<Record<string, unknown>>;
 
-/** The default tables that a session check reads. better-auth gets the other tables when it starts. */
+/** Default tables of session checks. better-auth receives the other tables when it starts. */
 const SESSION_TABLES: { readonly user: typeof authUsers; readonly session: typeof authSessions } = {
   user: authUsers,
   session: authSessions,
 };
 
-/** The columns that the table of each model must have. */
+/** Required columns by model. */
 const MODEL_COLUMNS: Readonly<Record<string, object>> = {
   user: AUTH_USER_COLUMNS,
   session: AUTH_SESSION_COLUMNS,
@@ -29,8 +29,8 @@ const MODEL_COLUMNS: Readonly<Record<string, object>> = {
  * Checks the tables of an application and adds the default ones.
  *
  * @param own The option `schema` of `AuthConfig`.
- * @returns The tables by model name; the same object for every configuration without `schema`.
- * @throws {ConfigurationError} When a table or a column is missing.
+ * @returns The tables by model name. Configurations without `schema` share one object.
+ * @throws {ConfigurationError} If a table or a column is missing.
  */
 export function resolveSchema(own: Record<string, unknown> | undefined): AuthSchema {
   if (own === undefined) return SESSION_TABLES;
@@ -48,7 +48,7 @@ export function resolveSchema(own: Record<string, unknown> | undefined): AuthSch
     if (!(model in schema)) continue;
     const table: unknown = schema[model as keyof typeof schema];
     if (!is(table, Table)) {
-      throw new ConfigurationError(`AuthConfig.schema.${model} is no drizzle table`);
+      throw new ConfigurationError(`AuthConfig.schema.${model} is not a drizzle table`);
     }
     const columns = getTableColumns(table);
     const missing = Object.keys(needed).filter((name) => columns[name] === undefined);
@@ -75,7 +75,7 @@ export function resolveSchema(own: Record<string, unknown> | undefined): AuthSch
  * @param schema The tables by model name.
  * @param model `user` or `session`.
  * @param fields The option `additionalFields` of the model.
- * @throws {ConfigurationError} When the table has no such column.
+ * @throws {ConfigurationError} If the table lacks a column.
  */
 export function checkAdditionalFields(
   schema: AuthSchema,

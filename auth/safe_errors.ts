@@ -3,11 +3,12 @@ import { DatabaseError } from "../errors/database_errors.ts";
 import { getSqlState } from "../errors/driver_error.ts";
 
 /**
- * A view of a drizzle client whose failed queries show neither SQL nor parameters. The auth library prints some errors of its
- * queries on standard error as they are, past every logger, and drizzle's hold the statement with its values.
+ * Wraps a drizzle client so that errors of its queries contain neither SQL nor parameters.
+ * better-auth prints some query errors to standard error without the logger, and drizzle's errors
+ * contain the statement and its values.
  *
  * @param db The client.
- * @returns The view.
+ * @returns The wrapped client.
  */
 export function withSafeErrors<T extends object>(db: T): T {
   return view(db);
@@ -20,7 +21,7 @@ function view<T extends object>(target: T): T {
       if (typeof value !== "function") {
         return isStep(value) || key === "query" ? view(value as object) : value;
       }
-      // they come down to `then` of the view
+      // they call `then` of the wrapper
       if (key === "catch" || key === "finally") return value.bind(receiver);
       return (...args: unknown[]): unknown => {
         const result: unknown = value.apply(
@@ -34,7 +35,10 @@ function view<T extends object>(target: T): T {
   });
 }
 
-/** What is handed to a method: the second callback of `then` gets a safe error, the work of a transaction a safe client. */
+/**
+ * Wraps an argument: the second callback of `then` receives a safe error, the function of a
+ * transaction a safe client.
+ */
 function replaceCallback(method: string | symbol, arg: unknown, at: number): unknown {
   if (typeof arg !== "function") return arg;
   if (method === "then" && at === 1) return (error: unknown) => arg(toSafeError(error));
@@ -44,7 +48,7 @@ function replaceCallback(method: string | symbol, arg: unknown, at: number): unk
 
 const STEPS = ["then", "from", "values", "set", "findMany"] as const;
 
-/** A query that is being built, or is ready to run. */
+/** A query builder. */
 function isStep(value: unknown): value is object {
   return typeof value === "object" && value !== null && !(value instanceof Promise) &&
     STEPS.some((step) => typeof (value as Record<string, unknown>)[step] === "function");
@@ -54,18 +58,18 @@ function refuse(error: unknown): never {
   throw toSafeError(error);
 }
 
-/** Whether an error is of a query: drizzle's holds its text, a driver's a SQLSTATE. What a transaction's work throws may be neither. */
+/** Checks for an error of drizzle or a driver. A transaction's function can throw other errors. */
 function isOfQuery(error: unknown): boolean {
   return (error instanceof Error && "query" in error) ||
     findInCauseChain(error, (link) => getSqlState(link) !== undefined) !== undefined;
 }
 
-/** Without its cause, which whoever prints the error would print with it; the SQLSTATE and the names in it stay. */
+/** Removes the cause, which would be printed with the error. Keeps the SQLSTATE and the names. */
 function toSafeError(error: unknown): unknown {
   if (!isOfQuery(error)) return error;
   const { message, sqlState, queryName, details } = DatabaseError.from(
     error,
-    "of the auth library",
+    "of better-auth",
   );
   return new DatabaseError(message, { sqlState, queryName, details });
 }

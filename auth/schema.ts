@@ -1,5 +1,6 @@
 /**
- * The four auth tables for drizzle, without the auth library: for schemas, migrations and queries of your own.
+ * The four auth tables for drizzle, for your own schemas, migrations and queries. This entry point
+ * does not load better-auth.
  *
  * @example
  * ```ts
@@ -13,7 +14,7 @@
  */
 import { type Many, type One, type Relations, relations } from "drizzle-orm";
 import { index, pgTable, unique } from "drizzle-orm/pg-core";
-// the file itself: database/mod.ts would bring clients and migrations into bundles that only want these tables
+// database/mod.ts would add clients and migrations to bundles that only need these tables
 import { DatabaseOperation, type TablePermission } from "../database/table_permission.ts";
 import {
   AUTH_ACCOUNT_COLUMNS,
@@ -36,7 +37,7 @@ export {
 export { AUTH_MIGRATION_SQL } from "./migration.ts";
 export { authSessions, type AuthTable, authUsers } from "./session_tables.ts";
 
-/** The table `accounts`: how a user signs in, by password or at a provider. */
+/** The table `accounts`: passwords and identity providers of users. */
 export const authAccounts: AuthTable<"accounts", AuthAccountColumns> = pgTable(
   "accounts",
   AUTH_ACCOUNT_COLUMNS,
@@ -48,14 +49,17 @@ export const authAccounts: AuthTable<"accounts", AuthAccountColumns> = pgTable(
   ],
 );
 
-/** The table `verification`: what waits to be confirmed, such as the state of a provider's sign-in. */
+/** The table `verification`: pending verifications, such as the state of an OAuth sign-in. */
 export const authVerification: AuthTable<"verification", AuthVerificationColumns> = pgTable(
   "verification",
   AUTH_VERIFICATION_COLUMNS,
   (table) => [index("verification_identifier_idx").on(table.identifier)],
 );
 
-/** Drizzle relations of `users`; `experimentalJoins` needs the three of them in the client's schema. */
+/**
+ * Drizzle relations of `users`. `experimentalJoins` needs all three relations in the client's
+ * schema.
+ */
 export const authUserRelations: Relations<
   "users",
   { sessions: Many<"sessions">; accounts: Many<"accounts"> }
@@ -80,7 +84,7 @@ export const authAccountRelations: Relations<"accounts", { user: One<"users", tr
   }),
 );
 
-/** The tables by the model names that the auth library uses. `createAuth` applies it by itself. */
+/** Tables by better-auth's model names. `createAuth` uses it by default. */
 export const AUTH_SCHEMA_MAPPING: {
   readonly user: typeof authUsers;
   readonly session: typeof authSessions;
@@ -95,7 +99,7 @@ export const AUTH_SCHEMA_MAPPING: {
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;
 
-/** What a function that uses this package's auth does with the four tables: the source of its database grants. */
+/** Table operations of functions that use auth. The grants generator reads it. */
 export const AUTH_TABLE_PERMISSIONS: TablePermission[] = [
   { table: "users", operations: [Select, Insert, Update] },
   { table: "sessions", operations: [Select, Insert, Update, Delete] },
@@ -104,8 +108,9 @@ export const AUTH_TABLE_PERMISSIONS: TablePermission[] = [
 ];
 
 /**
- * What the function that serves the auth library's routes does with the tables: {@link AUTH_TABLE_PERMISSIONS} and updates of
- * `accounts`, which the library makes when a user signs in at a provider again or changes a password.
+ * Table operations of the function that serves better-auth's routes: {@link AUTH_TABLE_PERMISSIONS}
+ * and updates of `accounts`, which happen when a user signs in with a provider again or changes a
+ * password.
  */
 export const AUTH_ROUTES_TABLE_PERMISSIONS: TablePermission[] = AUTH_TABLE_PERMISSIONS.map((
   { table, operations },

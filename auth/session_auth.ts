@@ -9,10 +9,11 @@ import { validateSession } from "./sessions.ts";
 let factory: (() => Promise<BetterAuthInstance>) | undefined;
 
 /**
- * Says how handlers with auth `session` check sessions. Call it once at module scope, before the first request; nothing
- * is connected or loaded until then.
+ * Configures the session check of handlers with auth `session`. Call it once at module scope. It
+ * connects and loads nothing before the first request.
  *
- * @param getDb Gives the database client, such as `() => getDrizzleClient(config)`; it should cache.
+ * @param getDb Returns the database client, such as `() => getDrizzleClient(config)`. It should
+ * cache.
  * @param config As for {@link createAuth}.
  *
  * @example
@@ -29,7 +30,7 @@ let factory: (() => Promise<BetterAuthInstance>) | undefined;
 export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config: AuthConfig): void {
   factory = () => getAuth(getDb, config);
   setSessionAuthenticator(async (event) => {
-    // first, so that a request without a credential does not reach the database
+    // runs first, so that requests without a credential do not reach the database
     requireCredential(event);
     const auth = await getConfiguredSessionAuth();
     return await validateSession(
@@ -40,10 +41,10 @@ export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config:
 }
 
 /**
- * The instance that {@link configureSessionAuth} stands for.
+ * Returns the instance that {@link configureSessionAuth} configured.
  *
  * @returns The instance.
- * @throws {ConfigurationError} When {@link configureSessionAuth} was not called.
+ * @throws {ConfigurationError} If {@link configureSessionAuth} was not called.
  */
 export async function getConfiguredSessionAuth(): Promise<BetterAuthInstance> {
   if (factory === undefined) {
@@ -54,7 +55,7 @@ export async function getConfiguredSessionAuth(): Promise<BetterAuthInstance> {
   return await factory();
 }
 
-/** Forgets what {@link configureSessionAuth} was told. For tests. */
+/** Clears the configuration of {@link configureSessionAuth}. For tests. */
 export function resetSessionAuth(): void {
   factory = undefined;
   setSessionAuthenticator(undefined);

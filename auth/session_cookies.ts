@@ -1,20 +1,19 @@
 import { decodePercent, readSignedToken } from "./session_token.ts";
 
 /**
- * Prefixes that browsers demand attributes for (RFC 6265bis, section 4.1.3); a cookie with one is
- * another cookie.
+ * Cookie name prefixes with required attributes (RFC 6265bis, section 4.1.3). A prefix makes it a
+ * different cookie.
  */
 const NAME_PREFIXES = ["__Secure-", "__Host-", ""] as const;
 
 /**
- * Returns the tokens of all session cookies of a request. The same cookie may be there several
- * times: a page of a neighbouring subdomain can set one of the same name, and which comes first is
- * up to the browser.
+ * Returns the tokens of all session cookies of a request. A request can contain several, because a
+ * sibling subdomain can set a cookie with the same name, and the browser decides the order.
  *
  * @param header The `Cookie` header.
  * @param name The name of the session cookie, with or without a prefix such as `__Secure-`.
- * @param secret Signs cookies.
- * @returns The tokens whose signature is good, each once.
+ * @param secret Secret of the cookie signature.
+ * @returns The distinct tokens with a valid signature.
  */
 export async function readSessionCookies(
   header: string | null,
@@ -33,17 +32,17 @@ export async function readSessionCookies(
   return [...tokens];
 }
 
-/** A token and its HMAC-SHA256 in base64 with padding, the only form that better-auth writes. */
+/** A token and its HMAC-SHA256 in padded base64, as better-auth writes it. */
 const SIGNED = /^[^.]+\.[\w+/-]{43}=$/;
 
 /**
- * Returns the token of the session cookie. Like better-auth it reads the first cookie of exactly this
- * name and no other.
+ * Returns the token of the session cookie. Like better-auth it reads only the first cookie with
+ * exactly this name.
  *
  * @param header The `Cookie` header.
  * @param name The cookie's name.
- * @param secret Signs cookies.
- * @returns The token, or `undefined` when the cookie is missing or its signature is not good.
+ * @param secret Secret of the cookie signature.
+ * @returns The token, or `undefined` if the cookie is missing or its signature is invalid.
  */
 export async function findSessionCookie(
   header: string,

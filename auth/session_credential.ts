@@ -7,14 +7,14 @@ import { findSessionCookie } from "./session_cookies.ts";
 import { requireBearerToken } from "./sessions.ts";
 import { isTrustedOrigin } from "./trusted_origin.ts";
 
-/** Methods that must not change anything (RFC 9110, section 9.2.1). */
+/** Safe methods (RFC 9110, section 9.2.1). */
 const SAFE_METHODS: readonly string[] = ["GET", "HEAD", "OPTIONS"];
 
 /**
- * Checks that a request has a credential for a session, before anything is loaded or connected.
+ * Checks that a request has a session credential, before anything is loaded or connected.
  *
  * @param event The event.
- * @throws {UnauthorizedError} When it has neither a bearer token nor a cookie.
+ * @throws {UnauthorizedError} If it has neither a bearer token nor a cookie.
  */
 export function requireCredential(event: ApiEvent): void {
   if (!hasBearer(event) && readCookieHeader(event) === undefined) {
@@ -23,16 +23,15 @@ export function requireCredential(event: ApiEvent): void {
 }
 
 /**
- * Returns the session token of a request: the bearer token, or the session cookie when there is no
- * bearer token. A bad bearer token does not fall back to the cookie. With a cookie, a request that
- * may change something must come from a trusted origin, because browsers send cookies with requests
- * of other sites too.
+ * Returns the session token of a request: the bearer token, or without one the session cookie. An
+ * invalid bearer token does not fall back to the cookie. With a cookie, an unsafe request must come
+ * from a trusted origin, because browsers also send cookies with requests of other sites.
  *
  * @param event The event.
- * @param settings The checked configuration.
- * @returns The token, as `validateSession` takes it.
- * @throws {UnauthorizedError} When there is no credential, or the cookie's signature is not good.
- * @throws {ForbiddenError} When a request with a cookie does not come from a trusted origin.
+ * @param settings The validated configuration.
+ * @returns The token for `validateSession`.
+ * @throws {UnauthorizedError} If there is no credential, or the cookie's signature is invalid.
+ * @throws {ForbiddenError} If a request with a cookie does not come from a trusted origin.
  */
 export async function readSessionCredential(
   event: ApiEvent,
@@ -54,7 +53,9 @@ function hasBearer(event: ApiEvent): boolean {
   return /^bearer\b/i.test(getHeader(event, "Authorization", "authorization") ?? "");
 }
 
-/** Follows better-auth's check of origins, and takes `Sec-Fetch-Site: same-origin` where there is no origin. */
+/**
+ * Checks the origin like better-auth, and accepts `Sec-Fetch-Site: same-origin` without an origin.
+ */
 async function checkOrigin(event: ApiEvent, settings: AuthSettings): Promise<void> {
   const origin = getHeader(event, "Origin", "origin") ?? getHeader(event, "Referer", "referer");
   if (origin === undefined && getHeader(event, "Sec-Fetch-Site") === "same-origin") return;
@@ -75,7 +76,9 @@ async function listTrustedOrigins(
   return [new URL(baseURL).origin, ...given.filter(isText)];
 }
 
-/** Builds the request that a `trustedOrigins` function gets: address, method and headers, without the body. */
+/**
+ * Builds the request for a `trustedOrigins` function: URL, method and headers, without the body.
+ */
 function toOriginRequest(event: ApiEvent, baseURL: string): Request {
   const headers = new Headers();
   for (const name of ["Host", "Origin", "Referer", "User-Agent", "X-Forwarded-Host"]) {

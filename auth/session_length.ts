@@ -1,36 +1,35 @@
 import type { AuthSettings } from "./config.ts";
 
-/** The columns of a session that show how long it lasts. */
+/** Columns that determine the lifetime of a session. */
 export interface SessionTimes {
   readonly createdAt: Date;
   readonly updatedAt: Date;
   readonly expiresAt: Date;
-  /** The administrator who impersonates the user; only with better-auth's admin plugin. */
+  /** Id of an impersonating administrator, with better-auth's admin plugin. */
   readonly impersonatedBy?: unknown;
 }
 
 type SessionLengths = Pick<AuthSettings, "sessionExpiresIn" | "sessionUpdateAge">;
 
-/** better-auth reads the clock for `expiresAt` first and for `createdAt` a moment later. */
+/** Tolerance, because better-auth reads the clock for `expiresAt` before `createdAt`. */
 const CREATION_MS = 999;
 
-/** The length of a session of `rememberMe: false`; better-auth does not extend it by cookie. */
+/** Lifetime of a session with `rememberMe: false`, which better-auth does not extend. */
 const UNREMEMBERED_MS = 86_400_000;
 
 /**
  * Returns the new end of a session that is due to be extended.
  *
- * A session of the configured length is extended as better-auth does it. One that was created
- * shorter is extended by its own length, the time from its last extension to its end. It ends at
- * the latest before `sessionExpiresIn` has passed since its creation: while it is younger than
- * that, its columns show that it was created short. Sessions of `rememberMe: false` and
- * impersonations are not extended, as with better-auth's cookies.
+ * A session with the configured lifetime is extended like in better-auth. A session with a shorter
+ * lifetime is extended by that lifetime, the time from its last extension to its end. It ends
+ * before `sessionExpiresIn` has passed since its creation, because only until then its columns show
+ * that it was created short. Sessions with `rememberMe: false` and impersonations are not extended,
+ * like with better-auth's cookies.
  *
- * @param session The session as it is stored.
- * @param settings The configured length, and how often a session is extended.
+ * @param session The stored session.
+ * @param settings The configured lifetime and extension interval.
  * @param nowMs The current time.
- * @returns The new end in milliseconds since 1970, or `undefined` when the session is not to be
- * extended now.
+ * @returns The new end in milliseconds since 1970, or `undefined` if the session is not extended.
  */
 export function findExtendedEnd(
   session: SessionTimes,
@@ -39,9 +38,9 @@ export function findExtendedEnd(
 ): number | undefined {
   const endMs = session.expiresAt.getTime();
   const configuredMs = sessionExpiresIn * 1000;
-  // what was last extended by then is due
+  // a session whose last extension was before this time is due
   const dueMs = nowMs - sessionUpdateAge * 1000;
-  // a session that was created shorter is due later
+  // a shorter session is due later
   if (endMs - configuredMs > dueMs) return undefined;
   const createdMs = session.createdAt.getTime();
   const changedMs = Math.max(createdMs, session.updatedAt.getTime());
@@ -65,8 +64,8 @@ function isUnremembered(
   configuredMs: number,
 ): boolean {
   if (!isDay(endMs - createdMs) || isDay(configuredMs)) return false;
-  // a session of less than a day may have come to this end by extensions; then it was changed after
-  // its creation
+  // a session with a lifetime under a day can reach this end by extensions, which change
+  // `updatedAt`
   return configuredMs > UNREMEMBERED_MS || changedMs - createdMs <= CREATION_MS;
 }
 

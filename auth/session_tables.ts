@@ -1,4 +1,5 @@
-// The two tables that checking a session reads, apart from the others: a function that checks sessions makes no more.
+// The tables of session checks are in this file, so that functions which only check sessions create
+// no others.
 import type { BuildColumns } from "drizzle-orm";
 import {
   index,
@@ -13,7 +14,7 @@ import {
   type AuthUserColumns,
 } from "./columns.ts";
 
-/** The table that drizzle's `pgTable(name, columns)` gives. */
+/** Return type of drizzle's `pgTable(name, columns)`. */
 export type AuthTable<Name extends string, Columns extends Record<string, PgColumnBuilderBase>> =
   PgTableWithColumns<{
     name: Name;
@@ -25,7 +26,7 @@ export type AuthTable<Name extends string, Columns extends Record<string, PgColu
 /** The table `users`. */
 export const authUsers: AuthTable<"users", AuthUserColumns> = pgTable("users", AUTH_USER_COLUMNS);
 
-/** The table `sessions`: one row for each sign-in. Expired rows stay until a clean-up of yours removes them. */
+/** The table `sessions`: one row per sign-in. Expired rows are kept until you delete them. */
 export const authSessions: AuthTable<"sessions", AuthSessionColumns> = pgTable(
   "sessions",
   AUTH_SESSION_COLUMNS,

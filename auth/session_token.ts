@@ -1,16 +1,17 @@
 import { decodeBase64 } from "./webhook_input.ts";
 import { HMAC_BYTES, verifyHmac } from "./hmac.ts";
 
-/** What a header can carry as one word; a NUL byte, for one, would make PostgreSQL refuse the query. */
+/** Visible ASCII characters. PostgreSQL would reject a NUL byte, for example. */
 const TOKEN = /^[\x21-\x7e]{1,4096}$/;
 
 /**
- * The stored token behind what a client sent, by the rules of better-auth's bearer plugin: the token itself, or the value of
- * its cookie, `<token>.<signature>`, also percent-encoded, whose signature must be good.
+ * Returns the stored token for a client's value, like better-auth's bearer plugin: the token
+ * itself, or the cookie's value `<token>.<signature>` with a valid signature, also percent-encoded.
  *
- * @param given What the client sent.
- * @param secret Signs cookies.
- * @returns The token to look up, or `undefined` when it cannot be one; a promise where Web Crypto has to check a signature.
+ * @param given The client's value.
+ * @param secret Secret of the cookie signature.
+ * @returns The token, or `undefined` if it is malformed. A promise if Web Crypto checks the
+ * signature.
  */
 export function readSessionToken(
   given: unknown,
@@ -21,11 +22,13 @@ export function readSessionToken(
 }
 
 /**
- * Returns the stored token behind the value of better-auth's cookie, `<token>.<signature>`, also percent-encoded.
+ * Returns the stored token for the value of better-auth's cookie, `<token>.<signature>`, also
+ * percent-encoded.
  *
  * @param given The cookie's value.
- * @param secret Signs cookies.
- * @returns The token, or `undefined` when the signature is not good; a promise where Web Crypto has to check it.
+ * @param secret Secret of the cookie signature.
+ * @returns The token, or `undefined` if the signature is invalid. A promise if Web Crypto checks
+ * it.
  */
 export function readSignedToken(
   given: string,
@@ -41,7 +44,7 @@ export function readSignedToken(
   return matches ? token : undefined;
 }
 
-/** Decodes a percent-encoded text; one that is malformed is left as it is. */
+/** Decodes a percent-encoded text. Returns malformed text unchanged. */
 export function decodePercent(text: string): string {
   if (!text.includes("%")) return text;
   try {

@@ -13,7 +13,7 @@ import type { AuthSchema } from "./resolve_schema.ts";
 import { findExtendedEnd, type SessionTimes } from "./session_length.ts";
 import { readSessionToken } from "./session_token.ts";
 
-/** What one look-up reads. */
+/** Result of the session query. */
 interface SessionRow extends SessionTimes {
   id: string;
   token: string;
@@ -22,7 +22,7 @@ interface SessionRow extends SessionTimes {
   name: string | null;
   image: string | null;
   emailVerified: boolean;
-  /** Columns that the application and plugins added. */
+  /** Columns added by the application and plugins. */
   userFields?: Record<string, unknown>;
   sessionFields?: Record<string, unknown>;
 }
@@ -35,14 +35,17 @@ const queries: WeakMap<AuthDatabase, WeakMap<AuthSettings, SessionQuery>> = new 
 let lastQuery = 0;
 
 /**
- * Checks a session by its token: one prepared query, and one update when the session is due to be extended. It gives what
- * better-auth's `getSession` gives, without loading it; unlike there, an expired row stays where it is.
+ * Checks a session by its token with one prepared query, and one update if the session is due for
+ * an extension. The result equals that of better-auth's `getSession`, without loading it. Unlike
+ * better-auth it keeps expired rows.
  *
  * @param auth The instance of {@link createAuth}.
- * @param token The session's token, or the signed form that better-auth's cookie and its header `set-auth-token` carry.
+ * @param token The session's token, or the signed form in better-auth's cookie and its header
+ * `set-auth-token`.
  * @returns The user and the session.
- * @throws {UnauthorizedError} When the token is missing, malformed, unknown or expired, or its user is gone.
- * @throws {DatabaseError} When the database does not answer.
+ * @throws {UnauthorizedError} If the token is missing, malformed, unknown or expired, or its user
+ * was deleted.
+ * @throws {DatabaseError} If the database does not answer.
  *
  * @example
  * ```ts
@@ -55,7 +58,7 @@ let lastQuery = 0;
  *
  * const auth = createAuth(db, { secret: crypto.randomUUID(), baseURL: "http://localhost:3000" });
  * try {
- *   const { user } = await validateSession(auth, "a token that nobody was given");
+ *   const { user } = await validateSession(auth, "an unknown token");
  *   console.log(user.email);
  * } catch (error) {
  *   console.log((error as { code: string }).code); // UNAUTHORIZED
@@ -97,7 +100,8 @@ export async function validateSession(
  * @param auth The instance of {@link createAuth}.
  * @param authorizationHeader `Bearer <token>`.
  * @returns The user and the session.
- * @throws {UnauthorizedError} When the header is missing or malformed, and as {@link validateSession} does.
+ * @throws {UnauthorizedError} If the header is missing or malformed, and like
+ * {@link validateSession}.
  */
 export async function validateSessionFromHeader(
   auth: BetterAuthInstance,
@@ -107,11 +111,11 @@ export async function validateSessionFromHeader(
 }
 
 /**
- * The token of an `Authorization` header that must have one.
+ * Returns the bearer token of an `Authorization` header.
  *
  * @param authorizationHeader `Bearer <token>`.
  * @returns The token.
- * @throws {UnauthorizedError} When the header is missing or malformed.
+ * @throws {UnauthorizedError} If the header is missing or malformed.
  */
 export function requireBearerToken(authorizationHeader: string | null | undefined): string {
   const token = extractBearerToken(authorizationHeader);
@@ -122,13 +126,13 @@ export function requireBearerToken(authorizationHeader: string | null | undefine
 }
 
 /**
- * Ends a session now. The row stays, for audit, until a clean-up of yours removes it.
+ * Ends a session now. The row is kept until you delete it.
  *
  * @param auth The instance of {@link createAuth}.
  * @param token As for {@link validateSession}.
- * @param db The client to write with; a transaction is fine.
- * @throws {UnauthorizedError} When there is no such session, or it has expired already.
- * @throws {DatabaseError} When the database does not answer.
+ * @param db The client for the update. It can be a transaction.
+ * @throws {UnauthorizedError} If the session does not exist or has expired.
+ * @throws {DatabaseError} If the database does not answer.
  */
 export async function expireSession(
   auth: BetterAuthInstance,
@@ -141,7 +145,7 @@ export async function expireSession(
   if (stored === undefined) throw invalidSession();
   const { session } = settings.schema;
   const ended = await withQueryMetrics("expireSession", () => {
-    // after a conflict it is later: another sign-out, which was first, counts
+    // read again after a conflict, so that an earlier sign-out wins
     const now = new Date();
     return db.update(session).set({ expiresAt: now, updatedAt: now })
       .where(and(eq(session.token, stored), gt(session.expiresAt, now)))
@@ -151,10 +155,10 @@ export async function expireSession(
 }
 
 /**
- * When a session ends.
+ * Returns the expiry time of a session.
  *
- * @param session What {@link validateSession} gave.
- * @returns The instant in ISO 8601, in UTC.
+ * @param session The result of {@link validateSession}.
+ * @returns The time in ISO 8601 and UTC.
  *
  * @example
  * ```ts
@@ -170,9 +174,9 @@ export function getSessionExpirationISO(session: SessionResult): string {
 }
 
 /**
- * Checks a session, which also extends it when it is due.
+ * Checks a session and extends it if it is due.
  *
- * @deprecated Use {@link validateSession}: the same thing.
+ * @deprecated Use {@link validateSession}, which is the same.
  * @param auth The instance of {@link createAuth}.
  * @param token As for {@link validateSession}.
  * @returns The user and the session.
@@ -186,8 +190,8 @@ export function refreshSession(auth: BetterAuthInstance, token: string): Promise
  *
  * @param auth The instance of {@link createAuth}.
  * @param token The stored token.
- * @returns `false` when there is no such session or it has expired.
- * @throws {DatabaseError} When the database does not answer.
+ * @returns `false` if the session does not exist or has expired.
+ * @throws {DatabaseError} If the database does not answer.
  */
 export async function isSessionActive(auth: BetterAuthInstance, token: string): Promise<boolean> {
   const { db, settings } = getInternals(auth);
@@ -211,8 +215,8 @@ async function findActive(
 }
 
 /**
- * Extends the session as it was read and no other state of it: a sign-out in between, by whichever clock, is not undone.
- * When another request changed it first, what that one left counts.
+ * Extends the session only if it is unchanged since it was read, so that a sign-out is not undone.
+ * If another request has changed it, the stored state is returned.
  */
 async function extend(
   db: AuthDatabase,
@@ -227,7 +231,7 @@ async function extend(
       .set({ expiresAt: new Date(extendedMs), updatedAt: new Date(nowMs) })
       .where(and(
         eq(session.token, row.token),
-        // a Date has milliseconds, the column microseconds
+        // a Date has milliseconds, but the column has microseconds
         eq(
           sql`date_trunc('milliseconds', ${session.expiresAt})`,
           sql.param(row.expiresAt, session.expiresAt),
@@ -253,7 +257,7 @@ function prepareQuery(db: AuthDatabase, { schema, library }: AuthSettings): Sess
     AUTH_SESSION_COLUMNS,
     library.session?.additionalFields,
   );
-  // a column of better-auth's admin plugin
+  // column of better-auth's admin plugin
   const { impersonatedBy } = getTableColumns(session) as { impersonatedBy?: typeof session.token };
   return db.select({
     id: session.id,
@@ -273,11 +277,11 @@ function prepareQuery(db: AuthDatabase, { schema, library }: AuthSettings): Sess
     eq(session.token, sql.placeholder("token")),
   )
     .limit(1)
-    // a name of its own for each: a connection keeps one statement under one name
+    // a distinct name for each statement, because a connection keeps one statement per name
     .prepare(`trellis_find_session_${++lastQuery}`) as unknown as SessionQuery;
 }
 
-/** Finds the columns that a table has besides the built-in ones, without those that are never returned. */
+/** Lists the columns beside the built-in ones, except those with `returned: false`. */
 function findAddedColumns(
   table: AuthSchema["user"] | AuthSchema["session"],
   builtIn: object,
@@ -289,7 +293,7 @@ function findAddedColumns(
   return added.length === 0 ? undefined : Object.fromEntries(added);
 }
 
-/** One message for every reason, so that nobody learns which tokens exist. */
+/** Uses one message for every reason, so that clients cannot find out which tokens exist. */
 function invalidSession(): UnauthorizedError {
   return new UnauthorizedError("The session is invalid or has expired");
 }

@@ -7,10 +7,10 @@ import { validateWebhookSignature } from "./webhooks.ts";
  *
  * @param payload The raw request body.
  * @param signatureHeader Value of `X-Shopify-Hmac-Sha256`.
- * @param secret The app's client secret, or several while one is being replaced.
- * @returns A promise that resolves when the signature is good.
- * @throws {UnauthorizedError} When the signature is missing, malformed or not good.
- * @throws {ConfigurationError} When the secret is empty.
+ * @param secret The app's client secret, or several during a rotation.
+ * @returns A promise that resolves if the signature is valid.
+ * @throws {UnauthorizedError} If the signature is missing, malformed or invalid.
+ * @throws {ConfigurationError} If the secret is empty.
  *
  * @example
  * ```ts

@@ -9,12 +9,12 @@ import { validateWebhookSignature } from "./webhooks.ts";
  *
  * @param payload The raw request body.
  * @param headers The request's headers, such as `event.headers`.
- * @param secret The app's signing secret, or several while one is being replaced.
- * @param toleranceSeconds How far the timestamp may be from now, either way; 300 when left out.
- * @returns A promise that resolves when signature and timestamp are good.
- * @throws {UnauthorizedError} When a header is missing or malformed, the signature not good, too
+ * @param secret The app's signing secret, or several during a rotation.
+ * @param toleranceSeconds Maximum difference of the timestamp from the current time. Default: 300.
+ * @returns A promise that resolves if signature and timestamp are valid.
+ * @throws {UnauthorizedError} If a header is missing or malformed, the signature is invalid, too
  * old or from the future.
- * @throws {ConfigurationError} When the secret is empty or the tolerance is no number from 0.
+ * @throws {ConfigurationError} If the secret is empty or the tolerance is not a number from 0.
  *
  * @example
  * ```ts

@@ -18,21 +18,21 @@ import {
 /**
  * Checks a webhook of the Standard Webhooks scheme (symmetric, `v1`): HMAC-SHA256 over
  * `<id>.<timestamp>.<raw body>`, in base64, with the headers `webhook-id`, `webhook-timestamp` and
- * `webhook-signature`. Several signatures may stand in the header, one that matches is enough;
- * those of other versions are skipped. `webhook-id` stays the same when a message is sent again:
- * keep it to recognize repetitions. Svix sends the same under the names `svix-id`, `svix-timestamp`
- * and `svix-signature`; each of them goes before its standard name, as in Svix' own library.
+ * `webhook-signature`. One of several signatures must match; other
+ * versions are ignored. A repeated message has the same `webhook-id`: store it to recognize
+ * repetitions. Svix sends the same under the names `svix-id`, `svix-timestamp`
+ * and `svix-signature`; they have priority over the standard names, like in Svix's library.
  * Source: the specification at standardwebhooks.com.
  *
  * @param payload The raw request body.
  * @param headers The request's headers, such as `event.headers`.
- * @param secret `whsec_` and base64, padded or not, or several while one is being replaced.
- * @param toleranceSeconds How far the timestamp may be from now, either way; 300 when left out.
- * @returns A promise that resolves when signature and timestamp are good.
- * @throws {UnauthorizedError} When a header is missing or malformed, the signature not good, too
+ * @param secret `whsec_` and base64, padded or not, or several during a rotation.
+ * @param toleranceSeconds Maximum difference of the timestamp from the current time. Default: 300.
+ * @returns A promise that resolves if signature and timestamp are valid.
+ * @throws {UnauthorizedError} If a header is missing or malformed, the signature is invalid, too
  * old or from the future.
- * @throws {ConfigurationError} When the secret is empty or no base64, or the tolerance is no number
- * from 0.
+ * @throws {ConfigurationError} If the secret is empty or not base64, or the tolerance is not a
+ * number from 0.
  *
  * @example
  * ```ts
@@ -62,7 +62,7 @@ export async function validateStandardWebhook(
   const id = readHeader(givenId, idName);
   const timestamp = readTimestamp(givenTime, timeName);
   const signatures = parseSignatures(readHeader(signature, signatureName), signatureName);
-  // a full stop would let a sender of one signed message shift bytes between id, timestamp and body
+  // a full stop would allow moving bytes between id, timestamp and body of a signed message
   if (id.includes(".")) throw new UnauthorizedError(`The ${idName} header is malformed`);
   if (!await verifyHmac("sha256", secrets, [`${id}.${timestamp}.`, body], signatures)) {
     throw new UnauthorizedError(`The signature in the ${signatureName} header does not match`);
@@ -70,7 +70,7 @@ export async function validateStandardWebhook(
   checkTimestamp(timestamp, toleranceSeconds, timeName);
 }
 
-/** A header's value and name. */
+/** Value and name of a header. */
 type NamedHeader = readonly [value: string | null | undefined, name: string];
 
 function pickHeader(headers: WebhookHeaders, name: string): NamedHeader {
@@ -90,7 +90,7 @@ function decodeSecret({ text }: HmacSecret): HmacSecret {
   return { text: base64, encoding: "base64" };
 }
 
-/** Adds the padding; a text that was cut off has bits left over in its last letter. */
+/** Adds the padding. Truncated text has surplus bits in its last character. */
 function pad(base64: string): string | undefined {
   const padded = base64.padEnd(Math.ceil(base64.length / 4) * 4, "=");
   return CANONICAL_BASE64.test(padded) ? padded : undefined;

@@ -1,11 +1,11 @@
 /**
  * Checks an origin against a list of trusted ones, by the rules of better-auth's `trustedOrigins`:
  * an exact origin such as `https://app.example.com`, or a pattern with `*` and `?` that is matched
- * with the origin where it has `://`, and with the host otherwise.
+ * against the origin if it contains `://`, otherwise against the host.
  *
  * @param address The value of a header `Origin`, or of `Referer`.
  * @param trusted The list.
- * @returns Whether one of them matches. Only addresses with http and https can be trusted.
+ * @returns `true` if one matches. Only http and https origins can be trusted.
  */
 export function isTrustedOrigin(address: string, trusted: readonly string[]): boolean {
   const url = parseUrl(address);
@@ -24,7 +24,7 @@ function parseUrl(text: string): URL | undefined {
   }
 }
 
-/** `?` stands for one character and `*` for any number of them; neither stands for a slash. */
+/** Matches `?` with one character and `*` with any number of characters, except slashes. */
 function matchesWildcard(text: string, pattern: string): boolean {
   const source = pattern.replace(/[^\w*?]/g, "\\$&").replace(/\*+/g, "[^/]*").replace(
     /\?/g,

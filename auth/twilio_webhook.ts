@@ -14,21 +14,21 @@ import {
 const HEADER = "X-Twilio-Signature";
 
 /**
- * Checks a request of Twilio: HMAC-SHA1 over the address and the form's parameters sorted by name,
- * in base64. Where the address has the parameter `bodySHA256`, it signs the address alone, and that
- * parameter is the body's SHA-256.
+ * Checks a request of Twilio: HMAC-SHA1 over the URL and the form's parameters sorted by name,
+ * in base64. If the URL has the parameter `bodySHA256`, Twilio signs only the URL, and the
+ * parameter is the SHA-256 of the body.
  * Source: Twilio's documentation, "Webhooks security".
  *
  * @param payload The raw request body: a form, JSON, or nothing for a GET.
  * @param signatureHeader Value of `X-Twilio-Signature`.
- * @param secret The account's auth token, or several while one is being replaced.
- * @param url The whole address that Twilio calls, with the query string, as it is configured there.
- * The port may be left out. Take its origin from your configuration, never from the request's
+ * @param secret The account's auth token, or several during a rotation.
+ * @param url The complete URL with the query string, as configured in Twilio. The port is optional.
+ * Take its origin from your configuration, never from the request's
  * `Host`.
- * @returns A promise that resolves when the signature is good.
- * @throws {UnauthorizedError} When the signature is missing, malformed or not good, or the body is
- * another one.
- * @throws {ConfigurationError} When the secret is empty or `url` is no absolute address.
+ * @returns A promise that resolves if the signature is valid.
+ * @throws {UnauthorizedError} If the signature is missing, malformed or invalid, or the body does
+ * not match.
+ * @throws {ConfigurationError} If the secret is empty or `url` is not absolute.
  *
  * @example
  * ```ts
@@ -80,8 +80,7 @@ function parseAddress(url: string): URL {
 const SCHEME_AND_HOST = /^([a-z][a-z\d+.-]*:\/\/)([^/?#]*)/i;
 
 /**
- * Some of Twilio's products sign the address with its port, others without, whether it is in the
- * configured one or not.
+ * Lists the URL with and without its port, because Twilio's products differ in this.
  */
 function listAddresses(url: string, { href }: URL): string[] {
   const addresses = new Set<string>();
@@ -104,8 +103,7 @@ function addPort(scheme: string, host: string): string {
 }
 
 /**
- * A form's names and values in the order of the names, without anything between; the same value
- * twice counts once.
+ * Concatenates a form's names and values, sorted by name. Duplicate values count once.
  */
 function joinParams(body: WebhookPayload): string {
   const form = new URLSearchParams(

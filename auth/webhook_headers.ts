@@ -1,4 +1,4 @@
-/** Headers of a request: a plain object with names in any case, or the web's `Headers`. */
+/** Headers of a request: an object with names in any case, or `Headers`. */
 export type WebhookHeaders = Headers | Readonly<Record<string, string | undefined>>;
 
 /**
@@ -6,10 +6,10 @@ export type WebhookHeaders = Headers | Readonly<Record<string, string | undefine
  *
  * @param headers The request's headers.
  * @param name The name in lower case.
- * @returns The value, or nothing if there is no such header.
+ * @returns The value, or `undefined`.
  */
 export function findHeader(headers: WebhookHeaders, name: string): string | null | undefined {
-  if (!headers) return undefined; // null when somebody invokes the function by hand
+  if (!headers) return undefined; // null in a manual invocation
   if (typeof headers.get === "function") return (headers as Headers).get(name);
   const plain = headers as Readonly<Record<string, string | undefined>>;
   return plain[name] ?? plain[Object.keys(plain).find((key) => key.toLowerCase() === name) ?? name];

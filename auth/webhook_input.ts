@@ -2,19 +2,19 @@ import { decodeBase64 as bytesOfBase64 } from "../core/http/base64.ts";
 import { ConfigurationError, UnauthorizedError } from "../errors/http_errors.ts";
 import type { HmacSecret } from "./hmac.ts";
 
-/** One secret, or several while one is being replaced. */
+/** One secret, or several during a rotation. */
 export type WebhookSecret = string | readonly string[];
 
-/** The raw body of a request: exactly the bytes that were sent, never a parsed and re-serialized object. */
+/** The raw body of a request: the received bytes, never a parsed and serialized object. */
 export type WebhookPayload = string | Uint8Array;
 
 /**
- * The secrets to try.
+ * Returns the secrets as a list.
  *
- * @param secret As the application gives it.
- * @param what What it is for, for the message.
- * @returns At least one.
- * @throws {ConfigurationError} When there is none or one of them is empty: a check against nothing would let anyone in.
+ * @param secret The option of the application.
+ * @param what Purpose of the secret, for the message.
+ * @returns At least one secret.
+ * @throws {ConfigurationError} If there is none or one is empty.
  */
 export function readSecrets(secret: WebhookSecret, what: string): HmacSecret[] {
   const texts: readonly unknown[] = Array.isArray(secret) ? secret : [secret];
@@ -27,11 +27,11 @@ export function readSecrets(secret: WebhookSecret, what: string): HmacSecret[] {
 }
 
 /**
- * The payload, an absent body being an empty one.
+ * Returns the payload. A missing body is an empty one.
  *
- * @param payload As the application gives it.
+ * @param payload The argument of the application.
  * @returns Text or bytes.
- * @throws {ConfigurationError} When it is neither, such as a parsed object.
+ * @throws {ConfigurationError} If it is neither, such as a parsed object.
  */
 export function readPayload(payload: WebhookPayload | null | undefined): WebhookPayload {
   if (payload === null || payload === undefined) return "";
@@ -42,12 +42,12 @@ export function readPayload(payload: WebhookPayload | null | undefined): Webhook
 }
 
 /**
- * The value of a signature header.
+ * Returns the value of a signature header.
  *
- * @param value As it came.
- * @param headerName For the message.
+ * @param value Value in the request.
+ * @param headerName Name for the message.
  * @returns The value.
- * @throws {UnauthorizedError} When it is missing or empty.
+ * @throws {UnauthorizedError} If it is missing or empty.
  */
 export function readHeader(value: string | null | undefined, headerName: string): string {
   if (typeof value !== "string" || value === "") {
@@ -57,11 +57,11 @@ export function readHeader(value: string | null | undefined, headerName: string)
 }
 
 /**
- * The bytes of a hexadecimal text in either case.
+ * Decodes hexadecimal text in either case.
  *
  * @param text The text.
- * @param length How many bytes there must be.
- * @returns The bytes, or `undefined` when it is anything else.
+ * @param length Expected number of bytes.
+ * @returns The bytes, or `undefined` if the text is malformed or has another length.
  */
 export function decodeHex(text: string, length: number): Uint8Array | undefined {
   if (text.length !== length * 2 || !/^[0-9a-f]*$/i.test(text)) return undefined;
@@ -72,32 +72,35 @@ export function decodeHex(text: string, length: number): Uint8Array | undefined 
   return bytes;
 }
 
-/** The value of a hexadecimal digit by its character code: letters are 9 above their lowest four bits. */
+/**
+ * Returns the value of a hexadecimal digit: the lowest four bits of its code, plus 9 for letters.
+ */
 function hexDigit(code: number): number {
   return (code & 15) + (code >> 6) * 9;
 }
 
 /**
- * The bytes of a base64 text (RFC 4648 section 4, with its padding).
+ * Decodes padded base64 (RFC 4648 section 4).
  *
  * @param text The text.
- * @returns The bytes, or `undefined` when it is anything else.
+ * @returns The bytes, or `undefined` if the text is malformed.
  */
 export function decodeBase64(text: string): Uint8Array | undefined {
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
   return bytesOfBase64(text);
 }
 
-/** Base64 as it is written for some bytes: padded, and without stray bits in the last letter. */
+/** Matches canonical base64: padded, without surplus bits in the last character. */
 export const CANONICAL_BASE64 = /^[A-Za-z0-9+/]*(?:[AQgw]==|[AEIMQUYcgkosw048]=)?$/;
 
 /**
- * Returns the bytes of a signature.
+ * Decodes a signature.
  *
- * @param text The signature as it is written.
- * @param encoding How it is written.
- * @param length How many bytes there must be.
- * @returns The bytes, or `undefined` if the text is not the one way to write so many bytes (hexadecimal in either case).
+ * @param text The encoded signature.
+ * @param encoding Its encoding.
+ * @param length Expected number of bytes.
+ * @returns The bytes, or `undefined` if the text is not the canonical form of that many bytes
+ * (hexadecimal in either case).
  */
 export function decodeSignature(
   text: string,
@@ -110,12 +113,13 @@ export function decodeSignature(
 }
 
 /**
- * Refuses a request that was signed too long ago, or too far ahead of the clock: an old one may be a replay.
+ * Rejects a request whose timestamp differs too much from the current time. An old request may be a
+ * replay.
  *
  * @param timestamp Seconds since 1970, in decimal digits.
- * @param toleranceSeconds How far it may be from now, either way.
- * @param headerName For the message.
- * @throws {UnauthorizedError} When it is further away.
+ * @param toleranceSeconds Maximum difference from the current time.
+ * @param headerName Name for the message.
+ * @throws {UnauthorizedError} If the difference is larger.
  */
 export function checkTimestamp(
   timestamp: string,
@@ -133,10 +137,10 @@ export function checkTimestamp(
 }
 
 /**
- * Checks the option of that name.
+ * Checks the option `toleranceSeconds`.
  *
- * @param toleranceSeconds As the application gives it.
- * @throws {ConfigurationError} When it is no number of seconds from 0.
+ * @param toleranceSeconds The option of the application.
+ * @throws {ConfigurationError} If it is not a number of seconds from 0.
  */
 export function checkTolerance(toleranceSeconds: number): void {
   if (typeof toleranceSeconds !== "number" || !(toleranceSeconds >= 0)) {
@@ -146,16 +150,16 @@ export function checkTolerance(toleranceSeconds: number): void {
   }
 }
 
-/** Seconds since 1970 as they stand in a header. */
+/** Matches seconds since 1970 in a header. */
 export const UNIX_SECONDS = /^\d{1,12}$/;
 
 /**
  * Returns the value of a header with a time.
  *
- * @param value As it came.
- * @param headerName For the message.
+ * @param value Value in the request.
+ * @param headerName Name for the message.
  * @returns Seconds since 1970, in decimal digits.
- * @throws {UnauthorizedError} If it is missing or anything else.
+ * @throws {UnauthorizedError} If it is missing or malformed.
  */
 export function readTimestamp(value: string | null | undefined, headerName: string): string {
   const timestamp = readHeader(value, headerName);

@@ -12,16 +12,15 @@ import {
   type WebhookSecret,
 } from "./webhook_input.ts";
 
-/** What {@link validateWebhookSignature} checks. */
+/** Options of {@link validateWebhookSignature}. */
 export interface WebhookValidationOptions {
   /**
-   * The raw request body, or the parts that are signed one after another where a scheme signs more
-   * than the body.
+   * The raw request body, or the consecutive signed parts if a scheme signs more than the body.
    */
   payload: WebhookPayload | readonly WebhookPayload[];
   /** Value of the signature header. */
   signature: string | null | undefined;
-  /** The shared secret, or several while one is being replaced. */
+  /** The shared secret, or several during a rotation. */
   secret: WebhookSecret;
   /**
    * The hash.
@@ -29,12 +28,12 @@ export interface WebhookValidationOptions {
    */
   algorithm?: HmacAlgorithm;
   /**
-   * How the signature is written.
+   * Encoding of the signature.
    * @default "hex"
    */
   encoding?: "hex" | "base64";
   /**
-   * What stands before the signature; it must be there.
+   * Required prefix of the signature.
    * @default ""
    */
   prefix?: string;
@@ -44,18 +43,18 @@ export interface WebhookValidationOptions {
    */
   headerName?: string;
   /**
-   * Value of the header with the time of signing, in seconds since 1970. If this key is there, the
+   * Value of the timestamp header, in seconds since 1970. If this key is present, the
    * header is required and the time must be within `toleranceSeconds`. It must also be in one of
    * the parts of `payload`: a time that is not signed proves nothing.
    */
   timestamp?: string | null | undefined;
   /**
-   * The name of the header with the time, for error messages.
+   * Name of the timestamp header, for error messages.
    * @default "X-Timestamp"
    */
   timestampHeaderName?: string;
   /**
-   * How far `timestamp` may be from now, either way.
+   * Maximum difference of `timestamp` from the current time in either direction.
    * @default 300
    */
   toleranceSeconds?: number;
@@ -65,11 +64,11 @@ export interface WebhookValidationOptions {
  * Checks that a request was signed with a shared secret: HMAC over the raw body, or over several
  * parts, in hexadecimal or base64, compared in constant time.
  *
- * @param options What to check.
- * @returns A promise that resolves when the signature is good.
- * @throws {UnauthorizedError} When the signature is missing, malformed or not good, or the time is
- * not. The message names the header alone.
- * @throws {ConfigurationError} When the secret is empty, or an option is invalid.
+ * @param options Payload, signature and scheme.
+ * @returns A promise that resolves if the signature is valid.
+ * @throws {UnauthorizedError} If the signature is missing, malformed or invalid, or the time
+ * is out of range. The message names only the header.
+ * @throws {ConfigurationError} If the secret is empty, or an option is invalid.
  *
  * @example
  * ```ts
@@ -139,10 +138,10 @@ function checkSigned(timestamp: string, payload: WebhookValidationOptions["paylo
  *
  * @param payload The raw request body.
  * @param signatureHeader Value of `X-Hub-Signature-256`.
- * @param secret The webhook's secret, or several while one is being replaced.
- * @returns A promise that resolves when the signature is good.
- * @throws {UnauthorizedError} When the signature is missing, malformed or not good.
- * @throws {ConfigurationError} When the secret is empty.
+ * @param secret The webhook's secret, or several during a rotation.
+ * @returns A promise that resolves if the signature is valid.
+ * @throws {UnauthorizedError} If the signature is missing, malformed or invalid.
+ * @throws {ConfigurationError} If the secret is empty.
  *
  * @example
  * ```ts

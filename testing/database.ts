@@ -3,7 +3,9 @@ import type { DrizzleClient } from "../database/providers/provider.ts";
 
 /** Options of {@link createTestDatabase}. */
 export interface TestDatabaseOptions<TSchema extends Record<string, unknown>> {
-  /** Folder of migrations to apply first. They run once per process and are then kept as a snapshot. */
+  /**
+   * Folder of migrations to apply first. They run once per process and are then kept as a snapshot.
+   */
   migrationsFolder?: string;
   /** Tables and relations for `db.query`. */
   schema?: TSchema;
@@ -20,13 +22,15 @@ export interface TestDatabase<TSchema extends Record<string, unknown>> {
 }
 
 /**
- * Creates an empty embedded PostgreSQL in memory. Initializing PGlite takes seconds of CPU time, so the database starts
- * from a snapshot that is made once per machine and kept in the temporary folder.
+ * Creates an empty embedded PostgreSQL in memory. Initializing PGlite takes seconds of CPU time, so
+ * the database starts from a snapshot that is made once per machine and kept in the temporary
+ * folder.
  *
  * drizzle and PGlite are loaded on the first call.
  *
  * @param options Migrations and schema.
- * @returns The database. Close it at the end of the test: an open database keeps the process running.
+ * @returns The database. Close it at the end of the test: an open database keeps the process
+ * running.
  *
  * @example
  * ```ts

@@ -14,7 +14,9 @@ import type { TestDatabase, TestDatabaseOptions } from "./database.ts";
 const snapshots: SingleFlight<string, Blob> = new SingleFlight();
 let created = 0;
 
-/** Opens a database in memory from a snapshot. Imported by `createTestDatabase()` on its first call. */
+/**
+ * Opens a database in memory from a snapshot. Imported by `createTestDatabase()` on its first call.
+ */
 export async function openTestDatabase<TSchema extends Record<string, unknown>>(
   { migrationsFolder, schema }: TestDatabaseOptions<TSchema>,
 ): Promise<TestDatabase<TSchema>> {
@@ -55,7 +57,8 @@ function openFrom<T>(snapshot: Blob, open: () => Promise<T>): Promise<T> {
 async function makeMigratedSnapshot(migrationsFolder: string): Promise<Blob> {
   const empty = await snapshots.get("", loadEmptySnapshot);
   const { PGlite } = await loadPglite();
-  // runMigrations() opens its own client, so the database must be a folder that can be dumped afterwards
+  // runMigrations() opens its own client, so the database must be a folder that can be dumped
+  // afterwards
   const folder = join(tmpdir(), `trellis-migrated-${process.pid}-${++created}`);
   await (await PGlite.create(folder, { loadDataDir: empty })).close();
   try {
@@ -85,7 +88,8 @@ async function loadPglite(): Promise<typeof import("@electric-sql/pglite")> {
 
 async function loadEmptySnapshot(): Promise<Blob> {
   const { PGlite } = await loadPglite();
-  // snapshots fit one version of PGlite only; hashing its code identifies the version in every runtime
+  // snapshots fit one version of PGlite only; hashing its code identifies the version in every
+  // runtime
   const key = createHash("sha256").update(String(PGlite)).digest("hex").slice(0, 16);
   const folder = join(tmpdir(), "trellis-testing");
   const file = join(folder, `pglite-${key}.tar`);

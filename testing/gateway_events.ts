@@ -139,7 +139,8 @@ export function createTokenAuthorizerEvent(
 }
 
 /**
- * Creates the event of an HTTP API for an authorizer (payload format 2.0). The identity source is the header `Authorization`.
+ * Creates the event of an HTTP API for an authorizer (payload format 2.0). The identity source is
+ * the header `Authorization`.
  *
  * @param options The request to authorize.
  * @returns The event.

@@ -1,6 +1,7 @@
 /**
- * Test helpers: events of every trigger, a Lambda context with a deadline, a fake clock and an empty database. The local
- * server that behaves like Aurora DSQL is in `@trellis/fn/testing/distsql`.
+ * Test helpers: events of every trigger, a Lambda context with a deadline, a fake clock and an
+ * empty database. The local server that behaves like Aurora DSQL is in
+ * `@trellis/fn/testing/distsql`.
  *
  * @example
  * ```ts

@@ -38,7 +38,8 @@ export interface QueueRecordOptions {
  * Creates the event that Lambda passes to the consumer of an SQS queue.
  *
  * @param records The messages.
- * @param queueName A name that ends with `.fifo` creates a FIFO queue. Its default message group is `group`.
+ * @param queueName A name that ends with `.fifo` creates a FIFO queue. Its default message group is
+ * `group`.
  * @returns The event.
  *
  * @example
@@ -111,7 +112,8 @@ export interface TopicRecordOptions {
 }
 
 /**
- * Creates a notification of SNS, as it appears in a record, and in a queue message without raw message delivery.
+ * Creates a notification of SNS, as it appears in a record, and in a queue message without raw
+ * message delivery.
  *
  * @param options The message.
  * @returns The notification.
@@ -199,7 +201,8 @@ export function createEventBridgeEvent(options: EventBridgeEventOptions = {}): E
 /** Options of {@link createScheduleEvent}. */
 export interface ScheduleEventOptions {
   /**
-   * The sender: a schedule of the function module, EventBridge Scheduler without custom input, or a rule.
+   * The sender: a schedule of the function module, EventBridge Scheduler without custom input, or a
+   * rule.
    * @default "module"
    */
   from?: "module" | "scheduler" | "rule";

@@ -170,7 +170,7 @@ const BAD: [name: string, change: object, message: string][] = [
   [
     "a schema with something else than a table",
     { schema: { user: {} } },
-    "AuthConfig.schema.user is no drizzle table",
+    "AuthConfig.schema.user is not a drizzle table",
   ],
   [
     "a table without needed columns",
