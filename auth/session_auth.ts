@@ -4,7 +4,8 @@ import type { AuthDatabase } from "./better_auth_types.ts";
 import type { AuthConfig } from "./config.ts";
 import { type BetterAuthInstance, getAuth, getInternals } from "./instance.ts";
 import { readSessionCredential, requireCredential } from "./session_credential.ts";
-import { validateSession } from "./sessions.ts";
+import { renewSessionCookie } from "./session_cookie_header.ts";
+import { checkSession } from "./sessions.ts";
 
 let factory: (() => Promise<BetterAuthInstance>) | undefined;
 
@@ -33,10 +34,11 @@ export function configureSessionAuth(getDb: () => Promise<AuthDatabase>, config:
     // runs first, so that requests without a credential do not reach the database
     requireCredential(event);
     const auth = await getConfiguredSessionAuth();
-    return await validateSession(
-      auth,
-      await readSessionCredential(event, getInternals(auth).settings),
-    );
+    const { settings } = getInternals(auth);
+    const { token, cookie } = await readSessionCredential(event, settings);
+    const { session, isExtended } = await checkSession(auth, token);
+    if (!isExtended || cookie === undefined) return { session };
+    return { session, setCookie: renewSessionCookie(settings, cookie) };
   });
 }
 

@@ -35,25 +35,35 @@ export async function readSessionCookies(
 /** A token and its HMAC-SHA256 in padded base64, as better-auth writes it. */
 const SIGNED = /^[^.]+\.[\w+/-]{43}=$/;
 
+/** A session cookie whose signature is good. */
+export interface SessionCookie {
+  /** The stored token. */
+  readonly token: string;
+  /** The cookie's value as it was sent. */
+  readonly value: string;
+}
+
 /**
- * Returns the token of the session cookie. Like better-auth it reads only the first cookie with
+ * Finds the session cookie. Like better-auth it reads only the first cookie with
  * exactly this name.
  *
  * @param header The `Cookie` header.
  * @param name The cookie's name.
  * @param secret Secret of the cookie signature.
- * @returns The token, or `undefined` if the cookie is missing or its signature is invalid.
+ * @returns The cookie, or `undefined` if the cookie is missing or its signature is invalid.
  */
 export async function findSessionCookie(
   header: string,
   name: string,
   secret: string,
-): Promise<string | undefined> {
+): Promise<SessionCookie | undefined> {
   for (const pair of header.split(";")) {
     const equals = pair.indexOf("=");
     if (equals === -1 || pair.slice(0, equals).trim() !== name) continue;
-    const value = decodePercent(unquote(pair.slice(equals + 1).trim()));
-    return SIGNED.test(value) ? await readSignedToken(value, secret) : undefined;
+    const value = unquote(pair.slice(equals + 1).trim());
+    const signed = decodePercent(value);
+    const token = SIGNED.test(signed) ? await readSignedToken(signed, secret) : undefined;
+    return token === undefined ? undefined : { token, value };
   }
   return undefined;
 }

@@ -22,6 +22,14 @@ export function requireCredential(event: ApiEvent): void {
   }
 }
 
+/** The credential of a request. */
+export interface SessionCredential {
+  /** The token, as `validateSession` takes it. */
+  readonly token: string;
+  /** The value of the session cookie, if the token came with it. */
+  readonly cookie?: string;
+}
+
 /**
  * Returns the session token of a request: the bearer token, or without one the session cookie. An
  * invalid bearer token does not fall back to the cookie. With a cookie, an unsafe request must come
@@ -29,24 +37,24 @@ export function requireCredential(event: ApiEvent): void {
  *
  * @param event The event.
  * @param settings The validated configuration.
- * @returns The token for `validateSession`.
+ * @returns The credential.
  * @throws {UnauthorizedError} If there is no credential, or the cookie's signature is invalid.
  * @throws {ForbiddenError} If a request with a cookie does not come from a trusted origin.
  */
 export async function readSessionCredential(
   event: ApiEvent,
   settings: AuthSettings,
-): Promise<string> {
+): Promise<SessionCredential> {
   const cookies = hasBearer(event) ? undefined : readCookieHeader(event);
   if (cookies === undefined) {
-    return requireBearerToken(getHeader(event, "Authorization", "authorization"));
+    return { token: requireBearerToken(getHeader(event, "Authorization", "authorization")) };
   }
   if (!SAFE_METHODS.includes(getMethod(event))) await checkOrigin(event, settings);
-  const token = await findSessionCookie(cookies, settings.sessionCookie, settings.secret);
-  if (token === undefined) {
+  const found = await findSessionCookie(cookies, settings.sessionCookie, settings.secret);
+  if (found === undefined) {
     throw new UnauthorizedError("The session cookie is missing or not valid");
   }
-  return token;
+  return { token: found.token, cookie: found.value };
 }
 
 function hasBearer(event: ApiEvent): boolean {

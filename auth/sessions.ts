@@ -70,6 +70,22 @@ export async function validateSession(
   auth: BetterAuthInstance,
   token: string,
 ): Promise<SessionResult> {
+  return (await checkSession(auth, token)).session;
+}
+
+/** A checked session. */
+export interface CheckedSession {
+  /** The user and the session. */
+  readonly session: SessionResult;
+  /** True if the session was due to be extended. */
+  readonly isExtended: boolean;
+}
+
+/** Checks a session as {@link validateSession} does, and returns whether it was extended. */
+export async function checkSession(
+  auth: BetterAuthInstance,
+  token: string,
+): Promise<CheckedSession> {
   const { db, settings } = getInternals(auth);
   if (!token) throw new UnauthorizedError("The session token is missing");
   let stored = readSessionToken(token, settings.secret);
@@ -81,7 +97,7 @@ export async function validateSession(
   const expiresAt = extendedMs === undefined
     ? row.expiresAt
     : await extend(db, settings, row, extendedMs, nowMs);
-  return {
+  const session: SessionResult = {
     user: {
       id: row.userId,
       email: row.email,
@@ -92,6 +108,7 @@ export async function validateSession(
     },
     session: { id: row.id, token: row.token, expiresAt, ...row.sessionFields },
   };
+  return { session, isExtended: extendedMs !== undefined };
 }
 
 /**

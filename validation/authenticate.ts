@@ -1,9 +1,10 @@
 import type { ApiEvent, AuthorizerContext } from "../core/http/lambda.ts";
-import { getSessionAuthenticator, type SessionResult } from "../core/http/session_registry.ts";
+import type { SessionResult } from "../core/http/session_registry.ts";
 import { UserStatus } from "../core/http/user_status.ts";
 import { UnauthorizedError } from "../errors/http_errors.ts";
 import { readAuthorizer } from "./authenticate_authorizer.ts";
 import { checkBearerToken } from "./authenticate_bearer.ts";
+import { authenticateSession } from "./authenticate_session.ts";
 
 /** How a handler learns who calls. */
 export type AuthMode = "bearer" | "authorizer" | "authorizer-optional" | "session" | "none";
@@ -74,9 +75,4 @@ function authenticateAuthorizerOptional(
     throw new UnauthorizedError("The credential is not valid");
   }
   return identity;
-}
-
-async function authenticateSession(event: ApiEvent): Promise<Identity> {
-  const session = await getSessionAuthenticator()(event);
-  return { userId: session.user.id, session };
 }

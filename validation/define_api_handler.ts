@@ -10,6 +10,7 @@ import { withObservability, type WrapperMetadata } from "../core/with_observabil
 import type { ValidationError } from "../errors/http_errors.ts";
 import { isThenable } from "../observability/invocation_context.ts";
 import { type AuthMode, createAuthenticator, type Identity, NO_IDENTITY } from "./authenticate.ts";
+import { addRenewedCookie } from "./authenticate_session.ts";
 import { checkApiOptions } from "./check_options.ts";
 import type {
   ApiHandler,
@@ -131,8 +132,10 @@ export function defineApiHandler<
       const { event, metadata: { correlationId } } = params;
       const result = handler(params as unknown as HandlerParams<TBody, TQuery, TPath, TAuth>);
       return isThenable(result)
-        ? Promise.resolve(result).then((settled) => respond(event, settled, correlationId))
-        : respond(event, result, correlationId);
+        ? Promise.resolve(result).then((settled) =>
+          respond(event, addRenewedCookie(settled, params.session), correlationId)
+        )
+        : respond(event, addRenewedCookie(result, params.session), correlationId);
     }
 
     const { operationName = handler.name || "handler", logging, metrics, tracing } = options;

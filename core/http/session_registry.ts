@@ -47,11 +47,19 @@ export interface SessionResult {
   session: SessionDetails;
 }
 
+/** What the check of a request's credential gives. */
+export interface AuthenticatedSession {
+  /** The session. */
+  readonly session: SessionResult;
+  /** The `Set-Cookie` header that renews the session cookie, if it is to be renewed. */
+  readonly setCookie?: string;
+}
+
 /**
  * Checks the credential of a request.
  * Rejects with `UnauthorizedError` when it is missing, malformed, unknown or expired.
  */
-export type SessionAuthenticator = (event: ApiEvent) => Promise<SessionResult>;
+export type SessionAuthenticator = (event: ApiEvent) => Promise<AuthenticatedSession>;
 
 let registered: SessionAuthenticator | undefined;
 

@@ -13,7 +13,9 @@ import {
 } from "../../auth/mod.ts";
 import { getSessionAuthenticator } from "../../core/http/session_registry.ts";
 import { ConfigurationError, ForbiddenError, isAppError } from "../../errors/mod.ts";
+import { buildValidatedResponse } from "../../core/mod.ts";
 import { createHttpApiEvent, createLambdaContext, createRestApiEvent } from "../../testing/mod.ts";
+import { defineApiHandler } from "../../validation/mod.ts";
 import { testSeed } from "../support/seed.ts";
 import { accountsSchema, openAccountsDatabase } from "./accounts_database.ts";
 import { SECRET } from "./auth_database.ts";
@@ -139,7 +141,7 @@ async function ours(method: string, headers: Headers_): Promise<string | number>
   const events = [createRestApiEvent, createHttpApiEvent].map((make) => make({ method, headers }));
   const answers = await Promise.all(events.map(async (event) => {
     try {
-      return (await getSessionAuthenticator()(event)).user.email;
+      return (await getSessionAuthenticator()(event)).session.user.email;
     } catch (error) {
       if (isAppError(error, "UNAUTHORIZED")) return 401;
       if (isAppError(error, "FORBIDDEN")) return 403;
@@ -274,8 +276,67 @@ Deno.test("configureSessionAuth() asks a function of trustedOrigins with the req
     getSessionAuthenticator()(
       createRestApiEvent({ method: "POST", path: "/notes", headers: { cookie, origin } }),
     );
-  assertEquals((await post("https://tenant.example")).user.email, "ada@example.com");
+  assertEquals((await post("https://tenant.example")).session.user.email, "ada@example.com");
   await assertRejects(() => post("https://other.example"), ForbiddenError);
   assertEquals(asked, [`${ORIGIN}/notes`, `${ORIGIN}/notes`]);
   resetSessionAuth();
 });
+
+Deno.test("a handler renews the cookie of a session that it extends, as better-auth does", async () => {
+  const due =
+    "UPDATE visits SET updated_at = now() - interval '2 days', created_at = now() - interval '2 days', " +
+    "expires_at = now() + interval '28 days'";
+  const configs: AuthConfig[] = [
+    config,
+    { ...config, useSecureCookies: false, sessionExpiresIn: 30 * 86_400 },
+    {
+      ...config,
+      advanced: {
+        cookiePrefix: "app",
+        crossSubDomainCookies: { enabled: true, domain: "example.com" },
+        defaultCookieAttributes: { sameSite: "none", partitioned: true },
+      },
+    },
+    {
+      ...config,
+      advanced: { cookies: { session_token: { name: "sid", attributes: { path: "/api" } } } },
+    },
+  ];
+  for (const each of configs) {
+    await empty();
+    const auth = createAuth(db, each);
+    const { headers } = await auth.api.signUpEmail({
+      body: { name: "Ada", email: "ada@example.com", password: "correct horse battery" },
+      returnHeaders: true,
+    });
+    const cookie = headers.getSetCookie().find((one) =>
+      /session_token|sid/.test(one)
+    )!.split(";")[0];
+    await pglite.exec(due);
+    const theirs = await auth.handler(
+      new Request(`${ORIGIN}/api/auth/get-session`, { headers: { cookie } }),
+    );
+    await theirs.body?.cancel();
+    const expected = theirs.headers.getSetCookie().find((one) => one.startsWith(cookie))!;
+    await pglite.exec(due);
+    configureSessionAuth(() => Promise.resolve(db), each);
+    const handler = defineApiHandler({ auth: "session", logging: { level: "SILENT" } })(
+      function getMe({ context, ...params }) {
+        assertEquals(Object.keys(params).sort(), ["event", "metadata", "session", "userId"]);
+        return buildValidatedResponse(context, 200, {});
+      },
+    );
+    const event = createHttpApiEvent({ path: "/me", headers: { cookie } });
+    const first = await handler(event, createLambdaContext());
+    assertEquals(first.cookies?.map(sortAttributes), [sortAttributes(expected)]);
+    const second = await handler(event, createLambdaContext());
+    assertEquals([second.statusCode, second.cookies], [200, undefined]);
+    resetSessionAuth();
+  }
+});
+
+/** Attributes of a cookie have no order. */
+function sortAttributes(setCookie: string): string[] {
+  const [pair, ...attributes] = setCookie.split("; ");
+  return [pair, ...attributes.sort()];
+}

@@ -162,8 +162,10 @@ Deno.test("no secret is in answers and log lines of any auth mode, good or bad",
   setSessionAuthenticator((event) =>
     getHeader(event, "Authorization")?.endsWith("good")
       ? Promise.resolve({
-        user: { id: "u1", email: "ada@example.com", emailVerified: true },
-        session: { id: "s1", token: `${MARKER}-session`, expiresAt: new Date() },
+        session: {
+          user: { id: "u1", email: "ada@example.com", emailVerified: true },
+          session: { id: "s1", token: `${MARKER}-session`, expiresAt: new Date() },
+        },
       })
       : Promise.reject(new UnauthorizedError("The session is not valid"))
   );

@@ -326,7 +326,7 @@ Deno.test("auth authorizer with userIdClaim reads other authorizers as before", 
 });
 
 Deno.test("auth authorizer does not fall back to a bearer token or to a session", async () => {
-  setSessionAuthenticator(() => Promise.resolve(SESSION));
+  setSessionAuthenticator(() => Promise.resolve({ session: SESSION }));
   await withEnv({ API_BEARER_TOKEN: TOKEN }, async () => {
     const headers = { Authorization: `Bearer ${TOKEN}` };
     assertRefused(await ask("authorizer", { headers }), "authorizer");
@@ -359,7 +359,7 @@ Deno.test("auth session hands the event to the registered check, and its result 
   const headersSeen: unknown[] = [];
   setSessionAuthenticator((event) => {
     headersSeen.push(getHeader(event, "Authorization"));
-    return Promise.resolve(SESSION);
+    return Promise.resolve({ session: SESSION });
   });
   for (const make of createEvents) {
     const { seen } = await ask(

@@ -64,7 +64,7 @@ Deno.test("defineApiHandler() takes its steps in order: each fault hides those t
 
 Deno.test("defineApiHandler() hands over exactly the fields that the options call for", async () => {
   const schema = z.object({}), session = { user: { id: "u1" } };
-  setSessionAuthenticator(() => Promise.resolve(session as never));
+  setSessionAuthenticator(() => Promise.resolve({ session: session as never }));
   const BASE = ["context", "event", "metadata"];
   const cases: [options: Record<string, unknown>, fields: string[]][] = [
     [{}, []],
