@@ -1,7 +1,7 @@
 import process from "node:process";
 
 /**
- * Asks a question on the terminal.
+ * Asks a yes/no question on the terminal.
  *
  * @param question One sentence that ends with a question mark.
  * @returns True for `y` or `yes`; `undefined` when there is no terminal to ask on.

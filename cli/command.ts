@@ -1,15 +1,18 @@
 import { parseArgs } from "node:util";
 import type { Output } from "./output.ts";
 
-/** How a command ends. */
+/** Exit codes of the command line. */
 export enum ExitCode {
-  /** Done; with `--check`: all is as it should be. */
+  /** Success; with `--check`: everything is up to date. */
   Done = 0,
-  /** Something was found: stale files, places that cannot be told from the text. */
+  /**
+   * The command found something to report: stale files, or code that static analysis cannot
+   * resolve.
+   */
   Found = 1,
-  /** The command line is wrong. */
+  /** The command line is invalid. */
   Usage = 2,
-  /** It could not run: a file or folder is missing, cannot be read or is not valid. */
+  /** The command could not run: a file or folder is missing, unreadable or invalid. */
   Failed = 3,
 }
 
@@ -19,79 +22,79 @@ export interface CommandOption {
   readonly name: string;
   /** One letter, for `-h`. */
   readonly short?: string;
-  /** What its value is called; none for a switch. */
+  /** Placeholder for the value; omitted for a boolean flag. */
   readonly value?: string;
   /** One sentence. */
   readonly description: string;
 }
 
-/** What follows a command's name without dashes. */
+/** A positional argument of a command. */
 export interface CommandArgument {
   /** `folder` for `<folder>`. */
   readonly name: string;
   /** One sentence. */
   readonly description: string;
-  /** Whether it may be left out. */
+  /** True if the argument may be omitted. */
   readonly isOptional?: boolean;
 }
 
-/** What a command gets. */
+/** The context that a command runs in. */
 export interface CommandContext {
-  /** Switches and values by option. */
+  /** Flags and values by option name. */
   readonly options: Readonly<Record<string, string | boolean | undefined>>;
-  /** The arguments, as many as the command declares at most. */
+  /** The positional arguments; never more than the command declares. */
   readonly args: readonly string[];
   /** Absolute path of the working directory. */
   readonly cwd: string;
   /** Absolute path of the project's folder. */
   readonly root: string;
   readonly output: Output;
-  /** Asks a question with yes or no; `undefined` when there is nobody to ask. */
+  /** Asks a yes/no question; `undefined` if no terminal is attached. */
   confirm(question: string): Promise<boolean | undefined>;
 }
 
-/** A command of the command line. */
+/** A command of the CLI. */
 export interface Command {
   /** `generate permissions` */
   readonly name: string;
   /** One sentence. */
   readonly summary: string;
-  /** What it reads, writes and decides, in paragraphs. */
+  /** What the command reads, writes and decides, as paragraphs. */
   readonly description: readonly string[];
   readonly options: readonly CommandOption[];
-  /** What follows the name, in order. */
+  /** The positional arguments, in order. */
   readonly args?: readonly CommandArgument[];
-  /** Command lines with what they are for. */
+  /** Example command lines, each with its purpose. */
   readonly examples: readonly (readonly [line: string, what: string])[];
-  /** What the exit codes mean here. */
+  /** The meaning of each exit code for this command. */
   readonly exitCodes: Readonly<Partial<Record<ExitCode, string>>>;
-  /** Does it. */
+  /** Runs the command. */
   run(context: CommandContext): Promise<ExitCode>;
 }
 
-/** The command line was wrong; the message says how. */
+/** Thrown if the command line is invalid; the message says why. */
 export class UsageError extends Error {
   /** Always `UsageError`, also in minified code. */
   override readonly name: string = "UsageError";
 }
 
-/** What every command takes. */
+/** Options that every command accepts. */
 export const COMMON_OPTIONS: readonly CommandOption[] = [
   {
     name: "project",
     value: "folder",
-    description: "The project's folder; the working directory without it.",
+    description: "The project folder. Default: the working directory.",
   },
   {
     name: "config",
     value: "file",
-    description: "The configuration; trellis.config.ts of the project without it.",
+    description: "The configuration file. Default: trellis.config.ts in the project folder.",
   },
-  { name: "json", description: "Print one JSON document, for programs." },
+  { name: "json", description: "Print the result as one JSON document." },
   { name: "help", short: "h", description: "Print this help." },
 ];
 
-/** A command line, taken apart. */
+/** A parsed command line. */
 export interface ParsedArguments {
   readonly options: Record<string, string | boolean | undefined>;
   readonly args: string[];
@@ -101,9 +104,10 @@ export interface ParsedArguments {
  * Reads the options and arguments of a command.
  *
  * @param command The command.
- * @param given What follows its name.
+ * @param given The arguments after the command name.
  * @returns Values by option, and arguments in order.
- * @throws {UsageError} When an option is unknown or has no value, or an argument is missing or left over.
+ * @throws {UsageError} If an option is unknown or lacks its value, or an argument is missing or
+ * unexpected.
  */
 export function parseArguments(command: Command, given: readonly string[]): ParsedArguments {
   const known = [...command.options, ...COMMON_OPTIONS];
@@ -122,13 +126,11 @@ export function parseArguments(command: Command, given: readonly string[]): Pars
     const options = values as Record<string, string | boolean | undefined>;
     const missing = expected.slice(positionals.length).find(({ isOptional }) => !isOptional);
     if (missing !== undefined && !options.help) {
-      throw new UsageError(`<${missing.name}> is missing: trellis ${renderUsage(command)}`);
+      throw new UsageError(`Missing argument <${missing.name}>: trellis ${renderUsage(command)}`);
     }
     if (positionals.length > expected.length) {
       throw new UsageError(
-        `"${positionals[expected.length]}" is one argument too many: trellis ${
-          renderUsage(command)
-        }`,
+        `Unexpected argument "${positionals[expected.length]}": trellis ${renderUsage(command)}`,
       );
     }
     return { options, args: positionals };
@@ -136,13 +138,13 @@ export function parseArguments(command: Command, given: readonly string[]): Pars
     if (error instanceof UsageError) throw error;
     const [sentence] = (error as Error).message.split(/\. |\n/);
     throw new UsageError(
-      `${sentence}. Known are ${known.map(({ name }) => `--${name}`).join(", ")}`,
+      `${sentence}. Known options: ${known.map(({ name }) => `--${name}`).join(", ")}`,
     );
   }
 }
 
 /**
- * The help of a command.
+ * Renders the help text of a command.
  *
  * @param command The command.
  */
@@ -171,7 +173,7 @@ export function renderHelp(command: Command): string {
 }
 
 /**
- * The shape of a command line: `db mark-applied <tag> [options]`.
+ * Renders the usage line of a command: `db mark-applied <tag> [options]`.
  *
  * @param command The command.
  */
@@ -193,7 +195,7 @@ function renderArguments({ args = [] }: Command): string[] {
 }
 
 /**
- * An option as help and reference show it.
+ * Renders an option for help texts and the reference: `-h, --help`.
  *
  * @param option The option.
  */

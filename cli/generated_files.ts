@@ -3,13 +3,16 @@ import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import process from "node:process";
 import { ConfigurationError } from "../errors/http_errors.ts";
 
-/** What is to be done with a generated file. */
+/** A planned change of a generated file. */
 export interface FileChange {
   /** Relative to the project. */
   readonly path: string;
-  /** `kept` is a file without our first line: it is left alone, though we would write another one. */
+  /**
+   * `kept` is a file without the marker in its first line: it was not generated and is never
+   * overwritten.
+   */
   readonly change: "unchanged" | "created" | "updated" | "removed" | "kept";
-  /** The new text, where there is one. */
+  /** The new content, for `created` and `updated`. */
   readonly text?: string;
 }
 
@@ -17,19 +20,19 @@ export interface FileChange {
 export interface PlanOptions {
   /** Absolute path of the project. */
   readonly root: string;
-  /** Texts by path relative to the project; each begins with a line that holds the marker. */
+  /** Contents by path relative to the project; the first line of each contains the marker. */
   readonly files: ReadonlyMap<string, string>;
-  /** What the first line of a file of ours holds. */
+  /** Text in the first line that identifies a generated file. */
   readonly marker: string;
-  /** Folders, relative to the project, whose other files with the marker are stale. */
+  /** Folders, relative to the project, in which other files with the marker are stale. */
   readonly ownFolders: readonly string[];
 }
 
 /**
- * Compares what was generated with what is there. Nothing is written.
+ * Compares generated files with those on disk. Writes nothing.
  *
- * @param options The texts and where they go.
- * @returns One entry for each file, by path.
+ * @param options The contents and folders.
+ * @returns One entry per file, sorted by path.
  */
 export function planGeneratedFiles({ root, files, marker, ownFolders }: PlanOptions): FileChange[] {
   const changes: FileChange[] = [];
@@ -37,13 +40,13 @@ export function planGeneratedFiles({ root, files, marker, ownFolders }: PlanOpti
     const present = readIfThere(join(root, path));
     if (present === undefined) changes.push({ path, change: "created", text });
     else if (present.replaceAll("\r\n", "\n") === text) changes.push({ path, change: "unchanged" });
-    else if (isOurs(present, marker)) changes.push({ path, change: "updated", text });
+    else if (isGenerated(present, marker)) changes.push({ path, change: "updated", text });
     else changes.push({ path, change: "kept" });
   }
   for (const folder of ownFolders) {
     for (const name of listIfThere(join(root, folder))) {
       const path = `${folder}/${name}`;
-      if (!files.has(path) && isOurs(readIfThere(join(root, path)) ?? "", marker)) {
+      if (!files.has(path) && isGenerated(readIfThere(join(root, path)) ?? "", marker)) {
         changes.push({ path, change: "removed" });
       }
     }
@@ -52,12 +55,12 @@ export function planGeneratedFiles({ root, files, marker, ownFolders }: PlanOpti
 }
 
 /**
- * Writes what was planned. Each file is written aside and renamed, so that nobody ever sees half of one; the whole is one
- * step for signals.
+ * Applies a plan. Each file is written to a temporary file and renamed, so that readers never see a
+ * partial file. The function is synchronous, so signals cannot interrupt it halfway.
  *
  * @param root Absolute path of the project.
  * @param changes The plan.
- * @throws {ConfigurationError} When a file cannot be written.
+ * @throws {ConfigurationError} If a file cannot be written.
  */
 export function applyGeneratedFiles(root: string, changes: readonly FileChange[]): void {
   for (const { path, change, text } of changes) {
@@ -74,7 +77,7 @@ export function applyGeneratedFiles(root: string, changes: readonly FileChange[]
         rmSync(aside, { force: true });
       }
     } catch (cause) {
-      throw new ConfigurationError(`${path} could not be written: ${(cause as Error).message}`, {
+      throw new ConfigurationError(`${path} cannot be written: ${(cause as Error).message}`, {
         cause,
       });
     }
@@ -82,7 +85,7 @@ export function applyGeneratedFiles(root: string, changes: readonly FileChange[]
 }
 
 /**
- * A path of the configuration as plans name it: relative to the project, with slashes.
+ * Converts a path to the form used in plans: relative to the project, with forward slashes.
  *
  * @param root Absolute path of the project.
  * @param path Absolute, or relative to the project.
@@ -91,7 +94,7 @@ export function toProjectPath(root: string, path: string): string {
   return relative(root, resolve(root, path)).split(sep).join("/");
 }
 
-function isOurs(text: string, marker: string): boolean {
+function isGenerated(text: string, marker: string): boolean {
   return text.slice(0, text.indexOf("\n") + 1 || undefined).includes(marker);
 }
 
@@ -100,7 +103,7 @@ function readIfThere(file: string): string | undefined {
     return readFileSync(file, "utf8");
   } catch (error) {
     if ((error as { code?: string }).code === "ENOENT") return undefined;
-    throw new ConfigurationError(`${file} could not be read: ${(error as Error).message}`, {
+    throw new ConfigurationError(`${file} cannot be read: ${(error as Error).message}`, {
       cause: error,
     });
   }
@@ -113,7 +116,7 @@ function listIfThere(folder: string): string[] {
     ) => entry.name);
   } catch (error) {
     if ((error as { code?: string }).code === "ENOENT") return [];
-    throw new ConfigurationError(`${folder} could not be read: ${(error as Error).message}`, {
+    throw new ConfigurationError(`${folder} cannot be read: ${(error as Error).message}`, {
       cause: error,
     });
   }

@@ -1,8 +1,8 @@
 import type { FileChange } from "./generated_files.ts";
 import type { Output } from "./output.ts";
 
-/** A place in the sources, what is to be said of it, and the functions that it concerns. */
-interface Place {
+/** A source location with a message and the functions that it concerns. */
+interface Diagnostic {
   readonly file: string;
   readonly line: number;
   readonly message: string;
@@ -10,33 +10,33 @@ interface Place {
 }
 
 /**
- * A place as compilers write it: `src/a.ts:3: the message (FunctionName)`.
- *
- * @param place The place.
+ * Formats a diagnostic like a compiler: `src/a.ts:3: the message (FunctionName)`.
+ * @param diagnostic The diagnostic.
  */
-export function describePlace({ file, line, message, functions = [] }: Place): string {
-  return `${file}:${line}: ${message}${functions.length === 0 ? "" : ` (${getSome(functions)})`}`;
+export function formatDiagnostic({ file, line, message, functions = [] }: Diagnostic): string {
+  return `${file}:${line}: ${message}${
+    functions.length === 0 ? "" : ` (${summarizeList(functions)})`
+  }`;
 }
 
 const MANY = 5;
 
 /**
- * The first of a list, and how many more there are.
+ * Joins the first entries of a list and appends how many were omitted.
  *
  * @param texts The list.
  */
-export function getSome(texts: readonly string[]): string {
+export function summarizeList(texts: readonly string[]): string {
   return texts.slice(0, MANY).join(", ") +
     (texts.length > MANY ? ` and ${texts.length - MANY} more` : "");
 }
 
 /**
- * Tells what became of generated files, a line for each that is not as it was.
- *
- * @param output Where to.
- * @param changes What was planned.
- * @param isCheck Whether nothing was written.
- * @param onKept Told of each file that is somebody else's.
+ * Reports the changes of generated files, one line for each changed file.
+ * @param output The output.
+ * @param changes The planned changes.
+ * @param isCheck True if nothing was written.
+ * @param onKept Called for each file that was not generated and is therefore kept.
  */
 export function reportChanges(
   output: Output,

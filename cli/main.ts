@@ -7,9 +7,9 @@
 import process from "node:process";
 import { runCli } from "./run_cli.ts";
 
-// with a listener a signal waits for the step under way, such as the writing of files; the shell expects 128 + number
+// with a listener, a signal waits until synchronous file writes finish; shells expect 128 + number
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
 
-// the process ends by itself, when all that was written has left
+// not process.exit(): it would lose output that is still buffered
 process.exitCode = await runCli(process.argv.slice(2));

@@ -1,7 +1,7 @@
 /**
- * The command line: run as a program it is `trellis` (`deno run -A jsr:@trellis/fn/cli generate permissions`); imported, it
- * gives the parts that programs may use: the configuration's type, the functions of a project, the local gateway, the API
- * reference page, where the Terraform modules are.
+ * The command line. Run as a program it is `trellis` (`deno run -A jsr:@trellis/fn/cli generate
+ * permissions`). Imported, it provides the configuration type, function discovery, the local
+ * gateway, the API reference page and the path of the Terraform modules.
  *
  * ```ts
  * import { resolveModulesPath } from "@trellis/fn/cli";
@@ -45,8 +45,9 @@ export {
 } from "./infra/modules_path.ts";
 export { type ReferencePageOptions, renderReferencePage } from "./openapi/reference_page.ts";
 
-// On Deno this entry point is also the program; npm's program is main.js. Not awaited, since `require` refuses a module that
-// awaits. Destructured, since dnt replaces the expression import.meta.main. The main module's name is no URL with JSR.
+// On Deno this module is also the program; the npm package runs main.js. No top-level await: a module
+// that has one cannot be loaded with require(). Destructured, because dnt replaces the expression
+// import.meta.main; Deno.mainModule is not the URL of a package from JSR.
 const { main } = import.meta as { main?: boolean };
 // dnt-shim-ignore
 const isDeno = "Deno" in globalThis;

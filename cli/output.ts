@@ -1,6 +1,6 @@
 import process from "node:process";
 
-/** Where a command writes. */
+/** A stream that a command writes to. */
 export interface OutputStream {
   write(text: string): unknown;
   readonly isTTY?: boolean;
@@ -9,46 +9,53 @@ export interface OutputStream {
 
 /** Options of {@link createOutput}. */
 export interface OutputOptions {
-  /** One JSON document on standard output in place of text. */
+  /** Prints one JSON document to standard output instead of text. */
   readonly json?: boolean;
   /**
-   * Where results go.
+   * Destination of results.
+   *
    * @default process.stdout
    */
   readonly stdout?: OutputStream;
   /**
-   * Where messages, warnings and progress go.
+   * Destination of messages, warnings and progress.
+   *
    * @default process.stderr
    */
   readonly stderr?: OutputStream;
   /**
-   * The environment: `NO_COLOR` and `FORCE_COLOR` are read.
+   * The environment; `NO_COLOR` and `FORCE_COLOR` are read.
+   *
    * @default process.env
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /**
-   * The time in milliseconds.
+   * Returns the current time in milliseconds.
+   *
    * @default performance.now
    */
   readonly now?: () => number;
 }
 
-/** How a command speaks: results on standard output, all else on standard error. */
+/** The output of a command: results go to standard output, everything else to standard error. */
 export interface Output {
   readonly isJson: boolean;
-  /** A line of the result; nothing with `--json`. */
+  /** Writes a line of the result; nothing with `--json`. */
   line(text?: string): void;
-  /** A line on standard error. */
+  /** Writes a line to standard error. */
   note(text: string): void;
-  /** A warning on standard error; nothing with `--json`, where warnings are part of the result. */
+  /**
+   * Writes a warning to standard error; nothing with `--json`, where warnings are part of the
+   * result.
+   */
   warn(text: string): void;
-  /** The result as JSON; nothing without `--json`. */
+  /** Writes the result as JSON; nothing without `--json`. */
   result(value: unknown): void;
-  /** Says how far a work is that takes more than a second; call it as often as you like. */
+  /** Shows progress once the command has run for a second. Calls are rate-limited. */
   progress(label: string, done: number, total: number): void;
-  /** Takes the progress off the screen. */
+  /** Clears the progress line. */
   endProgress(): void;
-  /** Colours that the terminal and `NO_COLOR` allow. */
+  /** Colors, if the terminal and `NO_COLOR` allow them. */
   readonly bold: (text: string) => string;
   readonly red: (text: string) => string;
   readonly yellow: (text: string) => string;
@@ -56,8 +63,8 @@ export interface Output {
 }
 
 /**
- * What a terminal acts on, beyond line ends, tabs and the colours below: the name of a file may not move the cursor, hide a
- * line or turn a text around.
+ * Control characters other than line ends, tabs and the colors below. A file name must not move the
+ * cursor, hide a line or reverse text.
  */
 const CONTROLS =
   // deno-lint-ignore no-control-regex
@@ -67,14 +74,14 @@ function plain(text: string): string {
   return text.replace(CONTROLS, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** Work is silent for so long. */
+/** How long a command runs before progress is shown. */
 const QUIET_MS = 1000;
-/** Without a terminal a line comes so often at most. */
+/** Interval of progress lines without a terminal. */
 const LINE_EVERY_MS = 5000;
 const FRAME_MS = 100;
 
 /**
- * Makes a command's output.
+ * Creates the output of a command.
  *
  * @param options Streams and settings.
  * @returns The output.
@@ -91,7 +98,7 @@ export function createOutput(options: OutputOptions = {}): Output {
   let lastShownAt = -Infinity;
   let isShown = false;
 
-  // https://no-color.org: any value but the empty one
+  // https://no-color.org: any value except the empty string
   const forced = env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== "" && env.FORCE_COLOR !== "0";
   const mayColor = !env.NO_COLOR && env.TERM !== "dumb" && (forced || stdout.isTTY === true) &&
     !json;
@@ -107,7 +114,7 @@ export function createOutput(options: OutputOptions = {}): Output {
 
   return {
     isJson: json,
-    // what goes into a file or another program stays as it is
+    // output to a file or another program is not escaped
     line: (text = "") => void (json || stdout.write(`${stdout.isTTY ? plain(text) : text}\n`)),
     note(text): void {
       endProgress();

@@ -7,10 +7,11 @@ import { type Command, ExitCode, parseArguments, renderHelp, UsageError } from "
 import { COMMANDS } from "./commands/commands.ts";
 import { createOutput, type Output, type OutputOptions } from "./output.ts";
 
-/** The terminal of a command line. */
+/** Options of {@link runCli}. */
 export interface CliOptions extends Omit<OutputOptions, "json"> {
   /**
-   * The commands.
+   * The available commands.
+   *
    * @default all
    */
   readonly commands?: readonly Command[];
@@ -20,30 +21,29 @@ export interface CliOptions extends Omit<OutputOptions, "json"> {
    */
   readonly cwd?: string;
   /**
-   * Asks a question with yes or no; `undefined` when there is nobody to ask.
-   * @default on the terminal
+   * Asks a yes/no question; `undefined` if no terminal is attached.
+   * @default asks on the terminal
    */
   readonly confirm?: (question: string) => Promise<boolean | undefined>;
 }
 
 /**
- * Runs a command line. It asks only before it works on a database of another machine.
- *
- * @param args What follows the program's name: `["generate", "permissions", "--check"]`.
+ * Runs a command line. It asks for confirmation only before it changes a remote database.
+ * @param args The arguments after the program name: `["generate", "permissions", "--check"]`.
  * @param options Streams and commands.
  * @returns The exit code: 0 done, 1 found something, 2 wrong usage, 3 could not run.
  */
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<ExitCode> {
   const { commands = COMMANDS, cwd = process.cwd(), confirm = askOnTerminal, ...streams } = options;
   const output = createOutput({ ...streams, json: args.includes("--json") });
-  // help is text, whatever else is asked for
+  // help is always text, even with --json
   const text = createOutput(streams);
   try {
     if (args.length === 0 || args[0] === "help" || args[0].startsWith("-")) {
       const [flag] = args;
       const isHelp = flag === "help" || flag === "--help" || flag === "-h";
       if (flag !== undefined && !isHelp) {
-        throw new UsageError(`${flag} comes after a command: trellis --help lists them`);
+        throw new UsageError(`Write a command before ${flag}: trellis --help lists the commands`);
       }
       text.line(renderOverview(commands));
       return isHelp ? ExitCode.Done : ExitCode.Usage;
@@ -80,7 +80,7 @@ function findCommand(commands: readonly Command[], args: readonly string[]): Com
     name
   );
   throw new UsageError(
-    `There is no command "${words.slice(0, 2).join(" ")}"; known are ${
+    `Unknown command "${words.slice(0, 2).join(" ")}"; known commands: ${
       (siblings.length > 0 ? siblings : commands.map(({ name }) => name)).join(", ")
     }`,
   );
@@ -94,7 +94,7 @@ function renderOverview(commands: readonly Command[]): string {
     "Commands:",
     ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
     "",
-    "trellis <command> --help tells its options, examples and exit codes.",
+    "trellis <command> --help shows the options, examples and exit codes of a command.",
     "Exit codes: 0 done, 1 found something, 2 wrong usage, 3 could not run.",
   ].join("\n");
 }
@@ -105,7 +105,7 @@ function reportError(output: Output, error: unknown): ExitCode {
   output.result({ exitCode, error: message });
   if (output.isJson) return exitCode;
   output.note(`${output.red("error")} ${message}`);
-  // a fault of ours, or one that nobody thought of: its place is what helps
+  // an unexpected error: the stack trace helps to find the cause
   const isExpected = error instanceof UsageError || error instanceof SyntaxError ||
     isAppError(error);
   if (!isExpected && error instanceof Error && error.stack !== undefined) output.note(error.stack);

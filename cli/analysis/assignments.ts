@@ -4,11 +4,12 @@ import { ts } from "./typescript.ts";
 const byFile: WeakMap<ts.SourceFile, Map<ts.Node, ts.Expression[]>> = new WeakMap();
 
 /**
- * What is assigned to a variable after its declaration, such as `repository ??= createRepository()`.
+ * Returns the expressions assigned to a variable after its declaration, such as `repository ??=
+ * createRepository()`.
  *
  * @param declaration The variable's declaration.
  */
-export function assignmentsTo(declaration: Declaration): readonly ts.Expression[] {
+export function listAssignments(declaration: Declaration): readonly ts.Expression[] {
   const source = declaration.getSourceFile();
   let assigned = byFile.get(source);
   if (assigned === undefined) {
@@ -27,7 +28,7 @@ export function assignmentsTo(declaration: Declaration): readonly ts.Expression[
 }
 
 /**
- * Whether an expression assigns its right side: `=`, `??=`, `||=`, `&&=`.
+ * Checks whether an expression assigns its right side: `=`, `??=`, `||=`, `&&=`.
  *
  * @param node The expression.
  */

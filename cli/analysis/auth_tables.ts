@@ -19,7 +19,7 @@ type Model = keyof typeof AUTH_SCHEMA_MAPPING;
 
 const MODELS = Object.keys(AUTH_SCHEMA_MAPPING) as Model[];
 
-function operationsOfRoutes(model: Model): readonly DatabaseOperation[] {
+function getRouteOperations(model: Model): readonly DatabaseOperation[] {
   const name = getTableName(AUTH_SCHEMA_MAPPING[model]);
   return AUTH_ROUTES_TABLE_PERMISSIONS.find(({ table }) => table === name)?.operations ?? [];
 }
@@ -27,28 +27,30 @@ function operationsOfRoutes(model: Model): readonly DatabaseOperation[] {
 type OperationsByModel = Readonly<Partial<Record<Model, readonly DatabaseOperation[]>>>;
 
 /**
- * What each use of the auth package does with its tables. Checking a session is one query over sessions and users, and an
- * update when the session is due to be extended; ending one is an update; the routes do all that
- * `AUTH_ROUTES_TABLE_PERMISSIONS` lists.
+ * Operations on the auth tables by use of the auth package. Checking a session is one query on
+ * sessions and users, plus an update if the session is due for extension. Ending a session is an
+ * update. The routes need everything that `AUTH_ROUTES_TABLE_PERMISSIONS` lists.
  */
 export const AUTH_OPERATIONS: Readonly<Record<AuthNeed, OperationsByModel>> = {
   check: { user: [Select], session: [Select, Update] },
   expire: { session: [Select, Update] },
-  routes: Object.fromEntries(MODELS.map((model) => [model, operationsOfRoutes(model)])),
+  routes: Object.fromEntries(MODELS.map((model) => [model, getRouteOperations(model)])),
 };
 
 type ColumnsOfOperation = Readonly<Partial<Record<DatabaseOperation, readonly string[]>>>;
 
 const SESSION_UPDATE = ["expiresAt", "updatedAt"];
 
-/** The columns that a check or an end of a session reads and writes, by the names of their properties (auth/sessions.ts). */
+/**
+ * Columns that checking or ending a session reads and writes, by property name (auth/sessions.ts).
+ */
 const AUTH_COLUMNS: Readonly<
   Partial<Record<AuthNeed, Readonly<Partial<Record<Model, ColumnsOfOperation>>>>>
 > = {
   check: {
     user: { [Select]: ["id", "email", "name", "image", "emailVerified"] },
     session: {
-      // the last one is a column of better-auth's admin plugin
+      // impersonatedBy is a column of better-auth's admin plugin
       [Select]: ["id", "token", "expiresAt", "userId", "createdAt", "updatedAt", "impersonatedBy"],
       [Update]: SESSION_UPDATE,
     },
@@ -57,15 +59,14 @@ const AUTH_COLUMNS: Readonly<
 };
 
 /**
- * The columns that a use of the auth package needs for an operation.
- *
+ * Returns the columns that a use of the auth package needs for an operation.
  * @param need The use.
  * @param model The table's key in `AuthConfig.schema`.
  * @param operation The operation.
  * @param columns The table's columns.
- * @returns Their names in the database; `undefined` when the operation is on the whole table.
+ * @returns Column names in the database; `undefined` if the operation needs the whole table.
  */
-export function neededColumns(
+export function getNeededColumns(
   need: AuthNeed,
   model: string,
   operation: DatabaseOperation,
@@ -80,12 +81,12 @@ export function neededColumns(
   ) => name);
 }
 
-/** The auth tables' names by model. */
+/** Names of the auth tables by model. */
 export const AUTH_TABLES: Readonly<Record<string, TableName>> = Object.fromEntries(
   MODELS.map((model) => [model, { name: getTableName(AUTH_SCHEMA_MAPPING[model]) }]),
 );
 
-/** The tables that the package exports, by entry point and name. */
+/** The tables that this package exports, by entry point and name. */
 export const PACKAGE_TABLES: ReadonlyMap<string, TableName> = new Map(
   ["auth", "auth/schema"].flatMap((entry) =>
     [

@@ -5,24 +5,26 @@ import type { Project } from "./project.ts";
 import { findDeclaration } from "./scopes.ts";
 import { ts, unwrap } from "./typescript.ts";
 
-/** A part of the request that an authorizer's decision may depend on. */
+/** A part of the request that the decision of an authorizer may depend on. */
 export interface RequestRead {
-  /** As a REST API names it among the identity sources: `method.request.header.x-api-key`. */
+  /** The REST API identity source: `method.request.header.x-api-key`. */
   readonly source: string;
   readonly node: ts.Node;
 }
 
-/** What an authorizer reads of the request. */
+/** The parts of the request that an authorizer reads. */
 export interface AuthorizerReads {
   readonly reads: readonly RequestRead[];
-  /** Places after which the text does not tell what is read. */
+  /** Nodes at which the analysis loses track of the request. */
   readonly unresolved: readonly ts.Node[];
 }
 
-/** Objects that parts of the request are read from. */
+/** Objects that contain parts of the request. */
 type Part = "request" | "event" | "headers" | "query";
 
-/** What a member of an object is: another object, an identity source, or nothing of the request. */
+/**
+ * A member of such an object: another object, an identity source, or irrelevant for the decision.
+ */
 type Member = { readonly part: Part } | { readonly source: string } | "irrelevant" | "unknown";
 
 const AUTHORIZATION = { source: "method.request.header.authorization" };
@@ -60,13 +62,12 @@ function getMember(part: Part, name: string): Member {
 }
 
 /**
- * Finds out from the text which headers, query parameters and other parts of the request an
- * authorizer reads. Names, destructuring and functions of the project that get the request or a
- * part of it are followed; nothing is run.
- *
+ * Finds the headers, query parameters and other parts of the request that an authorizer reads.
+ * Follows variables, destructuring and project functions that receive the request or a part of it.
+ * Static analysis only.
  * @param project The sources.
- * @param definition How the authorizer is made.
- * @returns What it reads, each as a REST API's identity source.
+ * @param definition The definition of the authorizer.
+ * @returns The reads as REST API identity sources.
  */
 export function findAuthorizerReads(
   project: Project,
@@ -102,28 +103,28 @@ export function findAuthorizerReads(
   function followName(name: ts.Identifier, part: Part, declaration: ts.Node): void {
     if (followed.has(declaration)) return;
     followed.add(declaration);
-    for (const use of getUses(name, declaration)) followUse(use, part);
+    for (const use of listReferences(name, declaration)) followUse(use, part);
   }
 
   function followUse(use: ts.Expression, part: Part): void {
-    const node = withoutTypes(use);
+    const node = skipTypeAssertions(use);
     const { parent } = node;
     if (ts.isPropertyAccessExpression(parent) && parent.expression === node) {
       return followMember(parent, part, parent.name.text);
     }
     if (ts.isElementAccessExpression(parent) && parent.expression === node) {
-      return followMember(parent, part, getText(reader, parent.argumentExpression));
+      return followMember(parent, part, readString(reader, parent.argumentExpression));
     }
     if (ts.isVariableDeclaration(parent) && parent.initializer === node) {
       return followBinding(parent.name, part, parent);
     }
     if (ts.isBinaryExpression(parent) && parent.operatorToken.kind === ts.SyntaxKind.InKeyword) {
-      return void readMember(part, getText(reader, parent.left), parent);
+      return void readMember(part, readString(reader, parent.left), parent);
     }
     if (ts.isCallExpression(parent) && parent.expression !== node) {
       return followArgument(parent, node, part);
     }
-    if (!isTested(node)) unresolved.push(node);
+    if (!isPresenceCheck(node)) unresolved.push(node);
   }
 
   function followMember(access: ts.Expression, part: Part, name: string | undefined): void {
@@ -138,10 +139,12 @@ export function findAuthorizerReads(
       callee.kind === "package" && isTrellis(callee.module) && callee.name === "getHeader" &&
       part === "event"
     ) {
-      const name = call.arguments[1] && getText(reader, call.arguments[1]);
+      const name = call.arguments[1] && readString(reader, call.arguments[1]);
       return void readMember("headers", name, call);
     }
-    const fn = callee.kind === "function" ? callee.node : expressionNamed(call.expression);
+    const fn = callee.kind === "function"
+      ? callee.node
+      : findNamedFunctionExpression(call.expression);
     const parameter = fn?.parameters[position];
     const isPlain = parameter !== undefined && parameter.dotDotDotToken === undefined &&
       !call.arguments.slice(0, position).some(ts.isSpreadElement);
@@ -150,22 +153,22 @@ export function findAuthorizerReads(
   }
 
   const own = ts.isCallExpression(definition.node) ? definition.node.arguments[0] : undefined;
-  const lead = own && reader.follow({ node: own });
-  if (lead?.kind !== "function") return { reads, unresolved: [definition.node] };
-  const [parameter] = lead.node.parameters;
+  const resolution = own && reader.follow({ node: own });
+  if (resolution?.kind !== "function") return { reads, unresolved: [definition.node] };
+  const [parameter] = resolution.node.parameters;
   if (parameter !== undefined) followBinding(parameter.name, "request", parameter);
   return { reads, unresolved };
 }
 
-/** The function expression that a name inside of it means. */
-function expressionNamed(callee: ts.Expression): ts.FunctionExpression | undefined {
+/** Finds the function expression that refers to itself by its own name. */
+function findNamedFunctionExpression(callee: ts.Expression): ts.FunctionExpression | undefined {
   const declaration = ts.isIdentifier(callee) ? findDeclaration(callee) : undefined;
   if (declaration === undefined || !ts.isFunctionExpression(declaration)) return undefined;
   return declaration;
 }
 
-/** The names that mean a declaration, outside of types. */
-function getUses(name: ts.Identifier, declaration: ts.Node): ts.Identifier[] {
+/** Lists the references to a declaration, except in types. */
+function listReferences(name: ts.Identifier, declaration: ts.Node): ts.Identifier[] {
   const uses: ts.Identifier[] = [];
   function visit(node: ts.Node): void {
     if (ts.isTypeNode(node)) return;
@@ -184,7 +187,7 @@ function getUses(name: ts.Identifier, declaration: ts.Node): ts.Identifier[] {
   return uses;
 }
 
-/** Whether a name stands for a value, and is no key or member of something else. */
+/** Checks whether an identifier is a value and not a property name or label. */
 function isValue(node: ts.Identifier): boolean {
   const { parent } = node;
   if (ts.isPropertyAccessExpression(parent)) return parent.expression === node;
@@ -193,17 +196,17 @@ function isValue(node: ts.Identifier): boolean {
   return !ts.isMethodDeclaration(parent) && !ts.isLabeledStatement(parent);
 }
 
-function withoutTypes(use: ts.Expression): ts.Expression {
+function skipTypeAssertions(use: ts.Expression): ts.Expression {
   let node = use;
   while (ts.isExpression(node.parent) && unwrap(node.parent) === unwrap(node)) node = node.parent;
   return node;
 }
 
 /**
- * Whether only the presence of the object is looked at: `headers && …`, `if (query)`, `event ===
- * undefined`.
+ * Checks whether an expression only tests if the object exists: `headers && …`, `if (query)`,
+ * `event === undefined`.
  */
-function isTested(node: ts.Expression): boolean {
+function isPresenceCheck(node: ts.Expression): boolean {
   const { parent } = node;
   if (
     ts.isPrefixUnaryExpression(parent) || ts.isTypeOfExpression(parent) ||
@@ -225,10 +228,10 @@ function getKey(reader: LiteralReader, name: ts.PropertyName | ts.BindingName): 
   if (ts.isIdentifier(name) || ts.isStringLiteralLike(name) || ts.isNumericLiteral(name)) {
     return name.text;
   }
-  return ts.isComputedPropertyName(name) ? getText(reader, name.expression) : undefined;
+  return ts.isComputedPropertyName(name) ? readString(reader, name.expression) : undefined;
 }
 
-function getText(reader: LiteralReader, node: ts.Expression): string | undefined {
+function readString(reader: LiteralReader, node: ts.Expression): string | undefined {
   const literal = reader.read({ node });
   return literal.kind === "known" && typeof literal.value === "string" ? literal.value : undefined;
 }

@@ -2,7 +2,7 @@ import { load } from "./collect_call.ts";
 import { collectClass } from "./collect_class.ts";
 import { collectExpression } from "./collect_expression.ts";
 import { collectFunction } from "./collect_function.ts";
-import { describeSink, getSubject, isSink } from "./collect_sink.ts";
+import { describeRequiredConstant, getSubject, isRequiredConstant } from "./required_constants.ts";
 import { collectStatements } from "./collect_statements.ts";
 import { collectTarget } from "./collect_target.ts";
 import type { Collector } from "./collector.ts";
@@ -21,21 +21,20 @@ import type { SourceModule } from "./source_module.ts";
 import { ts } from "./typescript.ts";
 import { createWrapperCheck } from "./wrapper_packages.ts";
 
-/** Collects the effects of units, each once. */
+/** Collects the effects of units and caches them. */
 export interface Collection {
   readonly units: Units;
   readonly queries: readonly QueryDeclaration[];
-  /** What a unit leads to, whoever reaches it. */
+  /** Returns the effects of a unit. They do not depend on who reaches it. */
   getEffects(unit: Unit): readonly Effect[];
-  /** The unit of what a file exports under a name; `undefined` when it exports no such value. */
+  /** Returns the unit of an exported value; `undefined` if the module does not export it. */
   exportUnit(module: SourceModule, name: string): Unit | undefined;
 }
 
 /**
- * Makes the collection of a project's effects.
- *
+ * Creates the collection of a project's effects.
  * @param project The sources.
- * @param evaluator The constants.
+ * @param evaluator Evaluates constants.
  * @returns The collection.
  */
 export function createCollection(project: Project, evaluator: Evaluator): Collection {
@@ -66,15 +65,15 @@ export function createCollection(project: Project, evaluator: Evaluator): Collec
       queries,
       emit: (effect) => void effects.push(effect),
       reach(node, path): void {
-        const { unit, cut } = units.of(node, path);
+        const { unit, cut } = units.get(node, path);
         effects.push({ kind: "unit", unit });
-        // a value that must be told is lost where the way to it is too long
+        // a required constant is lost if the path to it is too long
         if (cut.length > 0) c.unknown(node, cut);
       },
       use: (expression, path) => collectExpression(c, expression, path),
       run: (node, result) => collectStatements(c, node, result),
       release(path): void {
-        // what a module's constant is made of runs when the constant is used
+        // the initializer of a module constant is collected when the constant is used
         if (path.at(-1) === DEFER) return;
         for (const step of path) {
           if (!isCall(step)) continue;
@@ -85,10 +84,10 @@ export function createCollection(project: Project, evaluator: Evaluator): Collec
       },
       unknown(node, path): void {
         const last = path.at(-1);
-        if (isSink(last)) {
+        if (isRequiredConstant(last)) {
           c.unresolved(
             node,
-            `${describeSink(c, last)} cannot be told from the text`,
+            `${describeRequiredConstant(c, last)} cannot be determined statically`,
             getSubject(last),
           );
         }
@@ -101,11 +100,11 @@ export function createCollection(project: Project, evaluator: Evaluator): Collec
   }
 
   function exportUnit(module: SourceModule, name: string): Unit | undefined {
-    const target = project.exportOf(module, name);
+    const target = project.findExport(module, name);
     if (target.kind === "missing") return undefined;
     const effects: Effect[] = [];
     collectTarget(createCollector(effects), target, module.source, []);
-    const holder = units.of(module.source, ["\0export", name]).unit;
+    const holder = units.get(module.source, ["\0export", name]).unit;
     holder.effects = effects;
     return holder;
   }
@@ -113,7 +112,7 @@ export function createCollection(project: Project, evaluator: Evaluator): Collec
   return { units, queries, getEffects, exportUnit };
 }
 
-/** Evaluating a file: what it imports, then its statements. */
+/** Collects the evaluation of a file: its imports, then its statements. */
 function loadModule(c: Collector, source: ts.SourceFile): void {
   for (const specifier of c.project.getModule(source).loads) load(c, specifier);
   for (const statement of source.statements) c.run(statement, [NONE]);

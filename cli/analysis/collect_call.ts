@@ -3,22 +3,21 @@ import { collectQuery } from "./collect_query.ts";
 import { collectRelationalQuery } from "./relational_tables.ts";
 import { collectSqlCall } from "./collect_sql.ts";
 import { collectThis } from "./collect_this.ts";
-import { collectTouches } from "./collect_touches.ts";
+import { collectTableAccess } from "./collect_table_access.ts";
 import type { Collector } from "./collector.ts";
 import { CALL, DEFER, isNotCalled, isUnused, LOAD, NONE, type Path } from "./effects.ts";
 import { ts, unwrap } from "./typescript.ts";
 
 /**
- * Collects a call: what it runs, and what is used of its result.
- *
+ * Collects a call: the code it runs and how its result is used.
  * @param c The collector.
  * @param node The call.
- * @param path What is used of the result.
+ * @param path The use of the result.
  */
 export function collectCall(c: Collector, node: ts.CallExpression, path: Path): void {
   const callee = unwrap(node.expression);
   if (callee.kind === ts.SyntaxKind.ImportKeyword) return useImport(c, node, path);
-  collectTouches(c, node);
+  collectTableAccess(c, node);
   collectSqlCall(c, node);
   collectRelationalQuery(c, node);
   if (
@@ -43,7 +42,7 @@ export function collectCall(c: Collector, node: ts.CallExpression, path: Path): 
   c.use(callee, [c.units.getStep(node), ...path]);
 }
 
-/** Functions of the language that give back what they get, or the promise of it. */
+/** Built-in functions that return their argument, or a promise of it. */
 const TRANSPARENT = ["Object.freeze", "Object.seal", "Promise.all", "Promise.resolve"];
 
 function isTransparent(c: Collector, callee: ts.PropertyAccessExpression): boolean {
@@ -68,18 +67,18 @@ function useQueryDeclaration(
     if (!isNotCalled(path)) collectQuery(c, node, path);
     return true;
   }
-  const isNamedSo = name?.text === "defineQuery" || name?.text === "definePreparedQuery";
-  if (isNamedSo && value.kind === "unknown" && !isNotCalled(path)) {
+  const hasQueryName = name?.text === "defineQuery" || name?.text === "definePreparedQuery";
+  if (hasQueryName && value.kind === "unknown" && !isNotCalled(path)) {
     c.unresolved(
       node,
-      `it cannot be told that ${name!.text} comes from createQueryFactory`,
+      `${name!.text} cannot be traced to createQueryFactory`,
       "grants",
     );
   }
   return false;
 }
 
-/** `promise.then(use)`: a promise stands for what it resolves to. */
+/** Collects `promise.then(use)`: a promise is treated like the value it resolves to. */
 function usePromise(
   c: Collector,
   node: ts.CallExpression,
@@ -109,12 +108,12 @@ function usePromise(
   return true;
 }
 
-/** `import(...)` and `require(...)`. */
+/** Collects `import(...)` and `require(...)`. */
 function useImport(c: Collector, node: ts.CallExpression, path: Path): void {
   const [given] = node.arguments;
   for (const specifier of given === undefined ? [undefined] : getSpecifiers(c, given)) {
     if (specifier === undefined) {
-      c.unresolved(node, "a module is imported by a name that is worked out at run time");
+      c.unresolved(node, "the name of an imported module is computed at run time");
       continue;
     }
     load(c, specifier);
@@ -144,15 +143,15 @@ function getSpecifiers(c: Collector, given: ts.Expression): (ts.StringLiteralLik
 }
 
 /**
- * Collects the evaluation of the file that a specifier leads to.
+ * Collects the evaluation of the module that a specifier resolves to.
  *
  * @param c The collector.
  * @param specifier The specifier.
  */
 export function load(c: Collector, specifier: ts.StringLiteralLike): void {
   const found = c.project.resolve(specifier);
-  if (found.kind === "missing") c.unresolved(specifier, `there is no file for "${specifier.text}"`);
+  if (found.kind === "missing") c.unresolved(specifier, `cannot find module "${specifier.text}"`);
   if (found.kind !== "file") return;
-  const { unit } = c.units.of(c.project.read(found.path).source, [LOAD]);
+  const { unit } = c.units.get(c.project.read(found.path).source, [LOAD]);
   c.emit({ kind: "load", unit });
 }

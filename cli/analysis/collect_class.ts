@@ -7,11 +7,10 @@ import { hasModifier } from "./source_module.ts";
 import { ts } from "./typescript.ts";
 
 /**
- * Collects what is used of a class: static members, instances that `new` makes, or what its evaluation runs.
- *
+ * Collects the use of a class: static members, instances created with `new`, or its evaluation.
  * @param c The collector.
  * @param node The class.
- * @param path What is used of it.
+ * @param path The use of the class.
  */
 export function collectClass(c: Collector, node: ts.ClassLikeDeclaration, path: Path): void {
   const [first, ...rest] = path;
@@ -24,7 +23,7 @@ export function collectClass(c: Collector, node: ts.ClassLikeDeclaration, path: 
   if (isCall(first)) {
     construct(c, node, first.call.arguments ?? []);
     const base = getBase(node);
-    // without a constructor of its own the class passes the arguments on
+    // without its own constructor, the class passes the arguments to its base class
     if (base !== undefined && getConstructor(node) === undefined) c.reach(base, [first, NONE]);
     return isUnused(rest) ? undefined : c.reach(node, [INSTANCE, ...rest]);
   }
@@ -49,7 +48,7 @@ function isStatic(member: ts.ClassElement): boolean {
   return hasModifier(member, ts.SyntaxKind.StaticKeyword);
 }
 
-/** What runs when the class itself is made. */
+/** Collects the code that runs when the class is evaluated. */
 function evaluateClass(c: Collector, node: ts.ClassLikeDeclaration): void {
   const base = getBase(node);
   if (base !== undefined) c.use(base, [NONE]);
@@ -66,7 +65,7 @@ function evaluateClass(c: Collector, node: ts.ClassLikeDeclaration): void {
   }
 }
 
-/** What runs when an instance is made. */
+/** Collects the code that runs when an instance is created. */
 function construct(
   c: Collector,
   node: ts.ClassLikeDeclaration,
@@ -84,15 +83,15 @@ function construct(
   }
 }
 
-/** Uses one member, or all when the path names none, of the class or of its instances. */
+/** Uses a member of the class or of its instances; all members if the path names none. */
 function useMembers(c: Collector, node: ts.ClassLikeDeclaration, path: Path): void {
-  const ofInstance = path[0] === INSTANCE;
-  const [name, ...rest] = ofInstance ? path.slice(1) : path;
+  const isInstance = path[0] === INSTANCE;
+  const [name, ...rest] = isInstance ? path.slice(1) : path;
   const base = getBase(node);
   let found = false;
   for (const member of node.members) {
     if (ts.isConstructorDeclaration(member)) {
-      if (!ofInstance) continue;
+      if (!isInstance) continue;
       for (const parameter of member.parameters) {
         if (!ts.isParameterPropertyDeclaration(parameter, member)) continue;
         if (name !== undefined && parameter.name.getText() !== name) continue;
@@ -101,17 +100,17 @@ function useMembers(c: Collector, node: ts.ClassLikeDeclaration, path: Path): vo
         if (parameter.initializer !== undefined) c.reach(parameter.initializer, rest);
       }
     } else if (
-      isStatic(member) !== ofInstance && (name === undefined || getName(c, member) === name)
+      isStatic(member) !== isInstance && (name === undefined || getName(c, member) === name)
     ) {
       found = useMember(c, member, rest) || found;
     } else if (
       member.name !== undefined && getName(c, member) === undefined &&
-      isStatic(member) !== ofInstance
+      isStatic(member) !== isInstance
     ) {
       useMember(c, member, []);
     }
   }
-  for (const assigned of assignedMembers(node)) {
+  for (const assigned of listAssignedMembers(node)) {
     if (name !== undefined && assigned.name !== name) continue;
     found = true;
     c.reach(assigned.value, rest);
@@ -140,7 +139,7 @@ function useMember(c: Collector, member: ts.ClassElement, path: Path): boolean {
     return true;
   }
   if (ts.isAccessor(member)) {
-    // a setter runs by an assignment, which uses nothing of the value
+    // an assignment calls the setter, which does not use the assigned value further
     c.reach(member, ts.isGetAccessor(member) ? [CALL, ...path] : [CALL]);
     return true;
   }
@@ -149,8 +148,8 @@ function useMember(c: Collector, member: ts.ClassElement, path: Path): boolean {
 
 const assignedByClass: WeakMap<ts.Node, { name: string; value: ts.Expression }[]> = new WeakMap();
 
-/** `this.repository = ...`, anywhere in the class. */
-function assignedMembers(
+/** Lists assignments such as `this.repository = ...` anywhere in the class. */
+function listAssignedMembers(
   node: ts.ClassLikeDeclaration,
 ): readonly { name: string; value: ts.Expression }[] {
   let assigned = assignedByClass.get(node);

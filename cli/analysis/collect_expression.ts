@@ -1,25 +1,24 @@
 import { isAssignment } from "./assignments.ts";
 import { collectCall } from "./collect_call.ts";
 import { collectProcess, isProcessModule } from "./collect_package.ts";
-import { collectSink, isSink } from "./collect_sink.ts";
+import { collectRequiredConstant, isRequiredConstant } from "./required_constants.ts";
 import { collectName, getKey } from "./collect_target.ts";
-import { collectThis, enclosingClass } from "./collect_this.ts";
+import { collectThis, findEnclosingClass } from "./collect_this.ts";
 import { collectSqlTemplate } from "./collect_sql.ts";
-import { collectTemplateTouches } from "./collect_touches.ts";
+import { collectTemplateTables } from "./collect_table_access.ts";
 import type { Collector } from "./collector.ts";
 import { CALL, DEFER, isUnused, NONE, type Path } from "./effects.ts";
 import { ts, unwrap } from "./typescript.ts";
 
 /**
- * Collects an expression: what its evaluation runs, and what is used of its value.
- *
+ * Collects an expression: the code its evaluation runs and how its value is used.
  * @param c The collector.
  * @param expression The expression.
- * @param path What is used of its value.
+ * @param path The use of its value.
  */
 export function collectExpression(c: Collector, expression: ts.Expression, path: Path): void {
   const node = unwrap(expression);
-  if (isSink(path[0]) && collectSink(c, node, path)) return;
+  if (isRequiredConstant(path[0]) && collectRequiredConstant(c, node, path)) return;
   if (ts.isIdentifier(node)) return collectName(c, node, path);
   if (node.kind === ts.SyntaxKind.ThisKeyword) return collectThis(c, node, path);
   if (ts.isFunctionExpression(node) || ts.isArrowFunction(node)) {
@@ -31,7 +30,7 @@ export function collectExpression(c: Collector, expression: ts.Expression, path:
   if (ts.isPropertyAccessExpression(node)) {
     collectProcessMember(c, node);
     return isUnused(path)
-      ? useMemberForEffect(c, node.expression, node.name.text, path)
+      ? evaluateMember(c, node.expression, node.name.text, path)
       : useMember(c, node.expression, node.name.text, path);
   }
   if (ts.isElementAccessExpression(node)) return useElement(c, node, path);
@@ -48,7 +47,7 @@ export function collectExpression(c: Collector, expression: ts.Expression, path:
   }
   if (ts.isBinaryExpression(node)) return useBinary(c, node, path);
   if (ts.isTaggedTemplateExpression(node)) {
-    collectTemplateTouches(c, node.template);
+    collectTemplateTables(c, node.template);
     collectSqlTemplate(c, node);
     c.use(node.tag, []);
     if (ts.isTemplateExpression(node.template)) {
@@ -58,7 +57,7 @@ export function collectExpression(c: Collector, expression: ts.Expression, path:
     }
     return;
   }
-  if (isSink(path.at(-1))) c.unknown(node, path);
+  if (isRequiredConstant(path.at(-1))) c.unknown(node, path);
   if (ts.isSpreadElement(node) || ts.isYieldExpression(node) || ts.isJsxSpreadAttribute(node)) {
     if (node.expression !== undefined) {
       c.use(node.expression, isUnused(path) && ts.isSpreadElement(node) ? path : []);
@@ -67,11 +66,11 @@ export function collectExpression(c: Collector, expression: ts.Expression, path:
   }
   c.release(path);
   const isJsx = ts.isJsxElement(node) || ts.isJsxSelfClosingElement(node) || ts.isJsxFragment(node);
-  // what operators and templates take is read, not called
+  // operators and templates read their operands and never call them
   useChildren(c, node, isJsx ? [] : [NONE]);
 }
 
-/** `process.env.STAGE` is read wherever it stands, also in a comparison, which uses nothing of it. */
+/** Collects `process.env.STAGE`, even in a comparison, which does not use the value. */
 function collectProcessMember(c: Collector, node: ts.PropertyAccessExpression): void {
   const owner = unwrap(node.expression);
   if (
@@ -93,8 +92,8 @@ function useChildren(c: Collector, node: ts.Node, path: Path): void {
   });
 }
 
-/** Reading a member runs nothing but a getter; what it is read from is evaluated. */
-function useMemberForEffect(c: Collector, owner: ts.Expression, name: string, path: Path): void {
+/** Collects a member whose value is not used: its owner is evaluated, and a getter may run. */
+function evaluateMember(c: Collector, owner: ts.Expression, name: string, path: Path): void {
   const inner = unwrap(owner);
   if (ts.isIdentifier(inner) || inner.kind === ts.SyntaxKind.ThisKeyword) {
     return useMember(c, owner, name, path);
@@ -112,7 +111,7 @@ function useElement(c: Collector, node: ts.ElementAccessExpression, path: Path):
   c.use(node.argumentExpression, [NONE]);
   const key = c.evaluator.evaluate(node.argumentExpression);
   if (key.kind === "string") return useMember(c, node.expression, key.text, path);
-  // any member may be meant
+  // any member may be read
   c.unknown(node, path);
   c.use(node.expression, isUnused(path) ? [path[0]] : []);
 }
@@ -121,12 +120,13 @@ function useBinary(c: Collector, node: ts.BinaryExpression, path: Path): void {
   if (isAssignment(node)) {
     const { left } = node;
     c.use(node.right, [NONE]);
-    // a variable's references lead to what is assigned to it; what becomes a member elsewhere may be used by anyone
+    // references to a variable lead to the values assigned to it; a member of another object may be
+    // used anywhere
     if (ts.isPropertyAccessExpression(left)) {
       c.use(left, [NONE]);
       if (
         left.expression.kind !== ts.SyntaxKind.ThisKeyword ||
-        enclosingClass(left.expression) === undefined
+        findEnclosingClass(left.expression) === undefined
       ) {
         c.use(node.right, []);
       }

@@ -4,11 +4,10 @@ import { CALL, type CallStep, isCall, isUnused, type Path } from "./effects.ts";
 import { ts, unwrap } from "./typescript.ts";
 
 /**
- * Collects what is used of a function: its calls, also through `bind`, `call` and `apply`.
- *
+ * Collects the use of a function: its calls, including `bind`, `call` and `apply`.
  * @param c The collector.
  * @param node The function.
- * @param path What is used of it.
+ * @param path The use of the function.
  */
 export function collectFunction(c: Collector, node: ts.FunctionLikeDeclaration, path: Path): void {
   if (isUnused(path) || node.body === undefined) return;
@@ -32,13 +31,13 @@ export function collectFunction(c: Collector, node: ts.FunctionLikeDeclaration, 
     else for (const argument of given) c.reach(unspread(argument), []);
     return c.reach(node, first === "bind" ? rest : [CALL, ...rest]);
   }
-  // a property of a function: what is called there is not known
+  // a property of a function: the called code is unknown
   c.release(path);
   if (path.some(isCall)) c.reach(node, []);
 }
 
 /**
- * Gives a call's arguments to a function's parameters.
+ * Binds the arguments of a call to the parameters of a function.
  *
  * @param c The collector.
  * @param node The function.
@@ -66,7 +65,10 @@ export function bindArguments(
   });
 }
 
-/** `Queries.list.bind(Queries)` uses no more of `Queries` than `Queries.list` does. */
+/**
+ * Checks for `Queries.list.bind(Queries)`, which uses no more of `Queries` than `Queries.list`
+ * does.
+ */
 function isReceiver(self: ts.Expression, step: CallStep): boolean {
   const callee = unwrap(step.call.expression);
   if (!ts.isPropertyAccessExpression(callee)) return false;

@@ -1,5 +1,5 @@
 import type { Collector } from "./collector.ts";
-import { envNameStep } from "./collect_sink.ts";
+import { getEnvNameStep } from "./required_constants.ts";
 import {
   AUTH_MODE,
   AUTH_TABLE,
@@ -13,7 +13,7 @@ import {
 import { isTrellis } from "./evaluate.ts";
 import type { ts } from "./typescript.ts";
 
-/** Functions that check or end a session by an instance that they get: the instance's routes are not used. */
+/** Functions that check or end a session with the given instance; they do not use its routes. */
 const SESSION_NEEDS: Readonly<Record<string, AuthNeed>> = {
   validateSession: "check",
   validateSessionFromHeader: "check",
@@ -21,21 +21,20 @@ const SESSION_NEEDS: Readonly<Record<string, AuthNeed>> = {
   expireSession: "expire",
 };
 
-/** The variable by which the package tells requests that came through the CDN. */
+/** The variable with which the package recognizes requests that came through the CDN. */
 const ORIGIN_SECRET = "ORIGIN_VERIFY_SECRET";
 
-/** The tables of better-auth, by the keys of `AuthConfig.schema`. */
+/** The tables of better-auth by the keys of `AuthConfig.schema`. */
 const MODELS = ["user", "session", "account", "verification"] as const;
 
 /**
- * Collects what is used of a name of a package. Of this package the meaning is known; what is given to any other may be
- * called by it.
- *
+ * Collects the use of a name that a package exports. The exports of this package are known; any
+ * other package may call its arguments.
  * @param c The collector.
- * @param node Where the name stands.
+ * @param node The reference.
  * @param module The package and its entry point.
- * @param name The name.
- * @param path What is used of it.
+ * @param name The exported name.
+ * @param path The use of the value.
  */
 export function collectPackage(
   c: Collector,
@@ -75,7 +74,7 @@ export function collectPackage(
     case "createAuthHandler":
       c.emit({ kind: "auth", need: "routes", why: name, node });
       c.emit({ kind: "env", name: ORIGIN_SECRET, isRequired: false, node });
-      // it calls what gives the instance; what it does with the instance is counted above
+      // the handler calls the function to get the instance; its routes are collected above
       if (given[0] !== undefined) c.reach(given[0], [CALL, NONE]);
       for (const argument of given.slice(1)) c.reach(argument, []);
       return c.release(rest);
@@ -95,13 +94,13 @@ export function collectPackage(
       if (given[0] === undefined) {
         c.unresolved(
           node,
-          `${name} is handed on: which variables it reads cannot be told from the text`,
+          `${name} is passed as a value: the variables it reads cannot be determined statically`,
           "environment",
         );
-      } else c.reach(given[0], [envNameStep(name === "getRequiredEnv")]);
+      } else c.reach(given[0], [getEnvNameStep(name === "getRequiredEnv")]);
       return c.release(path);
     case "defineEnv":
-      // what a constant holds is read when it is first used; a second argument may name another source
+      // the environment is read on first use; with a second argument, another source may be read
       if (given[0] !== undefined && given[1] === undefined && !isUnused(rest)) {
         c.emit({ kind: "env-definition", definition: given[0], node });
       }
@@ -114,7 +113,7 @@ export function collectPackage(
 }
 
 /**
- * Whether a specifier names the runtime's own module of the process.
+ * Checks whether a specifier is the `process` module.
  *
  * @param module A package's specifier.
  */
@@ -123,11 +122,11 @@ export function isProcessModule(module: string): boolean {
 }
 
 /**
- * Collects a variable that is read without the package: `process.env.STAGE`. Whether it must be set is not told.
- *
+ * Collects an environment variable that is read directly: `process.env.STAGE`. It counts as
+ * optional.
  * @param c The collector.
- * @param node Where the name stands.
- * @param path What is used of `process`.
+ * @param node The reference.
+ * @param path The use of `process`.
  */
 export function collectProcess(c: Collector, node: ts.Node, path: Path): void {
   const [member, name] = path;
@@ -135,7 +134,7 @@ export function collectProcess(c: Collector, node: ts.Node, path: Path): void {
   c.emit({ kind: "env", name, isRequired: false, node });
 }
 
-/** Tables of the project's own in place of the package's. */
+/** Collects the project's tables that replace those of the package. */
 function collectAuthConfig(c: Collector, config: ts.Expression): void {
   for (const model of MODELS) c.reach(config, ["schema", model, AUTH_TABLE + model]);
 }

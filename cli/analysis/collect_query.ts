@@ -5,15 +5,14 @@ import { ts } from "./typescript.ts";
 
 const byNode: WeakMap<ts.Node, QueryDeclaration> = new WeakMap();
 
-/** What a query has beside its function: reading it runs nothing. */
+/** Properties of a query other than its function: reading them runs nothing. */
 const METADATA = ["queryName", "tables", "transaction"];
 
 /**
- * Collects what is used of a `defineQuery(options, fn)`.
- *
+ * Collects the use of a `defineQuery(options, fn)`.
  * @param c The collector.
  * @param node The call.
- * @param path What is used of the query.
+ * @param path The use of the query.
  */
 export function collectQuery(c: Collector, node: ts.CallExpression, path: Path): void {
   if (METADATA.includes(path[0] as string)) return;
@@ -28,7 +27,7 @@ export function collectQuery(c: Collector, node: ts.CallExpression, path: Path):
     ) {
       return c.unresolved(
         node,
-        "this query's options and function are not written as its two arguments",
+        "the options and the function of this query must be its two arguments",
         "grants",
       );
     }
@@ -37,10 +36,10 @@ export function collectQuery(c: Collector, node: ts.CallExpression, path: Path):
       id,
       name: getName(c, node, options, fn),
       node,
-      tables: c.units.of(options, ["tables", TABLES + id]).unit,
+      tables: c.units.get(options, ["tables", TABLES + id]).unit,
       body: [
-        c.units.of(fn, [CALL]).unit,
-        ...["retry", "name", "logInput"].map((option) => c.units.of(options, [option]).unit),
+        c.units.get(fn, [CALL]).unit,
+        ...["retry", "name", "logInput"].map((option) => c.units.get(options, [option]).unit),
       ],
       fn,
     };
@@ -88,7 +87,7 @@ export function collectRequiredTables(c: Collector, member: ts.MethodDeclaration
     }
     const [tables] = (expression as ts.CallExpression).arguments;
     if (tables === undefined) {
-      c.unresolved(decorator, "RequiresTable has no list of tables", "grants");
+      c.unresolved(decorator, "RequiresTable lacks its list of tables", "grants");
       continue;
     }
     let query = byNode.get(decorator);
@@ -99,7 +98,7 @@ export function collectRequiredTables(c: Collector, member: ts.MethodDeclaration
         id,
         name: `${owner}.${member.name.getText()}`,
         node: decorator,
-        tables: c.units.of(tables, [TABLES + id]).unit,
+        tables: c.units.get(tables, [TABLES + id]).unit,
         body: [],
         fn: member,
       };

@@ -4,7 +4,7 @@ import { getDeclaration, readNamedMember } from "./named_member.ts";
 import { PLACEHOLDER, readSqlTables } from "./sql_tables.ts";
 import { ts, unwrap } from "./typescript.ts";
 
-/** Methods of a driver's client that take the text of SQL. */
+/** Methods of a driver's client that take SQL text. */
 const CLIENT_METHODS: ReadonlySet<string> = new Set(["unsafe", "query", "exec"]);
 /** Methods that resolve to a client. */
 const CONNECTING: ReadonlySet<string> = new Set(["connect", "reserve"]);
@@ -14,7 +14,7 @@ const SCOPING: ReadonlySet<string> = new Set(["begin", "savepoint", "transaction
 const SOURCES = /^(?:from|\w+Join(?:Lateral)?)$/;
 
 /**
- * Notes the tables of SQL that is handed to a driver as a text: `db.$client.unsafe("…")`,
+ * Collects the tables of SQL text that is passed to a driver: `db.$client.unsafe("…")`,
  * `db.execute("…")`, `sql.raw("…")`.
  *
  * @param c The collector.
@@ -44,7 +44,7 @@ export function collectSqlCall(c: Collector, call: ts.CallExpression): void {
 }
 
 /**
- * Notes the tables in the text of a template: drizzle's `sql`, or a driver's client as a tag.
+ * Collects the tables in a template with drizzle's `sql` or a driver's client as its tag.
  *
  * @param c The collector.
  * @param node The template with its tag.
@@ -56,7 +56,7 @@ export function collectSqlTemplate(c: Collector, node: ts.TaggedTemplateExpressi
 function collectText(c: Collector, node: ts.Node, text: string): void {
   const { tables, hasUnknownTable } = readSqlTables(text);
   for (const { table, operations } of tables) {
-    for (const operation of operations) c.emit({ kind: "touch", node, table, operation });
+    for (const operation of operations) c.emit({ kind: "table-access", node, table, operation });
   }
   if (hasUnknownTable) reportOpaque(c, node);
 }
@@ -65,7 +65,7 @@ function reportOpaque(c: Collector, node: ts.Node): void {
   c.emit({ kind: "opaque-sql", node });
 }
 
-/** Returns the text with tables and constant parts written out, and placeholders for the rest. */
+/** Returns the text with tables and constant parts inserted, and placeholders for the rest. */
 function readText(c: Collector, template: ts.TemplateLiteral | ts.StringLiteralLike): string {
   if (!ts.isTemplateExpression(template)) return template.text;
   return template.templateSpans.reduce(
@@ -107,7 +107,7 @@ function isSqlMember(c: Collector, callee: ts.PropertyAccessExpression, name: st
   return callee.name.text === name && isSql(c, callee.expression);
 }
 
-/** Checks for `db.$client`, and for the connections and transactions that it gives. */
+/** Checks for `db.$client`, and for the connections and transactions that it provides. */
 function isClient(c: Collector, expression: ts.Expression): boolean {
   const outer = unwrap(expression);
   const node = ts.isAwaitExpression(outer) ? unwrap(outer.expression) : outer;
@@ -128,7 +128,7 @@ function isClientCall(c: Collector, call: ts.CallExpression, names: ReadonlySet<
     isClient(c, callee.expression);
 }
 
-/** Checks whether `sql.raw(text)` is all that is executed, and no part of a template. */
+/** Checks whether `sql.raw(text)` is the whole executed statement and not part of a template. */
 function isWholeStatement(call: ts.CallExpression): boolean {
   const { parent } = call;
   return ts.isCallExpression(parent) && ts.isPropertyAccessExpression(parent.expression) &&

@@ -3,12 +3,10 @@ import { DEFER, NONE, type Path } from "./effects.ts";
 import { ts } from "./typescript.ts";
 
 /**
- * Collects what statements do when they run: expressions for their effect, initializers for theirs. Functions and classes
- * run when somebody uses them.
- *
+ * Collects the code that statements run. Functions and classes run only when they are used.
  * @param c The collector.
  * @param node A statement, a block or a file.
- * @param result What is used of the function's result.
+ * @param result The use of the function's result.
  */
 export function collectStatements(c: Collector, node: ts.Node, result: Path): void {
   if (ts.isExpression(node)) return c.use(node, [NONE]);
@@ -35,11 +33,10 @@ export function collectStatements(c: Collector, node: ts.Node, result: Path): vo
 }
 
 /**
- * Collects an expression that is a function's result.
- *
+ * Collects an expression that is returned by a function.
  * @param c The collector.
  * @param expression The expression.
- * @param result What is used of it.
+ * @param result The use of the function's result.
  */
 export function collectResult(c: Collector, expression: ts.Expression, result: Path): void {
   c.use(expression, [NONE]);
@@ -56,8 +53,9 @@ function collectDefaults(c: Collector, name: ts.BindingName): void {
 }
 
 /**
- * A module's constant may be made by a call whose arguments run only when the constant is used (`memoize(query)`); one that
- * nobody can refer to is made for its effect (`setInterval(...)`).
+ * Checks whether a variable's initializer is collected when the variable is used: a call such as
+ * `memoize(query)` may run its arguments only then. A variable without references is initialized
+ * for its side effect (`setInterval(...)`).
  */
 function isDeferred(node: ts.VariableDeclaration): boolean {
   const statement = node.parent.parent;

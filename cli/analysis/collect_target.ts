@@ -1,6 +1,6 @@
-import { assignmentsTo } from "./assignments.ts";
+import { listAssignments } from "./assignments.ts";
 import { collectPackage, collectProcess } from "./collect_package.ts";
-import { isAuthTable } from "./collect_sink.ts";
+import { isAuthTable } from "./required_constants.ts";
 import type { Collector } from "./collector.ts";
 import { isUnused, type Path } from "./effects.ts";
 import { isTrellis } from "./evaluate.ts";
@@ -10,11 +10,10 @@ import type { SourceModule } from "./source_module.ts";
 import { ts } from "./typescript.ts";
 
 /**
- * Collects what is used of what a name means.
- *
+ * Collects the use of an identifier.
  * @param c The collector.
- * @param name The name.
- * @param path What is used of it.
+ * @param name The identifier.
+ * @param path The use of its value.
  */
 export function collectName(c: Collector, name: ts.Identifier, path: Path): void {
   if (isUnused(path)) return;
@@ -23,17 +22,16 @@ export function collectName(c: Collector, name: ts.Identifier, path: Path): void
 }
 
 /**
- * Collects what is used of what a name was found to mean.
- *
+ * Collects the use of a resolved name.
  * @param c The collector.
- * @param target What it means.
- * @param at Where the name stands.
- * @param path What is used of it.
+ * @param target The declaration, module or package that the name resolves to.
+ * @param at The reference.
+ * @param path The use of its value.
  */
 export function collectTarget(c: Collector, target: Target, at: ts.Node, path: Path): void {
   switch (target.kind) {
     case "missing":
-      // a missing file is told where it is imported, and a table that the project does not have is the package's
+      // a missing file is reported at its import; a missing auth table falls back to the package's
       if (target.message !== undefined && !isAuthTable(path.at(-1))) {
         c.unresolved(at, target.message);
       }
@@ -58,30 +56,29 @@ function useNamespace(c: Collector, module: SourceModule, at: ts.Node, path: Pat
   const [name, ...rest] = path;
   if (isUnused(path)) return;
   if (typeof name === "string" && !name.startsWith("\0")) {
-    return collectTarget(c, c.project.exportOf(module, name), at, rest);
+    return collectTarget(c, c.project.findExport(module, name), at, rest);
   }
   c.unknown(at, path);
   for (const each of c.project.getExportNames(module)) {
-    const target = c.project.exportOf(module, each);
-    // a type that is exported again without saying so
+    const target = c.project.findExport(module, each);
+    // a type may be re-exported without the keyword "type"
     if (target.kind !== "missing") collectTarget(c, target, at, []);
   }
 }
 
 /**
- * Collects what is used of a package's whole namespace.
- *
+ * Collects the use of a package's namespace object.
  * @param c The collector.
- * @param node Where the namespace stands.
+ * @param node The reference.
  * @param module The package and its entry point.
- * @param path What is used of it.
+ * @param path The use of the namespace.
  */
 export function collectNamespace(c: Collector, node: ts.Node, module: string, path: Path): void {
   const [name, ...rest] = path;
   if (typeof name === "string" && !name.startsWith("\0")) {
     collectPackage(c, node, module, name, rest);
   } else if (isTrellis(module) && name === undefined) {
-    c.unresolved(node, `all of ${module} is handed on: name what is used`);
+    c.unresolved(node, `all of ${module} is passed as a value: import the names that are used`);
   } else c.unknown(node, path);
 }
 
@@ -93,7 +90,7 @@ function useDeclaration(c: Collector, node: Declaration, at: ts.Node, path: Path
   }
   if (ts.isVariableDeclaration(node)) {
     const values = [...node.initializer === undefined ? [] : [node.initializer]];
-    if ((node.parent.flags & ts.NodeFlags.Const) === 0) values.push(...assignmentsTo(node));
+    if ((node.parent.flags & ts.NodeFlags.Const) === 0) values.push(...listAssignments(node));
     for (const value of values) c.reach(value, path);
     return values.length === 0 ? c.unknown(at, path) : undefined;
   }
@@ -108,7 +105,7 @@ function useDeclaration(c: Collector, node: Declaration, at: ts.Node, path: Path
   c.unknown(at, path);
 }
 
-/** `const { list: [first] } = queries`: the path begins with the way to the name. */
+/** Collects `const { list: [first] } = queries`: the path is prefixed with the way to the name. */
 function useBinding(c: Collector, node: ts.BindingElement, at: ts.Node, path: Path): void {
   const pattern = node.parent;
   let inner: Path = path;
@@ -128,10 +125,9 @@ function useBinding(c: Collector, node: ts.BindingElement, at: ts.Node, path: Pa
 }
 
 /**
- * The name of a property, as far as the text tells it.
- *
+ * Returns the name of a property, or `undefined` if it is computed at run time.
  * @param c The collector.
- * @param name The name as it is written.
+ * @param name The property name.
  */
 export function getKey(c: Collector, name: ts.PropertyName): string | undefined {
   if (!ts.isComputedPropertyName(name)) return name.text;

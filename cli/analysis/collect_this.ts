@@ -4,18 +4,18 @@ import { hasModifier } from "./source_module.ts";
 import { ts } from "./typescript.ts";
 
 /**
- * The class that `this` belongs to, and whether it means the class itself.
+ * Finds the class that `this` belongs to, and whether `this` is the class itself.
  *
- * @param node Where `this` stands.
+ * @param node The `this` expression.
  */
-export function enclosingClass(
+export function findEnclosingClass(
   node: ts.Node,
 ): { node: ts.ClassLikeDeclaration; isStatic: boolean } | undefined {
-  const owner = enclosingOwner(node);
+  const owner = findEnclosingOwner(node);
   return owner !== undefined && "isStatic" in owner ? owner : undefined;
 }
 
-function enclosingOwner(
+function findEnclosingOwner(
   node: ts.Node,
 ):
   | { node: ts.ClassLikeDeclaration; isStatic: boolean }
@@ -39,15 +39,14 @@ function enclosingOwner(
 }
 
 /**
- * Collects what is used of `this` or `super`.
- *
+ * Collects the use of `this` or `super`.
  * @param c The collector.
  * @param node The keyword.
- * @param path What is used of it.
+ * @param path The use of its value.
  */
 export function collectThis(c: Collector, node: ts.Node, path: Path): void {
   if (isUnused(path)) return;
-  const owner = enclosingOwner(node);
+  const owner = findEnclosingOwner(node);
   if (owner === undefined) return c.unknown(node, path);
   if (!("isStatic" in owner)) return c.reach(owner.node, path);
   const member = owner.isStatic ? path : [INSTANCE, ...path];

@@ -3,27 +3,32 @@ import type { Evaluator } from "./evaluate.ts";
 import type { Project } from "./project.ts";
 import type { ts } from "./typescript.ts";
 
-/** What the parts of the collection share while they collect the effects of one unit. */
+/** The state that the collecting functions share for one unit. */
 export interface Collector {
   readonly project: Project;
   readonly evaluator: Evaluator;
   readonly units: Units;
   /** Checks whether a package depends on this one. */
   readonly wrapsTrellis: (specifier: string) => boolean;
-  /** Every query's declaration that was met, by number. */
+  /** All query declarations found so far; the index is their id. */
   readonly queries: QueryDeclaration[];
   /** Adds an effect. */
   emit(effect: Effect): void;
-  /** Adds a unit: its effects are collected when it is reached. */
+  /** Adds a unit, whose effects are collected when it is reached. */
   reach(node: ts.Node, path: Path): void;
-  /** Adds the effects of an expression of which a path is used. */
+  /** Adds the effects of an expression that is used as the path says. */
   use(expression: ts.Expression, path: Path): void;
-  /** Adds the effects of statements that run; `result` is what is used of the function's result. */
+  /** Adds the effects of statements that run; `result` is the use of the function's result. */
   run(node: ts.Node, result: Path): void;
-  /** Uses what is passed to the calls of a path, since who is called is unknown. */
+  /** Marks the arguments of all calls in a path as used, because the called code is unknown. */
   release(path: Path): void;
-  /** As {@link Collector.release}, for a value that the text does not tell: also where one must be told. */
+  /**
+   * Like {@link Collector.release}, for a value that is unknown: also reports a required constant.
+   */
   unknown(node: ts.Node, path: Path): void;
-  /** Says that something cannot be told from the text: grants, environment variables, or both where the subject is left out. */
+  /**
+   * Reports that something cannot be determined statically: grants or environment variables, or
+   * both if the subject is omitted.
+   */
   unresolved(node: ts.Node, message: string, subject?: Subject): void;
 }

@@ -4,11 +4,11 @@ import { ts } from "./typescript.ts";
 const BAD_VALUE = /^22\d|^23(?:000|502|514)$|_check$|_not_null$/;
 
 /**
- * Reads the statuses that a query's `constraints` are answered with, by their names: 409 for unique constraints and
- * foreign keys, 400 for the others. Both where the names cannot be told from the text.
+ * Reads the response statuses of a query's `constraints`: 409 for unique constraints and foreign
+ * keys, 400 for all others, and both if the names cannot be determined.
  *
- * @param name `defineQuery` or `definePreparedQuery`, where it stands.
- * @returns The statuses; none for another name, or for a query without `constraints`.
+ * @param name The identifier `defineQuery` or `definePreparedQuery`.
+ * @returns The statuses; empty for another name or a query without `constraints`.
  */
 export function readConstraintStatuses(name: ts.Identifier): number[] {
   if (name.text !== "defineQuery" && name.text !== "definePreparedQuery") return [];
@@ -17,18 +17,18 @@ export function readConstraintStatuses(name: ts.Identifier): number[] {
   const [options] = callee.parent.arguments;
   if (options === undefined || !ts.isObjectLiteralExpression(options)) return [];
   const property = options.properties.find((one) =>
-    one.name !== undefined && getText(one.name) === "constraints"
+    one.name !== undefined && getPropertyName(one.name) === "constraints"
   );
   if (property === undefined) return [];
   const answers = ts.isPropertyAssignment(property) ? property.initializer : undefined;
   if (answers === undefined || !ts.isObjectLiteralExpression(answers)) return [400, 409];
   return answers.properties.flatMap((one) => {
-    const key = one.name && getText(one.name);
+    const key = one.name && getPropertyName(one.name);
     return key === undefined ? [400, 409] : [BAD_VALUE.test(key) ? 400 : 409];
   });
 }
 
-function getText(name: ts.PropertyName): string | undefined {
+function getPropertyName(name: ts.PropertyName): string | undefined {
   return ts.isIdentifier(name) || ts.isStringLiteralLike(name) || ts.isNumericLiteral(name)
     ? name.text
     : undefined;

@@ -2,46 +2,49 @@ import type { DatabaseOperation } from "../../database/table_permission.ts";
 import type { TableName } from "./evaluate.ts";
 import type { ts } from "./typescript.ts";
 
-/** A call on the way from a value to what is used of it, with the arguments that a function's parameters take. */
+/** A call in a path, with the arguments that are bound to the parameters of a function. */
 export interface CallStep {
   readonly call: ts.CallExpression | ts.NewExpression;
   readonly id: string;
 }
 
-/** One step from a value to what is used of it: a member's name, a call, or one of the marks below. */
+/** A step of a path: the name of a member, a call, or one of the marks below. */
 export type Step = string | CallStep;
 
 /**
- * What is used of a value: `["list", call]` is the result of calling its member `list`; an empty path is all of it, so
- * that functions may be called and members taken by whoever gets it.
+ * How a value is used: `["list", call]` means that its member `list` is called. An empty path means
+ * that the whole value is used in an unknown way: any member may be read and any function called.
  */
 export type Path = readonly Step[];
 
-/** Nothing: the expression is evaluated for its effect. */
+/** The value is not used: the expression is evaluated for its effect. */
 export const NONE = "\0none";
-/** Nothing yet: the initializer of a module's constant, whose use is told by the references to the constant. */
+/** The initializer of a module constant. References to the constant determine its use. */
 export const DEFER = "\0defer";
-/** A call from unknown places. */
+/** A call from unknown code. */
 export const CALL = "\0call";
-/** Members of an instance in place of the class's own. */
+/** Selects the members of an instance instead of static ones. */
 export const INSTANCE = "\0instance";
 /** The evaluation of a module. */
 export const LOAD = "\0load";
-/** What begins the path of a value that must be told from the text. */
+/**
+ * Required constant: the auth mode of a handler. A required constant is the first step of the path
+ * of a value that must be known statically.
+ */
 export const AUTH_MODE = "\0auth";
-/** As {@link AUTH_MODE}: a list of tables of the declaration with this number. */
+/** Required constant: the list of tables of the query with this id. */
 export const TABLES = "\0tables:";
-/** As {@link AUTH_MODE}: an entry of such a list. */
+/** Required constant: an entry of such a list. */
 export const ENTRY = "\0entry:";
-/** As {@link AUTH_MODE}: a table in place of one of the auth package's. */
+/** Required constant: a table that replaces one of the auth package's. */
 export const AUTH_TABLE = "\0model:";
-/** As {@link AUTH_MODE}: the name of an environment variable that must be set, or that may be. */
+/** Required constant: the name of a required or optional environment variable. */
 export const ENV_NAME = "\0env:";
 
-/** What cannot be told where a value is not: grants, or environment variables; none of the two where it may be either. */
+/** The result that is incomplete if a value is unknown. Omitted if it may be either. */
 export type Subject = "grants" | "environment";
 
-/** A piece of the program with what is used of it. Its effects do not depend on who reaches it. */
+/** A piece of code and its use. Its effects do not depend on who reaches it. */
 export interface Unit {
   readonly node: ts.Node;
   readonly path: Path;
@@ -49,23 +52,23 @@ export interface Unit {
   effects?: readonly Effect[];
 }
 
-/** A query's declaration, or a method's, with its tables. */
+/** The declaration of a query or method with its tables. */
 export interface QueryDeclaration {
   readonly id: number;
   readonly name: string;
   readonly node: ts.Node;
   /** The list of tables. */
   readonly tables: Unit;
-  /** What runs when the query runs. */
+  /** The code that runs when the query runs. */
   readonly body: readonly Unit[];
-  /** The function whose text may be compared with the tables. */
+  /** The function whose table accesses are compared with the declared tables. */
   readonly fn?: ts.Node;
 }
 
-/** What the auth package does with its tables. */
+/** A use of the auth package that needs its tables. */
 export type AuthNeed = "check" | "expire" | "routes";
 
-/** What a piece of the program leads to. */
+/** An effect of a piece of code. */
 export type Effect =
   | { readonly kind: "unit"; readonly unit: Unit }
   | { readonly kind: "load"; readonly unit: Unit }
@@ -75,9 +78,9 @@ export type Effect =
     readonly node: ts.ParameterDeclaration;
     readonly argument: ts.Expression;
   }
-  /** A function that is handed on: others may call it with anything. */
+  /** A function that is passed as a value: any code may call it with any arguments. */
   | { readonly kind: "escape"; readonly node: ts.SignatureDeclaration }
-  /** `this.member` in a class: an instance of a subclass has its own. */
+  /** `this.member` in a class: a subclass may override the member. */
   | { readonly kind: "dispatch"; readonly node: ts.ClassLikeDeclaration; readonly path: Path }
   | { readonly kind: "query"; readonly query: QueryDeclaration }
   | {
@@ -85,7 +88,7 @@ export type Effect =
     readonly query: number;
     readonly table: TableName;
     readonly operations: readonly DatabaseOperation[];
-    /** The drizzle table, where there is one. */
+    /** The drizzle table, if there is a definition. */
     readonly definition?: ts.CallExpression;
   }
   | { readonly kind: "auth"; readonly need: AuthNeed; readonly why: string; readonly node: ts.Node }
@@ -94,18 +97,18 @@ export type Effect =
     readonly kind: "auth-table";
     readonly model: string;
     readonly table: TableName;
-    /** The call that makes the drizzle table, where there is one. */
+    /** The call that creates the drizzle table, if there is a definition. */
     readonly definition?: ts.CallExpression;
   }
   | {
-    readonly kind: "touch";
+    readonly kind: "table-access";
     readonly node: ts.Node;
     readonly table: TableName;
     readonly operation?: DatabaseOperation;
   }
-  /** SQL whose tables cannot be told from the text. */
+  /** SQL whose tables cannot be determined. */
   | { readonly kind: "opaque-sql"; readonly node: ts.Node }
-  /** A package that depends on this one: what it does with sessions and tables does not show. */
+  /** A package that depends on this one: its use of sessions and tables is unknown. */
   | { readonly kind: "wrapper"; readonly node: ts.Node; readonly module: string }
   /** An environment variable that is read. */
   | {
@@ -114,23 +117,24 @@ export type Effect =
     readonly isRequired: boolean;
     readonly node: ts.Node;
   }
-  /** What `defineEnv` is given. */
+  /** The argument of `defineEnv`. */
   | { readonly kind: "env-definition"; readonly definition: ts.Expression; readonly node: ts.Node }
   | {
     readonly kind: "unresolved";
     readonly node: ts.Node;
     readonly message: string;
-    /** What it keeps from being told; both when left out. */
+    /** The incomplete result; both if omitted. */
     readonly subject?: Subject;
   };
 
 /**
- * Longer paths are cut, and so are those that name a member twice, as a walk along a list or a tree does: else a loop such as
- * `node = node.left ?? node.right` would go on for ever. Cutting only ever adds to what is used.
+ * Maximum length of a path. Paths that name a member twice are cut as well, as in a loop over a
+ * list or tree such as `node = node.left ?? node.right`, which would never end. Cutting a path only
+ * ever adds uses.
  */
 const MAX_STEPS = 12;
 
-function lengthToKeep(path: Path): number {
+function getKeptLength(path: Path): number {
   const end = Math.min(path.length, MAX_STEPS);
   for (let at = 1; at < end; at++) {
     const step = path[at];
@@ -139,24 +143,24 @@ function lengthToKeep(path: Path): number {
   return end;
 }
 
-/** Makes units, one for each node and path. */
+/** Creates units and returns the same unit for the same node and path. */
 export class Units {
   readonly #known: Map<ts.Node, Map<string, Unit>> = new Map();
   readonly #steps: Map<ts.Node, CallStep> = new Map();
 
-  /** The unit of a node and a path, and the calls whose arguments were cut off with the end of the path. */
-  of(node: ts.Node, path: Path): { unit: Unit; cut: Path } {
-    const length = lengthToKeep(path);
+  /** Returns the unit of a node and path, and the steps that were cut off. */
+  get(node: ts.Node, path: Path): { unit: Unit; cut: Path } {
+    const length = getKeptLength(path);
     const kept = length < path.length ? path.slice(0, length) : path;
     const key = kept.map((step) => typeof step === "string" ? step : step.id).join("\0/");
-    let ofNode = this.#known.get(node);
-    if (ofNode === undefined) this.#known.set(node, ofNode = new Map());
-    let unit = ofNode.get(key);
-    if (unit === undefined) ofNode.set(key, unit = { node, path: kept, key });
+    let known = this.#known.get(node);
+    if (known === undefined) this.#known.set(node, known = new Map());
+    let unit = known.get(key);
+    if (unit === undefined) known.set(key, unit = { node, path: kept, key });
     return { unit, cut: path.slice(kept.length) };
   }
 
-  /** The step that a call is. */
+  /** Returns the step of a call. */
   getStep(call: ts.CallExpression | ts.NewExpression): CallStep {
     let step = this.#steps.get(call);
     if (step === undefined) this.#steps.set(call, step = { call, id: `\0${this.#steps.size}` });
@@ -165,7 +169,7 @@ export class Units {
 }
 
 /**
- * Whether nothing is used of a value.
+ * Checks whether a value is unused.
  *
  * @param path What is used.
  */
@@ -174,7 +178,7 @@ export function isUnused(path: Path): boolean {
 }
 
 /**
- * Whether a step is a call, and of which kind.
+ * Checks whether a step is a call with known arguments.
  *
  * @param step The step.
  */
@@ -183,7 +187,7 @@ export function isCall(step: Step | undefined): step is CallStep {
 }
 
 /**
- * Whether nothing runs of a function or a query: `query.bind(null)` alone does not call it.
+ * Checks whether a function or query is not called: `query.bind(null)` alone does not call it.
  *
  * @param path What is used.
  */

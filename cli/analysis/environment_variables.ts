@@ -1,7 +1,7 @@
 import type { Collection } from "./collect.ts";
 import { LOAD } from "./effects.ts";
 import type { Evaluator } from "./evaluate.ts";
-import { createLiteralReader, type LiteralReader, type Place } from "./literals.ts";
+import { createLiteralReader, type LiteralReader, type ScopedExpression } from "./literals.ts";
 import { reach, type Unresolved } from "./reach.ts";
 import type { SourceModule } from "./source_module.ts";
 import type { Project } from "./project.ts";
@@ -10,40 +10,41 @@ import { ts } from "./typescript.ts";
 /** An environment variable that a function reads. */
 export interface EnvironmentVariable {
   readonly name: string;
-  /** Whether the function fails without it, as far as its text tells. */
+  /** True if the function fails without it. */
   readonly isRequired: boolean;
-  /** Whether `defineEnv` says that it is a secret. */
+  /** True if `defineEnv` declares it as a secret. */
   readonly isSecret: boolean;
 }
 
-/** What a function needs of its surroundings, by all that it can reach. */
-export interface Surroundings {
+/**
+ * The environment variables and the database use of a function, over all code that it can reach.
+ */
+export interface FunctionEnvironment {
   /** Sorted by name. */
   readonly variables: readonly EnvironmentVariable[];
-  /** Whether it connects to the database: it then has a role. */
+  /** True if the function connects to the database and therefore needs a role. */
   readonly usesDatabase: boolean;
   readonly unresolved: readonly Unresolved[];
 }
 
 /**
- * Finds out which environment variables a function reads, by `getRequiredEnv`, `getOptionalEnv`, `defineEnv` and
- * `process.env.NAME`, in what it can really reach.
- *
+ * Finds the environment variables that a function reads with `getRequiredEnv`, `getOptionalEnv`,
+ * `defineEnv` and `process.env.NAME` in the code that it can reach.
  * @param project The sources.
  * @param collection The effects.
- * @param evaluator The constants.
+ * @param evaluator Evaluates constants.
  * @param module The function's file, which exports a `handler`.
- * @returns What was found.
+ * @returns The variables and the database use.
  */
-export function readSurroundings(
+export function readEnvironment(
   project: Project,
   collection: Collection,
   evaluator: Evaluator,
   module: SourceModule,
-): Surroundings {
+): FunctionEnvironment {
   const handler = collection.exportUnit(module, "handler");
   const roots = [
-    collection.units.of(module.source, [LOAD]).unit,
+    collection.units.get(module.source, [LOAD]).unit,
     ...handler === undefined ? [] : [handler],
   ];
   const reached = reach(collection, evaluator, roots);
@@ -64,7 +65,7 @@ export function readSurroundings(
     } else {
       const defined = readDefinition(reader, effect.definition);
       if ("unknown" in defined) {
-        const message = "the names of defineEnv cannot be told from the text";
+        const message = "the names in defineEnv cannot be determined statically";
         unresolved.push({ node: defined.unknown, message, subject: "environment" });
       } else defined.variables.forEach(add);
     }
@@ -76,7 +77,7 @@ export function readSurroundings(
   };
 }
 
-/** The variables of a `defineEnv({ … })`, or the part that cannot be told. */
+/** Reads the variables of a `defineEnv({ … })`, or returns the part that cannot be determined. */
 function readDefinition(
   reader: LiteralReader,
   definition: ts.Expression,
@@ -86,19 +87,19 @@ function readDefinition(
   const object = objectAt(reader, { node: definition });
   const variables = found.names.map((name): EnvironmentVariable => {
     const property = object && reader.getProperty(object, name);
-    const place = property === undefined || "unknown" in property ? undefined : property;
+    const expression = property === undefined || "unknown" in property ? undefined : property;
     return {
       name,
-      isRequired: place === undefined || isRequired(reader, place),
-      isSecret: isSecret(reader, place),
+      isRequired: expression === undefined || isRequired(reader, expression),
+      isSecret: isSecret(reader, expression),
     };
   });
   return { variables };
 }
 
-function isRequired(reader: LiteralReader, place: Place): boolean {
-  const description = objectAt(reader, place);
-  if (description === undefined) return !acceptsNothing(reader, place);
+function isRequired(reader: LiteralReader, expression: ScopedExpression): boolean {
+  const description = objectAt(reader, expression);
+  if (description === undefined) return !acceptsNothing(reader, expression);
   const schema = reader.getProperty(description, "schema");
   if (schema !== undefined && !("unknown" in schema) && acceptsNothing(reader, schema)) {
     return false;
@@ -110,22 +111,22 @@ function isRequired(reader: LiteralReader, place: Place): boolean {
   return value.kind === "unknown" || value.value !== true;
 }
 
-function isSecret(reader: LiteralReader, place: Place | undefined): boolean {
-  const description = place && objectAt(reader, place);
+function isSecret(reader: LiteralReader, expression: ScopedExpression | undefined): boolean {
+  const description = expression && objectAt(reader, expression);
   const secret = description && reader.getProperty(description, "secret");
   if (secret === undefined || "unknown" in secret) return false;
   const value = reader.read(secret);
   return value.kind === "known" && value.value === true;
 }
 
-/** The object that an expression is; of a variable's description none where a schema stands in its place. */
+/** The object that an expression is; of a variable's description none where a schema stands in its expression. */
 function objectAt(
   reader: LiteralReader,
-  place: Place,
-): Place & { readonly node: ts.ObjectLiteralExpression } | undefined {
-  const lead = reader.follow(place);
-  return lead.kind === "place" && ts.isObjectLiteralExpression(lead.node)
-    ? { node: lead.node, bindings: lead.bindings }
+  expression: ScopedExpression,
+): ScopedExpression & { readonly node: ts.ObjectLiteralExpression } | undefined {
+  const resolution = reader.follow(expression);
+  return resolution.kind === "expression" && ts.isObjectLiteralExpression(resolution.node)
+    ? { node: resolution.node, bindings: resolution.bindings }
     : undefined;
 }
 
@@ -140,9 +141,9 @@ const OPTIONAL = new Set([
   "exactOptional",
 ]);
 
-function acceptsNothing(reader: LiteralReader, schema: Place): boolean {
-  const lead = reader.follow(schema);
-  let node: ts.Node | undefined = lead.kind === "place" ? lead.node : undefined;
+function acceptsNothing(reader: LiteralReader, schema: ScopedExpression): boolean {
+  const resolution = reader.follow(schema);
+  let node: ts.Node | undefined = resolution.kind === "expression" ? resolution.node : undefined;
   while (node !== undefined && ts.isCallExpression(node)) {
     const callee: ts.Expression = node.expression;
     const name = ts.isPropertyAccessExpression(callee)

@@ -3,19 +3,19 @@ import { TRELLIS } from "./resolve_module.ts";
 import type { SourceModule } from "./source_module.ts";
 import { ts, unwrap } from "./typescript.ts";
 
-/** A table as grants name it. */
+/** The name of a table in a grant. */
 export interface TableName {
-  /** The schema; none is the one that the connection finds by itself. */
+  /** The schema; omitted if the search path of the connection decides. */
   readonly schema?: string;
-  /** The table's name in its schema. */
+  /** The name in the schema. */
   readonly name: string;
 }
 
-/** What an expression is, as far as its text tells without running it. */
+/** The statically known value of an expression. */
 export type Value =
   | { readonly kind: "string"; readonly text: string }
   | { readonly kind: "undefined" }
-  /** A name of a package: `drizzle-orm/pg-core`, `pgTable`. */
+  /** An export of a package: `drizzle-orm/pg-core`, `pgTable`. */
   | { readonly kind: "package"; readonly module: string; readonly name: string }
   | { readonly kind: "namespace"; readonly module: SourceModule }
   | { readonly kind: "object"; readonly node: ts.ObjectLiteralExpression; readonly env: Env }
@@ -23,31 +23,30 @@ export type Value =
   | { readonly kind: "function"; readonly node: ts.FunctionLikeDeclaration }
   | { readonly kind: "class"; readonly node: ts.ClassLikeDeclaration }
   | { readonly kind: "table"; readonly table: TableName; readonly node?: ts.CallExpression }
-  /** What `pgSchema(name)` gives. */
+  /** The result of `pgSchema(name)`. */
   | { readonly kind: "schema"; readonly name: string }
-  /** What `pgTableCreator(rename)` gives. */
+  /** The result of `pgTableCreator(rename)`. */
   | { readonly kind: "creator"; readonly rename: Value }
-  /** What `createQueryFactory(getDb)` gives, and its functions. */
+  /** The result of `createQueryFactory(getDb)`, and its functions. */
   | { readonly kind: "factory" }
   | { readonly kind: "define" }
   | { readonly kind: "unknown"; readonly node: ts.Node };
 
-/** The arguments of a call, while the function's result is worked out. */
+/** Arguments by parameter, while the result of a function is evaluated. */
 type Env = ReadonlyMap<ts.Node, Value> | undefined;
 
-/** Works out what expressions are. */
+/** Evaluates expressions statically. */
 export interface Evaluator {
-  /** What an expression is; `unknown` names the part that cannot be told. */
+  /** Evaluates an expression; `unknown` contains the node that cannot be evaluated. */
   evaluate(expression: ts.Expression, env?: Env): Value;
-  /** A member of a value. */
+  /** Returns a member of a value. */
   getMember(value: Value, name: string, at: ts.Node): Value;
 }
 
 const MAX_DEPTH = 60;
 
 /**
- * Makes the evaluator of a project's constants: strings, tables, and what names of packages stand for.
- *
+ * Creates the evaluator of a project's constants: strings, tables and exports of packages.
  * @param project The project.
  * @param packageTables Tables that a package exports, by `package/path#name`.
  * @returns The evaluator.
@@ -65,7 +64,7 @@ export function createEvaluator(
       if (value !== undefined) return value;
     }
     if (depth > MAX_DEPTH) return unknown(expression);
-    // a name that leads to itself is unknown
+    // an expression that refers to itself is unknown
     if (env === undefined) known.set(expression, unknown(expression));
     depth++;
     try {
@@ -82,14 +81,14 @@ export function createEvaluator(
     if (node !== expression) return evaluate(node, env);
     if (ts.isStringLiteralLike(node)) return { kind: "string", text: node.text };
     if (ts.isNumericLiteral(node)) return { kind: "string", text: node.text };
-    if (ts.isTemplateExpression(node)) return template(node, env);
+    if (ts.isTemplateExpression(node)) return evaluateTemplate(node, env);
     if (ts.isObjectLiteralExpression(node)) return { kind: "object", node, env };
     if (ts.isArrayLiteralExpression(node)) return { kind: "array", node, env };
     if (ts.isArrowFunction(node) || ts.isFunctionExpression(node)) {
       return { kind: "function", node };
     }
     if (ts.isClassExpression(node)) return { kind: "class", node };
-    if (ts.isIdentifier(node)) return ofName(node, env);
+    if (ts.isIdentifier(node)) return evaluateName(node, env);
     if (ts.isAwaitExpression(node)) return evaluate(node.expression, env);
     if (ts.isPropertyAccessExpression(node)) {
       return getMember(evaluate(node.expression, env), node.name.text, node);
@@ -103,11 +102,11 @@ export function createEvaluator(
     if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken) {
       return join([evaluate(node.left, env), evaluate(node.right, env)], node);
     }
-    if (ts.isCallExpression(node)) return call(node, env);
+    if (ts.isCallExpression(node)) return evaluateCall(node, env);
     return unknown(node);
   }
 
-  function template(node: ts.TemplateExpression, env: Env): Value {
+  function evaluateTemplate(node: ts.TemplateExpression, env: Env): Value {
     const parts = node.templateSpans.flatMap((span): Value[] => [
       evaluate(span.expression, env),
       { kind: "string", text: span.literal.text },
@@ -115,15 +114,15 @@ export function createEvaluator(
     return join([{ kind: "string", text: node.head.text }, ...parts], node);
   }
 
-  function ofName(name: ts.Identifier, env: Env): Value {
+  function evaluateName(name: ts.Identifier, env: Env): Value {
     if (name.text === "undefined") return { kind: "undefined" };
-    return ofTarget(project.getTarget(name), name, env);
+    return evaluateTarget(project.getTarget(name), name, env);
   }
 
-  function ofTarget(target: Target, at: ts.Node, env?: Env): Value {
+  function evaluateTarget(target: Target, at: ts.Node, env?: Env): Value {
     if (target.kind === "expression") return evaluate(target.node);
     if (target.kind === "namespace") return { kind: "namespace", module: target.module };
-    if (target.kind === "package") return ofPackage(target.module, target.name);
+    if (target.kind === "package") return getPackageValue(target.module, target.name);
     if (target.kind !== "declaration") return unknown(at);
     const { node } = target;
     if (ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node)) {
@@ -137,15 +136,15 @@ export function createEvaluator(
         : unknown(at);
     }
     if (ts.isParameter(node)) return env?.get(node) ?? unknown(at);
-    if (ts.isBindingElement(node)) return ofBinding(node, at, env);
+    if (ts.isBindingElement(node)) return evaluateBinding(node, at, env);
     return unknown(at);
   }
 
-  function ofBinding(node: ts.BindingElement, at: ts.Node, env: Env): Value {
+  function evaluateBinding(node: ts.BindingElement, at: ts.Node, env: Env): Value {
     const pattern = node.parent;
     const holder = pattern.parent;
     let whole: Value;
-    if (ts.isBindingElement(holder)) whole = ofBinding(holder, at, env);
+    if (ts.isBindingElement(holder)) whole = evaluateBinding(holder, at, env);
     else if (ts.isVariableDeclaration(holder) && holder.initializer !== undefined) {
       whole = evaluate(holder.initializer, env);
     } else whole = (ts.isParameter(holder) ? env?.get(holder) : undefined) ?? unknown(at);
@@ -161,7 +160,7 @@ export function createEvaluator(
       : unknown(at);
   }
 
-  function ofPackage(module: string, name: string): Value {
+  function getPackageValue(module: string, name: string): Value {
     const table = packageTables.get(`${module}#${name}`);
     return table === undefined ? { kind: "package", module, name } : { kind: "table", table };
   }
@@ -169,9 +168,9 @@ export function createEvaluator(
   function getMember(value: Value, name: string, at: ts.Node): Value {
     switch (value.kind) {
       case "namespace":
-        return ofTarget(project.exportOf(value.module, name), at);
+        return evaluateTarget(project.findExport(value.module, name), at);
       case "package":
-        return ofPackage(value.module, value.name === "" ? name : `${value.name}.${name}`);
+        return getPackageValue(value.module, value.name === "" ? name : `${value.name}.${name}`);
       case "factory":
         return name === "defineQuery" || name === "definePreparedQuery"
           ? { kind: "define" }
@@ -183,7 +182,7 @@ export function createEvaluator(
       case "schema":
       case "creator":
       case "table":
-        // a method: what it gives is known when it is called
+        // a method; its result is evaluated with the call
         return { kind: "unknown", node: at };
       default:
         return unknown(at);
@@ -206,14 +205,14 @@ export function createEvaluator(
       if (text.kind !== "string") return unknown(property);
       if ((text as { text: string }).text !== name) continue;
       if (ts.isPropertyAssignment(property)) return evaluate(property.initializer, env);
-      if (ts.isShorthandPropertyAssignment(property)) return ofName(property.name, env);
+      if (ts.isShorthandPropertyAssignment(property)) return evaluateName(property.name, env);
       if (ts.isMethodDeclaration(property)) return { kind: "function", node: property };
       return unknown(property);
     }
     return undefined;
   }
 
-  function call(node: ts.CallExpression, env: Env): Value {
+  function evaluateCall(node: ts.CallExpression, env: Env): Value {
     const callee = unwrap(node.expression);
     if (ts.isPropertyAccessExpression(callee)) {
       const owner = evaluate(callee.expression, env);
@@ -221,7 +220,7 @@ export function createEvaluator(
       if (owner.kind === "schema" && /^(?:table|view|materializedView)$/.test(method)) {
         return table(node, env, owner.name);
       }
-      // what adds to a table or keeps it as it is
+      // methods that configure a table and return it
       if (owner.kind === "table") {
         return /^(?:enableRLS|as|existing|with|using)$/.test(method) ? owner : unknown(node);
       }
@@ -293,7 +292,7 @@ export function createEvaluator(
     return given === undefined || ts.isSpreadElement(given) ? unknown(node) : evaluate(given, env);
   }
 
-  /** The result of a function that is one expression, or one `return` after constants. */
+  /** Evaluates a function whose body is an expression, or a `return` after constants. */
   function apply(value: Value, given: readonly Value[], at: ts.Node): Value {
     if (value.kind !== "function" || value.node.body === undefined) return unknown(at);
     const { node } = value;
@@ -317,7 +316,7 @@ export function createEvaluator(
 }
 
 /**
- * Whether a specifier names this package or one of its entry points.
+ * Checks whether a specifier is this package or one of its entry points.
  *
  * @param module A package's specifier.
  */
@@ -326,7 +325,7 @@ export function isTrellis(module: string): boolean {
 }
 
 /**
- * A table's name as declarations write it.
+ * Formats a table name as in declarations: `app.notes`.
  *
  * @param table The table.
  */

@@ -1,61 +1,72 @@
 import { type Evaluator, isTrellis } from "./evaluate.ts";
 import {
   createLiteralReader,
-  type Lead,
   type Literal,
   type LiteralReader,
-  type Place,
+  type Resolution,
+  type ScopedExpression,
 } from "./literals.ts";
 import type { Project } from "./project.ts";
 import { ts, unwrap } from "./typescript.ts";
 
-/** How a file's `handler` is made. */
+/** The definition of a file's `handler`. */
 export interface HandlerDefinition {
   /**
-   * The package's function that makes it: `defineApiHandler`, `createAuthHandler`; none when the handler is something else,
-   * or its text does not tell: then `unresolved` has an entry.
+   * The function of this package that creates the handler: `defineApiHandler`, `createAuthHandler`.
+   * Omitted if another function creates it or it is unknown; then `unresolved` has an entry.
    */
   readonly definer?: string;
-  /** The expression that makes it; the file itself when it exports no handler. */
+  /** The expression that creates the handler; the source file if it exports no handler. */
   readonly node: ts.Node;
-  /** The line of `node`, from 1. */
+  /** The line of `node`, 1-based. */
   readonly line: number;
-  /** The options, where they are an object literal; also through names and wrappers. */
+  /** The options, if they are an object literal; found through variables and wrappers. */
   readonly options?: ts.ObjectLiteralExpression;
-  /** What cannot be told from the text: any option may be set there. */
+  /** Code that cannot be resolved: any option may be set there. */
   readonly unresolved: readonly { readonly node: ts.Node; readonly message: string }[];
-  /** The expression that an option is given, at the end of all names; `undefined` when it is not given or cannot be told. */
+  /**
+   * Returns the expression of an option after following all references; `undefined` if it is
+   * omitted or unknown.
+   */
   getExpression(option: string): ts.Expression | undefined;
-  /** The value of an option; `undefined` when it is not given. */
+  /** Returns the value of an option; `undefined` if it is omitted. */
   getLiteral(option: string): Literal | undefined;
 }
 
-/** Where the package's functions take their options; those of `define…Handler` come first, and a call takes the function. */
-const OPTIONS_AT: Readonly<Record<string, number>> = { createAuthHandler: 1, withObservability: 1 };
+/**
+ * The index of the options argument, for functions that take the options first; `define…Handler`
+ * takes them in a separate call.
+ */
+const OPTIONS_INDEX: Readonly<Record<string, number>> = {
+  createAuthHandler: 1,
+  withObservability: 1,
+};
 
-/** A wrapper around a wrapper, as deep as anyone writes it. */
+/** Maximum depth of nested wrappers. */
 const MAX_WRAPPERS = 20;
 
 interface Found {
   readonly definer?: string;
   readonly node: ts.Node;
-  /** The argument; none when it is left out. */
-  readonly options?: Place;
+  /** The options argument, if there is one. */
+  readonly options?: ScopedExpression;
   readonly message?: string;
 }
 
 /**
- * Finds out from a file's text how its `handler` is made, and with which options: through re-exports, names, spreads and
- * wrappers such as `const api = (options) => defineApiHandler({ ...options, auth: "session" })`. Nothing is run.
+ * Finds how a file's `handler` is defined and with which options. Follows re-exports, variables,
+ * spreads and wrappers such as `const api = (options) => defineApiHandler({ ...options, auth:
+ * "session" })`. Static analysis only.
  *
  * @param project The sources.
- * @param evaluator The constants.
+ * @param evaluator Evaluates constants.
  * @param file Absolute path of the function's file.
- * @returns The definition. It reads options when it is asked for them.
+ * @returns The definition. Options are read on demand.
  *
  * @example
  * ```ts ignore
- * const { definer, getLiteral } = readHandlerDefinition(project, evaluator, "/app/src/functions/api/notes.get.ts");
+ * const { definer, getLiteral } = readHandlerDefinition(project, evaluator,
+ * "/app/src/functions/api/notes.get.ts");
  * const auth = getLiteral("auth");
  * ```
  */
@@ -65,10 +76,10 @@ export function readHandlerDefinition(
   file: string,
 ): HandlerDefinition {
   const reader = createLiteralReader(project);
-  const found = find(project, evaluator, reader, file);
-  const lead: Lead | undefined = found.options && reader.follow(found.options);
-  const options = lead?.kind === "place" && ts.isObjectLiteralExpression(lead.node)
-    ? { node: lead.node, bindings: lead.bindings }
+  const found = findHandler(project, evaluator, reader, file);
+  const resolution: Resolution | undefined = found.options && reader.follow(found.options);
+  const options = resolution?.kind === "expression" && ts.isObjectLiteralExpression(resolution.node)
+    ? { node: resolution.node, bindings: resolution.bindings }
     : undefined;
   const unresolved: { node: ts.Node; message: string }[] = [];
   if (found.message !== undefined) unresolved.push({ node: found.node, message: found.message });
@@ -77,13 +88,13 @@ export function readHandlerDefinition(
     if (hidden !== undefined && "unknown" in hidden) {
       unresolved.push({
         node: hidden.unknown,
-        message: `options of ${found.definer} cannot be told from the text`,
+        message: `some options of ${found.definer} cannot be determined statically`,
       });
     }
-  } else if (found.options !== undefined && lead?.kind !== "undefined") {
+  } else if (found.options !== undefined && resolution?.kind !== "undefined") {
     unresolved.push({
       node: found.options.node,
-      message: `the options of ${found.definer} cannot be told from the text`,
+      message: `the options of ${found.definer} cannot be determined statically`,
     });
   }
 
@@ -98,7 +109,11 @@ export function readHandlerDefinition(
       const property = getProperty(option);
       if (property === undefined || "unknown" in property) return undefined;
       const end = reader.follow(property);
-      return end.kind === "place" ? end.node : end.kind === "undefined" ? undefined : property.node;
+      return end.kind === "expression"
+        ? end.node
+        : end.kind === "undefined"
+        ? undefined
+        : property.node;
     },
     getLiteral(option): Literal | undefined {
       if (options === undefined) {
@@ -113,98 +128,113 @@ export function readHandlerDefinition(
   };
 }
 
-/** No object has it, so that looking for it meets every spread. */
+/** A name that no object has: looking it up visits every spread. */
 const NO_OPTION = "\0";
 
-function find(project: Project, evaluator: Evaluator, reader: LiteralReader, file: string): Found {
+function findHandler(
+  project: Project,
+  evaluator: Evaluator,
+  reader: LiteralReader,
+  file: string,
+): Found {
   const module = project.read(file);
-  const target = project.exportOf(module, "handler");
+  const target = project.findExport(module, "handler");
   if (target.kind === "missing") {
     return {
       node: module.source,
-      message: "the file exports no handler: export const handler = defineApiHandler({ … })(…)",
+      message:
+        "the file does not export a handler. Write export const handler = defineApiHandler({ … })(…)",
     };
   }
-  if (target.kind === "expression") return ofPlace({ node: target.node }, 0);
-  if (target.kind !== "declaration") return { node: module.source, message: UNTOLD };
+  if (target.kind === "expression") return findIn({ node: target.node }, 0);
+  if (target.kind !== "declaration") return { node: module.source, message: UNKNOWN_HANDLER };
   const { node } = target;
   if (ts.isFunctionDeclaration(node) || ts.isClassLike(node)) return { node };
   if (!ts.isVariableDeclaration(node) || node.initializer === undefined) {
-    return { node, message: UNTOLD };
+    return { node, message: UNKNOWN_HANDLER };
   }
   return (node.parent.flags & ts.NodeFlags.Const) === 0
     ? {
       node,
-      message:
-        "the handler is declared with let: it may be another one when it is called. Use const",
+      message: "the handler is declared with let, so it may be reassigned. Use const",
     }
-    : ofPlace({ node: node.initializer }, 0);
+    : findIn({ node: node.initializer }, 0);
 
-  function ofPlace(place: Place, wrappers: number): Found {
-    const lead = reader.follow(place);
-    if (lead.kind === "function") return { node: lead.node };
-    if (lead.kind !== "place") return { node: place.node, message: UNTOLD };
-    if (!ts.isCallExpression(lead.node) || wrappers > MAX_WRAPPERS) {
-      return { node: lead.node, message: UNTOLD };
+  function findIn(expression: ScopedExpression, wrappers: number): Found {
+    const resolution = reader.follow(expression);
+    if (resolution.kind === "function") return { node: resolution.node };
+    if (resolution.kind !== "expression") {
+      return { node: expression.node, message: UNKNOWN_HANDLER };
     }
-    return ofCall({ node: lead.node, bindings: lead.bindings }, wrappers);
+    if (!ts.isCallExpression(resolution.node) || wrappers > MAX_WRAPPERS) {
+      return { node: resolution.node, message: UNKNOWN_HANDLER };
+    }
+    return findInCall({ node: resolution.node, bindings: resolution.bindings }, wrappers);
   }
 
-  function ofCall(
-    { node, bindings }: Place & { readonly node: ts.CallExpression },
+  function findInCall(
+    { node, bindings }: ScopedExpression & { readonly node: ts.CallExpression },
     wrappers: number,
   ): Found {
-    const direct = ourFunction(node.expression, bindings);
+    const direct = getTrellisFunction(node.expression, bindings);
     if (direct !== undefined) {
-      // define…Handler gives a function that takes the user's; its result is the handler
-      if (!Object.hasOwn(OPTIONS_AT, direct)) return { node, message: UNTOLD };
-      return { definer: direct, node, options: argument(node, OPTIONS_AT[direct], bindings) };
+      // define…Handler returns a function; calling that returns the handler
+      if (!Object.hasOwn(OPTIONS_INDEX, direct)) return { node, message: UNKNOWN_HANDLER };
+      return { definer: direct, node, options: argument(node, OPTIONS_INDEX[direct], bindings) };
     }
     const maker = reader.follow({ node: node.expression, bindings });
-    if (maker.kind === "place" && ts.isCallExpression(maker.node)) {
-      const definer = ourFunction(maker.node.expression, maker.bindings);
+    if (maker.kind === "expression" && ts.isCallExpression(maker.node)) {
+      const definer = getTrellisFunction(maker.node.expression, maker.bindings);
       if (definer !== undefined && /^define\w+Handler$/.test(definer)) {
         return { definer, node, options: argument(maker.node, 0, maker.bindings) };
       }
     }
-    // what wraps a handler of ours, such as an error tracker, leaves its options as they are
+    // a function that wraps our handler, such as an error tracker, does not change its options
     for (const each of node.arguments) {
       const inner = ts.isSpreadElement(each)
         ? undefined
-        : ofPlace({ node: each, bindings }, wrappers + 1);
+        : findIn({ node: each, bindings }, wrappers + 1);
       if (inner?.definer !== undefined) return inner;
     }
-    return isOfAnotherPackage(node, bindings) ? { node } : { node, message: UNTOLD };
+    return comesFromAnotherPackage(node, bindings) ? { node } : { node, message: UNKNOWN_HANDLER };
   }
 
-  /** `middy(run).use(guard)` */
-  function isOfAnotherPackage(node: ts.Expression, bindings: Place["bindings"]): boolean {
+  /** Checks for handlers such as `middy(run).use(guard)`. */
+  function comesFromAnotherPackage(
+    node: ts.Expression,
+    bindings: ScopedExpression["bindings"],
+  ): boolean {
     let root = node;
     while (ts.isCallExpression(root) || ts.isPropertyAccessExpression(root)) {
       root = unwrap(root.expression);
     }
-    const lead = reader.follow({ node: root, bindings });
-    if (lead.kind === "package") return !isTrellis(lead.module);
-    return lead.kind === "place" && lead.node !== root &&
-      isOfAnotherPackage(lead.node, lead.bindings);
+    const resolution = reader.follow({ node: root, bindings });
+    if (resolution.kind === "package") return !isTrellis(resolution.module);
+    return resolution.kind === "expression" && resolution.node !== root &&
+      comesFromAnotherPackage(resolution.node, resolution.bindings);
   }
 
-  function ourFunction(callee: ts.Expression, bindings: Place["bindings"]): string | undefined {
-    const lead = reader.follow({ node: callee, bindings });
-    if (lead.kind === "package") return isTrellis(lead.module) ? lead.name : undefined;
+  function getTrellisFunction(
+    callee: ts.Expression,
+    bindings: ScopedExpression["bindings"],
+  ): string | undefined {
+    const resolution = reader.follow({ node: callee, bindings });
+    if (resolution.kind === "package") {
+      return isTrellis(resolution.module) ? resolution.name : undefined;
+    }
     const value = evaluator.evaluate(callee);
     return value.kind === "package" && isTrellis(value.module) ? value.name : undefined;
   }
 }
 
-const UNTOLD =
-  "how the handler is made cannot be told from the text: write export const handler = define…Handler({ … })(…)";
+const UNKNOWN_HANDLER =
+  "the definition of the handler cannot be determined statically. Write export const handler = define…Handler({ … })(…)";
 
 function argument(
   node: ts.CallExpression,
   index: number,
-  bindings: Place["bindings"],
-): Place | undefined {
+  bindings: ScopedExpression["bindings"],
+): ScopedExpression | undefined {
   const given = node.arguments[index] as ts.Expression | undefined;
   return given && { node: given, bindings };
 }

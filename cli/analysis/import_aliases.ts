@@ -2,7 +2,7 @@ import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { ts } from "./typescript.ts";
 
-/** Conditions of package.json's `imports` and `exports`, the ones that lead to sources first. */
+/** Conditions of `imports` and `exports` in package.json, preferring those that lead to sources. */
 const CONDITIONS = [
   "source",
   "deno",
@@ -19,36 +19,39 @@ interface JsonObject {
   readonly [key: string]: unknown;
 }
 
-/** Where an alias leads. */
+/** The targets of an alias. */
 export interface AliasTargets {
-  /** Places to try, best first: absolute paths, or specifiers of packages. */
-  readonly places: readonly string[];
-  /** Whether the specifier may as well be a package: a catch-all such as tsconfig's `baseUrl` gave the places. */
+  /** Candidates in order of preference: absolute paths or package specifiers. */
+  readonly candidates: readonly string[];
+  /**
+   * True if the specifier may be a package instead: the candidates come from a catch-all such as
+   * tsconfig's `baseUrl`.
+   */
   readonly isGuess: boolean;
 }
 
-const NOWHERE: AliasTargets = { places: [], isGuess: true };
+const NOWHERE: AliasTargets = { candidates: [], isGuess: true };
 
-function certain(...places: string[]): AliasTargets {
-  return places.length === 0 ? NOWHERE : { places, isGuess: false };
+function certain(...candidates: string[]): AliasTargets {
+  return candidates.length === 0 ? NOWHERE : { candidates, isGuess: false };
 }
 
-/** Reads the files that give specifiers other meanings: deno.json, import maps, package.json, tsconfig.json. */
+/** Resolves aliases from deno.json, import maps, package.json and tsconfig.json. */
 export interface ImportAliases {
   /**
-   * What an alias stands for.
+   * Finds the targets of a specifier.
    *
    * @param specifier The specifier of an import, not a relative one.
    * @param folder The folder of the importing file.
-   * @returns Where it leads; no places when no file knows the alias.
+   * @returns The targets; no candidates if the specifier is not an alias.
    */
   find(specifier: string, folder: string): AliasTargets;
 }
 
 /**
- * Makes the reader of aliases; each file is read once.
+ * Creates a resolver of aliases. Each file is read once.
  *
- * @returns The reader.
+ * @returns The resolver.
  */
 export function createImportAliases(): ImportAliases {
   const files = new Map<string, JsonObject | undefined>();
@@ -99,7 +102,7 @@ export function createImportAliases(): ImportAliases {
     return NOWHERE;
   }
 
-  /** A member of a Deno workspace is imported by its name. */
+  /** Resolves a member of a Deno workspace, which is imported by its name. */
   function fromWorkspace(
     config: JsonObject,
     folder: string,
@@ -142,8 +145,11 @@ export function createImportAliases(): ImportAliases {
       if (targets.length > 0 && matchPattern({ ...paths, "*": undefined }, specifier).length > 0) {
         return certain(...targets);
       }
-      const places = [...targets, ...baseUrl === undefined ? [] : [resolve(baseUrl, specifier)]];
-      return { places, isGuess: true };
+      const candidates = [
+        ...targets,
+        ...baseUrl === undefined ? [] : [resolve(baseUrl, specifier)],
+      ];
+      return { candidates, isGuess: true };
     }
     return NOWHERE;
   }
@@ -171,7 +177,10 @@ export function createImportAliases(): ImportAliases {
     return { ...inherited, base: baseUrl ?? inherited.base, baseUrl: baseUrl ?? inherited.baseUrl };
   }
 
-  /** A package of the same repository is linked into node_modules: its real path is outside. */
+  /**
+   * Resolves a package of the same repository, which node_modules links to: its real path is
+   * outside node_modules.
+   */
   function fromLinkedPackage(specifier: string, folder: string): AliasTargets {
     const name = getPackageName(specifier);
     for (const at of upwards(folder)) {
@@ -190,7 +199,7 @@ export function createImportAliases(): ImportAliases {
     find(specifier, folder): AliasTargets {
       for (const read of [fromPackageImports, fromDeno, fromTsConfig, fromLinkedPackage]) {
         const targets = read(specifier, folder);
-        if (targets.places.length > 0) return targets;
+        if (targets.candidates.length > 0) return targets;
       }
       return NOWHERE;
     },
@@ -198,7 +207,7 @@ export function createImportAliases(): ImportAliases {
 }
 
 /**
- * The package that a specifier names: `@acme/db/queries` is of `@acme/db`.
+ * Returns the package name of a specifier: `@acme/db` for `@acme/db/queries`.
  *
  * @param specifier A bare specifier.
  */
@@ -206,7 +215,10 @@ export function getPackageName(specifier: string): string {
   return specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
 }
 
-/** https://html.spec.whatwg.org/multipage/webappapis.html#import-maps: the whole key, else the longest that ends in a slash. */
+/**
+ * Matches a specifier with an import map: an exact key, else the longest prefix that ends in a
+ * slash (https://html.spec.whatwg.org/multipage/webappapis.html#import-maps).
+ */
 function matchImportMap(imports: JsonObject | undefined, specifier: string): string | undefined {
   const exact = imports?.[specifier];
   if (typeof exact === "string") return exact;
@@ -216,7 +228,10 @@ function matchImportMap(imports: JsonObject | undefined, specifier: string): str
   return prefix === undefined ? undefined : `${imports![prefix]}${specifier.slice(prefix.length)}`;
 }
 
-/** Keys with one `*`, as in package.json and in tsconfig's `paths`; the longest part before it wins. */
+/**
+ * Matches keys with one `*`, as in package.json and tsconfig's `paths`; the key with the longest
+ * prefix wins.
+ */
 function matchPattern(table: JsonObject | undefined, specifier: string): string[] {
   if (table === undefined) return [];
   if (table[specifier] !== undefined) return getTargets(table[specifier]);

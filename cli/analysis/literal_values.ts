@@ -3,25 +3,24 @@ import { UserStatus } from "../../core/http/user_status.ts";
 import { isTrellis } from "./evaluate.ts";
 import { ts } from "./typescript.ts";
 
-/** What an expression's text says it is. */
+/** The statically known value of an expression. */
 export type Literal =
   | { readonly kind: "known"; readonly value: unknown }
-  /** The part that only a run can tell. */
+  /** The node whose value is only known at run time. */
   | { readonly kind: "unknown"; readonly node: ts.Node };
 
-/** Enums of the package, whose members have values. */
+/** Enums that this package exports, with the values of their members. */
 export const PACKAGE_ENUMS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   DatabaseOperation,
   UserStatus,
 };
 
 /**
- * The expressions that an expression's value is worked out of.
- *
- * @param node A list, a template, or an operator with what it takes.
- * @returns The parts; `undefined` for what is not worked out.
+ * Returns the operands of an expression.
+ * @param node An array, a template, or an operator expression.
+ * @returns The operands; `undefined` for other expressions.
  */
-export function getParts(node: ts.Expression): readonly ts.Expression[] | undefined {
+export function listOperands(node: ts.Expression): readonly ts.Expression[] | undefined {
   if (ts.isArrayLiteralExpression(node)) return node.elements;
   if (ts.isTemplateExpression(node)) return node.templateSpans.map(({ expression }) => expression);
   if (ts.isPrefixUnaryExpression(node)) return [node.operand];
@@ -30,15 +29,14 @@ export function getParts(node: ts.Expression): readonly ts.Expression[] | undefi
 }
 
 /**
- * Works out the value of an expression.
- *
- * @param node An expression that has parts.
- * @param values The parts' values.
- * @returns The value; unknown for operators that are not worked out.
+ * Computes the value of an expression.
+ * @param node An expression with operands.
+ * @param values The values of the operands.
+ * @returns The value; unknown for operators that are not supported.
  */
 export function compute(node: ts.Expression, values: readonly unknown[]): Literal {
   if (ts.isArrayLiteralExpression(node)) return { kind: "known", value: values };
-  // what an object is as a text, only a run can tell
+  // converting an object to a string may run code
   const hasObject = values.some((each) => typeof each === "object" && each !== null);
   if (hasObject && !ts.isPrefixUnaryExpression(node)) return { kind: "unknown", node };
   if (ts.isTemplateExpression(node)) {
@@ -87,13 +85,12 @@ function binary(operator: ts.SyntaxKind, left: unknown, right: unknown): unknown
 }
 
 /**
- * The value of a member of one of the package's enums.
- *
- * @param module The package that the name is of.
+ * Returns the value of a member of an enum that this package exports.
+ * @param module The package of the name.
  * @param name `DatabaseOperation.Select`
- * @returns The value; `undefined` for all else.
+ * @returns The value; `undefined` for other names.
  */
-export function enumValue(module: string, name: string): string | undefined {
+export function getEnumValue(module: string, name: string): string | undefined {
   const [owner, member, ...rest] = name.split(".");
   const members = isTrellis(module) && rest.length === 0 ? PACKAGE_ENUMS[owner] : undefined;
   return members !== undefined && member !== undefined && Object.hasOwn(members, member)

@@ -1,5 +1,11 @@
 import { isTrellis } from "./evaluate.ts";
-import { compute, enumValue, getParts, type Literal, PACKAGE_ENUMS } from "./literal_values.ts";
+import {
+  compute,
+  getEnumValue,
+  listOperands,
+  type Literal,
+  PACKAGE_ENUMS,
+} from "./literal_values.ts";
 import type { Project, Target } from "./project.ts";
 import { TRELLIS } from "./resolve_module.ts";
 import type { SourceModule } from "./source_module.ts";
@@ -7,18 +13,18 @@ import { ts, unwrap } from "./typescript.ts";
 
 export type { Literal };
 
-/** What the parameters of the functions around an expression stand for. */
-export type Bindings = ReadonlyMap<ts.ParameterDeclaration, Place | undefined>;
+/** Arguments by parameter, of the calls around an expression. */
+export type Bindings = ReadonlyMap<ts.ParameterDeclaration, ScopedExpression | undefined>;
 
-/** An expression where it stands. */
-export interface Place {
+/** An expression with the arguments that its function was called with. */
+export interface ScopedExpression {
   readonly node: ts.Expression;
   readonly bindings?: Bindings;
 }
 
-/** What a chain of names leads to. */
-export type Lead =
-  | { readonly kind: "place"; readonly node: ts.Expression; readonly bindings?: Bindings }
+/** The result of following references from an expression. */
+export type Resolution =
+  | { readonly kind: "expression"; readonly node: ts.Expression; readonly bindings?: Bindings }
   | { readonly kind: "package"; readonly module: string; readonly name: string }
   | { readonly kind: "namespace"; readonly module: SourceModule }
   | { readonly kind: "enum"; readonly node: ts.EnumDeclaration }
@@ -30,40 +36,42 @@ export type Lead =
   | { readonly kind: "undefined" }
   | { readonly kind: "unknown"; readonly node: ts.Node };
 
-/** A property of an object, `unknown` where a spread or a computed name may hold it. */
-export type Property = Place | { readonly unknown: ts.Node } | undefined;
+/** A property of an object; `unknown` if a spread or a computed name may define it. */
+export type Property = ScopedExpression | { readonly unknown: ts.Node } | undefined;
 
-/** The names of an object's properties, or the part that cannot be told. */
+/** The property names of an object, or the node that makes them unknown. */
 export type Names = { readonly names: readonly string[] } | { readonly unknown: ts.Node };
 
-/** Reads literals from the text; nothing is run. */
+/** Reads literals statically. */
 export interface LiteralReader {
-  /** The value of an expression. */
-  read(place: Place): Literal;
-  /** What an expression leads to, through names, imports, members and calls of simple functions. */
-  follow(place: Place): Lead;
-  /** A property of an object literal, through spreads. */
+  /** Returns the value of an expression. */
+  read(expression: ScopedExpression): Literal;
+  /** Follows variables, imports, members and calls of simple functions. */
+  follow(expression: ScopedExpression): Resolution;
+  /** Returns a property of an object literal, including spread objects. */
   getProperty(
-    object: Place & { readonly node: ts.ObjectLiteralExpression },
+    object: ScopedExpression & { readonly node: ts.ObjectLiteralExpression },
     name: string,
   ): Property;
-  /** The names of an object's properties, through spreads. */
-  getNames(place: Place): Names;
-  /** The result of a function that is one expression, or one `return` after constants. */
+  /** Returns the property names of an object, including spread objects. */
+  getNames(expression: ScopedExpression): Names;
+  /**
+   * Returns the result of a function whose body is an expression, or a `return` after constants.
+   */
   getResult(
-    fn: Lead & { kind: "function" },
-    call: Place & { readonly node: ts.CallExpression },
-  ): Place | undefined;
+    fn: Resolution & { kind: "function" },
+    call: ScopedExpression & { readonly node: ts.CallExpression },
+  ): ScopedExpression | undefined;
 }
 
-/** A name that leads to itself ends here. */
+/** Maximum depth, which stops circular references. */
 const MAX_DEPTH = 100;
 
-/** Functions that give back what they get. */
+/** Functions that return their argument. */
 const TRANSPARENT_GLOBALS = ["Object.freeze", "Object.seal"];
 
 /**
- * Makes the reader of a project's literals.
+ * Creates the reader of a project's literals.
  *
  * @param project The project.
  * @returns The reader.
@@ -81,15 +89,15 @@ export function createLiteralReader(project: Project): LiteralReader {
     }
   }
 
-  const follow = (place: Place): Lead =>
-    deeper<Lead>(place.node, () => computeLead(place), unknown);
+  const follow = (expression: ScopedExpression): Resolution =>
+    deeper<Resolution>(expression.node, () => computeResolution(expression), unknown);
 
-  function computeLead({ node: expression, bindings }: Place): Lead {
+  function computeResolution({ node: expression, bindings }: ScopedExpression): Resolution {
     const node = unwrap(expression);
     if (ts.isIdentifier(node)) {
       return node.text === "undefined"
         ? { kind: "undefined" }
-        : ofTarget(project.getTarget(node), node, bindings);
+        : resolveTarget(project.getTarget(node), node, bindings);
     }
     if (ts.isArrowFunction(node) || ts.isFunctionExpression(node)) {
       return { kind: "function", node, bindings };
@@ -103,14 +111,14 @@ export function createLiteralReader(project: Project): LiteralReader {
       if (typeof key.value === "object") return unknown(node);
       return getMember(follow({ node: node.expression, bindings }), String(key.value), node);
     }
-    if (ts.isCallExpression(node)) return ofCall(node, bindings);
-    return { kind: "place", node, bindings };
+    if (ts.isCallExpression(node)) return resolveCall(node, bindings);
+    return { kind: "expression", node, bindings };
   }
 
-  function ofTarget(target: Target, at: ts.Node, bindings?: Bindings): Lead {
+  function resolveTarget(target: Target, at: ts.Node, bindings?: Bindings): Resolution {
     if (target.kind === "expression") return follow({ node: target.node });
     if (target.kind === "namespace" || target.kind === "package") return target;
-    // a configuration that is not run need not import the enum that it names
+    // the configuration is not executed, so it may use the enum without an import
     if (target.kind === "opaque" && ts.isIdentifier(at) && Object.hasOwn(PACKAGE_ENUMS, at.text)) {
       return { kind: "package", module: TRELLIS, name: at.text };
     }
@@ -124,27 +132,31 @@ export function createLiteralReader(project: Project): LiteralReader {
         ? follow({ node: node.initializer, bindings })
         : unknown(at);
     }
-    if (ts.isParameter(node)) return ofParameter(node, at, bindings);
-    return ts.isBindingElement(node) ? ofBinding(node, at, bindings) : unknown(at);
+    if (ts.isParameter(node)) return resolveParameter(node, at, bindings);
+    return ts.isBindingElement(node) ? resolveBinding(node, at, bindings) : unknown(at);
   }
 
-  function ofParameter(node: ts.ParameterDeclaration, at: ts.Node, bindings?: Bindings): Lead {
+  function resolveParameter(
+    node: ts.ParameterDeclaration,
+    at: ts.Node,
+    bindings?: Bindings,
+  ): Resolution {
     if (bindings === undefined || !bindings.has(node)) return unknown(at);
     const given = bindings.get(node);
-    const lead: Lead = given === undefined ? { kind: "undefined" } : follow(given);
-    return lead.kind === "undefined" && node.initializer !== undefined
+    const resolution: Resolution = given === undefined ? { kind: "undefined" } : follow(given);
+    return resolution.kind === "undefined" && node.initializer !== undefined
       ? follow({ node: node.initializer, bindings })
-      : lead;
+      : resolution;
   }
 
-  /** `const { limits: { timeout } } = settings` */
-  function ofBinding(node: ts.BindingElement, at: ts.Node, bindings?: Bindings): Lead {
+  /** Resolves a name in `const { limits: { timeout } } = settings`. */
+  function resolveBinding(node: ts.BindingElement, at: ts.Node, bindings?: Bindings): Resolution {
     const { parent: pattern } = node;
     const holder = pattern.parent;
     const whole = ts.isBindingElement(holder)
-      ? ofBinding(holder, at, bindings)
+      ? resolveBinding(holder, at, bindings)
       : ts.isParameter(holder)
-      ? ofParameter(holder, at, bindings)
+      ? resolveParameter(holder, at, bindings)
       : holder.initializer !== undefined && (holder.parent.flags & ts.NodeFlags.Const) !== 0
       ? follow({ node: holder.initializer, bindings })
       : unknown(at);
@@ -152,16 +164,16 @@ export function createLiteralReader(project: Project): LiteralReader {
     const key = ts.isArrayBindingPattern(pattern)
       ? String(pattern.elements.indexOf(node))
       : getName((node.propertyName ?? node.name) as ts.PropertyName, bindings);
-    const lead = key === undefined ? unknown(at) : getMember(whole, key, at);
-    return lead.kind === "undefined" && node.initializer !== undefined
+    const resolution = key === undefined ? unknown(at) : getMember(whole, key, at);
+    return resolution.kind === "undefined" && node.initializer !== undefined
       ? follow({ node: node.initializer, bindings })
-      : lead;
+      : resolution;
   }
 
-  function getMember(owner: Lead, name: string, at: ts.Node): Lead {
+  function getMember(owner: Resolution, name: string, at: ts.Node): Resolution {
     switch (owner.kind) {
       case "namespace":
-        return ofTarget(project.exportOf(owner.module, name), at);
+        return resolveTarget(project.findExport(owner.module, name), at);
       case "package":
         return {
           kind: "package",
@@ -170,9 +182,9 @@ export function createLiteralReader(project: Project): LiteralReader {
         };
       case "enum": {
         const value = enumMember(owner.node, name);
-        return value === undefined ? unknown(at) : { kind: "place", node: value };
+        return value === undefined ? unknown(at) : { kind: "expression", node: value };
       }
-      case "place": {
+      case "expression": {
         const { node } = owner;
         if (ts.isObjectLiteralExpression(node)) {
           const property = getProperty({ node, bindings: owner.bindings }, name);
@@ -197,18 +209,18 @@ export function createLiteralReader(project: Project): LiteralReader {
     }
   }
 
-  function ofCall(node: ts.CallExpression, bindings?: Bindings): Lead {
+  function resolveCall(node: ts.CallExpression, bindings?: Bindings): Resolution {
     const [only] = node.arguments;
     const callee = follow({ node: node.expression, bindings });
     if (only !== undefined && node.arguments.length === 1 && isTransparent(node, callee)) {
       return follow({ node: only, bindings });
     }
-    if (callee.kind !== "function") return { kind: "place", node, bindings };
+    if (callee.kind !== "function") return { kind: "expression", node, bindings };
     const result = getResult(callee, { node, bindings });
-    return result === undefined ? { kind: "place", node, bindings } : follow(result);
+    return result === undefined ? { kind: "expression", node, bindings } : follow(result);
   }
 
-  function isTransparent(node: ts.CallExpression, callee: Lead): boolean {
+  function isTransparent(node: ts.CallExpression, callee: Resolution): boolean {
     if (callee.kind === "package") {
       return isTrellis(callee.module) && callee.name === "defineConfig";
     }
@@ -219,9 +231,9 @@ export function createLiteralReader(project: Project): LiteralReader {
   }
 
   function getResult(
-    fn: Lead & { kind: "function" },
-    { node: call, bindings }: Place & { readonly node: ts.CallExpression },
-  ): Place | undefined {
+    fn: Resolution & { kind: "function" },
+    { node: call, bindings }: ScopedExpression & { readonly node: ts.CallExpression },
+  ): ScopedExpression | undefined {
     const { body, parameters, asteriskToken } = fn.node;
     if (
       body === undefined || asteriskToken !== undefined || call.arguments.some(ts.isSpreadElement)
@@ -237,14 +249,14 @@ export function createLiteralReader(project: Project): LiteralReader {
   }
 
   function getProperty(
-    { node, bindings }: Place & { readonly node: ts.ObjectLiteralExpression },
+    { node, bindings }: ScopedExpression & { readonly node: ts.ObjectLiteralExpression },
     name: string,
   ): Property {
     for (const property of [...node.properties].reverse()) {
       if (ts.isSpreadAssignment(property)) {
         const spread = follow({ node: property.expression, bindings });
         if (spread.kind === "undefined") continue;
-        if (spread.kind !== "place" || !ts.isObjectLiteralExpression(spread.node)) {
+        if (spread.kind !== "expression" || !ts.isObjectLiteralExpression(spread.node)) {
           return { unknown: spread.kind === "unknown" ? spread.node : property };
         }
         const found = getProperty({ node: spread.node, bindings: spread.bindings }, name);
@@ -262,21 +274,21 @@ export function createLiteralReader(project: Project): LiteralReader {
     return undefined;
   }
 
-  function getNames(place: Place): Names {
-    const lead = follow(place);
-    if (lead.kind === "undefined") return { names: [] };
-    if (lead.kind !== "place" || !ts.isObjectLiteralExpression(lead.node)) {
-      return { unknown: lead.kind === "unknown" ? lead.node : place.node };
+  function getNames(expression: ScopedExpression): Names {
+    const resolution = follow(expression);
+    if (resolution.kind === "undefined") return { names: [] };
+    if (resolution.kind !== "expression" || !ts.isObjectLiteralExpression(resolution.node)) {
+      return { unknown: resolution.kind === "unknown" ? resolution.node : expression.node };
     }
     const names = new Set<string>();
-    for (const property of lead.node.properties) {
+    for (const property of resolution.node.properties) {
       if (ts.isSpreadAssignment(property)) {
-        const spread = getNames({ node: property.expression, bindings: lead.bindings });
+        const spread = getNames({ node: property.expression, bindings: resolution.bindings });
         if ("unknown" in spread) return spread;
         for (const name of spread.names) names.add(name);
         continue;
       }
-      const name = getName(property.name, lead.bindings);
+      const name = getName(property.name, resolution.bindings);
       if (name === undefined) return { unknown: property };
       names.add(name);
     }
@@ -289,19 +301,19 @@ export function createLiteralReader(project: Project): LiteralReader {
     return key.kind === "known" && typeof key.value !== "object" ? String(key.value) : undefined;
   }
 
-  const read = (place: Place): Literal =>
-    deeper<Literal>(place.node, () => computeLiteral(place), unknown);
+  const read = (expression: ScopedExpression): Literal =>
+    deeper<Literal>(expression.node, () => computeLiteral(expression), unknown);
 
-  function computeLiteral(place: Place): Literal {
-    const lead = follow(place);
-    if (lead.kind === "undefined") return { kind: "known", value: undefined };
-    if (lead.kind === "unknown") return lead;
-    if (lead.kind === "package") {
-      const value = enumValue(lead.module, lead.name);
-      return value === undefined ? unknown(place.node) : { kind: "known", value };
+  function computeLiteral(expression: ScopedExpression): Literal {
+    const resolution = follow(expression);
+    if (resolution.kind === "undefined") return { kind: "known", value: undefined };
+    if (resolution.kind === "unknown") return resolution;
+    if (resolution.kind === "package") {
+      const value = getEnumValue(resolution.module, resolution.name);
+      return value === undefined ? unknown(expression.node) : { kind: "known", value };
     }
-    if (lead.kind !== "place") return unknown(place.node);
-    const { node, bindings } = lead;
+    if (resolution.kind !== "expression") return unknown(expression.node);
+    const { node, bindings } = resolution;
     if (ts.isStringLiteralLike(node)) return { kind: "known", value: node.text };
     if (ts.isNumericLiteral(node)) {
       return { kind: "known", value: Number(node.text.replaceAll("_", "")) };
@@ -309,7 +321,7 @@ export function createLiteralReader(project: Project): LiteralReader {
     if (node.kind === ts.SyntaxKind.TrueKeyword) return { kind: "known", value: true };
     if (node.kind === ts.SyntaxKind.FalseKeyword) return { kind: "known", value: false };
     if (node.kind === ts.SyntaxKind.NullKeyword) return { kind: "known", value: null };
-    const parts = getParts(node);
+    const parts = listOperands(node);
     if (parts === undefined) {
       return ts.isObjectLiteralExpression(node) ? readObject(node, bindings) : unknown(node);
     }

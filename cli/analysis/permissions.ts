@@ -1,66 +1,66 @@
 import { DatabaseOperation, type TablePermission } from "../../database/table_permission.ts";
-import { AUTH_OPERATIONS, AUTH_TABLES, neededColumns, PACKAGE_TABLES } from "./auth_tables.ts";
+import { AUTH_OPERATIONS, AUTH_TABLES, getNeededColumns, PACKAGE_TABLES } from "./auth_tables.ts";
 import { type Collection, createCollection } from "./collect.ts";
 import { CALL, LOAD, type QueryDeclaration } from "./effects.ts";
-import { parseTable } from "./collect_sink.ts";
+import { parseTable } from "./required_constants.ts";
 import { createEvaluator, type Evaluator, printTable, type TableName } from "./evaluate.ts";
 import { openProject, type Project } from "./project.ts";
 import { createLiteralReader, type LiteralReader } from "./literals.ts";
 import { type AuthTable, reach, type Reached } from "./reach.ts";
 import { TRELLIS } from "./resolve_module.ts";
 import { getSerialColumns } from "./serial_columns.ts";
-import { authColumns, type DeclaredColumns, readTableColumns } from "./table_columns.ts";
+import { type DeclaredColumns, getAuthColumns, readTableColumns } from "./table_columns.ts";
 import type { ts } from "./typescript.ts";
 
-/** The columns that an operation on a table is limited to. */
+/** An operation that is limited to some columns. */
 export interface ColumnGrant {
   readonly operation: DatabaseOperation;
-  /** Names in the database, sorted. */
+  /** Column names in the database, sorted. */
   readonly columns: readonly string[];
 }
 
-/** What a function may do with one table, and which queries need it. */
+/** The grants of a function on one table, and the queries that need them. */
 export interface TableGrant {
   readonly table: TableName;
   /** In the order SELECT, INSERT, UPDATE, DELETE. */
   readonly operations: readonly DatabaseOperation[];
-  /** Those operations that are limited to columns; left out when there is none. */
+  /** Operations that are limited to columns; omitted if there are none. */
   readonly columns?: readonly ColumnGrant[];
-  /** Sequences that inserting takes values from. */
+  /** Sequences used by inserts. */
   readonly sequences: readonly TableName[];
   /** `listNotes (src/queries/notes.ts)`, sorted. */
   readonly neededBy: readonly string[];
 }
 
-/** What a function needs of the database. */
+/** The database permissions of a function. */
 export interface FunctionPermissions {
   readonly name: string;
   /** Relative to the project. */
   readonly file: string;
-  /** Whether it connects at all: a query without tables needs a role and no grants. */
+  /** True if the function connects at all: a query without tables needs a role but no grants. */
   readonly usesDatabase: boolean;
   /** Sorted by table. */
   readonly tables: readonly TableGrant[];
 }
 
-/** A place in the sources and what is to be said of it. */
+/** A message about a source location. */
 export interface Finding {
   /** Relative to the project. */
   readonly file: string;
   readonly line: number;
   readonly message: string;
-  /** The functions that reach the place. */
+  /** Names of the functions that reach this code. */
   readonly functions: readonly string[];
 }
 
-/** What the analysis found. */
+/** The result of the analysis. */
 export interface PermissionsAnalysis {
   readonly functions: readonly FunctionPermissions[];
-  /** What cannot be told from the text: the grants of these functions may be incomplete. */
+  /** Code that cannot be resolved: the grants of these functions may be incomplete. */
   readonly unresolved: readonly Finding[];
-  /** What the sources do, or may do, without a grant. */
+  /** Table accesses for which a grant is, or may be, missing. */
   readonly missed: readonly Finding[];
-  /** What will fail or is not needed when the program runs. */
+  /** Code that will fail at run time, and grants that are not needed. */
   readonly warnings: readonly Finding[];
   readonly fileCount: number;
   readonly queryCount: number;
@@ -72,9 +72,9 @@ export interface AnalyseOptions {
   readonly root: string;
   /** The functions, with absolute paths. */
   readonly functions: readonly { readonly name: string; readonly file: string }[];
-  /** What functions need beside what their sources show, by name. */
+  /** Additional permissions by function name. */
   readonly extra?: Readonly<Record<string, readonly TablePermission[]>>;
-  /** Told from time to time how many functions are done. */
+  /** Called with the number of finished functions. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
@@ -86,11 +86,11 @@ const ORDER = [
 ];
 
 /**
- * Finds out from the sources, without running them, which tables each function can reach and what it does there.
- *
+ * Finds the tables that each function can reach and the operations it performs on them. Static
+ * analysis only.
  * @param options The project and its functions.
- * @returns Grants by function, and what could not be told.
- * @throws {SyntaxError} When a file cannot be parsed.
+ * @returns Grants by function, and the code that cannot be resolved.
+ * @throws {SyntaxError} If a file cannot be parsed.
  */
 export async function analysePermissions(options: AnalyseOptions): Promise<PermissionsAnalysis> {
   const project = openProject(options.root);
@@ -108,23 +108,27 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
     if (handler === undefined) {
       unresolved.add(
         module.source,
-        "the file exports no handler: export const handler = defineApiHandler({ … })(…)",
+        "the file does not export a handler. Write export const handler = defineApiHandler({ … })(…)",
         name,
       );
       continue;
     }
-    const roots = [collection.units.of(module.source, [LOAD]).unit, handler];
+    const roots = [collection.units.get(module.source, [LOAD]).unit, handler];
     const reached = reach(collection, evaluator, roots);
     for (const { node, message, subject } of reached.unresolved) {
       if (subject !== "environment") unresolved.add(node, message, name);
     }
     const outside = reach(collection, evaluator, roots, false);
-    for (const { node, message } of missedOutsideQueries(outside)) missed.add(node, message, name);
-    for (const { node, message } of sessionProblems(reached)) warnings.add(node, message, name);
+    for (const { node, message } of findAccessesOutsideQueries(outside)) {
+      missed.add(node, message, name);
+    }
+    for (const { node, message } of findSessionProblems(reached)) warnings.add(node, message, name);
     for (const [node, module] of reached.wrappers) missed.add(node, describeWrapper(module), name);
     for (const query of reached.queries) {
       queries.add(query);
-      for (const { node, message, isMissed } of undeclaredTouches(collection, evaluator, query)) {
+      for (
+        const { node, message, isMissed } of findUndeclaredAccesses(collection, evaluator, query)
+      ) {
         (isMissed ? missed : warnings).add(node, message, name);
       }
     }
@@ -136,7 +140,7 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
       tables: toGrants(project, collection, reached, extra),
     });
     options.onProgress?.(functions.length, options.functions.length);
-    // signals and timers have their turn
+    // lets signals and timers run
     if (functions.length % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
   return {
@@ -151,7 +155,7 @@ export async function analysePermissions(options: AnalyseOptions): Promise<Permi
 
 interface Entry {
   readonly table: TableName;
-  /** On the whole table. */
+  /** Operations on the whole table. */
   readonly operations: Set<DatabaseOperation>;
   readonly columns: Map<DatabaseOperation, Set<string>>;
   readonly sequences: Map<string, TableName>;
@@ -198,9 +202,9 @@ function toGrants(
     for (const [model, operations] of Object.entries(AUTH_OPERATIONS[need])) {
       for (const authTable of reached.authTables.get(model) ?? [{ table: AUTH_TABLES[model] }]) {
         const entry = add(authTable.table, [], `${why} (${project.getPath(node)})`);
-        const declared = columnsOfAuthTable(reader, model, authTable);
+        const declared = readAuthTableColumns(reader, model, authTable);
         for (const operation of operations) {
-          const columns = declared && neededColumns(need, model, operation, declared);
+          const columns = declared && getNeededColumns(need, model, operation, declared);
           if (columns === undefined) entry.operations.add(operation);
           else {entry.columns.set(
               operation,
@@ -211,7 +215,7 @@ function toGrants(
     }
   }
   for (const { table, operations } of extra) {
-    add(parseTable(table), operations, "permissions.functions of the configuration");
+    add(parseTable(table), operations, "permissions.functions in trellis.config.ts");
   }
   return [...tables].sort(([a], [b]) => compare(a, b)).map(([, entry]) => toGrant(entry));
 }
@@ -232,8 +236,8 @@ function toGrant({ table, operations, columns, sequences, neededBy }: Entry): Ta
   };
 }
 
-/** The columns of the auth package's table or of the project's own; `undefined` when its text does not tell all of them. */
-function columnsOfAuthTable(
+/** Returns the columns of an auth table; `undefined` if they cannot all be determined. */
+function readAuthTableColumns(
   reader: LiteralReader,
   model: string,
   { table, definition }: AuthTable,
@@ -241,7 +245,7 @@ function columnsOfAuthTable(
   if (definition !== undefined) return readTableColumns(reader, definition);
   return table === AUTH_TABLES[model] ||
       table.name === AUTH_TABLES[model].name && table.schema === undefined
-    ? authColumns(model as Parameters<typeof authColumns>[0])
+    ? getAuthColumns(model as Parameters<typeof getAuthColumns>[0])
     : undefined;
 }
 
@@ -250,65 +254,65 @@ interface Problem {
   readonly message: string;
 }
 
-function missedOutsideQueries(outside: Reached): Problem[] {
-  const touches = outside.touches.map(({ node, table, operation }) => ({
+function findAccessesOutsideQueries(outside: Reached): Problem[] {
+  const accesses = outside.tableAccesses.map(({ node, table, operation }) => ({
     node,
     message:
       `table ${printTable(table)} is ${
         verb(operation)
-      } outside a declared query, which grants nothing: ` +
+      } outside a declared query, so no grant is generated: ` +
       "move it into a defineQuery that lists the table",
   }));
   const opaque = [...outside.opaque].map((node) => ({
     node,
     message:
-      "which tables this SQL uses is worked out at run time: move it into a defineQuery that lists them",
+      "the tables of this SQL are computed at run time: move it into a defineQuery that lists them",
   }));
-  return [...touches, ...opaque];
+  return [...accesses, ...opaque];
 }
 
 function describeWrapper(module: string): string {
-  return `${module} depends on ${TRELLIS}, and packages are not read: list what it needs in ` +
-    "permissions.functions of trellis.config.ts (an empty list for nothing)";
+  return `${module} depends on ${TRELLIS}, and packages are not analyzed: list its grants in ` +
+    "permissions.functions of trellis.config.ts (an empty list if it needs none)";
 }
 
-function sessionProblems(reached: Reached): Problem[] {
+function findSessionProblems(reached: Reached): Problem[] {
   const session = reached.auth.find(({ why }) => why === "auth: session");
   if (session === undefined || reached.isAuthConfigured) return [];
   return [{
     node: session.node,
     message:
-      "auth is 'session', but nothing that the function loads calls configureSessionAuth: it will fail",
+      "auth is 'session', but no module that the function loads calls configureSessionAuth: requests will fail",
   }];
 }
 
-/** A place in a query, and whether a grant is missing there for certain. */
+/** A problem in a query. */
 interface QueryProblem extends Problem {
   readonly isMissed: boolean;
 }
 
-const touchesByQuery: WeakMap<QueryDeclaration, QueryProblem[]> = new WeakMap();
+const accessesByQuery: WeakMap<QueryDeclaration, QueryProblem[]> = new WeakMap();
 
-function undeclaredTouches(
+function findUndeclaredAccesses(
   collection: Collection,
   evaluator: Evaluator,
   query: QueryDeclaration,
 ): QueryProblem[] {
-  const known = touchesByQuery.get(query);
+  const known = accessesByQuery.get(query);
   if (known !== undefined) return known;
   const declared = reach(collection, evaluator, [query.tables]);
-  const body = query.fn === undefined ? [] : [collection.units.of(query.fn, [CALL]).unit];
+  const body = query.fn === undefined ? [] : [collection.units.get(query.fn, [CALL]).unit];
   const problems: QueryProblem[] = [];
-  touchesByQuery.set(query, problems);
-  // where the tables cannot be told there is nothing to compare with
+  accessesByQuery.set(query, problems);
+  // without known tables a comparison is not possible
   if (declared.unresolved.some(({ subject }) => subject !== "environment")) return problems;
-  const { touches, opaque } = reach(collection, evaluator, body, false);
+  const { tableAccesses, opaque } = reach(collection, evaluator, body, false);
   for (const node of opaque) {
     const message =
-      `which tables this SQL of ${query.name} uses is worked out at run time: list all of them`;
+      `the tables of this SQL in ${query.name} are computed at run time: list all of them`;
     problems.push({ node, message, isMissed: declared.grants.length === 0 });
   }
-  for (const { node, table, operation } of touches) {
+  for (const { node, table, operation } of tableAccesses) {
     const name = printPublic(table);
     const grants = declared.grants.filter((grant) => printPublic(grant.table) === name);
     const isDeclared = grants.some(({ operations }) =>
@@ -319,14 +323,14 @@ function undeclaredTouches(
       node,
       isMissed: true,
       message: grants.length === 0
-        ? `${query.name} uses table ${name}, which its tables do not list`
-        : `${query.name} needs ${operation} on table ${name}, which its tables do not list`,
+        ? `${query.name} uses table ${name}, which is missing in its tables`
+        : `${query.name} needs ${operation} on table ${name}, which is missing in its tables`,
     });
   }
   return problems;
 }
 
-/** `public` is where a name without a schema leads. */
+/** Formats a table name without `public`, the default schema. */
 function printPublic({ schema, name }: TableName): string {
   return printTable(schema === "public" ? { name } : { schema, name });
 }
@@ -339,15 +343,15 @@ function verb(operation: DatabaseOperation | undefined): string {
     : "written";
 }
 
-/** Places in the sources, each with the functions that reach it. */
+/** Collects findings with the functions that reach them. */
 export interface Findings {
   add(node: ts.Node, message: string, functionName: string): void;
-  /** Sorted by file, line and message. */
+  /** Returns the findings, sorted by file, line and message. */
   list(): Finding[];
 }
 
 /**
- * Makes an empty list of findings.
+ * Creates an empty list of findings.
  *
  * @param project The sources.
  */
@@ -369,7 +373,7 @@ export function createFindings(project: Project): Findings {
   };
 }
 
-/** The same on every machine, whatever its language. */
+/** Compares strings independent of the locale. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,55 +1,55 @@
 import { relative, sep } from "node:path";
 import { createImportAliases } from "./import_aliases.ts";
-import { type Resolution, resolveModule } from "./resolve_module.ts";
+import { type ModuleResolution, resolveModule } from "./resolve_module.ts";
 import { type Declaration, findDeclaration, getScope } from "./scopes.ts";
 import { type ExportEntry, readSourceModule, type SourceModule } from "./source_module.ts";
 import { ts } from "./typescript.ts";
 
-/** What a name means, after imports and re-exports were followed. */
+/** The target of a name after following imports and re-exports. */
 export type Target =
   | { readonly kind: "declaration"; readonly node: Declaration }
   | { readonly kind: "expression"; readonly node: ts.Expression }
   | { readonly kind: "namespace"; readonly module: SourceModule }
-  /** A name of a package; an empty one is the package's whole namespace. */
+  /** An export of a package; an empty name is the namespace object. */
   | { readonly kind: "package"; readonly module: string; readonly name: string }
-  /** A global, or a file that is no program. */
+  /** A global, or a file that is not a source file. */
   | { readonly kind: "opaque" }
-  /** `message` is left out when the file itself is missing, which is told where it is imported. */
+  /** `message` is omitted if the file is missing, which is reported at its import. */
   | { readonly kind: "missing"; readonly message?: string };
 
-/** A program's sources, parsed as they are needed and once each. */
+/** The sources of a program; each file is parsed once, on demand. */
 export interface Project {
-  /** Absolute path of the folder that messages are relative to. */
+  /** Absolute path of the folder that paths in messages are relative to. */
   readonly root: string;
-  /** How many files were parsed. */
+  /** Number of parsed files. */
   readonly fileCount: number;
   /** Parses a file. */
   read(path: string): SourceModule;
-  /** What a specifier in a file leads to. */
-  resolve(specifier: ts.StringLiteralLike, from?: SourceModule): Resolution;
-  /** What a name means where it stands. */
+  /** Resolves a specifier. */
+  resolve(specifier: ts.StringLiteralLike, from?: SourceModule): ModuleResolution;
+  /** Resolves an identifier in its scope. */
   getTarget(name: ts.Identifier): Target;
-  /** What a file exports under a name. */
-  exportOf(module: SourceModule, name: string): Target;
-  /** The names that a file exports, without `default` for those of `export *`. */
+  /** Resolves an export of a module. */
+  findExport(module: SourceModule, name: string): Target;
+  /** Lists the exports of a module; `default` is not re-exported by `export *`. */
   getExportNames(module: SourceModule): string[];
-  /** The module that a node is in. */
+  /** Returns the module of a node. */
   getModule(node: ts.Node): SourceModule;
-  /** `src/queries/notes.ts` */
+  /** Returns the path relative to the project: `src/queries/notes.ts`. */
   getPath(node: ts.Node): string;
-  /** The line that a node begins at, from 1. */
+  /** Returns the 1-based line of a node. */
   getLine(node: ts.Node): number;
 }
 
 /**
- * Opens a program's sources.
+ * Opens the sources of a program.
  *
  * @param root Absolute path of the project's folder.
  * @returns The project.
  */
 export function openProject(root: string): Project {
   const modules = new Map<string, SourceModule>();
-  const resolutions = new Map<string, Map<string, Resolution>>();
+  const resolutions = new Map<string, Map<string, ModuleResolution>>();
   const aliases = createImportAliases();
 
   function read(path: string): SourceModule {
@@ -62,7 +62,7 @@ export function openProject(root: string): Project {
     return read(node.getSourceFile().fileName);
   }
 
-  function resolve(specifier: ts.StringLiteralLike): Resolution {
+  function resolve(specifier: ts.StringLiteralLike): ModuleResolution {
     const from = specifier.getSourceFile().fileName;
     let known = resolutions.get(from);
     if (known === undefined) resolutions.set(from, known = new Map());
@@ -73,7 +73,7 @@ export function openProject(root: string): Project {
     return found;
   }
 
-  function through(specifier: ts.StringLiteralLike, name: string, seen: Set<string>): Target {
+  function followImport(specifier: ts.StringLiteralLike, name: string, seen: Set<string>): Target {
     const found = resolve(specifier);
     if (found.kind === "package") return { kind: "package", module: found.name, name };
     if (found.kind === "data") return { kind: "opaque" };
@@ -87,28 +87,28 @@ export function openProject(root: string): Project {
     const missing: Target = {
       kind: "missing",
       message: module.commonJs === undefined
-        ? `${relative(root, module.path)} exports no "${name}"`
+        ? `${relative(root, module.path)} does not export "${name}"`
         : `${
           relative(root, module.path)
-        } is a CommonJS module, whose exports cannot be told from its text`,
+        } is a CommonJS module, whose exports cannot be determined statically`,
     };
     if (seen.has(key)) return missing;
     seen.add(key);
     const entry = module.exports.get(name);
-    if (entry !== undefined) return ofEntry(entry, seen);
+    if (entry !== undefined) return followEntry(entry, seen);
     if (name === "default") return missing;
     let elsewhere: Target | undefined;
     for (const star of module.stars) {
-      const target = through(star, name, seen);
+      const target = followImport(star, name, seen);
       if (target.kind === "package") elsewhere ??= target;
       else if (target.kind !== "missing") return target;
     }
     return elsewhere ?? missing;
   }
 
-  function ofEntry(entry: ExportEntry, seen: Set<string>): Target {
-    if (entry.kind === "from") return through(entry.specifier, entry.name, seen);
-    if (entry.kind === "namespace") return through(entry.specifier, "", seen);
+  function followEntry(entry: ExportEntry, seen: Set<string>): Target {
+    if (entry.kind === "from") return followImport(entry.specifier, entry.name, seen);
+    if (entry.kind === "namespace") return followImport(entry.specifier, "", seen);
     if (entry.kind === "local") return getTarget(entry.name, seen);
     return ts.isExpression(entry.node) && !ts.isClassExpression(entry.node)
       ? { kind: "expression", node: entry.node }
@@ -120,17 +120,17 @@ export function openProject(root: string): Project {
     if (node === undefined) return { kind: "opaque" };
     if (ts.isImportSpecifier(node)) {
       const declaration = node.parent.parent.parent;
-      return through(
+      return followImport(
         declaration.moduleSpecifier as ts.StringLiteral,
         (node.propertyName ?? node.name).text,
         seen,
       );
     }
     if (ts.isNamespaceImport(node)) {
-      return through(node.parent.parent.moduleSpecifier as ts.StringLiteral, "", seen);
+      return followImport(node.parent.parent.moduleSpecifier as ts.StringLiteral, "", seen);
     }
     if (ts.isImportClause(node)) {
-      return through(node.parent.moduleSpecifier as ts.StringLiteral, "default", seen);
+      return followImport(node.parent.moduleSpecifier as ts.StringLiteral, "default", seen);
     }
     if (ts.isImportEqualsDeclaration(node)) {
       const { moduleReference } = node;
@@ -139,11 +139,11 @@ export function openProject(root: string): Project {
         ts.isExternalModuleReference(moduleReference) &&
         ts.isStringLiteralLike(moduleReference.expression)
       ) {
-        return through(moduleReference.expression, "", seen);
+        return followImport(moduleReference.expression, "", seen);
       }
       return {
         kind: "missing",
-        message: `"${node.getText()}" cannot be followed: use an import declaration`,
+        message: `"${node.getText()}" cannot be resolved: use an import declaration`,
       };
     }
     return { kind: "declaration", node };
@@ -171,7 +171,7 @@ export function openProject(root: string): Project {
     read,
     resolve,
     getTarget: (name) => getTarget(name),
-    exportOf: (module, name) => lookUp(module, name, new Set()),
+    findExport: (module, name) => lookUp(module, name, new Set()),
     getExportNames: (module) => getExportNames(module),
     getModule,
     getPath: (node) => relative(root, node.getSourceFile().fileName).split(sep).join("/"),

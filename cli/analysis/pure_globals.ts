@@ -1,6 +1,6 @@
 /**
- * Globals whose use tells nothing of the machine and changes nothing on it. `Date`, `Math` and `crypto` are among them: a
- * default value that they make is left out where it is noticed.
+ * Globals that neither read nor change the machine's state. `Date`, `Math` and `crypto` are
+ * included: values that they produce are left out where they are detected.
  */
 export const PURE_GLOBALS: ReadonlySet<string> = new Set([
   "undefined",

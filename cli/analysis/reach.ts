@@ -8,11 +8,11 @@ import {
   type QueryDeclaration,
   type Unit,
 } from "./effects.ts";
-import { getSubject, isSink } from "./collect_sink.ts";
+import { getSubject, isRequiredConstant } from "./required_constants.ts";
 import type { Evaluator, TableName, Value } from "./evaluate.ts";
 import { ts } from "./typescript.ts";
 
-/** Everything that can be reached from a place in the program. */
+/** Everything that is reachable from a piece of code. */
 export interface Reached {
   readonly queries: ReadonlySet<QueryDeclaration>;
   readonly grants: readonly Extract<Effect, { kind: "grant" }>[];
@@ -21,12 +21,12 @@ export interface Reached {
     readonly why: string;
     readonly node: ts.Node;
   }[];
-  /** Whether `configureSessionAuth` is called. */
+  /** True if `configureSessionAuth` is called. */
   readonly isAuthConfigured: boolean;
-  /** Tables in place of the auth package's, by model. */
+  /** Tables that replace those of the auth package, by model. */
   readonly authTables: ReadonlyMap<string, readonly AuthTable[]>;
-  readonly touches: readonly Extract<Effect, { kind: "touch" }>[];
-  /** SQL whose tables cannot be told from the text. */
+  readonly tableAccesses: readonly Extract<Effect, { kind: "table-access" }>[];
+  /** SQL whose tables cannot be determined. */
   readonly opaque: ReadonlySet<ts.Node>;
   /** Uses of packages that depend on this one. */
   readonly wrappers: ReadonlyMap<ts.Node, string>;
@@ -34,47 +34,51 @@ export interface Reached {
   readonly unresolved: readonly Unresolved[];
 }
 
-/** A table in place of one of the auth package's. */
+/** A table that replaces one of the auth package's. */
 export interface AuthTable {
   readonly table: TableName;
-  /** The call that makes it, where there is one. */
+  /** The call that creates it, if there is a definition. */
   readonly definition?: ts.CallExpression;
 }
 
-/** What cannot be told from the text. */
+/** Code that cannot be resolved. */
 export type Unresolved = Omit<Extract<Effect, { kind: "unresolved" }>, "kind">;
 
 /**
- * Arguments and uses of a parameter. What a module's constant is made with (`memoize(query)`) is kept apart until the constant
- * is used: else one use of `memoize` would reach the queries of all.
+ * Arguments and uses of a parameter. Arguments of the initializers of module constants
+ * (`memoize(query)`) are kept apart until the constant is used: otherwise one use of `memoize`
+ * would reach the queries of all.
  */
 interface Parameter {
-  /** All of the arguments is used: of a recursive function the paths would go on for ever. */
+  /**
+   * True if arguments are treated as used completely, because a recursive function would produce
+   * paths without end.
+   */
   isWhole: boolean;
   readonly paths: Path[];
   readonly arguments: ts.Expression[];
-  /** How many of the paths have given their calls' arguments away. */
+  /** Number of paths whose call arguments are already visited. */
   released: number;
 }
 
 const UNKNOWN_PARAMETER = {
-  grants: "what this is given cannot be told from the text, but tables or auth depend on it",
+  grants:
+    "the value of this parameter cannot be determined statically, but tables or auth depend on it",
   environment:
-    "what this is given cannot be told from the text, but the name of an environment variable depends on it",
+    "the value of this parameter cannot be determined statically, but the name of an environment variable depends on it",
 } as const;
 
-/** Of a parameter; far more than a function that does not call itself has. */
+/** Maximum number of paths of a parameter. Only recursive functions exceed it. */
 const MAX_PATHS = 100;
 
 /**
- * Follows effects from some units to everything that they lead to. Arguments are paired with what is used of the parameters
- * that take them, and members of a class with those of the subclasses that are in use.
- *
+ * Follows effects from some units to everything reachable. Arguments are combined with the uses of
+ * their parameters, and members of a class with those of the subclasses in use.
  * @param collection The effects.
- * @param evaluator The constants.
- * @param roots Where to begin.
- * @param enterQueries Whether what a query runs is followed too.
- * @returns What is reached.
+ * @param evaluator Evaluates constants.
+ * @param roots The units to begin with.
+ * @param enterQueries False skips the bodies of queries.
+ * @returns Everything reachable.
  */
 export function reach(
   collection: Collection,
@@ -88,7 +92,7 @@ export function reach(
   const grants: Extract<Effect, { kind: "grant" }>[] = [];
   const auth: Extract<Effect, { kind: "auth" }>[] = [];
   const authTables = new Map<string, AuthTable[]>();
-  const touches: Extract<Effect, { kind: "touch" }>[] = [];
+  const tableAccesses: Extract<Effect, { kind: "table-access" }>[] = [];
   const opaque = new Set<ts.Node>();
   const wrappers = new Map<ts.Node, string>();
   const variables: Extract<Effect, { kind: "env" | "env-definition" }>[] = [];
@@ -107,15 +111,15 @@ export function reach(
   }
 
   function visitNode(node: ts.Node, path: Path): void {
-    const { unit, cut } = collection.units.of(node, path);
+    const { unit, cut } = collection.units.get(node, path);
     visit(unit);
-    const sink = cut.at(-1);
-    if (isSink(sink)) unresolvedParameter(node, sink);
+    const required = cut.at(-1);
+    if (isRequiredConstant(required)) addUnresolvedParameter(node, required);
     visitArguments(cut);
   }
 
-  function unresolvedParameter(node: ts.Node, sink: string): void {
-    const subject = getSubject(sink);
+  function addUnresolvedParameter(node: ts.Node, required: string): void {
+    const subject = getSubject(required);
     unresolved.push({ node, message: UNKNOWN_PARAMETER[subject], subject });
   }
 
@@ -142,8 +146,8 @@ export function reach(
       case "parameter": {
         const parameter = getParameter(effect.node, from);
         parameter.paths.push(effect.path);
-        // what must be told is asked for by its own path, however many there are
-        const isExact = !parameter.isWhole || isSink(effect.path.at(-1));
+        // a required constant is always looked up by its own path
+        const isExact = !parameter.isWhole || isRequiredConstant(effect.path.at(-1));
         parameter.isWhole ||= parameter.paths.length > MAX_PATHS;
         if (isExact) {
           for (const argument of parameter.arguments) {
@@ -161,7 +165,9 @@ export function reach(
         const parameter = getParameter(effect.node, from);
         parameter.arguments.push(effect.argument);
         for (const path of parameter.paths) {
-          if (!parameter.isWhole || isSink(path.at(-1))) visitNode(effect.argument, path);
+          if (!parameter.isWhole || isRequiredConstant(path.at(-1))) {
+            visitNode(effect.argument, path);
+          }
         }
         if (parameter.isWhole) visitNode(effect.argument, []);
         return;
@@ -191,8 +197,8 @@ export function reach(
         return void opaque.add(effect.node);
       case "wrapper":
         return void wrappers.set(effect.node, effect.module);
-      case "touch":
-        return void touches.push(effect);
+      case "table-access":
+        return void tableAccesses.push(effect);
       case "env":
       case "env-definition":
         return void variables.push(effect);
@@ -208,7 +214,7 @@ export function reach(
     if (subclass !== node && extendsClass(evaluator, subclass, node)) visitNode(subclass, path);
   }
 
-  /** Whoever gives an unknown function for a parameter may call what the function is given. */
+  /** Visits the arguments of calls to a parameter that may be an unknown function. */
   function releaseUnknown(node: ts.Node, parameter: Parameter): void {
     if (parameter.arguments.length > 0 && !escaped.has(node.parent)) return;
     for (const path of parameter.paths.slice(parameter.released)) {
@@ -228,7 +234,7 @@ export function reach(
   }
 
   for (const root of roots) visit(root);
-  // only when nothing more can be reached is it known which parameters nobody gives a value
+  // parameters without any argument are known only after everything reachable was visited
   while (work.length > 0) {
     followAll();
     for (const all of [parameters, deferred]) {
@@ -237,8 +243,8 @@ export function reach(
   }
   for (const [node, { paths, arguments: given }] of parameters) {
     if (given.length > 0) continue;
-    for (const sink of new Set(paths.map((path) => path.at(-1)).filter(isSink))) {
-      unresolvedParameter(node, sink);
+    for (const required of new Set(paths.map((path) => path.at(-1)).filter(isRequiredConstant))) {
+      addUnresolvedParameter(node, required);
     }
   }
   return {
@@ -247,7 +253,7 @@ export function reach(
     auth,
     isAuthConfigured,
     authTables,
-    touches,
+    tableAccesses,
     opaque,
     wrappers,
     variables,

@@ -5,7 +5,7 @@ import { findDeclaration } from "./scopes.ts";
 import { ts } from "./typescript.ts";
 import { visitValues } from "./value_references.ts";
 
-/** Statuses of the package's errors, by the class that is thrown. */
+/** Statuses of this package's errors by class name. */
 const THROWN: Readonly<Record<string, number>> = {
   ValidationError: 400,
   UnauthorizedError: 401,
@@ -20,7 +20,7 @@ const THROWN: Readonly<Record<string, number>> = {
   ServiceUnavailableError: 503,
 };
 
-/** Statuses of what the package's functions throw. */
+/** Statuses that functions of this package throw. */
 const CALLED: Readonly<Record<string, number>> = {
   assertRowExists: 409,
   assertRowsExist: 409,
@@ -33,19 +33,18 @@ const CALLED: Readonly<Record<string, number>> = {
   validateStandardWebhook: 401,
 };
 
-/** What a declaration tells by itself, and where it leads. */
+/** The statuses of a declaration itself, and the nodes that it refers to. */
 interface Facts {
   readonly statuses: ReadonlySet<number>;
   readonly next: readonly ts.Node[];
 }
 
 /**
- * Makes the reader of the error statuses that code can end with: errors of the package that it makes, functions of the
- * package that throw, responses with a status that is written out. It follows names over files; what stands in a branch
- * counts like everything else.
- *
+ * Creates a reader of the error statuses that code can end with: created errors of this package,
+ * calls of its functions that throw, and responses with a literal status. References are followed
+ * across files. Conditional code counts like all other code.
  * @param project The sources.
- * @returns The reader: the statuses of a node and of all that it leads to.
+ * @returns The reader: returns the statuses of a node and of everything it refers to.
  */
 export function createStatusReader(project: Project): (node: ts.Node) => Set<number> {
   const known: Map<ts.Node, Facts> = new Map();
@@ -56,7 +55,7 @@ export function createStatusReader(project: Project): (node: ts.Node) => Set<num
     const statuses = new Set<number>();
     const next: ts.Node[] = [];
 
-    function lead(target: Target, at: ts.Node): void {
+    function follow(target: Target, at: ts.Node): void {
       if (target.kind === "expression") next.push(target.node);
       else if (target.kind === "declaration") {
         let { node: holder }: { node: ts.Node } = target;
@@ -76,7 +75,7 @@ export function createStatusReader(project: Project): (node: ts.Node) => Set<num
     visitValues(node, {
       name(name): void {
         for (const status of readConstraintStatuses(name)) statuses.add(status);
-        if (isOutside(name)) lead(project.getTarget(name), name);
+        if (isOutside(name)) follow(project.getTarget(name), name);
       },
       member(part): boolean {
         if (ts.isIdentifier(part.name)) {
@@ -86,9 +85,9 @@ export function createStatusReader(project: Project): (node: ts.Node) => Set<num
         if (!ts.isIdentifier(owner) || !isOutside(owner)) return false;
         const target = project.getTarget(owner);
         if (target.kind === "namespace") {
-          lead(project.exportOf(target.module, part.name.text), part);
+          follow(project.findExport(target.module, part.name.text), part);
         } else if (target.kind === "package" && target.name === "") {
-          lead({ ...target, name: part.name.text }, part);
+          follow({ ...target, name: part.name.text }, part);
         } else return false;
         return true;
       },

@@ -8,13 +8,13 @@ import { openProject, type Project } from "./project.ts";
 import { ts } from "./typescript.ts";
 
 /**
- * Reads a project's configuration from its text: nothing is run. Without a file the defaults hold.
- *
- * @param root Absolute path of the project's folder.
- * @param file A file that was named, relative to it.
- * @returns The checked configuration.
- * @throws {ConfigurationError} When the file is missing, not written out or wrong.
- * @throws {SyntaxError} When it is no TypeScript; the message has file and line.
+ * Reads a project's configuration statically, without executing it. Without a file, the defaults
+ * apply.
+ * @param root Absolute path of the project.
+ * @param file The file given with `--config`, relative to the root.
+ * @returns The validated configuration.
+ * @throws {ConfigurationError} If the file is missing or invalid, or a value is not a literal.
+ * @throws {SyntaxError} If it cannot be parsed; the message contains file and line.
  */
 export function readConfig(root: string, file?: string): ResolvedConfig {
   const path = findConfigFile(root, file);
@@ -22,21 +22,21 @@ export function readConfig(root: string, file?: string): ResolvedConfig {
   const name = relative(root, path) || path;
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) {
-    throw new ConfigurationError(`There is no configuration ${name} (--config)`);
+    throw new ConfigurationError(`The configuration ${name} does not exist (--config)`);
   }
   if (found.isDirectory()) {
-    throw new ConfigurationError(`The configuration ${name} is a folder: it must be a file`);
+    throw new ConfigurationError(`The configuration ${name} is a folder, not a file`);
   }
   try {
     return resolveConfig(readDefault(openProject(root), path, name), name);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    throw new ConfigurationError(`${name} is nested too deeply to be read`, { cause: error });
+    throw new ConfigurationError(`${name} is nested too deeply`, { cause: error });
   }
 }
 
 function readDefault(project: Project, path: string, name: string): unknown {
-  const target = project.exportOf(project.read(path), "default");
+  const target = project.findExport(project.read(path), "default");
   const node = target.kind === "expression"
     ? target.node
     : target.kind === "declaration" && ts.isVariableDeclaration(target.node) &&
@@ -45,22 +45,20 @@ function readDefault(project: Project, path: string, name: string): unknown {
     : undefined;
   if (node === undefined) {
     throw new ConfigurationError(
-      `${name} exports no configuration: export default defineConfig({ … })`,
+      `${name} does not export a configuration. Write export default defineConfig({ … })`,
     );
   }
-  return readWritten(project, node);
+  return readLiteral(project, node);
 }
 
-function readWritten(project: Project, node: ts.Expression): unknown {
+function readLiteral(project: Project, node: ts.Expression): unknown {
   const literal = createLiteralReader(project).read({ node });
   if (literal.kind === "known") return literal.value;
   let whole: ts.Node = literal.node;
   while (ts.isPropertyAccessExpression(whole.parent)) whole = whole.parent;
   throw new ConfigurationError(
-    `${project.getPath(whole)}:${
-      project.getLine(whole)
-    }: the configuration is read and not run, so "${
+    `${project.getPath(whole)}:${project.getLine(whole)}: "${
       whole.getText().slice(0, 60)
-    }" must be written out`,
+    }" must be a literal, because the configuration is not executed`,
   );
 }

@@ -6,7 +6,8 @@ import type { SourceModule } from "./source_module.ts";
 import { ts, unwrap } from "./typescript.ts";
 
 /**
- * Notes the tables of drizzle's relational queries: `db.query.notes.findMany({ with: { author: true } })`.
+ * Collects the tables of drizzle's relational queries: `db.query.notes.findMany({ with: { author:
+ * true } })`.
  *
  * @param c The collector.
  * @param call The call.
@@ -27,7 +28,7 @@ export function collectRelationalQuery(c: Collector, call: ts.CallExpression): v
   collectTable(c, call, table, call.arguments[0], declarations);
 }
 
-/** What the modules that a file loads declare. */
+/** Declarations of the modules that a file loads. */
 interface Declarations {
   /** Tables by the name of their constant, or by their key in an object of tables. */
   readonly tables: ReadonlyMap<string, TableName>;
@@ -42,7 +43,7 @@ function collectTable(
   options: ts.Expression | undefined,
   declarations: Declarations,
 ): void {
-  c.emit({ kind: "touch", node, table, operation: DatabaseOperation.Select });
+  c.emit({ kind: "table-access", node, table, operation: DatabaseOperation.Select });
   const settings = options === undefined ? undefined : unwrap(options);
   if (settings === undefined) return;
   if (!ts.isObjectLiteralExpression(settings)) {
@@ -75,7 +76,7 @@ function collectRelation(
   collectTable(c, node, target, relation.initializer, declarations);
 }
 
-/** `with: { author: true }` */
+/** Checks for the boolean in `with: { author: true }`. */
 function isSwitch(node: ts.Expression): boolean {
   return node.kind === ts.SyntaxKind.TrueKeyword || node.kind === ts.SyntaxKind.FalseKeyword;
 }
@@ -136,7 +137,7 @@ function mayBeTable(node: ts.Expression): boolean {
     ts.isPropertyAccessExpression(value);
 }
 
-/** Lists the files of the project that a file loads, itself included. */
+/** Lists the project files that a file loads, including itself. */
 function listModules(c: Collector, from: SourceModule): SourceModule[] {
   const modules = new Set<SourceModule>([from]);
   for (const module of modules) {

@@ -3,11 +3,11 @@ import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { getPackageName, type ImportAliases } from "./import_aliases.ts";
 
-/** The package whose functions the analysis knows. */
+/** This package, whose functions the analysis knows. */
 export const TRELLIS = "@trellis/fn";
 
 const EXTENSIONS = [".ts", ".tsx", ".mts", ".cts", ".js", ".mjs", ".cjs", ".jsx"] as const;
-/** What stands in an import for a file that is written in TypeScript. */
+/** TypeScript extensions by the JavaScript extension that imports use for them. */
 const WRITTEN_AS: Readonly<Record<string, readonly string[]>> = {
   ".js": [".ts", ".tsx"],
   ".jsx": [".tsx"],
@@ -15,24 +15,28 @@ const WRITTEN_AS: Readonly<Record<string, readonly string[]>> = {
   ".cjs": [".cts"],
 };
 
-/** What a specifier leads to. */
-export type Resolution =
+/** The result of resolving a specifier. */
+export type ModuleResolution =
   | { readonly kind: "file"; readonly path: string }
   /** A package: `drizzle-orm/pg-core`, without registry and version. */
   | { readonly kind: "package"; readonly name: string }
-  /** A file that is no program, such as JSON. */
+  /** A file that is not a source file, such as JSON. */
   | { readonly kind: "data" }
   | { readonly kind: "missing" };
 
 /**
- * Resolves a specifier as the runtimes and bundlers do.
+ * Resolves a specifier like runtimes and bundlers.
  *
  * @param specifier The specifier of an import.
  * @param from Absolute path of the importing file.
  * @param aliases The project's aliases.
- * @returns What it leads to.
+ * @returns The file or package.
  */
-export function resolveModule(specifier: string, from: string, aliases: ImportAliases): Resolution {
+export function resolveModule(
+  specifier: string,
+  from: string,
+  aliases: ImportAliases,
+): ModuleResolution {
   const remote = /^(?:npm|jsr):\/?((?:@[^/]+\/)?[^/@]+)(?:@[^/]*)?(\/.*)?$/.exec(specifier);
   if (remote !== null) return { kind: "package", name: remote[1] + (remote[2] ?? "") };
   if (specifier.startsWith("file:")) return resolveFile(fileURLToPath(specifier));
@@ -40,19 +44,19 @@ export function resolveModule(specifier: string, from: string, aliases: ImportAl
   if (/^\.{0,2}\/|^\.{1,2}$/.test(specifier)) return resolveFile(resolve(dirname(from), specifier));
   if (getPackageName(specifier) === TRELLIS) return { kind: "package", name: specifier };
 
-  const { places, isGuess } = aliases.find(specifier, dirname(from));
-  for (const place of places) {
-    const found = /^(?:[A-Za-z]:)?[/\\]/.test(place)
-      ? resolveFile(place)
-      // what an alias leads to is no alias again
-      : resolveModule(place, from, { find: () => ({ places: [], isGuess: true }) });
+  const { candidates, isGuess } = aliases.find(specifier, dirname(from));
+  for (const candidate of candidates) {
+    const found = /^(?:[A-Za-z]:)?[/\\]/.test(candidate)
+      ? resolveFile(candidate)
+      // the target of an alias is not an alias itself
+      : resolveModule(candidate, from, { find: () => ({ candidates: [], isGuess: true }) });
     if (found.kind !== "missing") return found;
   }
   const isPackage = /^(?:@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~-][\w.~-]*(?:\/.*)?$/i.test(specifier);
   return isGuess && isPackage ? { kind: "package", name: specifier } : { kind: "missing" };
 }
 
-function resolveFile(path: string): Resolution {
+function resolveFile(path: string): ModuleResolution {
   if (/\.d\.[cm]?ts$/.test(path)) return { kind: "data" };
   const extension = /\.[^./\\]+$/.exec(path)?.[0] ?? "";
   const isSource = (EXTENSIONS as readonly string[]).includes(extension);

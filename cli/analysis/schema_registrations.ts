@@ -3,10 +3,10 @@ import { ts } from "./typescript.ts";
 const byFile: WeakMap<ts.SourceFile, ReadonlyMap<string, ts.ExpressionStatement[]>> = new WeakMap();
 
 /**
- * The statements that say more of a schema after its declaration: `Note.register(z.globalRegistry, { id: "Note" })` and
- * `z.globalRegistry.add(Note, { … })`.
+ * Returns the statements that register metadata of a schema: `Note.register(z.globalRegistry, { id:
+ * "Note" })` and `z.globalRegistry.add(Note, { … })`.
  *
- * @param declaration The declaration, at the top of its file.
+ * @param declaration The declaration of the schema, at module level.
  */
 export function getRegistrations(
   { name, parent }: ts.VariableDeclaration,

@@ -1,25 +1,25 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { assignmentsTo } from "./assignments.ts";
+import { listAssignments } from "./assignments.ts";
 import type { Project, Target } from "./project.ts";
-import { isAssigned, isEnumMember, isLeftmostOfNew, isWithin } from "./name_places.ts";
+import { isAssigned, isEnumMember, isLeftmostOfNew, isWithin } from "./node_checks.ts";
 import { PURE_GLOBALS } from "./pure_globals.ts";
 import { getRegistrations } from "./schema_registrations.ts";
 import { type Declaration, findDeclaration } from "./scopes.ts";
-import type { Slice, SliceGuard, SlicePackage, SliceUnit, SourcePlace } from "./slice.ts";
-import { boundNames, type SourceModule } from "./source_module.ts";
+import type { Slice, SliceGuard, SlicePackage, SliceUnit, SourceLocation } from "./slice.ts";
+import { listBoundNames, type SourceModule } from "./source_module.ts";
 import { ts } from "./typescript.ts";
 import { visitValues } from "./value_references.ts";
 
-/** Collects expressions with all that they need to be evaluated. */
+/** Collects expressions with everything needed to evaluate them. */
 export interface Slicer {
   /**
-   * Takes an expression into the slice.
+   * Adds an expression to the slice.
    *
    * @returns The index of its unit.
    */
   add(expression: ts.Expression): number;
-  /** The slice so far. */
+  /** Returns the slice. */
   finish(): Slice;
 }
 
@@ -33,12 +33,12 @@ interface Edit {
   readonly text: string;
 }
 
-/** No source has names like these. */
+/** A prefix that no source uses. */
 const UNIT = "__slice_";
 
 /**
- * Makes the slicer of a project. An expression is cut out with the declarations that it needs, from whatever file, and with
- * nothing else: no other statement of these files is part of the slice.
+ * Creates the slicer of a project. It extracts an expression together with the declarations it
+ * needs, from any file. Other statements of these files are not part of the slice.
  *
  * @param project The sources.
  * @returns The slicer.
@@ -47,25 +47,28 @@ export function createSlicer(project: Project): Slicer {
   const units: Unit[] = [];
   const guards: SliceGuard[] = [];
   const packages: SlicePackage[] = [];
-  const unitOf: Map<ts.Node | SourceModule | string, number> = new Map();
+  const unitsByKey: Map<ts.Node | SourceModule | string, number> = new Map();
   const packageIndexes: Map<string, number> = new Map();
   const pending: (() => void)[] = [];
 
-  const getPlace = (node: ts.Node): SourcePlace => ({
+  const getLocation = (node: ts.Node): SourceLocation => ({
     file: project.getPath(node),
     line: project.getLine(node),
   });
 
-  /** Units are written one after the other, not inside each other: chains of declarations may be long. */
+  /**
+   * Adds a unit. Its code is generated later, not recursively, because chains of declarations may
+   * be long.
+   */
   function reserve(
     key: ts.Node | SourceModule | string,
     unit: SliceUnit,
     write: () => string,
   ): number {
-    const known = unitOf.get(key);
+    const known = unitsByKey.get(key);
     if (known !== undefined) return known;
     const index = units.push({ ...unit, body: "" }) - 1;
-    unitOf.set(key, index);
+    unitsByKey.set(key, index);
     pending.push(() => units[index].body = write());
     return index;
   }
@@ -73,29 +76,29 @@ export function createSlicer(project: Project): Slicer {
   const call = (index: number): string => `${UNIT}${index}()`;
 
   function guard(node: ts.Node, message: string): string {
-    return `${UNIT}guard(${guards.push({ ...getPlace(node), message }) - 1})`;
+    return `${UNIT}guard(${guards.push({ ...getLocation(node), message }) - 1})`;
   }
 
-  function ofExpression(expression: ts.Expression): number {
+  function addExpression(expression: ts.Expression): number {
     const holder = expression.parent;
     if (
       ts.isVariableDeclaration(holder) && holder.initializer === expression &&
       ts.isIdentifier(holder.name)
     ) {
-      const unit = ofDeclaration(holder);
+      const unit = addDeclaration(holder);
       if (unit !== undefined) return unit;
     }
     return reserve(
       expression,
-      { ...getPlace(expression), label: shorten(expression.getText()) },
+      { ...getLocation(expression), label: shorten(expression.getText()) },
       () => {
         return `return (${rewrite([expression], expression)});`;
       },
     );
   }
 
-  /** The unit of what is declared at the top of a file; `undefined` for what belongs to a function. */
-  function ofDeclaration(node: ts.Node): number | undefined {
+  /** Adds the unit of a module-level declaration; returns `undefined` for local ones. */
+  function addDeclaration(node: ts.Node): number | undefined {
     if (ts.isVariableDeclaration(node)) {
       const statement = node.parent.parent;
       if (!ts.isVariableStatement(statement) || !ts.isSourceFile(statement.parent)) {
@@ -105,14 +108,14 @@ export function createSlicer(project: Project): Slicer {
       return reserve(
         node,
         {
-          ...getPlace(node),
+          ...getLocation(node),
           label: shorten(label),
           isNamed: true,
           exportedAs: getExportName(node),
         },
         () => {
           const extra = getRegistrations(node);
-          const names = boundNames(node.name).map(({ text }) => text);
+          const names = listBoundNames(node.name).map(({ text }) => text);
           const scope = [node, ...extra];
           const initializer = node.initializer === undefined
             ? "undefined"
@@ -128,18 +131,18 @@ export function createSlicer(project: Project): Slicer {
     if (!ts.isSourceFile(node.parent)) return undefined;
     if (ts.isFunctionDeclaration(node) || ts.isClassDeclaration(node)) {
       const name = node.name?.text ?? "value";
-      return reserve(node, { ...getPlace(node), label: name }, () => {
+      return reserve(node, { ...getLocation(node), label: name }, () => {
         const text = withoutModifiers(node);
         return node.name === undefined ? `return (${text});` : `${text}\nreturn ${name};`;
       });
     }
     if (ts.isEnumDeclaration(node) || ts.isModuleDeclaration(node)) {
       const name = node.name.text;
-      // an enum may be written in parts
+      // an enum may have several declarations
       const parts = node.parent.statements.filter((each): each is typeof node =>
         each.kind === node.kind && (each as typeof node).name.text === name
       );
-      return reserve(parts[0], { ...getPlace(node), label: name }, () => {
+      return reserve(parts[0], { ...getLocation(node), label: name }, () => {
         return `${parts.map((part) => withoutModifiers(part, parts)).join("\n")}\nreturn ${name};`;
       });
     }
@@ -156,35 +159,35 @@ export function createSlicer(project: Project): Slicer {
     return rewrite(scope, node, dropped);
   }
 
-  function ofNamespace(module: SourceModule): number {
+  function addNamespace(module: SourceModule): number {
     const place = { file: project.getPath(module.source), line: 1 };
     return reserve(module, { ...place, label: place.file }, () => {
       const members = project.getExportNames(module).map((name) =>
         `get ${JSON.stringify(name)}() { return ${
-          ofTarget(project.exportOf(module, name), module.source, name)
+          renderTarget(project.findExport(module, name), module.source, name)
         }; }`
       );
       return `return { ${members.join(", ")} };`;
     });
   }
 
-  function ofPackage(specifier: string, name: string, at: ts.Node): string {
+  function renderPackageMember(specifier: string, name: string, at: ts.Node): string {
     const from = at.getSourceFile().fileName;
     const key = `${specifier}\0${dirname(from)}`;
     let index = packageIndexes.get(key);
     if (index === undefined) {
-      packageIndexes.set(key, index = packages.push({ ...getPlace(at), specifier, from }) - 1);
+      packageIndexes.set(key, index = packages.push({ ...getLocation(at), specifier, from }) - 1);
     }
     const unit = reserve(
       `${index}\0${name}`,
-      { ...getPlace(at), label: name || specifier, exportedAs: name || undefined },
+      { ...getLocation(at), label: name || specifier, exportedAs: name || undefined },
       () => `return ${UNIT}member(${index}, ${JSON.stringify(name)});`,
     );
     return call(unit);
   }
 
-  /** The specifier of an import in the same file, which has registry and version where they are written. */
-  function writtenSpecifier(at: ts.Node): string | undefined {
+  /** Returns the specifier of an import in the same file, including registry and version. */
+  function findSpecifier(at: ts.Node): string | undefined {
     let node: ts.Node | undefined = ts.isIdentifier(at) ? findDeclaration(at) : undefined;
     while (node !== undefined && !ts.isImportDeclaration(node)) node = node.parent;
     if (node === undefined) return undefined;
@@ -192,32 +195,32 @@ export function createSlicer(project: Project): Slicer {
     return project.resolve(specifier).kind === "package" ? specifier.text : undefined;
   }
 
-  /** The text that stands for what a name means. */
-  function ofTarget(target: Target, at: ts.Node, name: string): string {
-    if (target.kind === "expression") return call(ofExpression(target.node));
-    if (target.kind === "namespace") return call(ofNamespace(target.module));
+  /** Renders the code that replaces a resolved name. */
+  function renderTarget(target: Target, at: ts.Node, name: string): string {
+    if (target.kind === "expression") return call(addExpression(target.node));
+    if (target.kind === "namespace") return call(addNamespace(target.module));
     if (target.kind === "package") {
-      return ofPackage(writtenSpecifier(at) ?? target.module, target.name, at);
+      return renderPackageMember(findSpecifier(at) ?? target.module, target.name, at);
     }
     if (target.kind === "missing") {
-      return guard(at, target.message ?? `${name} is imported from a file that is not there`);
+      return guard(at, target.message ?? `${name} is imported from a file that does not exist`);
     }
-    if (target.kind === "opaque") return guard(at, `${name} is nothing that can be imported here`);
-    return ofDeclared(target.node, at, name);
+    if (target.kind === "opaque") return guard(at, `${name} cannot be imported here`);
+    return renderDeclared(target.node, at, name);
   }
 
-  function ofDeclared(declaration: Declaration, at: ts.Node, name: string): string {
+  function renderDeclared(declaration: Declaration, at: ts.Node, name: string): string {
     let holder: ts.Node = declaration;
     while (ts.isBindingElement(holder)) holder = holder.parent.parent;
-    const unit = ofDeclaration(holder);
+    const unit = addDeclaration(holder);
     if (unit === undefined) {
-      return guard(at, `${name} belongs to the function around it, so its value is not known here`);
+      return guard(at, `${name} is local to the enclosing function, so its value is unknown here`);
     }
     if (ts.isVariableDeclaration(holder)) {
       if (
-        (holder.parent.flags & ts.NodeFlags.Const) === 0 && assignmentsTo(declaration).length > 0
+        (holder.parent.flags & ts.NodeFlags.Const) === 0 && listAssignments(declaration).length > 0
       ) {
-        return guard(at, `${name} is assigned again after its declaration: declare it with const`);
+        return guard(at, `${name} is reassigned after its declaration: declare it with const`);
       }
       if (!ts.isIdentifier(holder.name)) {
         return `${call(unit)}.${((declaration as ts.BindingElement).name as ts.Identifier).text}`;
@@ -226,7 +229,7 @@ export function createSlicer(project: Project): Slicer {
     return call(unit);
   }
 
-  function ofJson(declaration: ts.Node | undefined): string | undefined {
+  function renderJson(declaration: ts.Node | undefined): string | undefined {
     if (declaration === undefined || !ts.isImportClause(declaration)) return undefined;
     const { text } = declaration.parent.moduleSpecifier as ts.StringLiteral;
     const path = resolve(dirname(declaration.getSourceFile().fileName), text);
@@ -234,32 +237,37 @@ export function createSlicer(project: Project): Slicer {
     return call(
       reserve(
         path,
-        { ...getPlace(declaration), label: text },
+        { ...getLocation(declaration), label: text },
         () => `return (${readFileSync(path, "utf8")});`,
       ),
     );
   }
 
-  /** The text for a name where it stands; `undefined` leaves it as it is. */
-  function ofName(name: ts.Identifier, scope: readonly ts.Node[]): string | undefined {
+  /** Renders the code that replaces an identifier; `undefined` keeps the identifier. */
+  function renderName(name: ts.Identifier, scope: readonly ts.Node[]): string | undefined {
     const declaration = findDeclaration(name);
     if (declaration === undefined) {
       if (PURE_GLOBALS.has(name.text) || isEnumMember(name)) return undefined;
-      return guard(name, `${name.text} is used, which is not there when schemas are read`);
+      return guard(
+        name,
+        `${name.text} is used, but it is not available when schemas are evaluated`,
+      );
     }
     if (isWithin(declaration, scope)) return undefined;
-    const text = ofJson(declaration) ?? ofTarget(project.getTarget(name), name, name.text);
+    const text = renderJson(declaration) ?? renderTarget(project.getTarget(name), name, name.text);
     return isAssigned(name) ? `${guard(name, `${name.text} is assigned`)}.value` : text;
   }
 
-  /** `schemas.Note`, where `schemas` is all that a file exports, is that one export. */
-  function namespaceMember(node: ts.Expression): Target | undefined {
+  /** Resolves `schemas.Note`, where `schemas` is a namespace import, to that export only. */
+  function findNamespaceMember(node: ts.Expression): Target | undefined {
     if (ts.isIdentifier(node)) {
       return findDeclaration(node) === undefined ? undefined : project.getTarget(node);
     }
     if (!ts.isPropertyAccessExpression(node)) return undefined;
-    const owner = namespaceMember(node.expression);
-    return owner?.kind === "namespace" ? project.exportOf(owner.module, node.name.text) : undefined;
+    const owner = findNamespaceMember(node.expression);
+    return owner?.kind === "namespace"
+      ? project.findExport(owner.module, node.name.text)
+      : undefined;
   }
 
   function rewrite(scope: readonly ts.Node[], node: ts.Node, given: readonly Edit[] = []): string {
@@ -276,17 +284,20 @@ export function createSlicer(project: Project): Slicer {
     }
     visitValues(node, {
       name(name, isShorthand): void {
-        const text = ofName(name, scope);
+        const text = renderName(name, scope);
         if (text !== undefined) replace(name, isShorthand ? `${name.text}: ${text}` : text);
       },
       member(part): boolean {
-        const target = namespaceMember(part);
+        const target = findNamespaceMember(part);
         if (target === undefined || target.kind === "namespace") return false;
-        replace(part, ofTarget(target, part, part.name.text));
+        replace(part, renderTarget(target, part, part.name.text));
         return true;
       },
       special(part, what): void {
-        replace(part, guard(part, `${what} is used, which is not there when schemas are read`));
+        replace(
+          part,
+          guard(part, `${what} is used, but it is not available when schemas are evaluated`),
+        );
       },
     });
     edits.sort((a, b) => a.start - b.start);
@@ -313,7 +324,7 @@ export function createSlicer(project: Project): Slicer {
 
   return {
     add(expression): number {
-      const unit = ofExpression(expression);
+      const unit = addExpression(expression);
       for (let next = pending.pop(); next !== undefined; next = pending.pop()) next();
       return unit;
     },

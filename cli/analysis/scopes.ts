@@ -1,7 +1,7 @@
-import { boundNames, hasModifier } from "./source_module.ts";
+import { hasModifier, listBoundNames } from "./source_module.ts";
 import { ts } from "./typescript.ts";
 
-/** What declares a name that has a value at run time. */
+/** A declaration of a name that has a value at run time. */
 export type Declaration =
   | ts.VariableDeclaration
   | ts.BindingElement
@@ -22,10 +22,10 @@ const scopes: WeakMap<ts.Node, Scope> = new WeakMap();
 const EMPTY: Scope = new Map();
 
 /**
- * Finds the declaration that a name means where it stands, by the language's scoping rules.
+ * Finds the declaration of an identifier by the scoping rules of the language.
  *
- * @param name The name, as it stands in an expression.
- * @returns The declaration in the same file, an import's among them; `undefined` for globals.
+ * @param name The identifier in an expression.
+ * @returns The declaration in the same file, which may be an import; `undefined` for globals.
  */
 export function findDeclaration(name: ts.Identifier): Declaration | undefined {
   for (let node: ts.Node = name.parent; node !== undefined; node = node.parent) {
@@ -36,9 +36,9 @@ export function findDeclaration(name: ts.Identifier): Declaration | undefined {
 }
 
 /**
- * What is declared directly in a node.
+ * Returns the names that a node declares directly.
  *
- * @param node A file, a block, a function or another node that begins a scope.
+ * @param node A file, a block, a function or another node with its own scope.
  */
 export function getScope(node: ts.Node): ReadonlyMap<string, Declaration> {
   const known = scopes.get(node);
@@ -78,7 +78,7 @@ function addBinding(
   scope: Scope,
 ): void {
   if (ts.isIdentifier(declaration.name)) scope.set(declaration.name.text, declaration);
-  else {for (const name of boundNames(declaration.name)) {
+  else {for (const name of listBoundNames(declaration.name)) {
       scope.set(name.text, name.parent as ts.BindingElement);
     }}
 }
@@ -99,7 +99,7 @@ function addStatements(statements: readonly ts.Statement[], scope: Scope): void 
     } else if (ts.isEnumDeclaration(statement)) {
       scope.set(statement.name.text, statement);
     } else if (ts.isModuleDeclaration(statement)) {
-      // beside a function or a class of its name a namespace only adds to it
+      // a namespace with the name of a function or class extends that declaration
       if (ts.isIdentifier(statement.name) && !scope.has(statement.name.text)) {
         scope.set(statement.name.text, statement);
       }
@@ -122,7 +122,7 @@ function addImports(clause: ts.ImportClause | undefined, scope: Scope): void {
     }}
 }
 
-/** `var` belongs to the function around it, from however deep inside. */
+/** Adds `var` declarations, which belong to the enclosing function. */
 function addHoisted(body: ts.Node, scope: Scope): void {
   if (!/\bvar\b/.test(body.getSourceFile().text)) return;
   function visit(node: ts.Node): void {

@@ -1,10 +1,11 @@
 import { ts, unwrap } from "./typescript.ts";
 
 /**
- * The columns of a drizzle table whose values come from a sequence: inserting needs that sequence too.
+ * Returns the columns of a drizzle table whose values come from a sequence. Inserting needs a grant
+ * on the sequence too.
  *
- * @param definition The call that makes the table.
- * @returns The columns' names in the database.
+ * @param definition The call that creates the table.
+ * @returns Column names in the database.
  */
 export function getSerialColumns(definition: ts.CallExpression): string[] {
   let columns: ts.Expression | undefined = definition.arguments[1] &&

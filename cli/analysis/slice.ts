@@ -1,39 +1,45 @@
-/** A place in the sources. */
-export interface SourcePlace {
+/** A location in the sources. */
+export interface SourceLocation {
   /** Relative to the project. */
   readonly file: string;
-  /** From 1. */
+  /** 1-based. */
   readonly line: number;
 }
 
-/** A value of the slice: it is made when it is first asked for. */
-export interface SliceUnit extends SourcePlace {
-  /** What messages call it. */
+/** A value of the slice, which is created on first use. */
+export interface SliceUnit extends SourceLocation {
+  /** The name in messages. */
   readonly label: string;
-  /** Whether it is a declaration, and not an expression or a name of a package. */
+  /** True for a declaration; false for an expression or an export of a package. */
   readonly isNamed?: boolean;
-  /** The name that the value is exported under; none when it is not exported. */
+  /** The name of the export, if the value is exported. */
   readonly exportedAs?: string;
 }
 
-/** What the slice may touch but must not have: it is told when it happens, since most of it never does. */
-export interface SliceGuard extends SourcePlace {
+/**
+ * Code that the slice refers to but must not run. It is reported only if it runs, which is rare.
+ */
+export interface SliceGuard extends SourceLocation {
   readonly message: string;
 }
 
-/** A package that the slice imports from. */
-export interface SlicePackage extends SourcePlace {
-  /** As it is written, or without registry and version where it is reached through other files. */
+/** A package that the slice imports. */
+export interface SlicePackage extends SourceLocation {
+  /**
+   * The specifier as in the import; without registry and version if it was resolved through other
+   * files.
+   */
   readonly specifier: string;
-  /** Absolute path of the file that imports it. */
+  /** Absolute path of the importing file. */
   readonly from: string;
 }
 
-/** A part of a program as one function in JavaScript. */
+/** A part of a program as one JavaScript function. */
 export interface Slice {
   /**
-   * The source of `(unit, guard, member) => getters`: `unit(index, make)` gives a getter of the value, `guard(index)` throws,
-   * `member(index, name)` is a name of a package, the whole of it for an empty name.
+   * The source of `(unit, guard, member) => getters`. `unit(index, make)` returns a getter of the
+   * value, `guard(index)` throws, and `member(index, name)` returns an export of a package, or its
+   * namespace for an empty name.
    */
   readonly code: string;
   readonly units: readonly SliceUnit[];

@@ -1,35 +1,35 @@
 import { readFileSync } from "node:fs";
 import { ts } from "./typescript.ts";
 
-/** What stands behind an exported name. */
+/** The source of an export. */
 export type ExportEntry =
   | { readonly kind: "local"; readonly name: ts.Identifier }
   | { readonly kind: "node"; readonly node: ts.Node }
   | { readonly kind: "from"; readonly specifier: ts.StringLiteral; readonly name: string }
   | { readonly kind: "namespace"; readonly specifier: ts.StringLiteral };
 
-/** A parsed file with what it imports and exports. */
+/** A parsed file with its imports and exports. */
 export interface SourceModule {
   /** Absolute path. */
   readonly path: string;
   /** The syntax tree. */
   readonly source: ts.SourceFile;
-  /** Values by exported name; `export *` is in `stars`. */
+  /** Exported values by name; `export *` is in `stars`. */
   readonly exports: ReadonlyMap<string, ExportEntry>;
-  /** Files whose names are all exported again. */
+  /** Modules of `export *`. */
   readonly stars: readonly ts.StringLiteral[];
-  /** Everything that is loaded with the file, in order. */
+  /** Modules that are loaded with the file, in order. */
   readonly loads: readonly ts.StringLiteral[];
-  /** A `module.exports` or `export =`, whose names cannot be told from the syntax. */
+  /** A `module.exports` or `export =`, whose names cannot be determined statically. */
   readonly commonJs?: ts.Node;
 }
 
 /**
- * Parses a file.
+ * Parses a source file.
  *
  * @param path Absolute path.
  * @returns The file.
- * @throws {SyntaxError} When it is no TypeScript; the message has file and line.
+ * @throws {SyntaxError} If it cannot be parsed; the message contains file and line.
  */
 export function readSourceModule(path: string): SourceModule {
   const source = ts.createSourceFile(
@@ -39,12 +39,12 @@ export function readSourceModule(path: string): SourceModule {
     true,
     scriptKind(path),
   );
-  const [fault] =
+  const [diagnostic] =
     (source as unknown as { parseDiagnostics: ts.DiagnosticWithLocation[] }).parseDiagnostics;
-  if (fault !== undefined) {
-    const { line } = source.getLineAndCharacterOfPosition(fault.start);
+  if (diagnostic !== undefined) {
+    const { line } = source.getLineAndCharacterOfPosition(diagnostic.start);
     throw new SyntaxError(
-      `${path}:${line + 1}: ${ts.flattenDiagnosticMessageText(fault.messageText, " ")}`,
+      `${path}:${line + 1}: ${ts.flattenDiagnosticMessageText(diagnostic.messageText, " ")}`,
     );
   }
   const exports = new Map<string, ExportEntry>();
@@ -75,7 +75,7 @@ function scriptKind(path: string): ts.ScriptKind {
 }
 
 /**
- * Whether a node carries a modifier.
+ * Checks whether a node has a modifier.
  *
  * @param node Any node.
  * @param kind The modifier's kind.
@@ -85,7 +85,7 @@ export function hasModifier(node: ts.Node, kind: ts.SyntaxKind): boolean {
     ts.getModifiers(node)?.some((modifier) => modifier.kind === kind) === true;
 }
 
-/** Such an import is gone from the compiled file; every other one runs the file that it names. */
+/** Checks whether an import is removed by compilation; all other imports load the module. */
 function isTypeOnlyImport({ importClause }: ts.ImportDeclaration): boolean {
   if (importClause === undefined) return false;
   if (importClause.isTypeOnly) return true;
@@ -131,7 +131,9 @@ function readExportedDeclaration(statement: ts.Statement, exports: Map<string, E
   if (hasModifier(statement, ts.SyntaxKind.DeclareKeyword)) return;
   if (ts.isVariableStatement(statement)) {
     for (const { name } of statement.declarationList.declarations) {
-      for (const bound of boundNames(name)) exports.set(bound.text, { kind: "local", name: bound });
+      for (const bound of listBoundNames(name)) {
+        exports.set(bound.text, { kind: "local", name: bound });
+      }
     }
   } else if (ts.isFunctionDeclaration(statement) || ts.isClassDeclaration(statement)) {
     if (ts.isFunctionDeclaration(statement) && statement.body === undefined) return;
@@ -144,14 +146,14 @@ function readExportedDeclaration(statement: ts.Statement, exports: Map<string, E
 }
 
 /**
- * The names that a binding declares.
+ * Returns the names that a binding declares.
  *
- * @param name A name or a pattern.
+ * @param name An identifier or a pattern.
  */
-export function boundNames(name: ts.BindingName): ts.Identifier[] {
+export function listBoundNames(name: ts.BindingName): ts.Identifier[] {
   if (ts.isIdentifier(name)) return [name];
   return name.elements.flatMap((element) =>
-    ts.isBindingElement(element) ? boundNames(element.name) : []
+    ts.isBindingElement(element) ? listBoundNames(element.name) : []
   );
 }
 

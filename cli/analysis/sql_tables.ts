@@ -8,26 +8,27 @@ import type { TableName } from "./evaluate.ts";
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;
 
-/** Stands in a text for a value that is known only when the program runs. */
+/** Replaces a value that is only known at run time. */
 export const PLACEHOLDER = "$1";
 
-/** A table of a statement and what the statement does with it. */
+/** A table in a statement, with the operations on it. */
 export interface SqlTable {
   readonly table: TableName;
   readonly operations: readonly DatabaseOperation[];
 }
 
-/** What the text of SQL tells. */
+/** The tables of SQL text. */
 export interface SqlTables {
   readonly tables: readonly SqlTable[];
-  /** True when the name of a table is a placeholder. */
+  /** True if the name of a table is a placeholder. */
   readonly hasUnknownTable: boolean;
 }
 
 /**
- * Finds the tables of SQL and the privileges that its statements need on them (PostgreSQL 18, GRANT).
+ * Finds the tables in SQL and the privileges that its statements need on them (PostgreSQL 18,
+ * GRANT).
  *
- * @param sql Statements; {@link PLACEHOLDER} stands for what is not known.
+ * @param sql Statements; {@link PLACEHOLDER} replaces unknown parts.
  */
 export function readSqlTables(sql: string): SqlTables {
   const tables: SqlTable[] = [];
@@ -61,10 +62,10 @@ function readRareForms(reader: StatementReader): SqlTable[] {
   return [{ table: splitName(getName(reader.token(at)!)), operations: [Select] }];
 }
 
-/** Reads the statements of a DO block, of which those that it puts together are not known. */
+/** Reads the static statements of a DO block; dynamic SQL in it is unknown. */
 function readBlock(reader: StatementReader): SqlTables {
-  const places = reader.is(0, "DO") ? [1, 2, 3] : [];
-  const body = places.map((at) => reader.token(at)?.text ?? "").find((text) =>
+  const positions = reader.is(0, "DO") ? [1, 2, 3] : [];
+  const body = positions.map((at) => reader.token(at)?.text ?? "").find((text) =>
     text.startsWith("$")
   );
   if (body === undefined) return { tables: [], hasUnknownTable: false };
@@ -76,7 +77,9 @@ function readBlock(reader: StatementReader): SqlTables {
   return { tables, hasUnknownTable: hasUnknownTable || /\bexecute\b/i.test(text) };
 }
 
-/** Writes `app.notes` as one quoted name, since the reader takes names without a schema. */
+/**
+ * Rewrites `app.notes` as one quoted name, because the reader accepts names without a schema only.
+ */
 function joinQualifiedNames(sql: string): string {
   const tokens = tokenize(sql);
   let text = "";
@@ -117,7 +120,7 @@ function hasPlaceholderTable(reader: StatementReader): boolean {
   return false;
 }
 
-/** Checks for `extract(day FROM $1)`: the FROM of a call names no table. */
+/** Checks for `extract(day FROM $1)`: the FROM in such a call is not followed by a table. */
 function isInCall(reader: StatementReader, at: number): boolean {
   let depth = 0;
   for (let place = at - 1; place > 0; place--) {
@@ -155,7 +158,7 @@ function readOperations(reader: StatementReader, at: number): DatabaseOperation[
   return [Select, ...locks.some(rest) ? [Update] : []];
 }
 
-/** Checks whether words follow a table, up to the end of the parentheses that it stands in. */
+/** Checks whether words follow a table, up to the end of the enclosing parentheses. */
 function hasLater(reader: StatementReader, from: number, words: readonly string[]): boolean {
   for (let at = from + 1; at < reader.size && reader.key(at) !== ")"; at = reader.next(at)) {
     if (words.every((word, offset) => reader.key(at + offset) === word)) return true;

@@ -1,29 +1,29 @@
 import { getTableColumns } from "drizzle-orm";
 import { AUTH_SCHEMA_MAPPING } from "../../auth/schema.ts";
 import { isTrellis } from "./evaluate.ts";
-import type { LiteralReader, Place } from "./literals.ts";
+import type { LiteralReader, ScopedExpression } from "./literals.ts";
 import { getFirstCall } from "./serial_columns.ts";
 import { ts } from "./typescript.ts";
 
-/** A column of a drizzle table, as its declaration tells. */
+/** A column in the definition of a drizzle table. */
 export interface DeclaredColumn {
   /** The name in the database. */
   readonly name: string;
-  /** Whether drizzle sets it in each UPDATE that does not set it itself. */
+  /** True if drizzle sets it in each UPDATE that does not set it. */
   readonly isSetOnUpdate: boolean;
 }
 
-/** A table's columns by the names of their properties. */
+/** Columns by property name. */
 export type DeclaredColumns = ReadonlyMap<string, DeclaredColumn>;
 
 type Model = keyof typeof AUTH_SCHEMA_MAPPING;
 
 /**
- * The columns of one of the auth package's tables.
+ * Returns the columns of one of the auth package's tables.
  *
  * @param model The table's key in `AuthConfig.schema`.
  */
-export function authColumns(model: Model): DeclaredColumns {
+export function getAuthColumns(model: Model): DeclaredColumns {
   const columns = Object.entries(getTableColumns(AUTH_SCHEMA_MAPPING[model]));
   return new Map(columns.map(([property, { name, onUpdateFn }]) => [property, {
     name,
@@ -31,7 +31,7 @@ export function authColumns(model: Model): DeclaredColumns {
   }]));
 }
 
-/** The columns that a table of one's own can spread, by the name of the package's constant. */
+/** Columns of this package that a custom table can spread, by the name of the constant. */
 const SPREADABLE: Readonly<Record<string, Model>> = {
   AUTH_USER_COLUMNS: "user",
   AUTH_SESSION_COLUMNS: "session",
@@ -40,12 +40,12 @@ const SPREADABLE: Readonly<Record<string, Model>> = {
 };
 
 /**
- * Reads the columns of a drizzle table from its text: those that are written out, and those that
- * are spread from the auth package's constants or from an object.
+ * Reads the columns of a drizzle table from its definition: literal properties, and spreads of the
+ * auth package's constants or of an object.
  *
  * @param reader Reads literals.
- * @param definition The call that makes the table.
- * @returns The columns; `undefined` when one of them cannot be told.
+ * @param definition The call that creates the table.
+ * @returns The columns; `undefined` if one of them cannot be determined.
  */
 export function readTableColumns(
   reader: LiteralReader,
@@ -55,16 +55,27 @@ export function readTableColumns(
   return columns === undefined ? undefined : readColumns(reader, { node: columns });
 }
 
-function readColumns(reader: LiteralReader, place: Place): DeclaredColumns | undefined {
-  const lead = reader.follow(place);
-  if (lead.kind === "package" && isTrellis(lead.module) && Object.hasOwn(SPREADABLE, lead.name)) {
-    return authColumns(SPREADABLE[lead.name]);
+function readColumns(
+  reader: LiteralReader,
+  expression: ScopedExpression,
+): DeclaredColumns | undefined {
+  const resolution = reader.follow(expression);
+  if (
+    resolution.kind === "package" && isTrellis(resolution.module) &&
+    Object.hasOwn(SPREADABLE, resolution.name)
+  ) {
+    return getAuthColumns(SPREADABLE[resolution.name]);
   }
-  if (lead.kind !== "place" || !ts.isObjectLiteralExpression(lead.node)) return undefined;
+  if (resolution.kind !== "expression" || !ts.isObjectLiteralExpression(resolution.node)) {
+    return undefined;
+  }
   const columns = new Map<string, DeclaredColumn>();
-  for (const property of lead.node.properties) {
+  for (const property of resolution.node.properties) {
     if (ts.isSpreadAssignment(property)) {
-      const spread = readColumns(reader, { node: property.expression, bindings: lead.bindings });
+      const spread = readColumns(reader, {
+        node: property.expression,
+        bindings: resolution.bindings,
+      });
       if (spread === undefined) return undefined;
       for (const [key, column] of spread) columns.set(key, column);
       continue;
@@ -84,13 +95,16 @@ function readColumns(reader: LiteralReader, place: Place): DeclaredColumns | und
 }
 
 /**
- * `text("nick").notNull()`; a column without a name in the text has one that the client's `casing`
- * decides.
+ * Reads a column such as `text("nick").notNull()`. Without a name in the definition, the `casing`
+ * of the client determines the name, so the result is `undefined`.
  */
 function readColumn(reader: LiteralReader, expression: ts.Expression): DeclaredColumn | undefined {
   const builder = getFirstCall(expression);
-  const lead = builder && reader.follow({ node: builder.expression });
-  if (builder === undefined || lead?.kind !== "package" || !lead.module.startsWith("drizzle-orm")) {
+  const resolution = builder && reader.follow({ node: builder.expression });
+  if (
+    builder === undefined || resolution?.kind !== "package" ||
+    !resolution.module.startsWith("drizzle-orm")
+  ) {
     return undefined;
   }
   const given = builder.arguments[0] as ts.Expression | undefined;

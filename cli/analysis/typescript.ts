@@ -1,10 +1,10 @@
-/** The one place that names the parser of TypeScript 5.9 or 6; no types are checked. */
+/** The only import of TypeScript (5.9 or 6). It is used as a parser, without type checking. */
 import ts from "typescript";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 
 if (typeof ts.createSourceFile !== "function") {
   throw new ConfigurationError(
-    `TypeScript ${ts.version} has no JavaScript API, which trellis reads sources with. Install one that has it for ` +
+    `TypeScript ${ts.version} has no JavaScript API, which trellis uses to parse sources. Install a version that has it in ` +
       'this project: npm install --save-dev "typescript@^6"',
   );
 }
@@ -12,7 +12,7 @@ if (typeof ts.createSourceFile !== "function") {
 export { ts };
 
 /**
- * An expression without parentheses and types around it: `(value as Type)!` is `value`.
+ * Removes parentheses and type assertions around an expression: `(value as Type)!` becomes `value`.
  *
  * @param expression The expression.
  */

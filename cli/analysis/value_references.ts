@@ -1,25 +1,28 @@
 import { ts } from "./typescript.ts";
 
-/** Where a walk over a node's values stops to ask. */
+/** Callbacks of {@link visitValues}. */
 export interface ValueVisitor {
-  /** A name that stands for a value. `isShorthand` is `{ name }`. */
+  /** Called for an identifier that refers to a value. `isShorthand` is true for `{ name }`. */
   name(name: ts.Identifier, isShorthand: boolean): void;
   /**
-   * A member access, before its parts are walked.
+   * Called for a member access, before its parts are visited.
    *
-   * @returns Whether the whole of it was dealt with.
+   * @returns True to skip its parts.
    */
   member(node: ts.PropertyAccessExpression): boolean;
-  /** `import.meta`, `import()`, and an `await` outside of functions; their parts are not walked. */
+  /**
+   * Called for `import.meta`, `import()`, and an `await` outside of functions; their parts are
+   * skipped.
+   */
   special(node: ts.Node, what: string): void;
 }
 
 /**
- * Walks the names in a node that stand for values at run time: no types, no keys, no labels, and not the names that the
- * node itself declares.
+ * Visits the identifiers in a node that refer to values at run time. Skips types, keys, labels and
+ * the names that the node itself declares.
  *
  * @param root The node.
- * @param visitor What is told.
+ * @param visitor The callbacks.
  */
 export function visitValues(root: ts.Node, visitor: ValueVisitor): void {
   let functionDepth = 0;

@@ -4,10 +4,10 @@ import { getPackageName } from "./import_aliases.ts";
 import { TRELLIS } from "./resolve_module.ts";
 
 /**
- * Makes a check for packages that depend on this one, directly or through others. Packages are not
- * read, so that what such a package does with sessions and tables does not show in the sources.
+ * Creates a check for packages that depend on this one, directly or through others. Packages are
+ * not analyzed, so their use of sessions and tables is unknown.
  *
- * @param root Absolute path of the project's folder.
+ * @param root Absolute path of the project.
  * @returns The check; it takes the specifier of an import.
  */
 export function createWrapperCheck(root: string): (specifier: string) => boolean {
@@ -86,7 +86,7 @@ function toLockName(dependency: unknown): string {
   return withoutVersion(getPackageName(String(dependency).replace(/^(?:npm|jsr):/, "")));
 }
 
-/** `@acme/session@1.0.0` is `@acme/session`. */
+/** Removes the version: `@acme/session@1.0.0` becomes `@acme/session`. */
 function withoutVersion(text: string): string {
   const at = text.indexOf("@", 1);
   return at < 0 ? text : text.slice(0, at);

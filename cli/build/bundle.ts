@@ -5,43 +5,43 @@ import type { BuildSettings } from "../config/build.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { findDenoConfig, loadDenoGraph } from "./deno_graph.ts";
 import { denoPlugin } from "./deno_plugin.ts";
-import { eagerImports, type Rewrite, rewritePlugin } from "./eager_imports.ts";
+import { createEagerRewrite, type Rewrite, rewritePlugin } from "./eager_imports.ts";
 import { lazyBuiltinsPlugin } from "./lazy_builtins.ts";
 import { loadEsbuild } from "./load_esbuild.ts";
 import { createModulePaths } from "./module_paths.ts";
 import type { Needs } from "./needs.ts";
 import {
-  externals,
+  createExternalCheck,
   getInstallCommand,
-  getParts,
   optionalPartsPlugin,
   type Parts,
+  selectParts,
 } from "./optional_parts.ts";
 import type { SourcePlace } from "./provider_place.ts";
 import { scanNeeds } from "./scan_needs.ts";
 import { getSizes, type ModuleSize } from "./sizes.ts";
 
-/** The first line of a bundle of ours. */
+/** The first line of a generated bundle. */
 export const MARKER =
-  "// Built by trellis build. Changes are overwritten; without this line the file is left alone.";
+  "// Built by trellis build. Do not edit. Without this line the file is not overwritten.";
 
-/** A function's bundle. */
+/** The bundle of a function. */
 export interface Bundle {
   readonly name: string;
   /** The source, relative to the project. */
   readonly source: string;
   readonly code: string;
   readonly map?: string;
-  /** What is in it, the largest first. */
+  /** The bundled modules, largest first. */
   readonly modules: readonly ModuleSize[];
-  /** What of the package's optional parts is in it. */
+  /** The optional parts of the package in the bundle. */
   readonly parts: Parts;
   /** Where its provider could not be read, so that the drivers of all are in it. */
   readonly unreadProvider?: SourcePlace;
 }
 
-/** Why a function cannot be bundled. */
-export interface BundleFault {
+/** An error that prevents bundling. */
+export interface BundleError {
   readonly file: string;
   readonly line: number;
   readonly column: number;
@@ -50,29 +50,31 @@ export interface BundleFault {
 
 /** Options of {@link bundleFunctions}. */
 export interface BundleOptions {
-  /** The project's folder, without symbolic links. */
+  /** The project folder, without symbolic links. */
   readonly root: string;
   readonly functions: readonly FunctionFile[];
   readonly settings:
     & Omit<BuildSettings, "budgets">
     & Required<Omit<BuildSettings, "budgets" | "databaseProviders">>;
-  /** Takes each bundle as soon as it is made; they come in no order. */
+  /** Called with each bundle as soon as it is finished, in no particular order. */
   readonly onBundle: (bundle: Bundle) => void;
-  /** How many are done. */
+  /** Called with the number of finished bundles. */
   readonly onProgress: (done: number, total: number) => void;
 }
 
-/** So many functions are bundled at once: what they share is read once, and all that they are is in memory together. */
+/**
+ * Number of functions per esbuild call. Shared modules are read once per call, but the outputs of a
+ * call are in memory at the same time.
+ */
 const BATCH = 16;
 
 /**
  * Bundles functions, one ES module each.
- *
  * @param options Functions and settings.
- * @returns What keeps functions from being bundled; nothing when all is well.
- * @throws {ConfigurationError} When esbuild or Deno is missing.
+ * @returns The errors; empty if all functions are bundled.
+ * @throws {ConfigurationError} If esbuild or Deno is missing.
  */
-export async function bundleFunctions(options: BundleOptions): Promise<BundleFault[]> {
+export async function bundleFunctions(options: BundleOptions): Promise<BundleError[]> {
   const { root, functions, settings, onBundle, onProgress } = options;
   if (functions.length === 0) return [];
   const esbuild = await loadEsbuild("trellis build");
@@ -85,7 +87,7 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
       : await loadDenoGraph(denoConfig, functions.map(({ file }) => file));
     const resolvers = (rewrite?: Rewrite) =>
       graph === undefined ? [] : [denoPlugin(graph, paths, rewrite)];
-    const isExternal = externals([
+    const isExternal = createExternalCheck([
       ...settings.external,
       ...settings.awsSdk === "runtime" ? ["@aws-sdk/*"] : [],
     ]);
@@ -99,7 +101,7 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
       format: "esm",
       platform: "node",
       target: settings.target,
-      // ES modules before CommonJS: only they can be tree-shaken
+      // prefers ES modules to CommonJS: only they can be tree-shaken
       mainFields: ["module", "main"],
       charset: "utf8",
       legalComments: "none",
@@ -131,7 +133,7 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
       );
       for (const fn of batch) {
         const own = needs.get(getOutput(fn))!;
-        const parts = getParts(fn.name, own, settings);
+        const parts = selectParts(fn.name, own, settings);
         if (settings.databaseProviders === undefined) places.set(fn.name, own.unreadPlace);
         const required = settings.databaseProviders ?? (own.anyProvider ? [] : own.providers);
         const key = JSON.stringify([parts, required]);
@@ -141,7 +143,7 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
       }
     }
 
-    const faults: BundleFault[] = [];
+    const errors: BundleError[] = [];
     let done = 0;
     for (const { functions: group, parts, required } of groups.values()) {
       const optionalParts = optionalPartsPlugin({
@@ -153,7 +155,7 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
       const [only, ...others] = parts.providers;
       const rewrite = only === undefined || others.length > 0
         ? undefined
-        : eagerImports(only, isExternal, paths);
+        : createEagerRewrite(only, isExternal, paths);
       const plugins = [
         optionalParts,
         lazyBuiltinsPlugin(),
@@ -172,10 +174,13 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
           const output = metafile.outputs[toPosix(relative(root, path))];
           const source = toPosix(relative(root, fn.file));
           if (!output.exports.includes("handler")) {
-            faults.push({ file: source, line: 1, column: 1, message: "exports no handler" });
+            errors.push({ file: source, line: 1, column: 1, message: "does not export a handler" });
             continue;
           }
-          const { code, map } = withRequire(texts.get(path)!.text, texts.get(`${path}.map`)?.text);
+          const { code, map } = addCommonJsGlobals(
+            texts.get(path)!.text,
+            texts.get(`${path}.map`)?.text,
+          );
           onBundle({
             name: fn.name,
             source,
@@ -189,11 +194,11 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleFau
         onProgress(done += batch.length, functions.length);
       }
     }
-    return faults;
+    return errors;
   } catch (error) {
     const { errors } = error as BuildFailure;
     if (!Array.isArray(errors)) throw error;
-    return errors.map(toFault);
+    return errors.map(toBundleError);
   } finally {
     await esbuild.stop();
   }
@@ -203,8 +208,11 @@ function* batches(functions: readonly FunctionFile[]): Generator<readonly Functi
   for (let at = 0; at < functions.length; at += BATCH) yield functions.slice(at, at + BATCH);
 }
 
-/** CommonJS packages call `require` and look for their folder, which an ES module lacks; the others need no such line. */
-function withRequire(code: string, map: string | undefined): { code: string; map?: string } {
+/**
+ * Adds `require`, `__dirname` and `__filename`, which CommonJS packages use and ES modules lack, if
+ * they are needed.
+ */
+function addCommonJsGlobals(code: string, map: string | undefined): { code: string; map?: string } {
   const lines: string[] = [];
   if (code.includes("Dynamic require of")) {
     lines.push(
@@ -218,12 +226,12 @@ function withRequire(code: string, map: string | undefined): { code: string; map
   const at = code.indexOf("\n") + 1;
   return {
     code: `${code.slice(0, at)}${lines.join("")}\n${code.slice(at)}`,
-    // one more line without mappings
+    // skips the added line in the source map
     map: map?.replace('"mappings": "', '"mappings": ";'),
   };
 }
 
-function toFault({ text, location, notes }: Message): BundleFault {
+function toBundleError({ text, location, notes }: Message): BundleError {
   const [, missing = ""] = /^Could not resolve "([^"]+)"/.exec(text) ?? [];
   const install = getInstallCommand(getPackageName(missing));
   const advice = install === undefined

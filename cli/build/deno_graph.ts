@@ -7,17 +7,17 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 
-/** A module that Deno knows. */
+/** A module in Deno's module graph. */
 export interface DenoModule {
   /** Its URL, or `npm:/zod@4.6.7/v4/core`. */
   readonly specifier: string;
-  /** `esm`, `asserted` (JSON and such), `npm`, `node`, `external`. */
+  /** `esm`, `asserted` (such as JSON), `npm`, `node` or `external`. */
   readonly kind?: string;
   readonly mediaType?: string;
-  /** The file that holds it: itself, or one in Deno's cache. */
+  /** The local file: the module itself, or a file in Deno's cache. */
   readonly local?: string;
   readonly error?: string;
-  /** The package of an `npm:` module, as {@link DenoGraph.npmPackages} names it. */
+  /** The package of an `npm:` module; a key of {@link DenoGraph.npmPackages}. */
   readonly npmPackage?: string;
   readonly dependencies?: readonly {
     readonly specifier: string;
@@ -25,16 +25,16 @@ export interface DenoModule {
   }[];
 }
 
-/** A package in Deno's cache, or in node_modules. */
+/** A package in Deno's cache or in node_modules. */
 export interface DenoPackage {
   readonly name: string;
   readonly version: string;
-  /** Packages by id, peers among them. */
+  /** Ids of packages, including peers. */
   readonly dependencies: readonly string[];
   readonly localPath: string;
 }
 
-/** What a program's imports lead to, as `deno info --json` tells it. */
+/** The module graph of a program, the output of `deno info --json`. */
 export interface DenoGraph {
   readonly modules: readonly DenoModule[];
   readonly redirects: Readonly<Record<string, string>>;
@@ -42,11 +42,10 @@ export interface DenoGraph {
 }
 
 /**
- * Finds the configuration that makes a project one of Deno's. Where package.json is nearer, or in the same folder and
- * Node runs us, the project is Node's.
- *
- * @param root The project's folder.
- * @returns Absolute path of deno.json, if it is.
+ * Finds the configuration of a Deno project. A project belongs to Node.js if package.json is
+ * nearer, or in the same folder while Node.js runs this process.
+ * @param root The project folder.
+ * @returns Absolute path of deno.json; `undefined` for a Node.js project.
  */
 export function findDenoConfig(root: string): string | undefined {
   for (let folder = root;; folder = dirname(folder)) {
@@ -59,16 +58,16 @@ export function findDenoConfig(root: string): string | undefined {
   }
 }
 
-/** Source text that names each import takes about 2 KB a module; a thousand functions are a few MB. */
+/** Maximum size of the output: about 2 KB per module, so a thousand functions need a few MB. */
 const MAX_OUTPUT_BYTES = 512 * 1024 * 1024;
 
 /**
- * Asks Deno what the functions import: its import map, its lock file and its cache, for `npm:`, `jsr:` and `https:`.
- *
+ * Resolves the imports of functions with Deno: its import map, lock file and cache for `npm:`,
+ * `jsr:` and `https:`.
  * @param config Absolute path of deno.json.
  * @param files Absolute paths of the functions.
- * @returns The graph.
- * @throws {ConfigurationError} When there is no Deno, or it cannot resolve the project.
+ * @returns The module graph.
+ * @throws {ConfigurationError} If Deno is missing or cannot resolve the project.
  */
 export async function loadDenoGraph(config: string, files: readonly string[]): Promise<DenoGraph> {
   const deno = process.versions.deno === undefined ? "deno" : process.execPath;
@@ -101,9 +100,9 @@ export async function loadDenoGraph(config: string, files: readonly string[]): P
     };
     throw new ConfigurationError(
       code === "ENOENT"
-        ? `${config} makes this a project of Deno's, and there is no program deno: install it, or run ` +
+        ? `${config} makes this a Deno project, but deno is not installed: install it, or run ` +
           "deno run -A jsr:@trellis/fn/cli build"
-        : `deno info could not read the project: ${(stderr || message).trim()}`,
+        : `deno info cannot read the project: ${(stderr || message).trim()}`,
       { cause },
     );
   } finally {

@@ -20,15 +20,15 @@ const LOADERS: Readonly<Record<string, Loader>> = {
   Json: "json",
 };
 
-/** Keeps a question to esbuild's own resolver from coming back to us. */
+/** Marks resolutions that are delegated to esbuild. */
 const NATIVE = { isNative: true };
 
 /**
- * Lets esbuild resolve as Deno does: import maps, `npm:`, `jsr:` and `https:` modules, packages in Deno's cache.
- *
- * @param graph What Deno says.
- * @param paths Where modules belong.
- * @param rewrite Changes the code of modules that Deno fetched.
+ * Creates a plugin with which esbuild resolves like Deno: import maps, `npm:`, `jsr:` and `https:`
+ * modules, packages in Deno's cache.
+ * @param graph The module graph.
+ * @param paths Maps modules to packages.
+ * @param rewrite Changes the code of remote modules.
  * @returns The plugin.
  */
 export function denoPlugin(
@@ -37,22 +37,22 @@ export function denoPlugin(
   rewrite: Rewrite = (_path, code) => code,
 ): Plugin {
   const modules = new Map(graph.modules.map((module) => [module.specifier, module]));
-  // the bundler names files by their real paths
+  // esbuild reports real paths
   const byFolder = new Map(
     Object.values(graph.npmPackages).map((each) => [realPath(each.localPath), each]),
   );
 
   function follow(specifier: string): DenoModule | undefined {
     let at = specifier;
-    // a redirect may lead to a redirect; none leads back
+    // redirects may be chained, but are never circular
     for (let hops = 0; graph.redirects[at] !== undefined && hops < 10; hops++) {
       at = graph.redirects[at];
     }
     return modules.get(at);
   }
 
-  /** The package that a file in the cache is of. */
-  function packageAt(file: string): DenoPackage | undefined {
+  /** Returns the package of a file in the cache. */
+  function findPackage(file: string): DenoPackage | undefined {
     for (let end = file.lastIndexOf(sep); end > 0; end = file.lastIndexOf(sep, end - 1)) {
       const found = byFolder.get(file.slice(0, end));
       if (found !== undefined) return found;
@@ -60,8 +60,11 @@ export function denoPlugin(
     return undefined;
   }
 
-  /** What package.json says of `@trellis/fn` in npm holds of a checkout and of JSR too: nothing happens on import. */
-  function resolved(path: string, namespace: string): OnResolveResult {
+  /**
+   * Builds the result of a resolution. Modules of `@trellis/fn` have no side effects, as its npm
+   * manifest declares, also in a checkout or from JSR.
+   */
+  function toResult(path: string, namespace: string): OnResolveResult {
     return {
       path,
       namespace,
@@ -69,14 +72,14 @@ export function denoPlugin(
     };
   }
 
-  async function inPackage(
+  async function resolveInPackage(
     build: PluginBuild,
     { name, localPath }: DenoPackage,
     subpath: string,
     { kind, importer }: ResolveOptions,
   ): Promise<OnResolveResult> {
     const options = { kind, importer, resolveDir: localPath, pluginData: NATIVE };
-    // a package with `exports` may import itself by its name; one without is a folder
+    // a package with `exports` may import itself by name; one without is resolved as a folder
     const own = await build.resolve(name + subpath, options);
     const found = own.errors.length === 0
       ? own
@@ -101,7 +104,7 @@ export function denoPlugin(
           if (namespace === "file" && (isAbsolute(path) || /^\.{1,2}(?:\/|$)/.test(path))) {
             return paths.trellisRoot(importer) === undefined
               ? undefined
-              : resolved(resolve(resolveDir, path), "file");
+              : toResult(resolve(resolveDir, path), "file");
           }
           if (path.startsWith("node:") || builtinModules.includes(path)) {
             return {
@@ -110,7 +113,7 @@ export function denoPlugin(
             };
           }
 
-          const owner = namespace === "file" ? packageAt(importer) : undefined;
+          const owner = namespace === "file" ? findPackage(importer) : undefined;
           if (owner !== undefined) {
             const name = getPackageName(path);
             const target = name === owner.name
@@ -119,7 +122,7 @@ export function denoPlugin(
                 each?.name === name
               );
             return target &&
-              await inPackage(build, target, path.slice(name.length), { kind, importer });
+              await resolveInPackage(build, target, path.slice(name.length), { kind, importer });
           }
           const from = namespace === REMOTE_NAMESPACE ? importer : pathToFileURL(importer).href;
           const dependency = modules.get(from)?.dependencies?.find(({ specifier }) =>
@@ -134,12 +137,12 @@ export function denoPlugin(
           if (module.kind === "npm") {
             const target = graph.npmPackages[module.npmPackage ?? ""];
             const subpath = /^npm:\/?(?:@[^/]+\/)?[^/]+(\/.*)?$/.exec(module.specifier)?.[1] ?? "";
-            return target && await inPackage(build, target, subpath, { kind, importer });
+            return target && await resolveInPackage(build, target, subpath, { kind, importer });
           }
           if (module.specifier.startsWith("file:")) {
-            return resolved(fileURLToPath(module.specifier), "file");
+            return toResult(fileURLToPath(module.specifier), "file");
           }
-          return resolved(module.specifier, REMOTE_NAMESPACE);
+          return toResult(module.specifier, REMOTE_NAMESPACE);
         },
       );
 

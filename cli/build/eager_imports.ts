@@ -5,7 +5,7 @@ import type { ModulePaths } from "./module_paths.ts";
 import { getEagerParts } from "./optional_parts.ts";
 import { plainSpecifier } from "./plain_specifier.ts";
 
-/** The modules of `@trellis/fn` that load a provider, or a part of one. */
+/** The modules of `@trellis/fn` that import a provider or a part of one. */
 const MODULES =
   /[/\\]database[/\\](?:client|providers[/\\](?:postgres_js|serverless_pg|branching_pg))\.([jt]s)$/;
 
@@ -13,16 +13,16 @@ const MODULES =
 export type Rewrite = (path: string, code: string) => string;
 
 /**
- * Has a function load the driver of its only provider at its start, where Lambda gives it a whole processor. Left to be
- * loaded later, a bundler would wrap in functions all that the driver shares with the rest, drizzle above all, and the
- * engine would read it twice: 5 ms of a cold start.
- *
- * @param provider The provider that the function needs for certain.
- * @param isExternal Whether a package stays outside of the bundle, and may be missing.
- * @param paths Where modules belong.
- * @returns Rewrites the modules of `@trellis/fn`, each on the same lines.
+ * Creates a rewriter that imports the driver of a function's only provider statically, so that it
+ * is loaded during initialization, when Lambda provides a full CPU. With a dynamic import, a
+ * bundler wraps all modules that the driver shares with the rest (most of all drizzle) in
+ * functions, which the engine parses twice: 5 ms of a cold start.
+ * @param provider The provider that the function certainly uses.
+ * @param isExternal Checks whether a package is not bundled and may be missing.
+ * @param paths Maps modules to packages.
+ * @returns Rewrites the modules of `@trellis/fn` without changing line numbers.
  */
-export function eagerImports(
+export function createEagerRewrite(
   provider: DatabaseProvider,
   isExternal: (name: string) => boolean,
   paths: ModulePaths,
@@ -43,9 +43,9 @@ export function eagerImports(
 }
 
 /**
- * Rewrites modules that lie in files.
+ * Creates a plugin that rewrites local modules.
  *
- * @param rewrite What {@link eagerImports} gave.
+ * @param rewrite The result of {@link createEagerRewrite}.
  */
 export function rewritePlugin(rewrite: Rewrite): Plugin {
   return {

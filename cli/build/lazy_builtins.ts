@@ -1,7 +1,7 @@
 import type { Plugin } from "esbuild";
 
-/** Modules of Node's that cost milliseconds to load; http alone costs 40 ms from Node 22 on. */
-const COSTLY = [
+/** Built-in modules that take milliseconds to load; http alone takes 40 ms since Node.js 22. */
+const SLOW = [
   "child_process",
   "crypto",
   "dns",
@@ -17,8 +17,9 @@ const COSTLY = [
 const NAMESPACE = "builtin";
 
 /**
- * Loads Node's costly modules when the code that uses them first runs. In one file all imports stand at the top, so that
- * those of a driver that is loaded on demand would be loaded by every start.
+ * Creates a plugin that loads slow built-in modules when the code that uses them first runs. In a
+ * bundle all static imports are at the top, so even the imports of an unused driver would be loaded
+ * at every start.
  *
  * @returns The plugin.
  */
@@ -27,7 +28,7 @@ export function lazyBuiltinsPlugin(): Plugin {
     name: "lazy builtins",
     setup(build): void {
       build.onResolve(
-        { filter: new RegExp(`^(?:node:)?(?:${COSTLY.join("|")})(?:/|$)`) },
+        { filter: new RegExp(`^(?:node:)?(?:${SLOW.join("|")})(?:/|$)`) },
         ({ path, kind }) =>
           kind === "import-statement"
             ? {

@@ -2,11 +2,11 @@ import type * as Esbuild from "esbuild";
 import { explainMissing } from "../../core/optional_package.ts";
 
 /**
- * Loads the bundler: in the npm package it is an optional peer.
+ * Loads esbuild, an optional peer dependency of the npm package.
  *
- * @param command Who needs it, for the message: `trellis build`.
+ * @param command The command for the error message: `trellis build`.
  * @returns esbuild.
- * @throws {ConfigurationError} When it is not installed: names the command that installs it.
+ * @throws {ConfigurationError} If it is not installed; the message contains the install command.
  */
 export async function loadEsbuild(command: string): Promise<typeof Esbuild> {
   return await import("esbuild").catch(explainMissing("esbuild", command));

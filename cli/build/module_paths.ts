@@ -2,30 +2,31 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { TRELLIS } from "../analysis/resolve_module.ts";
 
-/** Where modules belong. A path is absolute, or the URL of a module that Deno fetched. */
+/** Maps modules to packages. A path is absolute, or the URL of a remote module. */
 export interface ModulePaths {
   /**
-   * The root of `@trellis/fn`, when a module is of it.
+   * Returns the root of `@trellis/fn` if the module belongs to it.
    *
    * @param path The module.
    */
   trellisRoot(path: string): string | undefined;
   /**
-   * The package of a module: `zod`; nothing for the project's own.
+   * Returns the package of a module: `zod`; `undefined` for project files.
    *
    * @param path The module.
    */
   getPackage(path: string): string | undefined;
   /**
-   * Whether a package builds on `@trellis/fn`, so that it may open a database or start the auth library.
+   * Checks whether a package depends on `@trellis/fn`, so that it may open a database or use the
+   * auth library.
    *
-   * @param path A module of it.
+   * @param path A module of the package.
    */
   usesTrellis(path: string): boolean;
 }
 
 const INSTALLED = /^(.*[/\\]node_modules[/\\])((?:@[^/\\]+[/\\])?[^/\\]+)/;
-/** `…/npm/<registry>/<name>/<version>/` in Deno's cache. */
+/** Matches `…/npm/<registry>/<name>/<version>/` in Deno's cache. */
 const CACHED = /^(.*[/\\]npm[/\\][^/\\]+[/\\])((?:@[^/\\]+[/\\])?[^/\\]+)([/\\]\d[^/\\]*)/;
 const REMOTE = /^https?:\/\/[^/]+\/(@[^/]+\/[^/]+)\/[^/]+\//;
 
@@ -36,10 +37,11 @@ interface Manifest {
 }
 
 /**
- * Makes the reader of paths; each folder is looked at once.
+ * Creates the mapping; results are cached by folder.
  *
- * @param project Absolute path of the project's folder: what is in it is its own, but for node_modules.
- * @returns The reader.
+ * @param project Absolute path of the project: files in it belong to the project, except in
+ * node_modules.
+ * @returns The mapping.
  */
 export function createModulePaths(project: string): ModulePaths {
   const roots = new Map<string, string | undefined>();
@@ -48,7 +50,7 @@ export function createModulePaths(project: string): ModulePaths {
   function trellisRoot(path: string): string | undefined {
     const remote = REMOTE.exec(path);
     if (remote !== null) return remote[1] === TRELLIS ? remote[0] : undefined;
-    // an example may lie in the checkout of what it uses
+    // an example project may be inside the checkout of the package
     const isOwn = path.startsWith(project + sep) && !INSTALLED.test(path.slice(project.length));
     return isOwn ? undefined : getRoot(dirname(path));
   }
@@ -97,7 +99,7 @@ function readManifest(file: string): Manifest {
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch {
-    // deno.json may hold comments; ours holds none
+    // a deno.json with comments is not ours
     return {};
   }
 }

@@ -2,29 +2,29 @@ import type { DatabaseProvider } from "../../database/config.ts";
 import { TRELLIS } from "../analysis/resolve_module.ts";
 import { ts, unwrap } from "../analysis/typescript.ts";
 
-/** What of the package's optional parts a function calls for. */
+/** The optional parts of the package that a function needs. */
 export interface Needs {
-  /** Providers that its configurations name, sorted. */
+  /** The providers in its configurations, sorted. */
   readonly providers: readonly DatabaseProvider[];
-  /** Whether a provider is worked out at run time, so that each may be meant. */
+  /** True if a provider is computed at run time, so that any provider may be used. */
   readonly anyProvider: boolean;
-  /** Where in the code a provider is that cannot be read from the text. */
+  /** The position of a provider in the code that cannot be determined. */
   readonly unreadAt?: number;
-  /** Whether it may use the auth library itself, and not only check sessions. */
+  /** True if it may use the auth library itself and not only check sessions. */
   readonly betterAuth: boolean;
 }
 
-/** The providers that can run in a function. */
+/** The providers that work in a deployed function. */
 export const DEPLOYABLE: readonly DatabaseProvider[] = ["branching-pg", "distsql", "serverless-pg"];
 
-/** What hands out an auth instance, or calls its routes. */
+/** Functions that return an auth instance or call its routes. */
 const INSTANCES: ReadonlySet<string> = new Set([
   "createAuth",
   "createAuthHandler",
   "getAuth",
   "getConfiguredSessionAuth",
 ]);
-/** What takes an auth instance as its first argument and never starts the library. */
+/** Functions that take an auth instance as their first argument and never load the library. */
 const SESSION_CHECKS: ReadonlySet<string> = new Set([
   "expireSession",
   "refreshSession",
@@ -33,9 +33,9 @@ const SESSION_CHECKS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads what a function calls for from its tree-shaken sources: what is imported in them is used.
+ * Reads the needs of a function from its tree-shaken sources: every import in them is used.
  *
- * @param code The function's own code, bundled, with `@trellis/fn` and other packages left as imports.
+ * @param code The function's own code as a bundle, with packages as imports.
  * @returns The needs.
  */
 export function readNeeds(code: string): Needs {
@@ -63,9 +63,9 @@ export function readNeeds(code: string): Needs {
 }
 
 interface Imported {
-  /** The exported name; `*` for all of a module. */
+  /** The exported name; `*` for the namespace. */
   readonly name: string;
-  /** The name in this file. */
+  /** The local name. */
   readonly local: string;
   readonly from: string;
 }
@@ -106,17 +106,17 @@ function isTrellis(specifier: string): boolean {
   return specifier === TRELLIS || specifier.startsWith(`${TRELLIS}/`);
 }
 
-/** Providers that a file names, and the expressions for one that cannot be read. */
+/** Providers in a file, and the expressions whose provider cannot be determined. */
 export interface ReadProviders {
   readonly named: ReadonlySet<DatabaseProvider>;
   readonly unread: readonly ts.Node[];
 }
 
 /**
- * Reads the providers that configurations name: `{ provider: "distsql" }`, also behind `?:`, `??` and `||`.
+ * Reads the providers of configurations: `{ provider: "distsql" }`, also inside `?:`, `??` and `||`.
  *
  * @param file The file.
- * @returns The names; where there are none, the calls that open a database count as unread.
+ * @returns The names; if there are none, the calls that open a database count as unread.
  */
 export function readProviders(file: ts.SourceFile): ReadProviders {
   const named = new Set<DatabaseProvider>();
@@ -159,7 +159,10 @@ function getName(name: ts.PropertyName): string | undefined {
   return ts.isIdentifier(name) || ts.isStringLiteralLike(name) ? name.text : undefined;
 }
 
-/** An instance that goes nowhere but into a session check never loads the library. */
+/**
+ * Checks whether an auth instance is used for anything except session checks, which never load the
+ * library.
+ */
 function startsBetterAuth(file: ts.SourceFile, imports: readonly Imported[]): boolean {
   const locals = new Map(imports.map(({ local, name }) => [local, name]));
   if (!imports.some(({ name }) => INSTANCES.has(name))) return false;

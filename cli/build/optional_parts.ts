@@ -8,18 +8,18 @@ import type { ModulePaths } from "./module_paths.ts";
 import { DEPLOYABLE, type Needs } from "./needs.ts";
 import { plainSpecifier } from "./plain_specifier.ts";
 
-/** A part of `@trellis/fn` that is loaded when it is first used, and that not every function needs. */
+/** A part of `@trellis/fn` that is loaded on first use and that not every function needs. */
 interface OptionalPart {
-  /** The provider that it serves. */
+  /** The provider that it implements. */
   readonly provider?: DatabaseProvider;
-  /** Its module, without extension, and what imports it. */
+  /** Its module without extension, and the importing module. */
   readonly module: string;
   readonly importer: string;
-  /** What the importer takes from it. */
+  /** The name that the importer uses. */
   readonly exports: string;
-  /** What it loads in its turn, where both may be loaded at a function's start. */
+  /** Modules that it imports and that may be loaded during initialization. */
   readonly eager?: readonly string[];
-  /** The package without which it cannot work. */
+  /** The package that it requires. */
   readonly peer?: OptionalPackage;
 }
 
@@ -57,17 +57,17 @@ const PARTS: readonly OptionalPart[] = [
   { module: "better_auth", importer: "instance", exports: "startBetterAuth" },
 ];
 
-const NAMESPACE = "left out";
+const NAMESPACE = "omitted";
 
-/** Which optional parts go into a bundle. */
+/** The optional parts in a bundle. */
 export interface Parts {
   readonly providers: readonly DatabaseProvider[];
   readonly betterAuth: boolean;
 }
 
 /**
- * What a function whose only provider this is may load at its start: the provider's module and what that loads, as they
- * stand in `import()`, without extensions.
+ * Returns the modules that a function with a single provider may load during initialization: the
+ * provider's module and its imports, as in `import()` without extensions.
  *
  * @param provider The provider.
  */
@@ -79,22 +79,22 @@ export function getEagerParts(provider: DatabaseProvider): readonly string[] {
 /** Options of {@link optionalPartsPlugin}. */
 export interface OptionalPartsOptions extends Parts {
   readonly paths: ModulePaths;
-  /** Providers that must work: their packages have to be installed. Deno fetches what modules import. */
+  /** Providers that must work, so their packages must be installed. Empty for Deno, which downloads packages. */
   readonly required: readonly DatabaseProvider[];
-  /** Whether a package stays an import. */
+  /** Checks whether a package is not bundled. */
   readonly isExternal: (name: string) => boolean;
 }
 
-/** Packages that read files beside their own code, which no bundle has. */
+/** Packages that read files next to their code, which a bundle does not contain. */
 const NEVER_BUNDLED = ["@electric-sql/pglite", "libpg-query"] as const;
 
 /**
- * Which packages stay imports.
+ * Creates a check for packages that are not bundled.
  *
- * @param configured Packages; `@aws-sdk/*` is all of them.
- * @returns Says it of a package.
+ * @param configured Package names; `@aws-sdk/*` matches all packages of a scope.
+ * @returns The check.
  */
-export function externals(configured: readonly string[]): (name: string) => boolean {
+export function createExternalCheck(configured: readonly string[]): (name: string) => boolean {
   const external = [...configured, ...NEVER_BUNDLED];
   return (name) =>
     external.some((each) =>
@@ -103,33 +103,33 @@ export function externals(configured: readonly string[]): (name: string) => bool
 }
 
 /**
- * The parts that a function gets.
+ * Selects the optional parts of a function.
  *
  * @param name The function's name.
- * @param needs What its sources show.
- * @param settings What the configuration says.
- * @returns The parts. PGlite is only there when it is configured: it reads files that lie beside its own code.
+ * @param needs The needs found in its sources.
+ * @param settings The configuration.
+ * @returns The parts. PGlite is only included if configured: it reads files next to its own code.
  */
-export function getParts(
+export function selectParts(
   name: string,
   needs: Needs,
   { databaseProviders, betterAuth = [] }: Pick<BuildSettings, "betterAuth" | "databaseProviders">,
 ): Parts {
-  const shown = needs.anyProvider
+  const found = needs.anyProvider
     ? DEPLOYABLE
     : needs.providers.filter((provider) => provider !== "embedded-pg");
   return {
-    providers: databaseProviders ?? shown,
+    providers: databaseProviders ?? found,
     betterAuth: needs.betterAuth || betterAuth.some((each) => each === name || each === "*"),
   };
 }
 
 /**
- * Keeps the parts that a function does not need out of its bundle; whoever uses one of them all the same reads why it is
- * not there.
+ * Creates a plugin that omits optional parts that a function does not need. Using an omitted part
+ * throws an error with the reason.
  *
- * @param options The parts that are needed.
- * @returns The plugin; it comes before those that resolve.
+ * @param options The needed parts.
+ * @returns The plugin; it must precede resolving plugins.
  */
 export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
   const { providers, required, betterAuth, paths, isExternal } = options;
@@ -160,10 +160,10 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
             return {
               path: part.exports,
               namespace: NAMESPACE,
-              pluginData: explain(part),
+              pluginData: explainOmission(part),
             };
           }
-          // a provider that is only possible may lack its package: its file says so when it is used
+          // a provider that is only possibly used may lack its package: an error is thrown on use
           const mustWork = provider !== undefined && required.includes(provider) &&
             !isExternal(peer ?? "");
           if (peer === undefined || !mustWork) return undefined;
@@ -175,7 +175,7 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
           if (errors.length === 0) return undefined;
           return {
             errors: [{
-              text: `Provider ${provider} needs the package ${peer}, which is not installed: ` +
+              text: `Provider ${provider} requires the package ${peer}, which is not installed: ` +
                 getInstallCommand(peer),
             }],
           };
@@ -191,23 +191,23 @@ export function optionalPartsPlugin(options: OptionalPartsOptions): Plugin {
 }
 
 /**
- * The command that installs an optional package of `@trellis/fn`.
+ * Returns the command that installs an optional package of `@trellis/fn`.
  *
  * @param name A package.
- * @returns The command, or `undefined` for any other package.
+ * @returns The command; `undefined` for other packages.
  */
 export function getInstallCommand(name: string): string | undefined {
   if (!Object.hasOwn(OPTIONAL_PACKAGES, name)) return undefined;
   return `npm install "${name}@${OPTIONAL_PACKAGES[name as OptionalPackage]}"`;
 }
 
-function explain({ provider }: OptionalPart): string {
+function explainOmission({ provider }: OptionalPart): string {
   if (provider === undefined) {
-    return "trellis build left better-auth out of this function, since nothing in its sources uses the auth instance. " +
-      "Add the function's name to build.betterAuth in trellis.config.ts";
+    return "trellis build omitted better-auth from this function, because its sources do not use the auth " +
+      "instance. Add the function's name to build.betterAuth in trellis.config.ts";
   }
-  return `trellis build left provider ${provider} out of this function: ` +
+  return `trellis build omitted the provider ${provider} from this function: ` +
     (provider === "embedded-pg"
-      ? "it is for development and tests. Check the environment variables that choose the provider"
-      : "nothing in its sources names it. Set build.databaseProviders in trellis.config.ts");
+      ? "it is for development and tests only. Check the environment variables that select the provider"
+      : "its sources do not use it. Set build.databaseProviders in trellis.config.ts");
 }

@@ -13,64 +13,65 @@ import process from "node:process";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { MARKER } from "./bundle.ts";
 
-/** What happened to a function's bundle. */
+/** The change of a function's bundle. */
 export type BundleChange = "created" | "updated" | "unchanged";
 
-/** Where bundles are written: aside at first, then all at once. */
+/** Writes bundles: first to a temporary folder, then all at once to the output folder. */
 export interface OutputFolder {
   /**
-   * Functions whose `index.mjs` somebody else wrote.
+   * Lists functions whose `index.mjs` was not generated.
    *
    * @param names All functions.
    */
-  strangers(names: readonly string[]): string[];
+  unmanagedFiles(names: readonly string[]): string[];
   /**
-   * Writes a bundle aside.
+   * Writes a bundle to the temporary folder.
    *
    * @param name The function.
-   * @param code `index.mjs`.
-   * @param map `index.mjs.map`, if there is one.
-   * @returns What moving it will do.
+   * @param code The content of `index.mjs`.
+   * @param map The content of `index.mjs.map`, if there is one.
+   * @returns The change that {@link OutputFolder.commit} will make.
    */
   stage(name: string, code: string, map?: string): BundleChange;
   /**
-   * Moves what was written aside to its place and removes bundles of functions that are gone. One step for signals.
+   * Moves the bundles to the output folder and removes bundles of deleted functions. Synchronous,
+   * so that signals cannot interrupt it.
    *
    * @param names All functions.
-   * @returns Folders that were removed.
+   * @returns The removed folders.
    */
   commit(names: readonly string[]): string[];
-  /** Forgets what was written aside and not moved. */
+  /** Deletes the temporary folder. */
   discard(): void;
 }
 
 const CODE = "index.mjs";
 const MAP = "index.mjs.map";
-const ASIDE = ".building-";
+const TEMPORARY = ".building-";
 
 /**
- * Opens the folder of the bundles.
+ * Opens the output folder of the bundles.
  *
  * @param dir Absolute path of the folder.
- * @param mapsDir Where source maps go: the same folder, or one of their own.
+ * @param mapsDir Folder of the source maps; may be the same.
  * @returns The folder; nothing is written yet.
  */
 export function openOutputFolder(dir: string, mapsDir: string): OutputFolder {
-  const aside = join(dir, `${ASIDE}${process.pid}`);
+  const aside = join(dir, `${TEMPORARY}${process.pid}`);
   const staged = new Map<string, { change: BundleChange; hasMap: boolean }>();
   const discard = () => rmSync(aside, { recursive: true, force: true });
-  // a signal ends the process between two steps
+  // a signal may exit the process before the bundles are moved
   process.once("exit", discard);
 
   return {
-    strangers(names): string[] {
+    unmanagedFiles(names): string[] {
       return names.filter((name) =>
         readIfThere(join(dir, name, CODE))?.startsWith(MARKER) === false
       );
     },
 
     stage(name, code, map): BundleChange {
-      if (staged.size === 0) removeAbandoned(dir);
+      if (staged.size === 0) removeLeftovers(dir);
       const present = readIfThere(join(dir, name, CODE));
       const change = present === undefined ? "created" : present === code ? "unchanged" : "updated";
       if (change !== "unchanged" || readIfThere(join(mapsDir, name, MAP)) !== map) {
@@ -90,11 +91,11 @@ export function openOutputFolder(dir: string, mapsDir: string): OutputFolder {
             renameSync(join(aside, name, MAP), join(mapsDir, name, MAP));
           }
           renameSync(join(aside, name, CODE), join(dir, name, CODE));
-          // maps that the settings now put elsewhere
+          // removes maps that an earlier setting wrote here
           if (!hasMap || mapsDir !== dir) rmSync(join(dir, name, MAP), { force: true });
         }
         const kept = new Set(names);
-        const stale = foldersIn(dir).filter((name) =>
+        const stale = listFolders(dir).filter((name) =>
           !kept.has(name) && readIfThere(join(dir, name, CODE))?.startsWith(MARKER)
         );
         for (const name of stale) {
@@ -105,7 +106,7 @@ export function openOutputFolder(dir: string, mapsDir: string): OutputFolder {
         }
         return stale;
       } catch (cause) {
-        throw new ConfigurationError(`${dir} could not be written: ${(cause as Error).message}`, {
+        throw new ConfigurationError(`${dir} cannot be written: ${(cause as Error).message}`, {
           cause,
         });
       } finally {
@@ -125,7 +126,7 @@ function write(file: string, text: string): void {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   } catch (cause) {
-    throw new ConfigurationError(`${file} could not be written: ${(cause as Error).message}`, {
+    throw new ConfigurationError(`${file} cannot be written: ${(cause as Error).message}`, {
       cause,
     });
   }
@@ -135,7 +136,7 @@ function readIfThere(file: string): string | undefined {
   return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }
 
-function foldersIn(dir: string): string[] {
+function listFolders(dir: string): string[] {
   if (!existsSync(dir)) return [];
   return readdirSync(dir, { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !entry.name.startsWith("."))
@@ -147,12 +148,12 @@ function removeIfEmpty(folder: string): void {
   if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
 }
 
-/** What builds left behind that were killed. */
-function removeAbandoned(dir: string): void {
+/** Removes temporary folders of killed processes. */
+function removeLeftovers(dir: string): void {
   if (!existsSync(dir)) return;
   for (const name of readdirSync(dir)) {
-    if (!name.startsWith(ASIDE)) continue;
-    if (!isRunning(Number(name.slice(ASIDE.length)))) {
+    if (!name.startsWith(TEMPORARY)) continue;
+    if (!isRunning(Number(name.slice(TEMPORARY.length)))) {
       rmSync(join(dir, name), { recursive: true, force: true });
     }
   }
@@ -163,7 +164,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: somebody else's process
+    // EPERM: the process belongs to another user
     return (error as { code?: string }).code === "EPERM";
   }
 }

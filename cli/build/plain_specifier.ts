@@ -1,5 +1,5 @@
 /**
- * A specifier of npm's without scheme and version: `npm:zod@4/v4` is `zod/v4`.
+ * Removes scheme and version of an npm specifier: `npm:zod@4/v4` becomes `zod/v4`.
  *
  * @param specifier Any specifier.
  */

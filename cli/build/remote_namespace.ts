@@ -1,2 +1,2 @@
-/** The namespace of modules that Deno fetched. */
+/** The esbuild namespace of remote modules. */
 export const REMOTE_NAMESPACE = "remote";

@@ -15,13 +15,13 @@ export interface ScannedNeeds extends Needs {
 }
 
 /**
- * Bundles the functions' own code, with packages left as imports, and reads from what is left after tree shaking what
- * they need.
+ * Bundles the functions' own code with packages as imports, and reads the needs from the
+ * tree-shaken result.
  *
  * @param esbuild The bundler.
- * @param options The options of the build itself.
- * @param paths Where modules belong.
- * @returns Needs by output name.
+ * @param options The options of the actual build.
+ * @param paths Maps modules to packages.
+ * @returns Needs by output path.
  */
 export async function scanNeeds(
   esbuild: Awaited<ReturnType<typeof loadEsbuild>>,
@@ -31,14 +31,14 @@ export async function scanNeeds(
   const { outputFiles = [] } = await esbuild.build({
     ...options,
     banner: {},
-    // constants are put in their places; names stay
+    // inlines constants but keeps names
     minify: false,
     minifySyntax: true,
     keepNames: false,
     sourcemap: false,
     metafile: false,
     write: false,
-    plugins: [ownCode(paths), ...options.plugins ?? []],
+    plugins: [ownCodePlugin(paths), ...options.plugins ?? []],
   });
   return new Map(outputFiles.map(({ path, text }) => {
     const needs = readNeeds(text);
@@ -51,8 +51,10 @@ export async function scanNeeds(
   }));
 }
 
-/** Leaves packages as imports, but for those that build on `@trellis/fn` themselves. */
-function ownCode(paths: ModulePaths): Plugin {
+/**
+ * Creates a plugin that keeps packages as imports, except packages that depend on `@trellis/fn`.
+ */
+function ownCodePlugin(paths: ModulePaths): Plugin {
   return {
     name: "own code",
     setup(build): void {
@@ -66,7 +68,7 @@ function ownCode(paths: ModulePaths): Plugin {
         if (path.startsWith("node:") || builtinModules.includes(path)) {
           return { path, external: true };
         }
-        // without side effects, so that an import that nothing uses is dropped
+        // declared free of side effects, so that unused imports are removed
         if (path === TRELLIS || path.startsWith(`${TRELLIS}/`)) {
           return { path, external: true, sideEffects: false };
         }

@@ -1,24 +1,24 @@
 import type { PackageSize } from "./sizes.ts";
 
-/** A line of the table. */
+/** A row of the table. */
 export interface SizeRow {
   readonly name: string;
   readonly bytes: number;
   readonly gzipBytes: number;
   readonly packages: readonly PackageSize[];
-  /** More bytes than the function may have. */
+  /** True if the function exceeds its budget. */
   readonly isOver: boolean;
 }
 
-const NAMED_PACKAGES = 3;
-/** A package below this share of a bundle is no news. */
-const HEAVY_SHARE = 0.05;
+const MAX_PACKAGES = 3;
+/** Packages below this share of a bundle are not listed. */
+const MIN_SHARE = 0.05;
 
 /**
- * The sizes of bundles, and what makes them heavy.
+ * Renders the sizes of bundles with their largest packages.
  *
  * @param rows One row for each function.
- * @param mark How a row over its budget looks.
+ * @param mark Highlights a row over its budget.
  * @returns Lines.
  */
 export function renderSizeTable(
@@ -35,30 +35,31 @@ export function renderSizeTable(
   const line = ([name, size, gzip]: readonly string[], heavy: string) =>
     `${name.padEnd(widths[0])}  ${size.padStart(widths[1])}  ${gzip.padStart(widths[2])}  ${heavy}`;
   return [
-    line(head, "heavy"),
+    line(head, "largest packages"),
     ...rows.map(({ packages, bytes, isOver }, index) => {
-      const text = line(cells[index], describeHeavy(packages, bytes));
+      const text = line(cells[index], listLargestPackages(packages, bytes));
       return isOver ? mark(text) : text;
     }),
   ];
 }
 
 /**
- * The heavy packages of a bundle: `better-auth 402 kB, zod 88 kB`.
+ * Lists the largest packages of a bundle: `better-auth 402 kB, zod 88 kB`.
  *
- * @param packages Packages, the largest first.
+ * @param packages Packages, largest first.
  * @param bytes The bundle's size.
  */
-export function describeHeavy(packages: readonly PackageSize[], bytes: number): string {
-  const heavy = packages.filter((each) => each.bytes >= bytes * HEAVY_SHARE).slice(
+export function listLargestPackages(packages: readonly PackageSize[], bytes: number): string {
+  const heavy = packages.filter((each) => each.bytes >= bytes * MIN_SHARE).slice(
     0,
-    NAMED_PACKAGES,
+    MAX_PACKAGES,
   );
   return heavy.map((each) => `${each.name} ${formatBytes(each.bytes)}`).join(", ");
 }
 
 /**
- * A number of bytes for a person: `1.2 MB`, `88 kB`, with steps of 1,000 as Lambda's quotas and package registries use.
+ * Formats a number of bytes: `1.2 MB`, `88 kB`. Uses decimal units, like Lambda's quotas and
+ * package registries.
  *
  * @param bytes The number.
  */

@@ -5,9 +5,9 @@ import { REMOTE_NAMESPACE } from "./remote_namespace.ts";
 
 /** A module's share of a bundle. */
 export interface ModuleSize {
-  /** The module as the bundler names it. */
+  /** The path reported by esbuild. */
   readonly path: string;
-  /** Its package; nothing for the project's own. */
+  /** Its package; omitted for project files. */
   readonly package?: string;
   readonly bytes: number;
 }
@@ -18,16 +18,16 @@ export interface PackageSize {
   readonly bytes: number;
 }
 
-/** What the project's own code is called among the packages. */
+/** The label of project files in the list of packages. */
 export const OWN_CODE = "(own code)";
 
 /**
- * What a bundle is made of.
+ * Lists the modules in a bundle.
  *
- * @param output The bundler's account of it.
- * @param root The project's folder.
- * @param paths Where modules belong.
- * @returns Modules that left something in it, the largest first.
+ * @param output The metadata of the bundle.
+ * @param root The project folder.
+ * @param paths Maps modules to packages.
+ * @returns Modules with at least one byte in the bundle, largest first.
  */
 export function getSizes(
   output: Metafile["outputs"][string],
@@ -37,21 +37,21 @@ export function getSizes(
   return Object.entries(output.inputs)
     .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
     .map(([path, { bytesInOutput }]) => {
-      const place = path.startsWith(`${REMOTE_NAMESPACE}:`)
+      const location = path.startsWith(`${REMOTE_NAMESPACE}:`)
         ? path.slice(REMOTE_NAMESPACE.length + 1)
         : resolve(root, path);
-      return { path, package: paths.getPackage(place), bytes: bytesInOutput };
+      return { path, package: paths.getPackage(location), bytes: bytesInOutput };
     })
     .sort((a, b) => b.bytes - a.bytes || (a.path < b.path ? -1 : 1));
 }
 
 /**
- * Adds modules up by package.
+ * Sums up modules by package.
  *
  * @param modules The modules.
- * @returns Packages, the largest first.
+ * @returns Packages, largest first.
  */
-export function byPackage(modules: readonly ModuleSize[]): PackageSize[] {
+export function sumByPackage(modules: readonly ModuleSize[]): PackageSize[] {
   const totals = new Map<string, number>();
   for (const { package: name = OWN_CODE, bytes } of modules) {
     totals.set(name, (totals.get(name) ?? 0) + bytes);

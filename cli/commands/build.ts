@@ -3,54 +3,53 @@ import { realpathSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
 import { gzipSync } from "node:zlib";
 import { ConfigurationError } from "../../errors/http_errors.ts";
-import type { Bundle, BundleFault } from "../build/bundle.ts";
+import type { Bundle, BundleError } from "../build/bundle.ts";
 import type { BundleChange, OutputFolder } from "../build/output_folder.ts";
-import { describeHeavy, formatBytes, renderSizeTable } from "../build/size_table.ts";
 import type { SourcePlace } from "../build/provider_place.ts";
-import { byPackage, type ModuleSize, type PackageSize } from "../build/sizes.ts";
+import { formatBytes, listLargestPackages, renderSizeTable } from "../build/size_table.ts";
+import { type ModuleSize, type PackageSize, sumByPackage } from "../build/sizes.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { Output } from "../output.ts";
 
-/** `trellis build`. */
+/** The command `trellis build`. */
 export const build: Command = {
   name: "build",
-  summary: "Bundles each function into one file that can be deployed.",
+  summary: "Bundles each function into one deployable file.",
   description: [
-    "Writes dist/<Function>/index.mjs, an ES module that exports `handler`, minified and tree-shaken, with its source map beside\n" +
-    "it. Of the package's optional parts (database drivers, the auth library) a function gets those that its sources call for.\n" +
-    "The same sources give the same bytes.",
-    "Prints the size of each function and what makes it heavy. Bundles of functions that are gone are removed; files without\n" +
-    "the first line that says so are left alone.",
-    "Projects of Node's resolve as Node does, with tsconfig's paths and package.json's imports; projects of Deno's as Deno\n" +
-    "does, with import maps, npm:, jsr: and https:.",
+    "Writes dist/<Function>/index.mjs: a minified, tree-shaken ES module that exports `handler`, with\n" +
+    "its source map. Optional parts of the package (database drivers, the auth library) are included\n" +
+    "only in functions whose sources use them. Builds are reproducible.",
+    "Prints the size of each function and its largest packages. Bundles of deleted functions are\n" +
+    "removed; files without the generated first line are never changed.",
+    "Node.js projects are resolved like Node.js, with `paths` of tsconfig and `imports` of\n" +
+    "package.json; Deno projects like Deno, with import maps, npm:, jsr: and https:.",
   ],
   options: [
     {
       name: "check",
-      description: "Write nothing; exit with 1 when a function is over its budget (build.budgets).",
+      description: "Write nothing; exit with 1 if a function exceeds its budget (build.budgets).",
     },
-    { name: "analyze", description: "Print what each bundle is made of, by package and module." },
+    { name: "analyze", description: "Print the contents of each bundle by package and module." },
   ],
   examples: [
     ["trellis build", "write dist/<Function>/index.mjs for every function"],
-    ["trellis build --check", "in CI: fail when a function is over its budget"],
-    ["trellis build --analyze", "find out what makes a function heavy"],
-    ["trellis build --json | jq '.functions[] | .name, .bytes'", "sizes for a program"],
+    ["trellis build --check", "in CI: fail if a function exceeds its budget"],
+    ["trellis build --analyze", "find out why a function is large"],
+    ["trellis build --json | jq '.functions[] | .name, .bytes'", "sizes as JSON"],
   ],
   exitCodes: {
-    [ExitCode.Done]: "Done; with --check: every function keeps to its budget.",
+    [ExitCode.Done]: "Done; with --check: every function is within its budget.",
     [ExitCode.Found]:
-      "A function cannot be bundled, a file of yours is in the way, or (--check) a function is over its budget.",
-    [ExitCode.Usage]: "The command line is wrong.",
-    [ExitCode.Failed]:
-      "It could not run: esbuild, a folder or a file is missing or cannot be written.",
+      "A function cannot be bundled, an unmanaged file exists at an output path, or (--check) a function exceeds its budget.",
+    [ExitCode.Usage]: "The command line is invalid.",
+    [ExitCode.Failed]: "It could not run: esbuild, a folder or a file is missing or not writable.",
   },
   run,
 };
 
-/** A bundle as the report shows it; its text is not kept. */
+/** A bundle in the report, without its code. */
 interface BuiltFunction {
   readonly name: string;
   readonly source: string;
@@ -79,7 +78,7 @@ async function run({ root: folder, options, output }: CommandContext): Promise<E
   const config = readConfig(folder, options.config as string | undefined);
   const functionsDir = resolve(folder, config.functionsDir);
   findFunctionFiles(functionsDir);
-  // resolvers give real paths; beside a link to the project they would name other files
+  // resolvers return real paths, so relative paths must be based on the real path of the project
   const root = realpathSync(folder);
   const functions = findFunctionFiles(resolve(root, config.functionsDir));
   const names = functions.map(({ name }) => name);
@@ -89,22 +88,23 @@ async function run({ root: folder, options, output }: CommandContext): Promise<E
   const dir = resolve(root, config.build.dir);
   const target = openOutputFolder(dir, config.build.sourceMaps === "apart" ? `${dir}.maps` : dir);
   try {
-    const strangers = isCheck ? [] : target.strangers(names);
-    if (strangers.length > 0) return reportStrangers(output, strangers, config.build.dir);
+    const unmanaged = isCheck ? [] : target.unmanagedFiles(names);
+    if (unmanaged.length > 0) return reportUnmanaged(output, unmanaged, config.build.dir);
     const built: BuiltFunction[] = [];
-    const faults = await bundleFunctions({
+    const errors = await bundleFunctions({
       root,
       functions,
       settings: config.build,
-      onBundle: (bundle) => built.push(take(bundle, config, isCheck ? undefined : target)),
+      onBundle: (bundle) =>
+        built.push(toBuiltFunction(bundle, config, isCheck ? undefined : target)),
       onProgress: (done, total) => output.progress("Bundling functions", done, total),
     });
     output.endProgress();
     built.sort((a, b) => a.name < b.name ? -1 : 1);
-    const removed = isCheck || faults.length > 0 ? [] : target.commit(names);
+    const removed = isCheck || errors.length > 0 ? [] : target.commit(names);
     return report(output, {
       built,
-      faults,
+      errors,
       removed,
       config,
       functions,
@@ -125,18 +125,18 @@ function checkSettings(
   for (const [setting, listedNames] of Object.entries(listed)) {
     const unknown = listedNames.find((name) => name !== "*" && !names.includes(name));
     if (unknown !== undefined) {
-      throw new ConfigurationError(`build.${setting} lists ${unknown}, which is no function`);
+      throw new ConfigurationError(`build.${setting}: ${unknown} does not match a function`);
     }
   }
   const isInside = (path: string) => !relative(resolve(root, build.dir), path).startsWith("..");
   if (isInside(root) || isInside(resolve(root, functionsDir))) {
     throw new ConfigurationError(
-      `build.dir is ${build.dir}, which holds the sources: give a folder of its own`,
+      `build.dir is ${build.dir}, which contains the sources: use a separate folder`,
     );
   }
 }
 
-function take(
+function toBuiltFunction(
   { name, source, code, map, modules, parts, unreadProvider }: Bundle,
   config: ResolvedConfig,
   target?: OutputFolder,
@@ -144,7 +144,7 @@ function take(
   const { budgets, dir } = config.build;
   const bytes = byteLength(code);
   const budgetBytes = Object.hasOwn(budgets, name) ? budgets[name] : budgets["*"];
-  const packages = byPackage(modules);
+  const packages = sumByPackage(modules);
   return {
     name,
     source,
@@ -167,13 +167,13 @@ function byteLength(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-function reportStrangers(output: Output, strangers: readonly string[], dir: string): ExitCode {
-  const errors = strangers.map((name) => ({
+function reportUnmanaged(output: Output, unmanaged: readonly string[], dir: string): ExitCode {
+  const errors = unmanaged.map((name) => ({
     file: `${dir}/${name}/index.mjs`,
     line: 1,
     column: 1,
     message:
-      "is not ours: its first line does not say that it was built. Move it away, or set build.dir",
+      "was not generated by trellis build (its first line is different). Move it, or change build.dir",
   }));
   for (const { file, message } of errors) output.line(`${output.red("error")} ${file} ${message}`);
   output.line("Nothing was written.");
@@ -190,7 +190,7 @@ function reportStrangers(output: Output, strangers: readonly string[], dir: stri
 
 interface Report {
   readonly built: readonly BuiltFunction[];
-  readonly faults: readonly BundleFault[];
+  readonly errors: readonly BundleError[];
   readonly removed: readonly string[];
   readonly config: ResolvedConfig;
   readonly functions: readonly FunctionFile[];
@@ -200,11 +200,11 @@ interface Report {
 
 function report(
   output: Output,
-  { built, faults, removed, config, functions, isCheck, isAnalysis }: Report,
+  { built, errors, removed, config, functions, isCheck, isAnalysis }: Report,
 ): ExitCode {
   const over = built.filter(({ isOver }) => isOver);
   const warnings = findWarnings(built, config);
-  const exitCode = faults.length > 0 || (isCheck && over.length > 0)
+  const exitCode = errors.length > 0 || (isCheck && over.length > 0)
     ? ExitCode.Found
     : ExitCode.Done;
   output.result({
@@ -214,16 +214,16 @@ function report(
       isAnalysis ? { ...fn, modules } : fn
     ),
     removed,
-    errors: faults,
+    errors,
     warnings,
   });
   for (const warning of warnings) output.warn(warning);
-  for (const { file, line, column, message } of faults) {
+  for (const { file, line, column, message } of errors) {
     output.line(
       `${output.red("error")} ${file === "" ? "" : `${file}:${line}:${column}: `}${message}`,
     );
   }
-  if (faults.length > 0) {
+  if (errors.length > 0) {
     output.line("Nothing was written.");
     return exitCode;
   }
@@ -231,9 +231,9 @@ function report(
   if (isAnalysis) { for (const fn of built) analyse(output, fn); }
   output.line();
   for (const { name, bytes, budgetBytes, packages } of over) {
-    const text = `${name} has ${bytes} bytes, ${
+    const text = `${name} has ${bytes} bytes and exceeds its budget of ${budgetBytes} by ${
       bytes - budgetBytes!
-    } over its budget of ${budgetBytes}: ${describeHeavy(packages, bytes)}`;
+    }: ${listLargestPackages(packages, bytes)}`;
     if (isCheck) output.line(`${output.red("error")} ${text}`);
     else output.warn(text);
   }
@@ -249,7 +249,10 @@ function report(
   return exitCode;
 }
 
-/** zod's messages in all languages come with its default namespace: about half of a small function. */
+/**
+ * Messages of zod in all languages. The default export includes them, which is about half of a
+ * small function.
+ */
 const LOCALE = /[/\\]v4[/\\]locales[/\\](?!en\.|index\.)/;
 
 function findWarnings(built: readonly BuiltFunction[], { build }: ResolvedConfig): string[] {
@@ -263,7 +266,7 @@ function findWarnings(built: readonly BuiltFunction[], { build }: ResolvedConfig
       0,
     );
     warnings.push(
-      `${nameSome(withLocales)} bundle zod's messages in all languages (${
+      `${nameSome(withLocales)} include zod's messages in all languages (${
         formatBytes(bytes)
       } each): write ` +
         `import * as z from "zod" instead of import { z } from "zod"`,
@@ -276,11 +279,11 @@ function findWarnings(built: readonly BuiltFunction[], { build }: ResolvedConfig
     )
   );
   if (withTests.length > 0) {
-    warnings.push(`${nameSome(withTests)} bundle @trellis/fn/testing or @trellis/fn/cli`);
+    warnings.push(`${nameSome(withTests)} include @trellis/fn/testing or @trellis/fn/cli`);
   }
   if (build.databaseProviders?.includes("embedded-pg")) {
     warnings.push(
-      "build.databaseProviders lists embedded-pg: @electric-sql/pglite cannot be bundled and must be installed beside",
+      "build.databaseProviders contains embedded-pg: @electric-sql/pglite cannot be bundled and must be deployed separately",
     );
   }
   return warnings;

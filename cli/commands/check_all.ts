@@ -10,56 +10,64 @@ import { checkMigrations } from "./check_migrations.ts";
 import { checkPermissionsFresh } from "./check_permissions_fresh.ts";
 import { dbMigrate } from "./db_migrate.ts";
 
-/** What a check is told about the project. */
+/** The project that a check runs for. */
 export interface CheckScope {
   readonly config: ResolvedConfig;
   /** Absolute path of the project. */
   readonly root: string;
-  /** Whether something names a database. */
+  /** True if a database is configured. */
   readonly hasDatabase: boolean;
 }
 
 /** A check of `trellis check all`. */
 export interface ProjectCheck {
   readonly command: Command;
-  /** Options that it is run with, beside the project's. */
+  /** Options of the check, in addition to those of the project. */
   readonly options: Readonly<Record<string, string | boolean>>;
-  /** Whether it works on the database. */
+  /** True if it needs the database. */
   readonly needsDatabase?: boolean;
-  /** Why it does not apply to a project; `undefined` when it does. */
+  /** Returns why the check does not apply to the project; `undefined` if it applies. */
   skip(scope: CheckScope): string | undefined;
 }
 
 const NO_DATABASE =
-  "no database is named: set DATABASE_URL, or give --url-env, --endpoint or --folder";
+  "no database is configured: set DATABASE_URL, or use --url-env, --endpoint or --folder";
 
-function lacks(scope: CheckScope, path: string, what: string): string | undefined {
-  return existsSync(resolve(scope.root, path)) ? undefined : `there is no ${path}: ${what}`;
+function explainMissingPath(scope: CheckScope, path: string, reason: string): string | undefined {
+  return existsSync(resolve(scope.root, path)) ? undefined : `${path} does not exist: ${reason}`;
 }
 
-/** The checks of generated files, by the command that writes them: when they do not apply. */
+/** When checks of generated files do not apply, by the command that writes the files. */
 const GENERATED: Readonly<Record<string, ProjectCheck["skip"]>> = {
   "generate permissions": (scope) =>
-    lacks(scope, scope.config.functionsDir, "functions are not in this project"),
+    explainMissingPath(scope, scope.config.functionsDir, "this project has no functions"),
   "generate infra": (scope) =>
-    lacks(scope, scope.config.infra.dir, "trellis generate infra writes it"),
+    explainMissingPath(scope, scope.config.infra.dir, "trellis generate infra creates it"),
   "generate openapi": (scope) =>
-    lacks(scope, scope.config.openapi.file, "trellis generate openapi writes it"),
+    explainMissingPath(scope, scope.config.openapi.file, "trellis generate openapi creates it"),
 };
 
-const OF_DATABASE: readonly ProjectCheck[] = [
+const DATABASE_CHECKS: readonly ProjectCheck[] = [
   {
     command: checkMigrations,
     options: {},
     skip: (scope) =>
-      lacks(scope, scope.config.database.migrationsDir, "this project has no migrations"),
+      explainMissingPath(
+        scope,
+        scope.config.database.migrationsDir,
+        "this project has no migrations",
+      ),
   },
   {
     command: dbMigrate,
     options: { check: true },
     needsDatabase: true,
     skip: (scope) =>
-      lacks(scope, scope.config.database.migrationsDir, "this project has no migrations") ??
+      explainMissingPath(
+        scope,
+        scope.config.database.migrationsDir,
+        "this project has no migrations",
+      ) ??
         (scope.hasDatabase ? undefined : NO_DATABASE),
   },
   {
@@ -67,16 +75,19 @@ const OF_DATABASE: readonly ProjectCheck[] = [
     options: {},
     needsDatabase: true,
     skip: (scope) =>
-      lacks(scope, scope.config.permissions.dir, "trellis generate permissions writes it") ??
+      explainMissingPath(
+        scope,
+        scope.config.permissions.dir,
+        "trellis generate permissions creates it",
+      ) ??
         (scope.hasDatabase ? undefined : NO_DATABASE),
   },
 ];
 
 /**
- * The checks that a project has.
- *
- * @param generators The commands that write files and have `--check`.
- * @returns Theirs, then the database's.
+ * Lists the checks of a project.
+ * @param generators The commands that generate files and have `--check`.
+ * @returns The checks of generated files, then those of the database.
  */
 export function listChecks(generators: readonly Command[]): ProjectCheck[] {
   return [
@@ -85,54 +96,53 @@ export function listChecks(generators: readonly Command[]): ProjectCheck[] {
       options: { check: true },
       skip: GENERATED[command.name] ?? (() => undefined),
     })),
-    ...OF_DATABASE,
+    ...DATABASE_CHECKS,
   ];
 }
 
-/** How a check ended. */
+/** The outcome of a check. */
 interface CheckOutcome {
   readonly name: string;
   readonly state: "ok" | "found" | "failed" | "skipped";
-  /** Why it was skipped or could not run; what it found. */
+  /** Why it was skipped or failed, or what it found. */
   readonly detail: readonly string[];
-  /** The check's own document. */
+  /** The JSON result of the check. */
   readonly result: unknown;
 }
 
 /**
- * Makes `trellis check all`.
- *
- * @param checks What it runs, in order.
+ * Creates the command `trellis check all`.
+ * @param checks The checks, in order.
  * @returns The command.
  */
 export function createCheckAll(checks: readonly ProjectCheck[]): Command {
   return {
     name: "check all",
-    summary: "Runs every check: generated files, migrations, and what the database grants.",
+    summary: "Runs every check: generated files, migrations and database grants.",
     description: [
       `Runs ${
         checks.map(({ command, options }) => command.name + (options.check ? " --check" : "")).join(
           ", ",
         )
       }.\n` +
-      "Nothing is written. Every check runs, whatever the ones before it found.",
-      "A check that does not apply to the project is skipped, and the table says why. A database that is named and does not\n" +
-      "answer is a failure, since nothing is known about it; --no-database leaves its checks out.",
+      "Nothing is written. Every check runs, even if an earlier one found something.",
+      "A check that does not apply to the project is skipped, and the table shows why. If a configured\n" +
+      "database does not respond, the check fails; --no-database skips all checks that need one.",
     ],
     options: [
-      { name: "no-database", description: "Skip what needs a database." },
+      { name: "no-database", description: "Skip checks that need a database." },
       ...databaseOptions(),
     ],
     examples: [
-      ["trellis check all", "everything, on the database that DATABASE_URL names"],
-      ["trellis check all --no-database", "in a pull request: what the sources alone can tell"],
-      ["trellis check all --json | jq '.checks[] | select(.state != \"ok\")'", "for a program"],
+      ["trellis check all", "all checks, with the database in DATABASE_URL"],
+      ["trellis check all --no-database", "in a pull request: only checks of the sources"],
+      ["trellis check all --json | jq '.checks[] | select(.state != \"ok\")'", "as JSON"],
     ],
     exitCodes: {
-      [ExitCode.Done]: "No check found anything; skipped ones are named.",
+      [ExitCode.Done]: "No check found anything; skipped checks are listed.",
       [ExitCode.Found]: "A check found something.",
-      [ExitCode.Usage]: "The command line is wrong.",
-      [ExitCode.Failed]: "A check could not run, whatever the others found.",
+      [ExitCode.Usage]: "The command line is invalid.",
+      [ExitCode.Failed]: "A check could not run.",
     },
     run: (context) => runAll(checks, context),
   };
@@ -145,23 +155,28 @@ async function runAll(checks: readonly ProjectCheck[], context: CommandContext):
     import("../database/database_target.ts"),
   ]);
   const config = readConfig(root, options.config as string | undefined);
-  const isWithout = options["no-database"] === true;
-  const hasDatabase = !isWithout &&
-    mayReach(() => findDatabase({ options, settings: config.database, env: process.env, root }));
+  const skipsDatabase = options["no-database"] === true;
+  const hasDatabase = !skipsDatabase &&
+    isConfigured(() =>
+      findDatabase({ options, settings: config.database, env: process.env, root })
+    );
   const outcomes: CheckOutcome[] = [];
   for (const check of checks) {
     const { command, needsDatabase } = check;
     output.progress(`Checking: ${command.name}`, outcomes.length + 1, checks.length);
-    const why = needsDatabase && isWithout
+    const reason = needsDatabase && skipsDatabase
       ? "--no-database"
       : check.skip({ config, root, hasDatabase });
     outcomes.push(
-      why === undefined
+      reason === undefined
         ? toOutcome(
           command.name,
-          await runCaptured(command, context, { ...inherited(options, check), ...check.options }),
+          await runCaptured(command, context, {
+            ...inheritOptions(options, check),
+            ...check.options,
+          }),
         )
-        : { name: command.name, state: "skipped", detail: [why], result: null },
+        : { name: command.name, state: "skipped", detail: [reason], result: null },
     );
   }
   output.endProgress();
@@ -192,14 +207,17 @@ async function runAll(checks: readonly ProjectCheck[], context: CommandContext):
   return exitCode;
 }
 
-/** Warnings of a check that passed are worth a look too. */
+/** Returns true if a successful check has warnings, which are shown too. */
 function hasFindings(result: unknown): boolean {
   const { findings } = (result ?? {}) as { findings?: unknown };
   return Array.isArray(findings) && findings.length > 0;
 }
 
-/** A database that is named wrongly is for the check to tell. */
-function mayReach(find: () => unknown): boolean {
+/**
+ * Returns true if a database is configured, even if incorrectly: the check itself reports the
+ * error.
+ */
+function isConfigured(find: () => unknown): boolean {
   try {
     return find() !== undefined;
   } catch {
@@ -207,8 +225,8 @@ function mayReach(find: () => unknown): boolean {
   }
 }
 
-/** What of the command line is meant for a check too. */
-function inherited(
+/** Returns the options of the command line that the check supports. */
+function inheritOptions(
   options: CommandContext["options"],
   { command }: ProjectCheck,
 ): CommandContext["options"] {

@@ -1,29 +1,31 @@
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
 
-/** `trellis check migrations`. */
+/** The command `trellis check migrations`. */
 export const checkMigrations: Command = {
   name: "check migrations",
-  summary: "Checks the folder of the migrations, without a database.",
+  summary: "Checks the migrations folder without a database.",
   description: [
-    "Every file must be readable, and its place in the order known. Where drizzle-kit's meta/_journal.json is there, it is the\n" +
-    "list and the order: a .sql file that it does not list is never run, and a listed file must be there.",
-    "What a database makes of the statements is told by db migrate --check for the pending files, and by db translate for all.",
+    "Checks that every file is readable and that the order of the files is defined. If drizzle-kit's\n" +
+    "meta/_journal.json exists, it defines the list and the order: a .sql file that it does not list\n" +
+    "never runs, and every listed file must exist.",
+    "To check the statements against a database, use db migrate --check for pending files, or\n" +
+    "db translate for all files.",
   ],
   options: [{
     name: "migrations",
     value: "folder",
-    description: "The folder of the migrations; database.migrationsDir without it.",
+    description: "The migrations folder. Default: database.migrationsDir.",
   }],
   examples: [[
     "trellis check migrations",
     "in a pull request: did a merge drop a migration from the journal?",
   ]],
   exitCodes: {
-    [ExitCode.Done]: "The folder is in order.",
+    [ExitCode.Done]: "The folder is valid.",
     [ExitCode.Found]: "A file is not listed in the journal.",
-    [ExitCode.Usage]: "The command line is wrong.",
+    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]:
-      "The folder cannot be read, or is not in order: the message names the file and the fix.",
+      "The folder cannot be read or is invalid: the message names the file and the fix.",
   },
   run,
 };
@@ -43,7 +45,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
   printFindings(output, findings, folder);
   const count = files.length === 1 ? "1 migration" : `${files.length} migrations`;
   const rest = unlisted.length === 0
-    ? output.green("in order")
+    ? output.green("valid")
     : output.red(`${unlisted.length} not listed`);
   output.line(`${output.bold(folder)}: ${count}, ${rest}`);
   output.result({

@@ -10,33 +10,35 @@ import { type Command, type CommandContext, ExitCode } from "../command.ts";
 import { databaseOptions } from "../database/database_options.ts";
 import type { Output } from "../output.ts";
 
-/** `trellis check permissions-fresh`. */
+/** The command `trellis check permissions-fresh`. */
 export const checkPermissionsFresh: Command = {
   name: "check permissions-fresh",
-  summary: "Compares what a database grants with the permission files.",
+  summary: "Compares the grants in a database with the permission files.",
   description: [
-    "Missing: the files declare it and the database lacks it; a function will fail there. Run applyPermissions.\n" +
-    "Surplus: a role of the files may do what no file declares. It breaks nothing, and is more than the function needs: the\n" +
-    "REVOKE that takes it away is shown.",
-    "Only catalogs are read, which every role may read. ${NAME} in the files is taken from the environment, as for\n" +
-    "applyPermissions. Whether the files fit the sources is told by generate permissions --check; check all does both.",
+    "missing: a file declares a grant that the database lacks, so a function will fail. Run\n" +
+    "applyPermissions.\n" +
+    "surplus: a role has a grant that no file declares. Nothing breaks, but the function has more\n" +
+    "rights than it needs. The matching REVOKE is printed.",
+    "Reads catalogs only, which every role may read. ${NAME} in the files is replaced from the\n" +
+    "environment, as in applyPermissions. To compare the files with the sources, use\n" +
+    "generate permissions --check; check all does both.",
   ],
   options: [
     {
       name: "permissions",
       value: "folder",
-      description: "The folder of the files; permissions.dir without it.",
+      description: "The folder of the permission files. Default: permissions.dir.",
     },
     {
       name: "allow-surplus",
-      description: "Name what is granted beyond the files, and let it pass.",
+      description: "Report surplus grants without failing.",
     },
     ...databaseOptions(),
   ],
   examples: [
     [
       "trellis check permissions-fresh",
-      "the project's database, as DATABASE_URL and trellis.config.ts name it",
+      "the database in DATABASE_URL or trellis.config.ts",
     ],
     [
       "trellis check permissions-fresh --endpoint abc123.dsql.eu-central-1.on.aws",
@@ -44,11 +46,11 @@ export const checkPermissionsFresh: Command = {
     ],
   ],
   exitCodes: {
-    [ExitCode.Done]: "The database grants what the files declare.",
-    [ExitCode.Found]: "Something is missing, or is granted that no file declares.",
-    [ExitCode.Usage]: "The command line is wrong.",
+    [ExitCode.Done]: "The grants match the files.",
+    [ExitCode.Found]: "A grant is missing, or no file declares it.",
+    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]:
-      "It could not run: no files, no database, no answer, or a variable of the files is not set.",
+      "It could not run: files or database are missing, the database does not respond, or a variable in the files is not set.",
   },
   run,
 };
@@ -66,7 +68,7 @@ async function run({ options, root, output }: CommandContext): Promise<ExitCode>
   const permissionsFolder = resolve(root, folder);
   if (!existsSync(permissionsFolder)) {
     throw new ConfigurationError(
-      `There is no folder ${folder}: run trellis generate permissions, or give --permissions`,
+      `The folder ${folder} does not exist: run trellis generate permissions, or use --permissions`,
     );
   }
   const { config: database, label } = requireDatabase({
@@ -109,7 +111,7 @@ function report(
   output.line(
     `${output.bold(label)}: ` +
       (gaps.length + surpluses.length === 0
-        ? output.green("grants what the files declare")
+        ? output.green("grants match the files")
         : `${gaps.length} missing, ${surpluses.length} surplus`),
   );
 }

@@ -14,7 +14,7 @@ import { generateOpenapi } from "./generate_openapi.ts";
 import { generatePermissions } from "./generate_permissions.ts";
 import { init } from "./init.ts";
 
-/** Every command, in the order of the help. */
+/** All commands in the order of the help. */
 export const COMMANDS: readonly Command[] = [
   init,
   dev,

@@ -9,73 +9,75 @@ import { renderTable } from "../database/text_table.ts";
 import type { DatabaseConfig } from "../../database/config.ts";
 import type { Output } from "../output.ts";
 
-/** `trellis db clone`. */
+/** The command `trellis db clone`. */
 export const dbClone: Command = {
   name: "db clone",
-  summary: "Copies schema and rows of a database into an empty one, of any provider.",
+  summary: "Copies the schema and rows of a database to an empty database of any provider.",
   description: [
-    "The source is the project's database (DATABASE_URL and the like) unless --from-… names another one; the target is named by\n" +
-    "--to-… or TARGET_DATABASE_…. The source is read and never written; nothing that the target has is overwritten.",
-    "Tables, their rows, constraints, indexes, sequences, enums, domains, views and comments go across, translated for Aurora DSQL\n" +
-    "where it needs that. Functions, triggers, policies, materialized views, roles and grants stay: each is named.",
-    "Rows of sessions and verifications are left out, and passwords and tokens are emptied, unless --with-credentials is given.\n" +
-    "database.cloneMasks of trellis.config.ts replaces the values of further columns. Files of an embedded target are readable by\n" +
-    "their owner alone.",
-    "A clone that was stopped or killed goes on with --resume where it was. How far it got is kept in the target, in the schema\n" +
-    "trellis_clone, which is gone when the clone is done. In the end the rows of both sides are counted.\n" +
-    "Rows that somebody writes into the source meanwhile may be missed: clone a database at rest, or a restored snapshot.",
+    "The source is the project's database (DATABASE_URL and so on), or the one in --from-… options.\n" +
+    "The target is set with --to-… options or TARGET_DATABASE_… variables. The source is only read;\n" +
+    "existing data in the target is never overwritten.",
+    "Copies tables, rows, constraints, indexes, sequences, enums, domains, views and comments, and\n" +
+    "translates them for Aurora DSQL. Functions, triggers, policies, materialized views, roles and\n" +
+    "grants are not copied; each of them is listed.",
+    "Without --with-credentials, rows of sessions and verifications are skipped, and passwords and\n" +
+    "tokens are cleared. database.cloneMasks in trellis.config.ts masks more columns. Files of an\n" +
+    "embedded target are readable by their owner only.",
+    "--resume continues an interrupted clone. Its progress is stored in the target, in the schema\n" +
+    "trellis_clone, which is dropped when the clone is complete. At the end, the rows of both sides\n" +
+    "are counted. Rows that are written to the source during the clone may be missed: clone an idle\n" +
+    "database or a restored snapshot.",
   ],
   options: [
     ...databaseOptions("from-"),
     ...databaseOptions("to-"),
     YES_OPTION,
-    { name: "resume", description: "Go on with a clone that was stopped." },
+    { name: "resume", description: "Continue an interrupted clone." },
     {
       name: "tables",
       value: "names",
-      description: "Only these, divided by commas, with or without their schema.",
+      description: "Copy only these tables; comma-separated, with or without schema.",
     },
-    { name: "schema-only", description: "No rows." },
+    { name: "schema-only", description: "Copy no rows." },
     {
       name: "data-only",
-      description: "Rows alone, into tables that are there and empty, such as migrated ones.",
+      description: "Copy only rows, into existing empty tables.",
     },
     {
       name: "with-credentials",
-      description:
-        "Copy sessions, verifications, passwords and tokens too; without it they are left out.",
+      description: "Also copy sessions, verifications, passwords and tokens.",
     },
-    { name: "beside", description: "The target may have other tables." },
+    { name: "beside", description: "Allow other tables in the target." },
     {
       name: "numeric",
       value: "p,s",
-      description: "Aurora DSQL: what numeric without a precision becomes, such as 38,10.",
+      description:
+        "Aurora DSQL: precision and scale of numeric columns without one, such as 38,10.",
     },
     {
       name: "arrays-as-jsonb",
-      description: "Aurora DSQL, which stores no arrays: make jsonb of them.",
+      description: "Aurora DSQL: convert array columns, which it does not support, to jsonb.",
     },
   ],
   examples: [
     [
       "trellis db clone --from-url-env PROD_DATABASE_URL --to-folder .data/pg",
-      "production on the laptop",
+      "copy production to an embedded database",
     ],
     [
       "trellis db clone --to-endpoint abc123.dsql.eu-central-1.on.aws --numeric 38,10",
-      "move to Aurora DSQL",
+      "copy to Aurora DSQL",
     ],
     [
       "trellis db clone --to-endpoint abc123.dsql.eu-central-1.on.aws --numeric 38,10 --resume",
-      "after it was stopped",
+      "continue after an interruption",
     ],
   ],
   exitCodes: {
-    [ExitCode.Done]: "Done: both sides have the same number of rows in every table.",
-    [ExitCode.Found]:
-      "Something cannot be cloned and nothing was done, or the numbers of rows differ.",
-    [ExitCode.Usage]: "The command line is wrong.",
-    [ExitCode.Failed]: "It could not run or it stopped; --resume goes on.",
+    [ExitCode.Done]: "Success: the row counts of all tables are equal.",
+    [ExitCode.Found]: "Something cannot be cloned and nothing was written, or row counts differ.",
+    [ExitCode.Usage]: "The command line is invalid.",
+    [ExitCode.Failed]: "It could not run or was interrupted; --resume continues.",
   },
   run,
 };
@@ -108,9 +110,9 @@ async function run(context: CommandContext): Promise<ExitCode> {
   });
   const folder = getFolder(target.config);
   if (folder !== undefined) openPrivateFolder(folder);
-  // a signal ends the process where it is; every batch is whole
+  // a signal exits immediately; every batch is atomic
   const onExit = (): void =>
-    output.note("Stopped. What is in the target stays: --resume goes on from there");
+    output.note("Interrupted. Copied data stays in the target; --resume continues");
   process.once("exit", onExit);
   if (!output.isJson) output.note(`From ${source.label}\nto   ${target.label}`);
   try {
@@ -121,7 +123,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
       resume: options.resume === true,
       migrations: { schema: settings.migrationsSchema, table: settings.migrationsTable },
       onProgress: (label, done, total) =>
-        output.progress(`${bar(done, total)} ${label}`, done, total),
+        output.progress(`${renderBar(done, total)} ${label}`, done, total),
       onMessage: (message) => output.note(message),
     });
     output.endProgress();
@@ -144,7 +146,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
   }
 }
 
-/** Returns the folder of an embedded database; one in memory has none. */
+/** Returns the folder of an embedded database; `undefined` for an in-memory one. */
 function getFolder({ provider, connectionString }: DatabaseConfig): string | undefined {
   const isFolder = provider === "embedded-pg" &&
     !/^[a-z][a-z0-9+.-]+:\/\//i.test(connectionString ?? "");
@@ -156,7 +158,7 @@ function readOptions(
   masks: CloneOptions["masks"],
 ): CloneOptions {
   if (options["schema-only"] && options["data-only"]) {
-    throw new UsageError("--schema-only and --data-only leave nothing to do: give one of them");
+    throw new UsageError("--schema-only and --data-only exclude each other: use one of them");
   }
   const tables = typeof options.tables === "string"
     ? [
@@ -166,7 +168,7 @@ function readOptions(
     ].sort()
     : [];
   if (options.tables !== undefined && tables.length === 0) {
-    throw new UsageError("--tables names no table");
+    throw new UsageError("--tables is empty");
   }
   const numeric = readNumeric(options.numeric as string | undefined);
   return {
@@ -182,7 +184,7 @@ function readOptions(
 
 const BAR_WIDTH = 20;
 
-function bar(done: number, total: number): string {
+function renderBar(done: number, total: number): string {
   const filled = total === 0 ? 0 : Math.min(BAR_WIDTH, Math.floor(BAR_WIDTH * done / total));
   return `[${"#".repeat(filled)}${"-".repeat(BAR_WIDTH - filled)}]`;
 }
@@ -194,7 +196,7 @@ function report(
 ): void {
   for (const warning of warnings) output.warn(warning);
   for (const refusal of refusals) output.line(`${output.red("error")} ${refusal}`);
-  if (refusals.length > 0) return output.line("Nothing was cloned, and nothing was written");
+  if (refusals.length > 0) return output.line("Nothing was cloned");
   const rows = tables.map(({ schema, name, source, target }) => [
     `${schema}.${name}`,
     String(source),
@@ -213,14 +215,12 @@ function report(
   output.line(
     differ > 0
       ? output.red(
-        `${differ} tables differ: the source was written meanwhile, or something wrote into the target`,
+        `${differ} tables differ: the source or the target was changed during the clone`,
       )
       : output.green(
         mode === "schema"
           ? "The schema is cloned"
-          : `${tables.length} tables, ${total} rows${
-            resumed ? ", gone on with an earlier clone" : ""
-          }: all are there`,
+          : `${tables.length} tables, ${total} rows${resumed ? " (resumed)" : ""}: complete`,
       ),
   );
 }

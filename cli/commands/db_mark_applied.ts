@@ -1,13 +1,14 @@
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
 import { migrationOptions } from "../database/migration_options.ts";
 
-/** `trellis db mark-applied`. */
+/** The command `trellis db mark-applied`. */
 export const dbMarkApplied: Command = {
   name: "db mark-applied",
-  summary: "Notes a migration as applied without running it.",
+  summary: "Records a migration as applied without running it.",
   description: [
-    "For a migration whose work was done by other means: by hand, by another tool, or by a run that could not end. What an\n" +
-    "interrupted run had noted of it is forgotten. Look first: nothing checks that the work is really there.",
+    "For a migration that was applied in another way: by hand, by another tool, or by a run that\n" +
+    "cannot finish. Discards the recorded progress of an interrupted run. Check the database first:\n" +
+    "the command does not verify that the changes exist.",
   ],
   args: [{
     name: "tag",
@@ -17,7 +18,7 @@ export const dbMarkApplied: Command = {
   examples: [
     [
       "trellis db mark-applied 0003_add_notes",
-      "what migrations/0003_add_notes.sql does is there already",
+      "the changes of migrations/0003_add_notes.sql already exist",
     ],
     [
       "trellis db mark-applied 0001_start --endpoint abc123.dsql.eu-central-1.on.aws",
@@ -25,10 +26,10 @@ export const dbMarkApplied: Command = {
     ],
   ],
   exitCodes: {
-    [ExitCode.Done]: "Noted, or it was noted before.",
-    [ExitCode.Usage]: "The command line is wrong.",
+    [ExitCode.Done]: "The migration is recorded, or was recorded before.",
+    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]:
-      "There is no such migration, it is applied with another content, or there was no answer.",
+      "The migration does not exist or was applied with different content, or the database does not respond.",
   },
   run,
 };
@@ -51,7 +52,7 @@ async function run(context: CommandContext): Promise<ExitCode> {
   output.line(
     `${output.bold(label)}: ${marked.tag} ${
       marked.alreadyApplied
-        ? "was applied already, nothing was written"
+        ? "was already applied; nothing was written"
         : output.green("is marked as applied")
     }`,
   );

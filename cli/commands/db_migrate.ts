@@ -5,50 +5,53 @@ import { migrationOptions } from "../database/migration_options.ts";
 import { confirmRemote, YES_OPTION } from "../database/confirm_remote.ts";
 import type { Output } from "../output.ts";
 
-/** `trellis db migrate`. */
+/** The command `trellis db migrate`. */
 export const dbMigrate: Command = {
   name: "db migrate",
-  summary: "Runs the migrations that a database lacks.",
+  summary: "Applies pending migrations.",
   description: [
-    "Shows the plan, then runs it in the order of the numbers. On PostgreSQL a file is one transaction; on Aurora DSQL each\n" +
-    "statement is translated, run by itself and noted, and a run that was stopped goes on with the statement where it was.",
-    "A database that is not on this machine is named with its host, database and role, and asked for first; --yes answers.",
-    "All pending files are planned before the first statement runs: what the database does not take, and what would behave\n" +
-    "differently, is listed at once, by file, line and column. A refused statement, and an applied file that was changed since,\n" +
-    "stop the run before anything is done. Of several runs at once one works and the others wait for it.",
+    "Prints the plan and applies it in order. On PostgreSQL each file runs in one transaction. On\n" +
+    "Aurora DSQL each statement is translated, executed and recorded separately; an interrupted run\n" +
+    "continues at the statement where it stopped.",
+    "Asks for confirmation before it changes a remote database, with its host, name and role; --yes\n" +
+    "confirms in advance.",
+    "All pending files are planned before the first statement runs. Statements that the database\n" +
+    "does not support or that behave differently are listed by file, line and column. An unsupported\n" +
+    "statement, or an applied file that has changed, stops the run before anything is executed.\n" +
+    "Concurrent runs wait for each other.",
   ],
   options: [
-    { name: "dry-run", description: "Show the statements of the plan and write nothing." },
+    { name: "dry-run", description: "Print the planned statements and write nothing." },
     {
       name: "check",
       description:
-        "Write nothing; exit with 1 when a migration is pending, a file drifted or the journal lacks a file.",
+        "Write nothing; exit with 1 if a migration is pending, a file has drifted or is missing in the journal.",
     },
     {
       name: "lock-timeout",
       value: "seconds",
-      description: "How long to wait for another run; 600 without it.",
+      description: "How long to wait for another run. Default: 600.",
     },
     YES_OPTION,
     ...migrationOptions(),
   ],
   examples: [
-    ["trellis db migrate", "the project's database, as DATABASE_URL and trellis.config.ts name it"],
+    ["trellis db migrate", "the database in DATABASE_URL or trellis.config.ts"],
     [
       "trellis db migrate --endpoint abc123.dsql.eu-central-1.on.aws --dry-run",
-      "what Aurora DSQL would get",
+      "print the statements for Aurora DSQL",
     ],
     ["trellis db migrate --url-env STAGING_URL --yes", "in a deployment"],
     [
       "trellis db migrate --url-env STAGING_URL --check",
-      "in CI: fail unless staging is up to date",
+      "in CI: fail if staging is not up to date",
     ],
   ],
   exitCodes: {
-    [ExitCode.Done]: "Done; with --check: there is nothing to do.",
+    [ExitCode.Done]: "Done; with --check: nothing is pending.",
     [ExitCode.Found]:
-      "A file drifted or is refused, and nothing was run; with --check also: one is pending, or not in the journal.",
-    [ExitCode.Usage]: "The command line is wrong.",
+      "A file has drifted or is not supported, and nothing was run; with --check also: a file is pending or missing in the journal.",
+    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "It could not run, or a statement failed: the message names it.",
   },
   run,
@@ -80,9 +83,9 @@ async function run(context: CommandContext): Promise<ExitCode> {
       const { plan = [] } = status.pending.length === 0
         ? {}
         : await runMigrations({ ...target, dryRun: true });
-      tellPlan(output, plan, options["dry-run"] === true);
-      const isRefused = print.hasErrors(status.findings);
-      const mayWrite = options.check !== true && options["dry-run"] !== true && !isRefused;
+      logPlan(output, plan, options["dry-run"] === true);
+      const isRejected = print.hasErrors(status.findings);
+      const mayWrite = options.check !== true && options["dry-run"] !== true && !isRejected;
       let result: MigrateResult | undefined;
       if (mayWrite && plan.length > 0) {
         const count = plan.length === 1 ? "1 migration" : `${plan.length} migrations`;
@@ -92,12 +95,12 @@ async function run(context: CommandContext): Promise<ExitCode> {
         result = await runMigrations({
           ...target,
           ...lockTimeout,
-          logger: (message) => follow(output, message),
+          logger: (message) => logProgress(output, message),
         });
         output.endProgress();
       }
-      const isWrong = options.check === true && (plan.length > 0 || status.unlisted.length > 0);
-      const exitCode = isRefused || isWrong ? ExitCode.Found : ExitCode.Done;
+      const isBehind = options.check === true && (plan.length > 0 || status.unlisted.length > 0);
+      const exitCode = isRejected || isBehind ? ExitCode.Found : ExitCode.Done;
       const found = status.findings.length === 0
         ? ""
         : ` (${print.countFindings(status.findings)})`;
@@ -132,13 +135,13 @@ function readSeconds(text: string | undefined): { lockTimeout?: number } {
 function reportDrift(output: Output, label: string, status: MigrationStatus): ExitCode {
   const { changed, pending, unlisted, findings, warnings } = status;
   for (const tag of changed) {
-    output.line(`${output.red("drifted")} ${tag}.sql was changed after it had been applied`);
+    output.line(`${output.red("drifted")} ${tag}.sql has changed since it was applied`);
   }
   output.line(
     `${output.bold(label)}: nothing was run. Restore ${
       changed.length === 1 ? "the file" : "the files"
     } from version control, ` +
-      "and put the change into a new migration",
+      "and add a new migration with the change",
   );
   output.result({
     command: "db migrate",
@@ -155,7 +158,7 @@ function reportDrift(output: Output, label: string, status: MigrationStatus): Ex
   return ExitCode.Found;
 }
 
-function tellPlan(output: Output, plan: readonly DryRunMigration[], isFull: boolean): void {
+function logPlan(output: Output, plan: readonly DryRunMigration[], isFull: boolean): void {
   for (const { tag, statements, atomic } of plan) {
     const count = `${statements.length} ${statements.length === 1 ? "statement" : "statements"}`;
     output.line(
@@ -169,8 +172,8 @@ function tellPlan(output: Output, plan: readonly DryRunMigration[], isFull: bool
   }
 }
 
-/** What the runner says: statements as progress, all else as it is. */
-function follow(output: Output, message: string): void {
+/** Logs a message of the runner: statements as progress, other messages as lines. */
+function logProgress(output: Output, message: string): void {
   const at = message.indexOf(": statement ");
   const statement = at < 0 ? null : /^: statement (\d+) of (\d+): (.*)$/.exec(message.slice(at));
   if (statement !== null) {

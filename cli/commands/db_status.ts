@@ -2,45 +2,47 @@ import type { MigrationStatus } from "../../database/migrations/plan.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
 import { migrationOptions } from "../database/migration_options.ts";
 
-/** A migration and where it stands. */
+/** A migration with its state. */
 interface MigrationLine {
   readonly tag: string;
   readonly state: "applied" | "marked" | "pending" | "drifted" | "unfinished" | "not in the folder";
   readonly detail: string;
 }
 
-/** `trellis db status`. */
+/** The command `trellis db status`. */
 export const dbStatus: Command = {
   name: "db status",
-  summary: "Tells which migrations a database has, lacks, or has with another content.",
+  summary: "Lists migrations that are applied, pending or changed since they were applied.",
   description: [
-    "Compares the files of the migrations' folder with what the database has noted. Changes nothing.",
-    "applied: run. marked: noted without being run. pending: not applied yet. drifted: the file was changed after it had been\n" +
-    "applied. unfinished: it began and has not ended, because a run is at work or one has failed; db migrate goes on with it.",
-    "The pending files are planned too: what the database does not take, and what would behave differently, is listed as\n" +
-    "db migrate lists it.",
+    "Compares the migrations folder with the records in the database. Writes nothing.",
+    "applied: was run. marked: was recorded without a run. pending: not applied. drifted: the file has\n" +
+    "changed since it was applied. unfinished: a run has started and not ended; it is still active or\n" +
+    "has failed, and db migrate continues it.",
+    "Pending files are planned too: statements that the database does not support or that behave\n" +
+    "differently are listed as in db migrate.",
   ],
   options: [
     {
       name: "check",
-      description: "Exit with 1 also when a migration is pending or the journal lacks a file.",
+      description: "Also exit with 1 if a migration is pending or missing in the journal.",
     },
     ...migrationOptions(),
   ],
   examples: [
-    ["trellis db status", "the project's database, as DATABASE_URL and trellis.config.ts name it"],
-    ["trellis db status --url-env STAGING_URL --check", "in CI: fail unless staging is up to date"],
+    ["trellis db status", "the database in DATABASE_URL or trellis.config.ts"],
+    ["trellis db status --url-env STAGING_URL --check", "in CI: fail if staging is not up to date"],
     [
       "trellis db status --endpoint abc123.dsql.eu-central-1.on.aws --json",
-      "Aurora DSQL, for a program",
+      "Aurora DSQL, as JSON",
     ],
   ],
   exitCodes: {
-    [ExitCode.Done]: "Nothing is wrong; with --check: nothing is pending either.",
+    [ExitCode.Done]: "No errors; with --check: nothing is pending.",
     [ExitCode.Found]:
-      "A file drifted, is unfinished or is refused; with --check also: one is pending, or not in the journal.",
-    [ExitCode.Usage]: "The command line is wrong.",
-    [ExitCode.Failed]: "It could not run: no database, no folder, or no answer.",
+      "A file has drifted, is unfinished or is not supported; with --check also: a file is pending or missing in the journal.",
+    [ExitCode.Usage]: "The command line is invalid.",
+    [ExitCode.Failed]:
+      "It could not run: database or folder is missing, or the database does not respond.",
   },
   run,
 };
@@ -119,7 +121,7 @@ function toLines(status: MigrationStatus): MigrationLine[] {
       return {
         tag,
         state: "drifted",
-        detail: `applied ${when(appliedAt)}, and the file was changed since`,
+        detail: `applied ${when(appliedAt)}; the file has changed since`,
       };
     }
     if (status.unknown.includes(tag)) {
@@ -134,7 +136,7 @@ function toLines(status: MigrationStatus): MigrationLine[] {
     return {
       tag,
       state: "unfinished",
-      detail: `${statementsDone} statements done, last at ${when(notedAt)}`,
+      detail: `${statementsDone} statements done, the last one at ${when(notedAt)}`,
     };
   });
   return [...applied, ...pending];

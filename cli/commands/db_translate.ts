@@ -14,16 +14,18 @@ import { readNumeric } from "../database/numeric_option.ts";
 import type { TranslationChange } from "../database/translate_sql.ts";
 import type { Output } from "../output.ts";
 
-/** `trellis db translate`. */
+/** The command `trellis db translate`. */
 export const dbTranslate: Command = {
   name: "db translate",
   summary: "Translates SQL between PostgreSQL and Aurora DSQL.",
   description: [
-    "Reads a file, all .sql files of a folder in the order of their names, or standard input, and writes the SQL to standard\n" +
-    "output: one statement a transaction. What is changed, and why, is told on standard error by file and line.",
-    "Nothing that protects data (a foreign key, a check, a unique constraint) is dropped in silence: what cannot be translated is\n" +
-    "named with what to write instead, and no SQL is written. db migrate does the same by itself; no file needs to be translated\n" +
-    "for it. No database is needed.",
+    "Reads a file, all .sql files of a folder in the order of their names, or standard input. Writes\n" +
+    "the SQL to standard output with one statement per transaction, and each change with its reason,\n" +
+    "file and line to standard error.",
+    "A statement that protects data (a foreign key, a check, a unique constraint) is never dropped\n" +
+    "silently: statements that cannot be translated are listed with an alternative, and no SQL is\n" +
+    "written. db migrate translates automatically, so files need not be translated for it. No\n" +
+    "database is needed.",
   ],
   args: [{
     name: "file",
@@ -31,43 +33,45 @@ export const dbTranslate: Command = {
     isOptional: true,
   }],
   options: [
-    { name: "to", value: "dialect", description: "distsql or postgres; distsql without it." },
+    { name: "to", value: "dialect", description: "distsql (default) or postgres." },
     {
       name: "check",
       description:
-        "Write no SQL; exit with 1 when something cannot be translated or would behave differently.",
+        "Write no SQL; exit with 1 if a statement cannot be translated or would behave differently.",
     },
     {
       name: "enums",
       value: "how",
-      description: "error, or check: text with a CHECK of the labels; error without it.",
+      description: "error (default), or check: text columns with a CHECK of the labels.",
     },
     {
       name: "numeric",
       value: "p,s",
-      description: "What numeric without a precision becomes, such as 38,10.",
+      description: "Precision and scale of numeric columns without one, such as 38,10.",
     },
     {
       name: "as-of",
       value: "day",
-      description: "The day whose rules of Aurora DSQL count, such as 2026-08-25.",
+      description: "Use the rules of Aurora DSQL as of this day, such as 2026-08-25.",
     },
   ],
   examples: [
-    ["trellis db translate migrations/0003_index.sql", "what Aurora DSQL would get"],
+    ["trellis db translate migrations/0003_index.sql", "print the statements for Aurora DSQL"],
     [
       "trellis db translate migrations --check",
-      "in CI: will Aurora DSQL take all migrations as they are meant?",
+      "in CI: check that Aurora DSQL supports all migrations",
     ],
-    ["pg_dump --schema-only notes | trellis db translate - > distsql.sql", "from another program"],
-    ["trellis db translate --to postgres distsql.sql", "the way back"],
+    [
+      "pg_dump --schema-only notes | trellis db translate - > distsql.sql",
+      "translate the output of another program",
+    ],
+    ["trellis db translate --to postgres distsql.sql", "translate back to PostgreSQL"],
   ],
   exitCodes: {
-    [ExitCode.Done]:
-      "Translated; with --check: nothing is refused and nothing behaves differently.",
+    [ExitCode.Done]: "Translated; with --check: every statement is supported and behaves the same.",
     [ExitCode.Found]:
-      "Something cannot be translated; with --check also: something would behave differently.",
-    [ExitCode.Usage]: "The command line is wrong.",
+      "A statement cannot be translated; with --check also: a statement would behave differently.",
+    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "It could not run: a file is missing or cannot be read.",
   },
   run,
@@ -102,7 +106,7 @@ async function run(
   const exitCode = isFound ? ExitCode.Found : ExitCode.Done;
 
   print.printFindings(output, findings, folder);
-  if (!output.isJson) { for (const change of changes) tell(output, change, folder); }
+  if (!output.isJson) { for (const change of changes) logChange(output, change, folder); }
   if (options.check !== true && !isRefused) {
     for (const { file, sql = "" } of translated) {
       if (translated.length > 1) output.line(`-- ${join(folder, file)}`);
@@ -129,7 +133,10 @@ async function run(
   return exitCode;
 }
 
-/** The project's choices of the translation. The reader of the configuration is loaded only where there is one. */
+/**
+ * Reads the translation options of the project. The parser of the configuration is loaded only if
+ * there is one.
+ */
 async function readSettings(
   root: string,
   file: string | undefined,
@@ -145,8 +152,8 @@ function withoutUndefined<T extends object>(values: T): Partial<T> {
   ) as Partial<T>;
 }
 
-/** Standard output is the SQL's alone. */
-function tell(
+/** Logs a change to standard error; standard output contains only SQL. */
+function logChange(
   output: Output,
   { kind, file, line, column, rule, message }: TranslationChange,
   folder: string,
@@ -158,12 +165,12 @@ function tell(
     }:${line}:${column}: ${message}${end}`,
   );
 }
-/** What is translated. */
+/** The SQL to translate. */
 interface Sources {
   readonly sources: readonly SqlSource[];
   /** The folder of the sources, relative to the working directory. */
   readonly folder: string;
-  /** What planning finds in a folder of migrations. */
+  /** Findings of the plan for a folder of migrations. */
   readonly found?: readonly PlanFinding[];
 }
 
@@ -182,7 +189,7 @@ async function readSources(
     };
   }
   if (path === undefined) {
-    throw new UsageError("Nothing to read: give a file, a folder, or - for standard input");
+    throw new UsageError("No input: pass a file, a folder, or - for standard input");
   }
   const absolute = resolve(cwd, path);
   try {
@@ -190,7 +197,7 @@ async function readSources(
       return { sources: [{ name: path, sql: readFileSync(absolute, "utf8") }], folder: "" };
     }
     const names = readdirSync(absolute).filter((name) => name.endsWith(".sql"));
-    if (names.length === 0) throw new ConfigurationError(`${path} has no .sql file`);
+    if (names.length === 0) throw new ConfigurationError(`${path} contains no .sql file`);
     const folder = relative(cwd, absolute);
     const isMigrations = existsSync(join(absolute, "meta", "_journal.json")) ||
       names.every((name) => /^\d+_./.test(name));
@@ -202,13 +209,15 @@ async function readSources(
     };
   } catch (cause) {
     if (isAppError(cause)) throw cause;
-    throw new ConfigurationError(`${path} could not be read: ${(cause as Error).message}`, {
+    throw new ConfigurationError(`${path} cannot be read: ${(cause as Error).message}`, {
       cause,
     });
   }
 }
 
-/** A folder of migrations is translated in the order in which it is run, with the findings of a run. */
+/**
+ * Plans a folder of migrations: files in the order in which they run, with the findings of a run.
+ */
 async function planFolder(
   absolute: string,
   to: "distsql" | "postgres",

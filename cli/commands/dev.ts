@@ -10,51 +10,52 @@ const DATABASES: readonly string[] = [
   "env",
 ] satisfies readonly DatabaseChoice[];
 
-/** `trellis dev`. */
+/** The command `trellis dev`. */
 export const dev: Command = {
   name: "dev",
-  summary:
-    "Runs all functions on this machine, with a database, and a page that shows what they do.",
+  summary: "Runs all functions locally with a database and an inspector page.",
   description: [
-    "Requests become the events of a REST API, each function is called as Lambda calls it. What a source changes is served by\n" +
-    "the next request; a fault in it is shown here and as the answer, and the rest goes on.",
-    "The database is an embedded Postgres in .trellis/dev, migrated, and seeded when it is new (dev.seed). Variables come from\n" +
-    "the shell, then .env, then from here: DATABASE_*, secrets that are generated once, AWS endpoints that lead to this program.",
-    "The page at /_trellis shows functions, calls with their log lines and spans, tables, and what was sent. It starts queue,\n" +
-    "topic, event, schedule, storage, websocket, authorizer and standalone functions; so does\n" +
-    "POST /_trellis/api/functions/<Name>/invoke.",
-    "It listens on 127.0.0.1 and answers to localhost only. Ctrl-C ends it in order.",
+    "Requests become events of a REST API, and each function is called like in Lambda. A changed\n" +
+    "source is reloaded for the next request. Build errors are printed here and returned as the\n" +
+    "response; other functions keep running.",
+    "The database is an embedded Postgres in .trellis/dev, which is migrated, and seeded when it is\n" +
+    "new (dev.seed). Variables come from the shell, then .env, then the defaults of this command:\n" +
+    "DATABASE_*, secrets that are generated once, and AWS endpoints that point to this server.",
+    "The page at /_trellis shows functions, calls with log lines and spans, tables, and sent messages.\n" +
+    "It invokes queue, topic, event, schedule, storage, websocket, authorizer and standalone\n" +
+    "functions; so does POST /_trellis/api/functions/<Name>/invoke.",
+    "The server listens on 127.0.0.1 and only accepts requests to localhost. Ctrl-C stops it.",
   ],
   options: [
     {
       name: "port",
       value: "number",
-      description: "The port; dev.port of the configuration, else 8787. 0 takes a free one.",
+      description: "The port; 0 picks a free one. Default: dev.port, else 8787.",
     },
     {
       name: "db",
       value: "kind",
       description:
-        "embedded, distsql (the strict stand-in for the distributed provider), or env (that of the environment, untouched).",
+        "embedded, distsql (a local stand-in for Aurora DSQL), or env (the database in the environment, without migrations).",
     },
-    { name: "reset", description: "Delete the local data first." },
+    { name: "reset", description: "Delete the local data before starting." },
     {
       name: "logs",
-      description: "Print the functions' log lines and metrics as they would write them.",
+      description: "Print the raw log lines and metrics of the functions.",
     },
   ],
   examples: [
     ["trellis dev", "serve on http://localhost:8787; the page is at /_trellis"],
     ["trellis dev --port 3000 --reset", "another port, an empty database"],
-    ["trellis dev --db distsql", "refuse what the distributed provider refuses"],
+    ["trellis dev --db distsql", "reject SQL that Aurora DSQL does not support"],
     [
       `curl -d '{"noteId":"n1"}' localhost:8787/_trellis/api/functions/IndexNote/invoke`,
-      "send a message to the queue's function IndexNote",
+      "send a message to the queue function IndexNote",
     ],
   ],
   exitCodes: {
-    [ExitCode.Done]: "Ended by Ctrl-C or SIGTERM, everything was closed.",
-    [ExitCode.Usage]: "The command line is wrong.",
+    [ExitCode.Done]: "Stopped by Ctrl-C or SIGTERM.",
+    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]:
       "It could not start: the port is in use, a migration or the seed failed, a folder is missing.",
   },
@@ -64,9 +65,9 @@ export const dev: Command = {
 async function run({ root, options, output }: CommandContext): Promise<ExitCode> {
   const { db } = options;
   if (db !== undefined && !DATABASES.includes(String(db))) {
-    throw new UsageError(`--db is ${JSON.stringify(db)}: it must be ${DATABASES.join(", ")}`);
+    throw new UsageError(`--db must be one of ${DATABASES.join(", ")}, got ${JSON.stringify(db)}`);
   }
-  const asked = readPort(options.port);
+  const port = readPort(options.port);
   const [{ readConfig }, { startDevServer }, { createTerminal }, { waitForStopSignal }] =
     await Promise.all([
       import("../analysis/read_config.ts"),
@@ -74,16 +75,18 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
       import("../dev/terminal.ts"),
       import("../dev/stop_signals.ts"),
     ]);
-  if (!existsSync(root)) throw new ConfigurationError(`There is no folder ${root} (--project)`);
+  if (!existsSync(root)) {
+    throw new ConfigurationError(`The folder ${root} does not exist (--project)`);
+  }
   const config = readConfig(root, options.config as string | undefined);
-  // what functions read by a relative path is in the project
+  // relative paths in functions are based on the project folder
   process.chdir(root);
   const signals = waitForStopSignal();
   try {
     const server = await startDevServer({
       root,
       config,
-      port: asked ?? config.dev.port,
+      port: port ?? config.dev.port,
       database: db as DatabaseChoice | undefined,
       reset: options.reset === true,
       onLogText: options.logs ? (text) => void process.stderr.write(text) : undefined,
@@ -100,7 +103,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
     if (secrets.length > 0) {
       output.line(`  generated  ${secrets.join(", ")} (.trellis/dev/secrets.json)`);
     }
-    output.line("Ctrl-C ends it.");
+    output.line("Press Ctrl-C to stop.");
     output.line();
     output.result({
       command: "dev",
@@ -130,7 +133,7 @@ function readPort(given: string | boolean | undefined): number | undefined {
   if (given === undefined) return undefined;
   const port = Number(given);
   if (Number.isInteger(port) && port >= 0 && port < 65536 && given !== "") return port;
-  throw new UsageError(`--port is ${JSON.stringify(given)}: it must be a port, 0 to 65535`);
+  throw new UsageError(`--port must be a port from 0 to 65535, got ${JSON.stringify(given)}`);
 }
 
 function countByKind(kinds: readonly string[]): string {
@@ -139,7 +142,7 @@ function countByKind(kinds: readonly string[]): string {
   return [...counts].map(([kind, count]) => `${count} ${kind}`).join(", ") || "none";
 }
 
-/** Its service is a process of its own. */
+/** Stops the child process of esbuild. */
 async function stopEsbuild(): Promise<void> {
   const esbuild = await import("esbuild").catch(() => undefined);
   await esbuild?.stop();

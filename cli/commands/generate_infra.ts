@@ -8,51 +8,51 @@ import {
   planGeneratedFiles,
   toProjectPath,
 } from "../generated_files.ts";
-import { describePlace, getSome, reportChanges } from "../generated_report.ts";
-import type { Fault } from "../infra/infra_plan.ts";
+import { formatDiagnostic, reportChanges, summarizeList } from "../generated_report.ts";
+import type { Problem } from "../infra/infra_plan.ts";
 import type { Output } from "../output.ts";
 
-/** `trellis generate infra`. */
+/** The command `trellis generate infra`. */
 export const generateInfra: Command = {
   name: "generate infra",
-  summary:
-    "Writes the Terraform of the project: each function, its trigger, its environment and its rights.",
+  summary: "Generates Terraform: functions with triggers, environment variables and IAM policies.",
   description: [
-    "Reads every function's file and what it imports; nothing of it is run. Timeout, memory, concurrency, storage, retries and\n" +
-    "dead letters come from the handler's options, routes from the files' paths, environment variables from what a function\n" +
-    "can really reach (getRequiredEnv, getOptionalEnv, defineEnv, process.env). What files do not tell, such as the pattern of\n" +
-    "an event rule, stands in infra of trellis.config.ts.",
-    "Writes one file for each function and one for each kind of thing that they share. A file without the first line that says\n" +
-    "so is yours and is left alone; stale ones that have it are removed. Values of secrets are never written: variables are.",
-    "What cannot be told from the text is named with file and line, and nothing is written.",
+    "Reads every function's file and its imports without executing them. Timeout, memory, concurrency,\n" +
+    "storage, retries and dead-letter queues come from the handler's options, routes from file paths,\n" +
+    "and environment variables from the code that a function can reach (getRequiredEnv,\n" +
+    "getOptionalEnv, defineEnv, process.env). Other settings, such as the pattern of an event rule,\n" +
+    "belong in infra of trellis.config.ts.",
+    "Writes one file for each function and one for each kind of shared resource. Files without the\n" +
+    "generated first line are never changed; stale generated files are removed. Secrets are never\n" +
+    "written: they become Terraform variables.",
+    "If something cannot be determined statically, file and line are reported and nothing is written.",
   ],
   options: [
-    { name: "check", description: "Write nothing; exit with 1 when a file is stale." },
+    { name: "check", description: "Write nothing; exit with 1 if a file is stale." },
     {
       name: "modules-path",
       value: "folder",
-      description: "Folder of the Terraform modules; the package's own without it.",
+      description: "Folder of the Terraform modules. Default: the one in the package.",
     },
   ],
   examples: [
     ["trellis generate infra", "write infra/*.tf"],
-    ["trellis generate infra --check", "in CI: fail when the files do not fit the sources"],
+    ["trellis generate infra --check", "in CI: fail if the files do not match the sources"],
     ["trellis generate infra --modules-path vendor/trellis", "use a copy of the modules"],
-    ["trellis generate infra --json | jq '.variables'", "what Terraform must be given"],
+    ["trellis generate infra --json | jq '.variables'", "list the variables that Terraform needs"],
   ],
   exitCodes: {
-    [ExitCode.Done]: "Done; with --check: every file is as it should be.",
+    [ExitCode.Done]: "Done; with --check: every file is up to date.",
     [ExitCode.Found]:
-      "Something cannot be told or would be refused by AWS, or (--check) a file is stale.",
-    [ExitCode.Usage]: "The command line is wrong.",
-    [ExitCode.Failed]:
-      "It could not run: a folder or file is missing, cannot be read or is not valid.",
+      "Something cannot be determined or would be rejected by AWS, or (--check) a file is stale.",
+    [ExitCode.Usage]: "The command line is invalid.",
+    [ExitCode.Failed]: "It could not run: a folder or file is missing, unreadable or invalid.",
   },
   run,
 };
 
 async function run({ root, options, output }: CommandContext): Promise<ExitCode> {
-  // the parser is loaded by who needs it, so that help comes at once
+  // imported on demand: help does not need the parser
   const [
     { readConfig },
     { findFunctionFiles },
@@ -90,9 +90,9 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
     modulesPath,
     given !== undefined,
   );
-  const settingFaults = settings.checkSettings(infra, files);
-  // what is not of the right kind would only lead to more complaints
-  const rendered = settingFaults.length > 0 ? undefined : renderInfra({
+  const settingErrors = settings.checkSettings(infra, files);
+  // invalid settings would cause follow-up errors
+  const rendered = settingErrors.length > 0 ? undefined : renderInfra({
     functions: sources.functions,
     config,
     projectName: infra.projectName ??
@@ -101,13 +101,13 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
     moduleSource: getSource,
   });
   const { withRole = [], variables = [] } = rendered ?? {};
-  const place = placeFaults(sources.functions, configFile, root);
-  const faults = rendered === undefined ? settingFaults : [
-    ...rendered.faults,
-    ...missingRoles(root, dir, toProjectPath(root, config.permissions.terraformFile), withRole),
+  const locate = createLocator(sources.functions, configFile, root);
+  const found = rendered === undefined ? settingErrors : [
+    ...rendered.errors,
+    ...findMissingRoles(root, dir, toProjectPath(root, config.permissions.terraformFile), withRole),
   ];
-  const errors = [...sources.errors, ...faults.map(place)];
-  const warnings = [...sources.warnings, ...(rendered?.warnings ?? []).map(place)];
+  const errors = [...sources.errors, ...found.map(locate)];
+  const warnings = [...sources.warnings, ...(rendered?.warnings ?? []).map(locate)];
 
   const texts = new Map([...rendered?.files ?? []].map(([name, text]) => [`${dir}/${name}`, text]));
   for (const [path, text] of copies(rendered?.modules ?? [])) {
@@ -158,7 +158,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   return exitCode;
 }
 
-/** Every module that is copied where packages lie in a cache, as folders: copies that are not used any more are cleared. */
+/** Folders of all modules that may be copied: unused copies in them are removed. */
 const MODULE_FOLDERS = [
   "core",
   "database/distsql",
@@ -171,13 +171,13 @@ const MODULE_FOLDERS = [
   "websocket-api",
 ] as const;
 
-type Place = (fault: Fault) => Finding;
+type Locate = (problem: Problem) => Finding;
 
-function placeFaults(
+function createLocator(
   functions: readonly { readonly name: string; readonly source: string; readonly line: number }[],
   configFile: string,
   root: string,
-): Place {
+): Locate {
   const byName = new Map(functions.map((fn) => [fn.name, fn]));
   const path = resolve(root, configFile);
   const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
@@ -185,7 +185,7 @@ function placeFaults(
     const fn = byName.get(functionName ?? "");
     const isAboutSetting = /\binfra\.\w+/.exec(message)?.index === 0 || fn === undefined;
     if (!isAboutSetting) return { file: fn.source, line: fn.line, message, functions: [fn.name] };
-    // the last name of the setting that the file has
+    // the last part of the setting's path that occurs in the file
     const words = /\binfra(?:\.\w+)+/.exec(message)?.[0].split(".").slice(1).reverse() ?? [];
     const found = words.map((word) =>
       lines.findIndex((line) => new RegExp(`\\b${word}\\b`).test(line))
@@ -199,18 +199,21 @@ function placeFaults(
   };
 }
 
-/** The generated files refer to roles by function: the map of `generate permissions` must have them. */
-function missingRoles(
+/**
+ * Checks that the map of `generate permissions` contains the roles that the generated files refer
+ * to.
+ */
+function findMissingRoles(
   root: string,
   dir: string,
   file: string,
   functions: readonly string[],
-): Fault[] {
+): Problem[] {
   if (functions.length === 0) return [];
   if (dirname(file) !== dir) {
     return [{
       message:
-        `permissions.terraformFile is ${file}, but functions take their database roles from it: put it into ${dir}/`,
+        `permissions.terraformFile is ${file}, but the generated files refer to it: move it to ${dir}/`,
     }];
   }
   const text = existsSync(join(root, file)) ? readFileSync(join(root, file), "utf8") : "";
@@ -218,7 +221,7 @@ function missingRoles(
   if (missing.length === 0) return [];
   return [{
     message: `${file} has no database role for ${
-      getSome(missing)
+      summarizeList(missing)
     }: run trellis generate permissions first`,
   }];
 }
@@ -235,11 +238,11 @@ function report(
   output: Output,
   { functionCount, errors, warnings, changes, isCheck }: Report,
 ): void {
-  for (const warning of warnings) output.warn(describePlace(warning));
-  for (const error of errors) output.line(`${output.red("error")} ${describePlace(error)}`);
+  for (const warning of warnings) output.warn(formatDiagnostic(warning));
+  for (const error of errors) output.line(`${output.red("error")} ${formatDiagnostic(error)}`);
   if (errors.length > 0) {
     return output.line(
-      `Nothing was written: ${errors.length} ${errors.length === 1 ? "thing" : "things"} to mend`,
+      `Nothing was written: ${errors.length} ${errors.length === 1 ? "error" : "errors"}`,
     );
   }
   reportChanges(
@@ -248,7 +251,7 @@ function report(
     isCheck,
     (path) =>
       output.warn(
-        `${path} is yours (its first line does not say that it is generated): left alone`,
+        `${path} was not generated (its first line is different) and is kept`,
       ),
   );
   const isUpToDate = changes.every(({ change }) => change === "unchanged" || change === "kept");

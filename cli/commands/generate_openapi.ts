@@ -1,50 +1,52 @@
 import { resolve } from "node:path";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
 import { applyGeneratedFiles, type FileChange, toProjectPath } from "../generated_files.ts";
-import { describePlace, getSome, reportChanges } from "../generated_report.ts";
+import { formatDiagnostic, reportChanges, summarizeList } from "../generated_report.ts";
 import type { OpenApiFinding } from "../openapi/read_operations.ts";
 import type { Output } from "../output.ts";
 
-/** `trellis generate openapi`. */
+/** The command `trellis generate openapi`. */
 export const generateOpenapi: Command = {
   name: "generate openapi",
-  summary:
-    "Writes one OpenAPI 3.1 document for all HTTP functions, from their schemas and options.",
+  summary: "Generates an OpenAPI 3.1 document of all HTTP functions.",
   description: [
-    "Reads every file of the folder api: the schemas of defineApiHandler (schema, querySchema, pathSchema, responseSchema), its\n" +
-    "auth mode and its openapi option. Handlers are not loaded: of the sources only what the schemas are made of is evaluated,\n" +
-    "so that no environment variable and no database is needed. Components have the names that the schemas are exported as.",
-    "Writes openapi.json, with --html a reference page beside it that needs no network. A file that does not say that it is\n" +
-    "generated is left alone.",
-    "A schema that cannot be evaluated so, or that JSON cannot express, is named with file and line, and nothing is written.",
+    "Reads every file in api/: the schemas of defineApiHandler (schema, querySchema, pathSchema,\n" +
+    "responseSchema), its auth mode and its openapi option. Handlers are not loaded: only the code\n" +
+    "that defines schemas is evaluated, so no environment variables and no database are needed.\n" +
+    "Components are named after the exports of the schemas.",
+    "Writes openapi.json, and with --html a self-contained reference page. Files that were not\n" +
+    "generated are never changed.",
+    "If a schema cannot be evaluated or expressed in JSON Schema, file and line are reported and\n" +
+    "nothing is written.",
   ],
   options: [
     {
       name: "html",
-      description:
-        "Write a reference page too: openapi.html, or openapi.htmlFile of the configuration.",
+      description: "Also write a reference page: openapi.html, or openapi.htmlFile.",
     },
-    { name: "check", description: "Write nothing; exit with 1 when a file is stale." },
+    { name: "check", description: "Write nothing; exit with 1 if a file is stale." },
   ],
   examples: [
     ["trellis generate openapi", "write openapi.json"],
     ["trellis generate openapi --html", "write openapi.json and openapi.html"],
-    ["trellis generate openapi --check", "in CI: fail when the document does not fit the sources"],
-    ["trellis generate openapi --json | jq '.operations[] | .method, .path'", "all operations"],
+    ["trellis generate openapi --check", "in CI: fail if the document does not match the sources"],
+    [
+      "trellis generate openapi --json | jq '.operations[] | .method, .path'",
+      "list all operations",
+    ],
   ],
   exitCodes: {
-    [ExitCode.Done]: "Done; with --check: every file is as it should be.",
+    [ExitCode.Done]: "Done; with --check: every file is up to date.",
     [ExitCode.Found]:
-      "A schema or option cannot be described, a file of yours is in the way, or (--check) a file is stale.",
-    [ExitCode.Usage]: "The command line is wrong.",
-    [ExitCode.Failed]:
-      "It could not run: a folder or file is missing, cannot be read or is not valid.",
+      "A schema or option cannot be described, an unmanaged file exists at an output path, or (--check) a file is stale.",
+    [ExitCode.Usage]: "The command line is invalid.",
+    [ExitCode.Failed]: "It could not run: a folder or file is missing, unreadable or invalid.",
   },
   run,
 };
 
 async function run({ root, options, output }: CommandContext): Promise<ExitCode> {
-  // the parser and zod are loaded by who needs them, so that help comes at once
+  // imported on demand: help needs neither the parser nor zod
   const [
     { readConfig },
     { findFunctionFiles },
@@ -74,7 +76,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
     openapi.servers,
     createPackageLoader(),
   );
-  const errors = [...sources.findings, ...findings].sort(byPlace);
+  const errors = [...sources.findings, ...findings].sort(compareLocations);
   const htmlFile = openapi.htmlFile ??
     (options.html ? openapi.file.replace(/\.json$/, ".html") : undefined);
   const changes = errors.length > 0 ? [] : planOpenApiFiles(root, document, {
@@ -95,13 +97,13 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
       operationId: (operation as { operationId: string }).operationId,
     }))
   );
-  for (const warning of warnings) output.warn(describePlace(warning));
+  for (const warning of warnings) output.warn(formatDiagnostic(warning));
   if (sources.undescribed.length > 0) {
     output.warn(
       `${
         count(sources.undescribed.length, "function")
-      } not made by defineApiHandler and left out: ` +
-        getSome(sources.undescribed.map(({ file }) => file)),
+      } not created by defineApiHandler and therefore omitted: ` +
+        summarizeList(sources.undescribed.map(({ file }) => file)),
     );
   }
   report(
@@ -131,22 +133,20 @@ function report(
   changes: readonly FileChange[],
   isCheck: boolean,
 ): void {
-  for (const error of errors) output.line(`${output.red("error")} ${describePlace(error)}`);
+  for (const error of errors) output.line(`${output.red("error")} ${formatDiagnostic(error)}`);
   if (errors.length > 0) {
-    return output.line(`Nothing was written: ${count(errors.length, "place")} cannot be described`);
+    return output.line(`Nothing was written: ${count(errors.length, "error")}`);
   }
   const isBlocked = changes.some(({ change }) => change === "kept");
-  // one file that is in the way keeps all from being written
-  const told = isBlocked && !isCheck ? changes.filter(({ change }) => change === "kept") : changes;
+  // if one file is not ours, nothing is written
+  const shown = isBlocked && !isCheck ? changes.filter(({ change }) => change === "kept") : changes;
   reportChanges(
     output,
-    told,
+    shown,
     isCheck,
     (path) =>
       output.line(
-        `${
-          output.red("error")
-        } ${path} is not ours: it does not say that it is generated. Move it away`,
+        `${output.red("error")} ${path} was not generated by this command. Move it`,
       ),
   );
   const state = changes.every(({ change }) => change === "unchanged")
@@ -167,7 +167,7 @@ function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
-function byPlace(one: OpenApiFinding, other: OpenApiFinding): number {
+function compareLocations(one: OpenApiFinding, other: OpenApiFinding): number {
   if (one.file !== other.file) return one.file < other.file ? -1 : 1;
   return one.line - other.line || (one.message < other.message ? -1 : 1);
 }

@@ -8,43 +8,43 @@ import {
   planGeneratedFiles,
   toProjectPath,
 } from "../generated_files.ts";
-import { describePlace, reportChanges } from "../generated_report.ts";
+import { formatDiagnostic, reportChanges } from "../generated_report.ts";
 import type { Output } from "../output.ts";
 
-/** `trellis generate permissions`. */
+/** The command `trellis generate permissions`. */
 export const generatePermissions: Command = {
   name: "generate permissions",
-  summary: "Writes the database role and the grants of each function, from its sources.",
+  summary: "Generates a database role with minimal grants for each function.",
   description: [
-    "Reads every function's file and what it imports; nothing of it is run. A function is granted what the queries that it can\n" +
-    "really reach declare (defineQuery, definePreparedQuery, RequiresTable), and what its use of @trellis/fn/auth needs.\n" +
-    "Importing a file grants nothing.",
-    "Writes one SQL file for each function that uses the database, for applyPermissions, and a Terraform map of functions to\n" +
-    "roles. Files without the first line that says so are left alone; stale ones that have it are removed.",
-    "What cannot be told from the text is named with file and line, and nothing is written.",
+    "Reads every function's file and its imports without executing them. A function is granted the\n" +
+    "tables that its reachable queries declare (defineQuery, definePreparedQuery, RequiresTable), and\n" +
+    "those that its use of @trellis/fn/auth needs. Importing a file alone grants nothing.",
+    "Writes one SQL file for each function that uses the database, for applyPermissions, and a\n" +
+    "Terraform map from functions to roles. Files without the generated first line are never changed;\n" +
+    "stale generated files are removed.",
+    "If something cannot be determined statically, file and line are reported and nothing is written.",
   ],
-  options: [{ name: "check", description: "Write nothing; exit with 1 when a file is stale." }],
+  options: [{ name: "check", description: "Write nothing; exit with 1 if a file is stale." }],
   examples: [
     ["trellis generate permissions", "write permissions/*.sql and infra/database_roles.tf"],
-    ["trellis generate permissions --check", "in CI: fail when the files do not fit the sources"],
+    ["trellis generate permissions --check", "in CI: fail if the files do not match the sources"],
     [
       "trellis generate permissions --json | jq '.functions[] | .name, .tables'",
-      "who needs which tables",
+      "list the tables of each function",
     ],
   ],
   exitCodes: {
-    [ExitCode.Done]: "Done; with --check: every file is as it should be.",
+    [ExitCode.Done]: "Done; with --check: every file is up to date.",
     [ExitCode.Found]:
-      "Something cannot be told from the text, a file of yours is in the way, or (--check) a file is stale.",
-    [ExitCode.Usage]: "The command line is wrong.",
-    [ExitCode.Failed]:
-      "It could not run: a folder or file is missing, cannot be read or is not valid.",
+      "Something cannot be determined statically, an unmanaged file exists at an output path, or (--check) a file is stale.",
+    [ExitCode.Usage]: "The command line is invalid.",
+    [ExitCode.Failed]: "It could not run: a folder or file is missing, unreadable or invalid.",
   },
   run,
 };
 
 async function run({ root, options, output }: CommandContext): Promise<ExitCode> {
-  // the parser is loaded by who needs it, so that help comes at once
+  // imported on demand: help does not need the parser
   const [
     { readConfig },
     { analysePermissions },
@@ -66,7 +66,7 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   });
   output.endProgress();
   const { functions } = analysis;
-  const { errors, missed, warnings } = settle(analysis, config);
+  const { errors, missed, warnings } = applyExplicitGrants(analysis, config);
   const { files, roles } = renderPermissionFiles(functions, {
     dir: toProjectPath(root, config.permissions.dir),
     terraformFile: toProjectPath(root, config.permissions.terraformFile),
@@ -117,26 +117,28 @@ async function run({ root, options, output }: CommandContext): Promise<ExitCode>
   return exitCode;
 }
 
-/** Who is listed in the configuration vouches for what the text does not tell. */
-function settle(
+/**
+ * Turns errors about functions in `permissions.functions` into warnings: their explicit grants are
+ * assumed to be complete.
+ */
+function applyExplicitGrants(
   { functions, unresolved, missed, warnings }: PermissionsAnalysis,
   { permissions }: ResolvedConfig,
 ): { errors: Finding[]; missed: Finding[]; warnings: Finding[] } {
   const listed = Object.keys(permissions.functions);
-  const strangers = listed.filter((name) => !functions.some((fn) => fn.name === name)).map((
+  const unknown = listed.filter((name) => !functions.some((fn) => fn.name === name)).map((
     name,
   ): Finding => ({
     file: "trellis.config.ts",
     line: 1,
-    message: `permissions.functions lists ${name}, which is no function`,
+    message: `permissions.functions.${name} does not match a function`,
     functions: [],
   }));
-  const isVouchedFor = (finding: Finding) =>
-    finding.functions.every((name) => listed.includes(name));
+  const isExplicit = (finding: Finding) => finding.functions.every((name) => listed.includes(name));
   return {
-    errors: [...unresolved.filter((finding) => !isVouchedFor(finding)), ...strangers],
-    missed: missed.filter((finding) => !isVouchedFor(finding)),
-    warnings: [...warnings, ...unresolved.filter(isVouchedFor), ...missed.filter(isVouchedFor)],
+    errors: [...unresolved.filter((finding) => !isExplicit(finding)), ...unknown],
+    missed: missed.filter((finding) => !isExplicit(finding)),
+    warnings: [...warnings, ...unresolved.filter(isExplicit), ...missed.filter(isExplicit)],
   };
 }
 
@@ -152,25 +154,21 @@ interface Report {
 
 function report(output: Output, report: Report): void {
   const { analysis, roleCount, errors, missed, warnings, changes, isCheck } = report;
-  for (const warning of warnings) output.warn(describePlace(warning));
+  for (const warning of warnings) output.warn(formatDiagnostic(warning));
   for (const finding of missed) {
-    if (isCheck) output.line(`${output.red("error")} ${describePlace(finding)}`);
-    else output.warn(describePlace(finding));
+    if (isCheck) output.line(`${output.red("error")} ${formatDiagnostic(finding)}`);
+    else output.warn(formatDiagnostic(finding));
   }
-  for (const error of errors) output.line(`${output.red("error")} ${describePlace(error)}`);
+  for (const error of errors) output.line(`${output.red("error")} ${formatDiagnostic(error)}`);
   if (errors.length > 0) {
     return output.line(
-      `Nothing was written: ${errors.length} ${
-        errors.length === 1 ? "place" : "places"
-      } cannot be told from the text. ` +
-        "Write it out, or list what the functions need in permissions.functions of trellis.config.ts",
+      `Nothing was written: ${errors.length} ${errors.length === 1 ? "error" : "errors"}. ` +
+        "Use literal values, or list the grants in permissions.functions of trellis.config.ts",
     );
   }
   reportChanges(output, changes, isCheck, (path) =>
     output.line(
-      `${
-        output.red("error")
-      } ${path} is not ours: its first line does not say that it is generated. Move it away`,
+      `${output.red("error")} ${path} was not generated (its first line is different). Move it`,
     ));
   const { functions, queryCount } = analysis;
   output.line(

@@ -3,33 +3,34 @@ import process from "node:process";
 import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
 import type { ProjectRuntime } from "../init/template.ts";
 
-/** `trellis init`. */
+/** The command `trellis init`. */
 export const init: Command = {
   name: "init",
-  summary: "Makes a new project that runs: routes, a table, sign-up and sessions, a test.",
+  summary: "Creates a project with routes, a table, sign-up, sessions and tests.",
   description: [
-    "Writes a small API into an empty folder: a health route, notes with a table and declared queries, sign-up, sign-in and\n" +
-    "sign-out, migrations, tests, and scripts for the commands of this program. It asks nothing and installs nothing.",
-    "A folder that holds anything but .git is left alone.",
+    "Writes a small API to an empty folder: a health route, notes with a table and declared queries,\n" +
+    "sign-up, sign-in and sign-out, migrations, tests, and scripts for the commands of this CLI. It\n" +
+    "asks no questions and installs nothing.",
+    "A folder that contains anything except .git is not changed.",
   ],
   args: [{
     name: "folder",
-    description: "The folder; it is made. The working directory without it.",
+    description: "The folder, which is created. Default: the working directory.",
     isOptional: true,
   }],
   options: [{
     name: "runtime",
     value: "name",
-    description: "node or deno; without it, the one that runs this.",
+    description: "node or deno. Default: the current runtime.",
   }],
   examples: [
-    ["trellis init my-api", "make a project in my-api/"],
-    ["trellis init my-api --runtime deno", "the same for Deno"],
+    ["trellis init my-api", "create a project in my-api/"],
+    ["trellis init my-api --runtime deno", "create a project for Deno"],
   ],
   exitCodes: {
     [ExitCode.Done]: "Done.",
     [ExitCode.Found]: "The folder is not empty; nothing was written.",
-    [ExitCode.Usage]: "The command line is wrong.",
+    [ExitCode.Usage]: "The command line is invalid.",
     [ExitCode.Failed]: "It could not run: the folder cannot be read or written.",
   },
   run,
@@ -41,27 +42,27 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
   const runtime = readRuntime(options.runtime as string | undefined);
   const folder = resolve(root, args[0] ?? ".");
   const name = toProjectName(basename(folder));
-  const [{ projectFiles }, { filesInTheWay, writeProject }] = await Promise.all([
+  const [{ createProjectFiles }, { listExistingFiles, writeProject }] = await Promise.all([
     import("../init/template.ts"),
     import("../init/write_project.ts"),
   ]);
 
-  const inTheWay = filesInTheWay(folder);
-  if (inTheWay.length > 0) {
-    const named = inTheWay.slice(0, MANY).join(", ");
-    const more = inTheWay.length > MANY ? ` and ${inTheWay.length - MANY} more` : "";
+  const existing = listExistingFiles(folder);
+  if (existing.length > 0) {
+    const named = existing.slice(0, MANY).join(", ");
+    const more = existing.length > MANY ? ` and ${existing.length - MANY} more` : "";
     const error =
-      `${folder} is not empty: it holds ${named}${more}. Nothing was written: give a new or an empty folder`;
+      `${folder} is not empty: it contains ${named}${more}. Nothing was written. Use a new or empty folder`;
     output.line(`${output.red("error")} ${error}`);
-    output.result({ command: "init", exitCode: ExitCode.Found, folder, error, inTheWay });
+    output.result({ command: "init", exitCode: ExitCode.Found, folder, error, existing });
     return ExitCode.Found;
   }
-  const files = projectFiles(name, runtime);
+  const files = createProjectFiles(name, runtime);
   writeProject(folder, files);
 
-  const place = relative(cwd, folder);
+  const path = relative(cwd, folder);
   const next = [
-    ...place === "" ? [] : [`cd ${/^[\w./-]+$/.test(place) ? place : JSON.stringify(place)}`],
+    ...path === "" ? [] : [`cd ${/^[\w./-]+$/.test(path) ? path : JSON.stringify(path)}`],
     ...runtime === "node"
       ? ["npm install", "npm test", "npm run dev"]
       : ["deno task test", "deno task dev"],
@@ -88,7 +89,10 @@ function readRuntime(given: string | undefined): ProjectRuntime {
   return process.versions.deno === undefined ? "node" : "deno";
 }
 
-/** Names of resources begin with it: lower-case letters, digits and hyphens, at most 32. */
+/**
+ * Converts a folder name to a project name, the prefix of resource names: lower-case letters,
+ * digits and hyphens, at most 32 characters.
+ */
 function toProjectName(folder: string): string {
   const name = folder.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^[^a-z]+/, "").slice(0, 32)
     .replace(/-$/, "");

@@ -8,25 +8,26 @@ import { OPENAPI_SETTINGS, type OpenapiSettings } from "./openapi.ts";
 import { PERMISSIONS_SETTINGS, type PermissionsSettings } from "./permissions.ts";
 import { type Check, isObject, isText, type Resolved } from "./settings.ts";
 
-/** What `trellis.config.ts` exports as its default. Paths are relative to that file. */
+/** The default export of `trellis.config.ts`. Paths are relative to that file. */
 export interface TrellisConfig {
   /**
-   * Folder of the functions: `api/`, `queue/`, `topic/`, `event/`, `schedule/`, `storage/`, `websocket/`, `authorizer/` and
-   * `standalone/` are in it.
+   * Folder of the functions, with the subfolders `api/`, `queue/`, `topic/`, `event/`, `schedule/`,
+   * `storage/`, `websocket/`, `authorizer/` and `standalone/`.
+   *
    * @default "src/functions"
    */
   functionsDir?: string;
-  /** Database roles and grants. */
+  /** Settings of database roles and grants. */
   permissions?: PermissionsSettings;
-  /** Terraform. */
+  /** Settings of the generated Terraform. */
   infra?: InfraSettings;
-  /** The OpenAPI document. */
+  /** Settings of the OpenAPI document. */
   openapi?: OpenapiSettings;
-  /** Migrations. */
+  /** Settings of the database commands. */
   database?: DatabaseSettings;
-  /** Bundles. */
+  /** Settings of `trellis build`. */
   build?: BuildSettings;
-  /** The application on the local machine. */
+  /** Settings of `trellis dev`. */
   dev?: DevSettings;
 }
 
@@ -39,7 +40,7 @@ const GROUPS = {
   dev: DEV_SETTINGS,
 } as const;
 
-/** A configuration that was checked, with its defaults. */
+/** A validated configuration with defaults applied. */
 export interface ResolvedConfig {
   readonly functionsDir: string;
   readonly permissions:
@@ -53,17 +54,18 @@ export interface ResolvedConfig {
 }
 
 /**
- * Types the configuration in `trellis.config.ts`. The file is read and not run: everything in it is written out, as
- * literals and constants.
+ * Types the configuration in `trellis.config.ts`. The file is parsed and never executed, so every
+ * value must be a literal or a constant.
  *
  * @param config The configuration.
- * @returns The same.
+ * @returns The configuration, unchanged.
  *
  * @example
  * ```ts
  * import { defineConfig } from "@trellis/fn/cli";
  *
- * const config = defineConfig({ functionsDir: "src/functions", permissions: { dir: "permissions" } });
+ * const config = defineConfig({ functionsDir: "src/functions", permissions: { dir: "permissions" }
+ * });
  * console.log(config.functionsDir); // src/functions
  * // in trellis.config.ts: export default config;
  * ```
@@ -73,17 +75,17 @@ export function defineConfig(config: TrellisConfig): TrellisConfig {
 }
 
 /**
- * Checks a configuration and fills in its defaults.
+ * Validates a configuration and applies defaults.
  *
- * @param config What the file says.
+ * @param config The default export of the file.
  * @param file The file's name, for messages.
  * @returns The checked configuration.
- * @throws {ConfigurationError} When a setting is unknown or wrong; the message names it.
+ * @throws {ConfigurationError} If a setting is unknown or invalid; the message names it.
  */
 export function resolveConfig(config: unknown, file: string): ResolvedConfig {
   if (!isObject(config)) {
     throw new ConfigurationError(
-      `${file} exports no configuration: export default defineConfig({ … })`,
+      `${file} does not export a configuration. Write  export default defineConfig({ … })`,
     );
   }
   checkLevel(config, "", file, {
@@ -116,7 +118,7 @@ function checkLevel(
     if (!Object.hasOwn(checks, key)) {
       const known = Object.keys(checks).map((each) => prefix + each);
       throw new ConfigurationError(
-        `${file}: there is no setting ${name}; known are ${known.join(", ")}`,
+        `${file}: unknown setting ${name}; known settings: ${known.join(", ")}`,
       );
     }
     const [what, check] = checks[key];

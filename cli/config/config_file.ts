@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** The names under which a project's configuration is looked for, in this order. */
+/** File names of the configuration, in lookup order. */
 export const CONFIG_NAMES: readonly [string, ...string[]] = [
   "trellis.config.ts",
   "trellis.config.mts",
@@ -10,15 +10,15 @@ export const CONFIG_NAMES: readonly [string, ...string[]] = [
 ];
 
 /**
- * Finds a project's configuration.
+ * Finds the configuration file of a project.
  *
  * @param root Absolute path of the project's folder.
- * @param file A file that was named, relative to it.
- * @returns The file's absolute path, or `undefined` when the project has none.
+ * @param file The file given with `--config`, relative to the root.
+ * @returns The file's absolute path, or `undefined` if the project has none.
  */
 export function findConfigFile(root: string, file?: string): string | undefined {
   if (file !== undefined) return resolve(root, file);
-  // a link that leads nowhere is a fault, not a project without a configuration
+  // lstat: a broken link must be reported later, not treated as a missing configuration
   return CONFIG_NAMES.map((name) => join(root, name))
     .find((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined);
 }

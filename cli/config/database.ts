@@ -3,48 +3,54 @@ import type { DistSqlOptions } from "../../database/distsql/options.ts";
 import type { Mask } from "../database/clone/clone_options.ts";
 import { type Check, isObject, isText, type SettingsGroup } from "./settings.ts";
 
-/** Settings of the commands of `trellis db` and `trellis check`, and of `trellis dev`. Secrets stay in the environment. */
+/** Settings of `trellis db`, `trellis check` and `trellis dev`. Secrets stay in the environment. */
 export interface DatabaseSettings {
   /**
    * Folder of the migrations.
+   *
    * @default "migrations"
    */
   migrationsDir?: string;
   /**
-   * The table that says which migrations are applied.
+   * Table that records applied migrations.
+   *
    * @default "__orm_migrations"
    */
   migrationsTable?: string;
   /**
-   * The schema of that table.
+   * Schema of that table.
+   *
    * @default "orm"
    */
   migrationsSchema?: string;
   /**
-   * Where the database lives; `DATABASE_PROVIDER` and `--provider` win.
-   * @default told from what names the database
+   * The database provider; `DATABASE_PROVIDER` and `--provider` take precedence.
+   * @default derived from the connection settings
    */
   provider?: DatabaseProvider;
   /**
-   * The environment variable with the connection string.
+   * Environment variable that holds the connection string.
+   *
    * @default "DATABASE_URL"
    */
   urlEnv?: string;
-  /** `distsql`: the cluster's host name; `DATABASE_ENDPOINT` and `--endpoint` win. */
+  /** `distsql`: host name of the cluster; `DATABASE_ENDPOINT` and `--endpoint` take precedence. */
   endpoint?: string;
-  /** `distsql`: the region, where the endpoint does not tell it. */
+  /** `distsql`: AWS region, if the endpoint does not contain it. */
   region?: string;
-  /** `embedded-pg`: the folder of the database; `--folder` wins. */
+  /** `embedded-pg`: folder of the database; `--folder` takes precedence. */
   folder?: string;
   /**
-   * Columns whose values `db clone` replaces, by `table.column`: `"null"`, `"hash"`, `"email"` (a hash
+   * Columns whose values `db clone` replaces, by `table.column`: `"null"`, `"hash"`, `"email"` (a
+   * hash
    * at example.com) or `{ text: "…" }`. NULL stays NULL; equal values stay equal within a clone.
    * @default {}
    */
   cloneMasks?: Record<string, Mask>;
   /**
-   * Seconds after which a statement of a command that has no answer is given up; what migrations apply and `db clone`
-   * copies may take an hour.
+   * Timeout in seconds for a statement of a command. Statements of migrations and copies of `db
+   * clone` may run for an hour.
+   *
    * @default 60
    */
   statementTimeoutSeconds?: number;
@@ -52,7 +58,7 @@ export interface DatabaseSettings {
   translation?: TranslationSettings;
 }
 
-/** Choices of the translation for Aurora DSQL; see `DistSqlOptions`. */
+/** Options of the translation for Aurora DSQL; see `DistSqlOptions`. */
 export type TranslationSettings = Pick<
   DistSqlOptions,
   "enums" | "numeric" | "identityCache" | "dropRowSecurity"
@@ -72,7 +78,7 @@ const isMasks: Check = (value) =>
 
 const isSeconds: Check = (value) => typeof value === "number" && value > 0 && value < 1e6;
 
-/** What {@link DatabaseSettings} may be. */
+/** Checks and defaults of {@link DatabaseSettings}. */
 export const DATABASE_SETTINGS = {
   checks: {
     migrationsDir: ["a folder", isText],

@@ -3,18 +3,19 @@ import { isText, type SettingsGroup } from "./settings.ts";
 /** Settings of `trellis dev`. */
 export interface DevSettings {
   /**
-   * The port on loopback.
+   * The port on the loopback address.
+   *
    * @default 8787
    */
   port?: number;
   /**
-   * What fills a new database: a `.sql` file, or a module that exports `async function seed({ db })`. It runs once, after the
-   * first migrations.
+   * Seeds a new database: a `.sql` file, or a module that exports `async function seed({ db })`. It
+   * runs once, after the first migrations.
    */
   seed?: string;
 }
 
-/** What {@link DevSettings} may be. */
+/** Checks and defaults of {@link DevSettings}. */
 export const DEV_SETTINGS = {
   checks: {
     port: [

@@ -1,53 +1,62 @@
 import { isObject, isText, type SettingsGroup } from "./settings.ts";
 
 /**
- * The value of an environment variable of functions: a text; a part of the infrastructure, which the function may then use
- * (its role gets the policy for it); or a Terraform variable, so that each stage has its own.
+ * The value of an environment variable of a function: a string; a resource, which the function's
+ * role is then allowed to use; or a Terraform variable, to set it per stage.
  */
 export type EnvironmentValue =
   | string
-  /** The queue's URL, and the right to send. */
+  /** The URL of the queue; allows sending messages. */
   | { queue: string }
-  /** The topic's ARN, and the right to publish. */
+  /** The ARN of the topic; allows publishing. */
   | { topic: string }
-  /** The bus' name, and the right to put events. */
+  /** The name of the event bus; allows putting events. */
   | { bus: string }
-  /** The bucket's name, and the right to read, and to write unless `access` is `"read"`. */
+  /** The name of the bucket; allows reading, and writing unless `access` is `"read"`. */
   | { bucket: string; access?: "read" | "read-write" }
-  /** The URL that messages are sent to connections through, and the right to. */
+  /** The URL for sending messages to WebSocket connections; allows sending. */
   | { websocket: true }
   /**
-   * The Terraform variable of the same name in lower case. It is sensitive when its name or `defineEnv`
-   * says so (`AUTH_SECRET`, `API_TOKEN`, …) or `secret` is true.
+   * The Terraform variable of the same name in lower case. It is sensitive if its name looks like a
+   * secret (`AUTH_SECRET`, `API_TOKEN`, …), if `defineEnv` declares it as one, or if `secret` is
+   * true.
    */
   | { variable: true; default?: string; secret?: boolean };
 
-/** What starts a function, where its file does not tell all of it, and what only this function is given. */
+/**
+ * Settings of one function: its trigger, where the file does not define it, and its environment.
+ */
 export interface FunctionInfra {
-  /** Environment of this function alone, beside what it is seen to read. */
+  /** Environment variables of this function only, in addition to those found in its sources. */
   environment?: Record<string, EnvironmentValue>;
   /**
-   * `queue`: the queue whose messages it works off.
+   * `queue`: the queue that the function consumes.
    * @default the function's name: `send-mail` for `SendMail`
    */
   queue?: string;
-  /** `queue`: most messages in one invocation, 1 to 10,000. */
+  /** `queue`: maximum number of messages per invocation, 1 to 10,000. */
   batchSize?: number;
-  /** `queue`: seconds for which messages are gathered, 0 to 300. */
+  /** `queue`: how long messages are gathered into a batch, in seconds, 0 to 300. */
   batchingWindowSeconds?: number;
-  /** `queue`: most invocations at once, 2 to 1,000. */
+  /** `queue`: maximum number of concurrent invocations, 2 to 1,000. */
   maximumConcurrency?: number;
   /**
-   * `topic`: the topic that it is subscribed to.
+   * `topic`: the topic that the function subscribes to.
+   *
    * @default the function's name: `note-shared` for `NoteShared`
    */
   topic?: string;
-  /** `topic`: the messages that it gets, as an SNS filter policy. */
+  /** `topic`: SNS filter policy for the messages that the function receives. */
   filterPolicy?: Record<string, unknown>;
-  /** `event`: the events that it gets, as an EventBridge pattern: `{ "detail-type": ["note.created"] }`. */
+  /**
+   * `event`: EventBridge pattern for the events that the function receives: `{ "detail-type":
+   * ["note.created"] }`.
+   */
   pattern?: Record<string, unknown>;
   /**
-   * `event`: the bus; `"default"` is the account's own, where AWS services send.
+   * `event`: the event bus; `"default"` is the default bus of the account, to which AWS services
+   * send.
+   *
    * @default "events"
    */
   bus?: string;
@@ -64,105 +73,117 @@ export interface FunctionInfra {
    */
   bucket?: string;
   /**
-   * `storage`: what it is told of.
+   * `storage`: the S3 event types that start the function.
+   *
    * @default ["s3:ObjectCreated:*"]
    */
   events?: string[];
-  /** `storage`: start of the keys that it is told of. */
+  /** `storage`: prefix of the object keys that start the function. */
   prefix?: string;
-  /** `storage`: end of the keys that it is told of. */
+  /** `storage`: suffix of the object keys that start the function. */
   suffix?: string;
   /**
-   * `websocket`: whether the function's answer is sent back to the sender.
+   * `websocket`: sends the function's return value back to the client.
+   *
    * @default false
    */
   twoWay?: boolean;
 }
 
-/** A queue's settings; the queue module says more of each. */
+/** Settings of a queue; the queue module documents them in detail. */
 export interface QueueInfra {
   /**
-   * Whether messages of one group keep their order and are delivered once.
+   * Creates a FIFO queue: ordered within a group, delivered exactly once.
+   *
    * @default false
    */
   fifo?: boolean;
   /**
-   * FIFO: whether two messages with the same body within five minutes are one.
+   * FIFO: treats two messages with the same body within five minutes as one.
+   *
    * @default false
    */
   contentBasedDeduplication?: boolean;
   /**
-   * How long a message that is being worked on is hidden from others, in seconds.
-   * @default six times the timeout of the function that works it off, at least 180
+   * How long a received message is hidden from other consumers, in seconds.
+   * @default six times the timeout of the consuming function, at least 180
    */
   visibilityTimeoutSeconds?: number;
   /**
-   * How often a message is tried before it goes to the dead letters.
+   * How many times a message is received before it moves to the dead-letter queue.
+   *
    * @default 3
    */
   maxReceiveCount?: number;
   /**
-   * How long a message waits before it can be received, in seconds.
+   * How long a new message is hidden, in seconds.
+   *
    * @default 0
    */
   delaySeconds?: number;
   /**
    * How long a message is kept, in seconds.
+   *
    * @default 345600, four days
    */
   retentionSeconds?: number;
 }
 
-/** A bus' settings; the event-bus module says more of each. */
+/** Settings of an event bus; the event-bus module documents them in detail. */
 export interface BusInfra {
-  /** Days for which events are kept, so that they can be sent again; none are without it. */
+  /** How long events are archived for replay, in days. Without it, no archive is created. */
   archiveDays?: number;
 }
 
-/** A bucket's settings; the storage module says more of each. */
+/** Settings of a bucket; the storage module documents them in detail. */
 export interface BucketInfra {
-  /** Origins whose pages may use the bucket with pre-signed URLs. */
+  /** Origins whose pages may use pre-signed URLs of the bucket. */
   corsAllowedOrigins?: string[];
   /** Days after which objects are deleted. */
   expirationDays?: number;
 }
 
-/** Settings of the REST API; the rest-api module says more of each. */
+/** Settings of the REST API; the rest-api module documents them in detail. */
 export interface ApiInfra {
-  /** What the API is for. */
+  /** Description of the API. */
   description?: string;
   /**
-   * The function of `authorizer/` that `auth: "authorizer"` and `"authorizer-optional"` ask.
-   * @default the only one
+   * The function in `authorizer/` for `auth: "authorizer"` and `"authorizer-optional"`.
+   * @default the only authorizer
    */
   authorizer?: string;
   /**
-   * Seconds for which its decision is remembered. With `"authorizer-optional"` in the API it is 0: who shows no credential cannot
-   * be remembered.
+   * How long a decision of the authorizer is cached, in seconds. With `"authorizer-optional"`
+   * anywhere in the API it must be 0, because requests without credentials cannot be cached.
+   *
    * @default 300
    */
   authorizerTtlSeconds?: number;
   /**
-   * What its decision is remembered by, all of which must be in a request, else it is refused unasked. It must cover every
-   * header and query parameter that the authorizer reads.
+   * The cache key of the decision. API Gateway rejects a request that lacks one of these without
+   * calling the authorizer. The list must contain every header and query parameter that the
+   * authorizer reads.
+   *
    * @default ["method.request.header.Authorization"]
    */
   identitySources?: string[];
-  /** Most requests at once. */
+  /** Maximum number of concurrent requests. */
   throttleBurstLimit?: number;
-  /** Most requests a second over time. */
+  /** Maximum steady-state rate in requests per second. */
   throttleRateLimit?: number;
 }
 
-/** Settings of the WebSocket API; the websocket-api module says more of each. */
+/** Settings of the WebSocket API; the websocket-api module documents them in detail. */
 export interface WebSocketInfra {
   /**
-   * The function of `authorizer/` that is asked when somebody connects; `false` for none.
-   * @default the only one
+   * The function in `authorizer/` that authorizes new connections; `false` for none.
+   * @default the only authorizer
    */
   authorizer?: string | false;
   /**
-   * What must be in the request that connects, else it is refused unasked.
+   * What a connect request must contain; API Gateway rejects it otherwise, without calling the
+   * authorizer.
+   *
    * @default ["route.request.header.Authorization"]
    */
   identitySources?: string[];
@@ -176,51 +197,60 @@ export interface InfraSettings {
    */
   dir?: string;
   /**
-   * Folder of the Terraform modules; `--modules-path` wins.
-   * @default the installed package's own
+   * Folder of the Terraform modules; `--modules-path` takes precedence.
+   * @default the folder in the installed package
    */
   modulesPath?: string;
   /**
-   * Start of every name: lower-case letters, digits and hyphens, at most 32.
+   * Prefix of every resource name: lower-case letters, digits and hyphens, at most 32 characters.
+   *
    * @default the name in deno.json or package.json
    */
   projectName?: string;
-  /** What the Terraform variable `region` is when nothing is given; without it, it must be given. */
+  /** Default of the Terraform variable `region`. Without it, the variable is required. */
   region?: string;
-  /** Word put before the names of buckets, which the whole world shares: your company's. */
+  /** Prefix of bucket names, which are globally unique: the name of your company, for example. */
   bucketPrefix?: string;
   /**
-   * The database that `DATABASE_ENDPOINT` means: `distsql` makes a cluster as soon as a function reads it.
+   * The database behind `DATABASE_ENDPOINT`: `distsql` creates a cluster as soon as a function
+   * reads that variable.
+   *
    * @default "distsql"
    */
   database?: "distsql" | "none";
   /**
-   * Environment variables by name. A function gets those that it is seen to read.
+   * Environment variables by name. A function receives those that its sources read.
+   *
    * @default {}
    */
   environment?: Record<string, EnvironmentValue>;
   /**
-   * What starts functions, by function name.
+   * Settings of functions, by function name.
+   *
    * @default {}
    */
   functions?: Record<string, FunctionInfra>;
   /**
-   * Queues by name; those that functions name need no entry.
+   * Queues by name; a queue that a function consumes needs no entry.
+   *
    * @default {}
    */
   queues?: Record<string, QueueInfra>;
   /**
-   * Topics by name, as queues.
+   * Topics by name; a topic that a function subscribes to needs no entry.
+   *
    * @default {}
    */
   topics?: Record<string, Record<string, never>>;
   /**
-   * Buses by name, as queues.
+   * Event buses by name; a bus that a function uses needs no entry.
+   *
    * @default {}
    */
   buses?: Record<string, BusInfra>;
   /**
-   * Buckets by name, as queues.
+   * Buckets by name; a bucket that a function uses needs no entry.
+   *
    * @default {}
    */
   buckets?: Record<string, BucketInfra>;
@@ -236,14 +266,17 @@ export interface InfraSettings {
   websocket?: WebSocketInfra;
 }
 
-/** What a project may be called; the core module's rule. */
+/** Valid project names; the core module has the same rule. */
 export const PROJECT_NAME = /^(?=.{1,32}$)[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/;
 
-/** Objects by name; what is in them is looked at where they are used, with the function's name at hand. */
+/**
+ * Checks for an object of objects. Their contents are checked where they are used, so that messages
+ * can name the function.
+ */
 const isTable = (value: unknown): boolean =>
   isObject(value) && Object.values(value).every(isObject);
 
-/** What {@link InfraSettings} may be. */
+/** Checks and defaults of {@link InfraSettings}. */
 export const INFRA_SETTINGS = {
   checks: {
     dir: ["a folder", isText],

@@ -1,40 +1,43 @@
 import { isObject, isText, type SettingsGroup } from "./settings.ts";
 
-/** A base address of the API. */
+/** A server of the API. */
 export interface ConfiguredServer {
   /** `https://api.example.com` */
   url: string;
-  /** What it is: `Production`. */
+  /** Description of the server: `Production`. */
   description?: string;
 }
 
 /** Settings of `trellis generate openapi`. */
 export interface OpenapiSettings {
   /**
-   * The document.
+   * The generated document.
+   *
    * @default "openapi.json"
    */
   file?: string;
   /**
-   * A reference page that is written and checked with the document, as `--html` does.
+   * A reference page that is generated and checked together with the document, like `--html`.
+   *
    * @default none
    */
   htmlFile?: string;
   /**
-   * The name of the API.
-   * @default the name in deno.json or package.json, else the folder's
+   * Title of the API.
+   * @default the name in deno.json or package.json, else the folder's name
    */
   title?: string;
   /**
-   * The version of the API.
+   * Version of the API.
+   *
    * @default the version in deno.json or package.json, else "0.0.0"
    */
   version?: string;
-  /** What the API is for, in CommonMark. */
+  /** Description of the API in CommonMark. */
   description?: string;
   /**
-   * Base addresses: `["https://api.example.com"]`, or with what each is: `[{ url, description }]`.
-   * @default none: where the document is
+   * Servers: `["https://api.example.com"]`, or with descriptions: `[{ url, description }]`.
+   * @default none: relative to the document
    */
   servers?: (string | ConfiguredServer)[];
 }
@@ -45,7 +48,7 @@ const isServer = (value: unknown): boolean =>
     (value.description === undefined || isText(value.description)) &&
     Object.keys(value).every((key) => key === "url" || key === "description");
 
-/** What {@link OpenapiSettings} may be. */
+/** Checks and defaults of {@link OpenapiSettings}. */
 export const OPENAPI_SETTINGS = {
   checks: {
     file: [

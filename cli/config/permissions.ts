@@ -1,11 +1,11 @@
 import type { DatabaseOperation } from "../../database/table_permission.ts";
 import { type Check, isObject, isText, type SettingsGroup } from "./settings.ts";
 
-/** A table and what a function may do with it, as the configuration writes it. */
+/** Operations that a function may perform on a table. */
 export interface ConfiguredGrant {
   /** The table's name in the database. */
   table: string;
-  /** What may be done with it: `"SELECT"` or `DatabaseOperation.Select`, and so on. */
+  /** `"SELECT"` or `DatabaseOperation.Select`, and so on. */
   operations: (DatabaseOperation | `${DatabaseOperation}`)[];
 }
 
@@ -13,22 +13,26 @@ export interface ConfiguredGrant {
 export interface PermissionsSettings {
   /**
    * Folder of the SQL files, which `applyPermissions` reads.
+   *
    * @default "permissions"
    */
   dir?: string;
   /**
    * Terraform file with the database role of each function, for `DATABASE_USERNAME`.
+   *
    * @default "infra/database_roles.tf"
    */
   terraformFile?: string;
   /**
-   * Start of every role's name; it keeps functions' roles apart from all others, such as `admin`.
+   * Prefix of all role names; it separates the roles of functions from others, such as `admin`.
+   *
    * @default "fn_"
    */
   rolePrefix?: string;
   /**
-   * What functions need beside what their sources show, by function name. For these functions a place that cannot be told
-   * from the text is a warning: whoever lists them here vouches for them.
+   * Additional grants by function name. For a function listed here, code that cannot be resolved is
+   * a warning instead of an error: the list is assumed to be complete.
+   *
    * @default {}
    */
   functions?: Record<string, ConfiguredGrant[]>;
@@ -46,7 +50,7 @@ const isGrantTable: Check = (value) =>
     )
   );
 
-/** What {@link PermissionsSettings} may be. */
+/** Checks and defaults of {@link PermissionsSettings}. */
 export const PERMISSIONS_SETTINGS = {
   checks: {
     dir: ["a folder", isText],

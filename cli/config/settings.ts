@@ -1,24 +1,24 @@
-/** Whether a value will do. */
+/** Returns true if a value is valid. */
 export type Check = (value: unknown) => boolean;
 
-/** A part of the configuration: what its settings must be, and what they are when they are left out. */
+/** The checks and defaults of one group of settings. */
 export interface SettingsGroup<TSettings extends object, TDefaults extends Partial<TSettings>> {
-  /** `["a folder", isText]`, by setting. */
+  /** The expected value and its check by setting: `["a folder", isText]`. */
   readonly checks: {
     readonly [Name in keyof Required<TSettings>]: readonly [what: string, check: Check];
   };
   readonly defaults: TDefaults;
 }
 
-/** A group's settings once defaults are filled in. */
+/** A group's settings after defaults are applied. */
 export type Resolved<TSettings extends object, TGroup extends { readonly defaults: object }> =
   Readonly<
     TSettings & Required<Pick<TSettings, keyof TGroup["defaults"] & keyof TSettings>>
   >;
 
-/** A text that says something. */
+/** Returns true for a string that is not blank. */
 export const isText: Check = (value) => typeof value === "string" && value.trim() !== "";
 
-/** An object with fields. */
+/** Returns true for an object that is not an array. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -4,14 +4,14 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import { type CommandContext, type CommandOption, UsageError } from "../command.ts";
 import type { DatabaseTarget } from "./database_target.ts";
 
-/** The option that answers the question of {@link confirmRemote}. */
+/** The option that confirms {@link confirmRemote} in advance. */
 export const YES_OPTION: CommandOption = {
   name: "yes",
   short: "y",
-  description: "Do not ask before working on a database that is not on this machine.",
+  description: "Do not ask for confirmation before using a remote database.",
 };
 
-/** Where a database is, for people. */
+/** The location of a database for messages. */
 interface Location {
   readonly host: string;
   readonly database: string;
@@ -19,14 +19,14 @@ interface Location {
 }
 
 /**
- * Asks before a command works on a database that is not on this machine. Prints host, database and
- * role of each one first.
+ * Asks for confirmation before a command uses a remote database. Prints host, database and role of
+ * each one.
  *
  * @param context The command line.
- * @param what What the command is about to do, such as `Run 2 migrations`.
- * @param targets The databases, by what the command calls them.
- * @throws {UsageError} When nobody can be asked and `--yes` was not given.
- * @throws {ConfigurationError} When the answer is no.
+ * @param what The planned action, such as `Run 2 migrations`.
+ * @param targets The databases by their role in the command.
+ * @throws {UsageError} If no terminal is attached and `--yes` is missing.
+ * @throws {ConfigurationError} If the answer is no.
  */
 export async function confirmRemote(
   context: CommandContext,
@@ -44,16 +44,16 @@ export async function confirmRemote(
   const answer = await context.confirm(`${what}?`);
   if (answer === undefined) {
     throw new UsageError(
-      "This database is not on this machine, and nobody can be asked: give --yes",
+      "This database is remote and no terminal is attached for a confirmation: use --yes",
     );
   }
-  if (!answer) throw new ConfigurationError("Nothing was done");
+  if (!answer) throw new ConfigurationError("Cancelled: nothing was done");
 }
 
 /**
  * Checks whether a database runs on this machine.
  *
- * @param config How it is reached.
+ * @param config The connection settings.
  */
 export function isLocal(config: DatabaseConfig): boolean {
   if (config.provider === "embedded-pg") return true;
@@ -96,12 +96,12 @@ function locate(config: DatabaseConfig): Location {
     return {
       host: cluster,
       database: parameters.get("database") ?? "postgres",
-      role: "of the secret",
+      role: "(from the secret)",
     };
   }
   const at = address.lastIndexOf("@");
   const user = at < 0 ? "" : decode(address.slice(0, at).split(":")[0]);
-  const role = user || parameters.get("user") || process.env.PGUSER || "of the system user";
+  const role = user || parameters.get("user") || process.env.PGUSER || "(system user)";
   const host = [...new Set(listHosts(config))].filter((each) => each !== "").join(", ");
   return { host, database: decode(path) || role, role };
 }
@@ -110,6 +110,6 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // malformed escapes are shown as they were given
+    return text; // malformed escapes are kept
   }
 }

@@ -1,54 +1,58 @@
 import type { CommandOption } from "../command.ts";
 
-/** Which of a command's databases options are about; `clone` has two. */
+/** Prefix of the options of a database; `clone` has two databases. */
 export type DatabaseSide = "" | "from-" | "to-";
 
 /**
- * The options that name a database.
+ * Returns the options that select a database.
  *
- * @param side What stands before their names.
+ * @param side The prefix of the options.
  */
 export function databaseOptions(side: DatabaseSide = ""): CommandOption[] {
-  const of = side === "from-" ? "source's " : side === "to-" ? "target's " : "";
+  const owner = side === "from-" ? "source's " : side === "to-" ? "target's " : "";
   return [
     {
       name: `${side}url-env`,
       value: "variable",
-      description: `The environment variable with the ${of}connection string; ${
-        getEnvironment(side)
-      }URL without it.`,
+      description: `The environment variable with the ${owner}connection string. Default: ${
+        getEnvironmentPrefix(side)
+      }URL.`,
     },
-    { name: `${side}endpoint`, value: "host", description: `The ${of}host name, for Aurora DSQL.` },
+    {
+      name: `${side}endpoint`,
+      value: "host",
+      description: `The ${owner}host name, for Aurora DSQL.`,
+    },
     {
       name: `${side}folder`,
       value: "folder",
-      description: `The ${of}folder, for an embedded database.`,
+      description: `The ${owner}folder, for an embedded database.`,
     },
     {
       name: `${side}provider`,
       value: "name",
       description:
-        "distsql, serverless-pg, branching-pg or embedded-pg; told from the above without it.",
+        "distsql, serverless-pg, branching-pg or embedded-pg. Default: derived from the options above.",
     },
     {
       name: `${side}region`,
       value: "region",
-      description: "Aurora DSQL: where the endpoint does not tell it.",
+      description: "Aurora DSQL: the AWS region, if the endpoint does not contain it.",
     },
     {
       name: `${side}username`,
       value: "role",
-      description: "Aurora DSQL: the database role; admin without it.",
+      description: "Aurora DSQL: the database role. Default: admin.",
     },
     {
       name: `${side}ca-file`,
       value: "file",
-      description: "PEM file of certificate authorities to trust beside the system's.",
+      description: "PEM file with additional certificate authorities.",
     },
   ];
 }
 
-/** The start of the environment variables that name a database. */
-export function getEnvironment(side: DatabaseSide): string {
+/** Returns the prefix of the environment variables of a database. */
+export function getEnvironmentPrefix(side: DatabaseSide): string {
   return side === "to-" ? "TARGET_DATABASE_" : "DATABASE_";
 }

@@ -4,23 +4,23 @@ import type { DatabaseConfig, DatabaseProvider } from "../../database/config.ts"
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { type CommandContext, UsageError } from "../command.ts";
 import type { ResolvedConfig } from "../config/config.ts";
-import { type DatabaseSide, getEnvironment } from "./database_options.ts";
+import { type DatabaseSide, getEnvironmentPrefix } from "./database_options.ts";
 
-/** A database that a command works on. */
+/** A database that a command uses. */
 export interface DatabaseTarget {
-  /** How to reach it. It may hold a password: it is never printed. */
+  /** Connection settings. They may contain a password and must not be printed. */
   readonly config: DatabaseConfig;
-  /** What may be printed: `serverless-pg postgres://app@localhost:5432/notes`. */
+  /** A printable name: `serverless-pg postgres://app@localhost:5432/notes`. */
   readonly label: string;
 }
 
-/** Where the parts of a target come from. */
+/** Sources of the connection settings. */
 export interface TargetSources {
-  /** The command's options. */
+  /** The options of the command. */
   readonly options: CommandContext["options"];
-  /** Settings of the project; a clone's target has none. */
+  /** The settings of the project; omitted for the target of a clone. */
   readonly settings?: ResolvedConfig["database"];
-  /** The environment. */
+  /** The environment variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute path of the project. */
   readonly root: string;
@@ -29,20 +29,20 @@ export interface TargetSources {
 interface Named {
   provider: DatabaseProvider;
   url?: string;
-  /** What to call the URL in a message. */
+  /** The name of the URL's variable, for messages. */
   urlName?: string;
   endpoint?: string;
   folder?: string;
 }
 
 /**
- * The database that options, environment and settings name, in this order. Nothing is connected to.
+ * Finds the database in options, environment and settings, in this order. Opens no connection.
  *
- * @param sources Where to look.
- * @param side Which database.
- * @returns The target, or `undefined` when nothing names one.
- * @throws {UsageError} When options contradict each other.
- * @throws {ConfigurationError} When what is named is not there or does not fit.
+ * @param sources The sources.
+ * @param side The prefix of the options.
+ * @returns The target, or `undefined` if no database is configured.
+ * @throws {UsageError} If options contradict each other.
+ * @throws {ConfigurationError} If a setting is missing or invalid.
  */
 export function findDatabase(
   sources: TargetSources,
@@ -50,9 +50,10 @@ export function findDatabase(
 ): DatabaseTarget | undefined {
   const { options, settings, env, root } = sources;
   const flag = (name: string) => options[`${side}${name}`] as string | undefined;
-  const variable = (name: string) => env[`${getEnvironment(side)}${name}`] || undefined;
+  const variable = (name: string) => env[`${getEnvironmentPrefix(side)}${name}`] || undefined;
   const provider = readProvider(flag("provider"), `--${side}provider`) ??
-    readProvider(variable("PROVIDER"), `${getEnvironment(side)}PROVIDER`) ?? settings?.provider;
+    readProvider(variable("PROVIDER"), `${getEnvironmentPrefix(side)}PROVIDER`) ??
+    settings?.provider;
   const isByFlag = ["url-env", "endpoint", "folder"].some((name) => flag(name) !== undefined);
   const named = isByFlag
     ? readFlags(sources, side, flag("provider") === undefined ? undefined : provider)
@@ -70,12 +71,12 @@ export function findDatabase(
 }
 
 /**
- * Like {@link findDatabase}, for commands that cannot do without one.
+ * Returns the configured database, like {@link findDatabase}.
  *
- * @param sources Where to look.
- * @param side Which database.
+ * @param sources The sources.
+ * @param side The prefix of the options.
  * @returns The target.
- * @throws {ConfigurationError} When nothing names a database; the message tells the ways to do it.
+ * @throws {ConfigurationError} If no database is configured; the message lists the options.
  */
 export function requireDatabase(sources: TargetSources, side: DatabaseSide = ""): DatabaseTarget {
   const found = findDatabase(sources, side);
@@ -83,7 +84,7 @@ export function requireDatabase(sources: TargetSources, side: DatabaseSide = "")
   const which = side === "to-" ? "target" : side === "from-" ? "source" : "database";
   const url = side === "to-" ? "TARGET_DATABASE_URL" : sources.settings?.urlEnv ?? "DATABASE_URL";
   throw new ConfigurationError(
-    `No ${which} is named: set ${url} to a connection string, or give --${side}url-env <variable>, ` +
+    `No ${which} is configured: set ${url} to a connection string, or use --${side}url-env <variable>, ` +
       `--${side}endpoint <host> (Aurora DSQL) or --${side}folder <folder> (embedded)`,
   );
 }
@@ -115,7 +116,9 @@ function readFlags(
   const given = [urlEnv && "url-env", endpoint && "endpoint", folder && "folder"].filter(Boolean);
   if (given.length !== 1) {
     throw new UsageError(
-      `Give one of ${given.map((name) => `--${side}${name}`).join(" and ")}: each names a database`,
+      `Use only one of ${
+        given.map((name) => `--${side}${name}`).join(" and ")
+      }: each selects a database`,
     );
   }
   const implied = endpoint !== undefined
@@ -125,14 +128,14 @@ function readFlags(
     : undefined;
   if (implied !== undefined && provider !== undefined && provider !== implied) {
     throw new UsageError(
-      `--${side}${given[0]} belongs to ${implied}, and --${side}provider says ${provider}`,
+      `--${side}${given[0]} requires the provider ${implied}, but --${side}provider is ${provider}`,
     );
   }
   if (urlEnv === undefined) return { provider: implied!, endpoint, folder };
   if (/[:/@]/.test(urlEnv)) {
     throw new UsageError(
-      `--${side}url-env takes the name of an environment variable, such as PROD_DATABASE_URL: a connection string on the ` +
-        "command line would stay in the shell's history",
+      `--${side}url-env expects the name of an environment variable, such as PROD_DATABASE_URL: a connection string on the ` +
+        "command line would be stored in the shell history",
     );
   }
   const url = env[urlEnv];
@@ -149,7 +152,7 @@ function readEnvironment(
   side: DatabaseSide,
   provider?: DatabaseProvider,
 ): Named | undefined {
-  const start = getEnvironment(side);
+  const start = getEnvironmentPrefix(side);
   const urlName = side === "to-" ? `${start}URL` : settings?.urlEnv ?? `${start}URL`;
   const url = env[urlName] || undefined;
   const endpoint = env[`${start}ENDPOINT`] || settings?.endpoint;
@@ -169,7 +172,7 @@ function readEnvironment(
     case undefined:
       if (url !== undefined && endpoint !== undefined) {
         throw new ConfigurationError(
-          `${urlName} and an endpoint both name a database: say which with ${start}PROVIDER or --${side}provider`,
+          `${urlName} and an endpoint both select a database: set ${start}PROVIDER or --${side}provider`,
         );
       }
       if (url !== undefined) return fromUrl(url, urlName, undefined);
@@ -180,7 +183,7 @@ function readEnvironment(
 
 function missing(provider: DatabaseProvider, what: string): never {
   throw new ConfigurationError(
-    `The provider is ${provider}, and nothing says where it is: set ${what}`,
+    `The provider is ${provider}, but its address is missing: set ${what}`,
   );
 }
 
@@ -203,7 +206,7 @@ function getProvider(url: string, urlName: string): DatabaseProvider {
   }
   throw new ConfigurationError(
     `${urlName} is neither a postgres://, rds-data:// or memory:// URL nor a path that begins with . or /: ` +
-      "give --provider if it is meant so",
+      "use --provider if this is intended",
   );
 }
 
@@ -217,8 +220,8 @@ interface Extras {
 
 function toTarget({ provider, url, endpoint, folder }: Named, extras: Extras): DatabaseTarget {
   const { ca, region, username, root, statementTimeoutSeconds } = extras;
-  // no metrics: they go to standard output, which is the command's; no plans: each statement is run once, and the texts of
-  // those that have a plan are kept
+  // instrument: metrics would be written to standard output, which belongs to the command; prepare:
+  // each statement runs only once
   const common = {
     provider,
     instrument: false,
@@ -237,12 +240,12 @@ function toTarget({ provider, url, endpoint, folder }: Named, extras: Extras): D
     return { config, label: `distsql ${username ?? "admin"}@${endpoint}` };
   }
   if (provider === "embedded-pg") {
-    const place = folder ?? url!;
-    const isUrl = /^[a-z][a-z0-9+.-]+:\/\//i.test(place);
-    const connectionString = isUrl ? place : resolve(root, place);
+    const location = folder ?? url!;
+    const isUrl = /^[a-z][a-z0-9+.-]+:\/\//i.test(location);
+    const connectionString = isUrl ? location : resolve(root, location);
     return {
       config: { ...common, connectionString },
-      label: `embedded-pg ${isUrl ? place : relative(root, connectionString) || "."}`,
+      label: `embedded-pg ${isUrl ? location : relative(root, connectionString) || "."}`,
     };
   }
   return {
@@ -252,10 +255,10 @@ function toTarget({ provider, url, endpoint, folder }: Named, extras: Extras): D
 }
 
 /**
- * A connection string without what it keeps secret: user, host and database stay.
+ * Removes secrets from a connection string; user, host and database are kept.
  *
  * @param url The connection string.
- * @returns What may be printed.
+ * @returns A printable string.
  */
 export function redactUrl(url: string): string {
   if (url.startsWith("rds-data://")) {
@@ -269,7 +272,7 @@ export function redactUrl(url: string): string {
       username === "" ? "" : `${decodeURIComponent(username)}@`
     }${host}${pathname}`;
   } catch {
-    return "a connection string that is no URL";
+    return "an invalid connection string";
   }
 }
 
@@ -278,7 +281,7 @@ function readCa(path: string, name: string): string {
     return readFileSync(path, "utf8");
   } catch (cause) {
     throw new ConfigurationError(
-      `${name} (certificate authorities) could not be read: ${(cause as Error).message}`,
+      `${name} (certificate authorities) cannot be read: ${(cause as Error).message}`,
       {
         cause,
       },

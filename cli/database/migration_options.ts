@@ -1,13 +1,13 @@
 import type { CommandOption } from "../command.ts";
 import { databaseOptions } from "./database_options.ts";
 
-/** The options of every command about migrations. */
+/** Returns the options of all commands for migrations. */
 export function migrationOptions(): CommandOption[] {
   return [
     {
       name: "migrations",
       value: "folder",
-      description: "The folder of the migrations; database.migrationsDir without it.",
+      description: "The migrations folder. Default: database.migrationsDir.",
     },
     ...databaseOptions(),
   ];

@@ -8,21 +8,21 @@ import { readConfig } from "../analysis/read_config.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { requireDatabase } from "./database_target.ts";
 
-/** A project's migrations and their database. */
+/** The migrations of a project and their database. */
 export interface ProjectMigrations {
   readonly target: MigrationTarget;
-  /** The database, as it may be printed. */
+  /** The printable name of the database. */
   readonly label: string;
   /** The folder, relative to the working directory. */
   readonly folder: string;
 }
 
 /**
- * The migrations that a command is about.
+ * Finds the migrations folder and the database of a command.
  *
  * @param context The command line.
  * @returns Folder, tables and database.
- * @throws {ConfigurationError} When the folder is not there, or nothing names a database.
+ * @throws {ConfigurationError} If the folder does not exist or no database is configured.
  */
 export function findMigrations(context: CommandContext): ProjectMigrations {
   const { options, root } = context;
@@ -39,21 +39,21 @@ export function findMigrations(context: CommandContext): ProjectMigrations {
   return { target, label, folder };
 }
 
-/** The folder of a project's migrations. */
+/** The migrations folder of a project. */
 export interface ProjectMigrationsFolder {
   readonly settings: ResolvedConfig["database"];
-  /** Its absolute path. */
+  /** Absolute path. */
   readonly migrationsFolder: string;
-  /** Its path relative to the working directory. */
+  /** Path relative to the working directory. */
   readonly folder: string;
 }
 
 /**
- * Finds the folder of a project's migrations.
+ * Finds the migrations folder of a project.
  *
  * @param context The command line.
- * @returns The folder, and the settings that name it.
- * @throws {ConfigurationError} When the folder is not there.
+ * @returns The folder and the settings.
+ * @throws {ConfigurationError} If the folder does not exist.
  */
 export function findMigrationsFolder(
   { options, root, cwd }: CommandContext,
@@ -63,7 +63,7 @@ export function findMigrationsFolder(
   const migrationsFolder = resolve(root, folder);
   if (!existsSync(migrationsFolder)) {
     throw new ConfigurationError(
-      `There is no folder ${folder}: set database.migrationsDir in trellis.config.ts, or give --migrations`,
+      `The folder ${folder} does not exist: set database.migrationsDir in trellis.config.ts, or use --migrations`,
     );
   }
   return { settings, migrationsFolder, folder: relative(cwd, migrationsFolder) };

@@ -1,11 +1,11 @@
 import { UsageError } from "../command.ts";
 
 /**
- * Reads `--numeric`.
+ * Parses the option `--numeric`.
  *
  * @param text `38,10`.
- * @returns Precision and scale; `undefined` when the option is not given.
- * @throws {UsageError} When it is something else.
+ * @returns Precision and scale; `undefined` if the option is not set.
+ * @throws {UsageError} If the value is invalid.
  */
 export function readNumeric(
   text: string | undefined,

@@ -6,13 +6,13 @@ import { causeChain } from "../../errors/cause_chain.ts";
 import { readDriverError } from "../../errors/driver_error.ts";
 
 /**
- * Runs work on a database, and says of an error that it does not know where it comes from: `database: why`, without the
- * statement, which may hold data.
+ * Runs work on a database. Errors without a known origin get the name of the database as a prefix,
+ * but not the statement, which may contain data.
  *
- * @param label The database, as it may be printed.
+ * @param label The printable name of the database.
  * @param work The work.
- * @returns What it returns.
- * @throws {DatabaseError} When the database cannot be reached or refuses something.
+ * @returns The result of the work.
+ * @throws {DatabaseError} If the database cannot be reached or rejects a statement.
  */
 export async function reaching<T>(label: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -23,22 +23,23 @@ export async function reaching<T>(label: string, work: () => Promise<T>): Promis
 }
 
 /**
- * An error for people.
+ * Converts an error to one with a printable message.
  *
- * @param error What was thrown.
- * @param label The database, as it may be printed.
- * @param what What could not be done, when that is not to reach it.
- * @returns The error, when it is one of ours; else one that names the database and the server's words.
+ * @param error The thrown error.
+ * @param label The printable name of the database.
+ * @param what The failed operation; without it, the connection failed.
+ * @returns An error of this package unchanged; otherwise an error with the database and the
+ * server's message.
  */
 export function toDatabaseError(error: unknown, label: string, what?: string): Error {
   if (isAppError(error)) return error;
   const driver = causeChain(error).map((link) => readDriverError(link, { showIdentifiers: true }))
     .find((one) => one !== undefined);
   const last = causeChain(error).at(-1) as { code?: unknown; message?: unknown };
-  // drizzle's own message is the statement
+  // the message of drizzle contains the statement
   const words = /^Failed query/.test(String(last?.message)) ? "" : String(last?.message ?? "");
   const why = driver === undefined
-    ? words || String(last?.code ?? "no answer")
+    ? words || String(last?.code ?? "no response")
     : `SQLSTATE ${driver.sqlState}: ${driver.message}`;
   return new DatabaseError(`${label}: ${what === undefined ? "" : `${what}: `}${why}`, {
     cause: error,
@@ -46,11 +47,12 @@ export function toDatabaseError(error: unknown, label: string, what?: string): E
 }
 
 /**
- * Runs work and closes what it left open: an embedded database stays open otherwise, and keeps the process alive.
+ * Runs work and closes the client afterwards: an embedded database would otherwise keep the process
+ * alive.
  *
  * @param database The database.
  * @param work The work.
- * @returns What it returns.
+ * @returns The result of the work.
  */
 export async function closing<T>(database: DatabaseConfig, work: () => Promise<T>): Promise<T> {
   try {

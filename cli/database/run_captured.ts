@@ -1,22 +1,22 @@
 import { type Command, type CommandContext, ExitCode, UsageError } from "../command.ts";
 import type { Output } from "../output.ts";
 
-/** How a command ended that was run by another one. */
+/** The outcome of a command that another command ran. */
 export interface CapturedRun {
   readonly exitCode: ExitCode;
-  /** What it said, and the message of its error. */
+  /** Its output, and the message of its error. */
   readonly lines: readonly string[];
-  /** Its document, as `--json` would print it. */
+  /** Its JSON result. */
   readonly result: unknown;
 }
 
 /**
- * Runs a command within another one: what it says is kept, and its progress is shown.
+ * Runs a command within another one. Captures its output and shows its progress.
  *
  * @param command The command.
- * @param context The context of the command that runs it.
- * @param options Its options.
- * @returns How it ended; an error is an end too.
+ * @param context The context of the outer command.
+ * @param options The options of the command.
+ * @returns The outcome; a thrown error is part of it.
  */
 export async function runCaptured(
   command: Command,
@@ -27,7 +27,7 @@ export async function runCaptured(
   let result: unknown = null;
   const output: Output = {
     ...context.output,
-    // texts and the document are both wanted
+    // both text and result are captured
     isJson: false,
     line: (text = "") => void lines.push(text),
     note: (text) => void lines.push(text),

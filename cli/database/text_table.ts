@@ -1,8 +1,8 @@
 /**
- * Lines of a table whose columns stand below each other.
+ * Renders a table with aligned columns.
  *
- * @param rows Cells; the first row is the head.
- * @param paint Colours a cell once it is padded.
+ * @param rows Cells; the first row is the header.
+ * @param paint Colors a padded cell.
  * @returns The lines.
  */
 export function renderTable(

@@ -9,40 +9,40 @@ import {
   translateSources,
 } from "../../database/migrations/translate_sources.ts";
 
-/** Something that a translation does without a loss. */
+/** A change of a statement that preserves its meaning. */
 export interface TranslationChange {
-  /** `change`: written another way, to the same end. `note`: worth knowing. */
+  /** `change`: the statement is rewritten. `note`: a remark without a change. */
   readonly kind: "change" | "note";
   readonly file: string;
-  /** The line where the statement begins, from 1. */
+  /** The 1-based line where the statement begins. */
   readonly line: number;
-  /** The column where the statement begins, from 1. */
+  /** The 1-based column where the statement begins. */
   readonly column: number;
-  /** The registry's entry. */
+  /** The id of the rule. */
   readonly rule?: string;
   readonly message: string;
 }
 
-/** A text in the other dialect. */
+/** A translated text. */
 export interface TranslatedText {
   readonly file: string;
-  /** The SQL; not given when something in it cannot be translated. */
+  /** The SQL; omitted if a statement cannot be translated. */
   readonly sql?: string;
-  /** How many statements cannot be translated. */
+  /** The number of statements that cannot be translated. */
   readonly refused: number;
-  /** What is refused or behaves differently. */
+  /** Statements that are not supported or behave differently. */
   readonly findings: readonly PlanFinding[];
-  /** What is written another way. */
+  /** Statements that are rewritten. */
   readonly changes: readonly TranslationChange[];
 }
 
 /**
- * Translates texts to the SQL of a provider. What an earlier text declares (an enum's labels, a domain) counts in the
- * later ones, as in a folder of migrations.
+ * Translates texts to the SQL of a provider. Declarations in a text (labels of an enum, a domain)
+ * apply to the following texts, as in a folder of migrations.
  *
- * @param sources The texts, in order.
- * @param to Whose SQL is wanted.
- * @param options Choices of the translation.
+ * @param sources The texts in order.
+ * @param to The dialect of the result.
+ * @param options Options of the translation.
  * @returns One entry for each text.
  */
 export function translateTexts(
@@ -66,8 +66,8 @@ function listChanges(file: string, statement: LocatedStatement): TranslationChan
   const { source, line, column, steps, rules, refusals, warnings } = statement;
   const isUnchanged = refusals.length === 0 && steps.length === 1 && steps[0].sql === source.text;
   if (isUnchanged) return [];
-  const told = new Set([...refusals, ...warnings].map(({ id }) => id));
-  return rules.filter((rule) => !told.has(rule)).map((rule) => {
+  const reported = new Set([...refusals, ...warnings].map(({ id }) => id));
+  return rules.filter((rule) => !reported.has(rule)).map((rule) => {
     const { title, advice, action } = getIncompatibility(rule)!;
     const isNote = action === DistSqlAction.Warn || action === DistSqlAction.Compatible;
     return {
@@ -89,8 +89,8 @@ function adaptText(file: string, statements: readonly LocatedStatement[]): Trans
     if (adapted !== "") written.push(adapted);
     if (adapted === text) continue;
     const message = adapted === ""
-      ? "left out: IAM mappings and the provider's jobs are not PostgreSQL's"
-      : "ASYNC is taken out: PostgreSQL does it at once";
+      ? "removed: PostgreSQL has no IAM mappings and no asynchronous jobs"
+      : "ASYNC is removed: PostgreSQL runs the statement synchronously";
     changes.push({ kind: "change", file, line, column, message });
   }
   return {

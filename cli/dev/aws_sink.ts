@@ -3,40 +3,40 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ForbiddenError } from "../../errors/http_errors.ts";
 
-/** An attribute beside a message. */
+/** A message attribute. */
 export interface SentAttribute {
   readonly type: string;
   readonly value: string;
 }
 
-/** What a function sent. */
+/** A message that a function sent. */
 export interface SentMessage {
   readonly id: string;
   readonly service: "sqs" | "sns" | "eventbridge";
-  /** Name of the queue, topic or bus. */
+  /** Name of the queue, topic or event bus. */
   readonly target: string;
   readonly at: string;
-  /** The message, or the detail. */
+  /** The message body, or the event detail. */
   readonly body: string;
   readonly attributes: Readonly<Record<string, SentAttribute>>;
-  /** Of an event. */
+  /** EventBridge only. */
   readonly detailType?: string;
-  /** Of an event. */
+  /** EventBridge only. */
   readonly source?: string;
-  /** Of a message to a topic. */
+  /** SNS only. */
   readonly subject?: string;
-  /** Of a FIFO queue. */
+  /** FIFO queues only. */
   readonly groupId?: string;
 }
 
-/** The path that AWS clients are pointed to. */
+/** The path that AWS clients send to. */
 export const AWS_PATH = "/_trellis/aws";
 
-/** The account in local ARNs and queue URLs. */
+/** The account id in local ARNs and queue URLs. */
 export const LOCAL_ACCOUNT = "000000000000";
 
-/** Faults are answered as AWS does, so that clients throw them. */
-class AwsFault extends Error {
+/** An error in the format of AWS, which the clients throw. */
+class AwsError extends Error {
   constructor(readonly code: string, message: string) {
     super(message);
   }
@@ -45,15 +45,15 @@ class AwsFault extends Error {
 type Json = Record<string, unknown>;
 
 /**
- * Answers AWS clients that send messages: SQS (`SendMessage`, `SendMessageBatch`, `GetQueueUrl`), SNS (`Publish`,
- * `PublishBatch`) and EventBridge (`PutEvents`), in the protocols of their SDK (AWS JSON 1.0 and 1.1, AWS query; SDK for
- * JavaScript 3, 2026-11). Nothing leaves the machine.
- *
+ * Answers AWS clients that send messages: SQS (`SendMessage`, `SendMessageBatch`, `GetQueueUrl`),
+ * SNS (`Publish`, `PublishBatch`) and EventBridge (`PutEvents`). Implements the protocols of the
+ * AWS SDK for JavaScript 3 (2026-11): AWS JSON 1.0 and 1.1, AWS query. Nothing is sent over the
+ * network.
  * @param request The request.
- * @param response Its answer.
- * @param body The request's body.
- * @param url Where clients reach this.
- * @param onSent Told of each message.
+ * @param response The response.
+ * @param body The request body.
+ * @param url The base URL of this server.
+ * @param onSent Called with each message.
  */
 export function answerAwsClient(
   request: IncomingMessage,
@@ -80,7 +80,7 @@ export function answerAwsClient(
       JSON.stringify(output),
     );
   } catch (error) {
-    const { code = "InvalidRequest", message } = error as AwsFault;
+    const { code = "InvalidRequest", message } = error as AwsError;
     response.writeHead(400, { "Content-Type": isQuery ? "text/xml" : "application/x-amz-json-1.0" })
       .end(
         isQuery
@@ -93,22 +93,22 @@ export function answerAwsClient(
 }
 
 /**
- * Throws ForbiddenError for a request that a page of a browser made. AWS clients run in functions
- * and send none of these headers.
- *
+ * Rejects requests that a browser page made. AWS clients run in functions and never send these
+ * headers.
  * @param request The request.
+ * @throws {ForbiddenError} If the request has `Origin` or `Sec-Fetch-Site`.
  */
 export function assertNoPage({ headers }: IncomingMessage): void {
-  const ofPages = [headers.origin, headers.referer, headers.cookie, headers["sec-fetch-site"]];
-  if (ofPages.some((header) => header !== undefined)) {
-    throw new ForbiddenError("This address is for AWS clients, not for pages");
+  const pageHeaders = [headers.origin, headers.referer, headers.cookie, headers["sec-fetch-site"]];
+  if (pageHeaders.some((header) => header !== undefined)) {
+    throw new ForbiddenError("This address serves AWS clients only, not browser pages");
   }
 }
 
 function unsupported(what: string): never {
-  throw new AwsFault(
+  throw new AwsError(
     "UnsupportedOperation",
-    `trellis dev takes SendMessage, SendMessageBatch, GetQueueUrl, Publish, PublishBatch and PutEvents, not ${what}`,
+    `trellis dev supports SendMessage, SendMessageBatch, GetQueueUrl, Publish, PublishBatch and PutEvents, not ${what}`,
   );
 }
 
@@ -122,7 +122,7 @@ function answerSqs(
     return { QueueUrl: `${url}${AWS_PATH}/${LOCAL_ACCOUNT}/${input.QueueName}` };
   }
   const queue = String(input.QueueUrl ?? "").split("/").at(-1) ?? "";
-  if (queue === "") throw new AwsFault("MissingParameter", "The request has no QueueUrl");
+  if (queue === "") throw new AwsError("MissingParameter", "The request has no QueueUrl");
   const send = (entry: Json): Json => {
     const body = String(entry.MessageBody ?? "");
     const sent = newMessage("sqs", queue, body, {
@@ -130,7 +130,7 @@ function answerSqs(
       groupId: entry.MessageGroupId === undefined ? undefined : String(entry.MessageGroupId),
     });
     onSent(sent);
-    // clients compare it
+    // clients verify the hash
     return { MessageId: sent.id, MD5OfMessageBody: createHash("md5").update(body).digest("hex") };
   };
   if (operation === "SendMessage") return send(input);
@@ -160,7 +160,7 @@ function answerSns(form: URLSearchParams, onSent: (sent: SentMessage) => void): 
   const action = form.get("Action");
   if (action !== "Publish" && action !== "PublishBatch") return unsupported(String(action));
   const topic = (form.get("TopicArn") ?? form.get("TargetArn") ?? "").split(":").at(-1)!;
-  if (topic === "") throw new AwsFault("InvalidParameter", "The request has no TopicArn");
+  if (topic === "") throw new AwsError("InvalidParameter", "The request has no TopicArn");
   const publish = (prefix: string): string => {
     const sent = newMessage("sns", topic, form.get(`${prefix}Message`) ?? "", {
       attributes: readQueryAttributes(form, prefix),

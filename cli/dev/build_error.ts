@@ -1,73 +1,73 @@
 import type { Message, PartialMessage } from "esbuild";
 import { relative } from "node:path";
 
-/** A word of a stack that may be a place. */
+/** A word of a stack trace that may contain a location. */
 const WORD = /[^\s()]+/g;
 
-/** Where a source is at fault. */
-export interface BuildFault {
+/** An error in a source file. */
+export interface SourceError {
   readonly message: string;
   /** Relative to the project. */
   readonly file?: string;
   readonly line?: number;
-  /** From 1. */
+  /** 1-based. */
   readonly column?: number;
-  /** The line's text. */
+  /** The text of the line. */
   readonly source?: string;
 }
 
-/** A function's sources that cannot be built or loaded. */
+/** Thrown if a function cannot be built or loaded. */
 export class BuildError extends Error {
   /** Always `BuildError`, also in minified code. */
   override readonly name: string = "BuildError";
-  /** What is wrong, where that is known. */
-  readonly faults: readonly BuildFault[];
+  /** The source errors. */
+  readonly errors: readonly SourceError[];
 
   /**
    * @param functionName The function.
-   * @param faults What is wrong.
+   * @param errors The source errors.
    * @param options The cause.
    */
   constructor(
     readonly functionName: string,
-    faults: readonly BuildFault[],
+    errors: readonly SourceError[],
     options?: ErrorOptions,
   ) {
-    super(faults.map(describeFault).join("\n"), options);
-    this.faults = faults;
+    super(errors.map(formatSourceError).join("\n"), options);
+    this.errors = errors;
   }
 }
 
 /**
- * A fault as one line: `src/notes.ts:12:5: Expected ";"`.
+ * Formats a source error as one line: `src/notes.ts:12:5: Expected ";"`.
  *
- * @param fault The fault.
+ * @param error The source error.
  */
-export function describeFault({ message, file, line, column }: BuildFault): string {
+export function formatSourceError({ message, file, line, column }: SourceError): string {
   return file === undefined ? message : `${file}:${line}:${column}: ${message}`;
 }
 
 /**
- * A fault with the line that it is in and a mark below the place.
+ * Formats a source error with its line and a caret below the column.
  *
- * @param fault The fault.
+ * @param error The source error.
  */
-export function renderFault(fault: BuildFault): string {
-  const { source, column = 1 } = fault;
-  if (source === undefined || source.length > 200) return describeFault(fault);
+export function renderSourceError(error: SourceError): string {
+  const { source, column = 1 } = error;
+  if (source === undefined || source.length > 200) return formatSourceError(error);
   const text = source.replaceAll("\t", " ");
-  return `${describeFault(fault)}\n    ${text}\n    ${" ".repeat(Math.max(0, column - 1))}^`;
+  return `${formatSourceError(error)}\n    ${text}\n    ${" ".repeat(Math.max(0, column - 1))}^`;
 }
 
 /**
- * Reads what esbuild says.
+ * Converts an error of esbuild.
  *
  * @param functionName The function that was built.
- * @param error What esbuild threw.
+ * @param error The error that esbuild threw.
  */
 export function toBuildError(functionName: string, error: unknown): BuildError {
   const { errors } = error as { errors?: (Message | PartialMessage)[] };
-  const faults = errors?.map(({ text, location }): BuildFault => ({
+  const sourceErrors = errors?.map(({ text, location }): SourceError => ({
     message: text ?? "",
     ...(location && {
       file: location.file,
@@ -78,7 +78,7 @@ export function toBuildError(functionName: string, error: unknown): BuildError {
   }));
   return new BuildError(
     functionName,
-    faults?.length ? faults : [{ message: (error as Error).message }],
+    sourceErrors?.length ? sourceErrors : [{ message: (error as Error).message }],
     {
       cause: error,
     },
@@ -86,10 +86,11 @@ export function toBuildError(functionName: string, error: unknown): BuildError {
 }
 
 /**
- * What a module threw while it was loaded, with the place in the project's sources where its stack tells one.
+ * Converts an error that a module threw while it was loaded. The location comes from the stack
+ * trace, if it contains a file of the project.
  *
  * @param functionName The function.
- * @param error What was thrown.
+ * @param error The thrown value.
  * @param root Absolute path of the project.
  */
 export function toLoadError(functionName: string, error: unknown, root: string): BuildError {
@@ -107,7 +108,7 @@ export function toLoadError(functionName: string, error: unknown, root: string):
   return new BuildError(functionName, [{ message }], { cause: error });
 }
 
-/** `/project/src/a.ts:3:14`, `C:\project\src\a.ts:3:14`, or the address of such a file: a path, a line and a column. */
+/** Parses `/project/src/a.ts:3:14`, `C:\project\src\a.ts:3:14` or the same as a file URL. */
 function readPlace(word: string): { path: string; line: number; column: number }[] {
   const [column, line, ...rest] = word.split(":").reverse();
   const path = rest.reverse().join(":").replace(/^file:\/\//, "");

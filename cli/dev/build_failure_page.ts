@@ -1,15 +1,15 @@
 import type { ProxyResult } from "../../core/http/lambda.ts";
-import { type BuildError, describeFault } from "./build_error.ts";
+import { type BuildError, formatSourceError } from "./build_error.ts";
 
 const STYLE =
   "body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:56rem;padding:0 1rem;color-scheme:light dark}" +
   "h1{font-size:1.3rem}pre{overflow-x:auto;padding:.8rem;border:1px solid;border-radius:.4rem}";
 
 /**
- * What a function answers while its sources cannot be built: a page to a browser, JSON to all others.
- *
- * @param error What is wrong.
- * @param accept The request's header `Accept`.
+ * Renders the response of a function that cannot be built: HTML for browsers, JSON for all other
+ * clients.
+ * @param error The build error.
+ * @param accept The `Accept` header of the request.
  */
 export function renderBuildFailure(error: BuildError, accept: string): ProxyResult {
   const isPage = accept.includes("text/html");
@@ -26,23 +26,23 @@ export function renderBuildFailure(error: BuildError, accept: string): ProxyResu
       message: error.message,
       code: "BUILD_FAILED",
       function: error.functionName,
-      errors: error.faults,
+      errors: error.errors,
     }),
     isBase64Encoded: false,
   };
 }
 
-function renderPage({ functionName, faults }: BuildError): string {
-  const items = faults.map((fault) =>
-    `<pre>${escape(describeFault(fault))}${
-      fault.source === undefined ? "" : `\n\n${escape(fault.source)}`
+function renderPage({ functionName, errors }: BuildError): string {
+  const items = errors.map((error) =>
+    `<pre>${escape(formatSourceError(error))}${
+      error.source === undefined ? "" : `\n\n${escape(error.source)}`
     }</pre>`
   );
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
     `<title>${escape(functionName)} cannot be loaded</title><style>${STYLE}</style>` +
     `<h1>${escape(functionName)} cannot be loaded</h1>${
       items.join("")
-    }<p>Mend it and load this page again.</p></html>`;
+    }<p>Fix the error, then reload this page.</p></html>`;
 }
 
 function escape(text: string): string {

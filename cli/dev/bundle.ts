@@ -11,9 +11,9 @@ import { resolveModule, TRELLIS } from "../analysis/resolve_module.ts";
 import { loadEsbuild } from "../build/load_esbuild.ts";
 import { toBuildError } from "./build_error.ts";
 import { getStamp, type Inputs } from "./file_stamps.ts";
-import { ownModule } from "./own_modules.ts";
+import { resolveOwnModule } from "./own_modules.ts";
 
-/** What is bundled. */
+/** Options of {@link bundleFunction}. */
 export interface BundleOptions {
   /** The function's name, for messages. */
   readonly name: string;
@@ -21,29 +21,28 @@ export interface BundleOptions {
   readonly file: string;
   /** Absolute path of the project. */
   readonly root: string;
-  /** Absolute path that the bundle will have: its source map is relative to it. */
+  /** Absolute path of the bundle; the source map is relative to it. */
   readonly outfile: string;
 }
 
-/** A function's own sources as one module; packages are imported by it. */
+/** A function's sources as one module, with packages as imports. */
 export interface Bundle {
   readonly code: string;
 }
 
-/** Marks what esbuild is asked itself. */
-const ASKED = Symbol("asked");
+/** Marks resolutions that this plugin delegates to esbuild. */
+const DELEGATED = Symbol("delegated");
 
 const isDeno = process.versions.deno !== undefined;
 
 /**
- * Bundles the sources of a function. What is in the project is bundled, aliases included, so that one module is loaded
- * anew when any of it changes; packages stay outside, so that they are loaded once.
- *
+ * Bundles the sources of a function. Project files, including aliased ones, are bundled, so that a
+ * change to any of them yields a new module. Packages stay external, so that they are loaded once.
  * @param options The function.
- * @param inputs Takes all sources as they are before they are read, also when the build fails.
+ * @param inputs Receives the stamp of each source before it is read, even if the build fails.
  * @returns The module.
- * @throws {BuildError} When a source is not valid or an import leads nowhere.
- * @throws {ConfigurationError} When esbuild is not installed.
+ * @throws {BuildError} If a source is invalid or an import cannot be resolved.
+ * @throws {ConfigurationError} If esbuild is not installed.
  */
 export async function bundleFunction(options: BundleOptions, inputs: Inputs): Promise<Bundle> {
   const { name, file, root, outfile } = options;
@@ -60,7 +59,7 @@ export async function bundleFunction(options: BundleOptions, inputs: Inputs): Pr
       format: "esm",
       platform: "node",
       target: "node20",
-      // the names of functions are names of operations
+      // operations are named after functions
       keepNames: true,
       sourcemap: "inline",
       sourcesContent: false,
@@ -74,14 +73,15 @@ export async function bundleFunction(options: BundleOptions, inputs: Inputs): Pr
 }
 
 function resolver(root: string, inputs: Inputs): Plugin {
-  // read anew for each build: the files that hold aliases may have changed
+  // created for each build, because the files that define aliases may have changed
   const aliases = createImportAliases();
   return {
     name: "trellis",
     setup(build): void {
       build.onResolve({ filter: /.*/ }, async (args): Promise<OnResolveResult | undefined> => {
         if (
-          args.kind === "entry-point" || args.path.startsWith("node:") || args.pluginData === ASKED
+          args.kind === "entry-point" || args.path.startsWith("node:") ||
+          args.pluginData === DELEGATED
         ) return undefined;
         const found = resolveModule(args.path, args.importer, aliases);
         if (found.kind === "file") {
@@ -94,19 +94,19 @@ function resolver(root: string, inputs: Inputs): Plugin {
         }
         if (found.kind !== "package") return undefined;
         if (getPackageName(found.name) === TRELLIS) {
-          const own = ownModule(found.name);
+          const own = resolveOwnModule(found.name);
           return own === undefined
-            ? { errors: [{ text: `There is no entry point ${found.name}` }] }
+            ? { errors: [{ text: `Unknown entry point ${found.name}` }] }
             : { path: own, external: true };
         }
         if (isDeno) return { path: denoSpecifier(args, aliases), external: true };
         if (isInside(root, args.importer)) return { path: found.name, external: true };
-        // a linked package's own packages cannot be found from the bundle's folder
+        // packages of a linked package cannot be resolved from the bundle's folder
         const { path } = await build.resolve(found.name, {
           kind: args.kind,
           resolveDir: args.resolveDir,
           importer: args.importer,
-          pluginData: ASKED,
+          pluginData: DELEGATED,
         });
         return {
           path: /^[/\\]|^[A-Za-z]:/.test(path) ? pathToFileURL(path).href : found.name,
@@ -117,13 +117,16 @@ function resolver(root: string, inputs: Inputs): Plugin {
   };
 }
 
-/** The project's own import map may be another one than that of the program. */
+/**
+ * Resolves a specifier with the project's import map, which may differ from that of the CLI
+ * process.
+ */
 function denoSpecifier({ path, resolveDir }: OnResolveArgs, aliases: ImportAliases): string {
   if (/^(?:npm|jsr|https?):/.test(path)) return path;
-  const [whole] = aliases.find(path, resolveDir).places;
+  const [whole] = aliases.find(path, resolveDir).candidates;
   if (whole !== undefined && /^(?:npm|jsr):/.test(whole)) return whole;
   const name = getPackageName(path);
-  const [target] = aliases.find(name, resolveDir).places;
+  const [target] = aliases.find(name, resolveDir).candidates;
   return target !== undefined && /^(?:npm|jsr):/.test(target)
     ? `${target}${path.slice(name.length)}`
     : path;

@@ -9,18 +9,17 @@ import { nameOfSegments } from "../discovery/source_files.ts";
 import type { SentMessage } from "./aws_sink.ts";
 import { matchesPattern } from "./match_pattern.ts";
 
-/** What the configuration says of functions: `infra.functions`. */
+/** The configuration `infra.functions`. */
 export type Wiring = Readonly<Record<string, FunctionInfra>>;
 
 /**
- * The functions of this project that a message is for, by what the infrastructure is generated from: the queue or topic of
- * a function (named like it when the configuration names none), the pattern of an event's function.
- *
+ * Finds the functions that receive a message, by the same rules as the generated infrastructure:
+ * the queue or topic of a function (by default its name) and the pattern of an event function.
  * @param sent The message.
  * @param functions The functions of the project.
- * @param wiring What the configuration says of them.
+ * @param wiring The configuration of the functions.
  */
-export function getReceivers(
+export function findReceivers(
   sent: SentMessage,
   functions: readonly FunctionFile[],
   wiring: Wiring,
@@ -44,7 +43,10 @@ export function getReceivers(
   });
 }
 
-/** Deployed names have the project and the stage before them: `notes-dev-send-mail` is the queue of `SendMail`. */
+/**
+ * Checks for a name with or without prefix: the deployed queue of `SendMail` is
+ * `notes-dev-send-mail`.
+ */
 function isNamed(deployed: string, name: string): boolean {
   const [long, short] = [deployed, name].map((each) =>
     nameOfSegments([each.replace(/\.fifo$/, "")])
@@ -53,7 +55,7 @@ function isNamed(deployed: string, name: string): boolean {
 }
 
 /**
- * A sent message as the event that its receiver gets.
+ * Converts a message to the event that the function receives.
  *
  * @param sent The message.
  * @param fn The receiver.

@@ -3,12 +3,12 @@ import { fileURLToPath } from "node:url";
 
 const MAX_CAUSES = 4;
 const MAX_FRAMES = 5;
-/** Names that a database gives, and which query failed. */
+/** Fields of database errors, and the name of the failed query. */
 const FACTS = ["queryName", "sqlState", "constraint", "table", "column", "columns"];
-/** Frames of runtimes and of installed packages. */
+/** Stack frames of the runtime and of installed packages. */
 const FOREIGN_FRAME = /\b(?:node|ext|npm|jsr|https?):|\/node_modules\/|\/npm\/registry/;
 
-/** The part of a log line that tells of an error. */
+/** A log line that may contain an error. */
 export interface ErrorLine {
   readonly error?: unknown;
   readonly [field: string]: unknown;
@@ -23,12 +23,12 @@ interface LoggedError {
 }
 
 /**
- * Describes the error of a log line for the terminal: names of the database, then each error of the
- * cause chain with the frames that lie in the project.
+ * Describes the error of a log line for the terminal: database fields, then each error of the cause
+ * chain with its stack frames in the project.
  *
  * @param line The log line.
  * @param root Absolute path of the project; frames show paths below it.
- * @returns The text after the line's message, and further lines.
+ * @returns The text to append to the line, and more lines.
  */
 export function describeLogError(line: ErrorLine, root: string): { text: string; lines: string[] } {
   const lines: string[] = [];
@@ -51,7 +51,7 @@ function describeFacts(fields: Readonly<Record<string, unknown>>): string {
   return known.map((name) => `${name} ${[fields[name]].flat().join(", ")}`).join(" · ");
 }
 
-/** Returns the frames of the project, or the first one when there is none. */
+/** Returns the frames in the project, or the first frame if the project has none. */
 function readFrames(stack: unknown, root: string): string[] {
   if (typeof stack !== "string") return [];
   const frames = stack.split("\n").map((frame) => frame.trim()).filter((frame) =>
@@ -62,7 +62,7 @@ function readFrames(stack: unknown, root: string): string[] {
   return chosen.map((frame) => shortenFrame(frame, root));
 }
 
-/** Replaces the address before `:line:column`. */
+/** Shortens the path in a frame. */
 function shortenFrame(frame: string, root: string): string {
   const start = frame.indexOf("file://");
   const end = frame.lastIndexOf(":", frame.lastIndexOf(":") - 1);
@@ -77,7 +77,7 @@ function shorten(url: string, root: string): string {
     const short = relative(root, path);
     return short.startsWith("..") ? path : short;
   } catch {
-    return url; // no path of this machine
+    return url; // not a local path
   }
 }
 

@@ -13,11 +13,11 @@ import { renderBuildFailure } from "./build_failure_page.ts";
 import { createFunctionStore, type FunctionStore } from "./function_store.ts";
 import { listenOnLoopback, readBody, sendResult, toFailure } from "./http_server.ts";
 import { takeInstanceLock } from "./instance_lock.ts";
-import { awsEnvironment, infraEnvironment } from "./infra_environment.ts";
+import { getAwsEnvironment, getInfraEnvironment } from "./infra_environment.ts";
 import { createInvoker } from "./invoker.ts";
 import { type DatabaseChoice, namesServer, openLocalDatabase } from "./local_database.ts";
 import { buildLocalDocument } from "./local_document.ts";
-import { createLocalEnvironment, projectName } from "./local_environment.ts";
+import { createLocalEnvironment, getProjectName } from "./local_environment.ts";
 import { createMessageBus } from "./message_bus.ts";
 import { createLocalRouter, type LocalMatch } from "./local_router.ts";
 import { createPageApi } from "./page_api.ts";
@@ -70,7 +70,8 @@ const GRACE_MS = 2000;
  *
  * @param options The project and its settings.
  * @returns The running server.
- * @throws {ConfigurationError} When the port is in use, the project is served already, or something in it is wrong.
+ * @throws {ConfigurationError} When the port is in use, the project is served already, or something
+ * in it is wrong.
  */
 export async function startDevServer(options: DevServerOptions): Promise<DevServer> {
   const { root, config, terminal } = options;
@@ -112,14 +113,14 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
     });
     undo.push(() => environment.restore());
     environment.refresh();
-    const project = projectName(root);
+    const project = getProjectName(root);
     const choice = options.database ?? (namesServer() ? "env" : "embedded");
     environment.provide({
       SERVICE_NAME: project,
       LOG_LEVEL: "DEBUG",
-      ...awsEnvironment(server.url),
+      ...getAwsEnvironment(server.url),
     });
-    environment.provide(infraEnvironment(config, server.url));
+    environment.provide(getInfraEnvironment(config, server.url));
 
     const running = new Set<Promise<unknown>>();
     const recorder = createRecorder(options.onLogText);

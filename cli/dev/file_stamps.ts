@@ -1,10 +1,10 @@
 import { statSync } from "node:fs";
 
-/** Files by absolute path, each with what it was like when it was read. */
+/** File stamps by absolute path, taken before the files were read. */
 export type Inputs = Map<string, string>;
 
 /**
- * What a file or folder is like: it differs after a change.
+ * Returns a stamp of a file or folder that changes when it is modified.
  *
  * @param path Absolute path.
  */
@@ -14,8 +14,8 @@ export function getStamp(path: string): string {
 }
 
 /**
- * Whether any file differs from what it was. Looking at the files misses no change, on no file system; a file costs a few
- * microseconds.
+ * Checks whether any file has changed. Polling works on every file system and costs a few
+ * microseconds per file.
  *
  * @param inputs The files.
  */

@@ -10,10 +10,10 @@ import { BuildError, toLoadError } from "./build_error.ts";
 import { bundleFunction } from "./bundle.ts";
 import { getStamp, type Inputs, isChanged } from "./file_stamps.ts";
 
-/** A function that can be called. */
+/** A loaded function. */
 export interface LoadedFunction {
   readonly handler: (event: unknown, context: LambdaContext) => unknown;
-  /** What `defineApiHandler` knows of it. */
+  /** The operation that `defineApiHandler` registered. */
   readonly operation?: RegisteredOperation;
 }
 
@@ -23,33 +23,33 @@ export interface FunctionStoreOptions {
   readonly root: string;
   /** Absolute path of the functions' folder. */
   readonly functionsDir: string;
-  /** Absolute path of the folder for bundles; what is in it is removed. */
+  /** Absolute path of the folder for bundles; its contents are deleted. */
   readonly outDir: string;
-  /** Called before a function's sources run, with their paths. */
+  /** Called with the source paths of a function before they run. */
   readonly beforeLoad?: (files: Iterable<string>) => void;
-  /** Told of each function that was loaded. */
+  /** Called after a function was loaded. */
   readonly onLoaded?: (fn: FunctionFile, isReload: boolean) => void;
-  /** Told of each new fault. */
+  /** Called for each new build error. */
   readonly onFailed?: (fn: FunctionFile, error: BuildError) => void;
 }
 
-/** The functions of a project: found by their files, built at the first call, built again after a change. */
+/** The functions of a project. Each is built on its first call and rebuilt after a change. */
 export interface FunctionStore {
-  /** The functions by name, as the last scan found them. */
+  /** Returns the functions of the last scan, sorted by name. */
   list(): readonly FunctionFile[];
-  /** The API functions, the more specific routes first. */
+  /** Returns the API functions, the most specific routes first. */
   routes(): readonly FunctionFile[];
-  /** Looks for files that came or went; tells whether any folder has changed. */
+  /** Scans for added and removed files; returns true if a folder has changed. */
   scan(): boolean;
-  /** Loads a function, anew when a source has changed. */
+  /** Loads a function, or reloads it if a source has changed. */
   load(fn: FunctionFile): Promise<LoadedFunction>;
-  /** What is known of a function without loading it. */
+  /** Returns the state of a function without loading it. */
   peek(fn: FunctionFile): { readonly operation?: RegisteredOperation; readonly error?: BuildError };
-  /** Loads again what was loaded and has changed. */
+  /** Reloads the loaded functions that have changed. */
   refresh(): Promise<void>;
-  /** Lets every function be loaded anew, since the environment has changed. */
+  /** Marks all functions for reloading, because the environment has changed. */
   invalidate(): void;
-  /** The folders whose changes matter. */
+  /** Returns the folders to watch. */
   folders(): Set<string>;
 }
 
@@ -64,11 +64,11 @@ interface State {
 }
 
 /**
- * Makes the store of a project's functions.
+ * Creates the function store of a project.
  *
- * @param options Folders, and who is told.
+ * @param options Folders and callbacks.
  * @returns The store.
- * @throws {ConfigurationError} When the functions' folder is missing or not as it should be.
+ * @throws {ConfigurationError} If the functions folder is missing or invalid.
  */
 export function createFunctionStore(options: FunctionStoreOptions): FunctionStore {
   const { root, functionsDir, outDir } = options;
@@ -76,7 +76,7 @@ export function createFunctionStore(options: FunctionStoreOptions): FunctionStor
   let folders: Inputs = new Map();
   let functions: readonly FunctionFile[] = [];
   let routes: readonly FunctionFile[] = [];
-  // a module's address is never used twice in a process: it would be the old module
+  // module URLs must be unique: importing the same URL again returns the cached module
   const prefix = Date.now().toString(36);
   let bundles = 0;
   rmSync(outDir, { recursive: true, force: true });
@@ -85,8 +85,8 @@ export function createFunctionStore(options: FunctionStoreOptions): FunctionStor
 
   function scan(): boolean {
     if (folders.size > 0 && !isChanged(folders)) return false;
-    // remembered before they are read, so that a change meanwhile is seen the next time
-    const present = foldersIn(functionsDir);
+    // stamped before reading, so that a concurrent change is detected by the next scan
+    const present = stampFolders(functionsDir);
     const api = join(functionsDir, "api");
     const found = findFunctionFiles(functionsDir);
     const files = new Map(found.map((fn) => [fn.file, fn]));
@@ -152,7 +152,7 @@ export function createFunctionStore(options: FunctionStoreOptions): FunctionStor
     const { handler } = module;
     if (typeof handler !== "function") {
       const message =
-        `${fn.file} exports no handler: export const handler = define…Handler({ … })(…)`;
+        `${fn.file} does not export a handler. Write export const handler = define…Handler({ … })(…)`;
       throw new BuildError(fn.name, [{ message }], { cause: new ConfigurationError(message) });
     }
     return { handler, operation: handler.operation };
@@ -185,7 +185,7 @@ export function createFunctionStore(options: FunctionStoreOptions): FunctionStor
   };
 }
 
-function foldersIn(folder: string): Inputs {
+function stampFolders(folder: string): Inputs {
   const found: Inputs = new Map([[folder, getStamp(folder)]]);
   if (!existsSync(folder)) return found;
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {

@@ -12,19 +12,24 @@ import { toRestApiEvent } from "./to_event.ts";
 
 /** Options of {@link startGateway}. */
 export interface GatewayOptions {
-  /** The functions, the more specific routes first. */
+  /** The functions, the most specific routes first. */
   routes: readonly LocalRoute[];
   /**
-   * The port on loopback; 0 takes a free one.
+   * The port on the loopback address; 0 picks a free one.
+   *
    * @default 0
    */
   port?: number;
-  /** Stands for the gateway's authorizer: called for functions with auth `authorizer` and `authorizer-optional`. */
+  /**
+   * Replaces the authorizer of API Gateway: called for functions with auth `authorizer` and
+   * `authorizer-optional`.
+   */
   authorizer?: (event: RestApiEvent) => AuthorizerContext | Promise<AuthorizerContext>;
-  /** Pages of the gateway's own, by path. */
+  /** Static pages by path. */
   pages?: Readonly<Record<string, { contentType: string; body: string }>>;
   /**
-   * Seconds that a function may take when it does not say so itself.
+   * Default timeout of functions in seconds.
+   *
    * @default 30
    */
   timeoutSeconds?: number;
@@ -33,13 +38,12 @@ export interface GatewayOptions {
 export type { Gateway };
 
 /**
- * Serves functions on loopback the way a REST API does: requests become the gateway's real events, proxy results become
- * responses, each call gets a context with a deadline. Requests that name another host, or come from a page of another
- * host, are refused.
- *
+ * Serves functions on the loopback address like a REST API: a request becomes an API Gateway event,
+ * a proxy result becomes a response, and each call gets a context with a deadline. Requests to
+ * another host name, or from a page of another host, are rejected.
  * @param options Functions, port, authorizer.
  * @returns The running gateway.
- * @throws {ConfigurationError} When the port is in use.
+ * @throws {ConfigurationError} If the port is in use.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const match = createRouteTable(options.routes);

@@ -14,37 +14,36 @@ import { Invocation } from "../../observability/invocation.ts";
 import { resumeInvocation } from "../../observability/invocation_context.ts";
 import { logError } from "../../observability/logger.ts";
 
-/** API Gateway's own limit of a request's body (REST API quotas). */
+/** Limit of API Gateway for the body of a request (REST API quotas). */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
-/** Answers a request, or throws what becomes the answer. */
+/** Handles a request; a thrown error becomes the response. */
 export type LocalHandler = (
   request: IncomingMessage,
   response: ServerResponse,
   url: URL,
 ) => Promise<void>;
 
-/** A gateway that runs. */
+/** A running local server. */
 export interface Gateway {
   /** `http://127.0.0.1:8787` */
   readonly url: string;
   /** The port that it listens on. */
   readonly port: number;
-  /** Stops listening, ends open connections and resolves when all is closed. */
+  /** Stops listening, closes open connections and resolves when all are closed. */
   stop(): Promise<void>;
 }
 
 /**
- * Listens on loopback and answers to loopback: a request that names another host, or that a page of another host makes,
- * is refused.
- *
- * @param handle Answers.
- * @param port The port; 0 takes a free one.
+ * Listens on the loopback address. Requests to another host name, or from a page of another host,
+ * are rejected.
+ * @param handle Handles requests.
+ * @param port The port; 0 picks a free one.
  * @returns The server.
- * @throws {ConfigurationError} When the port is in use.
+ * @throws {ConfigurationError} If the port is in use.
  */
 export async function listenOnLoopback(handle: LocalHandler, port: number): Promise<Gateway> {
-  // Deno 2.9 calls the server in the asynchronous context of an earlier request that loaded a module
+  // Deno 2.9 calls the listener in the async context of an earlier request that loaded a module
   const inOwnContext = AsyncLocalStorage.snapshot();
   const server = createServer((request, response) => {
     inOwnContext(answer, request, response).catch((error) => {
@@ -55,9 +54,9 @@ export async function listenOnLoopback(handle: LocalHandler, port: number): Prom
   });
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // also where a page or a function without the wrapper answers
+    // set here, so that static pages and functions without the wrapper have it too
     response.setHeader(CORRELATION_ID_HEADER, getCorrelationId(toHead(request), undefined));
-    refuseForeigners(request);
+    assertLoopback(request);
     await handle(request, response, toUrl(request.url ?? "/"));
   }
 
@@ -81,7 +80,7 @@ function listen(server: Server, port: number): Promise<void> {
       reject(
         error.code === "EADDRINUSE"
           ? new ConfigurationError(
-            `Port ${port} is in use: choose another one, or stop what uses it`,
+            `Port ${port} is in use: choose another port, or stop the process that uses it`,
             { cause: error },
           )
           : error,
@@ -91,15 +90,17 @@ function listen(server: Server, port: number): Promise<void> {
   });
 }
 
-/** A page of another site must not reach a developer's machine, nor through a name that leads to loopback. */
-function refuseForeigners({ headers }: IncomingMessage): void {
+/**
+ * Rejects requests from pages of other sites and requests with another host name (DNS rebinding).
+ */
+function assertLoopback({ headers }: IncomingMessage): void {
   if (!isLoopback((headers.host ?? "").replace(/:\d+$/, ""))) {
     throw new ForbiddenError("The local gateway answers to localhost only");
   }
   if (headers.origin !== undefined && !isLoopbackOrigin(headers.origin)) {
     throw new ForbiddenError("The local gateway answers to pages of localhost only");
   }
-  // images, scripts and frames of a page come without Origin; a person who follows a link may come
+  // images, scripts and frames are sent without Origin; following a link is allowed
   const isVisit = headers["sec-fetch-mode"] === "navigate" &&
     (headers["sec-fetch-dest"] ?? "document") === "document";
   const page = headers.origin ?? headers.referer;
@@ -124,12 +125,11 @@ function isLoopbackOrigin(origin: string): boolean {
 }
 
 /**
- * A request's target as an address.
- *
- * @param target As the request line has it.
+ * Parses a request target.
+ * @param target The target of the request line.
  */
 export function toUrl(target: string): URL {
-  // a target such as //example.com/ must stay a path
+  // a target such as //example.com/ must be parsed as a path
   const url = new URL("http://localhost");
   const at = target.indexOf("?");
   url.pathname = at < 0 ? target : target.slice(0, at);
@@ -138,24 +138,23 @@ export function toUrl(target: string): URL {
 }
 
 /**
- * Reads a request's body.
- *
+ * Reads the body of a request.
  * @param request The request.
- * @throws {PayloadTooLargeError} When it is larger than the gateway takes.
+ * @throws {PayloadTooLargeError} If it exceeds the limit of API Gateway.
  */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request) {
     bytes += chunk.length;
-    // the rest is read and forgotten, so that the client hears the answer
+    // the rest is read and discarded, so that the client receives the response
     if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
   }
-  if (bytes > MAX_BODY_BYTES) throw new PayloadTooLargeError("A request has at most 10 MB");
+  if (bytes > MAX_BODY_BYTES) throw new PayloadTooLargeError("The request body exceeds 10 MB");
   return Buffer.concat(chunks);
 }
 
-/** The part of an event that the request's ids and the wanted form of an error are read from. */
+/** Builds the part of an event from which correlation id and error format are read. */
 function toHead({ headers }: Pick<IncomingMessage, "headers">): ApiEvent {
   const texts = Object.entries(headers).map((
     [name, value],
@@ -164,12 +163,11 @@ function toHead({ headers }: Pick<IncomingMessage, "headers">): ApiEvent {
 }
 
 /**
- * Turns what was thrown outside of a function into an answer with the ids of its request, and logs it unless the client
- * is at fault.
- *
+ * Converts an error thrown outside a function to a response with the ids of its request, and logs
+ * it unless it is a client error.
  * @param request The request.
- * @param error What was thrown.
- * @returns The answer.
+ * @param error The thrown value.
+ * @returns The response.
  */
 export function toFailure(request: Pick<IncomingMessage, "headers">, error: unknown): ProxyResult {
   const context = createLocalContext("gateway");
@@ -194,10 +192,9 @@ export function toFailure(request: Pick<IncomingMessage, "headers">, error: unkn
 }
 
 /**
- * Sends a function's result.
- *
- * @param response Where to.
- * @param result What the function returned.
+ * Sends a proxy result.
+ * @param response The response.
+ * @param result The value that the function returned.
  */
 export function sendResult(response: ServerResponse, result: ProxyResult): void {
   response.statusCode = result.statusCode;
@@ -212,10 +209,9 @@ export function sendResult(response: ServerResponse, result: ProxyResult): void 
 }
 
 /**
- * Lambda's context object for a call on this machine.
- *
+ * Creates the Lambda context of a local call.
  * @param functionName The function.
- * @param resources What it declares of itself: `timeout` in seconds (30 without), `memorySize` in MB.
+ * @param resources Declared resources: `timeout` in seconds (default 30), `memorySize` in MB.
  */
 export function createLocalContext(
   functionName: string,

@@ -7,14 +7,14 @@ import type { EnvironmentValue } from "../config/infra.ts";
 import { AWS_PATH, LOCAL_ACCOUNT } from "./aws_sink.ts";
 
 /**
- * The environment that the configuration gives deployed functions, with local stand-ins for parts of the infrastructure: a
- * queue's URL leads to this server. A bucket is only a name, since nothing here stands in for one.
- *
+ * Returns the environment variables that the configuration gives to deployed functions, with local
+ * substitutes for resources: the URL of a queue points to this server. Buckets have no local
+ * substitute, only a name.
  * @param config The configuration.
- * @param url Where this server is reached.
- * @returns Values by name. All functions run in one process, so a name has one value.
+ * @param url The base URL of this server.
+ * @returns Values by name. All functions run in one process, so each name has one value.
  */
-export function infraEnvironment(
+export function getInfraEnvironment(
   { infra }: ResolvedConfig,
   url: string,
 ): Record<string, string | undefined> {
@@ -40,11 +40,11 @@ function toLocalValue(value: EnvironmentValue, url: string): string | undefined 
 }
 
 /**
- * Leads AWS clients that send messages here; those of other services go where the developer's own settings lead them.
- *
- * @param url Where this server is reached.
+ * Returns variables that point the SQS, SNS and EventBridge clients to this server. Clients of
+ * other services keep the developer's settings.
+ * @param url The base URL of this server.
  */
-export function awsEnvironment(url: string): Record<string, string> {
+export function getAwsEnvironment(url: string): Record<string, string> {
   const endpoint = `${url}${AWS_PATH}`;
   const hasOwn = process.env.AWS_PROFILE !== undefined || existsSync(join(homedir(), ".aws"));
   return {
@@ -53,7 +53,7 @@ export function awsEnvironment(url: string): Record<string, string> {
     AWS_ENDPOINT_URL_EVENTBRIDGE: endpoint,
     AWS_REGION: "us-east-1",
     AWS_ACCOUNT_ID: LOCAL_ACCOUNT,
-    // clients refuse to sign with nothing
+    // clients cannot sign without credentials
     ...(hasOwn ? {} : { AWS_ACCESS_KEY_ID: "local", AWS_SECRET_ACCESS_KEY: "local" }),
   };
 }

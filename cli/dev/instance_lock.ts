@@ -4,11 +4,11 @@ import process from "node:process";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 
 /**
- * Keeps a second `trellis dev` off the same data: an embedded database bears one process only.
- *
- * @param file Absolute path of the lock.
- * @returns Gives it up.
- * @throws {ConfigurationError} When a process that lives holds it.
+ * Takes a lock, so that only one `trellis dev` uses the data: only one process can open an embedded
+ * database.
+ * @param file Absolute path of the lock file.
+ * @returns Releases the lock.
+ * @throws {ConfigurationError} If a running process holds the lock.
  */
 export function takeInstanceLock(file: string): () => void {
   mkdirSync(dirname(file), { recursive: true });
@@ -22,7 +22,7 @@ export function takeInstanceLock(file: string): () => void {
     const pid = Number(readFileSync(file, "utf8"));
     if (pid !== process.pid && isAlive(pid)) {
       throw new ConfigurationError(
-        `trellis dev runs for this project already, as process ${pid}. When that is not so, delete ${file}`,
+        `trellis dev is already running for this project (process ${pid}). If it is not, delete ${file}`,
       );
     }
     rmSync(file, { force: true });

@@ -13,26 +13,26 @@ import { createLocalContext } from "./http_server.ts";
 import type { Call, CallStart, Recorder } from "./recorder.ts";
 import { toSafeInput, toSafeOutput } from "./safe_copy.ts";
 
-/** How a call of a function that has no client ended. */
+/** The outcome of an invocation without an HTTP client. */
 export interface InvokeOutcome {
   readonly call: Call;
   readonly requestId: string;
   readonly result?: unknown;
-  /** What the function threw, or why it could not be loaded. */
+  /** The error that the function threw, or why it could not be loaded. */
   readonly error?: unknown;
-  /** Ids of the messages that a queue's function reported as failed. */
+  /** Ids of the messages that a queue function reported as failed. */
   readonly failures: readonly string[];
 }
 
-/** Calls functions as Lambda does, and records what happens. */
+/** Invokes functions as Lambda does and records the calls. */
 export interface Invoker {
-  /** Calls a function with an event. What it throws is part of the outcome. */
+  /** Invokes a function with an event. An error that it throws becomes part of the outcome. */
   invoke(
     fn: FunctionFile,
     event: unknown,
     start: Omit<CallStart, "kind" | "functionName">,
   ): Promise<InvokeOutcome>;
-  /** Answers a request through its function, after the authorizer where there is one. */
+  /** Answers a request with its function, after the authorizer if it has one. */
   answer(
     fn: FunctionFile,
     event: RestApiEvent,
@@ -44,18 +44,17 @@ export interface Invoker {
 /** Options of {@link createInvoker}. */
 export interface InvokerOptions {
   readonly store: FunctionStore;
-  /** Where calls are kept. */
+  /** Records calls. */
   readonly recorder: Recorder;
-  /** The function of `authorizer/` that the API asks; the only one without it. */
+  /** The function in `authorizer/` of the API. Default: the only one. */
   readonly authorizer?: string;
-  /** Told of each event before it is handed over, to repeat the call later. */
+  /** Called with each event before the invocation, so that the call can be replayed. */
   readonly onEvent: (call: Call, fn: FunctionFile, event: unknown) => void;
 }
 
 /**
- * Makes what calls the functions of a store.
- *
- * @param options The functions, and who is told.
+ * Creates an invoker.
+ * @param options The functions and callbacks.
  */
 export function createInvoker({ store, recorder, authorizer, onEvent }: InvokerOptions): Invoker {
   async function run(
@@ -73,12 +72,12 @@ export function createInvoker({ store, recorder, authorizer, onEvent }: InvokerO
     if (fn === undefined) return undefined;
     if (authorizer === undefined && known.length > 1) {
       throw new ConfigurationError(
-        `Several authorizers: ${
+        `There are several authorizers: ${
           known.map(({ name }) => name).join(", ")
-        }. Name that of the API in infra.api.authorizer`,
+        }. Set infra.api.authorizer to one of them`,
       );
     }
-    const asked = {
+    const authorizerEvent = {
       ...createRequestAuthorizerEvent({ method: event.httpMethod, path: event.path }),
       headers: event.headers,
       multiValueHeaders: event.multiValueHeaders,
@@ -87,19 +86,19 @@ export function createInvoker({ store, recorder, authorizer, onEvent }: InvokerO
       pathParameters: event.pathParameters,
       requestContext: event.requestContext,
     };
-    const { result, error } = await invoker.invoke(fn, asked, {
+    const { result, error } = await invoker.invoke(fn, authorizerEvent, {
       title: `authorize ${event.httpMethod} ${event.path}`,
     });
     if (error instanceof BuildError) throw error;
     if (error !== undefined) {
-      throw new GatewayRefusal((error as Error).message === "Unauthorized" ? 401 : 500);
+      throw new GatewayError((error as Error).message === "Unauthorized" ? 401 : 500);
     }
     const policy = result as {
       policyDocument?: { Statement?: { Effect?: string }[] };
       context?: AuthorizerContext;
     };
     const allows = policy?.policyDocument?.Statement?.some(({ Effect }) => Effect === "Allow");
-    if (!allows) throw new GatewayRefusal(403);
+    if (!allows) throw new GatewayError(403);
     return policy.context ?? {};
   }
 
@@ -131,7 +130,7 @@ export function createInvoker({ store, recorder, authorizer, onEvent }: InvokerO
         });
         return {
           call,
-          error: error ?? new Error("rejected with nothing"),
+          error: error ?? new Error("rejected without a value"),
           failures: [],
           requestId: context.awsRequestId,
         };
@@ -147,14 +146,14 @@ export function createInvoker({ store, recorder, authorizer, onEvent }: InvokerO
       try {
         const loaded = await recorder.run(call, () => store.load(fn));
         if (loaded.operation?.auth.startsWith("authorizer")) {
-          const said = await authorize(event);
-          if (said !== undefined) Object.assign(event.requestContext, { authorizer: said });
+          const context = await authorize(event);
+          if (context !== undefined) Object.assign(event.requestContext, { authorizer: context });
         }
         const context = createLocalContext(fn.name, loaded.operation?.resources);
         result = checkResult(fn, await run(call, loaded, event, context));
       } catch (error) {
         note = describe(error);
-        result = error instanceof GatewayRefusal ? error.toResult() : toFailure(error);
+        result = error instanceof GatewayError ? error.toResult() : toFailure(error);
       }
       recorder.end(call, {
         status: result.statusCode,
@@ -168,8 +167,8 @@ export function createInvoker({ store, recorder, authorizer, onEvent }: InvokerO
   return invoker;
 }
 
-/** What the gateway itself answers when the authorizer lets nobody through. */
-class GatewayRefusal extends Error {
+/** The response of API Gateway if the authorizer denies access or fails. */
+class GatewayError extends Error {
   constructor(readonly status: 401 | 403 | 500) {
     super(
       `The authorizer ${
@@ -198,7 +197,7 @@ function checkResult(fn: FunctionFile, result: unknown): ProxyResult {
   if (typeof statusCode === "number") {
     return { ...(result as ProxyResult), body: String((result as ProxyResult).body ?? "") };
   }
-  throw new TypeError(`${fn.name} returned no statusCode: a REST API answers 502 to that`);
+  throw new TypeError(`${fn.name} returned no statusCode: API Gateway would respond with 502`);
 }
 
 function getFailures(result: unknown): string[] {

@@ -11,8 +11,8 @@ interface RouteModule {
  * Loads the HTTP functions of a folder, one for each file that `findRouteFiles` finds.
  *
  * @param folder The folder, such as `src/functions/api`.
- * @returns The functions at their routes.
- * @throws {ConfigurationError} When a file exports no `handler`.
+ * @returns The routes with their functions.
+ * @throws {ConfigurationError} If a file does not export `handler`.
  */
 export async function loadRoutes(folder: string): Promise<LocalRoute[]> {
   return await Promise.all(
@@ -20,7 +20,7 @@ export async function loadRoutes(folder: string): Promise<LocalRoute[]> {
       const { handler } = await importFile<RouteModule>(file);
       if (typeof handler !== "function") {
         throw new ConfigurationError(
-          `${file} exports no handler: export const handler = defineApiHandler({ … })(…)`,
+          `${file} does not export a handler. Write export const handler = defineApiHandler({ … })(…)`,
         );
       }
       return { ...route, handler, operation: handler.operation };

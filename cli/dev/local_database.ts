@@ -12,7 +12,10 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { DistSqlServer } from "../../testing/distsql/server.ts";
 import { runSeed } from "./seed.ts";
 
-/** Which database the functions get: an embedded one, the strict stand-in, or that of the environment. */
+/**
+ * The database of the functions: embedded Postgres, the DSQL stand-in, or the one in the
+ * environment.
+ */
 export type DatabaseChoice = "embedded" | "distsql" | "env";
 
 /** Options of {@link openLocalDatabase}. */
@@ -22,41 +25,40 @@ export interface LocalDatabaseOptions {
   readonly root: string;
   /** Absolute path of the folder that keeps the data. */
   readonly dataDir: string;
-  /** Absolute path of the migrations; there may be none. */
+  /** Absolute path of the migrations; the folder may be missing. */
   readonly migrationsDir: string;
-  /** Choices of the translation for the stand-in. */
+  /** Translation options for the stand-in. */
   readonly translation?: DistSqlOptions;
   /** Absolute path of the seed. */
   readonly seedFile?: string;
-  /** Deletes the data first. */
+  /** Deletes existing data. */
   readonly reset?: boolean;
   readonly onProgress?: (what: string) => void;
-  /** Told what planning the migrations found. */
+  /** Called with each finding of the migration plan. */
   readonly onWarning?: (what: string) => void;
 }
 
-/** A database that the functions may use. */
+/** An open database. */
 export interface LocalDatabase {
   /** `embedded Postgres, 2 migrations applied, seeded` */
   readonly summary: string;
-  /** How the table browser reaches it; none for the environment's own database. */
+  /** Connection for the table browser; omitted for the database in the environment. */
   readonly config?: DatabaseConfig;
   close(): Promise<void>;
 }
 
-/** Sets variables for the functions. */
+/** Sets environment variables for the functions. */
 export type Provide = (values: Readonly<Record<string, string | undefined>>) => void;
 
 const ROLE = "trellis_dev";
 
 /**
- * Opens the database of a project on this machine, with its migrations, and with its seed when it is new.
- *
- * @param options Which, and where things are.
- * @param provide Sets what functions read to reach it, before anything else of the project runs.
+ * Opens the local database of a project, applies its migrations, and seeds it if it is new.
+ * @param options Database and folders.
+ * @param provide Sets the connection variables before any code of the project runs.
  * @returns The database.
- * @throws {MigrationError} When a migration fails.
- * @throws {ConfigurationError} When the seed fails or is missing.
+ * @throws {MigrationError} If a migration fails.
+ * @throws {ConfigurationError} If the seed fails or is missing.
  */
 export async function openLocalDatabase(
   options: LocalDatabaseOptions,
@@ -65,7 +67,7 @@ export async function openLocalDatabase(
   const { choice, dataDir, reset } = options;
   if (choice === "env") {
     return {
-      summary: "that of the environment, as it is (trellis db migrate migrates it)",
+      summary: "the one in the environment (trellis db migrate applies migrations)",
       close: closeAll,
     };
   }
@@ -75,7 +77,7 @@ export async function openLocalDatabase(
   if (reset) {
     if (folder !== own) {
       throw new ConfigurationError(
-        `--reset deletes what is in ${dataDir}, not the ${folder} of DATABASE_URL: delete that yourself`,
+        `--reset only deletes data in ${dataDir}. DATABASE_URL points to ${folder}: delete that folder yourself`,
       );
     }
     rmSync(folder, { recursive: true, force: true });
@@ -98,7 +100,7 @@ export async function openLocalDatabase(
     const hasMigrations = existsSync(options.migrationsDir);
     if (hasMigrations || options.seedFile !== undefined || server !== undefined) {
       options.onProgress?.("Opening the database (the first start takes a few seconds) …");
-      // kept open: an embedded database cannot be opened twice, and opening takes time
+      // kept open: an embedded database cannot be opened twice, and opening is slow
       await getDrizzleClient(config);
     }
     if (hasMigrations) {
@@ -126,7 +128,7 @@ export async function openLocalDatabase(
       writeFileSync(marker, "");
       parts.push("seeded");
     }
-    if (server !== undefined) await allowRole(config, server);
+    if (server !== undefined) await grantLocalRole(config, server);
   } catch (error) {
     await close();
     throw error;
@@ -155,7 +157,7 @@ async function openStandIn(folder: string, provide: Provide): Promise<Opened> {
     DATABASE_REGION: server.region,
     DATABASE_USERNAME: ROLE,
     DATABASE_CA: server.ca,
-    // tokens are signed for the stand-in, not with the developer's own keys
+    // tokens are signed for the stand-in, not with the developer's credentials
     AWS_ACCESS_KEY_ID: server.principal.accessKeyId,
     AWS_SECRET_ACCESS_KEY: server.principal.secretAccessKey,
     AWS_SESSION_TOKEN: undefined,
@@ -172,8 +174,8 @@ async function openStandIn(folder: string, provide: Provide): Promise<Opened> {
   return { config, server };
 }
 
-/** Deployed, every function has a role of its own; here all share one that may do everything with the rows. */
-async function allowRole(config: DatabaseConfig, server: DistSqlServer): Promise<void> {
+/** Grants the shared local role access to all rows. Deployed functions have one role each. */
+async function grantLocalRole(config: DatabaseConfig, server: DistSqlServer): Promise<void> {
   const db = await getDrizzleClient(config);
   const roles = await executeRows(db, sql`SELECT rolname FROM pg_roles WHERE rolname = ${ROLE}`);
   if (roles.length === 0) await db.execute(sql.raw(`CREATE ROLE ${ROLE} WITH LOGIN`));
@@ -188,13 +190,17 @@ async function allowRole(config: DatabaseConfig, server: DistSqlServer): Promise
   );
 }
 
-/** Functions may have opened several; the default is the one that was opened first, so each call closes one. */
+/**
+ * Closes all clients. Functions may have opened several, and each call closes one: the default,
+ * which is the oldest.
+ */
 async function closeAll(): Promise<void> {
   for (let i = 0; i < 16; i++) await closeDrizzleClient();
 }
 
 /**
- * Whether the environment names a server of its own. A folder is an embedded database, which is ours to migrate.
+ * Returns true if the environment configures a database server. A folder is an embedded database,
+ * which `trellis dev` migrates itself.
  */
 export function namesServer(): boolean {
   const { DATABASE_PROVIDER, DATABASE_URL = "", DATABASE_ENDPOINT } = process.env;

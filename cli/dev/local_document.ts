@@ -3,7 +3,8 @@ import type { ResolvedConfig } from "../config/config.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 
 /**
- * The document that `trellis generate openapi` would write now: read from the sources, no function is loaded for it.
+ * Builds the document that `trellis generate openapi` would write. Reads the sources and loads no
+ * function.
  *
  * @param root Absolute path of the project.
  * @param functions The functions.

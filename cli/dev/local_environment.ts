@@ -10,30 +10,37 @@ import { getStamp } from "./file_stamps.ts";
 export interface LocalEnvironmentOptions {
   /** Absolute path of the project: `.env` is read there. */
   readonly root: string;
-  /** Absolute path of the file that keeps generated secrets. */
+  /** Absolute path of the file for generated secrets. */
   readonly secretsFile: string;
   /**
-   * The environment that functions read.
+   * The environment to change.
+   *
    * @default process.env
    */
   readonly env?: Record<string, string | undefined>;
 }
 
-/** What the functions read from the environment. */
+/** The environment variables of the functions. */
 export interface LocalEnvironment {
-  /** Reads `.env` again when it has changed; tells whether it had. What the shell has set stays. */
+  /**
+   * Rereads `.env` if it has changed and returns true in that case. Variables of the shell take
+   * precedence.
+   */
   refresh(): boolean;
-  /** Sets what nobody has set. */
+  /** Sets variables that are not set yet. */
   provide(values: Readonly<Record<string, string | undefined>>): void;
-  /** Sets what must be so whatever the shell says, and unsets what must not be. */
+  /** Sets variables, even if the shell has set them; `undefined` unsets a variable. */
   override(values: Readonly<Record<string, string | undefined>>): void;
-  /** Generates the secrets that sources require and nobody has set; the others that are missing are given back. */
+  /**
+   * Generates missing secrets that the sources require; returns the names of all other missing
+   * variables.
+   */
   provideFor(files: Iterable<string>): string[];
-  /** Sets `API_BEARER_TOKEN` for functions with auth `bearer`. */
+  /** Generates `API_BEARER_TOKEN` for functions with auth `bearer`. */
   provideSecret(name: string): void;
-  /** Names of the secrets that were generated. */
+  /** Returns the names of the generated secrets. */
   generated(): string[];
-  /** Puts the environment back. */
+  /** Restores the original environment. */
   restore(): void;
 }
 
@@ -43,10 +50,9 @@ const SECRET =
   /(?:SECRET|TOKEN|PASSWORD|PEPPER|SALT|(?:API|SIGNING|ENCRYPTION|PRIVATE|HMAC|WEBHOOK|ACCESS)_?KEY)S?$/;
 
 /**
- * Makes what functions read from the environment, in this order: what the shell has set, `.env`, what `trellis dev`
- * provides, secrets that are generated once and kept.
- *
- * @param options Where things are.
+ * Creates the environment of the functions. Precedence: the shell, `.env`, values of `trellis dev`,
+ * generated secrets (which are kept between runs).
+ * @param options Paths and environment.
  * @returns The environment.
  */
 export function createLocalEnvironment(options: LocalEnvironmentOptions): LocalEnvironment {
@@ -138,7 +144,7 @@ function readSecrets(file: string): Record<string, string> {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch (cause) {
     throw new ConfigurationError(
-      `${file} is no JSON: mend or delete it, and new secrets are made`,
+      `${file} is not valid JSON: fix it, or delete it to generate new secrets`,
       { cause },
     );
   }
@@ -147,22 +153,23 @@ function readSecrets(file: string): Record<string, string> {
 function writeSecrets(file: string, secrets: Record<string, string>): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
-  // the mode of a file that was there stays otherwise
+  // writeFileSync does not change the mode of an existing file
   chmodSync(file, 0o600);
 }
 
 /**
- * The project's name, for log lines and titles: that of deno.json or package.json, else its folder's.
+ * Returns the project's name for log lines and titles: from deno.json or package.json, else the
+ * folder's name.
  *
  * @param root Absolute path of the project.
  */
-export function projectName(root: string): string {
+export function getProjectName(root: string): string {
   for (const file of ["deno.json", "package.json"]) {
     try {
       const { name } = JSON.parse(readFileSync(join(root, file), "utf8"));
       if (typeof name === "string" && name !== "") return name;
     } catch {
-      // not there, or not ours to complain about
+      // a missing or invalid file is not an error here
     }
   }
   return basename(root);

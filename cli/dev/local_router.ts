@@ -4,7 +4,7 @@ import type { FunctionFile } from "../discovery/function_files.ts";
 import type { FunctionStore } from "./function_store.ts";
 import { createRouteTable, type LocalRoute, type RouteMatch } from "./route_table.ts";
 
-/** A function that answers a request. */
+/** The function for a request. */
 export interface LocalMatch {
   readonly fn: FunctionFile;
   /** Values of the route's parameters. */
@@ -12,22 +12,21 @@ export interface LocalMatch {
 }
 
 /**
- * Makes what finds the function of a request, also when its file came a moment ago.
- *
+ * Creates a router that also finds functions whose files were just added.
  * @param store The functions.
- * @returns Finds the function; throws `NotFoundError` or `MethodNotAllowedError` when there is none.
+ * @returns Finds a function; throws `NotFoundError` or `MethodNotAllowedError` if there is none.
  */
 export function createLocalRouter(
   store: FunctionStore,
 ): (method: string, path: string) => LocalMatch {
-  let of: readonly FunctionFile[] | undefined;
+  let builtFrom: readonly FunctionFile[] | undefined;
   let match: (method: string, path: string) => RouteMatch;
   let byName: Map<string, FunctionFile>;
 
   function lookUp(method: string, path: string): LocalMatch | { readonly allowed: string[] } {
     const routes = store.routes();
-    if (of !== routes) {
-      of = routes;
+    if (builtFrom !== routes) {
+      builtFrom = routes;
       match = createRouteTable(routes.map(toLocalRoute));
       byName = new Map(routes.map((fn) => [fn.name, fn]));
     }
@@ -39,7 +38,7 @@ export function createLocalRouter(
 
   return function findFunction(method, path): LocalMatch {
     let found = lookUp(method, path);
-    // looking at all folders takes time: only a file that came or went makes it worth it
+    // scanning is slow, so it runs only if no function was found or its file is gone
     if ((!("fn" in found) || !existsSync(found.fn.file)) && store.scan()) {
       found = lookUp(method, path);
     }
@@ -55,6 +54,6 @@ function toLocalRoute({ method, path, name }: FunctionFile): LocalRoute {
     method: method!,
     path: path!,
     name,
-    handler: () => Promise.reject(new Error("it is loaded by the store")),
+    handler: () => Promise.reject(new Error("handlers are loaded by the store")),
   };
 }

@@ -2,9 +2,9 @@
 export type EventPattern = Readonly<Record<string, unknown>>;
 
 /**
- * Whether an event fits a pattern: every key of the pattern is there, with one of the values. Knows exact values, `prefix`,
- * `suffix`, `exists`, `anything-but` and `equals-ignore-case` (EventBridge user guide, 2026-11); a rule that it does not know
- * fits nothing.
+ * Checks whether an event matches a pattern: every key of the pattern must be present with one of
+ * the values. Supports exact values, `prefix`, `suffix`, `exists`, `anything-but` and
+ * `equals-ignore-case` (EventBridge user guide, 2026-11). An unknown rule matches nothing.
  *
  * @param pattern The pattern.
  * @param value The event, or a part of it.
@@ -18,7 +18,7 @@ export function matchesPattern(pattern: EventPattern, value: unknown): boolean {
       return typeof wanted === "object" && wanted !== null &&
         matchesPattern(wanted as EventPattern, found);
     }
-    // of a list, one value must fit
+    // one matching element of a list is enough
     const values = Array.isArray(found) ? found : [found];
     return values.some((each) => wanted.some((rule) => matchesRule(rule, each)));
   });

@@ -1,14 +1,14 @@
 import type { SentMessage } from "./aws_sink.ts";
-import { getReceivers, toDeliveredEvent, type Wiring } from "./deliver.ts";
+import { findReceivers, toDeliveredEvent, type Wiring } from "./deliver.ts";
 import type { FunctionStore } from "./function_store.ts";
 import type { Invoker } from "./invoker.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** A sent message and what became of it. */
+/** A sent message with its receivers and outcomes. */
 export interface SentEntry extends SentMessage {
-  /** Names of the functions that get it. */
+  /** Names of the functions that receive it. */
   readonly receivers: readonly string[];
-  /** `done` or `failed`, for each receiver that has had it. */
+  /** `done` or `failed` for each finished delivery. */
   readonly outcomes: string[];
 }
 
@@ -18,36 +18,35 @@ export interface MessageBusOptions {
   readonly invoker: Invoker;
   readonly recorder: Recorder;
   readonly wiring: Wiring;
-  /** Waits for work before the server stops. */
+  /** Registers work that must finish before the server stops. */
   readonly track: (work: Promise<unknown>) => unknown;
 }
 
-/** Hands what functions send to the functions that it is for. */
+/** Delivers the messages that functions send. */
 export interface MessageBus {
-  /** The last messages, the latest first. */
+  /** The last messages, newest first. */
   readonly sent: readonly SentEntry[];
-  /** Takes a message; it is delivered after its sender has had the answer. */
+  /** Accepts a message; it is delivered after the sender got its response. */
   take(message: SentMessage): void;
 }
 
 const MAX_SENT = 200;
 
 /**
- * Makes the bus.
- *
- * @param options The functions, and who is told.
+ * Creates a message bus.
+ * @param options Functions and callbacks.
  */
 export function createMessageBus(
   { store, invoker, recorder, wiring, track }: MessageBusOptions,
 ): MessageBus {
   const sent: SentEntry[] = [];
-  /** The last delivery to each function: they come one after the other, as they were sent. */
+  /** The last delivery by function: deliveries to a function run in order. */
   const lines = new Map<string, Promise<unknown>>();
 
   return {
     sent,
     take(message): void {
-      const receivers = getReceivers(message, store.list(), wiring);
+      const receivers = findReceivers(message, store.list(), wiring);
       const entry: SentEntry = {
         ...message,
         receivers: receivers.map(({ name }) => name),

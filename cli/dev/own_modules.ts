@@ -16,13 +16,13 @@ const ENTRY_POINTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Where an entry point of this package is: functions must share the very modules of the command that runs them, which
- * keep the open database connections, the log's output and the listeners of spans.
+ * Resolves an entry point of this package. Functions must share module instances with the CLI
+ * process, because those hold open database connections, the log output and span listeners.
  *
  * @param specifier `@trellis/fn/database`
- * @returns Its address, or `undefined` when there is no such entry point.
+ * @returns The URL, or `undefined` for an unknown entry point.
  */
-export function ownModule(specifier: string): string | undefined {
+export function resolveOwnModule(specifier: string): string | undefined {
   const entry = specifier.slice(TRELLIS.length + 1);
   if (!Object.hasOwn(ENTRY_POINTS, entry)) return undefined;
   const extension = /\.[a-z]+$/.exec(new URL(import.meta.url).pathname)?.[0] ?? ".js";

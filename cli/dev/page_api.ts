@@ -22,7 +22,7 @@ import { toSafeOutput } from "./safe_copy.ts";
 import { listTables, readRows } from "./table_browser.ts";
 import { toTriggerEvent, TRIGGER_FORMS } from "./trigger_event.ts";
 
-/** What the page shows. */
+/** The data and actions of the page. */
 export interface PageSource {
   readonly project: string;
   readonly url: string;
@@ -30,32 +30,31 @@ export interface PageSource {
   readonly recorder: Recorder;
   readonly store: FunctionStore;
   readonly invoker: Invoker;
-  /** The last sent messages, the latest first. */
+  /** The last sent messages, newest first. */
   readonly sent: readonly SentEntry[];
-  /** Names of generated secrets. */
+  /** Returns the names of generated secrets. */
   secrets(): string[];
-  /** The API as it is now. */
+  /** Builds the current OpenAPI document. */
   document(): Promise<OpenApiDocument>;
-  /** What a call was made with. */
+  /** Returns the event of a recorded call. */
   getEvent(call: Call): { fn: FunctionFile; event: unknown } | undefined;
   toFailure(error: unknown): ProxyResult;
   track<T>(work: Promise<T>): Promise<T>;
 }
 
-/** Answers the requests of the page, and of programs that do what it does. */
+/** Handles requests of the page and of programs that use its API. */
 export interface PageApi {
-  /** Answers when the request is one of the page's; tells whether it did. */
+  /** Handles the request if it is for the page; returns false otherwise. */
   answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<boolean>;
-  /** Ends what is open. */
+  /** Closes event streams. */
   close(): void;
 }
 
 const BASE = "/_trellis";
 
 /**
- * Makes the page at `/_trellis`.
- *
- * @param source What it shows.
+ * Creates the page at `/_trellis`.
+ * @param source The data to show.
  */
 export function createPageApi(source: PageSource): PageApi {
   const { recorder, store, invoker } = source;
@@ -92,7 +91,7 @@ export function createPageApi(source: PageSource): PageApi {
     const find = () => store.list().find((each) => each.name === name);
     let fn = find();
     if (fn === undefined && store.scan()) fn = find();
-    if (fn === undefined) throw new NotFoundError(`There is no function ${name}`);
+    if (fn === undefined) throw new NotFoundError(`Unknown function ${name}`);
     const event = toTriggerEvent(fn, { body: (await readBody(request)).toString("utf8"), params });
     return await run(fn, event, `${fn.name} (${fn.kind})`);
   }
@@ -101,11 +100,11 @@ export function createPageApi(source: PageSource): PageApi {
     const call = recorder.calls.find((each) => each.id === id);
     const known = call === undefined ? undefined : source.getEvent(call);
     if (call === undefined || known === undefined) {
-      throw new NotFoundError("No such call, or it is too old");
+      throw new NotFoundError("The call does not exist or is no longer kept");
     }
-    // the function may have been replaced meanwhile
+    // the function may have been replaced in the meantime
     const fn = store.list().find(({ name }) => name === known.fn.name);
-    if (fn === undefined) throw new NotFoundError(`There is no function ${known.fn.name} any more`);
+    if (fn === undefined) throw new NotFoundError(`The function ${known.fn.name} no longer exists`);
     if (fn.kind !== "api") return await run(fn, known.event, call.title, id);
     const event = known.event as RestApiEvent;
     const { authorizer: _former, ...requestContext } = event.requestContext;
@@ -171,13 +170,15 @@ export function createPageApi(source: PageSource): PageApi {
     } else if (area === "tables") {
       const { config } = source.database;
       if (config === undefined) {
-        throw new NotFoundError("The database of the environment is not browsed");
+        throw new NotFoundError(
+          "The table browser is not available for the database in the environment",
+        );
       }
       return name === undefined
         ? await listTables(config)
         : await readRows(config, name, action ?? "", readOffset(url.searchParams));
     }
-    throw new NotFoundError("No such page");
+    throw new NotFoundError("Page not found");
   }
 
   return {
@@ -196,7 +197,7 @@ export function createPageApi(source: PageSource): PageApi {
         return true;
       }
       if (path !== BASE && !path.startsWith(`${BASE}/`)) return false;
-      refuseOtherPages(request);
+      assertSameOrigin(request);
       if (path === `${BASE}/api/live`) live(response);
       else if (path.startsWith(`${BASE}/api/`)) {
         await answerApi(request, url).then(
@@ -206,10 +207,10 @@ export function createPageApi(source: PageSource): PageApi {
               return sendJson(response, 500, {
                 code: "BUILD_FAILED",
                 message: error.message,
-                errors: error.faults,
+                errors: error.errors,
               });
             }
-            // what a database says of our own query is what whoever looks at this page wants to read
+            // expose the database error: it concerns the user's own query on this page
             const known = error instanceof ValidationError || error instanceof NotFoundError ||
               error instanceof MethodNotAllowedError;
             throw known
@@ -228,7 +229,7 @@ export function createPageApi(source: PageSource): PageApi {
         const asset = await readAsset(
           path === BASE || path === `${BASE}/` ? "index.html" : path.slice(BASE.length + 1),
         );
-        if (asset === undefined) throw new NotFoundError("No such page");
+        if (asset === undefined) throw new NotFoundError("Page not found");
         response.writeHead(200, {
           "Content-Type": asset.contentType,
           "Content-Security-Policy": PAGE_POLICY,
@@ -246,37 +247,40 @@ export function createPageApi(source: PageSource): PageApi {
   };
 }
 
-/** Throws ValidationError for a part of a path with malformed escapes. */
+/** Decodes a path segment; throws ValidationError for malformed escapes. */
 function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch (cause) {
-    throw new ValidationError("The path holds a malformed escape", { cause });
+    throw new ValidationError("The path contains a malformed escape", { cause });
   }
 }
 
-/** Reads how many rows are skipped; throws ValidationError for anything else. */
+/** Reads the number of rows to skip; throws ValidationError if it is invalid. */
 function readOffset(params: URLSearchParams): number {
   const offset = Number(params.get("offset") ?? 0);
   if (Number.isSafeInteger(offset) && offset >= 0) return offset;
-  throw new ValidationError("offset must be a whole number from 0");
+  throw new ValidationError("offset must be an integer of at least 0");
 }
 
-/** Other programs on this machine serve pages too: only our own may read and act. */
-function refuseOtherPages({ headers, method }: IncomingMessage): void {
+/**
+ * Rejects pages of other origins: other local programs serve pages too, and only our own may use
+ * this API.
+ */
+function assertSameOrigin({ headers, method }: IncomingMessage): void {
   const { origin, host } = headers;
   const site = headers["sec-fetch-site"];
   const isVisit = method === "GET" && headers["sec-fetch-mode"] === "navigate";
   const isForeign = (origin !== undefined && origin !== `http://${host}`) ||
     (site !== undefined && site !== "same-origin" && site !== "none" && !isVisit);
-  if (isForeign) throw new ForbiddenError("This page answers to itself only");
+  if (isForeign) throw new ForbiddenError("Only pages of the same origin may use this address");
 }
 
 function toMessage(event: DevEvent): unknown {
   return event.type === "call" ? { type: "call", call: getSummary(event.call) } : event;
 }
 
-/** What a list of calls shows; the rest is asked for when somebody opens one. */
+/** Returns a call without its details, for lists. */
 function getSummary(call: Call): Partial<Call> & { logCount: number } {
   const { logs, spans: _spans, metrics: _metrics, input: _input, output: _output, ...summary } =
     call;

@@ -19,16 +19,16 @@ const TYPES: Readonly<Record<string, string>> = {
   "sent.js": "text/javascript; charset=utf-8",
 };
 
-/** Nothing but the page's own files; nobody may frame it. */
+/** Allows only the page's own files and forbids framing by other origins. */
 export const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
   "img-src data:; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /**
- * Reads a file of the page, which lies beside this module wherever that was loaded from.
+ * Reads a file of the page from the folder beside this module, which may be remote.
  *
  * @param name The file's name.
- * @returns The file, or `undefined` when the page has none of that name.
+ * @returns The file, or `undefined` if the page has no such file.
  */
 export async function readAsset(name: string): Promise<Asset | undefined> {
   if (!Object.hasOwn(TYPES, name)) return undefined;
@@ -40,7 +40,8 @@ export async function readAsset(name: string): Promise<Asset | undefined> {
 }
 
 /**
- * The policy of a page whose styles and scripts are in it: exactly these, by their hashes.
+ * Builds the policy of a self-contained page: it allows exactly its inline styles and scripts, by
+ * hash.
  *
  * @param html The page.
  */

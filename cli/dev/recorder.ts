@@ -5,19 +5,19 @@ import type { Span } from "../../observability/span.ts";
 import { onSpanEnd } from "../../observability/tracer.ts";
 import type { FunctionKind } from "../discovery/function_files.ts";
 
-/** A log line, as the function wrote it. */
+/** A log line that a function wrote. */
 export interface LogLine {
   readonly level: string;
   readonly message: string;
   readonly [field: string]: unknown;
 }
 
-/** A span, for the page. */
+/** A span as the page shows it. */
 export interface RecordedSpan {
   readonly name: string;
   readonly spanId: string;
   readonly parentSpanId?: string;
-  /** Milliseconds after the call began. */
+  /** Milliseconds after the start of the call. */
   readonly startMs: number;
   readonly durationMs: number;
   readonly status: string;
@@ -28,60 +28,60 @@ export interface RecordedSpan {
 export interface Call {
   readonly id: string;
   readonly kind: FunctionKind | "none";
-  /** None when no route matched. */
+  /** Omitted if no route matched. */
   readonly functionName?: string;
-  /** `POST /notes?x=1`, or what started another function: `queue message`. */
+  /** `POST /notes?x=1`, or the trigger of another function: `queue message`. */
   readonly title: string;
   readonly method?: string;
   readonly startedAt: string;
-  /** The call that this one repeats. */
+  /** The id of the call that this one replays. */
   readonly replayOf?: string;
-  /** The sent message that started it. */
+  /** The id of the message that started it. */
   readonly sentId?: string;
   isRunning: boolean;
   durationMs?: number;
-  /** Of an HTTP answer. */
+  /** Status of the HTTP response. */
   status?: number;
   isFailed: boolean;
-  /** What went wrong, in a few words. */
+  /** A short error message. */
   note?: string;
   readonly logs: LogLine[];
   readonly spans: RecordedSpan[];
   readonly metrics: Record<string, unknown>[];
-  /** What came in: headers and body, or the event; without credentials. */
+  /** Headers and body, or the event; without credentials. */
   input?: unknown;
-  /** What came out. */
+  /** The redacted result. */
   output?: unknown;
 }
 
-/** A call as it begins. */
+/** The known fields of a call when it begins. */
 export type CallStart = Pick<
   Call,
   "kind" | "functionName" | "title" | "method" | "replayOf" | "sentId"
 >;
 
-/** What happens. */
+/** An event for listeners. */
 export type DevEvent =
   | { readonly type: "call"; readonly call: Call }
   | { readonly type: "sent"; readonly sent: unknown }
   | { readonly type: "functions" }
   | { readonly type: "log"; readonly log: LogLine };
 
-/** Keeps the last calls, with everything that their functions told. */
+/** Keeps the last calls with their log lines, metrics and spans. */
 export interface Recorder {
-  /** The last calls, the latest first. */
+  /** The last calls, newest first. */
   readonly calls: readonly Call[];
   /** Begins a call. */
   begin(start: CallStart): Call;
-  /** Ends it. */
+  /** Ends a call. */
   end(call: Call, outcome: Pick<Call, "status" | "isFailed" | "note" | "output">): void;
-  /** Runs what belongs to a call: its log lines, metrics and spans are kept with it. */
+  /** Runs work in the context of a call: its log lines, metrics and spans are recorded with it. */
   run<T>(call: Call, work: () => T): T;
-  /** Tells listeners. */
+  /** Notifies listeners. */
   emit(event: DevEvent): void;
-  /** Registers a listener. */
+  /** Registers a listener and returns a function that removes it. */
   listen(listener: (event: DevEvent) => void): () => void;
-  /** Lets log lines go where they went before. */
+  /** Restores the original log output. */
   stop(): void;
 }
 
@@ -89,9 +89,8 @@ const MAX_CALLS = 200;
 const MAX_LINES = 1000;
 
 /**
- * Starts keeping calls: from now on the log's output comes here.
- *
- * @param pass Takes the raw text of log lines as well, such as the terminal.
+ * Starts recording: redirects the log output to the recorder.
+ * @param pass Called with the raw text of log lines as well, to print it.
  * @returns The recorder.
  */
 export function createRecorder(pass: (text: string) => void = () => {}): Recorder {
@@ -114,7 +113,7 @@ export function createRecorder(pass: (text: string) => void = () => {}): Recorde
       else if ("_aws" in fields) call.metrics.push(fields);
       else if (call.logs.length < MAX_LINES) call.logs.push(fields as LogLine);
     }
-    // work that goes on after the answer
+    // work that continues after the response
     if (call !== undefined && !call.isRunning) emit({ type: "call", call });
   });
 
@@ -178,7 +177,7 @@ function parseLine(line: string): Record<string, unknown> | undefined {
     const fields = JSON.parse(line);
     if (typeof fields === "object" && fields !== null) return fields;
   } catch {
-    // not one of ours
+    // a line in another format
   }
   return { level: "INFO", message: line };
 }

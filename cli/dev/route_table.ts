@@ -1,31 +1,31 @@
 import type { ApiEvent, LambdaContext, ProxyResult } from "../../core/http/lambda.ts";
 import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 
-/** A function at its route. */
+/** A function and its route. */
 export interface LocalRoute {
-  /** Method in upper case; `ANY` for all. */
+  /** Method in upper case; `ANY` matches all methods. */
   readonly method: string;
-  /** `/notes/{noteId}`; `{proxy+}` takes the rest of a path. */
+  /** `/notes/{noteId}`; `{proxy+}` matches the rest of a path. */
   readonly path: string;
   /** The function's name. */
   readonly name: string;
-  /** The function that Lambda would call. */
+  /** The Lambda handler. */
   readonly handler: (event: ApiEvent, context: LambdaContext) => Promise<ProxyResult>;
-  /** What `defineApiHandler` knows of it. */
+  /** The operation that `defineApiHandler` registered. */
   readonly operation?: RegisteredOperation;
 }
 
-/** What a request's path leads to. */
+/** The matching route, or the methods that the path allows. */
 export type RouteMatch =
   | { readonly route: LocalRoute; readonly parameters: Record<string, string> | null }
   | { readonly allowed: string[] };
 
 /**
- * Matches requests as a REST API does: a fixed segment before a parameter, a parameter before the rest of a path.
- *
- * @param routes The functions, the more specific ones first.
- * @returns Finds the route for a method and a path; `allowed` holds the methods that the path knows, none when there is
- * no such path.
+ * Matches requests like a REST API: a fixed segment before a parameter, a parameter before the rest
+ * of a path.
+ * @param routes The functions, the most specific routes first.
+ * @returns Finds the route for a method and a path; `allowed` contains the methods of the path and
+ * is empty if the path is unknown.
  */
 export function createRouteTable(
   routes: readonly LocalRoute[],

@@ -2,13 +2,12 @@ import { parseJson } from "../../core/http/parse_json.ts";
 import { redactValue } from "../../observability/redact.ts";
 import { redactText } from "../../observability/redact_text.ts";
 
-/** Characters of a text that the page shows. */
+/** Maximum number of characters of a text on the page. */
 const MAX_TEXT = 16_384;
 
 /**
- * An event as the page may show it: credentials are taken out, long texts are cut. What is repeated later is the event
- * itself, which stays in the process.
- *
+ * Returns a copy of an event for the page: credentials are redacted and long texts are cut. A
+ * replay uses the original event, which stays in the process.
  * @param event The event.
  */
 export function toSafeInput(event: unknown): unknown {
@@ -32,9 +31,8 @@ export function toSafeInput(event: unknown): unknown {
 }
 
 /**
- * A result as the page may show it.
- *
- * @param result What a function returned.
+ * Returns a redacted copy of a result for the page.
+ * @param result The value that a function returned.
  */
 export function toSafeOutput(result: unknown): unknown {
   if (typeof result !== "object" || result === null) {

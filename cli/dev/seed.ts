@@ -10,9 +10,9 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import { importFile } from "../import_file.ts";
 import { bundleFunction } from "./bundle.ts";
 
-/** What is run, and where. */
+/** Options of {@link runSeed}. */
 export interface SeedOptions {
-  /** Absolute path of a `.sql` file, or of a module that exports `seed` or a default. */
+  /** Absolute path of a `.sql` file, or of a module with the export `seed` or a default export. */
   readonly file: string;
   /** Absolute path of the project. */
   readonly root: string;
@@ -21,23 +21,23 @@ export interface SeedOptions {
   readonly config: DatabaseConfig;
 }
 
-/** What a seed's function gets. */
+/** The argument of a seed function. */
 export interface SeedContext {
   /** A client of the database that the functions use. */
   readonly db: DrizzleClient;
 }
 
 /**
- * Fills a new database: runs the statements of a SQL file one by one, or the function `seed` (or the default) of a module.
- *
+ * Seeds a new database: executes the statements of a SQL file, or calls the function `seed` (or the
+ * default export) of a module.
  * @param options The file.
- * @throws {ConfigurationError} When the file is missing, exports no function or fails.
+ * @throws {ConfigurationError} If the file is missing, exports no function or fails.
  */
 export async function runSeed(options: SeedOptions): Promise<void> {
   const { file, root, config } = options;
   const name = relative(root, file);
   if (!existsSync(file)) {
-    throw new ConfigurationError(`There is no seed ${name} (dev.seed in trellis.config.ts)`);
+    throw new ConfigurationError(`The seed ${name} does not exist (dev.seed in trellis.config.ts)`);
   }
   const db = await getDrizzleClient(config);
   try {
@@ -52,7 +52,7 @@ export async function runSeed(options: SeedOptions): Promise<void> {
     if (cause instanceof ConfigurationError) throw cause;
     const { message } = ((cause as Error).cause ?? cause) as Error;
     throw new ConfigurationError(
-      `The seed ${name} failed: ${message}. Mend it and start with --reset, which begins with an empty database`,
+      `The seed ${name} failed: ${message}. Fix it and start with --reset, which deletes existing data`,
       { cause },
     );
   }
@@ -78,6 +78,8 @@ async function loadSeed({ file, root, outDir }: SeedOptions): Promise<Seed> {
     rmSync(outDir, { recursive: true, force: true });
   }
   throw new ConfigurationError(
-    `${relative(root, file)} exports no seed: export async function seed({ db }) { … }`,
+    `${
+      relative(root, file)
+    } does not export a seed. Write export async function seed({ db }) { … }`,
   );
 }

@@ -1,24 +1,27 @@
 import process from "node:process";
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
-/** A signal that asks a program to end. */
+/** A signal that stops the command. */
 export type StopSignal = (typeof SIGNALS)[number];
 
-/** Programs that start programs pass a signal on that the terminal has sent to both: it is one all the same. */
+/**
+ * A parent process may forward a signal that the terminal has already sent to the whole process
+ * group. A repeated signal within this time is ignored.
+ */
 const SAME_SIGNAL_MS = 500;
 
 /**
- * Waits for Ctrl-C or an end from outside. What the program does otherwise at a signal is put aside meanwhile; a second
- * signal ends the process at once.
+ * Waits for SIGINT or SIGTERM and suspends other listeners of these signals. A second signal exits
+ * immediately.
  *
- * @returns The signal, and how to put everything back.
+ * @returns The signal, and a function that restores the other listeners.
  */
 export function waitForStopSignal(): { readonly stopped: Promise<StopSignal>; restore(): void } {
-  const former = SIGNALS.map((signal) => [signal, process.listeners(signal)] as const);
+  const previous = SIGNALS.map((signal) => [signal, process.listeners(signal)] as const);
   for (const signal of SIGNALS) process.removeAllListeners(signal);
   let firstAt = 0;
-  let tell: (signal: StopSignal) => void;
-  const stopped = new Promise<StopSignal>((resolve) => tell = resolve);
+  let resolveSignal: (signal: StopSignal) => void;
+  const stopped = new Promise<StopSignal>((resolve) => resolveSignal = resolve);
 
   function listen(signal: StopSignal): void {
     const now = performance.now();
@@ -26,14 +29,14 @@ export function waitForStopSignal(): { readonly stopped: Promise<StopSignal>; re
       process.exit(signal === "SIGINT" ? 130 : 143);
     }
     firstAt ||= now;
-    tell(signal);
+    resolveSignal(signal);
   }
 
   for (const signal of SIGNALS) process.on(signal, listen);
   return {
     stopped,
     restore(): void {
-      for (const [signal, listeners] of former) {
+      for (const [signal, listeners] of previous) {
         process.off(signal, listen);
         for (const listener of listeners) {
           process.on(signal, listener as (signal: StopSignal) => void);

@@ -7,7 +7,7 @@ import { NotFoundError } from "../../errors/http_errors.ts";
 import { redactValue } from "../../observability/redact.ts";
 import { REDACTED } from "../../observability/redacted.ts";
 
-/** A table and how much is in it. */
+/** A table with its row count. */
 export interface BrowsedTable {
   readonly schema: string;
   readonly name: string;
@@ -17,19 +17,19 @@ export interface BrowsedTable {
 /** A page of a table's rows. */
 export interface BrowsedRows {
   readonly columns: readonly { readonly name: string; readonly type: string }[];
-  /** Texts and null, in the order of the columns. */
+  /** Cells as text or null, in the order of the columns. */
   readonly rows: readonly (readonly (string | null)[])[];
   readonly offset: number;
   readonly rowCount: number;
 }
 
-/** Rows on a page. */
+/** Rows per page. */
 export const PAGE_ROWS = 25;
 
 const MAX_TEXT = 500;
 
 /**
- * The tables of a database, with the number of their rows.
+ * Lists the tables of a database with their row counts.
  *
  * @param config The database.
  */
@@ -43,13 +43,14 @@ export async function listTables(config: DatabaseConfig): Promise<BrowsedTable[]
 }
 
 /**
- * A page of a table, by primary key. Values under the names that logs redact are redacted.
+ * Reads a page of rows in the order of the primary key. Values of sensitive columns are redacted,
+ * by the rules of the log.
  *
  * @param config The database.
  * @param schema The table's schema.
  * @param name The table's name.
- * @param offset Rows before the page.
- * @throws {NotFoundError} When there is no such table.
+ * @param offset Number of rows to skip.
+ * @throws {NotFoundError} If the table does not exist.
  */
 export async function readRows(
   config: DatabaseConfig,
@@ -58,9 +59,9 @@ export async function readRows(
   offset: number,
 ): Promise<BrowsedRows> {
   const db = await getDrizzleClient(config);
-  // names go into a statement only when the catalog knows them
+  // a name is used in a statement only if the catalog contains it
   if (!(await tableNames(db)).some((table) => table.schema === schema && table.name === name)) {
-    throw new NotFoundError("No such table");
+    throw new NotFoundError("The table does not exist");
   }
   const columns = await executeRows<{ name: string; type: string }>(
     db,

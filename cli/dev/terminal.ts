@@ -1,32 +1,32 @@
 import process from "node:process";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { Output } from "../output.ts";
-import { type BuildError, renderFault } from "./build_error.ts";
+import { type BuildError, renderSourceError } from "./build_error.ts";
 import { describeLogError } from "./describe_log_error.ts";
 import type { Call, DevEvent, LogLine } from "./recorder.ts";
 
-/** What `trellis dev` says while it runs. */
+/** The terminal output of `trellis dev`. */
 export interface Terminal {
-  /** A step of the start. */
+  /** Shows a step of the startup. */
   progress(text: string): void;
   warn(text: string): void;
-  /** One line for each call that ends, with its warnings and errors. */
+  /** Prints one line for each finished call, with its warnings and errors. */
   show(event: DevEvent): void;
-  /** A function was loaded anew. */
+  /** Reports that a function was reloaded. */
   reloaded(fn: FunctionFile): void;
-  /** A function's sources are at fault. */
+  /** Reports that a function cannot be built or loaded. */
   failed(fn: FunctionFile, error: BuildError): void;
-  /** Says now what is told together otherwise. */
+  /** Prints pending messages immediately. */
   flush(): void;
 }
 
 const MAX_TITLE = 100;
-/** One change may concern many functions: it is told once. */
-const TOGETHER_MS = 100;
+/** Collects reloads and build errors for this time: one change may concern many functions. */
+const BATCH_MS = 100;
 const MAX_NAMES = 4;
 
 /**
- * Makes the terminal's side of `trellis dev`.
+ * Creates the terminal output of `trellis dev`.
  *
  * @param output The command's output.
  * @param root Absolute path of the project.
@@ -34,23 +34,23 @@ const MAX_NAMES = 4;
 export function createTerminal(output: Output, root: string = process.cwd()): Terminal {
   const shown = new WeakSet<Call>();
   let reloads = new Set<string>();
-  let faults = new Map<string, { names: Set<string>; error: BuildError }>();
+  let failures = new Map<string, { names: Set<string>; error: BuildError }>();
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  function later(): void {
-    timer ??= setTimeout(flush, TOGETHER_MS);
+  function scheduleFlush(): void {
+    timer ??= setTimeout(flush, BATCH_MS);
   }
 
   function flush(): void {
     clearTimeout(timer);
     timer = undefined;
-    for (const { names, error } of faults.values()) {
+    for (const { names, error } of failures.values()) {
       output.note(`${output.red("error")} ${list(names)} cannot be loaded`);
-      for (const fault of error.faults) output.note(plain(renderFault(fault), "\n"));
+      for (const each of error.errors) output.note(plain(renderSourceError(each), "\n"));
     }
     if (reloads.size > 0) output.line(`          ${output.green("reloaded")} ${list(reloads)}`);
     reloads = new Set();
-    faults = new Map();
+    failures = new Map();
   }
 
   function showLine(line: LogLine, write: (text: string) => void): void {
@@ -81,8 +81,8 @@ export function createTerminal(output: Output, root: string = process.cwd()): Te
       }  ${title}${name}  ${call.durationMs} ms`,
     );
     for (const line of call.logs) showLine(line, output.line);
-    const hasTold = call.logs.some(({ level }) => level === "ERROR");
-    if (call.isFailed && call.status !== undefined && call.note !== undefined && !hasTold) {
+    const hasLoggedError = call.logs.some(({ level }) => level === "ERROR");
+    if (call.isFailed && call.status !== undefined && call.note !== undefined && !hasLoggedError) {
       output.line(`          ${output.red("ERROR")} ${plain(call.note)}`);
     }
   }
@@ -96,13 +96,13 @@ export function createTerminal(output: Output, root: string = process.cwd()): Te
     },
     reloaded(fn): void {
       reloads.add(fn.name);
-      later();
+      scheduleFlush();
     },
     failed(fn, error): void {
-      const known = faults.get(error.message);
-      if (known === undefined) faults.set(error.message, { names: new Set([fn.name]), error });
+      const known = failures.get(error.message);
+      if (known === undefined) failures.set(error.message, { names: new Set([fn.name]), error });
       else known.names.add(fn.name);
-      later();
+      scheduleFlush();
     },
     flush,
   };
@@ -115,7 +115,7 @@ function list(names: ReadonlySet<string>): string {
     : `${some.slice(0, MAX_NAMES).join(", ")} and ${some.length - MAX_NAMES} more`;
 }
 
-/** Terminals act on control characters; what is shown here came from outside. */
+/** Replaces control characters: this text comes from requests and functions. */
 function plain(text: string, allowed = ""): string {
   return text.replace(
     // deno-lint-ignore no-control-regex

@@ -1,21 +1,21 @@
 import { Buffer } from "node:buffer";
 import type { AuthorizerContext, RestApiEvent } from "../../core/http/lambda.ts";
 
-/** What the gateway found out before the function is called. */
+/** Parts of an event that the gateway determines. */
 export interface EventParts {
-  /** The route's path. */
+  /** The route's path template. */
   resource: string;
-  /** Values of its parameters. */
+  /** Values of the path parameters. */
   parameters: Record<string, string> | null;
-  /** The whole body. */
+  /** The complete body. */
   body: Buffer;
-  /** The gateway's id of the request. */
+  /** The request id. */
   requestId: string;
-  /** What the authorizer said. */
+  /** The context of the authorizer. */
   authorizer?: AuthorizerContext;
 }
 
-/** What an event is made of, beside the body. */
+/** The part of a request that an event is built from, without the body. */
 export interface RequestHead {
   readonly method?: string;
   readonly rawHeaders: readonly string[];
@@ -23,11 +23,11 @@ export interface RequestHead {
 }
 
 /**
- * A request as the event that a REST API makes of it. A body that is not UTF-8 comes as base64.
- *
+ * Converts a request to an event of a REST API. A body that is not valid UTF-8 is encoded as
+ * base64.
  * @param request The request.
- * @param url Its address.
- * @param parts What the gateway found out.
+ * @param url The parsed URL.
+ * @param parts Values that the gateway determined.
  * @returns The event.
  */
 export function toRestApiEvent(request: RequestHead, url: URL, parts: EventParts): RestApiEvent {
@@ -63,7 +63,7 @@ export function toRestApiEvent(request: RequestHead, url: URL, parts: EventParts
   };
 }
 
-/** A name such as `__proto__` or `constructor` is one like any other. */
+/** Adds a value under any name, including `__proto__` and `constructor`. */
 function add(values: Record<string, string[]>, name: string, value: string): void {
   if (Object.hasOwn(values, name)) values[name].push(value);
   else Object.defineProperty(values, name, { value: [value], enumerable: true });

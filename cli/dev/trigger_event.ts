@@ -15,23 +15,23 @@ import {
 } from "../../testing/trigger_events.ts";
 import type { FunctionFile, FunctionKind } from "../discovery/function_files.ts";
 
-/** What somebody sends to a function: a text, and what stands beside it. */
+/** The body and query string that a user sends to a function. */
 export interface TriggerInput {
-  /** The message, the detail, the event: what its kind takes. */
+  /** The message, detail or event, depending on the kind of function. */
   readonly body: string;
-  /** What the query string says. */
+  /** Query parameters. */
   readonly params: URLSearchParams;
 }
 
-/** What a form for a kind of function asks. */
+/** The form for a kind of function. */
 export interface TriggerForm {
-  /** What the body is; none when there is no body. */
+  /** Label of the body; omitted if the function takes none. */
   readonly body?: string;
-  /** Names in the query string. */
+  /** Names of query parameters. */
   readonly params: readonly string[];
 }
 
-/** What can be said to each kind. With `as=event` the body is the whole event instead. */
+/** The form of each kind. With `as=event` the body is the whole event. */
 export const TRIGGER_FORMS: Readonly<Record<Exclude<FunctionKind, "api">, TriggerForm>> = {
   queue: {
     body:
@@ -48,12 +48,11 @@ export const TRIGGER_FORMS: Readonly<Record<Exclude<FunctionKind, "api">, Trigge
 };
 
 /**
- * Makes the real event of a trigger.
- *
+ * Builds the event of a trigger.
  * @param fn The function.
- * @param input What was sent.
- * @returns The event that Lambda would hand over.
- * @throws {ValidationError} When the input does not fit the kind.
+ * @param input The body and query parameters.
+ * @returns The event that Lambda would pass.
+ * @throws {ValidationError} If the input is invalid for this kind of function.
  */
 export function toTriggerEvent(fn: FunctionFile, { body, params }: TriggerInput): unknown {
   if (params.get("as") === "event") return parse(body, "the event");
@@ -61,7 +60,7 @@ export function toTriggerEvent(fn: FunctionFile, { body, params }: TriggerInput)
   switch (fn.kind) {
     case "api":
       throw new ValidationError(
-        `${fn.name} answers ${fn.method} ${fn.path}: call that, or give a whole event with as=event`,
+        `${fn.name} serves ${fn.method} ${fn.path}: call that route, or send a complete event with as=event`,
       );
     case "queue": {
       const records = params.get("as") === "records"
@@ -89,7 +88,7 @@ export function toTriggerEvent(fn: FunctionFile, { body, params }: TriggerInput)
       const change = params.get("change") || "created";
       if (change !== "created" && change !== "deleted") {
         throw new ValidationError(
-          `change is ${JSON.stringify(change)}: it must be created or deleted`,
+          `change must be created or deleted, got ${JSON.stringify(change)}`,
         );
       }
       return createStorageEventBridgeEvent({
@@ -141,5 +140,5 @@ function parseRecords(text: string): QueueRecordOptions[] {
   ) {
     return records;
   }
-  throw new ValidationError('With as=records the body is a list: [{ "body": { … } }, …]');
+  throw new ValidationError('With as=records the body must be a list: [{ "body": { … } }, …]');
 }

@@ -1,27 +1,28 @@
 import { type FSWatcher, watch } from "node:fs";
 
-/** Watches folders that come and go. */
+/** Watches a changing set of folders. */
 export interface FolderWatcher {
-  /** Watches these folders, and no others any more. */
+  /** Replaces the watched folders. */
   watch(folders: ReadonlySet<string>): void;
   stop(): void;
 }
 
 /** Editors write a file in several steps. */
-const SETTLE_MS = 60;
+const DEBOUNCE_MS = 60;
 
 /**
- * Tells of changes soon after they were made. It is a convenience: who needs certainty looks at the files.
+ * Creates a watcher that reports changes soon after they happen. It may miss changes: compare file
+ * stamps before relying on a file.
  *
- * @param onChange Called once for changes that come together.
+ * @param onChange Called once for changes that happen together.
  */
 export function createFolderWatcher(onChange: () => void): FolderWatcher {
   const watchers = new Map<string, FSWatcher>();
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  function settle(): void {
+  function scheduleChange(): void {
     clearTimeout(timer);
-    timer = setTimeout(onChange, SETTLE_MS);
+    timer = setTimeout(onChange, DEBOUNCE_MS);
   }
 
   function drop(folder: string): void {
@@ -35,11 +36,11 @@ export function createFolderWatcher(onChange: () => void): FolderWatcher {
       for (const folder of folders) {
         if (watchers.has(folder)) continue;
         try {
-          const watcher = watch(folder, settle);
+          const watcher = watch(folder, scheduleChange);
           watcher.on("error", () => drop(folder));
           watchers.set(folder, watcher);
         } catch {
-          // gone again, or more than the system watches
+          // the folder was deleted, or the system's limit of watches is reached
         }
       }
     },

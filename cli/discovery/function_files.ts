@@ -4,7 +4,7 @@ import { ConfigurationError } from "../../errors/http_errors.ts";
 import { findRouteFiles } from "./route_files.ts";
 import { nameOfSegments, SOURCE, sourceFiles } from "./source_files.ts";
 
-/** The folders of a functions folder: what starts the functions in them. */
+/** Subfolders of the functions folder; each is named after the trigger of its functions. */
 export const FUNCTION_KINDS = [
   "api",
   "queue",
@@ -17,18 +17,18 @@ export const FUNCTION_KINDS = [
   "standalone",
 ] as const;
 
-/** What starts a function. */
+/** The trigger of a function. */
 export type FunctionKind = typeof FUNCTION_KINDS[number];
 
-/** A function, found by its file. */
+/** A function that was found by its file. */
 export interface FunctionFile {
-  /** What starts it. */
+  /** The trigger. */
   readonly kind: FunctionKind;
   /** The function's name: `NotesByNoteIdDelete`, `SendMail`. */
   readonly name: string;
   /** Absolute path of the file. */
   readonly file: string;
-  /** `api`: the method in upper case; `ANY` for all. */
+  /** `api`: the method in upper case; `ANY` matches all methods. */
   readonly method?: string;
   /** `api`: `/notes/{noteId}`. */
   readonly path?: string;
@@ -37,23 +37,22 @@ export interface FunctionFile {
 }
 
 /**
- * Finds the functions of a project by their files: `api/` holds routes as `findRouteFiles` reads them, the other folders one
- * function for each file, named after its path: `queue/send-mail.ts` is `SendMail`, `queue/orders/index.ts` is `Orders`,
- * `websocket/$connect.ts` serves the route `$connect`. Files and folders that begin with `_` or a dot, and tests, are
- * left out.
- *
+ * Finds the functions of a project. `api/` holds routes, see `findRouteFiles`. Each file in the
+ * other folders is one function, named after its path: `queue/send-mail.ts` is `SendMail`,
+ * `queue/orders/index.ts` is `Orders`, and `websocket/$connect.ts` serves the route `$connect`.
+ * Files and folders whose names begin with `_` or a dot are ignored, and so are tests.
  * @param folder Absolute path of the folder, such as `src/functions`.
- * @returns The functions, by name.
- * @throws {ConfigurationError} When the folder is missing, a file is in none of the known folders, an API file names no
- * method, or two files have one name or one route.
+ * @returns The functions, sorted by name.
+ * @throws {ConfigurationError} If the folder is missing, a file is outside the known subfolders, an
+ * API file has no method, or two files have the same name or route.
  */
 export function findFunctionFiles(folder: string): FunctionFile[] {
   if (!existsSync(folder)) {
     throw new ConfigurationError(
-      `There is no folder ${folder}: set functionsDir in trellis.config.ts to where the functions are`,
+      `The folder ${folder} does not exist: set functionsDir in trellis.config.ts`,
     );
   }
-  refuseStrays(folder);
+  assertPlaced(folder);
   const functions = FUNCTION_KINDS.filter((kind) => existsSync(join(folder, kind))).flatMap((
     kind,
   ) =>
@@ -63,12 +62,12 @@ export function findFunctionFiles(folder: string): FunctionFile[] {
   );
   const seen = new Map<string, FunctionFile>();
   for (const fn of functions) {
-    // names become names of resources, which some systems compare without case
+    // resource names are derived from it, and some systems compare those case-insensitively
     const key = fn.name.toLowerCase();
     const other = seen.get(key);
     if (other !== undefined) {
       throw new ConfigurationError(
-        `Two files stand for the name ${fn.name}: ${other.file} and ${fn.file}. Rename one`,
+        `Two files define the function ${fn.name}: ${other.file} and ${fn.file}. Rename one`,
       );
     }
     seen.set(key, fn);
@@ -82,25 +81,27 @@ function readFile(kind: FunctionKind, folder: string, file: string): FunctionFil
   const name = nameOfSegments(segments);
   if (!/^[A-Za-z]/.test(name)) {
     throw new ConfigurationError(
-      `${file} gives a function no name: begin the file's name with a letter`,
+      `${file}: no function name can be derived; the file name must begin with a letter`,
     );
   }
   return { kind, name, file, ...(kind === "websocket" ? { routeKey: segments.join("/") } : {}) };
 }
 
-function refuseStrays(folder: string): void {
+function assertPlaced(folder: string): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     if (/^[._]/.test(entry.name) || (FUNCTION_KINDS as readonly string[]).includes(entry.name)) {
       continue;
     }
     const path = join(folder, entry.name);
-    const [stray] = entry.isDirectory() ? sourceFiles(path) : SOURCE.test(entry.name) ? [path] : [];
-    if (stray === undefined) continue;
+    const [misplaced] = entry.isDirectory()
+      ? sourceFiles(path)
+      : SOURCE.test(entry.name)
+      ? [path]
+      : [];
+    if (misplaced === undefined) continue;
     throw new ConfigurationError(
-      `${stray} is in none of the folders that say what starts a function: ${
-        FUNCTION_KINDS.join(", ")
-      }. ` +
-        "Move it into one, or begin its name with _ when it is no function",
+      `${misplaced} is outside the folders that define triggers: ${FUNCTION_KINDS.join(", ")}. ` +
+        "Move it into one of them, or begin its name with _ if it is not a function",
     );
   }
 }

@@ -2,7 +2,7 @@ import { relative, sep } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import { nameOfSegments, pascal, readParameter, SOURCE, sourceFiles } from "./source_files.ts";
 
-/** Methods that a file's name may end with. */
+/** Methods that a file name may end with. */
 export const ROUTE_METHODS = [
   "get",
   "post",
@@ -14,26 +14,27 @@ export const ROUTE_METHODS = [
   "any",
 ] as const;
 
-/** A function that answers a route, found by its file. */
+/** An HTTP function that was found by its file. */
 export interface RouteFile {
   /** Absolute path of the file. */
   readonly file: string;
-  /** Method in upper case; `ANY` for all. */
+  /** Method in upper case; `ANY` matches all methods. */
   readonly method: string;
-  /** `/notes/{noteId}`; `{proxy+}` takes the rest of a path. */
+  /** `/notes/{noteId}`; `{proxy+}` matches the rest of a path. */
   readonly path: string;
   /** The function's name: `NotesByNoteIdDelete`. */
   readonly name: string;
 }
 
 /**
- * Finds the HTTP functions of a folder by their files: `user/login.post.ts` is `POST /user/login` and `UserLogin`,
- * `files/[fileId]/index.delete.ts` is `DELETE /files/{fileId}` and `FilesByFileIdDelete`, `[...proxy]` takes the rest of
- * a path. Files and folders that begin with `_` or a dot, and tests, are left out.
- *
+ * Finds the HTTP functions of a folder by their files: `user/login.post.ts` is `POST /user/login`
+ * and `UserLogin`, `files/[fileId]/index.delete.ts` is `DELETE /files/{fileId}` and
+ * `FilesByFileIdDelete`, and `[...proxy]` matches the rest of a path. Files and folders whose names
+ * begin with `_` or a dot are ignored, and so are tests.
  * @param folder The folder, such as `src/functions/api`.
- * @returns The routes, those without parameters first, so that the first that matches is the right one.
- * @throws {ConfigurationError} When a file has no known method, or two files stand for one route or one name.
+ * @returns The routes, the most specific first, so that the first match is the right one.
+ * @throws {ConfigurationError} If a file name has no known method, or two files define the same
+ * route or name.
  */
 export function findRouteFiles(folder: string): RouteFile[] {
   const routes = sourceFiles(folder).map((file) => readRouteFile(folder, file));
@@ -46,7 +47,7 @@ export function findRouteFiles(folder: string): RouteFile[] {
       const other = seen.get(key);
       if (other !== undefined) {
         throw new ConfigurationError(
-          `Two files stand for the ${what} ${key}: ${other.file} and ${route.file}. Rename one`,
+          `Two files define the ${what} ${key}: ${other.file} and ${route.file}. Rename one`,
         );
       }
       seen.set(key, route);
@@ -64,9 +65,9 @@ function readRouteFile(folder: string, file: string): RouteFile {
   const method = last.slice(dot + 1).toLowerCase();
   if (dot < 1 || !(ROUTE_METHODS as readonly string[]).includes(method)) {
     throw new ConfigurationError(
-      `${file} names no method: call it ${
+      `${file} has no HTTP method in its name: rename it to ${
         last.slice(0, dot < 1 ? undefined : dot)
-      }.get.ts, or with ${ROUTE_METHODS.slice(1).join(", ")}`,
+      }.get.ts, or use ${ROUTE_METHODS.slice(1).join(", ")}`,
     );
   }
   const base = last.slice(0, dot);
@@ -85,7 +86,7 @@ function toPathSegment(segment: string): string {
   return parameter === undefined ? segment : `{${parameter.name}${parameter.takesRest ? "+" : ""}}`;
 }
 
-/** Sorts fixed segments before parameters, and these before the rest of a path. */
+/** Returns a sort key: fixed segments before parameters, parameters before the rest of a path. */
 function specificity(path: string): string {
   return path.split("/").map((part) =>
     part.endsWith("+}") ? "2" : part.startsWith("{") ? "1" : `0${part}`

@@ -2,25 +2,27 @@ import { readdirSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 
-/** The end of a source file's name. */
+/** Extensions of source files. */
 export const SOURCE: RegExp = /\.(?:ts|tsx|mts|js|mjs)$/;
 
 const IGNORED = /(?:[._]test|\.spec|\.d)\.[a-z]+$/;
 const PARAMETER = /^\[(\.\.\.)?([A-Za-z_][A-Za-z0-9_]*)\]$/;
 
 /**
- * Names go into comments of generated SQL and Terraform, where a line break would begin a statement; a backslash is taken
- * for the end of a folder's name by some that read paths; the rest makes a text be shown in another order than it has.
+ * Characters that a file name must not contain. Names are written into comments of generated SQL
+ * and Terraform, where a line break would start a statement. Some tools treat a backslash as a path
+ * separator. Bidirectional controls change the displayed order of text.
  */
 const UNFIT = /[\p{Cc}\\\u2028-\u202e\u2066-\u2069]/u;
 
 /**
- * The source files of a folder and of those in it. Files and folders that begin with `_` or a dot, tests and declarations
- * are left out; links are not followed.
+ * Lists the source files of a folder, recursively. Files and folders whose names begin with `_` or
+ * a dot, tests and declaration files are ignored. Links are not followed.
  *
  * @param folder The folder.
- * @returns Paths, sorted.
- * @throws {ConfigurationError} When a name has a backslash, a line break or another control character.
+ * @returns The sorted paths.
+ * @throws {ConfigurationError} If a name contains a backslash, a line break or another control
+ * character.
  */
 export function sourceFiles(folder: string): string[] {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -33,15 +35,15 @@ export function sourceFiles(folder: string): string[] {
   );
   if (unfit === undefined) return files;
   throw new ConfigurationError(
-    `${JSON.stringify(unfit)} has a backslash or a control character in its name: rename the file`,
+    `${JSON.stringify(unfit)} contains a backslash or a control character: rename the file`,
   );
 }
 
 /**
- * A path parameter: `[noteId]`, or `[...proxy]` for the rest of a path.
+ * Parses a path parameter: `[noteId]`, or `[...proxy]` for the rest of a path.
  *
- * @param segment A part of a file's path.
- * @returns The name and whether it takes the rest; `undefined` when the part is fixed.
+ * @param segment A segment of a file path.
+ * @returns The parameter; `undefined` for a fixed segment.
  */
 export function readParameter(segment: string): { name: string; takesRest: boolean } | undefined {
   const found = PARAMETER.exec(segment);
@@ -49,7 +51,7 @@ export function readParameter(segment: string): { name: string; takesRest: boole
 }
 
 /**
- * A function's name by the parts of its path: `files`, `[fileId]` is `FilesByFileId`.
+ * Derives a function name from path segments: `files`, `[fileId]` becomes `FilesByFileId`.
  *
  * @param segments The parts.
  */
@@ -61,7 +63,7 @@ export function nameOfSegments(segments: readonly string[]): string {
 }
 
 /**
- * A text as a part of a name: `sign-up` is `SignUp`.
+ * Converts a text to Pascal case: `sign-up` becomes `SignUp`.
  *
  * @param text The text.
  */

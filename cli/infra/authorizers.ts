@@ -1,18 +1,18 @@
 import type { InfraSettings } from "../config/infra.ts";
-import { asksAuthorizer, type AuthorizerPlan } from "./gateway.ts";
+import { type AuthorizerPlan, usesAuthorizer } from "./gateway.ts";
 import { checkIdentitySources } from "./identity_sources.ts";
-import type { Fault, InfraFunction } from "./infra_plan.ts";
+import type { InfraFunction, Problem } from "./infra_plan.ts";
 
-/** Who decides who may call, and what is wrong with it. */
+/** The authorizers of both APIs, with errors and warnings about them. */
 export interface Authorizers {
   readonly api?: AuthorizerPlan;
   readonly websocket?: InfraFunction;
-  readonly faults: readonly Fault[];
-  readonly warnings: readonly Fault[];
+  readonly errors: readonly Problem[];
+  readonly warnings: readonly Problem[];
 }
 
 /**
- * Chooses the authorizers: the one that the configuration names, else the only one.
+ * Selects the authorizers: the configured one, else the only one.
  *
  * @param functions All functions.
  * @param settings The configuration.
@@ -22,50 +22,48 @@ export function chooseAuthorizers(
   settings: Pick<InfraSettings, "api" | "websocket">,
 ): Authorizers {
   const authorizers = functions.filter(({ kind }) => kind === "authorizer");
-  const asking = functions.filter((fn) => fn.kind === "api" && asksAuthorizer(fn));
+  const authorized = functions.filter((fn) => fn.kind === "api" && usesAuthorizer(fn));
   const sockets = functions.filter(({ kind }) => kind === "websocket");
-  const faults: Fault[] = [];
-  const warnings: Fault[] = [];
+  const errors: Problem[] = [];
+  const warnings: Problem[] = [];
 
   function choose(named: string | undefined, setting: string): InfraFunction | undefined {
     if (named !== undefined) {
       const found = authorizers.find(({ name }) => name === named);
       if (found === undefined) {
         const known = authorizers.length === 0
-          ? "there is none"
-          : `there are ${authorizers.map(({ name }) => name).join(", ")}`;
-        faults.push({
-          message: `${setting} names ${named}, which is no function of authorizer/: ${known}`,
+          ? "authorizer/ is empty"
+          : `authorizer/ contains ${authorizers.map(({ name }) => name).join(", ")}`;
+        errors.push({
+          message: `${setting} is ${named}, which is not in authorizer/: ${known}`,
         });
       }
       return found;
     }
     if (authorizers.length > 1) {
-      faults.push({
-        message: `${setting} must say which of ${
-          authorizers.map(({ name }) => name).join(", ")
-        } is asked`,
+      errors.push({
+        message: `set ${setting} to one of ${authorizers.map(({ name }) => name).join(", ")}`,
       });
     }
     return authorizers[0];
   }
 
-  const api = asking.length === 0
+  const api = authorized.length === 0
     ? undefined
     : choose(settings.api?.authorizer, "infra.api.authorizer");
   if (api === undefined && authorizers.length === 0 && settings.api?.authorizer === undefined) {
-    for (const { name, options } of asking) {
+    for (const { name, options } of authorized) {
       if (options.auth === "authorizer") {
-        faults.push({
+        errors.push({
           functionName: name,
           message:
-            "auth is 'authorizer', but there is no function in authorizer/: nobody could ever pass. Add one",
+            "auth is 'authorizer', but authorizer/ contains no function, so every request would be denied. Add one",
         });
       } else {
         warnings.push({
           functionName: name,
           message:
-            "auth is 'authorizer-optional', but there is no function in authorizer/: everybody is anonymous",
+            "auth is 'authorizer-optional', but authorizer/ contains no function: every request is anonymous",
         });
       }
     }
@@ -76,23 +74,23 @@ export function chooseAuthorizers(
   if (sockets.length > 0 && wanted !== false && (wanted !== undefined || authorizers.length > 0)) {
     websocket = choose(wanted, "infra.websocket.authorizer");
     if (websocket !== undefined && !sockets.some(({ routeKey }) => routeKey === "$connect")) {
-      faults.push({
+      errors.push({
         message:
-          `the authorizer ${websocket.name} is asked at $connect only, and no function serves it: ` +
-          "add websocket/$connect.ts, or set infra.websocket.authorizer = false to let everybody connect",
+          `the authorizer ${websocket.name} only runs for $connect, but no function serves that route: ` +
+          "add websocket/$connect.ts, or set infra.websocket.authorizer = false to allow all connections",
       });
     }
   } else if (sockets.length > 0 && wanted === undefined) {
     warnings.push({
-      message: "everybody may connect to the WebSocket API: there is no function in authorizer/",
+      message: "the WebSocket API accepts all connections: authorizer/ contains no function",
     });
   }
-  const admitsAnonymous = asking.some(({ options }) => options.auth === "authorizer-optional");
+  const admitsAnonymous = authorized.some(({ options }) => options.auth === "authorizer-optional");
   const plan = api && { fn: api, admitsAnonymous };
   if (plan !== undefined) {
     const found = checkIdentitySources(plan, settings.api ?? {});
-    faults.push(...found.faults);
+    errors.push(...found.errors);
     warnings.push(...found.warnings);
   }
-  return { api: plan, websocket, faults, warnings };
+  return { api: plan, websocket, errors, warnings };
 }

@@ -2,10 +2,10 @@ import type { InfraSettings } from "../config/infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { checkFunctionSettings } from "./function_settings.ts";
 import { snakeCase } from "./names.ts";
-import type { Fault, InfraFunction } from "./infra_plan.ts";
+import type { InfraFunction, Problem } from "./infra_plan.ts";
 import { findOverlaps, getResource } from "./triggers.ts";
 
-/** What an entry of these settings may hold. */
+/** Keys that entries of these settings may have. */
 const KEYS = {
   queues: [
     "fifo",
@@ -34,29 +34,28 @@ const LISTS = /^identitySources$/;
 const BOOLEANS = /^(?:fifo|contentBasedDeduplication)$/;
 
 /**
- * Checks the settings that are told apart by name: those of functions, queues, topics, buses, buckets and APIs.
- *
+ * Checks the settings of functions, queues, topics, buses, buckets and APIs.
  * @param settings The configuration.
  * @param files The functions.
- * @returns What is wrong, each naming the setting and the fix.
+ * @returns Errors that name the setting and the fix.
  */
-export function checkSettings(settings: InfraSettings, files: readonly FunctionFile[]): Fault[] {
-  const faults: Fault[] = [];
+export function checkSettings(settings: InfraSettings, files: readonly FunctionFile[]): Problem[] {
+  const errors: Problem[] = [];
   const names = files.map(({ name }) => name);
   for (const name of Object.keys(settings.functions ?? {})) {
     if (names.includes(name)) continue;
     const similar = names.find((each) =>
       snakeCase(each) === snakeCase(name) || each.toLowerCase() === name.toLowerCase()
     );
-    faults.push({
-      message: `infra.functions lists ${name}, which is no function${
+    errors.push({
+      message: `infra.functions.${name} does not match a function${
         similar === undefined ? "" : `: write ${similar}`
       }`,
     });
   }
   for (const { name, kind } of files) {
     for (const message of checkFunctionSettings(name, kind, settings.functions?.[name] ?? {})) {
-      faults.push({ message, functionName: name });
+      errors.push({ message, functionName: name });
     }
   }
   for (const group of ["queues", "topics", "buses", "buckets"] as const) {
@@ -65,73 +64,71 @@ export function checkSettings(settings: InfraSettings, files: readonly FunctionF
         ? /^[a-z0-9][a-z0-9-]{0,39}$/
         : /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/;
       if (!isNamed.test(name)) {
-        faults.push({
-          message:
-            `infra.${group} has "${name}": it must be at most 40 letters, digits and hyphens`,
+        errors.push({
+          message: `infra.${group} has "${name}": use at most 40 letters, digits and hyphens`,
         });
       }
-      faults.push(...checkKeys(`infra.${group}.${name}`, entry, KEYS[group]));
+      errors.push(...checkKeys(`infra.${group}.${name}`, entry, KEYS[group]));
     }
   }
   for (const group of ["api", "websocket"] as const) {
-    faults.push(...checkKeys(`infra.${group}`, settings[group] ?? {}, KEYS[group]));
+    errors.push(...checkKeys(`infra.${group}`, settings[group] ?? {}, KEYS[group]));
   }
-  return faults;
+  return errors;
 }
 
-function checkKeys(place: string, entry: object, known: readonly string[]): Fault[] {
-  return Object.entries(entry).flatMap(([key, value]): Fault[] => {
+function checkKeys(path: string, entry: object, known: readonly string[]): Problem[] {
+  return Object.entries(entry).flatMap(([key, value]): Problem[] => {
     if (value === undefined) return [];
     if (!known.includes(key)) {
-      const all = known.length === 0 ? "it has none" : `known are ${known.join(", ")}`;
-      return [{ message: `there is no setting ${place}.${key}: ${all}` }];
+      const all = known.length === 0 ? "it has no settings" : `known settings: ${known.join(", ")}`;
+      return [{ message: `unknown setting ${path}.${key}; ${all}` }];
     }
-    const what = getFault(key, value);
-    return what === undefined
+    const expected = getExpectation(key, value);
+    return expected === undefined
       ? []
-      : [{ message: `${place}.${key} must be ${what}, got ${JSON.stringify(value)}` }];
+      : [{ message: `${path}.${key} must be ${expected}, got ${JSON.stringify(value)}` }];
   });
 }
 
-/** What a setting must be and is not. */
-function getFault(key: string, value: unknown): string | undefined {
+/** Returns the expected kind of value if the value is invalid. */
+function getExpectation(key: string, value: unknown): string | undefined {
   if (NUMBERS.test(key)) return typeof value === "number" ? undefined : "a number";
   if (BOOLEANS.test(key)) return typeof value === "boolean" ? undefined : "true or false";
   if (!LISTS.test(key)) return undefined;
   const isList = Array.isArray(value) && value.length > 0 &&
     value.every((item) => typeof item === "string" && item !== "");
-  return isList ? undefined : "a list of texts";
+  return isList ? undefined : "a list of strings";
 }
 
-/** Most characters of a function's name, with all that comes before it (Lambda, CreateFunction). */
+/** Maximum length of a function name including its prefix (Lambda, CreateFunction). */
 const MAX_FUNCTION_NAME = 64;
-/** Most characters of a bucket's name (S3, bucket naming rules). */
+/** Maximum length of a bucket name (S3, bucket naming rules). */
 const MAX_BUCKET_NAME = 63;
 const LONGEST_STAGE = "staging";
 
 /**
- * Checks what AWS would refuse when it is applied: names that are too long, two consumers of one queue, two functions that one
- * bucket would have to tell the same.
- *
+ * Checks for errors that AWS would only report during apply: names that are too long, two consumers
+ * of one queue, overlapping notifications of a bucket.
  * @param functions The functions.
- * @param projectName Start of every name.
- * @param bucketPrefix The word before the names of buckets.
+ * @param projectName Prefix of all names.
+ * @param bucketPrefix Prefix of bucket names.
  */
 export function checkLimits(
   functions: readonly InfraFunction[],
   projectName: string,
   bucketPrefix: string | undefined,
-): Fault[] {
-  const faults: Fault[] = [];
+): Problem[] {
+  const errors: Problem[] = [];
   const consumers = new Map<string, InfraFunction>();
   const byBucket = new Map<string, InfraFunction[]>();
   for (const fn of functions) {
     const whole = `${projectName}-${LONGEST_STAGE}-${fn.name}`;
     if (whole.length > MAX_FUNCTION_NAME) {
-      faults.push({
+      errors.push({
         functionName: fn.name,
         message:
-          `${whole} has ${whole.length} characters, and a function's name has at most ${MAX_FUNCTION_NAME}: ` +
+          `${whole} has ${whole.length} characters, but a function name may have at most ${MAX_FUNCTION_NAME}: ` +
           "rename the file, or shorten infra.projectName",
       });
     }
@@ -139,11 +136,11 @@ export function checkLimits(
     if (fn.kind === "queue") {
       const other = consumers.get(resource);
       if (other !== undefined) {
-        faults.push({
+        errors.push({
           functionName: fn.name,
           message:
-            `${other.name} and ${fn.name} both work off the queue ${resource}, each would get a part of its messages: ` +
-            "give one another queue, or send to a topic",
+            `${other.name} and ${fn.name} both consume the queue ${resource}, so each would receive only a part of the messages: ` +
+            "use a different queue for one of them, or publish to a topic",
         });
       }
       consumers.set(resource, fn);
@@ -152,22 +149,22 @@ export function checkLimits(
   }
   for (const [bucket, all] of byBucket) {
     for (const { first, second } of findOverlaps(all)) {
-      faults.push({
+      errors.push({
         functionName: second.name,
         message:
-          `${first.name} and ${second.name} would both be told of the same changes in the bucket ${bucket}, which S3 ` +
-          "refuses: set prefix or suffix of both in infra.functions so that they differ, or give one another bucket",
+          `${first.name} and ${second.name} have overlapping notifications for the bucket ${bucket}, which S3 ` +
+          "rejects: set distinct prefixes or suffixes in infra.functions, or use a different bucket for one of them",
       });
     }
     const whole = [bucketPrefix, projectName, LONGEST_STAGE, bucket].filter(Boolean).join("-");
     if (whole.length > MAX_BUCKET_NAME) {
-      faults.push({
+      errors.push({
         functionName: all[0].name,
         message:
-          `${whole} has ${whole.length} characters, and a bucket's name has at most ${MAX_BUCKET_NAME}: ` +
-          `set infra.functions.${all[0].name}.bucket to a shorter one`,
+          `${whole} has ${whole.length} characters, but a bucket name may have at most ${MAX_BUCKET_NAME}: ` +
+          `set infra.functions.${all[0].name}.bucket to a shorter name`,
       });
     }
   }
-  return faults;
+  return errors;
 }

@@ -3,7 +3,7 @@ import { isObject } from "../config/settings.ts";
 import { type Expression, expression, type HclValue, quote } from "./hcl.ts";
 import type { FunctionEnvironment, InfraFunction, TerraformVariable } from "./infra_plan.ts";
 
-/** Resources by name, with their names in Terraform. */
+/** Terraform names of the resources, by name. */
 export interface ResourceNames {
   readonly queue: ReadonlyMap<string, string>;
   readonly topic: ReadonlyMap<string, string>;
@@ -12,45 +12,47 @@ export interface ResourceNames {
   readonly hasWebSocket: boolean;
 }
 
-/** Environments of all functions. */
+/** The environments of all functions. */
 export interface Environments {
   readonly byFunction: ReadonlyMap<string, FunctionEnvironment>;
   readonly variables: readonly TerraformVariable[];
-  /** What is wrong, with the function where there is one. */
-  readonly faults: readonly { readonly message: string; readonly functionName?: string }[];
-  /** Names that the configuration gives a value and no function reads. */
+  /** Errors, with the function that they concern. */
+  readonly errors: readonly { readonly message: string; readonly functionName?: string }[];
+  /** Configured variables that no function reads. */
   readonly unread: readonly string[];
 }
 
-/** What every handler of the package reads, when it is set (the environment guide's table). */
+/**
+ * Variables that every handler of this package reads if they are set (see the environment guide).
+ */
 const READ_BY_ALL = ["LOG_LEVEL", "METRICS_DISABLED", "METRICS_NAMESPACE", "SERVICE_NAME"] as const;
 const READ_BY_API = ["CORS_ALLOW_ORIGIN"] as const;
 
-/** Set by Lambda's runtime, or by the function module (`ENVIRONMENT`). */
+/** Variables set by the Lambda runtime, or by the function module (`ENVIRONMENT`). */
 const PROVIDED =
   /^(?:AWS_.*|_.*|LAMBDA_.*|ENVIRONMENT|LANG|LD_LIBRARY_PATH|NODE_PATH|PATH|PWD|TZ)$/;
-/** May be set in spite of that. */
+/** Variables that match {@link PROVIDED} but may be set. */
 const SETTABLE = /^(?:AWS_LAMBDA_(?:EXEC_WRAPPER|MAX_CONCURRENCY)|TZ)$/;
 
-/** Names of variables that the generated files have anyway, and of arguments that a module's call has. */
-const TAKEN = new Set([
+/** Reserved names: variables of the generated files, and arguments of module blocks. */
+const RESERVED = new Set([
   ..."environment region manage_api_gateway_account".split(" "),
   ..."source version providers count for_each lifecycle depends_on locals".split(" "),
 ]);
 
-/** Names whose values must not stand in a file. */
+/** Names whose values must never be written to a file. */
 const SURE_SECRET = /(?:SECRET|PASSWORD|PASSWD|PRIVATE_KEY|CREDENTIAL)/;
-/** Names whose values are mostly secret: Terraform keeps them out of plans. */
+/** Names whose values are usually secret: Terraform does not show them in plans. */
 const SECRET_NAME =
   /(?:SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE|CREDENTIAL|API_?KEY|_KEY$|DSN|(?<!BASE|PUBLIC|SITE|APP|API|FRONTEND|CALLBACK|REDIRECT)_URL$)/;
 
 /**
- * Works out what each function's environment is: what the configuration gives, what is known of the infrastructure, and for what
- * must be set otherwise a Terraform variable. What may be unset and has no value is left out. No value of a secret is written.
- *
+ * Plans the environment of each function: configured values, values of the infrastructure, and a
+ * Terraform variable for each required variable without a value. Optional variables without a value
+ * are omitted. Values of secrets are never written.
  * @param functions The functions.
  * @param settings The configuration.
- * @param names The resources that there are.
+ * @param names The resources.
  * @returns Values, policies and variables.
  */
 export function planEnvironments(
@@ -59,7 +61,7 @@ export function planEnvironments(
   names: ResourceNames,
 ): Environments {
   const shared = settings.environment ?? {};
-  const faults: { message: string; functionName?: string }[] = [];
+  const errors: { message: string; functionName?: string }[] = [];
   const read = new Set<string>();
   const wanted = new Map<string, { isSecret: boolean; default?: string; users: string[] }>();
   const byFunction = new Map<string, FunctionEnvironment>();
@@ -73,7 +75,12 @@ export function planEnvironments(
     ...functions.flatMap((fn) => Object.keys(fn.settings.environment ?? {})),
   ]);
 
-  function want(name: string, fn: InfraFunction, isSecret: boolean, fallback?: string): Expression {
+  function addVariable(
+    name: string,
+    fn: InfraFunction,
+    isSecret: boolean,
+    fallback?: string,
+  ): Expression {
     const known = wanted.get(name);
     const users = [...known?.users ?? [], fn.name];
     wanted.set(name, {
@@ -96,48 +103,48 @@ export function planEnvironments(
       const given = ownValue ?? (Object.hasOwn(shared, name) ? shared[name] : undefined);
       if (PROVIDED.test(name) && !SETTABLE.test(name)) {
         if (given !== undefined) {
-          faults.push({
-            message: `${name} is set by Lambda and cannot be given`,
+          errors.push({
+            message: `${name} is set by Lambda and cannot be configured`,
             functionName: fn.name,
           });
         }
         continue;
       }
       if (given !== undefined) {
-        const place = ownValue === undefined
+        const path = ownValue === undefined
           ? `infra.environment.${name}`
           : `infra.functions.${fn.name}.environment.${name}`;
-        const reference = referTo(given, place, names);
+        const reference = toReference(given, path, names);
         if (typeof reference === "string") {
-          faults.push({ message: reference, functionName: fn.name });
+          errors.push({ message: reference, functionName: fn.name });
         } else if ((isDeclared || SURE_SECRET.test(name)) && isLiteral(given)) {
-          faults.push({
+          errors.push({
             message:
-              `${place} holds a secret in clear: give { variable: true }, and the value when Terraform runs`,
+              `${path} contains a secret in plain text: use { variable: true } and pass the value to Terraform`,
             functionName: fn.name,
           });
         } else if ("variable" in reference) {
-          result[name] = want(name, fn, isSecret || reference.isSecret, reference.fallback);
+          result[name] = addVariable(name, fn, isSecret || reference.isSecret, reference.fallback);
         } else {
           result[name] = reference.value;
           if (reference.policy !== undefined) policies[reference.policy[0]] = reference.policy[1];
         }
         continue;
       }
-      const known = usesCluster ? clusterValue(name, fn) : undefined;
+      const known = usesCluster ? getClusterValue(name, fn) : undefined;
       if (known !== undefined) result[name] = known;
       else if (isRequired && !/^[A-Za-z]\w*$/.test(name)) {
-        faults.push({
-          message: `${name} cannot be the name of a variable in Lambda`,
+        errors.push({
+          message: `${name} is not a valid name of a Lambda environment variable`,
           functionName: fn.name,
         });
-      } else if (isRequired) result[name] = want(name, fn, isSecret);
+      } else if (isRequired) result[name] = addVariable(name, fn, isSecret);
     }
     byFunction.set(fn.name, { values: result, policies, usesCluster });
   }
   return {
     byFunction,
-    faults,
+    errors,
     unread: Object.keys(shared).filter((name) => !read.has(name)).sort(),
     variables: [...wanted].map((
       [name, { isSecret, default: fallback, users }],
@@ -158,11 +165,11 @@ interface Read {
 
 function getReads(fn: InfraFunction): Map<string, Read> {
   const reads = new Map<string, Read>(fn.variables.map(({ name, ...read }) => [name, read]));
-  const byPackage = fn.definer === undefined ? [] : [
+  const sumByPackage = fn.definer === undefined ? [] : [
     ...READ_BY_ALL,
     ...fn.definer === "defineApiHandler" || fn.definer === "createAuthHandler" ? READ_BY_API : [],
   ];
-  for (const name of byPackage) {
+  for (const name of sumByPackage) {
     if (!reads.has(name)) reads.set(name, { isRequired: false, isSecret: false });
   }
   if (fn.options.auth === "bearer") {
@@ -171,8 +178,8 @@ function getReads(fn: InfraFunction): Map<string, Read> {
   return reads;
 }
 
-/** What the cluster's module and the generated roles give. */
-function clusterValue(name: string, fn: InfraFunction): HclValue | undefined {
+/** Returns the values that the cluster module and the generated roles provide. */
+function getClusterValue(name: string, fn: InfraFunction): HclValue | undefined {
   switch (name) {
     case "DATABASE_PROVIDER":
       return "distsql";
@@ -189,33 +196,41 @@ type Reference =
   | { readonly value: HclValue; readonly policy?: readonly [name: string, policy: Expression] }
   | { readonly variable: true; readonly isSecret: boolean; readonly fallback?: string };
 
-/** Checks whether a value, or the default of its variable, stands in the configuration as a text. */
+/** Checks whether a value, or the default of its variable, is a literal in the configuration. */
 function isLiteral(given: EnvironmentValue): boolean {
   return typeof given === "string"
     ? given !== ""
     : "default" in given && given.default !== undefined;
 }
 
-/** What a configured value stands for, or what is wrong with it. */
-function referTo(given: EnvironmentValue, place: string, names: ResourceNames): Reference | string {
+/** Converts a configured value to a reference; returns an error message if it is invalid. */
+function toReference(
+  given: EnvironmentValue,
+  place: string,
+  names: ResourceNames,
+): Reference | string {
   if (typeof given === "string") return { value: given };
   const value: unknown = given;
   const keys = isObject(value) ? Object.keys(value).filter((key) => value[key] !== undefined) : [];
   const kind = keys.find((key) => Object.hasOwn(REFERENCES, key));
   if (!isObject(value) || kind === undefined) {
-    return `${place} must be a text, or one of { ${Object.keys(REFERENCES).join(" }, { ")} }, got ${
-      JSON.stringify(given)
-    }`;
+    return `${place} must be a string, or one of { ${
+      Object.keys(REFERENCES).join(" }, { ")
+    } }, got ${JSON.stringify(given)}`;
   }
-  const { also = [] } = REFERENCES[kind];
-  const stranger = keys.find((key) => key !== kind && !(also as readonly string[]).includes(key));
-  if (stranger !== undefined) return `${place} has ${stranger} beside ${kind}: take it out`;
+  const { allowed = [] } = REFERENCES[kind];
+  const unknownKey = keys.find((key) =>
+    key !== kind && !(allowed as readonly string[]).includes(key)
+  );
+  if (unknownKey !== undefined) {
+    return `${place}: remove ${unknownKey}, which ${kind} does not support`;
+  }
   return REFERENCES[kind].refer(value, place, names);
 }
 
 interface ReferenceKind {
-  /** What may stand beside it. */
-  readonly also?: readonly string[];
+  /** Other keys that are allowed. */
+  readonly allowed?: readonly string[];
   refer(
     given: Readonly<Record<string, unknown>>,
     place: string,
@@ -246,7 +261,7 @@ const REFERENCES: Readonly<Record<string, ReferenceKind>> = {
   topic: toModule("topic", "topic_arn", "publish"),
   bus: toModule("bus", "bus_name", "put-events"),
   bucket: {
-    also: ["access"],
+    allowed: ["access"],
     refer(given, place, names): Reference | string {
       const name = String(given.bucket);
       const id = names.bucket.get(name);
@@ -265,10 +280,10 @@ const REFERENCES: Readonly<Record<string, ReferenceKind>> = {
   websocket: {
     refer(_, place, { hasWebSocket }): Reference | string {
       if (!hasWebSocket) {
-        return `${place} names the WebSocket API, but there is no function in websocket/`;
+        return `${place} refers to the WebSocket API, but websocket/ contains no function`;
       }
       return {
-        // not management_endpoint: it waits for the routes, whose functions may read this
+        // not management_endpoint: it depends on the routes, whose functions may read this variable
         value: expression(
           `"\${replace(module.websocket.api_endpoint, "wss://", "https://")}/live"`,
         ),
@@ -280,13 +295,13 @@ const REFERENCES: Readonly<Record<string, ReferenceKind>> = {
     },
   },
   variable: {
-    also: ["default", "secret"],
+    allowed: ["default", "secret"],
     refer({ default: fallback, secret = false }, place): Reference | string {
       if (fallback !== undefined && typeof fallback !== "string") {
-        return `${place}.default must be a text`;
+        return `${place}.default must be a string`;
       }
       if (typeof secret !== "boolean") return `${place}.secret must be true or false`;
-      if (secret && fallback !== undefined) return `${place} is secret: take its default out`;
+      if (secret && fallback !== undefined) return `${place} is secret: remove its default`;
       return { variable: true, isSecret: secret, fallback: fallback as string | undefined };
     },
   },
@@ -300,12 +315,15 @@ function missing(
 ): string {
   const plural = kind === "bus" ? "buses" : `${kind}s`;
   const others = known.size === 0 ? "there is none" : `known are ${[...known.keys()].join(", ")}`;
-  return `${place} names the ${kind} ${name}, but ${others}: add infra.${plural} = { ${
+  return `${place} refers to the ${kind} ${name}, which does not exist (${others}): add infra.${plural} = { ${
     JSON.stringify(name)
   }: {} }`;
 }
 
-/** Names in lower case, as Terraform's style wants them; as they stand where two differ in case only, or one is taken. */
+/**
+ * Returns names of Terraform variables: lower case by convention, unless two names differ only in
+ * case. Reserved names get a prefix.
+ */
 function nameVariables(names: readonly string[]): ReadonlyMap<string, string> {
   const count = new Map<string, number>();
   for (const name of new Set(names)) {
@@ -313,7 +331,7 @@ function nameVariables(names: readonly string[]): ReadonlyMap<string, string> {
   }
   return new Map(names.map((name) => {
     const lower = name.toLowerCase();
-    if (TAKEN.has(lower)) return [name, count.get(lower)! > 1 ? `env_${name}` : `env_${lower}`];
+    if (RESERVED.has(lower)) return [name, count.get(lower)! > 1 ? `env_${name}` : `env_${lower}`];
     return [name, count.get(lower)! > 1 ? name : lower];
   }));
 }

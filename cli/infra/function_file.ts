@@ -4,42 +4,44 @@ import { shorten } from "./names.ts";
 import type { Resources } from "./triggers.ts";
 import { getResource } from "./triggers.ts";
 
-/** What a function's block refers to. */
+/** References of a function's block. */
 export interface FunctionBlockOptions {
   readonly environment: FunctionEnvironment;
-  /** Folder of the bundle, from the Terraform files. */
+  /** Folder of the bundle, relative to the Terraform files. */
   readonly sourceDir: string;
   readonly moduleSource: (name: string) => string;
   readonly queues: Resources;
-  /** Whether it is the authorizer of the REST API. */
+  /** True for the authorizer of the REST API. */
   readonly isApiAuthorizer: boolean;
 }
 
-/** Triggers that do not wait: what fails for good is lost without a queue that takes it. */
+/** Triggers that invoke asynchronously: without a dead-letter queue, failed events are lost. */
 const ASYNCHRONOUS = ["topic", "event", "schedule", "storage"];
 
-/** Whether a function has a dead-letter queue of its own. */
+/** Returns true if the function gets its own dead-letter queue. */
 export function hasDeadLetters({ kind, options: { deadLetterQueue } }: InfraFunction): boolean {
   if (deadLetterQueue === undefined) return ASYNCHRONOUS.includes(kind);
   return deadLetterQueue === true ||
     typeof deadLetterQueue === "object" && deadLetterQueue.targetArn === undefined;
 }
 
-/** Under the gateway's 29 s, so that a handler that is too slow still answers 504 itself, with its correlation id. */
+/**
+ * Less than the 29 s of API Gateway, so that a slow handler can still respond with 504 and its
+ * correlation id.
+ */
 const API_TIMEOUT_SECONDS = 28;
 
-/** Most characters of the queue module's queue_name. */
+/** Maximum length of the queue module's queue_name. */
 const MAX_QUEUE_NAME = 40;
 
 /**
- * A function: its module, and its dead-letter queue.
- *
+ * Renders the module of a function and its dead-letter queue.
  * @param fn The function.
- * @param options What it refers to.
+ * @param options References.
  */
 export function renderFunction(fn: InfraFunction, options: FunctionBlockOptions): HclBlock[] {
   const { environment, moduleSource, sourceDir } = options;
-  const deadLetters = deadLetterTarget(fn);
+  const deadLetters = getDeadLetterTarget(fn);
   const module = block(
     "module",
     [`fn_${fn.id}`],
@@ -62,7 +64,7 @@ export function renderFunction(fn: InfraFunction, options: FunctionBlockOptions)
       maximum_retry_attempts: fn.options.retryAttempts,
       dead_letter_target_arn: deadLetters,
     },
-    triggerArguments(fn, options),
+    getTriggerArguments(fn, options),
     {
       additional_policy_arns: environment.usesCluster
         ? [expression("module.database.connect_policy_arn")]
@@ -91,13 +93,13 @@ export function renderFunction(fn: InfraFunction, options: FunctionBlockOptions)
   return [module, queue];
 }
 
-function deadLetterTarget(fn: InfraFunction): HclValue | undefined {
+function getDeadLetterTarget(fn: InfraFunction): HclValue | undefined {
   const { deadLetterQueue } = fn.options;
   if (hasDeadLetters(fn)) return expression(`module.dead_letters_${fn.id}.queue_arn`);
   return typeof deadLetterQueue === "object" ? deadLetterQueue.targetArn : undefined;
 }
 
-function triggerArguments(
+function getTriggerArguments(
   fn: InfraFunction,
   { queues, isApiAuthorizer }: FunctionBlockOptions,
 ): Record<string, HclValue | undefined> {

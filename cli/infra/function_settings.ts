@@ -3,7 +3,7 @@ import { type Check, isObject, isText } from "../config/settings.ts";
 import type { FunctionKind } from "../discovery/function_files.ts";
 
 interface Setting {
-  /** What starts the functions that may have it. */
+  /** The kinds of functions that may have the setting. */
   readonly kinds: readonly FunctionKind[];
   readonly what: string;
   readonly check: Check;
@@ -12,7 +12,7 @@ interface Setting {
 const isCount = (least: number, most: number): Check => (value) =>
   Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
 
-/** Names of queues, topics and buckets become parts of longer names, which AWS bounds. */
+/** Names of queues, topics and buckets become parts of longer names, whose length AWS limits. */
 const isName: Check = (value) =>
   typeof value === "string" && /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/.test(value);
 const NAME = "letters, digits, hyphens and underscores, at most 40";
@@ -73,7 +73,7 @@ function isPattern(value: unknown): boolean {
   return isObject(value) && Object.keys(value).length > 0;
 }
 
-/** What a kind of function cannot do without, with an example. */
+/** Required settings by kind of function, with an example. */
 const NEEDED: Readonly<
   Partial<Record<FunctionKind, readonly [setting: keyof FunctionInfra, example: string]>>
 > = {
@@ -82,19 +82,18 @@ const NEEDED: Readonly<
 };
 
 /**
- * Checks what the configuration says of a function.
- *
+ * Checks the configuration of a function.
  * @param name The function's name.
- * @param kind What starts it.
- * @param settings What `infra.functions` has for it.
- * @returns What is wrong, each naming function and fix.
+ * @param kind The trigger of the function.
+ * @param settings The entry in `infra.functions`.
+ * @returns Errors that name the function and the fix.
  */
 export function checkFunctionSettings(
   name: string,
   kind: FunctionKind,
   settings: FunctionInfra,
 ): string[] {
-  const faults: string[] = [];
+  const errors: string[] = [];
   for (const [key, value] of Object.entries(settings)) {
     const place = `infra.functions.${name}.${key}`;
     if (key === "environment" || value === undefined) continue;
@@ -105,33 +104,31 @@ export function checkFunctionSettings(
       const known = Object.entries(SETTINGS).filter(([, { kinds }]) => kinds.includes(kind)).map((
         [each],
       ) => each);
-      faults.push(
-        `there is no setting ${place}; known for ${kind} functions are ${
+      errors.push(
+        `unknown setting ${place}; known settings of ${kind} functions: ${
           [...known, "environment"].join(", ")
         }`,
       );
     } else if (!setting.kinds.includes(kind)) {
-      faults.push(
-        `${place} is for functions of ${
+      errors.push(
+        `${place} only applies to functions in ${
           setting.kinds.join(", ")
-        }/, and ${name} is in ${kind}/: take it out`,
+        }/, but ${name} is in ${kind}/: remove it`,
       );
     } else if (!setting.check(value)) {
-      faults.push(`${place} must be ${setting.what}, got ${JSON.stringify(value)}`);
+      errors.push(`${place} must be ${setting.what}, got ${JSON.stringify(value)}`);
     }
   }
   const needed = NEEDED[kind];
   if (needed !== undefined && settings[needed[0]] === undefined) {
-    faults.push(
-      `${name} is in ${kind}/, but nothing says when it is started: add infra.functions.${name} = ${
-        needed[1]
-      }`,
+    errors.push(
+      `${name} is in ${kind}/ but has no trigger: add infra.functions.${name} = ${needed[1]}`,
     );
   }
   if (Number(settings.batchSize) > 10 && !settings.batchingWindowSeconds) {
-    faults.push(
-      `infra.functions.${name}.batchSize is ${settings.batchSize}: more than 10 needs batchingWindowSeconds of at least 1`,
+    errors.push(
+      `infra.functions.${name}.batchSize is ${settings.batchSize}: a batch size above 10 requires batchingWindowSeconds of at least 1`,
     );
   }
-  return faults;
+  return errors;
 }

@@ -1,8 +1,8 @@
 import { block, comment, Expression, expression, type HclBlock, type HclValue } from "./hcl.ts";
-import type { Fault, InfraFunction } from "./infra_plan.ts";
+import type { InfraFunction, Problem } from "./infra_plan.ts";
 import { getIdentifiers } from "./names.ts";
 
-/** A part of a path that methods or longer paths stand under. */
+/** A path segment, which becomes an API Gateway resource. */
 interface PathPart {
   /** `/notes/{noteId}` */
   readonly path: string;
@@ -11,34 +11,36 @@ interface PathPart {
   readonly part: string;
 }
 
-/** The paths of an API, each once however many routes go through it. */
+/** The paths of an API, each once. */
 export interface GatewayPaths {
-  /** In the order in which they hang under each other. */
+  /** Parents before children. */
   readonly parts: readonly PathPart[];
-  /** The resource of each path, the root's among them. */
+  /** Resource ids by path, including the root. */
   readonly ids: ReadonlyMap<string, Expression>;
-  /** Names of the resources in Terraform, by path. */
+  /** Terraform names of the resources, by path. */
   readonly names: ReadonlyMap<string, string>;
-  readonly faults: readonly Fault[];
-  readonly warnings: readonly Fault[];
+  readonly errors: readonly Problem[];
+  readonly warnings: readonly Problem[];
 }
 
-/** Resources of one REST API, the root among them (API Gateway quotas; it can be raised). */
+/**
+ * Maximum number of resources of a REST API, including the root (API Gateway quotas; can be
+ * raised).
+ */
 const MAX_RESOURCES = 300;
 
-/** What API Gateway takes as a fixed part of a path (CreateResource, `pathPart`). */
+/** Valid fixed path segments (API Gateway, CreateResource, `pathPart`). */
 const FIXED_PART = /^[A-Za-z0-9._:~$-]+$/;
 
 /**
- * Puts the paths of the routes into the tree that API Gateway wants.
- *
- * @param functions The functions of `api/`.
- * @returns The paths, and what API Gateway would refuse.
+ * Builds the tree of API Gateway resources from the routes.
+ * @param functions The functions in `api/`.
+ * @returns The paths, and errors that API Gateway would report.
  */
 export function planPaths(functions: readonly InfraFunction[]): GatewayPaths {
   const parts = new Map<string, PathPart & { readonly owner: string }>();
   const parameters = new Map<string, { readonly part: string; readonly owner: string }>();
-  const faults: Fault[] = [];
+  const errors: Problem[] = [];
   for (const { name, path = "/" } of functions) {
     const segments = path.split("/").filter(Boolean);
     let parent = "";
@@ -47,25 +49,25 @@ export function planPaths(functions: readonly InfraFunction[]): GatewayPaths {
       if (part.startsWith("{")) {
         const other = parameters.get(parent);
         if (other !== undefined && other.part !== part) {
-          faults.push({
+          errors.push({
             functionName: name,
             message:
-              `${name} has ${part} where ${other.owner} has ${other.part} in the same place of the path: ` +
-              "API Gateway takes one name for both. Rename one",
+              `${name} uses ${part} where ${other.owner} uses ${other.part} at the same position of the path: ` +
+              "API Gateway requires the same parameter name. Rename one of them",
           });
         }
         parameters.set(parent, other ?? { part, owner: name });
         if (part.endsWith("+}") && index < segments.length - 1) {
-          faults.push({
+          errors.push({
             functionName: name,
-            message: `${name} has ${part} before other parts of the path: it must be last`,
+            message: `${name} has ${part} before other path segments: it must be the last one`,
           });
         }
       } else if (!FIXED_PART.test(part)) {
-        faults.push({
+        errors.push({
           functionName: name,
           message:
-            `${name} has "${part}" in its path: API Gateway takes letters, digits and . _ : ~ $ - only. Rename the file`,
+            `${name} has "${part}" in its path: API Gateway only accepts letters, digits and . _ : ~ $ -. Rename the file`,
         });
       }
       if (!parts.has(whole)) parts.set(whole, { path: whole, parent, part, owner: name });
@@ -79,46 +81,44 @@ export function planPaths(functions: readonly InfraFunction[]): GatewayPaths {
     ids.set(path, expression(`aws_api_gateway_resource.${name}.id`));
   }
   const warnings = ids.size <= MAX_RESOURCES ? [] : [{
-    message:
-      `the API has ${ids.size} resources, and an account may have ${MAX_RESOURCES} in one until it asks AWS for more`,
+    message: `the API has ${ids.size} resources, but the default quota of AWS is ${MAX_RESOURCES}`,
   }];
-  return { parts: sorted, ids, names, faults, warnings };
+  return { parts: sorted, ids, names, errors, warnings };
 }
 
-/** How methods ask who calls. */
+/** The authorizer of the REST API. */
 export interface AuthorizerPlan {
-  /** The function that is asked. */
+  /** The authorizer function. */
   readonly fn: InfraFunction;
-  /** Whether requests without a credential reach it. */
+  /** True if requests without credentials reach it. */
   readonly admitsAnonymous: boolean;
 }
 
-/** Auth modes that read what a gateway's authorizer found out. */
-export function asksAuthorizer({ options }: InfraFunction): boolean {
+/** Returns true for auth modes that use the authorizer of API Gateway. */
+export function usesAuthorizer({ options }: InfraFunction): boolean {
   return options.auth === "authorizer" || options.auth === "authorizer-optional";
 }
 
 /**
- * A function's method and integration.
- *
+ * Renders the method and integration of a function.
  * @param fn The function.
  * @param paths The API's paths.
- * @param hasAuthorizer Whether the API has an authorizer.
+ * @param hasAuthorizer True if the API has an authorizer.
  */
 export function renderRoute(
   fn: InfraFunction,
   paths: GatewayPaths,
   hasAuthorizer: boolean,
 ): HclBlock[] {
-  const isAsked = hasAuthorizer && asksAuthorizer(fn);
+  const isAuthorized = hasAuthorizer && usesAuthorizer(fn);
   const method = `aws_api_gateway_method.${fn.id}`;
   return [
     block("resource", ["aws_api_gateway_method", fn.id], {
       rest_api_id: expression("module.api.rest_api_id"),
       resource_id: paths.ids.get(fn.path === "/" ? "" : fn.path ?? ""),
       http_method: fn.method,
-      authorization: isAsked ? "CUSTOM" : "NONE",
-      authorizer_id: isAsked ? expression("module.api.authorizer_id") : undefined,
+      authorization: isAuthorized ? "CUSTOM" : "NONE",
+      authorizer_id: isAuthorized ? expression("module.api.authorizer_id") : undefined,
     }),
     block("resource", ["aws_api_gateway_integration", fn.id], {
       rest_api_id: expression(`${method}.rest_api_id`),
@@ -131,28 +131,27 @@ export function renderRoute(
   ];
 }
 
-/** The part of the API that is not one function's. */
+/** The parts of the API that its functions share. */
 export interface ApiOptions {
   readonly functions: readonly InfraFunction[];
   readonly paths: GatewayPaths;
   readonly authorizer?: AuthorizerPlan;
-  /** The origin of `CORS_ALLOW_ORIGIN`, where the configuration gives one. */
+  /** The configured value of `CORS_ALLOW_ORIGIN`. */
   readonly corsOrigin?: HclValue;
-  /** Further arguments of the module. */
+  /** More arguments of the module. */
   readonly settings: Readonly<Record<string, HclValue | undefined>>;
   readonly source: string;
 }
 
 /**
- * The API: the module, the resources that paths are made of, and answers to browsers that ask before a request.
- *
+ * Renders the API module, its path resources and preflight responses.
  * @param options The routes and settings.
  */
 export function renderApi(
   { functions, paths, authorizer, corsOrigin, settings, source }: ApiOptions,
 ): HclBlock[] {
-  const preflight = preflightPaths(functions, corsOrigin);
-  const consistsOf = [
+  const preflight = planPreflights(functions, corsOrigin);
+  const resources = [
     ...paths.parts.map(({ path }) => `aws_api_gateway_resource.${paths.names.get(path)}`),
     ...functions.flatMap((
       { id },
@@ -169,7 +168,7 @@ export function renderApi(
         tags: expression("module.core.common_tags"),
       },
       {
-        cors_allow_origin: corsOrigin === undefined ? null : firstOrigin(corsOrigin),
+        cors_allow_origin: corsOrigin === undefined ? null : getFirstOrigin(corsOrigin),
         create_usage_plan: false,
         ...settings,
       },
@@ -180,11 +179,11 @@ export function renderApi(
           : {},
       },
       comment(
-        "All that the API consists of: a change deploys it anew, and the deployment waits for it.",
+        "All resources of the API: a change to any of them triggers a new deployment.",
       ),
       {
         redeployment_trigger: expression(
-          `sha1(jsonencode([\n${consistsOf.map((each) => `  ${each},\n`).join("")}]))`,
+          `sha1(jsonencode([\n${resources.map((each) => `  ${each},\n`).join("")}]))`,
         ),
       },
     ),
@@ -211,8 +210,8 @@ interface Preflight {
   readonly origin: HclValue;
 }
 
-/** Paths whose functions let pages of other origins in, and do not answer OPTIONS themselves. */
-function preflightPaths(
+/** Finds paths that allow other origins and do not handle OPTIONS themselves. */
+function planPreflights(
   functions: readonly InfraFunction[],
   corsOrigin: HclValue | undefined,
 ): ReadonlyMap<string, Preflight> {
@@ -239,8 +238,8 @@ function preflightPaths(
         : Array.isArray(origin) && origin.length === 1
         ? origin[0]
         : origin instanceof Expression
-        ? moduleOrigin(origin)
-        // the answer itself names the one origin that asked, when it may
+        ? getAllowedOrigin(origin)
+        // the function's response contains the allowed origin
         : "*",
     });
   }
@@ -257,7 +256,7 @@ function renderPreflight(
     origin,
   }]));
   const name = "preflight_of_paths";
-  const of = (resource: string) => ({
+  const reference = (resource: string) => ({
     rest_api_id: expression(`${resource}.${name}[each.key].rest_api_id`),
     resource_id: expression(`${resource}.${name}[each.key].resource_id`),
     http_method: expression(`${resource}.${name}[each.key].http_method`),
@@ -270,7 +269,7 @@ function renderPreflight(
       ) => [`method.response.header.Access-Control-Allow-${header}`, value(header)]),
     );
   return [
-    block("locals", [], comment("What browsers are told that ask before a request, by path."), {
+    block("locals", [], comment("Responses to preflight requests, by path."), {
       preflight: table,
     }),
     block("resource", ["aws_api_gateway_method", name], each, {
@@ -280,17 +279,17 @@ function renderPreflight(
       authorization: "NONE",
     }),
     block("resource", ["aws_api_gateway_integration", name], each, {
-      ...of("aws_api_gateway_method"),
+      ...reference("aws_api_gateway_method"),
       type: "MOCK",
       request_templates: { "application/json": expression("jsonencode({ statusCode = 204 })") },
     }),
     block("resource", ["aws_api_gateway_method_response", name], each, {
-      ...of("aws_api_gateway_method"),
+      ...reference("aws_api_gateway_method"),
       status_code: "204",
       response_parameters: headers(() => true),
     }),
     block("resource", ["aws_api_gateway_integration_response", name], each, {
-      ...of("aws_api_gateway_integration"),
+      ...reference("aws_api_gateway_integration"),
       status_code: expression(`aws_api_gateway_method_response.${name}[each.key].status_code`),
       response_parameters: headers((header) =>
         header === "Headers"
@@ -301,17 +300,16 @@ function renderPreflight(
   ];
 }
 
-/** One origin, as the module takes it; of several none can be fixed, and errors hold no data. */
 /**
- * Returns the origin that the gateway's own errors name. Their headers are fixed texts, so they can
- * name one origin alone; `*` would show them to every page.
+ * Returns the origin in the gateway's own error responses. Their headers are constants, so they can
+ * contain only one origin; `*` would expose errors to every page.
  */
-function firstOrigin(origins: HclValue): HclValue {
+function getFirstOrigin(origins: HclValue): HclValue {
   if (typeof origins === "string") return origins.split(",")[0].trim();
   return expression(`trimspace(split(",", ${(origins as Expression).hcl})[0])`);
 }
 
-function moduleOrigin(origin: HclValue): HclValue {
+function getAllowedOrigin(origin: HclValue): HclValue {
   if (typeof origin === "string") return origin.includes(",") ? "*" : origin;
   const { hcl } = origin as Expression;
   return expression(`strcontains(${hcl}, ",") ? "*" : ${hcl}`);

@@ -1,19 +1,22 @@
-/** Terraform's own text, such as `module.core.region`. A class, so that nothing a user writes is taken for one. */
+/**
+ * A Terraform expression, such as `module.core.region`. It is a class, so that a string of a user
+ * is never treated as an expression.
+ */
 export class Expression {
-  /** The text. */
+  /** The expression. */
   readonly hcl: string;
 
   /**
-   * Makes the expression.
+   * Creates an expression.
    *
-   * @param hcl The text.
+   * @param hcl The expression.
    */
   constructor(hcl: string) {
     this.hcl = hcl;
   }
 }
 
-/** A value as Terraform writes it. */
+/** A Terraform value. */
 export type HclValue =
   | string
   | number
@@ -23,7 +26,10 @@ export type HclValue =
   | readonly HclValue[]
   | { readonly [key: string]: HclValue | undefined };
 
-/** Part of a block's body: arguments that stand together, a block in it, or a comment. What is `undefined` is left out. */
+/**
+ * A part of a block's body: consecutive arguments, a nested block or a comment. `undefined` values
+ * are omitted.
+ */
 export type HclPart =
   | { readonly kind: "arguments"; readonly values: Readonly<Record<string, HclValue | undefined>> }
   | { readonly kind: "block"; readonly block: HclBlock }
@@ -37,16 +43,16 @@ export interface HclBlock {
 }
 
 /**
- * Takes a text as Terraform's own, unquoted.
+ * Creates an expression, which is rendered without quotes.
  *
- * @param hcl The text.
+ * @param hcl The expression.
  */
 export function expression(hcl: string): Expression {
   return new Expression(hcl);
 }
 
 /**
- * A call of a function of Terraform: `jsonencode({ … })`.
+ * Creates a call of a Terraform function: `jsonencode({ … })`.
  *
  * @param name The function.
  * @param argument Its only argument.
@@ -56,11 +62,11 @@ export function call(name: string, argument: HclValue): Expression {
 }
 
 /**
- * Makes a block.
+ * Creates a block.
  *
  * @param type `resource`
  * @param labels `["aws_sqs_queue", "mail"]`
- * @param body Its parts; a record stands for arguments.
+ * @param body Its parts; a plain object contains arguments.
  */
 export function block(
   type: string,
@@ -79,7 +85,7 @@ export function block(
 }
 
 /**
- * A block inside another one.
+ * Creates a nested block.
  *
  * @param inner The block.
  */
@@ -88,7 +94,7 @@ export function nested(inner: HclBlock): HclPart {
 }
 
 /**
- * A comment before what follows.
+ * Creates a comment for the following part.
  *
  * @param text One line.
  */
@@ -102,7 +108,7 @@ function isPart(part: object): part is HclPart {
 }
 
 /**
- * A text in quotes, as Terraform reads it: `${` and `%{` of the text are no templates.
+ * Quotes a string for Terraform and escapes `${` and `%{`.
  *
  * @param text Any text.
  */
@@ -122,7 +128,7 @@ export function quote(text: string): string {
 }
 
 /**
- * The text of a file, as `terraform fmt` lays it out.
+ * Renders a file in the format of `terraform fmt`.
  *
  * @param parts Comments, and the blocks after them.
  */
@@ -157,7 +163,10 @@ function renderBlock({ type, labels, body }: HclBlock, indent: string): string {
   return `${indent}${head} {\n${groups.join("\n")}${indent}}\n`;
 }
 
-/** Groups of lines: those of one line together, each of several lines for itself. */
+/**
+ * Groups arguments: consecutive single-line arguments together, each multi-line argument
+ * separately.
+ */
 function renderArguments(
   values: Readonly<Record<string, HclValue | undefined>>,
   indent: string,

@@ -1,85 +1,83 @@
 import type { ApiInfra } from "../config/infra.ts";
 import type { AuthorizerPlan } from "./gateway.ts";
-import type { Fault } from "./infra_plan.ts";
+import type { Problem } from "./infra_plan.ts";
 
-/** What the rest-api module takes when nothing is given. */
+/** The default of the rest-api module. */
 const DEFAULT_SOURCES: readonly string[] = ["method.request.header.Authorization"];
 const DEFAULT_TTL_SECONDS = 300;
 
-/** What a REST API can remember a decision by (API Gateway, CreateAuthorizer, `identitySource`). */
+/** Valid identity sources (API Gateway, CreateAuthorizer, `identitySource`). */
 const SOURCE =
   /^(?:method\.request\.(?:header|querystring)\.[^\s,]+|context\.[A-Za-z.]+|stageVariables\.\w+)$/;
 
-/** What is wrong with what a decision is remembered by. */
-export interface IdentityFaults {
-  readonly faults: readonly Fault[];
-  readonly warnings: readonly Fault[];
+/** Errors and warnings about identity sources. */
+export interface IdentityProblems {
+  readonly errors: readonly Problem[];
+  readonly warnings: readonly Problem[];
 }
 
 /**
- * Checks that a REST API remembers an authorizer's decision by everything that the authorizer
- * reads. Otherwise the decision about one request would count for another that differs in a header
- * or a query parameter.
- *
- * @param plan The authorizer, and who reaches it.
- * @param settings `infra.api` of the configuration.
- * @returns What is wrong.
+ * Checks that the identity sources contain everything that the authorizer reads. Otherwise API
+ * Gateway would reuse a cached decision for a request with a different header or query parameter.
+ * @param plan The authorizer.
+ * @param settings The setting `infra.api`.
+ * @returns Errors and warnings.
  */
 export function checkIdentitySources(
   { fn, admitsAnonymous }: AuthorizerPlan,
   settings: ApiInfra,
-): IdentityFaults {
+): IdentityProblems {
   const { identitySources, authorizerTtlSeconds = DEFAULT_TTL_SECONDS } = settings;
-  const faults: Fault[] = [];
-  const warnings: Fault[] = [];
+  const errors: Problem[] = [];
+  const warnings: Problem[] = [];
   if (admitsAnonymous) {
     if (identitySources !== undefined) {
-      faults.push({
+      errors.push({
         message:
-          "infra.api.identitySources has no effect where a function has auth 'authorizer-optional': the gateway would " +
-          "refuse requests without them. Remove it",
+          "infra.api.identitySources has no effect if a function has auth 'authorizer-optional', because API Gateway would " +
+          "reject requests without them. Remove it",
       });
     }
-    return { faults, warnings };
+    return { errors, warnings };
   }
   const sources = identitySources ?? DEFAULT_SOURCES;
   for (const source of sources.filter((each) => !SOURCE.test(each))) {
-    faults.push({
+    errors.push({
       message:
         `infra.api.identitySources has "${source}": it must be method.request.header.<name>, ` +
         "method.request.querystring.<name>, context.<name> or stageVariables.<name>",
     });
   }
-  if (authorizerTtlSeconds === 0) return { faults, warnings };
+  if (authorizerTtlSeconds === 0) return { errors, warnings };
   const known = new Set(sources.map(normalize));
   const missing = new Map(
     (fn.inputs?.reads ?? []).filter(({ source }) => !known.has(normalize(source)))
       .map(({ source, place }) => [normalize(source), place]),
   );
   for (const [source, place] of missing) {
-    faults.push({
+    errors.push({
       functionName: fn.name,
       message:
-        `${place} reads ${source}, by which the gateway does not remember the decision: it would count for requests ` +
-        `with another value for ${authorizerTtlSeconds} s. Add it to infra.api.identitySources, or set ` +
+        `${place} reads ${source}, which is not an identity source: a cached decision would apply to requests ` +
+        `with a different value for ${authorizerTtlSeconds} s. Add it to infra.api.identitySources, or set ` +
         "infra.api.authorizerTtlSeconds = 0",
     });
   }
-  // who lists the sources vouches for what the text does not tell
-  const list = identitySources === undefined ? faults : warnings;
+  // explicit identity sources are assumed to be complete
+  const list = identitySources === undefined ? errors : warnings;
   for (const place of new Set(fn.inputs?.unresolved)) {
     list.push({
       functionName: fn.name,
       message:
-        `what of the request ${place} reads cannot be told from the text, and the gateway remembers the decision for ` +
-        `${authorizerTtlSeconds} s: read headers and query parameters by their names, list them in ` +
+        `the part of the request that ${place} reads cannot be determined statically, and API Gateway caches the decision for ` +
+        `${authorizerTtlSeconds} s: read headers and query parameters by literal names, list them in ` +
         "infra.api.identitySources, or set infra.api.authorizerTtlSeconds = 0",
     });
   }
-  return { faults, warnings };
+  return { errors, warnings };
 }
 
-/** Names of headers come in any case. */
+/** Normalizes header names, which are case-insensitive. */
 function normalize(source: string): string {
   return source.startsWith("method.request.header.") ? source.toLowerCase() : source;
 }

@@ -3,7 +3,7 @@ import type { FunctionInfra } from "../config/infra.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import type { Expression, HclValue } from "./hcl.ts";
 
-/** Options of a handler that the infrastructure takes. */
+/** Handler options that affect the infrastructure. */
 export interface HandlerOptions {
   readonly timeout?: number;
   readonly memorySize?: number;
@@ -13,42 +13,42 @@ export interface HandlerOptions {
   readonly retryAttempts?: number;
   /** `defineApiHandler`: the auth mode. */
   readonly auth?: string;
-  /** `defineApiHandler`: origins, or `false` for none. */
+  /** `defineApiHandler`: the allowed origins, or `false` for none. */
   readonly cors?: string | readonly string[] | false;
 }
 
-/** What an authorizer reads of a request, as far as its text tells. */
+/** The parts of the request that an authorizer reads. */
 export interface AuthorizerInputs {
   readonly reads: readonly { readonly source: string; readonly place: string }[];
-  /** Where the text does not tell what is read: `src/authorizer.ts:12`. */
+  /** Source locations that cannot be resolved: `src/authorizer.ts:12`. */
   readonly unresolved: readonly string[];
 }
 
-/** A function, as its sources and the configuration describe it. */
+/** A function as described by its sources and the configuration. */
 export interface InfraFunction extends FunctionFile {
   /** Relative to the project. */
   readonly source: string;
   /** The line of the handler. */
   readonly line: number;
-  /** `notes_get`, for names of Terraform. */
+  /** Terraform name: `notes_get`. */
   readonly id: string;
-  /** The package's function that makes the handler. */
+  /** The function of this package that creates the handler. */
   readonly definer?: string;
   readonly options: HandlerOptions;
   readonly settings: FunctionInfra;
   readonly variables: readonly EnvironmentVariable[];
   readonly usesDatabase: boolean;
-  /** Of a function in `authorizer/`. */
+  /** Only for functions in `authorizer/`. */
   readonly inputs?: AuthorizerInputs;
 }
 
-/** What a function is given. */
+/** The environment of a function. */
 export interface FunctionEnvironment {
-  /** Values by name of the variable. */
+  /** Values by variable name. */
   readonly values: Readonly<Record<string, HclValue>>;
-  /** Policies that the values come with, by name. */
+  /** Policies that the values require, by name. */
   readonly policies: Readonly<Record<string, Expression>>;
-  /** Whether it connects to the cluster. */
+  /** True if the function connects to the cluster. */
   readonly usesCluster: boolean;
 }
 
@@ -62,8 +62,8 @@ export interface TerraformVariable {
   readonly validation?: { readonly condition: string; readonly message: string };
 }
 
-/** What is wrong, at a function or in the configuration. */
-export interface Fault {
+/** An error or warning about a function or the configuration. */
+export interface Problem {
   readonly message: string;
   readonly functionName?: string;
 }

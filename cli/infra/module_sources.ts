@@ -2,26 +2,29 @@ import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { MODULES_MANIFEST } from "./modules_manifest.ts";
 
-/** Where the generated files find the modules. */
+/** Locations of the Terraform modules, as seen from the generated files. */
 export interface ModuleSources {
-  /** What a call of a module names as its source. */
+  /** Returns the `source` of a module block. */
   readonly getSource: (module: string) => string;
-  /** Copies to be kept beside the generated files, by path under their folder; empty where the modules need none. */
+  /**
+   * Returns copies of module files to write next to the generated files, by path; empty if the
+   * modules are referenced in place.
+   */
   copies(modules: Iterable<string>): ReadonlyMap<string, string>;
 }
 
-/** Folder of the copies, under that of the generated files. */
+/** Folder of the copies, next to the generated files. */
 export const COPIES = "modules";
 
 /**
- * Decides how Terraform reaches the modules. A path that is the same for everybody who works on the project (in its
- * `node_modules`, beside it, around it, or given) is named as it is. A cache folder differs from machine to machine: what lies
- * there is copied beside the generated files.
+ * Decides how Terraform finds the modules. A path that is the same on every machine (in
+ * `node_modules`, in the project, next to it, or configured) is referenced in place. Modules in a
+ * cache folder, which differs between machines, are copied next to the generated files.
  *
  * @param root Absolute path of the project.
  * @param infraDir Absolute path of the generated files.
  * @param modulesPath Absolute path of the modules.
- * @param isGiven Whether somebody named the path.
+ * @param isGiven True if the path is configured.
  */
 export function planModuleSources(
   root: string,
@@ -29,10 +32,10 @@ export function planModuleSources(
   modulesPath: string,
   isGiven: boolean,
 ): ModuleSources {
-  const stable = isGiven ? modulesPath : stablePath(root, modulesPath);
+  const stable = isGiven ? modulesPath : findStablePath(root, modulesPath);
   if (stable !== undefined) {
     const base = relative(infraDir, stable).split(sep).join("/");
-    // Terraform takes what does not begin so for a name in a registry
+    // Terraform treats other sources as registry addresses
     const source = /^\.{1,2}(?:\/|$)/.test(base) || base.startsWith("/") ? base : `./${base}`;
     return { getSource: (module) => `${source}/${module}`, copies: () => new Map() };
   }
@@ -52,13 +55,13 @@ export function planModuleSources(
   };
 }
 
-function stablePath(root: string, modulesPath: string): string | undefined {
+function findStablePath(root: string, modulesPath: string): string | undefined {
   const ancestors: string[] = [];
   for (let at = root;; at = dirname(at)) {
     ancestors.push(at);
     if (dirname(at) === at) break;
   }
-  // package managers link the package: its name's path outlives its version's
+  // package managers create a link whose path does not contain the version
   for (const at of ancestors) {
     const linked = join(at, "node_modules", "@trellis", "fn", "modules");
     if (existsSync(linked) && realpathSync(linked) === realpathSync(modulesPath)) return linked;

@@ -6,18 +6,19 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { MODULES_MANIFEST } from "./modules_manifest.ts";
 
-/** Names that the project's checkout may have beside a consumer's project. */
+/** Folder names of a checkout next to a consumer's project. */
 const SIBLING_NAMES = ["trellis", "fn"] as const;
 
-/** A file that every folder of modules has. */
+/** A file that identifies a modules folder. */
 const MARKER = "core/versions.tf";
 
-/** How long one file may take to come. */
+/** Timeout for downloading one file. */
 const FETCH_TIMEOUT_MS = 30_000;
 
 /**
- * Why no modules were found: the explicit path holds none; no place holds any; a file could not be fetched; a file is not
- * the one that was published; the cache folder cannot be written.
+ * Why no modules were found: the explicit path contains none; no default location contains any; a
+ * download failed; a downloaded file differs from the published one; the cache folder is not
+ * writable.
  */
 export type ModulesPathErrorCode =
   | "EXPLICIT_PATH_INVALID"
@@ -26,19 +27,19 @@ export type ModulesPathErrorCode =
   | "CHECKSUM_MISMATCH"
   | "CACHE_NOT_WRITABLE";
 
-/** The Terraform modules could not be found or fetched; `code` says why. */
+/** Thrown if the Terraform modules cannot be found or downloaded; `code` contains the reason. */
 export class ModulesPathError extends Error {
   /** Always `ModulesPathError`, also in minified code. */
   override readonly name: string = "ModulesPathError";
-  /** Why, for a program. */
+  /** The reason. */
   readonly code: ModulesPathErrorCode;
 
   /**
-   * Makes the error.
+   * Creates the error.
    *
-   * @param code Why, for a program.
-   * @param message Why and what to do, for a person.
-   * @param options The cause, where there is one.
+   * @param code The reason.
+   * @param message The reason and the fix.
+   * @param options The cause, if there is one.
    */
   constructor(code: ModulesPathErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
@@ -46,36 +47,39 @@ export class ModulesPathError extends Error {
   }
 }
 
-/** Options of {@linkcode resolveModulesPath}; all but the first are for tests and unusual layouts. */
+/**
+ * Options of {@linkcode resolveModulesPath}; all except `modulesPath` are for tests and unusual
+ * layouts.
+ */
 export interface ResolveModulesPathOptions {
   /** A folder that holds the modules; overrides everything (`--modules-path`). */
   modulesPath?: string;
   /**
-   * The consumer's project; relative paths start here, and a sibling checkout stands beside it.
+   * The consumer's project. Relative paths start here, and a checkout may be next to it.
    *
    * @default {the working directory}
    */
   projectDir?: string;
   /**
-   * Where this file is: a `file:` URL when installed from npm or checked out, `https:` from JSR.
+   * URL of this module: `file:` if installed from npm or checked out, `https:` if loaded from JSR.
    *
    * @default {import.meta.url}
    */
   baseUrl?: string | URL;
   /**
-   * Where modules that were fetched are kept.
+   * The cache folder for downloaded modules.
    *
    * @default {the user's cache folder, in `trellis/modules`}
    */
   cacheDir?: string;
   /**
-   * SHA-256 of each file to fetch, by its path.
+   * SHA-256 of each file to download, by path.
    *
-   * @default {the files that this version was published with}
+   * @default {the files published with this version}
    */
   manifest?: Readonly<Record<string, string>>;
   /**
-   * Fetches a file.
+   * Downloads a file.
    *
    * @default {globalThis.fetch}
    */
@@ -83,12 +87,13 @@ export interface ResolveModulesPathOptions {
 }
 
 /**
- * Finds the folder that holds the Terraform modules: the explicit path, else the installed package's own `modules/`, else
- * a checkout beside the project. From JSR, where a package has no folder, the modules are fetched once for each version
- * and written to a cache folder; each file is checked against the SHA-256 it was published with, on every call.
+ * Finds the folder with the Terraform modules: the explicit path, else `modules/` of the installed
+ * package, else a checkout next to the project. A package from JSR has no folder, so the modules
+ * are downloaded once per version to a cache folder. The SHA-256 of each file is verified on every
+ * call.
  *
- * @returns The folder's absolute path.
- * @throws {ModulesPathError} When there are none; `code` says why.
+ * @returns The absolute path of the folder.
+ * @throws {ModulesPathError} If the modules are not found; `code` contains the reason.
  *
  * @example
  * ```ts
@@ -108,37 +113,40 @@ export async function resolveModulesPath(options: ResolveModulesPathOptions = {}
     return await fetchModules(own, options);
   }
 
-  const places = SIBLING_NAMES.map((name) => join(dirname(projectDir), name, "modules"));
-  if (own.protocol === "file:") places.unshift(resolve(fileURLToPath(own)));
-  for (const place of places) if (await holdsModules(place)) return place;
+  const candidates = SIBLING_NAMES.map((name) => join(dirname(projectDir), name, "modules"));
+  if (own.protocol === "file:") candidates.unshift(resolve(fileURLToPath(own)));
+  for (const folder of candidates) if (await hasModules(folder)) return folder;
   throw new ModulesPathError(
     "MODULES_NOT_FOUND",
-    `The Terraform modules are in none of these folders:\n${
-      places.map((place) => `  ${place}`).join("\n")
+    `The Terraform modules were not found in any of these folders:\n${
+      candidates.map((folder) => `  ${folder}`).join("\n")
     }\n` +
-      "Install the package again, or say where they are with --modules-path.",
+      "Reinstall the package, or set the folder with --modules-path.",
   );
 }
 
 async function checkExplicitPath(modulesPath: string, projectDir: string): Promise<string> {
   const path = resolve(projectDir, modulesPath);
-  if (modulesPath !== "" && await holdsModules(path)) return path;
+  if (modulesPath !== "" && await hasModules(path)) return path;
   throw new ModulesPathError(
     "EXPLICIT_PATH_INVALID",
-    `The modules path "${modulesPath}" (${path}) does not hold the Terraform modules: ${MARKER} is not there. ` +
-      "Give the folder that holds core, function and the others, or leave the option out.",
+    `The modules path "${modulesPath}" (${path}) does not contain the Terraform modules: ${MARKER} is missing. ` +
+      "Set it to the folder that contains core, function and the other modules, or omit the option.",
   );
 }
 
-async function holdsModules(folder: string): Promise<boolean> {
+async function hasModules(folder: string): Promise<boolean> {
   const found = await stat(join(folder, MARKER)).catch(() => undefined);
   return found?.isFile() === true;
 }
 
-/** The folder is named after what it holds, so versions never mix and nothing has to be cleared. */
+/**
+ * Downloads the modules. The folder is named after a hash of the manifest, so that versions never
+ * mix.
+ */
 async function fetchModules(source: URL, options: ResolveModulesPathOptions): Promise<string> {
   const manifest = options.manifest ?? MODULES_MANIFEST;
-  const cacheDir = resolve(options.cacheDir ?? join(userCacheDir(), "trellis", "modules"));
+  const cacheDir = resolve(options.cacheDir ?? join(getUserCacheDir(), "trellis", "modules"));
   const folder = join(
     cacheDir,
     hash(new TextEncoder().encode(JSON.stringify(manifest))).slice(0, 16),
@@ -162,8 +170,8 @@ async function fetchModules(source: URL, options: ResolveModulesPathOptions): Pr
   } catch (cause) {
     throw new ModulesPathError(
       "CACHE_NOT_WRITABLE",
-      `The Terraform modules could not be written to ${cacheDir}. ` +
-        "Make the folder writable, set XDG_CACHE_HOME to another one, or give --modules-path.",
+      `The Terraform modules cannot be written to ${cacheDir}. ` +
+        "Make the folder writable, set XDG_CACHE_HOME to another folder, or use --modules-path.",
       { cause },
     );
   } finally {
@@ -171,7 +179,7 @@ async function fetchModules(source: URL, options: ResolveModulesPathOptions): Pr
   }
 }
 
-/** Renaming is one step, so nobody ever sees half a folder. */
+/** Renames the folder, which is atomic, so that readers never see a partial folder. */
 async function moveIntoPlace(
   fresh: string,
   folder: string,
@@ -180,7 +188,7 @@ async function moveIntoPlace(
   try {
     await rename(fresh, folder);
   } catch (error) {
-    // Another process was first, or an old copy is damaged and has to make room.
+    // Another process was faster, or an existing copy is damaged and must be replaced.
     if (await isIntact(folder, manifest)) return;
     if (await stat(folder).catch(() => undefined) === undefined) throw error;
     const damaged = `${fresh}.damaged`;
@@ -210,8 +218,8 @@ async function fetchFile(url: URL, sum: string, fetchImpl: typeof fetch): Promis
   } catch (cause) {
     throw new ModulesPathError(
       "DOWNLOAD_FAILED",
-      `${url} could not be fetched: ${cause instanceof Error ? cause.message : String(cause)}. ` +
-        "Check the network, or give --modules-path with a copy of the modules.",
+      `${url} cannot be downloaded: ${cause instanceof Error ? cause.message : String(cause)}. ` +
+        "Check the network, or set --modules-path to a copy of the modules.",
       { cause },
     );
   }
@@ -219,7 +227,7 @@ async function fetchFile(url: URL, sum: string, fetchImpl: typeof fetch): Promis
   if (found === sum) return bytes;
   throw new ModulesPathError(
     "CHECKSUM_MISMATCH",
-    `${url} is not the file that was published: its SHA-256 is ${found}, not ${sum}. Nothing was written.`,
+    `${url} differs from the published file: its SHA-256 is ${found}, expected ${sum}. Nothing was written.`,
   );
 }
 
@@ -227,8 +235,8 @@ function hash(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Each system's own place for what can be fetched again. */
-function userCacheDir(): string {
+/** Returns the platform's cache folder of the user. */
+function getUserCacheDir(): string {
   if (process.env.XDG_CACHE_HOME) return process.env.XDG_CACHE_HOME;
   if (process.platform === "darwin") return join(homedir(), "Library", "Caches");
   if (process.platform === "win32" && process.env.LOCALAPPDATA) return process.env.LOCALAPPDATA;

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * A function's name as a name of Terraform: `NotesByNoteIdGet` is `notes_by_note_id_get`. Two functions whose names differ
- * in more than case never share one.
+ * Converts a function name to a Terraform name: `NotesByNoteIdGet` becomes `notes_by_note_id_get`.
+ * Names that differ in more than case have distinct results.
  *
  * @param name The function's name.
  */
@@ -14,7 +14,7 @@ export function snakeCase(name: string): string {
 }
 
 /**
- * A function's name as a name of a queue, topic or bucket: `SendMail` is `send-mail`.
+ * Converts a function name to the name of a queue, topic or bucket: `SendMail` becomes `send-mail`.
  *
  * @param name The function's name.
  */
@@ -23,8 +23,9 @@ export function kebabCase(name: string): string {
 }
 
 /**
- * Names that Terraform takes, for texts that differ: `/notes/{noteId}` is `notes_note_id`, and where another text is that already, a
- * hash tells them apart. The result depends on the texts alone, not on their order.
+ * Returns distinct Terraform names for distinct texts: `/notes/{noteId}` becomes `notes_note_id`.
+ * Texts with the same name get a hash as a suffix. The result does not depend on the order of the
+ * texts.
  *
  * @param texts The texts.
  * @returns Names by text.
@@ -33,7 +34,7 @@ export function getIdentifiers(texts: Iterable<string>): ReadonlyMap<string, str
   const plain = new Map<string, string[]>();
   for (const text of new Set(texts)) {
     const name = snakeCase(text.replace(/[^A-Za-z0-9]+/g, "_").replace(/^_|_$/g, "")) || "root";
-    // a name of Terraform begins with no digit
+    // Terraform names must not begin with a digit
     const id = /^\d/.test(name) ? `n${name}` : name;
     plain.set(id, [...plain.get(id) ?? [], text]);
   }
@@ -45,10 +46,9 @@ export function getIdentifiers(texts: Iterable<string>): ReadonlyMap<string, str
 }
 
 /**
- * A name that is not too long: what is over is cut and told apart by a hash.
- *
+ * Shortens a name: a name that is too long is cut and gets a hash as a suffix.
  * @param name The name.
- * @param most How many characters it may have.
+ * @param most The maximum length.
  */
 export function shorten(name: string, most: number): string {
   return name.length <= most ? name : `${name.slice(0, most - 9)}-${hash(name)}`;

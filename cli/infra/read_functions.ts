@@ -2,7 +2,7 @@ import { checkDeadLetterQueue, checkRange, FUNCTION_RANGES } from "../../core/fu
 import { PACKAGE_TABLES } from "../analysis/auth_tables.ts";
 import { findAuthorizerReads } from "../analysis/authorizer_reads.ts";
 import { createCollection } from "../analysis/collect.ts";
-import { readSurroundings } from "../analysis/environment_variables.ts";
+import { readEnvironment } from "../analysis/environment_variables.ts";
 import { createEvaluator } from "../analysis/evaluate.ts";
 import { type HandlerDefinition, readHandlerDefinition } from "../analysis/handler_definition.ts";
 import { createFindings, type Finding, type Findings } from "../analysis/permissions.ts";
@@ -12,7 +12,7 @@ import type { FunctionFile, FunctionKind } from "../discovery/function_files.ts"
 import type { AuthorizerInputs, HandlerOptions, InfraFunction } from "./infra_plan.ts";
 import { snakeCase } from "./names.ts";
 
-/** What the sources say of the functions. */
+/** The functions with errors and warnings about their sources. */
 export interface FunctionSources {
   readonly functions: readonly InfraFunction[];
   readonly errors: readonly Finding[];
@@ -21,16 +21,16 @@ export interface FunctionSources {
 
 /** Options of {@link readFunctions}. */
 export interface ReadFunctionsOptions {
-  /** Absolute path of the project's folder. */
+  /** Absolute path of the project. */
   readonly root: string;
   readonly files: readonly FunctionFile[];
-  /** `infra.functions` of the configuration. */
+  /** The setting `infra.functions`. */
   readonly settings: Readonly<Record<string, FunctionInfra>>;
-  /** Told from time to time how many functions are done. */
+  /** Called with the number of finished functions. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
-/** Which functions of the package belong into which folder. */
+/** Functions of this package by the folder in which their handlers belong. */
 const DEFINERS: Readonly<Partial<Record<FunctionKind, readonly string[]>>> = {
   api: ["defineApiHandler", "createAuthHandler"],
   queue: ["defineQueueHandler"],
@@ -42,15 +42,15 @@ const DEFINERS: Readonly<Partial<Record<FunctionKind, readonly string[]>>> = {
   authorizer: ["defineAuthorizerHandler"],
 };
 
-/** Seconds after which a REST gateway answers by itself (API Gateway quotas). */
+/** The timeout of a REST API in seconds (API Gateway quotas). */
 const GATEWAY_SECONDS = 29;
 
 /**
- * Reads the functions from their sources: options of the handlers, environment variables, use of the database. Nothing is run.
- *
+ * Reads the functions from their sources: handler options, environment variables, use of the
+ * database. Static analysis only.
  * @param options The project and its functions.
- * @returns The functions, and what cannot be told or will not do.
- * @throws {SyntaxError} When a file cannot be parsed.
+ * @returns The functions, with errors and warnings.
+ * @throws {SyntaxError} If a file cannot be parsed.
  */
 export async function readFunctions(options: ReadFunctionsOptions): Promise<FunctionSources> {
   const project = openProject(options.root);
@@ -63,17 +63,17 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
   for (const file of options.files) {
     const definition = readHandlerDefinition(project, evaluator, file.file);
     for (const { node, message } of definition.unresolved) errors.add(node, message, file.name);
-    const surroundings = readSurroundings(project, collection, evaluator, project.read(file.file));
+    const environment = readEnvironment(project, collection, evaluator, project.read(file.file));
     const settings = options.settings[file.name] ?? {};
-    // who lists its variables vouches for what the text does not tell
+    // an explicit list of variables is assumed to be complete
     const list = settings.environment === undefined ? errors : warnings;
-    for (const { node, message } of surroundings.unresolved) list.add(node, message, file.name);
+    for (const { node, message } of environment.unresolved) list.add(node, message, file.name);
     checkDefiner(file, definition, errors);
     const handlerOptions = readOptions(file.name, definition, errors);
     if (file.kind === "api" && (handlerOptions.timeout ?? 0) > GATEWAY_SECONDS) {
       warnings.add(
         definition.node,
-        `timeout is ${handlerOptions.timeout} s, but the gateway answers 504 after ${GATEWAY_SECONDS} s`,
+        `timeout is ${handlerOptions.timeout} s, but API Gateway responds with 504 after ${GATEWAY_SECONDS} s`,
         file.name,
       );
     }
@@ -86,12 +86,12 @@ export async function readFunctions(options: ReadFunctionsOptions): Promise<Func
       definer: definition.definer,
       options: handlerOptions,
       settings,
-      variables: surroundings.variables,
-      usesDatabase: surroundings.usesDatabase,
+      variables: environment.variables,
+      usesDatabase: environment.usesDatabase,
       inputs: file.kind === "authorizer" ? readInputs(project, definition) : undefined,
     });
     options.onProgress?.(functions.length, options.files.length);
-    // signals and timers have their turn
+    // lets signals and timers run
     if (functions.length % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
   return { functions, errors: errors.list(), warnings: warnings.list() };
@@ -120,7 +120,7 @@ function checkDefiner(
   const right = Object.entries(DEFINERS).find(([, definers]) => definers.includes(definer))?.[0];
   errors.add(
     node,
-    `the handler is made with ${definer}, but the file is in ${kind}/: move it to ${right}/, or use ${
+    `the handler is created by ${definer}, but the file is in ${kind}/: move it to ${right}/, or use ${
       expected![0]
     }`,
     name,
@@ -154,7 +154,7 @@ function readOptions(
       if (!isKnown) {
         errors.add(
           literal.node,
-          `${option} cannot be told from the text: write its value out`,
+          `${option} cannot be determined statically: use a literal value`,
           name,
         );
       }
@@ -180,6 +180,8 @@ function checkNumber(name: string, value: unknown): void {
 
 function checkAuth(_: string, value: unknown): void {
   if (!AUTH_MODES.includes(value as string)) {
-    throw new TypeError(`auth is ${JSON.stringify(value)}: it must be ${AUTH_MODES.join(", ")}`);
+    throw new TypeError(
+      `auth must be one of ${AUTH_MODES.join(", ")}, got ${JSON.stringify(value)}`,
+    );
   }
 }

@@ -1,7 +1,7 @@
 import { block, comment, type Expression, expression, type HclBlock, nested } from "./hcl.ts";
 import type { TerraformVariable } from "./infra_plan.ts";
 
-/** What the Terraform files that are not one function's are made of. */
+/** Options of the Terraform files that all functions share. */
 export interface RootOptions {
   readonly projectName: string;
   readonly moduleSource: (name: string) => string;
@@ -10,13 +10,13 @@ export interface RootOptions {
   readonly hasApi: boolean;
   readonly hasWebSocket: boolean;
   readonly variables: readonly TerraformVariable[];
-  /** Modules of functions, by function. */
+  /** Module addresses by function name. */
   readonly functions: Readonly<Record<string, string>>;
-  /** Names of queues that take what failed. */
+  /** Names of the dead-letter queues. */
   readonly deadLetters: readonly Expression[];
 }
 
-/** Terraform and providers: what the modules need. */
+/** Renders the required versions of Terraform and providers. */
 export function renderVersions(): HclBlock[] {
   return [
     block(
@@ -34,7 +34,7 @@ export function renderVersions(): HclBlock[] {
 }
 
 /**
- * Names, tags and the database.
+ * Renders names, tags and the database.
  *
  * @param options The project.
  */
@@ -64,7 +64,7 @@ export function renderMain(
 }
 
 /**
- * The variables.
+ * Renders the variables.
  *
  * @param options The project.
  */
@@ -84,7 +84,7 @@ export function renderVariables(
     own.push({
       name: "manage_api_gateway_account",
       description:
-        "Make the role with which API Gateway writes logs: once for each account and region.",
+        "Create the role with which API Gateway writes logs; needed once per account and region.",
       type: "bool",
       default: false,
     });
@@ -102,7 +102,7 @@ export function renderVariables(
 }
 
 /**
- * The outputs.
+ * Renders the outputs.
  *
  * @param options The project.
  */
@@ -118,7 +118,7 @@ export function renderOutputs(
   return [
     output(
       "resource_prefix",
-      "Start of every name: RESOURCE_PREFIX where grants are applied.",
+      "Prefix of all names; set RESOURCE_PREFIX to it when grants are applied.",
       expression("module.core.name_prefix"),
     ),
     ...hasApi ? [output("api_url", "URL of the API.", expression("module.api.invoke_url"))] : [],
@@ -145,7 +145,7 @@ export function renderOutputs(
         ),
       ]
       : [],
-    block("locals", [], comment("For files of yours, such as alarms."), {
+    block("locals", [], comment("For your own files, such as alarms."), {
       function_names: table("function_name"),
     }, { dead_letter_queue_names: [...deadLetters] }),
     output("function_names", "Full names of the functions.", expression("local.function_names")),

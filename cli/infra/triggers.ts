@@ -3,7 +3,10 @@ import { block, call, expression, type HclBlock, type HclValue, nested } from ".
 import type { InfraFunction } from "./infra_plan.ts";
 import { getIdentifiers, kebabCase } from "./names.ts";
 
-/** The queue, topic, bus or bucket that a function hangs on, by the configuration or by its name. */
+/**
+ * Returns the queue, topic, bus or bucket of a function, by the configuration or the function's
+ * name.
+ */
 export function getResource({ kind, name, settings }: InfraFunction): string | undefined {
   switch (kind) {
     case "queue":
@@ -19,21 +22,20 @@ export function getResource({ kind, name, settings }: InfraFunction): string | u
   }
 }
 
-/** The account's own bus, which nobody makes. */
+/** The account's default bus, which always exists. */
 export const DEFAULT_BUS = "default";
 
-/** Names of one kind of resources, with the functions that hang on them. */
+/** Resources of one kind with the functions that use them. */
 export interface Resources {
-  /** Names in Terraform, without the kind before them. */
+  /** Terraform names, without the kind as a prefix. */
   readonly ids: ReadonlyMap<string, string>;
   readonly functions: ReadonlyMap<string, readonly InfraFunction[]>;
 }
 
 /**
- * Gathers the resources of a kind: those that functions hang on, and those that the configuration lists.
- *
+ * Collects the resources of a kind: those that functions use, and those in the configuration.
  * @param functions The functions of the kind.
- * @param listed Names of the configuration.
+ * @param listed Names in the configuration.
  */
 export function gatherResources(
   functions: readonly InfraFunction[],
@@ -53,17 +55,16 @@ const NAMING = {
   tags: expression("module.core.common_tags"),
 } as const;
 
-/** Six times the function's timeout, as AWS advises; the module's default at least. */
+/** Six times the function's timeout, as AWS recommends; at least the module's default. */
 const VISIBILITY_FACTOR = 6;
 const LEAST_VISIBILITY_SECONDS = 180;
-/** The function module's. */
+/** The default of the function module. */
 export const DEFAULT_TIMEOUT_SECONDS = 30;
 
 /**
- * The queues.
- *
- * @param queues Their names and the functions that work them off.
- * @param settings The configuration's.
+ * Renders the queues.
+ * @param queues Names and consumers.
+ * @param settings The configuration.
  * @param source The module.
  */
 export function renderQueues(
@@ -97,9 +98,8 @@ export function renderQueues(
 }
 
 /**
- * The topics, with their subscribers.
- *
- * @param topics Their names and the functions that are subscribed.
+ * Renders the topics with their subscriptions.
+ * @param topics Names and subscribers.
  * @param source The module.
  */
 export function renderTopics(topics: Resources, source: string): HclBlock[] {
@@ -124,10 +124,9 @@ export function renderTopics(topics: Resources, source: string): HclBlock[] {
 }
 
 /**
- * The buses that are ours.
- *
- * @param buses Their names and the functions that get their events.
- * @param settings The configuration's.
+ * Renders the event buses of the project.
+ * @param buses Names and functions.
+ * @param settings The configuration.
  * @param source The module.
  */
 export function renderBuses(
@@ -148,11 +147,10 @@ export function renderBuses(
 }
 
 /**
- * The buckets, with the functions that they invoke.
- *
- * @param buckets Their names and functions.
- * @param settings The configuration's.
- * @param prefix The word before their names.
+ * Renders the buckets with their notifications.
+ * @param buckets Names and functions.
+ * @param settings The configuration.
+ * @param prefix Prefix of the names.
  * @param source The module.
  */
 export function renderBuckets(
@@ -186,7 +184,7 @@ export function renderBuckets(
 }
 
 /**
- * What invokes a function from its topic or bus: rule, target and permission.
+ * Renders the resources that connect a function to its topic or bus: rule, target and permission.
  *
  * @param fn The function.
  * @param buses The buses.
@@ -233,14 +231,14 @@ export function renderTrigger(fn: InfraFunction, buses: Resources, topics: Resou
   ];
 }
 
-/** What two functions of one bucket may not share. */
+/** Two functions whose notifications overlap. */
 export interface Overlap {
   readonly first: InfraFunction;
   readonly second: InfraFunction;
 }
 
 /**
- * Finds functions that S3 would have to tell of the same change: it refuses such notifications.
+ * Finds functions of one bucket with overlapping notifications, which S3 rejects.
  *
  * @param functions The functions of one bucket.
  */

@@ -1,7 +1,10 @@
 import { renderReadme } from "./readme.ts";
 import { VERSIONS } from "./versions.ts";
 
-/** What the project imports from npm. The package's own optional parts come with it. */
+/**
+ * npm packages that the project imports. The optional parts of this package are its own
+ * dependencies.
+ */
 const FROM_NPM = ["drizzle-orm", "zod"] as const;
 /** Entry points that the project may import. */
 const ENTRIES = [
@@ -20,10 +23,10 @@ const ENTRIES = [
 ] as const;
 
 /**
- * What makes a project one of Deno's.
+ * Returns the files of a Deno project.
  *
- * @param name The project's name.
- * @returns Texts by path.
+ * @param name The project name.
+ * @returns Contents by path.
  */
 export function denoFiles(name: string): Record<string, string> {
   const trellis = "deno run -A @trellis/fn/cli";

@@ -1,8 +1,8 @@
 /**
- * A text of a new project, out of the program's own text: each line begins with a bar, so that neither people nor tools take
- * its imports for the program's.
+ * Removes the margin of a template: each line of a template begins with `|`, so that tools do not
+ * mistake its imports for imports of this program.
  *
- * @param text The text, each line behind a `|`.
+ * @param text The template.
  */
 export function withoutMargin(text: string): string {
   return text.replace(/^\|/gm, "");

@@ -2,10 +2,10 @@ import { renderReadme } from "./readme.ts";
 import { NODE_TOOLS, VERSIONS } from "./versions.ts";
 
 /**
- * What makes a project one of Node's.
+ * Returns the files of a Node.js project.
  *
- * @param name The project's name.
- * @returns Texts by path.
+ * @param name The project name.
+ * @returns Contents by path.
  */
 export function nodeFiles(name: string): Record<string, string> {
   const pick = (...names: (keyof typeof VERSIONS)[]) =>

@@ -1,4 +1,4 @@
-/** Command lines of a project. */
+/** The commands of a project. */
 export interface ProjectCommands {
   readonly install?: string;
   readonly dev: string;
@@ -11,43 +11,46 @@ export interface ProjectCommands {
 }
 
 /**
- * The README of a new project.
+ * Renders the README of a new project.
  *
- * @param name The project's name.
- * @param commands Its command lines.
+ * @param name The project name.
+ * @param commands The commands.
  */
 export function renderReadme(name: string, commands: ProjectCommands): string {
   const lines = [
-    ...commands.install === undefined ? [] : [[commands.install, "once"]],
-    [commands.dev, "all functions on http://localhost:8787, an embedded Postgres, reload on save"],
-    [commands.test, "tests, on a database of their own"],
-    [commands.check, "types"],
+    ...commands.install === undefined ? [] : [[commands.install, "first"]],
+    [
+      commands.dev,
+      "run all functions on http://localhost:8787 with an embedded Postgres and live reload",
+    ],
+    [commands.test, "run the tests with a test database"],
+    [commands.check, "check types"],
     [
       commands.generate,
-      "database grants, Terraform and the OpenAPI document, from the sources: commit them",
+      "generate database grants, Terraform and the OpenAPI document; commit these files",
     ],
-    [commands.build, "one file for each function, in dist/"],
-    [commands.grants, "at a deployment, after trellis db migrate: the functions' database roles"],
-    [commands.ci, "all that must hold before a merge"],
+    [commands.build, "bundle each function into dist/"],
+    [commands.grants, "apply database roles, at each deployment after trellis db migrate"],
+    [commands.ci, "run all checks before a merge"],
   ];
   const width = Math.max(...lines.map(([command]) => command.length));
   return `# ${name}
 
-An API out of functions, with sign-up, sessions and notes.
+An API of Lambda functions with sign-up, sessions and notes.
 
 \`\`\`sh
 ${lines.map(([command, what]) => `${command.padEnd(width)}  # ${what}`).join("\n")}
 \`\`\`
 
-| Where | What |
+| Path | Content |
 | --- | --- |
 | \`src/functions/api/\` | one file for each function: \`notes/index.post.ts\` is \`POST /notes\` |
-| \`src/queries/\` | queries, with the tables and operations that they need |
-| \`src/schema.ts\`, \`migrations/\` | tables, and the SQL that makes them |
-| \`src/auth.ts\`, \`src/database.ts\` | sessions and the database, by environment variables (\`.env.example\`) |
-| \`trellis.config.ts\` | settings of the commands |
-| \`tests/\` | events in, responses out |
+| \`src/queries/\` | queries with declared tables and operations |
+| \`src/schema.ts\`, \`migrations/\` | tables, and the SQL that creates them |
+| \`src/auth.ts\`, \`src/database.ts\` | sessions and database, configured by environment variables (\`.env.example\`) |
+| \`trellis.config.ts\` | settings of the \`trellis\` commands |
+| \`tests/\` | tests that pass events to handlers and check responses |
 
-A new route is a new file. A new table is a new migration, \`migrations/0003_<what>.sql\`, and its columns in \`src/schema.ts\`.
+To add a route, add a file. To add a table, add a migration \`migrations/0003_<name>.sql\` and declare its columns in \`src/schema.ts\`.
 `;
 }

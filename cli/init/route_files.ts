@@ -7,7 +7,7 @@ const AUTH_ROUTE = (up: string) =>
 |export const handler = createAuthHandler(getConfiguredSessionAuth);
 `);
 
-/** The functions of a new project, their schemas and their test. */
+/** The functions of a new project with their schemas and tests. */
 export const ROUTE_FILES: Readonly<Record<string, string>> = {
   "src/functions/api/auth/sign-up/email.post.ts": AUTH_ROUTE("../../../../"),
   "src/functions/api/auth/sign-in/email.post.ts": AUTH_ROUTE("../../../../"),
@@ -21,7 +21,7 @@ export const ROUTE_FILES: Readonly<Record<string, string>> = {
 |
 |export const handler = defineApiHandler({
 |  responseSchema: Health,
-|  openapi: { summary: "Whether the service answers", tags: ["service"] },
+|  openapi: { summary: "Check the health of the service", tags: ["service"] },
 |  timeout: 5,
 |})(function health({ context }) {
 |  return buildValidatedResponse(context, 200, { status: "ok" }, Health);
@@ -39,7 +39,7 @@ export const ROUTE_FILES: Readonly<Record<string, string>> = {
 |  auth: "session",
 |  querySchema: NoteQuery,
 |  responseSchema: NoteList,
-|  openapi: { summary: "Your notes, newest first", tags: ["notes"] },
+|  openapi: { summary: "List your notes, newest first", tags: ["notes"] },
 |})(async function getNotes({ context, query, userId }) {
 |  return buildValidatedResponse(context, 200, { notes: await listNotes(userId, query.limit) }, NoteList);
 |});
@@ -56,7 +56,7 @@ export const ROUTE_FILES: Readonly<Record<string, string>> = {
 |  auth: "session",
 |  schema: NoteInput,
 |  responseSchema: Note,
-|  openapi: { summary: "Write a note", tags: ["notes"], successStatus: 201 },
+|  openapi: { summary: "Create a note", tags: ["notes"], successStatus: 201 },
 |})(async function postNote({ context, body, userId }) {
 |  const note = await createNote({ ...body, userId });
 |  return buildValidatedResponse(context, 201, note, Note);
@@ -78,8 +78,8 @@ export const ROUTE_FILES: Readonly<Record<string, string>> = {
 `),
   "tests/environment.ts": withoutMargin(`|import process from "node:process";
 |
-|// imported first: functions read the environment when they are loaded
-|process.env.AUTH_SECRET = "for tests alone: 32 characters or more";
+|// must be imported first: functions read the environment when they are loaded
+|process.env.AUTH_SECRET = "only for tests: 32 characters or more";
 |process.env.LOG_LEVEL = "SILENT";
 |process.env.METRICS_DISABLED = "true";
 `),
@@ -90,7 +90,7 @@ export const ROUTE_FILES: Readonly<Record<string, string>> = {
 |import { test } from "node:test";
 |import { fileURLToPath } from "node:url";
 |
-|test("a user signs up, writes a note and finds it again", async () => {
+|test("a user signs up, creates a note and lists it", async () => {
 |  const migrationsFolder = fileURLToPath(new URL("../migrations", import.meta.url));
 |  const database = await createTestDatabase({ migrationsFolder });
 |  process.env.DATABASE_URL = database.config.connectionString;
@@ -131,7 +131,7 @@ export const ROUTE_FILES: Readonly<Record<string, string>> = {
 |import { test } from "node:test";
 |import { handler } from "../src/functions/api/health.get.ts";
 |
-|test("GET /health answers", async () => {
+|test("GET /health responds", async () => {
 |  const response = await handler(createRestApiEvent(), createLambdaContext());
 |  assert.equal(response.statusCode, 200);
 |  assert.deepEqual(JSON.parse(response.body), { status: "ok" });

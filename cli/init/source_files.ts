@@ -1,14 +1,15 @@
 import { withoutMargin } from "./margin.ts";
 
 /**
- * The configuration of a new project.
+ * Renders the configuration of a new project.
  *
- * @param name The project's name, written out so that resources keep their names when the folder gets another one.
+ * @param name The project name; it is a literal, so that resources keep their names if the folder
+ * is renamed.
  */
 export function renderConfig(name: string): string {
   return withoutMargin(`|import { defineConfig } from "@trellis/fn/cli";
 |
-|// read, not run: everything in it is written out
+|// parsed, not executed: use literals and constants only
 |export default defineConfig({
 |  infra: {
 |    projectName: "${name}",
@@ -18,23 +19,23 @@ export function renderConfig(name: string): string {
 |    },
 |  },
 |  build: {
-|    // the most bytes of a function; trellis build --check holds it to that
+|    // maximum bundle size in bytes, checked by trellis build --check
 |    budgets: { "*": 1_300_000, Health: 200_000 },
 |  },
 |});
 `);
 }
 
-/** The database and the sessions of a new project. */
+/** The database and session files of a new project. */
 export const DATABASE_FILES: Readonly<Record<string, string>> = {
   ".env.example": withoutMargin(
-    `|# Copy to .env for settings of your own. trellis dev makes what is missing; never commit .env.
+    `|# Copy to .env to override settings. trellis dev generates missing secrets. Never commit .env.
 |
-|# Signs sessions: at least 32 random characters.
+|# Secret that signs sessions: at least 32 random characters.
 |AUTH_SECRET=
-|# Where the routes of auth/ are, as the outside sees them.
+|# Public URL of the routes in auth/.
 |AUTH_BASE_URL=http://localhost:8787/auth
-|# Deployed: the cluster's host name, and the function's database role.
+|# Deployed only: host name of the cluster and database role of the function.
 |DATABASE_ENDPOINT=
 |DATABASE_USERNAME=
 `,
@@ -70,7 +71,7 @@ export const DATABASE_FILES: Readonly<Record<string, string>> = {
 |
 |const endpoint = getOptionalEnv("DATABASE_ENDPOINT");
 |
-|/** Aurora DSQL where there is an endpoint, else a PostgreSQL inside the process, in a folder or in memory. */
+|/** Aurora DSQL if an endpoint is set, else an embedded PostgreSQL in a folder or in memory. */
 |export const databaseConfig = (endpoint === undefined
 |  ? { provider: "embedded-pg", connectionString: getOptionalEnv("DATABASE_URL", ".trellis/pg"), schema }
 |  : {
@@ -97,7 +98,7 @@ export const DATABASE_FILES: Readonly<Record<string, string>> = {
 |export const authConfig: AuthConfig = {
 |  secret: getRequiredEnv("AUTH_SECRET"),
 |  baseURL,
-|  // on localhost there is no https
+|  // localhost has no https
 |  useSecureCookies: baseURL.startsWith("https://"),
 |};
 |
@@ -134,7 +135,7 @@ export const DATABASE_FILES: Readonly<Record<string, string>> = {
 |import { getRequiredEnv } from "@trellis/fn/env";
 |import process from "node:process";
 |
-|// at every deployment: after the migrations, before the new code
+|// run at each deployment, after the migrations and before the new code
 |const { applied, skipped, errors } = await applyPermissions({
 |  permissionsFolder: "permissions",
 |  database: { provider: "distsql", endpoint: getRequiredEnv("DATABASE_ENDPOINT"), isAdmin: true, instrument: false },

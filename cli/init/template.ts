@@ -4,18 +4,21 @@ import { nodeFiles } from "./node_files.ts";
 import { ROUTE_FILES } from "./route_files.ts";
 import { DATABASE_FILES, renderConfig } from "./source_files.ts";
 
-/** What a project runs on while it is developed; deployed, both run on Lambda's Node. */
+/** The local runtime of a project; deployed functions always run on Node.js in Lambda. */
 export type ProjectRuntime = "node" | "deno";
 
 /**
- * The files of a new project. They are texts in the program, and not files beside it, so that they are there from npm, from
- * JSR (where a package has no folder) and in a bundle, without a network.
+ * Returns the files of a new project. Templates are strings in the code, not files, so that they
+ * are available offline from npm, from JSR and in a bundle.
  *
- * @param name The project's name.
- * @param runtime What it runs on.
- * @returns Texts by path.
+ * @param name The project name.
+ * @param runtime The local runtime.
+ * @returns Contents by path.
  */
-export function projectFiles(name: string, runtime: ProjectRuntime): ReadonlyMap<string, string> {
+export function createProjectFiles(
+  name: string,
+  runtime: ProjectRuntime,
+): ReadonlyMap<string, string> {
   const files = {
     ...(runtime === "node" ? nodeFiles(name) : denoFiles(name)),
     "trellis.config.ts": renderConfig(name),

@@ -1,4 +1,7 @@
-/** What a new project pins: the versions that this release was tested with. A test compares them with deno.json. */
+/**
+ * Versions that a new project pins: those that this release is tested with. A test compares them
+ * with deno.json.
+ */
 export const VERSIONS = {
   "@trellis/fn": "0.1.0",
   "@aws-sdk/dsql-signer": "3.1142.0",
@@ -11,7 +14,7 @@ export const VERSIONS = {
   zod: "4.6.7",
 } as const;
 
-/** Tools of a project for Node, which this package does not use itself. */
+/** Development tools of a Node.js project that this package does not use itself. */
 export const NODE_TOOLS = {
   "@types/node": "22.20.5",
   tsx: "4.23.15",

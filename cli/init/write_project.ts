@@ -11,17 +11,17 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 
-/** What a folder may hold that is still empty for us: a repository that was just made. */
+/** Entries that an empty folder may contain. */
 const IGNORED: readonly string[] = [".git"];
 
 /**
- * What is in the way of a new project.
+ * Lists the files in the folder of a new project.
  *
- * @param folder Absolute path of the folder, which need not exist.
- * @returns Names, sorted.
- * @throws {ConfigurationError} When it is no folder or cannot be read.
+ * @param folder Absolute path of the folder, which may be missing.
+ * @returns The sorted names.
+ * @throws {ConfigurationError} If it is not a folder or cannot be read.
  */
-export function filesInTheWay(folder: string): string[] {
+export function listExistingFiles(folder: string): string[] {
   if (!existsSync(folder)) return [];
   try {
     return readdirSync(folder).filter((name) => !IGNORED.includes(name)).sort();
@@ -33,12 +33,12 @@ export function filesInTheWay(folder: string): string[] {
 }
 
 /**
- * Writes a project into a folder that holds none of it. The files are written aside and moved in one step for signals, so
- * that the folder has all of them or none.
+ * Writes a project to a folder. The files are written to a temporary folder and moved
+ * synchronously, so that the project is complete or absent.
  *
- * @param folder Absolute path of the folder; it is made.
- * @param files Texts by path.
- * @throws {ConfigurationError} When a file cannot be written.
+ * @param folder Absolute path of the folder, which is created.
+ * @param files Contents by path.
+ * @throws {ConfigurationError} If a file cannot be written.
  */
 export function writeProject(folder: string, files: ReadonlyMap<string, string>): void {
   const isNew = !existsSync(folder);
@@ -53,7 +53,7 @@ export function writeProject(folder: string, files: ReadonlyMap<string, string>)
   } catch (cause) {
     rmSync(aside, { recursive: true, force: true });
     if (isNew && existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
-    throw new ConfigurationError(`${folder} could not be written: ${(cause as Error).message}`, {
+    throw new ConfigurationError(`${folder} cannot be written: ${(cause as Error).message}`, {
       cause,
     });
   }

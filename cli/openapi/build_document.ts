@@ -5,7 +5,7 @@ import {
   type OpenApiInfo,
 } from "../../validation/openapi/document.ts";
 import type { OpenApiMetadata, RegisteredOperation } from "../../validation/openapi/registry.ts";
-import type { SourcePlace } from "../analysis/slice.ts";
+import type { SourceLocation } from "../analysis/slice.ts";
 import type { ConfiguredServer } from "../config/openapi.ts";
 import type { PackageLoader } from "./package_loader.ts";
 import {
@@ -18,20 +18,20 @@ import {
 import { runSlice, SliceError, type SliceValues } from "./run_slice.ts";
 import { type AnySchema, isSchema, nameSchemas } from "./schema_names.ts";
 
-/** A document, and what stands in its way. */
+/** A document with its errors and warnings. */
 export interface BuiltDocument {
   readonly document: OpenApiDocument;
-  /** With these the document is not what the sources mean. */
+  /** Errors: the document is incomplete or wrong. */
   readonly findings: readonly OpenApiFinding[];
   readonly warnings: readonly OpenApiFinding[];
 }
 
 /**
- * Evaluates the schemas of a project's operations and writes the document.
+ * Evaluates the schemas of a project's operations and builds the document.
  *
- * @param sources What the files say.
- * @param info What the document says of itself.
- * @param servers Base addresses.
+ * @param sources The operations.
+ * @param info Title, version and description.
+ * @param servers Servers.
  * @param load Loads packages.
  */
 export function buildDocument(
@@ -57,16 +57,16 @@ function build(
 
   function evaluate(use: SchemaUse, option: string): AnySchema | undefined {
     try {
-      const value = values.valueOf(use.unit);
+      const value = values.getValue(use.unit);
       if (isSchema(value)) {
         if (!uses.has(value)) uses.set(value, { ...use, option });
         return value;
       }
       if (value !== undefined) {
-        find({ ...getPlace(use), message: `${option} is no schema of zod 4` });
+        find({ ...getLocation(use), message: `${option} is not a zod 4 schema` });
       }
     } catch (error) {
-      find(locate(error, use));
+      find(toFinding(error, use));
     }
     return undefined;
   }
@@ -104,11 +104,11 @@ function build(
     registries: getRegistries(values),
     onIssue({ schema, path, message, cause }): void {
       const use = uses.get(schema)!;
-      if (cause instanceof SliceError) return find(locate(cause, use));
+      if (cause instanceof SliceError) return find(toFinding(cause, use));
       const declared = declarations.get(schema);
       const what = declared?.label ?? use.option;
       find({
-        ...getPlace(declared ?? use),
+        ...getLocation(declared ?? use),
         message: `${what}${path === "" ? "" : `, ${path}`}: ${message}`,
       });
     },
@@ -118,12 +118,15 @@ function build(
     line: units[0].line,
     message: `${name} is exported by ${
       units.slice(1).map(({ file, line }) => `${file}:${line}`).join(", ")
-    } too: the components have the file before the name. Give one .meta({ id: "…" })`,
+    } too, so the component names contain the file name. Set .meta({ id: "…" }) on one of them`,
   }));
   return { document, findings: [...findings.values()], warnings };
 }
 
-/** Explicit ids, else the handler's own name where only one operation has it, else the name of the function. */
+/**
+ * Assigns operation ids: explicit ones, else the handler's function name if it is unique, else the
+ * name of the function.
+ */
 function nameOperations(
   operations: readonly SourceOperation[],
   find: (finding: OpenApiFinding) => void,
@@ -148,7 +151,7 @@ function nameOperations(
     const other = owners.get(id);
     if (other !== undefined) {
       find({
-        ...getPlace(operation),
+        ...getLocation(operation),
         message:
           `two operations have the operationId ${id}; the other is in ${other.file}:${other.line}`,
       });
@@ -161,7 +164,7 @@ function nameOperations(
   return ids;
 }
 
-/** The project may have a copy of zod of its own, with a registry of its own. */
+/** Returns all zod registries: the project may have its own copy of zod. */
 function getRegistries(values: SliceValues): { get(schema: AnySchema): object | undefined }[] {
   const registries = values.packages().map(({ globalRegistry }) => globalRegistry);
   return [...new Set(registries)].filter((
@@ -171,12 +174,12 @@ function getRegistries(values: SliceValues): { get(schema: AnySchema): object | 
   );
 }
 
-function getPlace({ file, line }: SourcePlace): SourcePlace {
+function getLocation({ file, line }: SourceLocation): SourceLocation {
   return { file, line };
 }
 
-function locate(error: unknown, use: SchemaUse): OpenApiFinding {
+function toFinding(error: unknown, use: SchemaUse): OpenApiFinding {
   return error instanceof SliceError
-    ? { ...error.place, message: error.message }
-    : { ...getPlace(use), message: error instanceof Error ? error.message : String(error) };
+    ? { ...error.location, message: error.message }
+    : { ...getLocation(use), message: error instanceof Error ? error.message : String(error) };
 }

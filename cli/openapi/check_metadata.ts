@@ -1,14 +1,14 @@
-/** What the keys of the option `openapi` must be. */
+/** Checks of the option `openapi` by key. */
 const KEYS: Readonly<Record<string, readonly [what: string, check: (value: unknown) => boolean]>> =
   {
-    summary: ["a text", isText],
-    description: ["a text", isText],
-    tags: ["a list of texts", (value) => Array.isArray(value) && value.every(isText)],
-    operationId: ["a text", isText],
+    summary: ["a string", isText],
+    description: ["a string", isText],
+    tags: ["a list of strings", (value) => Array.isArray(value) && value.every(isText)],
+    operationId: ["a string", isText],
     deprecated: ["true or false", (value) => typeof value === "boolean"],
     successStatus: ["a status from 200 to 399", (value) => isStatus(value) && Number(value) < 400],
     responses: [
-      'texts by status: { 409: "The title is taken" }',
+      'strings by status: { 409: "The title is taken" }',
       (value) =>
         typeof value === "object" && value !== null && !Array.isArray(value) &&
         Object.entries(value).every(([status, text]) => isStatus(Number(status)) && isText(text)),
@@ -27,8 +27,8 @@ function isStatus(value: unknown): boolean {
 /**
  * Checks the option `openapi` of a handler.
  *
- * @param metadata Its value.
- * @returns What is wrong with it; `undefined` when nothing is.
+ * @param metadata The value.
+ * @returns The error message; `undefined` if it is valid.
  */
 export function checkMetadata(metadata: unknown): string | undefined {
   if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) {
@@ -37,7 +37,7 @@ export function checkMetadata(metadata: unknown): string | undefined {
   for (const [key, value] of Object.entries(metadata)) {
     if (value === undefined) continue;
     if (!Object.hasOwn(KEYS, key)) {
-      return `there is no openapi.${key}; known are ${Object.keys(KEYS).join(", ")}`;
+      return `unknown option openapi.${key}; known options: ${Object.keys(KEYS).join(", ")}`;
     }
     const [what, check] = KEYS[key];
     if (!check(value)) return `openapi.${key} must be ${what}, got ${JSON.stringify(value)}`;

@@ -1,5 +1,5 @@
 /**
- * A text for any place of a page, attributes in quotes among them.
+ * Escapes a text for HTML content and quoted attributes.
  *
  * @param text The text.
  */
@@ -8,7 +8,7 @@ export function escapeHtml(text: string): string {
 }
 
 /**
- * CommonMark as far as a page without a program shows it: paragraphs and code in backticks.
+ * Renders a subset of CommonMark: paragraphs and inline code.
  *
  * @param text The text.
  */
@@ -19,7 +19,7 @@ export function renderProse(text: string): string {
 }
 
 /**
- * A line of CommonMark: code in backticks.
+ * Renders a line of CommonMark with inline code.
  *
  * @param text The text.
  */

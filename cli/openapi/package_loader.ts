@@ -5,13 +5,16 @@ import { pathToFileURL } from "node:url";
 import { createImportAliases, getPackageName } from "../analysis/import_aliases.ts";
 import { TRELLIS } from "../analysis/resolve_module.ts";
 
-/** A package's exports by name. */
+/** Exports of a package by name. */
 export type PackageExports = Readonly<Record<string, unknown>>;
 
-/** Loads a package as the file that imports it would. */
+/** Loads a package like an import in the given file. */
 export type PackageLoader = (specifier: string, from: string) => Promise<PackageExports>;
 
-/** This package is the one that runs, whatever version the project has; what reads the environment is left out. */
+/**
+ * Modules of this package that schemas may use. The running version is used instead of the
+ * project's; modules that read the environment are omitted.
+ */
 const OWN: Readonly<Record<string, () => Promise<object>>> = {
   "": async () => ({
     ...await import("../../errors/mod.ts"),
@@ -26,10 +29,10 @@ const OWN: Readonly<Record<string, () => Promise<object>>> = {
 };
 
 /**
- * Makes the loader of the packages that a project's schemas use: zod, and what publishes schemas. Nothing is written for it:
- * Node resolves from the importing file, Deno by the project's import map and package.json.
+ * Creates the loader for packages that schemas use. It writes no files: Node.js resolves from the
+ * importing file, Deno with the project's import map and package.json.
  *
- * @returns The loader. It rejects when a package is not installed.
+ * @returns The loader. It rejects if a package is not installed.
  */
 export function createPackageLoader(): PackageLoader {
   // dnt-shim-ignore
@@ -44,7 +47,7 @@ export function createPackageLoader(): PackageLoader {
       const own = OWN[entry];
       if (own === undefined) {
         throw new Error(
-          `schemas may not use it: it reads the environment, or reaches other systems`,
+          `schemas must not use it, because it reads the environment or accesses other systems`,
         );
       }
       return await own() as PackageExports;
@@ -62,12 +65,12 @@ type Importer = (specifier: string) => Promise<PackageExports>;
 
 const importers: Map<string, Importer> = new Map();
 
-/** `import()` as if it stood in a file of that folder. */
+/** Imports a module as if the `import()` were in a file of that folder. */
 async function loadOnNode(specifier: string, from: string): Promise<PackageExports> {
   const { Script, constants } = await import("node:vm") as unknown as VmModule;
   const folder = dirname(from);
   const { emitWarning } = process;
-  // an `import()` that stands in another file is marked experimental, for which Node warns once
+  // Node.js warns once that this option is experimental
   process.emitWarning = () => {};
   try {
     let importer = importers.get(folder);
@@ -84,7 +87,7 @@ async function loadOnNode(specifier: string, from: string): Promise<PackageExpor
   }
 }
 
-/** `npm:zod@4.6.7/mini` is `zod/mini` in node_modules. */
+/** Removes registry and version: `npm:zod@4.6.7/mini` becomes `zod/mini`. */
 function withoutRegistry(specifier: string): string {
   return specifier.replace(/^(?:npm|jsr):\/?((?:@[^/]+\/)?[^/@]+)(?:@[^/]*)?/, "$1");
 }
@@ -92,14 +95,17 @@ function withoutRegistry(specifier: string): string {
 function createDenoLoader(): PackageLoader {
   const aliases = createImportAliases();
 
-  /** Deno reads one import map for a whole run, which need not be that of the project. */
+  /**
+   * Resolves a specifier with the project's import map, which may differ from that of the CLI
+   * process.
+   */
   function resolve(specifier: string, folder: string): string {
     if (/^[a-z][a-z0-9+.-]+:/i.test(specifier)) return specifier;
-    const [place] = aliases.find(specifier, folder).places;
-    if (place !== undefined) return toUrl(place);
+    const [target] = aliases.find(specifier, folder).candidates;
+    if (target !== undefined) return toUrl(target);
     const name = getPackageName(specifier);
-    const [whole] = aliases.find(name, folder).places;
-    // "zod": "npm:zod@4" stands for zod/mini too
+    const [whole] = aliases.find(name, folder).candidates;
+    // "zod": "npm:zod@4" also applies to zod/mini
     if (whole !== undefined && /^(?:npm|jsr):/.test(whole)) {
       return whole + specifier.slice(name.length);
     }
@@ -138,11 +144,11 @@ function withoutSlash(rest: string): string {
   return rest.replace(/^\//, "");
 }
 
-function toUrl(place: string): string {
-  return /^(?:[A-Za-z]:)?[/\\]/.test(place) ? pathToFileURL(place).href : place;
+function toUrl(target: string): string {
+  return /^(?:[A-Za-z]:)?[/\\]/.test(target) ? pathToFileURL(target).href : target;
 }
 
-/** The version that package.json asks for; none for what only a package manager understands. */
+/** Returns the version range in package.json; `undefined` for protocols of package managers. */
 function getDependency(name: string, folder: string): string | undefined {
   for (let at = folder;; at = dirname(at)) {
     const file = join(at, "package.json");
@@ -161,7 +167,7 @@ function getDependency(name: string, folder: string): string | undefined {
   }
 }
 
-/** `@trellis/fn` of `@trellis/fn@0.1.0` */
+/** Removes the version: `@trellis/fn@0.1.0` becomes `@trellis/fn`. */
 function withoutVersion(name: string): string {
   const at = name.indexOf("@", 1);
   return at < 0 ? name : name.slice(0, at);

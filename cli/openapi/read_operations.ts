@@ -5,7 +5,7 @@ import { openProject, type Project } from "../analysis/project.ts";
 import { createStatusReader } from "../analysis/reachable_statuses.ts";
 import { findDeclaration } from "../analysis/scopes.ts";
 import { createSlicer } from "../analysis/schema_slice.ts";
-import type { Slice, SourcePlace } from "../analysis/slice.ts";
+import type { Slice, SourceLocation } from "../analysis/slice.ts";
 import { ts, unwrap } from "../analysis/typescript.ts";
 import type { FunctionFile } from "../discovery/function_files.ts";
 import { ROUTE_METHODS } from "../discovery/route_files.ts";
@@ -13,44 +13,44 @@ import type { AuthMode } from "../../validation/authenticate.ts";
 import type { OpenApiMetadata } from "../../validation/openapi/registry.ts";
 import { checkMetadata } from "./check_metadata.ts";
 
-/** The options that are schemas. */
+/** Handler options that are schemas. */
 export const SCHEMA_OPTIONS = ["schema", "querySchema", "pathSchema", "responseSchema"] as const;
 
-/** An option that is a schema. */
+/** A handler option that is a schema. */
 export type SchemaOption = typeof SCHEMA_OPTIONS[number];
 
-/** Something that the text does not tell, or that a document cannot say. */
-export interface OpenApiFinding extends SourcePlace {
+/** A message about code that cannot be resolved or described. */
+export interface OpenApiFinding extends SourceLocation {
   readonly message: string;
 }
 
-/** A schema where a handler names it. */
-export interface SchemaUse extends SourcePlace {
-  /** Its unit in the slice. */
+/** A schema in the options of a handler. */
+export interface SchemaUse extends SourceLocation {
+  /** The index of its unit in the slice. */
   readonly unit: number;
 }
 
-/** What a file says of its operation. */
-export interface SourceOperation extends SourcePlace {
+/** An operation as described by its source file. */
+export interface SourceOperation extends SourceLocation {
   readonly fn: FunctionFile;
-  /** The name of the handler's function, where it has one. */
+  /** The name of the handler's function, if it has one. */
   readonly functionName?: string;
   readonly operationName?: string;
   readonly auth: AuthMode;
   readonly openapi: OpenApiMetadata;
   readonly schemas: Readonly<Partial<Record<SchemaOption, SchemaUse>>>;
-  /** Statuses from 400 on that the handler's code can end with. */
+  /** Error statuses that the handler's code can end with. */
   readonly statuses: readonly number[];
 }
 
-/** What the sources say. */
+/** The operations of a project. */
 export interface SourceOperations {
   readonly operations: readonly SourceOperation[];
-  /** All schemas with what they need. */
+  /** All schemas with everything needed to evaluate them. */
   readonly slice: Slice;
   readonly findings: readonly OpenApiFinding[];
-  /** Files whose handler is not made by `defineApiHandler`: they describe nothing. */
-  readonly undescribed: readonly SourcePlace[];
+  /** Functions whose handler is not created by `defineApiHandler`; they are not described. */
+  readonly undescribed: readonly SourceLocation[];
 }
 
 const AUTH_MODES: readonly unknown[] = [
@@ -62,12 +62,12 @@ const AUTH_MODES: readonly unknown[] = [
 ] satisfies AuthMode[];
 
 /**
- * Reads the operations of HTTP functions from their files. Nothing is run.
+ * Reads the operations of HTTP functions from their files. Static analysis only.
  *
  * @param root Absolute path of the project.
- * @param files The functions; those of other kinds than `api` are passed over.
- * @param onProgress Hears how many files were read.
- * @returns The operations, by path and method.
+ * @param files The functions; kinds other than `api` are ignored.
+ * @param onProgress Called with the number of finished files.
+ * @returns The operations, sorted by path and method.
  */
 export async function readOperations(
   root: string,
@@ -81,13 +81,13 @@ export async function readOperations(
   const getStatuses = createStatusReader(project);
   const operations: SourceOperation[] = [];
   const findings: OpenApiFinding[] = [];
-  const undescribed: SourcePlace[] = [];
-  const routes = files.filter(({ kind }) => kind === "api").sort(byRoute);
+  const undescribed: SourceLocation[] = [];
+  const routes = files.filter(({ kind }) => kind === "api").sort(compareRoutes);
 
   for (const [index, fn] of routes.entries()) {
     if (index % BATCH === 0) {
       onProgress(index, routes.length);
-      // signals are heard
+      // lets signals run
       await new Promise((resolve) => setImmediate(resolve));
     }
     const definition = readHandlerDefinition(project, evaluator, fn.file);
@@ -108,8 +108,8 @@ export async function readOperations(
 
 const BATCH = 50;
 
-/** By path, then by method as readers expect them. */
-function byRoute(one: FunctionFile, other: FunctionFile): number {
+/** Compares functions by path, then by the conventional order of methods. */
+function compareRoutes(one: FunctionFile, other: FunctionFile): number {
   if (one.path !== other.path) return one.path! < other.path! ? -1 : 1;
   const rank = ({ method }: FunctionFile) =>
     (ROUTE_METHODS as readonly string[]).indexOf(method!.toLowerCase());
@@ -129,27 +129,30 @@ function readOperation(
   definition: HandlerDefinition,
   { project, literals, slicer, getStatuses, find }: ReadContext,
 ): SourceOperation {
-  function valueOf(option: string): unknown {
+  function readOption(option: string): unknown {
     const literal = definition.getLiteral(option);
     if (literal?.kind !== "unknown") return literal?.value;
-    find(literal.node, `${option} cannot be told from the text: write it out`);
+    find(literal.node, `${option} cannot be determined statically: use a literal value`);
     return undefined;
   }
 
-  const auth = valueOf("auth") ?? "none";
+  const auth = readOption("auth") ?? "none";
   if (!AUTH_MODES.includes(auth)) {
-    find(definition.node, `auth is ${JSON.stringify(auth)}: it must be ${AUTH_MODES.join(", ")}`);
+    find(
+      definition.node,
+      `auth must be one of ${AUTH_MODES.join(", ")}, got ${JSON.stringify(auth)}`,
+    );
   }
-  const openapi = valueOf("openapi") ?? {};
-  const fault = checkMetadata(openapi);
-  if (fault !== undefined) find(definition.node, fault);
-  const operationName = valueOf("operationName");
+  const openapi = readOption("openapi") ?? {};
+  const problem = checkMetadata(openapi);
+  if (problem !== undefined) find(definition.node, problem);
+  const operationName = readOption("operationName");
   const schemas: Partial<Record<SchemaOption, SchemaUse>> = {};
   for (const option of SCHEMA_OPTIONS) {
     const expression = getSchema(definition, literals, option);
     if (expression === undefined) continue;
-    const place = { file: project.getPath(expression), line: project.getLine(expression) };
-    schemas[option] = { ...place, unit: slicer.add(expression) };
+    const location = { file: project.getPath(expression), line: project.getLine(expression) };
+    schemas[option] = { ...location, unit: slicer.add(expression) };
   }
   const handler = ts.isCallExpression(definition.node) ? definition.node.arguments[0] : undefined;
   return {
@@ -159,13 +162,16 @@ function readOperation(
     functionName: handler && getName(unwrap(handler)),
     operationName: typeof operationName === "string" ? operationName : undefined,
     auth: auth as AuthMode,
-    openapi: fault === undefined ? openapi as OpenApiMetadata : {},
+    openapi: problem === undefined ? openapi as OpenApiMetadata : {},
     schemas,
     statuses: handler === undefined ? [] : [...getStatuses(handler)].sort((a, b) => a - b),
   };
 }
 
-/** As it is written, so that a factory keeps its arguments; what a wrapper passes on, where it comes from. */
+/**
+ * Returns the expression of a schema option: as written in the options, so that calls of factories
+ * keep their arguments; for a parameter of a wrapper, the argument.
+ */
 function getSchema(
   { options, getExpression }: HandlerDefinition,
   literals: LiteralReader,

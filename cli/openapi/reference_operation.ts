@@ -19,7 +19,7 @@ interface Answer {
   readonly content?: Content;
 }
 
-/** An operation object, as `buildOpenApiDocument` writes it. */
+/** An operation object of `buildOpenApiDocument`. */
 export interface Operation {
   readonly operationId: string;
   readonly summary?: string;
@@ -33,12 +33,11 @@ export interface Operation {
 }
 
 /**
- * An operation of the reference page, closed until somebody opens it.
- *
+ * Renders an operation of the reference page, initially collapsed.
  * @param method `get`
  * @param path `/notes/{noteId}`
  * @param operation The operation.
- * @param components What it refers to.
+ * @param components The components of the document.
  */
 export function renderOperation(
   method: string,
@@ -50,7 +49,7 @@ export function renderOperation(
     operation;
   const auth = operation.security.flatMap((entry) => Object.keys(entry));
   const isOptional = operation.security.some((entry) => Object.keys(entry).length === 0);
-  return `<details class="operation" id="${escapeHtml(anchorOfOperation(operationId))}">
+  return `<details class="operation" id="${escapeHtml(getOperationAnchor(operationId))}">
 <summary>
 <span class="method ${escapeHtml(method)}">${escapeHtml(method.toUpperCase())}</span>
 <code class="path">${escapeHtml(path)}</code>
@@ -67,7 +66,7 @@ ${
 ${description ? renderProse(description) : ""}
 ${parameters ? `<h4>Parameters</h4>\n${renderParameters(parameters)}` : ""}
 ${requestBody ? `<h4>Request body</h4>\n${renderContent(requestBody.content)}` : ""}
-<h4>Answers</h4>
+<h4>Responses</h4>
 <dl class="answers">
 ${
     Object.entries(responses).map(([status, answer]) => renderAnswer(status, answer, components))
@@ -80,11 +79,10 @@ ${
 }
 
 /**
- * The address of an operation on the page.
- *
- * @param operationId Its id.
+ * Returns the anchor of an operation on the page.
+ * @param operationId The operation id.
  */
-export function anchorOfOperation(operationId: string): string {
+export function getOperationAnchor(operationId: string): string {
   return `operation-${operationId}`;
 }
 

@@ -2,13 +2,14 @@ import { createHash } from "node:crypto";
 import type { OpenApiDocument } from "../../validation/openapi/document.ts";
 import { escapeHtml, renderProse } from "./escape_html.ts";
 import { type Operation, renderOperation } from "./reference_operation.ts";
-import { getAnchor, renderSchema, type Schema } from "./reference_schema.ts";
+import { getSchemaAnchor, renderSchema, type Schema } from "./reference_schema.ts";
 import { REFERENCE_STYLE } from "./reference_style.ts";
 
 /** Options of {@link renderReferencePage}. */
 export interface ReferencePageOptions {
   /**
-   * Where the document is, seen from the page.
+   * URL of the document, relative to the page.
+   *
    * @default "openapi.json"
    */
   readonly documentUrl?: string;
@@ -21,11 +22,10 @@ interface Placed {
 }
 
 /**
- * An OpenAPI document as one HTML page that needs nothing else: no script, no font, no request to another address. Its own
- * policy forbids all of that, so that no text of the document can bring it in.
- *
- * @param document What `buildOpenApiDocument` gives.
- * @param options Where the document is.
+ * Renders an OpenAPI document as a self-contained HTML page: no scripts, no fonts, no requests. Its
+ * content security policy forbids them, so that texts of the document cannot add any.
+ * @param document The result of `buildOpenApiDocument`.
+ * @param options The URL of the document.
  * @returns The page.
  */
 export function renderReferencePage(
@@ -44,7 +44,7 @@ export function renderReferencePage(
     ),
   );
   const schemas = Object.entries(components.schemas);
-  // CSP level 3: a style is allowed by the hash of its text
+  // CSP level 3: a style is allowed by its hash
   const hash = createHash("sha256").update(REFERENCE_STYLE).digest("base64");
   return `<!doctype html>
 <html lang="en">
@@ -73,7 +73,7 @@ ${
 <ul>
 ${
     groups.map(([tag]) =>
-      `<li><a href="#${escapeHtml(anchorOfTag(tag))}">${escapeHtml(tag)}</a></li>`
+      `<li><a href="#${escapeHtml(getTagAnchor(tag))}">${escapeHtml(tag)}</a></li>`
     ).join("\n")
   }
 ${schemas.length > 0 ? `<li><a href="#schemas">Schemas</a></li>` : ""}
@@ -94,7 +94,7 @@ ${
 `;
 }
 
-/** Under their first tag; operations without one come last. */
+/** Groups operations by their first tag; operations without a tag come last. */
 function groupByTag(operations: readonly Placed[]): [tag: string, operations: Placed[]][] {
   const groups = new Map<string, Placed[]>();
   for (const placed of operations) {
@@ -109,7 +109,7 @@ function groupByTag(operations: readonly Placed[]): [tag: string, operations: Pl
     .sort(([a], [b]) => a === "Other" ? 1 : b === "Other" ? -1 : a < b ? -1 : 1);
 }
 
-function anchorOfTag(tag: string): string {
+function getTagAnchor(tag: string): string {
   return `tag-${tag.replace(/\s+/g, "-")}`;
 }
 
@@ -119,7 +119,7 @@ function renderGroup(
   components: OpenApiDocument["components"],
 ): string {
   return `<section>
-<h2 id="${escapeHtml(anchorOfTag(tag))}">${escapeHtml(tag)}</h2>
+<h2 id="${escapeHtml(getTagAnchor(tag))}">${escapeHtml(tag)}</h2>
 ${
     operations.map(({ method, path, operation }) =>
       renderOperation(method, path, operation, components)
@@ -130,7 +130,7 @@ ${
 
 function renderComponent([name, schema]: readonly [name: string, schema: Schema]): string {
   const { description } = schema;
-  return `<article class="component" id="${escapeHtml(getAnchor(name))}">
+  return `<article class="component" id="${escapeHtml(getSchemaAnchor(name))}">
 <h3>${escapeHtml(name)}</h3>
 ${typeof description === "string" ? renderProse(description) : ""}
 ${renderSchema(schema)}

@@ -3,20 +3,19 @@ import { escapeHtml, renderInline } from "./escape_html.ts";
 /** A JSON Schema. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** Deeper than this a schema is shown as it is written. */
+/** Schemas nested deeper than this are rendered as JSON. */
 const MAX_DEPTH = 8;
 
 /**
- * The address of a component on the page.
- *
- * @param name Its name.
+ * Returns the anchor of a component on the page.
+ * @param name The name of the component.
  */
-export function getAnchor(name: string): string {
+export function getSchemaAnchor(name: string): string {
   return `schema-${name}`;
 }
 
 /**
- * A schema: its type and limits, then its fields.
+ * Renders a schema: its type and limits, then its fields.
  *
  * @param schema The schema.
  */
@@ -25,30 +24,33 @@ export function renderSchema(schema: Schema): string {
 }
 
 /**
- * A schema's type with its limits, in one line: `string (uuid)`, a link to a component.
+ * Renders the type of a schema with its limits in one line: `string (uuid)`, or a link to a
+ * component.
  *
  * @param schema The schema.
  */
 export function renderType(schema: Schema): string {
   const limits = getLimits(schema);
-  return `<span class="of">${typeOf(schema)}</span>${
+  return `<span class="of">${renderTypeName(schema)}</span>${
     limits === "" ? "" : ` <span class="limits">${limits}</span>`
   }`;
 }
 
-function typeOf(schema: Schema): string {
+function renderTypeName(schema: Schema): string {
   const { $ref, type, format, items, prefixItems, anyOf, oneOf, allOf, additionalProperties } =
     schema;
   if (typeof $ref === "string") return linkTo($ref);
   if (Array.isArray(schema.enum)) return schema.enum.map(literal).join(" | ");
   if ("const" in schema) return literal(schema.const);
   const alternatives = (anyOf ?? oneOf) as Schema[] | undefined;
-  if (alternatives !== undefined) return alternatives.map(typeOf).join(" | ");
-  if (Array.isArray(allOf)) return allOf.map((part) => typeOf(part)).join(" &amp; ");
-  if (Array.isArray(prefixItems)) return `[${prefixItems.map((part) => typeOf(part)).join(", ")}]`;
-  if (type === "array") return isSchema(items) ? `array of ${typeOf(items)}` : "array";
+  if (alternatives !== undefined) return alternatives.map(renderTypeName).join(" | ");
+  if (Array.isArray(allOf)) return allOf.map((part) => renderTypeName(part)).join(" &amp; ");
+  if (Array.isArray(prefixItems)) {
+    return `[${prefixItems.map((part) => renderTypeName(part)).join(", ")}]`;
+  }
+  if (type === "array") return isSchema(items) ? `array of ${renderTypeName(items)}` : "array";
   if (type === "object" && isSchema(additionalProperties) && schema.properties === undefined) {
-    return `object of ${typeOf(additionalProperties)}`;
+    return `object of ${renderTypeName(additionalProperties)}`;
   }
   if ("not" in schema && type === undefined) return "never";
   const name = Array.isArray(type) ? type.join(" | ") : typeof type === "string" ? type : "any";
@@ -66,7 +68,7 @@ function getLimits(schema: Schema): string {
     "exclusiveMinimum" in schema ? `&gt; ${literal(schema.exclusiveMinimum)}` : "",
     "exclusiveMaximum" in schema ? `&lt; ${literal(schema.exclusiveMaximum)}` : "",
     "multipleOf" in schema ? `multiple of ${literal(schema.multipleOf)}` : "",
-    // the pattern of a format says no more than its name
+    // the pattern of a known format adds no information
     typeof schema.pattern === "string" && schema.format === undefined
       ? `<code class="pattern">${escapeHtml(schema.pattern)}</code>`
       : "",
@@ -130,7 +132,7 @@ function renderField(name: string, field: Schema, isRequired: boolean, depth: nu
 
 function linkTo(reference: string): string {
   const name = reference.slice(reference.lastIndexOf("/") + 1);
-  return `<a href="#${escapeHtml(getAnchor(name))}">${escapeHtml(name)}</a>`;
+  return `<a href="#${escapeHtml(getSchemaAnchor(name))}">${escapeHtml(name)}</a>`;
 }
 
 function literal(value: unknown): string {

@@ -1,4 +1,4 @@
-/** Style of the API reference page: light and dark, readable on a phone and on paper, visible focus. */
+/** Style of the API reference page: light and dark mode, small screens, print, visible focus. */
 export const REFERENCE_STYLE = `
 :root { color-scheme: light dark; --text: #1c2430; --dim: #56616f; --line: #d9dfe7; --back: #fff; --raised: #f6f8fa; --accent: #0b62c4; --warn: #8a5000; --bad: #b3261e; --good: #1a7f37; }
 @media (prefers-color-scheme: dark) {

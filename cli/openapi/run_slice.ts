@@ -1,17 +1,17 @@
 import { isBuiltin } from "node:module";
-import type { Slice, SliceUnit, SourcePlace } from "../analysis/slice.ts";
+import type { Slice, SliceUnit, SourceLocation } from "../analysis/slice.ts";
 import type { PackageExports, PackageLoader } from "./package_loader.ts";
 
-/** A part of a slice cannot be evaluated; the place is in the project's sources. */
+/** Thrown if a part of a slice cannot be evaluated; the location is in the project's sources. */
 export class SliceError extends Error {
   /** Always `SliceError`, also in minified code. */
   override readonly name: string = "SliceError";
 
   /**
-   * @param place Where.
-   * @param message What.
+   * @param location The location.
+   * @param message The reason.
    */
-  constructor(readonly place: SourcePlace, message: string) {
+  constructor(readonly location: SourceLocation, message: string) {
     super(message);
   }
 }
@@ -19,32 +19,32 @@ export class SliceError extends Error {
 /** The values of a slice. */
 export interface SliceValues {
   /**
-   * The value of a unit.
+   * Returns the value of a unit.
    *
-   * @throws {SliceError} When it cannot be evaluated.
+   * @throws {SliceError} If it cannot be evaluated.
    */
-  valueOf(unit: number): unknown;
-  /** The units that were evaluated so far, with their values, in the order of the slice. */
+  getValue(unit: number): unknown;
+  /** Returns the evaluated units with their values, in the order of the slice. */
   evaluated(): (readonly [unit: SliceUnit, value: unknown])[];
-  /** The packages that were loaded. */
+  /** Returns the loaded packages. */
   packages(): PackageExports[];
 }
 
-/** Modules of the runtime that only compute. */
+/** Built-in modules that have no side effects. */
 const PURE_BUILTINS = /^(?:node:)?(?:assert|buffer|crypto|path|querystring|url|util)(?:\/|$)/;
 
-/** A package must be loaded before the work can be done; whatever comes of this try is thrown away. */
+/** Thrown if a package must be loaded first; the result of the current attempt is discarded. */
 class PackageNeeded extends SliceError {}
 
 /**
- * Works with the values of a slice. A package is loaded when something first needs it, and the work begins anew then, so that
- * packages that are only used while requests are served are never loaded.
+ * Evaluates a slice. A package is loaded when it is first needed, and the work is then repeated.
+ * Packages that are only used while requests are served are therefore never loaded.
  *
  * @param slice The slice.
  * @param load Loads packages.
- * @param work What is done with the values. It may be called several times, with only the last of its results used; it goes on
- * after a `SliceError`, so that all that is missing comes to light at once.
- * @returns What the work gives.
+ * @param work Uses the values. It may be called several times; only the last result counts. It must
+ * continue after a `SliceError`, so that all missing packages are found at once.
+ * @returns The result of the work.
  */
 export async function runSlice<T>(
   slice: Slice,
@@ -58,37 +58,39 @@ export async function runSlice<T>(
   const running = new Set<number>();
 
   function guard(index: number): never {
-    const { message, ...place } = slice.guards[index];
-    throw new SliceError(place, message);
+    const { message, ...location } = slice.guards[index];
+    throw new SliceError(location, message);
   }
 
   function member(index: number, name: string): unknown {
     const found = loaded.get(index);
-    const { specifier, ...place } = slice.packages[index];
+    const { specifier, ...location } = slice.packages[index];
     if (found === undefined) {
       needed.add(index);
-      throw new PackageNeeded(place, `"${specifier}" is not loaded`);
+      throw new PackageNeeded(location, `"${specifier}" is not loaded`);
     }
     if (found instanceof Error) {
       const [reason] = found.message.split("\n");
-      throw new SliceError(place, `"${specifier}" cannot be loaded: ${reason}`);
+      throw new SliceError(location, `"${specifier}" cannot be loaded: ${reason}`);
     }
     if (name === "") return found;
     const [first, ...rest] = name.split(".");
-    if (!(first in found)) throw new SliceError(place, `"${specifier}" exports no "${first}"`);
+    if (!(first in found)) {
+      throw new SliceError(location, `"${specifier}" does not export "${first}"`);
+    }
     return rest.reduce((value, key) => (value as Record<string, unknown>)[key], found[first]);
   }
 
   function unit(index: number, make: () => unknown): () => unknown {
-    return function valueOf(): unknown {
+    return function getValue(): unknown {
       if (done.has(index)) return done.get(index);
-      const fault = failed.get(index);
-      if (fault !== undefined) throw fault;
+      const error = failed.get(index);
+      if (error !== undefined) throw error;
       const { label } = slice.units[index];
       if (running.has(index)) {
         throw new SliceError(
           slice.units[index],
-          `${label} needs its own value to be made: use z.lazy or a getter`,
+          `${label} refers to itself: use z.lazy or a getter`,
         );
       }
       running.add(index);
@@ -100,7 +102,7 @@ export async function runSlice<T>(
         if (error instanceof PackageNeeded) throw error;
         const located = error instanceof SliceError ? error : new SliceError(
           slice.units[index],
-          `${label} cannot be evaluated: ${getMessage(error, slice)}`,
+          `${label} cannot be evaluated: ${getSourceMessage(error, slice)}`,
         );
         failed.set(index, located);
         throw located;
@@ -110,11 +112,11 @@ export async function runSlice<T>(
     };
   }
 
-  // the slice is made of the project's own sources, in strict mode as modules are
+  // the slice consists of the project's sources and runs in strict mode, like modules
   const build = new Function(`"use strict"; return ${slice.code}`)();
   const getters: (() => unknown)[] = build(unit, guard, member);
   const values: SliceValues = {
-    valueOf: (index) => getters[index](),
+    getValue: (index) => getters[index](),
     evaluated: () =>
       [...done].sort(([a], [b]) => a - b).map(([index, value]) =>
         [slice.units[index], value] as const
@@ -136,7 +138,7 @@ export async function runSlice<T>(
         void loaded.set(index, await loadOne(slice.packages[index], load))
       ),
     );
-    // what was made may have been made without a package that it would have had
+    // values may have been computed without a package that is now loaded
     done.clear();
     failed.clear();
   }
@@ -147,7 +149,7 @@ async function loadOne(
   load: PackageLoader,
 ): Promise<PackageExports | Error> {
   if ((isBuiltin(specifier) || specifier.startsWith("node:")) && !PURE_BUILTINS.test(specifier)) {
-    return new Error("it reaches beyond the program, which schemas may not do");
+    return new Error("schemas must not access other systems");
   }
   try {
     return await load(specifier, from);
@@ -156,8 +158,8 @@ async function loadOne(
   }
 }
 
-/** In place of names of the slice those of the sources. */
-function getMessage(error: unknown, { units }: Slice): string {
+/** Replaces names of the slice by labels of the sources. */
+function getSourceMessage(error: unknown, { units }: Slice): string {
   const message = error instanceof Error ? error.message : String(error);
   return message.replace(/__slice_(\d+)(?:\(\.*\))?/g, (_, index) => units[Number(index)].label);
 }

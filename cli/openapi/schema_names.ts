@@ -1,15 +1,15 @@
 import type { SliceUnit } from "../analysis/slice.ts";
 import type { RegisteredOperation } from "../../validation/openapi/registry.ts";
 
-/** A schema as handlers take it. */
+/** A schema in the options of a handler. */
 export type AnySchema = NonNullable<RegisteredOperation["schema"]>;
 
 /**
- * Names schemas after the constants that they are exported as. Where two files export different schemas under one name, both
- * get the name of their file before it.
+ * Names schemas after their exports. If two files export different schemas with the same name, both
+ * names get the file as a prefix.
  *
- * @param values Exported values with where they come from, in any order.
- * @returns Names by schema, and those that two files claim.
+ * @param values Exported values with their units, in any order.
+ * @returns Names by schema, and names that several files use.
  */
 export function nameSchemas(
   values: readonly (readonly [unit: SliceUnit, value: unknown])[],
@@ -31,15 +31,15 @@ export function nameSchemas(
   const names = new Map<AnySchema, string>();
   for (const [schema, unit] of owners) {
     const isShared = byName.get(unit.exportedAs!)!.length > 1;
-    names.set(schema, isShared ? `${fileName(unit.file)}.${unit.exportedAs}` : unit.exportedAs!);
+    names.set(schema, isShared ? `${toPrefix(unit.file)}.${unit.exportedAs}` : unit.exportedAs!);
   }
   return { names, clashes };
 }
 
 /**
- * Whether a value is a schema of zod 4 or zod/mini.
+ * Checks for a schema of zod 4 or zod/mini.
  *
- * @param value Anything.
+ * @param value Any value.
  */
 export function isSchema(value: unknown): value is AnySchema {
   return typeof value === "object" && value !== null && "_zod" in value;
@@ -49,7 +49,7 @@ function getKey({ file, line, label }: SliceUnit): string {
   return `${file}\0${String(line).padStart(9, "0")}\0${label}`;
 }
 
-/** `src/billing/schemas.ts` is `src.billing.schemas` */
-function fileName(file: string): string {
+/** Converts a path to a prefix: `src/billing/schemas.ts` becomes `src.billing.schemas`. */
+function toPrefix(file: string): string {
   return file.replace(/\.[^./]+$/, "").replace(/[^\w]+/g, ".").replace(/^\.|\.$/g, "");
 }

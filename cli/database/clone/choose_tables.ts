@@ -3,14 +3,15 @@ import type { CloneOptions } from "./clone_options.ts";
 import type { Relation } from "./read_catalog.ts";
 
 /**
- * The tables to clone. The helpers of the migration runner are left out: they are made anew when they are needed.
+ * Selects the tables to clone. Helper tables of the migration runner are skipped, because it
+ * creates them on demand.
  *
- * @param relations What the source has.
- * @param options What was asked for.
+ * @param relations The relations of the source.
+ * @param options The options of the clone.
  * @param migrations The table of applied migrations.
- * @param label The source, as it may be printed.
- * @returns The tables, in their order.
- * @throws {UsageError} When a table is named that is not there, or not a table.
+ * @param label The printable name of the source.
+ * @returns The tables in their original order.
+ * @throws {UsageError} If a selected table does not exist or is not a table.
  */
 export function chooseTables(
   relations: readonly Relation[],
@@ -25,7 +26,7 @@ export function chooseTables(
     schema === migrations.schema && name === migrations.table;
   const tables = relations.filter((relation) =>
     relation.kind === "r" && !relation.isPartition && !isHelper(relation) &&
-    // a target that has tables has its own history of them
+    // existing tables of the target have their own migration history
     !(options.mode === "data" && isHistory(relation))
   );
   if (options.tables.length === 0) return tables;
@@ -34,28 +35,28 @@ export function chooseTables(
   for (const name of options.tables) {
     const found = relations.filter(isNamed(name));
     if (found.length === 0) {
-      throw new UsageError(`--tables names ${name}, and ${label} has no such table`);
+      throw new UsageError(`--tables: ${label} has no table ${name}`);
     }
     if (found.length > 1) {
       throw new UsageError(
-        `--tables names ${name}, which is ${
-          found.map((one) => `${one.schema}.${one.name}`).join(" and ")
-        }: give the schema`,
+        `--tables: ${name} is ambiguous (${
+          found.map((one) => `${one.schema}.${one.name}`).join(", ")
+        }): add the schema`,
       );
     }
     if (!tables.includes(found[0])) {
-      throw new UsageError(`--tables names ${name}, which is no table that can be cloned`);
+      throw new UsageError(`--tables: ${name} is not a table that can be cloned`);
     }
   }
   return tables.filter((relation) => options.tables.some((name) => isNamed(name)(relation)));
 }
 
 /**
- * What a clone cannot take along, and would not be whole without.
+ * Finds relations that cannot be cloned and without which the clone would be incomplete.
  *
- * @param relations What the source has.
- * @param options What was asked for.
- * @returns One sentence each.
+ * @param relations The relations of the source.
+ * @param options The options of the clone.
+ * @returns One message for each relation.
  */
 export function findBlockers(relations: readonly Relation[], options: CloneOptions): string[] {
   const { tables, mode } = options;
@@ -70,11 +71,11 @@ export function findBlockers(relations: readonly Relation[], options: CloneOptio
     }
     if (kind === "p" && !isPartition) {
       return [
-        `${schema}.${name} is partitioned, which a clone cannot make: name the tables to clone with --tables`,
+        `${schema}.${name} is partitioned, which is not supported: select the tables to clone with --tables`,
       ];
     }
     return kind === "f"
-      ? [`${schema}.${name} is a foreign table: name the tables to clone with --tables`]
+      ? [`${schema}.${name} is a foreign table: select the tables to clone with --tables`]
       : [];
   });
 }

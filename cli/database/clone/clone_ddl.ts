@@ -1,18 +1,18 @@
 import { adaptForStandardPg } from "../../../database/distsql/adapt.ts";
 import { buildCreateTableSql } from "../../../database/recreation/create_table.ts";
 import type { TableConstraint, TableSchema } from "../../../database/recreation/table_schema.ts";
-import { qualify, quoteName, quoteText } from "../sql_text.ts";
+import { qualify, quoteName, quoteText } from "../../../database/recreation/sql_text.ts";
 import type { CloneOptions } from "./clone_options.ts";
 import type { CatalogObjects } from "./read_catalog.ts";
 
-/** Statements that belong together. */
+/** A group of related statements. */
 export interface DdlFile {
-  /** A name for messages. */
+  /** The name in messages. */
   readonly name: string;
   readonly statements: readonly string[];
 }
 
-/** What a plan is made from. */
+/** The input of a clone plan. */
 export interface CloneSources {
   /** The tables to clone. */
   readonly tables: readonly TableSchema[];
@@ -20,24 +20,24 @@ export interface CloneSources {
   readonly options: CloneOptions;
   readonly isFromDistSql: boolean;
   readonly isToDistSql: boolean;
-  /** `data`: the target's tables, by their key. */
+  /** `data`: the tables of the target by {@link tableKey}. */
   readonly targets: ReadonlyMap<string, TableSchema>;
 }
 
-/** A table's name as a key of maps. */
+/** Returns the key of a table in maps. */
 export function tableKey({ schema = "public", name }: { schema?: string; name: string }): string {
   return qualify(schema, name);
 }
 
-/** What every constraint but these waits for. */
+/** Constraint types that are created together with the table; all others are added later. */
 const WITH_TABLE: readonly string[] = ["primary_key", "check", "exclude"];
 
 /**
- * The statements that make tables and what belongs to them.
+ * Plans the statements that create tables and related objects.
  *
- * @param sources What is to be made, as the target is to have it.
- * @param names The tables that are cloned.
- * @param warnings Told what is left out.
+ * @param sources The objects to create, in the form of the target.
+ * @param names Keys of the cloned tables.
+ * @param warnings Receives messages about omitted objects.
  */
 export function planSchema(
   { tables, objects, options, isFromDistSql, isToDistSql }: CloneSources,
@@ -73,7 +73,7 @@ export function planSchema(
     ...links,
     {
       name: "sequences",
-      // ownership matters when a table is dropped, and is not known to be accepted by the distributed provider
+      // ownership only matters when a table is dropped; DSQL may not support it
       statements: objects.sequences.flatMap(({ schema, name, owner }) =>
         owner === undefined || owner.isIdentity || isToDistSql ? [] : [
           `ALTER SEQUENCE ${qualify(schema, name)} OWNED BY ${qualify(owner.schema, owner.table)}.${
@@ -158,13 +158,16 @@ function addForeignKeys(
     const { schema = "public", table: name = "" } = constraint.references ?? {};
     if (names.has(qualify(schema, name))) return [addConstraint(table, constraint)];
     warnings.push(
-      `${table.name}: foreign key ${constraint.name} is left out, since ${schema}.${name} is not cloned`,
+      `${table.name}: foreign key ${constraint.name} is omitted because ${schema}.${name} is not cloned`,
     );
     return [];
   });
 }
 
-/** Foreign keys of tables that are there would ask for rows in an order, and may go in a circle. */
+/**
+ * Plans statements that drop foreign keys of existing tables before the copy and restore them after
+ * it. The keys would require an order of the rows, and may be circular.
+ */
 export function planData(
   { targets }: CloneSources,
   names: ReadonlySet<string>,

@@ -1,20 +1,23 @@
-/** How a clone replaces the values of a column. NULL stays NULL. */
+/** How a clone masks a column. NULL stays NULL. */
 export type Mask = "null" | "hash" | "email" | { readonly text: string };
 
-/** What a clone is asked to do. Kept with its progress, so that the same is done when it goes on. */
+/**
+ * Options of a clone. They are stored with its progress, so that a resumed clone uses the same
+ * options.
+ */
 export interface CloneOptions {
-  /** Names of tables, with or without their schema; all when empty. */
+  /** Table names, with or without schema; empty selects all. */
   readonly tables: readonly string[];
-  /** `schema`: no rows. `data`: rows into tables that are there. */
+  /** `schema` copies no rows; `data` copies rows into existing tables. */
   readonly mode: "all" | "schema" | "data";
-  /** Target distsql: columns with arrays become jsonb. */
+  /** Target distsql: converts array columns to jsonb. */
   readonly arraysAsJsonb: boolean;
-  /** Target distsql: what numeric without a precision becomes. */
+  /** Target distsql: the type of numeric columns without precision. */
   readonly numeric?: { readonly precision: number; readonly scale: number };
-  /** The target may have other tables. */
+  /** Allows other tables in the target. */
   readonly beside: boolean;
-  /** Copies sessions, verifications, passwords and tokens as they are. */
+  /** Copies sessions, verifications, passwords and tokens. */
   readonly credentials: boolean;
-  /** Columns whose values are replaced, by `table.column` or `schema.table.column`. */
+  /** Masked columns by `table.column` or `schema.table.column`. */
   readonly masks: Readonly<Record<string, Mask>>;
 }

@@ -1,12 +1,12 @@
 import { ConfigurationError } from "../../../errors/http_errors.ts";
-import { qualify, quoteText } from "../sql_text.ts";
+import { qualify, quoteText } from "../../../database/recreation/sql_text.ts";
 import type { CloneConnection, Run } from "./connection.ts";
 import type { CloneOptions } from "./clone_options.ts";
 import type { DdlFile } from "./clone_ddl.ts";
 import type { ClonePlan, TableCopy } from "./plan_clone.ts";
 import { CLONE_SCHEMA, type SequenceSchema } from "./read_catalog.ts";
 
-/** What a clone began with, as the target keeps it. */
+/** The stored plan of a clone. */
 export interface StoredClone {
   readonly source: string;
   readonly options: CloneOptions;
@@ -17,34 +17,39 @@ export interface StoredClone {
   readonly warnings: readonly string[];
 }
 
-/** How far a table got. */
+/** The progress of a table. */
 export interface CopyState {
-  /** The key of the last row that is in the target, as texts; `null` for none. */
+  /** The key of the last copied row as text; `null` if no row is copied. */
   readonly mark: readonly string[] | null;
-  /** Rows that this clone wrote. */
+  /** Number of rows that this clone wrote. */
   readonly rows: number;
   readonly isDone: boolean;
 }
 
 const TABLE = qualify(CLONE_SCHEMA, "progress");
 const HEADER = "clone";
-/** The last row of the plan: with it the plan is whole. */
+/**
+ * Version of the stored format. The header row is written last, which marks the plan as complete.
+ */
 const VERSION = 1;
 
-/** Rows and bytes of one INSERT, below every provider's limits. */
+/** Maximum rows and bytes of an INSERT, below the limits of all providers. */
 const MAX_ROWS = 500;
 const MAX_BYTES = 512 * 1024;
 
-/** A clone's plan and progress, in a table of the target: what is written with a batch is there exactly when the batch is. */
+/**
+ * The plan and progress of a clone, stored in a table of the target. Progress is updated in the
+ * transaction that writes the rows.
+ */
 export class CloneState {
   readonly #target: CloneConnection;
 
-  /** @param target The database that is cloned into. */
+  /** @param target The target of the clone. */
   constructor(target: CloneConnection) {
     this.#target = target;
   }
 
-  /** Whether a clone has begun here; a plan that is not whole does not count. */
+  /** Reads the plan of an interrupted clone; ignores an incomplete plan. */
   async read(): Promise<StoredClone | undefined> {
     const { run } = this.#target;
     const [there] = await run(`SELECT to_regclass(${quoteText(TABLE)}) IS NOT NULL AS there`);
@@ -57,8 +62,8 @@ export class CloneState {
     };
     if (version !== VERSION) {
       throw new ConfigurationError(
-        `The clone in ${this.#target.label} was begun by another version of this command: finish it with that version, or ` +
-          `begin again in an empty database`,
+        `The clone in ${this.#target.label} was started by another version of this command: finish it with that version, or ` +
+          `start again with an empty database`,
       );
     }
     const parts = <T>(kind: string): T[] =>
@@ -74,7 +79,7 @@ export class CloneState {
     };
   }
 
-  /** Writes the plan before anything is done. */
+  /** Writes the plan before anything else is changed. */
   async write(plan: ClonePlan, source: string, options: CloneOptions): Promise<void> {
     const { run } = this.#target;
     await this.#create();
@@ -125,7 +130,7 @@ export class CloneState {
     );
   }
 
-  /** What an earlier try wrote of a plan that never became whole. */
+  /** Deletes an incomplete plan of an earlier run. */
   async #deleteAll(): Promise<void> {
     const { run } = this.#target;
     const some = `SELECT item FROM ${TABLE} LIMIT ${MAX_ROWS}`;
@@ -135,7 +140,7 @@ export class CloneState {
     }
   }
 
-  /** The item of a table. */
+  /** Returns the item key of a table. */
   async item(copy: TableCopy): Promise<string> {
     const name = quoteText(
       `% ${qualify(copy.schema, copy.name)}`.replaceAll("\\", "\\\\").replaceAll("_", "\\_"),
@@ -146,7 +151,7 @@ export class CloneState {
     return String(row.item);
   }
 
-  /** How far a table got. */
+  /** Reads the progress of a table. */
   async readCopy(item: string): Promise<CopyState> {
     const [row] = await this.#target.run(
       `SELECT mark, copied::text AS copied, is_done FROM ${TABLE} WHERE item = ${quoteText(item)}`,
@@ -159,9 +164,9 @@ export class CloneState {
   }
 
   /**
-   * Moves a table's mark, within the transaction that writes the rows.
+   * Advances the mark of a table in the transaction that writes the rows.
    *
-   * @returns Whether the mark was where it was thought to be; otherwise the rows must not be written.
+   * @returns False if the mark has changed; the rows must not be written then.
    */
   async move(run: Run, item: string, from: CopyState, to: CopyState): Promise<boolean> {
     const text = (mark: CopyState["mark"]) =>
@@ -174,7 +179,7 @@ export class CloneState {
     return moved.length === 1;
   }
 
-  /** Takes everything of the clone's own out of the target. */
+  /** Drops the tables and the schema of the clone. */
   async drop(): Promise<void> {
     const { run } = this.#target;
     const tables = await run(

@@ -11,68 +11,72 @@ import { ConfigurationError } from "../../../errors/http_errors.ts";
 import type { DatabaseTarget } from "../database_target.ts";
 import { toDatabaseError } from "../reaching.ts";
 
-/** Runs one statement and gives its rows. */
+/** Executes a statement and returns its rows. */
 export type Run = (text: string) => Promise<Row[]>;
 
-/** One of a clone's two databases. */
+/** The source or the target of a clone. */
 export interface CloneConnection {
-  /** For the library's own functions. */
+  /** The drizzle client. */
   readonly db: DrizzleClient;
-  /** What may be printed. */
+  /** A printable name. */
   readonly label: string;
-  /** Whether it is the distributed provider. */
+  /** True for Aurora DSQL. */
   readonly isDistSql: boolean;
-  /** Whether it is reached by the RDS Data API. */
+  /** True for the RDS Data API. */
   readonly isDataApi: boolean;
-  /** Whether it lives in this process. */
+  /** True for an embedded database. */
   readonly isEmbedded: boolean;
-  /** Runs a statement that may be run twice: again after a conflict, and after a connection that was lost. */
+  /** Executes an idempotent statement. Retries after conflicts and lost connections. */
   readonly run: Run;
-  /** Runs statements in one transaction: again after a conflict, not after a lost connection. */
+  /**
+   * Executes statements in a transaction. Retries after conflicts, but not after lost connections.
+   */
   transaction(work: (run: Run) => Promise<void>): Promise<void>;
-  /** Closes it. */
+  /** Closes the connection. */
   close(): Promise<void>;
 }
 
 const MAX_LOST_CONNECTIONS = 6;
 
 /**
- * Connects to a database, with settings that make values the same text on both sides.
+ * Connects to a database with settings that give values the same text form on both sides.
  *
  * @param target The database.
- * @returns The connection, which works.
- * @throws {DatabaseError} When it cannot be reached.
- * @throws {ConfigurationError} When its settings would change values.
+ * @returns An open connection.
+ * @throws {DatabaseError} If the database cannot be reached.
+ * @throws {ConfigurationError} If its settings would change values.
  */
 export async function connect(target: DatabaseTarget): Promise<CloneConnection> {
   const { config, label } = target;
   const plain = await open(target);
-  const wrong = await wrongSettings(plain.run);
+  const wrong = await findUnsafeSettings(plain.run);
   if (wrong.length === 0) return plain;
   await plain.close();
   const url = config.connectionString ?? "";
   if (/^postgres(?:ql)?:/i.test(url) && config.provider === "serverless-pg") {
-    const set = `${url}${url.includes("?") ? "&" : "?"}${new URLSearchParams(TEXT_SETTINGS)}`;
-    const again = await open({ label, config: { ...config, connectionString: set } });
-    const left = await wrongSettings(again.run);
+    const withSettings = `${url}${url.includes("?") ? "&" : "?"}${new URLSearchParams(
+      TEXT_SETTINGS,
+    )}`;
+    const again = await open({ label, config: { ...config, connectionString: withSettings } });
+    const left = await findUnsafeSettings(again.run);
     if (left.length === 0) return again;
     await again.close();
   }
   throw new ConfigurationError(
-    `${label}: ${wrong.join(" and ")} would change values on their way: set ` +
+    `${label}: ${wrong.join(" and ")} would change copied values: set ` +
       `${
         Object.entries(TEXT_SETTINGS).map(([name, value]) => `${name} to ${value}`).join(" and ")
-      } for the role that clones`,
+      } for the role of the clone`,
   );
 }
 
-/** What the text of dates and intervals hangs on, in the form that both sides read. */
+/** Settings that affect the text of dates and intervals. */
 const TEXT_SETTINGS: Readonly<Record<string, string>> = {
   DateStyle: "ISO",
   IntervalStyle: "postgres",
 };
 
-async function wrongSettings(run: Run): Promise<string[]> {
+async function findUnsafeSettings(run: Run): Promise<string[]> {
   const [row] = await run(
     "SELECT current_setting('DateStyle') AS date, current_setting('IntervalStyle') AS interval, " +
       "current_setting('extra_float_digits') AS digits",
@@ -84,7 +88,7 @@ async function wrongSettings(run: Run): Promise<string[]> {
   return wrong;
 }
 
-/** Seconds that a statement of a clone may take: an index of a large table is one. */
+/** Timeout of a statement in seconds; the creation of a large index is one statement. */
 const STATEMENT_SECONDS = 3600;
 
 async function open({ config: given, label }: DatabaseTarget): Promise<CloneConnection> {
@@ -110,7 +114,7 @@ async function open({ config: given, label }: DatabaseTarget): Promise<CloneConn
         try {
           return await retry(() => runOn(db)(text));
         } catch (error) {
-          if (!isConnectionLost(error) || isSilent(error) || lost >= MAX_LOST_CONNECTIONS) {
+          if (!isConnectionLost(error) || isTimeout(error) || lost >= MAX_LOST_CONNECTIONS) {
             throw error;
           }
           await new Promise((resolve) => setTimeout(resolve, 200 * 2 ** lost));
@@ -124,28 +128,28 @@ async function open({ config: given, label }: DatabaseTarget): Promise<CloneConn
 }
 
 /**
- * Whether the server gave no word about what was sent.
+ * Checks whether the outcome of a statement is unknown.
  *
- * @param error What was thrown.
+ * @param error The thrown error.
  */
 export function isConnectionLost(error: unknown): boolean {
   if (isAppError(error)) return isAppError(error, "COMMIT_OUTCOME_UNKNOWN");
-  const state = getState(error);
+  const state = findSqlState(error);
   return state === undefined ? !(error instanceof TypeError) : /^(?:08|57P0|XX)/.test(state);
 }
 
-/** Whether the statement took all the time that it was given: another try would take as long. */
-function isSilent(error: unknown): boolean {
+/** Checks for a statement timeout: a retry would take as long. */
+function isTimeout(error: unknown): boolean {
   return causeChain(error).some((link) =>
     (link as { code?: unknown }).code === "CONNECTION_SILENT"
   );
 }
 
 /**
- * The SQLSTATE of an error, wherever in its chain it is.
+ * Returns the SQLSTATE of an error or one of its causes.
  *
- * @param error What was thrown.
+ * @param error The thrown error.
  */
-export function getState(error: unknown): string | undefined {
+export function findSqlState(error: unknown): string | undefined {
   return causeChain(error).map(getSqlState).find((state) => state !== undefined);
 }

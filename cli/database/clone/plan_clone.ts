@@ -1,58 +1,58 @@
 import type { DistSqlOptions } from "../../../database/distsql/options.ts";
 import { translateForDistSql } from "../../../database/distsql/sanitize.ts";
 import type { TableColumn, TableSchema } from "../../../database/recreation/table_schema.ts";
-import { qualify, quoteName } from "../sql_text.ts";
+import { qualify, quoteName } from "../../../database/recreation/sql_text.ts";
 import { type CloneSources, type DdlFile, planData, planSchema, tableKey } from "./clone_ddl.ts";
 import type { CloneOptions } from "./clone_options.ts";
 import {
   findConflict,
   findMask,
   findUnknownMasks,
-  isLeftOut,
+  isSkipped,
   maskExpression,
 } from "./private_data.ts";
 import type { SequenceSchema } from "./read_catalog.ts";
 
-/** A column that rows are ordered by. */
+/** A column of the sort key. */
 export interface KeyColumn {
-  /** SQL of the column. */
+  /** The column as SQL. */
   readonly sql: string;
-  /** Its type. */
+  /** The type of the column. */
   readonly type: string;
 }
 
-/** How the rows of a table get across. */
+/** The copy of a table's rows. */
 export interface TableCopy {
   readonly schema: string;
   readonly name: string;
-  /** SQL over the source for each column of the target, by its name. */
+  /** SQL expressions on the source for the columns of the target. */
   readonly columns: readonly { readonly name: string; readonly expression: string }[];
-  /** What the rows are ordered by: no two rows have the same. */
+  /** The unique sort key of the rows. */
   readonly key: readonly KeyColumn[];
-  /** Whether an identity column takes its values only when told to. */
+  /** True if an identity column requires OVERRIDING SYSTEM VALUE. */
   readonly overriding: boolean;
-  /** Columns whose values would be rounded beyond so many digits. */
+  /** Columns whose values the target rounds to the given number of decimals. */
   readonly scaled: readonly { readonly column: string; readonly scale: number }[];
 }
 
-/** What a clone does, before it does anything. */
+/** The plan of a clone. */
 export interface ClonePlan {
-  /** Before the rows. */
+  /** Statements before the rows are copied. */
   readonly before: readonly DdlFile[];
-  /** After the rows: what is quicker then, or would refuse them in their order. */
+  /** Statements after the rows are copied, which would be slower or fail before. */
   readonly after: readonly DdlFile[];
   readonly copies: readonly TableCopy[];
   readonly sequences: readonly SequenceSchema[];
-  /** What stands in the way; nothing is done while there is something. */
+  /** Reasons why the clone cannot run. */
   readonly refusals: readonly string[];
   readonly warnings: readonly string[];
 }
 
 /**
- * Plans a clone. Reads and changes nothing.
+ * Plans a clone. Changes nothing.
  *
- * @param sources What is there.
- * @returns Statements, copies, and what stands in the way.
+ * @param sources The objects and options.
+ * @returns Statements, copies, and reasons why the clone cannot run.
  */
 export function planClone(sources: CloneSources): ClonePlan {
   const { objects, options } = sources;
@@ -64,7 +64,7 @@ export function planClone(sources: CloneSources): ClonePlan {
   const masking: Masking = { salt: crypto.randomUUID(), warnings, refusals };
   const leftOut = options.mode === "schema"
     ? []
-    : sources.tables.filter((table) => isLeftOut(table, options));
+    : sources.tables.filter((table) => isSkipped(table, options));
   for (const table of leftOut) reportLeftOut(table, sources.tables, masking);
   const copies = options.mode === "schema" ? [] : sources.tables.map((table, at) => {
     if (leftOut.includes(table)) return undefined;
@@ -84,14 +84,14 @@ export function planClone(sources: CloneSources): ClonePlan {
     : planSchema({ ...sources, tables, objects: { ...objects, sequences } }, names, warnings);
   if (options.mode !== "data") {
     if (options.tables.length === 0) {
-      for (const what of objects.left) warnings.push(`${what} is not cloned`);
+      for (const what of objects.notCloned) warnings.push(`${what} is not cloned`);
     }
     if (sources.isToDistSql) checkDistSql(files, options, refusals, warnings);
   }
   return { ...files, copies, sequences, refusals, warnings };
 }
 
-/** A table as the target is to have it. */
+/** Returns a table in the form of the target. */
 function toTarget(
   table: TableSchema,
   { options, isFromDistSql, isToDistSql, targets }: CloneSources,
@@ -99,7 +99,7 @@ function toTarget(
   if (options.mode === "data") return targets.get(tableKey(table)) ?? table;
   const columns = table.columns.map((column): TableColumn => {
     if (!isToDistSql) return column;
-    // what the provider does not have
+    // properties that DSQL does not support
     const { notNullName: _name, settings: _settings, ...plain } = column;
     if (!options.arraysAsJsonb || !isArray(column)) return plain;
     const { default: given, ...rest } = plain;
@@ -113,7 +113,7 @@ function toTarget(
   return {
     ...table,
     columns,
-    // the provider shows its own index method, and all columns as part of the primary key's index
+    // DSQL reports its own index method, and lists all columns in the index of the primary key
     constraints: table.constraints.map((constraint) =>
       constraint.type === "primary_key"
         ? { ...constraint, definition: `PRIMARY KEY (${names(constraint.columns)})` }
@@ -146,15 +146,15 @@ function planCopy(
     !to.columns.some((other) => other.name === column.name)
   );
   if (lacking.length > 0) {
-    return `the target's ${schema}.${name} has no column ${
+    return `the target's ${schema}.${name} lacks the column ${
       lacking.map((column) => column.name).join(", ")
     }`;
   }
-  if (columns.length === 0) return `${schema}.${name} has no column whose values could be copied`;
+  if (columns.length === 0) return `${schema}.${name} has no columns that can be copied`;
   const key = findKey(from) ?? (isFromDistSql ? undefined : [{ sql: "ctid", type: "tid" }]);
   if (key === undefined) {
     return `${schema}.${name} has neither a primary key nor a unique constraint over NOT NULL columns, so its rows cannot be ` +
-      "told apart: give it one, or leave it out with --tables";
+      "identified: add one, or exclude the table with --tables";
   }
   const target = (column: TableColumn) => to.columns.find((other) => other.name === column.name)!;
   return {
@@ -165,20 +165,20 @@ function planCopy(
       columns,
       options,
       masking,
-      (column) => valueOf(column, target(column)),
+      (column) => renderValue(column, target(column)),
     ),
     key,
     overriding: columns.some((column) => target(column).identity?.always === true),
     scaled: columns.flatMap((column) => {
-      const scale = lostScale(column, target(column), isToDistSql, options);
+      const scale = findLostScale(column, target(column), isToDistSql, options);
       return scale === undefined ? [] : [{ column: column.name, scale }];
     }),
   };
 }
 
-/** What masking finds out beside the expressions. */
+/** Collects results of masking. */
 interface Masking {
-  /** Random text of this clone. */
+  /** Random salt of this clone. */
   readonly salt: string;
   readonly warnings: string[];
   readonly refusals: string[];
@@ -191,7 +191,7 @@ function reportLeftOut(
 ): void {
   const { schema = "public", name } = table;
   warnings.push(
-    `${schema}.${name}: its rows are left out, they are credentials (--with-credentials copies them)`,
+    `${schema}.${name}: its rows are skipped because they contain credentials (--with-credentials copies them)`,
   );
   const isReferenced = ({ constraints }: TableSchema) =>
     constraints.some(({ type, definition }) =>
@@ -201,13 +201,13 @@ function reportLeftOut(
     refusals.push(
       `${
         other.schema ?? "public"
-      }.${other.name} refers to ${schema}.${name}, whose rows are left out: give ` +
-        "--with-credentials, or leave it out with --tables",
+      }.${other.name} references ${schema}.${name}, whose rows are skipped: use ` +
+        "--with-credentials, or exclude the table with --tables",
     );
   }
 }
 
-/** Returns the expression of each column, masked where it has to be. */
+/** Returns the expression of each column, masked if required. */
 function readColumns(
   table: TableSchema,
   columns: readonly TableColumn[],
@@ -235,7 +235,7 @@ function readColumns(
   return read;
 }
 
-/** The primary key, or what is as good. */
+/** Returns the primary key or an equivalent unique key. */
 function findKey(table: TableSchema): KeyColumn[] | undefined {
   const candidates = [
     ...table.constraints.filter(({ type }) => type === "primary_key").map(({ columns }) => columns),
@@ -255,17 +255,17 @@ function findKey(table: TableSchema): KeyColumn[] | undefined {
   return undefined;
 }
 
-/** A value as the text that the target reads it from. */
-function valueOf(column: TableColumn, to: TableColumn): string {
+/** Renders a column as text that the target can parse. */
+function renderValue(column: TableColumn, to: TableColumn): string {
   const name = quoteName(column.name);
   if (isArray(column) && to.type === "jsonb") return `to_jsonb(${name})::text`;
-  // money shows the currency of its server
+  // the text of money contains the server's currency symbol
   if (column.type === "money") return `${name}::numeric::text`;
   return `${name}::text`;
 }
 
-/** Digits after the point that the target keeps, where it keeps fewer than the source may have. */
-function lostScale(
+/** Returns the number of decimals in the target if it keeps fewer than the source may have. */
+function findLostScale(
   from: TableColumn,
   to: TableColumn,
   isToDistSql: boolean,
@@ -278,9 +278,9 @@ function lostScale(
 }
 
 /**
- * Choices of the translation that keep every value.
+ * Returns translation options that preserve all values.
  *
- * @param options What was asked for.
+ * @param options The options of the clone.
  */
 export function getTranslation({ numeric }: CloneOptions): DistSqlOptions {
   return { enums: "check", ...numeric === undefined ? {} : { numeric } };
@@ -297,7 +297,7 @@ function checkDistSql(
   for (const { message, id } of translation.refusals) {
     refusals.push(
       id === "type-array" && !options.arraysAsJsonb
-        ? `${message} Or give --arrays-as-jsonb`
+        ? `${message} Or use --arrays-as-jsonb`
         : message,
     );
   }
@@ -305,7 +305,7 @@ function checkDistSql(
     const line = `${table === undefined ? "" : `${table}: `}${message} (${id})`;
     if (id === "numeric-precision" && options.mode === "all") {
       refusals.push(
-        `${table}: numeric without a precision would be stored as numeric(18,6), rounded: give --numeric <precision,scale>, such as ` +
+        `${table}: numeric without a precision would be rounded to numeric(18,6): use --numeric <precision,scale>, such as ` +
           "--numeric 38,10",
       );
     } else if (!warnings.includes(line)) warnings.push(line);

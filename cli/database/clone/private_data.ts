@@ -1,8 +1,8 @@
 import type { TableColumn, TableSchema } from "../../../database/recreation/table_schema.ts";
-import { quoteName, quoteText } from "../sql_text.ts";
+import { quoteName, quoteText } from "../../../database/recreation/sql_text.ts";
 import type { CloneOptions, Mask } from "./clone_options.ts";
 
-/** Tables of live credentials, by name without underscores, with a column that tells them. */
+/** Tables of credentials by name without underscores, with a column that identifies them. */
 const CREDENTIAL_TABLES: Readonly<Record<string, string>> = {
   session: "token",
   sessions: "token",
@@ -10,13 +10,13 @@ const CREDENTIAL_TABLES: Readonly<Record<string, string>> = {
   verifications: "value",
 };
 
-/** Columns that hold credentials in any table, by name without underscores. */
+/** Columns that contain credentials in any table, by name without underscores. */
 const CREDENTIAL_COLUMNS: ReadonlySet<string> = new Set([
   ...["password", "passwordhash", "accesstoken", "refreshtoken", "idtoken"],
   ...["clientsecret", "privatekey", "backupcodes", "apikey", "totpsecret"],
 ]);
-/** Columns that hold credentials in the tables of better-auth's plugins. */
-const CREDENTIAL_COLUMNS_OF: Readonly<Record<string, string>> = {
+/** Columns that contain credentials in tables of better-auth's plugins. */
+const CREDENTIAL_COLUMNS_BY_TABLE: Readonly<Record<string, string>> = {
   twofactor: "secret",
   twofactors: "secret",
   apikey: "key",
@@ -26,16 +26,16 @@ const CREDENTIAL_COLUMNS_OF: Readonly<Record<string, string>> = {
 const TEXT_TYPE = /^(?:text|citext|character varying|varchar|character|char|bpchar)(?:\((\d+)\))?$/;
 
 /**
- * Checks whether a clone leaves out the rows of a table: live sessions and open verifications, unless
- * `--with-credentials` asks for them.
+ * Checks whether a clone skips the rows of a table: sessions and verifications, unless
+ * `--with-credentials` is used.
  */
-export function isLeftOut(table: TableSchema, { credentials }: CloneOptions): boolean {
+export function isSkipped(table: TableSchema, { credentials }: CloneOptions): boolean {
   const marker = CREDENTIAL_TABLES[normalize(table.name)];
   return !credentials && marker !== undefined &&
     table.columns.some(({ name }) => normalize(name) === marker);
 }
 
-/** Returns how a clone replaces a column's values, or `undefined` where it copies them. */
+/** Returns the mask of a column, or `undefined` if its values are copied unchanged. */
 export function findMask(
   table: TableSchema,
   column: TableColumn,
@@ -47,17 +47,17 @@ export function findMask(
   if (configured !== undefined || options.credentials) return configured;
   const normalized = normalize(column.name);
   const isCredential = CREDENTIAL_COLUMNS.has(normalized) ||
-    CREDENTIAL_COLUMNS_OF[normalize(name)] === normalized;
+    CREDENTIAL_COLUMNS_BY_TABLE[normalize(name)] === normalized;
   if (!isCredential) return undefined;
   return column.notNull ? { text: "" } : "null";
 }
 
 /**
- * Finds masks that name no column of the tables: a misspelt name would let values through.
+ * Finds masks of unknown columns: a misspelt name would copy unmasked values.
  *
  * @param tables The tables of the clone.
- * @param options Its masks; with a choice of tables, masks of others are passed over.
- * @returns Why the clone cannot begin, a line for each.
+ * @param options Masks and selected tables; masks of other tables are ignored.
+ * @returns One message for each mask.
  */
 export function findUnknownMasks(
   tables: readonly TableSchema[],
@@ -74,12 +74,10 @@ export function findUnknownMasks(
   return Object.keys(masks)
     .filter((key) => !columns.has(key))
     .filter((key) => chosen.length === 0 || names.has(key.slice(0, key.lastIndexOf("."))))
-    .map((key) =>
-      `database.cloneMasks names ${key}, and the source has no such column: correct the name`
-    );
+    .map((key) => `database.cloneMasks: the source has no column ${key}`);
 }
 
-/** Says why a mask would break a constraint of the table, or returns `undefined`. */
+/** Returns why a mask would violate a constraint of the table, or `undefined`. */
 export function findConflict(
   table: TableSchema,
   column: TableColumn,
@@ -88,18 +86,18 @@ export function findConflict(
   const isIn = (columns: readonly string[] | undefined) => columns?.includes(column.name) === true;
   const has = (type: string) =>
     table.constraints.some((one) => one.type === type && isIn(one.columns));
-  if (has("primary_key") || has("foreign_key")) return "it is part of a key";
+  if (has("primary_key") || has("foreign_key")) return "because it is part of a key";
   const isUnique = has("unique") || table.indexes.some(({ unique, keys }) => unique && isIn(keys));
-  if (isUnique && typeof mask === "object") return "its values are unique: use a hash";
+  if (isUnique && typeof mask === "object") return "because its values are unique: use a hash";
 }
 
 /**
- * Writes the expression that reads a masked value.
+ * Builds the expression that reads a masked value.
  *
- * @param column The source's column.
- * @param mask How its values are replaced.
- * @param salt Random text of this clone, so that hashes cannot be looked up.
- * @returns SQL, or why the column cannot be masked so.
+ * @param column The column of the source.
+ * @param mask The mask.
+ * @param salt Random salt of this clone, so that hashes cannot be looked up.
+ * @returns SQL, or why the column cannot have this mask.
  */
 export function maskExpression(
   column: TableColumn,
@@ -108,12 +106,12 @@ export function maskExpression(
 ): { sql: string } | { refusal: string } {
   if (mask === "null") {
     return column.notNull
-      ? { refusal: "it is NOT NULL: mask it with a text or a hash" }
+      ? { refusal: "because it is NOT NULL: use a text or a hash" }
       : { sql: "NULL::text" };
   }
   const type = TEXT_TYPE.exec(column.type);
   if (type === null) {
-    return { refusal: `its type is ${column.type}, and only texts can be masked so` };
+    return { refusal: `because its type is ${column.type}, and this mask requires a text column` };
   }
   const name = quoteName(column.name);
   const hash = `md5(${quoteText(salt)} || ${name}::text)`;

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Makes a folder that its owner alone can enter, or closes one that exists.
+ * Creates a folder that only its owner can access, or restricts an existing one.
  *
  * @param path The folder.
  */
@@ -12,10 +12,10 @@ export function openPrivateFolder(path: string): void {
 }
 
 /**
- * Takes everything in a folder away from all but its owner: the embedded database sets the modes of
- * its files itself.
+ * Restricts all files in a folder to their owner. Needed because the embedded database sets the
+ * modes of its files itself.
  *
- * @param path The folder; nothing happens when it does not exist.
+ * @param path The folder; a missing folder is ignored.
  */
 export function makePrivate(path: string): void {
   if (!existsSync(path)) return;

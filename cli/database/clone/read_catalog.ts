@@ -1,18 +1,18 @@
 import { introspectTable } from "../../../database/recreation/introspect.ts";
 import type { TableSchema } from "../../../database/recreation/table_schema.ts";
-import { qualify, quoteText } from "../sql_text.ts";
+import { qualify, quoteText } from "../../../database/recreation/sql_text.ts";
 import type { CloneConnection, Run } from "./connection.ts";
 
-/** A table or something like it. */
+/** A table, view or similar relation. */
 export interface Relation {
   readonly schema: string;
   readonly name: string;
   /** `r` table, `p` partitioned, `v` view, `m` materialized view, `f` foreign table. */
   readonly kind: string;
   readonly isPartition: boolean;
-  /** What the planner believes; 0 when it does not know. */
+  /** The estimate of the planner; 0 if unknown. */
   readonly rows: number;
-  /** Whether policies keep rows from the role that asks. */
+  /** True if row-level security hides rows from the current role. */
   readonly isFiltered: boolean;
 }
 
@@ -21,9 +21,9 @@ export interface SequenceSchema {
   readonly schema: string;
   readonly name: string;
   readonly definition: string;
-  /** How far it goes with each value. */
+  /** The increment of the sequence. */
   readonly increment: string;
-  /** The column that it numbers. */
+  /** The column that uses the sequence. */
   readonly owner?: {
     readonly schema: string;
     readonly table: string;
@@ -32,43 +32,43 @@ export interface SequenceSchema {
   };
 }
 
-/** What is in a database beside its tables, as SQL that makes it. */
+/** Objects of a database other than tables, as SQL that creates them. */
 export interface CatalogObjects {
-  /** Schemas but `public`. */
+  /** Schemas except `public`. */
   readonly schemas: readonly string[];
   readonly extensions: readonly string[];
   /** Enums and domains: one CREATE statement each. */
   readonly types: readonly string[];
   readonly sequences: readonly SequenceSchema[];
-  /** Views in an order in which each finds those that it uses. */
+  /** Views in dependency order. */
   readonly views: readonly {
     readonly schema: string;
     readonly name: string;
     readonly sql: string;
   }[];
-  /** What a clone leaves behind, in words. */
-  readonly left: readonly string[];
+  /** Descriptions of objects that are not cloned. */
+  readonly notCloned: readonly string[];
 }
 
-/** The schema that keeps how far a clone got. */
+/** The schema of the clone's progress. */
 export const CLONE_SCHEMA = "trellis_clone";
 
-function inUserSchema(isDistSql: boolean, alias = "n"): string {
+function isInUserSchema(isDistSql: boolean, alias = "n"): string {
   const own = ["information_schema", CLONE_SCHEMA, ...isDistSql ? ["sys"] : []].map(quoteText).join(
     ", ",
   );
   return `${alias}.nspname NOT LIKE 'pg\\_%' AND ${alias}.nspname NOT IN (${own})`;
 }
 
-function noExtension(catalog: string, oid: string): string {
+function isNotFromExtension(catalog: string, oid: string): string {
   return `NOT EXISTS (SELECT FROM pg_depend e WHERE e.classid = '${catalog}'::regclass AND e.objid = ${oid} AND e.deptype = 'e')`;
 }
 
 /**
- * The relations of a database that are somebody's own.
+ * Reads the user relations of a database.
  *
  * @param connection The database.
- * @returns Tables, views and the like, by schema and name.
+ * @returns Tables, views and similar relations, sorted by schema and name.
  */
 export async function readRelations({ run, isDistSql }: CloneConnection): Promise<Relation[]> {
   const filtered = isDistSql ? "false" : "c.relrowsecurity AND row_security_active(c.oid)";
@@ -76,8 +76,8 @@ export async function readRelations({ run, isDistSql }: CloneConnection): Promis
     `SELECT n.nspname::text AS schema, c.relname::text AS name, c.relkind::text AS kind, c.relispartition AS is_partition, ` +
       `greatest(c.reltuples, 0)::bigint::text AS rows, ${filtered} AS is_filtered ` +
       `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace ` +
-      `WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ${inUserSchema(isDistSql)} AND ${
-        noExtension("pg_class", "c.oid")
+      `WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND ${isInUserSchema(isDistSql)} AND ${
+        isNotFromExtension("pg_class", "c.oid")
       } ORDER BY 1, 2`,
   );
   return rows.map((row) => ({
@@ -91,7 +91,7 @@ export async function readRelations({ run, isDistSql }: CloneConnection): Promis
 }
 
 /**
- * Reads a table's description.
+ * Reads the definition of a table.
  *
  * @param connection The database.
  * @param relation The table.
@@ -104,16 +104,16 @@ export function readTable(
 }
 
 /**
- * Reads what is there beside tables.
+ * Reads the objects other than tables.
  *
  * @param connection The database.
  */
 export async function readObjects(connection: CloneConnection): Promise<CatalogObjects> {
   const { run, isDistSql } = connection;
-  const user = inUserSchema(isDistSql);
+  const user = isInUserSchema(isDistSql);
   const schemas = await run(
     `SELECT n.nspname::text AS name FROM pg_namespace n WHERE ${user} AND n.nspname <> 'public' AND ${
-      noExtension("pg_namespace", "n.oid")
+      isNotFromExtension("pg_namespace", "n.oid")
     } ORDER BY 1`,
   );
   const extensions = isDistSql ? [] : await run(
@@ -125,7 +125,7 @@ export async function readObjects(connection: CloneConnection): Promise<CatalogO
     types: await readTypes(run, user),
     sequences: await readSequences(run, user),
     views: await readViews(run, user),
-    left: await readLeft(connection, user),
+    notCloned: await readNotCloned(connection, user),
   };
 }
 
@@ -134,7 +134,7 @@ async function readTypes(run: Run, user: string): Promise<string[]> {
     `SELECT t.oid::text AS oid, n.nspname::text AS schema, t.typname::text AS name, ` +
       `string_agg(quote_literal(e.enumlabel), ', ' ORDER BY e.enumsortorder) AS labels ` +
       `FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace JOIN pg_enum e ON e.enumtypid = t.oid ` +
-      `WHERE ${user} AND ${noExtension("pg_type", "t.oid")} GROUP BY 1, 2, 3`,
+      `WHERE ${user} AND ${isNotFromExtension("pg_type", "t.oid")} GROUP BY 1, 2, 3`,
   );
   const domains = await run(
     `SELECT t.oid::text AS oid, n.nspname::text AS schema, t.typname::text AS name, ` +
@@ -142,7 +142,7 @@ async function readTypes(run: Run, user: string): Promise<string[]> {
       `(SELECT string_agg('CONSTRAINT ' || quote_ident(con.conname) || ' ' || pg_get_constraintdef(con.oid), ' ' ORDER BY con.conname) ` +
       `FROM pg_constraint con WHERE con.contypid = t.oid AND con.contype = 'c') AS checks ` +
       `FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace ` +
-      `WHERE t.typtype = 'd' AND ${user} AND ${noExtension("pg_type", "t.oid")}`,
+      `WHERE t.typtype = 'd' AND ${user} AND ${isNotFromExtension("pg_type", "t.oid")}`,
   );
   const made = [
     ...enums.map((row) => ({
@@ -159,7 +159,7 @@ async function readTypes(run: Run, user: string): Promise<string[]> {
       ].join(" "),
     })),
   ];
-  // what a type uses was there before it
+  // a type only uses types with lower OIDs
   return made.sort((a, b) => a.oid - b.oid).map(({ sql }) => sql);
 }
 
@@ -174,7 +174,7 @@ async function readSequences(run: Run, user: string): Promise<SequenceSchema[]> 
       `AND d.refclassid = 'pg_class'::regclass AND d.deptype IN ('a', 'i') ` +
       `LEFT JOIN pg_class t ON t.oid = d.refobjid LEFT JOIN pg_namespace tn ON tn.oid = t.relnamespace ` +
       `LEFT JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid ` +
-      `WHERE ${user} AND ${noExtension("pg_class", "c.oid")} ORDER BY 1, 2`,
+      `WHERE ${user} AND ${isNotFromExtension("pg_class", "c.oid")} ORDER BY 1, 2`,
   );
   return rows.map((row) => ({
     schema: String(row.schema),
@@ -199,7 +199,7 @@ async function readViews(run: Run, user: string): Promise<CatalogObjects["views"
     `SELECT n.nspname::text AS schema, c.relname::text AS name, pg_get_viewdef(c.oid) AS definition, ` +
       `array_to_string(c.reloptions, ', ') AS options ` +
       `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace ` +
-      `WHERE c.relkind = 'v' AND ${user} AND ${noExtension("pg_class", "c.oid")} ORDER BY c.oid`,
+      `WHERE c.relkind = 'v' AND ${user} AND ${isNotFromExtension("pg_class", "c.oid")} ORDER BY c.oid`,
   );
   return rows.map((row) => ({
     schema: String(row.schema),
@@ -211,11 +211,11 @@ async function readViews(run: Run, user: string): Promise<CatalogObjects["views"
   }));
 }
 
-/** Objects that hold no rows and that SQL of one database need not mean in another. */
-async function readLeft({ run, isDistSql }: CloneConnection, user: string): Promise<string[]> {
+/** Reads objects without rows whose SQL is not portable. */
+async function readNotCloned({ run, isDistSql }: CloneConnection, user: string): Promise<string[]> {
   const parts = [
     `SELECT 'function ' || p.oid::regprocedure::text AS what FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace ` +
-    `WHERE ${user} AND ${noExtension("pg_proc", "p.oid")}`,
+    `WHERE ${user} AND ${isNotFromExtension("pg_proc", "p.oid")}`,
     ...isDistSql ? [] : [
       `SELECT 'trigger ' || quote_ident(g.tgname) || ' on ' || g.tgrelid::regclass::text FROM pg_trigger g ` +
       `JOIN pg_class c ON c.oid = g.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE NOT g.tgisinternal AND ${user}`,
@@ -230,7 +230,7 @@ async function readLeft({ run, isDistSql }: CloneConnection, user: string): Prom
       `JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'm' AND ${user}`,
       `SELECT 'type ' || format_type(t.oid, NULL) FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace ` +
       `LEFT JOIN pg_class c ON c.oid = t.typrelid WHERE (t.typtype = 'r' OR t.typtype = 'c' AND c.relkind = 'c') ` +
-      `AND ${user} AND ${noExtension("pg_type", "t.oid")}`,
+      `AND ${user} AND ${isNotFromExtension("pg_type", "t.oid")}`,
     ],
   ];
   return (await run(`${parts.join(" UNION ALL ")} ORDER BY 1`)).map(({ what }) => String(what));

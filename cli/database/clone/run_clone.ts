@@ -3,14 +3,14 @@ import { ConfigurationError } from "../../../errors/http_errors.ts";
 import { UsageError } from "../../command.ts";
 import type { DatabaseTarget } from "../database_target.ts";
 import { toDatabaseError } from "../reaching.ts";
-import { qualify, quoteName, quoteText } from "../sql_text.ts";
+import { qualify, quoteName, quoteText } from "../../../database/recreation/sql_text.ts";
 import { getLimits } from "./batch_limits.ts";
 import { chooseTables, findBlockers } from "./choose_tables.ts";
 import { tableKey } from "./clone_ddl.ts";
 import type { CloneOptions } from "./clone_options.ts";
 import { CloneState, type StoredClone } from "./clone_state.ts";
 import { type CloneConnection, connect } from "./connection.ts";
-import { copyRows } from "./copy_rows.ts";
+import { copyRows } from "./copy_table.ts";
 import { planClone } from "./plan_clone.ts";
 import {
   readObjects,
@@ -21,52 +21,55 @@ import {
 } from "./read_catalog.ts";
 import { runDdl } from "./run_ddl.ts";
 
-/** A clone to run. */
+/** Options of {@link runClone}. */
 export interface CloneWork {
   readonly source: DatabaseTarget;
   readonly target: DatabaseTarget;
   readonly options: CloneOptions;
-  /** Whether a clone that stopped goes on. */
+  /** Continues an interrupted clone. */
   readonly resume: boolean;
-  /** The table of applied migrations, whose helpers are not cloned. */
+  /** The table of applied migrations, whose helper tables are not cloned. */
   readonly migrations: { readonly schema: string; readonly table: string };
   /**
-   * Seconds after which a clone that died while it made tables or indexes on the distributed provider is taken over.
+   * Seconds after which a clone on DSQL takes over from one that crashed while it created tables or
+   * indexes.
+   *
    * @default 15
    */
   readonly leaseSeconds?: number;
-  /** Told how far a part of the work is. */
+  /** Called with the progress of a step. */
   readonly onProgress: (label: string, done: number, total: number) => void;
-  /** Told what happens. */
+  /** Called with messages. */
   readonly onMessage: (message: string) => void;
 }
 
-/** A table of a clone. */
+/** A cloned table. */
 export interface ClonedTable {
   readonly schema: string;
   readonly name: string;
-  /** Rows in the source and in the target when the clone ended. */
+  /** Row counts of source and target at the end. */
   readonly source: number;
   readonly target: number;
 }
 
-/** What came of a clone. */
+/** The outcome of a clone. */
 export interface CloneOutcome {
-  /** What stood in the way: nothing was done. */
+  /** Reasons why nothing was cloned. */
   readonly refusals: readonly string[];
   readonly warnings: readonly string[];
   readonly tables: readonly ClonedTable[];
-  /** Whether an earlier clone went on. */
+  /** True if an interrupted clone was continued. */
   readonly resumed: boolean;
 }
 
 /**
- * Clones a database into another one. The source is read and never written.
+ * Clones a database. The source is only read.
  *
- * @param work From where to where, and how.
- * @returns What came of it.
- * @throws {ConfigurationError} When the target is not empty, or has a clone of something else.
- * @throws {DatabaseError} When a database cannot be reached or refuses something.
+ * @param work Source, target and options.
+ * @returns The outcome.
+ * @throws {ConfigurationError} If the target is not empty, or contains an interrupted clone of
+ * another source.
+ * @throws {DatabaseError} If a database cannot be reached or rejects a statement.
  */
 export async function runClone(work: CloneWork): Promise<CloneOutcome> {
   if (JSON.stringify(work.source.config) === JSON.stringify(work.target.config)) {
@@ -106,13 +109,15 @@ class Clone {
     const { resume, onMessage } = this.#work;
     const stored = await this.#state.read();
     if (stored !== undefined) this.#assertSame(stored);
-    else if (resume) onMessage(`no clone has stopped in ${this.#target.label}: this one begins`);
+    else if (resume) {
+      onMessage(`${this.#target.label} contains no interrupted clone: starting a new one`);
+    }
     const begun = stored ?? await this.#begin();
     if ("refusals" in begun) return begun;
-    await this.#ddl(begun.before, 1, "Making tables");
+    await this.#ddl(begun.before, 1, "Creating tables");
     await this.#copy(begun);
-    await this.#ddl(begun.after, begun.before.length + 1, "Making indexes and constraints");
-    if (begun.options.mode !== "schema") await this.#positions(begun.sequences);
+    await this.#ddl(begun.after, begun.before.length + 1, "Creating indexes and constraints");
+    if (begun.options.mode !== "schema") await this.#restartSequences(begun.sequences);
     const tables = await this.#count(begun);
     await this.#state.drop();
     return { refusals: [], warnings: begun.warnings, tables, resumed: stored !== undefined };
@@ -122,20 +127,20 @@ class Clone {
     const { resume, source, target, options } = this.#work;
     if (stored.source !== source.label) {
       throw new ConfigurationError(
-        `${target.label} has a clone of ${stored.source} that stopped, and this is ${source.label}: name that source, or take ` +
+        `${target.label} contains an interrupted clone of ${stored.source}, not of ${source.label}: use that source, or ` +
           "an empty target",
       );
     }
     if (!resume) {
       throw new ConfigurationError(
-        `A clone has stopped in ${target.label}: go on with --resume, or take an empty target`,
+        `${target.label} contains an interrupted clone: continue with --resume, or use an empty target`,
       );
     }
     if (JSON.stringify(stored.options) !== JSON.stringify(options)) {
       throw new ConfigurationError(
-        `The clone in ${target.label} began with other options (${
+        `The clone in ${target.label} was started with other options (${
           JSON.stringify(stored.options)
-        }): give the same`,
+        }): use the same options`,
       );
     }
   }
@@ -184,16 +189,16 @@ class Clone {
       throw new ConfigurationError(
         `The target ${this.#target.label} has ${
           list(same)
-        } already, and a clone overwrites nothing: take an empty database, ` +
-          "or give --data-only to fill tables that are there and empty",
+        }, and a clone never overwrites tables: use an empty database, ` +
+          "or --data-only to fill existing empty tables",
       );
     }
     if (options.beside) return;
     throw new ConfigurationError(
       `The target ${this.#target.label} is not empty (${
         list(present)
-      }): take an empty database, or give --beside to put the ` +
-        "clone's tables beside those",
+      }): use an empty database, or --beside to add the ` +
+        "cloned tables",
     );
   }
 
@@ -206,21 +211,21 @@ class Clone {
       const found = present.find((one) => one.schema === schema && one.name === name);
       if (found === undefined) {
         throw new ConfigurationError(
-          `The target ${this.#target.label} has no table ${schema}.${name}: migrate it first, or leave --data-only out`,
+          `The target ${this.#target.label} has no table ${schema}.${name}: run the migrations first, or omit --data-only`,
         );
       }
       const [row] = await this.#target.run(`SELECT 1 AS one FROM ${qualify(schema, name)} LIMIT 1`);
       if (row !== undefined) {
         throw new ConfigurationError(
-          `${schema}.${name} of the target ${this.#target.label} has rows, and a clone overwrites nothing: empty it, or leave ` +
-            "it out with --tables",
+          `${schema}.${name} of the target ${this.#target.label} contains rows, and a clone never overwrites rows: empty it, or exclude ` +
+            "it with --tables",
         );
       }
       targets.set(qualify(schema, name), await readTable(this.#target, found));
     }
   }
 
-  /** Values that the target would round. */
+  /** Finds columns with values that the target would round. */
   async #findRounded(
     copy: { schema: string; name: string; scaled: readonly { column: string; scale: number }[] },
   ): Promise<string[]> {
@@ -233,8 +238,8 @@ class Clone {
       );
       if (row.scale === null || Number(row.scale) <= scale) continue;
       found.push(
-        `${copy.schema}.${copy.name}: ${column} has values with ${row.scale} digits after the point, and the target keeps ` +
-          `${scale}: give a --numeric with a larger scale`,
+        `${copy.schema}.${copy.name}: ${column} has values with ${row.scale} decimals, but the target keeps ` +
+          `${scale}: use --numeric with a larger scale`,
       );
     }
     return found;
@@ -283,15 +288,15 @@ class Clone {
         throw toDatabaseError(
           error,
           this.#target.label,
-          `the rows of ${copy.schema}.${copy.name} could not be copied`,
+          `the rows of ${copy.schema}.${copy.name} cannot be copied`,
         );
       }
       before += counts[at];
     }
   }
 
-  /** Sequences go on where they are in the source. */
-  async #positions(sequences: readonly SequenceSchema[]): Promise<void> {
+  /** Restarts the sequences of the target at the current values of the source. */
+  async #restartSequences(sequences: readonly SequenceSchema[]): Promise<void> {
     for (const { schema, name, increment, owner } of sequences) {
       const [at] = await this.#source.run(
         `SELECT last_value::text AS last, is_called FROM ${qualify(schema, name)}`,
@@ -307,7 +312,7 @@ class Clone {
       const [there] = await this.#target.run(
         `SELECT to_regclass(${quoteText(qualify(schema, name))}) IS NOT NULL AS there`,
       );
-      // a target with tables of its own may number them another way
+      // existing tables of the target may use other sequences
       if (there.there === true) {
         await this.#target.run(`ALTER SEQUENCE ${qualify(schema, name)} RESTART WITH ${next}`);
       }

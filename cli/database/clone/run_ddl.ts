@@ -10,27 +10,27 @@ import type { DdlFile } from "./clone_ddl.ts";
 import { getTranslation } from "./plan_clone.ts";
 import { CLONE_SCHEMA } from "./read_catalog.ts";
 
-/** Statements of a clone that change the target's schema. */
+/** Schema statements of a clone. */
 export interface DdlRun {
   readonly target: DatabaseTarget;
   readonly options: CloneOptions;
-  /** All that were to be run by now, and those to be run. Their names and order never change. */
+  /** The files to run; their names and order never change. */
   readonly files: readonly DdlFile[];
   /** The number of the first file. */
   readonly from: number;
-  /** Seconds after which a run that died is taken over, on the distributed provider. */
+  /** Seconds after which a crashed run on DSQL is taken over. */
   readonly leaseSeconds: number;
-  /** Told of the work: a message, or a file and its number. */
+  /** Called with the number of finished files. */
   readonly onProgress: (done: number, total: number) => void;
   readonly onMessage: (message: string) => void;
 }
 
 /**
- * Runs statements as migrations: translated where the provider needs it, noted as they go, so that a clone which was
- * stopped in the middle goes on with the statement where it was.
+ * Runs statements as migrations: they are translated if the provider requires it and recorded, so
+ * that an interrupted clone continues at the same statement.
  *
  * @param work The statements.
- * @throws {MigrationError} Names the statement that failed.
+ * @throws {MigrationError} If a statement fails.
  */
 export async function runDdl(work: DdlRun): Promise<void> {
   const { target, options, files, from, leaseSeconds, onProgress, onMessage } = work;
@@ -68,7 +68,7 @@ export async function runDdl(work: DdlRun): Promise<void> {
   }
 }
 
-/** The statement in place of a file that nobody has. */
+/** Replaces the name of the temporary file in a message by the name of the object. */
 function describe(error: MigrationError, files: readonly DdlFile[], from: number): MigrationError {
   const file = files[Number(/^\d+/.exec(error.tag ?? "")?.[0]) - from];
   if (file === undefined) return error;
@@ -77,7 +77,7 @@ function describe(error: MigrationError, files: readonly DdlFile[], from: number
     ? error.message
     : error.message.slice(state + 1, -1);
   return new MigrationError(
-    `The target refused a statement for ${file.name} (${why}): put that right and go on with --resume`,
+    `The target rejected a statement for ${file.name} (${why}): fix the cause and continue with --resume`,
     { cause: error },
   );
 }

@@ -4,20 +4,20 @@ const panel = byId("panel-data");
 const PAGE = 25;
 let shown;
 
-/** Reads the tables again. */
+/** Reloads the list of tables. */
 export async function openData(database) {
   if (!database.canBrowse) {
     panel.replaceChildren(
       el(
         "p",
         { class: "empty" },
-        `The functions use a database of the environment, which is left alone (${database.summary}).`,
+        `The functions use the database in the environment, which cannot be browsed here (${database.summary}).`,
       ),
     );
     return;
   }
   if (panel.children.length === 0) {
-    panel.replaceChildren(el("p", { class: "empty" }, "Reading tables …"));
+    panel.replaceChildren(el("p", { class: "empty" }, "Loading tables …"));
   }
   try {
     showTables(await ask("tables"));
@@ -32,7 +32,7 @@ function showTables(tables) {
       el(
         "p",
         { class: "empty" },
-        "The database has no tables. Migrations go into the folder that database.migrationsDir names.",
+        "The database has no tables. Put migrations into the folder in database.migrationsDir.",
       ),
     );
     return;
@@ -59,7 +59,7 @@ function showTables(tables) {
   panel.replaceChildren(el("div", { class: "split" }, list, rows));
   const before = buttons.find(({ dataset }) => dataset.key === shown);
   if (before !== undefined) before.click();
-  else rows.append(el("p", { class: "empty" }, "Choose a table. It is only read, never written."));
+  else rows.append(el("p", { class: "empty" }, "Choose a table. This view is read-only."));
 }
 
 async function showRows(place, table, offset) {

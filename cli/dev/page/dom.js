@@ -1,6 +1,9 @@
-/** Small helpers. Text always goes in as text: what functions log or answer is never read as HTML. */
+/**
+ * DOM functions. Strings become text nodes and are never parsed as HTML: they contain logs and
+ * responses of functions.
+ */
 
-/** Makes an element: `el("button", { class: "row", onclick }, "text", child)`. */
+/** Creates an element: `el("button", { class: "row", onclick }, "text", child)`. */
 export function el(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -18,17 +21,17 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-/** Asks the server; a refusal is an error with the server's own words. */
+/** Sends a request to the server. Throws an error with the server's message if it fails. */
 export async function ask(path, options) {
   const response = await fetch(`/_trellis/api/${path}`, options);
   const value = await response.json();
   if (!response.ok && !("callId" in value)) {
-    throw new Error(value.message ?? `The server answered ${response.status}`);
+    throw new Error(value.message ?? `The server responded with ${response.status}`);
   }
   return value;
 }
 
-/** `12:03:44` of an ISO time, in local time. */
+/** Formats an ISO time as local time: `12:03:44`. */
 export function getTime(iso) {
   return new Date(iso).toLocaleTimeString(undefined, { hour12: false });
 }
@@ -37,7 +40,7 @@ export function pretty(value) {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }
 
-/** A block of text that can be scrolled by keyboard. */
+/** Creates a text block that can be scrolled with the keyboard. */
 export function block(value, label) {
   return el("pre", { tabindex: "0", "aria-label": label }, pretty(value));
 }

@@ -14,10 +14,10 @@ const KINDS = {
   authorizer: "Authorizers",
   standalone: "Called directly",
 };
-/** Rows stay open while the list is drawn again. */
+/** Names of expanded rows; they stay expanded when the list is rendered again. */
 const opened = new Map();
 
-/** Shows the functions. */
+/** Renders the functions. */
 export function showFunctions(functions, base) {
   const active = document.activeElement?.dataset?.name;
   panel.replaceChildren(
@@ -31,7 +31,7 @@ export function showFunctions(functions, base) {
     }),
   );
   if (functions.length === 0) {
-    panel.append(el("p", { class: "empty" }, "There is no function yet."));
+    panel.append(el("p", { class: "empty" }, "No functions yet."));
   }
   if (active !== undefined) {
     panel.querySelector(`button[data-name="${CSS.escape(active)}"]`)?.focus();
@@ -173,12 +173,12 @@ function showResult(place, { callId, durationMs, result, error, failures = [] })
           openTab("requests");
           openCall(callId);
         },
-      }, "Show its log"),
+      }, "Show logs"),
     ),
   );
 }
 
-/** A word of a shell's command line. */
+/** Quotes a word for a POSIX shell. */
 function quote(text) {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -31,7 +31,7 @@ function setConnection(text, isOpen) {
 }
 
 const stream = new EventSource("/_trellis/api/live");
-// after a restart of the server everything is read again
+// after a restart of the server, reload everything
 stream.addEventListener("open", () => {
   setConnection("Live", true);
   readAll().catch((error) => setConnection(error.message, false));
@@ -59,13 +59,13 @@ onOpen("api", () => {
       el(
         "p",
         { class: "note" },
-        el("a", { href: REFERENCE, target: "_blank" }, "Open in a tab of its own"),
+        el("a", { href: REFERENCE, target: "_blank" }, "Open in a new tab"),
         " · ",
         el("a", { href: "/openapi.json", target: "_blank" }, "openapi.json"),
       ),
       el("iframe", { src: REFERENCE, title: "API reference" }),
     );
-  } else if (frame.contentDocument === null) frame.src = REFERENCE; // the browser's own page: the server was gone
-  // reloading keeps the reader's place; what is still about:blank has yet to load
+  } else if (frame.contentDocument === null) frame.src = REFERENCE; // the browser's error page: the server was not running
+  // reload() keeps the scroll position; a frame at about:blank has not loaded yet
   else if (frame.contentDocument.URL !== "about:blank") frame.contentWindow.location.reload();
 });

@@ -1,6 +1,6 @@
 import { ask, block, byId, el, getTime } from "./dom.js";
 
-/** Rows by the id of their call. */
+/** Rows by call id. */
 const rows = new Map();
 const list = byId("calls");
 const filter = byId("filter");
@@ -10,14 +10,14 @@ const MAX_ROWS = 200;
 filter.addEventListener("input", showMatching);
 onlyFailed.addEventListener("change", showMatching);
 
-/** Shows the calls that the server has kept. */
+/** Renders the calls that the server has kept. */
 export function resetCalls(calls) {
   list.replaceChildren();
   rows.clear();
   for (const call of [...calls].reverse()) showCall(call, false);
 }
 
-/** Shows a call that began or ended. */
+/** Renders a call that began or ended. */
 export function showCall(call, isLive = true) {
   let row = rows.get(call.id);
   if (row === undefined) {
@@ -45,7 +45,7 @@ export function showCall(call, isLive = true) {
   showEmpty();
 }
 
-/** Opens a call and goes to it. */
+/** Expands a call and scrolls to it. */
 export function openCall(id) {
   const row = rows.get(id);
   if (row === undefined) return;
@@ -111,8 +111,8 @@ function showEmpty() {
   const isEmpty = ![...rows.values()].some(({ item }) => !item.hidden);
   byId("no-calls").hidden = !isEmpty;
   byId("no-calls").textContent = rows.size === 0
-    ? "No request yet. Call a function, and it shows here."
-    : "No request fits the filter.";
+    ? "No requests yet. Call a function to see it here."
+    : "No request matches the filter.";
   list.hidden = isEmpty;
 }
 
@@ -130,7 +130,7 @@ async function fill(row) {
       status.textContent = "Sending …";
       try {
         await ask(`calls/${call.id}/replay`, { method: "POST" });
-        status.textContent = "Sent again: see the top of the list.";
+        status.textContent = "Replayed: see the top of the list.";
       } catch (error) {
         status.textContent = error.message;
       }
@@ -139,9 +139,7 @@ async function fill(row) {
   const parts = [
     call.note && call.isFailed ? el("p", { class: "bad" }, call.note) : undefined,
     el("h3", {}, "Log"),
-    call.logs.length === 0
-      ? el("p", { class: "dim" }, "Nothing was logged.")
-      : renderLogs(call.logs),
+    call.logs.length === 0 ? el("p", { class: "dim" }, "No log lines.") : renderLogs(call.logs),
     ...(call.spans.length === 0 ? [] : [el("h3", {}, "Spans"), renderSpans(call)]),
     el(
       "div",
@@ -165,7 +163,7 @@ async function fill(row) {
   row.detail.replaceChildren(...parts.filter((part) => part !== undefined));
 }
 
-/** Fields that every line has; they say the same in each. */
+/** Fields that are the same in every line of a call. */
 const COMMON = new Set([
   "level",
   "message",

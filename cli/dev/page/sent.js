@@ -2,28 +2,28 @@ import { block, byId, el, getTime } from "./dom.js";
 
 const panel = byId("panel-sent");
 const list = el("ol", { class: "list" });
-const empty = el("p", { class: "empty" }, "Nothing was sent yet.");
+const empty = el("p", { class: "empty" }, "No messages yet.");
 const items = new Map();
 
 panel.append(
   el(
     "p",
     { class: "note" },
-    "What functions send through AWS clients to queues, topics and buses stops here and goes to the functions of this project that " +
-      "infra.functions names for it, or that are named like it. It proves no permissions, batching, delays, redelivery or dead letters.",
+    "Messages that functions send to queues, topics and buses are delivered locally, to the functions of this project that " +
+      "infra.functions or their names assign to them. Permissions, batching, delays, retries and dead-letter queues are not simulated.",
   ),
   list,
   empty,
 );
 
-/** Shows what the server has kept. */
+/** Renders the messages that the server has kept. */
 export function resetSent(messages) {
   items.clear();
   list.replaceChildren();
   for (const message of [...messages].reverse()) showSent(message);
 }
 
-/** Shows a message that was sent, or what became of it. */
+/** Renders a sent message and its outcomes. */
 export function showSent(message) {
   const item = renderSent(message);
   const before = items.get(message.id);
@@ -65,7 +65,7 @@ function renderSent(
         { class: "who" },
         [
           service === "eventbridge" ? `bus ${target}` : subject,
-          receivers.length === 0 ? "no function of this name" : `to ${receivers.join(", ")}`,
+          receivers.length === 0 ? "no receiver" : `to ${receivers.join(", ")}`,
           ...new Set(outcomes),
         ].filter(Boolean).join(" · "),
       ),

@@ -1,4 +1,4 @@
-/** Tabs as the ARIA practices describe them: arrows move, the view follows, the address remembers. */
+/** Tabs by the ARIA Authoring Practices: arrow keys select a tab, and the URL fragment keeps it. */
 
 const tabs = [...document.querySelectorAll('[role="tab"]')];
 const listeners = new Map();
@@ -9,7 +9,7 @@ export function onOpen(name, listener) {
   if (current() === name) listener();
 }
 
-/** The name of the open view. */
+/** Returns the name of the open view. */
 export function current() {
   return tabs.find((tab) => tab.getAttribute("aria-selected") === "true").id.slice("tab-".length);
 }

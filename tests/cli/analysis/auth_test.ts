@@ -80,7 +80,7 @@ Deno.test("analysePermissions() warns when a handler has auth session and nothin
   assertEquals(warnings.map(({ file, message }) => [file, message]), [
     [
       "fn.ts",
-      "auth is 'session', but nothing that the function loads calls configureSessionAuth: it will fail",
+      "auth is 'session', but no module that the function loads calls configureSessionAuth: requests will fail",
     ],
   ]);
 });

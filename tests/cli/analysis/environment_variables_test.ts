@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { join } from "node:path";
 import { PACKAGE_TABLES } from "../../../cli/analysis/auth_tables.ts";
 import { createCollection } from "../../../cli/analysis/collect.ts";
-import { readSurroundings } from "../../../cli/analysis/environment_variables.ts";
+import { readEnvironment } from "../../../cli/analysis/environment_variables.ts";
 import { createEvaluator } from "../../../cli/analysis/evaluate.ts";
 import { openProject } from "../../../cli/analysis/project.ts";
 import { type Fixture, handler, withProject } from "../fixtures/analyse.ts";
@@ -13,7 +13,7 @@ function getReads(files: Fixture): Promise<{ reads: string; unresolved: string[]
     const project = openProject(root);
     const evaluator = createEvaluator(project, PACKAGE_TABLES);
     const module = project.read(join(root, "fn.ts"));
-    const found = readSurroundings(
+    const found = readEnvironment(
       project,
       createCollection(project, evaluator),
       evaluator,
@@ -107,7 +107,7 @@ const CASES: readonly (readonly [what: string, expected: string, files: Fixture]
 ];
 
 for (const [what, expected, files] of CASES) {
-  Deno.test(`readSurroundings() ${what}`, async () => {
+  Deno.test(`readEnvironment() ${what}`, async () => {
     const { reads, unresolved } = await getReads(files);
     assertEquals(unresolved, []);
     assertEquals(reads.split(" ").sort(), expected.split(" ").sort());
@@ -117,7 +117,7 @@ for (const [what, expected, files] of CASES) {
 const UNTOLD: readonly (readonly [what: string, expected: string, files: Fixture])[] = [
   [
     "a helper that is handed on",
-    "fn.ts:3: what this is given cannot be told from the text, but the name of an environment variable depends on it",
+    "fn.ts:3: the value of this parameter cannot be determined statically, but the name of an environment variable depends on it",
     {
       "fn.ts": `import { defineApiHandler } from "@trellis/fn";
 ${ENV}
@@ -127,7 +127,7 @@ export const handler = defineApiHandler({})(async () => ["A", "B"].map(need));`,
   ],
   [
     "a name that is worked out",
-    "fn.ts:4: the name of an environment variable cannot be told from the text",
+    "fn.ts:4: the name of an environment variable cannot be determined statically",
     {
       "fn.ts": `import { defineApiHandler } from "@trellis/fn";
 ${ENV}
@@ -138,7 +138,7 @@ export const handler = defineApiHandler({})(async ({ path }: any) => {
   ],
   [
     "a function that is handed on",
-    "fn.ts:3: getRequiredEnv is handed on: which variables it reads cannot be told from the text",
+    "fn.ts:3: getRequiredEnv is passed as a value: the variables it reads cannot be determined statically",
     {
       "fn.ts": `import { defineApiHandler } from "@trellis/fn";
 ${ENV}
@@ -147,7 +147,7 @@ export const handler = defineApiHandler({})(async () => ["A", "B"].map(getRequir
   ],
   [
     "names of a definition that a call gives",
-    "fn.ts:3: the names of defineEnv cannot be told from the text",
+    "fn.ts:3: the names in defineEnv cannot be determined statically",
     {
       "fn.ts": `import { defineApiHandler } from "@trellis/fn";
 ${ENV} import { names } from "elsewhere";
@@ -157,7 +157,7 @@ export const handler = defineApiHandler({})(async () => env.X);`,
   ],
   [
     "an import that is worked out",
-    "fn.ts:2: a module is imported by a name that is worked out at run time",
+    "fn.ts:2: the name of an imported module is computed at run time",
     {
       "fn.ts": `import { defineApiHandler } from "@trellis/fn";
 export const handler = defineApiHandler({})(async ({ path }: any) => import(path.name));`,
@@ -166,12 +166,12 @@ export const handler = defineApiHandler({})(async ({ path }: any) => import(path
 ];
 
 for (const [what, expected, files] of UNTOLD) {
-  Deno.test(`readSurroundings() names ${what}, with file and line`, async () => {
+  Deno.test(`readEnvironment() names ${what}, with file and line`, async () => {
     assertEquals((await getReads(files)).unresolved, [expected]);
   });
 }
 
-Deno.test("readSurroundings() leaves tables that cannot be told to generate permissions", async () => {
+Deno.test("readEnvironment() leaves tables that cannot be told to generate permissions", async () => {
   const { unresolved, reads } = await getReads({
     "fn.ts": handler(
       `import { defineQuery } from "./db.ts"; import { name } from "elsewhere";

@@ -10,7 +10,7 @@ const UNRESOLVED: readonly [what: string, place: string, message: string, files:
   [
     "a dynamic import by a computed name",
     "fn.ts:3",
-    "a module is imported by a name that is worked out at run time",
+    "the name of an imported module is computed at run time",
     {
       "fn.ts": handler("", "return import(`./${path.name}.ts`);"),
     },
@@ -18,43 +18,48 @@ const UNRESOLVED: readonly [what: string, place: string, message: string, files:
   [
     "a require by a computed name",
     "fn.ts:3",
-    "a module is imported by a name that is worked out at run time",
+    "the name of an imported module is computed at run time",
     {
       "fn.ts": handler("", "return require(path.name);"),
     },
   ],
-  ["a file that is not there", "fn.ts:2", `there is no file for "./none.ts"`, {
+  ["a file that is not there", "fn.ts:2", `cannot find module "./none.ts"`, {
     "fn.ts": handler(`import { x } from "./none.ts";`, "return x();"),
   }],
-  ["an alias that leads nowhere", "fn.ts:2", `there is no file for "#db/none.ts"`, {
+  ["an alias that leads nowhere", "fn.ts:2", `cannot find module "#db/none.ts"`, {
     "package.json": `{ "imports": { "#db/*": "./*" } }`,
     "fn.ts": handler(`import { x } from "#db/none.ts";`, "return x();"),
   }],
-  ["a name that a file does not export", "fn.ts:4", `queries.ts exports no "nothing"`, {
+  ["a name that a file does not export", "fn.ts:4", `queries.ts does not export "nothing"`, {
     "fn.ts": handler(`import { nothing } from "./queries.ts";`, "\nreturn nothing();"),
   }],
-  ["a default export that export * does not pass on", "fn.ts:3", `barrel.ts exports no "default"`, {
-    "add.ts": `import { addB } from "./queries.ts"; export default addB;`,
-    "barrel.ts": `export * from "./add.ts";`,
-    "fn.ts": handler(`import add from "./barrel.ts";`, "return add('1');"),
-  }],
+  [
+    "a default export that export * does not pass on",
+    "fn.ts:3",
+    `barrel.ts does not export "default"`,
+    {
+      "add.ts": `import { addB } from "./queries.ts"; export default addB;`,
+      "barrel.ts": `export * from "./add.ts";`,
+      "fn.ts": handler(`import add from "./barrel.ts";`, "return add('1');"),
+    },
+  ],
   [
     "a CommonJS file",
     "fn.ts:4",
-    "q.js is a CommonJS module, whose exports cannot be told from its text",
+    "q.js is a CommonJS module, whose exports cannot be determined statically",
     {
       "q.js": `module.exports = { run: require("./queries.ts").readA };`,
       "fn.ts": handler(`import { run } from "./q.js";`, "\nreturn run();"),
     },
   ],
-  ["a table whose name is computed", "q.ts:2", "a table of run is worked out at run time", {
+  ["a table whose name is computed", "q.ts:2", "a table of run is computed at run time", {
     ...RUN,
     "q.ts": QUERY(
       `{ tables: [{ table: t, operations: ["SELECT"] }] }`,
       "const t = pgTable(process.env.TABLE!, {});",
     ),
   }],
-  ["tables that are computed", "q.ts:3", "the tables of run cannot be told from the text", {
+  ["tables that are computed", "q.ts:3", "the tables of run cannot be determined statically", {
     ...RUN,
     "q.ts": QUERY(
       `{ tables: Object.values({ a, b }).map((table) => ({ table, operations: ["SELECT"] })) }`,
@@ -63,17 +68,17 @@ const UNRESOLVED: readonly [what: string, place: string, message: string, files:
   [
     "options from a spread of something unknown",
     "q.ts:3",
-    "the tables of run cannot be told from the text",
+    "the tables of run cannot be determined statically",
     {
       ...RUN,
       "q.ts": QUERY(`{ ...loadOptions() }`, `import { loadOptions } from "elsewhere";`),
     },
   ],
-  ["an operation that is none", "q.ts:3", "the operations of run are worked out at run time", {
+  ["an operation that is none", "q.ts:3", "the operations of run are computed at run time", {
     ...RUN,
     "q.ts": QUERY(`{ tables: [{ table: a, operations: ["READ"] }] }`),
   }],
-  ["operations that are computed", "q.ts:2", "the operations of run are worked out at run time", {
+  ["operations that are computed", "q.ts:2", "the operations of run are computed at run time", {
     ...RUN,
     "q.ts": QUERY(
       `{ tables: [{ table: a, operations: ops }] }`,
@@ -83,7 +88,7 @@ const UNRESOLVED: readonly [what: string, place: string, message: string, files:
   [
     "an auth mode from somewhere else",
     "fn.ts:4",
-    "the auth mode of a handler cannot be told from the text",
+    "the auth mode of a handler cannot be determined statically",
     {
       "fn.ts": handler(`import { mode } from "elsewhere";`, "return 1;", "{\nauth: mode }"),
     },
@@ -91,7 +96,7 @@ const UNRESOLVED: readonly [what: string, place: string, message: string, files:
   [
     "a defineQuery of unknown origin",
     "q.ts:1",
-    "it cannot be told that defineQuery comes from createQueryFactory",
+    "defineQuery cannot be traced to createQueryFactory",
     {
       ...RUN,
       "q.ts":
@@ -101,7 +106,7 @@ const UNRESOLVED: readonly [what: string, place: string, message: string, files:
   [
     "a file without a handler",
     "fn.ts:1",
-    "the file exports no handler: export const handler = defineApiHandler({ … })(…)",
+    "the file does not export a handler. Write export const handler = defineApiHandler({ … })(…)",
     {
       "fn.ts": `export const handle = 1;`,
     },
@@ -149,7 +154,7 @@ const MISSED: readonly [
     "await db.select().from(b);",
     `{ table: a, operations: ["SELECT"] }`,
     [
-      "q uses table b, which its tables do not list",
+      "q uses table b, which is missing in its tables",
     ],
   ],
   [
@@ -157,7 +162,7 @@ const MISSED: readonly [
     "await assertRowExists(db, b, b.id, 1);",
     `{ table: a, operations: ["SELECT"] }`,
     [
-      "q uses table b, which its tables do not list",
+      "q uses table b, which is missing in its tables",
     ],
   ],
   [
@@ -165,7 +170,7 @@ const MISSED: readonly [
     "await db.insert(a).values({}).returning();",
     `{ table: a, operations: ["INSERT"] }`,
     [
-      "q needs SELECT on table a, which its tables do not list",
+      "q needs SELECT on table a, which is missing in its tables",
     ],
   ],
   [
@@ -173,7 +178,7 @@ const MISSED: readonly [
     "await db.update(a).set({}).where(eq(a.id, '1'));",
     `{ table: a, operations: ["UPDATE"] }`,
     [
-      "q needs SELECT on table a, which its tables do not list",
+      "q needs SELECT on table a, which is missing in its tables",
     ],
   ],
   [
@@ -181,7 +186,7 @@ const MISSED: readonly [
     "await db.insert(a).values({}).onConflictDoUpdate({});",
     `{ table: a, operations: ["INSERT", "SELECT"] }`,
     [
-      "q needs UPDATE on table a, which its tables do not list",
+      "q needs UPDATE on table a, which is missing in its tables",
     ],
   ],
   [
@@ -189,18 +194,18 @@ const MISSED: readonly [
     "await db.execute(sql`select * from ${b}`);",
     `{ table: a, operations: ["SELECT"] }`,
     [
-      "q uses table b, which its tables do not list",
+      "q uses table b, which is missing in its tables",
     ],
   ],
   ["a table that a helper touches", "await help(db);", `{ table: b, operations: ["SELECT"] }`, [
-    "q needs DELETE on table b, which its tables do not list",
+    "q needs DELETE on table b, which is missing in its tables",
   ]],
   [
     "a table in the text of SQL",
     "await db.execute(sql`select * from b where id = ${1}`);",
     `{ table: a, operations: ["SELECT"] }`,
     [
-      "q uses table b, which its tables do not list",
+      "q uses table b, which is missing in its tables",
     ],
   ],
   [
@@ -208,7 +213,7 @@ const MISSED: readonly [
     `await db.execute("delete from public.b");`,
     `{ table: a, operations: ["SELECT"] }`,
     [
-      "q uses table b, which its tables do not list",
+      "q uses table b, which is missing in its tables",
     ],
   ],
   [
@@ -216,7 +221,7 @@ const MISSED: readonly [
     `await db.execute(sql.raw("update a set id = 1 where id = 2"));`,
     `{ table: a, operations: ["UPDATE"] }`,
     [
-      "q needs SELECT on table a, which its tables do not list",
+      "q needs SELECT on table a, which is missing in its tables",
     ],
   ],
   [
@@ -224,7 +229,7 @@ const MISSED: readonly [
     `const client = db.$client; await client.unsafe("select 1 from b");`,
     `{ table: a, operations: ["SELECT"] }`,
     [
-      "q uses table b, which its tables do not list",
+      "q uses table b, which is missing in its tables",
     ],
   ],
   [
@@ -232,7 +237,7 @@ const MISSED: readonly [
     "await db.$client`select 1 from ${b}, c`;",
     `{ table: b, operations: ["SELECT"] }`,
     [
-      "q uses table c, which its tables do not list",
+      "q uses table c, which is missing in its tables",
     ],
   ],
   [
@@ -240,19 +245,19 @@ const MISSED: readonly [
     `await db.select().from(a).where(eq(a.id, "1")).for("update");`,
     `{ table: a, operations: ["SELECT"] }`,
     [
-      "q needs UPDATE on table a, which its tables do not list",
+      "q needs UPDATE on table a, which is missing in its tables",
     ],
   ],
   ["a relational query", `await db.query.b.findMany();`, `{ table: a, operations: ["SELECT"] }`, [
-    "q uses table b, which its tables do not list",
+    "q uses table b, which is missing in its tables",
   ]],
   [
     "a relation of a relational query",
     `await db.query.a.findFirst({ with: { parts: { with: { more: true } } } });`,
     `{ table: a, operations: ["SELECT"] }`,
     [
-      "q uses table b, which its tables do not list",
-      "q uses table c, which its tables do not list",
+      "q uses table b, which is missing in its tables",
+      "q uses table c, which is missing in its tables",
     ],
   ],
   [
@@ -339,7 +344,7 @@ const MISSED: readonly [
     ],
   ],
   ["SQL that is worked out, where nothing is listed", `await db.execute(sql.raw(text()));`, "", [
-    "which tables this SQL of q uses is worked out at run time: list all of them",
+    "the tables of this SQL in q are computed at run time: list all of them",
   ]],
   [
     "nothing for SQL that is listed",
@@ -397,7 +402,7 @@ Deno.test("analysePermissions() warns of a table that is touched outside a decla
   assertEquals(analysis.missed.map(({ line, message }) => [line, message]), [
     [
       4,
-      "table a is written outside a declared query, which grants nothing: move it into a defineQuery that lists the table",
+      "table a is written outside a declared query, so no grant is generated: move it into a defineQuery that lists the table",
     ],
   ]);
 });

@@ -152,7 +152,7 @@ for (const [what, expected, files] of CASES) {
 }
 
 const UNTOLD: readonly (readonly [what: string, line: number, message: string, code: string])[] = [
-  ["a missing handler", 1, "the file exports no handler", `export const other = 1;`],
+  ["a missing handler", 1, "the file does not export a handler", `export const other = 1;`],
   [
     "a handler that may be exchanged",
     2,

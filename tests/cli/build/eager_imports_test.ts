@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertFalse } from "@std/assert";
 import { join } from "node:path";
-import { eagerImports } from "../../../cli/build/eager_imports.ts";
+import { createEagerRewrite } from "../../../cli/build/eager_imports.ts";
 import { createModulePaths } from "../../../cli/build/module_paths.ts";
 import type { DatabaseProvider } from "../../../database/mod.ts";
 import { CHECKOUT, denoProjectFiles, writeTestProject } from "./project.ts";
@@ -15,7 +15,7 @@ async function rewriteOwn(
 ): Promise<[string, string]> {
   const path = join(CHECKOUT, "database", module);
   const code = await Deno.readTextFile(path);
-  return [code, eagerImports(provider, isExternal, paths)(path, code)];
+  return [code, createEagerRewrite(provider, isExternal, paths)(path, code)];
 }
 
 function getImports(text: string): string[] {
@@ -24,7 +24,7 @@ function getImports(text: string): string[] {
   );
 }
 
-Deno.test("eagerImports() turns what a provider loads later into imports, and nothing else", async () => {
+Deno.test("createEagerRewrite() turns what a provider loads later into imports, and nothing else", async () => {
   const found: Record<string, Record<string, string[]>> = {};
   for (const provider of ["distsql", "serverless-pg", "branching-pg", "embedded-pg"] as const) {
     found[provider] = {};
@@ -64,8 +64,8 @@ Deno.test("eagerImports() turns what a provider loads later into imports, and no
   });
 });
 
-Deno.test("eagerImports() knows packages as they are written in what JSR serves", () => {
-  const rewrite = eagerImports("serverless-pg", none, paths);
+Deno.test("createEagerRewrite() knows packages as they are written in what JSR serves", () => {
+  const rewrite = createEagerRewrite("serverless-pg", none, paths);
   const root = "https://registry.example/@trellis/fn/0.1.0";
   const code = `const p = await import("npm:postgres@3.4.9"), d = await import("npm:other@1.0.0");`;
   assertEquals(
@@ -76,14 +76,18 @@ Deno.test("eagerImports() knows packages as they are written in what JSR serves"
   assertEquals(rewrite(`${root}/database/retry.ts`, code), code);
 });
 
-Deno.test("eagerImports() leaves packages that stay outside of the bundle, and everybody else's modules", async () => {
+Deno.test("createEagerRewrite() leaves packages that stay outside of the bundle, and everybody else's modules", async () => {
   const [, text] = await rewriteOwn(
     "branching-pg",
     "providers/branching_pg.ts",
     (name) => name.startsWith("@neon"),
   );
   assertEquals(getImports(text), []);
-  const own = eagerImports("serverless-pg", none, createModulePaths(CHECKOUT.replace(/\/$/, "")));
+  const own = createEagerRewrite(
+    "serverless-pg",
+    none,
+    createModulePaths(CHECKOUT.replace(/\/$/, "")),
+  );
   const code = `import("postgres")`;
   assertEquals(own(join(CHECKOUT, "database/client.ts"), code), code);
 });

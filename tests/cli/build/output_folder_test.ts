@@ -94,7 +94,7 @@ Deno.test("openOutputFolder() names bundles that somebody else wrote", async () 
   await withFolder(async (dir) => {
     await Deno.mkdir(join(dir, "Mine"));
     await Deno.writeTextFile(join(dir, "Mine/index.mjs"), "export {};");
-    assertEquals(openOutputFolder(dir, dir).strangers(["Mine", "Other"]), ["Mine"]);
+    assertEquals(openOutputFolder(dir, dir).unmanagedFiles(["Mine", "Other"]), ["Mine"]);
   });
 });
 

@@ -1,6 +1,10 @@
 import { assertEquals } from "@std/assert";
-import { describeHeavy, formatBytes, renderSizeTable } from "../../../cli/build/size_table.ts";
-import { byPackage } from "../../../cli/build/sizes.ts";
+import {
+  formatBytes,
+  listLargestPackages,
+  renderSizeTable,
+} from "../../../cli/build/size_table.ts";
+import { sumByPackage } from "../../../cli/build/sizes.ts";
 
 Deno.test("formatBytes() rounds to what a person compares", () => {
   const cases: readonly [bytes: number, text: string][] = [
@@ -17,27 +21,27 @@ Deno.test("formatBytes() rounds to what a person compares", () => {
   for (const [bytes, text] of cases) assertEquals(formatBytes(bytes), text);
 });
 
-Deno.test("byPackage() adds modules up, the largest package first", () => {
+Deno.test("sumByPackage() adds modules up, the largest package first", () => {
   const modules = [
     { path: "a", package: "zod", bytes: 5 },
     { path: "b", bytes: 3 },
     { path: "c", package: "zod", bytes: 5 },
     { path: "d", package: "another", bytes: 3 },
   ];
-  assertEquals(byPackage(modules), [
+  assertEquals(sumByPackage(modules), [
     { name: "zod", bytes: 10 },
     { name: "(own code)", bytes: 3 },
     { name: "another", bytes: 3 },
   ]);
 });
 
-Deno.test("describeHeavy() names three packages at most, none under a twentieth", () => {
+Deno.test("listLargestPackages() names three packages at most, none under a twentieth", () => {
   const packages = [["a", 400], ["b", 300], ["c", 200], ["d", 100]].map(([name, bytes]) => ({
     name: String(name),
     bytes: Number(bytes),
   }));
-  assertEquals(describeHeavy(packages, 1000), "a 400 B, b 300 B, c 200 B");
-  assertEquals(describeHeavy([{ name: "a", bytes: 49 }], 1000), "");
+  assertEquals(listLargestPackages(packages, 1000), "a 400 B, b 300 B, c 200 B");
+  assertEquals(listLargestPackages([{ name: "a", bytes: 49 }], 1000), "");
 });
 
 Deno.test("renderSizeTable() lines columns up and marks what is over budget", () => {

@@ -130,7 +130,10 @@ Deno.test("build makes functions that run in Node, out of a project of Deno's", 
     await test.step("says why a provider is not there", async () => {
       const { answer, logged } = await project.call("Ping");
       assertEquals(answer.statusCode, 500);
-      assertStringIncludes(logged, "trellis build left provider embedded-pg out of this function");
+      assertStringIncludes(
+        logged,
+        "trellis build omitted the provider embedded-pg out of this function",
+      );
     });
 
     await test.step("loads nothing costly before it is used", async () => {
@@ -247,7 +250,7 @@ Deno.test("build writes nothing when a function cannot be bundled, and names the
         file: "src/functions/standalone/bare.ts",
         line: 1,
         column: 1,
-        message: "exports no handler",
+        message: "does not export a handler",
       } as never,
     ]);
     await Deno.writeTextFile(
@@ -287,7 +290,7 @@ Deno.test("build leaves somebody else's files alone", async () => {
 
 Deno.test("build refuses settings that cannot be meant", async () => {
   const cases: readonly [settings: string, message: RegExp][] = [
-    [`{ budgets: { Other: 1 } }`, /build\.budgets lists Other, which is no function/],
+    [`{ budgets: { Other: 1 } }`, /build\.budgets lists Other does not match a function/],
     [`{ dir: "src" }`, /build\.dir is src, which holds the sources/],
     [`{ dir: "." }`, /build\.dir is \., which holds the sources/],
     [
@@ -359,9 +362,9 @@ Deno.test("build warns of zod's messages in all languages, and of what is for te
     assertEquals(warnings.length, 2);
     assertMatch(
       warnings[0],
-      /^All bundle zod's messages in all languages \(\d+ kB each\): write import \* as z from "zod"/,
+      /^All include zod's messages in all languages \(\d+ kB each\): write import \* as z from "zod"/,
     );
-    assertEquals(warnings[1], "Test bundle @trellis/fn/testing or @trellis/fn/cli");
+    assertEquals(warnings[1], "Test include @trellis/fn/testing or @trellis/fn/cli");
   } finally {
     await project.remove();
   }

@@ -93,7 +93,7 @@ Deno.test(
     await withProject(async ({ run, database, write }) => {
       const fresh = await run(checkPermissionsFresh);
       assertEquals(fresh.exitCode, 0, fresh.stderr + fresh.stdout);
-      assertStringIncludes(fresh.stdout, "grants what the files declare");
+      assertStringIncludes(fresh.stdout, "grants match the files");
 
       await runAll(database, [`GRANT DELETE ON notes TO fn_notes_get`]);
       const surplus = await run(checkPermissionsFresh);
@@ -124,7 +124,7 @@ Deno.test(
       assertStringIncludes(unset.stderr, "NO_SUCH_VARIABLE");
       assertStringIncludes(
         (await run(checkPermissionsFresh, "--permissions", "nope")).stderr,
-        "There is no folder nope",
+        "The folder nope",
       );
     });
   },
@@ -153,7 +153,7 @@ Deno.test(
         skipped.stdout,
         /^generate infra +skipped +there is no infra: trellis generate infra writes it$/m,
       );
-      assertMatch(skipped.stdout, /^generate openapi +skipped +there is no openapi.json/m);
+      assertMatch(skipped.stdout, /^generate openapi +skipped +unknown option openapi.json/m);
       assertMatch(skipped.stdout, /^db migrate +ok$/m);
       assertMatch(skipped.stdout, /^check permissions-fresh +ok$/m);
 
@@ -191,7 +191,7 @@ Deno.test(
         assertEquals(unnamed.exitCode, 0);
         assertMatch(
           unnamed.stdout,
-          /^db migrate +skipped +no database is named: set DATABASE_URL/m,
+          /^db migrate +skipped +no database is configured: set DATABASE_URL/m,
         );
       });
       // a database that does not answer is no reason to say that all is well

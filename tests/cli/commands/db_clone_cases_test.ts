@@ -67,7 +67,7 @@ Deno.test("trellis db clone overwrites nothing, and says what to do", unsanitize
         ["CREATE TABLE other (id int)"],
         ["--beside"],
         0,
-        "2 tables, 120 rows: all are there",
+        "2 tables, 120 rows: complete",
       ],
       [
         "rows",
@@ -88,10 +88,10 @@ Deno.test("trellis db clone overwrites nothing, and says what to do", unsanitize
         ["CREATE TABLE owners (id int, name text)", "CREATE TABLE notes (id int)"],
         ["--data-only"],
         1,
-        "error the target's public.notes has no column parent_id, owner_id, title",
+        "error the target's public.notes lacks the column parent_id, owner_id, title",
       ],
-      ["tables", [], ["--tables", "nope"], 2, "--tables names nope, and serverless-pg postgres://"],
-      ["none", [], ["--tables", ","], 2, "--tables names no table"],
+      ["tables", [], ["--tables", "nope"], 2, "--tables: nope, and serverless-pg postgres://"],
+      ["none", [], ["--tables", ","], 2, "--tables is empty"],
       ["both", [], ["--schema-only", "--data-only"], 2, "leave nothing to do"],
     ];
     for (const [name, statements, args, exitCode, message] of cases) {
@@ -112,7 +112,7 @@ Deno.test("trellis db clone overwrites nothing, and says what to do", unsanitize
       assertEquals(same.exitCode, 2);
       assertStringIncludes(same.stderr, "Source and target are the same database");
       const none = await runCommand(dbClone, ["--from-url-env", "SOURCE"]);
-      assertStringIncludes(none.stderr, "No target is named: set TARGET_DATABASE_URL");
+      assertStringIncludes(none.stderr, "No target is configured: set TARGET_DATABASE_URL");
     });
   });
 });
@@ -126,7 +126,7 @@ Deno.test("trellis db clone takes a part: tables, the schema, the rows", unsanit
       assertEquals(exitCode, 0, stderr);
       assertStringIncludes(
         stderr,
-        "foreign key notes_owner_id_fkey is left out, since public.owners is not cloned",
+        "foreign key notes_owner_id_fkey is omitted because public.owners is not cloned",
       );
       assertStringIncludes(stdout, "1 tables, 100 rows");
     });
@@ -241,7 +241,7 @@ Deno.test(
         assertEquals(stopped.exitCode, 3);
         assertMatch(
           stopped.stderr,
-          /The target refused a statement for indexes_notes \(SQLSTATE 42P07: relation "clash" already exists\): .*--resume/,
+          /The target rejected a statement for indexes_notes \(SQLSTATE 42P07: relation "clash" already exists\): .*--resume/,
         );
         const again = await clone();
         assertEquals(again.exitCode, 3);
@@ -263,7 +263,7 @@ Deno.test(
         assertEquals(resumed.exitCode, 0, resumed.stderr);
         assertStringIncludes(
           resumed.stdout,
-          "3 tables, 121 rows, gone on with an earlier clone: all are there",
+          "3 tables, 121 rows, gone on with an earlier clone: complete",
         );
       });
       assertEquals(await digest(pg(TARGET), SMALL_ROWS), await digest(pg(SOURCE), SMALL_ROWS));
@@ -386,7 +386,7 @@ Deno.test(
           const args = ["--from-url-env", "SOURCE", ...standIn.options("to-")];
           const refused = await runCommand(dbClone, args);
           assertEquals(refused.exitCode, 1, refused.stderr);
-          assertStringIncludes(refused.stdout, "Or give --arrays-as-jsonb");
+          assertStringIncludes(refused.stdout, "Or use --arrays-as-jsonb");
           // a connection that the provider closes, in the middle and at any time
           const cut = setInterval(() => standIn.server.closeIdleConnections(), 150);
           const done = await runCommand(dbClone, [...args, "--arrays-as-jsonb"]).finally(() =>

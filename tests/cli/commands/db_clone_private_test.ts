@@ -104,7 +104,7 @@ Deno.test(
 
 const REFUSED: [masks: string, message: string][] = [
   [`{ "users.mail": "hash" }`, "users.mail, and the source has no such column"],
-  [`{ "users.id": "hash" }`, "id cannot be masked, it is part of a key"],
+  [`{ "users.id": "hash" }`, "id cannot be masked, because it is part of a key"],
   [`{ "users.email": { text: "x" } }`, "email cannot be masked, its values are unique"],
   [`{ "users.name": "null" }`, "name cannot be masked, it is NOT NULL"],
   [`{ "users.created_at": "hash" }`, "created_at cannot be masked, its type is timestamp"],
@@ -158,7 +158,7 @@ Deno.test(
       const confirm = (question: string) => Promise.resolve((asked.push(question), false));
       const refused = await runInProcess(args, { confirm });
       assertEquals([refused.exitCode, asked.length], [3, 1]);
-      assertStringIncludes(refused.stderr, "Nothing was done");
+      assertStringIncludes(refused.stderr, "Cancelled: nothing was done");
       assertFalse((refused.stderr + unanswered.stderr + asked).includes("s3cret"));
       const json = await runInProcess([...args, "--json"], { confirm });
       assertEquals([json.exitCode, asked.length], [2, 1]);

@@ -106,7 +106,7 @@ Deno.test(
         assertEquals(drifted.exitCode, 1, line);
         assertStringIncludes(
           drifted.stdout,
-          "drifted 0001_notes.sql was changed after it had been applied",
+          "drifted 0001_notes.sql has changed since it was applied",
         );
         assertStringIncludes(
           drifted.stdout,
@@ -162,7 +162,10 @@ Deno.test(
           );
           const status = await run("db status");
           assertEquals(status.exitCode, 1, status.stderr);
-          assertMatch(status.stdout, /^0003_steps +unfinished +1 statements done, last at \d{4}-/m);
+          assertMatch(
+            status.stdout,
+            /^0003_steps +unfinished +1 statements done, the last one at \d{4}-/m,
+          );
           assertStringIncludes(status.stdout, "serverless-pg postgres://postgres@127.0.0.1");
           for (const { stdout, stderr } of [failed, status]) {
             assertEquals((stdout + stderr).includes("s3cr3t"), false);
@@ -213,9 +216,9 @@ Deno.test(
 Deno.test("trellis db commands tell what keeps them from running", async () => {
   await withProject(async ({ run, root }) => {
     const cases: [args: string[], exitCode: number, message: string][] = [
-      [["db", "migrate"], 3, "No database is named: set DATABASE_URL"],
-      [["db", "status", "--migrations", "nope", "--folder", "x"], 3, "There is no folder nope"],
-      [["db", "mark-applied"], 2, "<tag> is missing: trellis db mark-applied <tag> [options]"],
+      [["db", "migrate"], 3, "No database is configured: set DATABASE_URL"],
+      [["db", "status", "--migrations", "nope", "--folder", "x"], 3, "The folder nope does not exist"],
+      [["db", "mark-applied"], 2, "Missing argument <tag>: trellis db mark-applied <tag> [options]"],
       [
         ["db", "mark-applied", "0009_x", "--folder", "pg"],
         3,

@@ -30,7 +30,7 @@ export const { defineQuery, definePreparedQuery } = createQueryFactory(getDb);\n
     const { exitCode, stdout, stderr } = await infra(root);
     assertEquals(exitCode, 0, stdout + stderr);
     assertMatch(stdout, /1000 functions, \d+ files: done\n$/);
-    assertMatch(stderr, /the API has 2021 resources, and an account may have 300/);
+    assertMatch(stderr, /the API has 2021 resources, but the default quota of AWS is 300/);
     for (const name of expected.keys()) {
       const id = name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase();
       const text = await readInfra(root, `fn_${id}.tf`);

@@ -24,7 +24,7 @@ const PASSWORD = "correct-horse";
 type Handler = (event: ApiEvent, context: LambdaContext) => Promise<ProxyResult>;
 type Call = Parameters<typeof createRestApiEvent>[0];
 
-/** What is known while the functions are called one after the other. */
+/** What is known while the functions: called one after the other. */
 interface State {
   token: string;
   noteId: string;

@@ -14,8 +14,8 @@ Deno.test("runCli() prints the commands for --help, and as wrong usage for nothi
 
 Deno.test("runCli() refuses unknown commands and options with 2 and says which there are", async () => {
   const cases: readonly [args: string[], message: RegExp][] = [
-    [["generate"], /There is no command "generate"; known are generate permissions/],
-    [["generate", "permission"], /There is no command "generate permission"/],
+    [["generate"], /Unknown command "generate"; known commands: generate permissions/],
+    [["generate", "permission"], /Unknown command "generate permission"/],
     [["--check"], /--check comes after a command/],
     [["generate", "permissions", "--chek"], /Unknown option '--chek'.*Known are --check/],
     [["generate", "permissions", "--project"], /--project/],

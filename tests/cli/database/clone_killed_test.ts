@@ -229,7 +229,7 @@ Deno.test("trellis db clone tells how to go on when it is interrupted", unsaniti
     }
     assertEquals([(await child.status).code, said.trimEnd().split("\n").at(-1)], [
       130,
-      "Stopped. What is in the target stays: --resume goes on from there",
+      "Interrupted. Copied data stays in the target; --resume continues",
     ]);
     const again = await new Deno.Command(Deno.execPath(), {
       args: [...line, "--resume"],

@@ -155,7 +155,7 @@ Deno.test("findDatabase() refuses what contradicts itself, and shows no secret",
       { folder: "x", "ca-file": "/nowhere/ca.pem" },
       {},
       ConfigurationError,
-      "/nowhere/ca.pem (certificate authorities) could not be read",
+      "/nowhere/ca.pem (certificate authorities) cannot be read",
     ],
   ];
   for (const [options, env, type, message] of cases) {
@@ -172,14 +172,14 @@ Deno.test("requireDatabase() tells the ways to name a database", () => {
   );
   assertEquals(
     error.message,
-    "No target is named: set TARGET_DATABASE_URL to a connection string, or give --to-url-env <variable>, --to-endpoint <host> " +
+    "No target is configured: set TARGET_DATABASE_URL to a connection string, or use --to-url-env <variable>, --to-endpoint <host> " +
       "(Aurora DSQL) or --to-folder <folder> (embedded)",
   );
 });
 
 Deno.test("redactUrl() leaves out passwords and parameters", () => {
   assertEquals(redactUrl(URL_OF_APP), "postgres://app@db.example.com:5433/notes");
-  assertEquals(redactUrl("postgres://a b:c d@[bad/x"), "a connection string that is no URL");
+  assertEquals(redactUrl("postgres://a b:c d@[bad/x"), "an invalid connection string");
   assertEquals(redactUrl(DATA_API), "rds-data://arn:aws:rds:eu-central-1:1:cluster:c notes");
 });
 

@@ -100,7 +100,7 @@ Deno.test("bundleFunction() names file, line and column of what is wrong", SERVE
       'import { gone } from "./other.ts"; gone();',
       'src/main.ts:1:10: No matching export in "src/other.ts" for import "gone"',
     ],
-    ['import "@trellis/fn/gone";', "src/main.ts:1:8: There is no entry point @trellis/fn/gone"],
+    ['import "@trellis/fn/gone";', "src/main.ts:1:8: Unknown entry point @trellis/fn/gone"],
   ];
   await withProject({ "src/other.ts": "export const other = 1;" }, async (project) => {
     for (const [text, message] of cases) {

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import type { SentMessage } from "../../../cli/dev/aws_sink.ts";
-import { getReceivers, toDeliveredEvent } from "../../../cli/dev/deliver.ts";
+import { findReceivers, toDeliveredEvent } from "../../../cli/dev/deliver.ts";
 import { matchesPattern } from "../../../cli/dev/match_pattern.ts";
 import type { FunctionFile, FunctionKind } from "../../../cli/discovery/function_files.ts";
 
@@ -30,7 +30,7 @@ function message(change: Partial<SentMessage>): SentMessage {
   };
 }
 
-Deno.test("getReceivers() finds functions by the infrastructure's wiring, else by name", () => {
+Deno.test("findReceivers() finds functions by the infrastructure's wiring, else by name", () => {
   const wiring = {
     Index: { queue: "search" },
     NoteShared: { filterPolicy: { kind: ["public"] } },
@@ -62,7 +62,7 @@ Deno.test("getReceivers() finds functions by the infrastructure's wiring, else b
   ];
   for (const [what, names] of cases) {
     assertEquals(
-      getReceivers(message(what), FUNCTIONS, wiring).map(({ name }) => name),
+      findReceivers(message(what), FUNCTIONS, wiring).map(({ name }) => name),
       names,
       JSON.stringify(what),
     );

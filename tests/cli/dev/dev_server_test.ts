@@ -165,7 +165,7 @@ Deno.test(
       await project.write(PLAIN, `import "../../missing.ts";\n${FILES[PLAIN]}`);
       assertEquals((await get(`${url}/plain`)).status, 200);
       await project.write(PLAIN, "export const handle = 1;");
-      assertStringIncludes((await get(`${url}/plain`)).body, "exports no handler");
+      assertStringIncludes((await get(`${url}/plain`)).body, "does not export a handler");
     });
   },
 );
@@ -250,7 +250,7 @@ Deno.test(
       });
       assertEquals([unknown.status, (await unknown.json()).message], [
         404,
-        "There is no function Nobody",
+        "Unknown function Nobody",
       ]);
     });
   },

@@ -83,7 +83,7 @@ Deno.test(
           );
           assertEquals([refused.status, (await refused.json()).message], [
             400,
-            "offset must be a whole number from 0",
+            "offset must be an integer of at least 0",
           ]);
         }
         assertEquals(rows.rows, [["4", "added"], ["5", "added"]]);
@@ -160,7 +160,7 @@ Deno.test(
             "seed.sql",
             /^The seed seed\.sql failed: relation "nothing" does not exist\. Mend it and start with --reset/,
           ],
-          ["gone.ts", /^There is no seed gone\.ts/],
+          ["gone.ts", /^The seed gone\.ts/],
           ["src/database.ts", /^src\/database\.ts exports no seed/],
         ];
         for (const [seed, message] of cases) {

@@ -153,7 +153,7 @@ Deno.test(
           await until(
             `document.querySelector("form [role=status]").textContent.includes("1 failed")`,
           );
-          await tabTo(/^Show its log$/);
+          await tabTo(/^Show logs$/);
           await press("Enter");
           await until(
             `document.querySelector(".logs")?.textContent.includes("there is no such mailbox")`,

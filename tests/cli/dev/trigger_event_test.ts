@@ -56,10 +56,15 @@ Deno.test("toTriggerEvent() refuses what does not fit, with the way out", () => 
       "api",
       "{}",
       "",
-      "SendMail answers POST /mail: call that, or give a whole event with as=event",
+      "SendMail answers POST /mail: call that route, or send a complete event with as=event",
     ],
-    ["queue", "{}", "as=records", 'With as=records the body is a list: [{ "body": { … } }, …]'],
-    ["storage", "", "change=moved", 'change is "moved": it must be created or deleted'],
+    [
+      "queue",
+      "{}",
+      "as=records",
+      'With as=records the body must be a list: [{ "body": { … } }, …]',
+    ],
+    ["storage", "", "change=moved", 'change is "moved"'],
   ];
   for (const [kind, body, query, message] of cases) {
     const error = assertThrows(

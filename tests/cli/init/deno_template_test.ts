@@ -1,10 +1,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { dirname, join } from "node:path";
-import { projectFiles } from "../../../cli/init/template.ts";
+import { createProjectFiles } from "../../../cli/init/template.ts";
 import { denoProjectFiles, writeTestProject } from "../build/project.ts";
 
 Deno.test("the template for Deno type-checks, passes its test, builds and answers in Node", async () => {
-  const files = Object.fromEntries(projectFiles("my-api", "deno"));
+  const files = Object.fromEntries(createProjectFiles("my-api", "deno"));
   const config = JSON.parse(files["deno.json"]);
   const checkout = await denoProjectFiles();
   const { imports } = JSON.parse(checkout["deno.json"]);

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { projectFiles } from "../../../cli/init/template.ts";
+import { createProjectFiles } from "../../../cli/init/template.ts";
 import { CHECKOUT, writeTestProject } from "../build/project.ts";
 
 const BUILT = join(CHECKOUT, "npm");
@@ -24,7 +24,7 @@ Deno.test({
   name: "the template for Node type-checks, passes its test, builds and answers in Node",
   ignore: !isBuilt,
   async fn() {
-    const files = Object.fromEntries(projectFiles("my-api", "node"));
+    const files = Object.fromEntries(createProjectFiles("my-api", "node"));
     const project = await writeTestProject({ ...files, "run.mjs": PROGRAM });
     const { root } = project;
 
@@ -61,7 +61,7 @@ Deno.test({
       assertEquals(without.code, 3);
       assertStringIncludes(
         new TextDecoder().decode(without.stderr),
-        'trellis build needs the package esbuild, which is not installed. Install it: npm install "esbuild@',
+        'trellis build requires the package esbuild, which is not installed. Install it: npm install "esbuild@',
       );
     } finally {
       await project.remove();

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { projectFiles } from "../../../cli/init/template.ts";
+import { createProjectFiles } from "../../../cli/init/template.ts";
 import { VERSIONS } from "../../../cli/init/versions.ts";
 
 Deno.test("VERSIONS are those of deno.json", async () => {
@@ -17,9 +17,9 @@ Deno.test("VERSIONS are those of deno.json", async () => {
   }
 });
 
-Deno.test("projectFiles() holds no secret and ends every file with a line break", () => {
+Deno.test("createProjectFiles() holds no secret and ends every file with a line break", () => {
   for (const runtime of ["node", "deno"] as const) {
-    const files = projectFiles("api", runtime);
+    const files = createProjectFiles("api", runtime);
     for (const [path, text] of files) {
       assertEquals(text.endsWith("\n") && !text.endsWith("\n\n"), true, path);
     }

@@ -12,14 +12,14 @@ const FILE = routeFile("things.post");
 
 const CASES: readonly (readonly [what: string, expected: readonly string[], files: Files])[] = [
   ["an environment variable, where it is read", [
-    "src/a.ts:2: process is used, which is not there when schemas are read",
+    "src/a.ts:2: process is used, but it is not available when schemas are evaluated",
   ], {
     "src/a.ts": `import * as z from "zod";
       const tenant = () => process.env.TENANT!; export const A = z.object({ a: z.literal(tenant()) });`,
     [FILE]: route(`{ schema: A, responseSchema: z.array(A) }`, `import { A } from "../../a.ts";`),
   }],
   ["an environment variable read with this package", [
-    `src/functions/api/things.post.ts:3: "@trellis/fn/env" cannot be loaded: schemas may not use it: it reads the environment, or reaches other systems`,
+    `src/functions/api/things.post.ts:3: "@trellis/fn/env" cannot be loaded: schemas must not use it, because it reads the environment or accesses other systems`,
   ], {
     [FILE]: route(
       `{ schema: z.object({ a: z.literal(getRequiredEnv("A")) }) }`,
@@ -27,7 +27,7 @@ const CASES: readonly (readonly [what: string, expected: readonly string[], file
     ).replace("\nimport * as z", " import * as z"),
   }],
   ["files and other systems", [
-    `src/functions/api/things.post.ts:4: "node:fs" cannot be loaded: it reaches beyond the program, which schemas may not do`,
+    `src/functions/api/things.post.ts:4: "node:fs" cannot be loaded: schemas must not access other systems`,
   ], {
     [FILE]: route(
       `{ schema: z.enum(readFileSync("x", "utf8").split(",")) }`,
@@ -35,8 +35,8 @@ const CASES: readonly (readonly [what: string, expected: readonly string[], file
     ),
   }],
   ["await and import()", [
-    "src/functions/api/things.post.ts:3: await is used, which is not there when schemas are read",
-    "src/functions/api/things.post.ts:4: import() is used, which is not there when schemas are read",
+    "src/functions/api/things.post.ts:3: await is used, but it is not available when schemas are evaluated",
+    "src/functions/api/things.post.ts:4: import() is used, but it is not available when schemas are evaluated",
   ], {
     [FILE]: route(
       `{ schema: A, querySchema: z.object({ b: z.literal(String(import("./x.ts"))) }) }`,
@@ -55,8 +55,8 @@ const CASES: readonly (readonly [what: string, expected: readonly string[], file
     [FILE]: route(`{ schema: A }`, `import { A } from "@nobody/at-all";`),
   }],
   ["a name that is not exported, and a file that is not there", [
-    "src/functions/api/things.post.ts:4: B is imported from a file that is not there",
-    `src/functions/api/things.post.ts:4: src/a.ts exports no "A"`,
+    "src/functions/api/things.post.ts:4: B is imported from a file that does not exist",
+    `src/functions/api/things.post.ts:4: src/a.ts does not export "A"`,
   ], {
     "src/a.ts": `export {};`,
     [FILE]: route(
@@ -65,7 +65,7 @@ const CASES: readonly (readonly [what: string, expected: readonly string[], file
     ),
   }],
   ["a variable that is assigned again", [
-    "src/functions/api/things.post.ts:5: A is assigned again after its declaration: declare it with const",
+    "src/functions/api/things.post.ts:5: A is reassigned after its declaration: declare it with const",
   ], {
     [FILE]: route(
       `{ schema: z.array(A) }`,
@@ -73,7 +73,7 @@ const CASES: readonly (readonly [what: string, expected: readonly string[], file
     ),
   }],
   ["a schema that needs itself", [
-    "src/functions/api/things.post.ts:3: A needs its own value to be made: use z.lazy or a getter",
+    "src/functions/api/things.post.ts:3: A refers to itself: use z.lazy or a getter",
   ], {
     [FILE]: route(
       `{ schema: A }`,
@@ -81,16 +81,16 @@ const CASES: readonly (readonly [what: string, expected: readonly string[], file
     ),
   }],
   ["what is no schema, and an option that is not written out", [
-    "src/functions/api/things.post.ts:4: auth cannot be told from the text: write it out",
-    "src/functions/api/things.post.ts:4: schema is no schema of zod 4",
+    "src/functions/api/things.post.ts:4: auth cannot be determined statically: use a literal value",
+    "src/functions/api/things.post.ts:4: schema is not a zod 4 schema",
   ], {
     [FILE]: route(`{ schema: { a: 1 } as any, auth: process.env.AUTH as any }`),
   }],
   ["metadata that OpenAPI does not know", [
-    "src/functions/api/things.post.ts:4: there is no openapi.summery; known are summary, description, tags, operationId, deprecated, successStatus, responses, hidden",
+    "src/functions/api/things.post.ts:4: unknown option openapi.summery; known are summary, description, tags, operationId, deprecated, successStatus, responses, hidden",
   ], { [FILE]: route(`{ openapi: { summery: "x" } as any }`) }],
   ["metadata of the wrong kind", [
-    `src/functions/api/things.post.ts:4: openapi.tags must be a list of texts, got "x"`,
+    `src/functions/api/things.post.ts:4: openapi.tags must be a list of strings, got "x"`,
   ], { [FILE]: route(`{ openapi: { tags: "x" } as any }`) }],
   ["dates that no request carries", [
     "src/functions/api/things.post.ts:3: Body, at: a request never carries a Date: use z.coerce.date(), or z.iso.datetime() for a text",
@@ -135,7 +135,7 @@ const CASES: readonly (readonly [what: string, expected: readonly string[], file
     [routeFile("others.post")]: route(`{ openapi: { operationId: "same" } }`),
   }],
   ["a file without a handler", [
-    "src/functions/api/things.post.ts:1: the file exports no handler: export const handler = defineApiHandler({ … })(…)",
+    "src/functions/api/things.post.ts:1: the file does not export a handler. Write export const handler = defineApiHandler({ … })(…)",
   ], { [FILE]: `export const x = 1;` }],
 ];
 
@@ -156,7 +156,7 @@ Deno.test("generate openapi prints findings as lines that an editor can open", a
     assertEquals(exitCode, 1);
     assertMatch(
       stdout,
-      /^error src\/functions\/api\/things\.post\.ts:4: schema: a request never carries a bigint.*\nNothing was written: 1 place cannot be described\n$/,
+      /^error src\/functions\/api\/things\.post\.ts:4: schema: a request never carries a bigint.*\nNothing was written: 1 place\n$/,
     );
   });
 });

@@ -1,5 +1,5 @@
 import { DatabaseOperation } from "../../database/table_permission.ts";
-import { parseTable } from "./collect_sink.ts";
+import { parseTable } from "./required_constants.ts";
 import type { Collector } from "./collector.ts";
 import { isTrellis } from "./evaluate.ts";
 import { getDeclaration, readNamedMember } from "./named_member.ts";
@@ -7,7 +7,7 @@ import { ts, unwrap } from "./typescript.ts";
 
 const { Select, Insert, Update, Delete } = DatabaseOperation;
 
-/** drizzle's methods that take a table, and what they do with it. */
+/** Methods of drizzle that take a table, with the operation they perform. */
 const METHODS: Readonly<Record<string, DatabaseOperation>> = {
   from: Select,
   leftJoin: Select,
@@ -24,7 +24,10 @@ const METHODS: Readonly<Record<string, DatabaseOperation>> = {
   delete: Delete,
 };
 
-/** What later methods of the same statement need besides (PostgreSQL's reference of INSERT, UPDATE and DELETE). */
+/**
+ * Additional operations required by later methods of the same statement (PostgreSQL reference of
+ * INSERT, UPDATE and DELETE).
+ */
 const LATER: Readonly<Record<string, readonly DatabaseOperation[]>> = {
   where: [Select],
   returning: [Select],
@@ -32,12 +35,13 @@ const LATER: Readonly<Record<string, readonly DatabaseOperation[]>> = {
 };
 
 /**
- * Notes which tables a call touches, to compare with what is declared. It gives no grants.
+ * Collects the tables that a call accesses, to compare them with the declared ones. Yields no
+ * grants.
  *
  * @param c The collector.
  * @param call The call.
  */
-export function collectTouches(c: Collector, call: ts.CallExpression): void {
+export function collectTableAccess(c: Collector, call: ts.CallExpression): void {
   const callee = unwrap(call.expression);
   collectLaterLock(c, call);
   if (!ts.isIdentifier(callee) || isDestructured(c, callee)) {
@@ -47,9 +51,12 @@ export function collectTouches(c: Collector, call: ts.CallExpression): void {
     if (operation === undefined || table === undefined || !mayBeTable(table)) return;
     const value = c.evaluator.evaluate(table);
     if (value.kind !== "table") return;
-    const needed = [operation, ...operation === Select ? lockNeeds(call) : laterNeeds(call)];
+    const needed = [
+      operation,
+      ...operation === Select ? getLockOperations(call) : getLaterOperations(call),
+    ];
     for (const each of new Set(needed)) {
-      c.emit({ kind: "touch", node: table, table: value.table, operation: each });
+      c.emit({ kind: "table-access", node: table, table: value.table, operation: each });
     }
     return;
   }
@@ -61,31 +68,36 @@ export function collectTouches(c: Collector, call: ts.CallExpression): void {
   const table = c.evaluator.evaluate(call.arguments[1]);
   if (table.kind !== "table" && table.kind !== "string") return;
   const named = table.kind === "table" ? table.table : parseTable(table.text);
-  c.emit({ kind: "touch", node: call.arguments[1], table: named, operation: Select });
+  c.emit({ kind: "table-access", node: call.arguments[1], table: named, operation: Select });
 }
 
 /**
- * Notes the tables that stand in a template such as `sql`: what is done with them is not known.
+ * Collects the tables in a template such as `sql`, with unknown operations.
  *
  * @param c The collector.
  * @param template The template.
  */
-export function collectTemplateTouches(c: Collector, template: ts.TemplateLiteral): void {
+export function collectTemplateTables(c: Collector, template: ts.TemplateLiteral): void {
   if (!ts.isTemplateExpression(template)) return;
   for (const { expression } of template.templateSpans) {
     if (!mayBeTable(expression)) continue;
     const value = c.evaluator.evaluate(expression);
-    if (value.kind === "table") c.emit({ kind: "touch", node: expression, table: value.table });
+    if (value.kind === "table") {
+      c.emit({ kind: "table-access", node: expression, table: value.table });
+    }
   }
 }
 
-/** A name or a member: `notes`, `schema.notes`. */
+/** Checks for an identifier or a member access: `notes`, `schema.notes`. */
 function mayBeTable(expression: ts.Expression): boolean {
   return ts.isIdentifier(expression) || ts.isPropertyAccessExpression(expression);
 }
 
-/** A row lock needs UPDATE beside SELECT (PostgreSQL 18, GRANT). */
-function lockNeeds(call: ts.CallExpression): DatabaseOperation[] {
+/**
+ * Returns the operations of a row lock, which needs UPDATE in addition to SELECT (PostgreSQL 18,
+ * GRANT).
+ */
+function getLockOperations(call: ts.CallExpression): DatabaseOperation[] {
   return listLaterCalls(call).some(({ name }) => name === "for") ? [Update] : [];
 }
 
@@ -126,9 +138,9 @@ function listLaterCalls(call: ts.CallExpression): { name: string; call: ts.CallE
   return later;
 }
 
-function laterNeeds(call: ts.CallExpression): DatabaseOperation[] {
+function getLaterOperations(call: ts.CallExpression): DatabaseOperation[] {
   return listLaterCalls(call).flatMap(({ name, call: later }) => {
-    // with a conflict's target its columns are read; without one nothing is
+    // with a conflict target its columns are read; without one no column is
     if (name === "onConflictDoNothing") return later.arguments.length > 0 ? [Select] : [];
     return LATER[name] ?? [];
   });

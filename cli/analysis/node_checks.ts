@@ -1,10 +1,10 @@
 import { ts } from "./typescript.ts";
 
 /**
- * Whether a node is in one of others.
+ * Checks whether a node is inside one of other nodes.
  *
  * @param node The node.
- * @param scope The others.
+ * @param scope The other nodes.
  */
 export function isWithin(node: ts.Node, scope: readonly ts.Node[]): boolean {
   return scope.some((each) =>
@@ -13,7 +13,7 @@ export function isWithin(node: ts.Node, scope: readonly ts.Node[]): boolean {
 }
 
 /**
- * Whether a name means a member of the enum around it: `B = A`.
+ * Checks whether an identifier refers to a member of the enclosing enum: `B = A`.
  *
  * @param name The name.
  */
@@ -27,7 +27,7 @@ export function isEnumMember(name: ts.Identifier): boolean {
 }
 
 /**
- * Whether a name is assigned where it stands.
+ * Checks whether an identifier is the target of an assignment.
  *
  * @param name The name.
  */
@@ -43,8 +43,8 @@ export function isAssigned(name: ts.Identifier): boolean {
 }
 
 /**
- * Whether a node begins what `new` or `@` takes: in `new Schema()` a call in the place of the name would take the arguments for
- * itself.
+ * Checks whether a node is the leftmost part of the operand of `new` or `@`. A call in that
+ * position needs parentheses: `new (schema())()`.
  *
  * @param part The node.
  */

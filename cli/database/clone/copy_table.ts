@@ -1,53 +1,56 @@
 import { ConfigurationError } from "../../../errors/http_errors.ts";
-import { qualify, quoteName, quoteText } from "../sql_text.ts";
+import { qualify, quoteName, quoteText } from "../../../database/recreation/sql_text.ts";
 import type { BatchLimits } from "./batch_limits.ts";
 import type { CloneState, CopyState } from "./clone_state.ts";
-import { type CloneConnection, getState, isConnectionLost } from "./connection.ts";
+import { type CloneConnection, findSqlState, isConnectionLost } from "./connection.ts";
 import type { TableCopy } from "./plan_clone.ts";
 
-/** The rows between two keys, written out as the target reads them. */
+/** A batch of rows, rendered as SQL for the target. */
 interface Page {
-  /** `(1,'a'),(2,'b')`; empty for no rows. */
+  /** `(1,'a'),(2,'b')`; empty if there are no rows. */
   readonly tuples: string;
   readonly rows: number;
-  /** The key of its last row. */
+  /** The key of the last row. */
   readonly last: readonly string[] | null;
-  /** Whether the table ends with it. */
+  /** True if the table ends with this batch. */
   readonly isLast: boolean;
 }
 
-/** What copying a table needs. */
+/** Context of copying a table. */
 export interface CopyContext {
   readonly source: CloneConnection;
   readonly target: CloneConnection;
   readonly state: CloneState;
   readonly limits: BatchLimits;
-  /** Told how many rows of the table are in the target. */
+  /** Called with the number of copied rows. */
   readonly onProgress: (rows: number) => void;
 }
 
-/** program_limit_exceeded: the provider's limits of a transaction, and its space for sorting. */
+/** program_limit_exceeded: limits of a transaction in DSQL, and of its memory for sorting. */
 const OVER_LIMIT = "54000";
 const MAX_LOST_CONNECTIONS = 8;
-const MAX_MOVED = 2;
+const MAX_MARK_CONFLICTS = 2;
 
-/** The rows of a batch are in the target already: nothing of it was written again. */
-class MovedMark extends Error {}
+/**
+ * Thrown if the mark has changed: the rows of the batch are already in the target, and the
+ * transaction is rolled back.
+ */
+class MarkConflict extends Error {}
 
-function anotherClone({ name }: TableCopy, { target }: CopyContext): ConfigurationError {
+function concurrentCloneError({ name }: TableCopy, { target }: CopyContext): ConfigurationError {
   return new ConfigurationError(
-    `${name}: another clone writes into ${target.label}: let that one end, or stop it and go on with --resume`,
+    `${name}: another clone is writing to ${target.label}: wait until it ends, or stop it and continue with --resume`,
   );
 }
 
 /**
- * Copies the rows of a table along its key, from where it stopped. Each batch and its mark are one transaction of the
- * target; the next batch is read meanwhile.
+ * Copies the rows of a table in key order, starting at the stored mark. Each batch is written in
+ * one transaction with its mark, while the next batch is read.
  *
  * @param copy The table.
- * @param context Where from and where to.
- * @returns How many rows of it are in the target.
- * @throws {ConfigurationError} When somebody else copies the same rows.
+ * @param context Source, target and progress.
+ * @returns The number of copied rows.
+ * @throws {ConfigurationError} If another clone copies the same rows.
  */
 export async function copyRows(copy: TableCopy, context: CopyContext): Promise<number> {
   const { state, onProgress } = context;
@@ -60,7 +63,7 @@ export async function copyRows(copy: TableCopy, context: CopyContext): Promise<n
     try {
       const page = await (ahead ?? readPage(copy, context, at.mark, limits));
       ahead = page.isLast ? undefined : readPage(copy, context, page.last, limits);
-      // looked at when its turn comes
+      // a rejection is handled when the batch is awaited
       ahead?.catch(() => {});
       const next: CopyState = {
         mark: page.last ?? at.mark,
@@ -74,12 +77,13 @@ export async function copyRows(copy: TableCopy, context: CopyContext): Promise<n
     } catch (error) {
       await ahead?.catch(() => {});
       ahead = undefined;
-      if (error instanceof MovedMark) {
-        // a COMMIT of this clone that had no answer may go through late; another clone goes on and on
-        if (++moved > MAX_MOVED) throw anotherClone(copy, context);
-      } else if (getState(error) === OVER_LIMIT && limits.rows > 1) shrink(limits);
+      if (error instanceof MarkConflict) {
+        // a COMMIT of this clone whose response was lost may still succeed; another clone causes
+        // conflicts repeatedly
+        if (++moved > MAX_MARK_CONFLICTS) throw concurrentCloneError(copy, context);
+      } else if (findSqlState(error) === OVER_LIMIT && limits.rows > 1) shrink(limits);
       else if (!isConnectionLost(error) || ++lost > MAX_LOST_CONNECTIONS) throw error;
-      // what is in the target is where the mark is
+      // the stored mark tells which rows are in the target
       at = await state.readCopy(item);
     }
   }
@@ -92,14 +96,14 @@ function shrink(limits: { rows: number; bytes: number }): void {
 }
 
 /**
- * The statement that reads a page: rows after a key, as many as fit, in one value, so that neither side makes an object of
- * each row.
+ * Builds the statement that reads a batch: as many rows after a key as the limits allow, as one
+ * value, so that no object per row is created on either side.
  *
  * @param copy The table.
  * @param after The key of the last row that was read.
- * @param limits How much fits.
+ * @param limits The maximum size.
  */
-export function pageQuery(
+export function buildBatchQuery(
   copy: TableCopy,
   after: readonly string[] | null,
   limits: BatchLimits,
@@ -137,14 +141,14 @@ async function readPage(
   after: readonly string[] | null,
   limits: BatchLimits,
 ): Promise<Page> {
-  const { rows: asked } = limits;
-  const [row] = await source.run(pageQuery(copy, after, limits));
+  const { rows: maxRows } = limits;
+  const [row] = await source.run(buildBatchQuery(copy, after, limits));
   const rows = Number(row.rows);
   return {
     tuples: row.tuples === null ? "" : String(row.tuples),
     rows,
     last: rows === 0 ? null : copy.key.map((_, at) => String(row[`k${at}`])),
-    isLast: Number(row.seen) < asked && Number(row.seen) === rows,
+    isLast: Number(row.seen) < maxRows && Number(row.seen) === rows,
   };
 }
 
@@ -161,7 +165,7 @@ async function writePage(
     copy.overriding ? " OVERRIDING SYSTEM VALUE" : ""
   } VALUES ${page.tuples}`;
   await target.transaction(async (run) => {
-    if (!await state.move(run, item, from, to)) throw new MovedMark(copy.name);
+    if (!await state.move(run, item, from, to)) throw new MarkConflict(copy.name);
     if (page.rows > 0) await run(insert);
   });
 }

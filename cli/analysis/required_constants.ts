@@ -21,11 +21,11 @@ const OPERATIONS: readonly DatabaseOperation[] = [
 ];
 
 /**
- * Whether a step asks for a value that must be told from the text.
+ * Checks whether a step requires a value that must be known statically.
  *
  * @param step The step.
  */
-export function isSink(step: Step | undefined): step is string {
+export function isRequiredConstant(step: Step | undefined): step is string {
   return typeof step === "string" &&
     (step === AUTH_MODE || step.startsWith(TABLES) || step.startsWith(ENTRY) ||
       step.startsWith(AUTH_TABLE) ||
@@ -33,21 +33,21 @@ export function isSink(step: Step | undefined): step is string {
 }
 
 /**
- * What a sink is asked for.
+ * Returns the subject of a required constant.
  *
- * @param sink The step.
+ * @param step The step.
  */
-export function getSubject(sink: string): Subject {
-  return sink.startsWith(ENV_NAME) ? "environment" : "grants";
+export function getSubject(step: string): Subject {
+  return step.startsWith(ENV_NAME) ? "environment" : "grants";
 }
 
-/** The step that asks for the name of an environment variable. */
-export function envNameStep(isRequired: boolean): Step {
+/** Returns the step that requires the name of an environment variable. */
+export function getEnvNameStep(isRequired: boolean): Step {
   return ENV_NAME + (isRequired ? "required" : "optional");
 }
 
 /**
- * Whether a step asks for a table in place of one of the auth package's.
+ * Checks whether a step requires a table that replaces one of the auth package's.
  *
  * @param step The step.
  */
@@ -56,14 +56,13 @@ export function isAuthTable(step: Step | undefined): boolean {
 }
 
 /**
- * Reads a value that must be told from the text.
- *
+ * Reads a value that must be known statically.
  * @param c The collector.
  * @param node The expression.
- * @param path A path that begins with what is asked for.
- * @returns Whether it was read; a name or a call that leads elsewhere is to be followed.
+ * @param path A path that begins with the required constant.
+ * @returns True if the value was read; false for a name or call that must be followed.
  */
-export function collectSink(c: Collector, node: ts.Expression, path: Path): boolean {
+export function collectRequiredConstant(c: Collector, node: ts.Expression, path: Path): boolean {
   const sink = path[0] as string;
   const value = c.evaluator.evaluate(node);
   if (value.kind === "undefined") return true;
@@ -76,7 +75,7 @@ export function collectSink(c: Collector, node: ts.Expression, path: Path): bool
   }
   if (sink.startsWith(ENV_NAME)) {
     if (value.kind !== "string") return false;
-    c.emit({ kind: "env", name: value.text, isRequired: sink === envNameStep(true), node });
+    c.emit({ kind: "env", name: value.text, isRequired: sink === getEnvNameStep(true), node });
     return true;
   }
   if (sink.startsWith(AUTH_TABLE)) {
@@ -104,16 +103,15 @@ export function collectSink(c: Collector, node: ts.Expression, path: Path): bool
 }
 
 /**
- * What a sink asks for, for a message.
- *
+ * Describes a required constant for a message.
  * @param c The collector.
- * @param sink The step.
+ * @param step The step.
  */
-export function describeSink(c: Collector, sink: string): string {
-  if (sink === AUTH_MODE) return "the auth mode of a handler";
-  if (sink.startsWith(ENV_NAME)) return "the name of an environment variable";
-  if (sink.startsWith(AUTH_TABLE)) return `the auth table "${sink.slice(AUTH_TABLE.length)}"`;
-  return `the tables of ${c.queries[Number(sink.slice(sink.indexOf(":") + 1))].name}`;
+export function describeRequiredConstant(c: Collector, step: string): string {
+  if (step === AUTH_MODE) return "the auth mode of a handler";
+  if (step.startsWith(ENV_NAME)) return "the name of an environment variable";
+  if (step.startsWith(AUTH_TABLE)) return `the auth table "${step.slice(AUTH_TABLE.length)}"`;
+  return `the tables of ${c.queries[Number(step.slice(step.indexOf(":") + 1))].name}`;
 }
 
 function collectEntry(c: Collector, entry: Value & { kind: "object" }, id: number): void {
@@ -127,7 +125,7 @@ function collectEntry(c: Collector, entry: Value & { kind: "object" }, id: numbe
   if (named === undefined) {
     return c.unresolved(
       table.kind === "unknown" ? table.node : entry.node,
-      `a table of ${name} is worked out at run time`,
+      `a table of ${name} is computed at run time`,
       "grants",
     );
   }
@@ -135,7 +133,7 @@ function collectEntry(c: Collector, entry: Value & { kind: "object" }, id: numbe
   if (!Array.isArray(operations)) {
     return c.unresolved(
       operations as ts.Node,
-      `the operations of ${name} are worked out at run time`,
+      `the operations of ${name} are computed at run time`,
       "grants",
     );
   }
@@ -178,7 +176,7 @@ function toOperation(value: Value): DatabaseOperation | undefined {
 }
 
 /**
- * A table's name from a declaration: `app.notes` is `notes` in the schema `app`.
+ * Parses a declared table name: `app.notes` is `notes` in the schema `app`.
  *
  * @param text The declared name.
  */
