@@ -1,10 +1,10 @@
 import { pathToFileURL } from "node:url";
 
 /**
- * Imports a module from a file. The literal start of the specifier tells registries that the target is no dependency of
- * this package; a package from JSR may import local files in no other way.
+ * Imports a module from a file. The specifier starts with a literal, so that registries do not take
+ * it for a dependency of this package. A package from JSR cannot import local files in another way.
  *
- * @param path An absolute path.
+ * @param path Absolute path.
  * @returns The module.
  */
 export async function importFile<Module>(path: string): Promise<Module> {

@@ -8,9 +8,9 @@ import { ts, unwrap } from "./typescript.ts";
 const CLIENT_METHODS: ReadonlySet<string> = new Set(["unsafe", "query", "exec"]);
 /** Methods that resolve to a client. */
 const CONNECTING: ReadonlySet<string> = new Set(["connect", "reserve"]);
-/** Methods that give their function a client. */
+/** Methods that pass a client to their callback. */
 const SCOPING: ReadonlySet<string> = new Set(["begin", "savepoint", "transaction", "runExclusive"]);
-/** Methods of drizzle's that take the text of a source in place of a table. */
+/** Methods of drizzle that accept SQL text as a table source. */
 const SOURCES = /^(?:from|\w+Join(?:Lateral)?)$/;
 
 /**

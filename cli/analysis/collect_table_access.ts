@@ -101,7 +101,7 @@ function getLockOperations(call: ts.CallExpression): DatabaseOperation[] {
   return listLaterCalls(call).some(({ name }) => name === "for") ? [Update] : [];
 }
 
-/** Notes a row lock on a statement that stands in a variable: `query.for("update")`. */
+/** Collects a row lock on a statement in a variable: `query.for("update")`. */
 function collectLaterLock(c: Collector, call: ts.CallExpression): void {
   const callee = unwrap(call.expression);
   if (!ts.isPropertyAccessExpression(callee) || callee.name.text !== "for") return;
@@ -116,7 +116,7 @@ function collectLaterLock(c: Collector, call: ts.CallExpression): void {
       ? c.evaluator.evaluate(table)
       : undefined;
     if (value?.kind === "table") {
-      c.emit({ kind: "touch", node: call, table: value.table, operation: Update });
+      c.emit({ kind: "table-access", node: call, table: value.table, operation: Update });
     }
     at = unwrap(method.expression);
   }

@@ -1,19 +1,19 @@
 import type { Collector } from "./collector.ts";
 import { ts, unwrap } from "./typescript.ts";
 
-/** A member of a value: `db.query`, `db["query"]`, or a constant that holds it. */
+/** A member of a value: `db.query`, `db["query"]`, or a constant with that value. */
 export interface NamedMember {
   readonly name: string;
-  /** What it is a member of; missing where a pattern takes it from something that has no text. */
+  /** The owner of the member; omitted for a name in a destructuring pattern. */
   readonly owner?: ts.Expression;
 }
 
 /**
- * Reads an expression as a member, also by a constant: `const { query } = db`, `const rows = db.query`.
+ * Reads a member access, directly or through a constant: `const { query } = db`, `const rows = db.query`.
  *
  * @param c The collector.
  * @param expression The expression.
- * @returns The member, or `undefined` when it is none or its name is computed.
+ * @returns The member; `undefined` for other expressions and computed names.
  */
 export function readNamedMember(c: Collector, expression: ts.Expression): NamedMember | undefined {
   const node = unwrap(expression);
@@ -34,7 +34,7 @@ export function readNamedMember(c: Collector, expression: ts.Expression): NamedM
 }
 
 /**
- * Finds where a name is declared.
+ * Finds the declaration of a name.
  *
  * @param c The collector.
  * @param node The name.

@@ -28,7 +28,7 @@ type Json = Record<string, unknown>;
 
 const KINDS = ["dependencies", "peerDependencies", "optionalDependencies"];
 
-/** Follows the packages of node_modules as Node finds them: from the real folder of the one that asks. */
+/** Follows dependencies in node_modules like Node.js: from the real path of the importing package. */
 function isInstalledWrapper(root: string, name: string): boolean {
   const first = findInstalled(root, name);
   const seen = new Set(first === undefined ? [] : [first]);
@@ -51,7 +51,7 @@ function findInstalled(from: string, name: string): string | undefined {
   }
 }
 
-/** Checks a name or a version: `npm:@trellis/fn@1` and `npm:@jsr/trellis__fn@1` are this package too. */
+/** Checks for this package, also under an alias: `npm:@trellis/fn@1`, `npm:@jsr/trellis__fn@1`. */
 function isTrellis(text: unknown): boolean {
   const name = toLockName(text);
   return name === TRELLIS || name === `@jsr/${TRELLIS.slice(1).replace("/", "__")}`;

@@ -54,7 +54,7 @@ async function run({ root, cwd, args, options, output }: CommandContext): Promis
     const error =
       `${folder} is not empty: it contains ${named}${more}. Nothing was written. Use a new or empty folder`;
     output.line(`${output.red("error")} ${error}`);
-    output.result({ command: "init", exitCode: ExitCode.Found, folder, error, existing });
+    output.result({ command: "init", exitCode: ExitCode.Found, folder, error, inTheWay: existing });
     return ExitCode.Found;
   }
   const files = createProjectFiles(name, runtime);

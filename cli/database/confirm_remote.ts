@@ -72,7 +72,7 @@ function isLoopback(host: string): boolean {
     /^127(?:\.\d{1,3}){3}$/.test(host) || /^\[?(?:::1|::ffff:127\.[\d.]+)\]?$/i.test(host);
 }
 
-/** Lists all that a driver may take for the host: which one counts differs between them. */
+/** Lists all hosts of a connection string; drivers differ in which of them they use. */
 function listHosts({ provider, connectionString = "", endpoint = "" }: DatabaseConfig): string[] {
   if (provider === "distsql") return [endpoint];
   const [, address = "", query = ""] = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)[^?#]*(?:\?([^#]*))?/i

@@ -1,331 +1,288 @@
 import { mkdirSync, writeFileSync } from "node:fs";
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { join, resolve } from "node:path";
 import process from "node:process";
-import type { ProxyResult } from "../../core/http/lambda.ts";
-import { MethodNotAllowedError, ServiceUnavailableError } from "../../errors/http_errors.ts";
+import { ServiceUnavailableError } from "../../errors/http_errors.ts";
 import { logError } from "../../observability/logger.ts";
 import type { ResolvedConfig } from "../config/config.ts";
 import { findFunctionFiles, type FunctionFile } from "../discovery/function_files.ts";
 import { answerAwsClient, assertNoPage, AWS_PATH } from "./aws_sink.ts";
-import { BuildError } from "./build_error.ts";
-import { renderBuildFailure } from "./build_failure_page.ts";
+import { type Cleanup, createCleanup } from "./cleanup.ts";
 import { createFunctionStore, type FunctionStore } from "./function_store.ts";
-import { listenOnLoopback, readBody, sendResult, toFailure } from "./http_server.ts";
-import { takeInstanceLock } from "./instance_lock.ts";
+import { type Gateway, listenOnLoopback, type LocalHandler, readBody } from "./http_server.ts";
 import { getAwsEnvironment, getInfraEnvironment } from "./infra_environment.ts";
+import { takeInstanceLock } from "./instance_lock.ts";
 import { createInvoker } from "./invoker.ts";
-import { type DatabaseChoice, namesServer, openLocalDatabase } from "./local_database.ts";
+import {
+  type DatabaseChoice,
+  type LocalDatabase,
+  namesServer,
+  openLocalDatabase,
+} from "./local_database.ts";
 import { buildLocalDocument } from "./local_document.ts";
-import { createLocalEnvironment, getProjectName } from "./local_environment.ts";
+import {
+  createLocalEnvironment,
+  getProjectName,
+  type LocalEnvironment,
+} from "./local_environment.ts";
 import { createMessageBus } from "./message_bus.ts";
-import { createLocalRouter, type LocalMatch } from "./local_router.ts";
 import { createPageApi } from "./page_api.ts";
-import { type Call, createRecorder } from "./recorder.ts";
+import { createPendingWork, waitAtMost } from "./pending_work.ts";
+import { createRecorder, type Recorder } from "./recorder.ts";
+import { createRouteHandler, toGatewayFailure } from "./route_handler.ts";
 import type { Terminal } from "./terminal.ts";
-import { toRestApiEvent } from "./to_event.ts";
-import { createFolderWatcher } from "./watch_folders.ts";
+import { createFolderWatcher, type FolderWatcher } from "./watch_folders.ts";
 
 /** Options of {@link startDevServer}. */
 export interface DevServerOptions {
   /** Absolute path of the project. */
   readonly root: string;
   readonly config: ResolvedConfig;
-  /** 0 takes a free one. */
+  /** The port; 0 picks a free one. */
   readonly port: number;
   /**
-   * Which database the functions get.
-   * @default "env" where the environment names a server, else "embedded"
+   * The database of the functions.
+   * @default "env" if the environment configures a server, else "embedded"
    */
   readonly database?: DatabaseChoice;
-  /** Deletes the local data first. */
+  /** Deletes the local data before starting. */
   readonly reset?: boolean;
-  /** Takes the raw log lines as well. */
+  /** Called with the raw text of log lines as well. */
   readonly onLogText?: (text: string) => void;
   readonly terminal: Terminal;
 }
 
-/** The application on this machine. */
+/** A running dev server. */
 export interface DevServer {
   readonly url: string;
   readonly port: number;
   readonly project: string;
   readonly functions: readonly FunctionFile[];
-  /** What the database is. */
+  /** A description of the database. */
   readonly database: string;
-  /** Names of the secrets that were generated so far. */
+  /** Returns the names of the generated secrets. */
   secrets(): string[];
-  /** Ends in order: requests, the database, the log. */
+  /** Stops accepting requests, waits for running calls, and closes everything. */
   stop(): Promise<void>;
 }
 
-/** So many functions are loaded at the start, so that faults show at once; beyond that each at its first call. */
+/** Projects with at most this many functions load all of them at startup, to report errors early. */
 const MAX_PRELOADED = 100;
 const PRELOAD_MS = 10_000;
-/** A call that runs while the server stops has so long. */
+/** How long running calls may take when the server stops. */
 const GRACE_MS = 2000;
 
 /**
- * Starts all functions of a project on one address of this machine.
+ * Serves all functions of a project on one local address.
  *
  * @param options The project and its settings.
  * @returns The running server.
- * @throws {ConfigurationError} When the port is in use, the project is served already, or something
- * in it is wrong.
+ * @throws {ConfigurationError} If the port is in use, the project is already served, or a setting is
+ * invalid.
  */
 export async function startDevServer(options: DevServerOptions): Promise<DevServer> {
-  const { root, config, terminal } = options;
-  // a folder that is no project is left as it is
+  const { root, config } = options;
+  // checks the project before anything is written to its folder
   findFunctionFiles(resolve(root, config.functionsDir));
-  const folder = join(root, ".trellis");
-  const dataDir = join(folder, "dev");
-  mkdirSync(dataDir, { recursive: true });
-  writeFileSync(join(folder, ".gitignore"), "*\n");
-
-  // undone in the reverse order
-  const undo: (() => unknown)[] = [];
-  async function stop(): Promise<void> {
-    for (const step of undo.splice(0).reverse()) await step();
-  }
+  const dataDir = createDataDir(root);
+  const cleanup = createCleanup();
   try {
-    // stacks tell lines of the sources, not of the bundles; Deno does so by itself
+    // stack traces show source lines instead of bundle lines; Deno does this by default
     process.setSourceMapsEnabled?.(true);
-    undo.push(takeInstanceLock(join(dataDir, "lock")));
-    return await start();
+    cleanup.add(takeInstanceLock(join(dataDir, "lock")));
+    return await start(options, dataDir, cleanup);
   } catch (error) {
-    await stop();
+    await cleanup.run();
     throw error;
   }
-
-  async function start(): Promise<DevServer> {
-    let open!: (handle: Handle) => void;
-    const ready = new Promise<Handle>((resolve) => open = resolve);
-    // bound before the database is opened, so that a busy port is told at once
-    const server = await listenOnLoopback(
-      async (...request) => (await ready)(...request),
-      options.port,
-    );
-    undo.push(() => server.stop());
-
-    const environment = createLocalEnvironment({
-      root,
-      secretsFile: join(dataDir, "secrets.json"),
-    });
-    undo.push(() => environment.restore());
-    environment.refresh();
-    const project = getProjectName(root);
-    const choice = options.database ?? (namesServer() ? "env" : "embedded");
-    environment.provide({
-      SERVICE_NAME: project,
-      LOG_LEVEL: "DEBUG",
-      ...getAwsEnvironment(server.url),
-    });
-    environment.provide(getInfraEnvironment(config, server.url));
-
-    const running = new Set<Promise<unknown>>();
-    const recorder = createRecorder(options.onLogText);
-    undo.push(() => recorder.stop());
-    recorder.listen((event) => terminal.show(event));
-
-    const missing = new Set<string>();
-    const store: FunctionStore = createFunctionStore({
-      root,
-      functionsDir: resolve(root, config.functionsDir),
-      outDir: join(dataDir, "functions"),
-      beforeLoad(files): void {
-        for (const name of environment.provideFor(files)) {
-          if (!missing.has(name)) {
-            terminal.warn(`${name} is not set: add it to ${join(root, ".env")}`);
-          }
-          missing.add(name);
-        }
-      },
-      onLoaded(fn, isReload): void {
-        if (isReload) terminal.reloaded(fn);
-        recorder.emit({ type: "functions" });
-      },
-      onFailed(fn, error): void {
-        terminal.failed(fn, error);
-        recorder.emit({ type: "functions" });
-      },
-    });
-
-    const database = await openLocalDatabase({
-      choice,
-      root,
-      dataDir,
-      migrationsDir: resolve(root, config.database.migrationsDir),
-      translation: config.database.translation,
-      seedFile: config.dev.seed === undefined ? undefined : resolve(root, config.dev.seed),
-      reset: options.reset,
-      onProgress: (text) => terminal.progress(text),
-      onWarning: (text) => terminal.warn(text),
-    }, choice === "distsql" ? environment.override : environment.provide);
-    undo.push(() => database.close());
-
-    const events = new WeakMap<Call, { fn: FunctionFile; event: unknown }>();
-    const invoker = createInvoker({
-      store,
-      recorder,
-      authorizer: config.infra.api.authorizer,
-      onEvent: (call, fn, event) => void events.set(call, { fn, event }),
-    });
-
-    function track<T>(work: Promise<T>): Promise<T> {
-      running.add(work);
-      work.finally(() => running.delete(work)).catch(() => {});
-      return work;
-    }
-    const bus = createMessageBus({
-      store,
-      invoker,
-      recorder,
-      wiring: config.infra.functions,
-      track,
-    });
-
-    const findFunction = createLocalRouter(store);
-    async function answerRoute(
-      request: IncomingMessage,
-      response: ServerResponse,
-      url: URL,
-    ): Promise<void> {
-      const { method = "GET" } = request;
-      const title = `${method} ${url.pathname}${url.search}`;
-      if (environment.refresh()) store.invalidate();
-      let found: LocalMatch;
-      try {
-        found = findFunction(method, url.pathname);
-      } catch (error) {
-        const result = preflight(request, error) ?? toFailure(request, error);
-        const call = recorder.begin({ kind: "none", title, method });
-        recorder.end(call, {
-          status: result.statusCode,
-          isFailed: result.statusCode >= 500,
-          note: (error as Error).message,
-        });
-        return sendResult(response, result);
-      }
-      const body = await readBody(request);
-      const event = toRestApiEvent(request, url, {
-        resource: found.fn.path!,
-        parameters: found.parameters,
-        body,
-        requestId: crypto.randomUUID(),
-      });
-      sendResult(
-        response,
-        await track(
-          invoker.answer(
-            found.fn,
-            event,
-            { title, method },
-            (error) => toGatewayFailure(request, error),
-          ),
-        ),
-      );
-    }
-
-    const page = createPageApi({
-      project,
-      url: server.url,
-      database,
-      recorder,
-      store,
-      invoker,
-      sent: bus.sent,
-      secrets: () => environment.generated(),
-      document: () => buildLocalDocument(root, store.list(), config),
-      getEvent: (call) => events.get(call),
-      toFailure: (error) => toGatewayFailure({ headers: {} }, error),
-      track,
-    });
-    undo.push(() => page.close());
-
-    const functions = store.list();
-    if (functions.length <= MAX_PRELOADED) {
-      await within(PRELOAD_MS, Promise.allSettled(functions.map((fn) => store.load(fn))));
-    }
-    terminal.flush();
-
-    let isStopping = false;
-    open(async function answer(request, response, url): Promise<void> {
-      if (isStopping) throw new ServiceUnavailableError("The server stops");
-      if (url.pathname === AWS_PATH || url.pathname.startsWith(`${AWS_PATH}/`)) {
-        assertNoPage(request);
-        return answerAwsClient(request, response, await readBody(request), server.url, bus.take);
-      }
-      if (await page.answer(request, response, url)) return;
-      await answerRoute(request, response, url);
-    });
-
-    const watcher = createFolderWatcher(async function onChange() {
-      if (environment.refresh()) store.invalidate();
-      const before = store.list();
-      try {
-        await store.refresh();
-      } catch (error) {
-        terminal.warn((error as Error).message);
-      }
-      if (store.list() !== before) recorder.emit({ type: "functions" });
-      watch();
-    });
-    const watch = () => watcher.watch(new Set([root, ...store.folders()]));
-    watch();
-    undo.push(() => watcher.stop());
-    undo.push(() => within(GRACE_MS, Promise.allSettled([...running])));
-    process.on("unhandledRejection", tellRejection);
-    undo.push(() => process.off("unhandledRejection", tellRejection));
-    undo.push(() => isStopping = true);
-
-    return {
-      project,
-      functions,
-      url: server.url,
-      port: server.port,
-      database: database.summary,
-      secrets: () => environment.generated(),
-      stop,
-    };
-  }
 }
 
-type Handle = (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void>;
+async function start(
+  options: DevServerOptions,
+  dataDir: string,
+  cleanup: Cleanup,
+): Promise<DevServer> {
+  const { root, config, terminal } = options;
+  // listens before the slow steps, so that a busy port is reported at once
+  const { server, open } = await listenDeferred(options.port);
+  cleanup.add(() => server.stop());
 
-/** A function that forgets to await must not end the server. */
-function tellRejection(error: unknown): void {
-  logError("a promise was rejected and nobody handled it", { error });
-}
+  const project = getProjectName(root);
+  const choice = options.database ?? (namesServer() ? "env" : "embedded");
+  const environment = createLocalEnvironment({ root, secretsFile: join(dataDir, "secrets.json") });
+  cleanup.add(() => environment.restore());
+  provideDefaults(environment, config, project, server.url);
 
-function toGatewayFailure(request: Pick<IncomingMessage, "headers">, error: unknown): ProxyResult {
-  return error instanceof BuildError
-    ? renderBuildFailure(error, String(request.headers.accept ?? ""))
-    : toFailure(request, error);
-}
+  const recorder = createRecorder(options.onLogText);
+  cleanup.add(() => recorder.stop());
+  recorder.listen((event) => terminal.show(event));
 
-/** What the deployed API answers to a browser that asks first, where the functions allow other origins. */
-function preflight(request: IncomingMessage, error: unknown): ProxyResult | undefined {
-  const origin = process.env.CORS_ALLOW_ORIGIN;
-  if (request.method !== "OPTIONS" || !(error instanceof MethodNotAllowedError) || !origin) {
-    return undefined;
-  }
+  const store = openStore(options, dataDir, environment, recorder);
+  const database = await openDatabase(options, choice, dataDir, environment);
+  cleanup.add(() => database.close());
+
+  const pending = createPendingWork();
+  const { functions: wiring, api: { authorizer } } = config.infra;
+  const invoker = createInvoker({ store, recorder, authorizer });
+  const bus = createMessageBus({ store, invoker, recorder, wiring, track: pending.track });
+  const answerRoute = createRouteHandler({ environment, store, recorder, invoker, pending });
+  const page = createPageApi({
+    project,
+    url: server.url,
+    database,
+    recorder,
+    store,
+    invoker,
+    sent: bus.sent,
+    secrets: () => environment.generated(),
+    document: () => buildLocalDocument(root, store.list(), config),
+    toFailure: (error) => toGatewayFailure({ headers: {} }, error),
+    track: pending.track,
+  });
+  cleanup.add(() => page.close());
+
+  const functions = store.list();
+  await preload(store, functions);
+  terminal.flush();
+
+  let isStopping = false;
+  open(async function answer(request, response, url): Promise<void> {
+    if (isStopping) throw new ServiceUnavailableError("The server is stopping");
+    if (url.pathname === AWS_PATH || url.pathname.startsWith(`${AWS_PATH}/`)) {
+      assertNoPage(request);
+      return answerAwsClient(request, response, await readBody(request), server.url, bus.take);
+    }
+    if (await page.answer(request, response, url)) return;
+    await answerRoute(request, response, url);
+  });
+
+  const watcher = watchProject(options, environment, store, recorder);
+  cleanup.add(() => watcher.stop());
+  cleanup.add(() => pending.settle(GRACE_MS));
+  cleanup.add(logUnhandledRejections());
+  cleanup.add(() => isStopping = true);
   return {
-    statusCode: 204,
-    headers: {
-      "Access-Control-Allow-Origin": origin,
-      "Access-Control-Allow-Methods": String(error.headers?.Allow ?? "*"),
-      "Access-Control-Allow-Headers": String(
-        request.headers["access-control-request-headers"] ?? "*",
-      ),
-    },
-    body: "",
-    isBase64Encoded: false,
+    project,
+    functions,
+    url: server.url,
+    port: server.port,
+    database: database.summary,
+    secrets: () => environment.generated(),
+    stop: () => cleanup.run(),
   };
 }
 
-/** Waits for work, but not for ever. */
-async function within(milliseconds: number, work: Promise<unknown>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  await Promise.race([work, new Promise((resolve) => timer = setTimeout(resolve, milliseconds))]);
-  clearTimeout(timer);
+/** Creates the folder of local data, which git ignores. */
+function createDataDir(root: string): string {
+  const dataDir = join(root, ".trellis", "dev");
+  mkdirSync(dataDir, { recursive: true });
+  writeFileSync(join(root, ".trellis", ".gitignore"), "*\n");
+  return dataDir;
+}
+
+/** Starts to listen; requests wait until the returned function sets their handler. */
+async function listenDeferred(
+  port: number,
+): Promise<{ readonly server: Gateway; readonly open: (handle: LocalHandler) => void }> {
+  let open!: (handle: LocalHandler) => void;
+  const ready = new Promise<LocalHandler>((resolve) => open = resolve);
+  const server = await listenOnLoopback(async (...request) => (await ready)(...request), port);
+  return { server, open };
+}
+
+/** Sets the variables of the functions that neither the shell nor `.env` has set. */
+function provideDefaults(
+  environment: LocalEnvironment,
+  config: ResolvedConfig,
+  project: string,
+  url: string,
+): void {
+  environment.refresh();
+  environment.provide({ SERVICE_NAME: project, LOG_LEVEL: "DEBUG", ...getAwsEnvironment(url) });
+  environment.provide(getInfraEnvironment(config, url));
+}
+
+function openStore(
+  { root, config, terminal }: DevServerOptions,
+  dataDir: string,
+  environment: LocalEnvironment,
+  recorder: Recorder,
+): FunctionStore {
+  const missing = new Set<string>();
+  return createFunctionStore({
+    root,
+    functionsDir: resolve(root, config.functionsDir),
+    outDir: join(dataDir, "functions"),
+    beforeLoad(files): void {
+      for (const name of environment.provideFor(files)) {
+        if (!missing.has(name)) {
+          terminal.warn(`${name} is not set: add it to ${join(root, ".env")}`);
+        }
+        missing.add(name);
+      }
+    },
+    onLoaded(fn, isReload): void {
+      if (isReload) terminal.reloaded(fn);
+      recorder.emit({ type: "functions" });
+    },
+    onFailed(fn, error): void {
+      terminal.failed(fn, error);
+      recorder.emit({ type: "functions" });
+    },
+  });
+}
+
+async function openDatabase(
+  { root, config, reset, terminal }: DevServerOptions,
+  choice: DatabaseChoice,
+  dataDir: string,
+  environment: LocalEnvironment,
+): Promise<LocalDatabase> {
+  const { migrationsDir, translation } = config.database;
+  return await openLocalDatabase({
+    choice,
+    root,
+    dataDir,
+    migrationsDir: resolve(root, migrationsDir),
+    translation,
+    seedFile: config.dev.seed === undefined ? undefined : resolve(root, config.dev.seed),
+    reset,
+    onProgress: (text) => terminal.progress(text),
+    onWarning: (text) => terminal.warn(text),
+  }, choice === "distsql" ? environment.override : environment.provide);
+}
+
+/** Loads the functions of small projects, so that errors are reported at startup. */
+async function preload(store: FunctionStore, functions: readonly FunctionFile[]): Promise<void> {
+  if (functions.length > MAX_PRELOADED) return;
+  await waitAtMost(PRELOAD_MS, Promise.allSettled(functions.map((fn) => store.load(fn))));
+}
+
+/** Reloads functions when a file in a watched folder changes. */
+function watchProject(
+  { root, terminal }: DevServerOptions,
+  environment: LocalEnvironment,
+  store: FunctionStore,
+  recorder: Recorder,
+): FolderWatcher {
+  const watcher = createFolderWatcher(async function onChange() {
+    if (environment.refresh()) store.invalidate();
+    const before = store.list();
+    try {
+      await store.refresh();
+    } catch (error) {
+      terminal.warn((error as Error).message);
+    }
+    if (store.list() !== before) recorder.emit({ type: "functions" });
+    watchFolders();
+  });
+  const watchFolders = () => watcher.watch(new Set([root, ...store.folders()]));
+  watchFolders();
+  return watcher;
+}
+
+/** Logs unhandled rejections of functions instead of ending the process. Returns how to stop. */
+function logUnhandledRejections(): () => void {
+  const logRejection = (error: unknown) => logError("unhandled promise rejection", { error });
+  process.on("unhandledRejection", logRejection);
+  return () => void process.off("unhandledRejection", logRejection);
 }

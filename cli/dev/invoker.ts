@@ -39,6 +39,14 @@ export interface Invoker {
     start: Omit<CallStart, "kind" | "functionName">,
     toFailure: (error: unknown) => ProxyResult,
   ): Promise<ProxyResult>;
+  /** Returns the function and event of a call, to replay it. */
+  getEvent(call: Call): InvokedEvent | undefined;
+}
+
+/** The event that a function was invoked with. */
+export interface InvokedEvent {
+  readonly fn: FunctionFile;
+  readonly event: unknown;
 }
 
 /** Options of {@link createInvoker}. */
@@ -48,15 +56,27 @@ export interface InvokerOptions {
   readonly recorder: Recorder;
   /** The function in `authorizer/` of the API. Default: the only one. */
   readonly authorizer?: string;
-  /** Called with each event before the invocation, so that the call can be replayed. */
-  readonly onEvent: (call: Call, fn: FunctionFile, event: unknown) => void;
 }
 
 /**
  * Creates an invoker.
- * @param options The functions and callbacks.
+ *
+ * @param options The functions and where calls are recorded.
  */
-export function createInvoker({ store, recorder, authorizer, onEvent }: InvokerOptions): Invoker {
+export function createInvoker({ store, recorder, authorizer }: InvokerOptions): Invoker {
+  const events = new WeakMap<Call, InvokedEvent>();
+
+  function begin(fn: FunctionFile, event: unknown, start: CallStart): Call {
+    const call = recorder.begin(start);
+    call.input = toSafeInput(event);
+    events.set(call, { fn, event });
+    return call;
+  }
+
+  function load(call: Call, fn: FunctionFile): Promise<LoadedFunction> {
+    return recorder.run(call, () => store.load(fn));
+  }
+
   async function run(
     call: Call,
     loaded: LoadedFunction,
@@ -66,87 +86,38 @@ export function createInvoker({ store, recorder, authorizer, onEvent }: InvokerO
     return await recorder.run(call, async () => await loaded.handler(event, context));
   }
 
-  async function authorize(event: RestApiEvent): Promise<AuthorizerContext | undefined> {
-    const known = store.list().filter(({ kind }) => kind === "authorizer");
-    const fn = authorizer === undefined ? known[0] : known.find(({ name }) => name === authorizer);
-    if (fn === undefined) return undefined;
-    if (authorizer === undefined && known.length > 1) {
-      throw new ConfigurationError(
-        `There are several authorizers: ${
-          known.map(({ name }) => name).join(", ")
-        }. Set infra.api.authorizer to one of them`,
-      );
-    }
-    const authorizerEvent = {
-      ...createRequestAuthorizerEvent({ method: event.httpMethod, path: event.path }),
-      headers: event.headers,
-      multiValueHeaders: event.multiValueHeaders,
-      queryStringParameters: event.queryStringParameters,
-      multiValueQueryStringParameters: event.multiValueQueryStringParameters,
-      pathParameters: event.pathParameters,
-      requestContext: event.requestContext,
-    };
-    const { result, error } = await invoker.invoke(fn, authorizerEvent, {
-      title: `authorize ${event.httpMethod} ${event.path}`,
-    });
-    if (error instanceof BuildError) throw error;
-    if (error !== undefined) {
-      throw new GatewayError((error as Error).message === "Unauthorized" ? 401 : 500);
-    }
-    const policy = result as {
-      policyDocument?: { Statement?: { Effect?: string }[] };
-      context?: AuthorizerContext;
-    };
-    const allows = policy?.policyDocument?.Statement?.some(({ Effect }) => Effect === "Allow");
-    if (!allows) throw new GatewayError(403);
-    return policy.context ?? {};
-  }
-
   const invoker: Invoker = {
+    getEvent: (call) => events.get(call),
+
     async invoke(fn, event, start): Promise<InvokeOutcome> {
-      const call = recorder.begin({ ...start, kind: fn.kind, functionName: fn.name });
+      const call = begin(fn, event, { ...start, kind: fn.kind, functionName: fn.name });
       const context = createLocalContext(fn.name);
-      call.input = toSafeInput(event);
-      onEvent(call, fn, event);
+      const requestId = context.awsRequestId;
       try {
-        const result = await run(
-          call,
-          await recorder.run(call, () => store.load(fn)),
-          event,
-          context,
-        );
+        const result = await run(call, await load(call, fn), event, context);
         const failures = getFailures(result);
         recorder.end(call, {
           isFailed: failures.length > 0,
           note: failures.length > 0 ? `${failures.length} failed` : "done",
           output: toSafeOutput(result),
         });
-        return { call, result, failures, requestId: context.awsRequestId };
-      } catch (error) {
-        recorder.end(call, {
-          isFailed: true,
-          note: describe(error),
-          output: { error: describe(error) },
-        });
-        return {
-          call,
-          error: error ?? new Error("rejected without a value"),
-          failures: [],
-          requestId: context.awsRequestId,
-        };
+        return { call, result, failures, requestId };
+      } catch (cause) {
+        const error = cause ?? new Error("rejected without a value");
+        const note = describe(cause);
+        recorder.end(call, { isFailed: true, note, output: { error: note } });
+        return { call, error, failures: [], requestId };
       }
     },
 
     async answer(fn, event, start, toFailure): Promise<ProxyResult> {
-      const call = recorder.begin({ ...start, kind: "api", functionName: fn.name });
-      call.input = toSafeInput(event);
-      onEvent(call, fn, event);
+      const call = begin(fn, event, { ...start, kind: "api", functionName: fn.name });
       let result: ProxyResult;
       let note: string | undefined;
       try {
-        const loaded = await recorder.run(call, () => store.load(fn));
+        const loaded = await load(call, fn);
         if (loaded.operation?.auth.startsWith("authorizer")) {
-          const context = await authorize(event);
+          const context = await authorize(invoker, selectAuthorizer(store, authorizer), event);
           if (context !== undefined) Object.assign(event.requestContext, { authorizer: context });
         }
         const context = createLocalContext(fn.name, loaded.operation?.resources);
@@ -165,6 +136,49 @@ export function createInvoker({ store, recorder, authorizer, onEvent }: InvokerO
     },
   };
   return invoker;
+}
+
+/** Returns the configured authorizer, else the only one; `undefined` if the project has none. */
+function selectAuthorizer(store: FunctionStore, configured?: string): FunctionFile | undefined {
+  const known = store.list().filter(({ kind }) => kind === "authorizer");
+  if (configured !== undefined) return known.find(({ name }) => name === configured);
+  if (known.length <= 1) return known[0];
+  throw new ConfigurationError(
+    `There are several authorizers: ${known.map(({ name }) => name).join(", ")}. ` +
+      "Set infra.api.authorizer to one of them",
+  );
+}
+
+/** Invokes an authorizer like API Gateway and returns its context; throws if access is denied. */
+async function authorize(
+  invoker: Invoker,
+  fn: FunctionFile | undefined,
+  event: RestApiEvent,
+): Promise<AuthorizerContext | undefined> {
+  if (fn === undefined) return undefined;
+  const authorizerEvent = {
+    ...createRequestAuthorizerEvent({ method: event.httpMethod, path: event.path }),
+    headers: event.headers,
+    multiValueHeaders: event.multiValueHeaders,
+    queryStringParameters: event.queryStringParameters,
+    multiValueQueryStringParameters: event.multiValueQueryStringParameters,
+    pathParameters: event.pathParameters,
+    requestContext: event.requestContext,
+  };
+  const { result, error } = await invoker.invoke(fn, authorizerEvent, {
+    title: `authorize ${event.httpMethod} ${event.path}`,
+  });
+  if (error instanceof BuildError) throw error;
+  if (error !== undefined) {
+    throw new GatewayError((error as Error).message === "Unauthorized" ? 401 : 500);
+  }
+  const policy = result as {
+    policyDocument?: { Statement?: { Effect?: string }[] };
+    context?: AuthorizerContext;
+  };
+  const allows = policy?.policyDocument?.Statement?.some(({ Effect }) => Effect === "Allow");
+  if (!allows) throw new GatewayError(403);
+  return policy.context ?? {};
 }
 
 /** The response of API Gateway if the authorizer denies access or fails. */

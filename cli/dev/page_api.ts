@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ProxyResult, RestApiEvent } from "../../core/http/lambda.ts";
 import {
   ForbiddenError,
   MethodNotAllowedError,
@@ -12,34 +11,26 @@ import type { FunctionFile } from "../discovery/function_files.ts";
 import { renderReferencePage } from "../openapi/reference_page.ts";
 import { BuildError } from "./build_error.ts";
 import { getContentSecurityPolicy, PAGE_POLICY, readAsset } from "./page_assets.ts";
+import { createEventStream, getSummary } from "./event_stream.ts";
 import type { FunctionStore } from "./function_store.ts";
 import { readBody } from "./http_server.ts";
-import type { Invoker } from "./invoker.ts";
 import type { LocalDatabase } from "./local_database.ts";
 import type { SentEntry } from "./message_bus.ts";
-import type { Call, DevEvent, Recorder } from "./recorder.ts";
-import { toSafeOutput } from "./safe_copy.ts";
+import { createPageActions, type PageActions, type PageActionsOptions } from "./page_actions.ts";
 import { listTables, readRows } from "./table_browser.ts";
-import { toTriggerEvent, TRIGGER_FORMS } from "./trigger_event.ts";
+import { TRIGGER_FORMS } from "./trigger_event.ts";
 
 /** The data and actions of the page. */
-export interface PageSource {
+export interface PageSource extends PageActionsOptions {
   readonly project: string;
   readonly url: string;
   readonly database: LocalDatabase;
-  readonly recorder: Recorder;
-  readonly store: FunctionStore;
-  readonly invoker: Invoker;
   /** The last sent messages, newest first. */
   readonly sent: readonly SentEntry[];
   /** Returns the names of generated secrets. */
   secrets(): string[];
   /** Builds the current OpenAPI document. */
   document(): Promise<OpenApiDocument>;
-  /** Returns the event of a recorded call. */
-  getEvent(call: Call): { fn: FunctionFile; event: unknown } | undefined;
-  toFailure(error: unknown): ProxyResult;
-  track<T>(work: Promise<T>): Promise<T>;
 }
 
 /** Handles requests of the page and of programs that use its API. */
@@ -54,197 +45,153 @@ const BASE = "/_trellis";
 
 /**
  * Creates the page at `/_trellis`.
+ *
  * @param source The data to show.
  */
 export function createPageApi(source: PageSource): PageApi {
-  const { recorder, store, invoker } = source;
-  const streams = new Set<ServerResponse>();
-  const unlisten = recorder.listen((event) => {
-    const text = `data: ${JSON.stringify(toMessage(event))}\n\n`;
-    for (const stream of streams) stream.write(text);
-  });
+  const { recorder, store } = source;
+  const actions = createPageActions(source);
+  const events = createEventStream(recorder);
 
-  function describeFunction(fn: FunctionFile): Record<string, unknown> {
-    const { operation, error } = store.peek(fn);
-    const { file: _file, ...rest } = fn;
-    return {
-      ...rest,
-      auth: operation?.auth,
-      summary: operation?.openapi.summary,
-      error: error?.message,
-      form: fn.kind === "api" ? undefined : TRIGGER_FORMS[fn.kind],
-    };
-  }
-
-  function live(response: ServerResponse): void {
-    response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
-    response.write("retry: 1000\n\n");
-    streams.add(response);
-    response.on("close", () => streams.delete(response));
-  }
-
-  async function invoke(
-    name: string,
+  async function answerApi(
     request: IncomingMessage,
-    params: URLSearchParams,
-  ): Promise<unknown> {
-    const find = () => store.list().find((each) => each.name === name);
-    let fn = find();
-    if (fn === undefined && store.scan()) fn = find();
-    if (fn === undefined) throw new NotFoundError(`Unknown function ${name}`);
-    const event = toTriggerEvent(fn, { body: (await readBody(request)).toString("utf8"), params });
-    return await run(fn, event, `${fn.name} (${fn.kind})`);
-  }
-
-  async function replay(id: string): Promise<unknown> {
-    const call = recorder.calls.find((each) => each.id === id);
-    const known = call === undefined ? undefined : source.getEvent(call);
-    if (call === undefined || known === undefined) {
-      throw new NotFoundError("The call does not exist or is no longer kept");
+    response: ServerResponse,
+    url: URL,
+  ): Promise<void> {
+    const [area, name, action] = url.pathname.slice(`${BASE}/api/`.length).split("/")
+      .map(decodePart);
+    if (area === "live" && name === undefined) return events.connect(response);
+    const { method } = request;
+    if (method !== "GET" && method !== "POST") throw new MethodNotAllowedError(["GET", "POST"]);
+    try {
+      const value = method === "POST"
+        ? await act(actions, [area, name, action], request, url.searchParams)
+        : await read(source, [area, name, action], url.searchParams);
+      sendJson(response, hasError(value) ? 502 : 200, value);
+    } catch (error) {
+      if (!(error instanceof BuildError)) throw toExposedError(error);
+      const { message, errors } = error;
+      sendJson(response, 500, { code: "BUILD_FAILED", message, errors });
     }
-    // the function may have been replaced in the meantime
-    const fn = store.list().find(({ name }) => name === known.fn.name);
-    if (fn === undefined) throw new NotFoundError(`The function ${known.fn.name} no longer exists`);
-    if (fn.kind !== "api") return await run(fn, known.event, call.title, id);
-    const event = known.event as RestApiEvent;
-    const { authorizer: _former, ...requestContext } = event.requestContext;
-    const result = await source.track(invoker.answer(
-      fn,
-      { ...event, requestContext: { ...requestContext, requestId: crypto.randomUUID() } },
-      { title: call.title, method: call.method, replayOf: id },
-      source.toFailure,
-    ));
-    return { function: fn.name, status: result.statusCode };
-  }
-
-  async function run(
-    fn: FunctionFile,
-    event: unknown,
-    title: string,
-    replayOf?: string,
-  ): Promise<unknown> {
-    const { call, result, error, failures, requestId } = await source.track(
-      invoker.invoke(fn, event, { title, replayOf }),
-    );
-    if (error instanceof BuildError) throw error;
-    return {
-      function: fn.name,
-      kind: fn.kind,
-      callId: call.id,
-      requestId,
-      durationMs: call.durationMs,
-      ...(error === undefined
-        ? { result: toSafeOutput(result), failures }
-        : { error: { name: (error as Error).name, message: (error as Error).message } }),
-    };
-  }
-
-  async function answerApi(request: IncomingMessage, url: URL): Promise<unknown> {
-    const [area, name, action] = url.pathname.slice(`${BASE}/api/`.length).split("/").map(
-      decodePart,
-    );
-    const isPost = request.method === "POST";
-    if (!isPost && request.method !== "GET") throw new MethodNotAllowedError(["GET", "POST"]);
-    if (isPost) {
-      if (area === "functions" && action === "invoke") {
-        return await invoke(name, request, url.searchParams);
-      }
-      if (area === "calls" && action === "replay") return await replay(name);
-    } else if (area === "state") {
-      store.scan();
-      return {
-        project: source.project,
-        url: source.url,
-        database: {
-          summary: source.database.summary,
-          canBrowse: source.database.config !== undefined,
-        },
-        secrets: source.secrets(),
-        functions: store.list().map(describeFunction),
-        calls: recorder.calls.map(getSummary),
-        sent: source.sent,
-      };
-    } else if (area === "calls" && name !== undefined) {
-      const call = recorder.calls.find(({ id }) => id === name);
-      if (call !== undefined) return call;
-    } else if (area === "tables") {
-      const { config } = source.database;
-      if (config === undefined) {
-        throw new NotFoundError(
-          "The table browser is not available for the database in the environment",
-        );
-      }
-      return name === undefined
-        ? await listTables(config)
-        : await readRows(config, name, action ?? "", readOffset(url.searchParams));
-    }
-    throw new NotFoundError("Page not found");
   }
 
   return {
     async answer(request, response, url): Promise<boolean> {
       const path = url.pathname;
       const isFree = () => !store.routes().some((route) => route.path === path);
-      const isDocument = path === `${BASE}/openapi.json` || (path === "/openapi.json" && isFree());
-      const isHome = path === "/" && isFree() &&
-        String(request.headers.accept ?? "").includes("text/html");
-      if (isHome) {
+      if (path === "/" && isFree() && acceptsHtml(request)) {
         response.writeHead(302, { Location: BASE }).end();
-        return true;
-      }
-      if (isDocument) {
+      } else if (path === `${BASE}/openapi.json` || (path === "/openapi.json" && isFree())) {
         sendJson(response, 200, await source.document());
-        return true;
-      }
-      if (path !== BASE && !path.startsWith(`${BASE}/`)) return false;
-      assertSameOrigin(request);
-      if (path === `${BASE}/api/live`) live(response);
-      else if (path.startsWith(`${BASE}/api/`)) {
-        await answerApi(request, url).then(
-          (value) => sendJson(response, hasError(value) ? 502 : 200, value),
-          (error) => {
-            if (error instanceof BuildError) {
-              return sendJson(response, 500, {
-                code: "BUILD_FAILED",
-                message: error.message,
-                errors: error.errors,
-              });
-            }
-            // expose the database error: it concerns the user's own query on this page
-            const known = error instanceof ValidationError || error instanceof NotFoundError ||
-              error instanceof MethodNotAllowedError;
-            throw known
-              ? error
-              : new UnexpectedError((error as Error).message, { cause: error, expose: true });
-          },
-        );
-      } else if (path === `${BASE}/reference`) {
-        const html = renderReferencePage(await source.document());
-        response.writeHead(200, {
-          "Content-Type": "text/html; charset=utf-8",
-          "Content-Security-Policy": getContentSecurityPolicy(html),
-          "Cache-Control": "no-store",
-        }).end(html);
-      } else {
-        const asset = await readAsset(
-          path === BASE || path === `${BASE}/` ? "index.html" : path.slice(BASE.length + 1),
-        );
-        if (asset === undefined) throw new NotFoundError("Page not found");
-        response.writeHead(200, {
-          "Content-Type": asset.contentType,
-          "Content-Security-Policy": PAGE_POLICY,
-          "Cache-Control": "no-store",
-          "X-Content-Type-Options": "nosniff",
-          "Referrer-Policy": "no-referrer",
-        }).end(asset.text);
-      }
+      } else if (path === BASE || path.startsWith(`${BASE}/`)) {
+        assertSameOrigin(request);
+        if (path.startsWith(`${BASE}/api/`)) await answerApi(request, response, url);
+        else if (path === `${BASE}/reference`) sendReference(response, await source.document());
+        else await sendAsset(response, path.slice(BASE.length + 1) || "index.html");
+      } else return false;
       return true;
     },
-    close(): void {
-      unlisten();
-      for (const stream of streams) stream.end();
-    },
+    close: () => events.close(),
   };
+}
+
+type ApiPath = readonly [area: string, name: string | undefined, action: string | undefined];
+
+async function act(
+  actions: PageActions,
+  [area, name = "", action]: ApiPath,
+  request: IncomingMessage,
+  params: URLSearchParams,
+): Promise<unknown> {
+  if (area === "functions" && action === "invoke") {
+    const body = (await readBody(request)).toString("utf8");
+    return await actions.invoke(name, { body, params });
+  }
+  if (area === "calls" && action === "replay") return await actions.replay(name);
+  throw new NotFoundError("Page not found");
+}
+
+async function read(
+  source: PageSource,
+  [area, name, action]: ApiPath,
+  params: URLSearchParams,
+): Promise<unknown> {
+  if (area === "state") return describeState(source);
+  if (area === "calls" && name !== undefined) {
+    const call = source.recorder.calls.find(({ id }) => id === name);
+    if (call !== undefined) return call;
+  }
+  if (area !== "tables") throw new NotFoundError("Page not found");
+  const { config } = source.database;
+  if (config === undefined) {
+    throw new NotFoundError(
+      "The table browser is not available for the database in the environment",
+    );
+  }
+  return name === undefined
+    ? await listTables(config)
+    : await readRows(config, name, action ?? "", readOffset(params));
+}
+
+function describeState(
+  { project, url, database, recorder, store, sent, secrets }: PageSource,
+): Record<string, unknown> {
+  store.scan();
+  return {
+    project,
+    url,
+    database: { summary: database.summary, canBrowse: database.config !== undefined },
+    secrets: secrets(),
+    functions: store.list().map((fn) => describeFunction(store, fn)),
+    calls: recorder.calls.map(getSummary),
+    sent,
+  };
+}
+
+function describeFunction(store: FunctionStore, fn: FunctionFile): Record<string, unknown> {
+  const { operation, error } = store.peek(fn);
+  const { file: _file, ...rest } = fn;
+  return {
+    ...rest,
+    auth: operation?.auth,
+    summary: operation?.openapi.summary,
+    error: error?.message,
+    form: fn.kind === "api" ? undefined : TRIGGER_FORMS[fn.kind],
+  };
+}
+
+/** Exposes database errors, because they concern the user's own query on this page. */
+function toExposedError(error: unknown): unknown {
+  const isExposed = error instanceof ValidationError || error instanceof NotFoundError ||
+    error instanceof MethodNotAllowedError;
+  return isExposed
+    ? error
+    : new UnexpectedError((error as Error).message, { cause: error, expose: true });
+}
+
+function acceptsHtml({ headers }: IncomingMessage): boolean {
+  return String(headers.accept ?? "").includes("text/html");
+}
+
+function sendReference(response: ServerResponse, document: OpenApiDocument): void {
+  const html = renderReferencePage(document);
+  response.writeHead(200, {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": getContentSecurityPolicy(html),
+    "Cache-Control": "no-store",
+  }).end(html);
+}
+
+async function sendAsset(response: ServerResponse, name: string): Promise<void> {
+  const asset = await readAsset(name);
+  if (asset === undefined) throw new NotFoundError("Page not found");
+  response.writeHead(200, {
+    "Content-Type": asset.contentType,
+    "Content-Security-Policy": PAGE_POLICY,
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+  }).end(asset.text);
 }
 
 /** Decodes a path segment; throws ValidationError for malformed escapes. */
@@ -274,17 +221,6 @@ function assertSameOrigin({ headers, method }: IncomingMessage): void {
   const isForeign = (origin !== undefined && origin !== `http://${host}`) ||
     (site !== undefined && site !== "same-origin" && site !== "none" && !isVisit);
   if (isForeign) throw new ForbiddenError("Only pages of the same origin may use this address");
-}
-
-function toMessage(event: DevEvent): unknown {
-  return event.type === "call" ? { type: "call", call: getSummary(event.call) } : event;
-}
-
-/** Returns a call without its details, for lists. */
-function getSummary(call: Call): Partial<Call> & { logCount: number } {
-  const { logs, spans: _spans, metrics: _metrics, input: _input, output: _output, ...summary } =
-    call;
-  return { ...summary, logCount: logs.length };
 }
 
 function hasError(value: unknown): boolean {

@@ -314,7 +314,7 @@ function missing(
   known: ReadonlyMap<string, string>,
 ): string {
   const plural = kind === "bus" ? "buses" : `${kind}s`;
-  const others = known.size === 0 ? "there is none" : `known are ${[...known.keys()].join(", ")}`;
+  const others = known.size === 0 ? "none exists" : `known names: ${[...known.keys()].join(", ")}`;
   return `${place} refers to the ${kind} ${name}, which does not exist (${others}): add infra.${plural} = { ${
     JSON.stringify(name)
   }: {} }`;

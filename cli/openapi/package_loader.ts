@@ -118,7 +118,10 @@ function createDenoLoader(): PackageLoader {
   return async (specifier, from) => await importUrl(resolve(specifier, dirname(from)));
 }
 
-/** With a literal start of each specifier, registries know that none of them is a dependency of this package. */
+/**
+ * Imports by scheme. Each specifier starts with a literal, so that registries do not take it for a
+ * dependency of this package.
+ */
 const IMPORTERS: Readonly<Record<string, Importer>> = {
   "file://": (rest) => import(`file://${rest}`),
   "http://": (rest) => import(`http://${rest}`),
@@ -130,7 +133,7 @@ const IMPORTERS: Readonly<Record<string, Importer>> = {
 
 async function importUrl(specifier: string): Promise<PackageExports> {
   const { resolve } = import.meta;
-  // a bare specifier is resolved by the import map of the run
+  // a bare specifier is resolved with the import map of this process
   const url = /^[a-z][a-z0-9+.-]+:/i.test(specifier) ? specifier : resolve(specifier);
   const scheme = Object.keys(IMPORTERS).find((start) => url.startsWith(start));
   if (scheme === undefined) {

@@ -199,7 +199,9 @@ async function readViews(run: Run, user: string): Promise<CatalogObjects["views"
     `SELECT n.nspname::text AS schema, c.relname::text AS name, pg_get_viewdef(c.oid) AS definition, ` +
       `array_to_string(c.reloptions, ', ') AS options ` +
       `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace ` +
-      `WHERE c.relkind = 'v' AND ${user} AND ${isNotFromExtension("pg_class", "c.oid")} ORDER BY c.oid`,
+      `WHERE c.relkind = 'v' AND ${user} AND ${
+        isNotFromExtension("pg_class", "c.oid")
+      } ORDER BY c.oid`,
   );
   return rows.map((row) => ({
     schema: String(row.schema),

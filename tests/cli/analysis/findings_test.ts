@@ -264,83 +264,83 @@ const MISSED: readonly [
     "a relational query by a constant",
     "const { query } = db; await query.b.findFirst();",
     `{ table: a, operations: ["SELECT"] }`,
-    ["q uses table b, which its tables do not list"],
+    ["q uses table b, which is missing in its tables"],
   ],
   [
     "a relational query by a key in quotes",
     "const rows = db.query; await rows['b'].findMany();",
     `{ table: a, operations: ["SELECT"] }`,
-    ["q uses table b, which its tables do not list"],
+    ["q uses table b, which is missing in its tables"],
   ],
   [
     "a statement in a constant",
     "const text = 'select * from b'; await db.execute(text);",
     `{ table: a, operations: ["SELECT"] }`,
-    ["q uses table b, which its tables do not list"],
+    ["q uses table b, which is missing in its tables"],
   ],
   [
     "SQL in place of a table",
     "await db.select().from(sql`b`);",
     `{ table: a, operations: ["SELECT"] }`,
-    ["q uses table b, which its tables do not list"],
+    ["q uses table b, which is missing in its tables"],
   ],
   [
     "a joined source of SQL",
     "await db.select().from(a).leftJoin(sql`lateral (select * from b) x`, sql`true`);",
     `{ table: a, operations: ["SELECT"] }`,
-    ["q uses table b, which its tables do not list"],
+    ["q uses table b, which is missing in its tables"],
   ],
   [
     "a lateral join",
     "await db.select().from(a).leftJoinLateral(b, sql`true`);",
     `{ table: a, operations: ["SELECT"] }`,
-    ["q uses table b, which its tables do not list"],
+    ["q uses table b, which is missing in its tables"],
   ],
   [
     "a transaction of the driver",
     "await db.$client.begin(async (tx: any) => { await tx`delete from b`; });",
     `{ table: a, operations: ["SELECT"] }`,
-    ["q uses table b, which its tables do not list"],
+    ["q uses table b, which is missing in its tables"],
   ],
   [
     "a connection of the driver",
     "const one = await db.$client.connect(); await one.query('delete from b');",
     `{ table: a, operations: ["SELECT"] }`,
-    ["q uses table b, which its tables do not list"],
+    ["q uses table b, which is missing in its tables"],
   ],
   [
     "a DO block",
     "await db.execute(sql`do $$ begin if true then delete from b; end if; end $$`);",
     `{ table: a, operations: ["SELECT"] }`,
-    ["q uses table b, which its tables do not list"],
+    ["q uses table b, which is missing in its tables"],
   ],
   ["a method by its name", "await db['delete'](b);", `{ table: a, operations: ["SELECT"] }`, [
-    "q uses table b, which its tables do not list",
+    "q uses table b, which is missing in its tables",
   ]],
   [
     "a destructured method",
     "const { delete: remove } = db; await remove(b);",
     `{ table: a, operations: ["SELECT"] }`,
-    ["q uses table b, which its tables do not list"],
+    ["q uses table b, which is missing in its tables"],
   ],
   [
     "a row lock on a statement in a variable",
     `const rows = db.select().from(a); await rows.for("update");`,
     `{ table: a, operations: ["SELECT"] }`,
-    ["q needs UPDATE on table a, which its tables do not list"],
+    ["q needs UPDATE on table a, which is missing in its tables"],
   ],
   [
     "a row lock on a dynamic statement",
     `let rows = db.select().from(a).$dynamic(); rows = rows.for("share"); await rows;`,
     `{ table: a, operations: ["SELECT"] }`,
-    ["q needs UPDATE on table a, which its tables do not list"],
+    ["q needs UPDATE on table a, which is missing in its tables"],
   ],
   [
     "SQL that is joined of parts",
     "await db.execute(sql.join([sql`select * from`, sql`b`], sql` `));",
     "",
     [
-      "which tables this SQL of q uses is worked out at run time: list all of them",
+      "the tables of this SQL in q are computed at run time: list all of them",
     ],
   ],
   ["SQL that is worked out, where nothing is listed", `await db.execute(sql.raw(text()));`, "", [
@@ -447,7 +447,7 @@ for (const [what, files] of WRAPPERS) {
   Deno.test(`analysePermissions() names the use of a package that wraps this one, by ${what}`, async () => {
     const { missed } = await analyse({ ...WRAPPER, ...files });
     assertEquals(missed.map(({ file, line, message }) => [file, line, message.split(":")[0]]), [
-      ["fn.ts", 3, "@acme/session/api depends on @trellis/fn, and packages are not read"],
+      ["fn.ts", 3, "@acme/session/api depends on @trellis/fn, and packages are not analyzed"],
     ]);
   });
 }

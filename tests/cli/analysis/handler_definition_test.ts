@@ -162,7 +162,7 @@ const UNTOLD: readonly (readonly [what: string, line: number, message: string, c
   [
     "a handler that a call gives",
     2,
-    "how the handler is made",
+    "the definition of the handler",
     `import { lookUp } from "./api.ts";\nexport const handler = lookUp();`,
   ],
   [
@@ -189,7 +189,7 @@ export const handler = defineApiHandler({ [process.env.X]: 1, auth: "none" })(()
   [
     "a wrapper that decides",
     2,
-    "the handler is made",
+    "the definition of the handler",
     `${API} function api(o: any) { if (o.x) return defineApiHandler({}); return defineApiHandler(o); }
 export const handler = api({ auth: "none" })(() => {});`,
   ],

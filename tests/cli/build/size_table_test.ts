@@ -56,7 +56,7 @@ Deno.test("renderSizeTable() lines columns up and marks what is over budget", ()
     (text) => `!${text}`,
   );
   assertEquals(lines, [
-    "function     size    gzip  heavy",
+    "function     size    gzip  largest packages",
     "A           100 B  1.2 kB  zod 90 B",
     "!LongerName  100 B  1.2 kB  zod 90 B",
   ]);

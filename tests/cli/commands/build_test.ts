@@ -132,7 +132,7 @@ Deno.test("build makes functions that run in Node, out of a project of Deno's", 
       assertEquals(answer.statusCode, 500);
       assertStringIncludes(
         logged,
-        "trellis build omitted the provider embedded-pg out of this function",
+        "trellis build omitted the provider embedded-pg from this function",
       );
     });
 
@@ -226,7 +226,7 @@ Deno.test("build --check writes nothing and exits with 1 when a function is over
     assertEquals(exitCode, 1);
     assertMatch(
       stdout,
-      /error Large has (\d+) bytes, \d+ over its budget of 2000: \(own code\) 3\.\d kB\n/,
+      /error Large has (\d+) bytes and exceeds its budget of 2000 by \d+: \(own code\) 3\.\d kB\n/,
     );
     assertFalse(stdout.includes("error Small"));
     assertFalse(await exists(join(project.root, "dist")));
@@ -290,9 +290,9 @@ Deno.test("build leaves somebody else's files alone", async () => {
 
 Deno.test("build refuses settings that cannot be meant", async () => {
   const cases: readonly [settings: string, message: RegExp][] = [
-    [`{ budgets: { Other: 1 } }`, /build\.budgets lists Other does not match a function/],
-    [`{ dir: "src" }`, /build\.dir is src, which holds the sources/],
-    [`{ dir: "." }`, /build\.dir is \., which holds the sources/],
+    [`{ budgets: { Other: 1 } }`, /build\.budgets Other does not match a function/],
+    [`{ dir: "src" }`, /build\.dir is src, which contains the sources/],
+    [`{ dir: "." }`, /build\.dir is \., which contains the sources/],
     [
       `{ target: "es2020" }`,
       /build\.target must be a version of Node, such as node22, got "es2020"/,

@@ -151,9 +151,9 @@ Deno.test(
       assertEquals(skipped.exitCode, 0, skipped.stdout);
       assertMatch(
         skipped.stdout,
-        /^generate infra +skipped +there is no infra: trellis generate infra writes it$/m,
+        /^generate infra +skipped +infra does not exist: trellis generate infra creates it$/m,
       );
-      assertMatch(skipped.stdout, /^generate openapi +skipped +unknown option openapi.json/m);
+      assertMatch(skipped.stdout, /^generate openapi +skipped +openapi.json does not exist/m);
       assertMatch(skipped.stdout, /^db migrate +ok$/m);
       assertMatch(skipped.stdout, /^check permissions-fresh +ok$/m);
 

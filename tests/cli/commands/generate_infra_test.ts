@@ -109,7 +109,7 @@ Deno.test("generate infra leaves files alone whose first line does not say that 
     const { exitCode, stdout, stderr } = await infra(root);
     assertEquals(exitCode, 0);
     assertStringIncludes(stdout, "removed infra/fn_gone.tf\n");
-    assertMatch(stderr, /warning infra\/versions.tf is yours .*: left alone/);
+    assertMatch(stderr, /warning infra\/versions.tf was not generated .* and is kept/);
     assertEquals(await readInfra(root, "versions.tf"), "# mine\nterraform {}\n");
     assertEquals(await readInfra(root, "alarms.tf"), "# mine\n");
     assertEquals(await readInfra(root, "fn_kept.tf"), "# by hand\n");
@@ -147,12 +147,12 @@ const FAULTS: readonly (readonly [what: string, message: RegExp, files: Record<s
     ],
     [
       "an option out of its range",
-      /a.get.ts:3: memorySize is 64, got a whole number of MB from 128 to 10240 \(A\)/,
+      /a.get.ts:3: memorySize is 64: it must be a whole number of MB from 128 to 10240 \(A\)/,
       { [`${API}/a.get.ts`]: define("defineApiHandler", "{ memorySize: 64 }") },
     ],
     [
       "an auth mode that there is not",
-      /a.get.ts:3: auth is "basic", got none, bearer/,
+      /a.get.ts:3: auth must be one of none, bearer, .*, got "basic"/,
       { [`${API}/a.get.ts`]: define("defineApiHandler", '{ auth: "basic" }') },
     ],
     ["a file without a handler", /a.get.ts:1: the file does not export a handler/, {
@@ -182,12 +182,12 @@ const FAULTS: readonly (readonly [what: string, message: RegExp, files: Record<s
     ],
     [
       "a schedule without a time",
-      /schedule\/a.ts:3: A is in schedule\/, .*add infra.functions.A = \{ schedule: "rate\(5 minutes\)" \}/,
+      /schedule\/a.ts:3: A is in schedule\/ but has no trigger: add infra.functions.A = \{ schedule: "rate\(5 minutes\)" \}/,
       { "src/functions/schedule/a.ts": define("defineScheduleHandler") },
     ],
     [
       "a setting of another kind of function",
-      /^error trellis.config.ts:2: infra.functions.A.schedule only applies to functions in schedule\/, and A is in queue\/: remove it/m,
+      /^error trellis.config.ts:2: infra.functions.A.schedule only applies to functions in schedule\/, but A is in queue\/: remove it/m,
       {
         "src/functions/queue/a.ts": define("defineQueueHandler"),
         ...config(`{ functions: { A: { schedule: "rate(1 day)" } } }`),
@@ -195,7 +195,7 @@ const FAULTS: readonly (readonly [what: string, message: RegExp, files: Record<s
     ],
     [
       "a setting that there is not",
-      /unknown setting infra.functions.A.batchsize; known for queue functions: queue, batchSize/,
+      /unknown setting infra.functions.A.batchsize; known settings of queue functions: queue, batchSize/,
       {
         "src/functions/queue/a.ts": define("defineQueueHandler"),
         ...config(`{ functions: { A: { batchsize: 1 } } }`),
@@ -211,12 +211,12 @@ const FAULTS: readonly (readonly [what: string, message: RegExp, files: Record<s
     ],
     [
       "an authorizer that is missing",
-      /a.get.ts:3: auth is 'authorizer', but there is no function in authorizer\/: nobody could ever pass/,
+      /a.get.ts:3: auth is 'authorizer', but authorizer\/ contains no function, so every request would be denied/,
       { [`${API}/a.get.ts`]: define("defineApiHandler", '{ auth: "authorizer" }') },
     ],
     [
       "two authorizers",
-      /infra.api.authorizer to one of One, Two is asked/,
+      /infra.api.authorizer to one of One, Two/,
       {
         [`${API}/a.get.ts`]: define("defineApiHandler", '{ auth: "authorizer" }'),
         "src/functions/authorizer/one.ts": define("defineAuthorizerHandler"),
@@ -225,7 +225,7 @@ const FAULTS: readonly (readonly [what: string, message: RegExp, files: Record<s
     ],
     [
       "an authorizer that nobody asks when a client connects",
-      /the authorizer One is asked at \$connect only, and no function serves it/,
+      /the authorizer One only runs for \$connect, but no function serves that route/,
       {
         "src/functions/websocket/$default.ts": define("defineWebSocketHandler"),
         "src/functions/authorizer/one.ts": define("defineAuthorizerHandler"),
@@ -233,7 +233,7 @@ const FAULTS: readonly (readonly [what: string, message: RegExp, files: Record<s
     ],
     [
       "two names for one place of a path",
-      /has \{noteId\} where NotesByIdTags has \{id\} in the same place of the path/,
+      /uses \{noteId\} where NotesByIdTags uses \{id\} at the same position of the path/,
       {
         [`${API}/notes/[noteId]/index.get.ts`]: define("defineApiHandler"),
         [`${API}/notes/[id]/tags.get.ts`]: define("defineApiHandler"),
@@ -241,12 +241,12 @@ const FAULTS: readonly (readonly [what: string, message: RegExp, files: Record<s
     ],
     [
       "a rest of a path that is not the last part",
-      /ByRestMore has \{rest\+\} before other path segments, got the last one/,
+      /ByRestMore has \{rest\+\} before other path segments: it must be the last one/,
       { [`${API}/[...rest]/more.get.ts`]: define("defineApiHandler") },
     ],
     [
       "a part of a path that the gateway does not take",
-      /"a b" in its path: API Gateway takes letters, digits/,
+      /"a b" in its path: API Gateway only accepts letters, digits/,
       { [`${API}/a b.get.ts`]: define("defineApiHandler") },
     ],
     [
@@ -280,7 +280,7 @@ const FAULTS: readonly (readonly [what: string, message: RegExp, files: Record<s
     ],
     [
       "a value that names a queue which there is not",
-      /infra.environment.Q names the queue mial, but known are mail: add infra.queues = \{ "mial": \{\} \}/,
+      /infra.environment.Q refers to the queue mial, which does not exist \(known names: mail\): add infra.queues = \{ "mial": \{\} \}/,
       {
         "src/functions/queue/mail.ts": define("defineQueueHandler", "{}", "process.env.Q;"),
         ...config(`{ environment: { Q: { queue: "mial" } } }`),
@@ -319,7 +319,7 @@ for (const [what, message, files] of FAULTS) {
       const { exitCode, stdout, stderr } = await infra(root);
       assertMatch(stdout, message, stderr);
       assertEquals([exitCode, await listFiles(join(root, "infra"))], [1, []]);
-      assertMatch(stdout, /Nothing was written: \d+ things? to mend\n$/);
+      assertMatch(stdout, /Nothing was written: \d+ errors?\n$/);
     });
   });
 }
@@ -333,12 +333,12 @@ const WARNINGS:
     ],
     [
       "that everybody is anonymous",
-      /a.get.ts:3: auth is 'authorizer-optional', but there is no function in authorizer\/: everybody is anonymous/,
+      /a.get.ts:3: auth is 'authorizer-optional', but authorizer\/ contains no function: every request is anonymous/,
       { [`${API}/a.get.ts`]: define("defineApiHandler", '{ auth: "authorizer-optional" }') },
     ],
     [
       "that everybody may connect",
-      /everybody may connect to the WebSocket API/,
+      /the WebSocket API accepts all connections/,
       { "src/functions/websocket/$default.ts": define("defineWebSocketHandler") },
     ],
     [
@@ -351,7 +351,7 @@ const WARNINGS:
     ],
     [
       "what the configuration vouches for",
-      /a.get.ts:3: the name of an environment variable cannot be told/,
+      /a.get.ts:3: the name of an environment variable cannot be determined/,
       {
         [`${API}/a.get.ts`]: define(
           "defineApiHandler",
@@ -408,7 +408,7 @@ const SOURCES =
 
 const IDENTITY: [what: string, files: Record<string, string>, expected: RegExp[]][] = [
   ["a header and a query parameter that the decision is not remembered by", withAuthorizer(READS), [
-    /one.ts:2 reads method.request.header.x-tenant, by which the gateway does not remember the decision.* for 300 s/,
+    /one.ts:2 reads method.request.header.x-tenant, which is not an identity source: .* for 300 s/,
     /one.ts:2 reads method.request.querystring.sig, .*infra.api.identitySources, or set infra.api.authorizerTtlSeconds = 0/,
   ]],
   [
@@ -431,7 +431,7 @@ const IDENTITY: [what: string, files: Record<string, string>, expected: RegExp[]
     /the part of the request that src\/functions\/authorizer\/one.ts:2 reads cannot be determined statically/,
   ]],
   ["a source that there is not", withAuthorizer(READS, `{ identitySources: ["Authorization"] }`), [
-    /infra.api.identitySources has "Authorization", got method.request.header.<name>/,
+    /infra.api.identitySources has "Authorization": it must be method.request.header.<name>/,
   ]],
   [
     "sources that are no list",
@@ -597,7 +597,7 @@ Deno.test("generate infra asks for the project's name where nothing tells it", a
       ],
       [
         `{ "name": "@acme/${"long-".repeat(8)}" }`,
-        /No project name of at most 32 .* can be made of "@acme\/long-/,
+        /"@acme\/long-.*" cannot be converted to a project name of at most 32 /,
       ],
     ] as const
   ) {
@@ -616,7 +616,7 @@ Deno.test("generate infra says which modules path is wrong and exits with 3", as
   await withProject({ [`${API}/a.get.ts`]: define("defineApiHandler") }, async (root) => {
     const { exitCode, stderr } = await infra(root, "--modules-path", "nowhere");
     assertEquals(exitCode, 3);
-    assertMatch(stderr, /The modules path "nowhere" .* does not hold the Terraform modules/);
+    assertMatch(stderr, /The modules path "nowhere" .* does not contain the Terraform modules/);
   });
 });
 
@@ -660,7 +660,7 @@ Deno.test("generate infra refuses a secret in clear", async () => {
         join(Deno.cwd(), "modules"),
       );
       assert(exitCode !== 0);
-      assertMatch(stderr + stdout, /holds a secret in clear|is secret: take its default out/);
+      assertMatch(stderr + stdout, /contains a secret in plain text|is secret: remove its default/);
       assertEquals((stderr + stdout).includes('"in clear"'), false);
     });
   }

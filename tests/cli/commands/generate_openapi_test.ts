@@ -87,7 +87,7 @@ Deno.test("generate openapi leaves files alone that do not say that they are gen
     });
   }
   await withOpenapiProject({ ...FILES, "openapi.html": "<p>mine</p>" }, async (root) => {
-    assertMatch((await generate(root, "--html")).stdout, /error openapi\.html is not ours/);
+    assertMatch((await generate(root, "--html")).stdout, /error openapi\.html was not generated/);
     assertEquals(await Deno.readTextFile(join(root, "openapi.html")), "<p>mine</p>");
   });
 });

@@ -66,7 +66,7 @@ Deno.test("init refuses a folder that is not empty, and names what is in it", as
     }
     const { exitCode, stdout } = await run(["."], cwd);
     assertEquals(exitCode, 1);
-    assertMatch(stdout, /is not empty: it holds \.env, a\.txt, b\.txt\. Nothing was written/);
+    assertMatch(stdout, /is not empty: it contains \.env, a\.txt, b\.txt\. Nothing was written/);
     assertEquals(await list(cwd), [".env", "a.txt", "b.txt"]);
     const json = await run(["--json"], cwd);
     assertEquals([json.exitCode, JSON.parse(json.stdout).inTheWay], [1, [

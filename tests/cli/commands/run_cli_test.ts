@@ -16,8 +16,8 @@ Deno.test("runCli() refuses unknown commands and options with 2 and says which t
   const cases: readonly [args: string[], message: RegExp][] = [
     [["generate"], /Unknown command "generate"; known commands: generate permissions/],
     [["generate", "permission"], /Unknown command "generate permission"/],
-    [["--check"], /--check comes after a command/],
-    [["generate", "permissions", "--chek"], /Unknown option '--chek'.*Known are --check/],
+    [["--check"], /Write a command before --check/],
+    [["generate", "permissions", "--chek"], /Unknown option '--chek'.*Known options: --check/],
     [["generate", "permissions", "--project"], /--project/],
     [["generate", "permissions", "extra"], /extra/],
     [["generate", "permissions", "--check=yes"], /--check/],
@@ -35,7 +35,7 @@ Deno.test("every command has help with options, an example and exit codes", asyn
     const { exitCode, stdout } = await runInProcess([...name.split(" "), "--help", "--json"]);
     assertEquals(exitCode, 0);
     assertStringIncludes(stdout, `Usage: trellis ${renderUsage(command)}`);
-    assertMatch(stdout, /\n {2}--json {2,}Print one JSON document/);
+    assertMatch(stdout, /\n {2}--json {2,}Print the result as one JSON document/);
     assertMatch(stdout, new RegExp(`Examples:\\n {2}# .+\\n {2}trellis ${name}`));
     // two commands find nothing
     assertEquals(

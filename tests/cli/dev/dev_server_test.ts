@@ -460,7 +460,7 @@ Deno.test(
       await other.clean();
       await project.write(".trellis/dev/lock", "1"); // a process that lives, and is not this one
       const second = await assertRejects(() => project.start(), ConfigurationError);
-      assertMatch(second.message, /runs for this project already, as process 1/);
+      assertMatch(second.message, /already running for this project \(process 1\)/);
       await project.write(".trellis/dev/lock", "4194305"); // beyond Linux' highest id: nobody
       await (await project.start()).stop();
     });

@@ -136,7 +136,7 @@ Deno.test("startDevServer() leaves a server of the environment alone", SERVED, a
     async () => {
       try {
         const { database, url } = await project.start({ database: undefined });
-        assertStringIncludes(database, "that of the environment");
+        assertStringIncludes(database, "the one in the environment");
         assertEquals((await fetch(`${url}/_trellis/api/tables`)).status, 404);
       } finally {
         await project.clean();
@@ -158,7 +158,7 @@ Deno.test(
         const cases: [seed: string, message: RegExp][] = [
           [
             "seed.sql",
-            /^The seed seed\.sql failed: relation "nothing" does not exist\. Mend it and start with --reset/,
+            /^The seed seed\.sql failed: relation "nothing" does not exist\. Fix it and start with --reset/,
           ],
           ["gone.ts", /^The seed gone\.ts/],
           ["src/database.ts", /^src\/database\.ts exports no seed/],

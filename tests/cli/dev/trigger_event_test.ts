@@ -56,7 +56,7 @@ Deno.test("toTriggerEvent() refuses what does not fit, with the way out", () => 
       "api",
       "{}",
       "",
-      "SendMail answers POST /mail: call that route, or send a complete event with as=event",
+      "SendMail serves POST /mail: call that route, or send a complete event with as=event",
     ],
     [
       "queue",
@@ -64,7 +64,7 @@ Deno.test("toTriggerEvent() refuses what does not fit, with the way out", () => 
       "as=records",
       'With as=records the body must be a list: [{ "body": { … } }, …]',
     ],
-    ["storage", "", "change=moved", 'change is "moved"'],
+    ["storage", "", "change=moved", 'change must be created or deleted, got "moved"'],
   ];
   for (const [kind, body, query, message] of cases) {
     const error = assertThrows(

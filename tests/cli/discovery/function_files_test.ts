@@ -66,8 +66,8 @@ Deno.test("findFunctionFiles() leaves out tests, private files and what is no so
 
 Deno.test("findFunctionFiles() refuses what it cannot place, with the path", () => {
   const cases: [files: string[], message: string][] = [
-    [["cron/x.ts"], "cron/x.ts is in none of the folders"],
-    [["x.ts"], "x.ts is in none of the folders"],
+    [["cron/x.ts"], "cron/x.ts is outside the folders"],
+    [["x.ts"], "x.ts is outside the folders"],
     [["queue/x.ts", "event/X.ts"], "Two files define the function X"],
     [["api/x/login.post.ts", "standalone/x-login.ts"], "Two files define the function XLogin"],
     [["queue/1.ts"], "gives a function no name"],

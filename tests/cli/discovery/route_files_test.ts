@@ -82,7 +82,7 @@ Deno.test("findRouteFiles() says how to name a file without a known method", () 
       assertThrows(
         () => findRouteFiles(folder),
         ConfigurationError,
-        "names no method: call it login.get.ts",
+        "has no HTTP method in its name: rename it to login.get.ts",
       );
     });
   }

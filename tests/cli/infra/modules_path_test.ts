@@ -131,7 +131,7 @@ Deno.test("resolveModulesPath() throws EXPLICIT_PATH_INVALID when the explicit p
         resolveModulesPath({ modulesPath, projectDir: folder }),
         "EXPLICIT_PATH_INVALID",
         `"${modulesPath}"`,
-        "core/versions.tf is not there",
+        "core/versions.tf is missing",
       );
     }
   });

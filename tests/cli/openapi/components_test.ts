@@ -225,7 +225,7 @@ Deno.test("generate openapi puts the file before the name of schemas that two fi
     const { exitCode, stderr } = await generate(root);
     assertEquals([exitCode, stderr], [
       0,
-      'warning src/admin/schemas.ts:1: Note is exported by src/public/schemas.ts:1 too, so the component names contain the file name. Set .meta({ id: "…" })\n',
+      'warning src/admin/schemas.ts:1: Note is exported by src/public/schemas.ts:1 too, so the component names contain the file name. Set .meta({ id: "…" }) on one of them\n',
     ]);
   });
 });

@@ -87,7 +87,7 @@ const CASES: readonly (readonly [what: string, expected: readonly string[], file
     [FILE]: route(`{ schema: { a: 1 } as any, auth: process.env.AUTH as any }`),
   }],
   ["metadata that OpenAPI does not know", [
-    "src/functions/api/things.post.ts:4: unknown option openapi.summery; known are summary, description, tags, operationId, deprecated, successStatus, responses, hidden",
+    "src/functions/api/things.post.ts:4: unknown option openapi.summery; known options: summary, description, tags, operationId, deprecated, successStatus, responses, hidden",
   ], { [FILE]: route(`{ openapi: { summery: "x" } as any }`) }],
   ["metadata of the wrong kind", [
     `src/functions/api/things.post.ts:4: openapi.tags must be a list of strings, got "x"`,
@@ -156,7 +156,7 @@ Deno.test("generate openapi prints findings as lines that an editor can open", a
     assertEquals(exitCode, 1);
     assertMatch(
       stdout,
-      /^error src\/functions\/api\/things\.post\.ts:4: schema: a request never carries a bigint.*\nNothing was written: 1 place\n$/,
+      /^error src\/functions\/api\/things\.post\.ts:4: schema: a request never carries a bigint.*\nNothing was written: 1 error\n$/,
     );
   });
 });

@@ -1,0 +1,101 @@
+import type { IncomingMessage } from "node:http";
+import process from "node:process";
+import type { ProxyResult } from "../../core/http/lambda.ts";
+import { MethodNotAllowedError } from "../../errors/http_errors.ts";
+import { BuildError } from "./build_error.ts";
+import { renderBuildFailure } from "./build_failure_page.ts";
+import type { FunctionStore } from "./function_store.ts";
+import { type LocalHandler, readBody, sendResult, toFailure } from "./http_server.ts";
+import type { Invoker } from "./invoker.ts";
+import type { LocalEnvironment } from "./local_environment.ts";
+import { createLocalRouter, type LocalMatch } from "./local_router.ts";
+import type { PendingWork } from "./pending_work.ts";
+import type { Recorder } from "./recorder.ts";
+import { toRestApiEvent } from "./to_event.ts";
+
+/** Options of {@link createRouteHandler}. */
+export interface RouteHandlerOptions {
+  readonly environment: LocalEnvironment;
+  readonly store: FunctionStore;
+  readonly recorder: Recorder;
+  readonly invoker: Invoker;
+  /** Registers calls that must end before the server stops. */
+  readonly pending: PendingWork;
+}
+
+/**
+ * Creates the handler that answers requests with the functions of the project.
+ *
+ * @param options The functions and where calls are recorded.
+ */
+export function createRouteHandler(options: RouteHandlerOptions): LocalHandler {
+  const { environment, store, recorder, invoker, pending } = options;
+  const findFunction = createLocalRouter(store);
+  return async function answerRoute(request, response, url): Promise<void> {
+    const { method = "GET" } = request;
+    const title = `${method} ${url.pathname}${url.search}`;
+    if (environment.refresh()) store.invalidate();
+    let found: LocalMatch;
+    try {
+      found = findFunction(method, url.pathname);
+    } catch (error) {
+      const result = toPreflightResult(request, error) ?? toFailure(request, error);
+      const call = recorder.begin({ kind: "none", title, method });
+      recorder.end(call, {
+        status: result.statusCode,
+        isFailed: result.statusCode >= 500,
+        note: (error as Error).message,
+      });
+      return sendResult(response, result);
+    }
+    const event = toRestApiEvent(request, url, {
+      resource: found.fn.path!,
+      parameters: found.parameters,
+      body: await readBody(request),
+      requestId: crypto.randomUUID(),
+    });
+    const answer = invoker.answer(
+      found.fn,
+      event,
+      { title, method },
+      (error) => toGatewayFailure(request, error),
+    );
+    sendResult(response, await pending.track(answer));
+  };
+}
+
+/**
+ * Converts an error of a request to a response: build errors to a page or JSON with the source
+ * location, all others like API Gateway.
+ *
+ * @param request The request.
+ * @param error The thrown error.
+ */
+export function toGatewayFailure(
+  request: Pick<IncomingMessage, "headers">,
+  error: unknown,
+): ProxyResult {
+  return error instanceof BuildError
+    ? renderBuildFailure(error, String(request.headers.accept ?? ""))
+    : toFailure(request, error);
+}
+
+/** Returns the response of the deployed API to a preflight request if other origins are allowed. */
+function toPreflightResult(request: IncomingMessage, error: unknown): ProxyResult | undefined {
+  const origin = process.env.CORS_ALLOW_ORIGIN;
+  if (request.method !== "OPTIONS" || !(error instanceof MethodNotAllowedError) || !origin) {
+    return undefined;
+  }
+  return {
+    statusCode: 204,
+    headers: {
+      "Access-Control-Allow-Origin": origin,
+      "Access-Control-Allow-Methods": String(error.headers?.Allow ?? "*"),
+      "Access-Control-Allow-Headers": String(
+        request.headers["access-control-request-headers"] ?? "*",
+      ),
+    },
+    body: "",
+    isBase64Encoded: false,
+  };
+}
