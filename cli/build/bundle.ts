@@ -17,13 +17,15 @@ import {
   type Parts,
   selectParts,
 } from "./optional_parts.ts";
-import type { SourcePlace } from "./provider_place.ts";
+import type { SourcePosition } from "./provider_location.ts";
 import { scanNeeds } from "./scan_needs.ts";
 import { getSizes, type ModuleSize } from "./sizes.ts";
 
 /** The first line of a generated bundle. */
-export const MARKER =
+export const FIRST_LINE =
   "// Built by trellis build. Do not edit. Without this line the file is not overwritten.";
+/** The beginning of the first line, which is the same in all versions. */
+export const MARKER = "// Built by trellis build.";
 
 /** The bundle of a function. */
 export interface Bundle {
@@ -36,8 +38,8 @@ export interface Bundle {
   readonly modules: readonly ModuleSize[];
   /** The optional parts of the package in the bundle. */
   readonly parts: Parts;
-  /** Where its provider could not be read, so that the drivers of all are in it. */
-  readonly unreadProvider?: SourcePlace;
+  /** The position of a provider that cannot be determined; the bundle then has all drivers. */
+  readonly unreadProvider?: SourcePosition;
 }
 
 /** An error that prevents bundling. */
@@ -114,7 +116,7 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleErr
       metafile: true,
       write: false,
       logLevel: "silent",
-      banner: { js: MARKER },
+      banner: { js: FIRST_LINE },
     };
     const entryPoints = (batch: readonly FunctionFile[]) =>
       Object.fromEntries(batch.map(({ name, file }) => [`${name}/index`, file]));
@@ -124,7 +126,7 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleErr
       string,
       { functions: FunctionFile[]; parts: Parts; required: Needs["providers"] }
     >();
-    const places = new Map<string, SourcePlace | undefined>();
+    const unreadProviders = new Map<string, SourcePosition | undefined>();
     for (const batch of batches(functions)) {
       const needs = await scanNeeds(
         esbuild,
@@ -134,7 +136,9 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleErr
       for (const fn of batch) {
         const own = needs.get(getOutput(fn))!;
         const parts = selectParts(fn.name, own, settings);
-        if (settings.databaseProviders === undefined) places.set(fn.name, own.unreadPlace);
+        if (settings.databaseProviders === undefined) {
+          unreadProviders.set(fn.name, own.unreadPosition);
+        }
         const required = settings.databaseProviders ?? (own.anyProvider ? [] : own.providers);
         const key = JSON.stringify([parts, required]);
         const group = groups.get(key) ?? { functions: [], parts, required };
@@ -188,7 +192,7 @@ export async function bundleFunctions(options: BundleOptions): Promise<BundleErr
             map,
             modules: getSizes(output, root, paths),
             parts,
-            unreadProvider: places.get(fn.name),
+            unreadProvider: unreadProviders.get(fn.name),
           });
         }
         onProgress(done += batch.length, functions.length);

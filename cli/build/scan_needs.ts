@@ -5,13 +5,13 @@ import { TRELLIS } from "../analysis/resolve_module.ts";
 import type { loadEsbuild } from "./load_esbuild.ts";
 import type { ModulePaths } from "./module_paths.ts";
 import { type Needs, readNeeds } from "./needs.ts";
-import { findProviderPlace, type SourcePlace } from "./provider_place.ts";
+import { findProviderPosition, type SourcePosition } from "./provider_location.ts";
 
 const SCANNED = { isScanned: true };
 
-/** What a function needs, and where a provider stands that could not be read. */
+/** The needs of a function, and the position of a provider that cannot be determined. */
 export interface ScannedNeeds extends Needs {
-  readonly unreadPlace?: SourcePlace;
+  readonly unreadPosition?: SourcePosition;
 }
 
 /**
@@ -44,10 +44,10 @@ export async function scanNeeds(
     const needs = readNeeds(text);
     const { unreadAt } = needs;
     const root = options.absWorkingDir!;
-    const unreadPlace = unreadAt === undefined
+    const unreadPosition = unreadAt === undefined
       ? undefined
-      : findProviderPlace(text, unreadAt, root);
-    return [path, { ...needs, unreadPlace }];
+      : findProviderPosition(text, unreadAt, root);
+    return [path, { ...needs, unreadPosition }];
   }));
 }
 

@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { ConfigurationError } from "../../errors/http_errors.ts";
 import type { Bundle, BundleError } from "../build/bundle.ts";
 import type { BundleChange, OutputFolder } from "../build/output_folder.ts";
-import type { SourcePlace } from "../build/provider_place.ts";
+import type { SourcePosition } from "../build/provider_location.ts";
 import { formatBytes, listLargestPackages, renderSizeTable } from "../build/size_table.ts";
 import { type ModuleSize, type PackageSize, sumByPackage } from "../build/sizes.ts";
 import { type Command, type CommandContext, ExitCode } from "../command.ts";
@@ -64,7 +64,7 @@ interface BuiltFunction {
   readonly providers: readonly string[];
   readonly packages: readonly PackageSize[];
   readonly modules: readonly ModuleSize[];
-  readonly unreadProvider?: SourcePlace;
+  readonly unreadProvider?: SourcePosition;
 }
 
 async function run({ root: folder, options, output }: CommandContext): Promise<ExitCode> {
@@ -289,22 +289,22 @@ function findWarnings(built: readonly BuiltFunction[], { build }: ResolvedConfig
   return warnings;
 }
 
-/** One warning for each place: many functions share a client. */
+/** Returns one warning for each position: many functions share a client. */
 function findUnreadProviders(built: readonly BuiltFunction[]): string[] {
-  const byPlace = new Map<string, BuiltFunction[]>();
+  const byPosition = new Map<string, BuiltFunction[]>();
   for (const fn of built) {
     if (fn.unreadProvider === undefined || fn.providers.length === 0) continue;
     const { file, line, column } = fn.unreadProvider;
-    const place = `${file}:${line}:${column}`;
-    byPlace.set(place, [...byPlace.get(place) ?? [], fn]);
+    const position = `${file}:${line}:${column}`;
+    byPosition.set(position, [...byPosition.get(position) ?? [], fn]);
   }
-  return [...byPlace].map(([place, functions]) =>
-    `${place}: the provider cannot be read here, so ${
+  return [...byPosition].map(([position, functions]) =>
+    `${position}: the provider cannot be determined, so ${
       nameSome(functions)
-    } bundle the installed drivers of ` +
+    } include the installed drivers of ` +
     `${
       functions[0].providers.join(", ")
-    }. Name the one you deploy in build.databaseProviders of trellis.config.ts`
+    }. Set build.databaseProviders in trellis.config.ts to the one you deploy`
   );
 }
 

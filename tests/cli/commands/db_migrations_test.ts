@@ -217,8 +217,16 @@ Deno.test("trellis db commands tell what keeps them from running", async () => {
   await withProject(async ({ run, root }) => {
     const cases: [args: string[], exitCode: number, message: string][] = [
       [["db", "migrate"], 3, "No database is configured: set DATABASE_URL"],
-      [["db", "status", "--migrations", "nope", "--folder", "x"], 3, "The folder nope does not exist"],
-      [["db", "mark-applied"], 2, "Missing argument <tag>: trellis db mark-applied <tag> [options]"],
+      [
+        ["db", "status", "--migrations", "nope", "--folder", "x"],
+        3,
+        "The folder nope does not exist",
+      ],
+      [
+        ["db", "mark-applied"],
+        2,
+        "Missing argument <tag>: trellis db mark-applied <tag> [options]",
+      ],
       [
         ["db", "mark-applied", "0009_x", "--folder", "pg"],
         3,

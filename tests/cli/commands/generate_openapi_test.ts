@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/as
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { generateOpenapi } from "../../../cli/commands/generate_openapi.ts";
-import { MARKER } from "../../../cli/openapi/openapi_files.ts";
+import { NOTICE } from "../../../cli/openapi/openapi_files.ts";
 import { generate, route, routeFile, withOpenapiProject } from "../fixtures/openapi_project.ts";
 import { runInProcess } from "../fixtures/run.ts";
 
@@ -101,7 +101,7 @@ Deno.test("generate openapi takes names, addresses and places from the configura
       "created docs/api.json\ncreated docs/site/api.html\n1 operation, 3 schemas: done\n",
     );
     const page = await Deno.readTextFile(join(root, "docs/site/api.html"));
-    assertEquals(page.split("\n")[0], `<!doctype html> <!-- ${MARKER} -->`);
+    assertEquals(page.split("\n")[0], `<!doctype html> <!-- ${NOTICE} -->`);
     assertStringIncludes(page, `<title>T &#38; Co</title>`);
     assertStringIncludes(page, `href="../api.json"`);
     assertEquals(JSON.parse(await Deno.readTextFile(join(root, "docs/api.json"))).info, {

@@ -114,7 +114,12 @@ Deno.test("findDatabase() refuses what contradicts itself, and shows no secret",
     message: string,
   ][] = [
     [{ endpoint: "a", folder: "b" }, {}, UsageError, "Use only one of --endpoint and --folder"],
-    [{ endpoint: "a", provider: "embedded-pg" }, {}, UsageError, "--endpoint requires the provider distsql"],
+    [
+      { endpoint: "a", provider: "embedded-pg" },
+      {},
+      UsageError,
+      "--endpoint requires the provider distsql",
+    ],
     [
       { provider: "mysql" },
       {},

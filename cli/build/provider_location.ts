@@ -3,8 +3,8 @@ import { resolve } from "node:path";
 import { ts } from "../analysis/typescript.ts";
 import { readProviders } from "./needs.ts";
 
-/** A place in the sources; lines and columns count from 1. */
-export interface SourcePlace {
+/** A position in the sources; lines and columns are 1-based. */
+export interface SourcePosition {
   /** The file, relative to the project. */
   readonly file: string;
   readonly line: number;
@@ -12,14 +12,18 @@ export interface SourcePlace {
 }
 
 /**
- * Finds the place in the sources of a provider that could not be read from bundled code.
+ * Finds the source position of a provider that cannot be determined from bundled code.
  *
  * @param code The bundled code; esbuild puts the path of each file in a comment before its code.
- * @param at Where in the code the provider is.
- * @param root The project's folder.
- * @returns The place, or `undefined` when the file is none of the project's.
+ * @param at The position of the provider in the bundled code.
+ * @param root The project folder.
+ * @returns The position; `undefined` if the file is not part of the project.
  */
-export function findProviderPlace(code: string, at: number, root: string): SourcePlace | undefined {
+export function findProviderPosition(
+  code: string,
+  at: number,
+  root: string,
+): SourcePosition | undefined {
   const file = [...code.slice(0, at).matchAll(/^\/\/ (\S.*)$/gm)].at(-1)?.[1];
   if (file === undefined) return undefined;
   const text = readText(resolve(root, file));
